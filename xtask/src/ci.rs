@@ -26,12 +26,12 @@ const SUPPORT: &str = "crates/sparse-conformance-cli/support";
 /// The seconds that all may take on two cores.
 const BUDGET: u64 = 40 * 60;
 
-/// The operations that Oclgrind simulates. A product of two sparse matrices would take it more than five minutes: PoCL runs
-/// it, and compute-sanitizer its CUDA twin.
-const SIMULATED: [&str; 14] = [
+/// The operations on matrices and vectors, each of which Oclgrind simulates.
+const SIMULATED: [&str; 15] = [
     "spmv",
     "spmm",
     "sddmm",
+    "spgemm",
     "convert",
     "to_dense",
     "sort",
@@ -308,11 +308,18 @@ fn harness(sh: &Shell, variables: Variables, arguments: &[&str]) -> Result<()> {
 
 /// Runs the tests that need a device, and the quick tier.
 fn opencl(sh: &Shell) -> Result<()> {
-    let workspace = workspace(sh);
+    let workspace = &workspace(sh);
+    let pocl = Runtime::Pocl.variables(sh)?;
     cmd!(sh, "cargo test {workspace...} --test devices --test opencl --test properties --test exit")
-        .envs(Runtime::Pocl.variables(sh)?)
+        .envs(pocl.clone())
         .env("NNZ_REQUIRE", "opencl")
         .run()?;
+    if provision::missing_for_mpi(sh).is_none() {
+        cmd!(sh, "cargo test {workspace...} --test mpi -- on_opencl")
+            .envs(pocl)
+            .env("NNZ_REQUIRE", "opencl")
+            .run()?;
+    }
     for runtime in [Runtime::Pocl, Runtime::Intel] {
         let pin = format!("{SUPPORT}/opencl-{}.txt", runtime.name());
         let table = ["--backend", "opencl", "--tier", "quick", "--support", &pin];

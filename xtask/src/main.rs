@@ -10,6 +10,7 @@ mod dist;
 mod portability;
 mod program;
 mod side_by_side;
+mod soak;
 
 use clap::Parser;
 use program::{HARNESS, Passed};
@@ -25,6 +26,7 @@ enum Command {
     /// Benchmarks ours beside its peers.
     Bench(Passed),
     Dist(dist::Args),
+    Soak(soak::Args),
     /// Rewrites the tables of docs/algorithms.md.
     Algorithms(Passed),
     /// Compiles the kernels of a language.
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Command::Ci(args) => ci::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Bench(args) => bench::run(&args.arguments),
         Command::Dist(args) => dist::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Soak(args) => soak::run(&args),
         Command::Algorithms(args) => HARNESS.run(&args.after("algorithms")),
         Command::Kernels(args) => HARNESS.run(&args.after("kernels")),
     };

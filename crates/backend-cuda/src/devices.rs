@@ -12,6 +12,9 @@ use std::sync::OnceLock;
 /// The first architecture whose launches may begin while the one before runs.
 const OVERLAPPING: Architecture = Architecture(90);
 
+/// Bytes of shared memory that a kernel can declare, on every architecture.
+const DECLARED_BYTES: usize = 48 << 10;
+
 /// A device and its properties.
 #[derive(Debug)]
 pub(crate) struct DeviceInfo {
@@ -53,6 +56,7 @@ impl DeviceInfo {
             files: kernels_cu::FILES,
             warps_per_group: 8,
             cache_bytes,
+            local_bytes: DECLARED_BYTES,
             shared_bytes,
             largest_group: 1024,
         };

@@ -1,4 +1,4 @@
-//! Points in the work of a stream, and the time between them by the device's clock.
+//! Points in the work of a stream: the time between them by the device's clock, and streams that wait for each other.
 
 use crate::cu::CuDriver;
 use crate::error::failed;
@@ -75,6 +75,53 @@ impl Drop for Event {
     fn drop(&mut self) {
         if let Ok(_entered) = self.queue.enter() {
             // SAFETY: the event was made by `record` and is not used after this.
+            let _ = unsafe { result::event::destroy(self.event) };
+        }
+    }
+}
+
+/// A point in the work of a stream, for which others wait. It is recorded again and again.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    event: sys::CUevent,
+    queue: Arc<Queue>,
+}
+
+// SAFETY: the handle is not changed after it was made, and the driver API may be called from any thread.
+unsafe impl Send for Mark {}
+// SAFETY: as above.
+unsafe impl Sync for Mark {}
+
+impl Mark {
+    /// A mark for streams of the context of `queue`.
+    pub(crate) fn new(queue: &Arc<Queue>) -> Result<Self> {
+        let _entered = queue.enter()?;
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
+            .map_err(failed("cuEventCreate"))?;
+        Ok(Self { event, queue: queue.clone() })
+    }
+
+    /// Moves the mark behind all work of `queue`, of its own context.
+    pub(crate) fn record(&self, queue: &Queue) -> Result<()> {
+        let _enqueues = queue.enqueue()?;
+        // SAFETY: event and stream are alive, and of one context.
+        unsafe { result::event::record(self.event, queue.stream) }.map_err(failed("cuEventRecord"))
+    }
+
+    /// Lets the work that is enqueued on `queue`, of any context, from here on begin behind the mark.
+    pub(crate) fn precedes(&self, queue: &Queue) -> Result<()> {
+        let _enqueues = queue.enqueue()?;
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: event and stream are alive.
+        unsafe { result::stream::wait_event(queue.stream, self.event, flags) }
+            .map_err(failed("cuStreamWaitEvent"))
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        if let Ok(_entered) = self.queue.enter() {
+            // SAFETY: the event was made by `new` and is not used after this; streams that wait for it still do.
             let _ = unsafe { result::event::destroy(self.event) };
         }
     }

@@ -123,6 +123,19 @@ impl Queue {
         Self::new(self.device, None)
     }
 
+    /// As [`sibling`](Self::sibling), whose kernels the device prefers to those of other streams.
+    pub(crate) fn urgent_sibling(&self) -> Result<Self> {
+        let stream = {
+            let _entered = self.enter()?;
+            // The driver takes the highest priority that it has.
+            result::stream::create_with_priority(result::stream::StreamKind::NonBlocking, i32::MIN)
+                .map_err(failed("cuStreamCreateWithPriority"))?
+        };
+        let mut queue = Self::new(self.device, Some(stream))?;
+        queue.owns_stream = true;
+        Ok(queue)
+    }
+
     /// Makes the context that of the calling thread, for calls that enqueue nothing.
     pub(crate) fn enter(&self) -> Result<Entered> {
         let before = result::ctx::get_current().map_err(failed("cuCtxGetCurrent"))?;

@@ -14,10 +14,11 @@ const NEEDED_DRIVER: &str = "550";
 
 /// The functions in use, except the one for the version. The stand-in of the tests has these and no others, so that a
 /// function that is not listed does not pass them.
-pub(crate) const FUNCTIONS: [&str; 46] = [
+pub(crate) const FUNCTIONS: [&str; 50] = [
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
     "cuCtxSynchronize",
+    "cuDeviceCanAccessPeer",
     "cuDeviceGet",
     "cuDeviceGetAttribute",
     "cuDeviceGetCount",
@@ -47,16 +48,19 @@ pub(crate) const FUNCTIONS: [&str; 46] = [
     "cuMemFreeHost",
     "cuMemGetInfo_v2",
     "cuMemHostAlloc",
+    "cuMemPoolSetAccess",
     "cuMemPoolSetAttribute",
     "cuMemcpyDtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
     "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyPeerAsync",
     "cuModuleGetFunction",
     "cuModuleLoadData",
     "cuModuleUnload",
     "cuPointerGetAttributes",
     "cuStreamBeginCapture_v2",
     "cuStreamCreate",
+    "cuStreamCreateWithPriority",
     "cuStreamDestroy_v2",
     "cuStreamEndCapture",
     "cuStreamSynchronize",

@@ -1,6 +1,8 @@
 //! The common tests of drivers, on every CUDA device present, and tests of CUDA alone.
 #![allow(clippy::print_stderr, reason = "a test that measures says what it found")]
 
+mod peers;
+
 use backend_cuda::{CUDA, Device, Event, Graph, PinnedVec, address};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, result, sys};
 use device_tests::gradients::Gradients;
@@ -36,6 +38,8 @@ fn main() -> ExitCode {
             arrays_of_another_library_are_compressed_where_they_lie,
             memory_that_the_device_cannot_use_is_refused,
             a_thousand_matrices_in_memory_are_compressed_at_its_rate,
+            peers::products_have_the_same_bits_by_every_path,
+            peers::conjugate_gradients_take_the_same_steps_by_every_path,
             limits::about_2_to_the_31_entries,
             limits::more_than_2_to_the_31_rows,
             limits::more_than_2_to_the_31_columns,
@@ -419,7 +423,8 @@ fn memory_that_the_device_cannot_use_is_refused(library: &Library) {
     let stream = context.new_stream().unwrap();
     let there = stream.clone_htod(&[1.0_f32; 1024]).unwrap();
     let array = described(&there, 0, &[32, 32], &[32, 1]);
-    // cuMemAlloc counts in bytes what a pool rounds up.
+    // A pool would round the bytes up.
+    // SAFETY: the context is this thread's, and the memory is freed below.
     let exact = unsafe { result::malloc_sync(1000) }.unwrap();
     let host = PinnedVec::<f32>::zeros(&backend, 1024).unwrap();
     let at = |handle: usize| ForeignArray { handle, stream: None, ..array.clone() };
@@ -431,7 +436,7 @@ fn memory_that_the_device_cannot_use_is_refused(library: &Library) {
     refused(at(exact as usize), "pass the end of their allocation, 1000 bytes");
     refused(at(host.as_ptr() as usize), "no address in a CUDA device's memory");
     refused(at(vec![0.0_f32; 1024].as_ptr() as usize), "no address in a CUDA device's memory");
-    refused(ForeignArray { byte_offset: 2, ..array.clone() }, "not aligned to 4");
+    refused(ForeignArray { byte_offset: 2, shape: vec![31, 32], ..array.clone() }, "not aligned to 4");
     // A context of its own, as no runtime makes one.
     let mut own = std::ptr::null_mut();
     // SAFETY: the output is a live variable, and the context is this thread's until it is destroyed.

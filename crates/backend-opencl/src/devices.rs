@@ -67,6 +67,7 @@ impl DeviceInfo {
                 files,
                 warps_per_group: 1,
                 cache_bytes: device.global_mem_cache_size()? as usize,
+                local_bytes: device.local_mem_size()? as usize,
                 shared_bytes: 0,
                 largest_group: device.max_work_group_size()?,
             },

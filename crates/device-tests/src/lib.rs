@@ -12,6 +12,7 @@ pub mod foreign;
 pub mod gradients;
 pub mod limits;
 pub mod operations;
+pub mod ranks;
 pub mod spgemm;
 pub mod vector;
 
@@ -73,6 +74,8 @@ const TESTS: &[Test] = &tests![
     operations::a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied,
     operations::prefix_sums_of_every_order_and_kind,
     operations::row_statistics_are_those_of_the_reference,
+    ranks::examples_of_the_literature_have_their_numbers,
+    ranks::ranks_have_the_bytes_of_those_on_the_host,
     spgemm::products_of_far_columns_are_those_of_the_reference,
     vector::a_step_that_cannot_be_taken_changes_nothing,
     vector::all_types_agree_with_the_reference,

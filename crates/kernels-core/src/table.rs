@@ -258,14 +258,14 @@ macro_rules! files {
                     "spgemm_pattern_bitmap",
                     "spgemm_pattern_offsets",
                 ],
-                [IDX, OFF]
+                [IDX, OFF, BLOCK]
             ),
             $crate::file!(
                 $language,
                 $headers,
                 "spgemm_values",
                 ["spgemm_values"],
-                [SCALAR, IDX, OFF]
+                [SCALAR, IDX, OFF, BLOCK]
             ),
             $crate::file!($language, $headers, "to_dense", ["to_dense_sum"], [SCALAR, IDX, POS]),
             $crate::file!(

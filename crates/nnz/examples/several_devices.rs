@@ -16,6 +16,7 @@ pub(crate) fn solve(devices: &[Device], n: usize) -> Result<(Solution, f64)> {
     for (device, rows) in a.devices().iter().zip(a.rows()) {
         println!("{device} has the rows {rows:?}");
     }
+    println!("elements travel by {}", a.exchange());
     let b = a.matvec(&Vector::from_vec(&host, vec![1.0; n * n])?)?;
     let options = SolveOptions { preconditioner: Preconditioning::Jacobi, ..SolveOptions::by(Method::Cg) };
     let (x, solution) = a.solve(&b, &options)?;

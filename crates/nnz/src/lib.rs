@@ -44,7 +44,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The folder `examples` has nine programs, each for one task, and `docs/for-scipy-users.md` puts SciPy's calls beside ours.
+//! The folder `examples` has ten programs, each for one task, and `docs/for-scipy-users.md` puts SciPy's calls beside ours.
 //!
 //! Vector operations ([`op::vector`]) take and return numbers of the host, and wait for a device. By an
 //! [`op::VectorPlan`] they stay on the device: a dot product leaves its result there, and the quotient of two such
@@ -68,7 +68,7 @@ pub mod runtime;
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-pub use device::{BackendKind, Device, DeviceId};
+pub use device::{BackendKind, Device, DeviceId, ExchangePath};
 pub use runtime::{
     CompressOptions, CompressPlan, DenseMatrix, DenseStack, Each, Format, IndexType, Layout, MatmulPlan,
     Matrix, MatrixOnDevices, MatrixOnRanks, MatrixSet, MatrixSetOptions, MatvecPlan, Method, Norm,

@@ -2,10 +2,13 @@
 //! pass without a check.
 #![cfg(feature = "opencl")]
 
+use nnz::foreign::{ForeignArray, MemoryKind};
 use nnz::op::{Op, Triangular};
 use nnz::prelude::*;
 use nnz::solvers::{BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Options, inverse_diagonal};
-use nnz::{BackendKind, Method, Preconditioning, SolveOptions, generate};
+use nnz::{
+    BackendKind, DenseStack, MatrixSet, MatrixSetOptions, Method, Preconditioning, SolveOptions, generate,
+};
 use std::ops::ControlFlow;
 
 /// The largest error of a solution by each of three methods; the system's solution is all ones.
@@ -117,5 +120,42 @@ fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
             product.matvec(&ones).unwrap().to_vec::<f32>().unwrap()
         };
         assert_eq!(combined(&there), combined(&a));
+    }
+}
+
+/// Memory of each OpenCL device, here allocated by another backend, and memory of the host, together.
+#[test]
+fn stacks_in_the_memory_of_devices_are_compressed_there() {
+    let elements: Vec<f64> = (0..200).map(|k| f64::from(k % 7 / 5)).collect();
+    let on_host = ForeignArray::on_host(elements.as_ptr(), &[4, 10, 5], None);
+    let host = Device::host().unwrap();
+    // SAFETY: the elements outlive the stack, and nobody writes them.
+    let stack = || unsafe { DenseStack::borrow(&host, &on_host) }.unwrap();
+    let options = MatrixSetOptions::to(Format::Csc, DType::F64);
+    let (expected, _) = MatrixSet::compress_stacks(&[host.clone()], &[stack()], &options).unwrap();
+    for (index, _) in BackendKind::OpenCl.probe().devices.iter().enumerate().filter(|(_, caps)| caps.f64) {
+        let device: Device = format!("opencl:{index}").parse().unwrap();
+        let Device::Accelerator(backend, id) = &device else { panic!("{device}") };
+        let buffer = backend.upload(&elements).unwrap();
+        let (handle, byte_offset) = backend_opencl::buffer(&nnz::Accelerator::view(&buffer));
+        let memory = MemoryKind::OpenCl;
+        let array = ForeignArray { memory, handle: handle as usize, byte_offset, ..on_host.clone() };
+        // SAFETY: the buffer outlives the stack, and nobody writes it.
+        let there = unsafe { DenseStack::borrow(&device, &array) }.unwrap();
+        let told = format!("{there:?}");
+        assert_eq!(told, format!("DenseStack(4 of 10 x 5 of f64, RowMajor, on {id})"));
+        let devices = [device.clone(), host.clone()];
+        let (set, report) = MatrixSet::compress_stacks(&devices, &[there, stack()], &options).unwrap();
+        assert_eq!((set.len(), report.items, set.placement(3)), (8, 8, Some(&*id.to_string())));
+        for item in 0..8 {
+            let dense = |set: &MatrixSet, item| {
+                let matrix = set.get(item, &host).unwrap();
+                matrix.to_dense().unwrap().values().to_vec::<f64>().unwrap()
+            };
+            assert_eq!(dense(&set, item), dense(&expected, item % 4));
+        }
+        // SAFETY: the array is refused.
+        let told = unsafe { DenseStack::borrow(&device, &on_host) }.unwrap_err().to_string();
+        assert!(told.contains("borrow it on the CPU"), "{told}");
     }
 }

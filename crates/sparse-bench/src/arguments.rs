@@ -94,6 +94,10 @@ pub(crate) enum FigureName {
     Devices,
     /// Total time of large amounts with a ratio of 0.5.
     Large,
+    /// Products of a matrix of 10⁸ entries by the number of CUDA devices that have its rows.
+    Products,
+    /// Iterations of conjugate gradients by the order and the number of CUDA devices.
+    Iterations,
     /// Policies that give matrices to devices.
     Policies,
     /// The simulator beside measurements, and for more devices.

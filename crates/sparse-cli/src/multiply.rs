@@ -5,14 +5,14 @@ use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
 use crate::format::Format;
-use crate::named_device::{self, NamedDevice};
+use crate::named_device::{self, NamedDevice, NamedDevices};
 use crate::operand::{self, Dimensions, Operand};
 use crate::product::{self, ProductOptions, check_algorithm, check_factor, tell_choice};
 use crate::ranks::Ranks;
 use anyhow::{Result, bail};
 use nnz::distrib::SharedTransport;
 use nnz::io::MatrixFile;
-use nnz::{DType, DenseMatrix, Device, Matrix, Order, Vector};
+use nnz::{DType, DenseMatrix, Device, ExchangePath, Matrix, Order, Vector};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) fn multiply(
     factor: Factor,
     context: &Context,
     options: &ProductOptions,
-    devices: &[NamedDevice],
+    devices: NamedDevices<'_>,
     files: Files<'_>,
 ) -> Result<()> {
     let ranks = match factor {
@@ -42,15 +42,15 @@ pub(crate) fn multiply(
         Factor::Matrix => Ranks::alone(),
     };
     if let Some(transport) = ranks.shared() {
-        return multiply_on_ranks(&ranks, transport, context, options, devices, files);
+        return multiply_on_ranks(&ranks, transport, context, options, devices.list, files);
     }
     check(options, files)?;
-    let devices = named_device::open(devices, context)?;
+    let (exchange, devices) = (devices.exchange, named_device::open(devices.list, context)?);
     let device = if devices.is_empty() { context.device()? } else { Context::host()? };
     let Factors { a, operands, dimensions } = Factors::read(factor, context, options, &device, files)?;
     let y = match devices.is_empty() {
         true => operands.multiply(factor, &a, options, context)?,
-        false => operands.multiply_on(&devices, &a, options, context)?,
+        false => operands.multiply_on((&devices, exchange), &a, options, context)?,
     };
     operand::write(files[2], &y, dimensions)
 }
@@ -209,12 +209,12 @@ impl Operands {
     /// `alpha·op(A)·x + beta·y` for a vector, with the rows of A divided among `devices`.
     fn multiply_on(
         self,
-        devices: &[Device],
+        (devices, exchange): (&[Device], ExchangePath),
         a: &Matrix,
         options: &ProductOptions,
         context: &Context,
     ) -> Result<DenseMatrix> {
-        let mut a = product::distribute(a, devices, context)?;
+        let mut a = product::distribute(a, devices, exchange, context)?;
         let (x, mut y) = self.into_vectors();
         a.spmv(options.op, options.alpha, &x, options.beta, &mut y)?;
         column(y)

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::failure::Unavailable;
 use anyhow::Result;
-use nnz::{BackendKind, Device, DeviceId};
+use nnz::{BackendKind, Device, DeviceId, ExchangePath};
 
 /// A device by its name, or the default one of a backend.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +19,13 @@ pub(crate) fn parse(name: &str) -> Result<NamedDevice, nnz::Error> {
         true => name.parse().map(NamedDevice::Id),
         false => name.parse().map(NamedDevice::DefaultOf),
     }
+}
+
+/// The devices among which the rows of a matrix are divided, if any, and the path between them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct NamedDevices<'a> {
+    pub(crate) list: &'a [NamedDevice],
+    pub(crate) exchange: ExchangePath,
 }
 
 /// Opens the devices in their order.

@@ -13,8 +13,8 @@ use nnz::distrib::SharedTransport;
 use nnz::io::MatrixFile;
 use nnz::op::Op;
 use nnz::{
-    Algorithm, Choice, DType, Device, Matrix, MatrixOnDevices, MatrixOnRanks, PlanOptions, Scalar, c64,
-    with_dtype,
+    Algorithm, Choice, DType, Device, ExchangePath, Matrix, MatrixOnDevices, MatrixOnRanks, PlanOptions,
+    Scalar, c64, with_dtype,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -114,9 +114,16 @@ pub(crate) fn check_factor(option: &str, value: c64, dtype: DType) -> Result<()>
     Ok(())
 }
 
-/// Divides the rows of a matrix among devices, and says on stderr who has which if -v was given.
-pub(crate) fn distribute(a: &Matrix, devices: &[Device], context: &Context) -> Result<MatrixOnDevices> {
-    let a = a.distribute(devices)?;
+/// Divides the rows of a matrix among devices, and says on stderr who has which, and what they exchange by, if -v was
+/// given.
+pub(crate) fn distribute(
+    a: &Matrix,
+    devices: &[Device],
+    exchange: ExchangePath,
+    context: &Context,
+) -> Result<MatrixOnDevices> {
+    let a = a.distribute_by(devices, exchange)?;
+    context.detail(format_args!("exchange: {}", a.exchange()));
     for (device, rows) in a.devices().iter().zip(a.rows()) {
         context.detail(format_args!("rows {rows:?}: {device}"));
     }

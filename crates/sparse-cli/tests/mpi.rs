@@ -71,6 +71,12 @@ fn ranks_write_the_bytes_of_one_process() {
     assert!(told.starts_with("matrices  1 in 4 parts, "), "{told}");
     assert_eq!(told.lines().filter(|line| line.starts_with("rank ")).count(), 3, "{told}");
     assert_eq!(contents(&folder.join("ranks_parts")), contents(&folder.join("parts")));
+    // The model's table of every rank, for its own matrices.
+    let told = mpi(folder, "$MPIRUN -n 2 $DISTRIBUTE stack.npy --explain -o explained.npz");
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    let lines = |start: &str| told.lines().filter(|line| line.starts_with(start)).count();
+    let titles = told.lines().filter(|&line| line == "rank 0" || line == "rank 1").count();
+    assert_eq!((titles, lines("scheme  compressed by"), lines("bitmap  sender")), (2, 2, 2), "{told}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub mod graph;
 pub mod index;
 pub mod interop;
 pub mod op;
+pub mod peer;
 pub mod plan;
 pub mod reference;
 pub mod scalar;

@@ -19,6 +19,8 @@ pub struct Properties {
     pub warps_per_group: usize,
     /// Bytes of the largest cache that all work-groups share; 0 if unknown.
     pub cache_bytes: usize,
+    /// Bytes of local memory that the kernels of a work-group can declare.
+    pub local_bytes: usize,
     /// The most bytes of dynamic shared memory per work-group, beside the kernel's own; 0 if a launch cannot request
     /// any.
     pub shared_bytes: usize,

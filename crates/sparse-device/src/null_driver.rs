@@ -44,6 +44,7 @@ impl Device {
             files,
             warps_per_group,
             cache_bytes: 0,
+            local_bytes: 48 << 10,
             shared_bytes: 1 << 16,
             largest_group: 256,
         })))

@@ -129,10 +129,14 @@ impl Display for Policy {
     }
 }
 
+/// A policy by its [name](Policy::name), or by `type2`: in proportion to memory, in bytes.
 impl FromStr for Policy {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
+        if name == "type2" {
+            return Ok(Self::Type2ByBytes);
+        }
         Self::ALL.into_iter().find(|policy| policy.name() == name).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
             Error::unsupported(format_args!("the policy `{name}`"), format_args!("use one of {names}"))

@@ -1,7 +1,7 @@
 //! Results as bodies of answers: arrays from the memory where they lie, files in parts.
 
 use crate::ledger::Reservation;
-use crate::objects::Store;
+use crate::objects::{Object, Store};
 use crate::operations::Answer;
 use crate::problem::Problem;
 use crate::upload::{MTX, NPY, NPZ, extension, kind_of_media};
@@ -12,11 +12,14 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use nnz::io::{FileKind, Output, npy};
 use nnz::{DType, Matrix, Order, Vector, with_dtype};
+use serde_json::Value;
 use std::fs::File;
+use std::sync::Arc;
+use tempfile::TempPath;
 use tokio_util::io::ReaderStream;
 
 /// Bytes of a file that are read at once.
-const PART: usize = 1 << 18;
+const PART: usize = 1 << 20;
 
 /// The kind of file in which a matrix is answered, by `Accept`.
 pub(crate) fn accepted_kind(headers: &HeaderMap) -> Result<FileKind, Problem> {
@@ -48,34 +51,82 @@ fn media_of(kind: FileKind) -> &'static str {
     }
 }
 
-/// The answer for the result of an operation; `reserved` are the bytes of an array until it was sent.
-pub(crate) fn respond(
-    answer: Answer,
+/// The result of an operation, which can be answered any number of times.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Json(Value),
+    /// The result was stored.
+    Created(Arc<Object>),
+    Array(Array),
+    File(ResultFile),
+}
+
+/// An `.npy` body over the memory of a result.
+#[derive(Debug, Clone)]
+pub(crate) struct Array {
+    head: Bytes,
+    data: Bytes,
+    /// How it was found, if it is a solution.
+    solution: Option<HeaderValue>,
+}
+
+/// A matrix in a file of its own, which is removed with the value.
+#[derive(Debug)]
+pub(crate) struct ResultFile {
+    path: TempPath,
     kind: FileKind,
-    store: &Store,
-    tenant: &str,
-    reserved: Reservation,
-) -> Result<Response, Problem> {
-    match answer {
-        Answer::Json(value) => Ok(Json(value).into_response()),
-        Answer::Vector(values) => {
-            let shape = [values.len()];
-            array(values, &shape, Order::RowMajor, reserved)
-        }
-        Answer::Dense(values) => {
-            let is_padded = values.values().len() != values.nrows() * values.ncols();
-            let values = if is_padded { values.to_order(values.order())? } else { values };
-            let (shape, order) = ([values.nrows(), values.ncols()], values.order());
-            array(values.into_values(), &shape, order, reserved)
-        }
-        Answer::Matrix(matrix) => matrix_file(&matrix, kind, store, tenant),
-        Answer::Solved(values, how) => {
-            let mut response = respond(*values, kind, store, tenant, reserved)?;
-            let how = HeaderValue::from_str(&how.to_string()).map_err(Problem::internal)?;
-            response.headers_mut().insert("nnz-solution", how);
-            Ok(response)
+}
+
+impl Outcome {
+    /// The outcome that has this answer. Of `reserved` the bytes of an array are left until nobody reads it any more.
+    pub(crate) fn new(
+        answer: Answer,
+        kind: FileKind,
+        owner: (&Store, &str),
+        reserved: Reservation,
+    ) -> Result<Self, Problem> {
+        Ok(match answer {
+            Answer::Json(value) => Self::Json(value),
+            Answer::Matrix(matrix) => Self::File(ResultFile::write(&matrix, kind, owner)?),
+            Answer::Vector(values) => {
+                let shape = [values.len()];
+                Self::Array(Array::new(values, (&shape, Order::RowMajor), owner, reserved)?)
+            }
+            Answer::Dense(values) => {
+                let is_padded = values.values().len() != values.nrows() * values.ncols();
+                let values = if is_padded { values.to_order(values.order())? } else { values };
+                let (shape, order) = ([values.nrows(), values.ncols()], values.order());
+                Self::Array(Array::new(values.into_values(), (&shape, order), owner, reserved)?)
+            }
+            Answer::Solved(values, how) => {
+                let mut outcome = Self::new(*values, kind, owner, reserved)?;
+                if let Self::Array(array) = &mut outcome {
+                    array.solution =
+                        Some(HeaderValue::from_str(&how.to_string()).map_err(Problem::internal)?);
+                }
+                outcome
+            }
+        })
+    }
+
+    pub(crate) fn respond(&self) -> Result<Response, Problem> {
+        match self {
+            Self::Json(value) => Ok(Json(value).into_response()),
+            Self::Created(object) => Ok(created(object)),
+            Self::Array(array) => Ok(array.respond()),
+            Self::File(file) => file.respond(),
         }
     }
+}
+
+/// The answer that an object was made, with its description.
+pub(crate) fn created(object: &Object) -> Response {
+    (StatusCode::CREATED, etag(object), Json(object.view())).into_response()
+}
+
+pub(crate) fn etag(object: &Object) -> [(header::HeaderName, HeaderValue); 1] {
+    let tag = HeaderValue::from_str(&format!("\"{}\"", object.version));
+    [(header::ETAG, tag.unwrap_or(HeaderValue::from_static("\"\"")))]
 }
 
 /// The bytes of a vector of the host, with their reservation.
@@ -92,50 +143,93 @@ impl AsRef<[u8]> for HostBytes {
     }
 }
 
-/// An `.npy` body over the memory of the result.
-fn array(values: Vector, shape: &[usize], order: Order, reserved: Reservation) -> Result<Response, Problem> {
+/// Values in the host's memory and of a type that `.npy` has.
+fn host_values(values: Vector) -> Result<Vector, Problem> {
     let values = match values.dtype() {
         DType::F16 | DType::Bf16 => values.cast(DType::F32)?,
         _ => values,
     };
-    let values = match values.device() {
+    Ok(match values.device() {
         nnz::Device::Cpu(_) => values,
         _ => values.to_device(&nnz::Device::host_with_threads(1)?)?,
-    };
-    let head = with_dtype!(values.dtype(), T => npy::header::<T>(shape, order))?;
-    let data = Bytes::from_owner(HostBytes { values, _reserved: reserved });
-    let length = head.len() + data.len();
-    let parts = [Bytes::from(head), data].map(Ok::<_, std::convert::Infallible>);
-    let body = Body::from_stream(tokio_stream::iter(parts));
-    Ok((
-        [(header::CONTENT_TYPE, HeaderValue::from_static(NPY)), (header::CONTENT_LENGTH, length.into())],
-        body,
-    )
-        .into_response())
+    })
 }
 
-/// A matrix as a file, which is written whole and then sent in parts.
-pub(crate) fn matrix_file(
-    matrix: &Matrix,
-    kind: FileKind,
-    store: &Store,
-    tenant: &str,
-) -> Result<Response, Problem> {
-    let dense = (matrix.nrows() as u64).saturating_mul(matrix.ncols() as u64);
-    let needed = match kind {
-        FileKind::Npy => dense.saturating_mul(matrix.dtype().bytes() as u64),
-        FileKind::Npz | FileKind::MatrixMarket => matrix.bytes() as u64,
-    };
-    let reserved = store.reserve(tenant, needed)?;
-    let path =
-        tempfile::Builder::new().suffix(extension(kind)).tempfile_in(store.disk.uploads())?.into_temp_path();
-    matrix.write_as(Output::Path(&path), kind)?;
-    drop(reserved);
-    // The file has no name from here on, and goes with the answer.
-    let file = File::open(&path)?;
-    drop(path);
-    let length = file.metadata()?.len();
-    let body = Body::from_stream(ReaderStream::with_capacity(tokio::fs::File::from_std(file), PART));
-    let media = HeaderValue::from_static(media_of(kind));
-    Ok(([(header::CONTENT_TYPE, media), (header::CONTENT_LENGTH, length.into())], body).into_response())
+impl Array {
+    fn new(
+        values: Vector,
+        (shape, order): (&[usize], Order),
+        (store, tenant): (&Store, &str),
+        mut reserved: Reservation,
+    ) -> Result<Self, Problem> {
+        let values = host_values(values)?;
+        let head = with_dtype!(values.dtype(), T => npy::header::<T>(shape, order))?;
+        let bytes = values.len() as u64 * values.dtype().bytes() as u64;
+        store.settle(&mut reserved, tenant, bytes)?;
+        let data = Bytes::from_owner(HostBytes { values, _reserved: reserved });
+        Ok(Self { head: head.into(), data, solution: None })
+    }
+
+    /// The first columns of a result, each as long as `rows` and of one dimension or two; they share its memory.
+    pub(crate) fn columns(
+        values: Vector,
+        rows: usize,
+        is_vector: &[bool],
+        reserved: Reservation,
+    ) -> Result<Vec<Self>, Problem> {
+        let bytes = rows * values.dtype().bytes();
+        let heads = [&[rows, 1][..], &[rows]].map(|shape| {
+            with_dtype!(values.dtype(), T => npy::header::<T>(shape, Order::RowMajor)).map(Bytes::from)
+        });
+        let [matrix, vector] = heads;
+        let heads = [matrix?, vector?];
+        let all = Bytes::from_owner(HostBytes { values, _reserved: reserved });
+        let column = |(j, &is_vector): (usize, &bool)| Self {
+            head: heads[usize::from(is_vector)].clone(),
+            data: all.slice(j * bytes..(j + 1) * bytes),
+            solution: None,
+        };
+        Ok(is_vector.iter().enumerate().map(column).collect())
+    }
+
+    fn respond(&self) -> Response {
+        let length = self.head.len() + self.data.len();
+        let parts = [self.head.clone(), self.data.clone()].map(Ok::<_, std::convert::Infallible>);
+        let body = Body::from_stream(tokio_stream::iter(parts));
+        let media = (header::CONTENT_TYPE, HeaderValue::from_static(NPY));
+        let mut response = ([media, (header::CONTENT_LENGTH, length.into())], body).into_response();
+        if let Some(solution) = &self.solution {
+            response.headers_mut().insert("nnz-solution", solution.clone());
+        }
+        response
+    }
+}
+
+impl ResultFile {
+    /// Writes a matrix whole.
+    pub(crate) fn write(
+        matrix: &Matrix,
+        kind: FileKind,
+        (store, tenant): (&Store, &str),
+    ) -> Result<Self, Problem> {
+        let dense = (matrix.nrows() as u64).saturating_mul(matrix.ncols() as u64);
+        let needed = match kind {
+            FileKind::Npy => dense.saturating_mul(matrix.dtype().bytes() as u64),
+            FileKind::Npz | FileKind::MatrixMarket => matrix.bytes() as u64,
+        };
+        let _reserved = store.reserve(tenant, needed)?;
+        let file = tempfile::Builder::new().suffix(extension(kind)).tempfile_in(store.disk.uploads())?;
+        let path = file.into_temp_path();
+        matrix.write_as(Output::Path(&path), kind)?;
+        Ok(Self { path, kind })
+    }
+
+    /// Sends the file in parts; one that has lost its name is sent to its end all the same.
+    pub(crate) fn respond(&self) -> Result<Response, Problem> {
+        let file = File::open(&self.path)?;
+        let length = file.metadata()?.len();
+        let body = Body::from_stream(ReaderStream::with_capacity(tokio::fs::File::from_std(file), PART));
+        let media = HeaderValue::from_static(media_of(self.kind));
+        Ok(([(header::CONTENT_TYPE, media), (header::CONTENT_LENGTH, length.into())], body).into_response())
+    }
 }

@@ -3,6 +3,8 @@
 use crate::auth::{Identity, Scope, Tokens};
 use crate::config::Config;
 use crate::error::StartError;
+use crate::jobs::Jobs;
+use crate::merge::Queues;
 use crate::metrics::{Metrics, Snapshot};
 use crate::objects::Store;
 use crate::problem::Problem;
@@ -24,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) store: Arc<Store>,
     pub(crate) workers: Workers,
+    pub(crate) jobs: Jobs,
+    pub(crate) queues: Queues,
     pub(crate) metrics: Metrics,
     tokens: RwLock<Option<Tokens>>,
     pub(crate) is_stopping: AtomicBool,
@@ -46,6 +50,8 @@ impl App {
         let app = Self(Arc::new(Shared {
             store: Arc::new(store),
             workers,
+            jobs: Jobs::new(config.limits.jobs, format!("{started:x}")),
+            queues: Queues::default(),
             metrics: Metrics::new(),
             tokens: RwLock::default(),
             is_stopping: AtomicBool::new(false),
@@ -73,6 +79,7 @@ impl App {
             objects: self.store.all().len(),
             running: self.workers.running(),
             waiting: self.workers.waiting(),
+            jobs: self.jobs.count(),
             evictions: self.store.evictions.load(Ordering::Relaxed),
         }
     }

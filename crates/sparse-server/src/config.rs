@@ -52,8 +52,14 @@ pub struct Limits {
     pub idle_time: Duration,
     /// Bytes per second that the body of a request must reach on average, from the second `idle_time` on.
     pub least_rate: u64,
-    /// Time after which an iterative solver stops.
-    pub solve_time: Duration,
+    /// Time that a request may give its operation, with the reception of its body; without a parameter `timeout` this.
+    pub operation_time: Duration,
+    /// As `operation_time`, for an operation that is a job.
+    pub job_time: Duration,
+    /// Jobs that a tenant may have, finished ones with their results among them; more are refused with 429.
+    pub jobs: usize,
+    /// Time that a finished job and its result are kept.
+    pub result_time: Duration,
     /// Time for requests in flight to finish when the server stops.
     pub drain_time: Duration,
 }
@@ -69,7 +75,10 @@ impl Default for Limits {
             header_time: Duration::from_secs(10),
             idle_time: Duration::from_secs(30),
             least_rate: 1024,
-            solve_time: Duration::from_secs(600),
+            operation_time: Duration::from_secs(600),
+            job_time: Duration::from_secs(6 * 3600),
+            jobs: 64,
+            result_time: Duration::from_secs(600),
             drain_time: Duration::from_secs(60),
         }
     }

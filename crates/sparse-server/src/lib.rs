@@ -11,6 +11,7 @@
 //! | tokens | 256 random bits each, of which the server has hashes; each has scopes and belongs to one tenant |
 //! | uploads | sizes are checked before the first byte and while bytes come; bodies above 1 MiB go to a file |
 //! | memory | every byte is reserved before it is allocated; what does not fit is answered by 507 or 429 |
+//! | operations | end at their time limit or with their client; jobs go on without it, and are bounded and expire |
 //! | durable objects | acknowledged once segment and manifest are synced; a killed process loses none |
 
 mod answer;
@@ -19,17 +20,21 @@ mod auth;
 mod config;
 mod durable;
 mod error;
+mod jobs;
 mod ledger;
 mod matrices;
+mod merge;
 mod metrics;
 mod name;
 mod objects;
+mod operate;
 mod operations;
 mod parameters;
 mod problem;
 mod routes;
 mod server;
 mod status;
+mod task;
 mod tls;
 mod upload;
 mod workers;

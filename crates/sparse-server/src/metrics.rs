@@ -31,11 +31,13 @@ pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
     seconds: Family<RouteLabels, Histogram>,
+    merged: Histogram,
     memory_used: Gauge,
     memory_capacity: Gauge,
     objects: Gauge,
     running: Gauge,
     waiting: Gauge,
+    jobs: Gauge,
     evictions: Gauge,
 }
 
@@ -47,6 +49,7 @@ pub(crate) struct Snapshot {
     pub(crate) objects: usize,
     pub(crate) running: usize,
     pub(crate) waiting: usize,
+    pub(crate) jobs: usize,
     pub(crate) evictions: u64,
 }
 
@@ -56,11 +59,13 @@ impl Metrics {
             registry: Registry::with_prefix("nnz"),
             requests: Family::default(),
             seconds: Family::new_with_constructor(|| Histogram::new(BOUNDS)),
+            merged: Histogram::new([1.0, 2.0, 4.0, 8.0]),
             memory_used: Gauge::default(),
             memory_capacity: Gauge::default(),
             objects: Gauge::default(),
             running: Gauge::default(),
             waiting: Gauge::default(),
+            jobs: Gauge::default(),
             evictions: Gauge::default(),
         };
         metrics.register();
@@ -72,6 +77,7 @@ impl Metrics {
         registry.register("requests", "Requests by route and status", self.requests.clone());
         let seconds = self.seconds.clone();
         registry.register_with_unit("request", "Time to the header of the answer", Unit::Seconds, seconds);
+        registry.register("merged", "Requests that were multiplied together", self.merged.clone());
         for (name, help, gauge) in [
             ("memory_used", "Bytes of the device's memory that are reserved", &self.memory_used),
             ("memory_capacity", "Bytes of the device's memory that may be", &self.memory_capacity),
@@ -82,6 +88,7 @@ impl Metrics {
             ("objects", "Matrices that are ready", &self.objects),
             ("operations_running", "Operations that run", &self.running),
             ("operations_waiting", "Operations that wait for a worker", &self.waiting),
+            ("jobs", "Jobs, with those whose results are kept", &self.jobs),
             ("evictions", "Matrices that were moved to disk since the start", &self.evictions),
         ] {
             registry.register(name, help, gauge.clone());
@@ -93,6 +100,11 @@ impl Metrics {
         self.seconds.get_or_create(&RouteLabels { route: route.into() }).observe(time.as_secs_f64());
     }
 
+    /// Counts a product that served this many requests.
+    pub(crate) fn observe_merged(&self, requests: usize) {
+        self.merged.observe(requests as f64);
+    }
+
     /// The metrics in the text form of OpenMetrics.
     pub(crate) fn text(&self, now: Snapshot) -> Result<String, fmt::Error> {
         self.memory_used.set(clamp(now.memory_used));
@@ -100,6 +112,7 @@ impl Metrics {
         self.objects.set(clamp(now.objects as u64));
         self.running.set(clamp(now.running as u64));
         self.waiting.set(clamp(now.waiting as u64));
+        self.jobs.set(clamp(now.jobs as u64));
         self.evictions.set(clamp(now.evictions));
         let mut text = String::new();
         encode(&mut text, &self.registry)?;

@@ -155,6 +155,11 @@ impl Object {
         if content.is_idle() && !self.is_pinned.load(Ordering::Relaxed) { self.description.bytes } else { 0 }
     }
 
+    /// `name@version`
+    pub(crate) fn label(&self) -> String {
+        format!("{}@{}", self.name, self.version)
+    }
+
     fn key(&self) -> String {
         key(&self.tenant, &self.name, self.version)
     }

@@ -1,6 +1,8 @@
 //! Parameters in the query of a request.
 
 use crate::problem::Problem;
+use nnz::c64;
+use nnz::op::Op;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -53,6 +55,24 @@ impl Parameters {
         T: FromStr<Err: Display>,
     {
         self.get(name)?.ok_or_else(|| Problem::bad_request(format!("parameter `{name}` is needed")))
+    }
+
+    /// A real or complex factor such as `2`, `0.5` or `1,-2`; 1 without the parameter.
+    pub(crate) fn factor(&self, name: &str) -> Result<c64, Problem> {
+        let Some(text) = self.text(name) else { return Ok(c64::ONE) };
+        let (re, im) = text.split_once(',').unwrap_or((text, "0"));
+        match (re.parse(), im.parse()) {
+            (Ok(re), Ok(im)) => Ok(c64::new(re, im)),
+            _ => Err(Problem::bad_request(format!(
+                "parameter {name}={}: a number, or RE,IM, is needed",
+                text.escape_debug()
+            ))),
+        }
+    }
+
+    /// op(A) of a product; A itself without the parameter.
+    pub(crate) fn op(&self) -> Result<Op, Problem> {
+        self.get_or("op", Op::None)
     }
 
     /// True for `1` and `true`.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::io;
 
 /// A request that was refused or failed: what, where, and what would be right.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
     kind: &'static str,
@@ -91,6 +91,23 @@ impl Problem {
         Self { memory: Some(shortage), ..problem }
     }
 
+    /// The document that clients get.
+    pub(crate) fn document(&self) -> impl Serialize + '_ {
+        Document {
+            r#type: format!("urn:nnz:problem:{}", self.kind),
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            detail: &self.detail,
+            memory: self.memory,
+        }
+    }
+
+    /// What is not there yet, and may be asked for again.
+    pub(crate) fn not_finished(detail: impl ToString) -> Self {
+        let problem = Self::new(StatusCode::CONFLICT, "not-finished", detail);
+        Self { retry_after: Some(RETRY_AFTER), ..problem }
+    }
+
     /// A failure to write to the server's disk.
     pub(crate) fn disk(error: &io::Error) -> Self {
         match error.kind() {
@@ -130,14 +147,7 @@ impl From<io::Error> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let document = Document {
-            r#type: format!("urn:nnz:problem:{}", self.kind),
-            title: self.status.canonical_reason().unwrap_or("Error"),
-            status: self.status.as_u16(),
-            detail: &self.detail,
-            memory: self.memory,
-        };
-        let mut response = (self.status, Json(document)).into_response();
+        let mut response = (self.status, Json(self.document())).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(seconds) = self.retry_after {

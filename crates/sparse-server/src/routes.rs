@@ -2,7 +2,9 @@
 
 use crate::app::{App, authorize, observe};
 use crate::auth::Scope;
+use crate::jobs;
 use crate::matrices;
+use crate::operate;
 use crate::operations::{OPERATIONS, Operand, Operation};
 use crate::problem::Problem;
 use crate::status;
@@ -24,9 +26,17 @@ pub(crate) struct Route {
 }
 
 const MATRIX: &str = "/v1/matrices/{name}";
+const JOB: &str = "/v1/jobs/{id}";
 
 /// Every route.
 pub(crate) const ROUTES: &[Route] = &[
+    Route {
+        method: "get",
+        path: "/",
+        summary: "A page for people: memory, matrices, jobs, and a form for operations",
+        scope: None,
+        handler: || get(status::page),
+    },
     Route {
         method: "get",
         path: "/livez",
@@ -109,7 +119,35 @@ pub(crate) const ROUTES: &[Route] = &[
         path: "/v1/matrices/{name}/{operation}",
         summary: "Runs an operation",
         scope: Some(Scope::Read),
-        handler: || post(matrices::operate),
+        handler: || post(operate::operate),
+    },
+    Route {
+        method: "get",
+        path: "/v1/jobs",
+        summary: "The caller's jobs",
+        scope: Some(Scope::Read),
+        handler: || get(jobs::list),
+    },
+    Route {
+        method: "get",
+        path: JOB,
+        summary: "State, progress and log of a job; ?wait=SECONDS answers at its end, or then",
+        scope: Some(Scope::Read),
+        handler: || get(jobs::describe),
+    },
+    Route {
+        method: "delete",
+        path: JOB,
+        summary: "Cancels a job, and forgets it and its result",
+        scope: Some(Scope::Read),
+        handler: || delete(jobs::remove),
+    },
+    Route {
+        method: "get",
+        path: "/v1/jobs/{id}/result",
+        summary: "What the operation would have answered",
+        scope: Some(Scope::Read),
+        handler: || get(jobs::result),
     },
 ];
 
@@ -190,6 +228,7 @@ fn describe_operation(operation: &Operation) -> Value {
         "responses": {
             "200": { "description": "The result", "content": { NPY: {}, NPZ: {}, MTX: {}, "application/json": {} } },
             "201": { "description": "The result was stored, by ?into=" },
+            "202": { "description": "The operation became the job of Location, by ?async=1 or Prefer: respond-async" },
             "default": problem(),
         },
     });
@@ -200,10 +239,10 @@ fn describe_operation(operation: &Operation) -> Value {
 }
 
 fn path_parameters(path: &str) -> Vec<Value> {
-    if !path.contains("{name}") {
-        return vec![];
-    }
-    vec![json!({ "name": "name", "in": "path", "required": true, "schema": { "type": "string" } })]
+    let names = ["name", "id"].into_iter().filter(|name| path.contains(&format!("{{{name}}}")));
+    names
+        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
+        .collect()
 }
 
 fn problem() -> Value {

@@ -124,8 +124,9 @@ impl Server {
         self.app.is_stopping.store(true, Ordering::Relaxed);
         drop(self.listener);
         tracing::info!("stopping: requests in flight are finished");
-        if timeout(drain_time, connections.shutdown()).await.is_err() {
-            tracing::warn!("stopping after {drain_time:?} with requests in flight");
+        let jobs = self.app.jobs.drain();
+        if timeout(drain_time, async { tokio::join!(connections.shutdown(), jobs) }).await.is_err() {
+            tracing::warn!("stopping after {drain_time:?} with requests or jobs in flight");
         }
         Ok(())
     }
@@ -175,12 +176,15 @@ pub fn serve_until_stopped(
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), StartError> {
     let runtime = tokio::runtime::Runtime::new()?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let server = Server::start(config, device).await?;
         let stop = stop_signal(server.app())?;
         ready(server.address()?);
         server.run(stop).await
-    })
+    });
+    // An operation that cannot stop does not keep the process.
+    runtime.shutdown_background();
+    served
 }
 
 #[cfg(unix)]

@@ -1,15 +1,32 @@
 //! Answers about the server itself.
 
 use crate::app::App;
-use crate::auth::Identity;
+use crate::auth::{Identity, to_hex};
 use crate::problem::Problem;
 use crate::routes;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
+use axum::response::{Html, IntoResponse};
 use axum::{Extension, Json};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
+
+/// The page, whose scripts and styles alone run in it.
+pub(crate) async fn page() -> Result<impl IntoResponse, Problem> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(Problem::internal)?;
+    let nonce = to_hex(&random);
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; \
+         form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+    );
+    let headers = [
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::REFERRER_POLICY, "no-referrer".into()),
+        (header::CACHE_CONTROL, "no-store".into()),
+    ];
+    Ok((headers, Html(include_str!("page.html").replace("NONCE", &nonce))))
+}
 
 pub(crate) async fn live() -> &'static str {
     "live\n"

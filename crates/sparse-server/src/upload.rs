@@ -10,14 +10,13 @@ use http_body_util::BodyExt;
 use nnz::io::npy::{self, NpyArray};
 use nnz::io::{Claim, FileKind, MatrixFile};
 use nnz::{CompressOptions, DenseMatrix, Device, Error, Format, IndexType, Matrix};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
 use tempfile::NamedTempFile;
-use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, timeout};
 
-/// Bodies up to this size are received in memory, larger ones in a file.
+/// Bytes that are received before they are written to a file; smaller bodies stay in memory.
 const IN_MEMORY: usize = 1 << 20;
 
 /// A body that was received whole.
@@ -82,7 +81,7 @@ pub(crate) async fn receive(
     extension: &str,
 ) -> Result<Received, Problem> {
     let started = Instant::now();
-    let (mut memory, mut file, mut received) = (Vec::new(), None, 0_u64);
+    let (mut buffer, mut file, mut received) = (Vec::new(), None, 0_u64);
     while let Some(frame) = timeout(limits.idle_time, body.frame()).await.map_err(|_| too_slow(limits))? {
         let frame = frame.map_err(|error| Problem::bad_request(format!("the body broke off: {error}")))?;
         let Ok(data) = frame.into_data() else { continue };
@@ -91,31 +90,31 @@ pub(crate) async fn receive(
             return Err(Problem::too_large(limit));
         }
         check_rate(received, started.elapsed(), limits)?;
-        if file.is_none() && memory.len() + data.len() > IN_MEMORY {
-            file = Some(new_file(folder, extension).await?);
+        if buffer.len() + data.len() > IN_MEMORY {
+            let open = file.map_or_else(|| new_file(folder, extension), Ok)?;
+            let (written, emptied) = write(open, buffer).await?;
+            (file, buffer) = (Some(written), emptied);
         }
-        match &mut file {
-            None => memory.extend_from_slice(&data),
-            Some((_, file)) => {
-                file.write_all(&memory).await?;
-                memory.clear();
-                file.write_all(&data).await?;
-            }
-        }
+        buffer.extend_from_slice(&data);
     }
     match file {
-        None => Ok(Received::Memory(memory)),
-        Some((named, mut file)) => {
-            file.flush().await?;
-            Ok(Received::File(named))
-        }
+        None => Ok(Received::Memory(buffer)),
+        Some(file) => Ok(Received::File(write(file, buffer).await?.0)),
     }
 }
 
-async fn new_file(folder: &Path, extension: &str) -> Result<(NamedTempFile, tokio::fs::File), Problem> {
-    let named = tempfile::Builder::new().suffix(extension).tempfile_in(folder)?;
-    let file = tokio::fs::File::from_std(named.as_file().try_clone()?);
-    Ok((named, file))
+fn new_file(folder: &Path, extension: &str) -> Result<NamedTempFile, Problem> {
+    Ok(tempfile::Builder::new().suffix(extension).tempfile_in(folder)?)
+}
+
+/// Appends a buffer, which is empty then, on a thread that may block.
+async fn write(mut file: NamedTempFile, mut buffer: Vec<u8>) -> Result<(NamedTempFile, Vec<u8>), Problem> {
+    let written = tokio::task::spawn_blocking(move || -> Result<_, Problem> {
+        file.write_all(&buffer)?;
+        buffer.clear();
+        Ok((file, buffer))
+    });
+    written.await.map_err(Problem::internal)?
 }
 
 /// Fails if a client sends so slowly that it only holds the connection.

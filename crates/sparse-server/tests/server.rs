@@ -32,6 +32,8 @@ fn a_matrix_is_stored_and_computed_with() {
     assert_eq!(post("a/diagonal", &[]).array(), [4.0, 3.0, 2.0]);
     assert_eq!(post("a/reduce?each=column&by=max", &[]).array(), [4.0, 3.0, 2.0]);
     assert_eq!(post("a/norm?ord=1", &[]).json()["norm"], 5.0);
+    let spy = post("a/spy?size=2", &[]).expect(200).json();
+    assert_eq!((&spy["counts"], &spy["rows"]), (&serde_json::json!([4, 0, 0, 1]), &2.into()));
     assert_eq!(post("a/select?rows=1..3&columns=2,1", &[]).expect(200).status, 200);
     let solved = post("a/solve?method=cg", &npy(&[3], &[6.0, 7.0, 6.0]));
     assert!(solved.head.contains(r#""converged":true"#), "{}", solved.head);
@@ -252,9 +254,13 @@ fn the_open_api_document_lists_the_routes_that_answer() {
     let document = server.send("GET /openapi.json", &[], &[]).expect(200).json();
     let paths = document["paths"].as_object().unwrap();
     assert!(paths.contains_key("/v1/matrices/{name}/spmv") && paths.contains_key("/livez"));
+    let id = server.send("POST /v1/matrices/a/norm?async=1", &[], &[]).expect(202).json()["id"].clone();
+    let id = id.as_str().unwrap();
+    server.send(&format!("GET /v1/jobs/{id}?wait=10"), &[], &[]).expect(200);
     for (path, methods) in paths {
         for method in methods.as_object().unwrap().keys() {
-            let request = format!("{} {}", method.to_uppercase(), path.replace("{name}", "a"));
+            let request =
+                format!("{} {}", method.to_uppercase(), path.replace("{name}", "a").replace("{id}", id));
             let headers: &[&str] = if method == "delete" { &["Origin: http://a.example"] } else { &[] };
             let status = server.send(&request, headers, &[]).status;
             assert!(!matches!(status, 404 | 405 | 500..), "{request}: {status}");

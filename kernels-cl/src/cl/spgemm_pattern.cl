@@ -6,8 +6,8 @@
 // EACH * lanes products, sorted in local memory. hash: the same number, in a table of twice as many slots, so that only
 // those that differ are sorted. bitmap: any number, a bit for each column of a window, as many windows as the row needs.
 // Reads A once and its rows of B once, bitmap twice for each window; writes C.
-// Macros: IDX, OFF, EACH = 8 (products per lane), MOST_LANES = 256 (the largest team).   Launch: any number of
-// work-groups of `lanes`, a power of two up to MOST_LANES; of any size for bins, bin_starts and offsets.
+// Macros: IDX, OFF, EACH = 8 (products per lane), BLOCK (lanes of the largest team).   Launch: any number of
+// work-groups of `lanes`, a power of two up to BLOCK; of any size for bins, bin_starts and offsets.
 // Nagasaka, Nukada, Matsuoka: High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
 // Pascal GPU. ICPP (2017).
 #include "index.clh"
@@ -18,7 +18,7 @@
 #ifndef EACH
 #define EACH 8
 #endif
-#define CAPACITY (EACH * MOST_LANES)
+#define CAPACITY (EACH * BLOCK)
 #define FREE (-1)
 
 // products[i] <- how many products row i of C has; bounds[i] <- the most entries that it can have.
@@ -27,7 +27,7 @@ __kernel void spgemm_pattern_products(long rows, long cols, long lanes, __global
                                       __global long *products, __global long *bounds)
 {
     int lid = (int)get_local_id(0);
-    __local long sums[MOST_LANES];
+    __local long sums[BLOCK];
     for (long row = get_group_id(0); row < rows; row += get_num_groups(0)) {
         long own = 0;
         for (long k = a_offsets[row] + lid; k < a_offsets[row + 1]; k += lanes)
@@ -114,8 +114,8 @@ __kernel void spgemm_pattern_sort(long first, long end, long lanes, __global con
     int lid = (int)get_local_id(0);
     int width = (int)lanes;
     __local IDX list[CAPACITY];
-    __local long ends[MOST_LANES];
-    __local long origins[MOST_LANES];
+    __local long ends[BLOCK];
+    __local long origins[BLOCK];
     for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
         long row = order[i];
         int n = 0;
@@ -164,8 +164,8 @@ __kernel void spgemm_pattern_hash(long first, long end, long lanes, __global con
     int slots = 2 * EACH * width;
     __local int table[2 * CAPACITY];
     __local IDX list[CAPACITY];
-    __local long ends[MOST_LANES];
-    __local long origins[MOST_LANES];
+    __local long ends[BLOCK];
+    __local long origins[BLOCK];
     for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
         long row = order[i];
         for (int slot = lid; slot < slots; slot += width)
@@ -206,9 +206,9 @@ __kernel void spgemm_pattern_bitmap(long first, long end, long lanes, long cols,
 {
     int lid = (int)get_local_id(0);
     int width = (int)lanes;
-    __local long extremes[MOST_LANES];
-    __local long ends[MOST_LANES];
-    __local long origins[MOST_LANES];
+    __local long extremes[BLOCK];
+    __local long ends[BLOCK];
+    __local long origins[BLOCK];
     __global uint *bitmap = bitmaps + get_group_id(0) * words;
     for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
         long row = order[i];

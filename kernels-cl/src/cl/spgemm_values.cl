@@ -7,8 +7,8 @@
 // one sum, the first adds, then the next. So sums are added in the order of A's entries, whatever the lanes do. Reads A
 // and its rows of B once for each slice, the latter in parts if they are `sorted`; reads the pattern of C and writes its
 // values once.
-// Macros: SCALAR, IDX, OFF, EACH = 8, or 4 for sums of 16 bytes (entries of C per lane), MOST_LANES = 256 (the largest
-// team).   Launch: any number of work-groups of `lanes`, a power of two up to MOST_LANES.
+// Macros: SCALAR, IDX, OFF, EACH = 8, or 4 for sums of 16 bytes (entries of C per lane), BLOCK (the largest
+// team).   Launch: any number of work-groups of `lanes`, a power of two up to BLOCK.
 // Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
 #include "scalar.clh"
 #include "index.clh"
@@ -19,8 +19,8 @@
 #ifndef EACH
 #define EACH (SCALAR == C64 ? 4 : 8)
 #endif
-#define CAPACITY (EACH * MOST_LANES)
-#define NONE MOST_LANES
+#define CAPACITY (EACH * BLOCK)
+#define NONE BLOCK
 
 // The position of a column among the n of a slice; n if it is greater than all.
 static int position_of(__local const IDX *columns, int n, IDX column)
@@ -69,8 +69,8 @@ __kernel void spgemm_values(long first, long end, long lanes, long slices, long 
     __local IDX columns[CAPACITY];
     __local ACC sums[CAPACITY];
     __local int waiting[CAPACITY];
-    __local long ends[MOST_LANES];
-    __local long origins[MOST_LANES];
+    __local long ends[BLOCK];
+    __local long origins[BLOCK];
     __local int found;
     for (long i = get_group_id(0); i < (end - first) * slices; i += get_num_groups(0)) {
         long row = order[first + i / slices];

@@ -10,8 +10,8 @@ struct Products {
 // calls this again.
 static __device__ Products products_of(int lanes, long long begin, long long length)
 {
-    __shared__ long long ends[MOST_LANES];
-    __shared__ long long origins[MOST_LANES];
+    __shared__ long long ends[BLOCK];
+    __shared__ long long origins[BLOCK];
     int first = threadIdx.x / lanes * lanes;
     Products products = {0, ends + first, origins + first};
     sync_team(lanes);

@@ -6,7 +6,7 @@
 // of up to EACH * lanes products, sorted in shared memory. hash: the same number, in a table of twice as many slots, so
 // that only those that differ are sorted. bitmap: any number, a bit for each column of a window, as many windows as the
 // row needs. Reads A once and its rows of B once, bitmap twice for each window; writes C.
-// Macros: IDX, OFF, EACH = 8 (products per lane), MOST_LANES = 256 (the largest team).   Launch: any number of blocks
+// Macros: IDX, OFF, EACH = 8 (products per lane), BLOCK (lanes of the largest team).   Launch: any number of blocks
 // of 256 threads, `lanes` a power of two up to 32 or 256; bitmap with `lanes` of 256; of any size
 // for bins, bin_starts and offsets.
 // Nagasaka, Nukada, Matsuoka: High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
@@ -20,7 +20,7 @@
 #ifndef EACH
 #define EACH 8
 #endif
-#define CAPACITY (EACH * MOST_LANES)
+#define CAPACITY (EACH * BLOCK)
 #define FREE (-1)
 
 // products[i] <- how many products row i of C has; bounds[i] <- the most entries that it can have.

@@ -7,7 +7,7 @@
 // that meet at one sum, the first adds, then the next. So sums are added in the order of A's entries, whatever the lanes
 // do. Reads A and its rows of B once for each slice, the latter in parts if they are `sorted`; reads the pattern of C and
 // writes its values once.
-// Macros: SCALAR, IDX, OFF, EACH = 8, or 4 for sums of 16 bytes (entries of C per lane), MOST_LANES = 256 (the largest
+// Macros: SCALAR, IDX, OFF, EACH = 8, or 4 for sums of 16 bytes (entries of C per lane), BLOCK (the largest
 // team).   Launch: any number of blocks of 256 threads, `lanes` a power of two up to 32 or 256.
 // Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
 #include "grid.cuh"
@@ -19,8 +19,8 @@
 #ifndef EACH
 #define EACH (SCALAR == C64 ? 4 : 8)
 #endif
-#define CAPACITY (EACH * MOST_LANES)
-#define NONE MOST_LANES
+#define CAPACITY (EACH * BLOCK)
+#define NONE BLOCK
 
 // A slice of a row of C: its columns in ascending order, their sums, and for each sum the least lane that waits for it.
 struct Slice {

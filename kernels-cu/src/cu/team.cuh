@@ -1,7 +1,7 @@
 // Teams: `lanes` neighbouring threads that have a row together, a power of two: a part of a warp, a warp, or the whole
-// block of up to MOST_LANES. Every thread of a team calls these functions. Needs grid.cuh before.
-#ifndef MOST_LANES
-#define MOST_LANES 256
+// block of up to BLOCK. Every thread of a team calls these functions. Needs grid.cuh before.
+#ifndef BLOCK
+#error "BLOCK is missing: the most lanes of a team"
 #endif
 
 static __device__ unsigned int team_mask(int lanes)
@@ -27,7 +27,7 @@ static __device__ bool any_of_team(int lanes, bool own)
 // The sum of `own` over the lanes before this one; `all` becomes that of all lanes.
 template <typename N> static __device__ N scan_team(int lanes, N own, N *all)
 {
-    __shared__ N of_warps[MOST_LANES / WARP];
+    __shared__ N of_warps[BLOCK / WARP];
     int width = min(lanes, WARP);
     int lane = lane_index() % width;
     unsigned int mask = team_mask(lanes);
@@ -57,7 +57,7 @@ template <typename N> static __device__ N scan_team(int lanes, N own, N *all)
 // The least of `own` over all lanes.
 static __device__ long long min_team(int lanes, long long own)
 {
-    __shared__ long long of_warps[MOST_LANES / WARP];
+    __shared__ long long of_warps[BLOCK / WARP];
     unsigned int mask = team_mask(lanes);
     for (int step = min(lanes, WARP) / 2; step > 0; step /= 2)
         own = min(own, __shfl_xor_sync(mask, own, step));

@@ -2,7 +2,8 @@
 // It enforces what the driver's documentation says of contexts, of captures and of memory that was freed.
 //
 // Environment: STAND_IN_VERSION, the version that it reports; STAND_IN_DEVICES, how many there are;
-// STAND_IN_BROKEN, the number of a device that says nothing about itself.
+// STAND_IN_BROKEN, the number of a device that says nothing about itself; STAND_IN_PEERS, 0 if devices do not reach
+// each other's memory.
 
 #include <pthread.h>
 #include <stdint.h>
@@ -56,6 +57,15 @@ Result cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 Result cuDeviceGetDefaultMemPool(void **pool, int device) { *pool = &contexts[device]; return OK; }
 Result cuMemPoolSetAttribute(void *pool, int attribute, void *value) { (void)pool, (void)attribute, (void)value; return OK; }
+Result cuDeviceCanAccessPeer(int *can, int device, int peer) {
+    if (device == peer) return INVALID_VALUE;
+    *can = number("STAND_IN_PEERS", 1);
+    return OK;
+}
+Result cuMemPoolSetAccess(void *pool, const void *access, size_t count) {
+    (void)pool, (void)access;
+    return count == 1 && number("STAND_IN_PEERS", 1) ? OK : INVALID_VALUE;
+}
 Result cuDevicePrimaryCtxRetain(int **context, int device) { *context = &contexts[device]; return OK; }
 Result cuDevicePrimaryCtxRelease_v2(int device) { (void)device; return OK; }
 Result cuCtxGetCurrent(int **context) { *context = current; return OK; }
@@ -69,6 +79,10 @@ Result cuStreamCreate(Stream **stream, unsigned flags) {
     *stream = calloc(1, sizeof **stream);
     (*stream)->device = (int)(current - contexts);
     return OK;
+}
+Result cuStreamCreateWithPriority(Stream **stream, unsigned flags, int priority) {
+    (void)priority;
+    return cuStreamCreate(stream, flags);
 }
 Result cuStreamDestroy_v2(Stream *stream) { CHECK(in_context(stream->device)); free(stream); return OK; }
 
@@ -177,6 +191,13 @@ Result cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream *stre
     return enqueue(stream, (Copy){ to, from, bytes }, 1, 1);
 }
 
+// Copies between contexts, of which either may be the stream's.
+Result cuMemcpyPeerAsync(Address to, int *to_context, Address from, int *from_context, size_t bytes, Stream *stream) {
+    int *own = &contexts[stream->device];
+    if (own != to_context && own != from_context) return INVALID_CONTEXT;
+    return enqueue(stream, (Copy){ to, from, bytes }, 1, 1);
+}
+
 Result cuEventCreate(Event **event, unsigned flags) {
     (void)flags;
     if (!current) return INVALID_CONTEXT;
@@ -189,11 +210,13 @@ Result cuEventRecord(Event *event, Stream *stream) {
     event->captured = stream->captures;
     return OK;
 }
-Result cuEventSynchronize(Event *event) { return event->captured ? CAPTURED_EVENT : OK; }
+// A stream of any context may wait, but no capture for what is outside of it.
 Result cuStreamWaitEvent(Stream *stream, Event *event, unsigned flags) {
-    CHECK(in_context(stream->device));
-    return flags || event->captured != stream->captures ? INVALID_VALUE : OK;
+    if (flags) return INVALID_VALUE;
+    if (stream->captures != event->captured) { stream->broken = 1; return CAPTURE_UNSUPPORTED; }
+    return in_context(stream->device);
 }
+Result cuEventSynchronize(Event *event) { return event->captured ? CAPTURED_EVENT : OK; }
 Result cuEventElapsedTime(float *milliseconds, Event *start, Event *end) { (void)start, (void)end; *milliseconds = 1; return OK; }
 
 Result cuStreamBeginCapture_v2(Stream *stream, int mode) {

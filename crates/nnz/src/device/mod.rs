@@ -1,7 +1,10 @@
 //! Run-time choice of a device.
 
+mod exchange;
 mod kind;
 
+pub use exchange::ExchangePath;
+pub(crate) use exchange::{Connections, connect};
 pub use kind::BackendKind;
 use sparse_core::op::WithBackend;
 use sparse_core::{Backend as _, Caps, ContextId, Error, Probe, Result};

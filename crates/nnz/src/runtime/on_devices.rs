@@ -5,8 +5,8 @@ use super::Method;
 use super::fit::{factor, mismatch};
 use super::rank::{AnyRank, Callback, Computes, Rank, host_rows, on_host, on_host_mut};
 use super::{Format, Matrix, SolveOptions, Vector};
-use crate::Device;
-use crate::device::HostBackend;
+use crate::device::{Connections, HostBackend, connect};
+use crate::{Device, ExchangePath};
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, DType, Error, Result, c32, c64};
 use sparse_device::Device as Accelerator;
@@ -18,8 +18,9 @@ use std::thread;
 
 /// A matrix whose rows are divided among devices by their entries, as [`Matrix::distribute`] makes it.
 ///
-/// Vectors are in the host's memory; each device gets its part of them, and devices compute at the same time. The same
-/// devices give the same bits on every run. A row is added in another order than on one device: results differ by
+/// Vectors are in the host's memory; each device gets its part of them, and devices compute at the same time. What one
+/// needs of another's part travels on an [`ExchangePath`]: among CUDA devices it does not pass through the host's memory.
+/// The same devices give the same bits on every run, whatever the path. A row is added in another order than on one device: results differ by
 /// rounding, within the bound of a product.
 ///
 /// ```
@@ -44,6 +45,7 @@ pub struct MatrixOnDevices {
     nnz: usize,
     rows: Ownership,
     columns: Ownership,
+    exchange: String,
     ranks: Box<dyn AnyRanks>,
 }
 
@@ -57,11 +59,29 @@ impl Matrix {
     /// [`IndexOverflow`](Error::IndexOverflow) where a device would get 2³¹ entries or more; those of
     /// [`to_format`](Self::to_format), and what a device's runtime reports.
     pub fn distribute(&self, devices: &[Device]) -> Result<MatrixOnDevices> {
+        self.distribute_by(devices, ExchangePath::Auto)
+    }
+
+    /// As [`distribute`](Self::distribute), with a path for what devices exchange.
+    ///
+    /// ```
+    /// # use nnz::{ExchangePath, prelude::*};
+    /// let cpu = Device::host()?;
+    /// let a = Matrix::from_typed(&cpu, nnz::generate::stencil_5::<f64>(8, 8)?)?;
+    /// assert_eq!(a.distribute(&[cpu.clone()])?.exchange(), "the host's memory");
+    /// let refused = a.distribute_by(&[cpu.clone(), cpu], ExchangePath::Nccl).unwrap_err();
+    /// assert!(refused.to_string().ends_with("the CPU is no CUDA device"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`distribute`](Self::distribute); the reason why the path is not to be had.
+    pub fn distribute_by(&self, devices: &[Device], path: ExchangePath) -> Result<MatrixOnDevices> {
         match self.dtype() {
-            DType::F32 => distribute::<f32>(self, devices),
-            DType::F64 => distribute::<f64>(self, devices),
-            DType::C32 => distribute::<c32>(self, devices),
-            DType::C64 => distribute::<c64>(self, devices),
+            DType::F32 => distribute::<f32>(self, devices, path),
+            DType::F64 => distribute::<f64>(self, devices, path),
+            DType::C32 => distribute::<c32>(self, devices, path),
+            DType::C64 => distribute::<c64>(self, devices, path),
             half @ (DType::F16 | DType::Bf16) => Err(half_precision(half)),
         }
     }
@@ -76,6 +96,12 @@ impl MatrixOnDevices {
     /// The rows of each device.
     pub fn rows(&self) -> impl Iterator<Item = Range<usize>> {
         (0..self.devices.len()).map(|rank| self.rows.range(rank))
+    }
+
+    /// What carries elements from one device to another, and why nothing faster does: `NCCL 2.28.3`, `peer copies`, `the
+    /// host's memory (…)`.
+    pub fn exchange(&self) -> &str {
+        &self.exchange
     }
 
     /// (rows, columns).
@@ -226,7 +252,7 @@ trait AnyRanks: Send {
     ) -> Result<Solution>;
 }
 
-fn distribute<T: Accumulator>(a: &Matrix, devices: &[Device]) -> Result<MatrixOnDevices>
+fn distribute<T: Accumulator>(a: &Matrix, devices: &[Device], path: ExchangePath) -> Result<MatrixOnDevices>
 where
     HostBackend: Computes<T>,
     Accelerator: Computes<T>,
@@ -240,11 +266,15 @@ where
         true => rows.clone(),
         false => Ownership::even(a.ncols(), devices.len())?,
     };
-    let items = Local::group(devices.len()).into_iter().zip(devices).zip(parts).collect();
-    let ranks = on_all(items, |((end, device), part)| -> Result<Box<dyn AnyRank<T>>> {
+    let Connections { peers, name: exchange } = connect::<T>(devices, path)?;
+    let items = Local::group(devices.len()).into_iter().enumerate().zip(devices).zip(parts).collect();
+    let ranks = on_all(items, |(((rank, end), device), part)| -> Result<Box<dyn AnyRank<T>>> {
         Ok(match device {
             Device::Cpu(backend) => Box::new(Rank::from_rows(end, backend, &part, &columns)?),
-            Device::Accelerator(backend, _) => Box::new(Rank::from_rows(end, backend, &part, &columns)?),
+            Device::Accelerator(backend, _) => {
+                let peers = peers.get(rank).cloned();
+                Box::new(Rank::from_rows(end, backend, &part, &columns)?.with_peers(peers))
+            }
         })
     })?;
     Ok(MatrixOnDevices {
@@ -254,6 +284,7 @@ where
         nnz: a.nnz(),
         rows,
         columns,
+        exchange,
         ranks: Box::new(Ranks(ranks)),
     })
 }

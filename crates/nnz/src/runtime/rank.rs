@@ -4,6 +4,7 @@ use super::entries::HostMatrix;
 use super::{Matrix, Method, Preconditioning, SolveOptions, Vector};
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{Op, SpmvKernel, VectorKernel};
+use sparse_core::peer::PeerExchange;
 use sparse_core::{Accumulator, Csr, Error, Host, Index, PlanOptions, Result, SparseFormat};
 use sparse_distrib::{
     DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSpmvPlan,
@@ -11,6 +12,7 @@ use sparse_distrib::{
 };
 use sparse_solvers::{Iteration, Jacobi, Solution, inverse_diagonal_of_block};
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 
 /// Sees each iteration, and may stop.
 pub(super) type Callback<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + Send + 'a;
@@ -117,6 +119,14 @@ where
         let backend = DistributedBackend::new(end, backend.clone());
         let a = DistributedMatrix::from_rows(&backend, rows, Some(columns))?;
         Ok(Self { backend, a, plan: None })
+    }
+
+    /// The same rank, which exchanges elements by `peers`, if there are any.
+    pub(super) fn with_peers(mut self, peers: Option<Arc<dyn PeerExchange<T, SpaceOf<B>>>>) -> Self {
+        if let Some(peers) = peers {
+            self.a = self.a.with_peers(peers);
+        }
+        self
     }
 
     /// A rank that gets its rows of rank `root`, which has all of them.

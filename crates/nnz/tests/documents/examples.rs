@@ -3,6 +3,8 @@
 
 #[path = "../../examples/compress_batch.rs"]
 mod compress_batch;
+#[path = "../../examples/compress_in_place.rs"]
+mod compress_in_place;
 #[path = "../../examples/from_ndarray.rs"]
 mod from_ndarray;
 #[path = "../../examples/gpu.rs"]
@@ -65,6 +67,15 @@ fn compress_batch_keeps_what_is_large() {
     let compress = compress_batch::Compress { weights, count: 2, n: 2, threshold: 1.5 };
     let batch = device().with(compress).unwrap();
     assert_eq!((batch.member_ptr(), batch.values()), (&[0, 2, 3][..], &vec![4.0, 2.0, -3.0]));
+}
+
+#[test]
+fn compress_in_place_takes_a_tensor_over() {
+    let elements = vec![1.0, 0.0, 0.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0];
+    let tensor = compress_in_place::Tensor::hand_over(elements, [2, 2, 3]);
+    // SAFETY: the tensor is DLPack's, and its memory the host's.
+    let set = unsafe { compress_in_place::compress(&device(), tensor) }.unwrap();
+    assert_eq!((set.shape(1), set.nnz(0), set.nnz(1)), (Some((2, 3)), Some(3), Some(1)));
 }
 
 #[test]

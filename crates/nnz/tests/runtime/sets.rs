@@ -2,10 +2,11 @@
 
 use super::cpu;
 use nnz::distrib::{NpySource, Partition};
+use nnz::foreign::ForeignArray;
 use nnz::io::npy;
 use nnz::io::parts::{MANIFEST, PartWriter};
 use nnz::prelude::*;
-use nnz::{MatrixSet, MatrixSetOptions, Row};
+use nnz::{DenseStack, MatrixSet, MatrixSetOptions, Row};
 use std::fs;
 use std::path::Path;
 
@@ -106,4 +107,31 @@ fn what_is_no_set_is_said_with_its_place() {
     fs::write(&part, bytes).unwrap();
     let changed = error(&path);
     assert!(changed.contains("part-00000") && changed.contains("CRC-32C"), "{changed}");
+}
+
+#[test]
+fn stacks_of_somebody_else_are_compressed_where_they_lie() {
+    let elements: Vec<f32> = (0_u8..60).map(|k| f32::from(k % 3)).collect();
+    let array = |shape: &[usize], strides: &[isize]| {
+        ForeignArray::on_host(elements[1..].as_ptr(), shape, Some(strides))
+    };
+    // Two 3 x 4 matrices of wider ones, the transposes of both, and one column.
+    let arrays = [array(&[2, 3, 4], &[25, 6, 1]), array(&[2, 4, 3], &[25, 1, 6]), array(&[5], &[7])];
+    // SAFETY: the elements outlive the stacks, and nobody writes them.
+    let stacks = arrays.map(|array| unsafe { DenseStack::borrow(&cpu(), &array) }.unwrap());
+    let options = MatrixSetOptions::to(Format::Csr, DType::F32);
+    let (set, report) = MatrixSet::compress_stacks(&[cpu()], &stacks, &options).unwrap();
+    assert_eq!((set.len(), report.items, set.shape(3), set.shape(4)), (5, 5, Some((4, 3)), Some((5, 1))));
+    let dense = |item| set.get(item, &cpu()).unwrap().to_dense().unwrap().values().to_vec::<f32>().unwrap();
+    let second: Vec<f32> = [26, 32, 38].iter().flat_map(|&row| elements[row..row + 4].to_vec()).collect();
+    assert_eq!(dense(1), second);
+    assert_eq!(dense(4), [1, 8, 15, 22, 29].map(|at| elements[at]));
+    let transposed = set.get(3, &cpu()).unwrap().transpose().unwrap().to_dense().unwrap();
+    assert_eq!(transposed.to_order(Order::RowMajor).unwrap().values().to_vec::<f32>().unwrap(), second);
+
+    let other = MatrixSetOptions::to(Format::Csc, DType::F64);
+    let told = MatrixSet::compress_stacks(&[cpu()], &stacks, &other).unwrap_err().to_string();
+    assert!(told.contains("elements of f32, the result is to have f64"), "{told}");
+    let (none, _) = MatrixSet::compress_stacks(&[cpu()], &[], &options).unwrap();
+    assert!(none.is_empty());
 }

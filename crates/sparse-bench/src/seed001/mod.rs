@@ -10,6 +10,7 @@ mod figure;
 mod model;
 mod pinned;
 mod processor;
+mod products;
 mod scaling;
 mod scans;
 mod stages;
@@ -55,7 +56,7 @@ struct Context<'a> {
 /// A figure, or several that come from the same measurements.
 type Measure = fn(&Context<'_>) -> Result<Vec<Figure>>;
 
-const FIGURES: [(FigureName, Measure); 14] = [
+const FIGURES: [(FigureName, Measure); 16] = [
     (FigureName::Ratio, sweeps::by_ratio),
     (FigureName::Size, sweeps::by_size),
     (FigureName::Amount, sweeps::by_amount),
@@ -68,6 +69,8 @@ const FIGURES: [(FigureName, Measure); 14] = [
     (FigureName::Scan, scans::scans),
     (FigureName::Devices, scaling::by_devices),
     (FigureName::Large, scaling::large),
+    (FigureName::Products, products::by_devices),
+    (FigureName::Iterations, products::iterations),
     (FigureName::Policies, model::policies),
     (FigureName::Simulation, model::simulation),
 ];

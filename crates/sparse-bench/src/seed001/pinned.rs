@@ -3,7 +3,7 @@
 
 use super::data::{DIFFERENT, Data};
 use super::figure::Figure;
-use super::processor::{AnyBackend, Compressor};
+use super::processor::{AnyBackend, Compressor, Processor};
 use super::stages::CHUNK_BYTES;
 use super::sweeps::{WARM_UP, ratio};
 use super::{Context, PERCENTS};
@@ -16,9 +16,13 @@ use sparse_distrib::calibrate::measure;
 use sparse_distrib::{Explanation, Options, Rates, SCHEMES, Scheme, Source, Target};
 use std::hint::black_box;
 use std::ops::Range;
+use std::panic::resume_unwind;
 
 /// The matrices of the largest amount.
 const AMOUNT: usize = 6000;
+
+/// Copies of a chunk whose rate is measured.
+const COPIES: usize = 8;
 
 /// The fixed schemes that the engine chooses among, and its choice.
 const MEASURED: [Option<Scheme>; 4] = [Some(Scheme::Sfc), Some(Scheme::Bitmap), Some(Scheme::Ed2), None];
@@ -63,21 +67,23 @@ impl Source<f32> for PinnedMatrices<'_> {
 }
 
 /// 6000 matrices of 1024² in pinned memory, by their ratio of nonzeros and by scheme, of which `auto` is the engine's
-/// choice by rates that are measured here.
+/// choice by rates that are measured here: on each CUDA device, and where there are several, on all together.
 pub(super) fn by_scheme(context: &Context<'_>) -> Result<Vec<Figure>> {
     let count = context.amount(AMOUNT);
     let title =
         format!("total time of {count} matrices of order {} in pinned memory", context.order(super::ORDER));
     let mut figure = Figure::new("pinned", title, "ratio", "ms");
-    let of_cuda = |name: &str| name.starts_with(CUDA.name);
-    for processor in context.processors.iter().filter(|processor| of_cuda(&processor.name)) {
-        let AnyBackend::Device(device) = &processor.backend else { continue };
-        let mut compressor = Compressor::new(std::slice::from_ref(processor))?;
-        let rate = pinned_rate(context, device)?;
-        let name = &processor.name;
+    for (name, processors) in groups(context) {
+        let Some(AnyBackend::Device(device)) = processors.first().map(|processor| &processor.backend) else {
+            continue;
+        };
+        let name = &name;
+        let mut compressor = Compressor::new(&processors)?;
+        let rate = pinned_rate(context, &processors)?;
         figure.note(format!("{name}: pinned copies at {:.1} GB/s", rate / 1e9));
-        let target = Target { backend: device, devices: 1, driver: "" };
-        let rates = Rates { link: rate, ..measure(&Cpu::new()?, &target)? };
+        let devices = processors.len();
+        let target = Target { backend: device, devices, driver: "" };
+        let rates = Rates { link: rate / devices as f64, ..measure(&Cpu::new()?, &target)? };
         for percent in PERCENTS {
             let data = context.data(percent)?;
             let source = PinnedMatrices::new(device, &data, count)?;
@@ -87,7 +93,8 @@ pub(super) fn by_scheme(context: &Context<'_>) -> Result<Vec<Figure>> {
                 data.dense_bytes(count) as f64 / rate * 1e3,
             );
             // Half of the memory is left to chunks and to what the pool has not joined.
-            if data.csr_bytes(count) as u64 > device.caps().memory_bytes.unwrap_or(u64::MAX) / 2 {
+            let memory = device.caps().memory_bytes.unwrap_or(u64::MAX).saturating_mul(devices as u64);
+            if data.csr_bytes(count) as u64 > memory / 2 {
                 figure.note(format!("left out for want of memory: {name} at {}", ratio(percent)));
                 continue;
             }
@@ -146,16 +153,43 @@ fn add_excess(figure: &mut Figure, device: &str, x: f64) {
     }
 }
 
-/// Bytes per second from pinned memory to a device, in copies of a chunk.
-fn pinned_rate(context: &Context<'_>, device: &Device) -> Result<f64> {
+/// Each CUDA device, and all together where there are several, by their names.
+fn groups(context: &Context<'_>) -> Vec<(String, Vec<Processor>)> {
+    let of_cuda = context.processors.iter().filter(|processor| processor.name.starts_with(CUDA.name));
+    let devices: Vec<Processor> = of_cuda.cloned().collect();
+    let mut groups: Vec<_> =
+        devices.iter().map(|device| (device.name.clone(), vec![device.clone()])).collect();
+    if devices.len() > 1 {
+        groups.push((format!("{} x {}", devices.len(), CUDA.name), devices));
+    }
+    groups
+}
+
+/// Bytes per second from pinned memory to devices at once, in copies of a chunk to each.
+fn pinned_rate(context: &Context<'_>, processors: &[Processor]) -> Result<f64> {
     let bytes = if context.arguments.smoke { 1 << 20 } else { CHUNK_BYTES };
-    let elements = PinnedVec::<f32>::zeros(device, bytes / size_of::<f32>())?;
-    let upload = || -> Result<()> {
-        drop(black_box(device.upload(&elements)?));
-        Ok(device.synchronize()?)
+    let devices = processors.iter().filter_map(|processor| match &processor.backend {
+        AnyBackend::Device(device) => Some(device),
+        AnyBackend::Cpu(_) => None,
+    });
+    let pinned = |device| Ok((device, PinnedVec::<f32>::zeros(device, bytes / size_of::<f32>())?));
+    let all = devices.map(pinned).collect::<Result<Vec<_>>>()?;
+    let upload = |device: &Device, elements: &PinnedVec<f32>| -> sparse_core::Result<()> {
+        for _ in 0..COPIES {
+            drop(black_box(device.upload(elements)?));
+        }
+        device.synchronize()
     };
-    upload()?;
-    Ok(bytes as f64 / context.timed(upload)?)
+    let at_once = || -> Result<()> {
+        let uploaded: sparse_core::Result<Vec<()>> = std::thread::scope(|scope| {
+            let copies: Vec<_> =
+                all.iter().map(|(device, elements)| scope.spawn(move || upload(device, elements))).collect();
+            copies.into_iter().map(|copy| copy.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        });
+        Ok(uploaded.map(drop)?)
+    };
+    at_once()?;
+    Ok((COPIES * bytes * all.len()) as f64 / context.timed(at_once)?)
 }
 
 #[cfg(test)]

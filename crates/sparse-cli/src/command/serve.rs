@@ -7,6 +7,7 @@ use clap::Args;
 use sparse_server::{Config, Limits, StartError, TlsFiles, parse_bytes, serve_until_stopped};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Serves matrices and operations on them to many clients, over HTTP
 ///
@@ -30,6 +31,12 @@ pub(crate) struct Serve {
     /// The largest upload
     #[arg(long, value_name = "SIZE", default_value = "64G", value_parser = parse_bytes)]
     max_upload: u64,
+    /// The time that an operation may take, which requests can shorten
+    #[arg(long, value_name = "SECONDS", default_value = "600")]
+    operation_time: u32,
+    /// The time that an operation may take as a job
+    #[arg(long, value_name = "SECONDS", default_value = "21600")]
+    job_time: u32,
     /// The file of tokens, lines of `nnz token`; without it everybody on this machine may do everything
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -62,7 +69,12 @@ impl Serve {
             tenant_memory: self.tenant_memory.unwrap_or(self.memory),
             tokens: self.token_file,
             tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
-            limits: Limits { upload_bytes: self.max_upload, ..Limits::default() },
+            limits: Limits {
+                upload_bytes: self.max_upload,
+                operation_time: Duration::from_secs(self.operation_time.into()),
+                job_time: Duration::from_secs(self.job_time.into()),
+                ..Limits::default()
+            },
             ..Config::new(self.data, self.memory)
         }
     }

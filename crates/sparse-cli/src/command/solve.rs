@@ -14,8 +14,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use nnz::distrib::SharedTransport;
 use nnz::solvers::{Iteration, LeastSquaresOptions, Options, Solution};
 use nnz::{
-    DenseMatrix, Device, Error, Matrix, MatrixOnDevices, Method, Preconditioning, SolveOptions, Solver,
-    Vector,
+    DenseMatrix, Device, Error, ExchangePath, Matrix, MatrixOnDevices, Method, Preconditioning, SolveOptions,
+    Solver, Vector,
 };
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
@@ -76,6 +76,10 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
           conflicts_with_all = ["backend", "device"])]
     devices: Vec<NamedDevice>,
+    /// How --devices exchange elements of vectors: nccl or peer from one CUDA device to another, host through the host's
+    /// memory, or auto, the first of these that is there. -v says which, and why
+    #[arg(long, value_name = "PATH", default_value = "auto", requires = "devices")]
+    exchange: ExchangePath,
 }
 
 fn method_parser() -> impl TypedValueParser<Value = Method> {
@@ -250,7 +254,7 @@ impl Solve {
 
     fn solver(&self, a: &Matrix, devices: &[Device], context: &Context) -> Result<Solves> {
         if !devices.is_empty() {
-            return product::distribute(a, devices, context).map(Solves::Several);
+            return product::distribute(a, devices, self.exchange, context).map(Solves::Several);
         }
         let solver = a.solver(&self.options())?;
         let op = if self.method == Method::Direct { "solve" } else { "spmv" };

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::multiply::{Factor, multiply};
+use crate::named_device::NamedDevices;
 use crate::product::ProductOptions;
 use anyhow::Result;
 use clap::Args;
@@ -27,6 +28,12 @@ pub(crate) struct Spmm {
 
 impl Spmm {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        multiply(Factor::Matrix, context, &self.options, &[], [&self.matrix, &self.b, &self.out])
+        multiply(
+            Factor::Matrix,
+            context,
+            &self.options,
+            NamedDevices::default(),
+            [&self.matrix, &self.b, &self.out],
+        )
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::context::Context;
 use crate::multiply::{Factor, multiply};
-use crate::named_device::{self, NamedDevice};
+use crate::named_device::{self, NamedDevice, NamedDevices};
 use crate::product::ProductOptions;
 use anyhow::Result;
 use clap::Args;
+use nnz::ExchangePath;
 use std::path::PathBuf;
 
 /// Multiplies: Y = alpha·op(A)·X + beta·Y₀, X a vector
@@ -29,6 +30,10 @@ pub(crate) struct Spmv {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
           conflicts_with_all = ["backend", "device", "format", "algorithm"])]
     devices: Vec<NamedDevice>,
+    /// How --devices exchange elements of x: nccl or peer from one CUDA device to another, host through the host's memory, or
+    /// auto, the first of these that is there. -v says which, and why
+    #[arg(long, value_name = "PATH", default_value = "auto", requires = "devices")]
+    exchange: ExchangePath,
     #[command(flatten)]
     options: ProductOptions,
 }
@@ -36,6 +41,7 @@ pub(crate) struct Spmv {
 impl Spmv {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let files = [&*self.matrix, &*self.x, &*self.out];
-        multiply(Factor::Vector, context, &self.options, &self.devices, files)
+        let devices = NamedDevices { list: &self.devices, exchange: self.exchange };
+        multiply(Factor::Vector, context, &self.options, devices, files)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::item::Layout;
 use super::ledger::Lease;
-use super::worker::{DeviceBatch, Resident, Worker};
+use super::worker::{Capacity, DeviceBatch, Resident, Worker};
 use crate::Block;
 use crate::merge::merge;
 use crate::partition::Partition;
@@ -220,13 +220,17 @@ impl<T: Scalar, I: Index, O: Index> ResidentBatch<T, I, O> {
         device: String,
         mut lease: Lease,
     ) -> Self {
-        lease.settle(resident.bytes());
+        lease.settle(resident.reserved_bytes());
         Self { items, resident, device: Some((device, lease)) }
     }
 
     /// A batch in the host's memory.
     pub(super) fn on_host(items: Vec<usize>, batch: BatchCsr<T, Host, I, O>) -> Self {
-        Self { items, resident: Box::new(DeviceBatch { backend: Reference, batch }), device: None }
+        Self {
+            items,
+            resident: Box::new(DeviceBatch { backend: Reference, batch, capacity: Capacity::Exact }),
+            device: None,
+        }
     }
 
     /// The positions of the members among the parts of all matrices, in the order of the source. Where no matrix was
@@ -268,7 +272,8 @@ impl<T: Scalar, I: Index, O: Index> ResidentBatch<T, I, O> {
     pub(super) fn move_to_host(&mut self) -> Result<()> {
         if self.is_on_device() {
             let batch = self.resident.to_host()?;
-            (self.resident, self.device) = (Box::new(DeviceBatch { backend: Reference, batch }), None);
+            (self.resident, self.device) =
+                (Box::new(DeviceBatch { backend: Reference, batch, capacity: Capacity::Exact }), None);
         }
         Ok(())
     }
@@ -280,7 +285,7 @@ impl<T: Scalar, I: Index, O: Index> ResidentBatch<T, I, O> {
         let mut lease = worker.ledger().reserve(self.bytes(), Duration::ZERO)?;
         let batch: BatchCsr<T, Host, I, O> = self.resident.to_host()?;
         self.resident = worker.adopt(&batch)?;
-        lease.settle(self.resident.bytes());
+        lease.settle(self.resident.reserved_bytes());
         self.device = Some((worker.name().to_owned(), lease));
         Ok(())
     }

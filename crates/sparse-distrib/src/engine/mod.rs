@@ -21,8 +21,8 @@
 //! them by `ed2` and `bitmap` as they are, once they were checked; else a thread of the device decodes them and copies the
 //! arrays. Where the rates of the machine are known, the scheme is the one that the model predicts to be faster.
 //!
-//! Matrices that lie in a device's memory already ([`Source::on_device`]) are compressed there, in one launch for each 256
-//! MiB: nothing is copied, no policy moves them, and of the schemes it is `sfc`.
+//! Matrices that lie in a device's memory already ([`Source::on_device`]) are compressed there, in one launch for each 4
+//! GiB: nothing is copied, no policy moves them, and of the schemes it is `sfc`.
 //!
 //! A [`Policy`] gives matrices to devices: by `pull` a device that is free takes the next chunk of a common queue, by the
 //! others each has a queue of its own from the start. Whatever policy and scheme are, and whichever devices fail or run

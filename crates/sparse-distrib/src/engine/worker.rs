@@ -49,7 +49,8 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
         None
     }
 
-    /// Compresses matrices in the device's own memory by rows, as [`compress`](Self::compress) does those of the host.
+    /// Compresses matrices in the device's own memory by rows, as [`compress`](Self::compress) does those of the host. The
+    /// result may take more memory than its entries need: [`Resident::reserved_bytes`].
     ///
     /// # Errors
     /// As for [`compress`](Self::compress); [`Unsupported`](sparse_core::Error::Unsupported) unless the worker has a
@@ -107,8 +108,13 @@ pub trait Resident<T: Scalar, I: Index, O: Index>: Send + Sync {
     /// The first entry of each member, and nnz.
     fn member_ptr(&self) -> &[usize];
 
-    /// Bytes of the device's memory.
+    /// Bytes of the members' arrays.
     fn bytes(&self) -> u64;
+
+    /// Bytes of the device's memory that the arrays take at most; as many as they have, unless some are unused.
+    fn reserved_bytes(&self) -> u64 {
+        self.bytes()
+    }
 
     /// A copy of all members on the host.
     ///
@@ -276,8 +282,12 @@ where
         self.plan(dense, keep)?.run_batch(dense)
     }
 
-    fn resident(&self, batch: BatchCsr<T, SpaceOf<B>, I, O>) -> Box<dyn Resident<T, I, O>> {
-        Box::new(DeviceBatch { backend: self.backend.clone(), batch })
+    fn resident(
+        &self,
+        batch: BatchCsr<T, SpaceOf<B>, I, O>,
+        capacity: Capacity,
+    ) -> Box<dyn Resident<T, I, O>> {
+        Box::new(DeviceBatch { backend: self.backend.clone(), batch, capacity })
     }
 }
 
@@ -321,7 +331,7 @@ where
             }
         };
         self.backend.synchronize()?;
-        Ok(self.resident(batch))
+        Ok(self.resident(batch, Capacity::Exact))
     }
 
     fn context(&self) -> Option<ContextId> {
@@ -335,16 +345,16 @@ where
     ) -> Result<Box<dyn Resident<T, I, O>>> {
         let dense = matrices.view::<SpaceOf<B>, T>()?;
         let batch = self.plan(dense, keep)?.run_batch(dense)?;
-        // The vectors of the host are exact.
-        let batch = if self.is_host() { batch } else { batch.to_exact(&self.backend)? };
         self.backend.synchronize()?;
-        Ok(self.resident(batch))
+        // A copy to exact arrays would take longer than the compression where there are many entries.
+        let capacity = if self.is_host() { Capacity::Exact } else { Capacity::OfPlan };
+        Ok(self.resident(batch, capacity))
     }
 
     fn adopt(&self, part: &BatchCsr<T, Host, I, O>) -> Result<Box<dyn Resident<T, I, O>>> {
         let batch = part.to_device(&self.backend)?;
         self.backend.synchronize()?;
-        Ok(self.resident(batch))
+        Ok(self.resident(batch, Capacity::Exact))
     }
 
     fn unpacks(&self) -> bool {
@@ -375,7 +385,7 @@ where
             )
         };
         self.backend.synchronize()?;
-        Ok(self.resident(batch))
+        Ok(self.resident(batch, Capacity::Exact))
     }
 
     fn trim(&mut self) {
@@ -406,7 +416,20 @@ where
 pub(super) struct DeviceBatch<B: Backend, T: Scalar, I: Index, O: Index> {
     pub(super) backend: B,
     pub(super) batch: BatchCsr<T, SpaceOf<B>, I, O>,
+    pub(super) capacity: Capacity,
 }
+
+/// The capacity of the arrays of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Capacity {
+    /// That of the entries.
+    Exact,
+    /// That which a plan of a device leaves: at most one of [`UNUSED_PART`] parts is unused.
+    OfPlan,
+}
+
+/// Of so many parts of the capacity of arrays, a plan leaves at most one unused.
+const UNUSED_PART: u64 = 8;
 
 impl<B: Backend, T: Scalar, I: Index, O: Index> Resident<T, I, O> for DeviceBatch<B, T, I, O> {
     fn member_ptr(&self) -> &[usize] {
@@ -415,6 +438,16 @@ impl<B: Backend, T: Scalar, I: Index, O: Index> Resident<T, I, O> for DeviceBatc
 
     fn bytes(&self) -> u64 {
         batch_bytes(&self.batch)
+    }
+
+    fn reserved_bytes(&self) -> u64 {
+        match self.capacity {
+            Capacity::Exact => self.bytes(),
+            Capacity::OfPlan => {
+                let entries = self.batch.nnz() * (size_of::<I>() + size_of::<T>());
+                self.bytes() + (entries as u64).div_ceil(UNUSED_PART - 1)
+            }
+        }
     }
 
     fn to_host(&self) -> Result<BatchCsr<T, Host, I, O>> {

@@ -151,6 +151,7 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
                 diagonal: split.diagonal.to_device(backend.local())?,
                 off_diagonal: off_diagonal.to_device(backend.local())?,
                 exchange: Arc::new(exchange),
+                peers: None,
                 nnz,
             })
         });

@@ -2,6 +2,7 @@
 
 use super::Ownership;
 use crate::transport::Transport;
+use sparse_core::peer::Segment;
 use sparse_core::{Accumulator, Csr, Error, Host, Index, Result, Scalar};
 use std::ops::Range;
 
@@ -26,14 +27,6 @@ pub struct ExchangePlan {
     packed: Option<Vec<i32>>,
     /// The elements of x that this rank has.
     own: usize,
-}
-
-/// Elements that go to or come from one rank.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Segment {
-    rank: usize,
-    /// Their place among the packed elements, or among the ghosts.
-    range: Range<usize>,
 }
 
 /// The bytes of an element of a list to pack by.
@@ -144,26 +137,24 @@ impl ExchangePlan {
         Csr::new(self.own, count, offsets, sums, vec![T::one(); count])
     }
 
-    /// Sends packed elements and returns the ghosts; `width` numbers for each. `meanwhile` runs while they travel.
-    pub(crate) fn to_ghosts<T: Scalar>(
-        &self,
-        transport: &impl Transport,
-        width: usize,
-        packed: Result<Vec<T>>,
-        meanwhile: impl FnMut() -> Result<()>,
-    ) -> Result<Vec<T>> {
-        exchange(transport, width, (&self.sends, packed), &self.receives, meanwhile)
-    }
-
-    /// Sends ghosts' partial sums and returns those for the elements of this rank, one sender's after the other.
-    pub(crate) fn to_owners<T: Scalar>(
-        &self,
-        transport: &impl Transport,
-        width: usize,
-        ghosts: Result<Vec<T>>,
-        meanwhile: impl FnMut() -> Result<()>,
-    ) -> Result<Vec<T>> {
-        exchange(transport, width, (&self.receives, ghosts), &self.sends, meanwhile)
+    /// The segments of a product with `width` numbers for each element: those that this rank sends, and those that it
+    /// receives, one sender's after the other. For Aᵀ·x, `to_owners`, they travel the other way.
+    pub(super) fn segments(&self, to_owners: bool, width: usize) -> (Vec<Segment>, Vec<Segment>) {
+        let (sends, receives) = match to_owners {
+            false => (&self.sends, &self.receives),
+            true => (&self.receives, &self.sends),
+        };
+        let outgoing = sends.iter().map(|Segment { rank, range }| Segment {
+            rank: *rank,
+            range: range.start * width..range.end * width,
+        });
+        let mut end = 0;
+        let incoming = receives.iter().map(|Segment { rank, range }| {
+            let start = end;
+            end += range.len() * width;
+            Segment { rank: *rank, range: start..end }
+        });
+        (outgoing.collect(), incoming.collect())
     }
 }
 
@@ -210,26 +201,25 @@ fn lengths(segments: &[Segment], element_bytes: usize) -> Vec<(usize, usize)> {
     segments.iter().map(|Segment { rank, range }| (*rank, range.len() * element_bytes)).collect()
 }
 
-/// Sends the elements of `outgoing`, and returns those of `incoming`, one sender's after the other.
+/// Sends the segments of `elements`, and returns those of `receives`, one sender's after the other.
 ///
 /// A rank that has no elements for an error sends zeros in their place, and reports the reason when ranks agree.
-fn exchange<T: Scalar>(
+pub(super) fn through_host<T: Scalar>(
     transport: &impl Transport,
-    width: usize,
-    (outgoing, elements_out): (&[Segment], Result<Vec<T>>),
-    incoming: &[Segment],
+    elements: Result<Vec<T>>,
+    sends: &[Segment],
+    receives: &[Segment],
     mut meanwhile: impl FnMut() -> Result<()>,
 ) -> Result<Vec<T>> {
-    let element_bytes = width * size_of::<T>();
-    let bytes = |range: &Range<usize>| match &elements_out {
-        Ok(elements) => bytemuck::cast_slice(&elements[range.start * width..range.end * width]).to_vec(),
-        Err(_) => vec![0; range.len() * element_bytes],
+    let bytes = |range: &Range<usize>| match &elements {
+        Ok(elements) => bytemuck::cast_slice(&elements[range.clone()]).to_vec(),
+        Err(_) => vec![0; range.len() * size_of::<T>()],
     };
-    let messages = outgoing.iter().map(|Segment { rank, range }| (*rank, bytes(range))).collect();
-    let senders = lengths(incoming, element_bytes);
+    let messages = sends.iter().map(|Segment { rank, range }| (*rank, bytes(range))).collect();
+    let senders = lengths(receives, size_of::<T>());
     let mut computed = Ok(());
     let messages = transport.exchange(messages, &senders, &mut || computed = meanwhile());
-    elements_out?;
+    elements?;
     computed?;
     Ok(messages?.iter().flat_map(|message| bytemuck::pod_collect_to_vec::<u8, T>(message)).collect())
 }

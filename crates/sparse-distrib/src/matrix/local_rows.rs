@@ -1,5 +1,6 @@
 //! The product of one rank: its rows as a matrix format, and their plan.
 
+use super::product_exchange::ProductExchange;
 use super::spans::{RowSpans, SpansSpmv};
 use super::{BlockOn, DistributedBackend, ExchangePlan, RowBlock, RowsOn, SharedTransport};
 use crate::transport::Transport;
@@ -7,6 +8,7 @@ use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::format::Transfer;
 use sparse_core::op::vector::scal;
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
+use sparse_core::peer::PeerExchange;
 use sparse_core::space::View as _;
 use sparse_core::{
     Accumulator, Algorithm, Choice, ContextId, Error, Host, Index, KernelPlan, PatternId, PlanOptions,
@@ -23,6 +25,7 @@ pub struct LocalRows<T: Accumulator, S: Space = Host, O: Index = i32> {
     pub(super) diagonal: RowBlock<T, S, O>,
     pub(super) off_diagonal: RowSpans<T, S, O>,
     pub(super) exchange: Arc<ExchangePlan>,
+    pub(super) peers: Option<Arc<dyn PeerExchange<T, S>>>,
     pub(super) nnz: usize,
 }
 
@@ -52,11 +55,13 @@ impl<T: Accumulator, S: Space, O: Index> SparseFormat for LocalRows<T, S, O> {
         self.diagonal.context()
     }
 
+    /// Rows in another memory have no peers there.
     fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
         Ok(LocalRows {
             diagonal: self.diagonal.transfer(transfer)?,
             off_diagonal: self.off_diagonal.transfer(transfer)?,
             exchange: self.exchange.clone(),
+            peers: None,
             nnz: self.nnz,
         })
     }
@@ -72,7 +77,7 @@ where
 {
     backend: B,
     op: Op,
-    exchange: Arc<ExchangePlan>,
+    exchange: ProductExchange<B, T>,
     diagonal: SpmvPlan<B, BlockOn<B, T, O>>,
     off_diagonal: SpansSpmv<B, T, O>,
     selection: Selection<B, T, O>,
@@ -134,13 +139,13 @@ where
 {
     /// Plans the products with both blocks. A forced algorithm is that of both.
     pub(super) fn new(backend: &B, a: &RowsOn<B, T, O>, op: Op, options: &PlanOptions) -> Result<Self> {
-        let exchange = a.exchange.clone();
-        let selection = Selection::new(backend, &exchange, op, options)?;
+        let selection = Selection::new(backend, &a.exchange, op, options)?;
         let buffer = match &selection {
             Selection::All => 0,
-            Selection::Pack(..) => exchange.sent(),
-            Selection::Add(..) => exchange.ghosts(),
+            Selection::Pack(..) => a.exchange.sent(),
+            Selection::Add(..) => a.exchange.ghosts(),
         };
+        let exchange = ProductExchange::new(backend, &a.exchange, op.transposes(), 1, a.peers.clone())?;
         Ok(Self {
             backend: backend.clone(),
             op,
@@ -182,16 +187,22 @@ where
         beta: T,
         mut y: ViewMutOf<'_, B, T>,
     ) -> Result<()> {
-        let packed = self.pack(x);
-        let Self { exchange, diagonal, .. } = self;
-        let ghosts = exchange.to_ghosts(transport, 1, packed, || {
-            diagonal.run(alpha, &a.diagonal, x, beta, SpaceOf::<B>::reborrow::<T>(&mut y))
-        })?;
-        if ghosts.is_empty() {
-            return Ok(());
+        let Self { exchange, diagonal, off_diagonal, selection, buffer, .. } = self;
+        let packed = match selection {
+            Selection::Pack(matrix, plan) if matrix.nrows() > 0 => {
+                plan.run(T::one(), matrix, x, T::zero(), SpaceOf::<B>::view_mut(buffer))
+            }
+            _ => Ok(()),
+        };
+        let own = || diagonal.run(alpha, &a.diagonal, x, beta, SpaceOf::<B>::reborrow::<T>(&mut y));
+        let ghosts = match selection {
+            Selection::All => exchange.run(transport, packed, x, own)?,
+            _ => exchange.run(transport, packed, SpaceOf::<B>::view(buffer), own)?,
+        };
+        match ghosts {
+            Some(ghosts) => off_diagonal.add(alpha, &a.off_diagonal, ghosts, y),
+            None => Ok(()),
         }
-        let ghosts = self.backend.upload(&ghosts)?;
-        self.off_diagonal.add(alpha, &a.off_diagonal, SpaceOf::<B>::view(&ghosts), y)
     }
 
     fn multiply_transposed(
@@ -203,42 +214,18 @@ where
         beta: T,
         mut y: ViewMutOf<'_, B, T>,
     ) -> Result<()> {
-        let ghosts = self.ghost_sums(alpha, a, x);
-        let Self { exchange, diagonal, .. } = self;
-        let sums = exchange.to_owners(transport, 1, ghosts, || {
+        let Self { exchange, diagonal, off_diagonal, selection, buffer, .. } = self;
+        let summed = match a.exchange.ghosts() {
+            0 => Ok(()),
+            _ => off_diagonal.transposed(alpha, &a.off_diagonal, x, SpaceOf::<B>::view_mut(buffer)),
+        };
+        let sums = exchange.run(transport, summed, SpaceOf::<B>::view(buffer), || {
             diagonal.run(alpha, &a.diagonal, x, beta, SpaceOf::<B>::reborrow::<T>(&mut y))
         })?;
-        match &mut self.selection {
-            Selection::Add(matrix, plans) if !sums.is_empty() => {
-                let sums = self.backend.upload(&sums)?;
-                plans.add(T::one(), matrix, SpaceOf::<B>::view(&sums), y)
-            }
+        match (selection, sums) {
+            (Selection::Add(matrix, plans), Some(sums)) => plans.add(T::one(), matrix, sums, y),
             _ => Ok(()),
         }
-    }
-
-    /// The elements of x to send, on the host.
-    fn pack(&mut self, x: ViewOf<'_, B, T>) -> Result<Vec<T>> {
-        if self.exchange.sent() == 0 {
-            return Ok(vec![]);
-        }
-        if let Selection::Pack(matrix, plan) = &mut self.selection {
-            plan.run(T::one(), matrix, x, T::zero(), SpaceOf::<B>::view_mut(&mut self.buffer))?;
-            return self.backend.download(&self.buffer);
-        }
-        let mut whole = vec![T::ZERO; x.len()];
-        self.backend.download_into(x, &mut whole)?;
-        Ok(whole)
-    }
-
-    /// The partial sums for elements of other ranks, on the host.
-    fn ghost_sums(&mut self, alpha: T, a: &RowsOn<B, T, O>, x: ViewOf<'_, B, T>) -> Result<Vec<T>> {
-        if self.exchange.ghosts() == 0 {
-            return Ok(vec![]);
-        }
-        let sums = SpaceOf::<B>::view_mut(&mut self.buffer);
-        self.off_diagonal.transposed(alpha, &a.off_diagonal, x, sums)?;
-        self.backend.download(&self.buffer)
     }
 }
 
@@ -256,7 +243,8 @@ where
     fn workspace_bytes(&self) -> usize {
         let selection = self.selection.workspace_bytes();
         let buffer = SpaceOf::<B>::view::<T>(&self.buffer).len() * size_of::<T>();
-        self.diagonal.workspace_bytes() + self.off_diagonal.workspace_bytes() + selection + buffer
+        let products = self.diagonal.workspace_bytes() + self.off_diagonal.workspace_bytes();
+        products + selection + buffer + self.exchange.workspace_bytes()
     }
 }
 

@@ -11,6 +11,9 @@
 //! | A·x | pack x and send | y = alpha·D·x + beta·y | y += alpha·E·ghosts |
 //! | Aᵀ·x | send alpha·Eᵀ·x | y = alpha·Dᵀ·x + beta·y | add what came, in the order of the ranks |
 //!
+//! Packed elements go through the host's memory and the transport, or, where the ranks' devices reach each other
+//! ([`with_peers`](DistributedMatrix::with_peers)), from device to device: then no product waits for a device.
+//!
 //! # Results
 //! A number of ranks gives the same bits on every run. Another number adds in another order: results then differ by
 //! rounding, within the componentwise bound of a product on one rank, and so may the number of iterations of a solver.
@@ -41,6 +44,7 @@ mod build;
 mod exchange;
 mod local_rows;
 mod ownership;
+mod product_exchange;
 mod solver;
 mod spans;
 mod spmm;
@@ -57,8 +61,10 @@ pub use spmv::DistributedSpmvPlan;
 pub use vector::DistributedVector;
 
 use sparse_core::backend::SpaceOf;
+use sparse_core::peer::PeerExchange;
 use sparse_core::{Accumulator, Csr, Host, Index, Space};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A block of a distributed matrix: CSR with 32-bit column indices.
 pub type RowBlock<T, S, O = i32> = Csr<T, S, i32, O>;
@@ -172,5 +178,14 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
     /// The plan of the exchange before a product.
     pub fn exchange_plan(&self) -> &ExchangePlan {
         &self.local.exchange
+    }
+
+    /// The same matrix, for whose products elements travel from the memory of one rank's device to another's, in place of
+    /// the host's memory and the transport; results have the same bits. All ranks have peers, connected to each other, or
+    /// none has.
+    #[must_use]
+    pub fn with_peers(mut self, peers: Arc<dyn PeerExchange<T, S>>) -> Self {
+        self.local.peers = Some(peers);
+        self
     }
 }

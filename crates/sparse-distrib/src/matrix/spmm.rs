@@ -1,16 +1,17 @@
 //! `C ← alpha·op(A)·B + beta·C`: distributed matrix times dense matrix.
 
+use super::product_exchange::ProductExchange;
 use super::spans::{RowSpans, SpansSpmm};
 use super::{BlockOn, DistributedBackend, DistributedMatrix, ExchangePlan, RowsOn};
 use crate::transport::Transport;
 use sparse_core::backend::SpaceOf;
 use sparse_core::error::checked_product;
 use sparse_core::op::{Op, SpmmKernel, SpmmPlan, VectorKernel};
+use sparse_core::space::View as _;
 use sparse_core::{
     Accumulator, Choice, Dense, DenseView, DenseViewMut, Index, Order, PlanOptions, Result, Space,
     SparseFormat,
 };
-use std::sync::Arc;
 
 /// A plan for `C ← alpha·op(A)·B + beta·C` with one distributed matrix and one number of columns of B and C.
 ///
@@ -108,10 +109,8 @@ where
     T: Accumulator,
     O: Index,
 {
-    backend: B,
-    op: Op,
     columns: usize,
-    exchange: Arc<ExchangePlan>,
+    exchange: ProductExchange<B, T>,
     diagonal: SpmmPlan<B, BlockOn<B, T, O>>,
     off_diagonal: SpansSpmm<B, T, O>,
     selection: Selection<B, T, O>,
@@ -172,16 +171,14 @@ where
     O: Index,
 {
     fn new(backend: &B, a: &RowsOn<B, T, O>, op: Op, columns: usize, options: &PlanOptions) -> Result<Self> {
-        let exchange = a.exchange.clone();
-        let selection = Selection::new(backend, &exchange, op, columns, options)?;
+        let selection = Selection::new(backend, &a.exchange, op, columns, options)?;
         let rows = match &selection {
             Selection::Pack(matrix, _) => matrix.nrows(),
-            Selection::Add(..) => exchange.ghosts(),
+            Selection::Add(..) => a.exchange.ghosts(),
         };
+        let exchange = ProductExchange::new(backend, &a.exchange, op.transposes(), columns, a.peers.clone())?;
         let buffer = backend.zeros(checked_product("rows x columns", rows, columns)?)?;
         Ok(Self {
-            backend: backend.clone(),
-            op,
             columns,
             diagonal: SpmmPlan::new(backend, &a.diagonal, op, columns, options)?,
             off_diagonal: SpansSpmm::new(backend, &a.off_diagonal, op, columns, options)?,
@@ -203,48 +200,28 @@ where
         if alpha.is_zero() || a.nnz == 0 || self.columns == 0 {
             return self.diagonal.run(T::zero(), &a.diagonal, b, beta, c);
         }
-        let outgoing = if self.op.transposes() { self.ghost_sums(alpha, a, b) } else { self.pack(b) };
-        let Self { backend, exchange, diagonal, off_diagonal, selection, columns, op, .. } = self;
+        let prepared = self.prepare(alpha, a, b);
+        let Self { exchange, diagonal, off_diagonal, selection, columns, buffer, .. } = self;
+        let outgoing = SpaceOf::<B>::view(buffer.data());
         let own = || diagonal.run(alpha, &a.diagonal, b, beta, c.reborrow());
-        let received = match op.transposes() {
-            true => exchange.to_owners(transport, *columns, outgoing, own)?,
-            false => exchange.to_ghosts(transport, *columns, outgoing, own)?,
-        };
-        if received.is_empty() {
-            return Ok(());
-        }
-        let (rows, buffer) = (received.len() / *columns, backend.upload(&received)?);
-        let received =
-            DenseView::new(SpaceOf::<B>::view(&buffer), rows, *columns, *columns, Order::RowMajor)?;
+        let Some(received) = exchange.run(transport, prepared, outgoing, own)? else { return Ok(()) };
+        let rows = received.len() / *columns;
+        let received = DenseView::new(received, rows, *columns, *columns, Order::RowMajor)?;
         match selection {
             Selection::Add(matrix, plans) => plans.add(T::one(), matrix, received, c),
             Selection::Pack(..) => off_diagonal.add(alpha, &a.off_diagonal, received, c),
         }
     }
 
-    /// The rows of B to send, on the host.
-    fn pack(&mut self, b: DenseView<'_, T, SpaceOf<B>>) -> Result<Vec<T>> {
-        if self.exchange.sent() == 0 {
-            return Ok(vec![]);
+    /// Enqueues what this rank sends: rows of B, or partial sums for rows of other ranks.
+    fn prepare(&mut self, alpha: T, a: &RowsOn<B, T, O>, b: DenseView<'_, T, SpaceOf<B>>) -> Result<()> {
+        let Self { off_diagonal, selection, buffer, .. } = self;
+        match selection {
+            Selection::Pack(..) if a.exchange.sent() == 0 => Ok(()),
+            Selection::Pack(matrix, plan) => plan.run(T::one(), matrix, b, T::zero(), buffer.as_view_mut()),
+            Selection::Add(..) if a.exchange.ghosts() == 0 => Ok(()),
+            Selection::Add(..) => off_diagonal.transposed(alpha, &a.off_diagonal, b, buffer.as_view_mut()),
         }
-        if let Selection::Pack(matrix, plan) = &mut self.selection {
-            plan.run(T::one(), matrix, b, T::zero(), self.buffer.as_view_mut())?;
-        }
-        self.backend.download(self.buffer.data())
-    }
-
-    /// The partial sums for rows of other ranks, on the host.
-    fn ghost_sums(
-        &mut self,
-        alpha: T,
-        a: &RowsOn<B, T, O>,
-        b: DenseView<'_, T, SpaceOf<B>>,
-    ) -> Result<Vec<T>> {
-        if self.exchange.ghosts() == 0 {
-            return Ok(vec![]);
-        }
-        self.off_diagonal.transposed(alpha, &a.off_diagonal, b, self.buffer.as_view_mut())?;
-        self.backend.download(self.buffer.data())
     }
 
     fn workspace_bytes(&self) -> usize {
@@ -252,6 +229,7 @@ where
         self.diagonal.workspace_bytes()
             + self.off_diagonal.workspace_bytes()
             + self.selection.workspace_bytes()
+            + self.exchange.workspace_bytes()
             + rows * columns * size_of::<T>()
     }
 }

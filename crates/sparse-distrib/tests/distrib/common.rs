@@ -1,6 +1,5 @@
 //! Matrices and partitions of the property tests.
 
-use crate::suite::matrices::dense;
 use proptest::prelude::*;
 use sparse_core::{Csr, Dense, Order, Scalar, c64};
 use sparse_distrib::Partition;
@@ -8,13 +7,6 @@ use sparse_distrib::Partition;
 /// Settings of a property test with this number of cases and no files of those that failed.
 pub(crate) fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
-}
-
-/// Nine rows and columns, of which row 5 and columns 0 and 8 are nearly or wholly empty.
-pub(crate) fn nine_by_nine() -> Dense<f32> {
-    let places = [(0, 2), (0, 4), (1, 7), (2, 2), (3, 2), (4, 6), (6, 3), (7, 5), (8, 1)];
-    let nonzeros: Vec<_> = places.iter().zip(1_u8..).map(|(&(i, j), v)| (i, j, f32::from(v))).collect();
-    dense(9, 9, &nonzeros)
 }
 
 /// Values at which a test for zero could go wrong, and ordinary ones.

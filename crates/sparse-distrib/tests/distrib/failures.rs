@@ -1,6 +1,7 @@
 //! A rank whose backend fails, at any of its operations: all ranks return an error, and nobody waits for it.
 
 use crate::failing::Failing;
+use crate::host_peers::HostPeers;
 use sparse_core::op::Op;
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, DenseView, DenseViewMut, PlanOptions, Result};
@@ -14,9 +15,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 /// Every kind of collective call, one after the other; the first error ends it.
-fn all_calls(rank: &DistributedBackend<Local, Failing>, a: &Csr<f64>) -> Result<()> {
+fn all_calls(
+    rank: &DistributedBackend<Local, Failing>,
+    a: &Csr<f64>,
+    peers: Option<Arc<HostPeers>>,
+) -> Result<()> {
     let options = PlanOptions::default();
     let a = DistributedMatrix::from_root(rank, 0, (rank.rank() == 0).then_some(a), None)?;
+    let a = match peers {
+        Some(peers) => a.with_peers(peers),
+        None => a,
+    };
     let own = a.row_ownership().range(rank.rank()).len();
     let x = DistributedVector::from_local(rank, a.col_ownership(), &vec![1.0; own])?;
     let mut y = DistributedVector::zeros(rank, a.row_ownership())?;
@@ -38,13 +47,16 @@ fn all_calls(rank: &DistributedBackend<Local, Failing>, a: &Csr<f64>) -> Result<
 #[test]
 fn wherever_a_rank_fails_all_ranks_return_an_error_that_names_it() {
     let a = sparse_generate::stencil_5::<f64>(4, 6).unwrap();
-    for failing in [0, 2] {
+    for (failing, by_peers) in [(0, false), (2, false), (2, true)] {
         let mut operation = 0;
         loop {
+            let peers = HostPeers::group(4);
             let results = Local::run(4, |rank| {
                 let left = if rank.rank() == failing { operation } else { usize::MAX };
                 let backend = Failing { left: Arc::new(AtomicUsize::new(left)) };
-                all_calls(&DistributedBackend::new(rank, backend), &a).map_err(|error| error.to_string())
+                let peers = by_peers.then(|| peers[rank.rank()].clone());
+                let calls = all_calls(&DistributedBackend::new(rank, backend), &a, peers);
+                calls.map_err(|error| error.to_string())
             });
             if results.iter().all(Result::is_ok) {
                 break;

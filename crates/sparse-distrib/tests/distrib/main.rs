@@ -12,6 +12,7 @@ mod engine_streams;
 mod failing;
 mod failures;
 mod faulty;
+mod host_peers;
 mod model;
 mod mutations;
 mod products;

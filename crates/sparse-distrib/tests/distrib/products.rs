@@ -1,6 +1,7 @@
 //! Distributed products against sums in double precision, for any number of ranks.
 
 use crate::common::{Draws, nearly_empty};
+use crate::host_peers::HostPeers;
 use num_traits::Float;
 use sparse_core::op::{Op, Operations, RealOf};
 use sparse_core::reference::Reference;
@@ -116,12 +117,19 @@ fn products_stay_within_the_bound<T: Accumulator>() {
         let operands = Op::ALL.map(|op| (op, Operands::new(&a, op, &mut draws)));
         let expected = operands.each_ref().map(|(op, operands)| operands.expected(&a, *op));
         for ranks in 1..=8 {
+            let peers = HostPeers::group(ranks);
             let mut results = Local::run(ranks, |rank| {
                 let rank = DistributedBackend::new(rank, Reference);
                 let input = (rank.rank() == 0).then_some(&a);
                 let distributed = DistributedMatrix::from_root(&rank, 0, input, None).unwrap();
                 assert_eq!((distributed.shape(), distributed.nnz()), (a.shape(), a.nnz()));
-                [0, 1, 2].map(|k| operands[k].1.distributed(&rank, &distributed, operands[k].0))
+                let products = |a: &DistributedMatrix<T>| {
+                    [0, 1, 2].map(|k| operands[k].1.distributed(&rank, a, operands[k].0))
+                };
+                let through_the_host = products(&distributed);
+                let by_peers = products(&distributed.with_peers(peers[rank.rank()].clone()));
+                assert!(through_the_host == by_peers, "the same bits on every path");
+                by_peers
             });
             for (op, (expected, found)) in Op::ALL.iter().zip(expected.iter().zip(results.swap_remove(0))) {
                 let (vector, matrix) = found.unwrap();

@@ -81,6 +81,7 @@ fn names_are_read_back() {
     for policy in Policy::ALL {
         assert_eq!(policy.name().parse::<Policy>().unwrap(), policy);
     }
+    assert_eq!("type2".parse::<Policy>().unwrap(), Policy::Type2ByBytes);
     let error = "steal".parse::<Policy>().unwrap_err().to_string();
     assert!(error.ends_with("use one of type1, type2_by_count, type2_by_bytes, lpt, pull"), "{error}");
 }

@@ -6,6 +6,7 @@ mod rank;
 #[path = "../suite/mod.rs"]
 mod suite;
 
+use backend_opencl::OPENCL;
 use libtest_mimic::{Arguments, Trial};
 use sparse_core::Csr;
 use std::ffi::OsStr;
@@ -38,8 +39,13 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let ranks = (1..=8).map(|ranks| trial(format!("{ranks}_ranks_pass_the_suite"), move || suite_on(ranks)));
+    let has_opencl = OPENCL.probe().reason.is_none() || is_required("opencl");
+    let opencl = trial("up_to_8_ranks_distribute_on_opencl", || {
+        succeeds(8, &program(), &[RANK, "opencl"], "8 ranks passed\n");
+    });
     let long = trial("a_message_of_more_than_2_gib", || succeeds(2, &program(), &[RANK, "long"], ""));
     let trials = ranks.chain([
+        opencl.with_ignored_flag(!has_opencl),
         trial("a_killed_rank_ends_the_job", a_killed_rank_ends_the_job),
         trial("a_killed_rank_ends_a_run_of_engines", a_killed_rank_ends_a_run_of_engines),
         trial("a_panic_of_a_rank_ends_the_job", a_panic_of_a_rank_ends_the_job),
@@ -59,6 +65,12 @@ fn trial(name: impl Into<String>, run: impl FnOnce() + Send + 'static) -> Trial 
         run();
         Ok(())
     })
+}
+
+/// True if `NNZ_REQUIRE` makes it a failure where a library has no device.
+fn is_required(library: &str) -> bool {
+    let required = std::env::var("NNZ_REQUIRE").unwrap_or_default();
+    required.split(',').any(|name| name.trim() == library)
 }
 
 fn suite_on(ranks: usize) {

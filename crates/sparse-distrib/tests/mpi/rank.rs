@@ -1,7 +1,8 @@
 //! The work of a rank under `mpirun`.
 
-use crate::suite::{distribution, engine, matrices, solvers, transport};
+use crate::suite::{distribution, engine, matrices, solvers, transport, vectors};
 use backend_cpu::Cpu;
+use backend_opencl::OPENCL;
 use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::Communicator;
 use sparse_core::reference::Reference;
@@ -26,6 +27,7 @@ pub(crate) fn run(arguments: &[String]) {
     let transport = Mpi::initialize().unwrap();
     match (arguments[0].as_str(), arguments.get(1)) {
         ("suite", None) => suite(transport),
+        ("opencl", None) => opencl(&transport),
         ("killed", Some(folder)) => killed(&transport, Path::new(folder)),
         ("killed_in_a_run", None) => killed_in_a_run(&transport),
         ("panics", None) => panics(&transport),
@@ -54,8 +56,23 @@ fn suite(mut transport: Mpi) {
     }
 }
 
+/// The first p of all ranks distribute on their OpenCL devices, for every p, so that each compiles its kernels once.
+fn opencl(world: &Mpi) {
+    let device = OPENCL.open_preferred().unwrap();
+    vectors::all(&device);
+    for ranks in 1..=world.ranks() {
+        let color = if world.rank() < ranks { Color::with_value(0) } else { Color::undefined() };
+        if let Some(group) = SimpleCommunicator::world().split_by_color(color) {
+            as_on_threads(&Mpi::over(&group), &device);
+        }
+    }
+    if world.rank() == 0 {
+        println!("{} ranks passed", world.ranks());
+    }
+}
+
 /// Compares the results of all ranks with those of threads, byte for byte.
-fn as_on_threads(transport: &Mpi, backend: &Cpu) {
+fn as_on_threads(transport: &Mpi, backend: &impl distribution::Compresses) {
     let bytes = distribution::all(transport, backend);
     if let Some(all) = transport.gather(0, bytes).unwrap() {
         let threads = Local::run(transport.ranks(), |rank| distribution::all(&rank, backend));

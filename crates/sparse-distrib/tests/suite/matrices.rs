@@ -34,6 +34,13 @@ pub(crate) fn ten_by_eight() -> Dense<f32> {
     dense(10, 8, &nonzeros)
 }
 
+/// Nine rows and columns, of which row 5 and columns 0 and 8 are nearly or wholly empty.
+pub(crate) fn nine_by_nine() -> Dense<f32> {
+    let places = [(0, 2), (0, 4), (1, 7), (2, 2), (3, 2), (4, 6), (6, 3), (7, 5), (8, 1)];
+    let nonzeros: Vec<_> = places.iter().zip(1_u8..).map(|(&(i, j), v)| (i, j, f32::from(v))).collect();
+    dense(9, 9, &nonzeros)
+}
+
 /// The part of a compressed matrix, with local indices: the oracle.
 pub(crate) fn slice<A: Axis>(whole: &Compressed<A, f32>, part: &Part) -> Compressed<A, f32> {
     let (major, minor) = part.major_minor::<A>();

@@ -5,3 +5,4 @@ pub(crate) mod engine;
 pub(crate) mod matrices;
 pub(crate) mod solvers;
 pub(crate) mod transport;
+pub(crate) mod vectors;

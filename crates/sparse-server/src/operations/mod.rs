@@ -3,19 +3,19 @@
 mod predict;
 mod run;
 
+use crate::matrices::WISHES;
 use crate::parameters::Parameters;
 use crate::problem::Problem;
-use nnz::op::Op;
+use crate::task::Task;
 use nnz::solvers::Options;
-use nnz::{DType, DenseMatrix, Matrix, Norm, Vector, c64};
+use nnz::{DType, DenseMatrix, Matrix, Norm, Vector};
 use predict::*;
 use run::*;
+pub(crate) use run::{MERGED_COLUMNS, are_columns_independent, multiply_together};
 use serde_json::{Value, json};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// An operation on a matrix.
+#[derive(Debug)]
 pub(crate) struct Operation {
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
@@ -55,13 +55,8 @@ pub(crate) struct Call<'a> {
     pub(crate) other: Option<&'a Matrix>,
     pub(crate) operand: Option<Columns>,
     pub(crate) parameters: Parameters,
-    /// True once nobody waits for the result.
-    pub(crate) cancel: Cancel,
-    pub(crate) solve_time: Duration,
+    pub(crate) task: Task,
 }
-
-/// A flag that is set when nobody waits for a result any more.
-pub(crate) type Cancel = Arc<AtomicBool>;
 
 /// The result of an operation.
 #[derive(Debug)]
@@ -120,7 +115,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         parameters: &["alpha", "beta"],
         predict: predict_union,
         run: |call| {
-            let (alpha, beta) = (call.factor("alpha")?, call.factor("beta")?);
+            let (alpha, beta) = (call.parameters.factor("alpha")?, call.parameters.factor("beta")?);
             Ok(Answer::Matrix(call.a.add(call.other()?, alpha, beta)?))
         },
     },
@@ -149,7 +144,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         has_other: false,
         parameters: &["alpha"],
         predict: predict_copy,
-        run: |call| Ok(Answer::Matrix(call.a.scaled(call.factor("alpha")?)?)),
+        run: |call| Ok(Answer::Matrix(call.a.scaled(call.parameters.factor("alpha")?)?)),
     },
     Operation {
         name: "cast",
@@ -245,6 +240,15 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         run: statistics,
     },
     Operation {
+        name: "spy",
+        summary: "The entries of A in each cell of a grid over it, row by row, up to `size` (64) cells a side",
+        operand: Operand::None,
+        has_other: false,
+        parameters: &["size"],
+        predict: |call| Ok((spy_cells(call)?.pow(2) * size_of::<u64>()) as u64),
+        run: spy,
+    },
+    Operation {
         name: "solve",
         summary: "A * X = B by iteration; the last iterate comes with its residual, converged or not",
         operand: Operand::Columns,
@@ -280,7 +284,12 @@ impl Operation {
     /// The parameters of the operation, and those of every one.
     pub(crate) fn known_parameters(&self) -> Vec<&'static str> {
         let other = if self.has_other { &["other"][..] } else { &[] };
-        [self.parameters, other, &["into", "durable", "pinned", "replace", "dry_run"]].concat()
+        [self.parameters, other, &["into"], &WISHES, &["dry_run", "timeout", "async"]].concat()
+    }
+
+    /// True if requests on one matrix that wait at the same time are computed together.
+    pub(crate) fn is_merged(&self) -> bool {
+        self.operand == Operand::Vector
     }
 
     /// Bytes that a call needs beside its operands, from above.
@@ -300,22 +309,5 @@ impl Call<'_> {
 
     fn operand(&self) -> Result<&Columns, Problem> {
         self.operand.as_ref().ok_or_else(|| Problem::bad_request("a body of .npy is needed"))
-    }
-
-    /// A real or complex factor such as `2`, `0.5` or `1,-2`; 1 without the parameter.
-    fn factor(&self, name: &'static str) -> Result<c64, Problem> {
-        let Some(text) = self.parameters.text(name) else { return Ok(c64::ONE) };
-        let (re, im) = text.split_once(',').unwrap_or((text, "0"));
-        match (re.parse(), im.parse()) {
-            (Ok(re), Ok(im)) => Ok(c64::new(re, im)),
-            _ => Err(Problem::bad_request(format!(
-                "parameter {name}={}: a number, or RE,IM, is needed",
-                text.escape_debug()
-            ))),
-        }
-    }
-
-    fn op(&self) -> Result<Op, Problem> {
-        self.parameters.get_or("op", Op::None)
     }
 }

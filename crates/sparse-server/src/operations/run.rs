@@ -3,34 +3,68 @@
 use super::{Answer, Call};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
-use nnz::op::Triangular;
-use nnz::solvers::{Iteration, Options};
-use nnz::{DenseMatrix, Each, Format, Method, Order, Preconditioning, SolveOptions, Vector, c64};
+use crate::task::Progress;
+use nnz::op::{Op, Triangular};
+use nnz::solvers::{Iteration, Options, Solution};
+use nnz::{
+    DenseMatrix, Device, Each, Format, Matrix, Method, Order, Preconditioning, Scalar, SolveOptions, Vector,
+    c64,
+};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 /// The array of a result, of one dimension if the operand was.
 fn answer(values: DenseMatrix, is_vector: bool) -> Answer {
     if is_vector { Answer::Vector(values.into_values()) } else { Answer::Dense(values) }
 }
 
+/// The vectors that are multiplied together.
+pub(crate) const MERGED_COLUMNS: usize = 8;
+
+/// True if a column of a product with up to [`MERGED_COLUMNS`] columns has the same bits as with that column alone.
+///
+/// SpMM on the CPU sums up to eight columns of a row in the lanes of one vector, or in as many scalars, and each in the
+/// order of the entries, whatever the other lanes have. SpMV sums in another order, so that single vectors are
+/// multiplied by SpMM too. Devices choose algorithms by the number of columns, and a batch has another vector for each
+/// member: those are multiplied by SpMV, one vector after the other.
+pub(crate) fn are_columns_independent(a: &Matrix) -> bool {
+    matches!(a.device(), Device::Cpu(_)) && a.members().is_none()
+}
+
 pub(super) fn multiply_dense(call: &Call<'_>) -> Result<Answer, Problem> {
-    let (op, alpha, x) = (call.op()?, call.factor("alpha")?, call.operand()?);
+    let (op, alpha, x) = (call.parameters.op()?, call.parameters.factor("alpha")?, call.operand()?);
     let (rows, _) = call.a.shape_of(op);
-    if x.values.ncols() == 1 {
-        let mut y = Vector::zeros(call.a.device(), call.a.dtype(), rows)?;
-        call.a.spmv(op, alpha, &x.values.column(0)?, 0.0, &mut y)?;
-        return match x.is_vector {
-            true => Ok(Answer::Vector(y)),
-            false => Ok(Answer::Dense(DenseMatrix::new(y, rows, 1, rows, Order::ColMajor)?)),
-        };
-    }
     let (dtype, columns, order) = (call.a.dtype(), x.values.ncols(), x.values.order());
+    if columns == 1 && !are_columns_independent(call.a) {
+        let mut y = Vector::zeros(call.a.device(), dtype, rows)?;
+        call.a.spmv(op, alpha, &x.values.column(0)?, 0.0, &mut y)?;
+        return Ok(answer(DenseMatrix::new(y, rows, 1, rows, Order::ColMajor)?, x.is_vector));
+    }
     let mut y = DenseMatrix::zeros(call.a.device(), dtype, rows, columns, order)?;
     call.a.spmm(op, alpha, &x.values, 0.0, &mut y)?;
     Ok(answer(y, x.is_vector))
+}
+
+/// `alpha·op(A)·x` for up to [`MERGED_COLUMNS`] vectors, one behind the other, with the bits that each has alone.
+///
+/// The columns that are missing are zeros, so that one plan serves any number of vectors.
+pub(crate) fn multiply_together(
+    a: &Matrix,
+    (op, alpha): (Op, c64),
+    vectors: &[&DenseMatrix],
+) -> Result<Vector, Problem> {
+    let (rows, cols) = a.shape_of(op);
+    let x = nnz::with_dtype!(a.dtype(), T => {
+        let mut values: Vec<T> = Vec::with_capacity(cols * MERGED_COLUMNS);
+        for vector in vectors {
+            values.extend_from_slice(vector.values().as_slice::<T>().unwrap_or_default());
+        }
+        values.resize(cols * MERGED_COLUMNS, T::ZERO);
+        DenseMatrix::from_vec(a.device(), values, cols, MERGED_COLUMNS, Order::ColMajor)?
+    });
+    let mut y = DenseMatrix::zeros(a.device(), a.dtype(), rows, MERGED_COLUMNS, Order::ColMajor)?;
+    a.spmm(op, alpha, &x, 0.0, &mut y)?;
+    Ok(y.into_values())
 }
 
 pub(super) fn sampled_product(call: &Call<'_>) -> Result<Answer, Problem> {
@@ -48,6 +82,7 @@ pub(super) fn sampled_product(call: &Call<'_>) -> Result<Answer, Problem> {
         DenseMatrix::zeros(call.a.device(), both.dtype(), cols, inner, Order::ColMajor)?,
     );
     for j in 0..inner {
+        call.task.check()?;
         let column = both.column(j)?;
         u.set_column(j, &part(&column, 0, rows)?)?;
         v.set_column(j, &part(&column, rows, cols)?)?;
@@ -112,26 +147,54 @@ pub(super) fn statistics(call: &Call<'_>) -> Result<Answer, Problem> {
     })))
 }
 
+/// The most cells of a side of the grid of `spy`.
+const SPY_CELLS: usize = 512;
+
+/// The cells of a side.
+pub(super) fn spy_cells(call: &Call<'_>) -> Result<usize, Problem> {
+    let size = call.parameters.get_or("size", 64)?;
+    if (1..=SPY_CELLS).contains(&size) {
+        return Ok(size);
+    }
+    Err(Problem::bad_request(format!("parameter size={size}: 1 to {SPY_CELLS} are needed")))
+}
+
+pub(super) fn spy(call: &Call<'_>) -> Result<Answer, Problem> {
+    let size = spy_cells(call)?;
+    let (rows, cols) = call.a.shape();
+    let (height, width) = (size.min(rows), size.min(cols));
+    let mut counts = vec![0_u64; height * width];
+    // Positions and sizes are below 2^63 and 512: their products fit in 128 bits.
+    let cell = |position, cells, extent| (position as u128 * cells as u128 / extent as u128) as usize;
+    call.a.for_each_entry(&mut |row, col, _| {
+        counts[cell(row, height, rows) * width + cell(col, width, cols)] += 1;
+    })?;
+    Ok(Answer::Json(json!({ "rows": height, "columns": width, "counts": counts })))
+}
+
 pub(super) fn solve(call: &Call<'_>) -> Result<Answer, Problem> {
     let (a, b) = (call.a, call.operand()?);
     let options = solve_options(&call.parameters)?;
     let mut solver = a.solver(&options)?;
     let mut x = DenseMatrix::zeros(a.device(), a.dtype(), a.ncols(), b.values.ncols(), Order::ColMajor)?;
     let (mut converged, mut iterations, mut residual) = (true, 0, 0.0_f64);
-    let begun = Instant::now();
-    for j in 0..b.values.ncols() {
+    let columns = b.values.ncols();
+    for column in 0..columns {
         let mut solved = Vector::zeros(a.device(), a.dtype(), a.ncols())?;
-        let mut is_stopped = false;
-        let solution = solver.solve_from(&b.values.column(j)?, &mut solved, |_: Iteration| {
-            is_stopped = begun.elapsed() > call.solve_time || call.cancel.load(Ordering::Relaxed);
-            if is_stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let mut stopped = None;
+        let solution = solver.solve_from(&b.values.column(column)?, &mut solved, |at: Iteration| {
+            let (iteration, relative_residual) = (at.number, at.relative_residual);
+            call.task.report(Progress { column, columns, iteration, relative_residual });
+            stopped = call.task.check().err();
+            if stopped.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        if is_stopped {
-            let detail =
-                format!("solve: column {j} was stopped after {:?}, as long as may be", call.solve_time);
-            return Err(Problem::unprocessable(detail));
+        if let Some(problem) = stopped {
+            return Err(problem);
         }
-        x.set_column(j, &solved)?;
+        x.set_column(column, &solved)?;
+        let how = if solution.converged() { "converged" } else { "did not converge" };
+        let Solution { iterations: needed, relative_residual: reached, .. } = solution;
+        call.task.log(format!("column {column} {how}: {needed} iterations, residual {reached:.3e}"));
         converged &= solution.converged();
         iterations = iterations.max(solution.iterations);
         residual = residual.max(solution.relative_residual);
@@ -179,7 +242,7 @@ pub(super) fn solve_triangular(call: &Call<'_>) -> Result<Answer, Problem> {
         }
     };
     let system = if call.parameters.flag("unit")? { system.unit_diagonal() } else { system };
-    let system = Triangular { op: call.op()?, ..system };
+    let system = Triangular { op: call.parameters.op()?, ..system };
     if b.is_vector {
         return Ok(Answer::Vector(call.a.solve_triangular(system, &b.values.column(0)?)?));
     }

@@ -1,7 +1,7 @@
 //! A server in this process, and a client of a few lines.
 
 use sparse_server::{Config, Server};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
@@ -112,6 +112,69 @@ pub(crate) fn read(stream: &mut impl Read) -> Option<Response> {
     let head = String::from_utf8(bytes[..end].to_vec()).ok()?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
     Some(Response { status, head, body: bytes[end + 4..].to_vec() })
+}
+
+/// A connection on which one request follows the other.
+pub(crate) struct Client {
+    address: SocketAddr,
+    stream: Option<TcpStream>,
+}
+
+impl Client {
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        Self { address, stream: None }
+    }
+
+    /// As [`send`]; an error if the server is gone or closes the connection without an answer.
+    pub(crate) fn send(&mut self, request: &str, headers: &[&str], body: &[u8]) -> io::Result<Response> {
+        let mut stream = match self.stream.take() {
+            Some(stream) => stream,
+            None => {
+                let stream = TcpStream::connect(self.address)?;
+                stream.set_nodelay(true)?;
+                stream
+            }
+        };
+        let (address, length) = (self.address, body.len());
+        let mut head = format!("{request} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\n");
+        headers.iter().for_each(|header| head += &format!("{header}\r\n"));
+        let mut message = format!("{head}\r\n").into_bytes();
+        let first = body.len().min(1 << 16);
+        message.extend_from_slice(&body[..first]);
+        // A server that refuses the header need not read the body.
+        let sent = stream.write_all(&message).and_then(|()| stream.write_all(&body[first..]));
+        let response = read_one(&mut stream)?;
+        if sent.is_ok() && !response.head.contains("connection: close") {
+            self.stream = Some(stream);
+        }
+        Ok(response)
+    }
+}
+
+/// Reads an answer of known length.
+fn read_one(stream: &mut TcpStream) -> io::Result<Response> {
+    let (mut bytes, mut buffer) = (vec![], vec![0; 1 << 16]);
+    let broken = || io::Error::from(io::ErrorKind::UnexpectedEof);
+    let end = loop {
+        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break end;
+        }
+        match stream.read(&mut buffer)? {
+            0 => return Err(broken()),
+            read => bytes.extend_from_slice(&buffer[..read]),
+        }
+    };
+    let mut body = bytes.split_off(end + 4);
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(broken)?;
+    let length =
+        head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok()).unwrap_or(0);
+    let received = body.len();
+    body.resize(length, 0);
+    if received < length {
+        stream.read_exact(&mut body[received..])?;
+    }
+    Ok(Response { status, head, body })
 }
 
 pub(crate) const NPY: &str = "Content-Type: application/x-npy";

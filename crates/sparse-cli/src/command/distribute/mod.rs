@@ -18,7 +18,7 @@ use nnz::io::FileKind;
 use nnz::{DType, Device, MatrixSet, MatrixSetOptions};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use summary::{Summary, Work};
+use summary::{Explained, Summary, Work};
 
 /// Compresses any amount of dense arrays to CSR or CSC, on several devices at once
 ///
@@ -45,14 +45,14 @@ pub(crate) struct Distribute {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
           conflicts_with_all = ["backend", "device"])]
     devices: Vec<NamedDevice>,
-    /// Which device gets which matrices: auto, pull, lpt, type1, type2_by_count or type2_by_bytes
+    /// Which device gets which matrices: auto, pull, lpt, type1, type2 (type2_by_bytes) or type2_by_count
     #[arg(long, value_name = "POLICY", default_value = "auto", value_parser = parse_or_auto::<Policy>)]
     policy: OrAuto<Policy>,
     /// The form in which matrices reach the devices: auto, sfc (dense), or compressed by the host to cfs, ed1, ed2 or
     /// bitmap; auto is what rates of this machine, measured once, predict to be the fastest
     #[arg(long, value_name = "SCHEME", default_value = "auto", value_parser = parse_or_auto::<Scheme>)]
     scheme: OrAuto<Scheme>,
-    /// Prints the predicted time of every scheme, and beside it the time of the run
+    /// Prints the predicted time of every scheme, and beside it the time of the run; of each rank, where there are several
     #[arg(long)]
     explain: bool,
     /// Cuts every matrix, as in row:4, col:2 or mesh:2x3; parts are distributed as matrices are, and written to a folder
@@ -99,7 +99,8 @@ impl Distribute {
         let ranks = Ranks::join()?;
         let prepared = ranks.agree(self.prepare(&ranks, context))?;
         let (set, report) = self.compress(&ranks, &prepared, context).map_err(|error| ranks.told(error))?;
-        let work = ranks.gather(Work::new(&report));
+        let explanation = report.explanation.as_ref().filter(|_| self.explain);
+        let work = ranks.gather((Work::new(&report), explanation.map(Explained::new)));
         ranks.agree(match set.zip(prepared.output) {
             Some((set, output)) => work.and_then(|work| self.finish(&set, output, &report, work, context)),
             None => work.map(drop),
@@ -155,12 +156,13 @@ impl Distribute {
         set: &MatrixSet,
         output: Output,
         report: &Report,
-        mut work: Vec<Work>,
+        work: Vec<(Work, Option<Explained>)>,
         context: &Context,
     ) -> Result<()> {
+        let (mut work, explained): (Vec<_>, Vec<_>) = work.into_iter().unzip();
         let work = if work.len() == 1 { work.remove(0) } else { Work::of_ranks(work) };
-        let explanation = report.explanation.clone().filter(|_| self.explain);
-        let summary = Summary::new(set, self.to, report.policy, work, explanation);
+        let explained = explained.into_iter().flatten().collect();
+        let summary = Summary::new(set, self.to, report.policy, work, explained);
         if !report.unfinished.is_empty() {
             context.report_beside_data(&summary)?;
             return Err(unfinished(report, set.len()));

@@ -19,11 +19,19 @@ pub(super) struct Summary {
     policy: &'static str,
     #[serde(flatten)]
     work: Work,
-    /// The predictions of all schemes, if they were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    predictions: Option<Vec<PredictionSummary>>,
+    /// The predictions of all schemes, if they were asked for: of one rank after the other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    predictions: Vec<PredictionSummary>,
+    /// The model's table of each rank.
     #[serde(skip)]
-    explanation: Option<Explanation>,
+    tables: Vec<String>,
+}
+
+/// The model's table for the matrices of one rank.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Explained {
+    predictions: Vec<PredictionSummary>,
+    table: String,
 }
 
 /// The work of one rank, or of all.
@@ -51,9 +59,12 @@ struct DeviceSummary {
 }
 
 /// The prediction for one scheme.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct PredictionSummary {
-    scheme: &'static str,
+    /// The rank whose matrices it is for, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<usize>,
+    scheme: String,
     wire_ratio: f64,
     seconds: f64,
     limit: String,
@@ -64,27 +75,41 @@ struct PredictionSummary {
 }
 
 impl Summary {
-    /// The summary of a run that made the `set`, with the `explanation` if it is to be shown.
+    /// The summary of a run that made the `set`, with the tables of all ranks if they are to be shown.
     pub(super) fn new(
         set: &MatrixSet,
         to: Target,
         policy: Policy,
         work: Work,
-        explanation: Option<Explanation>,
+        explained: Vec<Explained>,
     ) -> Self {
         let parts = (0..set.len()).filter_map(|item| set.partition(item)).map(|cut| cut.parts()).sum();
-        let predictions = |table: &Explanation| {
-            table.predictions.iter().map(|prediction| PredictionSummary::new(prediction, table)).collect()
-        };
+        let has_ranks = explained.len() > 1;
+        let (mut predictions, mut tables) = (vec![], vec![]);
+        for (rank, of_rank) in explained.into_iter().enumerate() {
+            let rank = has_ranks.then_some(rank);
+            let named = |prediction| PredictionSummary { rank, ..prediction };
+            predictions.extend(of_rank.predictions.into_iter().map(named));
+            let title = rank.map_or(String::new(), |rank| format!("rank {rank}\n"));
+            tables.push(title + &of_rank.table);
+        }
         Self {
             matrices: (0..set.len()).filter(|&item| set.nnz(item).is_some()).count(),
             parts: (parts != set.len()).then_some(parts),
             format: to.name(),
             policy: policy.name(),
             work,
-            predictions: explanation.as_ref().map(predictions),
-            explanation,
+            predictions,
+            tables,
         }
+    }
+}
+
+impl Explained {
+    pub(super) fn new(table: &Explanation) -> Self {
+        let predictions =
+            table.predictions.iter().map(|prediction| PredictionSummary::new(prediction, table));
+        Self { predictions: predictions.collect(), table: table.to_string() }
     }
 }
 
@@ -139,7 +164,8 @@ impl PredictionSummary {
         let Prediction { scheme, wire_ratio, seconds, limit } = *prediction;
         let outcome = table.outcome.filter(|&(taken, _)| taken == scheme);
         Self {
-            scheme: scheme.info().name,
+            rank: None,
+            scheme: scheme.info().name.to_owned(),
             wire_ratio,
             seconds,
             limit: limit.to_string(),
@@ -175,9 +201,6 @@ impl Display for Summary {
                 write!(f, ", failed: {failure}")?;
             }
         }
-        match &self.explanation {
-            Some(explanation) => write!(f, "\n\n{explanation}"),
-            None => Ok(()),
-        }
+        self.tables.iter().try_for_each(|table| write!(f, "\n\n{table}"))
     }
 }

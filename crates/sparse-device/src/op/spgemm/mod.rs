@@ -17,6 +17,7 @@ mod values;
 
 use super::available_algorithms::Needs;
 use crate::Device;
+use crate::defines::Defines;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
@@ -67,6 +68,25 @@ impl<'a> Factors<'a> {
         let (left, right) = row_factors::<A, _>(a, b);
         Self { left: left.into(), right: right.into() }
     }
+
+    /// The macros of the kernels.
+    fn defines(&self, backend: &Device) -> Defines {
+        self.left.defines().set("BLOCK", largest_team(backend))
+    }
+}
+
+/// Bytes of local memory for each lane of a team, at most: in `spgemm_values`, columns, sums and waiting lanes for
+/// entries of C, and two positions.
+const LANE_BYTES: usize = 8 * (8 + 8 + 4) + 2 * 8;
+
+/// The lanes of the largest team: a work-group, of a size whose arrays fit in local memory. A CPU's runtime compiles a
+/// kernel anew for each size of its work-groups, so a warp is all that it has.
+fn largest_team(backend: &Device) -> usize {
+    if backend.caps().is_cpu {
+        return LANES;
+    }
+    let fitting = (backend.properties().local_bytes / LANE_BYTES).max(LANES);
+    backend.inner.block.min(1 << fitting.ilog2())
 }
 
 /// The lanes of teams, ascending: powers of two, at most three. The last are the largest that a team can have.
@@ -74,17 +94,12 @@ impl<'a> Factors<'a> {
 struct Teams(Vec<usize>);
 
 impl Teams {
-    /// Teams for rows of B with `length` entries on average, through which the lanes of a team go together.
-    ///
-    /// A CPU's runtime compiles a kernel anew for each size of its work-groups, so there is one. Where a work-group is a
-    /// single team, it has at least a warp.
+    /// Teams for rows of B with `length` entries on average, through which the lanes of a team go together. Where a
+    /// work-group is a single team, it has at least a warp.
     fn new(backend: &Device, length: usize) -> Self {
-        if backend.caps().is_cpu {
-            return Self(vec![LANES]);
-        }
         let has_parts = backend.properties().warps_per_group > 1;
         let least = if has_parts { length.next_power_of_two().min(LANES) } else { LANES };
-        let mut lanes = vec![least, LANES, backend.inner.block];
+        let mut lanes = vec![least, LANES, largest_team(backend)];
         lanes.dedup();
         Self(lanes)
     }

@@ -26,7 +26,7 @@ pub(super) struct FoundPattern {
 pub(super) fn product_counts(backend: &Device, factors: Factors<'_>) -> Result<(RowSizes, RowSizes)> {
     let Factors { left, right } = factors;
     let (products, bounds) = (backend.zeros::<i64>(left.rows + 1)?, backend.zeros::<i64>(left.rows + 1)?);
-    let count = backend.kernel(FILE, "spgemm_pattern_products", left.defines())?;
+    let count = backend.kernel(FILE, "spgemm_pattern_products", factors.defines(backend))?;
     let launch = backend.launch(&count).size(left.rows).size(right.cols).size(LANES);
     let launch = launch.buffer(left.offsets).buffer(left.indices).buffer(right.offsets);
     launch.buffer(&products).buffer(&bounds).warps(left.rows)?;
@@ -94,7 +94,7 @@ impl<'a> PatternSearch<'a> {
         let cols = factors.right.cols;
         let search = |bin: &Bin| {
             let method = algorithm.method(bin, cols);
-            let kernel = backend.kernel(FILE, method.entry(), factors.left.defines())?;
+            let kernel = backend.kernel(FILE, method.entry(), factors.defines(backend))?;
             let mut bin = bin.clone();
             let bitmaps = if method == Method::Bitmap {
                 bin.lanes = teams.largest();
@@ -129,7 +129,8 @@ impl<'a> PatternSearch<'a> {
     /// The starts of rows as offsets of this type, which counts them.
     fn offsets(&self, starts: &RawBuffer, offset: IndexType) -> Result<RawBuffer> {
         let offsets = self.backend.allocate_raw(starts.len, offset.bytes())?;
-        let kernel = self.backend.kernel(FILE, "spgemm_pattern_offsets", self.factors.left.defines())?;
+        let defines = self.factors.defines(self.backend);
+        let kernel = self.backend.kernel(FILE, "spgemm_pattern_offsets", defines)?;
         let launch = self.backend.launch(&kernel).size(starts.len).buffer(starts);
         launch.buffer(&offsets).items(starts.len)?;
         Ok(offsets)

@@ -56,7 +56,7 @@ impl RowBins {
         if sizes.total == 0 {
             return Ok(Self { order: Positions::allocate(backend, 0, 0)?, bins: vec![] });
         }
-        let kernel = |entry| backend.kernel(FILE, entry, factors.left.defines());
+        let kernel = |entry| backend.kernel(FILE, entry, factors.defines(backend));
         let limit = |team: usize| teams.0.get(team).map_or(each * teams.largest(), |lanes| each * lanes);
         let keys: Buffer<i32> = backend.allocate(rows)?;
         let divide = kernel("spgemm_pattern_bins")?;

@@ -31,7 +31,8 @@ impl ValueSums {
         let each = (BYTES_PER_LANE / dtype.accumulator().bytes()).min(MOST_EACH);
         let teams = Teams::new(backend, factors.right.mean_length());
         let bins = RowBins::new(backend, factors, &found.lengths, (&teams, each))?;
-        let kernel = backend.kernel_of(dtype, "spgemm_values", "spgemm_values", factors.left.defines())?;
+        let defines = factors.defines(backend);
+        let kernel = backend.kernel_of(dtype, "spgemm_values", "spgemm_values", defines)?;
         let longest = backend.longest_row(&found.lengths.starts)?;
         Ok(Self { bins, kernel, slices: longest.div_ceil(each * teams.largest()) })
     }

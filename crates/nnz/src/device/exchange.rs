@@ -1,0 +1,130 @@
+//! The paths on which devices exchange elements of vectors.
+
+use super::{BackendKind, Device};
+use sparse_core::peer::PeerExchange;
+use sparse_core::{Element, Error, Result};
+use sparse_device::Device as Accelerator;
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A path on which several devices exchange elements of vectors; results have the same bits on each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum ExchangePath {
+    /// The first that is there: NCCL, copies from device to device, the host's memory.
+    #[default]
+    Auto,
+    /// NVIDIA's NCCL, among distinct CUDA devices; `libnccl.so.2` is looked for at run time.
+    Nccl,
+    /// Copies from one CUDA device to another by the driver.
+    Peer,
+    /// The host's memory, among devices of any kind.
+    Host,
+}
+
+impl ExchangePath {
+    /// All paths.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Nccl, Self::Peer, Self::Host];
+
+    /// The name of the path, as the command has it.
+    ///
+    /// ```
+    /// # use nnz::ExchangePath;
+    /// assert_eq!(ExchangePath::Nccl.name(), "nccl");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Nccl => "nccl",
+            Self::Peer => "peer",
+            Self::Host => "host",
+        }
+    }
+}
+
+impl Display for ExchangePath {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// By [`ExchangePath::name`], in any case.
+impl FromStr for ExchangePath {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|path| path.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            Error::unsupported(format_args!("the exchange `{name}`"), format_args!("there are {names}"))
+        })
+    }
+}
+
+/// The connections of several devices for elements `T`.
+pub(crate) struct Connections<T> {
+    /// The ends, by rank; none where elements go through the host's memory.
+    pub(crate) peers: Vec<Arc<dyn PeerExchange<T, Accelerator>>>,
+    /// What carries elements, and why nothing faster does.
+    pub(crate) name: String,
+}
+
+/// Connects devices by a path.
+///
+/// # Errors
+/// If the path is named and not to be had, with the reason.
+pub(crate) fn connect<T: Element>(devices: &[Device], path: ExchangePath) -> Result<Connections<T>> {
+    let other = devices.iter().find(|device| device.caps().backend != BackendKind::Cuda.name());
+    let mut reasons = vec![];
+    match (path, other) {
+        (ExchangePath::Host, _) => {}
+        (ExchangePath::Auto, _) if devices.len() < 2 => {}
+        (ExchangePath::Auto, Some(other)) => reasons.push(not_of_cuda(other)),
+        (ExchangePath::Auto, None) => {
+            for fast in [ExchangePath::Nccl, ExchangePath::Peer] {
+                match connect_peers(devices, fast) {
+                    Ok(connections) => return Ok(because(connections, &reasons)),
+                    Err(error) => reasons.push(error.to_string()),
+                }
+            }
+        }
+        (_, Some(other)) => {
+            return Err(Error::unsupported(format_args!("an exchange by {path}"), not_of_cuda(other)));
+        }
+        (_, None) => return connect_peers(devices, path),
+    }
+    Ok(because(Connections { peers: vec![], name: "the host's memory".into() }, &reasons))
+}
+
+fn not_of_cuda(device: &Device) -> String {
+    format!("{device} is no CUDA device")
+}
+
+fn because<T>(connections: Connections<T>, reasons: &[String]) -> Connections<T> {
+    if reasons.is_empty() {
+        return connections;
+    }
+    let name = format!("{} ({})", connections.name, reasons.join("; "));
+    Connections { name, ..connections }
+}
+
+/// Connects CUDA devices by NCCL or by copies.
+#[cfg(feature = "cuda")]
+fn connect_peers<T: Element>(devices: &[Device], path: ExchangePath) -> Result<Connections<T>> {
+    use backend_cuda::PeerPath;
+    let accelerator = |device: &Device| match device {
+        Device::Accelerator(accelerator, _) => Some(accelerator.clone()),
+        Device::Cpu(_) => None,
+    };
+    let accelerators: Vec<_> = devices.iter().filter_map(accelerator).collect();
+    let path = if path == ExchangePath::Nccl { PeerPath::Nccl } else { PeerPath::Copies };
+    let peers = backend_cuda::connect(&accelerators, path)?;
+    let name = peers.first().map_or_else(|| path.to_string(), |peer| peer.name().into());
+    let end = |peer| Arc::new(peer) as Arc<dyn PeerExchange<T, Accelerator>>;
+    Ok(Connections { peers: peers.into_iter().map(end).collect(), name })
+}
+
+#[cfg(not(feature = "cuda"))]
+fn connect_peers<T: Element>(_: &[Device], path: ExchangePath) -> Result<Connections<T>> {
+    Err(Error::unsupported(format_args!("an exchange by {path}"), "CUDA is not built in"))
+}

@@ -1,0 +1,156 @@
+"""The client against a server in a process of its own, `nnz serve`, whose path is in `NNZ_COMMAND`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nnz.client
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg
+
+COMMAND = os.environ.get("NNZ_COMMAND", str(Path(__file__).parent / "../../../target/debug/nnz"))
+
+pytestmark = pytest.mark.skipif(not Path(COMMAND).exists(), reason=f"there is no {COMMAND}")
+
+
+def serve(folder: Path, listen: str = "127.0.0.1:0") -> tuple[subprocess.Popen, str]:
+    arguments = ["serve", "--listen", listen, "--data", str(folder), "--memory", "64M", "--backend", "cpu"]
+    process = subprocess.Popen([COMMAND, *arguments], stdout=subprocess.PIPE, text=True)
+    return process, process.stdout.readline().strip()
+
+
+def stop(process: subprocess.Popen) -> None:
+    process.terminate()
+    assert process.wait(timeout=60) == 0
+    process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory) -> Iterator[nnz.client.Client]:
+    process, url = serve(tmp_path_factory.mktemp("server"))
+    with nnz.client.connect(url) as client:
+        yield client
+    stop(process)
+
+
+def matrix(char: str = "d", n: int = 50) -> sp.csr_array:
+    rng = np.random.default_rng(1)
+    a = sp.random_array((n, n), density=0.1, rng=rng).tocsr() + 4 * sp.eye_array(n, format="csr")
+    return sp.csr_array(a.astype(char) * (1 + 0.5j if char in "FD" else 1))
+
+
+@pytest.mark.parametrize("char", "fdFD")
+def test_matrices_come_back_and_multiply(client, char):
+    a = matrix(char)
+    h = client.put(a, f"a-{char}")
+    assert (h.shape, h.nnz, h.dtype) == (a.shape, a.nnz, a.dtype)
+    back = h.to_scipy()
+    assert back.dtype == a.dtype and (back != a).nnz == 0
+    rng = np.random.default_rng(2)
+    x, b = rng.random(50).astype(char), np.asfortranarray(rng.random((50, 3)).astype(char))
+    tolerance = {"rtol": 1e-5 if char in "fF" else 1e-12}
+    np.testing.assert_allclose(h @ x, a @ x, **tolerance)
+    for operand in (b, np.ascontiguousarray(b), b[::-1]):
+        np.testing.assert_allclose(h @ operand, a @ operand, **tolerance)
+    np.testing.assert_allclose(h.operation("spmv", x, op="c", alpha=2), 2 * (a.conj().T @ x), **tolerance)
+    np.testing.assert_allclose((h @ h).toarray(), (a @ a).toarray(), **tolerance)
+
+
+def test_operations_store_and_answer_numbers(client):
+    a = matrix()
+    h = client.put(a, "numbers", durable=True)
+    assert h.view["durable"] and client.get("numbers").version == h.version
+    assert h.operation("norm")["norm"] == pytest.approx(scipy.sparse.linalg.norm(a))
+    stored = h.operation("transpose", into="numbers-t")
+    assert isinstance(stored, nnz.client.Matrix)
+    np.testing.assert_array_equal(stored.to_numpy(), a.toarray().T)
+    assert {"numbers", "numbers-t"} <= {found.name for found in client.list()}
+    stored.delete()
+    with pytest.raises(nnz.client.ServerError, match="no matrix `numbers-t`") as caught:
+        client.get("numbers-t")
+    assert caught.value.status == 404
+    with pytest.raises(nnz.client.ServerError, match="50 is needed"):
+        h @ np.ones(3)
+
+
+def test_scipy_solves_with_the_operator_of_a_server(client):
+    a = matrix()
+    a = sp.csr_array(a @ a.T)
+    h, b = client.put(a, "spd"), np.ones(50)
+    x, info = scipy.sparse.linalg.cg(h.aslinearoperator(), b, rtol=1e-10)
+    assert info == 0
+    np.testing.assert_allclose(a @ x, b, atol=1e-7)
+    np.testing.assert_allclose(h.T @ b, a.T @ b)
+    np.testing.assert_allclose(a @ h.solve(b, method="cg", tol=1e-10), b, atol=1e-7)
+
+
+def test_a_batch_multiplies_by_a_vector_for_each_member(client):
+    rng = np.random.default_rng(3)
+    stack = rng.random((4, 5, 6)) * (rng.random((4, 5, 6)) < 0.4)
+    h = client.compress(stack, "batch")
+    assert h.members == 4
+    x = rng.random((4, 6))
+    np.testing.assert_allclose(h @ x, np.einsum("brc,bc->br", stack, x))
+    with pytest.raises(ValueError, match="3 are right"):
+        client.compress(stack[0], "batch")
+
+
+def test_jobs_end_and_are_cancelled(client):
+    h = client.put(matrix(), "jobs")
+    job = h.job("spmm", np.eye(50))
+    np.testing.assert_allclose(job.result(), matrix().toarray())
+    assert job.view["state"] == "done"
+    assert h.job("scale", alpha=2, into="twice").result().name == "twice"
+    with pytest.raises(nnz.client.ServerError, match="50 is needed"):
+        h.job("spmv", np.ones(3)).result()
+    slow = client.put(sp.diags_array([1.0, 1e6], format="csr"), "slow")
+    endless = slow.job("solve", np.array([1e3, 1.0]), method="gmres", restart=1, tol=0, max_iterations=10**12)
+    assert endless.refresh(wait=0.5)["state"] == "running"
+    endless.cancel()
+    assert endless.id not in [job.id for job in client.jobs()]
+
+
+def test_many_threads_and_tasks_share_a_client(client):
+    a = matrix()
+    h = client.put(a, "shared")
+    xs = np.random.default_rng(4).random((40, 50))
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda x: h @ x, xs))
+    np.testing.assert_allclose(results, xs @ a.toarray().T)
+
+    async def together() -> list[np.ndarray]:
+        c = nnz.client.AsyncClient(client)
+        shared = await c.get("shared")
+        return await asyncio.gather(*(shared @ x for x in xs[:10]))
+
+    np.testing.assert_array_equal(asyncio.run(together()), results[:10])
+
+
+def test_a_connection_that_the_server_closed_is_replaced(tmp_path):
+    process, url = serve(tmp_path)
+    client = nnz.client.connect(url)
+    client.put(matrix(), "kept", durable=True)
+    stop(process)
+    with pytest.raises(OSError):
+        client.put(matrix(), "lost")
+    process, _ = serve(tmp_path, url.removeprefix("http://"))
+    assert client.get("kept").nnz == matrix().nnz
+    client.close()
+    stop(process)
+
+
+def test_wrong_addresses_say_what_is_right(monkeypatch):
+    with pytest.raises(ValueError, match="http://HOST:PORT"):
+        nnz.client.connect("127.0.0.1:8700")
+    with pytest.raises(ValueError, match="without TLS"):
+        nnz.client.connect("http://lab.example:8700", token="nnz_0")
+    monkeypatch.delenv("NNZ_SERVER", raising=False)
+    with pytest.raises(ValueError, match="NNZ_SERVER"):
+        nnz.client.connect()

@@ -1,0 +1,276 @@
+//! Jobs: operations whose results are fetched later.
+
+use crate::answer::Outcome;
+use crate::app::{App, check_scope};
+use crate::auth::{Identity, Scope};
+use crate::matrices::{Pairs, Segment, parameters, segment};
+use crate::operate::Work;
+use crate::problem::Problem;
+use crate::task::{Notes, Task};
+use crate::workers::Admitted;
+use axum::extract::State as Extracted;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::watch;
+
+/// The jobs of a server, by their numbers.
+#[derive(Debug)]
+pub(crate) struct Jobs {
+    jobs: Mutex<Table>,
+    /// Jobs that one tenant may have, finished ones with their results among them.
+    limit: usize,
+    /// Makes the ids of one process different from those of the next.
+    prefix: String,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    last: u64,
+    jobs: BTreeMap<u64, Arc<Job>>,
+}
+
+/// One job.
+#[derive(Debug)]
+pub(crate) struct Job {
+    number: u64,
+    id: String,
+    tenant: String,
+    subject: Subject,
+    created: f64,
+    task: Task,
+    state: Mutex<State>,
+    is_finished: watch::Sender<bool>,
+}
+
+/// What a job computes.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject {
+    pub(crate) operation: &'static str,
+    /// The name and version of the matrix.
+    pub(crate) matrix: String,
+    /// The scope that whoever cancels it needs.
+    pub(crate) scope: Scope,
+}
+
+#[derive(Debug)]
+enum State {
+    Queued,
+    Running,
+    Finished(Result<Arc<Outcome>, Problem>),
+}
+
+/// A job as clients see it.
+#[derive(Serialize)]
+struct View {
+    id: String,
+    /// `queued`, `running`, `done` or `failed`.
+    state: &'static str,
+    operation: &'static str,
+    matrix: String,
+    /// Seconds since 1970.
+    created: f64,
+    #[serde(flatten)]
+    notes: Notes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<Value>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Jobs {
+    pub(crate) fn new(limit: usize, prefix: String) -> Self {
+        Self { jobs: Mutex::default(), limit, prefix }
+    }
+
+    /// Fails with 429 if a tenant has as many jobs as it may have.
+    pub(crate) fn check(&self, tenant: &str) -> Result<(), Problem> {
+        self.check_count(&lock(&self.jobs), tenant)
+    }
+
+    fn check_count(&self, table: &Table, tenant: &str) -> Result<(), Problem> {
+        let count = table.jobs.values().filter(|job| job.tenant == tenant).count();
+        if count < self.limit {
+            return Ok(());
+        }
+        Err(Problem::busy(format!("there are {count} jobs, as many as may be: DELETE some, or wait")))
+    }
+
+    /// Lists a new job; 429 if the tenant has too many.
+    fn add(&self, tenant: &str, subject: Subject, task: Task) -> Result<Arc<Job>, Problem> {
+        let mut table = lock(&self.jobs);
+        self.check_count(&table, tenant)?;
+        table.last += 1;
+        let number = table.last;
+        let job = Arc::new(Job {
+            number,
+            id: format!("{}-{number:x}", self.prefix),
+            tenant: tenant.into(),
+            subject,
+            created: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()),
+            task,
+            state: Mutex::new(State::Queued),
+            is_finished: watch::Sender::new(false),
+        });
+        table.jobs.insert(number, job.clone());
+        Ok(job)
+    }
+
+    fn remove(&self, number: u64) {
+        let removed = lock(&self.jobs).jobs.remove(&number);
+        drop(removed);
+    }
+
+    fn all(&self) -> Vec<Arc<Job>> {
+        lock(&self.jobs).jobs.values().cloned().collect()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.jobs).jobs.len()
+    }
+
+    fn find(&self, tenant: &str, id: &str) -> Result<Arc<Job>, Problem> {
+        let found = self.all().into_iter().find(|job| job.tenant == tenant && job.id == id);
+        found.ok_or_else(|| {
+            let id: String = id.chars().take(128).collect();
+            let id = id.escape_debug();
+            Problem::not_found(format!("there is no job `{id}`, or not any more: GET /v1/jobs lists them"))
+        })
+    }
+
+    /// Stops the jobs whose results nobody can fetch any more, and waits for those that store theirs.
+    pub(crate) async fn drain(&self) {
+        for job in self.all() {
+            match job.subject.scope {
+                Scope::Write => job.finished().await,
+                Scope::Read | Scope::Admin => drop(job.task.stop()),
+            }
+        }
+    }
+}
+
+impl Job {
+    fn begin(&self) {
+        self.task.log("begun");
+        *lock(&self.state) = State::Running;
+    }
+
+    fn finish(&self, result: Result<Outcome, Problem>) {
+        self.task.log(if result.is_ok() { "done" } else { "failed" });
+        *lock(&self.state) = State::Finished(result.map(Arc::new));
+        self.is_finished.send_replace(true);
+    }
+
+    async fn finished(&self) {
+        // The sender is in the job, and outlives the wait.
+        let _ = self.is_finished.subscribe().wait_for(|is_finished| *is_finished).await;
+    }
+
+    fn view(&self) -> View {
+        let (state, problem) = match &*lock(&self.state) {
+            State::Queued => ("queued", None),
+            State::Running => ("running", None),
+            State::Finished(Ok(_)) => ("done", None),
+            State::Finished(Err(problem)) => ("failed", Some(json!(problem.document()))),
+        };
+        let Subject { operation, matrix, .. } = self.subject.clone();
+        let (id, created, notes) = (self.id.clone(), self.created, self.task.notes());
+        View { id, state, operation, matrix, created, notes, problem }
+    }
+
+    fn result(&self) -> Result<Arc<Outcome>, Problem> {
+        match &*lock(&self.state) {
+            State::Queued => Err(Problem::not_finished("the job waits for a worker")),
+            State::Running => Err(Problem::not_finished("the job runs")),
+            State::Finished(result) => result.clone(),
+        }
+    }
+}
+
+/// Lists a job, and runs it; its result goes after [`Limits::result_time`](crate::Limits::result_time).
+pub(crate) fn start(
+    app: &App,
+    admitted: Admitted,
+    subject: Subject,
+    work: Work,
+) -> Result<Response, Problem> {
+    let task = work.task.clone();
+    let job = app.jobs.add(&work.identity.tenant, subject, task)?;
+    let location = HeaderValue::from_str(&format!("/v1/jobs/{}", job.id)).map_err(Problem::internal)?;
+    let answer = (StatusCode::ACCEPTED, [(header::LOCATION, location)], Json(job.view())).into_response();
+    tokio::spawn(run(app.clone(), admitted, job, work));
+    Ok(answer)
+}
+
+async fn run(app: App, admitted: Admitted, job: Arc<Job>, work: Work) {
+    let (store, begun) = (app.store.clone(), job.clone());
+    let done = app.workers.run_admitted(admitted, &job.task, move || {
+        begun.begin();
+        work.run(&store)
+    });
+    let result = done.await;
+    let code = result.as_ref().map_or_else(|problem| problem.status, |_| StatusCode::OK);
+    app.metrics.observe(&format!("JOB {}", job.subject.operation), code.as_u16(), job.task.elapsed());
+    job.finish(result);
+    // The result goes as soon as the job is deleted, not with this task.
+    let number = job.number;
+    drop(job);
+    tokio::time::sleep(app.config.limits.result_time).await;
+    app.jobs.remove(number);
+}
+
+pub(crate) async fn list(
+    Extracted(app): Extracted<App>,
+    Extension(identity): Extension<Identity>,
+) -> Json<Value> {
+    let jobs = app.jobs.all();
+    let own = jobs.iter().filter(|job| job.tenant == identity.tenant);
+    Json(json!({ "jobs": own.map(|job| job.view()).collect::<Vec<_>>() }))
+}
+
+/// The longest time that a request for a job waits for its end.
+const LONGEST_WAIT: f64 = 30.0;
+
+pub(crate) async fn describe(
+    Extracted(app): Extracted<App>,
+    Extension(identity): Extension<Identity>,
+    id: Segment<String>,
+    pairs: Pairs,
+) -> Result<Response, Problem> {
+    let job = app.jobs.find(&identity.tenant, &segment(id)?)?;
+    let wait: f64 = parameters(pairs, &["wait"])?.get_or("wait", 0.0)?;
+    if !(0.0..=LONGEST_WAIT).contains(&wait) {
+        let detail = format!("parameter wait={wait}: a number of seconds up to {LONGEST_WAIT} is needed");
+        return Err(Problem::bad_request(detail));
+    }
+    // After the wait the job is described, finished or not.
+    let _ = tokio::time::timeout(Duration::from_secs_f64(wait), job.finished()).await;
+    Ok(Json(job.view()).into_response())
+}
+
+pub(crate) async fn result(
+    Extracted(app): Extracted<App>,
+    Extension(identity): Extension<Identity>,
+    id: Segment<String>,
+) -> Result<Response, Problem> {
+    app.jobs.find(&identity.tenant, &segment(id)?)?.result()?.respond()
+}
+
+pub(crate) async fn remove(
+    Extracted(app): Extracted<App>,
+    Extension(identity): Extension<Identity>,
+    id: Segment<String>,
+) -> Result<StatusCode, Problem> {
+    let job = app.jobs.find(&identity.tenant, &segment(id)?)?;
+    check_scope(&identity, job.subject.scope)?;
+    job.task.stop();
+    app.jobs.remove(job.number);
+    Ok(StatusCode::NO_CONTENT)
+}

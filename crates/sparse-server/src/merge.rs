@@ -1,0 +1,173 @@
+//! Products of one matrix with the vectors of several requests at once.
+//!
+//! Requests for the same product wait in a queue of their own, and the queue for a worker. Whoever takes it multiplies by
+//! up to [`MERGED_COLUMNS`] vectors in one product, so that the matrix is read once for all of them. Nobody waits for
+//! others to come: while workers are free, each request is computed alone, with the same bits
+//! ([`are_columns_independent`]).
+
+use crate::answer::{Array, Outcome};
+use crate::app::App;
+use crate::objects::Store;
+use crate::operate::{Ready, Work};
+use crate::operations::{MERGED_COLUMNS, are_columns_independent, multiply_together};
+use crate::problem::Problem;
+use crate::workers::{Admitted, Permit};
+use nnz::op::Op;
+use nnz::{DenseMatrix, c64};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::oneshot;
+
+/// The requests that wait, by their product.
+#[derive(Debug, Default)]
+pub(crate) struct Queues(Mutex<HashMap<Product, VecDeque<Waiting>>>);
+
+/// `alpha·op(A)` of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Product {
+    /// The address of the object, which lives as long as requests wait for it.
+    object: usize,
+    op: Op,
+    alpha_bits: [u64; 2],
+}
+
+/// A request, and where its answer goes.
+#[derive(Debug)]
+struct Waiting {
+    work: Work,
+    /// Its place in the queue, until it is answered.
+    _admitted: Admitted,
+    answer: oneshot::Sender<Result<Outcome, Problem>>,
+}
+
+impl Product {
+    fn of(work: &Work) -> Result<Self, Problem> {
+        let (op, alpha) = factors(work)?;
+        let object = Arc::as_ptr(&work.object).addr();
+        Ok(Self { object, op, alpha_bits: [alpha.re.to_bits(), alpha.im.to_bits()] })
+    }
+}
+
+fn factors(work: &Work) -> Result<(Op, c64), Problem> {
+    Ok((work.parameters.op()?, work.parameters.factor("alpha")?))
+}
+
+impl Queues {
+    /// Adds a request; true if it is the first in its queue.
+    fn push(&self, product: Product, waiting: Waiting) -> bool {
+        let mut queues = self.lock();
+        let queue = queues.entry(product).or_default();
+        queue.push_back(waiting);
+        queue.len() == 1
+    }
+
+    /// The next requests whose clients still wait; true if there are more behind them.
+    fn take(&self, product: &Product) -> (Vec<Waiting>, bool) {
+        let mut queues = self.lock();
+        let mut taken = vec![];
+        if let Some(queue) = queues.get_mut(product) {
+            while taken.len() < MERGED_COLUMNS
+                && let Some(waiting) = queue.pop_front()
+            {
+                match waiting.work.task.check() {
+                    Ok(()) => taken.push(waiting),
+                    Err(problem) => send(waiting.answer, Err(problem)),
+                }
+            }
+            if !queue.is_empty() {
+                return (taken, true);
+            }
+            queues.remove(product);
+        }
+        (taken, false)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Product, VecDeque<Waiting>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Computes the result of a request, with those of others for the same product that wait at the same time.
+pub(crate) async fn run(app: &App, admitted: Admitted, work: Work) -> Result<Outcome, Problem> {
+    let (product, task) = (Product::of(&work)?, work.task.clone());
+    let (answer, answered) = oneshot::channel();
+    if app.queues.push(product, Waiting { work, _admitted: admitted, answer }) {
+        dispatch(app.clone(), product);
+    }
+    let answered = task.within(answered).await?;
+    answered.unwrap_or_else(|_| Err(Problem::internal("the operation failed")))
+}
+
+/// Sends a worker to a queue, once there is one.
+fn dispatch(app: App, product: Product) {
+    if let Some(permit) = app.workers.try_permit() {
+        return serve(app, product, permit);
+    }
+    tokio::spawn(async move {
+        if let Ok(permit) = app.workers.permit().await {
+            serve(app, product, permit);
+        }
+    });
+}
+
+fn serve(app: App, product: Product, permit: Permit) {
+    tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        let (taken, has_more) = app.queues.take(&product);
+        if has_more {
+            dispatch(app.clone(), product);
+        }
+        if !taken.is_empty() {
+            app.metrics.observe_merged(taken.len());
+            answer(taken, &app.store);
+        }
+    });
+}
+
+fn answer(waiting: Vec<Waiting>, store: &Store) {
+    let mut ready = vec![];
+    for mut waiting in waiting {
+        match waiting.work.prepare(store) {
+            Ok(operands) => ready.push((waiting, operands)),
+            Err(problem) => send(waiting.answer, Err(problem)),
+        }
+    }
+    match multiply(&ready, store) {
+        Some(columns) => {
+            for ((waiting, operands), column) in ready.into_iter().zip(columns) {
+                drop(operands);
+                send(waiting.answer, Ok(Outcome::Array(column)));
+            }
+        }
+        None => {
+            for (Waiting { work, answer, _admitted }, operands) in ready {
+                send(answer, work.finish(store, operands));
+            }
+        }
+    }
+}
+
+fn send(answer: oneshot::Sender<Result<Outcome, Problem>>, result: Result<Outcome, Problem>) {
+    // A client that is gone meanwhile needs no answer.
+    drop(answer.send(result));
+}
+
+/// The results of all requests by one product; nothing where that cannot be, and each says why for itself.
+fn multiply(ready: &[(Waiting, Ready)], store: &Store) -> Option<Vec<Array>> {
+    let [(first, operands), _, ..] = ready else { return None };
+    let (a, (op, alpha)) = (&operands.a.matrix, factors(&first.work).ok()?);
+    let (rows, cols) = a.shape_of(op);
+    let vectors: Vec<_> = ready.iter().filter_map(|(_, operands)| operands.operand.as_ref()).collect();
+    let fit = vectors.len() == ready.len() && vectors.iter().all(|x| x.values.nrows() == cols);
+    if !(fit && are_columns_independent(a)) {
+        return None;
+    }
+    let column_bytes = |len: usize| (len * MERGED_COLUMNS) as u64 * a.dtype().bytes() as u64;
+    let tenant = &first.work.identity.tenant;
+    let mut reserved = store.reserve(tenant, column_bytes(cols + rows)).ok()?;
+    let values: Vec<&DenseMatrix> = vectors.iter().map(|x| &x.values).collect();
+    let y = multiply_together(a, (op, alpha), &values).ok()?;
+    reserved.shrink_to(column_bytes(rows));
+    let is_vector: Vec<_> = vectors.iter().map(|x| x.is_vector).collect();
+    Array::columns(y, rows, &is_vector, reserved).ok()
+}

@@ -1,0 +1,187 @@
+//! What an operation shares with the request or job that waits for it: its deadline, whether it goes on, its progress.
+
+use crate::problem::Problem;
+use axum::http::StatusCode;
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// The state of an operation; a clone is the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Task(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    limit: Duration,
+    deadline: Instant,
+    phase: AtomicU8,
+    began: Instant,
+    notes: Mutex<Notes>,
+}
+
+/// What an operation says about itself.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Notes {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<Progress>,
+    log: VecDeque<Line>,
+}
+
+/// A line of a log.
+#[derive(Debug, Clone, Serialize)]
+struct Line {
+    /// Since the task was made.
+    seconds: f64,
+    text: String,
+}
+
+/// Lines of a log that are kept; the oldest go first.
+const LOG_LINES: usize = 100;
+
+/// How far an iterative solver is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Progress {
+    /// The column that is solved, counted from 0, of how many.
+    pub(crate) column: usize,
+    pub(crate) columns: usize,
+    pub(crate) iteration: usize,
+    pub(crate) relative_residual: f64,
+}
+
+/// The phases of a task: it leaves the first once.
+const ACTIVE: u8 = 0;
+const STOPPED: u8 = 1;
+const COMMITTED: u8 = 2;
+
+impl Task {
+    /// A task that may take `limit` from now on.
+    pub(crate) fn new(limit: Duration) -> Self {
+        let (began, phase) = (Instant::now(), AtomicU8::new(ACTIVE));
+        Self(Arc::new(Shared { limit, deadline: began + limit, phase, began, notes: Mutex::default() }))
+    }
+
+    /// Stops the operation at the next place where it can stop; false if its effect is already being published.
+    pub(crate) fn stop(&self) -> bool {
+        self.leave_active(STOPPED) != COMMITTED
+    }
+
+    /// Fails if the operation was stopped; from here on it is not any more.
+    pub(crate) fn commit(&self) -> Result<(), Problem> {
+        self.check()?;
+        match self.leave_active(COMMITTED) {
+            STOPPED => Err(stopped()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails if the operation was stopped, or its deadline has passed.
+    pub(crate) fn check(&self) -> Result<(), Problem> {
+        match self.0.phase.load(Ordering::Acquire) {
+            STOPPED => Err(stopped()),
+            ACTIVE if Instant::now() >= self.0.deadline => Err(self.late()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The phase after the task was asked to leave the active one.
+    fn leave_active(&self, phase: u8) -> u8 {
+        let changed = self.0.phase.compare_exchange(ACTIVE, phase, Ordering::AcqRel, Ordering::Acquire);
+        changed.map_or_else(|other| other, |_| phase)
+    }
+
+    /// Waits for `work`, but no longer than to the deadline.
+    pub(crate) async fn within<T>(&self, work: impl Future<Output = T>) -> Result<T, Problem> {
+        timeout_at(self.0.deadline, work).await.map_err(|_| self.late())
+    }
+
+    fn late(&self) -> Problem {
+        let detail = format!("the time limit of {:?} has passed", self.0.limit);
+        Problem::new(StatusCode::GATEWAY_TIMEOUT, "deadline", detail)
+    }
+
+    pub(crate) fn report(&self, progress: Progress) {
+        self.lock().progress = Some(progress);
+    }
+
+    /// Adds a line to the log.
+    pub(crate) fn log(&self, text: impl Into<String>) {
+        let line = Line { seconds: self.0.began.elapsed().as_secs_f64(), text: text.into() };
+        let mut notes = self.lock();
+        if notes.log.len() == LOG_LINES {
+            notes.log.pop_front();
+        }
+        notes.log.push_back(line);
+    }
+
+    pub(crate) fn notes(&self) -> Notes {
+        self.lock().clone()
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.0.began.elapsed()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Notes> {
+        self.0.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn stopped() -> Problem {
+    Problem::conflict("the operation was cancelled")
+}
+
+/// Stops a task when it is dropped: by a handler whose client is gone.
+#[derive(Debug)]
+pub(crate) struct StopOnDrop {
+    pub(crate) task: Task,
+    is_released: bool,
+}
+
+impl StopOnDrop {
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self { task: Task::new(limit), is_released: false }
+    }
+
+    /// Lets the task go on without the handler.
+    pub(crate) fn release(mut self) {
+        self.is_released = true;
+    }
+}
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        if !self.is_released {
+            self.task.stop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_stopped_or_committed_but_not_both() {
+        let task = Task::new(Duration::from_secs(60));
+        assert!(task.check().is_ok() && task.commit().is_ok());
+        assert!(!task.stop() && task.check().is_ok(), "it is too late to stop");
+        let caller = StopOnDrop::new(Duration::from_secs(60));
+        let task = caller.task.clone();
+        caller.release();
+        assert!(task.check().is_ok());
+        let caller = StopOnDrop::new(Duration::from_secs(60));
+        let task = caller.task.clone();
+        drop(caller);
+        assert_eq!(task.commit().unwrap_err().status, StatusCode::CONFLICT);
+    }
+
+    #[test]
+    fn a_late_task_is_not_committed() {
+        let task = Task::new(Duration::ZERO);
+        assert_eq!(task.commit().unwrap_err().status, StatusCode::GATEWAY_TIMEOUT);
+    }
+}

@@ -1,0 +1,80 @@
+//! The page in headless Chromium, where there is one. `NNZ_SCREENSHOT` names a file for a picture of it.
+
+#[allow(dead_code, reason = "each test file uses a part")]
+mod common;
+
+use common::{MTX, NPY, Running, mtx, npy};
+use sparse_server::Config;
+use std::path::Path;
+use std::process::Command;
+
+fn chromium() -> Option<&'static str> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok())
+}
+
+fn browse(browser: &str, profile: &Path, arguments: &[&str]) -> String {
+    let always = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--virtual-time-budget=4000",
+        "--window-size=1280,1150",
+    ];
+    let profile = format!("--user-data-dir={}", profile.display());
+    let output = Command::new(browser).args(always).arg(profile).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn the_page_shows_what_the_server_has() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 64 << 20));
+    let page = server.send("GET /", &[], &[]).expect(200);
+    assert!(page.head.contains("content-security-policy: default-src 'none'"), "{}", page.head);
+    assert!(!page.text().contains("NONCE") && !page.text().contains("http://"), "no template, no other site");
+    let Some(browser) = chromium() else { return };
+
+    // A five-point stencil, and a band that is far from the diagonal.
+    let side = 40;
+    let at = |row: usize, col: usize| row * side + col;
+    let mut entries = vec![];
+    for (row, col) in (0..side).flat_map(|row| (0..side).map(move |col| (row, col))) {
+        entries.push((at(row, col), at(row, col), 4.0));
+        entries.extend((col > 0).then(|| (at(row, col), at(row, col - 1), -1.0)));
+        entries.extend((row > 0).then(|| (at(row, col), at(row - 1, col), -1.0)));
+    }
+    let n = side * side;
+    server.send("PUT /v1/matrices/stencil?durable=1", &[MTX], &mtx(n, n, &entries)).expect(201);
+    server.send("PUT /v1/matrices/stack", &[NPY], &npy(&[3, 2, 2], &[1.0; 12])).expect(201);
+    let job = server.send(
+        "POST /v1/matrices/stencil/solve?method=gmres&async=1",
+        &[NPY],
+        &npy(&[n], &vec![1.0; n]),
+    );
+    let id = job.expect(202).json()["id"].as_str().unwrap().to_owned();
+    server.send(&format!("GET /v1/jobs/{id}?wait=20"), &[], &[]).expect(200);
+
+    let (profile, url) = (data.path().join("profile"), format!("http://{}/#stencil@1", server.address));
+    let dom = browse(browser, &profile, &["--dump-dom", &url]);
+    for shown in [
+        "stencil@1</button>",
+        "3 members",
+        "1600 × 1600",
+        ">Longest row</dt><dd>3</dd>",
+        &format!("Forget job {id}"),
+        "<option>trisolve</option>",
+    ] {
+        assert!(dom.contains(shown), "`{shown}` is missing: {dom}");
+    }
+    assert!(
+        dom.contains(r#"aria-label="Pattern of stencil@1: 4720 entries in 1600 rows and 1600 columns""#),
+        "{dom}"
+    );
+    assert!(dom.contains(r#"id="message" class="problem" role="alert"></span>"#), "no error: {dom}");
+    if let Some(file) = std::env::var_os("NNZ_SCREENSHOT") {
+        let picture = format!("--screenshot={}", file.display());
+        browse(browser, &profile, &[&picture, &url]);
+    }
+}
