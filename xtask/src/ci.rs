@@ -421,8 +421,8 @@ fn python(sh: &Shell) -> Result<()> {
     sh.create_dir(&wheel)?;
     cmd!(sh, "python3 crates/sparse-python/pack_wheel.py {library} {wheel}").run()?;
     let installed = provision::install_wheel(sh, &wheel)?;
-    let packages =
-        [installed, python_packages(sh)?, provision::from_pypi(sh, "pytest", "pytest", &["pytest"])?];
+    let pytest = provision::from_pypi(sh, "pytest", "mypy", &["pytest", "pytest-timeout", "mypy"])?;
+    let packages = [installed, python_packages(sh)?, pytest];
     let _tests = sh.push_dir(root().join("crates/sparse-python"));
     cmd!(sh, "python3 -m pytest --quiet")
         .env("PYTHONPATH", std::env::join_paths(packages)?)

@@ -6,6 +6,7 @@ use crate::queue::Queue;
 use cudarc::driver::{result, sys};
 use sparse_core::Result;
 use sparse_device::Device;
+use std::ffi::c_void;
 use std::sync::Arc;
 
 /// A point in the work of a backend's stream.
@@ -37,6 +38,21 @@ impl Event {
         drop(_enqueues);
         recorded.map_err(failed("cuEventRecord"))?;
         Ok(event)
+    }
+
+    /// Makes the work that is enqueued on another stream from now on wait for this point. Nobody waits here.
+    ///
+    /// # Errors
+    /// An error of the library.
+    ///
+    /// # Safety
+    /// `stream` is a `CUstream` of this context that is alive.
+    pub unsafe fn delay(&self, stream: *mut c_void) -> Result<()> {
+        let _entered = self.queue.enter()?;
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: the event is alive, and so is the stream, as the caller promises.
+        unsafe { result::stream::wait_event(stream.cast(), self.event, flags) }
+            .map_err(failed("cuStreamWaitEvent"))
     }
 
     /// The seconds that the device took from `earlier` to here, after waiting for both.

@@ -1,7 +1,7 @@
 //! Memory that other libraries have allocated on a device, and the streams that write it.
 
 use crate::error::{NAME, failed};
-use crate::memory::CuMemory;
+use crate::memory::{CuMemory, ForeignOwner};
 use crate::queue::Queue;
 use cudarc::driver::{result, sys};
 use sparse_core::{Error, Result};
@@ -77,8 +77,30 @@ pub(crate) unsafe fn borrow(
     // Allocations begin at a multiple of a word.
     let first_byte = (address % WORD_BYTES) as usize;
     // SAFETY: the caller vouches for the array.
-    let memory = unsafe { CuMemory::borrowed(address - first_byte as u64, first_byte + bytes, queue) };
+    let memory = unsafe { CuMemory::borrowed(address - first_byte as u64, first_byte + bytes, queue, None) };
     Ok((memory, first_byte))
+}
+
+/// Memory of `bytes` bytes, not 0, from the word `address` on, up to the end of the last word.
+///
+/// # Safety
+/// As for [`borrow`](crate::borrow).
+pub(crate) unsafe fn borrow_words(
+    address: u64,
+    bytes: usize,
+    owner: Option<ForeignOwner>,
+    queue: &Arc<Queue>,
+) -> Result<CuMemory> {
+    queue.refuse_in_recording("borrowing memory")?;
+    if !address.is_multiple_of(WORD_BYTES) {
+        let reason =
+            format!("{address:#x} is not a multiple of {WORD_BYTES}: the address of a copy would be");
+        return Err(Error::unsupported(WHAT, reason));
+    }
+    let bytes = bytes.next_multiple_of(WORD_BYTES as usize);
+    check(address, bytes as u64, queue)?;
+    // SAFETY: the caller vouches for the memory, whose words were found in one allocation.
+    Ok(unsafe { CuMemory::borrowed(address, bytes, queue, owner) })
 }
 
 /// An error unless `bytes` bytes from `address` on lie in one allocation of the queue's device that its context can use.

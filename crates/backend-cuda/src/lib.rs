@@ -32,9 +32,12 @@ pub use graph::Graph;
 use memory::CuMemory;
 pub use peer::{Peer, PeerPath, connect};
 pub use pinned::PinnedVec;
-use sparse_core::{Element, Result};
-use sparse_device::View;
+use sparse_core::error::checked_product;
+use sparse_core::{Backend as _, Element, Result};
+use sparse_device::{Buffer, Memory, View};
 pub use sparse_device::{Device, Library};
+use std::any::Any;
+use std::ffi::c_void;
 
 /// CUDA: NVIDIA's GPUs, in the driver's order. `NNZ_CUDA_DEVICE` names the preferred one.
 pub static CUDA: Library = Library {
@@ -53,7 +56,7 @@ pub static CUDA: Library = Library {
 ///
 /// # Safety
 /// `stream` is a `CUstream` of the primary context of this device, and outlives the device and everything made with it.
-pub unsafe fn on_stream(index: usize, stream: *mut std::ffi::c_void) -> Result<Device> {
+pub unsafe fn on_stream(index: usize, stream: *mut c_void) -> Result<Device> {
     // SAFETY: the caller makes the same promise.
     Device::from_driver(Box::new(unsafe { CuDriver::on_stream(index, stream)? }))
 }
@@ -62,7 +65,7 @@ pub unsafe fn on_stream(index: usize, stream: *mut std::ffi::c_void) -> Result<D
 ///
 /// # Errors
 /// [`Unsupported`](sparse_core::Error::Unsupported) if the device is not CUDA's.
-pub fn stream(device: &Device) -> Result<*mut std::ffi::c_void> {
+pub fn stream(device: &Device) -> Result<*mut c_void> {
     Ok(device.driver_as::<CuDriver>()?.queue().stream.cast())
 }
 
@@ -71,4 +74,42 @@ pub fn stream(device: &Device) -> Result<*mut std::ffi::c_void> {
 pub fn address<T: Element>(view: &View<'_, T>) -> u64 {
     let (memory, byte) = view.place();
     memory.of::<CuMemory>().map_or(0, |memory| memory.address() + byte as u64)
+}
+
+/// A buffer over memory of another library, which is not copied: `len` elements from `address` on.
+///
+/// `owner` keeps the memory alive, and is dropped when the stream has done all work up to then. Without an owner nothing
+/// waits: the caller frees the memory in order with the stream.
+///
+/// # Errors
+/// [`Unsupported`](sparse_core::Error::Unsupported) for an address that is not of this GPU's memory or not a multiple of 16, and
+/// if the device is not CUDA's.
+///
+/// # Safety
+/// The memory has `len` elements, and whoever writes or frees it does so in order with the stream of `device`. Nobody writes
+/// indices of a matrix as long as that lives.
+pub unsafe fn borrow<T: Element>(
+    device: &Device,
+    address: u64,
+    len: usize,
+    owner: Option<Box<dyn Any + Send + Sync>>,
+) -> Result<Buffer<T>> {
+    let queue = device.driver_as::<CuDriver>()?.queue();
+    let bytes = checked_product("length x size of an element", len, size_of::<T>())?;
+    if bytes == 0 {
+        return device.upload(&[]);
+    }
+    // SAFETY: the caller promises the same.
+    let memory = unsafe { foreign::borrow_words(address, bytes, owner, queue)? };
+    // SAFETY: it is memory of this device with so many elements, whole words of it, as was checked.
+    Ok(unsafe { device.adopt(Memory::new(memory), len) })
+}
+
+/// Waits for all work of all streams of a device, those of other libraries among them.
+///
+/// # Errors
+/// [`Unsupported`](sparse_core::Error::Unsupported) if the device is not CUDA's; an error of the driver, errors of the work
+/// included.
+pub fn synchronize_all(device: &Device) -> Result<()> {
+    device.driver_as::<CuDriver>()?.queue().synchronize_context()
 }

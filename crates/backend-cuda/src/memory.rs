@@ -5,8 +5,9 @@ use crate::queue::Queue;
 use cudarc::driver::{result, sys};
 use sparse_core::{Error, Result};
 use sparse_device::Memory;
-use std::ptr;
+use std::any::Any;
 use std::sync::Arc;
+use std::{mem, ptr};
 
 /// Memory of a device, freed in order with the work of its stream, unless somebody else owns it.
 #[derive(Debug)]
@@ -14,7 +15,19 @@ pub(crate) struct CuMemory {
     pub(crate) pointer: sys::CUdeviceptr,
     bytes: usize,
     queue: Arc<Queue>,
-    is_borrowed: bool,
+    owner: Owner,
+}
+
+/// Keeps memory of another library alive until it is dropped.
+pub(crate) type ForeignOwner = Box<dyn Any + Send + Sync>;
+
+/// The owner of memory.
+#[derive(Debug)]
+enum Owner {
+    /// The stream that uses it.
+    Stream,
+    /// Another library, which has it back when this is dropped, if there is something to drop.
+    Foreign(Option<ForeignOwner>),
 }
 
 impl CuMemory {
@@ -37,15 +50,21 @@ impl CuMemory {
             }
             _ => failed("cuMemAllocAsync")(code),
         })?;
-        Ok(Self { pointer, bytes, queue: owner.clone(), is_borrowed: false })
+        Ok(Self { pointer, bytes, queue: owner.clone(), owner: Owner::Stream })
     }
 
-    /// Memory of somebody else's, which the queue uses and does not free.
+    /// Memory of somebody else's, which the queue uses and does not free. `owner` is dropped when the work of the queue is
+    /// done.
     ///
     /// # Safety
     /// From `pointer` on there are `bytes` bytes that the queue's context can use, and that outlive this and all work with it.
-    pub(crate) unsafe fn borrowed(pointer: sys::CUdeviceptr, bytes: usize, queue: &Arc<Queue>) -> Self {
-        Self { pointer, bytes, queue: queue.clone(), is_borrowed: true }
+    pub(crate) unsafe fn borrowed(
+        pointer: sys::CUdeviceptr,
+        bytes: usize,
+        queue: &Arc<Queue>,
+        owner: Option<ForeignOwner>,
+    ) -> Self {
+        Self { pointer, bytes, queue: queue.clone(), owner: Owner::Foreign(owner) }
     }
 
     /// The memory as its own type, if it was allocated on this queue.
@@ -76,10 +95,17 @@ impl CuMemory {
 
 impl Drop for CuMemory {
     fn drop(&mut self) {
-        if self.is_borrowed {
-            return;
+        match &mut self.owner {
+            // SAFETY: the memory is this stream's, and nobody can name it any more.
+            Owner::Stream => unsafe { self.queue.free(self.pointer) },
+            Owner::Foreign(owner) => {
+                let Some(owner) = owner.take() else { return };
+                let done = self.queue.refuse_in_recording("waiting").and_then(|()| self.queue.synchronize());
+                if done.is_err() {
+                    // Work may still use it.
+                    mem::forget(owner);
+                }
+            }
         }
-        // SAFETY: the memory is this stream's, and nobody can name it any more.
-        unsafe { self.queue.free(self.pointer) };
     }
 }

@@ -165,6 +165,13 @@ impl Queue {
         unsafe { result::stream::synchronize(self.stream) }.map_err(failed("cuStreamSynchronize"))
     }
 
+    /// Waits for all work of all streams of the context.
+    pub(crate) fn synchronize_context(&self) -> Result<()> {
+        self.refuse_in_recording("waiting for the device")?;
+        let _enqueues = self.enqueue()?;
+        result::ctx::synchronize().map_err(failed("cuCtxSynchronize"))
+    }
+
     /// Frees memory in order with the work of the stream.
     ///
     /// # Safety

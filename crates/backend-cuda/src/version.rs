@@ -14,9 +14,10 @@ const NEEDED_DRIVER: &str = "550";
 
 /// The functions in use, except the one for the version. The stand-in of the tests has these and no others, so that a
 /// function that is not listed does not pass them.
-pub(crate) const FUNCTIONS: [&str; 49] = [
+pub(crate) const FUNCTIONS: [&str; 50] = [
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
+    "cuCtxSynchronize",
     "cuDeviceCanAccessPeer",
     "cuDeviceGet",
     "cuDeviceGetAttribute",

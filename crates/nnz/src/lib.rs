@@ -91,6 +91,12 @@ pub use backend_opencl::sycl::SYCL;
 #[cfg(feature = "cuda")]
 pub use backend_cuda::{CUDA, PinnedVec};
 
+/// Streams and memory that are shared with other libraries of CUDA.
+#[cfg(feature = "cuda")]
+pub mod cuda {
+    pub use backend_cuda::{Event, address, borrow, on_stream, stream, synchronize_all};
+}
+
 /// The names that most programs need.
 pub mod prelude {
     #[cfg(feature = "cpu")]

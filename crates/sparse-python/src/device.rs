@@ -1,7 +1,7 @@
 //! Devices: the host's, which is opened once, and those that Python names.
 
 use crate::error::exception;
-use nnz::{BackendKind, Device};
+use nnz::{BackendKind, Device, DeviceId, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::HashMap;
@@ -46,13 +46,28 @@ pub(crate) fn open(name: &str) -> PyResult<Device> {
     if name == "cpu" {
         return host().cloned();
     }
-    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let open = open.get_or_insert_default();
-    if let Some(device) = open.get(name) {
+    let id: DeviceId = name.parse().map_err(exception)?;
+    opened(&id.to_string(), || id.open())
+}
+
+/// GPU `index` of CUDA with a stream of another library, which lives as long as the process.
+pub(crate) fn open_on_stream(index: usize, stream: usize) -> PyResult<Device> {
+    opened(&format!("cuda:{index}, stream {stream:#x}"), || {
+        // SAFETY: PyTorch, whose streams these are, never destroys one.
+        let device = unsafe { nnz::cuda::on_stream(index, ptr::without_provenance_mut(stream))? };
+        Ok(Device::Accelerator(device, DeviceId { backend: BackendKind::Cuda, index }))
+    })
+}
+
+/// The device of a name in full, which is opened once.
+fn opened(name: &str, open: impl FnOnce() -> Result<Device>) -> PyResult<Device> {
+    let mut devices = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let devices = devices.get_or_insert_default();
+    if let Some(device) = devices.get(name) {
         return Ok(device.clone());
     }
-    let device: Device = name.parse().map_err(exception)?;
-    open.insert(name.into(), device.clone());
+    let device = open().map_err(exception)?;
+    devices.insert(name.into(), device.clone());
     Ok(device)
 }
 

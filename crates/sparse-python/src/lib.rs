@@ -6,10 +6,14 @@
 
 mod arrays;
 mod device;
+mod device_array;
+mod dlpack;
 mod error;
 mod file;
 mod host;
 mod matrix;
+mod operand;
+mod plan;
 mod product;
 mod solve;
 mod types;
@@ -29,11 +33,15 @@ mod _native {
     #[pymodule_export]
     use super::device::{after_fork, devices};
     #[pymodule_export]
+    use super::device_array::DeviceArray;
+    #[pymodule_export]
     use super::file::{read, write};
     #[pymodule_export]
     use super::host::{coo_to_compressed, csr_multiply, csr_sort, csr_to_csc};
     #[pymodule_export]
     use super::matrix::Matrix;
+    #[pymodule_export]
+    use super::plan::{Plan, delay, stream, synchronize};
     #[pymodule_export]
     use super::product::{csr_matmat, csr_matvec, csr_todense};
     #[pymodule_export]

@@ -3,16 +3,24 @@
 use crate::arrays::{Arrays, slice, to_python};
 use crate::count;
 use crate::device::{host, open};
+use crate::device_array::{DeviceArray, Shared, accelerator, of_buffer};
+use crate::dlpack::Element;
 use crate::error::{exception, format_named};
-use crate::types::{Value, dtype_of, with_values};
-use nnz::{CompressOptions, DType, DenseMatrix, Device, Error, Format, IndexType, Order, Vector};
+use crate::operand::{Input, Operand, Output, index_type, one_index_type, value_type};
+use crate::types::{Position, Value, char_of, dtype_of, with_types, with_values};
+use nnz::op::Op;
+use nnz::{
+    Accelerator, Col, CompressOptions, Coo, Csc, Csr, DenseMatrix, Device, Error, Format, IndexType, Order,
+    Result, Row, Vector, c64,
+};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::sync::Arc;
 
 /// A matrix or a batch on a device.
 #[pyclass(frozen, module = "nnz._native")]
-pub(crate) struct Matrix(nnz::Matrix);
+pub(crate) struct Matrix(pub(crate) nnz::Matrix);
 
 #[pymethods]
 impl Matrix {
@@ -23,6 +31,59 @@ impl Matrix {
         let device = py.detach(|| open(device))?;
         let matrix = arrays.to_matrix(py, format_named(format)?)?;
         py.detach(|| matrix.to_device(&device)).map(Self).map_err(exception)
+    }
+
+    /// A matrix of CSR or CSC over arrays on a GPU, which are checked there and not copied.
+    #[staticmethod]
+    fn from_device_arrays(
+        py: Python<'_>,
+        format: &str,
+        shape: (usize, usize),
+        indptr: &DeviceArray,
+        indices: &DeviceArray,
+        data: &DeviceArray,
+    ) -> PyResult<Self> {
+        count();
+        let (format, arrays) = (format_named(format)?, [&indptr.0, &indices.0, &data.0]);
+        let index = one_index_type(index_type("indptr", arrays[0])?, index_type("indices", arrays[1])?)?;
+        with_types!(value_type("data", arrays[2])?, index, T, I => {
+            py.detach(|| over_device_arrays::<T, I>(format, shape, arrays))
+        })
+        .map(Self)
+        .map_err(exception)
+    }
+
+    /// The three arrays of a matrix on a GPU where they lie.
+    fn device_arrays(&self, py: Python<'_>) -> PyResult<(DeviceArray, DeviceArray, DeviceArray)> {
+        count();
+        with_types!(self.0.dtype(), self.0.index_type(), T, I => py.detach(|| device_arrays::<T, I>(&self.0)))
+            .map_err(exception)
+    }
+
+    /// Writes A·B to `out`, with the one operand as B.
+    fn multiply<'py>(&self, py: Python<'py>, inputs: [Operand<'py>; 1], out: Operand<'py>) -> PyResult<()> {
+        count();
+        with_values!(self.0.dtype(), T => {
+            // SAFETY: as in `Plan::run`.
+            let (b, out) = unsafe { (inputs[0].input::<T>("B")?, out.output::<T>("out")?) };
+            py.detach(|| multiply(&self.0, &b, out))
+        })
+        .map_err(exception)
+    }
+
+    /// Writes all elements of the matrix, or with `values` for its own, to an array in C order.
+    #[pyo3(signature = (out, values=None))]
+    fn todense<'py>(&self, py: Python<'py>, out: Operand<'py>, values: Option<Operand<'py>>) -> PyResult<()> {
+        count();
+        with_values!(self.0.dtype(), T => {
+            // SAFETY: as in `Plan::run`.
+            let (out, values) = unsafe {
+                let values = values.as_ref().map(|values| values.input::<T>("values")).transpose()?;
+                (out.output::<T>("out")?, values)
+            };
+            py.detach(|| todense(&self.0, out, values))
+        })
+        .map_err(exception)
     }
 
     /// A batch of CSR from an array of three dimensions in C order: the elements that are not zero, or above `tolerance`.
@@ -82,13 +143,7 @@ impl Matrix {
     /// NumPy's character of the type of the values.
     #[getter]
     fn dtype(&self) -> char {
-        match self.0.dtype() {
-            DType::F32 => 'f',
-            DType::C32 => 'F',
-            DType::C64 => 'D',
-            DType::F64 => 'd',
-            DType::F16 | DType::Bf16 => 'e',
-        }
+        char_of(self.0.dtype())
     }
 
     /// A member of a batch.
@@ -163,6 +218,90 @@ impl Matrix {
         let c = PyArray1::from_vec(py, py.detach(product).map_err(exception)?);
         Ok(c.reshape((self.0.nrows(), columns))?.into_any())
     }
+}
+
+/// The matrix over arrays of a GPU, which it keeps.
+fn over_device_arrays<T: Value, I: Position>(
+    format: Format,
+    shape: (usize, usize),
+    [indptr, indices, data]: [&Arc<Shared>; 3],
+) -> Result<nnz::Matrix> {
+    let device = data.device();
+    let (gpu, _) = accelerator(device)?;
+    // SAFETY: the matrix keeps the arrays; that nobody writes the indices is asked of programs, and whoever writes the
+    // others does it in order with the stream.
+    let (offsets, indices, values) =
+        unsafe { (indptr.lend::<I>(device)?, indices.lend::<I>(device)?, data.lend::<T>(device)?) };
+    match format {
+        Format::Csr => {
+            nnz::Matrix::wrap(device, gpu.compressed::<Row, T, I, I>(shape, offsets, indices, values)?)
+        }
+        Format::Csc => {
+            nnz::Matrix::wrap(device, gpu.compressed::<Col, T, I, I>(shape, offsets, indices, values)?)
+        }
+        other => Err(Error::unsupported(format_args!("{other} over arrays of a GPU"), "csr and csc have it")),
+    }
+}
+
+/// The arrays of a matrix on a GPU, which keep it.
+fn device_arrays<T: Value, I: Position>(
+    matrix: &nnz::Matrix,
+) -> Result<(DeviceArray, DeviceArray, DeviceArray)> {
+    let device = matrix.device();
+    let indices = |buffer| array_of::<I>(matrix, buffer, if size_of::<I>() == 4 { 'i' } else { 'l' });
+    let values = |buffer| array_of::<T>(matrix, buffer, char_of(T::DTYPE));
+    accelerator(device)?;
+    if let Some(csr) = matrix.downcast_ref::<Csr<T, Accelerator, I, I>>() {
+        return Ok((indices(csr.offsets())?, indices(csr.indices())?, values(csr.values())?));
+    }
+    if let Some(csc) = matrix.downcast_ref::<Csc<T, Accelerator, I, I>>() {
+        return Ok((indices(csc.offsets())?, indices(csc.indices())?, values(csc.values())?));
+    }
+    if let Some(coo) = matrix.downcast_ref::<Coo<T, Accelerator, I>>() {
+        return Ok((indices(coo.row_idx())?, indices(coo.col_idx())?, values(coo.values())?));
+    }
+    let reason = "csr, csc and coo with indices and offsets of one type have them";
+    Err(Error::unsupported(format_args!("the arrays of {matrix:?}"), reason))
+}
+
+fn array_of<T: nnz::Element>(
+    matrix: &nnz::Matrix,
+    buffer: &<Accelerator as nnz::Space>::Buffer<T>,
+    char: char,
+) -> Result<DeviceArray> {
+    let len = nnz::space::Buffer::len(buffer);
+    of_buffer(matrix.device(), buffer, (vec![len], Element::of_known(char)), Box::new(matrix.clone()))
+}
+
+fn multiply<T: Value>(a: &nnz::Matrix, b: &Input<'_, T>, mut out: Output<'_, T>) -> Result<()> {
+    let (device, zero) = (a.device(), c64::new(0.0, 0.0));
+    // SAFETY: as in `plan::State::run`.
+    let (b, mut result) = unsafe { (b.matrix(device)?, out.vector(device, zero)?) };
+    let (rows, columns) = out.extents();
+    if columns == 1 {
+        a.spmv(Op::None, 1.0, b.values(), zero, &mut result)?;
+    } else {
+        let mut c = DenseMatrix::new(result, rows, columns, columns, Order::RowMajor)?;
+        a.spmm(Op::None, 1.0, &b, zero, &mut c)?;
+        result = c.into_values();
+    }
+    out.store(&result)
+}
+
+fn todense<T: Value>(
+    matrix: &nnz::Matrix,
+    mut out: Output<'_, T>,
+    values: Option<Input<'_, T>>,
+) -> Result<()> {
+    // SAFETY: as in `plan::State::run`.
+    let (changed, result) = unsafe {
+        let changed = values.map(|values| values.lent_to(matrix)).transpose()?;
+        (changed, out.vector(matrix.device(), c64::new(0.0, 0.0))?)
+    };
+    let (rows, columns) = out.extents();
+    let mut dense = DenseMatrix::new(result, rows, columns, columns, Order::RowMajor)?;
+    changed.as_ref().unwrap_or(matrix).to_dense_into(&mut dense)?;
+    out.store(dense.values())
 }
 
 /// The batch of the elements of a stack of matrices.

@@ -56,7 +56,51 @@ macro_rules! with_types {
     };
 }
 
-pub(crate) use {with_types, with_values};
+/// Calls an expression with the type of NumPy's character as `$T`: one of values or of indices.
+macro_rules! with_elements {
+    ($char:expr, $T:ident => $body:expr) => {
+        match $char {
+            'i' => {
+                type $T = i32;
+                $body
+            }
+            'l' => {
+                type $T = i64;
+                $body
+            }
+            'f' => {
+                type $T = f32;
+                $body
+            }
+            'F' => {
+                type $T = nnz::c32;
+                $body
+            }
+            'D' => {
+                type $T = nnz::c64;
+                $body
+            }
+            // `Element::of` knows no other type.
+            _ => {
+                type $T = f64;
+                $body
+            }
+        }
+    };
+}
+
+pub(crate) use {with_elements, with_types, with_values};
+
+/// NumPy's character of a type of values.
+pub(crate) fn char_of(dtype: DType) -> char {
+    match dtype {
+        DType::F32 => 'f',
+        DType::C32 => 'F',
+        DType::C64 => 'D',
+        DType::F64 => 'd',
+        DType::F16 | DType::Bf16 => 'e',
+    }
+}
 
 /// The type of an array of values: `f32`, `f64`, `c32` or `c64`.
 pub(crate) fn dtype_of(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<DType> {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+import nnz
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -51,3 +52,8 @@ def assert_within_bound(found, expected, absolute, terms: int) -> None:
     assert found.shape == expected.shape
     bound = 2 * (terms + 2) * np.finfo(found.dtype).eps * absolute
     assert np.all(np.abs(found - expected) <= bound)
+
+
+def device_names():
+    """The host, and where there is one an OpenCL device and a GPU."""
+    return sorted({info.backend: info.name for info in nnz.devices() if info.backend != "sycl"}.values())

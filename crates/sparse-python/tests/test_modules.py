@@ -8,7 +8,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 import scipy.sparse.linalg as scipy_linalg
-from conftest import TYPES, assert_within_bound, dense, random
+from conftest import TYPES, assert_within_bound, dense, device_names, random
 from scipy.sparse import csgraph
 
 
@@ -124,11 +124,6 @@ def test_batches(ours, char):
     with pytest.raises(ValueError, match="shape"):
         batch @ np.ones(4, char)
     assert nnz.compress(np.array([[1.0, 1e-9], [0.0, 2.0]]), tolerance=1e-6).nnz == 2
-
-
-def device_names():
-    """The host, and where there is one an OpenCL device and a GPU."""
-    return sorted({info.backend: info.name for info in nnz.devices() if info.backend != "sycl"}.values())
 
 
 @pytest.mark.parametrize("name", device_names())

@@ -93,6 +93,8 @@ static Result spoils(Stream *stream) {
 }
 Result cuStreamSynchronize(Stream *stream) { return spoils(stream); }
 
+Result cuCtxSynchronize(void) { return current ? OK : INVALID_CONTEXT; }
+
 static Block *block_of(Address start, size_t bytes) {
     for (int k = 0; k < block_count; k++) {
         Block *block = &blocks[k];
@@ -215,10 +217,6 @@ Result cuStreamWaitEvent(Stream *stream, Event *event, unsigned flags) {
     return in_context(stream->device);
 }
 Result cuEventSynchronize(Event *event) { return event->captured ? CAPTURED_EVENT : OK; }
-Result cuStreamWaitEvent(Stream *stream, Event *event, unsigned flags) {
-    CHECK(in_context(stream->device));
-    return flags || event->captured != stream->captures ? INVALID_VALUE : OK;
-}
 Result cuEventElapsedTime(float *milliseconds, Event *start, Event *end) { (void)start, (void)end; *milliseconds = 1; return OK; }
 
 Result cuStreamBeginCapture_v2(Stream *stream, int mode) {

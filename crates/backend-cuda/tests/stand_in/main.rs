@@ -3,7 +3,9 @@
 //! on it too, those by NCCL on a stand-in for that (`nccl.c`).
 #![cfg(target_os = "linux")]
 
-use backend_cuda::{CUDA, Device, Event, Graph, Peer, PeerPath, PinnedVec, connect, stream};
+use backend_cuda::{
+    CUDA, Device, Event, Graph, Peer, PeerPath, PinnedVec, address, borrow, connect, stream, synchronize_all,
+};
 use sparse_core::peer::{PeerExchange, Segment};
 use sparse_core::{Backend, DType, Error, Space};
 use sparse_device::Buffer;
@@ -11,6 +13,7 @@ use sparse_device::foreign::{ForeignArray, MemoryKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -367,6 +370,48 @@ fn memory_of_another_library_is_used_and_never_freed() {
             Ok(())
         });
         assert!(recorded.unwrap_err().to_string().contains("a graph is being recorded") && kept.is_none());
+    });
+}
+
+#[test]
+fn memory_of_an_owner_is_given_back_after_the_work() {
+    with_stand_in("memory_of_an_owner_is_given_back_after_the_work", &[], &[], || {
+        let (ours, theirs, other) = (CUDA.open(0).unwrap(), CUDA.open(0).unwrap(), CUDA.open(1).unwrap());
+        let lent = Arc::new(theirs.upload(&[1, 2, 3, 4, 5]).unwrap());
+        let start = address(&Device::view(&lent));
+        // SAFETY: the memory has these elements and is written by nobody; the stand-in runs everything in order.
+        let borrow = |device, start, len, owner| unsafe { borrow::<i32>(device, start, len, owner) };
+        let borrowed = borrow(&ours, start, 5, Some(Box::new(lent.clone()))).unwrap();
+        assert_eq!(address(&Device::view(&borrowed)), start);
+        Event::record(&theirs)
+            // SAFETY: the stream is alive.
+            .and_then(|event| unsafe { event.delay(stream(&ours)?) })
+            .unwrap();
+        assert_eq!(ours.download(&borrowed).unwrap(), [1, 2, 3, 4, 5]);
+        drop(borrowed);
+        assert_eq!(Arc::strong_count(&lent), 1);
+        // Without an owner the memory is left alone.
+        drop(borrow(&ours, start, 5, None).unwrap());
+        assert_eq!(theirs.download(&lent).unwrap(), [1, 2, 3, 4, 5]);
+        synchronize_all(&ours).unwrap();
+        // Work of a recording may still use it.
+        let kept = borrow(&ours, start, 5, Some(Box::new(lent.clone()))).unwrap();
+        Graph::record(&ours, || {
+            drop(kept);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(Arc::strong_count(&lent), 2);
+        for (device, start, len, expected) in [
+            (&ours, start + 4, 4, "is not a multiple of 16"),
+            (&ours, start, 9, "pass the end of their allocation"),
+            (&other, start, 5, "memory of CUDA device 0, not 1"),
+            (&ours, (&raw const lent).addr() as u64 / 16 * 16, 1, "no address in a CUDA device's memory"),
+        ] {
+            let error = borrow(device, start, len, None).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        assert!(borrow(&ours, 0, 0, None).is_ok());
     });
 }
 

@@ -6,12 +6,16 @@
 array([3., 3.])
 """
 
+import importlib
 import os
+from typing import Any
 
 from . import _native, io, linalg
 from ._arrays import coo_array, csc_array, csr_array
 from ._batch import BatchCsr, compress
 from ._device import DeviceCoo, DeviceCsc, DeviceCsr, DeviceInfo, devices
+from ._picture import Picture, spy
+from ._plan import SpmmPlan, SpmvPlan, plan_spmm, plan_spmv
 
 __all__ = [
     "BatchCsr",
@@ -19,6 +23,9 @@ __all__ = [
     "DeviceCsc",
     "DeviceCsr",
     "DeviceInfo",
+    "Picture",
+    "SpmmPlan",
+    "SpmvPlan",
     "compress",
     "coo_array",
     "csc_array",
@@ -26,7 +33,19 @@ __all__ = [
     "devices",
     "io",
     "linalg",
+    "plan_spmm",
+    "plan_spmv",
+    "spy",
+    "torch",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Only programs that use it import PyTorch.
+    if name == "torch":
+        return importlib.import_module(".torch", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 # A forked process has none of the threads that its parent started.
 if hasattr(os, "register_at_fork"):

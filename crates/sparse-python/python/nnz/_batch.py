@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _native
 from ._arrays import TYPES, csr_array, operand
+from ._picture import html_of
 
 
 class BatchCsr:
@@ -72,6 +73,19 @@ class BatchCsr:
             return self._native.matvec(x.reshape(-1)).reshape(count, rows)
         columns = x.shape[2]
         return self._native.matmat(x.reshape(count * cols, columns)).reshape(count, rows, columns)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return self._native.nbytes
+
+    @property
+    def device(self) -> str:
+        """The device's name."""
+        return self._native.device
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
     def __repr__(self) -> str:
         count, rows, cols = self.shape

@@ -1,7 +1,30 @@
+from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 import numpy as np
+
+__all__ = [
+    "DeviceArray",
+    "Matrix",
+    "Plan",
+    "after_fork",
+    "calls",
+    "coo_to_compressed",
+    "csr_matmat",
+    "csr_matvec",
+    "csr_multiply",
+    "csr_sort",
+    "csr_to_csc",
+    "csr_todense",
+    "delay",
+    "devices",
+    "read",
+    "solve",
+    "stream",
+    "synchronize",
+    "write",
+]
 
 _Array = np.ndarray[Any, np.dtype[Any]]
 _Arrays = tuple[tuple[int, int], _Array, _Array, _Array]
@@ -23,9 +46,69 @@ def solve(
     a: _Arrays, method: str, b: _Array, x: _Array, limits: tuple[float, int | None, int]
 ) -> tuple[bool, int, float]: ...
 
+def delay(device: str, stream: int) -> None: ...
+def stream(device: str) -> int: ...
+def synchronize(device: str) -> None: ...
+
+_Operand = _Array | DeviceArray
+
+@final
+class DeviceArray:
+    @staticmethod
+    def from_dlpack(device: str, capsule: Any) -> DeviceArray: ...
+    @staticmethod
+    def at(index: int, stream: int, address: int, shape: Sequence[int], dtype: str) -> DeviceArray: ...
+    @staticmethod
+    def zeros(device: str, shape: Sequence[int], dtype: str) -> DeviceArray: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+    def get(self) -> _Array: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+@final
+class Plan:
+    @staticmethod
+    def spmv(matrix: Matrix, op: str, algorithm: str | None = None) -> Plan: ...
+    @staticmethod
+    def spmm(matrix: Matrix, op: str, columns: int, algorithm: str | None = None) -> Plan: ...
+    @staticmethod
+    def sddmm(matrix: Matrix, columns: int, algorithm: str | None = None) -> Plan: ...
+    def choice(self) -> tuple[str, str, int]: ...
+    def update_values(self, values: _Operand) -> None: ...
+    def run(
+        self,
+        inputs: Sequence[_Operand],
+        out: _Operand,
+        alpha: complex,
+        beta: complex,
+        values: _Operand | None = None,
+    ) -> None: ...
+
+@final
 class Matrix:
     @staticmethod
     def from_arrays(format: str, arrays: _Arrays, device: str) -> Matrix: ...
+    @staticmethod
+    def from_device_arrays(
+        format: str, shape: tuple[int, int], indptr: DeviceArray, indices: DeviceArray, data: DeviceArray
+    ) -> Matrix: ...
+    def device_arrays(self) -> tuple[DeviceArray, DeviceArray, DeviceArray]: ...
+    def multiply(self, inputs: Sequence[_Operand], out: _Operand) -> None: ...
+    def todense(self, out: _Operand, values: _Operand | None = None) -> None: ...
     @staticmethod
     def compress(stack: _Array, tolerance: float | None, wide: bool, device: str) -> Matrix: ...
     @property

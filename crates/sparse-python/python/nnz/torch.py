@@ -1,0 +1,278 @@
+"""Products of sparse matrices as operators of PyTorch, with gradients.
+
+A matrix is its arrays in CSR: `indptr`, `indices`, `values` and its shape, as plain tensors on the CPU or a CUDA GPU, where the
+work goes to PyTorch's current stream. Gradients flow to `values` and to dense operands, of any order. The operators are
+registered with :mod:`torch.library` (`torch.ops.nnz`), so that `torch.compile` takes them as they are.
+
+The first product with an `indptr` checks the pattern and prepares it; later ones find that by the tensor, so keep it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.weak import TensorWeakRef, WeakTensorKeyDictionary
+
+from . import _native
+
+__all__ = ["sddmm", "spmm", "spmv", "to_dense"]
+
+_CHARS = {
+    torch.float32: "f",
+    torch.float64: "d",
+    torch.complex64: "F",
+    torch.complex128: "D",
+    torch.int32: "i",
+    torch.int64: "l",
+}
+
+
+def spmm(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], b: Tensor) -> Tensor:
+    """A·B with a dense B of two dimensions."""
+    return _spmm(indptr, indices, values, list(shape), b, False)
+
+
+def spmv(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], x: Tensor) -> Tensor:
+    """A·x."""
+    return _spmv(indptr, indices, values, list(shape), x, False)
+
+
+def sddmm(indptr: Tensor, indices: Tensor, shape: Sequence[int], u: Tensor, v: Tensor) -> Tensor:
+    """The elements of U·Vᵀ at the entries of the pattern, in their order."""
+    return _sddmm(indptr, indices, list(shape), u, v)
+
+
+def to_dense(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
+    """All elements of A."""
+    return _to_dense(indptr, indices, values, list(shape))
+
+
+class _Pattern:
+    """A pattern that was checked, and the plans of its products."""
+
+    def __init__(self, indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> None:
+        self.indices = TensorWeakRef(indices)
+        self.versions = _versions(indptr, indices)
+        self.plans: dict[tuple[Any, ...], _native.Plan] = {}
+        rows, cols = shape
+        arrays = [_operand(array) for array in (indptr, indices, values)]
+        if values.is_cuda:
+            self.matrix = _native.Matrix.from_device_arrays("csr", (rows, cols), *arrays)
+        else:
+            self.matrix = _native.Matrix.from_arrays("csr", ((rows, cols), *arrays), "cpu")
+
+    def is_of(self, indptr: Tensor, indices: Tensor) -> bool:
+        """True if the tensors are those that were checked, and were not written since."""
+        return self.indices() is indices and self.versions == _versions(indptr, indices)
+
+    def plan(self, kind: str, *arguments: Any) -> _native.Plan:
+        key = (kind, *arguments)
+        found = self.plans.get(key)
+        if found is None:
+            found = self.plans[key] = getattr(_native.Plan, kind)(self.matrix, *arguments)
+        return found
+
+
+#: The patterns by their `indptr`, for each shape, type and stream. A backward pass runs in threads of its own.
+_PATTERNS = WeakTensorKeyDictionary()
+_LOCK = threading.Lock()
+
+
+def _pattern(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> _Pattern:
+    """The checked pattern; `values` name the type and the device."""
+    for name, array in (("indices", indices), ("indptr", indptr)):
+        if array.device != values.device:
+            raise ValueError(f"{name} is on {array.device}, the values are on {values.device}: move one of them")
+    if None in _versions(indptr, indices):
+        return _Pattern(indptr, indices, values, shape)
+    key = (tuple(shape), values.dtype, _stream(values))
+    with _LOCK:
+        of_pointers = _PATTERNS.get(indptr)
+        if of_pointers is None:
+            of_pointers = _PATTERNS[indptr] = {}
+        found = of_pointers.get(key)
+        if found is None or not found.is_of(indptr, indices):
+            found = of_pointers[key] = _Pattern(indptr, indices, values, shape)
+        return found
+
+
+def _versions(*tensors: Tensor) -> tuple[int | None, ...]:
+    """How often each was written; None of a tensor of inference mode, which does not count."""
+    return tuple(None if tensor.is_inference() else tensor._version for tensor in tensors)
+
+
+def _stream(tensor: Tensor) -> int:
+    return torch.cuda.current_stream(tensor.device).cuda_stream if tensor.is_cuda else 0
+
+
+def _operand(tensor: Tensor) -> Any:
+    """The elements where they lie: an array of NumPy, or one on the GPU."""
+    char = _CHARS.get(tensor.dtype)
+    if char is None:
+        right = "float32, float64, complex64 or complex128 with int32 or int64"
+        raise TypeError(f"a tensor is {tensor.dtype} where {right} is needed: cast it")
+    if not tensor.is_cuda:
+        return tensor.numpy()
+    return _native.DeviceArray.at(tensor.device.index, _stream(tensor), tensor.data_ptr(), list(tensor.shape), char)
+
+
+def _prepared(tensor: Tensor) -> Tensor:
+    """The tensor without gradients, in C order from a word on."""
+    tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
+    return tensor.clone() if tensor.is_cuda and tensor.data_ptr() % 16 else tensor
+
+
+def _run(plan: _native.Plan, inputs: Sequence[Tensor], out: Tensor, values: Tensor | None = None) -> Tensor:
+    # The prepared tensors live until the work was enqueued; PyTorch reuses their memory in the order of the stream.
+    prepared = [_prepared(tensor) for tensor in inputs]
+    given = None if values is None else _prepared(values)
+    operands = [_operand(tensor) for tensor in prepared]
+    plan.run(operands, _operand(out), 1 + 0j, 0j, None if given is None else _operand(given))
+    return out
+
+
+def _check(name: str, tensor: Tensor, shape: tuple[Any, ...], values: Tensor) -> None:
+    found = tuple(tensor.shape)
+    if len(found) != len(shape) or any(right not in (-1, extent) for extent, right in zip(found, shape, strict=True)):
+        right = ", ".join("k" if extent == -1 else str(extent) for extent in shape)
+        raise ValueError(f"{name} has shape {found} where ({right}) is right")
+    if tensor.dtype != values.dtype or tensor.device != values.device:
+        have = f"{name} is {tensor.dtype} on {tensor.device}, the others are {values.dtype} on {values.device}"
+        raise TypeError(f"{have}: cast or move one of them")
+
+
+def _op(transpose: bool) -> str:
+    return "T" if transpose else "N"
+
+
+@torch.library.custom_op("nnz::spmm", mutates_args=())
+def _spmm(
+    indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], b: Tensor, transpose: bool
+) -> Tensor:
+    rows, inner = (shape[1], shape[0]) if transpose else (shape[0], shape[1])
+    _check("values", values, (indices.shape[0],), values)
+    _check("B", b, (inner, -1), values)
+    pattern = _pattern(indptr, indices, _prepared(values), shape)
+    out = b.new_empty((rows, b.shape[1]))
+    return _run(pattern.plan("spmm", _op(transpose), b.shape[1]), [b], out, values)
+
+
+@_spmm.register_fake
+def _(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], b: Tensor, transpose: bool) -> Tensor:
+    return b.new_empty((shape[1] if transpose else shape[0], b.shape[1]))
+
+
+@torch.library.custom_op("nnz::spmv", mutates_args=())
+def _spmv(
+    indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], x: Tensor, transpose: bool
+) -> Tensor:
+    rows, inner = (shape[1], shape[0]) if transpose else (shape[0], shape[1])
+    _check("values", values, (indices.shape[0],), values)
+    _check("x", x, (inner,), values)
+    pattern = _pattern(indptr, indices, _prepared(values), shape)
+    return _run(pattern.plan("spmv", _op(transpose)), [x], x.new_empty(rows), values)
+
+
+@_spmv.register_fake
+def _(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], x: Tensor, transpose: bool) -> Tensor:
+    return x.new_empty(shape[1] if transpose else shape[0])
+
+
+@torch.library.custom_op("nnz::sddmm", mutates_args=())
+def _sddmm(indptr: Tensor, indices: Tensor, shape: Sequence[int], u: Tensor, v: Tensor) -> Tensor:
+    _check("U", u, (shape[0], -1), u)
+    _check("V", v, (shape[1], u.shape[1]), u)
+    out = u.new_empty(indices.shape[0])
+    pattern = _pattern(indptr, indices, out, shape)
+    return _run(pattern.plan("sddmm", u.shape[1]), [u, v], out)
+
+
+@_sddmm.register_fake
+def _(indptr: Tensor, indices: Tensor, shape: Sequence[int], u: Tensor, v: Tensor) -> Tensor:
+    return u.new_empty(indices.shape[0])
+
+
+@torch.library.custom_op("nnz::to_dense", mutates_args=())
+def _to_dense(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
+    _check("values", values, (indices.shape[0],), values)
+    given = _prepared(values)
+    out = values.new_empty(tuple(shape))
+    _pattern(indptr, indices, given, shape).matrix.todense(_operand(out), _operand(given))
+    return out
+
+
+@_to_dense.register_fake
+def _(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
+    return values.new_empty(tuple(shape))
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    """Saves the inputs of a product."""
+    indptr, indices, values, ctx.shape, b, ctx.transpose = inputs
+    ctx.save_for_backward(indptr, indices, values, b)
+
+
+def _spmm_backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+    """Of C = A·B: dA = dC·Bᴴ at the entries of A, dB = Aᴴ·dC; of C = Aᵀ·B: dA = conj(B)·dCᵀ, dB = conj(A)·dC."""
+    indptr, indices, values, b = ctx.saved_tensors
+    for_values = for_b = None
+    if ctx.needs_input_grad[2]:
+        factors = (b.conj(), grad) if ctx.transpose else (grad, b.conj())
+        for_values = _sddmm(indptr, indices, ctx.shape, *factors)
+    if ctx.needs_input_grad[4]:
+        for_b = _spmm(indptr, indices, values.conj(), ctx.shape, grad, not ctx.transpose)
+    return None, None, for_values, None, for_b, None
+
+
+def _spmv_backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+    """As of a product with a matrix of one column."""
+    indptr, indices, values, x = ctx.saved_tensors
+    for_values = for_x = None
+    if ctx.needs_input_grad[2]:
+        factors = (x.conj(), grad) if ctx.transpose else (grad, x.conj())
+        for_values = _sddmm(indptr, indices, ctx.shape, *(factor.unsqueeze(1) for factor in factors))
+    if ctx.needs_input_grad[4]:
+        for_x = _spmv(indptr, indices, values.conj(), ctx.shape, grad, not ctx.transpose)
+    return None, None, for_values, None, for_x, None
+
+
+def _keep_factors(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    """Saves the inputs of a sampled product."""
+    indptr, indices, ctx.shape, u, v = inputs
+    ctx.save_for_backward(indptr, indices, u, v)
+
+
+def _sddmm_backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+    """With G, the matrix of the gradients: dU = G·conj(V), dV = Gᵀ·conj(U)."""
+    indptr, indices, u, v = ctx.saved_tensors
+    for_u = for_v = None
+    if ctx.needs_input_grad[3]:
+        for_u = _spmm(indptr, indices, grad, ctx.shape, v.conj(), False)
+    if ctx.needs_input_grad[4]:
+        for_v = _spmm(indptr, indices, grad, ctx.shape, u.conj(), True)
+    return None, None, None, for_u, for_v
+
+
+def _keep_pattern(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    """Saves the pattern."""
+    indptr, indices, _, _ = inputs
+    ctx.save_for_backward(indptr, indices)
+
+
+def _to_dense_backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+    """The gradients at the entries."""
+    indptr, indices = ctx.saved_tensors
+    lengths = indptr[1:] - indptr[:-1]
+    numbers = torch.arange(len(lengths), device=indptr.device)
+    rows = torch.repeat_interleave(numbers, lengths, output_size=indices.shape[0])
+    return None, None, grad[rows, indices.long()], None
+
+
+_spmm.register_autograd(_spmm_backward, setup_context=_keep)
+_spmv.register_autograd(_spmv_backward, setup_context=_keep)
+_sddmm.register_autograd(_sddmm_backward, setup_context=_keep_factors)
+_to_dense.register_autograd(_to_dense_backward, setup_context=_keep_pattern)

@@ -1,0 +1,211 @@
+//! Operands of products: arrays of NumPy, and arrays on a GPU.
+
+use crate::arrays::{slice, slice_mut};
+use crate::device_array::{DeviceArray, Shared};
+use crate::error::wrong_type;
+use crate::types::{Value, char_of, dtype_of};
+use nnz::{Csc, Csr, DType, DenseMatrix, Device, Error, IndexType, Matrix, Order, Result, Vector, c64};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// An array of one or two dimensions in C order.
+#[derive(FromPyObject)]
+pub(crate) enum Operand<'py> {
+    Device(Bound<'py, DeviceArray>),
+    Host(Bound<'py, PyUntypedArray>),
+}
+
+/// Rows and columns; of one dimension a column.
+type Extents = (usize, usize);
+
+impl Operand<'_> {
+    fn extents(&self, name: &str) -> PyResult<Extents> {
+        let (shape, in_order) = match self {
+            Self::Device(array) => (&array.get().0.shape[..], true),
+            Self::Host(array) => (array.shape(), array.is_c_contiguous()),
+        };
+        match *shape {
+            [rows] if in_order => Ok((rows, 1)),
+            [rows, columns] if in_order => Ok((rows, columns)),
+            _ => {
+                let reason =
+                    format!("{name} has shape {shape:?} where one or two dimensions in C order are needed");
+                Err(PyValueError::new_err(reason))
+            }
+        }
+    }
+
+    fn check_type<T: Value>(&self, name: &str) -> PyResult<()> {
+        let (found, right) = match self {
+            Self::Device(array) => (array.get().0.element.char, char_of(T::DTYPE)),
+            Self::Host(array) => (char_of(dtype_of(name, array)?), char_of(T::DTYPE)),
+        };
+        if found == right {
+            return Ok(());
+        }
+        Err(wrong_type(name, &format_args!("'{found}'"), &format!("the type of the matrix, '{right}',")))
+    }
+
+    /// The operand to be read.
+    ///
+    /// # Safety
+    /// Nobody writes the elements, or frees them, as long as the operand is used.
+    pub(crate) unsafe fn input<T: Value>(&self, name: &str) -> PyResult<Input<'_, T>> {
+        self.check_type::<T>(name)?;
+        let extents = self.extents(name)?;
+        Ok(match self {
+            Self::Device(array) => Input::Device(&array.get().0, extents),
+            // SAFETY: the caller promises the same.
+            Self::Host(array) => Input::Host(unsafe { slice(name, array)? }, extents),
+        })
+    }
+
+    /// The operand to be written.
+    ///
+    /// # Safety
+    /// Nobody else uses the elements as long as the operand is used.
+    pub(crate) unsafe fn output<T: Value>(&self, name: &str) -> PyResult<Output<'_, T>> {
+        self.check_type::<T>(name)?;
+        let extents = self.extents(name)?;
+        Ok(match self {
+            Self::Device(array) => Output::Device(&array.get().0, extents),
+            // SAFETY: the caller promises the same.
+            Self::Host(array) => Output::Host(unsafe { slice_mut(name, array)? }, extents),
+        })
+    }
+}
+
+/// Elements that are read.
+pub(crate) enum Input<'a, T> {
+    Host(&'a [T], Extents),
+    Device(&'a Shared, Extents),
+}
+
+impl<T: Value> Input<'_, T> {
+    /// The elements on a device: where they lie, or copied there.
+    ///
+    /// # Safety
+    /// The elements outlive the vector, and on a GPU all work that uses it.
+    unsafe fn vector(&self, device: &Device) -> Result<Vector> {
+        match (self, device) {
+            // SAFETY: the caller promises that the slice outlives the vector, which nobody writes.
+            (Self::Host(elements, _), Device::Cpu(_)) => unsafe {
+                Vector::borrow(device, std::ptr::from_ref(*elements).cast_mut())
+            },
+            (Self::Host(elements, _), _) => Vector::from_slice(device, elements),
+            // SAFETY: the caller promises the same.
+            (Self::Device(array, _), _) => unsafe { Vector::wrap(device, array.borrow::<T>(device, None)?) },
+        }
+    }
+
+    /// As [`vector`](Self::vector), with rows and columns.
+    ///
+    /// # Safety
+    /// As there.
+    pub(crate) unsafe fn matrix(&self, device: &Device) -> Result<DenseMatrix> {
+        let (Self::Host(_, (rows, columns)) | Self::Device(_, (rows, columns))) = *self;
+        // SAFETY: the caller promises the same.
+        DenseMatrix::new(unsafe { self.vector(device)? }, rows, columns, columns, Order::RowMajor)
+    }
+
+    /// The matrix with these values, copied; its plans stay valid.
+    pub(crate) fn as_values_of(&self, matrix: &Matrix) -> Result<Matrix> {
+        // SAFETY: the values are copied, on a GPU in order with its stream.
+        matrix.with_values(&unsafe { self.vector(matrix.device())? })
+    }
+
+    /// The matrix with these values, on a GPU where they lie; its plans stay valid.
+    ///
+    /// # Safety
+    /// On a GPU the values outlive all work that uses the matrix.
+    pub(crate) unsafe fn lent_to(&self, matrix: &Matrix) -> Result<Matrix> {
+        let Self::Device(array, _) = self else { return self.as_values_of(matrix) };
+        let device = matrix.device();
+        // SAFETY: the caller promises the same.
+        let values = unsafe { array.borrow::<T>(device, None)? };
+        macro_rules! shared {
+            ($($format:ident $index:ident)+) => {$(
+                if let Some(typed) = matrix.downcast_ref::<$format<T, nnz::Accelerator, $index, $index>>() {
+                    return Matrix::wrap(device, typed.with_values(values)?);
+                }
+            )+};
+        }
+        shared!(Csr i32 Csr i64 Csc i32 Csc i64);
+        Err(Error::unsupported(format_args!("values where they lie for {matrix:?}"), "csr and csc have them"))
+    }
+}
+
+/// Elements that are written.
+pub(crate) enum Output<'a, T> {
+    Host(&'a mut [T], Extents),
+    Device(&'a Shared, Extents),
+}
+
+impl<T: Value> Output<'_, T> {
+    pub(crate) fn extents(&self) -> Extents {
+        let (Self::Host(_, extents) | Self::Device(_, extents)) = *self;
+        extents
+    }
+
+    /// The elements on a device: where they lie, or a copy there, which need not be made if `beta` is zero.
+    ///
+    /// # Safety
+    /// The elements outlive the vector, and on a GPU all work that uses it.
+    pub(crate) unsafe fn vector(&mut self, device: &Device, beta: c64) -> Result<Vector> {
+        match (self, device) {
+            // SAFETY: the caller promises that the slice outlives the vector.
+            (Self::Host(elements, _), Device::Cpu(_)) => unsafe {
+                Vector::borrow(device, std::ptr::from_mut(*elements))
+            },
+            (Self::Host(elements, _), _) if beta == c64::new(0.0, 0.0) => {
+                Vector::zeros(device, T::DTYPE, elements.len())
+            }
+            (Self::Host(elements, _), _) => Vector::from_slice(device, elements),
+            // SAFETY: the caller promises the same.
+            (Self::Device(array, _), _) => unsafe { Vector::wrap(device, array.borrow::<T>(device, None)?) },
+        }
+    }
+
+    /// Brings the result back where the device had a copy.
+    pub(crate) fn store(self, result: &Vector) -> Result<()> {
+        if let (Self::Host(elements, _), Device::Accelerator(..)) = (self, result.device()) {
+            elements.copy_from_slice(&result.to_vec::<T>()?);
+        }
+        Ok(())
+    }
+}
+
+/// The type of indices of this size, for errors that meet two of them.
+pub(crate) fn one_index_type(offsets: IndexType, indices: IndexType) -> PyResult<IndexType> {
+    if offsets == indices {
+        return Ok(offsets);
+    }
+    let reason = format!(
+        "the row pointers are {offsets} and the indices {indices}: both have to be of one type. int32 holds them if there are \
+         fewer than 2**31 entries, rows and columns; otherwise both are int64"
+    );
+    Err(pyo3::exceptions::PyTypeError::new_err(reason))
+}
+
+/// The type of an array on a GPU, as values or as indices.
+pub(crate) fn value_type(name: &str, array: &Shared) -> PyResult<DType> {
+    match array.element.char {
+        'f' => Ok(DType::F32),
+        'd' => Ok(DType::F64),
+        'F' => Ok(DType::C32),
+        'D' => Ok(DType::C64),
+        other => {
+            Err(wrong_type(name, &format_args!("'{other}'"), "float32, float64, complex64 or complex128"))
+        }
+    }
+}
+
+/// See [`value_type`].
+pub(crate) fn index_type(name: &str, array: &Shared) -> PyResult<IndexType> {
+    match array.element.char {
+        'i' => Ok(IndexType::I32),
+        'l' => Ok(IndexType::I64),
+        other => Err(wrong_type(name, &format_args!("'{other}'"), "int32 or int64")),
+    }
+}

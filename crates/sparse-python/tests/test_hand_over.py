@@ -1,0 +1,182 @@
+"""Arrays of CuPy and PyTorch on a GPU, handed over without a copy. Skipped where there is no GPU or no CuPy."""
+
+import gc
+
+import nnz
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import TYPES, assert_within_bound, dense, random
+
+cupy = pytest.importorskip("cupy")
+if not any(info.backend == "cuda" for info in nnz.devices()):
+    pytest.skip("there is no GPU of CUDA", allow_module_level=True)
+cupy_sparse = pytest.importorskip("cupyx.scipy.sparse")
+
+KINDS = {"csr": nnz.DeviceCsr, "csc": nnz.DeviceCsc}
+# Of CuPy's and PyTorch's own making.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:Sparse:UserWarning", "ignore::FutureWarning")
+
+
+def on_gpu(matrix: sp.csr_array, format: str = "csr"):
+    matrix = matrix.asformat(format)
+    parts = (cupy.asarray(array) for array in (matrix.data, matrix.indices, matrix.indptr))
+    return getattr(cupy_sparse, f"{format}_matrix")(tuple(parts), shape=matrix.shape)
+
+
+def busy(stream: "cupy.cuda.Stream") -> None:
+    """Enqueues some milliseconds of work."""
+    with stream:
+        a = cupy.ones((4096, 4096), "f")
+        for _ in range(8):
+            a = a @ a * 0
+
+
+class Stranger:
+    """An array of a library that nnz has never heard of."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype, self.ndim = array, array.shape, array.dtype, array.ndim
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("char", TYPES)
+@pytest.mark.parametrize("format", KINDS)
+def test_matrices_of_cupy_are_not_copied(ours, format, char):
+    theirs = random((300, 200), 0.1, char)
+    source = on_gpu(theirs, format)
+    with ours():
+        a = KINDS[format].from_cupy(source)
+    for name in ("data", "indices", "indptr"):
+        address = getattr(source, name).data.ptr
+        assert getattr(a, name).__cuda_array_interface__["data"][0] == address
+        assert cupy.from_dlpack(getattr(a, name)).data.ptr == address
+        assert cupy.asarray(getattr(a, name)).data.ptr == address
+        np.testing.assert_array_equal(getattr(a, name).get(), cupy.asnumpy(getattr(source, name)))
+    assert a.to_cupy().data.data.ptr == source.data.data.ptr
+    for columns in [(), (1,), (5,), (32,)]:
+        b = dense((200, *columns), char)
+        with ours():
+            found = a @ cupy.asarray(b)
+        assert isinstance(found, cupy.ndarray)
+        assert_within_bound(cupy.asnumpy(found), theirs @ b, abs(theirs) @ abs(b), 200)
+        assert_within_bound(a @ b, theirs @ b, abs(theirs) @ abs(b), 200)
+
+
+@pytest.mark.parametrize("index", ["i", "l"])
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+def test_matrices_of_torch_are_not_copied(layout, index):
+    torch = pytest.importorskip("torch")
+    theirs = random((300, 200), 0.1, "f", index).asformat(layout)
+    parts = [torch.from_numpy(array).cuda() for array in (theirs.indptr.astype(index), theirs.indices.astype(index), theirs.data)]
+    tensor = getattr(torch, f"sparse_{layout}_tensor")(*parts, theirs.shape)
+    a = KINDS[layout].from_torch(tensor)
+    assert a.data.__cuda_array_interface__["data"][0] == tensor.values().data_ptr()
+    back = a.to_torch()
+    assert back.layout == tensor.layout
+    assert back.values().data_ptr() == tensor.values().data_ptr()
+    b = torch.randn(200, 7, device="cuda")
+    found = a @ b
+    assert found.is_cuda
+    torch.testing.assert_close(found, tensor.to_dense() @ b, rtol=1e-4, atol=1e-4)
+    with pytest.raises(TypeError, match=r"nnz\.torch has operators with gradients"):
+        a @ b.requires_grad_()
+
+
+def test_the_work_of_a_producer_on_another_stream_comes_first():
+    theirs = random((2000, 1500), 0.02, "f")
+    b = cupy.asarray(dense((1500, 8), "f"))
+    expected = theirs @ b.get()
+    for _ in range(5):
+        source = on_gpu(theirs)
+        source.data[:] = cupy.nan
+        operand = cupy.full_like(b, cupy.nan)
+        cupy.cuda.Device().synchronize()
+        producer = cupy.cuda.Stream(non_blocking=True)
+        busy(producer)
+        with producer:
+            source.data[:] = cupy.asarray(theirs.data)
+            operand[:] = b
+            a = nnz.DeviceCsr.from_cupy(source)
+            found = a @ operand
+        consumer = cupy.cuda.Stream(non_blocking=True)
+        with consumer:
+            values = cupy.from_dlpack(a.data)
+            np.testing.assert_array_equal(cupy.asnumpy(values), theirs.data)
+        with producer:
+            assert_within_bound(cupy.asnumpy(found), expected, abs(theirs) @ abs(b.get()), 1500)
+
+
+def test_memory_lives_as_long_as_somebody_has_it():
+    pool = cupy.get_default_memory_pool()
+    theirs = random((2000, 1500), 0.05, "d")
+    x = cupy.asarray(dense((1500,), "d"))
+    expected = theirs @ x.get()
+    gc.collect()
+    before = pool.used_bytes()
+    a = nnz.DeviceCsr.from_cupy(on_gpu(theirs))
+    gc.collect()
+    assert pool.used_bytes() - before >= 8 * theirs.nnz
+    others = [cupy.full(theirs.nnz, cupy.nan) for _ in range(8)]
+    assert_within_bound(cupy.asnumpy(a @ x), expected, abs(theirs) @ abs(x.get()), 1500)
+    data = a.data
+    del a, others
+    gc.collect()
+    np.testing.assert_array_equal(data.get(), theirs.data)
+    view = cupy.from_dlpack(data)
+    del data
+    gc.collect()
+    np.testing.assert_array_equal(cupy.asnumpy(view), theirs.data)
+    del view
+    gc.collect()
+    assert pool.used_bytes() <= before
+    # The other way: nnz's memory.
+    view = cupy.from_dlpack(nnz.DeviceCsr.from_scipy(theirs, "cuda:0").data)
+    again = [nnz.DeviceCsr.from_scipy(2 * theirs, "cuda:0") for _ in range(4)]
+    gc.collect()
+    np.testing.assert_array_equal(cupy.asnumpy(view), theirs.data)
+    del again
+
+
+def test_strangers_and_plans(ours):
+    theirs = random((300, 200), 0.1, "f")
+    a = nnz.DeviceCsr.from_dlpack(*(Stranger(array) for array in _parts(on_gpu(theirs))), theirs.shape)
+    b = cupy.asarray(dense((200, 6), "f"))
+    found = a @ Stranger(b)
+    bound = abs(theirs) @ abs(b.get())
+    assert_within_bound(found.get(), theirs @ b.get(), bound, 200)
+    plan = nnz.plan_spmm(a, 6)
+    out = cupy.ones((300, 6), "f")
+    with ours():
+        assert plan.run(b, out=out, alpha=2, beta=-1) is out
+    assert_within_bound(cupy.asnumpy(out), 2 * (theirs @ b.get()) - 1, 2 * bound + 1, 204)
+    plan.update_values(cupy.asarray(3 * theirs.data))
+    assert_within_bound(cupy.asnumpy(plan.run(b)), 3 * (theirs @ b.get()), 3 * bound, 204)
+
+
+def test_what_cannot_be_used_where_it_lies_is_named():
+    data, indices, indptr = _parts(on_gpu(random((300, 200), 0.1, "f")))
+    make = nnz.DeviceCsr.from_dlpack
+    with pytest.raises(TypeError, match=r"row pointers are i64 and the indices i32: both .* fewer than 2\*\*31 entries"):
+        make(data, indices, indptr.astype("l"), (300, 200))
+    with pytest.raises(ValueError, match="has gaps"):
+        make(cupy.zeros(2 * len(data), "f")[::2], indices, indptr, (300, 200))
+    with pytest.raises(NotImplementedError, match="is not a multiple of 16"):
+        make(cupy.zeros(len(data) + 1, "f")[1:], indices, indptr, (300, 200))
+    with pytest.raises(TypeError, match="where int32, int64, float32"):
+        make(data.astype("e"), indices, indptr, (300, 200))
+    wrong = indices.copy()
+    wrong[3] = 200
+    with pytest.raises(ValueError, match="column 200 is not below 200"):
+        make(data, wrong, indptr, (300, 200))
+    with pytest.raises(ValueError, match="csr"):
+        make(data, indices, indptr[:-1], (300, 200))
+
+
+def _parts(matrix):
+    return matrix.data, matrix.indices, matrix.indptr

@@ -1,0 +1,190 @@
+"""The operators of PyTorch beside dense ones. Skipped where there is no PyTorch."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import random
+
+torch = pytest.importorskip("torch")
+
+import nnz.torch  # noqa: E402
+from nnz.torch import sddmm, spmm, spmv, to_dense  # noqa: E402
+
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+TYPES = [torch.float32, torch.float64, torch.complex64, torch.complex128]
+EXAMPLES = Path(__file__).parents[1] / "examples"
+# Of PyTorch's compilers, and of opcheck, which looks at gradients of inputs that are no leaves.
+WARNINGS = ("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore:The .grad attribute:UserWarning")
+pytestmark = pytest.mark.filterwarnings(*WARNINGS)
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    return request.param
+
+
+class Case:
+    """A matrix in parts that require gradients, and dense operands."""
+
+    def __init__(self, device, dtype=torch.float64, shape=(17, 11), density=0.3, index=torch.int64):
+        theirs = random(shape, density, "d")
+        generator = torch.Generator().manual_seed(0)
+        self.shape, self.device, self.dtype, self.generator = shape, device, dtype, generator
+        self.indptr = torch.from_numpy(theirs.indptr.copy()).to(device, index)
+        self.indices = torch.from_numpy(theirs.indices.copy()).to(device, index)
+        self.values = self.dense(theirs.nnz)
+
+    def dense(self, *shape):
+        made = torch.randn(*shape, dtype=self.dtype, generator=self.generator).to(self.device)
+        return made.requires_grad_()
+
+    @property
+    def pattern(self):
+        return self.indptr, self.indices
+
+    @property
+    def parts(self):
+        return self.indptr, self.indices, self.values, self.shape
+
+    def matrix(self):
+        """The matrix as a dense one, through which gradients flow to the values."""
+        rows = torch.repeat_interleave(torch.arange(self.shape[0], device=self.device), self.indptr.diff())
+        zeros = torch.zeros(self.shape, dtype=self.dtype, device=self.device)
+        return zeros.index_put((rows, self.indices.long()), self.values, accumulate=True)
+
+
+def assert_same_with_gradients(found, expected, inputs):
+    """Equal values and equal gradients of the inputs, up to rounding."""
+    assert found.shape == expected.shape
+    eps = torch.finfo(found.dtype).eps
+    torch.testing.assert_close(found, expected, rtol=100 * eps, atol=100 * eps)
+    weights = torch.linspace(0.5, 1.5, found.numel(), device=found.device).reshape(found.shape).to(found.dtype)
+    ours, theirs = (torch.autograd.grad((result * weights).sum().abs(), inputs) for result in (found, expected))
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1000 * eps, atol=1000 * eps)
+
+
+@pytest.mark.parametrize("index", [torch.int32, torch.int64])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_products_and_gradients(ours, device, dtype, index):
+    case = Case(device, dtype, index=index)
+    rows, cols = case.shape
+    for k in (1, 8):
+        b = case.dense(cols, k)
+        with ours():
+            found = spmm(*case.parts, b)
+        assert_same_with_gradients(found, case.matrix() @ b, (case.values, b))
+        u, v = case.dense(rows, k), case.dense(cols, k)
+        sampled = (u @ v.T)[case.matrix().detach() != 0]
+        with ours():
+            found = sddmm(*case.pattern, case.shape, u, v)
+        assert_same_with_gradients(found, sampled, (u, v))
+    x = case.dense(cols)
+    assert_same_with_gradients(spmv(*case.parts, x), case.matrix() @ x, (case.values, x))
+    with ours():
+        found = to_dense(*case.parts)
+    assert_same_with_gradients(found, case.matrix(), (case.values,))
+
+
+def test_gradients_of_gradients(device):
+    case = Case(device, shape=(5, 4))
+    u, v = case.dense(5, 3), case.dense(4, 3)
+    checks = [
+        (lambda values, b: spmm(*case.pattern, values, case.shape, b), (case.values, v)),
+        (lambda values, x: spmv(*case.pattern, values, case.shape, x), (case.values, case.dense(4))),
+        (lambda u, v: sddmm(*case.pattern, case.shape, u, v), (u, v)),
+        (lambda values: to_dense(*case.pattern, values, case.shape), (case.values,)),
+    ]
+    for function, inputs in checks:
+        assert torch.autograd.gradcheck(function, inputs)
+        assert torch.autograd.gradgradcheck(function, inputs)
+
+
+def test_the_operators_are_sound(device):
+    case = Case(device, torch.float32)
+    rows, cols = case.shape
+    shape = list(case.shape)
+    arguments = {
+        "spmm": (*case.pattern, case.values, shape, case.dense(cols, 3), False),
+        "spmv": (*case.pattern, case.values, shape, case.dense(rows), True),
+        "sddmm": (*case.pattern, shape, case.dense(rows, 2), case.dense(cols, 2)),
+        "to_dense": (*case.pattern, case.values, shape),
+    }
+    for name, inputs in arguments.items():
+        torch.library.opcheck(getattr(torch.ops.nnz, name).default, inputs)
+
+
+def test_compiled_functions(device):
+    case = Case(device, torch.float32)
+    b = case.dense(case.shape[1], 6)
+
+    def layer(values, b):
+        return torch.relu(spmm(*case.pattern, values, case.shape, b)).sum(dim=1)
+
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    assert_same_with_gradients(compiled(case.values, b), layer(case.values, b), (case.values, b))
+
+
+def test_plans_are_made_once_for_a_pattern(device):
+    case = Case(device)
+    b = case.dense(case.shape[1], 4)
+    for _ in range(3):
+        spmm(*case.parts, b).sum().backward()
+    (pattern,) = nnz.torch._PATTERNS[case.indptr].values()
+    assert sorted(key[0] for key in pattern.plans) == ["sddmm", "spmm", "spmm"]
+    spmm(*case.parts, b).sum().backward()
+    assert list(nnz.torch._PATTERNS[case.indptr].values()) == [pattern]
+    # A pattern that was written is another one.
+    before = spmm(*case.parts, b)
+    case.indices.copy_(case.indices.roll(1))
+    case.indptr[1:-1] = case.indptr[1]
+    after = spmm(*case.parts, b)
+    torch.testing.assert_close(after, case.matrix() @ b)
+    assert not torch.equal(before, after)
+    case.indices[0] = 99
+    with pytest.raises(ValueError, match="column 99"):
+        spmm(*case.parts, b)
+    count = len(nnz.torch._PATTERNS)
+    del case, pattern, before, after
+    assert len(nnz.torch._PATTERNS) == count - 1
+
+
+def test_views_and_inference(device):
+    case = Case(device)
+    wide = case.dense(case.shape[1], 9)
+    for b in (wide[:, 1:4], wide[:, 3:], wide.T.contiguous().T):
+        assert_same_with_gradients(spmm(*case.parts, b), case.matrix() @ b, (case.values, wide))
+    with torch.inference_mode():
+        inside = Case(device)
+        b = inside.dense(case.shape[1], 2)
+        torch.testing.assert_close(spmm(*inside.parts, b), inside.matrix() @ b)
+
+
+def test_what_does_not_fit_is_named(device):
+    case = Case(device, torch.float32)
+    b = case.dense(case.shape[1], 2)
+    with pytest.raises(ValueError, match=r"B has shape \(17, 2\) where \(11, k\) is right"):
+        spmm(*case.parts, case.dense(case.shape[0], 2))
+    with pytest.raises(TypeError, match=r"B is torch\.float64"):
+        spmm(*case.parts, b.double())
+    with pytest.raises(TypeError, match=r"torch\.float16 where .* is needed: cast it"):
+        spmm(case.indptr, case.indices, case.values.half(), case.shape, b.half())
+    with pytest.raises(TypeError, match="type"):
+        spmm(case.indptr.int(), case.indices, case.values, case.shape, b)
+    with pytest.raises(ValueError, match="values has shape"):
+        spmm(case.indptr, case.indices, case.values[1:], case.shape, b)
+
+
+@pytest.mark.parametrize("model", ["gcn", "sage"])
+def test_the_example_trains(device, model, monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    import graph_learning
+
+    graph = graph_learning.planted_partition(nodes=300, classes=3, seed=1)
+    ours, theirs = (graph_learning.train(graph, model, aggregation, device, epochs=30) for aggregation in ("nnz", "torch"))
+    np.testing.assert_allclose(ours.losses, theirs.losses, rtol=1e-3)
+    assert ours.losses[-1] < 0.5 * ours.losses[0]
+    assert ours.accuracy > 0.9
+    sys.modules.pop("graph_learning")
