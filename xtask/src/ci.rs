@@ -28,9 +28,10 @@ const BUDGET: u64 = 40 * 60;
 
 /// The operations that Oclgrind simulates. A product of two sparse matrices would take it more than five minutes: PoCL runs
 /// it, and compute-sanitizer its CUDA twin.
-const SIMULATED: [&str; 14] = [
+const SIMULATED: [&str; 16] = [
     "spmv",
     "spmm",
+    "spmm_reduce",
     "sddmm",
     "convert",
     "to_dense",
@@ -38,6 +39,7 @@ const SIMULATED: [&str; 14] = [
     "prune",
     "elementwise",
     "reduce",
+    "softmax",
     "row_statistics",
     "trisolve",
     "dense_to_csr",
