@@ -27,9 +27,10 @@ const SUPPORT: &str = "crates/sparse-conformance-cli/support";
 const BUDGET: u64 = 40 * 60;
 
 /// The operations on matrices and vectors, each of which Oclgrind simulates.
-const SIMULATED: [&str; 15] = [
+const SIMULATED: [&str; 17] = [
     "spmv",
     "spmm",
+    "spmm_reduce",
     "sddmm",
     "spgemm",
     "convert",
@@ -38,6 +39,7 @@ const SIMULATED: [&str; 15] = [
     "prune",
     "elementwise",
     "reduce",
+    "softmax",
     "row_statistics",
     "trisolve",
     "dense_to_csr",

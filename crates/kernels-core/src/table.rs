@@ -108,6 +108,13 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "csr_spmm_reduce",
+                ["csr_spmm_reduce_element_per_thread"],
+                [SCALAR, IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "csr_spmm_split",
                 ["csr_spmm_pack", "csr_spmm_row_split", "csr_spmm_row_split_sums"],
                 [SCALAR, IDX, OFF, CONJ, WIDE, LANES]
@@ -248,6 +255,13 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "softmax_rows",
+                ["softmax_rows_per_thread", "softmax_rows_per_warp"],
+                [SCALAR, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "spgemm_pattern",
                 [
                     "spgemm_pattern_products",
@@ -257,6 +271,7 @@ macro_rules! files {
                     "spgemm_pattern_hash",
                     "spgemm_pattern_bitmap",
                     "spgemm_pattern_offsets",
+                    "spgemm_pattern_starts",
                 ],
                 [IDX, OFF, BLOCK]
             ),

@@ -70,9 +70,9 @@ mod readme {}
 
 pub use device::{BackendKind, Device, DeviceId, ExchangePath};
 pub use runtime::{
-    CompressOptions, CompressPlan, DenseMatrix, DenseStack, Each, Format, IndexType, Layout, MatmulPlan,
-    Matrix, MatrixOnDevices, MatrixOnRanks, MatrixSet, MatrixSetOptions, MatvecPlan, Method, Norm,
-    Preconditioning, Reduction, SampledPlan, SolveOptions, Solver, Symmetry, Vector,
+    Aggregation, CompressOptions, CompressPlan, DenseMatrix, DenseStack, Each, Format, IndexType, Layout,
+    MatmulPlan, Matrix, MatrixOnDevices, MatrixOnRanks, MatrixSet, MatrixSetOptions, MatvecPlan, Method,
+    Norm, Preconditioning, Reduction, SampledPlan, SolveOptions, Solver, Symmetry, TripleProductPlan, Vector,
 };
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library, foreign};

@@ -16,8 +16,14 @@ pub(crate) enum Suite {
     Spmv,
     /// SpMM.
     Spmm,
+    /// SDDMM; devices only.
+    Sddmm,
     /// SpGEMM, A·A; devices only.
     Spgemm,
+    /// A + Aᵀ; devices only.
+    Add,
+    /// Triangular solves; devices only.
+    Trisolve,
     /// Conjugate gradients on the 5-point Laplacian.
     Cg,
     /// Matrix Market files to CSR; CPU only.
@@ -53,7 +59,10 @@ impl Suite {
             Self::Convert => op == "coo_to_csr",
             Self::Spmv => ["spmv", "coo_spmv"].contains(&op),
             Self::Spmm => op == "spmm",
+            Self::Sddmm => op == "sddmm",
             Self::Spgemm => op == "spgemm",
+            Self::Add => op == "add",
+            Self::Trisolve => op == "trisolve",
             Self::Cg => op == "cg",
             Self::Io => op == "io",
             Self::Batches => op == "seed-001",
@@ -153,7 +162,7 @@ pub(crate) struct Arguments {
     /// Only this operation of the suite; may be repeated.
     #[arg(long, value_name = "OP")]
     op: Vec<String>,
-    /// Columns of the dense operand of SpMM; may be repeated. 32 and 256 by default; 8, 32, 64, 128 and 256 in suite
+    /// Columns of the dense operands of SpMM and SDDMM; may be repeated. 32 and 256 by default; 8, 32, 64, 128 and 256 in suite
     /// `choice`.
     #[arg(long, value_name = "K")]
     k: Vec<usize>,

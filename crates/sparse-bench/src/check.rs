@@ -8,6 +8,25 @@ use std::thread;
 /// The most multiplications of a comparison; beyond, some rows are skipped.
 const MOST_PRODUCTS: usize = 1 << 28;
 
+/// The right result of an operation.
+pub(crate) trait Answer {
+    /// An error for the first element that is not right.
+    fn check<T: Scalar>(&self, found: &[T]) -> Result<()>;
+}
+
+/// Elements without a rounding error.
+pub(crate) struct Exact(pub(crate) Vec<f32>);
+
+impl Answer for Exact {
+    fn check<T: Scalar>(&self, found: &[T]) -> Result<()> {
+        for (k, (found, &right)) in found.iter().zip(&self.0).enumerate() {
+            let found = found.to_c64().re;
+            ensure!(found == f64::from(right), "element {k} is {found}, which is not {right}");
+        }
+        Ok(())
+    }
+}
+
 /// Rows of `A·B`; the elements of B, by rows, are those of a pattern.
 pub(crate) struct Expected {
     columns: usize,
@@ -45,9 +64,11 @@ impl Expected {
     pub(crate) fn elements(&self) -> usize {
         self.elements
     }
+}
 
+impl Answer for Expected {
     /// An error for the first element outside the componentwise bound, or for NaN, the old value of unwritten elements.
-    pub(crate) fn check<T: Scalar>(&self, found: &[T]) -> Result<()> {
+    fn check<T: Scalar>(&self, found: &[T]) -> Result<()> {
         ensure!(!any_nan(found), "not all elements were written, or some are NaN");
         for (&(row, entries), sums) in self.rows.iter().zip(self.sums.chunks(self.columns)) {
             for (col, sum) in sums.iter().enumerate() {

@@ -247,7 +247,7 @@ fn in_order(dense: DenseMatrix, order: Order) -> Result<DenseMatrix> {
 }
 
 /// Fails if the product of a matrix of this shape with `x` would be far larger than both.
-fn check_size((rows, inner): (usize, usize), nnz: usize, x: &DenseMatrix) -> Result<()> {
+pub(crate) fn check_size((rows, inner): (usize, usize), nnz: usize, x: &DenseMatrix) -> Result<()> {
     let element_bytes = x.dtype().bytes();
     let row_bytes = x.ncols().saturating_mul(element_bytes);
     claim::check("a row of the product", row_bytes, x.values().len().saturating_mul(element_bytes))?;

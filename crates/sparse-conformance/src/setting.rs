@@ -1,7 +1,8 @@
 //! The parameters of plans.
 
 use sparse_core::op::{
-    Diagonal, Duplicates, Elementwise, Keep, Op, Reduction, Sampling, ScanKind, ScanOrder, Triangular,
+    Aggregation, Diagonal, Duplicates, Elementwise, Keep, Op, Reduction, Sampling, ScanKind, ScanOrder,
+    Triangular,
 };
 use sparse_core::{EllLayout, HybWidth, Order, Scalar, SellLayout, c64};
 use std::fmt::{self, Display};
@@ -17,12 +18,14 @@ pub enum Setting {
     Vector(Op),
     /// op(A) times a matrix with this number of columns.
     Columns(Op, usize),
-    /// A times a B that has A's entries at other coordinates.
-    Right(RightFactor),
+    /// A times a B that has A's entries at other coordinates, at all of C or at the entries of a mask.
+    Right(RightFactor, Extent),
     /// A triangular solve with this number of right-hand sides.
     Triangular(Triangular, usize),
     /// Scalar products of rows of two dense matrices at the entries of a sparse one.
     Sampled(SampledProduct),
+    /// An aggregation of products, or its arguments.
+    Aggregate(Aggregated),
     /// COO to a compressed format.
     Duplicates(Duplicates),
     /// CSR to ELL.
@@ -35,6 +38,8 @@ pub enum Setting {
     Keep(Option<f64>),
     /// A reduction of lines.
     Reduce(Reduction),
+    /// A value for each entry of a matrix of this number of entries.
+    Entries(usize),
     /// A sum or an element-wise product.
     Elementwise(Elementwise),
     /// A dense matrix or a batch of three, in an order with padding, whose elements above the tolerance become entries;
@@ -62,6 +67,15 @@ pub enum Setting {
     },
 }
 
+/// The elements of a product of two sparse matrices that are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All that arise.
+    Whole,
+    /// Those at the entries of a mask.
+    Masked,
+}
+
 /// The second factor of a product of two sparse matrices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RightFactor {
@@ -86,6 +100,19 @@ pub struct SampledProduct {
     pub entries: usize,
     /// The order in which the format stores them.
     pub entry_order: EntryOrder,
+}
+
+/// The parameters of an SpMM with a reduction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Aggregated {
+    /// The reduction.
+    pub by: Aggregation,
+    /// The number of columns of B.
+    pub columns: usize,
+    /// True if the arguments are the result.
+    pub arguments: bool,
+    /// The number of entries of A.
+    pub entries: usize,
 }
 
 /// The order in which a format stores entries; those that are equal in it are in the order in which they are given.
@@ -117,15 +144,19 @@ impl Setting {
 impl Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Plain | Self::Rule(_) => Ok(()),
+            Self::Plain | Self::Rule(_) | Self::Entries(_) => Ok(()),
             Self::Vector(op) => write!(f, "op={op}"),
             Self::Columns(op, columns) => write!(f, "op={op} columns={columns}"),
-            Self::Right(factor) => write!(f, "B={factor:?}"),
+            Self::Right(factor, Extent::Whole) => write!(f, "B={factor:?}"),
+            Self::Right(factor, Extent::Masked) => write!(f, "B={factor:?} masked"),
             Self::Triangular(Triangular { triangle, diagonal, op }, columns) => {
                 let unit = if *diagonal == Diagonal::Unit { " unit" } else { "" };
                 write!(f, "{triangle:?}{unit} op={op} columns={columns}")
             }
             Self::Sampled(product) => write!(f, "{product}"),
+            Self::Aggregate(Aggregated { by, columns, arguments, .. }) => {
+                write!(f, "{}{by} columns={columns}", if *arguments { "arg" } else { "" })
+            }
             Self::Duplicates(duplicates) => write!(f, "{duplicates:?}"),
             Self::Ell(layout) => write!(f, "width={:?} cap={:?}", layout.width, layout.max_bytes),
             Self::Hyb(width) => write!(f, "{width:?}"),

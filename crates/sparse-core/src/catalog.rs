@@ -118,6 +118,7 @@ macro_rules! for_each_operation {
                 Spmm spmm SpmmKernel "SpMM" {
                     Csr<I, O>, Csc<I, O>, Coo<I>, Ell<I>, Hyb<I>, Sell<I, O>
                 }
+                SpmmReduce spmm_reduce SpmmReduceKernel "SpMM with reductions" { Csr<I, O> }
                 Sddmm sddmm SddmmKernel "SDDMM" { Csr<I, O>, Csc<I, O>, Coo<I> }
                 Spgemm spgemm SpgemmKernel "SpGEMM" { Csr<I, O>, Csc<I, O> }
                 Convert convert ConvertKernel "Conversions" {
@@ -141,6 +142,7 @@ macro_rules! for_each_operation {
                 Prune prune PruneKernel "Prune" { Csr<I, O>, Csc<I, O>, Coo<I> }
                 Elementwise elementwise ElementwiseKernel "Sums and element-wise products" { Csr<I, O>, Csc<I, O> }
                 Reduce reduce ReduceKernel "Reductions" { Csr<I, O>, Csc<I, O> }
+                Softmax softmax SoftmaxKernel "Softmax" { Csr<I, O>, Csc<I, O> }
                 RowStatistics row_statistics RowStatisticsKernel "Row statistics" { Csr<I, O> }
                 Trisolve trisolve TrisolveKernel "Triangular solves" { Csr<I, O>, Csc<I, O> }
             }

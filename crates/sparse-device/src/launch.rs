@@ -125,6 +125,14 @@ impl<'a> Launch<'a> {
         self.place(place).size(row).size(col)
     }
 
+    /// A dense operand, or a null pointer for a missing one.
+    pub(crate) fn dense_or_null(self, dense: Option<DensePlace<'a>>) -> Self {
+        match dense {
+            Some(dense) => self.dense(dense),
+            None => self.null().size(0).size(0).size(0),
+        }
+    }
+
     /// A size or a position.
     pub(crate) fn size(self, size: usize) -> Self {
         self.value(size as i64)

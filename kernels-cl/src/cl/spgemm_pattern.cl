@@ -268,3 +268,10 @@ __kernel void spgemm_pattern_offsets(long n, __global const long *starts, __glob
     for (long i = get_global_id(0); i < n; i += get_global_size(0))
         c_offsets[i] = (OFF)starts[i];
 }
+
+// The offsets as starts of rows.
+__kernel void spgemm_pattern_starts(long n, __global const OFF *offsets, __global long *starts)
+{
+    for (long i = get_global_id(0); i < n; i += get_global_size(0))
+        starts[i] = offsets[i];
+}

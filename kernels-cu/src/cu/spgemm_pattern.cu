@@ -267,3 +267,10 @@ KERNEL spgemm_pattern_offsets(long long n, const long long *__restrict__ starts,
     for (long long i = thread_index(); i < n; i += thread_count())
         c_offsets[i] = (Off)starts[i];
 }
+
+// The offsets as starts of rows.
+KERNEL spgemm_pattern_starts(long long n, const Off *__restrict__ offsets, long long *__restrict__ starts)
+{
+    for (long long i = thread_index(); i < n; i += thread_count())
+        starts[i] = offsets[i];
+}

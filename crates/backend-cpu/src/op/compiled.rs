@@ -212,11 +212,12 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         &self,
         a: &Compressed<A, T, Host, I, O>,
         b: &Compressed<A, T, Host, I, O>,
+        mask: Option<&Compressed<A, T, Host, I, O>>,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
         let functions = find(spgemm_table(), "spgemm", A::FORMAT)?;
         // SAFETY: the caller makes the same promises.
-        unsafe { SpgemmPlan::new(self, functions, a, b, options) }
+        unsafe { SpgemmPlan::new(self, functions, (a, b, mask), options) }
     }
 
     fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize) {

@@ -618,6 +618,31 @@ pub const FAULTS: &[Fault] = &[
     },
     Fault {
         kind: Kind::DroppedEntry,
+        what: "the last exponential of a row is not added",
+        place: both(
+            "softmax_rows",
+            "k < end; k += step)\n        sum +=",
+            "k < end - 1; k += step)\n        sum +=",
+        ),
+        found_by: &[by("softmax/csr", "line_per_thread"), by("softmax/csc", "line_per_warp")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::WrongOrder,
+        what: "the last of equal products is the argument",
+        place: both("csr_spmm_reduce", "next < found : next > found)", "next <= found : next >= found)"),
+        found_by: &[any("spmm_reduce/csr")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last entry of a row gives no product",
+        place: both("csr_spmm_reduce", "k < end; k++", "k < end - 1; k++"),
+        found_by: &[any("spmm_reduce/csr")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
         what: "the entry before the diagonal is left out",
         place: both("trisolve", "lower ? column < row :", "lower ? column < row - 1 :"),
         found_by: &[any("trisolve/csr"), any("trisolve/csc")],
@@ -674,6 +699,20 @@ pub const FAULTS: &[Fault] = &[
         what: "the last column of a window is left out",
         place: both("spgemm_pattern", "column < window_end)", "column < window_end - 1)"),
         found_by: &[by("spgemm/csr", "bitmap"), by("spgemm/csc", "bitmap")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "a product without a column of the mask is added to the next one",
+        place: each(
+            "spgemm_values",
+            ("has_product = at < n && columns[at] == b_indices[place];", "has_product = at < n;"),
+            (
+                "has_product = at < slice.n && slice.columns[at] == b_indices[place];",
+                "has_product = at < slice.n;",
+            ),
+        ),
+        found_by: &[by("spgemm/csr", "by_row"), by("spgemm/csc", "by_row")],
         case: ROWS,
     },
     Fault {

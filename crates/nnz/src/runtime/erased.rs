@@ -1,10 +1,11 @@
 //! A matrix behind one object-safe trait.
 
+use super::galerkin::AnyTripleProductPlan;
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
 use super::sddmm::AnySampledPlan;
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix, Vector};
 use crate::Device;
-use sparse_core::op::{Elementwise, Op, Reduction, RowStatistics, Sampling};
+use sparse_core::op::{Aggregation, Elementwise, Op, Reduction, RowStatistics, Sampling};
 use sparse_core::{Algorithm, ContextId, DType, PatternId, PlanOptions, Result, c64};
 use std::any::Any;
 use std::sync::Arc;
@@ -30,6 +31,17 @@ pub(crate) struct Properties {
 pub(crate) struct BatchShape {
     pub(crate) count: usize,
     pub(crate) member: (usize, usize),
+}
+
+/// The part of a product of two sparse matrices that is computed.
+#[derive(Clone, Copy)]
+pub(crate) enum ProductExtent<'a> {
+    /// All of it.
+    Whole,
+    /// Its pattern; values are zeros.
+    Pattern,
+    /// The elements at the entries of a matrix.
+    Masked(&'a Matrix),
 }
 
 /// A typed matrix with its backend; the methods are those of [`Matrix`].
@@ -61,10 +73,22 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn prune(&self, tolerance: Option<f64>) -> Result<Matrix>;
     /// With a matrix of the same type.
     fn elementwise(&self, op: Elementwise, alpha: c64, b: &Matrix, beta: c64) -> Result<Matrix>;
-    /// With a matrix of the same type; `None` for another.
-    fn spgemm(&self, b: &Matrix) -> Result<Option<Matrix>>;
+    /// With matrices of the same type; `None` for another.
+    fn spgemm(&self, b: &Matrix, extent: ProductExtent<'_>) -> Result<Option<Matrix>>;
+    /// With matrices of the same type.
+    fn plan_galerkin(&self, r: &Matrix, p: &Matrix) -> Result<Box<dyn AnyTripleProductPlan>>;
     /// Writes a number for each row of CSR, or each column of CSC, to `y`.
     fn reduce(&self, by: Reduction, y: &mut Vector) -> Result<()>;
+    /// A value for each entry: the softmax of each row of CSR, or each column of CSC.
+    fn softmax(&self) -> Result<Matrix>;
+    /// Writes the aggregated products of CSR to `c`; the arguments row by row, if they are asked for.
+    fn spmm_reduce(
+        &self,
+        by: Aggregation,
+        b: &DenseMatrix,
+        c: &mut DenseMatrix,
+        with_arguments: bool,
+    ) -> Result<Vec<i64>>;
     fn row_statistics(&self) -> Result<RowStatistics>;
     fn member(&self, k: usize) -> Result<Matrix>;
     /// A `Box<dyn OperatorPlan<B, T>>` of the matrix's backend and value type.

@@ -2,6 +2,7 @@
 
 use super::backend::RuntimeBackend;
 use super::erased::BatchShape;
+use super::galerkin::{AnyTripleProductPlan, TypedTripleProduct};
 use super::plan::AnyMatmulPlan;
 use super::sddmm::AnySampledPlan;
 use super::{Format, IndexType, Layout, Matrix};
@@ -9,13 +10,14 @@ use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewMutOf};
 use sparse_core::op::{
-    AccOf, Duplicates, Elementwise, ElementwisePlan, FullBackend, Keep, Op, Operations, PrunePlan, Reduction,
-    RowStatistics, Sampling, SddmmKernel, SddmmPlan, SortPlan, SpmmKernel, SpmmPlan,
+    AccOf, Aggregation, Duplicates, Elementwise, ElementwisePlan, FullBackend, Keep, Op, Operations,
+    PrunePlan, Reduction, RowStatistics, Sampling, SddmmKernel, SddmmPlan, SortPlan, SpgemmPlan, SpmmKernel,
+    SpmmPlan, SpmmReducePlan,
 };
 use sparse_core::space::Buffer as _;
 use sparse_core::{
-    Algorithm, Col, Compressed, Coo, Csc, Csr, DenseViewMut, Element, Ell, Error, Host, HostCsr, Hyb, Index,
-    PlanOptions, Result, Row, Scalar, Sell, Space, SparseFormat,
+    Algorithm, Col, Compressed, Coo, Csc, Csr, DenseView, DenseViewMut, Element, Ell, Error, Host, HostCsr,
+    Hyb, Index, Order, PlanOptions, Result, Row, Scalar, Sell, Space, SparseFormat,
 };
 
 /// A device and its backend.
@@ -139,10 +141,47 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         Err(unavailable("reduce", Self::KIND))
     }
 
+    /// The softmax of each row of CSR, or each column of CSC.
+    fn softmax(&self, backend: &B) -> Result<Self> {
+        let _ = backend;
+        Err(unavailable("softmax", Self::KIND))
+    }
+
+    /// Writes the aggregated products to `c`, and returns their arguments row by row, if they are asked for.
+    fn spmm_reduce(
+        &self,
+        backend: &B,
+        by: Aggregation,
+        b: DenseView<'_, Self::Scalar, SpaceOf<B>>,
+        c: DenseViewMut<'_, Self::Scalar, SpaceOf<B>>,
+        with_arguments: bool,
+    ) -> Result<Vec<i64>> {
+        let _ = (backend, by, b, c, with_arguments);
+        Err(unavailable("spmm_reduce", Self::KIND))
+    }
+
     /// The product with `b`.
     fn spgemm(&self, backend: &B, b: &Self) -> Result<Self> {
         let _ = (backend, b);
         Err(unavailable("spgemm", Self::KIND))
+    }
+
+    /// The pattern of the product with `b`, with zeros as values.
+    fn spgemm_pattern(&self, backend: &B, b: &Self) -> Result<Self> {
+        let _ = (backend, b);
+        Err(unavailable("spgemm", Self::KIND))
+    }
+
+    /// The elements of the product with `b` at the entries of `mask`.
+    fn spgemm_masked(&self, backend: &B, b: &Self, mask: &Self) -> Result<Self> {
+        let _ = (backend, b, mask);
+        Err(unavailable("spgemm", Self::KIND))
+    }
+
+    /// A plan of `R·A·P`, of which this is A.
+    fn plan_galerkin(&self, on: On<'_, B>, r: &Self, p: &Self) -> Result<Box<dyn AnyTripleProductPlan>> {
+        let _ = (on, r, p);
+        Err(unavailable("galerkin", Self::KIND))
     }
 
     /// The shape of a batch; `None` for one matrix.
@@ -315,8 +354,24 @@ macro_rules! compressed_members {
             Operations::reduce(backend, by, self, y)
         }
 
+        fn softmax(&self, backend: &B) -> Result<Self> {
+            Operations::softmax(backend, self)
+        }
+
         fn spgemm(&self, backend: &B, b: &Self) -> Result<Self> {
             Operations::spgemm(backend, self, b)
+        }
+
+        fn plan_galerkin(&self, on: On<'_, B>, r: &Self, p: &Self) -> Result<Box<dyn AnyTripleProductPlan>> {
+            Ok(Box::new(TypedTripleProduct::new(on, r, self, p)?))
+        }
+
+        fn spgemm_pattern(&self, backend: &B, b: &Self) -> Result<Self> {
+            SpgemmPlan::new(backend, self, b, &PlanOptions::once())?.output()
+        }
+
+        fn spgemm_masked(&self, backend: &B, b: &Self, mask: &Self) -> Result<Self> {
+            SpgemmPlan::masked(backend, self, b, mask, &PlanOptions::once())?.run(self, b)
         }
     };
 }
@@ -334,6 +389,26 @@ where
 
     fn to_layout(&self, on: On<'_, B>, layout: &Layout) -> Result<Matrix> {
         from_csr(on, self, layout)
+    }
+
+    fn spmm_reduce(
+        &self,
+        backend: &B,
+        by: Aggregation,
+        b: DenseView<'_, T, SpaceOf<B>>,
+        c: DenseViewMut<'_, T, SpaceOf<B>>,
+        with_arguments: bool,
+    ) -> Result<Vec<i64>> {
+        let mut plan = SpmmReducePlan::new(backend, by, self, b.ncols(), &PlanOptions::once())?;
+        if !with_arguments {
+            plan.run(self, b, c, None)?;
+            return Ok(vec![]);
+        }
+        let (rows, cols) = c.shape();
+        let mut arguments = backend.zeros::<i64>(rows * cols)?;
+        let view = SpaceOf::<B>::view_mut(&mut arguments);
+        plan.run(self, b, c, Some(DenseViewMut::new(view, rows, cols, cols, Order::RowMajor)?))?;
+        backend.download(&arguments)
     }
 
     fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {
@@ -390,6 +465,21 @@ where
 
     fn reduce(&self, backend: &HostBackend, by: Reduction, y: &mut [T]) -> Result<()> {
         Operations::reduce(backend, by, &self.to_csr(), y)
+    }
+
+    fn softmax(&self, backend: &HostBackend) -> Result<Self> {
+        Operations::softmax(backend, &self.to_csr()).map(Self::from)
+    }
+
+    fn spmm_reduce(
+        &self,
+        backend: &HostBackend,
+        by: Aggregation,
+        b: DenseView<'_, T>,
+        c: DenseViewMut<'_, T>,
+        with_arguments: bool,
+    ) -> Result<Vec<i64>> {
+        self.to_csr().spmm_reduce(backend, by, b, c, with_arguments)
     }
 }
 

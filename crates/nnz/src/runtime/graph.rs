@@ -29,7 +29,7 @@ impl Matrix {
         Graph::from_edges(rows, edges)
     }
 
-    /// The reverse Cuthill–McKee order of A + Aᵀ, which makes its bandwidth small: `a.select(&p, &p)` permutes.
+    /// The reverse Cuthill–McKee order of A + Aᵀ, which makes its bandwidth small: `a.permute(&p, &p)`.
     ///
     /// # Errors
     /// As [`graph`](Self::graph).
@@ -40,7 +40,7 @@ impl Matrix {
     /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
     /// let p = a.reverse_cuthill_mckee()?;
     /// assert_eq!(p, [0, 2, 1]);
-    /// assert_eq!(a.select(&p, &p)?.graph()?.bandwidth(), (1, 1));
+    /// assert_eq!(a.permute(&p, &p)?.graph()?.bandwidth(), (1, 1));
     /// # Ok::<(), Error>(())
     /// ```
     #[doc(alias("rcm", "symrcm"))]

@@ -24,14 +24,17 @@
 //! | [`matvec`](Matrix::matvec), [`spmv`](Matrix::spmv), [`plan_spmv`](Matrix::plan_spmv) | [`SpmvPlan`](crate::op::SpmvPlan) |
 //! | [`matmul`](Matrix::matmul), [`spmm`](Matrix::spmm), [`plan_spmm`](Matrix::plan_spmm) | [`SpmmPlan`](crate::op::SpmmPlan) |
 //! | [`sddmm`](Matrix::sddmm), [`sddmm_into`](Matrix::sddmm_into), [`plan_sddmm`](Matrix::plan_sddmm), [`scale`](Matrix::scale) | [`SddmmPlan`](crate::op::SddmmPlan) |
-//! | [`matmul_sparse`](Matrix::matmul_sparse) | [`SpgemmPlan`](crate::op::SpgemmPlan) |
+//! | [`softmax`](Matrix::softmax) | [`SoftmaxPlan`](crate::op::SoftmaxPlan) |
+//! | [`matmul_reduce`](Matrix::matmul_reduce), [`matmul_reduce_arg`](Matrix::matmul_reduce_arg) | [`SpmmReducePlan`](crate::op::SpmmReducePlan) |
+//! | [`matmul_sparse`](Matrix::matmul_sparse), [`matmul_masked`](Matrix::matmul_masked), [`matmul_pattern`](Matrix::matmul_pattern) | [`SpgemmPlan`](crate::op::SpgemmPlan) |
+//! | [`galerkin`](Matrix::galerkin), [`plan_galerkin`](Matrix::plan_galerkin) | [`GalerkinPlan`](crate::op::GalerkinPlan) |
 //! | [`to_format`](Matrix::to_format), [`to_layout`](Matrix::to_layout), [`transpose`](Matrix::transpose) | [`ConvertPlan`](crate::op::ConvertPlan) |
 //! | [`to_dense`](Matrix::to_dense), [`to_dense_into`](Matrix::to_dense_into), [`to_sparse`](DenseMatrix::to_sparse), [`plan_compress`](DenseMatrix::plan_compress) | [`ToDensePlan`](crate::op::ToDensePlan), [`DenseToCompressedPlan`](crate::op::DenseToCompressedPlan) |
 //! | [`from_members`](Matrix::from_members), [`member`](Matrix::member), [`to_batch`](Matrix::to_batch), [`to_block_diagonal`](Matrix::to_block_diagonal) | [`BatchCompressed`](crate::BatchCompressed) |
 //! | [`sort`](Matrix::sort), [`prune`](Matrix::prune) | [`SortPlan`](crate::op::SortPlan), [`PrunePlan`](crate::op::PrunePlan) |
 //! | [`add`](Matrix::add), [`multiply`](Matrix::multiply), [`symmetrize`](Matrix::symmetrize) | [`ElementwisePlan`](crate::op::ElementwisePlan) |
 //! | [`reduce`](Matrix::reduce) | [`SpmvPlan`](crate::op::SpmvPlan), [`ReducePlan`](crate::op::ReducePlan) |
-//! | [`norm`](Matrix::norm), [`select`](Matrix::select) | [`Compressed::select`](crate::Compressed::select) |
+//! | [`norm`](Matrix::norm), [`select`](Matrix::select), [`permute`](Matrix::permute) | [`Compressed::select`](crate::Compressed::select) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve_triangular`](Matrix::solve_triangular), [`solve_triangular_many`](Matrix::solve_triangular_many) | [`TrisolvePlan`](crate::op::TrisolvePlan) |
 //! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`], [`Gmres`], [`Minres`], [`LeastSquares`]; `Factorization` |
@@ -55,6 +58,7 @@
 //! typed matrix back. Factors and the results of reductions are [`c64`](crate::c64) and `f64`, which hold the
 //! accumulators of all types exactly.
 
+mod aggregate;
 mod backend;
 mod batch;
 mod batch_format;
@@ -72,6 +76,7 @@ mod file;
 mod fit;
 mod format;
 mod formats;
+mod galerkin;
 mod graph;
 mod matrix;
 mod matrix_set;
@@ -95,11 +100,13 @@ mod typed;
 mod typed_vector;
 mod vector;
 
+pub use aggregate::Aggregation;
 pub use compress::{CompressOptions, CompressPlan};
 pub use dense::DenseMatrix;
 pub use dense_stack::DenseStack;
 pub use entries::Symmetry;
 pub use format::{Format, IndexType, Layout};
+pub use galerkin::TripleProductPlan;
 pub use matrix::Matrix;
 pub use matrix_set::{MatrixSet, MatrixSetOptions};
 pub use method::Method;

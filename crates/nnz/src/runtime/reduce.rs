@@ -145,7 +145,7 @@ impl Matrix {
 
 impl Each {
     /// The format that stores these lines one after another.
-    fn format(self) -> Format {
+    pub(crate) fn format(self) -> Format {
         match self {
             Self::Row => Format::Csr,
             Self::Column => Format::Csc,

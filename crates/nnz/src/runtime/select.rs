@@ -4,12 +4,12 @@ use super::{Format, Matrix};
 use crate::Device;
 use sparse_core::op::Operations;
 use sparse_core::reference::Reference;
-use sparse_core::{Axis, Compressed, Csc, Csr, Host, Index, Result, Scalar};
+use sparse_core::{Axis, Compressed, Csc, Csr, Host, Index, Result, Scalar, inverse_permutation};
 
 /// Rows and columns.
 impl Matrix {
     /// The elements in `rows` and `cols`, in the order of these lists: row `k` of the result is row `rows[k]`. A list may
-    /// leave out rows or columns and repeat them; a permutation of both permutes the matrix.
+    /// leave out rows or columns and repeat them.
     ///
     /// The result has the format of the matrix where that is CSR or CSC, and is else CSR; it is sorted. The host selects.
     ///
@@ -26,7 +26,7 @@ impl Matrix {
     /// assert_eq!(b.to_dense()?.values().to_vec::<f64>()?, [0.0, 3.0, 2.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
-    #[doc(alias("slice", "permute"))]
+    #[doc(alias("slice"))]
     pub fn select(&self, rows: &[usize], cols: &[usize]) -> Result<Self> {
         let a = if self.format() == Format::Csc { self.clone() } else { self.to_format(Format::Csr)? };
         let host = a.on_host()?;
@@ -44,6 +44,27 @@ impl Matrix {
         }
         sparse_core::for_all_types!(select_each);
         Err(self.unknown_types("rows and columns"))
+    }
+
+    /// The permuted matrix, whose row `k` is row `rows[k]` and whose column `k` is column `cols[k]`, as SciPy's
+    /// `A[rows][:, cols]`; in the format of [`select`](Self::select). The [`inverse_permutation`]s take it back.
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) for a list that is no permutation of the rows or columns; those of
+    /// [`to_format`](Self::to_format).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// assert_eq!(a.permute(&[1, 0], &[0, 1])?.to_dense()?.values().to_vec::<f64>()?, [0.0, 3.0, 1.0, 2.0]);
+    /// assert!(a.permute(&[1, 1], &[0, 1]).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn permute(&self, rows: &[usize], cols: &[usize]) -> Result<Self> {
+        inverse_permutation(rows, self.nrows())?;
+        inverse_permutation(cols, self.ncols())?;
+        self.select(rows, cols)
     }
 }
 

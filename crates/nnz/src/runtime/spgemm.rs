@@ -1,5 +1,6 @@
 //! Products of two sparse matrices.
 
+use super::erased::ProductExtent;
 use super::fit::mismatch;
 use super::{Format, Matrix};
 use sparse_core::{Error, Result};
@@ -30,16 +31,67 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn matmul_sparse(&self, b: &Self) -> Result<Self> {
-        self.check_factors(b)?;
+        self.product(b, ProductExtent::Whole)
+    }
+
+    /// The pattern of `A·B`, with ones as values: what [`matmul_sparse`](Self::matmul_sparse) gives but its sums, which are
+    /// not computed.
+    ///
+    /// # Errors
+    /// As [`matmul_sparse`](Self::matmul_sparse).
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// assert_eq!(a.matmul_pattern(&a)?.to_dense()?.values().to_vec::<f64>()?, [1.0, 1.0, 0.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn matmul_pattern(&self, b: &Self) -> Result<Self> {
+        let product = self.product(b, ProductExtent::Pattern)?;
+        let ones = product.ones(product.nnz())?;
+        product.with_values(&ones)
+    }
+
+    /// `C⟨M⟩ = A·B`: the elements of A·B at the entries of `mask`, whose values do not matter, in a matrix of its pattern;
+    /// zeros where no product arises. The memory is that of the mask.
+    ///
+    /// # Errors
+    /// As [`matmul_sparse`](Self::matmul_sparse), of the mask too; [`Shape`](Error::Shape) for a mask of another shape than
+    /// A·B, [`Format`](Error::Format) for one that is not sorted or has a coordinate twice.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// // A triangle 0, 1, 2 and an edge to 3: each triangle is counted six times.
+    /// let edges = [(0, 1), (0, 2), (1, 2), (2, 3)];
+    /// let entries = edges.iter().flat_map(|&(i, j)| [(i, j, 1.0), (j, i, 1.0)]);
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::from_triplets(4, 4, entries)?)?;
+    /// let paths = a.matmul_masked(&a, &a)?;
+    /// assert_eq!(paths.reduce(nnz::Each::Row, nnz::Reduction::Sum)?.to_vec::<f64>()?, [2.0, 2.0, 2.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[doc(alias("mxm", "masked_spgemm"))]
+    pub fn matmul_masked(&self, b: &Self, mask: &Self) -> Result<Self> {
+        self.check_factors(mask, "the mask")?;
+        let mask = mask.to_compressed(self.format())?;
+        self.product(b, ProductExtent::Masked(&mask))
+    }
+
+    fn product(&self, b: &Self, extent: ProductExtent<'_>) -> Result<Self> {
+        self.check_factors(b, "B")?;
         let format = self.format();
-        let product = self.to_compressed(format)?.any().spgemm(&b.to_compressed(format)?)?;
-        product.ok_or_else(|| self.other_indices(b))
+        let product = self.to_compressed(format)?.any().spgemm(&b.to_compressed(format)?, extent)?;
+        let others = match extent {
+            ProductExtent::Masked(mask) => vec![("B", b), ("the mask", mask)],
+            ProductExtent::Whole | ProductExtent::Pattern => vec![("B", b)],
+        };
+        product.ok_or_else(|| self.other_indices(&others))
     }
 
     /// An error unless both factors have one type of values, one device, and one format that has the product.
-    fn check_factors(&self, b: &Self) -> Result<()> {
+    fn check_factors(&self, b: &Self, name: &'static str) -> Result<()> {
         if b.dtype() != self.dtype() || b.context() != self.context() {
-            return Err(mismatch(OP, self.as_operand(), &[("B", b.dtype(), &b.device)]));
+            return Err(mismatch(OP, self.as_operand(), &[(name, b.dtype(), &b.device)]));
         }
         let (format, other) = (self.format(), b.format());
         if !matches!(format, Format::Csr | Format::Csc) {
@@ -47,19 +99,20 @@ impl Matrix {
             return Err(Error::unsupported(format_args!("{OP} of {format}"), instead));
         }
         if other != format {
-            let cure = format!("B.to_format(Format::{format:?})? would fit");
-            return Err(Error::operands(OP, format_args!("A is {format}, B is {other}; {cure}")));
+            let cure = format!("{name}.to_format(Format::{format:?})? would fit");
+            return Err(Error::operands(OP, format_args!("A is {format}, {name} is {other}; {cure}")));
         }
         Ok(())
     }
 
     /// The error of factors whose types of indices or offsets differ.
     #[cold]
-    fn other_indices(&self, b: &Self) -> Error {
-        let say = |matrix: &Self| {
+    fn other_indices(&self, others: &[(&str, &Self)]) -> Error {
+        let say = |(name, matrix): (&str, &Self)| {
             let offsets = matrix.offset_type().unwrap_or(matrix.index_type());
-            format!("{} indices and {offsets} offsets", matrix.index_type())
+            format!("{name} has {} indices and {offsets} offsets", matrix.index_type())
         };
-        Error::operands(OP, format_args!("A has {}, B has {}, which must agree", say(self), say(b)))
+        let all: Vec<_> = [("A", self)].iter().chain(others).copied().map(say).collect();
+        Error::operands(OP, format_args!("{}, which must agree", all.join(", ")))
     }
 }

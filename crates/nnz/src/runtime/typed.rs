@@ -1,9 +1,10 @@
 //! A typed matrix under the trait that hides its type: written once for all formats, types and backends.
 
 use super::backend::{Computes, RuntimeBackend};
-use super::erased::{AnyMatrix, Properties};
+use super::erased::{AnyMatrix, ProductExtent, Properties};
 use super::fit::{Operand, factor, mismatch};
 use super::formats::{On, RuntimeFormat, unavailable};
+use super::galerkin::{AnyTripleProductPlan, unlike_factors};
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
 use super::sddmm::AnySampledPlan;
 use super::solve::OperatorPlan;
@@ -12,8 +13,8 @@ use crate::Device;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::axpby;
 use sparse_core::op::{
-    AccOf, Elementwise, Keep, Op, RealOf, Reduction, RowStatistics, Sampling, SpmmKernel, SpmmPlan, SpmvPlan,
-    VectorKernel,
+    AccOf, Aggregation, Elementwise, Keep, Op, RealOf, Reduction, RowStatistics, Sampling, SpmmKernel,
+    SpmmPlan, SpmvPlan, VectorKernel,
 };
 use sparse_core::{
     Algorithm, Choice, DType, Error, Host, Index, PlanOptions, Result, Scalar, Space, SparseFormat, c64,
@@ -238,9 +239,25 @@ where
         self.on().erase(self.matrix.elementwise(&self.backend, op, factors, typed)?)
     }
 
-    fn spgemm(&self, b: &Matrix) -> Result<Option<Matrix>> {
-        let Some(typed) = b.downcast_ref::<M>() else { return Ok(None) };
-        self.on().erase(self.matrix.spgemm(&self.backend, typed)?).map(Some)
+    fn spgemm(&self, b: &Matrix, extent: ProductExtent<'_>) -> Result<Option<Matrix>> {
+        let Some(b) = b.downcast_ref::<M>() else { return Ok(None) };
+        let (backend, a) = (&self.backend, &self.matrix);
+        let product = match extent {
+            ProductExtent::Whole => a.spgemm(backend, b)?,
+            ProductExtent::Pattern => a.spgemm_pattern(backend, b)?,
+            ProductExtent::Masked(mask) => {
+                let Some(mask) = mask.downcast_ref::<M>() else { return Ok(None) };
+                a.spgemm_masked(backend, b, mask)?
+            }
+        };
+        self.on().erase(product).map(Some)
+    }
+
+    fn plan_galerkin(&self, r: &Matrix, p: &Matrix) -> Result<Box<dyn AnyTripleProductPlan>> {
+        let (Some(r), Some(p)) = (r.downcast_ref::<M>(), p.downcast_ref::<M>()) else {
+            return Err(unlike_factors());
+        };
+        self.matrix.plan_galerkin(self.on(), r, p)
     }
 
     fn reduce(&self, by: Reduction, y: &mut Vector) -> Result<()> {
@@ -248,6 +265,27 @@ where
             return Err(mismatch("reduce", self.as_operand(), &[y.as_operand("y")]));
         };
         self.matrix.reduce(&self.backend, by, y?)
+    }
+
+    fn softmax(&self) -> Result<Matrix> {
+        self.on().erase(self.matrix.softmax(&self.backend)?)
+    }
+
+    fn spmm_reduce(
+        &self,
+        by: Aggregation,
+        b: &DenseMatrix,
+        c: &mut DenseMatrix,
+        with_arguments: bool,
+    ) -> Result<Vec<i64>> {
+        let context = self.matrix.context();
+        let Some(b_view) = b.view_in::<B, M::Scalar>(context) else {
+            return Err(mismatch("spmm_reduce", self.as_operand(), &[b.as_operand("B")]));
+        };
+        let Some(c) = c.view_mut_in::<B, M::Scalar>(context) else {
+            return Err(mismatch("spmm_reduce", self.as_operand(), &[c.as_operand("C")]));
+        };
+        self.matrix.spmm_reduce(&self.backend, by, b_view?, c?, with_arguments)
     }
 
     fn row_statistics(&self) -> Result<RowStatistics> {

@@ -115,7 +115,7 @@ fn main() -> nnz::Result<()> {
 
     // Graphs
     let p = s.reverse_cuthill_mckee()?;
-    let permuted = s.select(&p, &p)?;
+    let permuted = s.permute(&p, &p)?;
     let bandwidth = s.graph()?.bandwidth();
     assert!(permuted.graph()?.bandwidth().0 <= bandwidth.0 + 1);
     let strong = s.connected_components(Connection::Strong)?;

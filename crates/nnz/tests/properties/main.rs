@@ -57,6 +57,8 @@ impl WithBackend for Cases {
         self.hold::<scans::Scan>(backend);
         self.hold::<sparse_products::Sum>(backend);
         self.hold::<sparse_products::Sampled>(backend);
+        self.hold::<sparse_products::Aggregated>(backend);
+        self.hold::<sparse_products::Softmax>(backend);
     }
 }
 

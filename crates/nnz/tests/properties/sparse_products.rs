@@ -4,13 +4,13 @@ use crate::model::{Triplets, Value, scalar, triplets, value};
 use crate::products::{Factors, factors, real};
 use crate::{Cases, Property, for_types};
 use nnz::op::{
-    AllTypes, FullBackend, GalerkinPlan, Op, Operations, SpgemmKernel, SpmvKernel, Triangular,
-    TrisolveKernel, VectorKernel,
+    Aggregation, AllTypes, FullBackend, GalerkinPlan, Op, Operations, SpgemmKernel, SpmmReducePlan,
+    SpmvKernel, Triangular, TrisolveKernel, VectorKernel,
 };
 use nnz::reference::Reference;
 use nnz::{
-    Backend, Cpu, Csc, Csr, DenseView, Host, Index, PlanOptions, Result, Scalar, Space, SpaceOf,
-    SparseFormat, c64,
+    Backend, Cpu, Csc, Csr, DenseView, DenseViewMut, Host, Index, Order, PlanOptions, Result, Scalar, Space,
+    SpaceOf, SparseFormat, c64,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -83,6 +83,89 @@ impl Sampled {
 impl Property for Sampled {
     fn any() -> impl Strategy<Value = Self> {
         (triplets(), vec((value(), value()), 16)).prop_map(|(p, uv)| Self { p, uv })
+    }
+
+    fn check<B: AllTypes>(&self, backend: &B) -> Result<()> {
+        for_types!(self.of(backend))
+    }
+}
+
+/// The largest products of each row of A with two columns of B: each is that of its argument.
+#[derive(Debug, Clone)]
+pub(crate) struct Aggregated {
+    a: Triplets,
+    b: Vec<Value>,
+}
+
+impl Aggregated {
+    fn of<B: FullBackend<T, I, O>, T: Scalar, I: Index, O: Index>(&self, backend: &B) -> Result<()> {
+        if T::DTYPE.is_complex() {
+            return Ok(());
+        }
+        let a = self.a.csr::<T, I, O>()?;
+        let (rows, cols) = a.shape();
+        let b: Vec<T> = self.b[..2 * cols].iter().map(|&b| scalar(b)).collect();
+        let (b_there, a_there) = (backend.upload(&b)?, a.to_device(backend)?);
+        let (mut c, mut at) = (backend.zeros::<T>(2 * rows)?, backend.zeros::<i64>(2 * rows)?);
+        let mut plan = SpmmReducePlan::new(backend, Aggregation::Max, &a_there, 2, &PlanOptions::once())?;
+        let by_rows = Order::RowMajor;
+        plan.run(
+            &a_there,
+            DenseView::new(SpaceOf::<B>::view(&b_there), cols, 2, 2, by_rows)?,
+            DenseViewMut::new(SpaceOf::<B>::view_mut(&mut c), rows, 2, 2, by_rows)?,
+            Some(DenseViewMut::new(SpaceOf::<B>::view_mut(&mut at), rows, 2, 2, by_rows)?),
+        )?;
+        let (c, at) = (backend.download(&c)?, backend.download(&at)?);
+        let product =
+            |k: usize, t: usize| a.values()[k].to_c64().re * b[2 * a.indices()[k].as_usize() + t].to_c64().re;
+        for (k, (&c, &at)) in c.iter().zip(&at).enumerate() {
+            let (entries, t) = (a.pattern().range(k / 2), k % 2);
+            let largest = entries.clone().map(|k| product(k, t)).fold(f64::NEG_INFINITY, f64::max);
+            let first = entries.clone().find(|&k| product(k, t) == largest);
+            let expected = if entries.is_empty() { 0.0 } else { largest };
+            assert_eq!((c.to_c64().re, at as usize), (expected, first.unwrap_or(a.nnz())), "element {k}");
+        }
+        Ok(())
+    }
+}
+
+impl Property for Aggregated {
+    fn any() -> impl Strategy<Value = Self> {
+        (triplets(), vec(value(), 16)).prop_map(|(a, b)| Self { a, b })
+    }
+
+    fn check<B: AllTypes>(&self, backend: &B) -> Result<()> {
+        for_types!(self.of(backend))
+    }
+}
+
+/// The softmax of rows: its ratios are exponentials of differences, and each row adds up to 1.
+#[derive(Debug, Clone)]
+pub(crate) struct Softmax(Triplets);
+
+impl Softmax {
+    fn of<B: FullBackend<T, I, O>, T: Scalar, I: Index, O: Index>(&self, backend: &B) -> Result<()> {
+        if T::DTYPE.is_complex() {
+            return Ok(());
+        }
+        let a = self.0.csr::<T, I, O>()?;
+        let y = Operations::softmax(backend, &a.to_device(backend)?)?.to_host(backend)?;
+        let near = |a: f64, b: f64| (a - b).abs() <= 0.02 * (a.abs() + b.abs());
+        for row in 0..a.nrows() {
+            let entries = a.pattern().range(row);
+            let of = |values: &[T]| values[entries.clone()].iter().map(|v| v.to_c64().re).collect::<Vec<_>>();
+            let (x, y) = (of(a.values()), of(y.values()));
+            assert!(x.is_empty() || near(y.iter().sum(), 1.0), "row {row}: {y:?}");
+            let agree = |k: usize| near(y[k], y[0] * (x[k] - x[0]).exp());
+            assert!((0..x.len()).all(agree), "row {row}: {y:?} of {x:?}");
+        }
+        Ok(())
+    }
+}
+
+impl Property for Softmax {
+    fn any() -> impl Strategy<Value = Self> {
+        triplets().prop_map(Self)
     }
 
     fn check<B: AllTypes>(&self, backend: &B) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::bench::Bench;
 use super::device_timer::DeviceTimer;
-use crate::check::Expected;
+use crate::check::Answer;
 use crate::measure::Contender;
 use crate::product::{Product, available};
 use crate::report::{Case, Report};
@@ -12,12 +12,12 @@ use sparse_device::Device;
 use std::cell::RefCell;
 
 /// The workload of a comparison of products.
-pub(super) struct Comparison<'a> {
+pub(super) struct Comparison<'a, A> {
     pub(super) op: String,
     pub(super) workload: &'a str,
     /// Bytes that have to move.
     pub(super) bytes: usize,
-    pub(super) expected: &'a Expected,
+    pub(super) expected: &'a A,
     /// Elements of a result.
     pub(super) elements: usize,
     /// Entries of A.
@@ -38,15 +38,15 @@ struct Checked<'a, T: Scalar> {
     replays: bool,
 }
 
-impl Comparison<'_> {
-    /// Checks every product and times them, ours first, and the gathers with them. Errors of other libraries are
+impl<A: Answer> Comparison<'_, A> {
+    /// Checks every product and times them, ours first, and the gathers with them, where there are any. Errors of other libraries are
     /// printed and not timed.
     pub(super) fn run<D: DeviceTimer, T: Scalar>(
         &self,
         bench: &Bench<'_, D>,
         report: &mut Report,
         products: Vec<Product<'_, T>>,
-        gathers: sparse_core::Result<Product<'_, T>>,
+        gathers: Option<sparse_core::Result<Product<'_, T>>>,
     ) -> Result<()> {
         let mut output = bench.device.zeros(self.elements)?;
         let mut host = vec![T::ZERO; self.elements];
@@ -60,7 +60,7 @@ impl Comparison<'_> {
             }
             checked.push(Checked::new(bench, product, &mut output)?);
         }
-        let gathers = available("limit:gather", gathers);
+        let gathers = gathers.and_then(|gathers| available("limit:gather", gathers));
         let mut gathers = gathers.map(|gathers| Checked::new(bench, gathers, &mut output)).transpose()?;
         let output = RefCell::new(output);
         let warm = checked.iter_mut().map(|product| product.warm(bench, &output)).collect();

@@ -46,5 +46,5 @@ pub(super) fn run<D: DeviceTimer>(
         columns: 1,
     };
     let gathers = gathers::<D, _>(&bench.device, Device::view(coo.col_idx()), x, 1);
-    comparison.run(bench, report, products, gathers)
+    comparison.run(bench, report, products, Some(gathers))
 }

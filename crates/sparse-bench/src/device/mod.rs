@@ -1,5 +1,6 @@
 //! The suites of devices: ours beside a library that runs on the same device.
 
+mod add;
 mod bench;
 mod cg;
 mod comparison;
@@ -9,9 +10,11 @@ mod coo_to_csr;
 mod dense_to_csr;
 mod device_timer;
 mod gather;
+mod sddmm;
 mod spgemm;
 mod spmm;
 mod spmv;
+mod trisolve;
 
 use crate::arguments::{Arguments, Suite};
 use crate::choice;
@@ -32,13 +35,16 @@ use std::time::Duration;
 type OnGraph<D> = fn(&Bench<'_, D>, &mut Report, &Graph<'_>) -> Result<()>;
 
 /// The operations of devices.
-const OPERATIONS: [&str; 10] = [
+const OPERATIONS: [&str; 13] = [
     "dense_to_csr",
     "coo_to_csr",
     "spmv",
     "coo_spmv",
     "spmm",
+    "sddmm",
     "spgemm",
+    "add",
+    "trisolve",
     "cg",
     "seed-001",
     "seed-003",
@@ -75,8 +81,10 @@ pub(crate) fn run<D: DeviceTimer>(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.wants_op("coo_to_csr") {
         coo_to_csr::run(&bench, &mut report)?;
     }
-    if arguments.wants_op("spgemm") {
-        spgemm::run(&bench, &mut report)?;
+    let on_sparse: [(&str, fn(&Bench<'_, D>, &mut Report) -> Result<()>); 4] =
+        [("sddmm", sddmm::run), ("spgemm", spgemm::run), ("add", add::run), ("trisolve", trisolve::run)];
+    for (_, run) in on_sparse.iter().filter(|(name, _)| arguments.wants_op(name)) {
+        run(&bench, &mut report)?;
     }
     if arguments.wants_op("seed-001") {
         dense_to_csr::run_batches(&bench, &mut report)?;

@@ -50,7 +50,7 @@ fn compare<D: DeviceTimer>(
         columns,
     };
     let gathers = gathers::<D, _>(&bench.device, Device::view(a.col_idx()), b.data(), columns);
-    comparison.run(bench, report, products, gathers)
+    comparison.run(bench, report, products, Some(gathers))
 }
 
 /// The automatic choice, then every algorithm but the slow one.

@@ -48,7 +48,7 @@ fn compare<D: DeviceTimer, T: Scalar>(
         columns: 1,
     };
     let gathers = gathers::<D, _>(&bench.device, Device::view(a.col_idx()), x, 1);
-    comparison.run(bench, report, products, gathers)
+    comparison.run(bench, report, products, Some(gathers))
 }
 
 /// The automatic choice, then every algorithm that takes this pattern.

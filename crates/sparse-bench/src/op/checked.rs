@@ -1,6 +1,6 @@
 //! Products on the host as contenders, once their results are checked.
 
-use crate::check::Expected;
+use crate::check::{Answer, Expected};
 use crate::measure::Contender;
 use crate::product::{Product, available};
 use anyhow::{Context as _, Result};

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use crate::arguments::Arguments;
-use crate::check::Expected;
+use crate::check::{Answer, Expected};
 use crate::measure::Contender;
 use crate::report::{Case, Report};
 use crate::workload;

@@ -71,6 +71,26 @@ pub(crate) trait Peer: Products<Device> + Sized {
         Ok(vec![])
     }
 
+    /// `U·Vᵀ` at the entries of P.
+    fn sddmm<'a>(
+        &'a self,
+        _p: &'a Csr<f32, Device>,
+        _u: DenseView<'a, f32, Device>,
+        _v: DenseView<'a, f32, Device>,
+    ) -> Result<Vec<Product<'a, f32>>> {
+        Ok(vec![])
+    }
+
+    /// `L·x = b` for a lower triangle.
+    fn trisolve<'a>(&'a self, _l: &'a Csr<f32, Device>, _b: View<'a, f32>) -> Result<Vec<Product<'a, f32>>> {
+        Ok(vec![])
+    }
+
+    /// A + B.
+    fn add<'a>(&'a self, _a: &'a Csr<f32, Device>, _b: &'a Csr<f32, Device>) -> Result<Vec<Conversion<'a>>> {
+        Ok(vec![])
+    }
+
     /// COO to CSR.
     fn coo_to_csr<'a>(&'a self, _a: &'a Coo<f32, Device>) -> Result<Vec<Conversion<'a>>> {
         Ok(vec![])

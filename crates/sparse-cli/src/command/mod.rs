@@ -13,11 +13,13 @@ pub(crate) mod info;
 pub(crate) mod multiply;
 pub(crate) mod norm;
 pub(crate) mod order;
+pub(crate) mod permute;
 pub(crate) mod reduce;
 pub(crate) mod sddmm;
 #[cfg(feature = "server")]
 pub(crate) mod serve;
 pub(crate) mod slice;
+pub(crate) mod softmax;
 pub(crate) mod solve;
 pub(crate) mod spgemm;
 pub(crate) mod spmm;

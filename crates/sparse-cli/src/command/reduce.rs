@@ -36,7 +36,8 @@ impl Reduce {
     }
 }
 
-fn parse_axis(axis: &str) -> Result<Each, String> {
+/// Rows for 1, columns for 0.
+pub(crate) fn parse_axis(axis: &str) -> Result<Each, String> {
     match axis {
         "0" => Ok(Each::Column),
         "1" => Ok(Each::Row),

@@ -20,20 +20,34 @@ pub(crate) struct Spgemm {
     /// The file to write C to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
     #[arg(short = 'o', long = "out", value_name = "C")]
     out: PathBuf,
+    /// Computes the elements at the entries of this matrix alone; C has its pattern, and zeros where no product arises
+    #[arg(long, value_name = "M", conflicts_with = "pattern_only")]
+    mask: Option<PathBuf>,
+    /// Finds the pattern of C alone: its values are 1
+    #[arg(long)]
+    pattern_only: bool,
 }
 
 impl Spgemm {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         file::check_output(&self.out)?;
-        file::check_inputs([self.a.as_path(), &self.b])?;
+        let inputs = [&self.a, &self.b].into_iter().chain(&self.mask);
+        file::check_inputs(inputs.map(PathBuf::as_path))?;
         let device = context.device()?;
         let files = [file::open(&self.a)?, file::open(&self.b)?];
+        let mask = self.mask.as_deref().map(file::open).transpose()?;
         let dtype = match context.dtype() {
             Some(dtype) => dtype,
             None => DType::common([files[0].value_type()?, files[1].value_type()?]),
         };
         files.iter().try_for_each(|file| file::check_rounding(file, dtype, context))?;
         let [a, b] = files.map(|file| file::read(&file, dtype, &device));
-        file::write(&self.out, &a?.matmul_sparse(&b?)?)
+        let (a, b) = (a?, b?);
+        let product = match mask {
+            Some(mask) => a.matmul_masked(&b, &file::read(&mask, dtype, &device)?)?,
+            None if self.pattern_only => a.matmul_pattern(&b)?,
+            None => a.matmul_sparse(&b)?,
+        };
+        file::write(&self.out, &product)
     }
 }

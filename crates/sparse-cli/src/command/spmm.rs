@@ -1,11 +1,18 @@
 //! `nnz spmm`: sparse matrix times dense matrix.
 
 use crate::context::Context;
-use crate::multiply::{Factor, multiply};
+use crate::failure::usage;
+use crate::file;
+use crate::format::Format;
+use crate::multiply::{Factor, check_size, multiply};
 use crate::named_device::NamedDevices;
-use crate::product::ProductOptions;
+use crate::operand::{self, Dimensions, Operand};
+use crate::product::{self, ProductOptions};
 use anyhow::Result;
 use clap::Args;
+use nnz::io::npy;
+use nnz::op::Op;
+use nnz::{Aggregation, c64};
 use std::path::PathBuf;
 
 /// Multiplies: C = alpha·op(A)·B + beta·Y, B a dense matrix
@@ -22,18 +29,65 @@ pub(crate) struct Spmm {
     /// The file to write C to; - is standard output
     #[arg(short = 'o', long = "out", value_name = "C.npy")]
     out: PathBuf,
+    /// What becomes of the products of a row's entries: their sum, mean, min or max, and 0 where there are none
+    #[arg(long, value_name = "NAME", default_value = "sum")]
+    reduce: Aggregation,
+    /// The file to write the positions of the entries to that gave min or max, counted row by row; nnz where there are
+    /// none
+    #[arg(long, value_name = "ARG.npy")]
+    arg: Option<PathBuf>,
     #[command(flatten)]
     options: ProductOptions,
 }
 
 impl Spmm {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        multiply(
-            Factor::Matrix,
-            context,
-            &self.options,
-            NamedDevices::default(),
-            [&self.matrix, &self.b, &self.out],
-        )
+        if self.reduce == Aggregation::Sum && self.arg.is_none() {
+            return multiply(
+                Factor::Matrix,
+                context,
+                &self.options,
+                NamedDevices::default(),
+                [&self.matrix, &self.b, &self.out],
+            );
+        }
+        self.aggregate(context)
+    }
+
+    /// Multiplies with another reduction than the sum.
+    fn aggregate(self, context: &Context) -> Result<()> {
+        self.check()?;
+        let device = context.device()?;
+        let b = Operand::read(&self.b)?;
+        let matrix = file::open(&self.matrix)?;
+        let dtype = product::dtype(context, &matrix, [&b])?;
+        let a = file::read(&matrix, dtype, &device)?;
+        drop(matrix);
+        let dimensions = b.dimensions();
+        let b = b.into_dense(dtype, &device)?;
+        check_size(a.shape(), a.nnz(), &b)?;
+        let Some(arg) = &self.arg else {
+            return operand::write(&self.out, &a.matmul_reduce(self.reduce, &b)?, dimensions);
+        };
+        let (c, positions) = a.matmul_reduce_arg(self.reduce, &b)?;
+        match dimensions {
+            Dimensions::One => npy::write_indices(file::output(arg), &positions)?,
+            Dimensions::Two => npy::write_index_rows(file::output(arg), &positions, b.ncols())?,
+        }
+        operand::write(&self.out, &c, dimensions)
+    }
+
+    fn check(&self) -> Result<()> {
+        let ProductOptions { alpha, beta, op, format, ref algorithm, ref y } = self.options;
+        let is_plain = alpha == c64::ONE && beta == c64::ZERO && y.is_none() && op == Op::None;
+        if !is_plain || format != Format::Csr || algorithm.is_some() {
+            let reduce = self.reduce;
+            return Err(usage(format_args!("--reduce {reduce} and --arg are of A·B alone, in csr")));
+        }
+        file::check_inputs([&*self.matrix, &*self.b])?;
+        if let Some(arg) = &self.arg {
+            file::output(arg).check()?;
+        }
+        Ok(file::output(&self.out).check()?)
     }
 }

@@ -1,15 +1,15 @@
 //! `C ← A·B`, where B has A's entries at other coordinates: Aᵀ, and a B whose rows have entries in no order and some
-//! coordinates twice.
+//! coordinates twice; of all of C, and at the entries of a mask.
 
 use crate::array_dump::ArrayDump;
 use crate::build::{Build, On};
 use crate::call::{Call, Outcome};
 use crate::case::{Case, Problem};
 use crate::device_matrix::{TrialMatrix, ValueSet};
-use crate::error_bound::Sum;
+use crate::error_bound::{Bounded, Sum};
 use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
 use crate::key::Key;
-use crate::setting::{RightFactor, Setting};
+use crate::setting::{Extent, RightFactor, Setting};
 use crate::subject::{Check, Expected, Given, Subject, Trial};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
@@ -17,7 +17,7 @@ use sparse_core::catalog::Operation;
 use sparse_core::op::{SpgemmKernel, SpgemmPlan};
 use sparse_core::reference::Entries;
 use sparse_core::{Algorithm, Backend, Error, PlanOptions, Result, c64};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
 /// The check of SpGEMM.
@@ -27,12 +27,18 @@ pub(crate) struct Spgemm;
 /// The most products of a case, each of which the check computes too.
 const MOST_PRODUCTS: usize = 1 << 18;
 
+/// Rows of a mask with an entry beside those of C.
+const MOST_PLACES: usize = 1 << 12;
+
+/// Row and column of an entry.
+type Place = (usize, usize);
+
 /// The factors of the products of one entry of C.
 type Pairs = Vec<(c64, c64)>;
 
 /// B of a setting: A's entries in their order, so that other values of A are other values of B.
 fn right_factor(a: &Triplets, setting: &Setting) -> Triplets {
-    let Setting::Right(factor) = *setting else { return Triplets::new(a.cols, 0, vec![]) };
+    let Setting::Right(factor, _) = *setting else { return Triplets::new(a.cols, 0, vec![]) };
     let cols = match factor {
         RightFactor::Transpose => a.rows,
         RightFactor::Scattered => a.rows / 2 + 3,
@@ -60,6 +66,26 @@ fn products(a: &Triplets, b: &Triplets) -> BTreeMap<(usize, usize), Pairs> {
         }
     }
     products
+}
+
+/// The coordinates of C in order, those of a mask for a product with one: every second of C's own, and one of each row
+/// where there may be no product.
+fn places(
+    setting: &Setting,
+    shape: (usize, usize),
+    products: &BTreeMap<(usize, usize), Pairs>,
+) -> Vec<Place> {
+    let Setting::Right(_, Extent::Masked) = *setting else { return products.keys().copied().collect() };
+    let own = products.keys().copied().step_by(2);
+    let others = (0..shape.0.min(MOST_PLACES)).filter(|_| shape.1 > 0).map(|row| (row, 7 * row % shape.1));
+    own.chain(others).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The mask of a product, whose values are NaN.
+fn mask(a: &Triplets, setting: &Setting) -> Triplets {
+    let b = right_factor(a, setting);
+    let places = places(setting, (a.rows, b.cols), &products(a, &b));
+    Triplets::new(a.rows, b.cols, places.into_iter().map(|(i, j)| (i, j, POISON)).collect())
 }
 
 /// Shape and coordinates of C, row by row.
@@ -97,13 +123,16 @@ impl Check for Spgemm {
         a.entries.iter().for_each(|&(_, k, _)| uses[k] += 1);
         // Row k of B has as many entries as column k of A.
         let products: usize = uses.into_iter().map(|uses| uses * uses).sum();
-        let factors = [RightFactor::Transpose, RightFactor::Scattered].map(Setting::Right);
-        if products > MOST_PRODUCTS { vec![] } else { factors.into() }
+        let factors = [RightFactor::Transpose, RightFactor::Scattered];
+        let settings = factors
+            .map(|factor| [Extent::Whole, Extent::Masked].map(|extent| Setting::Right(factor, extent)));
+        if products > MOST_PRODUCTS { vec![] } else { settings.concat() }
     }
 
     /// An output of NaN for the values of C.
     fn calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
-        let nnz = products(&problem.matrix, &right_factor(&problem.matrix, setting)).len();
+        let (a, b) = (&problem.matrix, right_factor(&problem.matrix, setting));
+        let nnz = places(setting, (a.rows, b.cols), &products(a, &b)).len();
         vec![Call::plain(GuardedOperand::output(Frame::vector(nnz), |_, _| POISON))]
     }
 
@@ -115,10 +144,10 @@ impl Check for Spgemm {
         let (arithmetic, exact) = (&problem.arithmetic, problem.is_exact());
         let (a, b) = (&problem.matrix, right_factor(&problem.matrix, setting));
         let products = products(a, &b);
-        let places: Vec<_> = products.keys().copied().collect();
+        let places = places(setting, (a.rows, b.cols), &products);
         let sum = |pairs: &Pairs| Sum::of(pairs.iter().rev().copied(), arithmetic).bounded(exact, arithmetic);
         Some(Expected {
-            y: products.values().map(sum).collect(),
+            y: places.iter().map(|place| products.get(place).map_or(Bounded::ZERO, sum)).collect(),
             made: coordinates((a.rows, b.cols), &places),
             claims: (true, true),
             canonical: true,
@@ -171,7 +200,14 @@ where
         let backend = &self.subject.backend;
         let a = Factor::<B, H>::new(backend, self.matrix)?;
         let b = Factor::<B, H>::new(backend, &right_factor(self.matrix, setting))?;
-        let plan = SpgemmPlan::new(backend, &a.device, &b.device, options)?;
+        let plan = match *setting {
+            Setting::Right(_, Extent::Masked) => {
+                let mask = mask(self.matrix, setting);
+                let mask = H::build(&mask)?.to_device(backend)?;
+                SpgemmPlan::masked(backend, &a.device, &b.device, &mask, options)?
+            }
+            _ => SpgemmPlan::new(backend, &a.device, &b.device, options)?,
+        };
         Ok(Box::new(Product { factors: Factors { backend, a, b }, plan, c: None }))
     }
 }

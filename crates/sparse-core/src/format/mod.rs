@@ -60,6 +60,7 @@ pub use ell::{Ell, EllLayout, EllPattern};
 pub use entry_values::EntryValues;
 pub use host_csr::HostCsr;
 pub use hyb::{Hyb, HybWidth};
+pub use select::inverse_permutation;
 pub use sell::{Sell, SellLayout, SellPattern};
 
 use crate::backend::{Backend, Buf, SpaceOf, ViewOf};

@@ -26,7 +26,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// # Errors
     /// [`Error::Shape`] for a row or a column that the matrix has not; [`Error::IndexOverflow`] if an extent of the result
     /// does not fit `I` or its nnz does not fit `O`.
-    #[doc(alias("slice", "permute", "gather"))]
+    #[doc(alias("slice", "gather"))]
     pub fn select(&self, rows: &[usize], cols: &[usize]) -> Result<Self> {
         check_below("row", rows, self.nrows())?;
         check_below("column", cols, self.ncols())?;
@@ -46,6 +46,60 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
         }
         Self::new_unsorted(rows.len(), cols.len(), offsets, indices, values)
     }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
+    /// The permuted matrix, whose row `k` is row `rows[k]` and whose column `k` is column `cols[k]`, as SciPy's
+    /// `A[rows][:, cols]`; entries as in [`select`](Self::select).
+    ///
+    /// ```
+    /// use sparse_core::{Csr, inverse_permutation};
+    /// let a = Csr::<f64>::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+    /// let b = a.permute(&[1, 0], &[2, 0, 1])?;
+    /// assert!(b.triplets().eq([(0, 2, 3.0), (1, 1, 1.0), (1, 0, 2.0)]));
+    /// assert_eq!(b.permute(&inverse_permutation(&[1, 0], 2)?, &inverse_permutation(&[2, 0, 1], 3)?)?, a);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a list that is no permutation of the rows or columns.
+    pub fn permute(&self, rows: &[usize], cols: &[usize]) -> Result<Self> {
+        inverse_permutation(rows, self.nrows())?;
+        inverse_permutation(cols, self.ncols())?;
+        self.select(rows, cols)
+    }
+}
+
+/// The permutation that takes back `order`: the place of each of `0..extent` in it.
+///
+/// ```
+/// use sparse_core::inverse_permutation;
+/// assert_eq!(inverse_permutation(&[2, 0, 1], 3)?, [1, 2, 0]);
+/// let error = inverse_permutation(&[0, 2, 0], 3).unwrap_err();
+/// assert_eq!(error.to_string(), "permutation: 0 at place 2 is repeated; each of 0..3 is needed once");
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`] unless each of `0..extent` is in it once.
+pub fn inverse_permutation(order: &[usize], extent: usize) -> Result<Vec<usize>> {
+    let fault = |fault: std::fmt::Arguments<'_>| {
+        Err(Error::shape("permutation", format_args!("{fault}; each of 0..{extent} is needed once")))
+    };
+    let mut inverse = vec![extent; extent];
+    for (place, &index) in order.iter().enumerate() {
+        match inverse.get_mut(index) {
+            None => return fault(format_args!("{index} at place {place} is too large")),
+            Some(known) if *known < extent => {
+                return fault(format_args!("{index} at place {place} is repeated"));
+            }
+            Some(free) => *free = place,
+        }
+    }
+    if order.len() < extent {
+        return fault(format_args!("it has {} of {extent} places", order.len()));
+    }
+    Ok(inverse)
 }
 
 fn check_below(what: &str, chosen: &[usize], extent: usize) -> Result<()> {

@@ -6,7 +6,7 @@ mod components;
 mod order;
 
 use crate::error::{Error, Result};
-use crate::format::{Axis, Compressed};
+use crate::format::{Axis, Compressed, inverse_permutation};
 use crate::index::Index;
 use crate::scalar::Scalar;
 use crate::space::Host;
@@ -125,26 +125,8 @@ impl Graph {
     /// # Errors
     /// [`Shape`](Error::Shape) if `order` is not a permutation of the nodes.
     pub fn permuted(&self, order: &[usize]) -> Result<Self> {
-        let nodes = self.nodes();
-        let mut places = vec![nodes; nodes];
-        for (place, &node) in order.iter().enumerate() {
-            match places.get_mut(node) {
-                Some(free) if *free == nodes => *free = place,
-                _ => {
-                    return Err(Error::shape(
-                        "graph",
-                        format_args!("order[{place}] = {node} is repeated or too large"),
-                    ));
-                }
-            }
-        }
-        if order.len() != nodes {
-            return Err(Error::shape(
-                "graph",
-                format_args!("the order has {} of {nodes} nodes", order.len()),
-            ));
-        }
-        Ok(Self::from_own_edges(nodes, self.edges().map(|(i, j)| (places[i], places[j])).collect()))
+        let places = inverse_permutation(order, self.nodes())?;
+        Ok(Self::from_own_edges(self.nodes(), self.edges().map(|(i, j)| (places[i], places[j])).collect()))
     }
 
     /// The lower and the upper bandwidth: the largest i − j and the largest j − i of all entries, at least 0. O(nnz).

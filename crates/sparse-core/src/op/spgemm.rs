@@ -4,9 +4,13 @@ use super::bound::{Bound, check_context, check_size};
 use crate::backend::{Backend, SpaceOf};
 use crate::error::{Error, Result};
 use crate::format::estimate::Sizes;
-use crate::format::{Axis, PatternId, SparseFormat};
+use crate::format::{Axis, Compressed, CompressedPattern, PatternId, SparseFormat};
+use crate::index::Index;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
+use crate::scalar::Scalar;
+use crate::space::Space;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 const OP: &str = "spgemm";
 
@@ -27,15 +31,18 @@ pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// `a` has as many columns as `b` has rows; both live in this backend's context.
     unsafe fn spgemm_bound(&self, a: &M, b: &M) -> Result<SpgemmBound>;
 
-    /// Finds the pattern of C, which has an entry wherever a product arises: sorted and unique.
+    /// Finds the pattern of C, which has an entry wherever a product arises: sorted and unique. With a mask it is that of
+    /// the mask.
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) if the forced algorithm does not exist;
-    /// [`IndexOverflow`](Error::IndexOverflow) if C's entries are more than its offsets can count.
+    /// [`IndexOverflow`](Error::IndexOverflow) if C's entries are more than its offsets can count; those of
+    /// [`mask_pattern`].
     ///
     /// # Safety
-    /// As for [`spgemm_bound`](Self::spgemm_bound).
-    unsafe fn plan_spgemm(&self, a: &M, b: &M, options: &PlanOptions) -> Result<Self::Plan>;
+    /// As for [`spgemm_bound`](Self::spgemm_bound); the mask has the shape of C, and lives in this backend's context.
+    unsafe fn plan_spgemm(&self, a: &M, b: &M, mask: Option<&M>, options: &PlanOptions)
+    -> Result<Self::Plan>;
 
     /// Id and number of entries of C's pattern, which all matrices that the plan makes share.
     fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize);
@@ -95,6 +102,20 @@ pub fn row_factors<A: Axis, M>(a: M, b: M) -> (M, M) {
     if A::IS_ROW { (a, b) } else { (b, a) }
 }
 
+/// The pattern of a mask.
+///
+/// # Errors
+/// [`Format`](Error::Format) unless it is sorted and has each coordinate once.
+pub fn mask_pattern<A: Axis, T: Scalar, S: Space, I: Index, O: Index>(
+    mask: &Compressed<A, T, S, I, O>,
+) -> Result<&Arc<CompressedPattern<S, I, O>>> {
+    let order = mask.order();
+    if order.sorted && order.unique {
+        return Ok(mask.pattern());
+    }
+    Err(Error::format(A::FORMAT, "the mask of a product must be sorted, with each coordinate once"))
+}
+
 /// A plan for `C ← A·B` with the patterns of A and B: the pattern of C, and what fills it; values may change between
 /// runs.
 ///
@@ -104,6 +125,8 @@ pub fn row_factors<A: Axis, M>(a: M, b: M) -> (M, M) {
 ///   which A stores the entries of their row (of CSC: B those of their column). So it has the same bits on every run and
 ///   with any number of threads, and a sum of −0 alone is +0.
 /// - All matrices that a plan makes have one pattern: plans for C outlive changes of values.
+/// - A plan with a mask M, [`masked`](Self::masked), computes `C⟨M⟩ = A·B`: the elements of A·B at the entries of M alone,
+///   whatever the values there. C has the pattern of M, and zeros where no product arises.
 ///
 /// ```
 /// use sparse_core::op::SpgemmPlan;
@@ -142,11 +165,57 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     pub fn new(backend: &B, a: &M, b: &M, options: &PlanOptions) -> Result<Self> {
+        Self::of(backend, a, b, None, options)
+    }
+
+    /// A plan for the elements of A·B at the entries of `mask`, whose pattern C shares.
+    ///
+    /// The work is that of A·B; the memory that of the mask. Triangles of an undirected graph are the sum of `A⟨A⟩ = A·A`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Shape`](Error::Shape) for a mask of another shape than C, [`Format`](Error::Format) for
+    /// one that is not sorted or has a coordinate twice.
+    ///
+    /// ```
+    /// # use sparse_core::{Csr, PlanOptions, SparseFormat, op::SpgemmPlan, reference::Reference};
+    /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
+    /// let mask = Csr::<f64>::new(2, 2, vec![0, 1, 2], vec![1, 0], vec![7.0, 7.0])?;
+    /// let c = SpgemmPlan::masked(&Reference, &a, &a, &mask, &PlanOptions::once())?.run(&a, &a)?;
+    /// assert!(c.triplets().eq([(0, 1, 8.0), (1, 0, 0.0)])); // no product at (1, 0)
+    /// assert_eq!(c.pattern_id(), mask.pattern_id());
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    #[doc(alias("mxm", "masked_spgemm"))]
+    pub fn masked(backend: &B, a: &M, b: &M, mask: &M, options: &PlanOptions) -> Result<Self> {
+        check_context(OP, "the mask", backend.context(), mask.context())?;
+        check_size(OP, "the number of rows of the mask", a.nrows(), mask.nrows())?;
+        check_size(OP, "the number of columns of the mask", b.ncols(), mask.ncols())?;
+        Self::of(backend, a, b, Some(mask), options)
+    }
+
+    fn of(backend: &B, a: &M, b: &M, mask: Option<&M>, options: &PlanOptions) -> Result<Self> {
         check_factors(backend, a, b)?;
         let bound = |matrix: &M| Bound::new(OP, backend.context(), matrix.context(), matrix.pattern_id());
         // SAFETY: shapes and contexts were checked.
-        let kernel = unsafe { backend.plan_spgemm(a, b, options)? };
+        let kernel = unsafe { backend.plan_spgemm(a, b, mask, options)? };
         Ok(Self { backend: backend.clone(), a: bound(a)?, b: bound(b)?, kernel, matrix: PhantomData })
+    }
+
+    /// A matrix of C's pattern with zeros as values, which [`run_into`](Self::run_into) fills: all of a product of which
+    /// only the pattern is asked for.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory).
+    ///
+    /// ```
+    /// # use sparse_core::{Csr, PlanOptions, op::SpgemmPlan, reference::Reference};
+    /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
+    /// let c = SpgemmPlan::new(&Reference, &a, &a, &PlanOptions::once())?.output()?;
+    /// assert!(c.triplets().eq([(0, 0, 0.0), (0, 1, 0.0), (1, 1, 0.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    pub fn output(&self) -> Result<M> {
+        self.backend.spgemm_output(&self.kernel)
     }
 
     /// The number of products, and the most memory that C can take: known before any is taken.
@@ -173,7 +242,7 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     /// [`PlanMismatch`](Error::PlanMismatch) for other patterns; an error of the device's runtime.
     pub fn run(&mut self, a: &M, b: &M) -> Result<M> {
         self.check(a, b)?;
-        let mut c = self.backend.spgemm_output(&self.kernel)?;
+        let mut c = self.output()?;
         self.fill(a, b, &mut c)?;
         Ok(c)
     }

@@ -426,6 +426,30 @@ pub trait Operations: Backend {
         ReducePlan::new(self, by, a, &PlanOptions::once())?.run(a, y)
     }
 
+    /// The softmax of each row of CSR or column of CSC over its entries, in a matrix of the same pattern; see
+    /// [`SoftmaxPlan`].
+    ///
+    /// ```
+    /// use sparse_core::op::Operations;
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![5.0, 5.0, -1.0])?;
+    /// assert_eq!(Reference.softmax(&a)?.values(), &[0.5, 0.5, 1.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`SoftmaxPlan::new`] and [`SoftmaxPlan::run`].
+    fn softmax<M>(&self, a: &M) -> Result<M>
+    where
+        M: StoredLines<Space = SpaceOf<Self>> + EntryValues,
+        Self: SoftmaxKernel<M>,
+    {
+        let mut y = self.zeros(a.nnz())?;
+        SoftmaxPlan::new(self, a, &PlanOptions::once())?.run(a, SpaceOf::<Self>::view_mut(&mut y))?;
+        a.with_entry_values(y)
+    }
+
     /// Statistics of the row lengths; see [`RowStatisticsPlan`].
     ///
     /// ```

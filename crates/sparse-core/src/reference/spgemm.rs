@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::format::estimate::Sizes;
 use crate::format::{Axis, Compressed, CompressedPattern, PatternId};
 use crate::index::Index;
-use crate::op::{SpgemmBound, SpgemmKernel, row_factors};
+use crate::op::{SpgemmBound, SpgemmKernel, mask_pattern, row_factors};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 use crate::scalar::Scalar;
 use crate::space::Host;
@@ -52,9 +52,13 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         &self,
         a: &Compressed<A, T, Host, I, O>,
         b: &Compressed<A, T, Host, I, O>,
+        mask: Option<&Compressed<A, T, Host, I, O>>,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
         let choice = sequential("spgemm", options)?;
+        if let Some(mask) = mask {
+            return Ok(SpgemmPattern { choice, pattern: mask_pattern(mask)?.clone() });
+        }
         let (left, right) = row_factors::<A, _>(a, b);
         let mut entries = vec![];
         for row in 0..left.pattern().major() {
@@ -94,8 +98,10 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
                     *sums.entry(column).or_insert(T::Acc::ZERO) += x.to_acc() * y.to_acc();
                 }
             }
-            let values = &mut c.values_mut()[plan.pattern.range(row)];
-            values.iter_mut().zip(sums.into_values()).for_each(|(value, sum)| *value = T::from_acc(sum));
+            for k in plan.pattern.range(row) {
+                let column = plan.pattern.indices()[k].as_usize();
+                c.values_mut()[k] = T::from_acc(sums.get(&column).copied().unwrap_or(T::Acc::ZERO));
+            }
         }
         Ok(())
     }

@@ -206,6 +206,32 @@ pub fn write_indices<'a, I: Index>(output: impl Into<Output<'a>>, indices: &[I])
     output.into().write(|file| write_array(file, &indices_to_bytes(indices)))
 }
 
+/// Writes a 2-D array of integers, which are given row by row.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("arg.npy");
+/// sparse_io::npy::write_index_rows(&path, &[2_i64, 0, 1, 1], 2)?;
+/// assert_eq!(sparse_io::npy::read(&path)?.shape, [2, 2]);
+/// assert!(sparse_io::npy::write_index_rows(&path, &[2_i64, 0, 1], 2).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Format`] if the indices are no rows of `cols`; [`Error::Io`] if the file cannot be written.
+pub fn write_index_rows<'a, I: Index>(
+    output: impl Into<Output<'a>>,
+    indices: &[I],
+    cols: usize,
+) -> Result<()> {
+    if !indices.len().is_multiple_of(cols) {
+        let reason = format!("{} indices are no rows of {cols}", indices.len());
+        return Err(Error::format("npy", reason));
+    }
+    let rows = indices.len().checked_div(cols).unwrap_or(0);
+    output.into().write(|file| write_array(file, &index_array(indices, vec![rows, cols])))
+}
+
 /// The header and the data of an array to write.
 pub(crate) type ArrayBytes<'a> = (Vec<u8>, &'a [u8]);
 
@@ -251,8 +277,12 @@ pub fn header<T: Scalar>(shape: &[usize], order: Order) -> Result<Vec<u8>> {
 
 /// A 1-D array of indices.
 pub(crate) fn indices_to_bytes<I: Index>(indices: &[I]) -> ArrayBytes<'_> {
+    index_array(indices, vec![indices.len()])
+}
+
+fn index_array<I: Index>(indices: &[I], shape: Vec<usize>) -> ArrayBytes<'_> {
     let descr = format!("{NATIVE}i{}", size_of::<I>());
-    let header = Header { descr, order: Order::RowMajor, shape: vec![indices.len()] };
+    let header = Header { descr, order: Order::RowMajor, shape };
     (header::to_bytes(&header), bytemuck::cast_slice(indices))
 }
 

@@ -10,6 +10,9 @@
 //! | dense | a bitmap of the window | a sum for each column of the window | p + window / 64 |
 //!
 //! for p products and n entries of a row. Products are added in the order of the left factor's entries by all of them.
+//! With a mask, whose pattern is that of C, each product or each column of the mask is searched for among the others,
+//! whichever are fewer.
+//!
 //! Rows that repeat the row before, shifted by one column, as in stencils and bands, are copied instead of found.
 //!
 //! Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS 1978.
@@ -19,6 +22,7 @@
 mod bitmap;
 mod factors;
 mod hash;
+mod masked;
 mod numeric;
 mod pool;
 mod symbolic;
@@ -32,7 +36,7 @@ use factors::Factors;
 use numeric::{Operands, SumRows, Workspace};
 use pool::Pool;
 use sparse_core::format::estimate::Sizes;
-use sparse_core::op::{SpgemmBound, SpgemmKernel, row_factors};
+use sparse_core::op::{SpgemmBound, SpgemmKernel, mask_pattern, row_factors};
 use sparse_core::reference::{Reference, SpgemmPattern};
 use sparse_core::{
     Algorithm, AlgorithmSet, Axis, Choice, Compressed, CompressedPattern, Host, Index, KernelPlan, PatternId,
@@ -118,18 +122,28 @@ struct RowProducts<T: Scalar, I: Index, O: Index> {
     parts: Vec<Range<usize>>,
     products: usize,
     method: Option<RowMethod>,
+    /// True if the pattern is that of a mask, which lacks columns of products.
+    is_masked: bool,
     workspaces: Pool<Workspace<T::Acc, I>>,
 }
 
 impl<T: Scalar, I: Index, O: Index> RowProducts<T, I, O> {
-    fn new(cpu: &Cpu, factors: Factors<'_, I, O>, method: Option<RowMethod>) -> Result<Self> {
+    fn new(
+        cpu: &Cpu,
+        factors: Factors<'_, I, O>,
+        mask: Option<&Arc<CompressedPattern<Host, I, O>>>,
+        method: Option<RowMethod>,
+    ) -> Result<Self> {
         let products = factors.product_offsets(cpu)?;
         let parts = rows_by_entries(&products, PART);
         let bound = bound::<T, I, O>(&products, factors.right.minor());
         let total = bound.products as usize;
-        let pattern = symbolic::pattern(cpu, factors, (&parts, &products), method, bound.nnz)?;
-        let workspaces = Pool::default();
-        Ok(Self { pattern: Arc::new(pattern), parts, products: total, method, workspaces })
+        let pattern = match mask {
+            Some(mask) => mask.clone(),
+            None => Arc::new(symbolic::pattern(cpu, factors, (&parts, &products), method, bound.nnz)?),
+        };
+        let is_masked = mask.is_some();
+        Ok(Self { pattern, parts, products: total, method, is_masked, workspaces: Pool::default() })
     }
 
     fn run(&self, cpu: &Cpu, operands: Operands<'_, T, I, O>, values: &mut [T]) {
@@ -138,7 +152,11 @@ impl<T: Scalar, I: Index, O: Index> RowProducts<T, I, O> {
         cpu.for_each(self.products, outputs, |(rows, values): (Range<usize>, &mut [T])| {
             self.workspaces.lend(|workspace| {
                 let (pattern, method) = (&*self.pattern, self.method);
-                cpu.simd().run(SumRows { operands, pattern, rows, values, method, workspace });
+                if self.is_masked {
+                    masked::sum_rows(operands, pattern, rows, values, workspace);
+                } else {
+                    cpu.simd().run(SumRows { operands, pattern, rows, values, method, workspace });
+                }
             });
         });
     }
@@ -157,6 +175,13 @@ fn bound<T: Scalar, I: Index, O: Index>(products: &[i64], minor: usize) -> Spgem
     SpgemmBound::new(rows, minor, Sizes::of::<T, I, O>())
 }
 
+/// A, B and the mask of C, if there is one.
+type MaskedFactors<'a, A, T, I, O> = (
+    &'a Compressed<A, T, Host, I, O>,
+    &'a Compressed<A, T, Host, I, O>,
+    Option<&'a Compressed<A, T, Host, I, O>>,
+);
+
 /// The functions for one triple of types, which are compiled in this crate.
 pub(super) struct Functions<T: Scalar, I: Index, O: Index> {
     plan: PlanOf<T, I, O>,
@@ -164,7 +189,12 @@ pub(super) struct Functions<T: Scalar, I: Index, O: Index> {
 }
 
 /// As [`RowProducts::new`].
-type PlanOf<T, I, O> = fn(&Cpu, Factors<'_, I, O>, Option<RowMethod>) -> Result<RowProducts<T, I, O>>;
+type PlanOf<T, I, O> = fn(
+    &Cpu,
+    Factors<'_, I, O>,
+    Option<&Arc<CompressedPattern<Host, I, O>>>,
+    Option<RowMethod>,
+) -> Result<RowProducts<T, I, O>>;
 
 /// As [`RowProducts::run`].
 type RunOf<T, I, O> = fn(&RowProducts<T, I, O>, &Cpu, Operands<'_, T, I, O>, &mut [T]);
@@ -190,15 +220,14 @@ pub(super) fn bound_of<A: Axis, T: Scalar, I: Index, O: Index>(
 }
 
 impl<T: Scalar, I: Index, O: Index> SpgemmPlan<T, I, O> {
-    /// Finds the pattern of C.
+    /// Finds the pattern of C, or takes that of the mask.
     ///
     /// # Safety
     /// As for [`SpgemmKernel::plan_spgemm`].
     pub(super) unsafe fn new<A: Axis>(
         cpu: &Cpu,
         functions: &'static Functions<T, I, O>,
-        a: &Compressed<A, T, Host, I, O>,
-        b: &Compressed<A, T, Host, I, O>,
+        (a, b, mask): MaskedFactors<'_, A, T, I, O>,
         options: &PlanOptions,
     ) -> Result<Self> {
         let reason = "rows differ in their products and in the window of their columns";
@@ -210,9 +239,12 @@ impl<T: Scalar, I: Index, O: Index> SpgemmPlan<T, I, O> {
             SpgemmAlgorithm::Sequential => {
                 let options = PlanOptions { algorithm: None, ..options.clone() };
                 // SAFETY: the caller makes the reference's promises of the operands.
-                Kernel::Sequential(unsafe { Reference.plan_spgemm(a, b, &options)? })
+                Kernel::Sequential(unsafe { Reference.plan_spgemm(a, b, mask, &options)? })
             }
-            _ => Kernel::Rows((functions.plan)(cpu, factors, algorithm.method())?),
+            _ => {
+                let mask = mask.map(mask_pattern).transpose()?;
+                Kernel::Rows((functions.plan)(cpu, factors, mask, algorithm.method())?)
+            }
         };
         Ok(Self { functions, choice, kernel })
     }

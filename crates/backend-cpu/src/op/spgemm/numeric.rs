@@ -16,7 +16,7 @@ const COMPARED: usize = 32;
 /// The data that a thread needs to sum rows. All sums are zero between rows.
 #[derive(Debug)]
 pub(super) struct Workspace<Acc, I> {
-    sums: Vec<Acc>,
+    pub(super) sums: Vec<Acc>,
     table: ColumnTable<I>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Operands<'a, T, I: Index, O: Index> {
 impl<'a, T: Scalar, I: Index, O: Index> Operands<'a, T, I, O> {
     /// An entry of the left factor, with columns and values of the row of the right one that it multiplies.
     #[inline(always)]
-    fn factor(self, entry: usize) -> (T::Acc, &'a [I], &'a [T]) {
+    pub(super) fn factor(self, entry: usize) -> (T::Acc, &'a [I], &'a [T]) {
         let Factors { left, right } = self.factors;
         self.factors.fetch_ahead(entry, |start| {
             fetch_line(right.indices(), start);
@@ -103,7 +103,7 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for SumRows<'_, T, I, O> {
 
 /// The first `len` sums, which are zero.
 #[inline(always)]
-fn zeros<Acc: Scalar>(sums: &mut Vec<Acc>, len: usize) -> &mut [Acc] {
+pub(super) fn zeros<Acc: Scalar>(sums: &mut Vec<Acc>, len: usize) -> &mut [Acc] {
     if sums.len() < len {
         sums.resize(len, Acc::ZERO);
     }

@@ -1,14 +1,17 @@
 //! cuSPARSE, loaded at run time: generic API, 32-bit indices, host scalars; with cuBLAS, where that is there, it solves.
 
+mod add;
 mod blocks;
 mod convert;
 mod descriptor;
 mod gradients;
 mod library;
 mod product;
+mod sddmm;
 mod sliced_ell;
 mod spgemm;
 mod stored;
+mod trisolve;
 
 use super::interface::{Peer, Products};
 use crate::arguments::PeerName;
@@ -58,6 +61,23 @@ impl Peer for Cusparse {
 
     fn spgemm<'a>(&'a self, a: &'a Csr<f32, Device>) -> Result<Vec<Conversion<'a>>> {
         Ok(spgemm::all(self, a))
+    }
+
+    fn sddmm<'a>(
+        &'a self,
+        p: &'a Csr<f32, Device>,
+        u: DenseView<'a, f32, Device>,
+        v: DenseView<'a, f32, Device>,
+    ) -> Result<Vec<Product<'a, f32>>> {
+        Ok(sddmm::all(self, p, u, v))
+    }
+
+    fn trisolve<'a>(&'a self, l: &'a Csr<f32, Device>, b: View<'a, f32>) -> Result<Vec<Product<'a, f32>>> {
+        Ok(trisolve::all(self, l, b))
+    }
+
+    fn add<'a>(&'a self, a: &'a Csr<f32, Device>, b: &'a Csr<f32, Device>) -> Result<Vec<Conversion<'a>>> {
+        Ok(vec![add::conversion(self, a, b)?])
     }
 
     fn cg<'a>(

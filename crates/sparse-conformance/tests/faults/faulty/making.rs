@@ -25,10 +25,11 @@ impl<A: Axis> SpgemmKernel<Compressed<A, f64>> for Faulty {
         &self,
         a: &Compressed<A, f64>,
         b: &Compressed<A, f64>,
+        mask: Option<&Compressed<A, f64>>,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
         // SAFETY: the caller promises the same.
-        Ok(FaultyPlan::new(unsafe { self.cpu.plan_spgemm(a, b, options)? }, Op::None))
+        Ok(FaultyPlan::new(unsafe { self.cpu.plan_spgemm(a, b, mask, options)? }, Op::None))
     }
 
     fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize) {

@@ -9,6 +9,8 @@
 //! | hash | those of a table, sorted | a table in local memory |
 //! | bitmap | the bits of a window of columns | global |
 //!
+//! A mask is the pattern of C, and its rows are summed alike: products without a column there are left out.
+//!
 //! A team goes through the entries of A's row one after the other, so that sums are added in their order.
 
 mod pattern;
@@ -21,10 +23,10 @@ use crate::defines::Defines;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
-use pattern::{PatternSearch, product_counts};
+use pattern::{PatternSearch, product_counts, row_sizes_of};
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
-use sparse_core::op::{SpgemmBound, SpgemmKernel, row_factors};
+use sparse_core::op::{SpgemmBound, SpgemmKernel, mask_pattern, row_factors};
 use sparse_core::{
     Algorithm, Axis, Backend, Choice, Compressed, CompressedPattern, Index, KernelPlan, PatternId,
     PlanOptions, Result, Scalar, algorithms,
@@ -147,14 +149,21 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         &self,
         a: &Compressed<A, T, Device, I, O>,
         b: &Compressed<A, T, Device, I, O>,
+        mask: Option<&Compressed<A, T, Device, I, O>>,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
         let automatic = (SpgemmAlgorithm::ByRow, "each row by its products");
         let (algorithm, choice) =
             self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), automatic)?;
         let factors = Factors::new(a, b);
+        if let Some(mask) = mask {
+            let pattern = mask_pattern(mask)?.clone();
+            let lengths = row_sizes_of(self, mask.into())?;
+            let sums = ValueSums::new(self, factors, T::DTYPE, &lengths)?;
+            return Ok(SpgemmPlan { choice, pattern, sums });
+        }
         let found = PatternSearch::new(self, factors, algorithm)?.find(IndexType::of::<O>())?;
-        let sums = ValueSums::new(self, factors, T::DTYPE, &found)?;
+        let sums = ValueSums::new(self, factors, T::DTYPE, &found.lengths)?;
         let shape = (factors.left.rows, factors.right.cols);
         let (offsets, indices) = (found.offsets.of(), found.indices.of());
         // SAFETY: the offsets are sums of the lengths of rows, and the kernels wrote so many columns of the right factor

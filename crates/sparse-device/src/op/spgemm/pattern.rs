@@ -6,6 +6,7 @@ use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::primitive::prefix_sum::PrefixSum;
+use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::{Backend, Result};
 
@@ -37,6 +38,15 @@ pub(super) fn product_counts(backend: &Device, factors: Factors<'_>) -> Result<(
 fn row_sizes(backend: &Device, counts: Buffer<i64>) -> Result<RowSizes> {
     let total = PrefixSum::series(backend, counts.len)?.starts_and_sum(backend, &counts)?;
     Ok(RowSizes { starts: counts, total })
+}
+
+/// The sizes of the rows of a matrix.
+pub(super) fn row_sizes_of(backend: &Device, matrix: RawCompressed<'_>) -> Result<RowSizes> {
+    let starts = backend.allocate::<i64>(matrix.rows + 1)?;
+    let widen = backend.kernel(FILE, "spgemm_pattern_starts", matrix.defines())?;
+    let launch = backend.launch(&widen).size(starts.len).buffer(matrix.offsets);
+    launch.buffer(&starts).items(starts.len)?;
+    Ok(RowSizes { starts, total: matrix.indices.len })
 }
 
 /// The kernel that finds the columns of a row.

@@ -1,7 +1,6 @@
 //! The values of C, whose pattern is known.
 
-use super::pattern::FoundPattern;
-use super::row_bins::RowBins;
+use super::row_bins::{RowBins, RowSizes};
 use super::{Factors, Teams};
 use crate::primitive::raw::RawCompressed;
 use crate::{Device, Kernel};
@@ -26,14 +25,14 @@ impl ValueSums {
         backend: &Device,
         factors: Factors<'_>,
         dtype: DType,
-        found: &FoundPattern,
+        lengths: &RowSizes,
     ) -> Result<Self> {
         let each = (BYTES_PER_LANE / dtype.accumulator().bytes()).min(MOST_EACH);
         let teams = Teams::new(backend, factors.right.mean_length());
-        let bins = RowBins::new(backend, factors, &found.lengths, (&teams, each))?;
+        let bins = RowBins::new(backend, factors, lengths, (&teams, each))?;
         let defines = factors.defines(backend);
         let kernel = backend.kernel_of(dtype, "spgemm_values", "spgemm_values", defines)?;
-        let longest = backend.longest_row(&found.lengths.starts)?;
+        let longest = backend.longest_row(&lengths.starts)?;
         Ok(Self { bins, kernel, slices: longest.div_ceil(each * teams.largest()) })
     }
 

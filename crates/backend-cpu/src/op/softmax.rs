@@ -1,0 +1,70 @@
+//! The softmax of the rows of CSR and the columns of CSC: threads take lines of about equal entries together.
+
+use super::SEQUENTIAL;
+use super::fill::entry_ranges;
+use super::plan::CpuPlan;
+use crate::Cpu;
+use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use sparse_core::op::SoftmaxKernel;
+use sparse_core::op::softmax::softmax_of_line;
+use sparse_core::reference::Reference;
+use sparse_core::{
+    Algorithm, AlgorithmSet, Axis, Compressed, Host, Index, PlanOptions, Result, Scalar, algorithms,
+};
+
+algorithms! {
+    /// The algorithms of CSR and CSC.
+    pub enum SoftmaxAlgorithm {
+        LinePerThread = Algorithm::new("line_per_thread", "always: a thread has whole lines");
+        Sequential = SEQUENTIAL;
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> SoftmaxKernel<Compressed<A, T, Host, I, O>> for Cpu {
+    type Plan = CpuPlan<SoftmaxAlgorithm>;
+
+    fn softmax_algorithms(&self) -> &'static [Algorithm] {
+        SoftmaxAlgorithm::table(|_| true)
+    }
+
+    fn plan_softmax(&self, _: &Compressed<A, T, Host, I, O>, options: &PlanOptions) -> Result<Self::Plan> {
+        let automatic = SoftmaxAlgorithm::LinePerThread;
+        CpuPlan::new("softmax", options, automatic, automatic.row().chosen)
+    }
+
+    unsafe fn softmax(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Compressed<A, T, Host, I, O>,
+        y: &mut [T],
+    ) -> Result<()> {
+        match plan.algorithm {
+            SoftmaxAlgorithm::LinePerThread => line_per_thread(self, a, y),
+            SoftmaxAlgorithm::Sequential => {
+                // SAFETY: the caller makes the reference's promises of the plan and the operands.
+                return unsafe { Reference.softmax(&mut plan.reference, a, y) };
+            }
+        }
+        Ok(())
+    }
+}
+
+fn line_per_thread<A: Axis, T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    a: &Compressed<A, T, Host, I, O>,
+    y: &mut [T],
+) {
+    let (pattern, values) = (a.pattern(), a.values());
+    let parts = rows_by_entries(a.offsets(), CHUNK);
+    let results = split_mut(y, &entry_ranges(a.offsets(), &parts));
+    let items: Vec<_> = parts.into_iter().zip(results).collect();
+    cpu.for_each(values.len(), items, |(lines, mut results)| {
+        let mut terms = vec![];
+        for line in lines {
+            let line = &values[pattern.range(line)];
+            let (y, rest) = results.split_at_mut(line.len());
+            softmax_of_line(line, y, &mut terms);
+            results = rest;
+        }
+    });
+}

@@ -1,0 +1,199 @@
+//! `C ← ⊕ A·B` by blocks of rows: the entries of a row are read once for each tile of columns.
+
+use super::SEQUENTIAL;
+use super::plan::CpuPlan;
+use super::rows::{lines_mut, tiles_mut};
+use crate::Cpu;
+use crate::parallel::CHUNK;
+use sparse_core::op::{Aggregation, SpmmReduceKernel};
+use sparse_core::reference::{AggregationChoice, Reference};
+use sparse_core::{
+    Accumulator, Algorithm, AlgorithmSet, Csr, DenseView, DenseViewMut, Element, Host, Index, Order,
+    PlanOptions, Result, Scalar, algorithms, c64,
+};
+
+/// Columns whose results a thread has on its stack.
+const TILE: usize = 64;
+
+algorithms! {
+    /// The algorithms of CSR.
+    pub enum SpmmReduceAlgorithm {
+        RowBlocks = Algorithm::new("row_blocks", "always: 64 columns of a row at a time");
+        Sequential = SEQUENTIAL;
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> SpmmReduceKernel<Csr<T, Host, I, O>> for Cpu {
+    type Plan = CpuPlan<SpmmReduceAlgorithm, AggregationChoice>;
+
+    fn spmm_reduce_algorithms(&self) -> &'static [Algorithm] {
+        SpmmReduceAlgorithm::table(|_| true)
+    }
+
+    fn plan_spmm_reduce(
+        &self,
+        by: Aggregation,
+        _: &Csr<T, Host, I, O>,
+        _: usize,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        let automatic = SpmmReduceAlgorithm::RowBlocks;
+        let offered = SpmmReduceAlgorithm::table(|_| true);
+        let (algorithm, choice) =
+            options.choose_among("spmm_reduce", offered, automatic, automatic.row().chosen)?;
+        Ok(CpuPlan { algorithm, reference: AggregationChoice { choice, by } })
+    }
+
+    unsafe fn spmm_reduce(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Csr<T, Host, I, O>,
+        b: DenseView<'_, T>,
+        c: DenseViewMut<'_, T>,
+        arg: Option<DenseViewMut<'_, i64>>,
+    ) -> Result<()> {
+        match plan.algorithm {
+            SpmmReduceAlgorithm::RowBlocks => row_blocks(self, plan.reference.by, (a, b), c, arg),
+            SpmmReduceAlgorithm::Sequential => {
+                // SAFETY: the caller makes the reference's promises of the plan and the operands.
+                return unsafe { Reference.spmm_reduce(&mut plan.reference, a, b, c, arg) };
+            }
+        }
+        Ok(())
+    }
+}
+
+fn row_blocks<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    by: Aggregation,
+    (a, b): (&Csr<T, Host, I, O>, DenseView<'_, T>),
+    c: DenseViewMut<'_, T>,
+    arg: Option<DenseViewMut<'_, i64>>,
+) {
+    let (rows, columns) = c.shape();
+    let block = CHUNK.div_ceil(columns);
+    let mut c = RowBlocks::new(c, block);
+    let mut args = arg.map(|arg| RowBlocks::new(arg, block));
+    let items = (0..rows).step_by(block).map(|first| (first, c.take(), args.as_mut().map(RowBlocks::take)));
+    let items: Vec<_> = items.collect();
+    cpu.for_each(a.nnz().saturating_mul(columns), items, |(first, mut c, mut args)| {
+        for row in first..rows.min(first + block) {
+            for start in (0..columns).step_by(TILE) {
+                let mut tile = Tile::new(a.nnz(), columns.min(start + TILE) - start);
+                tile.combine(by, a, row, &b, start);
+                for (t, (value, &at)) in tile.results().enumerate() {
+                    *c.at_mut(row - first, start + t) = T::from_acc(value);
+                    if let Some(args) = &mut args {
+                        *args.at_mut(row - first, start + t) = at;
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// The results of some columns of a row: values, and the entries that they come from.
+struct Tile<Acc> {
+    values: [Acc; TILE],
+    args: [i64; TILE],
+    columns: usize,
+}
+
+impl<Acc: Accumulator> Tile<Acc> {
+    /// Zeros of no entry, for which `none` stands.
+    fn new(none: usize, columns: usize) -> Self {
+        Self { values: [Acc::ZERO; TILE], args: [none as i64; TILE], columns }
+    }
+
+    /// Combines the products of a row with the columns of B from `start` on.
+    fn combine<T: Scalar<Acc = Acc>, I: Index, O: Index>(
+        &mut self,
+        by: Aggregation,
+        a: &Csr<T, Host, I, O>,
+        row: usize,
+        b: &DenseView<'_, T>,
+        start: usize,
+    ) {
+        let entries = a.pattern().range(row);
+        let (first, count) = (entries.start, entries.len());
+        for k in entries {
+            let (value, at) = (a.values()[k].to_acc(), b.position(a.indices()[k].as_usize(), start));
+            let factors = &b.data()[at..];
+            match b.order() {
+                Order::RowMajor => self.add(by, (k, k == first), value, factors.iter()),
+                Order::ColMajor => {
+                    self.add(by, (k, k == first), value, factors.iter().step_by(b.leading_dimension()));
+                }
+            }
+        }
+        if by == Aggregation::Mean && count > 0 {
+            let count = Acc::from_c64(c64::new(count as f64, 0.0));
+            self.values[..self.columns].iter_mut().for_each(|value| *value /= count);
+        }
+    }
+
+    /// Combines the products of entry `k` with what there is; of the first entry of a row there is nothing.
+    #[inline(always)]
+    fn add<'a, T: Scalar<Acc = Acc>>(
+        &mut self,
+        by: Aggregation,
+        (k, is_first): (usize, bool),
+        value: Acc,
+        factors: impl Iterator<Item = &'a T>,
+    ) {
+        let results = self.values[..self.columns].iter_mut().zip(&mut self.args);
+        let results = results.zip(factors.map(|factor| value * factor.to_acc()));
+        if by.has_argument() {
+            for ((found, arg), next) in results {
+                if is_first || by.prefers(next.re(), found.re()) {
+                    (*found, *arg) = (next, k as i64);
+                }
+            }
+        } else {
+            results.for_each(|((sum, _), product)| *sum += product);
+        }
+    }
+
+    fn results(&self) -> impl Iterator<Item = (Acc, &i64)> {
+        self.values[..self.columns].iter().copied().zip(&self.args)
+    }
+}
+
+/// A dense matrix in blocks of neighbouring rows.
+struct RowBlocks<'a, T> {
+    order: Order,
+    blocks: std::vec::IntoIter<Vec<&'a mut [T]>>,
+}
+
+/// Some rows of a dense matrix: their rows or columns.
+struct RowBlock<'a, T> {
+    order: Order,
+    lines: Vec<&'a mut [T]>,
+}
+
+impl<'a, T: Element> RowBlocks<'a, T> {
+    fn new(dense: DenseViewMut<'a, T>, block: usize) -> Self {
+        let (stride, order, (lines, line)) = (dense.leading_dimension(), dense.order(), dense.major_minor());
+        let data = &mut dense.into_data()[..(lines - 1) * stride + line];
+        let blocks = match order {
+            Order::RowMajor => lines_mut(data, stride, line, block),
+            Order::ColMajor => tiles_mut(data, stride, line, block),
+        };
+        Self { order, blocks: blocks.into_iter() }
+    }
+
+    /// The next block.
+    fn take(&mut self) -> RowBlock<'a, T> {
+        RowBlock { order: self.order, lines: self.blocks.next().unwrap_or_default() }
+    }
+}
+
+impl<T> RowBlock<'_, T> {
+    /// The element of a row, counted from the first of the block.
+    fn at_mut(&mut self, row: usize, column: usize) -> &mut T {
+        match self.order {
+            Order::RowMajor => &mut self.lines[row][column],
+            Order::ColMajor => &mut self.lines[column][row],
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Softmax and aggregated products, as graph learning asks for them.
+
+use super::reduce::Each;
+use super::{DenseMatrix, Format, Matrix};
+use sparse_core::Result;
+use sparse_core::op::Op;
+
+pub use sparse_core::op::Aggregation;
+
+/// Graph learning: attention is [`sddmm`](Self::sddmm), [`softmax`](Self::softmax) and [`matmul`](Self::matmul) on one
+/// pattern, message passing [`matmul_reduce`](Self::matmul_reduce).
+impl Matrix {
+    /// The softmax of each row or column over its entries, `exp(a_ij − m) / Σ exp(a_ij − m)` with the largest value m, in a
+    /// matrix of the same pattern: CSR of rows, CSC of columns. Elements that are not stored count as −∞.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) for complex values and batches; those of [`to_format`](Self::to_format).
+    ///
+    /// ```
+    /// use nnz::{Each, prelude::*};
+    /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![800.0, 800.0, -3.0])?;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// let weights = a.softmax(Each::Row)?;
+    /// assert_eq!(weights.to_dense()?.values().to_vec::<f64>()?, [0.5, 0.0, 0.5, 0.0, 1.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn softmax(&self, each: Each) -> Result<Self> {
+        self.to_format(each.format())?.any().softmax()
+    }
+
+    /// `⊕ A·B` in the order of B: for each row of A and column of B the sum, mean, least or largest of the products of the
+    /// row's entries, 0 of a row without entries. Other formats than CSR are converted first.
+    ///
+    /// # Errors
+    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Shape`](crate::Error::Shape) if B has not as many
+    /// rows as A has columns; [`Unsupported`](crate::Error::Unsupported) for the least and the largest of complex values.
+    ///
+    /// ```
+    /// use nnz::{Aggregation, prelude::*};
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::new(2, 2, vec![0, 2, 2], vec![0, 1], vec![1.0, -1.0])?)?;
+    /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 8.0], 2, 2, Order::RowMajor)?;
+    /// let of = |by| a.matmul_reduce(by, &b)?.values().to_vec::<f64>();
+    /// assert_eq!(of(Aggregation::Max)?, [1.0, 2.0, 0.0, 0.0]);
+    /// assert_eq!(of(Aggregation::Mean)?, [-1.0, -3.0, 0.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[doc(alias("spmm_reduce", "aggregate", "message_passing"))]
+    pub fn matmul_reduce(&self, by: Aggregation, b: &DenseMatrix) -> Result<DenseMatrix> {
+        let mut c = DenseMatrix::zeros(self.device(), self.dtype(), self.nrows(), b.ncols(), b.order())?;
+        match by {
+            Aggregation::Sum => self.spmm(Op::None, 1.0, b, 0.0, &mut c)?,
+            _ => {
+                self.to_format(Format::Csr)?.any().spmm_reduce(by, b, &mut c, false)?;
+            }
+        }
+        Ok(c)
+    }
+
+    /// The least or largest products as [`matmul_reduce`](Self::matmul_reduce) has them, and for each, row by row, the
+    /// position among the entries of A in CSR of the one that gave it; nnz for a row without entries.
+    ///
+    /// # Errors
+    /// As [`matmul_reduce`](Self::matmul_reduce), and [`Unsupported`](crate::Error::Unsupported) for sums and means.
+    ///
+    /// ```
+    /// use nnz::{Aggregation, prelude::*};
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::new(2, 2, vec![0, 2, 2], vec![0, 1], vec![1.0, -1.0])?)?;
+    /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0], 2, 1, Order::RowMajor)?;
+    /// let (least, at) = a.matmul_reduce_arg(Aggregation::Min, &b)?;
+    /// assert_eq!((least.values().to_vec::<f64>()?, at), (vec![-2.0, 0.0], vec![1, 2]));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn matmul_reduce_arg(&self, by: Aggregation, b: &DenseMatrix) -> Result<(DenseMatrix, Vec<i64>)> {
+        let mut c = DenseMatrix::zeros(self.device(), self.dtype(), self.nrows(), b.ncols(), b.order())?;
+        let arguments = self.to_format(Format::Csr)?.any().spmm_reduce(by, b, &mut c, true)?;
+        Ok((c, arguments))
+    }
+}

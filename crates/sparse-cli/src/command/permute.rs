@@ -1,0 +1,54 @@
+//! `nnz permute`: rows and columns in another order.
+
+use crate::claim;
+use crate::context::Context;
+use crate::file;
+use crate::selection::Selection;
+use anyhow::Result;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Permutes rows and columns: row k of B is row p[k] of A, and column k is column q[k]
+///
+/// A list that leaves out or repeats a row or column is an error; `nnz slice` takes those.
+#[derive(Debug, Args)]
+pub(crate) struct Permute {
+    /// The matrix A; - is standard input
+    matrix: PathBuf,
+    /// The permutation p of the rows, as `nnz order` writes it; without it rows stay
+    #[arg(long, value_name = "P.npy")]
+    rows: Option<PathBuf>,
+    /// The permutation q of the columns; without it columns stay
+    #[arg(long, value_name = "Q.npy")]
+    cols: Option<PathBuf>,
+    /// The file to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
+    #[arg(short = 'o', long = "out", value_name = "B")]
+    out: PathBuf,
+}
+
+impl Permute {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        file::check_output(&self.out)?;
+        file::check_inputs(
+            [Some(&self.matrix), self.rows.as_ref(), self.cols.as_ref()]
+                .into_iter()
+                .flatten()
+                .map(|path| &**path),
+        )?;
+        let input = file::open(&self.matrix)?;
+        let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
+        claim::check_lines(&a)?;
+        drop(input);
+        let [rows, cols] =
+            [(self.rows, a.nrows()), (self.cols, a.ncols())].map(|(path, extent)| order(path, extent));
+        file::write(&self.out, &a.permute(&rows?, &cols?)?)
+    }
+}
+
+/// The numbers of a file; without one those of `extent` rows or columns in their order.
+fn order(path: Option<PathBuf>, extent: usize) -> Result<Vec<usize>> {
+    match path {
+        Some(path) => Selection::File(path).indices(extent),
+        None => Ok((0..extent).collect()),
+    }
+}

@@ -1,0 +1,35 @@
+//! `nnz softmax`: the softmax of each row or column.
+
+use super::reduce::parse_axis;
+use crate::claim;
+use crate::context::Context;
+use crate::file;
+use anyhow::Result;
+use clap::Args;
+use nnz::Each;
+use std::path::PathBuf;
+
+/// Takes the softmax of each row or column over its entries: exp(a − m) / Σ exp(a − m), m the largest
+///
+/// B has the pattern of A: elements that are not stored count as minus infinity.
+#[derive(Debug, Args)]
+pub(crate) struct Softmax {
+    /// The matrix A; - is standard input
+    matrix: PathBuf,
+    /// 1 for the softmax of each row, 0 for that of each column, as in NumPy
+    #[arg(long, default_value = "1", value_parser = parse_axis)]
+    axis: Each,
+    /// The file to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
+    #[arg(short = 'o', long = "out", value_name = "B")]
+    out: PathBuf,
+}
+
+impl Softmax {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        file::check_output(&self.out)?;
+        let input = file::open(&self.matrix)?;
+        let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
+        claim::check_lines(&a)?;
+        file::write(&self.out, &a.softmax(self.axis)?)
+    }
+}
