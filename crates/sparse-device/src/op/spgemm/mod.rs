@@ -73,8 +73,13 @@ impl<'a> Factors<'a> {
 
     /// The macros of the kernels.
     fn defines(&self, backend: &Device) -> Defines {
-        self.left.defines().set("BLOCK", largest_team(backend))
+        defines(backend, self.left)
     }
+}
+
+/// The macros of kernels that read a matrix.
+fn defines(backend: &Device, matrix: RawCompressed<'_>) -> Defines {
+    matrix.defines().set("BLOCK", largest_team(backend))
 }
 
 /// Bytes of local memory for each lane of a team, at most: in `spgemm_values`, columns, sums and waiting lanes for

@@ -1,7 +1,7 @@
 //! The pattern of C: counted, then written.
 
 use super::row_bins::{Bin, FILE, RowBins, RowSizes, groups_of};
-use super::{Factors, SpgemmAlgorithm, Teams};
+use super::{Factors, SpgemmAlgorithm, Teams, defines};
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
@@ -43,7 +43,7 @@ fn row_sizes(backend: &Device, counts: Buffer<i64>) -> Result<RowSizes> {
 /// The sizes of the rows of a matrix.
 pub(super) fn row_sizes_of(backend: &Device, matrix: RawCompressed<'_>) -> Result<RowSizes> {
     let starts = backend.allocate::<i64>(matrix.rows + 1)?;
-    let widen = backend.kernel(FILE, "spgemm_pattern_starts", matrix.defines())?;
+    let widen = backend.kernel(FILE, "spgemm_pattern_starts", defines(backend, matrix))?;
     let launch = backend.launch(&widen).size(starts.len).buffer(matrix.offsets);
     launch.buffer(&starts).items(starts.len)?;
     Ok(RowSizes { starts, total: matrix.indices.len })
