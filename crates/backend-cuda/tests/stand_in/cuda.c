@@ -215,10 +215,6 @@ Result cuStreamWaitEvent(Stream *stream, Event *event, unsigned flags) {
     return in_context(stream->device);
 }
 Result cuEventSynchronize(Event *event) { return event->captured ? CAPTURED_EVENT : OK; }
-Result cuStreamWaitEvent(Stream *stream, Event *event, unsigned flags) {
-    CHECK(in_context(stream->device));
-    return flags || event->captured != stream->captures ? INVALID_VALUE : OK;
-}
 Result cuEventElapsedTime(float *milliseconds, Event *start, Event *end) { (void)start, (void)end; *milliseconds = 1; return OK; }
 
 Result cuStreamBeginCapture_v2(Stream *stream, int mode) {
