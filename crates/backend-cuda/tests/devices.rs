@@ -472,8 +472,10 @@ fn a_thousand_matrices_in_memory_are_compressed_at_its_rate(library: &Library) {
     }
     let stream = CudaContext::new(0).unwrap().new_stream().unwrap();
     for per_mille in [10, 100, 500] {
-        let element = |k: usize| k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 & 0xFFFF_FFFF;
-        let draw = |k: usize| if element(k) * 1000 >> 32 < per_mille { 1.0 + (k % 7) as f32 } else { 0.0 };
+        // 32 bits of a product that look random.
+        let number = |k: usize| k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let is_entry = |k: usize| (number(k) * 1000) >> 32 < per_mille;
+        let draw = |k: usize| if is_entry(k) { 1.0 + (k % 7) as f32 } else { 0.0 };
         let some: Vec<f32> = (0..8 * SIDE * SIDE).map(draw).collect();
         let mut all = stream.alloc_zeros::<f32>(COUNT * SIDE * SIDE).unwrap();
         for group in 0..COUNT / 8 {

@@ -168,7 +168,7 @@ mod tests {
     fn without_elements_strides_say_nothing() {
         for shape in [&[0, 4][..], &[3, 0], &[0, 3, 4], &[2, 3, 0], &[0]] {
             let layout = StackLayout::new(shape, Some(&vec![-1; shape.len()])).unwrap();
-            assert!(layout.is_empty() && layout.len() == 0);
+            assert_eq!((layout.is_empty(), layout.len()), (true, 0));
         }
     }
 
