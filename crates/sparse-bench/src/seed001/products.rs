@@ -5,7 +5,7 @@ use super::figure::Figure;
 use super::processor::AnyBackend;
 use super::scaling::numbers;
 use super::{Context, SMOKE_DIVISOR};
-use crate::check::Expected;
+use crate::check::{Answer, Expected};
 use crate::peer::cusparse::Cusparse;
 use crate::peer::interface::{Peer as _, Products};
 use crate::product::available;
