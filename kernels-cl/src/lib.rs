@@ -16,6 +16,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "index.clh",
         "pack.clh",
         "products.clh",
+        "row_block.clh",
         "row_per_group.clh",
         "scalar.clh",
         "search.clh",

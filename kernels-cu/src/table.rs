@@ -17,12 +17,14 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "products.cuh",
         "ready.cuh",
         "rounded.cuh",
+        "row_block.cuh",
         "row_steps.cuh",
         "scalar.cuh",
         "search.cuh",
         "slices.cuh",
         "team.cuh",
         "types.cuh",
+        "update_pack.cuh",
         "warp.cuh",
         "warp_scalar.cuh"
     ]

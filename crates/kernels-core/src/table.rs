@@ -101,6 +101,13 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "csr_row_blocks",
+                ["csr_row_blocks_search", "csr_row_blocks_count", "csr_row_blocks_fill", "csr_row_blocks_sums"],
+                [SCALAR, IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "csr_spmm",
                 ["csr_spmm_row_per_thread", "csr_spmm_crc", "csr_spmm_cwm"],
                 [SCALAR, IDX, OFF, CONJ]
@@ -111,6 +118,13 @@ macro_rules! files {
                 "csr_spmm_reduce",
                 ["csr_spmm_reduce_element_per_thread"],
                 [SCALAR, IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "csr_spmm_row_blocks",
+                ["csr_spmm_row_blocks"],
+                [SCALAR, IDX, OFF, CONJ, WIDE, LANES]
             ),
             $crate::file!(
                 $language,
@@ -144,8 +158,8 @@ macro_rules! files {
                 $language,
                 $headers,
                 "csr_spmv_row_blocks",
-                ["csr_spmv_row_blocks_search", "csr_spmv_row_blocks"],
-                [SCALAR, IDX, OFF, CONJ, BLOCK]
+                ["csr_spmv_row_blocks"],
+                [SCALAR, IDX, OFF, CONJ]
             ),
             $crate::file!(
                 $language,

@@ -22,6 +22,7 @@
 #include "entry.cuh"
 #include "warp_scalar.cuh"
 #include "pack.cuh"
+#include "update_pack.cuh"
 #ifndef LANES
 #error "LANES is missing: 4, 8, 16 or 32"
 #endif
@@ -103,20 +104,6 @@ KERNEL csr_spmm_pack(long long rows, long long cols, const T *__restrict__ b, lo
     for (long long row = warp_index(); row < rows; row += warp_count())
         for (long long col = lane_index(); col < cols; col += WARP)
             packed[row * cols + col] = b[b_start + row * b_row + col * b_col];
-}
-
-// VECTOR neighbouring elements of C.
-static __device__ void update_pack(T *c, long long at, ACC alpha, const ACC *sums, ACC beta)
-{
-#if WIDE
-    Pack pack = is_zero(beta) ? Pack() : load_pack(c, at, VECTOR);
-#pragma unroll
-    for (int m = 0; m < VECTOR; m++)
-        update(pack.part, m, mul(alpha, sums[m]), beta);
-    store_once((Pack *)(c + at), pack);
-#else
-    update(c, at, mul(alpha, sums[0]), beta);
-#endif
 }
 
 // A warp takes TOGETHER chunks.

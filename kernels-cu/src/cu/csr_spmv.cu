@@ -33,17 +33,7 @@ KERNEL csr_spmv_row_per_warp(long long rows, const Off *__restrict__ offsets, co
 {
     x += x_start;
     for (long long row = warp_index(); row < rows; row += warp_count()) {
-        ACC sum = ACC(0);
-        UnsignedOff begin = offsets[row];
-        UnsignedOff end = offsets[row + 1];
-        for (UnsignedOff at = begin / EACH * EACH + lane_index() * EACH; at < end; at += 2 * WARP * EACH) {
-            UnsignedOff then = at + WARP * EACH;
-            Step step = load_step(at, end, indices, values);
-            Step next = load_step(then, end, indices, values);
-            sum += sum_of(step, at, begin, end, x);
-            sum += sum_of(next, then, begin, end, x);
-        }
-        sum = sum_lanes(sum);
+        ACC sum = sum_lanes(sum_of_lane(offsets[row], offsets[row + 1], indices, values, x));
         if (lane_index() == 0)
             update(y, y_start + row, mul(alpha, sum), beta);
     }

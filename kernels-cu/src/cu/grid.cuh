@@ -55,6 +55,13 @@ template <typename V> static __device__ void store_once(V *to, V value)
     __stcs((ulonglong2 *)to, *(ulonglong2 *)&value);
 }
 
+// A number that stays in registers, where the compiler would rather compute it anew at each use.
+static __device__ long long kept(long long number)
+{
+    asm volatile("" : "+l"(number));
+    return number;
+}
+
 static __device__ long long thread_index()
 {
     return (long long)blockIdx.x * blockDim.x + threadIdx.x;

@@ -30,3 +30,17 @@ static __device__ ACC sum_of(const Step &step, UnsignedOff at, UnsignedOff begin
             sum += mul(entry_of(step.values[each]), load(x, step.cols[each]));
     return sum;
 }
+
+// This lane's part of the sum of the entries `begin` .. `end`, of which a warp takes two steps at a time.
+static __device__ ACC sum_of_lane(UnsignedOff begin, UnsignedOff end, const Idx *indices, const T *values, const T *x)
+{
+    ACC sum = ACC(0);
+    for (UnsignedOff at = begin / EACH * EACH + lane_index() * EACH; at < end; at += 2 * WARP * EACH) {
+        UnsignedOff then = at + WARP * EACH;
+        Step step = load_step(at, end, indices, values);
+        Step next = load_step(then, end, indices, values);
+        sum += sum_of(step, at, begin, end, x);
+        sum += sum_of(next, then, begin, end, x);
+    }
+    return sum;
+}

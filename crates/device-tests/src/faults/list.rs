@@ -2,8 +2,10 @@
 
 use super::{Change, Fault, Finder, Kind, Place};
 
-/// A matrix in order whose rows have 0 to 34 entries; one in no order; one with entries that occur several times.
+/// A matrix in order whose rows have 0 to 34 entries; one with rows of up to 1025; one in no order; one with entries that
+/// occur several times.
 const ROWS: &str = "tiny_rows_of_many_lengths";
+const LONG_ROWS: &str = "long_rows_around_256";
 const UNSORTED: &str = "tiny_unsorted";
 const DUPLICATES: &str = "v4_duplicates";
 
@@ -112,8 +114,8 @@ pub const FAULTS: &[Fault] = &[
         what: "the last row of a block of rows is not written",
         place: each(
             "csr_spmv_row_blocks",
-            ("pass == passes || row < first + together;", "pass == passes || row + 1 < first + together;"),
-            ("bool own = row < first + together;", "bool own = row + 1 < first + together;"),
+            ("pass == passes || row < rows;", "pass == passes || row + 1 < rows;"),
+            ("if (row < rows && lane % lanes == 0)", "if (row + 1 < rows && lane % lanes == 0)"),
         ),
         found_by: &[by("spmv/csr", "row_blocks")],
         case: ROWS,
@@ -224,6 +226,28 @@ pub const FAULTS: &[Fault] = &[
         ),
         found_by: &[by("spmm/csr", "row_split")],
         case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "an entry that stands behind three others of its block is left out",
+        place: each(
+            "csr_spmm_row_blocks",
+            ("k = 0; k < IN_FLIGHT; k++) {", "k = 0; k < IN_FLIGHT - 1; k++) {"),
+            ("while (at + k == row_end)", "if (k == IN_FLIGHT - 1) continue; while (at + k == row_end)"),
+        ),
+        found_by: &[by("spmm/csr", "row_blocks")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the pieces of the last row that has several are left out",
+        place: both(
+            "csr_row_blocks",
+            "starts[i] = pieces[b];\n        } else if",
+            "starts[i] = 0;\n        } else if",
+        ),
+        found_by: &[by("spmv/csr", "row_blocks"), by("spmm/csr", "row_blocks")],
+        case: LONG_ROWS,
     },
     Fault {
         kind: Kind::WrongStride,

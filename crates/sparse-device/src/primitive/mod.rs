@@ -15,6 +15,7 @@ pub(crate) mod radix_sort;
 pub(crate) mod raw;
 pub(crate) mod rearrangement;
 pub(crate) mod reduction;
+pub(crate) mod row_blocks;
 pub(crate) mod row_groups;
 mod row_lengths;
 mod runs;

@@ -2,6 +2,7 @@
 
 use super::column_blocks;
 use super::grouped::{GroupedAlgorithm, GroupedPlan};
+use super::row_blocks::{self, BlockedRows};
 use super::row_split::{RowSplit, is_far};
 use super::thresholds::SpmmThresholds;
 use crate::lanes::LANES;
@@ -37,9 +38,17 @@ algorithms! {
 
         Cwm = Algorithm::new("cwm", "the same with more columns of B: four columns a lane"), Needs::Nothing;
 
+        RowBlocks = Algorithm::new(
+            "row_blocks",
+            "CUDA, for plans of 32 calls and more, where rows are many and have fewer than 12 entries on average or, if B has 64 columns \
+             and no row has 64 entries, fewer than 24: lanes walk over neighbouring rows",
+        )
+        .preprocessing("the first row of each block, and a row of partial sums of C for each of those inside long rows"),
+        Needs::Nothing;
+
         RowSplit = Algorithm::new(
             "row_split",
-            "plans of 32 calls and more, and those of several where rows are long or skewed: chunks, the longest first",
+            "other plans of 32 calls and more, and those of several where rows are long or skewed: chunks, the longest first",
         )
         .preprocessing(
             "rows in chunks of up to 512 entries, sorted by length, and a row of partial sums of C for each chunk",
@@ -65,6 +74,8 @@ pub enum CompressedPlan {
     Stored(Choice, Kernel, Unit),
     /// Along the compressed direction, by chunks of rows.
     Split(Choice, Box<RowSplit>),
+    /// Along the compressed direction, by blocks of neighbouring rows.
+    RowBlocks(Choice, Box<BlockedRows>),
     /// Along the compressed direction, by blocks of columns.
     ColumnBlocks(Choice, ColumnBlocks),
     /// Across the compressed direction.
@@ -74,7 +85,10 @@ pub enum CompressedPlan {
 impl KernelPlan for CompressedPlan {
     fn choice(&self) -> &Choice {
         match self {
-            Self::Stored(choice, ..) | Self::Split(choice, _) | Self::ColumnBlocks(choice, _) => choice,
+            Self::Stored(choice, ..)
+            | Self::Split(choice, _)
+            | Self::RowBlocks(choice, _)
+            | Self::ColumnBlocks(choice, _) => choice,
             Self::Grouped(plan) => plan.choice(),
         }
     }
@@ -83,6 +97,7 @@ impl KernelPlan for CompressedPlan {
         match self {
             Self::Stored(..) => 0,
             Self::Split(_, plan) => plan.bytes(),
+            Self::RowBlocks(_, plan) => plan.bytes(),
             Self::ColumnBlocks(_, plan) => plan.bytes(),
             Self::Grouped(plan) => plan.workspace_bytes(),
         }
@@ -115,8 +130,16 @@ impl Device {
         }
         if self.is_worth_splitting(a, options, &limits)? {
             let is_far = is_far(a.nnz(), (a.cols, columns), a.dtype.bytes(), &limits);
-            let algorithm = if is_far { RowAlgorithm::RowSplitPacked } else { RowAlgorithm::RowSplit };
-            return Ok((algorithm, format!("the plan runs {} times", options.expected_calls)));
+            let algorithm = match is_far {
+                true => RowAlgorithm::RowSplitPacked,
+                false if self.has_short_rows(a, columns, &limits)? => RowAlgorithm::RowBlocks,
+                false => RowAlgorithm::RowSplit,
+            };
+            let calls = options.expected_calls;
+            return Ok((
+                algorithm,
+                format!("the plan runs {calls} times, rows have {} entries", a.mean_length()),
+            ));
         }
         let is_narrow = columns <= limits.columns_for_crc;
         let algorithm = if is_narrow { RowAlgorithm::Crc } else { RowAlgorithm::Cwm };
@@ -138,6 +161,20 @@ impl Device {
             || self.longest_row(a.offsets)? > limits.longest_in_one_chunk)
     }
 
+    /// True if rows are so short, and so many, that lanes are better given several of them.
+    fn has_short_rows(&self, a: RawCompressed<'_>, columns: usize, limits: &SpmmThresholds) -> Result<bool> {
+        let has_barriers = self.properties().warps_per_group == 1;
+        if has_barriers || !row_blocks::fill_device(a, columns, self.caps().compute_units) {
+            return Ok(false);
+        }
+        if a.nnz() < a.rows.saturating_mul(limits.short_for_blocks) {
+            return Ok(true);
+        }
+        Ok(columns >= limits.columns_for_longer
+            && a.nnz() < a.rows.saturating_mul(limits.longer_for_blocks)
+            && self.longest_row(a.offsets)? < row_blocks::LARGE)
+    }
+
     /// The plan of a product along the compressed direction.
     fn plan_stored_spmm(
         &self,
@@ -153,6 +190,9 @@ impl Device {
         Ok(match algorithm {
             RowAlgorithm::ColumnBlocks => {
                 CompressedPlan::ColumnBlocks(choice, ColumnBlocks::for_spmm(self, a, op, columns)?)
+            }
+            RowAlgorithm::RowBlocks => {
+                CompressedPlan::RowBlocks(choice, Box::new(BlockedRows::new(self, a, op, columns)?))
             }
             RowAlgorithm::RowSplit => CompressedPlan::Split(choice, split(false)?),
             RowAlgorithm::RowSplitPacked => CompressedPlan::Split(choice, split(true)?),
@@ -175,6 +215,7 @@ impl CompressedPlan {
         let (kernel, unit) = match self {
             Self::Grouped(plan) => return plan.run(backend, Values::one(a.values), operands),
             Self::Split(_, plan) => return plan.run(backend, a, operands),
+            Self::RowBlocks(_, plan) => return plan.run(backend, a, operands),
             Self::ColumnBlocks(_, plan) => return plan.spmm(backend, a, operands),
             Self::Stored(_, kernel, unit) => (kernel, *unit),
         };

@@ -3,5 +3,6 @@
 mod column_blocks;
 mod compressed;
 mod grouped;
+mod row_blocks;
 mod row_split;
 mod thresholds;

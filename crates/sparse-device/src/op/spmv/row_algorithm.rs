@@ -62,7 +62,9 @@ algorithms! {
         .preprocessing("a bit per entry, the rows in order, and two partial sums for some hundred entries"),
         Needs::Nothing;
 
-        RowBlocks = Algorithm::new("row_blocks", "never").preprocessing("the first row of each block"),
+        RowBlocks = Algorithm::new("row_blocks", "never").preprocessing(
+            "the first row and entry of each block of 252 rows and entries, and a partial sum for each block inside a long row",
+        ),
         Needs::Nothing;
 
         RowPerSubGroup = Algorithm::new("row_per_sub_group", "never: for OpenCL devices with sub-groups"),

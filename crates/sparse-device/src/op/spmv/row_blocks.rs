@@ -1,37 +1,31 @@
-//! One work-group for each block of neighbouring rows with about equal entries, whose products meet in local memory.
+//! One warp for each block of neighbouring rows with about equal entries, whose products meet in shared memory.
 
 use super::plan::Workspace;
+use crate::lanes::LANES;
+use crate::place::DensePlace;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
-use crate::{Buffer, Device, Kernel};
+use crate::primitive::row_blocks::RowBlocks;
+use crate::{Device, Kernel};
 use sparse_core::Result;
 use sparse_core::op::Op;
 
-/// The file of the kernels.
-const FILE: &str = "csr_spmv_row_blocks";
+/// Rows and entries of a block: `SIZE` of the kernels, two steps of a warp of four entries a lane, but for the entries
+/// before the first that stand in the same word.
+const SIZE: usize = 2 * LANES * 4 - 4;
 
-/// Entries of a row block for each work-item of its work-group: `CHUNK` of the kernels.
-const ITEMS: usize = 4;
-
-/// The first row of each row block.
+/// The kernel and the blocks.
 #[derive(Debug)]
-pub struct RowBlocks {
+pub struct BlockedRows {
     kernel: Kernel,
-    blocks: usize,
-    starts: Buffer<i64>,
+    blocks: RowBlocks,
 }
 
-impl RowBlocks {
-    /// Finds the first row of each block.
+impl BlockedRows {
+    /// Finds the blocks.
     pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
-        let block = backend.inner.block;
-        let defines = a.product_defines(op).set("BLOCK", block);
-        let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
-        let blocks = a.nnz() / (ITEMS * block) + 1;
-        let starts = backend.allocate(blocks + 1)?;
-        let search = kernel("csr_spmv_row_blocks_search")?;
-        let launch = backend.launch(&search).size(blocks).size(a.rows).buffer(a.offsets);
-        launch.buffer(&starts).items(blocks + 1)?;
-        Ok(Self { kernel: kernel("csr_spmv_row_blocks")?, blocks, starts })
+        let (file, entry) = ("csr_spmv_row_blocks", "csr_spmv_row_blocks");
+        let kernel = backend.kernel_of(a.dtype, file, entry, a.product_defines(op))?;
+        Ok(Self { kernel, blocks: RowBlocks::new(backend, a, SIZE, 1)? })
     }
 
     /// Computes the product.
@@ -41,14 +35,17 @@ impl RowBlocks {
         a: RawCompressed<'_>,
         operands: VectorOperands<'_>,
     ) -> Result<()> {
-        let groups = self.blocks.min(backend.most_groups());
-        let launch = backend.launch(&self.kernel).size(self.blocks).buffer(&self.starts);
-        launch.product(a, operands).groups(groups, backend.inner.block)
+        let VectorOperands { alpha, beta, y, .. } = operands;
+        let launch = self.blocks.arguments(backend.launch(&self.kernel).size(self.blocks.count));
+        let launch = launch.product(a, operands).buffer(self.blocks.partial());
+        launch.warps(self.blocks.count)?;
+        let y = DensePlace { place: y, rows: a.rows, cols: 1, steps: (1, 0) };
+        self.blocks.add_pieces(backend, alpha, beta, y)
     }
 }
 
-impl Workspace for RowBlocks {
+impl Workspace for BlockedRows {
     fn bytes(&self) -> usize {
-        self.starts.bytes()
+        self.blocks.bytes()
     }
 }

@@ -5,7 +5,7 @@ use super::lengths::lanes_for;
 use super::merge_path::MergePath;
 use super::plan::Workspace;
 use super::row_algorithm::{RowAlgorithm, SUB_GROUP_FILE};
-use super::row_blocks::RowBlocks;
+use super::row_blocks::BlockedRows;
 use super::segmented::Segmented;
 use crate::lanes::LANES;
 use crate::primitive::column_blocks::ColumnBlocks;
@@ -30,8 +30,8 @@ pub enum RowStrategy {
     BlockPerRow(BlockPerRow),
     /// One sub-group per row.
     SubGroupPerRow(Kernel),
-    /// One work-group for each block of neighbouring rows.
-    RowBlocks(RowBlocks),
+    /// One warp for each block of neighbouring rows.
+    RowBlocks(BlockedRows),
     /// One work-group for each tile of the merge of rows and entries.
     MergePath(MergePath),
     /// One warp for each part of neighbouring entries.
@@ -68,7 +68,7 @@ impl RowStrategy {
                 Self::SubGroupPerRow(kernel(SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines)?)
             }
             RowAlgorithm::RowPerBlock => Self::BlockPerRow(BlockPerRow::new(backend, a, op)?),
-            RowAlgorithm::RowBlocks => Self::RowBlocks(RowBlocks::new(backend, a, op)?),
+            RowAlgorithm::RowBlocks => Self::RowBlocks(BlockedRows::new(backend, a, op)?),
             RowAlgorithm::MergePath => Self::MergePath(MergePath::new(backend, a, op)?),
             RowAlgorithm::Segmented => Self::Segmented(Segmented::new(backend, a, op)?),
             RowAlgorithm::ColumnBlocks => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),
