@@ -81,10 +81,17 @@ pub(crate) fn run<D: DeviceTimer>(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.wants_op("coo_to_csr") {
         coo_to_csr::run(&bench, &mut report)?;
     }
-    let on_sparse: [(&str, fn(&Bench<'_, D>, &mut Report) -> Result<()>); 4] =
-        [("sddmm", sddmm::run), ("spgemm", spgemm::run), ("add", add::run), ("trisolve", trisolve::run)];
-    for (_, run) in on_sparse.iter().filter(|(name, _)| arguments.wants_op(name)) {
-        run(&bench, &mut report)?;
+    if arguments.wants_op("sddmm") {
+        sddmm::run(&bench, &mut report)?;
+    }
+    if arguments.wants_op("spgemm") {
+        spgemm::run(&bench, &mut report)?;
+    }
+    if arguments.wants_op("add") {
+        add::run(&bench, &mut report)?;
+    }
+    if arguments.wants_op("trisolve") {
+        trisolve::run(&bench, &mut report)?;
     }
     if arguments.wants_op("seed-001") {
         dense_to_csr::run_batches(&bench, &mut report)?;
