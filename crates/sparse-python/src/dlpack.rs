@@ -175,7 +175,7 @@ impl Imported {
     }
 }
 
-/// What a capsule owns: the tensor, the extents that it points to, and the memory's owner.
+/// The contents of a capsule: the tensor, the extents that it points to, and the memory's owner.
 struct Exported {
     tensor: DLManagedTensor,
     shape: Vec<i64>,

@@ -66,7 +66,7 @@ pub(crate) enum Outcome {
 pub(crate) struct Array {
     head: Bytes,
     data: Bytes,
-    /// How it was found, if it is a solution.
+    /// The end of the iteration, if it is a solution.
     solution: Option<HeaderValue>,
 }
 

@@ -21,7 +21,7 @@ enum Effect {
     Made(String, u64),
 }
 
-/// What is known of a key.
+/// The state of a key at the start of a request.
 #[derive(Debug)]
 pub(crate) enum Begun {
     /// There is no key, or a new one.

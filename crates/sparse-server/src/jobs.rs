@@ -48,7 +48,7 @@ pub(crate) struct Job {
     is_finished: watch::Sender<bool>,
 }
 
-/// What a job computes.
+/// The operation and the matrix of a job.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     pub(crate) operation: &'static str,

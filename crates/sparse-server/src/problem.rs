@@ -102,7 +102,7 @@ impl Problem {
         }
     }
 
-    /// What is not there yet, and may be asked for again.
+    /// A result that is not there yet, and may be asked for again.
     pub(crate) fn not_finished(detail: impl ToString) -> Self {
         let problem = Self::new(StatusCode::CONFLICT, "not-finished", detail);
         Self { retry_after: Some(RETRY_AFTER), ..problem }

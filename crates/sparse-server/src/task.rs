@@ -23,7 +23,7 @@ struct Shared {
     notes: Mutex<Notes>,
 }
 
-/// What an operation says about itself.
+/// Progress and log of an operation.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Notes {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const OP: &str = "an exchange among devices";
 
-/// What carries elements from one CUDA device to another.
+/// The path of elements from one CUDA device to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerPath {
     /// NCCL, whose library (`libnccl.so.2`) is looked for at run time. It connects distinct devices.
@@ -49,7 +49,7 @@ pub struct Peer {
 struct Joint {
     queue: Arc<Queue>,
     exchanges: Arc<Queue>,
-    /// What was enqueued on `queue` before an exchange.
+    /// The end of what was enqueued on `queue` before an exchange.
     ready: Arc<Mark>,
     /// The end of an exchange.
     done: Arc<Mark>,
@@ -94,7 +94,7 @@ pub fn connect(devices: &[Device], path: PeerPath) -> Result<Vec<Peer>> {
 }
 
 impl Peer {
-    /// What carries the elements: `NCCL 2.28.3`, `peer copies`.
+    /// The name of the path: `NCCL 2.28.3`, `peer copies`.
     pub fn name(&self) -> &str {
         &self.name
     }

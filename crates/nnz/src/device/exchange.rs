@@ -65,7 +65,7 @@ impl FromStr for ExchangePath {
 pub(crate) struct Connections<T> {
     /// The ends, by rank; none where elements go through the host's memory.
     pub(crate) peers: Vec<Arc<dyn PeerExchange<T, Accelerator>>>,
-    /// What carries elements, and why nothing faster does.
+    /// The path of elements, and why there is no faster one.
     pub(crate) name: String,
 }
 

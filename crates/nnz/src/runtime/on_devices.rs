@@ -98,7 +98,7 @@ impl MatrixOnDevices {
         (0..self.devices.len()).map(|rank| self.rows.range(rank))
     }
 
-    /// What carries elements from one device to another, and why nothing faster does: `NCCL 2.28.3`, `peer copies`, `the
+    /// The path of elements from one device to another, and why there is no faster one: `NCCL 2.28.3`, `peer copies`, `the
     /// host's memory (…)`.
     pub fn exchange(&self) -> &str {
         &self.exchange

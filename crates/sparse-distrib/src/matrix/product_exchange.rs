@@ -17,7 +17,7 @@ pub(super) struct ProductExchange<B: Backend, T: Scalar> {
     sends: Vec<Segment>,
     receives: Vec<Segment>,
     peers: Option<Arc<dyn PeerExchange<T, SpaceOf<B>>>>,
-    /// What came.
+    /// The elements received.
     incoming: Buf<B, T>,
 }
 
