@@ -5,6 +5,7 @@
 use crate::error::backend_error;
 use libloading::Library;
 use sparse_core::Result;
+use std::error::Error as _;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::fmt::{self, Debug};
 use std::sync::OnceLock;
@@ -69,7 +70,9 @@ impl Nccl {
         for name in names {
             match Self::open(name) {
                 Ok(found) => return Ok(found),
-                Err(error) => reasons.push(error.to_string()),
+                Err(error) => {
+                    reasons.push(error.source().map_or_else(|| error.to_string(), ToString::to_string))
+                }
             }
         }
         Err(format!("NCCL was not found: {}", reasons.join("; ")))
