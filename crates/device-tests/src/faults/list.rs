@@ -57,7 +57,7 @@ pub const FAULTS: &[Fault] = &[
                 "row_per_group(LANES, sums, row, offsets[row],",
                 "row_per_group(LANES, sums, row, offsets[row] + 1,",
             ),
-            ("UnsignedOff begin = offsets[row];", "UnsignedOff begin = offsets[row] + 1;"),
+            ("sum_of_lane(offsets[row],", "sum_of_lane(offsets[row] + 1,"),
         ),
         found_by: &[by("spmv/csr", "row_per_warp")],
         case: ROWS,
