@@ -172,7 +172,7 @@ pub trait AlgorithmSet: Copy + PartialEq + Sized + 'static {
     }
 
     /// The rows of those that are offered, which are a backend's table.
-    fn table(is_offered: impl Fn(Self) -> bool) -> &'static [Algorithm] {
+    fn table(is_offered: &dyn Fn(Self) -> bool) -> &'static [Algorithm] {
         let offered = Self::ALL.iter().copied().filter(|algorithm| is_offered(*algorithm));
         interned(offered.map(|algorithm| *algorithm.row()).collect())
     }
@@ -205,7 +205,7 @@ fn interned(table: Vec<Algorithm>) -> &'static [Algorithm] {
 ///     }
 /// }
 ///
-/// let offered = Sum::table(|sum| *sum.needs() <= 1);
+/// let offered = Sum::table(&|sum| *sum.needs() <= 1);
 /// let options = PlanOptions::default();
 /// assert_eq!(options.choose_among("sum", offered, Sum::Serial, "one thread").unwrap().0, Sum::Serial);
 /// assert!(PlanOptions::forced("tree").choose_among("sum", offered, Sum::Serial, "").is_err());

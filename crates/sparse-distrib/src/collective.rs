@@ -18,11 +18,10 @@ pub(crate) fn combine<R>(
     op: &'static str,
     own: Result<R>,
     message: impl FnOnce(&R) -> Vec<u8>,
-    join: impl FnOnce(&[Vec<u8>]) -> Result<Vec<u8>>,
+    join: impl Fn(&[Vec<u8>]) -> Result<Vec<u8>>,
 ) -> Result<(R, Vec<u8>)> {
     let sent = tagged(own.as_ref().map(message).map_err(ToString::to_string));
-    let answer = transport.gather(root, sent)?.map(|messages| tagged(answer(root, messages, join)));
-    let answer = untagged(transport.broadcast(root, answer.unwrap_or_default())?);
+    let answer = answer_of_root(transport, root, sent, &join)?;
     own.and_then(|own| match answer {
         Ok(answer) => Ok((own, answer)),
         Err(reason) => Err(Error::operands(op, reason)),
@@ -67,12 +66,23 @@ pub(crate) fn all_gather<R>(
     Ok((own, split(&joined)))
 }
 
-/// The answer of the root: what `join` makes of the messages, or the first error.
-fn answer(
+/// What the root answers to all ranks; apart from [`combine`], so that it is compiled once for a transport and not for each
+/// type of `own`.
+fn answer_of_root(
+    transport: &(impl Transport + ?Sized),
     root: usize,
-    messages: Vec<Vec<u8>>,
-    join: impl FnOnce(&[Vec<u8>]) -> Result<Vec<u8>>,
-) -> Result<Vec<u8>, String> {
+    sent: Vec<u8>,
+    join: &Join<'_>,
+) -> Result<Result<Vec<u8>, String>> {
+    let answer = transport.gather(root, sent)?.map(|messages| tagged(joined(root, messages, join)));
+    Ok(untagged(transport.broadcast(root, answer.unwrap_or_default())?))
+}
+
+/// What the root makes of the messages of all ranks.
+type Join<'a> = dyn Fn(&[Vec<u8>]) -> Result<Vec<u8>> + 'a;
+
+/// What `join` makes of the messages, or the first error.
+fn joined(root: usize, messages: Vec<Vec<u8>>, join: &Join<'_>) -> Result<Vec<u8>, String> {
     let mut contributions = Vec::with_capacity(messages.len());
     for (rank, message) in messages.into_iter().enumerate() {
         contributions.push(untagged(message).map_err(|reason| format!("rank {rank}: {reason}"))?);

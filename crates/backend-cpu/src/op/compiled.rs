@@ -24,7 +24,7 @@ use sparse_core::{
     Ell, Error, Host, HostCsr, Hyb, Index, PatternId, PlanOptions, Result, Scalar, Sell, for_all_types,
     for_each_operation,
 };
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::marker::PhantomData;
 
 /// The functions of one operation for each format, in no order.
@@ -127,12 +127,24 @@ const fn sddmm_table() -> &'static Table {
 /// # Errors
 /// [`Error::Unsupported`] if the types are none of [`for_all_types`].
 fn find<F: Any>(table: &'static Table, op: &str, format: &str) -> Result<&'static F> {
+    let functions: Option<&'static dyn Any> = find_type(table, TypeId::of::<F>());
+    functions.and_then(<dyn Any>::downcast_ref).ok_or_else(|| unknown_types(op, format))
+}
+
+/// The functions whose type has this id; not generic, so that the search is compiled once.
+fn find_type(table: &'static Table, wanted: TypeId) -> Option<&'static dyn Any> {
     let mut functions = table.iter().flat_map(|functions| functions.iter());
-    functions.find_map(|functions| (*functions as &dyn Any).downcast_ref()).ok_or_else(|| {
-        let known: Vec<_> = Types::ALL.iter().map(ToString::to_string).collect();
-        let reason = format!("values, indices and offsets are one of {}", known.join(" "));
-        Error::unsupported(format!("{op} of {format} with these types on the CPU"), reason)
+    functions.find_map(|functions| {
+        let functions: &'static dyn Any = *functions;
+        (functions.type_id() == wanted).then_some(functions)
     })
+}
+
+#[cold]
+fn unknown_types(op: &str, format: &str) -> Error {
+    let known: Vec<_> = Types::ALL.iter().map(ToString::to_string).collect();
+    let reason = format!("values, indices and offsets are one of {}", known.join(" "));
+    Error::unsupported(format!("{op} of {format} with these types on the CPU"), reason)
 }
 
 impl<M: SpmvFormat> SpmvKernel<M> for Cpu
@@ -142,7 +154,7 @@ where
     type Plan = SpmvPlan<M>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        M::Algorithm::table(|algorithm| M::fits(algorithm, op))
+        M::Algorithm::table(&|algorithm| M::fits(algorithm, op))
     }
 
     fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {

@@ -17,7 +17,7 @@ impl<A: AlgorithmSet> CpuPlan<A> {
     /// # Errors
     /// Those of [`PlanOptions::choose_among`].
     pub(super) fn new(op: &str, options: &PlanOptions, automatic: A, reason: &str) -> Result<Self> {
-        let (algorithm, reference) = options.choose_among(op, A::table(|_| true), automatic, reason)?;
+        let (algorithm, reference) = options.choose_among(op, A::table(&|_| true), automatic, reason)?;
         Ok(Self { algorithm, reference })
     }
 }

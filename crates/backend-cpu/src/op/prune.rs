@@ -31,7 +31,7 @@ impl<M: ParallelPrune> PruneKernel<M> for Cpu {
     type Plan = CpuPlan<PruneAlgorithm>;
 
     fn prune_algorithms(&self) -> &'static [Algorithm] {
-        PruneAlgorithm::table(|_| true)
+        PruneAlgorithm::table(&|_| true)
     }
 
     fn plan_prune(&self, _: &M, options: &PlanOptions) -> Result<Self::Plan> {

@@ -29,7 +29,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ReduceKernel<Compressed<A, T, Host,
     type Plan = CpuPlan<ReduceAlgorithm, ReduceChoice>;
 
     fn reduce_algorithms(&self) -> &'static [Algorithm] {
-        ReduceAlgorithm::table(|_| true)
+        ReduceAlgorithm::table(&|_| true)
     }
 
     fn plan_reduce(
@@ -38,7 +38,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ReduceKernel<Compressed<A, T, Host,
         _: &Compressed<A, T, Host, I, O>,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        let (automatic, offered) = (ReduceAlgorithm::LinePerThread, ReduceAlgorithm::table(|_| true));
+        let (automatic, offered) = (ReduceAlgorithm::LinePerThread, ReduceAlgorithm::table(&|_| true));
         let (algorithm, choice) =
             options.choose_among("reduce", offered, automatic, "every value is read once or twice")?;
         Ok(CpuPlan { algorithm, reference: ReduceChoice { choice, by } })

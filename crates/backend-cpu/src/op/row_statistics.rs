@@ -26,7 +26,7 @@ impl<T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Host, I, O>> for 
     type Plan = CpuPlan<RowStatisticsAlgorithm>;
 
     fn row_statistics_algorithms(&self) -> &'static [Algorithm] {
-        RowStatisticsAlgorithm::table(|_| true)
+        RowStatisticsAlgorithm::table(&|_| true)
     }
 
     fn plan_row_statistics(&self, _: &Csr<T, Host, I, O>, options: &PlanOptions) -> Result<Self::Plan> {

@@ -26,7 +26,7 @@ impl<T: ScanElement> ScanKernel<T> for Cpu {
     type Plan = CpuPlan<ScanAlgorithm, ScanSteps>;
 
     fn scan_algorithms(&self, _: ScanOrder) -> &'static [Algorithm] {
-        ScanAlgorithm::table(|_| true)
+        ScanAlgorithm::table(&|_| true)
     }
 
     fn plan_scan(
@@ -36,7 +36,7 @@ impl<T: ScanElement> ScanKernel<T> for Cpu {
         kind: ScanKind,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        let (offered, fitting) = (ScanAlgorithm::table(|_| true), ScanAlgorithm::Blocked);
+        let (offered, fitting) = (ScanAlgorithm::table(&|_| true), ScanAlgorithm::Blocked);
         let (algorithm, choice) = options.choose_among("scan", offered, fitting, fitting.row().chosen)?;
         Ok(CpuPlan { algorithm, reference: ScanSteps { choice, shape, order, kind } })
     }

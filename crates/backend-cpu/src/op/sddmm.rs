@@ -69,7 +69,7 @@ impl<T: Scalar> KernelPlan for SddmmPlan<T> {
 
 /// The algorithms of every format.
 pub(super) fn algorithms() -> &'static [Algorithm] {
-    SddmmAlgorithm::table(|_| true)
+    SddmmAlgorithm::table(&|_| true)
 }
 
 /// The rows of entries, as a format stores them.

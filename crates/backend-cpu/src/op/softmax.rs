@@ -24,7 +24,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SoftmaxKernel<Compressed<A, T, Host
     type Plan = CpuPlan<SoftmaxAlgorithm>;
 
     fn softmax_algorithms(&self) -> &'static [Algorithm] {
-        SoftmaxAlgorithm::table(|_| true)
+        SoftmaxAlgorithm::table(&|_| true)
     }
 
     fn plan_softmax(&self, _: &Compressed<A, T, Host, I, O>, options: &PlanOptions) -> Result<Self::Plan> {

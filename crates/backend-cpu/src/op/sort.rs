@@ -37,7 +37,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Host, I
     type Plan = CpuPlan<CompressedSortAlgorithm>;
 
     fn sort_algorithms(&self) -> &'static [Algorithm] {
-        CompressedSortAlgorithm::table(|_| true)
+        CompressedSortAlgorithm::table(&|_| true)
     }
 
     fn plan_sort(&self, _: &Compressed<A, T, Host, I, O>, options: &PlanOptions) -> Result<Self::Plan> {
@@ -86,7 +86,7 @@ impl<T: Scalar, I: Index> SortKernel<Coo<T, Host, I>> for Cpu {
     type Plan = CpuPlan<CooSortAlgorithm>;
 
     fn sort_algorithms(&self) -> &'static [Algorithm] {
-        CooSortAlgorithm::table(|_| true)
+        CooSortAlgorithm::table(&|_| true)
     }
 
     fn plan_sort(&self, _: &Coo<T, Host, I>, options: &PlanOptions) -> Result<Self::Plan> {

@@ -27,7 +27,7 @@ impl<T: Scalar, I: Index, O: Index> SpmmReduceKernel<Csr<T, Host, I, O>> for Cpu
     type Plan = CpuPlan<SpmmReduceAlgorithm, AggregationChoice>;
 
     fn spmm_reduce_algorithms(&self) -> &'static [Algorithm] {
-        SpmmReduceAlgorithm::table(|_| true)
+        SpmmReduceAlgorithm::table(&|_| true)
     }
 
     fn plan_spmm_reduce(
@@ -38,7 +38,7 @@ impl<T: Scalar, I: Index, O: Index> SpmmReduceKernel<Csr<T, Host, I, O>> for Cpu
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
         let automatic = SpmmReduceAlgorithm::RowBlocks;
-        let offered = SpmmReduceAlgorithm::table(|_| true);
+        let offered = SpmmReduceAlgorithm::table(&|_| true);
         let (algorithm, choice) =
             options.choose_among("spmm_reduce", offered, automatic, automatic.row().chosen)?;
         Ok(CpuPlan { algorithm, reference: AggregationChoice { choice, by } })

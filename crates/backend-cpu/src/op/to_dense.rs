@@ -69,7 +69,7 @@ macro_rules! by_rows {
             type Plan = CpuPlan<ToDenseAlgorithm>;
 
             fn to_dense_algorithms(&self) -> &'static [Algorithm] {
-                ToDenseAlgorithm::table(|_| true)
+                ToDenseAlgorithm::table(&|_| true)
             }
 
             fn plan_to_dense(&self, _: &$matrix, options: &PlanOptions) -> Result<Self::Plan> {

@@ -98,7 +98,7 @@ algorithms! {
 }
 
 fn algorithms() -> &'static [Algorithm] {
-    ReferenceAlgorithm::table(|_| true)
+    ReferenceAlgorithm::table(&|_| true)
 }
 
 /// The choice of the only algorithm.

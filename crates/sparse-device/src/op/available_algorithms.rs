@@ -33,15 +33,15 @@ impl Needs {
 impl Device {
     /// The algorithms of an enum that the device has.
     pub(super) fn offered<A: AlgorithmSet<Needs = Needs>>(&self) -> &'static [Algorithm] {
-        self.offered_if(|_: A| true)
+        self.offered_if(&|_: A| true)
     }
 
     /// The algorithms that fit, as `fits` says, and that the device has.
     pub(super) fn offered_if<A: AlgorithmSet<Needs = Needs>>(
         &self,
-        fits: impl Fn(A) -> bool,
+        fits: &dyn Fn(A) -> bool,
     ) -> &'static [Algorithm] {
-        A::table(|algorithm| fits(algorithm) && algorithm.needs().lacking(self).is_none())
+        A::table(&|algorithm| fits(algorithm) && algorithm.needs().lacking(self).is_none())
     }
 
     /// [`PlanOptions::choose_among`] the `offered` algorithms.

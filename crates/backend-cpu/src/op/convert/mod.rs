@@ -39,12 +39,12 @@ where
     type Plan = CpuPlan<From::Algorithm, ConversionPlan<From::Layout>>;
 
     fn convert_algorithms(&self) -> &'static [Algorithm] {
-        From::Algorithm::table(|_| true)
+        From::Algorithm::table(&|_| true)
     }
 
     fn plan_convert(&self, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self::Plan> {
         from.check(layout)?;
-        let (offered, automatic) = (From::Algorithm::table(|_| true), From::Algorithm::AUTOMATIC);
+        let (offered, automatic) = (From::Algorithm::table(&|_| true), From::Algorithm::AUTOMATIC);
         let (algorithm, choice) =
             options.choose_among(From::NAME, offered, automatic, automatic.row().chosen)?;
         Ok(CpuPlan { algorithm, reference: ConversionPlan { choice, layout: layout.clone() } })

@@ -84,7 +84,7 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
     type Plan = CompressionPlan<T>;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {
-        DenseAlgorithm::table(|_| true)
+        DenseAlgorithm::table(&|_| true)
     }
 
     fn plan_dense_to_csr(
@@ -93,7 +93,7 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
         keep: Keep<T>,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        let (offered, fitting) = (DenseAlgorithm::table(|_| true), DenseAlgorithm::CompressStore);
+        let (offered, fitting) = (DenseAlgorithm::table(&|_| true), DenseAlgorithm::CompressStore);
         let (algorithm, choice) =
             options.choose_among("dense_to_csr", offered, fitting, fitting.row().chosen)?;
         let rows = checked_product("matrices x rows", a.count(), a.nrows())?;

@@ -64,7 +64,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ElementwiseKernel<Compressed<A, T, 
     type Plan = ElementwisePlan<I, O>;
 
     fn elementwise_algorithms(&self) -> &'static [Algorithm] {
-        ElementwiseAlgorithm::table(|_| true)
+        ElementwiseAlgorithm::table(&|_| true)
     }
 
     fn plan_elementwise(
@@ -74,7 +74,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ElementwiseKernel<Compressed<A, T, 
         b: &Compressed<A, T, Host, I, O>,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        let (automatic, offered) = (ElementwiseAlgorithm::RowMerge, ElementwiseAlgorithm::table(|_| true));
+        let (automatic, offered) = (ElementwiseAlgorithm::RowMerge, ElementwiseAlgorithm::table(&|_| true));
         let reason = "every index is read twice, and in later runs once";
         let (algorithm, choice) = options.choose_among("elementwise", offered, automatic, reason)?;
         let (parts, entries) = match algorithm {

@@ -205,7 +205,7 @@ impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
 
 /// The algorithms, by which `op/compiled.rs` implements [`SpgemmKernel`].
 pub(super) fn algorithms() -> &'static [Algorithm] {
-    SpgemmAlgorithm::table(|_| true)
+    SpgemmAlgorithm::table(&|_| true)
 }
 
 /// The products of A·B, and the bound of its entries.

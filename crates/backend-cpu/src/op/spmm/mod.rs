@@ -170,7 +170,7 @@ where
 
 /// The algorithms for op(A), the entries of whose rows are contiguous in memory or not.
 pub(super) fn algorithms(has_stored_rows: bool) -> &'static [Algorithm] {
-    SpmmAlgorithm::table(|algorithm| algorithm.fits(has_stored_rows))
+    SpmmAlgorithm::table(&|algorithm| algorithm.fits(has_stored_rows))
 }
 
 /// True if the format stores the entries of each row of op(A) contiguously.

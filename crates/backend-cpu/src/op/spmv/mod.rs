@@ -194,7 +194,7 @@ where
             Some(_) => (M::SEQUENTIAL, String::new()),
             None => automatic(cpu, a, op, options),
         };
-        let offered = M::Algorithm::table(|algorithm| M::fits(algorithm, op));
+        let offered = M::Algorithm::table(&|algorithm| M::fits(algorithm, op));
         let (algorithm, choice) = options.choose_among("spmv", offered, fitting, reason)?;
         let kernel = match a.prepare(algorithm, op)? {
             Prepared::Sequential => {

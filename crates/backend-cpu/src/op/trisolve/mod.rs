@@ -37,7 +37,7 @@ algorithms! {
 
 /// The algorithms, by which `op/compiled.rs` implements [`TrisolveKernel`].
 pub(super) fn algorithms() -> &'static [Algorithm] {
-    TrisolveAlgorithm::table(|_| true)
+    TrisolveAlgorithm::table(&|_| true)
 }
 
 /// The plan of a triangular solve: the rows in an order of substitution, and X in that order.

@@ -68,7 +68,7 @@ impl<T: ScanElement> ScanKernel<T> for Device {
 
     fn scan_algorithms(&self, order: ScanOrder) -> &'static [Algorithm] {
         let has_gaps = order == ScanOrder::ColumnMajor;
-        self.offered_if(|algorithm: ScanAlgorithm| !(has_gaps && algorithm == ScanAlgorithm::LookBack))
+        self.offered_if(&|algorithm: ScanAlgorithm| !(has_gaps && algorithm == ScanAlgorithm::LookBack))
     }
 
     fn plan_scan(

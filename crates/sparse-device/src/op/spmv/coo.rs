@@ -225,7 +225,7 @@ impl<T: Scalar, I: Index> SpmvKernel<Coo<T, Device, I>> for Device {
     type Plan = ProductPlan<CooProduct>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        self.offered_if(|algorithm: CooAlgorithm| !(op.transposes() && algorithm.needs_sorted_rows()))
+        self.offered_if(&|algorithm: CooAlgorithm| !(op.transposes() && algorithm.needs_sorted_rows()))
     }
 
     fn plan_spmv(&self, a: &Coo<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {

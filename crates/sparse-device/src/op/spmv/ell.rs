@@ -101,7 +101,9 @@ impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
     type Plan = ProductPlan<EllRows>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        self.offered_if(|algorithm: EllAlgorithm| (algorithm == EllAlgorithm::GroupedRows) == op.transposes())
+        self.offered_if(&|algorithm: EllAlgorithm| {
+            (algorithm == EllAlgorithm::GroupedRows) == op.transposes()
+        })
     }
 
     fn plan_spmv(&self, a: &Ell<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {

@@ -54,7 +54,9 @@ impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
     type Plan = ProductPlan<HybParts<T>>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        self.offered_if(|algorithm: HybAlgorithm| (algorithm == HybAlgorithm::GroupedRows) == op.transposes())
+        self.offered_if(&|algorithm: HybAlgorithm| {
+            (algorithm == HybAlgorithm::GroupedRows) == op.transposes()
+        })
     }
 
     fn plan_spmv(&self, a: &Hyb<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {

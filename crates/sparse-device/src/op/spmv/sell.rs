@@ -71,7 +71,7 @@ impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device
     type Plan = ProductPlan<SellRows>;
 
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        self.offered_if(|algorithm: SellAlgorithm| {
+        self.offered_if(&|algorithm: SellAlgorithm| {
             (algorithm == SellAlgorithm::GroupedRows) == op.transposes()
         })
     }
