@@ -4,6 +4,7 @@
 mod allocations;
 mod common;
 mod corruption;
+mod ekmr_files;
 mod engine;
 mod engine_lending;
 mod engine_ranks;
