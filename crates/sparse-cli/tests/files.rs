@@ -72,6 +72,25 @@ fn several_processes_without_mpi_are_refused() {
     run(folder, "OMPI_COMM_WORLD_SIZE=1 $NNZ distribute b.npy -o out.npz --backend cpu");
 }
 
+#[test]
+fn schemes_and_parallelism_change_no_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let elements: Vec<f64> =
+        (0..5 * 40 * 30).map(|k| if k % 7 < 2 { f64::from(k % 31) } else { 0.0 }).collect();
+    array(folder, "stack.npy", "(5, 40, 30)", &elements);
+    for format in ["csr", "csc"] {
+        let distribute = format!("$NNZ -q distribute stack.npy --backend cpu --threads 2 --to {format}");
+        run(folder, &format!("{distribute} -o batch.npz"));
+        for scheme in ["sfc", "cfs", "ed1", "ed2", "bitmap"] {
+            for name in ["inter_task", "intra_task"] {
+                let options = format!("--scheme {scheme} --parallel {name}");
+                run(folder, &format!("{distribute} {options} -o out.npz && cmp out.npz batch.npz"));
+            }
+        }
+    }
+}
+
 /// The parts of an array of three dimensions, as the slides on CFS have them, but for indices, which are local.
 #[test]
 fn parts_of_an_array_have_the_numbers_of_the_literature() {
@@ -100,8 +119,8 @@ fn parts_of_an_array_have_the_numbers_of_the_literature() {
             assert_eq!((parts.shape(), parts.parts().len()), ((4, 16), 4));
             for (index, expected) in expected.into_iter().enumerate() {
                 let part = parts.read_block(index).unwrap();
-                let offsets: Vec<i32> = part.major.into_typed().unwrap();
-                let indices: Vec<i32> = part.minor.into_typed().unwrap();
+                let offsets: Vec<i32> = part.major.into_typed("offset").unwrap();
+                let indices: Vec<i32> = part.minor.into_typed("index").unwrap();
                 let values = part.values.into_typed::<f32>().unwrap();
                 let pointers: Vec<i32> = offsets.iter().map(|offset| offset + 1).collect();
                 let values: Vec<i32> = values.iter().map(|&value| value as i32).collect();

@@ -73,7 +73,7 @@ pub use engine::source::{
     ArrayReading, DeviceMatrices, DeviceStack, Generated, NpySource, Source, SourceChain,
 };
 pub use engine::worker::{DeviceWorker, PackedBatch, Resident, Worker};
-pub use engine::{Engine, Options, Outcome, RankOutcome};
+pub use engine::{Engine, Options, Outcome, Parallelism, RankOutcome};
 pub use explain::{Explanation, Prediction};
 pub use matrix::{
     DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSolver,

@@ -13,7 +13,7 @@ use crate::text::parse_bytes;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use nnz::distrib::schedule::Policy;
-use nnz::distrib::{ArrayReading, NpySource, Partition, Report, Scheme, Source};
+use nnz::distrib::{ArrayReading, NpySource, Parallelism, Partition, Report, Scheme, Source};
 use nnz::io::FileKind;
 use nnz::{DType, Device, MatrixSet, MatrixSetOptions};
 use std::path::{Path, PathBuf};
@@ -57,6 +57,11 @@ pub(crate) struct Distribute {
     /// bitmap; auto is what rates of this machine, measured once, predict to be the fastest
     #[arg(long, value_name = "SCHEME", default_value = "auto", value_parser = parse_or_auto::<Scheme>)]
     scheme: OrAuto<Scheme>,
+    /// The division of the matrices: batch (all of a chunk in one launch of a device; on the CPU each thread whole matrices,
+    /// or all threads one above 4 MiB), inter_task (a work-item whole rows, a thread whole matrices) or intra_task (all
+    /// work-items or threads one matrix after the other)
+    #[arg(long, value_name = "NAME", default_value = "batch")]
+    parallel: Parallelism,
     /// Prints the predicted time of every scheme, and beside it the time of the run; of each rank, where there are several
     #[arg(long)]
     explain: bool,
@@ -139,6 +144,7 @@ impl Distribute {
             tolerance: self.threshold,
             policy: self.policy.0,
             scheme: self.scheme.0,
+            parallelism: self.parallel,
             explain: self.explain,
             partition: self.partition,
             memory: self.memory,
