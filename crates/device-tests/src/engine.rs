@@ -5,7 +5,7 @@ use sparse_core::reference::Reference;
 use sparse_core::{Axis, BatchCsr, Col, Error, Row};
 use sparse_device::{Device, Library};
 use sparse_distrib::schedule::Policy;
-use sparse_distrib::{DeviceWorker, Engine, Generated, Options, Partition, SCHEMES, Worker};
+use sparse_distrib::{DeviceWorker, Engine, Generated, Options, Parallelism, Partition, SCHEMES, Worker};
 
 /// 40 matrices of three shapes, the more entries the later; one shape has no elements.
 fn matrices() -> Generated<impl Fn(usize, &mut [f32]) -> Result<(), Error> + Sync> {
@@ -46,10 +46,12 @@ fn compresses_as_the_reference<A: Axis>(backend: &Device) {
     let partitions = [None, Some(Partition::mesh(2, 3).unwrap())];
     for (scheme, partition) in SCHEMES.iter().flat_map(|info| partitions.map(|cut| (info.scheme, cut))) {
         let device = DeviceWorker::new(backend.clone()).unpacking().with_budget(1 << 30);
-        let options = Options { scheme: Some(scheme), partition, ..Options::default() };
         let mut engine = Engine::new(vec![Box::new(device) as Box<dyn Worker<f32, i32, i32>>]).unwrap();
-        let (handle, _) = engine.compress::<A>(&source, &options).unwrap().complete().unwrap();
-        assert_eq!(handle.fetch_all().unwrap(), expected, "{scheme} {partition:?}");
+        for parallelism in Parallelism::ALL {
+            let options = Options { scheme: Some(scheme), partition, parallelism, ..Options::default() };
+            let (handle, _) = engine.compress::<A>(&source, &options).unwrap().complete().unwrap();
+            assert_eq!(handle.fetch_all().unwrap(), expected, "{scheme} {partition:?} {parallelism}");
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use sparse_core::{Axis, Backend, BatchCsr, Col, DenseBatchView, Order, Row};
 use sparse_device::foreign::ForeignArray;
 use sparse_device::{Device, Library};
 use sparse_distrib::{
-    DeviceMatrices, DeviceStack, DeviceWorker, Engine, Generated, Options, Partition, Report, Scheme, Source,
-    SourceChain, Worker,
+    DeviceMatrices, DeviceStack, DeviceWorker, Engine, Generated, Options, Parallelism, Partition, Report,
+    Scheme, Source, SourceChain, Worker,
 };
 
 /// Elements of which every seventh or so is an entry.
@@ -80,7 +80,7 @@ const LAYOUTS: [(usize, usize, usize, Order); 5] = [
 ];
 
 /// Stacks in the memory of a device have the bytes that the reference finds, in both orientations, whole and in parts,
-/// whichever scheme is asked for, and whatever of them the device has memory for.
+/// whichever scheme and parallelism are asked for.
 pub fn stacks_are_compressed_where_they_lie(library: &Library) {
     let host = elements(12 * 1000 + 50);
     each_device(library, |backend| {
@@ -93,8 +93,11 @@ pub fn stacks_are_compressed_where_they_lie(library: &Library) {
             let batch = DenseBatchView::<f32>::new(&host[start..], 12, stride, (30, 20), ld, order).unwrap();
             let partitions = [None, Some(Partition::rows(3)), Some(Partition::mesh(2, 2))];
             for partition in partitions.map(|partition| partition.map(Result::unwrap)) {
-                for scheme in [None, Some(Scheme::Bitmap)] {
-                    let options = Options { partition, scheme, ..Options::default() };
+                let named = Parallelism::ALL.map(|parallelism| (None, parallelism));
+                for (scheme, parallelism) in
+                    [(Some(Scheme::Bitmap), Parallelism::Batch)].into_iter().chain(named)
+                {
+                    let options = Options { partition, scheme, parallelism, ..Options::default() };
                     let report = check::<Row>(backend, &source, &batch, &options);
                     assert_eq!((report.devices[0].scheme, report.items), (Scheme::Sfc, 12));
                     check::<Col>(backend, &source, &batch, &options);

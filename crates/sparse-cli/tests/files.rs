@@ -4,6 +4,7 @@
 mod common;
 
 use common::{array, coordinates, error, run, shell};
+use nnz::io::parts::PartSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -69,6 +70,64 @@ fn several_processes_without_mpi_are_refused() {
         assert_eq!(names(folder), ["b.npy"]);
     }
     run(folder, "OMPI_COMM_WORLD_SIZE=1 $NNZ distribute b.npy -o out.npz --backend cpu");
+}
+
+#[test]
+fn schemes_and_parallelism_change_no_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let elements: Vec<f64> =
+        (0..5 * 40 * 30).map(|k| if k % 7 < 2 { f64::from(k % 31) } else { 0.0 }).collect();
+    array(folder, "stack.npy", "(5, 40, 30)", &elements);
+    for format in ["csr", "csc"] {
+        let distribute = format!("$NNZ -q distribute stack.npy --backend cpu --threads 2 --to {format}");
+        run(folder, &format!("{distribute} -o batch.npz"));
+        for scheme in ["sfc", "cfs", "ed1", "ed2", "bitmap"] {
+            for name in ["inter_task", "intra_task"] {
+                let options = format!("--scheme {scheme} --parallel {name}");
+                run(folder, &format!("{distribute} {options} -o out.npz && cmp out.npz batch.npz"));
+            }
+        }
+    }
+}
+
+/// The parts of an array of three dimensions, as the slides on CFS have them, but for indices, which are local.
+#[test]
+fn parts_of_an_array_have_the_numbers_of_the_literature() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/array.npy");
+    fs::copy(data, folder.join("array.npy")).unwrap();
+    let as_csc: [[&[i32]; 3]; 4] = [
+        [&[1, 2, 3, 4, 5, 5, 5, 5, 5], &[0, 0, 0, 0], &[1, 5, 9, 13]],
+        [&[1, 1, 1, 2, 3, 3, 3, 3, 3], &[1, 1], &[10, 14]],
+        [&[1, 2, 2, 2, 2, 4, 6, 6, 6], &[1, 0, 1, 0, 1], &[3, 2, 4, 6, 7]],
+        [&[1, 1, 1, 2, 3, 3, 4, 5, 6], &[0, 0, 1, 1, 1], &[11, 15, 8, 12, 16]],
+    ];
+    let as_csr: [[&[i32]; 3]; 4] = [
+        [&[1, 5, 5], &[0, 1, 2, 3], &[1, 5, 9, 13]],
+        [&[1, 1, 3], &[2, 3], &[10, 14]],
+        [&[1, 3, 6], &[4, 5, 0, 4, 5], &[2, 6, 3, 4, 7]],
+        [&[1, 3, 6], &[2, 3, 5, 6, 7], &[11, 15, 8, 12, 16]],
+    ];
+    for scheme in ["sfc", "cfs", "ed1", "ed2", "bitmap"] {
+        for (format, expected) in [("csc", as_csc), ("csr", as_csr)] {
+            let out = format!("{scheme}_{format}");
+            let distribute = "$NNZ -q distribute array.npy --ekmr --partition mesh:2x2 --backend cpu";
+            run(folder, &format!("{distribute} --scheme {scheme} --to {format} -o {out}"));
+            let parts = PartSet::open(folder.join(out)).unwrap();
+            assert_eq!((parts.shape(), parts.parts().len()), ((4, 16), 4));
+            for (index, expected) in expected.into_iter().enumerate() {
+                let part = parts.read_block(index).unwrap();
+                let offsets: Vec<i32> = part.major.into_typed("offset").unwrap();
+                let indices: Vec<i32> = part.minor.into_typed("index").unwrap();
+                let values = part.values.into_typed::<f32>().unwrap();
+                let pointers: Vec<i32> = offsets.iter().map(|offset| offset + 1).collect();
+                let values: Vec<i32> = values.iter().map(|&value| value as i32).collect();
+                assert_eq!([&pointers[..], &indices, &values], expected, "{scheme}, {format}, part {index}");
+            }
+        }
+    }
 }
 
 #[test]

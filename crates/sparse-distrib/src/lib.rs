@@ -69,9 +69,11 @@ pub use distribute::{Distribution, LocalPart, collect, distribute};
 pub use engine::handle::{Handle, ResidentBatch};
 pub use engine::ledger::{Lease, Ledger};
 pub use engine::report::{Cause, DeviceReport, Progress, Report, Unfinished};
-pub use engine::source::{DeviceMatrices, DeviceStack, Generated, NpySource, Source, SourceChain};
+pub use engine::source::{
+    ArrayReading, DeviceMatrices, DeviceStack, Generated, NpySource, Source, SourceChain,
+};
 pub use engine::worker::{DeviceWorker, PackedBatch, Resident, Worker};
-pub use engine::{Engine, Options, Outcome, RankOutcome};
+pub use engine::{Engine, Options, Outcome, Parallelism, RankOutcome};
 pub use explain::{Explanation, Prediction};
 pub use matrix::{
     DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSolver,

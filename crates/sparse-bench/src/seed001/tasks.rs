@@ -1,19 +1,17 @@
-//! Several tasks of one processor: merged by prefix sums or not, along or across the compressed axis, one task a thread
-//! or all threads on each.
+//! Several tasks of one processor: merged by prefix sums or not, along or across the compressed axis, side by side or all
+//! threads on each.
 
 use super::data::Data;
 use super::figure::Figure;
-use super::processor::{AnyBackend, Compresses, Processor, with_backend};
+use super::processor::{Compresses, Compressor, Processor, with_backend};
 use super::sweeps::ratio;
 use super::{AMOUNT, Context, ORDERS, PERCENTS};
-use anyhow::{Result, anyhow, ensure};
-use backend_cpu::{Cpu, Simd};
+use anyhow::{Result, ensure};
 use sparse_core::backend::SpaceOf;
-use sparse_core::op::{DenseToCompressedPlan, Keep};
-use sparse_core::{Axis, BatchCsr, Col, Csr, DenseBatchView, DenseView, Order, PlanOptions, Row, Space};
-use sparse_distrib::{Partition, dispatch};
+use sparse_core::{Axis, Backend, Col, DenseView, Order, Row, Space};
+use sparse_distrib::{DeviceStack, Options, Parallelism, Partition, Source, dispatch};
 use std::hint::black_box;
-use std::thread;
+use std::slice;
 
 /// The tasks of one matrix.
 const TASKS: usize = 4;
@@ -127,13 +125,11 @@ pub(super) fn inter_and_intra(context: &Context<'_>) -> Result<Vec<Figure>> {
     let count = context.amount(AMOUNT);
     let title = format!("inter- and intra-task, {count} matrices in the processor's memory, ratio 0.5");
     let mut figure = Figure::new("tasks", title, "order", "ms");
-    figure.note(
-        "inter: each thread of the host compresses whole matrices; each work-item of a device whole rows",
-    );
-    figure.note("intra: all threads or work-items compress one matrix after the other; batch: all of them in one call");
+    figure.note("batch: whole matrices for each thread of the host, all threads for one above 4 MiB; all in one launch of a device");
+    figure.note("inter_task: whole matrices for each thread of the host; all in one launch of a device, whole rows for each work-item");
+    figure.note("intra_task: all threads, or a launch, for one matrix after the other");
     figure
         .note("no kernel here gives a whole matrix to one work-item, as the slides' inter-task kernel does");
-    let (by_rows, all) = (PlanOptions::forced("row_per_thread"), PlanOptions::default());
     for order in ORDERS {
         let data = Data::new(context.order(order), 50)?;
         let elements = data.elements(count);
@@ -142,116 +138,31 @@ pub(super) fn inter_and_intra(context: &Context<'_>) -> Result<Vec<Figure>> {
                 figure.note(format!("left out for want of time: {} at {}", processor.name, data.order));
                 continue;
             }
-            let (inter, intra, batch) = match &processor.backend {
-                AnyBackend::Cpu(cpu) => {
-                    let batch = Batch::new(cpu, &data, &elements)?;
-                    (
-                        by_threads(context, cpu.threads(), &data, &elements)?,
-                        batch.one_by_one(context)?,
-                        batch.at_once(context, &all)?,
-                    )
+            with_backend!(processor, backend => {
+                let buffer = backend.upload(&elements)?;
+                let shape = (data.order, data.order);
+                let stack = DeviceStack::packed(backend.clone(), &buffer, count, shape)?;
+                for parallelism in Parallelism::ALL {
+                    let seconds = in_place(context, processor, &data, &stack, parallelism)?;
+                    let name = format!("{}: {parallelism}", processor.name);
+                    figure.add(name, data.order as f64, seconds * 1e3);
                 }
-                AnyBackend::Device(device) => {
-                    let batch = Batch::new(device, &data, &elements)?;
-                    (
-                        batch.at_once(context, &by_rows)?,
-                        batch.one_by_one(context)?,
-                        batch.at_once(context, &all)?,
-                    )
-                }
-            };
-            for (what, seconds) in [("inter", inter), ("intra", intra), ("batch", batch)] {
-                figure.add(format!("{}: {what}", processor.name), data.order as f64, seconds * 1e3);
-            }
+            });
         }
     }
     Ok(vec![figure])
 }
 
-/// Seconds of `threads` threads that compress whole matrices.
-fn by_threads(context: &Context<'_>, threads: usize, data: &Data, elements: &[f32]) -> Result<f64> {
-    let (n, size) = (data.order, data.order * data.order);
-    let count = elements.len() / size;
-    let matrix = |item: usize| DenseView::row_major(&elements[item * size..][..size], n, n);
-    let backends = (0..threads).map(|_| Cpu::with(1, Simd::detect())).collect::<Result<Vec<_>, _>>()?;
-    let compress = |backend: &Cpu, items: &mut dyn Iterator<Item = usize>| -> Result<()> {
-        let mut plan =
-            DenseToCompressedPlan::new(backend, matrix(0)?, Keep::NonZero, &PlanOptions::default())?;
-        for item in items {
-            let made: Csr<f32> = plan.run(matrix(item)?)?;
-            ensure!(made.nnz() == data.csr(item).nnz(), "matrix {item} has {} entries", made.nnz());
-        }
-        Ok(())
-    };
-    context.timed(|| {
-        thread::scope(|scope| {
-            let running: Vec<_> = backends
-                .iter()
-                .enumerate()
-                .map(|(thread, backend)| {
-                    scope.spawn(move || compress(backend, &mut (thread..count).step_by(threads)))
-                })
-                .collect();
-            let joined =
-                running.into_iter().map(|thread| thread.join().map_err(|_| anyhow!("a thread panicked")));
-            joined.collect::<Result<Vec<_>>>()?.into_iter().collect()
-        })
-    })
-}
-
-/// Matrices in the memory of a backend.
-struct Batch<'a, B: Compresses> {
-    backend: &'a B,
-    data: &'a Data,
-    count: usize,
-    elements: sparse_core::backend::Buf<B, f32>,
-}
-
-impl<'a, B: Compresses> Batch<'a, B> {
-    fn new(backend: &'a B, data: &'a Data, elements: &[f32]) -> Result<Self> {
-        let count = elements.len() / (data.order * data.order);
-        Ok(Self { backend, data, count, elements: backend.upload(elements)? })
-    }
-
-    fn view(&self) -> Result<DenseBatchView<'_, f32, SpaceOf<B>>> {
-        let n = self.data.order;
-        let elements = SpaceOf::<B>::view(&self.elements);
-        Ok(DenseBatchView::new(elements, self.count, n * n, (n, n), n, Order::RowMajor)?)
-    }
-
-    /// Seconds of all matrices in one call.
-    fn at_once(&self, context: &Context<'_>, options: &PlanOptions) -> Result<f64> {
-        let view = self.view()?;
-        let mut plan =
-            DenseToCompressedPlan::<_, Row, _, _, i32>::new(self.backend, view, Keep::NonZero, options)?;
-        let mut run = || -> Result<()> {
-            let made: BatchCsr<f32, SpaceOf<B>> = plan.run_batch(view)?;
-            self.backend.synchronize()?;
-            ensure!(made.nnz() == self.data.nnz(self.count), "the batch has {} entries", made.nnz());
-            Ok(())
-        };
-        run()?;
-        context.timed(run)
-    }
-
-    /// Seconds of matrix after matrix.
-    fn one_by_one(&self, context: &Context<'_>) -> Result<f64> {
-        let view = self.view()?;
-        let options = PlanOptions::default();
-        let mut plan = DenseToCompressedPlan::<_, Row, _, _, i32>::new(
-            self.backend,
-            view.member(0),
-            Keep::NonZero,
-            &options,
-        )?;
-        let mut run = || -> Result<()> {
-            for item in 0..self.count {
-                let made: Csr<f32, SpaceOf<B>> = plan.run(view.member(item))?;
-                ensure!(made.nnz() == self.data.csr(item).nnz(), "matrix {item} has {} entries", made.nnz());
-            }
-            Ok(self.backend.synchronize()?)
-        };
-        run()?;
-        context.timed(run)
-    }
+/// Seconds of the engine for matrices in the processor's memory, with plans of a run before.
+fn in_place(
+    context: &Context<'_>,
+    processor: &Processor,
+    data: &Data,
+    stack: &dyn Source<f32>,
+    parallelism: Parallelism,
+) -> Result<f64> {
+    let mut compressor = Compressor::new(slice::from_ref(processor))?;
+    let options = Options { parallelism, ..Options::default() };
+    compressor.compress(data, stack, &options)?;
+    context.median(|| Ok(compressor.compress(data, stack, &options)?.seconds))
 }

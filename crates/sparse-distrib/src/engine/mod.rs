@@ -24,6 +24,9 @@
 //! Matrices that lie in a device's memory already ([`Source::on_device`]) are compressed there, in one launch for each 4
 //! GiB: nothing is copied, no policy moves them, and of the schemes it is `sfc`.
 //!
+//! By [`Parallelism`] the same is done without a batch: inter-task, each thread a matrix, or intra-task, all threads or
+//! work-items one matrix after the other.
+//!
 //! A [`Policy`] gives matrices to devices: by `pull` a device that is free takes the next chunk of a common queue, by the
 //! others each has a queue of its own from the start. Whatever policy and scheme are, and whichever devices fail or run
 //! out of memory, a compressed matrix has the same bytes.
@@ -50,6 +53,7 @@ pub mod handle;
 mod item;
 pub mod ledger;
 pub(crate) mod message;
+mod parallelism;
 mod queue;
 mod ranks;
 pub mod report;
@@ -59,6 +63,7 @@ mod slots;
 pub mod source;
 pub mod worker;
 
+pub use parallelism::Parallelism;
 pub use ranks::RankOutcome;
 
 use crate::partition::Partition;
@@ -115,6 +120,8 @@ pub struct Options<'a, T: Scalar> {
     /// The form in which matrices reach the devices. `None` chooses: what the model predicts by `rates` to be faster, on
     /// devices with memory of their own; else [`Scheme::Sfc`].
     pub scheme: Option<Scheme>,
+    /// The division of the matrices among the threads or work-items of a device.
+    pub parallelism: Parallelism,
     /// The rates of the machine: [`Calibration`](crate::Calibration) measures them. With them the report explains the
     /// scheme.
     pub rates: Option<Rates>,
@@ -143,6 +150,7 @@ impl<T: Scalar> Default for Options<'_, T> {
         Self {
             policy: None,
             scheme: None,
+            parallelism: Parallelism::Batch,
             rates: None,
             partition: None,
             keep: Keep::NonZero,
@@ -160,7 +168,7 @@ impl<T: Scalar> Debug for Options<'_, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut debug = f.debug_struct("Options");
         debug.field("policy", &self.policy).field("scheme", &self.scheme).field("rates", &self.rates);
-        debug.field("partition", &self.partition);
+        debug.field("parallelism", &self.parallelism).field("partition", &self.partition);
         debug.field("keep", &self.keep).field("chunk_bytes", &self.chunk_bytes);
         debug.field("slots", &self.slots).field("patience", &self.patience).field("spill", &self.spill);
         debug.finish_non_exhaustive()
@@ -274,6 +282,8 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
         };
         let assignment = Assignment::new(source, &items, policy, &self.devices(), chunk_bytes)?;
         let hosts = self.workers.iter().map(|worker| worker.is_host()).collect();
+        let all_streams = self.workers.iter_mut().chain(self.further_streams.iter_mut().flatten());
+        all_streams.for_each(|worker| worker.set_parallelism(options.parallelism));
         let run = Run::new(source, (&layouts, items), options, assignment, (schemes, hosts), A::IS_ROW);
         let streams = self.workers.iter_mut().zip(&mut self.further_streams).map(|(first, further)| {
             let mut streams = vec![first];

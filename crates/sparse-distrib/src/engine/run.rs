@@ -6,6 +6,7 @@ use super::device::ActiveDevice;
 use super::handle::ResidentBatch;
 use super::item::{self, Item, Layout};
 use super::message::{self, HostCompressor, MatrixCompressor};
+use super::parallelism::Parallelism;
 use super::queue::Queue;
 use super::report::{DeviceReport, Progress, Report, Unfinished};
 use super::slots::{Slot, Slots, TakenSlot};
@@ -173,10 +174,14 @@ impl<'a, T: Scalar> Run<'a, T> {
         device.finish()
     }
 
-    /// The streams of a device that can find work, at least one.
+    /// The streams of a device that can find work, at least one. Of the host's there is one where all threads compress one
+    /// matrix after the other.
     fn most_streams(&self, index: usize) -> usize {
         if !self.hosts[index] {
             return usize::MAX;
+        }
+        if self.options.parallelism == Parallelism::IntraTask {
+            return 1;
         }
         let portions = self.total_bytes.div_ceil(PORTION_BYTES).clamp(1, self.items.len().max(1) as u64);
         portions as usize
@@ -243,6 +248,9 @@ impl<'a, T: Scalar> Run<'a, T> {
 
     /// The items of a chunk that a device takes at once.
     fn portion(&self, device: usize, chunk: &Chunk) -> usize {
+        if self.options.parallelism == Parallelism::IntraTask {
+            return 1;
+        }
         let weight = self.items[chunk.items[0]].weight();
         if self.hosts[device] { (PORTION_BYTES / weight).max(1) as usize } else { usize::MAX }
     }

@@ -2,6 +2,7 @@
 
 use super::ledger::{Lease, Ledger};
 pub use super::message::PackedBatch;
+use super::parallelism::Parallelism;
 use super::source::DeviceMatrices;
 use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::op::{
@@ -33,6 +34,9 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
 
     /// The account of the device's memory. Parts stay in it until they are freed.
     fn ledger(&self) -> &Arc<Ledger>;
+
+    /// Sets the division of the compressions that follow. By default it is left as it is: results have the same bytes.
+    fn set_parallelism(&mut self, _parallelism: Parallelism) {}
 
     /// Compresses the members of a chunk by rows, after it was copied to a device with memory of its own. The result takes
     /// exactly the memory that its entries need.
@@ -152,6 +156,7 @@ where
     backend: B,
     /// For portions, several of which are compressed at once.
     single_threaded: B,
+    parallelism: Parallelism,
     name: String,
     rate: Option<f64>,
     ledger: Arc<Ledger>,
@@ -185,6 +190,9 @@ where
 /// Count, shape, order and rule of a chunk: chunks that agree in these have one plan.
 type PlanKey<T> = (usize, (usize, usize), Order, Keep<T>);
 
+/// The algorithm of devices by which a work-item has whole rows.
+const ROW_PER_THREAD: &str = "row_per_thread";
+
 /// At least this much memory of a device is left to its driver and to others.
 const HEADROOM_BYTES: u64 = 512 << 20;
 /// The least part of a device's memory that is left: one of so many.
@@ -211,7 +219,8 @@ where
         };
         let budget = caps.memory_bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(headroom(bytes)));
         let (single_threaded, ledger) = (backend.single_threaded(), Ledger::new(budget));
-        Self { backend, single_threaded, name, rate: None, ledger, plan: None, unpack: None }
+        let parallelism = Parallelism::default();
+        Self { backend, single_threaded, parallelism, name, rate: None, ledger, plan: None, unpack: None }
     }
 
     /// The worker by another name.
@@ -259,8 +268,12 @@ where
             Some(cached) => cached,
             None => {
                 let is_portion = (size_of::<T>() * chunk.data().len()) as u64 <= PORTION_BYTES;
-                let backend = if is_portion { &self.single_threaded } else { &self.backend };
-                let plan = DenseToCompressedPlan::new(backend, chunk, keep, &PlanOptions::default())?;
+                let backend = match self.parallelism {
+                    Parallelism::Batch if is_portion => &self.single_threaded,
+                    Parallelism::InterTask => &self.single_threaded,
+                    Parallelism::Batch | Parallelism::IntraTask => &self.backend,
+                };
+                let plan = DenseToCompressedPlan::new(backend, chunk, keep, &self.plan_options())?;
                 let bytes = plan.workspace_bytes() as u64;
                 let mut workspace = self.ledger.reserve(bytes, Duration::ZERO)?;
                 workspace.settle(bytes);
@@ -268,6 +281,16 @@ where
             }
         };
         Ok(&mut self.plan.insert(cached).plan)
+    }
+
+    /// The algorithm that the parallelism asks for, where the backend has it.
+    fn plan_options(&self) -> PlanOptions {
+        let has_it =
+            || self.backend.dense_to_csr_algorithms().iter().any(|known| known.name == ROW_PER_THREAD);
+        match self.parallelism {
+            Parallelism::InterTask if has_it() => PlanOptions::forced(ROW_PER_THREAD),
+            _ => PlanOptions::default(),
+        }
     }
 
     /// The entries of a chunk whose elements lie in the device's memory.
@@ -312,6 +335,13 @@ where
 
     fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
+    }
+
+    fn set_parallelism(&mut self, parallelism: Parallelism) {
+        if self.parallelism != parallelism {
+            self.parallelism = parallelism;
+            self.plan = None;
+        }
     }
 
     fn compress(
@@ -400,6 +430,7 @@ where
             Box::new(Self {
                 backend: self.backend.clone(),
                 single_threaded: self.single_threaded.clone(),
+                parallelism: self.parallelism,
                 name: self.name.clone(),
                 rate: self.rate,
                 ledger: self.ledger.clone(),

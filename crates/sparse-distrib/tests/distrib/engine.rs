@@ -11,8 +11,8 @@ use sparse_core::reference::Reference;
 use sparse_core::{Axis, BatchCsr, Col, Compressed, Dense, DenseBatchView, DenseView, Error, Order, Row};
 use sparse_distrib::schedule::Policy;
 use sparse_distrib::{
-    Cause, DeviceWorker, Engine, Generated, Handle, Ledger, NpySource, Options, Outcome, Partition, Progress,
-    Scheme, Source, Worker,
+    Cause, DeviceWorker, Engine, Generated, Handle, Ledger, NpySource, Options, Outcome, Parallelism,
+    Partition, Progress, Scheme, Source, Worker,
 };
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -112,8 +112,9 @@ proptest! {
         partition in prop::option::of(partitions()),
         devices in 1_usize..5,
         slots in 0_usize..3,
+        parallelism in prop::sample::select(&Parallelism::ALL[..]),
     ) {
-        let options = Options { scheme, partition, slots, ..options(policy) };
+        let options = Options { scheme, partition, slots, parallelism, ..options(policy) };
         let workers = || (0..devices).map(|k| reference(&k.to_string())).collect();
         check_all(compress::<Row>(workers(), &matrices, &options), &matrices);
         check_all(compress::<Col>(workers(), &matrices, &options), &matrices);

@@ -6,7 +6,7 @@ use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, Backend, BatchCsr, Caps, ContextId, DenseBatchView, Element, Error, Host, PlanOptions, Result,
 };
-use sparse_distrib::{DeviceWorker, Ledger, PackedBatch, Resident, Worker};
+use sparse_distrib::{DeviceWorker, Ledger, PackedBatch, Parallelism, Resident, Worker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -219,6 +219,10 @@ impl Worker<f32, i32, i32> for FaultyWorker {
 
     fn ledger(&self) -> &Arc<Ledger> {
         self.worker.ledger()
+    }
+
+    fn set_parallelism(&mut self, parallelism: Parallelism) {
+        self.worker.set_parallelism(parallelism);
     }
 
     fn compress(

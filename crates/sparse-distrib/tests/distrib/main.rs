@@ -4,8 +4,10 @@
 mod allocations;
 mod common;
 mod corruption;
+mod ekmr_files;
 mod engine;
 mod engine_lending;
+mod engine_parallelism;
 mod engine_ranks;
 mod engine_schemes;
 mod engine_streams;

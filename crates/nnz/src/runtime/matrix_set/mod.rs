@@ -12,8 +12,8 @@ use sparse_core::{Axis, DType, Error, Result, Scalar, with_dtype};
 use sparse_device::Device as Accelerator;
 use sparse_distrib::schedule::Policy;
 use sparse_distrib::{
-    DeviceWorker, Handle, NpySource, Partition, Progress, Report, Scheme, SourceChain, Transport, Worker,
-    agree,
+    DeviceWorker, Handle, NpySource, Parallelism, Partition, Progress, Report, Scheme, SourceChain,
+    Transport, Worker, agree,
 };
 use sparse_io::parts::PartWriter;
 use std::fmt::{Debug, Formatter};
@@ -35,6 +35,8 @@ pub struct MatrixSetOptions<'a> {
     /// The form in which matrices reach the devices; without it the one that is predicted to be the fastest, by rates of
     /// this machine that are measured once and stored. The CPU reads and compresses in place then.
     pub scheme: Option<Scheme>,
+    /// The division of the matrices among the threads or work-items of a device.
+    pub parallelism: Parallelism,
     /// True if the report is to have the predictions: the rates are measured even where nothing depends on them.
     pub explain: bool,
     /// The parts that every matrix is cut into; without it only those are cut that no device may have memory for.
@@ -56,6 +58,7 @@ impl MatrixSetOptions<'_> {
             tolerance: None,
             policy: None,
             scheme: None,
+            parallelism: Parallelism::Batch,
             explain: false,
             partition: None,
             memory: None,
@@ -70,7 +73,8 @@ impl Debug for MatrixSetOptions<'_> {
         let mut debug = f.debug_struct("MatrixSetOptions");
         debug.field("format", &self.format).field("dtype", &self.dtype);
         debug.field("tolerance", &self.tolerance).field("policy", &self.policy).field("scheme", &self.scheme);
-        debug.field("explain", &self.explain).field("partition", &self.partition);
+        debug.field("parallelism", &self.parallelism).field("explain", &self.explain);
+        debug.field("partition", &self.partition);
         debug.field("memory", &self.memory).finish_non_exhaustive()
     }
 }

@@ -55,9 +55,19 @@ where
     }
 
     fn options<'a>(&self, options: &MatrixSetOptions<'a>) -> Options<'a, T> {
-        let &MatrixSetOptions { policy, scheme, partition, progress, cancel, .. } = options;
+        let &MatrixSetOptions { policy, scheme, parallelism, partition, progress, cancel, .. } = options;
         let (rates, keep) = (self.rates, self.keep);
-        Options { policy, scheme, rates, partition, keep, progress, cancel, ..Options::default() }
+        Options {
+            policy,
+            scheme,
+            parallelism,
+            rates,
+            partition,
+            keep,
+            progress,
+            cancel,
+            ..Options::default()
+        }
     }
 
     pub(super) fn compress(

@@ -13,7 +13,7 @@ use crate::text::parse_bytes;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use nnz::distrib::schedule::Policy;
-use nnz::distrib::{NpySource, Partition, Report, Scheme, Source};
+use nnz::distrib::{ArrayReading, NpySource, Parallelism, Partition, Report, Scheme, Source};
 use nnz::io::FileKind;
 use nnz::{DType, Device, MatrixSet, MatrixSetOptions};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,8 @@ use summary::{Explained, Summary, Work};
 ///
 /// Every 2-D array is a matrix, and every 3-D array of shape (count, rows, cols) is `count` of them. They are read
 /// one by one, so that they may be larger than any memory; each device compresses some and keeps them. Where a device
-/// fails, others do its work. A matrix that no device has memory for is cut, and comes out whole.
+/// fails, others do its work. A matrix that no device has memory for is cut, and comes out whole. With --ekmr an array of
+/// three or four dimensions is one matrix, too.
 ///
 /// The matrices, in the order of the input, become one batch: in a file as `nnz compress` writes it, or in a folder of
 /// parts, which may have matrices of unequal shapes. Other commands read the folder where they read a file, and unequal
@@ -38,6 +39,10 @@ pub(crate) struct Distribute {
     /// Dense arrays (.npy), or one folder, of which all .npy files are read in the order of their names
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
+    /// Reads a 3-D array A[k][i][j] as one matrix, whose element (i, j·n_k + k) it is (EKMR), and A[l][k][i][j] as one with
+    /// it at (i·n_l + l, j·n_k + k)
+    #[arg(long)]
+    ekmr: bool,
     /// The file to write (.npz), or a folder, whose name has no ending; - is standard output, and the report goes to stderr
     #[arg(short = 'o', long = "out", value_name = "OUT")]
     out: PathBuf,
@@ -52,6 +57,11 @@ pub(crate) struct Distribute {
     /// bitmap; auto is what rates of this machine, measured once, predict to be the fastest
     #[arg(long, value_name = "SCHEME", default_value = "auto", value_parser = parse_or_auto::<Scheme>)]
     scheme: OrAuto<Scheme>,
+    /// The division of the matrices: batch (all of a chunk in one launch of a device; on the CPU each thread whole matrices,
+    /// or all threads one above 4 MiB), inter_task (a work-item whole rows, a thread whole matrices) or intra_task (all
+    /// work-items or threads one matrix after the other)
+    #[arg(long, value_name = "NAME", default_value = "batch")]
+    parallel: Parallelism,
     /// Prints the predicted time of every scheme, and beside it the time of the run; of each rank, where there are several
     #[arg(long)]
     explain: bool,
@@ -109,7 +119,8 @@ impl Distribute {
 
     fn prepare(&self, ranks: &Ranks, context: &Context) -> Result<Prepared> {
         let output = if ranks.is_root() { Some(self.check_output()?) } else { None };
-        let source = open(&self.inputs)?;
+        let reading = if self.ekmr { ArrayReading::Ekmr } else { ArrayReading::Stack };
+        let source = open(&self.inputs, reading)?;
         if let Some(Output::File) = output {
             check_shapes(&source)?;
         }
@@ -133,6 +144,7 @@ impl Distribute {
             tolerance: self.threshold,
             policy: self.policy.0,
             scheme: self.scheme.0,
+            parallelism: self.parallel,
             explain: self.explain,
             partition: self.partition,
             memory: self.memory,
@@ -216,16 +228,16 @@ impl Distribute {
 }
 
 /// Opens the arrays, or all of a folder.
-fn open(inputs: &[PathBuf]) -> Result<NpySource> {
+fn open(inputs: &[PathBuf], reading: ArrayReading) -> Result<NpySource> {
     let is_folder = |path: &PathBuf| Path::is_dir(path);
     match inputs {
-        [folder] if is_folder(folder) => Ok(NpySource::open_folder(folder)?),
+        [folder] if is_folder(folder) => Ok(NpySource::open_folder_as(folder, reading)?),
         _ => match inputs.iter().find(|path| is_folder(path)) {
             Some(folder) => Err(usage(format_args!(
                 "{}: one folder, or any number of files, is the input",
                 folder.display()
             ))),
-            None => Ok(NpySource::open_all(inputs)?),
+            None => Ok(NpySource::open_all_as(inputs, reading)?),
         },
     }
 }

@@ -1,11 +1,12 @@
 //! Dense matrices that the engine reads one by one: from memory of the host or of a device, from a function, or from files.
 
 mod chain;
+mod ekmr_layout;
 mod npy;
 mod on_device;
 
 pub use chain::SourceChain;
-pub use npy::NpySource;
+pub use npy::{ArrayReading, NpySource};
 pub use on_device::{DeviceMatrices, DeviceStack};
 
 use crate::partition::Part;

@@ -1,13 +1,24 @@
 //! Matrices of `.npy` files.
 
 use super::Source;
+use super::ekmr_layout::EkmrLayout;
 use crate::partition::Part;
 use sparse_core::{Error, Order, Result, Scalar};
 use sparse_io::npy::MappedArray;
 use std::path::{Path, PathBuf};
 
+/// The matrices that an array of more than two dimensions is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ArrayReading {
+    /// A 3-D array `a` is the matrices `a[0]`, `a[1]`, …
+    #[default]
+    Stack,
+    /// A 3-D or 4-D array is one matrix, by [EKMR](crate::ekmr).
+    Ekmr,
+}
+
 /// Matrices of `.npy` files, which are memory-mapped: of a 2-D array the one that it is, of a 3-D array `a` the
-/// matrices `a[0]`, `a[1]`, …; a 1-D array is a column.
+/// matrices `a[0]`, `a[1]`, …, or one by [`ArrayReading::Ekmr`]; a 1-D array is a column.
 ///
 /// Elements are converted to the type of the engine as they are read, rounded to nearest. A 3-D array in Fortran order
 /// has the elements of a matrix far apart, so that each is read by itself.
@@ -27,6 +38,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct NpySource {
     files: Vec<MappedArray>,
+    /// The layout of each file that is one matrix by EKMR.
+    ekmr: Vec<Option<EkmrLayout>>,
     /// The first matrix of each file, and the number of all.
     starts: Vec<usize>,
 }
@@ -46,12 +59,43 @@ impl NpySource {
     /// [`Error::Io`] if a file cannot be read; [`Error::File`] if it is not a sound `.npy` file of a known type and of one
     /// to three dimensions.
     pub fn open_all<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
+        Self::open_all_as(paths, ArrayReading::Stack)
+    }
+
+    /// The matrices of several files, in their order, with a reading of arrays of more than two dimensions.
+    ///
+    /// ```
+    /// use sparse_core::Order;
+    /// use sparse_distrib::{ArrayReading, NpySource, Source};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("a.npy");
+    /// // A[k][i][j] of n_k = 2, n_i = 1, n_j = 3 is A'[i][j * 2 + k].
+    /// sparse_io::npy::write(&path, &[0.0, 1.0, 2.0, 10.0, 11.0, 12.0_f64], &[2, 1, 3], Order::RowMajor)?;
+    /// let source = NpySource::open_all_as([&path], ArrayReading::Ekmr)?;
+    /// let mut matrix = [0.0; 6];
+    /// source.fill(0, &mut matrix)?;
+    /// assert_eq!((Source::<f64>::len(&source), Source::<f64>::shape(&source, 0)), (1, (1, 6)));
+    /// assert_eq!(matrix, [0.0, 10.0, 1.0, 11.0, 2.0, 12.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`open_all`](Self::open_all), but that [`ArrayReading::Ekmr`] takes four dimensions, too;
+    /// [`Error::IndexOverflow`] if rows or columns of its matrix do not fit `usize`.
+    pub fn open_all_as<P: AsRef<Path>>(
+        paths: impl IntoIterator<Item = P>,
+        reading: ArrayReading,
+    ) -> Result<Self> {
         let files: Vec<_> = paths.into_iter().map(MappedArray::open).collect::<Result<_>>()?;
-        let mut starts = vec![0];
+        let (mut ekmr, mut starts) = (vec![], vec![0]);
         for file in &files {
-            starts.push(starts[starts.len() - 1] + matrices(file)?);
+            let layout = if reading == ArrayReading::Ekmr { EkmrLayout::of(file)? } else { None };
+            let count = if layout.is_some() { 1 } else { matrices(file, reading)? };
+            starts.push(starts[starts.len() - 1] + count);
+            ekmr.push(layout);
         }
-        Ok(Self { files, starts })
+        Ok(Self { files, ekmr, starts })
     }
 
     /// The matrices of all `.npy` files of a folder, in the order of their names.
@@ -59,6 +103,14 @@ impl NpySource {
     /// # Errors
     /// As for [`open_all`](Self::open_all), and [`Error::File`] if the folder has no such file.
     pub fn open_folder(folder: impl AsRef<Path>) -> Result<Self> {
+        Self::open_folder_as(folder, ArrayReading::Stack)
+    }
+
+    /// The matrices of all `.npy` files of a folder, with a reading of arrays of more than two dimensions.
+    ///
+    /// # Errors
+    /// As for [`open_all_as`](Self::open_all_as), and [`Error::File`] if the folder has no `.npy` file.
+    pub fn open_folder_as(folder: impl AsRef<Path>, reading: ArrayReading) -> Result<Self> {
         let folder = folder.as_ref();
         let read = || -> std::io::Result<Vec<PathBuf>> {
             std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
@@ -70,7 +122,7 @@ impl NpySource {
             let reason = "the folder has no file whose name ends in .npy".into();
             return Err(Error::File { path: folder.into(), line: None, reason });
         }
-        Self::open_all(paths)
+        Self::open_all_as(paths, reading)
     }
 
     /// The files.
@@ -80,8 +132,17 @@ impl NpySource {
 
     /// The file of a matrix, and its position there.
     fn find(&self, item: usize) -> (&MappedArray, usize) {
-        let file = self.starts.partition_point(|&start| start <= item) - 1;
+        let file = self.file_of(item);
         (&self.files[file], item - self.starts[file])
+    }
+
+    /// The layout of a matrix that is an array by EKMR.
+    fn ekmr(&self, item: usize) -> Option<&EkmrLayout> {
+        self.ekmr[self.file_of(item)].as_ref()
+    }
+
+    fn file_of(&self, item: usize) -> usize {
+        self.starts.partition_point(|&start| start <= item) - 1
     }
 }
 
@@ -91,6 +152,9 @@ impl<T: Scalar> Source<T> for NpySource {
     }
 
     fn shape(&self, item: usize) -> (usize, usize) {
+        if let Some(layout) = self.ekmr(item) {
+            return layout.shape();
+        }
         match *self.find(item).0.shape() {
             [.., rows, cols] => (rows, cols),
             [rows] => (rows, 1),
@@ -99,11 +163,17 @@ impl<T: Scalar> Source<T> for NpySource {
     }
 
     fn order(&self, item: usize) -> Order {
-        self.find(item).0.order()
+        match self.ekmr(item) {
+            Some(_) => Order::RowMajor,
+            None => self.find(item).0.order(),
+        }
     }
 
     fn fill(&self, item: usize, elements: &mut [T]) -> Result<()> {
         let (file, position) = self.find(item);
+        if let Some(layout) = self.ekmr(item) {
+            return layout.read(file, &Part::whole(layout.shape()), elements);
+        }
         match (file.shape(), file.order()) {
             (&[count, _, _], Order::ColMajor) => file.read(position, count, elements),
             _ => file.read(position * elements.len(), 1, elements),
@@ -112,6 +182,9 @@ impl<T: Scalar> Source<T> for NpySource {
 
     fn fill_part(&self, item: usize, part: &Part, elements: &mut [T]) -> Result<()> {
         let (file, position) = self.find(item);
+        if let Some(layout) = self.ekmr(item) {
+            return layout.read(file, part, elements);
+        }
         let shape = Source::<T>::shape(self, item);
         // Lines are rows, or columns of a file in Fortran order.
         let ((lines, within), length) = match file.order() {
@@ -132,13 +205,14 @@ impl<T: Scalar> Source<T> for NpySource {
     }
 }
 
-/// The number of matrices of a file.
-fn matrices(file: &MappedArray) -> Result<usize> {
+/// The number of matrices of a file that is not one by EKMR.
+fn matrices(file: &MappedArray, reading: ArrayReading) -> Result<usize> {
     match *file.shape() {
         [_] | [_, _] => Ok(1),
         [count, _, _] => Ok(count),
         _ => {
-            let reason = format!("the array has {} dimensions, not one to three", file.shape().len());
+            let most = if reading == ArrayReading::Ekmr { "four" } else { "three" };
+            let reason = format!("the array has {} dimensions, not one to {most}", file.shape().len());
             Err(Error::File { path: file.path().into(), line: None, reason })
         }
     }

@@ -1,0 +1,69 @@
+//! The division of many matrices among the threads or work-items of a device.
+
+use sparse_core::{Error, Result};
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// The division of the compression of many matrices among the threads or work-items of a device: a task is a matrix.
+///
+/// | name | the host | a device with memory of its own |
+/// |---|---|---|
+/// | `batch` | a thread compresses whole matrices; one above 4 MiB all threads | all of a chunk in one launch |
+/// | `inter_task` | a thread compresses whole matrices, however large | all of a chunk in one launch, in which a work-item has whole rows (`row_per_thread`) |
+/// | `intra_task` | all threads compress one matrix after the other | a launch for each matrix |
+///
+/// The results have the same bytes. Where the host compresses matrices to messages, its threads compress whole matrices
+/// by each of them, and only the devices, which unpack them, follow the name.
+///
+/// Inter- and intra-task are the two of Hsu, Efficient strategies for compressing sparse matrices on graphics processing
+/// units, master's thesis, Chang Gung University 2013. There, a whole matrix was one work-item's, for which there is no
+/// kernel here.
+///
+/// ```
+/// use sparse_distrib::Parallelism;
+///
+/// assert_eq!("intra_task".parse::<Parallelism>()?, Parallelism::IntraTask);
+/// assert_eq!(Parallelism::default().name(), "batch");
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Parallelism {
+    /// Matrices side by side, and where they are large also the parts of each.
+    #[default]
+    Batch,
+    /// Matrices side by side.
+    InterTask,
+    /// One matrix after the other, with all threads or work-items.
+    IntraTask,
+}
+
+impl Parallelism {
+    /// All of them, the default first.
+    pub const ALL: [Self; 3] = [Self::Batch, Self::InterTask, Self::IntraTask];
+
+    /// The name by which it is asked for.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Batch => "batch",
+            Self::InterTask => "inter_task",
+            Self::IntraTask => "intra_task",
+        }
+    }
+}
+
+impl Display for Parallelism {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Parallelism {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|parallelism| parallelism.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            Error::unsupported(format_args!("the parallelism `{name}`"), format_args!("use one of {names}"))
+        })
+    }
+}
