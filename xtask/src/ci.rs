@@ -424,7 +424,9 @@ fn python(sh: &Shell) -> Result<()> {
     cmd!(sh, "python3 crates/sparse-python/pack_wheel.py {library} {wheel}").run()?;
     let installed = provision::install_wheel(sh, &wheel)?;
     let pytest = provision::from_pypi(sh, "pytest", "mypy", &["pytest", "pytest-timeout", "mypy"])?;
-    let packages = [installed, python_packages(sh)?, pytest];
+    // Their tests are skipped where they cannot be imported.
+    let parallel = provision::from_pypi(sh, "python-parallel", "distributed", &["dask", "distributed"])?;
+    let packages = [installed, python_packages(sh)?, pytest, parallel];
     let _tests = sh.push_dir(root().join("crates/sparse-python"));
     cmd!(sh, "python3 -m pytest --quiet")
         .env("PYTHONPATH", std::env::join_paths(packages)?)

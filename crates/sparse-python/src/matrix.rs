@@ -152,6 +152,18 @@ impl Matrix {
         py.detach(|| self.0.member(k)).map(Self).map_err(exception)
     }
 
+    /// The matrix in CSR with the members of a batch as blocks on its diagonal.
+    fn to_block_diagonal(&self, py: Python<'_>) -> PyResult<Self> {
+        count();
+        py.detach(|| self.0.to_block_diagonal()).map(Self).map_err(exception)
+    }
+
+    /// The batch of the `members` blocks, all of one shape, on the diagonal of a matrix in CSR.
+    fn to_batch(&self, py: Python<'_>, members: usize) -> PyResult<Self> {
+        count();
+        py.detach(|| self.0.to_batch(members)).map(Self).map_err(exception)
+    }
+
     /// A copy on another device.
     fn to_device(&self, py: Python<'_>, device: &str) -> PyResult<Self> {
         count();

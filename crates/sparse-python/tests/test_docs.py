@@ -13,12 +13,12 @@ BLOCKS = [
     for k, block in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL))
 ]
 #: Libraries without which nnz works.
-OPTIONAL = {"cupy", "torch"}
+OPTIONAL = {"cupy", "dask", "torch"}
 
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_blocks_run(block, tmp_path, monkeypatch):
-    for library in OPTIONAL.intersection(re.findall(r"^import (\w+)$", block, re.MULTILINE)):
+    for library in OPTIONAL.intersection(re.findall(r"^import (\w+)", block, re.MULTILINE)):
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "block", "exec"), {})

@@ -1,5 +1,7 @@
 """Solvers, files, batches and device matrices."""
 
+import pickle
+
 import nnz
 import nnz.io
 import nnz.linalg
@@ -119,11 +121,25 @@ def test_batches(ours, char):
         expected = np.einsum(subscripts, stack, of_each).astype(char)
         absolute = np.einsum(subscripts, abs(stack), abs(of_each))
         assert_within_bound(found, expected, absolute, 5)
+    again = pickle.loads(pickle.dumps(batch))
+    assert (again.shape, again.dtype) == (batch.shape, batch.dtype)
+    np.testing.assert_array_equal([member.toarray() for member in again], stack)
     with pytest.raises(IndexError):
         batch[4]
     with pytest.raises(ValueError, match="shape"):
         batch @ np.ones(4, char)
     assert nnz.compress(np.array([[1.0, 1e-9], [0.0, 2.0]]), tolerance=1e-6).nnz == 2
+
+
+def test_batches_are_blocks_on_a_diagonal():
+    stack = np.arange(12.0).reshape(2, 2, 3)
+    whole = nnz.compress(stack).to_block_diagonal()
+    np.testing.assert_array_equal(whole.toarray(), sp.block_diag(list(stack)).toarray())
+    assert len(nnz.BatchCsr.from_block_diagonal(whole.tocsc(), 2)) == 2
+    empty = nnz.compress(np.zeros((0, 2, 3), "f"))
+    assert pickle.loads(pickle.dumps(empty)).shape == (0, 2, 3)
+    with pytest.raises(ValueError):
+        nnz.BatchCsr.from_block_diagonal(whole, 3)
 
 
 @pytest.mark.parametrize("name", device_names())

@@ -30,6 +30,7 @@ __all__ = [
     "coo_array",
     "csc_array",
     "csr_array",
+    "dask",
     "devices",
     "io",
     "linalg",
@@ -41,9 +42,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Only programs that use it import PyTorch.
-    if name == "torch":
-        return importlib.import_module(".torch", __name__)
+    # Only programs that use them import PyTorch, Dask and mpi4py.
+    if name in ("dask", "torch"):
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

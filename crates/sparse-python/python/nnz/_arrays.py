@@ -17,13 +17,19 @@ from . import _native
 TYPES = frozenset(np.dtype(char) for char in "fdFD")
 
 
+def contiguous(array: Any, dtype: Any = None) -> Any:
+    """`array` in C order, its elements aligned: those that came over a network may not be."""
+    found = np.ascontiguousarray(array, dtype)
+    return found if found.flags.aligned else found.copy()
+
+
 def operand(dtype: np.dtype[Any], other: Any) -> Any:
     """`other` in C order as `dtype`, or None where NumPy would compute in another type."""
     if dtype not in TYPES:
         return None
     if other.dtype != dtype and np.result_type(dtype, other.dtype) != dtype:
         return None
-    return np.ascontiguousarray(other, dtype)
+    return contiguous(other, dtype)
 
 
 class _Containers:
@@ -48,6 +54,10 @@ class _Compressed(_Containers):
     def _csr(self: Any) -> Any:
         """Shape and arrays as CSR: of CSC those of the transpose."""
         return self._swap(self._shape), self.indptr, self.indices, self.data
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        arrays = {name: contiguous(state[name]) for name in ("indptr", "indices", "data")}
+        self.__dict__.update(state | arrays)
 
     def _matmul_vector(self: Any, other: Any) -> Any:
         x = operand(self.data.dtype, other)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._arrays import TYPES, csr_array, operand
+from ._arrays import TYPES, contiguous, csr_array, operand
 from ._picture import html_of
 
 
@@ -54,6 +54,24 @@ class BatchCsr:
     def to_list(self) -> list[csr_array]:
         """Copies of all matrices."""
         return list(self)
+
+    def to_block_diagonal(self) -> csr_array:
+        """The matrix with copies of all matrices as blocks on its diagonal."""
+        whole = self._native.to_block_diagonal()
+        indptr, indices, data = whole.arrays()
+        return csr_array((data, indices, indptr), shape=whole.shape)
+
+    @staticmethod
+    def from_block_diagonal(matrix: Any, count: int) -> BatchCsr:
+        """The `count` blocks, all of one shape, on the diagonal of a sparse matrix; entries elsewhere are an error."""
+        native = _native.Matrix.from_arrays("csr", csr_array(matrix)._csr(), "cpu")
+        return BatchCsr(native.to_batch(count))
+
+    def __reduce__(self) -> Any:
+        """Pickled as a block-diagonal matrix, which says nothing of the shape where there are no blocks."""
+        if not len(self):
+            return compress, (np.zeros(self.shape, self.dtype),)
+        return BatchCsr.from_block_diagonal, (self.to_block_diagonal(), len(self))
 
     def __matmul__(self, other: Any) -> Any:
         """The products of each matrix with a vector, or with a dense matrix of its own.
@@ -104,7 +122,7 @@ def compress(stack: Any, *, tolerance: float | None = None) -> BatchCsr:
         raise ValueError(f"the stack has shape {stack.shape} where (matrices, rows, columns) is right")
     if stack.dtype not in TYPES:
         stack = stack.astype(np.result_type(stack.dtype, np.float32))
-    stack = np.ascontiguousarray(stack)
+    stack = contiguous(stack)
     # Offsets count the entries of one matrix.
     wide = stack.shape[1] * stack.shape[2] > np.iinfo(np.int32).max
     return BatchCsr(_native.Matrix.compress(stack, tolerance, wide, "cpu"))
