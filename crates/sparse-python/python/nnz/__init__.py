@@ -30,14 +30,12 @@ __all__ = [
     "coo_array",
     "csc_array",
     "csr_array",
-    "dask",
     "devices",
     "io",
     "linalg",
     "plan_spmm",
     "plan_spmv",
     "spy",
-    "torch",
 ]
 
 
