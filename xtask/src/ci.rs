@@ -425,7 +425,7 @@ fn python(sh: &Shell) -> Result<()> {
     let installed = provision::install_wheel(sh, &wheel)?;
     let pytest = provision::from_pypi(sh, "pytest", "mypy", &["pytest", "pytest-timeout", "mypy"])?;
     // Their tests are skipped where they cannot be imported.
-    let parallel = provision::from_pypi(sh, "python-parallel", "distributed", &["dask", "distributed"])?;
+    let parallel = provision::from_pypi(sh, "python-parallel", "mpi4py", &["dask", "distributed", "mpi4py"])?;
     let packages = [installed, python_packages(sh)?, pytest, parallel];
     let _tests = sh.push_dir(root().join("crates/sparse-python"));
     cmd!(sh, "python3 -m pytest --quiet")

@@ -1,6 +1,7 @@
 """The blocks of Python in README.md and docs/python.md run."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,15 @@ BLOCKS = [
     for k, block in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL))
 ]
 #: Libraries without which nnz works.
-OPTIONAL = {"cupy", "dask", "torch"}
+OPTIONAL = {"cupy", "dask", "mpi4py", "torch"}
 
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_blocks_run(block, tmp_path, monkeypatch):
-    for library in OPTIONAL.intersection(re.findall(r"^import (\w+)", block, re.MULTILINE)):
+    for library in OPTIONAL.intersection(re.findall(r"^(?:import|from) (\w+)", block, re.MULTILINE)):
         pytest.importorskip(library)
+        if library == "mpi4py" and shutil.which("mpirun") is None:
+            pytest.skip("there is no MPI")
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "block", "exec"), {})
 

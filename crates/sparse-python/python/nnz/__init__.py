@@ -41,7 +41,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Only programs that use them import PyTorch, Dask and mpi4py.
-    if name in ("dask", "torch"):
+    if name in ("dask", "mpi", "torch"):
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
