@@ -66,8 +66,9 @@ pub(crate) fn all_gather<R>(
     Ok((own, split(&joined)))
 }
 
-/// What the root answers to all ranks; apart from [`combine`], so that it is compiled once for a transport and not for each
-/// type of `own`.
+/// Sends a message of every rank to the root, and returns its answer to all of them, which is the same on every rank.
+///
+/// It knows no type of [`combine`], so that it is compiled once for each transport.
 fn answer_of_root(
     transport: &(impl Transport + ?Sized),
     root: usize,
@@ -78,10 +79,10 @@ fn answer_of_root(
     Ok(untagged(transport.broadcast(root, answer.unwrap_or_default())?))
 }
 
-/// What the root makes of the messages of all ranks.
+/// The function by which the root answers the messages of all ranks.
 type Join<'a> = dyn Fn(&[Vec<u8>]) -> Result<Vec<u8>> + 'a;
 
-/// What `join` makes of the messages, or the first error.
+/// The answer by `join` to the messages, or the error of the first rank that failed.
 fn joined(root: usize, messages: Vec<Vec<u8>>, join: &Join<'_>) -> Result<Vec<u8>, String> {
     let mut contributions = Vec::with_capacity(messages.len());
     for (rank, message) in messages.into_iter().enumerate() {
