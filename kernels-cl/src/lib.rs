@@ -11,6 +11,7 @@ pub use kernels_core::{Define, File, Header};
 const HEADERS: &[Header] = kernels_core::headers!(
     "cl",
     [
+        "ballot.clh",
         "dense_rows.clh",
         "entry.clh",
         "index.clh",

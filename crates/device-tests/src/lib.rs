@@ -69,6 +69,7 @@ const TESTS: &[Test] = &tests![
     operations::types_outside_the_catalogue_multiply,
     operations::many_duplicates_in_no_order_are_sorted_stably,
     operations::a_plan_compresses_matrices_with_more_and_with_fewer_entries,
+    operations::many_small_matrices_are_compressed_alike_by_every_algorithm,
     operations::entries_of_huge_matrices_are_sorted,
     operations::operations_that_look_into_entries,
     operations::a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied,

@@ -319,6 +319,39 @@ pub fn a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied(lib
     });
 }
 
+/// Batches of many small matrices, whose rows do not begin at steps of 32 elements, and matrices without elements.
+pub fn many_small_matrices_are_compressed_alike_by_every_algorithm(library: &Library) {
+    each_device(library, |backend| {
+        for (count, rows, cols) in
+            [(300, 5, 3), (70, 1, 1), (9, 3, 100), (40, 8, 8), (3, 64, 64), (4, 3, 0), (4, 0, 3), (0, 3, 3)]
+        {
+            let all = count * rows * cols;
+            let numbers = values::<f32>(all, 1).into_iter().enumerate();
+            let dense: Vec<_> =
+                numbers.map(|(k, value)| if k * 7919 % 11 % 3 == 0 { value } else { 0.0 }).collect();
+            let uploaded = backend.upload(&dense).unwrap();
+            for (order, ld) in [(Order::RowMajor, cols), (Order::ColMajor, rows)] {
+                let (shape, stride, keep) = ((rows, cols), rows * cols, Keep::NonZero);
+                let options = PlanOptions::default();
+                let host = DenseBatchView::new(&dense[..], count, stride, shape, ld, order).unwrap();
+                let plan =
+                    DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(&Reference, host, keep, &options);
+                let expected = plan.unwrap().run_batch(host).unwrap();
+                let view = Device::view(&uploaded);
+                let device = DenseBatchView::new(view, count, stride, shape, ld, order).unwrap();
+                for algorithm in algorithms::<f32>(backend) {
+                    let options = PlanOptions::forced(algorithm.name).relaxed();
+                    let plan =
+                        DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(backend, device, keep, &options);
+                    let found = plan.unwrap().run_batch(device).unwrap().to_host(backend).unwrap();
+                    let what = format!("{}: {count} x {shape:?} {order:?}", algorithm.name);
+                    assert_eq!(found, expected, "{what}");
+                }
+            }
+        }
+    });
+}
+
 fn scans<T: ScanElement + From<i32>>(backend: &Device) {
     for shape in [(1, 31), (1, 1), (33, 1), (3, 1025), (1025, 3), (600, 601)] {
         let input: Vec<T> =

@@ -206,6 +206,18 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "dense_to_csr_matrix",
+                [
+                    "dense_to_csr_count_matrix_per_thread",
+                    "dense_to_csr_count_matrix_per_warp",
+                    "dense_to_csr_fill_matrix_per_thread",
+                    "dense_to_csr_fill_matrix_per_warp",
+                ],
+                [SCALAR, IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "ell_spmv",
                 ["ell_spmv_row_per_thread", "ell_spmv_row_per_vector", "ell_spmv_sums", "ell_spmv_add"],
                 [SCALAR, IDX, OFF]

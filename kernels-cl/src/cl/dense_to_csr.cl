@@ -6,6 +6,7 @@
 #include "scalar.clh"
 #include "index.clh"
 #include "dense_rows.clh"
+#include "ballot.clh"
 #define LANES 32
 
 // counts[row] for all rows, and one zero more at the end. A work-item takes a row.
@@ -42,20 +43,6 @@ __kernel void dense_to_csr_fill_row_per_thread(long all_rows, long rows, long co
             }
         }
     }
-}
-
-// The lanes of 32 with an entry, as bits; a ballot without sub-groups. Every lane of the work-group calls it.
-static uint ballot(__local uint *mask, int lid, int kept)
-{
-    if (lid == 0)
-        *mask = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (kept)
-        atomic_or(mask, 1u << lid);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    uint all = *mask;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return all;
 }
 
 // The same with a work-group of 32 lanes a row, 32 columns a step.

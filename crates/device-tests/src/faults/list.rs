@@ -577,6 +577,45 @@ pub const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
+        kind: Kind::WrongStride,
+        what: "work-items fill members from rows of the first member on",
+        place: both(
+            "dense_to_csr_matrix",
+            "to = starts[member * rows];\n        for (",
+            "to = starts[member];\n        for (",
+        ),
+        found_by: &[
+            by("dense_to_csr/batch_csr", "matrix_per_thread"),
+            by("dense_to_csr/batch_csc", "matrix_per_thread"),
+        ],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::Stale,
+        what: "entries of an unfinished row are counted for the row after it, too",
+        place: each(
+            "dense_to_csr_matrix",
+            ("(at.col > lid ? before : 0)", "before"),
+            ("(at.col > lane ? before : 0)", "before"),
+        ),
+        found_by: &[
+            by("dense_to_csr/csr", "matrix_per_warp"),
+            by("dense_to_csr/batch_csr", "matrix_per_warp"),
+        ],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::WrongOrder,
+        what: "lanes write behind those after them",
+        place: each(
+            "dense_to_csr_matrix",
+            ("popcount(all & lanes_before)", "popcount(all & ~lanes_before) - 1"),
+            ("__popc(all & lanes_before)", "__popc(all & ~lanes_before) - 1"),
+        ),
+        found_by: &[by("dense_to_csr/csr", "matrix_per_warp"), by("dense_to_csr/csc", "matrix_per_warp")],
+        case: ROWS,
+    },
+    Fault {
         kind: Kind::DroppedEntry,
         what: "the last columns of U and V are left out",
         place: both("sddmm", "t < inner; t++", "t < inner - 1; t++"),

@@ -16,6 +16,9 @@ use std::slice;
 /// The tasks of one matrix.
 const TASKS: usize = 4;
 
+/// The orders for which inter-task kernels are, beside those of the slides.
+const SMALL_ORDERS: [usize; 2] = [32, 64];
+
 /// Compression of one matrix by several tasks, whose parts are merged by prefix sums or stand with their counts.
 pub(super) fn with_and_without_prefix_sums(context: &Context<'_>) -> Result<Vec<Figure>> {
     let title = format!("one matrix by {TASKS} tasks, merged by prefix sums or with counts only");
@@ -126,11 +129,10 @@ pub(super) fn inter_and_intra(context: &Context<'_>) -> Result<Vec<Figure>> {
     let title = format!("inter- and intra-task, {count} matrices in the processor's memory, ratio 0.5");
     let mut figure = Figure::new("tasks", title, "order", "ms");
     figure.note("batch: whole matrices for each thread of the host, all threads for one above 4 MiB; all in one launch of a device");
-    figure.note("inter_task: whole matrices for each thread of the host; all in one launch of a device, whole rows for each work-item");
+    figure.note("inter_task: whole matrices for each thread of the host; all in one launch of a device, for each warp, or work-item of a CPU");
     figure.note("intra_task: all threads, or a launch, for one matrix after the other");
-    figure
-        .note("no kernel here gives a whole matrix to one work-item, as the slides' inter-task kernel does");
-    for order in ORDERS {
+    figure.note("the slides' inter-task kernel gives a whole matrix to a thread; a warp reads neighbouring elements together");
+    for order in SMALL_ORDERS.into_iter().chain(ORDERS) {
         let data = Data::new(context.order(order), 50)?;
         let elements = data.elements(count);
         for processor in &context.processors[1..] {

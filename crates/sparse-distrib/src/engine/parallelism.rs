@@ -9,15 +9,15 @@ use std::str::FromStr;
 /// | name | the host | a device with memory of its own |
 /// |---|---|---|
 /// | `batch` | a thread compresses whole matrices; one above 4 MiB all threads | all of a chunk in one launch |
-/// | `inter_task` | a thread compresses whole matrices, however large | all of a chunk in one launch, in which a work-item has whole rows (`row_per_thread`) |
+/// | `inter_task` | a thread compresses whole matrices, however large | all of a chunk in one launch, in which a warp has whole matrices (`matrix_per_warp`), or a work-item on processors driven by OpenCL (`matrix_per_thread`) |
 /// | `intra_task` | all threads compress one matrix after the other | a launch for each matrix |
 ///
 /// The results have the same bytes. Where the host compresses matrices to messages, its threads compress whole matrices
 /// by each of them, and only the devices, which unpack them, follow the name.
 ///
 /// Inter- and intra-task are the two of Hsu, Efficient strategies for compressing sparse matrices on graphics processing
-/// units, master's thesis, Chang Gung University 2013. There, a whole matrix was one work-item's, for which there is no
-/// kernel here.
+/// units, master's thesis, Chang Gung University 2013. Tasks that have whole matrices suit many small ones, up to about
+/// 64 × 64: a large one keeps its task busy while others have nothing to do.
 ///
 /// ```
 /// use sparse_distrib::Parallelism;

@@ -190,8 +190,9 @@ where
 /// Count, shape, order and rule of a chunk: chunks that agree in these have one plan.
 type PlanKey<T> = (usize, (usize, usize), Order, Keep<T>);
 
-/// The algorithm of devices by which a work-item has whole rows.
-const ROW_PER_THREAD: &str = "row_per_thread";
+/// The algorithm of devices by which a task, a warp, has whole matrices, and that of processors driven as devices.
+const MATRIX_PER_WARP: &str = "matrix_per_warp";
+const MATRIX_PER_THREAD: &str = "matrix_per_thread";
 
 /// At least this much memory of a device is left to its driver and to others.
 const HEADROOM_BYTES: u64 = 512 << 20;
@@ -285,10 +286,10 @@ where
 
     /// The algorithm that the parallelism asks for, where the backend has it.
     fn plan_options(&self) -> PlanOptions {
-        let has_it =
-            || self.backend.dense_to_csr_algorithms().iter().any(|known| known.name == ROW_PER_THREAD);
+        let per_task = if self.backend.caps().is_cpu { MATRIX_PER_THREAD } else { MATRIX_PER_WARP };
+        let has_it = || self.backend.dense_to_csr_algorithms().iter().any(|known| known.name == per_task);
         match self.parallelism {
-            Parallelism::InterTask if has_it() => PlanOptions::forced(ROW_PER_THREAD),
+            Parallelism::InterTask if has_it() => PlanOptions::forced(per_task),
             _ => PlanOptions::default(),
         }
     }

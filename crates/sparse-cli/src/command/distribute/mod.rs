@@ -58,7 +58,7 @@ pub(crate) struct Distribute {
     #[arg(long, value_name = "SCHEME", default_value = "auto", value_parser = parse_or_auto::<Scheme>)]
     scheme: OrAuto<Scheme>,
     /// The division of the matrices: batch (all of a chunk in one launch of a device; on the CPU each thread whole matrices,
-    /// or all threads one above 4 MiB), inter_task (a work-item whole rows, a thread whole matrices) or intra_task (all
+    /// or all threads one above 4 MiB), inter_task (a warp, or a thread, whole matrices) or intra_task (all
     /// work-items or threads one matrix after the other)
     #[arg(long, value_name = "NAME", default_value = "batch")]
     parallel: Parallelism,

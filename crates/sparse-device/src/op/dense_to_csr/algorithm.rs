@@ -37,6 +37,13 @@ algorithms! {
         .preprocessing("the states of tiles; a guess of nnz, at first an eighth of the elements"),
         Needs::File(single_pass::FILE);
 
+        MatrixPerThread =
+            Algorithm::new("matrix_per_thread", "never: a work-item a matrix, for many small ones on a CPU"),
+        Needs::Nothing;
+
+        MatrixPerWarp = Algorithm::new("matrix_per_warp", "never: a warp a matrix, for many small ones"),
+        Needs::Nothing;
+
         RowPerSubGroup =
             Algorithm::new("row_per_sub_group", "never: a sub-group a row, which writes in parallel"),
         Needs::File(SUB_GROUP_FILE);

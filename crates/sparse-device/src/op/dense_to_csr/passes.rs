@@ -11,6 +11,9 @@ use sparse_core::{DType, Result};
 /// The file of the kernels of `mask`.
 const MASK_FILE: &str = "dense_to_csr_mask";
 
+/// The file of the kernels of `matrix_per_thread` and `matrix_per_warp`.
+const MATRIX_FILE: &str = "dense_to_csr_matrix";
+
 /// The number of bits of a row is a multiple of this.
 const MASK_COLS: usize = 256;
 
@@ -41,6 +44,16 @@ impl Passes {
             DenseAlgorithm::RowPerWarp => of_file(
                 "dense_to_csr",
                 ["dense_to_csr_count_row_per_warp", "dense_to_csr_fill_row_per_warp"],
+                defines,
+            ),
+            DenseAlgorithm::MatrixPerThread => of_file(
+                MATRIX_FILE,
+                ["dense_to_csr_count_matrix_per_thread", "dense_to_csr_fill_matrix_per_thread"],
+                defines,
+            ),
+            DenseAlgorithm::MatrixPerWarp => of_file(
+                MATRIX_FILE,
+                ["dense_to_csr_count_matrix_per_warp", "dense_to_csr_fill_matrix_per_warp"],
                 defines,
             ),
             DenseAlgorithm::RowPerSubGroup => of_file(

@@ -113,7 +113,7 @@ impl CompressionPlan {
     fn count(&self, backend: &Device, a: Batch<'_>) -> Result<()> {
         let launch = backend.launch(&self.passes_for(a).count).batch(a);
         let launch = launch.threshold(self.threshold).buffer(&self.starts);
-        self.over(backend, a.count * a.rows + 1, self.with_bits(launch))?;
+        self.over(backend, a, a.count * a.rows + 1, self.with_bits(launch))?;
         self.sum.starts(backend, &self.starts)
     }
 
@@ -131,7 +131,7 @@ impl CompressionPlan {
         let launch = launch.buffer(&entries.indices).buffer(&entries.values).size(entries.values.len);
         match &self.single_pass {
             Some(pass) => pass.run(backend, launch),
-            None => self.over(backend, a.count * a.rows, launch),
+            None => self.over(backend, a, a.count * a.rows, launch),
         }
     }
 
@@ -190,14 +190,16 @@ impl CompressionPlan {
         }
     }
 
-    /// Launches over rows.
-    fn over(&self, backend: &Device, rows: usize, launch: Launch<'_>) -> Result<()> {
+    /// Launches over `rows` rows, or over the members whose rows they are.
+    fn over(&self, backend: &Device, a: Batch<'_>, rows: usize, launch: Launch<'_>) -> Result<()> {
         let block = mask_block(backend);
         match self.algorithm {
             DenseAlgorithm::RowPerWarp => launch.warps(rows),
             DenseAlgorithm::Mask => {
                 launch.groups(rows.div_ceil(block / LANES).min(backend.most_groups()), block)
             }
+            DenseAlgorithm::MatrixPerThread => launch.items(a.count.max(1)),
+            DenseAlgorithm::MatrixPerWarp => launch.warps(a.count.max(1)),
             DenseAlgorithm::RowPerSubGroup | DenseAlgorithm::RowPerWarpSycl => launch.items(rows * LANES),
             DenseAlgorithm::RowPerThread | DenseAlgorithm::LookBack => launch.items(rows),
         }
