@@ -1,5 +1,6 @@
 //! The report of a run, and its progress.
 
+use super::parallelism::Parallelism;
 use crate::explain::Explanation;
 use crate::schedule::Policy;
 use crate::scheme::Scheme;
@@ -15,6 +16,8 @@ pub struct Report {
     pub seconds: f64,
     /// The policy that gave matrices to devices.
     pub policy: Policy,
+    /// The division of the work among the threads or work-items of each device.
+    pub parallelism: Parallelism,
     /// The model's predictions and the time that the run took, where the options have the rates.
     pub explanation: Option<Explanation>,
     /// Matrices that were compressed.

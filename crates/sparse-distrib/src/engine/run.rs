@@ -130,6 +130,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         Report {
             seconds,
             policy,
+            parallelism: self.options.parallelism,
             explanation: explanation.map(|table| table.with_outcome(scheme, seconds)),
             items: tally.matrices,
             bytes_in: tally.bytes,

@@ -11,6 +11,7 @@ fn schemes_and_partitions_have_the_same_bytes_by_each() {
     fn check<A: Axis>(engine: &mut Engine<f32>, matrices: &[Dense<f32>], options: &Options<'_, f32>) {
         let report = check_all(engine.compress::<A>(&views(matrices), options).unwrap(), matrices);
         assert_eq!(report.devices[0].failure, None);
+        assert_eq!(report.parallelism, options.parallelism);
     }
     // The last two are larger than a thread's portion.
     let element = |at: usize| if at.is_multiple_of(11) { (at % 97) as f32 } else { 0.0 };

@@ -39,8 +39,8 @@ pub(crate) struct Distribute {
     /// Dense arrays (.npy), or one folder, of which all .npy files are read in the order of their names
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// Reads a 3-D array A[k][i][j] as one matrix, whose element (i, j·n_k + k) it is (EKMR), and A[l][k][i][j] as one with
-    /// it at (i·n_l + l, j·n_k + k)
+    /// Reads an array of three or four dimensions as one matrix (EKMR): element A[k][i][j] is at row i and column
+    /// j·n_k + k, and element A[l][k][i][j] at row i·n_l + l and column j·n_k + k
     #[arg(long)]
     ekmr: bool,
     /// The file to write (.npz), or a folder, whose name has no ending; - is standard output, and the report goes to stderr
@@ -174,7 +174,7 @@ impl Distribute {
         let (mut work, explained): (Vec<_>, Vec<_>) = work.into_iter().unzip();
         let work = if work.len() == 1 { work.remove(0) } else { Work::of_ranks(work) };
         let explained = explained.into_iter().flatten().collect();
-        let summary = Summary::new(set, self.to, report.policy, work, explained);
+        let summary = Summary::new(set, self.to, report, work, explained);
         if !report.unfinished.is_empty() {
             context.report_beside_data(&summary)?;
             return Err(unfinished(report, set.len()));

@@ -3,7 +3,6 @@
 use crate::command::compress::Target;
 use crate::text::bytes;
 use nnz::MatrixSet;
-use nnz::distrib::schedule::Policy;
 use nnz::distrib::{DeviceReport, Explanation, Prediction, Report};
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
@@ -17,6 +16,7 @@ pub(super) struct Summary {
     parts: Option<usize>,
     format: &'static str,
     policy: &'static str,
+    parallelism: &'static str,
     #[serde(flatten)]
     work: Work,
     /// The predictions of all schemes, if they were asked for: of one rank after the other.
@@ -79,7 +79,7 @@ impl Summary {
     pub(super) fn new(
         set: &MatrixSet,
         to: Target,
-        policy: Policy,
+        report: &Report,
         work: Work,
         explained: Vec<Explained>,
     ) -> Self {
@@ -97,7 +97,8 @@ impl Summary {
             matrices: (0..set.len()).filter(|&item| set.nnz(item).is_some()).count(),
             parts: (parts != set.len()).then_some(parts),
             format: to.name(),
-            policy: policy.name(),
+            policy: report.policy.name(),
+            parallelism: report.parallelism.name(),
             work,
             predictions,
             tables,
@@ -177,14 +178,14 @@ impl PredictionSummary {
 
 impl Display for Summary {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let Self { matrices, format, policy, .. } = self;
+        let Self { matrices, format, policy, parallelism, .. } = self;
         let Work { entries, bytes_in, bytes_out, seconds, retries, devices } = &self.work;
         match self.parts {
             Some(parts) => writeln!(f, "matrices  {matrices} in {parts} parts, {entries} entries")?,
             None => writeln!(f, "matrices  {matrices}, {entries} entries")?,
         }
         writeln!(f, "bytes     {} dense, {} as {format}", bytes(*bytes_in), bytes(*bytes_out))?;
-        write!(f, "time      {seconds:.3} s, policy {policy}")?;
+        write!(f, "time      {seconds:.3} s, policy {policy}, parallelism {parallelism}")?;
         if *retries > 0 {
             write!(f, ", {retries} tried again")?;
         }
