@@ -28,12 +28,23 @@ pub(crate) struct CuDriver {
     queue: Arc<Queue>,
     staging: Mutex<Staging>,
     uploads: Uploads,
+    /// The part of a multiprocessor's memory that kernels prefer to be shared, in percent; otherwise the driver chooses.
+    carveout: Option<u8>,
 }
 
 impl CuDriver {
     /// Device number `index` with a stream of its own.
     pub(crate) fn open(index: usize) -> Result<Self> {
         Self::with(index, None)
+    }
+
+    /// Device number `index`, whose kernels prefer a part of a multiprocessor's memory to be shared.
+    pub(crate) fn open_with_carveout(index: usize, percent: u8) -> Result<Self> {
+        if percent > 100 {
+            let what = format!("a carve-out of {percent} %");
+            return Err(Error::unsupported(what, "a multiprocessor's memory is 100 %"));
+        }
+        Ok(Self { carveout: Some(percent), ..Self::open(index)? })
     }
 
     /// Device number `index` with a caller's stream.
@@ -51,7 +62,7 @@ impl CuDriver {
         let queue = Arc::new(Queue::new(info.device, stream)?);
         keep_freed_memory(info.device)?;
         let staging = Mutex::new(Staging::new(&queue)?);
-        Ok(Self { info, queue, staging, uploads: Uploads::default() })
+        Ok(Self { info, queue, staging, uploads: Uploads::default(), carveout: None })
     }
 
     pub(crate) fn queue(&self) -> &Arc<Queue> {
@@ -165,7 +176,11 @@ unsafe impl Driver for CuDriver {
 
     fn kernel(&self, program: &Program, entry: &str) -> Result<Kernel> {
         let module = program.of::<Arc<Module>>()?;
-        CuKernel::new(module, entry, self.info.properties.shared_bytes).map(Kernel::new)
+        let kernel = CuKernel::new(module, entry, self.info.properties.shared_bytes)?;
+        if let Some(percent) = self.carveout {
+            kernel.prefer_carveout(percent)?;
+        }
+        Ok(Kernel::new(kernel))
     }
 
     unsafe fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()> {

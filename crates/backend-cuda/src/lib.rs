@@ -61,6 +61,24 @@ pub unsafe fn on_stream(index: usize, stream: *mut c_void) -> Result<Device> {
     Device::from_driver(Box::new(unsafe { CuDriver::on_stream(index, stream)? }))
 }
 
+/// Device number `index` whose kernels prefer `percent` of 100 parts of the memory of a multiprocessor, L1 cache and shared
+/// memory together, to be shared ("carve-out").
+///
+/// It changes times, and no result. The driver takes a split that the GPU has, with as much shared memory as is asked for
+/// and as blocks need. [`CUDA`]'s own devices leave the split of each kernel to the driver.
+///
+/// ```
+/// let device = backend_cuda::with_carveout(0, 50);
+/// assert!(device.is_ok() || backend_cuda::CUDA.probe().reason.is_some());
+/// assert!(backend_cuda::with_carveout(0, 101).is_err());
+/// ```
+///
+/// # Errors
+/// As for [`Library::open`]; [`Unsupported`](sparse_core::Error::Unsupported) for more than 100 %.
+pub fn with_carveout(index: usize, percent: u8) -> Result<Device> {
+    Device::from_driver(Box::new(CuDriver::open_with_carveout(index, percent)?))
+}
+
 /// The stream of a device, a `CUstream`: work that others enqueue there is in order with this backend's.
 ///
 /// # Errors

@@ -76,7 +76,7 @@ pub(crate) struct CuKernel {
     function: sys::CUfunction,
     /// The sizes of the parameters in bytes.
     parameters: Vec<usize>,
-    _module: Arc<Module>,
+    module: Arc<Module>,
 }
 
 // SAFETY: the handle is not changed after it was made, and the driver API may be called from any thread.
@@ -98,7 +98,16 @@ impl CuKernel {
         let count = module.file.parameters(entry).unwrap_or_default().len();
         let parameters =
             (0..count).map(|position| parameter_size(function, position)).collect::<Result<_>>()?;
-        Ok(Self { name: entry.into(), function, parameters, _module: module.clone() })
+        Ok(Self { name: entry.into(), function, parameters, module: module.clone() })
+    }
+
+    /// Lets its launches prefer so many of 100 parts of a multiprocessor's memory to be shared.
+    pub(crate) fn prefer_carveout(&self, percent: u8) -> Result<()> {
+        let _entered = self.module.queue.enter()?;
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+        // SAFETY: the function is alive; the library refuses what is no percentage.
+        let code = unsafe { sys::cuFuncSetAttribute(self.function, attribute, percent.into()) };
+        code.result().map_err(failed(format!("carve-out of {}", self.name)))
     }
 
     /// Enqueues it, as [`Driver::launch`](sparse_device::Driver::launch) says.

@@ -3,13 +3,13 @@
 
 mod peers;
 
-use backend_cuda::{CUDA, Device, Event, Graph, PinnedVec, address};
+use backend_cuda::{CUDA, Device, Event, Graph, PinnedVec, address, with_carveout};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, result, sys};
 use device_tests::gradients::Gradients;
 use device_tests::{Library, each_device, foreign, limits, tests};
-use sparse_core::op::{Op, SpmvPlan};
+use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel, Keep, Op, Operations, SpmvPlan};
 use sparse_core::reference::Reference;
-use sparse_core::{Backend, Csr, Error, PlanOptions, Row, Space, SparseFormat};
+use sparse_core::{Backend, Csr, DenseView, Error, Order, PlanOptions, Row, Space, SparseFormat};
 use sparse_device::foreign::ForeignArray;
 use sparse_distrib::{DeviceStack, DeviceWorker, Engine, Options};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,6 +38,7 @@ fn main() -> ExitCode {
             arrays_of_another_library_are_compressed_where_they_lie,
             memory_that_the_device_cannot_use_is_refused,
             a_thousand_matrices_in_memory_are_compressed_at_its_rate,
+            a_carve_out_changes_no_result,
             peers::products_have_the_same_bits_by_every_path,
             peers::conjugate_gradients_take_the_same_steps_by_every_path,
             limits::about_2_to_the_31_entries,
@@ -63,6 +64,28 @@ fn memory_keeps_what_is_written_in_pieces_and_whole(library: &Library) {
         assert_eq!(backend.download(&copy).unwrap(), [0, 10, 11, 12, 13, 14, 0]);
         backend.synchronize().unwrap();
     });
+}
+
+fn a_carve_out_changes_no_result(library: &Library) {
+    let (rows, cols) = (100, 1000);
+    let kept = |k: usize| if k.is_multiple_of(7) { k as f32 } else { 0.0 };
+    let elements: Vec<_> = (0..rows * cols).map(kept).collect();
+    let host = DenseView::row_major(&elements, rows, cols).unwrap();
+    let expected: Csr<f32> = Operations::dense_to_csr(&Reference, host, Keep::NonZero).unwrap();
+    for (index, percent) in
+        (0..library.probe().devices.len()).flat_map(|index| [0, 50, 100].map(|p| (index, p)))
+    {
+        let device = with_carveout(index, percent).unwrap();
+        let uploaded = device.upload(&elements).unwrap();
+        let dense = DenseView::new(Device::view(&uploaded), rows, cols, cols, Order::RowMajor).unwrap();
+        for algorithm in DenseToCsrKernel::<f32, i32, i32>::dense_to_csr_algorithms(&device) {
+            let options = PlanOptions::forced(algorithm.name);
+            let plan = DenseToCompressedPlan::<_, Row, _, _, _>::new(&device, dense, Keep::NonZero, &options);
+            let found: Csr<f32> = plan.unwrap().run(dense).unwrap().to_host(&device).unwrap();
+            assert_eq!(found, expected, "{} with {percent} % shared", algorithm.name);
+        }
+    }
+    assert!(matches!(with_carveout(0, 101), Err(Error::Unsupported { .. })));
 }
 
 fn pinned_memory_is_copied_whole_and_in_part(library: &Library) {

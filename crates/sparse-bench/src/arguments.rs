@@ -99,6 +99,8 @@ pub(crate) enum FigureName {
     Tasks,
     /// Prefix sums with and without padding.
     Scan,
+    /// Compressing and scanning by the part of a multiprocessor's memory that is shared.
+    Carveout,
     /// Total time and speed-up by the number of devices.
     Devices,
     /// Total time of large amounts with a ratio of 0.5.

@@ -118,6 +118,16 @@ fn where_no_device_is_usable_the_reason_says_why() {
 }
 
 #[test]
+fn a_device_with_a_carve_out_is_one_as_any_other() {
+    with_stand_in("a_device_with_a_carve_out_is_one_as_any_other", &[], &[], || {
+        [0, 50, 100].into_iter().for_each(|percent| works(&backend_cuda::with_carveout(0, percent).unwrap()));
+        let error = backend_cuda::with_carveout(0, 101).unwrap_err().to_string();
+        assert!(error.contains("a carve-out of 101 % is not supported"), "{error}");
+        assert!(backend_cuda::with_carveout(9, 50).is_err());
+    });
+}
+
+#[test]
 fn the_context_of_the_caller_comes_back() {
     with_stand_in("the_context_of_the_caller_comes_back", &[], &[], || {
         let (first, second) = (CUDA.open(0).unwrap(), CUDA.open(1).unwrap());

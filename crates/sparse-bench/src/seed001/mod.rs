@@ -5,6 +5,7 @@
 //! master's thesis, Chang Gung University 2013. Matrices are generated, and streamed by the engine of
 //! [`sparse_distrib`]. Every result is compared with the reference's.
 
+mod carveout;
 mod data;
 mod figure;
 mod model;
@@ -56,7 +57,7 @@ struct Context<'a> {
 /// A figure, or several that come from the same measurements.
 type Measure = fn(&Context<'_>) -> Result<Vec<Figure>>;
 
-const FIGURES: [(FigureName, Measure); 16] = [
+const FIGURES: [(FigureName, Measure); 17] = [
     (FigureName::Ratio, sweeps::by_ratio),
     (FigureName::Size, sweeps::by_size),
     (FigureName::Amount, sweeps::by_amount),
@@ -67,6 +68,7 @@ const FIGURES: [(FigureName, Measure); 16] = [
     (FigureName::Dispatch, tasks::dispatches),
     (FigureName::Tasks, tasks::inter_and_intra),
     (FigureName::Scan, scans::scans),
+    (FigureName::Carveout, carveout::by_setting),
     (FigureName::Devices, scaling::by_devices),
     (FigureName::Large, scaling::large),
     (FigureName::Products, products::by_devices),

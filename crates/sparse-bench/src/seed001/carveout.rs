@@ -1,0 +1,123 @@
+//! Compressing and scanning by the part of a multiprocessor's memory that is shared, which is the L1 cache otherwise: the
+//! "configurable cache" of the slides.
+
+use super::data::Data;
+use super::figure::Figure;
+use super::{AMOUNT, Context};
+use anyhow::{Result, ensure};
+use backend_cuda::{CUDA, with_carveout};
+use sparse_core::op::{DenseToCompressedPlan, Keep, ScanKernel, ScanKind, ScanOrder, ScanPlan};
+use sparse_core::reference::Reference;
+use sparse_core::{
+    Backend as _, BatchCsr, DenseBatchView, Order, PlanOptions, Row, Space as _, SparseFormat as _,
+};
+use sparse_device::Device;
+use std::hint::black_box;
+
+/// The parts that are measured, in percent; without one the driver chooses.
+const SETTINGS: [Option<u8>; 6] = [None, Some(0), Some(25), Some(50), Some(75), Some(100)];
+
+/// Where figures have the driver's choice, as CUDA's constant for it.
+const OF_DRIVER: f64 = -1.0;
+
+/// The algorithms of compression: two whose work-groups share memory, and one that has the cache alone.
+const COMPRESSIONS: [&str; 3] = ["mask", "look_back", "row_per_warp"];
+
+/// The ratio of nonzeros, in percent.
+const PERCENT: u32 = 10;
+
+/// Rows and columns of the array that is scanned.
+const SIDE: usize = 4096;
+
+/// Scans that are timed together, where the host waits for a device only once.
+const LAUNCHES: usize = 10;
+
+/// Times of compressions and prefix sums by the part that is shared.
+pub(super) fn by_setting(context: &Context<'_>) -> Result<Vec<Figure>> {
+    let (count, side) = (context.amount(AMOUNT), context.order(SIDE));
+    let title = format!(
+        "{count} matrices, ratio 0.1, in the device's memory, and {side}² i32 scanned, by the shared-memory carve-out"
+    );
+    let mut figure = Figure::new("carveout", title, "shared, %", "ms");
+    figure.note("-1: the driver chooses for each kernel; other parts are preferences, which it rounds to what the GPU has");
+    let data = context.data(PERCENT)?;
+    for processor in context.processors.iter().filter(|processor| processor.is_device()) {
+        let name = &processor.name;
+        let Some(index) = cuda_index(name) else {
+            figure.note(format!("{name}: no such setting; only CUDA has one"));
+            continue;
+        };
+        for setting in SETTINGS {
+            if context.is_late() {
+                figure.note(format!("left out for want of time: {name} with {setting:?} %"));
+                continue;
+            }
+            let device = match setting {
+                Some(percent) => with_carveout(index, percent)?,
+                None => CUDA.open(index)?,
+            };
+            let x = setting.map_or(OF_DRIVER, f64::from);
+            for algorithm in COMPRESSIONS {
+                let seconds = compression(context, &device, &data, count, algorithm)?;
+                figure.add(format!("{name}: compression, {algorithm}"), x, seconds * 1e3);
+            }
+            for algorithm in ScanKernel::<i32>::scan_algorithms(&device, ScanOrder::Flat) {
+                let seconds = scan(context, &device, side, algorithm.name)?;
+                figure.add(format!("{name}: scan, {}", algorithm.name), x, seconds * 1e3);
+            }
+        }
+    }
+    Ok(vec![figure])
+}
+
+/// The index of a CUDA device that has this name in figures.
+fn cuda_index(name: &str) -> Option<usize> {
+    name.strip_prefix(CUDA.name)?.strip_prefix(':')?.parse().ok()
+}
+
+/// Seconds of compressing `count` matrices.
+fn compression(
+    context: &Context<'_>,
+    device: &Device,
+    data: &Data,
+    count: usize,
+    algorithm: &str,
+) -> Result<f64> {
+    let n = data.order;
+    let uploaded = device.upload(&data.elements(count))?;
+    let matrices = DenseBatchView::new(Device::view(&uploaded), count, n * n, (n, n), n, Order::RowMajor)?;
+    let options = PlanOptions::forced(algorithm);
+    let mut plan =
+        DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(device, matrices, Keep::NonZero, &options)?;
+    let made: BatchCsr<f32, _> = plan.run_batch(matrices)?.to_host(device)?;
+    ensure!(made.nnz() == data.nnz(count), "{algorithm}: {} entries", made.nnz());
+    for item in [0, count - 1] {
+        let (member, expected) = (made.member(item), data.csr(item));
+        let same = member.indices == expected.col_idx() && member.values == expected.values();
+        ensure!(same && member.offsets == expected.row_ptr(), "{algorithm}: matrix {item} differs");
+    }
+    context.timed(|| {
+        black_box(plan.run_batch(matrices)?);
+        Ok(device.synchronize()?)
+    })
+}
+
+/// Seconds of the prefix sums of `side` × `side` numbers.
+fn scan(context: &Context<'_>, device: &Device, side: usize, algorithm: &str) -> Result<f64> {
+    let input: Vec<i32> = (0..side * side).map(|k| (k * 37 % 11) as i32).collect();
+    let (shape, order, kind) = ((side, side), ScanOrder::Flat, ScanKind::Exclusive);
+    let mut expected = vec![0; input.len()];
+    ScanPlan::<_, i32>::new(&Reference, shape, order, kind, &PlanOptions::once())?
+        .run(&input[..], &mut expected[..])?;
+    let (from, mut to) = (device.upload(&input)?, device.zeros::<i32>(input.len())?);
+    let mut plan = ScanPlan::new(device, shape, order, kind, &PlanOptions::forced(algorithm))?;
+    plan.run(Device::view(&from), Device::view_mut(&mut to))?;
+    ensure!(device.download(&to)? == expected, "{algorithm}: wrong sums");
+    let seconds = context.timed(|| {
+        for _ in 0..LAUNCHES {
+            plan.run(Device::view(&from), Device::view_mut(&mut to))?;
+        }
+        Ok(device.synchronize()?)
+    })?;
+    Ok(seconds / LAUNCHES as f64)
+}
