@@ -148,6 +148,17 @@ impl Context {
         self.open(Device::host)
     }
 
+    /// Opens the requested device; without a request the host, for work that needs each entry of a matrix once: the host
+    /// has done it before the entries have crossed the link of a device.
+    pub(crate) fn device_for_one_pass(&self) -> Result<Device> {
+        if self.options.backend.is_none() && self.options.device.is_none() {
+            self.detail(
+                "one product with a matrix that no device holds: on the CPU, unless --backend names another",
+            );
+        }
+        self.device_or_host()
+    }
+
     /// Opens the requested device, or `default`.
     fn open(&self, default: fn() -> nnz::Result<Device>) -> Result<Device> {
         let opened = match (self.options.backend, self.options.device) {

@@ -46,7 +46,11 @@ pub(crate) fn multiply(
     }
     check(options, files)?;
     let (exchange, devices) = (devices.exchange, named_device::open(devices.list, context)?);
-    let device = if devices.is_empty() { context.device()? } else { Context::host()? };
+    let device = match (devices.is_empty(), factor) {
+        (false, _) => Context::host()?,
+        (true, Factor::Vector) => context.device_for_one_pass()?,
+        (true, Factor::Matrix) => context.device()?,
+    };
     let Factors { a, operands, dimensions } = Factors::read(factor, context, options, &device, files)?;
     let y = match devices.is_empty() {
         true => operands.multiply(factor, &a, options, context)?,

@@ -14,6 +14,8 @@ use std::path::PathBuf;
 /// X has shape (n,) or (n, 1), and Y has as many dimensions. Without --dtype the product is computed in the type that
 /// holds the values of all operands exactly. A batch that `nnz compress` wrote is the block-diagonal matrix of its members.
 ///
+/// Where no device is named, the CPU multiplies: it has finished before a matrix from a file has reached another device.
+///
 /// As in `mpirun -n 4 nnz spmv …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each on the
 /// device of its number on its host. The first reads and writes; -v says what each has.
 #[derive(Debug, Args)]
