@@ -9,7 +9,7 @@ use backend_cuda::{CUDA, with_carveout};
 use sparse_core::op::{DenseToCompressedPlan, Keep, ScanKernel, ScanKind, ScanOrder, ScanPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Backend as _, BatchCsr, DenseBatchView, Order, PlanOptions, Row, Space as _, SparseFormat as _,
+    Algorithm, Backend as _, BatchCsr, DenseBatchView, Order, PlanOptions, Row, Space as _, SparseFormat as _,
 };
 use sparse_device::Device;
 use std::hint::black_box;
@@ -34,13 +34,14 @@ const LAUNCHES: usize = 10;
 
 /// Times of compressions and prefix sums by the part that is shared.
 pub(super) fn by_setting(context: &Context<'_>) -> Result<Vec<Figure>> {
-    let (count, side) = (context.amount(AMOUNT), context.order(SIDE));
+    let inputs = Inputs::new(context)?;
     let title = format!(
-        "{count} matrices, ratio 0.1, in the device's memory, and {side}² i32 scanned, by the shared-memory carve-out"
+        "{} matrices, ratio 0.1, in the device's memory, and {}² i32 scanned, by the shared-memory carve-out",
+        inputs.count, inputs.side
     );
     let mut figure = Figure::new("carveout", title, "shared, %", "ms");
     figure.note("-1: the driver chooses for each kernel; other parts are preferences, which it rounds to what the GPU has");
-    let data = context.data(PERCENT)?;
+    figure.note("a plot has logarithmic axes: it begins at 25 %");
     for processor in context.processors.iter().filter(|processor| processor.is_device()) {
         let name = &processor.name;
         let Some(index) = cuda_index(name) else {
@@ -48,23 +49,21 @@ pub(super) fn by_setting(context: &Context<'_>) -> Result<Vec<Figure>> {
             continue;
         };
         for setting in SETTINGS {
+            let x = setting.map_or(OF_DRIVER, f64::from);
             if context.is_late() {
-                figure.note(format!("left out for want of time: {name} with {setting:?} %"));
+                figure.note(format!("left out for want of time: {name} at {x}"));
                 continue;
             }
             let device = match setting {
                 Some(percent) => with_carveout(index, percent)?,
                 None => CUDA.open(index)?,
             };
-            let x = setting.map_or(OF_DRIVER, f64::from);
-            for algorithm in COMPRESSIONS {
-                let seconds = compression(context, &device, &data, count, algorithm)?;
+            inputs.compress(context, &device, &mut |algorithm, seconds| {
                 figure.add(format!("{name}: compression, {algorithm}"), x, seconds * 1e3);
-            }
-            for algorithm in ScanKernel::<i32>::scan_algorithms(&device, ScanOrder::Flat) {
-                let seconds = scan(context, &device, side, algorithm.name)?;
-                figure.add(format!("{name}: scan, {}", algorithm.name), x, seconds * 1e3);
-            }
+            })?;
+            inputs.scan(context, &device, &mut |algorithm, seconds| {
+                figure.add(format!("{name}: scan, {algorithm}"), x, seconds * 1e3);
+            })?;
         }
     }
     Ok(vec![figure])
@@ -75,49 +74,84 @@ fn cuda_index(name: &str) -> Option<usize> {
     name.strip_prefix(CUDA.name)?.strip_prefix(':')?.parse().ok()
 }
 
-/// Seconds of compressing `count` matrices.
-fn compression(
-    context: &Context<'_>,
-    device: &Device,
-    data: &Data,
+/// What is compressed and scanned, and what comes out.
+struct Inputs {
+    data: Data,
     count: usize,
-    algorithm: &str,
-) -> Result<f64> {
-    let n = data.order;
-    let uploaded = device.upload(&data.elements(count))?;
-    let matrices = DenseBatchView::new(Device::view(&uploaded), count, n * n, (n, n), n, Order::RowMajor)?;
-    let options = PlanOptions::forced(algorithm);
-    let mut plan =
-        DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(device, matrices, Keep::NonZero, &options)?;
-    let made: BatchCsr<f32, _> = plan.run_batch(matrices)?.to_host(device)?;
-    ensure!(made.nnz() == data.nnz(count), "{algorithm}: {} entries", made.nnz());
-    for item in [0, count - 1] {
-        let (member, expected) = (made.member(item), data.csr(item));
-        let same = member.indices == expected.col_idx() && member.values == expected.values();
-        ensure!(same && member.offsets == expected.row_ptr(), "{algorithm}: matrix {item} differs");
-    }
-    context.timed(|| {
-        black_box(plan.run_batch(matrices)?);
-        Ok(device.synchronize()?)
-    })
+    elements: Vec<f32>,
+    side: usize,
+    numbers: Vec<i32>,
+    sums: Vec<i32>,
 }
 
-/// Seconds of the prefix sums of `side` × `side` numbers.
-fn scan(context: &Context<'_>, device: &Device, side: usize, algorithm: &str) -> Result<f64> {
-    let input: Vec<i32> = (0..side * side).map(|k| (k * 37 % 11) as i32).collect();
-    let (shape, order, kind) = ((side, side), ScanOrder::Flat, ScanKind::Exclusive);
-    let mut expected = vec![0; input.len()];
-    ScanPlan::<_, i32>::new(&Reference, shape, order, kind, &PlanOptions::once())?
-        .run(&input[..], &mut expected[..])?;
-    let (from, mut to) = (device.upload(&input)?, device.zeros::<i32>(input.len())?);
-    let mut plan = ScanPlan::new(device, shape, order, kind, &PlanOptions::forced(algorithm))?;
-    plan.run(Device::view(&from), Device::view_mut(&mut to))?;
-    ensure!(device.download(&to)? == expected, "{algorithm}: wrong sums");
-    let seconds = context.timed(|| {
-        for _ in 0..LAUNCHES {
-            plan.run(Device::view(&from), Device::view_mut(&mut to))?;
+impl Inputs {
+    fn new(context: &Context<'_>) -> Result<Self> {
+        let (data, count, side) = (context.data(PERCENT)?, context.amount(AMOUNT), context.order(SIDE));
+        let numbers: Vec<i32> = (0..side * side).map(|k| (k * 37 % 11) as i32).collect();
+        let mut sums = vec![0; numbers.len()];
+        let mut plan = ScanPlan::new(
+            &Reference,
+            (side, side),
+            ScanOrder::Flat,
+            ScanKind::Exclusive,
+            &PlanOptions::once(),
+        )?;
+        plan.run(&numbers[..], &mut sums[..])?;
+        Ok(Self { elements: data.elements(count), data, count, side, numbers, sums })
+    }
+
+    /// Tells the seconds of each algorithm that compresses all matrices.
+    fn compress(
+        &self,
+        context: &Context<'_>,
+        device: &Device,
+        tell: &mut dyn FnMut(&str, f64),
+    ) -> Result<()> {
+        let (data, n) = (&self.data, self.data.order);
+        let uploaded = device.upload(&self.elements)?;
+        let view = Device::view(&uploaded);
+        let matrices = DenseBatchView::new(view, self.count, n * n, (n, n), n, Order::RowMajor)?;
+        for algorithm in COMPRESSIONS {
+            let options = PlanOptions::forced(algorithm);
+            let mut plan = DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(
+                device,
+                matrices,
+                Keep::NonZero,
+                &options,
+            )?;
+            let made: BatchCsr<f32, _> = plan.run_batch(matrices)?.to_host(device)?;
+            ensure!(made.nnz() == data.nnz(self.count), "{algorithm}: {} entries", made.nnz());
+            for item in [0, self.count - 1] {
+                let (member, expected) = (made.member(item), data.csr(item));
+                let same = member.indices == expected.col_idx() && member.values == expected.values();
+                ensure!(same && member.offsets == expected.row_ptr(), "{algorithm}: matrix {item} differs");
+            }
+            let seconds = context.timed(|| {
+                black_box(plan.run_batch(matrices)?);
+                Ok(device.synchronize()?)
+            })?;
+            tell(algorithm, seconds);
         }
-        Ok(device.synchronize()?)
-    })?;
-    Ok(seconds / LAUNCHES as f64)
+        Ok(())
+    }
+
+    /// Tells the seconds of each algorithm that scans the numbers.
+    fn scan(&self, context: &Context<'_>, device: &Device, tell: &mut dyn FnMut(&str, f64)) -> Result<()> {
+        let (shape, order) = ((self.side, self.side), ScanOrder::Flat);
+        let (from, mut to) = (device.upload(&self.numbers)?, device.zeros::<i32>(self.numbers.len())?);
+        for &Algorithm { name, .. } in ScanKernel::<i32>::scan_algorithms(device, order) {
+            let mut plan =
+                ScanPlan::new(device, shape, order, ScanKind::Exclusive, &PlanOptions::forced(name))?;
+            plan.run(Device::view(&from), Device::view_mut(&mut to))?;
+            ensure!(device.download(&to)? == self.sums, "{name}: wrong sums");
+            let seconds = context.timed(|| {
+                for _ in 0..LAUNCHES {
+                    plan.run(Device::view(&from), Device::view_mut(&mut to))?;
+                }
+                Ok(device.synchronize()?)
+            })?;
+            tell(name, seconds / LAUNCHES as f64);
+        }
+        Ok(())
+    }
 }

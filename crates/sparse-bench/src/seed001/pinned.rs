@@ -10,7 +10,7 @@ use super::{Context, PERCENTS};
 use anyhow::Result;
 use backend_cpu::Cpu;
 use backend_cuda::{CUDA, PinnedVec};
-use sparse_core::Backend;
+use sparse_core::{Backend, Col};
 use sparse_device::Device;
 use sparse_distrib::calibrate::measure;
 use sparse_distrib::{Explanation, Options, Rates, SCHEMES, Scheme, Source, Target};
@@ -123,6 +123,12 @@ pub(super) fn by_scheme(context: &Context<'_>) -> Result<Vec<Figure>> {
                 }
             }
             add_excess(&mut figure, name, ratio(percent));
+            let first = if context.arguments.smoke { count.min(WARM_UP) } else { count };
+            let sources = [&PinnedMatrices::new(device, &data, first)?, &source];
+            let seconds = allowance.measure(&mut figure, "sfc to CSC", data.dense_bytes(count), || {
+                csc_seconds(context, &mut compressor, &data, sources)
+            })?;
+            add_csc(&mut figure, name, ratio(percent), seconds);
         }
     }
     Ok(vec![figure])
@@ -150,6 +156,28 @@ fn add_excess(figure: &mut Figure, device: &str, x: f64) {
         let fastest = fixed.iter().copied().fold(f64::INFINITY, f64::min);
         let name = format!("{device}, auto over the fastest, %");
         figure.add_to_table(name, x, (1000.0 * (chosen / fastest - 1.0)).round() / 10.0);
+    }
+}
+
+/// Seconds to CSC of the second source, sent dense, after the first.
+fn csc_seconds(
+    context: &Context<'_>,
+    compressor: &mut Compressor,
+    data: &Data,
+    [first, source]: [&PinnedMatrices<'_>; 2],
+) -> Result<f64> {
+    let options = Options { scheme: Some(Scheme::Sfc), ..Options::default() };
+    compressor.compress_to::<Col>(data, first, &options)?;
+    context.median(|| Ok(compressor.compress_to::<Col>(data, source, &options)?.seconds))
+}
+
+/// Adds the time to CSC, and what it is of that to CSR, where they were measured.
+fn add_csc(figure: &mut Figure, device: &str, x: f64, seconds: Option<f64>) {
+    let Some(to_csc) = seconds.map(|seconds| seconds * 1e3) else { return };
+    figure.add(format!("{device}, sfc to CSC"), x, to_csc);
+    if let Some(to_csr) = figure.value(&series(device, Some(Scheme::Sfc)), x) {
+        let times = (100.0 * to_csc / to_csr).round() / 100.0;
+        figure.add_to_table(format!("{device}, CSC over CSR, times"), x, times);
     }
 }
 
@@ -208,6 +236,18 @@ mod tests {
         figure.add("cuda:0, auto", 0.01, 207.0);
         add_excess(&mut figure, "cuda:0", 0.01);
         assert_eq!(figure.value("cuda:0, auto over the fastest, %", 0.01), Some(3.5));
+    }
+
+    #[test]
+    fn the_time_to_csc_is_compared_with_that_to_csr() {
+        let mut figure = Figure::new("pinned", "", "ratio", "ms");
+        add_csc(&mut figure, "cuda:0", 0.1, None);
+        add_csc(&mut figure, "cuda:0", 0.1, Some(0.5));
+        assert_eq!(figure.value("cuda:0, sfc to CSC", 0.1), Some(500.0));
+        assert_eq!(figure.value("cuda:0, CSC over CSR, times", 0.1), None);
+        figure.add("cuda:0, sfc", 0.5, 400.0);
+        add_csc(&mut figure, "cuda:0", 0.5, Some(0.5));
+        assert_eq!(figure.value("cuda:0, CSC over CSR, times", 0.5), Some(1.25));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use backend_cpu::{Cpu, Simd};
 use backend_cuda::CUDA;
 use backend_opencl::OPENCL;
 use sparse_core::op::{DenseToCsrKernel, ScanKernel};
-use sparse_core::{Backend, Row};
+use sparse_core::{Axis, Backend, Row};
 use sparse_device::{Device, Library};
 use sparse_distrib::schedule::Policy;
 use sparse_distrib::{DeviceWorker, Engine, Options, Report, Source, Worker};
@@ -141,8 +141,18 @@ impl Compressor {
         source: &dyn Source<f32>,
         options: &Options<'_, f32>,
     ) -> Result<Report> {
+        self.compress_to::<Row>(data, source, options)
+    }
+
+    /// As [`compress`](Self::compress), to CSR or CSC.
+    pub(super) fn compress_to<A: Axis>(
+        &mut self,
+        data: &Data,
+        source: &dyn Source<f32>,
+        options: &Options<'_, f32>,
+    ) -> Result<Report> {
         let count = source.len();
-        let (handle, report) = self.engine.compress::<Row>(source, options)?.complete()?;
+        let (handle, report) = self.engine.compress::<A>(source, options)?.complete()?;
         let who = || report.devices.iter().map(|device| device.name.as_str()).collect::<Vec<_>>().join(", ");
         ensure!(report.nnz == data.nnz(count) as u64, "{}: {} entries", who(), report.nnz);
         for item in [0, count - 1] {
