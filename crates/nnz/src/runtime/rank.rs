@@ -3,12 +3,15 @@
 use super::entries::HostMatrix;
 use super::{Matrix, Method, Preconditioning, SolveOptions, Vector};
 use sparse_core::backend::SpaceOf;
-use sparse_core::op::{Op, SpmvKernel, VectorKernel};
+use sparse_core::op::{Op, SpmmKernel, SpmvKernel, VectorKernel};
 use sparse_core::peer::PeerExchange;
-use sparse_core::{Accumulator, Csr, Error, Host, Index, PlanOptions, Result, SparseFormat};
+use sparse_core::{
+    Accumulator, Csr, DenseView, DenseViewMut, Error, Host, Index, Order, PlanOptions, Result, Space,
+    SparseFormat,
+};
 use sparse_distrib::{
-    DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSpmvPlan,
-    DistributedVector, Ownership, SharedTransport,
+    DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSpmmPlan,
+    DistributedSpmvPlan, DistributedVector, Ownership, SharedTransport,
 };
 use sparse_solvers::{Iteration, Jacobi, Solution, inverse_diagonal_of_block};
 use std::ops::{ControlFlow, Range};
@@ -20,6 +23,16 @@ pub(super) type Callback<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + Send + 
 /// A rank whose backend is hidden. Every call is collective.
 pub(super) trait AnyRank<T>: Send {
     fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<()>;
+    /// `C ← alpha·op(A)·B + beta·C` of `columns` columns; this rank's rows of B and C are row-major.
+    fn multiply_dense(
+        &mut self,
+        op: Op,
+        columns: usize,
+        alpha: T,
+        b: &[T],
+        beta: T,
+        c: &mut [T],
+    ) -> Result<()>;
     fn solve(
         &mut self,
         options: &SolveOptions,
@@ -41,11 +54,14 @@ pub(super) struct Layout {
 
 /// A backend with the products of ranks and their solvers.
 pub(super) trait Computes<T: Accumulator>:
-    SpmvKernel<Csr<T, SpaceOf<Self>>> + VectorKernel<T>
+    SpmvKernel<Csr<T, SpaceOf<Self>>> + SpmmKernel<Csr<T, SpaceOf<Self>>> + VectorKernel<T>
 {
 }
 
-impl<B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>, T: Accumulator> Computes<T> for B {}
+impl<B, T: Accumulator> Computes<T> for B where
+    B: SpmvKernel<Csr<T, SpaceOf<B>>> + SpmmKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>
+{
+}
 
 /// The rows of a rank as they are sent to it.
 pub(super) type HostRows<T> = Csr<T, Host, i64, i32>;
@@ -104,8 +120,10 @@ where
 {
     backend: DistributedBackend<X, B>,
     a: DistributedMatrix<T, SpaceOf<B>>,
-    /// The plan of the last product.
+    /// The plan of the last product with a vector.
     plan: Option<(Op, DistributedSpmvPlan<X, B, T>)>,
+    /// The plan of the last product with a dense matrix, of so many columns.
+    dense_plan: Option<(Op, usize, DistributedSpmmPlan<X, B, T>)>,
 }
 
 impl<X, B, T> Rank<X, B, T>
@@ -114,11 +132,16 @@ where
     B: Computes<T>,
     T: Accumulator,
 {
-    /// A rank that has its rows.
-    pub(super) fn from_rows(end: X, backend: &B, rows: &HostRows<T>, columns: &Ownership) -> Result<Self> {
+    /// A rank that has its rows. Columns are divided as `columns` says, or as [`DistributedMatrix::from_rows`] does.
+    pub(super) fn from_rows(
+        end: X,
+        backend: &B,
+        rows: &HostRows<T>,
+        columns: Option<&Ownership>,
+    ) -> Result<Self> {
         let backend = DistributedBackend::new(end, backend.clone());
-        let a = DistributedMatrix::from_rows(&backend, rows, Some(columns))?;
-        Ok(Self { backend, a, plan: None })
+        let a = DistributedMatrix::from_rows(&backend, rows, columns)?;
+        Ok(Self { backend, a, plan: None, dense_plan: None })
     }
 
     /// The same rank, which exchanges elements by `peers`, if there are any.
@@ -136,13 +159,20 @@ where
         let rows =
             |rows| all.ok_or_else(|| Error::operands("distribute", "the root has no rows"))?.rows(rows);
         let a = DistributedMatrix::from_root_rows(&backend, root, division, rows)?;
-        Ok(Self { backend, a, plan: None })
+        Ok(Self { backend, a, plan: None, dense_plan: None })
     }
 
     fn take_plan(&mut self, op: Op) -> Result<DistributedSpmvPlan<X, B, T>> {
         match self.plan.take() {
             Some((planned, plan)) if planned == op => Ok(plan),
             _ => DistributedSpmvPlan::new(&self.backend, &self.a, op, &PlanOptions::default()),
+        }
+    }
+
+    fn take_dense_plan(&mut self, op: Op, columns: usize) -> Result<DistributedSpmmPlan<X, B, T>> {
+        match self.dense_plan.take() {
+            Some((planned, width, plan)) if (planned, width) == (op, columns) => Ok(plan),
+            _ => DistributedSpmmPlan::new(&self.backend, &self.a, op, columns, &PlanOptions::default()),
         }
     }
 
@@ -179,6 +209,34 @@ where
         plan.run(alpha, a, &x, beta, &mut y)?;
         self.plan = Some((op, plan));
         self.download(&y, host_y)
+    }
+
+    fn multiply_dense(
+        &mut self,
+        op: Op,
+        columns: usize,
+        alpha: T,
+        b: &[T],
+        beta: T,
+        host_c: &mut [T],
+    ) -> Result<()> {
+        let mut plan = self.take_dense_plan(op, columns)?;
+        let local = self.backend.local();
+        let uploaded = local.upload(b).and_then(|b| Ok((b, local.upload(host_c)?)));
+        let (b, mut c) = self.backend.agree("spmm", uploaded)?;
+        let (rows, inner) = match op.transposes() {
+            false => (self.a.row_ownership(), self.a.col_ownership()),
+            true => (self.a.col_ownership(), self.a.row_ownership()),
+        };
+        let (rows, inner) = (rows.range(self.backend.rank()).len(), inner.range(self.backend.rank()).len());
+        let views = DenseView::new(SpaceOf::<B>::view(&b), inner, columns, columns, Order::RowMajor);
+        let c_view =
+            DenseViewMut::new(SpaceOf::<B>::view_mut(&mut c), rows, columns, columns, Order::RowMajor);
+        let (b, c_view) = self.backend.agree("spmm", views.and_then(|b| Ok((b, c_view?))))?;
+        plan.run(alpha, &self.a, b, beta, c_view)?;
+        self.dense_plan = Some((op, columns, plan));
+        let local = self.backend.local();
+        self.backend.agree("download", local.download_into(SpaceOf::<B>::view(&c), host_c))
     }
 
     fn solve(
