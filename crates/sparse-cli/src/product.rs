@@ -7,7 +7,7 @@ use crate::format::Format;
 use crate::named_device::NamedDevice;
 use crate::operand::Operand;
 use crate::ranks::{RankRows, Ranks};
-use anyhow::Result;
+use anyhow::{Error, Result};
 use clap::Args;
 use nnz::distrib::SharedTransport;
 use nnz::io::MatrixFile;
@@ -16,7 +16,7 @@ use nnz::{
     Algorithm, Choice, DType, Device, ExchangePath, Matrix, MatrixOnDevices, MatrixOnRanks, PlanOptions,
     Scalar, c64, with_dtype,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The options of a product `alpha·op(A)·X + beta·Y`.
@@ -130,20 +130,52 @@ pub(crate) fn distribute(
     Ok(a)
 }
 
-/// Divides the rows of the root's matrix among ranks, each with its `device`, and says on stderr who has what if -v was
-/// given. A collective call, with the parts of all ranks at the root.
-pub(crate) fn distribute_on_ranks(
+/// Divides the rows of the matrix at `path` among ranks, each with its `device`, and says on stderr who has read and has
+/// what if -v was given. The root has opened the file, and says the type of the values. A collective call, with the parts of
+/// all ranks at the root.
+pub(crate) fn read_on_ranks(
     ranks: &Ranks,
     transport: &Arc<dyn SharedTransport>,
     device: &Device,
-    a: Option<&Matrix>,
+    (path, opened): (&Path, Option<(MatrixFile, DType)>),
     context: &Context,
 ) -> Result<(MatrixOnRanks, Vec<RankRows>)> {
-    let a =
-        MatrixOnRanks::from_root(transport.clone(), device, a).map_err(|error| ranks.told(error.into()))?;
+    let a = match file::is_standard(path) {
+        true => {
+            let read = |(file, dtype)| read_whole(&file, dtype, &Context::host()?);
+            let a = ranks.agree(opened.map(read).transpose())?;
+            MatrixOnRanks::from_root(transport.clone(), device, a.as_ref())
+        }
+        false => {
+            let checked = opened.map(|(file, dtype)| check_matrix(&file).map(|()| dtype.name().to_owned()));
+            let dtype = ranks.broadcast(ranks.agree(checked.transpose())?.unwrap_or_default())?;
+            let dtype = dtype.parse().map_err(Error::msg)?;
+            MatrixOnRanks::read(transport.clone(), device, path, dtype)
+        }
+    };
+    let a = a.map_err(|error| ranks.told(error.into()))?;
     let parts = RankRows::of_all(ranks, &a)?;
+    if ranks.is_root() {
+        context.detail(format_args!("reading: {}", a.reading()));
+    }
     parts.iter().for_each(|part| context.detail(part));
     Ok((a, parts))
+}
+
+/// The matrix of a file: a batch as it is, any other in CSR.
+fn read_whole(file: &MatrixFile, dtype: DType, device: &Device) -> Result<Matrix> {
+    match file.batch_format()? {
+        Some(_) => Ok(Matrix::read_batch(device, file, dtype)?),
+        None => file::read(file, dtype, device),
+    }
+}
+
+/// Fails if a file has too many rows for CSR, unless it is a batch, which has few for its entries.
+fn check_matrix(file: &MatrixFile) -> Result<()> {
+    match file.batch_format()? {
+        Some(_) => Ok(()),
+        None => file::check_rows(file),
+    }
 }
 
 /// Fails unless each rank can take the device of its number.
