@@ -64,7 +64,7 @@ pub use vector::DistributedVector;
 
 use sparse_core::backend::SpaceOf;
 use sparse_core::peer::PeerExchange;
-use sparse_core::{Accumulator, Csr, Host, Index, Space};
+use sparse_core::{Accumulator, Csr, Host, Index, Result, Space};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -189,5 +189,13 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
     pub fn with_peers(mut self, peers: Arc<dyn PeerExchange<T, S>>) -> Self {
         self.local.peers = Some(peers);
         self
+    }
+
+    /// The same result, after whose error no exchange of peers goes on.
+    fn abandon_after(&self, agreed: Result<()>) -> Result<()> {
+        if let (Err(_), Some(peers)) = (&agreed, &self.local.peers) {
+            peers.abandon();
+        }
+        agreed
     }
 }
