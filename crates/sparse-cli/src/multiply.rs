@@ -39,9 +39,10 @@ pub(crate) fn multiply(
 ) -> Result<()> {
     let ranks = Ranks::join()?;
     if let Some(transport) = ranks.shared() {
-        return multiply_on_ranks(factor, &ranks, transport, context, options, devices.list, files);
+        return multiply_on_ranks(factor, (&ranks, transport), context, options, devices, files);
     }
     check(options, files)?;
+    product::check_exchange(devices)?;
     let (exchange, devices) = (devices.exchange, named_device::open(devices.list, context)?);
     let device = if devices.is_empty() { context.device()? } else { Context::host()? };
     let Factors { a, operands, dimensions } = Factors::read(factor, context, options, &device, files)?;
@@ -55,21 +56,21 @@ pub(crate) fn multiply(
 /// Multiplies with rows of the matrix at every rank. The root reads the operands, and writes.
 fn multiply_on_ranks(
     factor: Factor,
-    ranks: &Ranks,
-    transport: &Arc<dyn SharedTransport>,
+    (ranks, transport): (&Ranks, &Arc<dyn SharedTransport>),
     context: &Context,
     options: &ProductOptions,
-    devices: &[NamedDevice],
+    devices: NamedDevices<'_>,
     files: Files<'_>,
 ) -> Result<()> {
-    let prepared = check_on_ranks(options, devices).and_then(|()| context.device());
+    let prepared = check_on_ranks(options, devices.list).and_then(|()| context.device());
     let device = ranks.agree(prepared)?;
     let inputs = ranks.at_root(|| {
         check(options, files)?;
         Inputs::read(context, options, files)
     })?;
     let (opened, dense) = inputs.map(|inputs| ((inputs.matrix, inputs.dtype), inputs.dense)).unzip();
-    let (mut a, _) = product::read_on_ranks(ranks, transport, &device, (files[0], opened), context)?;
+    let (mut a, _) =
+        product::read_on_ranks(ranks, transport, (&device, devices.exchange), (files[0], opened), context)?;
     let operands = ranks.at_root(|| {
         let host = Context::host()?;
         let (rows, columns) = a.shape();

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
 use crate::format::Format;
-use crate::named_device::NamedDevice;
+use crate::named_device::{NamedDevice, NamedDevices};
 use crate::operand::Operand;
 use crate::ranks::{RankRows, Ranks};
 use anyhow::{Error, Result};
@@ -136,7 +136,7 @@ pub(crate) fn distribute(
 pub(crate) fn read_on_ranks(
     ranks: &Ranks,
     transport: &Arc<dyn SharedTransport>,
-    device: &Device,
+    (device, exchange): (&Device, ExchangePath),
     (path, opened): (&Path, Option<(MatrixFile, DType)>),
     context: &Context,
 ) -> Result<(MatrixOnRanks, Vec<RankRows>)> {
@@ -144,19 +144,20 @@ pub(crate) fn read_on_ranks(
         true => {
             let read = |(file, dtype)| read_whole(&file, dtype, &Context::host()?);
             let a = ranks.agree(opened.map(read).transpose())?;
-            MatrixOnRanks::from_root(transport.clone(), device, a.as_ref())
+            MatrixOnRanks::from_root_by(transport.clone(), device, a.as_ref(), exchange)
         }
         false => {
             let checked = opened.map(|(file, dtype)| check_matrix(&file).map(|()| dtype.name().to_owned()));
             let dtype = ranks.broadcast(ranks.agree(checked.transpose())?.unwrap_or_default())?;
             let dtype = dtype.parse().map_err(Error::msg)?;
-            MatrixOnRanks::read(transport.clone(), device, path, dtype)
+            MatrixOnRanks::read_by(transport.clone(), device, path, dtype, exchange)
         }
     };
     let a = a.map_err(|error| ranks.told(error.into()))?;
     let parts = RankRows::of_all(ranks, &a)?;
     if ranks.is_root() {
         context.detail(format_args!("reading: {}", a.reading()));
+        context.detail(format_args!("exchange: {}", a.exchange()));
     }
     parts.iter().for_each(|part| context.detail(part));
     Ok((a, parts))
@@ -184,6 +185,14 @@ pub(crate) fn check_ranks_devices(devices: &[NamedDevice]) -> Result<()> {
         return Ok(());
     }
     Err(usage("each rank takes the device of its number: leave out --devices, or start one process"))
+}
+
+/// Fails if a path is named, and nobody exchanges elements.
+pub(crate) fn check_exchange(devices: NamedDevices<'_>) -> Result<()> {
+    if devices.exchange == ExchangePath::Auto || !devices.list.is_empty() {
+        return Ok(());
+    }
+    Err(usage("--exchange is for the devices of --devices, or for ranks"))
 }
 
 /// Prints a plan's choice to stderr, if -v was given.

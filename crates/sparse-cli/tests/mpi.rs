@@ -170,6 +170,8 @@ fn ranks_that_read_their_rows_give_the_bits_of_a_root_that_reads_all() {
         for (by_rows, by_root) in [("a.npz", "a.mtx"), ("parts", "parts.mtx")] {
             let (read, told) = product(folder, ranks, &format!("spmv {by_rows} x.npy"));
             assert!(told.contains("reading: each rank its rows\n"), "{told}");
+            let host = "exchange: the host's memory (an exchange by NCCL is not supported: the CPU is no CUDA device)\n";
+            assert!(told.contains(host), "{told}");
             let (sent, told) = product(folder, ranks, &format!("spmv {by_root} x.npy"));
             assert!(told.contains("reading: rank 0 all rows (reading some rows of "), "{told}");
             assert!(read == sent, "{by_rows} on {ranks} ranks");
@@ -224,6 +226,8 @@ fn an_error_of_a_product_is_told_once() {
         ("bad.mtx x.npy", "error: bad.mtx: line 4: column 7 ", 1),
         ("a.mtx short.npy", "error: spmv: the length of x is 2 where 3 is needed\n", 1),
         ("a.mtx x.npy --devices cpu,cpu", "error: each rank takes the device of its number: leave out", 2),
+        ("a.mtx x.npy --exchange nccl", "exchange by NCCL is not supported: the CPU is no CUDA device\n", 1),
+        ("a.mtx x.npy --exchange peer", "devices of one process exchange by it, ranks by nccl or host\n", 1),
     ];
     for (arguments, expected, status) in lines {
         let backend = if arguments.contains("--devices") { "" } else { "$CPU" };
@@ -273,6 +277,7 @@ fn ranks_solve_as_one_process() {
     let told = String::from_utf8_lossy(&told.stdout).into_owned();
     assert!(told.starts_with("column 0: converged ") && told.contains("\ncolumn 1: converged "), "{told}");
     assert_eq!(told.lines().filter(|line| line.starts_with("rank ")).count(), 4, "{told}");
+    assert!(told.contains("\nexchange: the host's memory ("), "{told}");
     assert_close(folder, ["ranks.npy", "one.npy"], 1e-12);
 }
 

@@ -6,8 +6,8 @@ use super::fit::factor;
 use super::on_devices::{check_lengths, check_operands, half_precision};
 use super::rank::{AnyRank, Callback, Computes, HostRows, Layout, Rank, host_rows, on_host, on_host_mut};
 use super::{DenseMatrix, Format, Matrix, SolveOptions, Vector};
-use crate::Device;
-use crate::device::{HostBackend, serial_host_backend};
+use crate::device::{Connections, HostBackend, connect_ranks, serial_host_backend};
+use crate::{Device, ExchangePath};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, DType, Error, Order, Result, c32, c64};
@@ -31,6 +31,9 @@ const OP: &str = "distribute";
 /// All calls but those that ask for numbers are collective: all ranks make the same, with the same factors and options.
 /// Rank 0 has the matrix, passes vectors in the host's memory and gets results; all others pass `None`. The same number of
 /// ranks gives the same bits on every run, which are those of [`MatrixOnDevices`] with as many devices of the same kind.
+/// Elements that one rank needs of another's part of a vector travel by NCCL where all ranks of a host have CUDA devices of
+/// their own and its library is there, and by the host's memory and the transport otherwise, as
+/// [`exchange`](Self::exchange) says.
 ///
 /// ```
 /// use nnz::distrib::{Local, Transport};
@@ -60,6 +63,7 @@ pub struct MatrixOnRanks {
     host: Device,
     dtype: DType,
     reading: String,
+    exchange: String,
     layout: Layout,
     rank: Box<dyn AnyTypedRank>,
 }
@@ -76,11 +80,24 @@ impl MatrixOnRanks {
         device: &Device,
         a: Option<&Matrix>,
     ) -> Result<Self> {
+        Self::from_root_by(transport, device, a, ExchangePath::Auto)
+    }
+
+    /// As [`from_root`](Self::from_root), with a path for what devices exchange, the same on all ranks.
+    ///
+    /// # Errors
+    /// Those of [`from_root`](Self::from_root); on all ranks the reason why the path is not to be had.
+    pub fn from_root_by(
+        transport: Arc<dyn SharedTransport>,
+        device: &Device,
+        a: Option<&Matrix>,
+        path: ExchangePath,
+    ) -> Result<Self> {
         match dtype_of_root(&*transport, a)? {
-            DType::F32 => distribute::<f32>(transport, device, a),
-            DType::F64 => distribute::<f64>(transport, device, a),
-            DType::C32 => distribute::<c32>(transport, device, a),
-            DType::C64 => distribute::<c64>(transport, device, a),
+            DType::F32 => distribute::<f32>(transport, (device, path), a),
+            DType::F64 => distribute::<f64>(transport, (device, path), a),
+            DType::C32 => distribute::<c32>(transport, (device, path), a),
+            DType::C64 => distribute::<c64>(transport, (device, path), a),
             half @ (DType::F16 | DType::Bf16) => Err(half_precision(half)),
         }
     }
@@ -119,12 +136,26 @@ impl MatrixOnRanks {
         path: impl AsRef<Path>,
         dtype: DType,
     ) -> Result<Self> {
-        let path = path.as_ref();
+        Self::read_by(transport, device, path, dtype, ExchangePath::Auto)
+    }
+
+    /// As [`read`](Self::read), with a path for what devices exchange, the same on all ranks.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read); on all ranks the reason why the path is not to be had.
+    pub fn read_by(
+        transport: Arc<dyn SharedTransport>,
+        device: &Device,
+        file: impl AsRef<Path>,
+        dtype: DType,
+        path: ExchangePath,
+    ) -> Result<Self> {
+        let file = file.as_ref();
         match dtype {
-            DType::F32 => read::<f32>(transport, device, path),
-            DType::F64 => read::<f64>(transport, device, path),
-            DType::C32 => read::<c32>(transport, device, path),
-            DType::C64 => read::<c64>(transport, device, path),
+            DType::F32 => read::<f32>(transport, (device, path), file),
+            DType::F64 => read::<f64>(transport, (device, path), file),
+            DType::C32 => read::<c32>(transport, (device, path), file),
+            DType::C64 => read::<c64>(transport, (device, path), file),
             half @ (DType::F16 | DType::Bf16) => Err(half_precision(half)),
         }
     }
@@ -133,6 +164,12 @@ impl MatrixOnRanks {
     /// file.
     pub fn reading(&self) -> &str {
         &self.reading
+    }
+
+    /// The path of elements from one rank's device to another's, and why there is no faster one: `NCCL 2.28.3`, where each
+    /// rank of a host has a CUDA device of its own, or `the host's memory (…)`, by way of the transport.
+    pub fn exchange(&self) -> &str {
+        &self.exchange
     }
 
     /// This rank's device.
@@ -383,7 +420,7 @@ fn dtype_of_root(transport: &dyn SharedTransport, a: Option<&Matrix>) -> Result<
 
 fn distribute<T: Accumulator>(
     transport: Arc<dyn SharedTransport>,
-    device: &Device,
+    (device, path): (&Device, ExchangePath),
     a: Option<&Matrix>,
 ) -> Result<MatrixOnRanks>
 where
@@ -395,40 +432,45 @@ where
     let arrays = agree(&*transport, ROOT, OP, csr.as_ref().map(Matrix::on_host).transpose())?;
     let rows = csr.as_ref().zip(arrays.as_ref()).map(|(csr, arrays)| host_rows::<T>(csr, arrays));
     let rows = agree(&*transport, ROOT, OP, rows.transpose())?;
+    let Connections { mut peers, name } = connect_ranks::<T>(&*transport, device, path)?;
     let rank: Box<dyn AnyRank<T>> = match device {
         Device::Cpu(backend) => Box::new(Rank::from_root(transport.clone(), backend, ROOT, rows)?),
-        Device::Accelerator(backend, _) => Box::new(Rank::from_root(transport.clone(), backend, ROOT, rows)?),
+        Device::Accelerator(backend, _) => {
+            Box::new(Rank::from_root(transport.clone(), backend, ROOT, rows)?.with_peers(peers.pop()))
+        }
     };
-    join(transport, device, rank, "rank 0 all rows".into())
+    join(transport, device, rank, ("rank 0 all rows".into(), name))
 }
 
 /// Each rank its rows, or the root all rows.
 fn read<T: Accumulator>(
     transport: Arc<dyn SharedTransport>,
-    device: &Device,
-    path: &Path,
+    (device, path): (&Device, ExchangePath),
+    file: &Path,
 ) -> Result<MatrixOnRanks>
 where
     HostBackend: Computes<T>,
     Accelerator: Computes<T>,
 {
-    let rows: HostRows<T> = match read_rows(&*transport, path) {
+    let rows: HostRows<T> = match read_rows(&*transport, file) {
         Ok(rows) => rows,
-        Err(reason) => return read_at_root::<T>(transport, device, path, &reason),
+        Err(reason) => return read_at_root::<T>(transport, (device, path), file, &reason),
     };
+    let Connections { mut peers, name } = connect_ranks::<T>(&*transport, device, path)?;
     let rank: Box<dyn AnyRank<T>> = match device {
         Device::Cpu(backend) => Box::new(Rank::from_rows(transport.clone(), backend, &rows, None)?),
         Device::Accelerator(backend, _) => {
-            Box::new(Rank::from_rows(transport.clone(), backend, &rows, None)?)
+            let rank = Rank::from_rows(transport.clone(), backend, &rows, None)?;
+            Box::new(rank.with_peers(peers.pop()))
         }
     };
-    join(transport, device, rank, "each rank its rows".into())
+    join(transport, device, rank, ("each rank its rows".into(), name))
 }
 
 fn read_at_root<T: Accumulator>(
     transport: Arc<dyn SharedTransport>,
-    device: &Device,
-    path: &Path,
+    (device, path): (&Device, ExchangePath),
+    file: &Path,
     reason: &Error,
 ) -> Result<MatrixOnRanks>
 where
@@ -436,7 +478,7 @@ where
     Accelerator: Computes<T>,
 {
     let read = || {
-        let (file, host) = (MatrixFile::open(path)?, Device::Cpu(serial_host_backend()?));
+        let (file, host) = (MatrixFile::open(file)?, Device::Cpu(serial_host_backend()?));
         match file.batch_format()? {
             Some(_) => Matrix::read_batch(&host, &file, T::DTYPE),
             None => Matrix::read_csr(&host, &file, T::DTYPE),
@@ -444,16 +486,17 @@ where
     };
     let a = (transport.rank() == ROOT).then(read).transpose();
     let a = agree(&*transport, ROOT, OP, a)?;
-    let distributed = distribute::<T>(transport, device, a.as_ref())?;
+    let distributed = distribute::<T>(transport, (device, path), a.as_ref())?;
     let reading = format!("{} ({reason})", distributed.reading);
     Ok(MatrixOnRanks { reading, ..distributed })
 }
 
+/// A rank with its rows, which came and exchange elements in these ways.
 fn join<T: Accumulator>(
     transport: Arc<dyn SharedTransport>,
     device: &Device,
     rank: Box<dyn AnyRank<T>>,
-    reading: String,
+    (reading, exchange): (String, String),
 ) -> Result<MatrixOnRanks> {
     let host = agree(&*transport, ROOT, OP, serial_host_backend())?;
     Ok(MatrixOnRanks {
@@ -461,6 +504,7 @@ fn join<T: Accumulator>(
         host: Device::Cpu(host.clone()),
         dtype: T::DTYPE,
         reading,
+        exchange,
         layout: rank.layout(),
         rank: Box::new(TypedRank { host: DistributedBackend::new(transport.clone(), host), rank }),
         transport,

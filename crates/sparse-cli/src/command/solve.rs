@@ -4,7 +4,7 @@ use crate::claim;
 use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
-use crate::named_device::{self, NamedDevice};
+use crate::named_device::{self, NamedDevice, NamedDevices};
 use crate::operand::{self, Dimensions, Operand};
 use crate::product::{self, parse_not_negative, tell_choice};
 use crate::ranks::{RankRows, Ranks};
@@ -78,9 +78,9 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
           conflicts_with_all = ["backend", "device"])]
     devices: Vec<NamedDevice>,
-    /// How --devices exchange elements of vectors: nccl or peer from one CUDA device to another, host through the host's
-    /// memory, or auto, the first of these that is there. -v says which, and why
-    #[arg(long, value_name = "PATH", default_value = "auto", requires = "devices")]
+    /// How --devices, or ranks, exchange elements of vectors: nccl, or peer for --devices, from one CUDA device to another, host
+    /// through the host's memory, or auto, the first of these that is there. -v says which, and why
+    #[arg(long, value_name = "PATH", default_value = "auto")]
     exchange: ExchangePath,
 }
 
@@ -126,6 +126,7 @@ impl Solve {
             return self.run_on_ranks(&ranks, transport, context);
         }
         self.check()?;
+        product::check_exchange(NamedDevices { list: &self.devices, exchange: self.exchange })?;
         let devices = named_device::open(&self.devices, context)?;
         let device = match self.method {
             Method::Direct => context.device_or_host()?,
@@ -135,7 +136,7 @@ impl Solve {
         let system = System::read(&self, &device, context)?;
         let mut solver = self.solver(&system.a, &devices, context)?;
         let (x, columns) = self.solve(&mut solver, &system.sides, context)?;
-        self.finish(&x, &system.sides, columns, vec![], context)
+        self.finish(&x, &system.sides, self.outcome(columns), context)
     }
 
     /// Solves with rows of A at every rank. The root reads, writes and reports.
@@ -151,8 +152,13 @@ impl Solve {
             Inputs::read(self, context)
         })?;
         let (opened, b) = inputs.map(|inputs| ((inputs.matrix, inputs.dtype), inputs.b)).unzip();
-        let (mut a, parts) =
-            product::read_on_ranks(ranks, transport, &device, (&self.matrix, opened), context)?;
+        let (mut a, parts) = product::read_on_ranks(
+            ranks,
+            transport,
+            (&device, self.exchange),
+            (&self.matrix, opened),
+            context,
+        )?;
         let sides = ranks.at_root(|| {
             let host = Context::host()?;
             b.map(|b| RightHandSides::new(b, a.dtype(), &host, a.shape())).transpose()
@@ -172,7 +178,13 @@ impl Solve {
             for (j, (_, x)) in columns.iter().enumerate() {
                 solved.set_column(j, x)?;
             }
-            self.finish(&solved, &sides, outcomes, parts, context)
+            let exchange = Some(a.exchange().to_owned());
+            self.finish(
+                &solved,
+                &sides,
+                Outcome { ranks: parts, exchange, ..self.outcome(outcomes) },
+                context,
+            )
         }))
     }
 
@@ -195,17 +207,19 @@ impl Solve {
         Ok(())
     }
 
+    fn outcome(&self, columns: Vec<Column>) -> Outcome {
+        Outcome { method: self.method.name(), tolerance: self.tol, columns, ranks: vec![], exchange: None }
+    }
+
     /// Writes X and reports.
     fn finish(
         &self,
         x: &DenseMatrix,
         sides: &RightHandSides,
-        columns: Vec<Column>,
-        ranks: Vec<RankRows>,
+        outcome: Outcome,
         context: &Context,
     ) -> Result<()> {
         operand::write(&self.out, x, sides.dimensions)?;
-        let outcome = Outcome { method: self.method.name(), tolerance: self.tol, columns, ranks };
         if file::is_standard(&self.out) {
             context.report_beside_data(&outcome)?;
         } else {
@@ -401,6 +415,9 @@ struct Outcome {
     /// The rows of each rank, where there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ranks: Vec<RankRows>,
+    /// The path of elements from one rank to another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exchange: Option<String>,
 }
 
 /// The outcome of one column.
@@ -449,6 +466,7 @@ impl Display for Outcome {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let columns = self.columns.iter().enumerate().map(|(j, column)| format!("column {j}: {column}"));
         let ranks = self.ranks.iter().map(ToString::to_string);
-        f.write_str(&columns.chain(ranks).collect::<Vec<_>>().join("\n"))
+        let exchange = self.exchange.iter().map(|path| format!("exchange: {path}"));
+        f.write_str(&columns.chain(ranks).chain(exchange).collect::<Vec<_>>().join("\n"))
     }
 }
