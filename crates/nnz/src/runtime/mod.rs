@@ -99,6 +99,7 @@ mod trisolve;
 mod typed;
 mod typed_vector;
 mod vector;
+mod vector_on_devices;
 
 pub use aggregate::Aggregation;
 pub use compress::{CompressOptions, CompressPlan};
@@ -118,6 +119,7 @@ pub use reduce::{Each, Norm, Reduction};
 pub use sddmm::SampledPlan;
 pub use solve::{SolveOptions, Solver};
 pub use vector::Vector;
+pub use vector_on_devices::VectorOnDevices;
 
 #[cfg(doc)]
 use crate::{

@@ -6,14 +6,15 @@ use sparse_core::backend::SpaceOf;
 use sparse_core::op::{Op, SpmmKernel, SpmvKernel, VectorKernel};
 use sparse_core::peer::PeerExchange;
 use sparse_core::{
-    Accumulator, Csr, DenseView, DenseViewMut, Error, Host, Index, Order, PlanOptions, Result, Space,
-    SparseFormat,
+    Accumulator, Backend, Csr, DenseView, DenseViewMut, Error, Host, Index, Order, PlanOptions, Result,
+    Scalar, Space, SparseFormat,
 };
 use sparse_distrib::{
     DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSpmmPlan,
     DistributedSpmvPlan, DistributedVector, Ownership, SharedTransport,
 };
 use sparse_solvers::{Iteration, Jacobi, Solution, inverse_diagonal_of_block};
+use std::any::Any;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
@@ -23,6 +24,17 @@ pub(super) type Callback<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + Send + 
 /// A rank whose backend is hidden. Every call is collective.
 pub(super) trait AnyRank<T>: Send {
     fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<()>;
+    /// A copy of this rank's elements of a vector in the memory of its backend.
+    fn upload(&mut self, division: &Ownership, x: &[T]) -> Result<Box<dyn AnyPart<T>>>;
+    /// As [`multiply`](Self::multiply), of parts that [`upload`](Self::upload) has made for this rank.
+    fn multiply_parts(
+        &mut self,
+        op: Op,
+        alpha: T,
+        x: &dyn AnyPart<T>,
+        beta: T,
+        y: &mut dyn AnyPart<T>,
+    ) -> Result<()>;
     /// `C ← alpha·op(A)·B + beta·C` of `columns` columns; this rank's rows of B and C are row-major.
     fn multiply_dense(
         &mut self,
@@ -41,6 +53,17 @@ pub(super) trait AnyRank<T>: Send {
         callback: Option<&mut Callback<'_>>,
     ) -> Result<Solution>;
     fn layout(&self) -> Layout;
+}
+
+/// A rank's elements of a vector in the memory of its backend, which is hidden. All but the last two are collective calls
+/// with parts of the same matrix.
+pub(super) trait AnyPart<T>: Send + Sync {
+    fn download(&self, host: &mut [T]) -> Result<()>;
+    fn axpby(&mut self, alpha: T, x: &dyn AnyPart<T>, beta: T) -> Result<()>;
+    fn dot(&self, y: &dyn AnyPart<T>) -> Result<T>;
+    fn nrm2(&self) -> Result<f64>;
+    fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
 /// The division of a matrix, and the size of one rank's rows.
@@ -162,6 +185,21 @@ where
         Ok(Self { backend, a, plan: None, dense_plan: None })
     }
 
+    /// `y ← alpha·op(A)·x + beta·y`
+    fn run(
+        &mut self,
+        op: Op,
+        alpha: T,
+        x: &DistributedVector<T, SpaceOf<B>>,
+        beta: T,
+        y: &mut DistributedVector<T, SpaceOf<B>>,
+    ) -> Result<()> {
+        let mut plan = self.take_plan(op)?;
+        plan.run(alpha, &self.a, x, beta, y)?;
+        self.plan = Some((op, plan));
+        Ok(())
+    }
+
     fn take_plan(&mut self, op: Op) -> Result<DistributedSpmvPlan<X, B, T>> {
         match self.plan.take() {
             Some((planned, plan)) if planned == op => Ok(plan),
@@ -195,7 +233,6 @@ where
     T: Accumulator,
 {
     fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, host_y: &mut [T]) -> Result<()> {
-        let mut plan = self.take_plan(op)?;
         let (backend, a) = (&self.backend, &self.a);
         let (rows, columns) = match op.transposes() {
             false => (a.row_ownership(), a.col_ownership()),
@@ -206,9 +243,25 @@ where
             true => DistributedVector::zeros(backend, rows)?,
             false => DistributedVector::from_local(backend, rows, host_y)?,
         };
-        plan.run(alpha, a, &x, beta, &mut y)?;
-        self.plan = Some((op, plan));
+        self.run(op, alpha, &x, beta, &mut y)?;
         self.download(&y, host_y)
+    }
+
+    fn upload(&mut self, division: &Ownership, x: &[T]) -> Result<Box<dyn AnyPart<T>>> {
+        let vector = DistributedVector::from_local(&self.backend, division, x)?;
+        Ok(Box::new(Part { backend: self.backend.clone(), vector }))
+    }
+
+    fn multiply_parts(
+        &mut self,
+        op: Op,
+        alpha: T,
+        x: &dyn AnyPart<T>,
+        beta: T,
+        y: &mut dyn AnyPart<T>,
+    ) -> Result<()> {
+        let (x, y) = (Part::<X, B, T>::of(x)?, Part::<X, B, T>::of_mut(y)?);
+        self.run(op, alpha, &x.vector, beta, &mut y.vector)
     }
 
     fn multiply_dense(
@@ -293,12 +346,61 @@ where
     }
 }
 
+/// A rank's elements of a vector.
+struct Part<X, B: Backend, T: Accumulator> {
+    backend: DistributedBackend<X, B>,
+    vector: DistributedVector<T, SpaceOf<B>>,
+}
+
+impl<X: SharedTransport, B: Computes<T>, T: Accumulator> Part<X, B, T> {
+    fn of(part: &dyn AnyPart<T>) -> Result<&Self> {
+        part.as_any().downcast_ref().ok_or_else(other_matrix)
+    }
+
+    fn of_mut(part: &mut dyn AnyPart<T>) -> Result<&mut Self> {
+        part.as_any_mut().downcast_mut().ok_or_else(other_matrix)
+    }
+}
+
+impl<X: SharedTransport, B: Computes<T>, T: Accumulator> AnyPart<T> for Part<X, B, T> {
+    fn download(&self, host: &mut [T]) -> Result<()> {
+        self.backend.agree("download", self.backend.local().download_into(self.vector.local(), host))
+    }
+
+    fn axpby(&mut self, alpha: T, x: &dyn AnyPart<T>, beta: T) -> Result<()> {
+        let added = self.vector.axpby(&self.backend, alpha, &Self::of(x)?.vector, beta);
+        self.backend.agree("axpby", added)
+    }
+
+    fn dot(&self, y: &dyn AnyPart<T>) -> Result<T> {
+        self.vector.dot(&self.backend, &Self::of(y)?.vector)
+    }
+
+    fn nrm2(&self) -> Result<f64> {
+        Ok(self.vector.nrm2(&self.backend)?.to_c64().re)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
 pub(super) fn on_host<T: Accumulator>(x: &Vector) -> Result<&[T]> {
     x.as_slice().ok_or_else(|| not_on_host::<T>())
 }
 
 pub(super) fn on_host_mut<T: Accumulator>(x: &mut Vector) -> Result<&mut [T]> {
     x.as_mut_slice().ok_or_else(|| not_on_host::<T>())
+}
+
+/// The error of vectors whose matrices have other devices or types.
+#[cold]
+pub(super) fn other_matrix() -> Error {
+    Error::operands("spmv", "the vectors are not of one matrix")
 }
 
 fn not_on_host<T: Accumulator>() -> Error {
