@@ -5,7 +5,6 @@ use sparse_io::parts::PartWriter;
 use sparse_io::{MatrixFile, RowRanges, npz};
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::ops::Range;
 use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -33,11 +32,14 @@ fn store(from: &Path, to: &Path, change: impl Fn(&mut Vec<u8>)) {
     stored.finish().unwrap();
 }
 
-fn write_blocks<A: Axis>(folder: &Path, a: &Csr<f64>, rows: &[Range<usize>], cols: &[Range<usize>]) {
+/// Writes a set of blocks that begin and end at these rows and columns.
+fn write_blocks<A: Axis>(folder: &Path, a: &Csr<f64>, rows: &[usize], cols: &[usize]) {
+    let blocks = |cuts: &[usize]| cuts.windows(2).map(|ends| ends[0]..ends[1]).collect::<Vec<_>>();
+    let (rows, cols) = (blocks(rows), blocks(cols));
     let grid = (rows.len(), cols.len());
     let mut writer = PartWriter::<A, f64>::matrix(folder, a.shape(), grid).unwrap();
-    for rows in rows {
-        for cols in cols {
+    for rows in &rows {
+        for cols in &cols {
             let inside = a.triplets().filter(|(i, j, _)| rows.contains(i) && cols.contains(j));
             let entries = inside.map(|(i, j, value)| (i - rows.start, j - cols.start, value));
             let block = Compressed::<A, f64>::from_triplets(rows.len(), cols.len(), entries).unwrap();
@@ -74,8 +76,8 @@ fn rows_of_a_file_and_of_its_parts_are_those_of_the_matrix() {
     let a = matrix(14, 9);
     npz::write_csr(&path("packed.npz"), &a).unwrap();
     store(&path("packed.npz"), &path("stored.npz"), |_| ());
-    write_blocks::<Row>(&path("rows"), &a, &[0..5, 5..5, 5..14], &[0..9]);
-    write_blocks::<Row>(&path("mesh"), &a, &[0..6, 6..14], &[0..4, 4..9]);
+    write_blocks::<Row>(&path("rows"), &a, &[0, 5, 5, 14], &[0, 9]);
+    write_blocks::<Row>(&path("mesh"), &a, &[0, 6, 14], &[0, 4, 9]);
     for name in ["packed.npz", "stored.npz", "rows", "mesh"] {
         every_range(&path(name));
     }
@@ -97,8 +99,8 @@ fn what_cannot_be_read_by_rows_says_so() {
     let path = |name: &str| folder.path().join(name);
     let csc = Compressed::<Col, f64>::from_triplets(2, 2, [(0, 1, 1.0)]).unwrap();
     npz::write_csc(&path("csc.npz"), &csc).unwrap();
-    write_blocks::<Col>(&path("csc"), &matrix(4, 4), &[0..4], &[0..4]);
-    sparse_io::write_csr(&path("a.mtx"), &matrix(4, 4)).unwrap();
+    write_blocks::<Col>(&path("csc"), &matrix(4, 4), &[0, 4], &[0, 4]);
+    sparse_io::write_csr(path("a.mtx"), &matrix(4, 4)).unwrap();
     let reasons = [
         ("csc.npz", "csc is not supported: the rows of csr alone can be read apart"),
         ("csc", "its parts are csc"),
@@ -119,7 +121,7 @@ fn a_changed_byte_is_found_by_one_of_all_shares() {
     let a = matrix(6, 5);
     npz::write_csr(&path("packed.npz"), &a).unwrap();
     store(&path("packed.npz"), &path("stored.npz"), |_| ());
-    write_blocks::<Row>(&path("set"), &a, &[0..3, 3..6], &[0..5]);
+    write_blocks::<Row>(&path("set"), &a, &[0, 3, 6], &[0, 5]);
     let part = fs::read_dir(path("set")).unwrap().map(|entry| entry.unwrap().path());
     let part = part.into_iter().find(|file| file.extension().is_some_and(|end| end == "npz")).unwrap();
     let last_value = a.values()[a.nnz() - 1].to_le_bytes();
