@@ -12,7 +12,7 @@ use crate::ranks::Ranks;
 use anyhow::{Result, bail};
 use nnz::distrib::SharedTransport;
 use nnz::io::MatrixFile;
-use nnz::{DType, DenseMatrix, Device, ExchangePath, Matrix, Order, Vector};
+use nnz::{DType, DenseMatrix, Device, ExchangePath, Matrix, MatrixOnRanks, Order, Vector};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,17 +71,7 @@ fn multiply_on_ranks(
     let (opened, dense) = inputs.map(|inputs| ((inputs.matrix, inputs.dtype), inputs.dense)).unzip();
     let (mut a, _) =
         product::read_on_ranks(ranks, transport, (&device, devices.exchange), (files[0], opened), context)?;
-    let operands = ranks.at_root(|| {
-        let host = Context::host()?;
-        let (rows, columns) = a.shape();
-        let shape = if options.op.transposes() { (columns, rows) } else { (rows, columns) };
-        let sizes = Sizes { dtype: a.dtype(), device: &host, shape, nnz: a.nnz() };
-        let prepare = |dense: DenseInputs| {
-            let dimensions = dense.x.dimensions();
-            Ok((Operands::new(factor, &sizes, dense, options)?, dimensions))
-        };
-        dense.map(prepare).transpose()
-    })?;
+    let operands = ranks.at_root(|| dense.map(|dense| dense.prepare(factor, &a, options)).transpose())?;
     let (operands, dimensions) = operands.flatten().unzip();
     let y = match factor {
         Factor::Vector => {
@@ -128,6 +118,21 @@ struct Inputs {
 struct DenseInputs {
     x: Operand,
     added: Option<Operand>,
+}
+
+impl DenseInputs {
+    /// The operands of a product with `a`, in the memory of the host.
+    fn prepare(
+        self,
+        factor: Factor,
+        a: &MatrixOnRanks,
+        options: &ProductOptions,
+    ) -> Result<(Operands, Dimensions)> {
+        let (host, (rows, columns), dimensions) = (Context::host()?, a.shape(), self.x.dimensions());
+        let shape = if options.op.transposes() { (columns, rows) } else { (rows, columns) };
+        let sizes = Sizes { dtype: a.dtype(), device: &host, shape, nnz: a.nnz() };
+        Ok((Operands::new(factor, &sizes, self, options)?, dimensions))
+    }
 }
 
 impl Inputs {

@@ -10,7 +10,7 @@ use crate::ranks::{RankRows, Ranks};
 use anyhow::{Error, Result};
 use clap::Args;
 use nnz::distrib::SharedTransport;
-use nnz::io::MatrixFile;
+use nnz::io::{MatrixFile, RowRanges};
 use nnz::op::Op;
 use nnz::{
     Algorithm, Choice, DType, Device, ExchangePath, Matrix, MatrixOnDevices, MatrixOnRanks, PlanOptions,
@@ -140,34 +140,47 @@ pub(crate) fn read_on_ranks(
     (path, opened): (&Path, Option<(MatrixFile, DType)>),
     context: &Context,
 ) -> Result<(MatrixOnRanks, Vec<RankRows>)> {
-    let a = match file::is_standard(path) {
-        true => {
-            let read = |(file, dtype)| read_whole(&file, dtype, &Context::host()?);
-            let a = ranks.agree(opened.map(read).transpose())?;
-            MatrixOnRanks::from_root_by(transport.clone(), device, a.as_ref(), exchange)
-        }
-        false => {
-            let checked = opened.map(|(file, dtype)| check_matrix(&file).map(|()| dtype.name().to_owned()));
-            let dtype = ranks.broadcast(ranks.agree(checked.transpose())?.unwrap_or_default())?;
+    let described = opened.as_ref().map(|(file, dtype)| {
+        check_matrix(file)?;
+        Ok((dtype.name().to_owned(), check_by_rows(path).err()))
+    });
+    let (dtype, reason) = ranks.broadcast(ranks.agree(described.transpose())?.unwrap_or_default())?;
+    let a = match &reason {
+        None => {
             let dtype = dtype.parse().map_err(Error::msg)?;
             MatrixOnRanks::read_by(transport.clone(), device, path, dtype, exchange)
+        }
+        Some(_) => {
+            // The file that is open: it may be a pipe, or was unpacked already.
+            let a = ranks.agree(opened.map(|(file, dtype)| read_whole(&file, dtype)).transpose())?;
+            MatrixOnRanks::from_root_by(transport.clone(), device, a.as_ref(), exchange)
         }
     };
     let a = a.map_err(|error| ranks.told(error.into()))?;
     let parts = RankRows::of_all(ranks, &a)?;
     if ranks.is_root() {
-        context.detail(format_args!("reading: {}", a.reading()));
+        let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        context.detail(format_args!("reading: {}{reason}", a.reading()));
         context.detail(format_args!("exchange: {}", a.exchange()));
     }
     parts.iter().for_each(|part| context.detail(part));
     Ok((a, parts))
 }
 
-/// The matrix of a file: a batch as it is, any other in CSR.
-fn read_whole(file: &MatrixFile, dtype: DType, device: &Device) -> Result<Matrix> {
+/// Fails if a file cannot be read by rows.
+fn check_by_rows(path: &Path) -> Result<(), String> {
+    match file::is_standard(path) {
+        true => Err("standard input is read once".into()),
+        false => RowRanges::open(path).map(drop).map_err(|error| error.to_string()),
+    }
+}
+
+/// The matrix of a file in the host's memory: a batch as it is, any other in CSR.
+fn read_whole(file: &MatrixFile, dtype: DType) -> Result<Matrix> {
+    let host = Context::host()?;
     match file.batch_format()? {
-        Some(_) => Ok(Matrix::read_batch(device, file, dtype)?),
-        None => file::read(file, dtype, device),
+        Some(_) => Ok(Matrix::read_batch(&host, file, dtype)?),
+        None => Ok(Matrix::read_csr(&host, file, dtype)?),
     }
 }
 
