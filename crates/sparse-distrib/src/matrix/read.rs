@@ -25,14 +25,14 @@ const ROOT: usize = 0;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("a.npz");
-/// sparse_io::npz::write_csr(&path, &Csr::<f64>::identity(5)?)?;
+/// sparse_io::npz::write_csr(&path, &Csr::<f64>::identity(4)?)?;
 /// let entries = Local::run(2, |rank| {
 ///     let rows: Csr<f64, Host, i64, i32> = read_rows(&rank, &path)?;
 ///     let a = DistributedMatrix::from_rows(&DistributedBackend::new(rank, Reference), &rows, None)?;
 ///     Ok::<_, sparse_core::Error>((a.nnz(), a.local_nnz()))
 /// });
 /// let entries: Vec<_> = entries.into_iter().map(Result::unwrap).collect();
-/// assert_eq!(entries, [(5, 3), (5, 2)]);
+/// assert_eq!(entries, [(4, 2), (4, 2)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
