@@ -18,6 +18,7 @@ pub mod parts;
 mod row_ranges;
 mod source;
 
+pub use assemble::csr_from_triplets;
 pub use file::{Claim, MatrixFile};
 pub use output::Output;
 pub use row_ranges::RowRanges;
