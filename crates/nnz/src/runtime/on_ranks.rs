@@ -106,9 +106,9 @@ impl MatrixOnRanks {
     /// `dtype`: a collective call with the same `path` and `dtype` on all ranks. The results are those of
     /// [`from_root`](Self::from_root), to the bit.
     ///
-    /// Each rank reads its own rows, and no rank has the entries of others, if all ranks reach the file and it is CSR in an
-    /// `.npz` file or a folder of such parts, without duplicates. Otherwise rank 0 reads all of it, as
-    /// [`reading`](Self::reading) says.
+    /// Each rank reads its own rows if all ranks reach the file and it is CSR in an `.npz` file or a folder of such parts, or
+    /// parses a share of an uncompressed Matrix Market file of coordinates; no rank has the whole matrix then. Otherwise, and
+    /// if there are duplicates, rank 0 reads all of it, as [`reading`](Self::reading) says.
     ///
     /// ```
     /// use nnz::distrib::{Local, Transport};

@@ -4,6 +4,7 @@ use sparse_core::{Backend, Csr, Error, Host, Row};
 use sparse_distrib::{DistributedBackend, DistributedMatrix, Transport, read_rows};
 use sparse_io::npz;
 use sparse_io::parts::PartWriter;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 type Rows = Csr<f64, Host, i64, i32>;
@@ -21,6 +22,7 @@ pub(crate) fn all(rank: &DistributedBackend<impl Transport, impl Backend<Space =
     let path = Path::new(&path);
     ranks_read_what_the_root_would_send(rank, &path.join("a.npz"));
     ranks_read_what_the_root_would_send(rank, &path.join("parts"));
+    ranks_read_what_the_root_would_send(rank, &path.join("a.mtx"));
     an_error_of_a_rank_is_that_of_all(transport, path);
     transport.barrier().unwrap(); // before the folder is removed
 }
@@ -32,6 +34,15 @@ fn matrix() -> Csr<f64> {
 fn write_files(folder: &Path) {
     let a = matrix();
     npz::write_csr(&folder.join("a.npz"), &a).unwrap();
+    sparse_io::write_csr(folder.join("a.mtx"), &a).unwrap();
+    let header = "%%MatrixMarket matrix coordinate pattern";
+    for (name, lines) in [
+        ("short.mtx", "general\n9 9 3\n1 1\n2 2\n"),
+        ("surplus.mtx", "general\n9 9 1\n1 1\n2 2\n"),
+        ("both.mtx", "symmetric\n9 9 2\n1 2\n9 1\n"),
+    ] {
+        fs::write(folder.join(name), format!("{header} {lines}")).unwrap();
+    }
     let mut writer = PartWriter::<Row, f64>::matrix(folder.join("parts"), a.shape(), (2, 2)).unwrap();
     for rows in [0..25, 25..40] {
         for cols in [0..7, 7..30] {
@@ -66,6 +77,10 @@ fn ranks_read_what_the_root_would_send(
 fn an_error_of_a_rank_is_that_of_all(transport: &impl Transport, folder: &Path) {
     let duplicates = read_rows::<f64, i64, i32>(transport, folder.join("duplicates.npz")).unwrap_err();
     assert!(duplicates.to_string().contains("some have duplicates"), "{duplicates}");
+    for name in ["short.mtx", "surplus.mtx", "both.mtx"] {
+        let told = read_rows::<f64, i64, i32>(transport, folder.join(name)).unwrap_err().to_string();
+        assert!(told.contains("header claims") || told.contains("one more"), "{name}: {told}");
+    }
     let name: PathBuf =
         if transport.rank() + 1 == transport.ranks() { "nothing.npz" } else { "a.npz" }.into();
     let missing = read_rows::<f64, i64, i32>(transport, folder.join(name)).unwrap_err();
