@@ -10,7 +10,8 @@ use crate::ranks::{RankRows, Ranks};
 use anyhow::{Error, Result};
 use clap::Args;
 use nnz::distrib::SharedTransport;
-use nnz::io::{MatrixFile, RowRanges};
+use nnz::io::matrix_market::check_shares;
+use nnz::io::{FileKind, MatrixFile, RowRanges};
 use nnz::op::Op;
 use nnz::{
     Algorithm, Choice, DType, Device, ExchangePath, Matrix, MatrixOnDevices, MatrixOnRanks, PlanOptions,
@@ -171,7 +172,11 @@ pub(crate) fn read_on_ranks(
 fn check_by_rows(path: &Path) -> Result<(), String> {
     match file::is_standard(path) {
         true => Err("standard input is read once".into()),
-        false => RowRanges::open(path).map(drop).map_err(|error| error.to_string()),
+        false => {
+            let is_text = FileKind::of(path).is_ok_and(|kind| kind == FileKind::MatrixMarket);
+            let checked = if is_text { check_shares(path) } else { RowRanges::open(path).map(drop) };
+            checked.map_err(|error| error.to_string())
+        }
     }
 }
 

@@ -163,17 +163,21 @@ fn ranks_that_read_their_rows_give_the_bits_of_a_root_that_reads_all() {
     let folder = folder.path();
     vector(folder, "x.npy", 90);
     array(folder, "dense.npy", "(120, 90)", 120 * 90);
-    succeeds(folder, "$NNZ generate uniform 120 90 6 -o a.npz && $NNZ convert a.npz a.mtx");
-    succeeds(folder, "$DISTRIBUTE dense.npy --partition mesh:2x2 -o parts && $NNZ convert parts parts.mtx");
+    succeeds(folder, "$NNZ generate uniform 120 90 6 -o a.npz && $NNZ convert a.npz a.mtx.gz");
+    succeeds(folder, "$NNZ convert a.npz a.mtx");
+    succeeds(
+        folder,
+        "$DISTRIBUTE dense.npy --partition mesh:2x2 -o parts && $NNZ convert parts parts.mtx.gz",
+    );
     succeeds(folder, "$DISTRIBUTE dense.npy --partition row:2 --to csc -o csc");
     for ranks in 2..=4 {
-        for (by_rows, by_root) in [("a.npz", "a.mtx"), ("parts", "parts.mtx")] {
+        for (by_rows, by_root) in [("a.npz", "a.mtx.gz"), ("parts", "parts.mtx.gz"), ("a.mtx", "a.mtx.gz")] {
             let (read, told) = product(folder, ranks, &format!("spmv {by_rows} x.npy"));
             assert!(told.contains("reading: each rank its rows\n"), "{told}");
             let host = "exchange: the host's memory (an exchange by NCCL is not supported: the CPU is no CUDA device)\n";
             assert!(told.contains(host), "{told}");
             let (sent, told) = product(folder, ranks, &format!("spmv {by_root} x.npy"));
-            assert!(told.contains("reading: rank 0 all rows (reading some rows of "), "{told}");
+            assert!(told.contains("reading: rank 0 all rows (reading shares of "), "{told}");
             assert!(read == sent, "{by_rows} on {ranks} ranks");
         }
     }

@@ -33,8 +33,8 @@ use std::sync::Arc;
 /// columns, QR, in double precision on the CPU; it takes a build with the feature direct.
 ///
 /// As in `mpirun -n 4 nnz solve …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each on the
-/// device of its number on its host, for cg and bicgstab. Each reads its rows, where A is csr in .npz or a folder of parts; the
-/// first reads all else, writes, and reports what each has.
+/// device of its number on its host, for cg and bicgstab. Each reads its rows, where A is csr in .npz or a folder of parts, or
+/// its share of an uncompressed .mtx; the first reads all else, writes, and reports what each has.
 #[derive(Debug, Args)]
 pub(crate) struct Solve {
     /// The matrix A, square but for lsqr, lsmr and direct; - is standard input

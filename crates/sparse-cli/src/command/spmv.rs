@@ -15,8 +15,8 @@ use std::path::PathBuf;
 /// holds the values of all operands exactly. A batch that `nnz compress` wrote is the block-diagonal matrix of its members.
 ///
 /// As in `mpirun -n 4 nnz spmv …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each on the
-/// device of its number on its host. Each reads its rows, where A is csr in .npz or a folder of parts; the first reads all else,
-/// and writes. -v says what each has.
+/// device of its number on its host. Each reads its rows, where A is csr in .npz or a folder of parts, or its share of an
+/// uncompressed .mtx; the first reads all else, and writes. -v says what each has.
 #[derive(Debug, Args)]
 pub(crate) struct Spmv {
     /// The matrix A, a file or a folder of parts; - is standard input
