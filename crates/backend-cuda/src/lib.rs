@@ -30,7 +30,7 @@ use cu::CuDriver;
 pub use event::Event;
 pub use graph::Graph;
 use memory::CuMemory;
-pub use peer::{Peer, PeerPath, connect};
+pub use peer::{Peer, PeerPath, connect, device_uuid, join, nccl_version, unique_id};
 pub use pinned::PinnedVec;
 use sparse_core::error::checked_product;
 use sparse_core::{Backend as _, Element, Result};

@@ -14,7 +14,7 @@ const NEEDED_DRIVER: &str = "550";
 
 /// The functions in use, except the one for the version. The stand-in of the tests has these and no others, so that a
 /// function that is not listed does not pass them.
-pub(crate) const FUNCTIONS: [&str; 50] = [
+pub(crate) const FUNCTIONS: [&str; 51] = [
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
     "cuCtxSynchronize",
@@ -24,6 +24,7 @@ pub(crate) const FUNCTIONS: [&str; 50] = [
     "cuDeviceGetCount",
     "cuDeviceGetDefaultMemPool",
     "cuDeviceGetName",
+    "cuDeviceGetUuid_v2",
     "cuDevicePrimaryCtxRelease_v2",
     "cuDevicePrimaryCtxRetain",
     "cuDeviceTotalMem_v2",

@@ -84,6 +84,12 @@ pub(crate) fn check_npz_output(path: &Path) -> Result<()> {
 
 /// The matrix of a file as CSR in the memory of `device`, with sorted rows and without duplicates.
 pub(crate) fn read(file: &MatrixFile, dtype: DType, device: &Device) -> Result<Matrix> {
+    check_rows(file)?;
+    Ok(Matrix::read_csr(device, file, dtype)?)
+}
+
+/// Fails if a matrix has too many rows for CSR.
+pub(crate) fn check_rows(file: &MatrixFile) -> Result<()> {
     if file.has_too_many_rows()? {
         let (path, claim) = (file.path().display(), file.claim()?);
         bail!(
@@ -92,7 +98,7 @@ pub(crate) fn read(file: &MatrixFile, dtype: DType, device: &Device) -> Result<M
             claim.stored
         );
     }
-    Ok(Matrix::read_csr(device, file, dtype)?)
+    Ok(())
 }
 
 /// Writes a matrix to a file of the kind of its name; to `.npy` as a dense array in C order.

@@ -12,7 +12,7 @@ use crate::ranks::Ranks;
 use anyhow::{Result, bail};
 use nnz::distrib::SharedTransport;
 use nnz::io::MatrixFile;
-use nnz::{DType, DenseMatrix, Device, ExchangePath, Matrix, Order, Vector};
+use nnz::{DType, DenseMatrix, Device, ExchangePath, Matrix, MatrixOnRanks, Order, Vector};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ pub(crate) enum Factor {
 /// The files of a product: the matrix, the right-hand factor and the result.
 type Files<'a> = [&'a Path; 3];
 
-/// Multiplies the matrix in one file with the operand in another, and writes the product. For a vector alone, `devices`
-/// divide the rows, or the ranks of a job of MPI; without them one device computes.
+/// Multiplies the matrix in one file with the operand in another, and writes the product. The ranks of a job of MPI divide
+/// the rows, or for a vector `devices`; without them one device computes.
 pub(crate) fn multiply(
     factor: Factor,
     context: &Context,
@@ -37,14 +37,12 @@ pub(crate) fn multiply(
     devices: NamedDevices<'_>,
     files: Files<'_>,
 ) -> Result<()> {
-    let ranks = match factor {
-        Factor::Vector => Ranks::join()?,
-        Factor::Matrix => Ranks::alone(),
-    };
+    let ranks = Ranks::join()?;
     if let Some(transport) = ranks.shared() {
-        return multiply_on_ranks(&ranks, transport, context, options, devices.list, files);
+        return multiply_on_ranks(factor, (&ranks, transport), context, options, devices, files);
     }
     check(options, files)?;
+    product::check_exchange(devices)?;
     let (exchange, devices) = (devices.exchange, named_device::open(devices.list, context)?);
     let device = match (devices.is_empty(), factor) {
         (false, _) => Context::host()?,
@@ -59,31 +57,42 @@ pub(crate) fn multiply(
     operand::write(files[2], &y, dimensions)
 }
 
-/// Multiplies a matrix with a vector, with rows of the matrix at every rank. The root reads and writes.
+/// Multiplies with rows of the matrix at every rank. The root reads the operands, and writes.
 fn multiply_on_ranks(
-    ranks: &Ranks,
-    transport: &Arc<dyn SharedTransport>,
+    factor: Factor,
+    (ranks, transport): (&Ranks, &Arc<dyn SharedTransport>),
     context: &Context,
     options: &ProductOptions,
-    devices: &[NamedDevice],
+    devices: NamedDevices<'_>,
     files: Files<'_>,
 ) -> Result<()> {
-    let prepared = check_on_ranks(options, devices).and_then(|()| context.device());
+    let prepared = check_on_ranks(options, devices.list).and_then(|()| context.device());
     let device = ranks.agree(prepared)?;
-    let factors = ranks.at_root(|| {
+    let inputs = ranks.at_root(|| {
         check(options, files)?;
-        Factors::read(Factor::Vector, context, options, &Context::host()?, files)
+        Inputs::read(context, options, files)
     })?;
-    let a = factors.as_ref().map(|factors| &factors.a);
-    let (mut a, _) = product::distribute_on_ranks(ranks, transport, &device, a, context)?;
-    let (operands, dimensions) = factors.map(|factors| (factors.operands, factors.dimensions)).unzip();
-    let (x, mut y) = operands.map(Operands::into_vectors).unzip();
-    let product = a.spmv(options.op, options.alpha, x.as_ref(), options.beta, y.as_mut());
-    product.map_err(|error| ranks.told(error.into()))?;
-    ranks.agree(match y.zip(dimensions) {
-        Some((y, dimensions)) => column(y).and_then(|y| operand::write(files[2], &y, dimensions)),
-        None => Ok(()),
-    })
+    let (opened, dense) = inputs.map(|inputs| ((inputs.matrix, inputs.dtype), inputs.dense)).unzip();
+    let (mut a, _) =
+        product::read_on_ranks(ranks, transport, (&device, devices.exchange), (files[0], opened), context)?;
+    let operands = ranks.at_root(|| dense.map(|dense| dense.prepare(factor, &a, options)).transpose())?;
+    let (operands, dimensions) = operands.flatten().unzip();
+    let y = match factor {
+        Factor::Vector => {
+            let (x, mut y) = operands.map(Operands::into_vectors).unzip();
+            let product = a.spmv(options.op, options.alpha, x.as_ref(), options.beta, y.as_mut());
+            product.map_err(|error| ranks.told(error.into()))?;
+            ranks.agree(y.map(column).transpose())?
+        }
+        Factor::Matrix => {
+            let (x, mut y) = operands.map(|Operands { x, y }| (x, y)).unzip();
+            let product = a.spmm(options.op, options.alpha, x.as_ref(), options.beta, y.as_mut());
+            product.map_err(|error| ranks.told(error.into()))?;
+            y
+        }
+    };
+    let written = y.zip(dimensions).map(|(y, dimensions)| operand::write(files[2], &y, dimensions));
+    ranks.agree(written.unwrap_or(Ok(())))
 }
 
 /// Checks the options and the names of the files.
@@ -102,6 +111,44 @@ fn check_on_ranks(options: &ProductOptions, devices: &[NamedDevice]) -> Result<(
     Ok(())
 }
 
+/// The files of a product: the matrix opened, the others read.
+struct Inputs {
+    matrix: MatrixFile,
+    dtype: DType,
+    dense: DenseInputs,
+}
+
+/// X and, if there is one, the added term, as they were read.
+struct DenseInputs {
+    x: Operand,
+    added: Option<Operand>,
+}
+
+impl DenseInputs {
+    /// The operands of a product with `a`, in the memory of the host.
+    fn prepare(
+        self,
+        factor: Factor,
+        a: &MatrixOnRanks,
+        options: &ProductOptions,
+    ) -> Result<(Operands, Dimensions)> {
+        let (host, (rows, columns), dimensions) = (Context::host()?, a.shape(), self.x.dimensions());
+        let shape = if options.op.transposes() { (columns, rows) } else { (rows, columns) };
+        let sizes = Sizes { dtype: a.dtype(), device: &host, shape, nnz: a.nnz() };
+        Ok((Operands::new(factor, &sizes, self, options)?, dimensions))
+    }
+}
+
+impl Inputs {
+    fn read(context: &Context, options: &ProductOptions, [matrix, x, _]: Files<'_>) -> Result<Self> {
+        let x = Operand::read(x)?;
+        let added = options.added().map(|path| Operand::read(path)).transpose()?;
+        let matrix = file::open(matrix)?;
+        let dtype = product::dtype(context, &matrix, [&x].into_iter().chain(&added))?;
+        Ok(Self { matrix, dtype, dense: DenseInputs { x, added } })
+    }
+}
+
 /// What a product is made of.
 struct Factors {
     a: Matrix,
@@ -116,16 +163,14 @@ impl Factors {
         context: &Context,
         options: &ProductOptions,
         device: &Device,
-        [matrix, x, _]: Files<'_>,
+        files: Files<'_>,
     ) -> Result<Self> {
-        let x = Operand::read(x)?;
-        let added = options.added().map(|path| Operand::read(path)).transpose()?;
-        let matrix = file::open(matrix)?;
-        let dtype = product::dtype(context, &matrix, [&x].into_iter().chain(&added))?;
+        let Inputs { matrix, dtype, dense } = Inputs::read(context, options, files)?;
         let a = read(factor, &matrix, dtype, device, options.format)?;
         drop(matrix);
-        let dimensions = x.dimensions();
-        let operands = Operands::new(factor, &a, (x, added), options)?;
+        let dimensions = dense.x.dimensions();
+        let sizes = Sizes { dtype, device: a.device(), shape: a.shape_of(options.op), nnz: a.nnz() };
+        let operands = Operands::new(factor, &sizes, dense, options)?;
         let a = if a.members().is_some() { a } else { a.to_format(options.format.into())? };
         Ok(Self { a, operands, dimensions })
     }
@@ -148,21 +193,30 @@ fn read(factor: Factor, file: &MatrixFile, dtype: DType, device: &Device, format
     file::read(file, dtype, device)
 }
 
-/// X and Y of a product, in the memory of the matrix's device.
+/// The matrix of a product, by which its operands are made.
+struct Sizes<'a> {
+    dtype: DType,
+    /// The device of the operands.
+    device: &'a Device,
+    /// (rows, columns) of op(A).
+    shape: (usize, usize),
+    nnz: usize,
+}
+
+/// X and Y of a product, in the memory of one device.
 struct Operands {
     x: DenseMatrix,
     y: DenseMatrix,
 }
 
 impl Operands {
-    /// Uploads the operands of a product with `a`.
+    /// Uploads the operands of a product.
     fn new(
         factor: Factor,
-        a: &Matrix,
-        (x, added): (Operand, Option<Operand>),
+        &Sizes { dtype, device, shape, nnz }: &Sizes<'_>,
+        DenseInputs { x, added }: DenseInputs,
         options: &ProductOptions,
     ) -> Result<Self> {
-        let (dtype, device) = (a.dtype(), a.device());
         check_factor("--alpha", options.alpha, dtype)?;
         check_factor("--beta", options.beta, dtype)?;
         let upload = |operand: Operand| {
@@ -172,10 +226,10 @@ impl Operands {
             operand.into_dense(dtype, device)
         };
         let x = upload(x)?;
-        check_size(a.shape_of(options.op), a.nnz(), &x)?;
+        check_size(shape, nnz, &x)?;
         let y = match added {
             Some(added) => in_order(upload(added)?, x.order())?,
-            None => DenseMatrix::zeros(device, dtype, a.shape_of(options.op).0, x.ncols(), x.order())?,
+            None => DenseMatrix::zeros(device, dtype, shape.0, x.ncols(), x.order())?,
         };
         Ok(Self { x, y })
     }

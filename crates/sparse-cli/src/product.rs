@@ -4,19 +4,20 @@ use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
 use crate::format::Format;
-use crate::named_device::NamedDevice;
+use crate::named_device::{NamedDevice, NamedDevices};
 use crate::operand::Operand;
 use crate::ranks::{RankRows, Ranks};
-use anyhow::Result;
+use anyhow::{Error, Result};
 use clap::Args;
 use nnz::distrib::SharedTransport;
-use nnz::io::MatrixFile;
+use nnz::io::matrix_market::check_shares;
+use nnz::io::{FileKind, MatrixFile, RowRanges};
 use nnz::op::Op;
 use nnz::{
     Algorithm, Choice, DType, Device, ExchangePath, Matrix, MatrixOnDevices, MatrixOnRanks, PlanOptions,
     Scalar, c64, with_dtype,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The options of a product `alpha·op(A)·X + beta·Y`.
@@ -130,20 +131,70 @@ pub(crate) fn distribute(
     Ok(a)
 }
 
-/// Divides the rows of the root's matrix among ranks, each with its `device`, and says on stderr who has what if -v was
-/// given. A collective call, with the parts of all ranks at the root.
-pub(crate) fn distribute_on_ranks(
+/// Divides the rows of the matrix at `path` among ranks, each with its `device`, and says on stderr who has read and has
+/// what if -v was given. The root has opened the file, and says the type of the values. A collective call, with the parts of
+/// all ranks at the root.
+pub(crate) fn read_on_ranks(
     ranks: &Ranks,
     transport: &Arc<dyn SharedTransport>,
-    device: &Device,
-    a: Option<&Matrix>,
+    (device, exchange): (&Device, ExchangePath),
+    (path, opened): (&Path, Option<(MatrixFile, DType)>),
     context: &Context,
 ) -> Result<(MatrixOnRanks, Vec<RankRows>)> {
-    let a =
-        MatrixOnRanks::from_root(transport.clone(), device, a).map_err(|error| ranks.told(error.into()))?;
+    let described = opened.as_ref().map(|(file, dtype)| {
+        check_matrix(file)?;
+        Ok((dtype.name().to_owned(), check_by_rows(path).err()))
+    });
+    let (dtype, reason) = ranks.broadcast(ranks.agree(described.transpose())?.unwrap_or_default())?;
+    let a = match &reason {
+        None => {
+            let dtype = dtype.parse().map_err(Error::msg)?;
+            MatrixOnRanks::read_by(transport.clone(), device, path, dtype, exchange)
+        }
+        Some(_) => {
+            // The file that is open: it may be a pipe, or was unpacked already.
+            let a = ranks.agree(opened.map(|(file, dtype)| read_whole(&file, dtype)).transpose())?;
+            MatrixOnRanks::from_root_by(transport.clone(), device, a.as_ref(), exchange)
+        }
+    };
+    let a = a.map_err(|error| ranks.told(error.into()))?;
     let parts = RankRows::of_all(ranks, &a)?;
+    if ranks.is_root() {
+        let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        context.detail(format_args!("reading: {}{reason}", a.reading()));
+        context.detail(format_args!("exchange: {}", a.exchange()));
+    }
     parts.iter().for_each(|part| context.detail(part));
     Ok((a, parts))
+}
+
+/// Fails if a file cannot be read by rows.
+fn check_by_rows(path: &Path) -> Result<(), String> {
+    match file::is_standard(path) {
+        true => Err("standard input is read once".into()),
+        false => {
+            let is_text = FileKind::of(path).is_ok_and(|kind| kind == FileKind::MatrixMarket);
+            let checked = if is_text { check_shares(path) } else { RowRanges::open(path).map(drop) };
+            checked.map_err(|error| error.to_string())
+        }
+    }
+}
+
+/// The matrix of a file in the host's memory: a batch as it is, any other in CSR.
+fn read_whole(file: &MatrixFile, dtype: DType) -> Result<Matrix> {
+    let host = Context::host()?;
+    match file.batch_format()? {
+        Some(_) => Ok(Matrix::read_batch(&host, file, dtype)?),
+        None => Ok(Matrix::read_csr(&host, file, dtype)?),
+    }
+}
+
+/// Fails if a file has too many rows for CSR, unless it is a batch, which has few for its entries.
+fn check_matrix(file: &MatrixFile) -> Result<()> {
+    match file.batch_format()? {
+        Some(_) => Ok(()),
+        None => file::check_rows(file),
+    }
 }
 
 /// Fails unless each rank can take the device of its number.
@@ -152,6 +203,14 @@ pub(crate) fn check_ranks_devices(devices: &[NamedDevice]) -> Result<()> {
         return Ok(());
     }
     Err(usage("each rank takes the device of its number: leave out --devices, or start one process"))
+}
+
+/// Fails if a path is named, and nobody exchanges elements.
+pub(crate) fn check_exchange(devices: NamedDevices<'_>) -> Result<()> {
+    if devices.exchange == ExchangePath::Auto || !devices.list.is_empty() {
+        return Ok(());
+    }
+    Err(usage("--exchange is for the devices of --devices, or for ranks"))
 }
 
 /// Prints a plan's choice to stderr, if -v was given.

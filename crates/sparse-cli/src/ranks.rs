@@ -26,11 +26,6 @@ impl Ranks {
         }
     }
 
-    /// This process alone, for a command that each process runs for itself.
-    pub(crate) fn alone() -> Self {
-        Self(None)
-    }
-
     /// The connections to the other ranks, if there are any.
     pub(crate) fn transport(&self) -> Option<&dyn Transport> {
         self.0.as_deref().map(|ranks| ranks as &dyn Transport)

@@ -149,6 +149,83 @@ fn ranks_multiply_as_one_process() {
     assert_close(folder, ["ranks.npy", "one.npy"], 1e-14);
 }
 
+/// What `nnz spmv` and `nnz spmm` on ranks have written, and told.
+fn product(folder: &Path, ranks: usize, arguments: &str) -> (Vec<u8>, String) {
+    let done = mpi(folder, &format!("$MPIRUN -n {ranks} $NNZ {arguments} $CPU -o product.npy -v"));
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{arguments}: {told}");
+    (fs::read(folder.join("product.npy")).unwrap(), told)
+}
+
+#[test]
+fn ranks_that_read_their_rows_give_the_bits_of_a_root_that_reads_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    vector(folder, "x.npy", 90);
+    array(folder, "dense.npy", "(120, 90)", 120 * 90);
+    succeeds(folder, "$NNZ generate uniform 120 90 6 -o a.npz && $NNZ convert a.npz a.mtx.gz");
+    succeeds(folder, "$NNZ convert a.npz a.mtx");
+    succeeds(
+        folder,
+        "$DISTRIBUTE dense.npy --partition mesh:2x2 -o parts && $NNZ convert parts parts.mtx.gz",
+    );
+    succeeds(folder, "$DISTRIBUTE dense.npy --partition row:2 --to csc -o csc");
+    for ranks in 2..=4 {
+        for (by_rows, by_root) in [("a.npz", "a.mtx.gz"), ("parts", "parts.mtx.gz"), ("a.mtx", "a.mtx.gz")] {
+            let (read, told) = product(folder, ranks, &format!("spmv {by_rows} x.npy"));
+            assert!(told.contains("reading: each rank its rows\n"), "{told}");
+            let host = "exchange: the host's memory (an exchange by NCCL is not supported: the CPU is no CUDA device)\n";
+            assert!(told.contains(host), "{told}");
+            let (sent, told) = product(folder, ranks, &format!("spmv {by_root} x.npy"));
+            assert!(told.contains("reading: rank 0 all rows (reading shares of "), "{told}");
+            assert!(read == sent, "{by_rows} on {ranks} ranks");
+        }
+    }
+    let (_, told) = product(folder, 2, "spmv csc x.npy");
+    assert!(told.contains("reading: rank 0 all rows (") && told.contains("its parts are csc)"), "{told}");
+    // A stream is read once, by the process that has it.
+    let (expected, _) = product(folder, 3, "spmv a.npz x.npy");
+    let (piped, told) = product(folder, 3, "spmv - x.npy < a.npz");
+    assert!(told.contains("reading: rank 0 all rows (standard input is read once)\n"), "{told}");
+    assert!(piped == expected);
+    succeeds(folder, "mkfifo pipe");
+    let writer = std::thread::spawn({
+        let (from, to) = (folder.join("a.npz"), folder.join("pipe"));
+        move || fs::copy(from, to).map(drop)
+    });
+    assert!(product(folder, 3, "spmv pipe x.npy").0 == expected);
+    writer.join().unwrap().unwrap();
+}
+
+#[test]
+fn ranks_multiply_dense_matrices_as_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let numbers = |len: usize| (0..len).map(|k| (k * 7919 % 1009) as f64 / 3.0 - 168.0).collect::<Vec<_>>();
+    common::array(folder, "b.npy", "(90, 3)", &numbers(270));
+    common::array(folder, "c.npy", "(120, 3)", &numbers(360));
+    common::array(folder, "none.npy", "(90, 0)", &[]);
+    vector(folder, "x.npy", 90);
+    succeeds(folder, "$NNZ generate uniform 120 90 6 -o a.npz");
+    let cases = [
+        "a.npz b.npy --alpha 0.5 --beta=-2 --y c.npy",
+        "a.npz c.npy --op t --alpha=-2 --beta 0.5 --y b.npy",
+        "a.npz x.npy",
+        "a.npz none.npy",
+    ];
+    for case in cases {
+        succeeds(folder, &format!("$NNZ spmm $CPU {case} -o one.npy"));
+        for ranks in 1..=4 {
+            succeeds(folder, &format!("$MPIRUN -n {ranks} $NNZ spmm $CPU {case} -o ranks.npy"));
+            assert_close(folder, ["ranks.npy", "one.npy"], 1e-14);
+        }
+    }
+    let done = mpi(folder, "$MPIRUN -n 2 $NNZ spmm $CPU a.npz b.npy -o no.npy --reduce max");
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(told.matches("error: --reduce max and --arg run on one device").count() == 1, "{told}");
+    assert_eq!(done.status.code(), Some(2));
+}
+
 #[test]
 fn an_error_of_a_product_is_told_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -161,6 +238,8 @@ fn an_error_of_a_product_is_told_once() {
         ("bad.mtx x.npy", "error: bad.mtx: line 4: column 7 ", 1),
         ("a.mtx short.npy", "error: spmv: the length of x is 2 where 3 is needed\n", 1),
         ("a.mtx x.npy --devices cpu,cpu", "error: each rank takes the device of its number: leave out", 2),
+        ("a.mtx x.npy --exchange nccl", "exchange by NCCL is not supported: the CPU is no CUDA device\n", 1),
+        ("a.mtx x.npy --exchange peer", "devices of one process exchange by it, ranks by nccl or host\n", 1),
     ];
     for (arguments, expected, status) in lines {
         let backend = if arguments.contains("--devices") { "" } else { "$CPU" };
@@ -210,6 +289,7 @@ fn ranks_solve_as_one_process() {
     let told = String::from_utf8_lossy(&told.stdout).into_owned();
     assert!(told.starts_with("column 0: converged ") && told.contains("\ncolumn 1: converged "), "{told}");
     assert_eq!(told.lines().filter(|line| line.starts_with("rank ")).count(), 4, "{told}");
+    assert!(told.contains("\nexchange: the host's memory ("), "{told}");
     assert_close(folder, ["ranks.npy", "one.npy"], 1e-12);
 }
 

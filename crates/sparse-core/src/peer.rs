@@ -41,4 +41,8 @@ pub trait PeerExchange<T: Element, S: Space>: Debug + Send + Sync {
         receives: &[Segment],
         meanwhile: &mut dyn FnMut(),
     ) -> Result<()>;
+
+    /// Ends the exchanges of this rank for good, if other processes may wait in one of them: all ranks call it after a
+    /// product of which one of them failed.
+    fn abandon(&self) {}
 }

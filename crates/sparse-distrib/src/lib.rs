@@ -78,6 +78,7 @@ pub use explain::{Explanation, Prediction};
 pub use matrix::{
     DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSolver,
     DistributedSpmmPlan, DistributedSpmvPlan, DistributedVector, ExchangePlan, Ownership, SharedTransport,
+    read_rows,
 };
 pub use merge::{MergeTable, merge, merge_order};
 pub use partition::{Part, Partition};

@@ -23,8 +23,26 @@ pub(crate) fn check_row_claim(rows: usize, offset_bytes: usize, entry_bytes: usi
     ))
 }
 
-/// The matrix of the entries of `triplets`, at most `nnz_bound`; duplicates are added in their order.
-pub(crate) fn csr_from_triplets<T: Scalar, I: Index, O: Index, Triplets>(
+/// The matrix of the entries of `triplets`, at most `nnz_bound`, with sorted rows; duplicates are added in their order. It is
+/// called twice, to count the entries of each row and to move them there: no entry is in memory more often than in the
+/// matrix.
+///
+/// ```
+/// use sparse_core::Csr;
+///
+/// let entries = [(1, 0, 1.0), (0, 1, 5.0), (1, 0, 2.0)];
+/// let a: Csr<f64> = sparse_io::csr_from_triplets(2, 2, entries.len(), || entries.into_iter())?;
+/// assert!(a.triplets().eq([(0, 1, 5.0), (1, 0, 3.0)]));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::IndexOverflow`] if a number does not fit `I` or `O`; [`Error::Format`] if rows are too many for the entries, or a
+/// column is out of range.
+///
+/// # Panics
+/// If a row is out of range.
+pub fn csr_from_triplets<T: Scalar, I: Index, O: Index, Triplets>(
     rows: usize,
     cols: usize,
     nnz_bound: usize,

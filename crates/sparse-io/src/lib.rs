@@ -4,7 +4,7 @@
 //! constructors, and errors name the file and, for text, the line.
 //!
 //! Files are memory-mapped: nobody may shorten or rewrite a file while it is read. A file is written whole or not at all
-//! ([`Output`]). A set of matrices in several files is a folder with a manifest ([`parts`]).
+//! ([`Output`]). [`RowRanges`] reads some rows without the others in memory. A set of matrices in several files is a folder with a manifest ([`parts`]).
 
 pub mod any;
 mod assemble;
@@ -15,10 +15,13 @@ pub mod npz;
 mod output;
 mod parallel;
 pub mod parts;
+mod row_ranges;
 mod source;
 
+pub use assemble::csr_from_triplets;
 pub use file::{Claim, MatrixFile};
 pub use output::Output;
+pub use row_ranges::RowRanges;
 
 use source::has_extension;
 use sparse_core::{Csr, DType, Error, Host, Index, Result, Scalar};

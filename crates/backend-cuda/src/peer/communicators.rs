@@ -1,6 +1,6 @@
 //! Exchanges by NCCL.
 
-use super::nccl::{Handle, Nccl};
+use super::nccl::{Handle, Nccl, UniqueId};
 use super::{Joint, OP, Transfer, Transfers};
 use crate::memory::CuMemory;
 use sparse_core::{Error, Result};
@@ -10,11 +10,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Bytes of an element of the first exchange.
 const WARM_UP_BYTES: usize = 16;
 
-/// The communicators of all ranks. After an error of one all are ended, so that no device waits for it.
+/// The communicators of the ranks of this process: of all ranks, or of one. After an error of one they are ended, so that
+/// none of their devices waits for it.
 #[derive(Debug)]
 pub(super) struct Communicators {
     library: &'static Nccl,
-    all: Vec<Mutex<Option<Communicator>>>,
+    /// The number of all ranks.
+    ranks: usize,
+    /// The first rank of this process.
+    first: usize,
+    own: Vec<Mutex<Option<Communicator>>>,
 }
 
 #[derive(Debug)]
@@ -25,8 +30,7 @@ unsafe impl Send for Communicator {}
 
 impl Communicators {
     pub(super) fn new(joints: &[Joint]) -> Result<Self> {
-        let unsupported = |reason: String| Error::unsupported("an exchange by NCCL", reason);
-        let library = Nccl::found().map_err(unsupported)?;
+        let library = library()?;
         let devices: Vec<c_int> = joints.iter().map(|joint| joint.queue.device()).collect();
         let twice = devices.iter().enumerate().find(|(k, device)| devices[..*k].contains(device));
         if let Some((_, device)) = twice {
@@ -34,10 +38,23 @@ impl Communicators {
         }
         let _entered = joints.first().map(|joint| joint.queue.enter()).transpose()?;
         let handles = library.init_all(&devices)?;
-        let all = handles.into_iter().map(|handle| Mutex::new(Some(Communicator(handle)))).collect();
-        let made = Self { library, all };
-        made.warm_up(joints)?;
-        Ok(made)
+        Self { library, ranks: joints.len(), first: 0, own: handles.into_iter().map(alive).collect() }
+            .warm(joints)
+    }
+
+    /// The communicator of one rank of several processes, each of which has the `id` and calls this.
+    pub(super) fn of_rank(joint: &Joint, id: &[u8], rank: usize, ranks: usize) -> Result<Self> {
+        let library = library()?;
+        let reason = || Error::shape(OP, format_args!("{} bytes of a number of NCCL", id.len()));
+        let id = UniqueId(id.try_into().map_err(|_| reason())?);
+        let _entered = joint.queue.enter()?;
+        let handle = library.init_rank(ranks, id, rank)?;
+        Self { library, ranks, first: rank, own: vec![alive(handle)] }.warm(std::slice::from_ref(joint))
+    }
+
+    fn warm(self, joints: &[Joint]) -> Result<Self> {
+        self.warm_up(joints)?;
+        Ok(self)
     }
 
     pub(super) fn name(&self) -> String {
@@ -47,21 +64,21 @@ impl Communicators {
     /// Sends a few bytes between all pairs: the library connects two ranks at their first exchange, and waits for both.
     fn warm_up(&self, joints: &[Joint]) -> Result<()> {
         let memory = |joint: &Joint| {
-            let memory = CuMemory::allocate(2 * WARM_UP_BYTES * joints.len(), &joint.queue)?;
+            let memory = CuMemory::allocate(2 * WARM_UP_BYTES * self.ranks, &joint.queue)?;
             joint.queue.synchronize().map(|()| memory)
         };
         let memory = joints.iter().map(memory).collect::<Result<Vec<_>>>()?;
         self.library.group(|| {
-            for (rank, joint) in joints.iter().enumerate() {
+            for ((joint, memory), rank) in joints.iter().zip(&memory).zip(self.first..) {
                 let transfers = |first: usize| -> Result<Vec<Transfer>> {
                     let to = |other: usize| {
-                        let address = memory[rank].range((first + other) * WARM_UP_BYTES, WARM_UP_BYTES)?;
+                        let address = memory.range((first + other) * WARM_UP_BYTES, WARM_UP_BYTES)?;
                         Ok(Transfer { rank: other, address, bytes: WARM_UP_BYTES })
                     };
-                    (0..joints.len()).filter(|&other| other != rank).map(to).collect()
+                    (0..self.ranks).filter(|&other| other != rank).map(to).collect()
                 };
                 let handle = usable(&self.lock(rank))?;
-                self.enqueue(handle, joint, &transfers(0)?, &transfers(joints.len())?)?;
+                self.enqueue(handle, joint, &transfers(0)?, &transfers(self.ranks)?)?;
             }
             Ok(())
         })?;
@@ -122,11 +139,17 @@ impl Communicators {
 
     /// The communicator of a rank, which no other thread ends until the guard is dropped.
     fn lock(&self, rank: usize) -> MutexGuard<'_, Option<Communicator>> {
-        self.all[rank].lock().unwrap_or_else(PoisonError::into_inner)
+        self.own[rank - self.first].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn end_all(&self) {
-        for rank in 0..self.all.len() {
+    /// True if other processes have ranks.
+    pub(super) fn has_others(&self) -> bool {
+        self.own.len() < self.ranks
+    }
+
+    /// Ends the communicators of this process, and what their devices wait for.
+    pub(super) fn end_all(&self) {
+        for rank in self.first..self.first + self.own.len() {
             if let Some(Communicator(handle)) = self.lock(rank).take() {
                 // SAFETY: the communicator was taken from under its lock, which its calls hold.
                 unsafe { self.library.abort(handle) };
@@ -140,6 +163,19 @@ impl Drop for Communicators {
     fn drop(&mut self) {
         self.end_all();
     }
+}
+
+fn alive(handle: Handle) -> Mutex<Option<Communicator>> {
+    Mutex::new(Some(Communicator(handle)))
+}
+
+/// NCCL's library, or the reason why it is not to be had.
+pub(super) fn library() -> Result<&'static Nccl> {
+    Nccl::found().map_err(unsupported)
+}
+
+pub(super) fn unsupported(reason: String) -> Error {
+    Error::unsupported("an exchange by NCCL", reason)
 }
 
 fn usable(communicator: &Option<Communicator>) -> Result<Handle> {

@@ -1,4 +1,4 @@
-//! Exchanges among the memories of CUDA devices of one process: by NCCL, or by copies from device to device.
+//! Exchanges among the memories of CUDA devices: by NCCL, also of several processes, or by copies from device to device.
 
 mod access;
 mod communicators;
@@ -6,12 +6,13 @@ mod copies;
 mod nccl;
 
 use crate::cu::CuDriver;
+use crate::error::failed;
 use crate::event::Mark;
 use crate::memory::CuMemory;
 use crate::queue::Queue;
-use communicators::Communicators;
+use communicators::{Communicators, library, unsupported};
 use copies::Mailbox;
-use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::sys::{self, CUdeviceptr, CUuuid_st};
 use sparse_core::peer::{PeerExchange, Segment};
 use sparse_core::space::View as _;
 use sparse_core::{Element, Error, Result, Space};
@@ -93,6 +94,66 @@ pub fn connect(devices: &[Device], path: PeerPath) -> Result<Vec<Peer>> {
     Ok(routes.into_iter().zip(joints).map(peer).collect())
 }
 
+/// The UUID of a device, which no other device of any host has.
+///
+/// # Errors
+/// [`Unsupported`](Error::Unsupported) if it is not CUDA's; [`Backend`](Error::Backend) with what the driver reports.
+pub fn device_uuid(device: &Device) -> Result<[u8; 16]> {
+    let mut uuid = CUuuid_st { bytes: [0; 16] };
+    let device = device.driver_as::<CuDriver>()?.queue().device();
+    // SAFETY: the device was found, and the call writes one UUID.
+    let asked = unsafe { sys::cuDeviceGetUuid_v2(&raw mut uuid, device) };
+    asked.result().map_err(failed("cuDeviceGetUuid_v2"))?;
+    Ok(uuid.bytes.map(|byte| byte as u8))
+}
+
+/// The number by which ranks of several processes find each other in [`join`]: one of them makes it, and sends it to all
+/// others. `devices` are the UUIDs of the devices of all ranks.
+///
+/// # Errors
+/// [`Unsupported`](Error::Unsupported) if two ranks have one device, or there is no library; [`Backend`](Error::Backend)
+/// with what the library reports.
+pub fn unique_id(devices: &[[u8; 16]]) -> Result<Vec<u8>> {
+    let before = |rank: usize| devices[..rank].iter().position(|uuid| *uuid == devices[rank]);
+    if let Some((first, rank)) = (0..devices.len()).find_map(|rank| Some((before(rank)?, rank))) {
+        return Err(unsupported(format!(
+            "ranks {first} and {rank} have the same device, and NCCL takes it once"
+        )));
+    }
+    Ok(library()?.unique_id()?.0.to_vec())
+}
+
+/// Connects the device of this rank with those of the ranks of other processes by NCCL, and returns its end: a call that
+/// waits for all ranks, each with a device of its own and the same `id`.
+///
+/// ```no_run
+/// use backend_cuda::{CUDA, device_uuid, join, unique_id};
+///
+/// // One process; another is rank 1 of device 1, and has got the id of this one.
+/// let devices = [CUDA.open(0)?, CUDA.open(1)?];
+/// let id = unique_id(&[device_uuid(&devices[0])?, device_uuid(&devices[1])?])?;
+/// let peer = join(&devices[0], &id, 0, 2)?;
+/// println!("{}", peer.name());
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Unsupported`](Error::Unsupported) if the device is not CUDA's or there is no library ([`nccl_version`] asks for it
+/// before others wait); [`Backend`](Error::Backend) with what the library reports.
+pub fn join(device: &Device, id: &[u8], rank: usize, ranks: usize) -> Result<Peer> {
+    let joint = Joint::new(device)?;
+    let all = Arc::new(Communicators::of_rank(&joint, id, rank, ranks)?);
+    Ok(Peer { name: all.name().into(), joint, route: Route::Nccl { rank, all }, turn: Mutex::default() })
+}
+
+/// The version of NCCL.
+///
+/// # Errors
+/// [`Unsupported`](Error::Unsupported) with the reason why its library is not to be had.
+pub fn nccl_version() -> Result<String> {
+    Ok(library()?.version())
+}
+
 impl Peer {
     /// The name of the path: `NCCL 2.28.3`, `peer copies`.
     pub fn name(&self) -> &str {
@@ -115,6 +176,13 @@ impl<T: Element> PeerExchange<T, Device> for Peer {
         match &self.route {
             Route::Nccl { rank, all } => all.exchange(*rank, &self.joint, sends, receives, meanwhile),
             Route::Copies(mailbox) => mailbox.exchange(&self.joint, sends, receives, meanwhile),
+        }
+    }
+
+    fn abandon(&self) {
+        match &self.route {
+            Route::Nccl { all, .. } if all.has_others() => all.end_all(),
+            Route::Nccl { .. } | Route::Copies(_) => {}
         }
     }
 }

@@ -18,10 +18,17 @@ const BYTES: c_int = 1;
 
 /// ncclComm_t: an opaque pointer.
 pub(super) type Handle = *mut c_void;
+/// ncclUniqueId: the number by which ranks find each other, which is passed by value.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UniqueId(pub(super) [u8; 128]);
+
 /// ncclResult_t: 0 is success.
 type Status = c_int;
 
 type GetVersion = unsafe extern "C" fn(*mut c_int) -> Status;
+type GetUniqueId = unsafe extern "C" fn(*mut UniqueId) -> Status;
+type InitRank = unsafe extern "C" fn(*mut Handle, c_int, UniqueId, c_int) -> Status;
 type InitAll = unsafe extern "C" fn(*mut Handle, c_int, *const c_int) -> Status;
 type OnHandle = unsafe extern "C" fn(Handle) -> Status;
 type Group = unsafe extern "C" fn() -> Status;
@@ -40,6 +47,8 @@ struct CallFailed {
 /// The library of NCCL 2.7 or later, whose functions several threads may call at once.
 pub(super) struct Nccl {
     get_version: GetVersion,
+    get_unique_id: GetUniqueId,
+    init_rank: InitRank,
     init_all: InitAll,
     abort: OnHandle,
     group_start: Group,
@@ -85,6 +94,8 @@ impl Nccl {
             let library = Library::new(file.as_ref())?;
             Ok(Self {
                 get_version: *library.get(b"ncclGetVersion")?,
+                get_unique_id: *library.get(b"ncclGetUniqueId")?,
+                init_rank: *library.get(b"ncclCommInitRank")?,
                 init_all: *library.get(b"ncclCommInitAll")?,
                 abort: *library.get(b"ncclCommAbort")?,
                 group_start: *library.get(b"ncclGroupStart")?,
@@ -113,6 +124,22 @@ impl Nccl {
         // SAFETY: both arrays have this length.
         let made = unsafe { (self.init_all)(handles.as_mut_ptr(), devices.len() as c_int, devices.as_ptr()) };
         self.check("ncclCommInitAll", made).map(|()| handles)
+    }
+
+    /// A number for ranks of several processes, which one of them asks for.
+    pub(super) fn unique_id(&self) -> Result<UniqueId> {
+        let mut id = UniqueId([0; 128]);
+        // SAFETY: the call writes the number.
+        let made = unsafe { (self.get_unique_id)(&raw mut id) };
+        self.check("ncclGetUniqueId", made).map(|()| id)
+    }
+
+    /// The communicator of a rank on the device whose context is the thread's. It waits for all ranks to call.
+    pub(super) fn init_rank(&self, ranks: usize, id: UniqueId, rank: usize) -> Result<Handle> {
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the call writes the handle.
+        let made = unsafe { (self.init_rank)(&raw mut handle, ranks as c_int, id, rank as c_int) };
+        self.check("ncclCommInitRank", made).map(|()| handle)
     }
 
     /// Ends a communicator, and its unfinished work.

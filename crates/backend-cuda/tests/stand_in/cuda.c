@@ -49,6 +49,7 @@ Result cuDeviceGetName(char *name, int len, int device) {
     memset(name, 'x', len); // without an end
     return OK;
 }
+Result cuDeviceGetUuid_v2(unsigned char *uuid, int device) { memset(uuid, 'a' + device, 16); return OK; }
 Result cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; *bytes = (size_t)1 << 30; return OK; }
 Result cuDeviceGetAttribute(int *value, int attribute, int device) {
     (void)device;

@@ -4,7 +4,8 @@
 #![cfg(target_os = "linux")]
 
 use backend_cuda::{
-    CUDA, Device, Event, Graph, Peer, PeerPath, PinnedVec, address, borrow, connect, stream, synchronize_all,
+    CUDA, Device, Event, Graph, Peer, PeerPath, PinnedVec, address, borrow, connect, device_uuid, join,
+    nccl_version, stream, synchronize_all, unique_id,
 };
 use sparse_core::peer::{PeerExchange, Segment};
 use sparse_core::{Backend, DType, Error, Space};
@@ -474,6 +475,41 @@ fn devices_exchange_by_nccl_and_by_copies() {
         let twice = [1, 0, 1].map(|index| CUDA.open(index).unwrap());
         let refused = connect(&twice, PeerPath::Nccl).unwrap_err().to_string();
         assert!(refused.contains("device 1 is there twice"), "{refused}");
+    });
+}
+
+/// Threads stand for the processes of ranks, which have nothing in common but the number.
+#[test]
+fn ranks_with_a_device_each_join_by_nccl() {
+    let variables = [("STAND_IN_DEVICES", "3")];
+    with_stand_in("ranks_with_a_device_each_join_by_nccl", &variables, &[], || {
+        let devices = [0, 1, 2].map(|index| CUDA.open(index).unwrap());
+        let uuids = devices.each_ref().map(|device| device_uuid(device).unwrap());
+        assert!(uuids[0] != uuids[1] && nccl_version().unwrap() == "2.28.3");
+        let twice = unique_id(&[uuids[0], uuids[1], uuids[0]]).unwrap_err().to_string();
+        assert!(twice.contains("ranks 0 and 2 have the same device"), "{twice}");
+        let id = unique_id(&uuids).unwrap();
+        assert!(join(&devices[0], &id[1..], 0, 3).unwrap_err().to_string().contains("127 bytes"));
+        let joined = || {
+            thread::scope(|scope| {
+                let join = |rank| join(&devices[rank], &id, rank, 3).unwrap();
+                let ranks = [0, 1, 2].map(|rank| scope.spawn(move || join(rank)));
+                ranks.map(|rank| rank.join().unwrap())
+            })
+        };
+        let peers = joined();
+        assert!(peers.iter().all(|peer| peer.name() == "NCCL 2.28.3"), "{peers:?}");
+        for _ in 0..3 {
+            let found: Vec<_> = passes(&devices, &peers).into_iter().map(Result::unwrap).collect();
+            assert_eq!(found, [[20, 21, 12, 13, 14], [0, 1, 22, 23, 24], [10, 11, 2, 3, 4]]);
+        }
+        // A rank that learns of another's failure ends its own end, and no other.
+        PeerExchange::<i32, Device>::abandon(&peers[1]);
+        let after: Vec<_> = passes(&devices, &peers);
+        assert!(after[1].as_ref().unwrap_err().to_string().contains("failed before"), "{after:?}");
+        drop(peers);
+        assert!(passes(&devices, &joined()).iter().all(Result::is_ok));
+        assert_eq!(context(None), 0);
     });
 }
 

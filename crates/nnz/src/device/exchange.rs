@@ -4,9 +4,18 @@ use super::{BackendKind, Device};
 use sparse_core::peer::PeerExchange;
 use sparse_core::{Element, Error, Result};
 use sparse_device::Device as Accelerator;
+use sparse_distrib::SharedTransport;
+#[cfg(feature = "cuda")]
+use sparse_distrib::agree;
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 use std::sync::Arc;
+
+/// The rank that makes NCCL's number.
+#[cfg(feature = "cuda")]
+const ROOT: usize = 0;
+#[cfg(feature = "cuda")]
+const OP: &str = "connect";
 
 /// A path on which several devices exchange elements of vectors; results have the same bits on each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -106,6 +115,70 @@ fn because<T>(connections: Connections<T>, reasons: &[String]) -> Connections<T>
     }
     let name = format!("{} ({})", connections.name, reasons.join("; "));
     Connections { name, ..connections }
+}
+
+/// Connects the device of this rank with those of the other ranks: a collective call with the same path on all.
+///
+/// # Errors
+/// On all ranks: if the path is named and not to be had, with the reason.
+pub(crate) fn connect_ranks<T: Element>(
+    transport: &dyn SharedTransport,
+    device: &Device,
+    path: ExchangePath,
+) -> Result<Connections<T>> {
+    let mut reasons = vec![];
+    match path {
+        ExchangePath::Host => {}
+        ExchangePath::Auto if transport.ranks() < 2 => {}
+        ExchangePath::Auto => match join_ranks(transport, device) {
+            Ok(connections) => return Ok(connections),
+            Err(error) => reasons.push(error.to_string()),
+        },
+        ExchangePath::Nccl => return join_ranks(transport, device),
+        ExchangePath::Peer => {
+            let reason = "devices of one process exchange by it, ranks by nccl or host";
+            return Err(Error::unsupported(format_args!("an exchange by {path}"), reason));
+        }
+    }
+    Ok(because(Connections { peers: vec![], name: "the host's memory".into() }, &reasons))
+}
+
+/// Connects the CUDA devices of all ranks by NCCL, if each has another. Ranks agree before they call what waits for others.
+#[cfg(feature = "cuda")]
+fn join_ranks<T: Element>(transport: &dyn SharedTransport, device: &Device) -> Result<Connections<T>> {
+    let own = agree(transport, ROOT, OP, usable_by_nccl(transport, device))?;
+    let uuids = transport.gather(ROOT, own.1.to_vec())?.unwrap_or_default();
+    let uuids: Vec<[u8; 16]> = uuids.iter().filter_map(|uuid| uuid[..].try_into().ok()).collect();
+    let id = if transport.rank() == ROOT { backend_cuda::unique_id(&uuids) } else { Ok(vec![]) };
+    let id = transport.broadcast(ROOT, agree(transport, ROOT, OP, id)?)?;
+    let peer = backend_cuda::join(own.0, &id, transport.rank(), transport.ranks());
+    let peer = agree(transport, ROOT, OP, peer)?;
+    Ok(Connections { name: peer.name().into(), peers: vec![Arc::new(peer)] })
+}
+
+/// The device of this rank and its UUID, if NCCL may connect it with those of the other ranks.
+#[cfg(feature = "cuda")]
+fn usable_by_nccl<'a>(
+    transport: &dyn SharedTransport,
+    device: &'a Device,
+) -> Result<(&'a Accelerator, [u8; 16])> {
+    let unsupported = |reason: String| Error::unsupported("an exchange by NCCL", reason);
+    let accelerator = match device {
+        Device::Accelerator(accelerator, _) if device.caps().backend == BackendKind::Cuda.name() => {
+            accelerator
+        }
+        _ => return Err(unsupported(not_of_cuda(device))),
+    };
+    if transport.local_rank() != transport.rank() {
+        return Err(unsupported("the ranks are on several hosts".into()));
+    }
+    backend_cuda::nccl_version()?;
+    Ok((accelerator, backend_cuda::device_uuid(accelerator)?))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn join_ranks<T: Element>(_: &dyn SharedTransport, _: &Device) -> Result<Connections<T>> {
+    Err(Error::unsupported("an exchange by NCCL", "CUDA is not built in"))
 }
 
 /// Connects CUDA devices by NCCL or by copies.

@@ -4,7 +4,7 @@ mod exchange;
 mod kind;
 
 pub use exchange::ExchangePath;
-pub(crate) use exchange::{Connections, connect};
+pub(crate) use exchange::{Connections, connect, connect_ranks};
 pub use kind::BackendKind;
 use sparse_core::op::WithBackend;
 use sparse_core::{Backend as _, Caps, ContextId, Error, Probe, Result};

@@ -39,7 +39,7 @@
 //! | [`solve_triangular`](Matrix::solve_triangular), [`solve_triangular_many`](Matrix::solve_triangular_many) | [`TrisolvePlan`](crate::op::TrisolvePlan) |
 //! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`], [`Gmres`], [`Minres`], [`LeastSquares`]; `Factorization` |
 //! | [`graph`](Matrix::graph), [`reverse_cuthill_mckee`](Matrix::reverse_cuthill_mckee), [`connected_components`](Matrix::connected_components) | [`Graph`](crate::graph::Graph) |
-//! | [`distribute`](Matrix::distribute) to several devices, [`from_root`](MatrixOnRanks::from_root) to ranks | [`DistributedMatrix`](crate::distrib::DistributedMatrix) |
+//! | [`distribute`](Matrix::distribute) to several devices, [`from_root`](MatrixOnRanks::from_root) to ranks, or [`read`](MatrixOnRanks::read) by them | [`DistributedMatrix`](crate::distrib::DistributedMatrix) |
 //! | [`read`](Matrix::read), [`read_csr`](Matrix::read_csr), [`read_coo`](Matrix::read_coo), [`read_batch`](Matrix::read_batch), [`write`](Matrix::write) | [`io`](crate::io) |
 //! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast), [`with_values`](Matrix::with_values) | [`SparseFormat`], [`cast_slice`](crate::cast_slice), [`Compressed::with_values`](crate::Compressed::with_values) |
 //!
@@ -99,6 +99,7 @@ mod trisolve;
 mod typed;
 mod typed_vector;
 mod vector;
+mod vector_on_devices;
 
 pub use aggregate::Aggregation;
 pub use compress::{CompressOptions, CompressPlan};
@@ -118,6 +119,7 @@ pub use reduce::{Each, Norm, Reduction};
 pub use sddmm::SampledPlan;
 pub use solve::{SolveOptions, Solver};
 pub use vector::Vector;
+pub use vector_on_devices::VectorOnDevices;
 
 #[cfg(doc)]
 use crate::{

@@ -4,7 +4,8 @@
 use super::Method;
 use super::fit::{factor, mismatch};
 use super::rank::{AnyRank, Callback, Computes, Rank, host_rows, on_host, on_host_mut};
-use super::{Format, Matrix, SolveOptions, Vector};
+use super::vector_on_devices::{AnyParts, Parts};
+use super::{Format, Matrix, SolveOptions, Vector, VectorOnDevices};
 use crate::device::{Connections, HostBackend, connect};
 use crate::{Device, ExchangePath};
 use sparse_core::op::Op;
@@ -14,11 +15,13 @@ use sparse_distrib::{Local, Ownership};
 use sparse_solvers::{Iteration, Solution};
 use std::fmt::{Debug, Formatter};
 use std::ops::{ControlFlow, Range};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// A matrix whose rows are divided among devices by their entries, as [`Matrix::distribute`] makes it.
 ///
-/// Vectors are in the host's memory; each device gets its part of them, and devices compute at the same time. What one
+/// Vectors are in the host's memory, and each device gets its part of them, or stay on the devices
+/// ([`VectorOnDevices`]). Devices compute at the same time. What one
 /// needs of another's part travels on an [`ExchangePath`]: among CUDA devices it does not pass through the host's memory.
 /// The same devices give the same bits on every run, whatever the path. A row is added in another order than on one device: results differ by
 /// rounding, within the bound of a product.
@@ -46,7 +49,29 @@ pub struct MatrixOnDevices {
     rows: Ownership,
     columns: Ownership,
     exchange: String,
+    turn: Turn,
     ranks: Box<dyn AnyRanks>,
+}
+
+/// The turns of the operations of a matrix and its vectors, which all use one transport.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Turn(Arc<Mutex<()>>);
+
+impl Turn {
+    /// Waits for the operation of another thread.
+    pub(super) fn take(&self) -> MutexGuard<'_, ()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fails unless both are of one matrix.
+    pub(super) fn check(&self, op: &'static str, other: &Self) -> Result<()> {
+        match Arc::ptr_eq(&self.0, &other.0) {
+            true => Ok(()),
+            false => {
+                Err(Error::operands(op, "a vector on devices goes with the matrix that it was made for"))
+            }
+        }
+    }
 }
 
 /// Several devices.
@@ -159,7 +184,87 @@ impl MatrixOnDevices {
         };
         check_lengths("spmv", [("x", x.len(), columns.len()), ("y", y.len(), rows.len())])?;
         check_operands("spmv", (self.dtype, &self.host), &[("x", x), ("y", y)])?;
+        let _turn = self.turn.take();
         self.ranks.multiply(op, alpha.into(), (x, columns), beta.into(), (y, rows))
+    }
+
+    /// A copy of `y` on the devices, divided as the rows of A.
+    ///
+    /// # Errors
+    /// Those of [`spmv`](Self::spmv).
+    pub fn upload_rows(&mut self, y: &Vector) -> Result<VectorOnDevices> {
+        self.upload("y", y, self.rows.clone())
+    }
+
+    /// A copy of `x` on the devices, divided as the columns of A; of a square matrix, this is as the rows.
+    ///
+    /// # Errors
+    /// Those of [`spmv`](Self::spmv).
+    pub fn upload_columns(&mut self, x: &Vector) -> Result<VectorOnDevices> {
+        self.upload("x", x, self.columns.clone())
+    }
+
+    fn upload(&mut self, name: &'static str, x: &Vector, division: Ownership) -> Result<VectorOnDevices> {
+        check_lengths("upload", [(name, x.len(), division.len())])?;
+        check_operands("upload", (self.dtype, &self.host), &[(name, x)])?;
+        let _turn = self.turn.take();
+        let (dtype, host, turn) = (self.dtype, self.host.clone(), self.turn.clone());
+        Ok(VectorOnDevices { parts: self.ranks.upload(x, &division)?, division, dtype, host, turn })
+    }
+
+    /// `A·x` on the devices, for an x on them.
+    ///
+    /// # Errors
+    /// Those of [`spmv_resident`](Self::spmv_resident).
+    pub fn matvec_resident(&mut self, x: &VectorOnDevices) -> Result<VectorOnDevices> {
+        let mut y = self.upload_rows(&Vector::zeros(&self.host, self.dtype, self.rows.len())?)?;
+        self.spmv_resident(Op::None, 1.0, x, 0.0, &mut y)?;
+        Ok(y)
+    }
+
+    /// `y ← alpha·op(A)·x + beta·y` for vectors that are on the devices and stay there: as [`spmv`](Self::spmv), with the same
+    /// bits.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let cpu = Device::host()?;
+    /// let a = Matrix::from_typed(&cpu, Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?)?;
+    /// let mut a = a.distribute(&[cpu.clone(), cpu.clone()])?;
+    /// let x = a.upload_rows(&Vector::from_slice(&cpu, &[1.0, 10.0])?)?;
+    /// let mut y = a.upload_columns(&Vector::zeros(&cpu, DType::F64, 3)?)?;
+    /// a.spmv_resident(Op::Transpose, 2.0, &x, 0.0, &mut y)?; // Aᵀ: x is divided as the rows
+    /// assert_eq!(y.to_host()?.to_vec::<f64>()?, [2.0, 60.0, 4.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if a vector is of another matrix, a factor does not fit the type, and with the number of
+    /// the first device that failed; [`Shape`](Error::Shape) for an x that is not divided as the columns of op(A), or a y that
+    /// is not divided as its rows.
+    pub fn spmv_resident(
+        &mut self,
+        op: Op,
+        alpha: impl Into<c64>,
+        x: &VectorOnDevices,
+        beta: impl Into<c64>,
+        y: &mut VectorOnDevices,
+    ) -> Result<()> {
+        let (rows, columns) = match op.transposes() {
+            false => (&self.rows, &self.columns),
+            true => (&self.columns, &self.rows),
+        };
+        for (name, vector, division) in [("x", x, columns), ("y", &*y, rows)] {
+            self.turn.check("spmv", &vector.turn)?;
+            if vector.division != *division {
+                let other = if *division == self.rows { "rows" } else { "columns" };
+                return Err(Error::shape(
+                    "spmv",
+                    format_args!("{name} is not divided as the {other} of the matrix"),
+                ));
+            }
+        }
+        let _turn = self.turn.take();
+        self.ranks.multiply_parts(op, alpha.into(), &*x.parts, beta.into(), &mut *y.parts)
     }
 
     /// The solution of A·x = b, sought from x = 0, and how the iteration ended. Not to converge is no error.
@@ -188,6 +293,7 @@ impl MatrixOnDevices {
         let (rows, columns) = self.shape();
         check_lengths("solve", [("b", b.len(), rows), ("x", x.len(), columns)])?;
         check_operands("solve", (self.dtype, &self.host), &[("b", b), ("x", x)])?;
+        let _turn = self.turn.take();
         self.ranks.solve(options, (b, &self.rows), (x, &self.columns), &mut callback)
     }
 }
@@ -223,7 +329,10 @@ pub(super) fn check_operands(
     Err(mismatch(op, ("the matrix", dtype, host), &others))
 }
 
-pub(super) fn check_lengths(op: &'static str, operands: [(&str, usize, usize); 2]) -> Result<()> {
+pub(super) fn check_lengths<const N: usize>(
+    op: &'static str,
+    operands: [(&str, usize, usize); N],
+) -> Result<()> {
     match operands.into_iter().find(|(_, found, needed)| found != needed) {
         None => Ok(()),
         Some((name, found, needed)) => {
@@ -242,6 +351,17 @@ trait AnyRanks: Send {
         x: (&Vector, &Ownership),
         beta: c64,
         y: (&mut Vector, &Ownership),
+    ) -> Result<()>;
+    /// A copy on the devices.
+    fn upload(&mut self, x: &Vector, division: &Ownership) -> Result<Box<dyn AnyParts>>;
+    /// As [`multiply`](Self::multiply), of what [`upload`](Self::upload) has made.
+    fn multiply_parts(
+        &mut self,
+        op: Op,
+        alpha: c64,
+        x: &dyn AnyParts,
+        beta: c64,
+        y: &mut dyn AnyParts,
     ) -> Result<()>;
     fn solve(
         &mut self,
@@ -270,10 +390,10 @@ where
     let items = Local::group(devices.len()).into_iter().enumerate().zip(devices).zip(parts).collect();
     let ranks = on_all(items, |(((rank, end), device), part)| -> Result<Box<dyn AnyRank<T>>> {
         Ok(match device {
-            Device::Cpu(backend) => Box::new(Rank::from_rows(end, backend, &part, &columns)?),
+            Device::Cpu(backend) => Box::new(Rank::from_rows(end, backend, &part, Some(&columns))?),
             Device::Accelerator(backend, _) => {
                 let peers = peers.get(rank).cloned();
-                Box::new(Rank::from_rows(end, backend, &part, &columns)?.with_peers(peers))
+                Box::new(Rank::from_rows(end, backend, &part, Some(&columns))?.with_peers(peers))
             }
         })
     })?;
@@ -285,12 +405,16 @@ where
         rows,
         columns,
         exchange,
+        turn: Turn::default(),
         ranks: Box::new(Ranks(ranks)),
     })
 }
 
 /// Runs `work` for each item on a thread of its own; the error of the first that failed.
-fn on_all<I: Send, R: Send>(items: Vec<I>, work: impl Fn(I) -> Result<R> + Sync) -> Result<Vec<R>> {
+pub(super) fn on_all<I: Send, R: Send>(
+    items: Vec<I>,
+    work: impl Fn(I) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
     let work = &work;
     thread::scope(|scope| {
         let threads: Vec<_> = items.into_iter().map(|item| scope.spawn(move || work(item))).collect();
@@ -319,6 +443,25 @@ impl<T: Accumulator> AnyRanks for Ranks<T> {
         on_all(items, |(rank, (x, y))| rank.multiply(op, alpha, x, beta, y)).map(drop)
     }
 
+    fn upload(&mut self, x: &Vector, division: &Ownership) -> Result<Box<dyn AnyParts>> {
+        let items = self.0.iter_mut().zip(parts(on_host::<T>(x)?, division)).collect();
+        Ok(Box::new(Parts(on_all(items, |(rank, x)| rank.upload(division, x))?)))
+    }
+
+    fn multiply_parts(
+        &mut self,
+        op: Op,
+        alpha: c64,
+        x: &dyn AnyParts,
+        beta: c64,
+        y: &mut dyn AnyParts,
+    ) -> Result<()> {
+        let (alpha, beta) = (factor::<T>("spmv", "alpha", alpha)?, factor::<T>("spmv", "beta", beta)?);
+        let parts = Parts::<T>::of(x)?.0.iter().zip(&mut Parts::<T>::of_mut(y)?.0);
+        let items = self.0.iter_mut().zip(parts).collect();
+        on_all(items, |(rank, (x, y))| rank.multiply_parts(op, alpha, &**x, beta, &mut **y)).map(drop)
+    }
+
     fn solve(
         &mut self,
         options: &SolveOptions,
@@ -341,7 +484,10 @@ fn parts<'a, T>(x: &'a [T], ownership: &Ownership) -> impl Iterator<Item = &'a [
 }
 
 /// The part of each rank, to be changed.
-fn parts_mut<'a, T>(mut x: &'a mut [T], ownership: &Ownership) -> impl Iterator<Item = &'a mut [T]> {
+pub(super) fn parts_mut<'a, T>(
+    mut x: &'a mut [T],
+    ownership: &Ownership,
+) -> impl Iterator<Item = &'a mut [T]> {
     (0..ownership.ranks()).map(move |rank| {
         let (part, rest) = std::mem::take(&mut x).split_at_mut(ownership.range(rank).len());
         x = rest;

@@ -3,14 +3,18 @@
 use super::entries::HostMatrix;
 use super::{Matrix, Method, Preconditioning, SolveOptions, Vector};
 use sparse_core::backend::SpaceOf;
-use sparse_core::op::{Op, SpmvKernel, VectorKernel};
+use sparse_core::op::{Op, SpmmKernel, SpmvKernel, VectorKernel};
 use sparse_core::peer::PeerExchange;
-use sparse_core::{Accumulator, Csr, Error, Host, Index, PlanOptions, Result, SparseFormat};
+use sparse_core::{
+    Accumulator, Backend, Csr, DenseView, DenseViewMut, Error, Host, Index, Order, PlanOptions, Result,
+    Scalar, Space, SparseFormat,
+};
 use sparse_distrib::{
-    DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSpmvPlan,
-    DistributedVector, Ownership, SharedTransport,
+    DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSpmmPlan,
+    DistributedSpmvPlan, DistributedVector, Ownership, SharedTransport,
 };
 use sparse_solvers::{Iteration, Jacobi, Solution, inverse_diagonal_of_block};
+use std::any::Any;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
@@ -20,6 +24,27 @@ pub(super) type Callback<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + Send + 
 /// A rank whose backend is hidden. Every call is collective.
 pub(super) trait AnyRank<T>: Send {
     fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<()>;
+    /// A copy of this rank's elements of a vector in the memory of its backend.
+    fn upload(&mut self, division: &Ownership, x: &[T]) -> Result<Box<dyn AnyPart<T>>>;
+    /// As [`multiply`](Self::multiply), of parts that [`upload`](Self::upload) has made for this rank.
+    fn multiply_parts(
+        &mut self,
+        op: Op,
+        alpha: T,
+        x: &dyn AnyPart<T>,
+        beta: T,
+        y: &mut dyn AnyPart<T>,
+    ) -> Result<()>;
+    /// `C ← alpha·op(A)·B + beta·C` of `columns` columns; this rank's rows of B and C are row-major.
+    fn multiply_dense(
+        &mut self,
+        op: Op,
+        columns: usize,
+        alpha: T,
+        b: &[T],
+        beta: T,
+        c: &mut [T],
+    ) -> Result<()>;
     fn solve(
         &mut self,
         options: &SolveOptions,
@@ -28,6 +53,17 @@ pub(super) trait AnyRank<T>: Send {
         callback: Option<&mut Callback<'_>>,
     ) -> Result<Solution>;
     fn layout(&self) -> Layout;
+}
+
+/// A rank's elements of a vector in the memory of its backend, which is hidden. All but the last two are collective calls
+/// with parts of the same matrix.
+pub(super) trait AnyPart<T>: Send + Sync {
+    fn download(&self, host: &mut [T]) -> Result<()>;
+    fn axpby(&mut self, alpha: T, x: &dyn AnyPart<T>, beta: T) -> Result<()>;
+    fn dot(&self, y: &dyn AnyPart<T>) -> Result<T>;
+    fn nrm2(&self) -> Result<f64>;
+    fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
 /// The division of a matrix, and the size of one rank's rows.
@@ -41,11 +77,14 @@ pub(super) struct Layout {
 
 /// A backend with the products of ranks and their solvers.
 pub(super) trait Computes<T: Accumulator>:
-    SpmvKernel<Csr<T, SpaceOf<Self>>> + VectorKernel<T>
+    SpmvKernel<Csr<T, SpaceOf<Self>>> + SpmmKernel<Csr<T, SpaceOf<Self>>> + VectorKernel<T>
 {
 }
 
-impl<B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>, T: Accumulator> Computes<T> for B {}
+impl<B, T: Accumulator> Computes<T> for B where
+    B: SpmvKernel<Csr<T, SpaceOf<B>>> + SpmmKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>
+{
+}
 
 /// The rows of a rank as they are sent to it.
 pub(super) type HostRows<T> = Csr<T, Host, i64, i32>;
@@ -104,8 +143,10 @@ where
 {
     backend: DistributedBackend<X, B>,
     a: DistributedMatrix<T, SpaceOf<B>>,
-    /// The plan of the last product.
+    /// The plan of the last product with a vector.
     plan: Option<(Op, DistributedSpmvPlan<X, B, T>)>,
+    /// The plan of the last product with a dense matrix, of so many columns.
+    dense_plan: Option<(Op, usize, DistributedSpmmPlan<X, B, T>)>,
 }
 
 impl<X, B, T> Rank<X, B, T>
@@ -114,11 +155,16 @@ where
     B: Computes<T>,
     T: Accumulator,
 {
-    /// A rank that has its rows.
-    pub(super) fn from_rows(end: X, backend: &B, rows: &HostRows<T>, columns: &Ownership) -> Result<Self> {
+    /// A rank that has its rows. Columns are divided as `columns` says, or as [`DistributedMatrix::from_rows`] does.
+    pub(super) fn from_rows(
+        end: X,
+        backend: &B,
+        rows: &HostRows<T>,
+        columns: Option<&Ownership>,
+    ) -> Result<Self> {
         let backend = DistributedBackend::new(end, backend.clone());
-        let a = DistributedMatrix::from_rows(&backend, rows, Some(columns))?;
-        Ok(Self { backend, a, plan: None })
+        let a = DistributedMatrix::from_rows(&backend, rows, columns)?;
+        Ok(Self { backend, a, plan: None, dense_plan: None })
     }
 
     /// The same rank, which exchanges elements by `peers`, if there are any.
@@ -136,13 +182,35 @@ where
         let rows =
             |rows| all.ok_or_else(|| Error::operands("distribute", "the root has no rows"))?.rows(rows);
         let a = DistributedMatrix::from_root_rows(&backend, root, division, rows)?;
-        Ok(Self { backend, a, plan: None })
+        Ok(Self { backend, a, plan: None, dense_plan: None })
+    }
+
+    /// `y ← alpha·op(A)·x + beta·y`
+    fn run(
+        &mut self,
+        op: Op,
+        alpha: T,
+        x: &DistributedVector<T, SpaceOf<B>>,
+        beta: T,
+        y: &mut DistributedVector<T, SpaceOf<B>>,
+    ) -> Result<()> {
+        let mut plan = self.take_plan(op)?;
+        plan.run(alpha, &self.a, x, beta, y)?;
+        self.plan = Some((op, plan));
+        Ok(())
     }
 
     fn take_plan(&mut self, op: Op) -> Result<DistributedSpmvPlan<X, B, T>> {
         match self.plan.take() {
             Some((planned, plan)) if planned == op => Ok(plan),
             _ => DistributedSpmvPlan::new(&self.backend, &self.a, op, &PlanOptions::default()),
+        }
+    }
+
+    fn take_dense_plan(&mut self, op: Op, columns: usize) -> Result<DistributedSpmmPlan<X, B, T>> {
+        match self.dense_plan.take() {
+            Some((planned, width, plan)) if (planned, width) == (op, columns) => Ok(plan),
+            _ => DistributedSpmmPlan::new(&self.backend, &self.a, op, columns, &PlanOptions::default()),
         }
     }
 
@@ -165,7 +233,6 @@ where
     T: Accumulator,
 {
     fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, host_y: &mut [T]) -> Result<()> {
-        let mut plan = self.take_plan(op)?;
         let (backend, a) = (&self.backend, &self.a);
         let (rows, columns) = match op.transposes() {
             false => (a.row_ownership(), a.col_ownership()),
@@ -176,9 +243,53 @@ where
             true => DistributedVector::zeros(backend, rows)?,
             false => DistributedVector::from_local(backend, rows, host_y)?,
         };
-        plan.run(alpha, a, &x, beta, &mut y)?;
-        self.plan = Some((op, plan));
+        self.run(op, alpha, &x, beta, &mut y)?;
         self.download(&y, host_y)
+    }
+
+    fn upload(&mut self, division: &Ownership, x: &[T]) -> Result<Box<dyn AnyPart<T>>> {
+        let vector = DistributedVector::from_local(&self.backend, division, x)?;
+        Ok(Box::new(Part { backend: self.backend.clone(), vector }))
+    }
+
+    fn multiply_parts(
+        &mut self,
+        op: Op,
+        alpha: T,
+        x: &dyn AnyPart<T>,
+        beta: T,
+        y: &mut dyn AnyPart<T>,
+    ) -> Result<()> {
+        let (x, y) = (Part::<X, B, T>::of(x)?, Part::<X, B, T>::of_mut(y)?);
+        self.run(op, alpha, &x.vector, beta, &mut y.vector)
+    }
+
+    fn multiply_dense(
+        &mut self,
+        op: Op,
+        columns: usize,
+        alpha: T,
+        b: &[T],
+        beta: T,
+        host_c: &mut [T],
+    ) -> Result<()> {
+        let mut plan = self.take_dense_plan(op, columns)?;
+        let local = self.backend.local();
+        let uploaded = local.upload(b).and_then(|b| Ok((b, local.upload(host_c)?)));
+        let (b, mut c) = self.backend.agree("spmm", uploaded)?;
+        let (rows, inner) = match op.transposes() {
+            false => (self.a.row_ownership(), self.a.col_ownership()),
+            true => (self.a.col_ownership(), self.a.row_ownership()),
+        };
+        let (rows, inner) = (rows.range(self.backend.rank()).len(), inner.range(self.backend.rank()).len());
+        let views = DenseView::new(SpaceOf::<B>::view(&b), inner, columns, columns, Order::RowMajor);
+        let c_view =
+            DenseViewMut::new(SpaceOf::<B>::view_mut(&mut c), rows, columns, columns, Order::RowMajor);
+        let (b, c_view) = self.backend.agree("spmm", views.and_then(|b| Ok((b, c_view?))))?;
+        plan.run(alpha, &self.a, b, beta, c_view)?;
+        self.dense_plan = Some((op, columns, plan));
+        let local = self.backend.local();
+        self.backend.agree("download", local.download_into(SpaceOf::<B>::view(&c), host_c))
     }
 
     fn solve(
@@ -235,12 +346,61 @@ where
     }
 }
 
+/// A rank's elements of a vector.
+struct Part<X, B: Backend, T: Accumulator> {
+    backend: DistributedBackend<X, B>,
+    vector: DistributedVector<T, SpaceOf<B>>,
+}
+
+impl<X: SharedTransport, B: Computes<T>, T: Accumulator> Part<X, B, T> {
+    fn of(part: &dyn AnyPart<T>) -> Result<&Self> {
+        part.as_any().downcast_ref().ok_or_else(other_matrix)
+    }
+
+    fn of_mut(part: &mut dyn AnyPart<T>) -> Result<&mut Self> {
+        part.as_any_mut().downcast_mut().ok_or_else(other_matrix)
+    }
+}
+
+impl<X: SharedTransport, B: Computes<T>, T: Accumulator> AnyPart<T> for Part<X, B, T> {
+    fn download(&self, host: &mut [T]) -> Result<()> {
+        self.backend.agree("download", self.backend.local().download_into(self.vector.local(), host))
+    }
+
+    fn axpby(&mut self, alpha: T, x: &dyn AnyPart<T>, beta: T) -> Result<()> {
+        let added = self.vector.axpby(&self.backend, alpha, &Self::of(x)?.vector, beta);
+        self.backend.agree("axpby", added)
+    }
+
+    fn dot(&self, y: &dyn AnyPart<T>) -> Result<T> {
+        self.vector.dot(&self.backend, &Self::of(y)?.vector)
+    }
+
+    fn nrm2(&self) -> Result<f64> {
+        Ok(self.vector.nrm2(&self.backend)?.to_c64().re)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
 pub(super) fn on_host<T: Accumulator>(x: &Vector) -> Result<&[T]> {
     x.as_slice().ok_or_else(|| not_on_host::<T>())
 }
 
 pub(super) fn on_host_mut<T: Accumulator>(x: &mut Vector) -> Result<&mut [T]> {
     x.as_mut_slice().ok_or_else(|| not_on_host::<T>())
+}
+
+/// The error of vectors whose matrices have other devices or types.
+#[cold]
+pub(super) fn other_matrix() -> Error {
+    Error::operands("spmv", "the vectors are not of one matrix")
 }
 
 fn not_on_host<T: Accumulator>() -> Error {

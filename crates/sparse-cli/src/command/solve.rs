@@ -4,7 +4,7 @@ use crate::claim;
 use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
-use crate::named_device::{self, NamedDevice};
+use crate::named_device::{self, NamedDevice, NamedDevices};
 use crate::operand::{self, Dimensions, Operand};
 use crate::product::{self, parse_not_negative, tell_choice};
 use crate::ranks::{RankRows, Ranks};
@@ -12,10 +12,11 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use nnz::distrib::SharedTransport;
+use nnz::io::MatrixFile;
 use nnz::solvers::{Iteration, LeastSquaresOptions, Options, Solution};
 use nnz::{
-    DenseMatrix, Device, Error, ExchangePath, Matrix, MatrixOnDevices, Method, Preconditioning, SolveOptions,
-    Solver, Vector,
+    DType, DenseMatrix, Device, Error, ExchangePath, Matrix, MatrixOnDevices, Method, Preconditioning,
+    SolveOptions, Solver, Vector,
 };
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
@@ -32,7 +33,8 @@ use std::sync::Arc;
 /// columns, QR, in double precision on the CPU; it takes a build with the feature direct.
 ///
 /// As in `mpirun -n 4 nnz solve …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each on the
-/// device of its number on its host, for cg and bicgstab. The first reads and writes, and its report says what each has.
+/// device of its number on its host, for cg and bicgstab. Each reads its rows, where A is csr in .npz or a folder of parts, or
+/// its share of an uncompressed .mtx; the first reads all else, writes, and reports what each has.
 #[derive(Debug, Args)]
 pub(crate) struct Solve {
     /// The matrix A, square but for lsqr, lsmr and direct; - is standard input
@@ -76,9 +78,9 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
           conflicts_with_all = ["backend", "device"])]
     devices: Vec<NamedDevice>,
-    /// How --devices exchange elements of vectors: nccl or peer from one CUDA device to another, host through the host's
-    /// memory, or auto, the first of these that is there. -v says which, and why
-    #[arg(long, value_name = "PATH", default_value = "auto", requires = "devices")]
+    /// How --devices, or ranks, exchange elements of vectors: nccl, or peer for --devices, from one CUDA device to another, host
+    /// through the host's memory, or auto, the first of these that is there. -v says which, and why
+    #[arg(long, value_name = "PATH", default_value = "auto")]
     exchange: ExchangePath,
 }
 
@@ -124,6 +126,7 @@ impl Solve {
             return self.run_on_ranks(&ranks, transport, context);
         }
         self.check()?;
+        product::check_exchange(NamedDevices { list: &self.devices, exchange: self.exchange })?;
         let devices = named_device::open(&self.devices, context)?;
         let device = match self.method {
             Method::Direct => context.device_or_host()?,
@@ -132,8 +135,8 @@ impl Solve {
         };
         let system = System::read(&self, &device, context)?;
         let mut solver = self.solver(&system.a, &devices, context)?;
-        let (x, columns) = self.solve(&mut solver, &system, context)?;
-        self.finish(&x, &system, columns, vec![], context)
+        let (x, columns) = self.solve(&mut solver, &system.sides, context)?;
+        self.finish(&x, &system.sides, self.outcome(columns), context)
     }
 
     /// Solves with rows of A at every rank. The root reads, writes and reports.
@@ -144,14 +147,25 @@ impl Solve {
         context: &Context,
     ) -> Result<()> {
         let device = ranks.agree(self.check_on_ranks().and_then(|()| context.device()))?;
-        let system = ranks.at_root(|| {
+        let inputs = ranks.at_root(|| {
             self.check()?;
-            System::read(self, &Context::host()?, context)
+            Inputs::read(self, context)
         })?;
-        let a = system.as_ref().map(|system| &system.a);
-        let (mut a, parts) = product::distribute_on_ranks(ranks, transport, &device, a, context)?;
+        let (opened, b) = inputs.map(|inputs| ((inputs.matrix, inputs.dtype), inputs.b)).unzip();
+        let (mut a, parts) = product::read_on_ranks(
+            ranks,
+            transport,
+            (&device, self.exchange),
+            (&self.matrix, opened),
+            context,
+        )?;
+        let sides = ranks.at_root(|| {
+            let host = Context::host()?;
+            b.map(|b| RightHandSides::new(b, a.dtype(), &host, a.shape())).transpose()
+        })?;
+        let sides = sides.flatten();
         let columns =
-            ranks.at_root(|| system.iter().flat_map(System::columns).collect::<Result<Vec<_>>>())?;
+            ranks.at_root(|| sides.iter().flat_map(RightHandSides::columns).collect::<Result<Vec<_>>>())?;
         let mut columns = columns.unwrap_or_default();
         let mut outcomes = vec![];
         for j in 0..ranks.broadcast(columns.len())? {
@@ -159,12 +173,18 @@ impl Solve {
             let solve = |watch: &mut Watch<'_>| a.solve_from(b, x, &self.options(), watch);
             outcomes.push(self.solve_column(j, context, solve).map_err(|error| ranks.told(error))?);
         }
-        ranks.agree(system.map_or(Ok(()), |system| {
-            let mut solved = system.zeros()?;
+        ranks.agree(sides.map_or(Ok(()), |sides| {
+            let mut solved = sides.zeros()?;
             for (j, (_, x)) in columns.iter().enumerate() {
                 solved.set_column(j, x)?;
             }
-            self.finish(&solved, &system, outcomes, parts, context)
+            let exchange = Some(a.exchange().to_owned());
+            self.finish(
+                &solved,
+                &sides,
+                Outcome { ranks: parts, exchange, ..self.outcome(outcomes) },
+                context,
+            )
         }))
     }
 
@@ -187,17 +207,19 @@ impl Solve {
         Ok(())
     }
 
+    fn outcome(&self, columns: Vec<Column>) -> Outcome {
+        Outcome { method: self.method.name(), tolerance: self.tol, columns, ranks: vec![], exchange: None }
+    }
+
     /// Writes X and reports.
     fn finish(
         &self,
         x: &DenseMatrix,
-        system: &System,
-        columns: Vec<Column>,
-        ranks: Vec<RankRows>,
+        sides: &RightHandSides,
+        outcome: Outcome,
         context: &Context,
     ) -> Result<()> {
-        operand::write(&self.out, x, system.dimensions)?;
-        let outcome = Outcome { method: self.method.name(), tolerance: self.tol, columns, ranks };
+        operand::write(&self.out, x, sides.dimensions)?;
         if file::is_standard(&self.out) {
             context.report_beside_data(&outcome)?;
         } else {
@@ -266,12 +288,12 @@ impl Solve {
     fn solve(
         &self,
         solver: &mut Solves,
-        system: &System,
+        sides: &RightHandSides,
         context: &Context,
     ) -> Result<(DenseMatrix, Vec<Column>)> {
-        let mut solved = system.zeros()?;
+        let mut solved = sides.zeros()?;
         let mut columns = vec![];
-        for (j, column) in system.columns().enumerate() {
+        for (j, column) in sides.columns().enumerate() {
             let (b, mut x) = column?;
             let solve = |watch: &mut Watch<'_>| match (&mut *solver, self.fixed_iterations) {
                 (Solves::One(solver), Some(iterations)) => solver.solve_fixed(&b, &mut x, iterations),
@@ -306,45 +328,75 @@ impl Solve {
 /// Sees each iteration.
 type Watch<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + Send + 'a;
 
-/// A·X = B, with A in the memory of a device and B in the host's.
+/// The files of a system: the matrix opened, B read.
+struct Inputs {
+    matrix: MatrixFile,
+    dtype: DType,
+    b: Operand,
+}
+
+impl Inputs {
+    fn read(solve: &Solve, context: &Context) -> Result<Self> {
+        let b = Operand::read(&solve.b)?;
+        let matrix = file::open(&solve.matrix)?;
+        let dtype = product::dtype(context, &matrix, [&b])?;
+        Ok(Self { matrix, dtype, b })
+    }
+}
+
+/// A·X = B, with A in the memory of a device.
 struct System {
     a: Matrix,
-    b: DenseMatrix,
-    dimensions: Dimensions,
+    sides: RightHandSides,
 }
 
 impl System {
     /// Reads the files, A to the memory of `device`.
     fn read(solve: &Solve, device: &Device, context: &Context) -> Result<Self> {
-        let b = Operand::read(&solve.b)?;
-        let matrix = file::open(&solve.matrix)?;
-        let dtype = product::dtype(context, &matrix, [&b])?;
+        let Inputs { matrix, dtype, b } = Inputs::read(solve, context)?;
         let a = file::read(&matrix, dtype, device)?;
         drop(matrix);
+        Ok(Self { sides: RightHandSides::new(b, dtype, device, a.shape())?, a })
+    }
+}
+
+/// B, in the memory of the host.
+struct RightHandSides {
+    b: DenseMatrix,
+    dimensions: Dimensions,
+    /// The device of the vectors of a solver.
+    device: Device,
+    /// The number of columns of A.
+    unknowns: usize,
+}
+
+impl RightHandSides {
+    /// The columns of `b` for a matrix of this shape.
+    fn new(b: Operand, dtype: DType, device: &Device, (rows, unknowns): (usize, usize)) -> Result<Self> {
         let dimensions = b.dimensions();
         let b = b.into_dense(dtype, &Context::host_of(device)?)?;
-        check_right_hand_sides(&a, &b)?;
-        Ok(Self { a, b, dimensions })
+        check_right_hand_sides(rows, &b)?;
+        Ok(Self { b, dimensions, device: device.clone(), unknowns })
     }
 
-    /// Each column of B, and an x of zeros, in the memory of A.
+    /// Each column of B, and an x of zeros, in the memory of the device.
     fn columns(&self) -> impl Iterator<Item = Result<(Vector, Vector)>> {
-        let Self { a, b, .. } = self;
-        let zeros = || Vector::zeros(a.device(), b.dtype(), a.ncols());
-        (0..b.ncols()).map(move |j| Ok((b.column(j)?.to_device(a.device())?, zeros()?)))
+        let Self { b, device, unknowns, .. } = self;
+        let zeros = || Vector::zeros(device, b.dtype(), *unknowns);
+        (0..b.ncols()).map(move |j| Ok((b.column(j)?.to_device(device)?, zeros()?)))
     }
 
     /// X of zeros.
     fn zeros(&self) -> Result<DenseMatrix> {
         let b = &self.b;
-        Ok(DenseMatrix::zeros(b.device(), b.dtype(), self.a.ncols(), b.ncols(), b.order())?)
+        Ok(DenseMatrix::zeros(b.device(), b.dtype(), self.unknowns, b.ncols(), b.order())?)
     }
 }
 
-/// Fails unless b has as many rows as A, and if it has so many columns and so few elements that the columns' outcomes would
+/// Fails unless b has as many rows as A needs, and if it has so many columns and so few elements that the columns' outcomes would
 /// fill the memory.
-fn check_right_hand_sides(a: &Matrix, b: &DenseMatrix) -> Result<()> {
-    let (found, needed, columns) = (b.nrows(), a.nrows(), b.ncols());
+fn check_right_hand_sides(needed: usize, b: &DenseMatrix) -> Result<()> {
+    let (found, columns) = (b.nrows(), b.ncols());
     if found != needed {
         let reason = format!("the length of b is {found} where {needed} is needed");
         return Err(Error::shape("solve", reason).into());
@@ -363,6 +415,9 @@ struct Outcome {
     /// The rows of each rank, where there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ranks: Vec<RankRows>,
+    /// The path of elements from one rank to another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exchange: Option<String>,
 }
 
 /// The outcome of one column.
@@ -411,6 +466,7 @@ impl Display for Outcome {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let columns = self.columns.iter().enumerate().map(|(j, column)| format!("column {j}: {column}"));
         let ranks = self.ranks.iter().map(ToString::to_string);
-        f.write_str(&columns.chain(ranks).collect::<Vec<_>>().join("\n"))
+        let exchange = self.exchange.iter().map(|path| format!("exchange: {path}"));
+        f.write_str(&columns.chain(ranks).chain(exchange).collect::<Vec<_>>().join("\n"))
     }
 }

@@ -8,6 +8,7 @@ use crate::multiply::{Factor, check_size, multiply};
 use crate::named_device::NamedDevices;
 use crate::operand::{self, Dimensions, Operand};
 use crate::product::{self, ProductOptions};
+use crate::ranks::Ranks;
 use anyhow::Result;
 use clap::Args;
 use nnz::io::npy;
@@ -19,6 +20,10 @@ use std::path::PathBuf;
 ///
 /// C comes in the order of B: C or Fortran. A vector B of shape (n,) counts as one column and gives a vector. Without
 /// --dtype the product is computed in the type that holds the values of all operands exactly.
+///
+/// As in `mpirun -n 4 nnz spmm …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each on the
+/// device of its number on its host. Each reads its rows, where A is csr in .npz or a folder of parts, or its share of an
+/// uncompressed .mtx; the first reads all else, and writes. -v says what each has.
 #[derive(Debug, Args)]
 pub(crate) struct Spmm {
     /// The matrix A; - is standard input
@@ -56,6 +61,13 @@ impl Spmm {
 
     /// Multiplies with another reduction than the sum.
     fn aggregate(self, context: &Context) -> Result<()> {
+        let ranks = Ranks::join()?;
+        if ranks.transport().is_some() {
+            let reduce = self.reduce;
+            return ranks.agree(Err(usage(format_args!(
+                "--reduce {reduce} and --arg run on one device: start one process"
+            ))));
+        }
         self.check()?;
         let device = context.device()?;
         let b = Operand::read(&self.b)?;

@@ -17,7 +17,8 @@ use std::path::PathBuf;
 /// Where no device is named, the CPU multiplies: it has finished before a matrix from a file has reached another device.
 ///
 /// As in `mpirun -n 4 nnz spmv …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each on the
-/// device of its number on its host. The first reads and writes; -v says what each has.
+/// device of its number on its host. Each reads its rows, where A is csr in .npz or a folder of parts, or its share of an
+/// uncompressed .mtx; the first reads all else, and writes. -v says what each has.
 #[derive(Debug, Args)]
 pub(crate) struct Spmv {
     /// The matrix A, a file or a folder of parts; - is standard input
@@ -32,9 +33,9 @@ pub(crate) struct Spmv {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
           conflicts_with_all = ["backend", "device", "format", "algorithm"])]
     devices: Vec<NamedDevice>,
-    /// How --devices exchange elements of x: nccl or peer from one CUDA device to another, host through the host's memory, or
-    /// auto, the first of these that is there. -v says which, and why
-    #[arg(long, value_name = "PATH", default_value = "auto", requires = "devices")]
+    /// How --devices, or ranks, exchange elements of x: nccl, or peer for --devices, from one CUDA device to another, host through
+    /// the host's memory, or auto, the first of these that is there. -v says which, and why
+    #[arg(long, value_name = "PATH", default_value = "auto")]
     exchange: ExchangePath,
     #[command(flatten)]
     options: ProductOptions,

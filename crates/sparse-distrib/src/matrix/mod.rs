@@ -45,6 +45,7 @@ mod exchange;
 mod local_rows;
 mod ownership;
 mod product_exchange;
+mod read;
 mod solver;
 mod spans;
 mod spmm;
@@ -55,6 +56,7 @@ pub use backend::{DistributedBackend, SharedTransport};
 pub use exchange::ExchangePlan;
 pub use local_rows::{LocalRows, LocalSpmv};
 pub use ownership::Ownership;
+pub use read::read_rows;
 pub use solver::{DistributedBiCgStab, DistributedCg, DistributedSolver};
 pub use spmm::DistributedSpmmPlan;
 pub use spmv::DistributedSpmvPlan;
@@ -62,7 +64,7 @@ pub use vector::DistributedVector;
 
 use sparse_core::backend::SpaceOf;
 use sparse_core::peer::PeerExchange;
-use sparse_core::{Accumulator, Csr, Host, Index, Space};
+use sparse_core::{Accumulator, Csr, Host, Index, Result, Space};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -77,8 +79,8 @@ pub type RowsOn<B, T, O = i32> = LocalRows<T, SpaceOf<B>, O>;
 ///
 /// Values are of type `T` (`f32`, `f64`, `c32`, `c64`), in the memory `S` of each rank's backend, with offsets `O`; half
 /// precision would be rounded twice, between the blocks. It is made from a matrix at one rank
-/// ([`from_root`](Self::from_root)), or from rows that each rank has ([`from_rows`](Self::from_rows)); then no rank has
-/// it whole.
+/// ([`from_root`](Self::from_root)), or from rows that each rank has ([`from_rows`](Self::from_rows)), made there or read
+/// from a file ([`read_rows`]); then no rank has it whole.
 ///
 /// ```
 /// use sparse_core::op::Op;
@@ -187,5 +189,13 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
     pub fn with_peers(mut self, peers: Arc<dyn PeerExchange<T, S>>) -> Self {
         self.local.peers = Some(peers);
         self
+    }
+
+    /// The same result, after whose error no exchange of peers goes on.
+    fn abandon_after(&self, agreed: Result<()>) -> Result<()> {
+        if let (Err(_), Some(peers)) = (&agreed, &self.local.peers) {
+            peers.abandon();
+        }
+        agreed
     }
 }

@@ -87,7 +87,7 @@ where
         c: DenseViewMut<'_, T, SpaceOf<B>>,
     ) -> Result<()> {
         let product = self.product.run(self.backend.transport(), alpha, &a.local, b, beta, c);
-        self.backend.agree("spmm", product)
+        a.abandon_after(self.backend.agree("spmm", product))
     }
 
     /// The algorithm of the diagonal block, and the reason.

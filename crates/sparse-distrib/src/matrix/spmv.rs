@@ -89,7 +89,7 @@ where
         check_ownership("spmv", "y", rows, y.ownership())?;
         let product =
             self.product.run(self.backend.transport(), alpha, &a.local, x.local(), beta, y.local_mut());
-        self.backend.agree("spmv", product)
+        a.abandon_after(self.backend.agree("spmv", product))
     }
 
     /// The algorithm of the diagonal block, and the reason.

@@ -1,7 +1,7 @@
 //! The suite of transports on `Local`, and what is its own.
 
 use crate::failing::Failing;
-use crate::suite::{distribution, engine, solvers, transport};
+use crate::suite::{distribution, engine, reading, solvers, transport};
 use backend_cpu::Cpu;
 use sparse_core::op::{Op, Operations};
 use sparse_core::reference::Reference;
@@ -22,7 +22,9 @@ fn local_passes_the_suite() {
             transport::all(&rank);
             distribution::all(&rank, &backend);
             engine::all(&rank);
-            solvers::all(&DistributedBackend::new(rank, backend.clone()));
+            let rank = DistributedBackend::new(rank, backend.clone());
+            reading::all(&rank);
+            solvers::all(&rank);
         });
     }
 }

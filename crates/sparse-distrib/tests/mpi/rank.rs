@@ -1,6 +1,6 @@
 //! The work of a rank under `mpirun`.
 
-use crate::suite::{distribution, engine, matrices, solvers, transport, vectors};
+use crate::suite::{distribution, engine, matrices, reading, solvers, transport, vectors};
 use backend_cpu::Cpu;
 use backend_opencl::OPENCL;
 use mpi::topology::{Color, SimpleCommunicator};
@@ -48,6 +48,7 @@ fn suite(mut transport: Mpi) {
     as_on_threads(&transport, &backend);
     other_threads_are_refused(&transport);
     let rank = DistributedBackend::new(transport, backend);
+    reading::all(&rank);
     if rank.ranks() <= 4 {
         solvers::all(&rank);
     }

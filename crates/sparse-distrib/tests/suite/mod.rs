@@ -3,6 +3,7 @@
 pub(crate) mod distribution;
 pub(crate) mod engine;
 pub(crate) mod matrices;
+pub(crate) mod reading;
 pub(crate) mod solvers;
 pub(crate) mod transport;
 pub(crate) mod vectors;

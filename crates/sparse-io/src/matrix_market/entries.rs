@@ -20,32 +20,44 @@ pub(super) struct Body<'a> {
 impl<'a> Body<'a> {
     /// Cuts the body into `parts` parts of similar length, each of whole lines.
     pub(super) fn split(text: Text<'a>, header: Header, parts: usize) -> Self {
-        let (start, length) = (header.body_at, text.bytes.len() - header.body_at);
-        let cut = |k: usize| {
-            let aim = start + (length as u128 * k as u128 / parts as u128) as usize;
-            if aim == start {
-                return start;
-            }
-            let mut cursor = Cursor::new(text.bytes, aim - 1);
-            cursor.skip_line();
-            cursor.position()
-        };
-        let parts = (0..parts).map(|k| cut(k)..cut(k + 1)).collect();
-        Self { text, header, parts }
+        Self { text, header, parts: cut(text, header.body_at..text.bytes.len(), parts) }
+    }
+
+    /// The lines of the share `share` of `shares`, cut into `parts` parts.
+    pub(super) fn of_share(
+        text: Text<'a>,
+        header: Header,
+        (share, shares): (usize, usize),
+        parts: usize,
+    ) -> Self {
+        let own = cut(text, header.body_at..text.bytes.len(), shares).swap_remove(share);
+        Self { text, header, parts: cut(text, own, parts) }
     }
 
     /// Reads all entries in the order of the file, and checks the claims of the header.
     pub(super) fn read<T: Scalar, R: Index, C: Index>(&self) -> Result<Triplets<T, R, C>> {
+        let (triplets, tallies) = self.read_parts()?;
+        self.check_number(&tallies)?;
+        self.check_sides(&tallies)?;
+        Ok(triplets)
+    }
+
+    /// Reads the entries of a share, whose claims of the header [`Tally`] is to be compared with.
+    pub(super) fn read_share<T: Scalar, R: Index, C: Index>(&self) -> Result<(Triplets<T, R, C>, Tally)> {
+        let (triplets, tallies) = self.read_parts()?;
+        let all = tallies.into_iter().reduce(Tally::join).unwrap_or_default();
+        Ok((triplets, all))
+    }
+
+    fn read_parts<T: Scalar, R: Index, C: Index>(&self) -> Result<(Triplets<T, R, C>, Vec<Tally>)> {
         let images = if self.header.info.symmetry == Symmetry::General { 1 } else { 2 };
         let capacities = parallel::map(self.parts.clone(), &|part| images * self.count_lines(part));
         let mut triplets = Triplets::with_length(capacities.iter().sum());
         let parts = self.parts.iter().cloned().zip(triplets.split(&capacities)).collect();
         let tallies = parallel::map(parts, &|(part, output)| self.read_part(part, output));
         let tallies = tallies.into_iter().collect::<Result<Vec<_>>>()?;
-        self.check_number(&tallies)?;
-        self.check_sides(&tallies)?;
         triplets.close_gaps(&capacities, tallies.iter().map(|tally| tally.entries));
-        Ok(triplets)
+        Ok((triplets, tallies))
     }
 
     /// Number of lines of a part; stops at the first beyond the claimed number of entries.
@@ -140,11 +152,37 @@ impl<'a> Body<'a> {
 
 /// Counts of one part: its lines and entries, mirror images included, and the first line on each side of the diagonal.
 #[derive(Debug, Default)]
-struct Tally {
-    lines: usize,
+pub(super) struct Tally {
+    pub(super) lines: usize,
     entries: usize,
-    below: Option<usize>,
-    above: Option<usize>,
+    pub(super) below: Option<usize>,
+    pub(super) above: Option<usize>,
+}
+
+impl Tally {
+    /// The counts of two parts, this one before the other.
+    fn join(self, after: Self) -> Self {
+        Self {
+            lines: self.lines + after.lines,
+            entries: self.entries + after.entries,
+            below: self.below.or(after.below),
+            above: self.above.or(after.above),
+        }
+    }
+}
+
+/// Cuts bytes of a text into `parts` parts of similar length, each of whole lines, as the bytes are.
+fn cut(text: Text<'_>, bytes: Range<usize>, parts: usize) -> Vec<Range<usize>> {
+    let cut = |k: usize| {
+        let aim = bytes.start + (bytes.len() as u128 * k as u128 / parts as u128) as usize;
+        if aim == bytes.start {
+            return bytes.start;
+        }
+        let mut cursor = Cursor::new(text.bytes, aim - 1);
+        cursor.skip_line();
+        cursor.position()
+    };
+    (0..parts).map(|k| cut(k)..cut(k + 1)).collect()
 }
 
 /// The value opposite to `value`.

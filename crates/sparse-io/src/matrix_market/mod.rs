@@ -11,6 +11,7 @@ mod entries;
 mod header;
 mod integers;
 mod plain;
+mod share;
 mod stream;
 mod token;
 mod triplets;
@@ -18,6 +19,7 @@ mod word;
 mod write;
 
 pub use header::{Field, Layout, MatrixInfo, Symmetry};
+pub use share::{EntryShare, check_shares, read_share};
 pub(crate) use stream::{open_text, read_text, unpack_text};
 pub use write::{write_coo, write_csr, write_dense};
 

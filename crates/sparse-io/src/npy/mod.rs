@@ -16,6 +16,7 @@ use sparse_core::error::checked_product;
 use sparse_core::{DType, Dense, Error, Index, Order, Result, Scalar};
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::Path;
 
 /// More bytes than the header of an array of a plain type takes.
@@ -331,6 +332,28 @@ impl<'a> RawArray<'a> {
             return Err(format!("shape {shape} needs {claimed} bytes, but more follow the header"));
         }
         Ok(Self { header, data: data.into() })
+    }
+
+    /// The array of some elements of a 1-D array, without its data, and the place of these in the file of this `head`.
+    pub(crate) fn of_range(
+        head: &[u8],
+        range: Range<usize>,
+        limit: usize,
+    ) -> Result<(Self, Range<usize>), String> {
+        let (header, data) = header::parse(head)?;
+        let (size, claimed) = (Element::parse(&header.descr)?.bytes(), header.data_bytes()?);
+        if header.shape.len() != 1 || range.end > header.shape[0] || claimed > limit {
+            let shape = show_shape(&header.shape);
+            return Err(format!("elements {range:?} of shape {shape} in at most {limit} bytes"));
+        }
+        let first = head.len() - data.len();
+        let bytes = first + range.start * size..first + range.end * size;
+        Ok((Self { header: Header { shape: vec![range.len()], ..header }, data: Cow::default() }, bytes))
+    }
+
+    /// The same array with these data.
+    pub(crate) fn with_data(self, data: Vec<u8>) -> Self {
+        Self { data: data.into(), ..self }
     }
 
     /// The elements, as values.

@@ -10,6 +10,7 @@ use crate::npy;
 use crate::output::Output;
 use crate::source::open;
 use sparse_core::{Axis, BatchCompressed, Col, Error, Host, Index, Result, Row, Scalar};
+use std::io::{Read, Seek};
 use std::path::Path;
 
 /// A batch from a file: its types are known only at run time, its arrays not yet checked.
@@ -74,12 +75,12 @@ pub(crate) fn batch_format(bytes: &[u8]) -> Result<Option<NpzFormat>, String> {
 }
 
 /// The format of the members, if the archive contains a batch.
-pub(super) fn format_in(archive: &mut Archive<'_>) -> Result<Option<NpzFormat>, String> {
+pub(super) fn format_in(archive: &mut Archive<impl Read + Seek>) -> Result<Option<NpzFormat>, String> {
     archive.describe("format", |array| Ok(format_of(array.text()?)))
 }
 
 /// The format of the members, their number and extents, in an archive whose arrays claim the lengths that these need.
-pub(super) fn described(archive: &mut Archive<'_>) -> Result<(NpzFormat, [usize; 3]), String> {
+pub(super) fn described(archive: &mut Archive<impl Read + Seek>) -> Result<(NpzFormat, [usize; 3]), String> {
     let format = archive.describe("format", |array| {
         let name = array.text()?;
         let unknown = || format!("`{}` is neither batch_csr nor batch_csc", name.escape_ascii());

@@ -3,9 +3,11 @@
 
 mod batch;
 mod patient;
+mod rows;
 
 pub use batch::{AnyBatch, read_batch, write_batch};
 pub(crate) use batch::{batch_format, parse_batch_file};
+pub(crate) use rows::{CsrFile, check_array};
 
 use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
 use crate::assemble::csr_from_triplets;
@@ -17,8 +19,9 @@ use serde::{Deserialize, Serialize};
 use sparse_core::{
     Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Order, Result, Row, Scalar,
 };
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Seek};
 use std::path::Path;
+use zip::read::ZipFile;
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
@@ -221,7 +224,7 @@ fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
 }
 
 /// The format and the shape of the matrix in an archive, whose arrays claim the lengths that these need.
-fn described(archive: &mut Archive<'_>) -> Result<(NpzFormat, [usize; 2]), String> {
+fn described(archive: &mut Archive<impl Read + Seek>) -> Result<(NpzFormat, [usize; 2]), String> {
     let format = archive.describe("format", |array| NpzFormat::from_name(array.text()?))?;
     let shape @ [rows, cols] = archive.shape()?;
     let (major, minor) = format.index_keys();
@@ -266,43 +269,49 @@ pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
 const DESCRIPTION_BYTES: usize = 1 << 10;
 
 /// A zip file of `.npy` files.
-struct Archive<'a> {
-    zip: ZipArchive<Cursor<&'a [u8]>>,
+struct Archive<R> {
+    zip: ZipArchive<R>,
     limit: usize,
 }
 
-impl<'a> Archive<'a> {
+impl<'a> Archive<Cursor<&'a [u8]>> {
     fn open(bytes: &'a [u8]) -> Result<Self, String> {
-        let zip =
-            ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("not a sound zip file: {error}"))?;
-        Ok(Self { zip, limit: expansion_limit(bytes.len()) })
+        Self::new(Cursor::new(bytes), bytes.len())
+    }
+}
+
+impl<R: Read + Seek> Archive<R> {
+    /// The archive in a file of `length` bytes.
+    fn new(file: R, length: usize) -> Result<Self, String> {
+        let zip = ZipArchive::new(file).map_err(|error| format!("not a sound zip file: {error}"))?;
+        Ok(Self { zip, limit: expansion_limit(length) })
     }
 
     /// The array `key`, interpreted by `interpret`.
-    fn read<R>(
+    fn read<A>(
         &mut self,
         key: &str,
-        interpret: impl Fn(&RawArray<'_>) -> Result<R, String>,
-    ) -> Result<R, String> {
+        interpret: impl Fn(&RawArray<'_>) -> Result<A, String>,
+    ) -> Result<A, String> {
         self.read_within(self.limit, key, interpret)
     }
 
     /// The array `key`, which says what the others are.
-    fn describe<R>(
+    fn describe<A>(
         &mut self,
         key: &str,
-        interpret: impl Fn(&RawArray<'_>) -> Result<R, String>,
-    ) -> Result<R, String> {
+        interpret: impl Fn(&RawArray<'_>) -> Result<A, String>,
+    ) -> Result<A, String> {
         self.read_within(DESCRIPTION_BYTES, key, interpret)
     }
 
     /// The array `key`, if it has no more bytes than `limit`.
-    fn read_within<R>(
+    fn read_within<A>(
         &mut self,
         limit: usize,
         key: &str,
-        interpret: impl Fn(&RawArray<'_>) -> Result<R, String>,
-    ) -> Result<R, String> {
+        interpret: impl Fn(&RawArray<'_>) -> Result<A, String>,
+    ) -> Result<A, String> {
         let array = RawArray::read(self.member(key)?, limit).and_then(|array| interpret(&array));
         array.map_err(|reason| format!("`{key}`: {reason}"))
     }
@@ -341,7 +350,7 @@ impl<'a> Archive<'a> {
     }
 
     /// The file `key.npy`, still compressed.
-    fn member(&mut self, key: &str) -> Result<impl Read, String> {
+    fn member(&mut self, key: &str) -> Result<ZipFile<'_, R>, String> {
         self.zip.by_name(&format!("{key}.npy")).map_err(|error| format!("`{key}`: {error}"))
     }
 }

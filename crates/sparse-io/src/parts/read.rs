@@ -10,8 +10,12 @@ use crate::npz::{self, AnyBatch, AnySparse, NpzFormat};
 use crate::source::{Bytes, open};
 use sparse_core::{DType, Error, Result};
 use std::fmt::Display;
-use std::fs;
+use std::fs::{self, File, Metadata};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+
+/// Bytes that are read at once where a part is not to be in memory.
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// A set whose manifest was read and checked; parts are read one by one or all together.
 ///
@@ -207,20 +211,30 @@ impl PartSet {
     fn part_bytes(&self, part: &Part) -> Result<(PathBuf, Bytes)> {
         let path = self.folder.join(&part.file);
         let found = fs::symlink_metadata(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
-        if !found.is_file() {
-            return Err(file_error(&path, "not a file of this folder"));
-        }
+        check_size(&path, part, &found)?;
         let bytes = open(&path)?;
-        if bytes.len() as u64 != part.bytes {
-            let reason = format!("has {} bytes where the manifest says {}", bytes.len(), part.bytes);
-            return Err(file_error(&path, reason));
-        }
-        let sum = crc32c::crc32c(&bytes);
-        if sum != part.crc32c {
-            let reason = format!("has the CRC-32C {sum} where the manifest says {}", part.crc32c);
-            return Err(file_error(&path, reason));
-        }
+        check_sum(&path, part, crc32c::crc32c(&bytes))?;
         Ok((path, bytes))
+    }
+
+    /// Fails unless the file of part `index` has the size and the checksum of the manifest. It is read in small pieces.
+    pub(crate) fn check_part(&self, index: usize) -> Result<()> {
+        let part = self.part(index)?;
+        let path = self.folder.join(&part.file);
+        let io_error = |source| Error::Io { path: path.clone(), source };
+        let found = fs::symlink_metadata(&path).map_err(io_error)?;
+        check_size(&path, part, &found)?;
+        let mut reader = BufReader::with_capacity(CHUNK_BYTES, File::open(&path).map_err(io_error)?);
+        let mut sum = 0;
+        loop {
+            let chunk = reader.fill_buf().map_err(io_error)?;
+            if chunk.is_empty() {
+                return check_sum(&path, part, sum);
+            }
+            sum = crc32c::crc32c_append(sum, chunk);
+            let read = chunk.len();
+            reader.consume(read);
+        }
     }
 
     /// Fails unless a part has what the manifest says.
@@ -283,6 +297,25 @@ impl PartSet {
             other => other,
         }
     }
+}
+
+/// Fails unless the file of a part is one, of the size of the manifest.
+fn check_size(path: &Path, part: &Part, found: &Metadata) -> Result<()> {
+    if !found.is_file() {
+        return Err(file_error(path, "not a file of this folder"));
+    }
+    if found.len() != part.bytes {
+        let reason = format!("has {} bytes where the manifest says {}", found.len(), part.bytes);
+        return Err(file_error(path, reason));
+    }
+    Ok(())
+}
+
+fn check_sum(path: &Path, part: &Part, sum: u32) -> Result<()> {
+    if sum == part.crc32c {
+        return Ok(());
+    }
+    Err(file_error(path, format_args!("has the CRC-32C {sum} where the manifest says {}", part.crc32c)))
 }
 
 fn file_error(path: &Path, reason: impl Display) -> Error {

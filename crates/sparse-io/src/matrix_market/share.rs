@@ -1,0 +1,117 @@
+//! A share of the entries of a file, as each of several processes reads one.
+
+use super::entries::Body;
+use super::triplets::Triplets;
+use super::{Layout, MatrixInfo, header_for, parts};
+use crate::FileKind;
+use crate::assemble::check_row_claim;
+use crate::source::{Text, has_extension, open};
+use sparse_core::{Error, Result, Scalar};
+use std::fs::metadata;
+use std::path::Path;
+
+/// Entries of a coordinate file, in its order. The mirror image of an entry of a symmetric file follows it.
+#[derive(Debug, Clone)]
+pub struct EntryShare<T> {
+    /// What the header says of the whole file.
+    pub info: MatrixInfo,
+    /// The row of each entry, from 0.
+    pub rows: Vec<i64>,
+    /// The column of each entry, from 0.
+    pub cols: Vec<i64>,
+    /// The values.
+    pub values: Vec<T>,
+    /// The lines with entries, before mirroring: those of all shares are `info.stored`, or the file is not sound.
+    pub lines: usize,
+    /// True if an entry of a symmetric file is below the diagonal.
+    pub is_below: bool,
+    /// True if one is above. All entries of all shares are on one side, or the file is not sound.
+    pub is_above: bool,
+}
+
+/// Fails unless [`read_share`] reads files of this name: coordinates in an uncompressed file.
+///
+/// # Errors
+/// [`Error::Unsupported`] with the reason.
+pub fn check_shares(path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
+    let refused =
+        |reason| Err(Error::unsupported(format_args!("reading shares of {}", path.display()), reason));
+    match FileKind::of(path)? {
+        FileKind::MatrixMarket if has_extension(path, "gz") => refused("it is compressed"),
+        FileKind::MatrixMarket if metadata(path).is_ok_and(|found| !found.is_file()) => {
+            refused("it is no file")
+        }
+        FileKind::MatrixMarket => Ok(()),
+        FileKind::Npz | FileKind::Npy => refused("it is no text"),
+    }
+}
+
+/// Reads the share `share` of `shares`, of similar numbers of bytes, of the lines of a coordinate file. Of the rest, nothing
+/// is read but the header.
+///
+/// ```
+/// use sparse_io::matrix_market;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.mtx");
+/// std::fs::write(&path, "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 5\n2 1 6\n3 3 7\n")?;
+/// let second = matrix_market::read_share::<f64>(&path, 1, 2)?;
+/// assert_eq!((second.rows, second.cols, second.values), (vec![2], vec![2], vec![7.0]));
+/// let first = matrix_market::read_share::<f64>(&path, 0, 2)?;
+/// assert_eq!((first.values, first.lines, first.is_below), (vec![5.0, 6.0, 6.0], 2, true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of [`check_shares`]; [`Error::Unsupported`] for an array; [`Error::Shape`] if there is no such share; those of
+/// [`read_csr`](super::read_csr), but for the claims of the header.
+pub fn read_share<T: Scalar>(path: impl AsRef<Path>, share: usize, shares: usize) -> Result<EntryShare<T>> {
+    let path = path.as_ref();
+    check_shares(path)?;
+    if share >= shares {
+        return Err(Error::shape("read", format_args!("share {share} of {shares}")));
+    }
+    let contents = open(path)?.into();
+    share_of(crate::source::Contents::text(&contents, path), share, shares)
+}
+
+fn share_of<T: Scalar>(text: Text<'_>, share: usize, shares: usize) -> Result<EntryShare<T>> {
+    let header = header_for::<T>(&text)?;
+    let info = header.info;
+    if info.layout == Layout::Array {
+        return Err(Error::unsupported("reading shares of an array", "its elements are in no rows"));
+    }
+    check_row_claim(info.rows, size_of::<usize>(), text.bytes.len())
+        .map_err(|reason| text.error(header.size_at, reason))?;
+    let body = Body::of_share(text, header, (share, shares), parts(&text));
+    let (Triplets { rows, cols, values }, tally) = body.read_share::<T, i64, i64>()?;
+    let (is_below, is_above) = (tally.below.is_some(), tally.above.is_some());
+    Ok(EntryShare { info, rows, cols, values, lines: tally.lines, is_below, is_above })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_all_entries_in_order() {
+        let lines: String = (1..40).map(|k| format!("{} {} {k}.5\n", k % 7 + 7, k % 5 + 1)).collect();
+        for (kind, images) in [("general", 1), ("symmetric", 2)] {
+            let text = format!("%%MatrixMarket matrix coordinate real {kind}\n13 13 39\n{lines}");
+            let text = Text::in_memory(text.as_bytes());
+            let whole = share_of::<f64>(text, 0, 1).unwrap();
+            assert_eq!((whole.lines, whole.values.len()), (39, images * 39));
+            for shares in [2, 3, 8, 100] {
+                let read: Vec<_> = (0..shares).map(|k| share_of::<f64>(text, k, shares).unwrap()).collect();
+                let all = |part: fn(&EntryShare<f64>) -> &Vec<i64>| {
+                    read.iter().flat_map(part).copied().collect::<Vec<_>>()
+                };
+                assert!(all(|share| &share.rows) == whole.rows && all(|share| &share.cols) == whole.cols);
+                assert!(read.iter().flat_map(|share| &share.values).eq(&whole.values));
+                assert_eq!(read.iter().map(|share| share.lines).sum::<usize>(), 39);
+                assert!(read.iter().all(|share| !share.is_above));
+            }
+        }
+    }
+}
