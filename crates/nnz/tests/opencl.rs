@@ -164,3 +164,25 @@ fn stacks_in_the_memory_of_devices_are_compressed_there() {
         assert!(told.contains("borrow it on the CPU"), "{told}");
     }
 }
+
+#[test]
+fn products_in_chunks_have_the_bits_of_the_whole() {
+    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
+        for index in 0..kind.probe().devices.len() {
+            let device: Device = format!("{kind}:{index}").parse().unwrap();
+            let a = Matrix::from_typed(&device, generate::stencil_5::<f32>(20, 15).unwrap()).unwrap();
+            let host = a.to_device(&Device::host().unwrap()).unwrap();
+            for format in [Format::Csr, Format::Csc] {
+                let (a, host) = (a.to_format(format).unwrap(), host.to_format(format).unwrap());
+                let whole = (&host * &host).unwrap();
+                for limit in [None, Some(6000), Some(30_000)] {
+                    for (left, right) in [(&a, &a), (&host, &a), (&a, &host)] {
+                        let product = left.matmul_in_chunks(right, limit).unwrap();
+                        assert_eq!(product.downcast_ref::<Csr<f32>>(), whole.downcast_ref(), "{limit:?}");
+                        assert_eq!(product.downcast_ref::<Csc<f32>>(), whole.downcast_ref(), "{limit:?}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -5,7 +5,7 @@ use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
 use super::sddmm::AnySampledPlan;
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix, Vector};
 use crate::Device;
-use sparse_core::op::{Aggregation, Elementwise, Op, Reduction, RowStatistics, Sampling};
+use sparse_core::op::{Aggregation, Elementwise, Op, Reduction, RowStatistics, Sampling, SpgemmBound};
 use sparse_core::{Algorithm, ContextId, DType, PatternId, PlanOptions, Result, c64};
 use std::any::Any;
 use std::sync::Arc;
@@ -75,6 +75,8 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn elementwise(&self, op: Elementwise, alpha: c64, b: &Matrix, beta: c64) -> Result<Matrix>;
     /// With matrices of the same type; `None` for another.
     fn spgemm(&self, b: &Matrix, extent: ProductExtent<'_>) -> Result<Option<Matrix>>;
+    /// With a matrix of the same type; `None` for another.
+    fn spgemm_bound(&self, b: &Matrix) -> Result<Option<SpgemmBound>>;
     /// With matrices of the same type.
     fn plan_galerkin(&self, r: &Matrix, p: &Matrix) -> Result<Box<dyn AnyTripleProductPlan>>;
     /// Writes a number for each row of CSR, or each column of CSC, to `y`.

@@ -11,8 +11,8 @@ use crate::device::HostBackend;
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewMutOf};
 use sparse_core::op::{
     AccOf, Aggregation, Duplicates, Elementwise, ElementwisePlan, FullBackend, Keep, Op, Operations,
-    PrunePlan, Reduction, RowStatistics, Sampling, SddmmKernel, SddmmPlan, SortPlan, SpgemmPlan, SpmmKernel,
-    SpmmPlan, SpmmReducePlan,
+    PrunePlan, Reduction, RowStatistics, Sampling, SddmmKernel, SddmmPlan, SortPlan, SpgemmBound, SpgemmPlan,
+    SpmmKernel, SpmmPlan, SpmmReducePlan,
 };
 use sparse_core::space::Buffer as _;
 use sparse_core::{
@@ -175,6 +175,12 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     /// The elements of the product with `b` at the entries of `mask`.
     fn spgemm_masked(&self, backend: &B, b: &Self, mask: &Self) -> Result<Self> {
         let _ = (backend, b, mask);
+        Err(unavailable("spgemm", Self::KIND))
+    }
+
+    /// The most memory that the product with `b` can take.
+    fn spgemm_bound(&self, backend: &B, b: &Self) -> Result<SpgemmBound> {
+        let _ = (backend, b);
         Err(unavailable("spgemm", Self::KIND))
     }
 
@@ -368,6 +374,10 @@ macro_rules! compressed_members {
 
         fn spgemm_pattern(&self, backend: &B, b: &Self) -> Result<Self> {
             SpgemmPlan::new(backend, self, b, &PlanOptions::once())?.output()
+        }
+
+        fn spgemm_bound(&self, backend: &B, b: &Self) -> Result<SpgemmBound> {
+            SpgemmPlan::bound(backend, self, b)
         }
 
         fn spgemm_masked(&self, backend: &B, b: &Self, mask: &Self) -> Result<Self> {

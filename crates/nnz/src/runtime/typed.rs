@@ -13,8 +13,8 @@ use crate::Device;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::axpby;
 use sparse_core::op::{
-    AccOf, Aggregation, Elementwise, Keep, Op, RealOf, Reduction, RowStatistics, Sampling, SpmmKernel,
-    SpmmPlan, SpmvPlan, VectorKernel,
+    AccOf, Aggregation, Elementwise, Keep, Op, RealOf, Reduction, RowStatistics, Sampling, SpgemmBound,
+    SpmmKernel, SpmmPlan, SpmvPlan, VectorKernel,
 };
 use sparse_core::{
     Algorithm, Choice, DType, Error, Host, Index, PlanOptions, Result, Scalar, Space, SparseFormat, c64,
@@ -251,6 +251,10 @@ where
             }
         };
         self.on().erase(product).map(Some)
+    }
+
+    fn spgemm_bound(&self, b: &Matrix) -> Result<Option<SpgemmBound>> {
+        b.downcast_ref::<M>().map(|b| self.matrix.spgemm_bound(&self.backend, b)).transpose()
     }
 
     fn plan_galerkin(&self, r: &Matrix, p: &Matrix) -> Result<Box<dyn AnyTripleProductPlan>> {
