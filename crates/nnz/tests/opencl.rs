@@ -7,7 +7,8 @@ use nnz::op::{Op, Triangular};
 use nnz::prelude::*;
 use nnz::solvers::{BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Options, inverse_diagonal};
 use nnz::{
-    BackendKind, DenseStack, MatrixSet, MatrixSetOptions, Method, Preconditioning, SolveOptions, generate,
+    BackendKind, DenseStack, MatrixSet, MatrixSetOptions, Method, Norm, Preconditioning, SolveOptions,
+    generate,
 };
 use std::ops::ControlFlow;
 
@@ -181,6 +182,24 @@ fn products_in_chunks_have_the_bits_of_the_whole() {
                         assert_eq!(product.downcast_ref::<Csr<f32>>(), whole.downcast_ref(), "{limit:?}");
                         assert_eq!(product.downcast_ref::<Csc<f32>>(), whole.downcast_ref(), "{limit:?}");
                     }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn norms_are_those_of_the_host_on_every_device() {
+    let host = Matrix::from_typed(&Device::host().unwrap(), generate::stencil_5::<f32>(20, 15).unwrap());
+    let host = host.unwrap();
+    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
+        for index in 0..kind.probe().devices.len() {
+            let device: Device = format!("{kind}:{index}").parse().unwrap();
+            for format in [Format::Csr, Format::Csc, Format::Coo] {
+                let a = host.to_format(format).unwrap().to_device(&device).unwrap();
+                for norm in [Norm::Frobenius, Norm::One, Norm::Infinity] {
+                    let (there, here) = (a.norm(norm).unwrap(), host.norm(norm).unwrap());
+                    assert!((there / here - 1.0).abs() < 1e-6, "{kind} {format} {norm:?}: {there}, {here}");
                 }
             }
         }

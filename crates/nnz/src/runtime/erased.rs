@@ -79,6 +79,8 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn spgemm_bound(&self, b: &Matrix) -> Result<Option<SpgemmBound>>;
     /// With matrices of the same type.
     fn plan_galerkin(&self, r: &Matrix, p: &Matrix) -> Result<Box<dyn AnyTripleProductPlan>>;
+    /// The 2-norm of the values of CSR or CSC; `None` if entries may have one coordinate.
+    fn norm_of_values(&self) -> Result<Option<f64>>;
     /// Writes a number for each row of CSR, or each column of CSC, to `y`.
     fn reduce(&self, by: Reduction, y: &mut Vector) -> Result<()>;
     /// A value for each entry: the softmax of each row of CSR, or each column of CSC.

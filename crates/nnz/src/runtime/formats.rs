@@ -9,6 +9,7 @@ use super::{Format, IndexType, Layout, Matrix};
 use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewMutOf};
+use sparse_core::op::vector::nrm2;
 use sparse_core::op::{
     AccOf, Aggregation, Duplicates, Elementwise, ElementwisePlan, FullBackend, Keep, Op, Operations,
     PrunePlan, Reduction, RowStatistics, Sampling, SddmmKernel, SddmmPlan, SortPlan, SpgemmBound, SpgemmPlan,
@@ -133,6 +134,12 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     fn elementwise(&self, backend: &B, op: Elementwise, factors: [AccOf<Self>; 2], b: &Self) -> Result<Self> {
         let _ = (backend, factors, b);
         Err(unavailable(op.name(), Self::KIND))
+    }
+
+    /// The 2-norm of the values of CSR or CSC; `None` if entries may have one coordinate.
+    fn norm_of_values(&self, backend: &B) -> Result<Option<f64>> {
+        let _ = backend;
+        Err(unavailable("norm", Self::KIND))
     }
 
     /// Writes a number for each row of CSR, or each column of CSC.
@@ -354,6 +361,13 @@ macro_rules! compressed_members {
         ) -> Result<Self> {
             let mut plan = ElementwisePlan::new(backend, op, self, b, &PlanOptions::once())?;
             plan.run(alpha, self, beta, b)
+        }
+
+        fn norm_of_values(&self, backend: &B) -> Result<Option<f64>> {
+            if !self.order().unique {
+                return Ok(None);
+            }
+            nrm2::<B, T>(backend, SpaceOf::<B>::view(self.values())).map(|norm| Some(norm.to_c64().re))
         }
 
         fn reduce(&self, backend: &B, by: Reduction, y: ViewMutOf<'_, B, T>) -> Result<()> {

@@ -33,8 +33,8 @@
 //! | [`from_members`](Matrix::from_members), [`member`](Matrix::member), [`to_batch`](Matrix::to_batch), [`to_block_diagonal`](Matrix::to_block_diagonal) | [`BatchCompressed`](crate::BatchCompressed) |
 //! | [`sort`](Matrix::sort), [`prune`](Matrix::prune) | [`SortPlan`](crate::op::SortPlan), [`PrunePlan`](crate::op::PrunePlan) |
 //! | [`add`](Matrix::add), [`multiply`](Matrix::multiply), [`symmetrize`](Matrix::symmetrize) | [`ElementwisePlan`](crate::op::ElementwisePlan) |
-//! | [`reduce`](Matrix::reduce) | [`SpmvPlan`](crate::op::SpmvPlan), [`ReducePlan`](crate::op::ReducePlan) |
-//! | [`norm`](Matrix::norm), [`select`](Matrix::select), [`permute`](Matrix::permute) | [`Compressed::select`](crate::Compressed::select) |
+//! | [`reduce`](Matrix::reduce), [`norm`](Matrix::norm) | [`SpmvPlan`](crate::op::SpmvPlan), [`ReducePlan`](crate::op::ReducePlan) |
+//! | [`select`](Matrix::select), [`permute`](Matrix::permute) | [`Compressed::select`](crate::Compressed::select) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve_triangular`](Matrix::solve_triangular), [`solve_triangular_many`](Matrix::solve_triangular_many) | [`TrisolvePlan`](crate::op::TrisolvePlan) |
 //! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`], [`Gmres`], [`Minres`], [`LeastSquares`]; `Factorization` |

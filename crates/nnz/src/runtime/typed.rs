@@ -264,6 +264,10 @@ where
         self.matrix.plan_galerkin(self.on(), r, p)
     }
 
+    fn norm_of_values(&self) -> Result<Option<f64>> {
+        self.matrix.norm_of_values(&self.backend)
+    }
+
     fn reduce(&self, by: Reduction, y: &mut Vector) -> Result<()> {
         let Some(y) = y.view_mut_in::<B, M::Scalar>(self.matrix.context()) else {
             return Err(mismatch("reduce", self.as_operand(), &[y.as_operand("y")]));
