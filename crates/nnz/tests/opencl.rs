@@ -205,3 +205,35 @@ fn norms_are_those_of_the_host_on_every_device() {
         }
     }
 }
+
+#[test]
+fn products_of_batches_are_those_of_block_diagonal_matrices() {
+    let host = Device::host().unwrap();
+    let members: Vec<_> = (1..6)
+        .map(|k| {
+            Csr::<f32>::from_triplets(5, 4, (0..k).map(|at| (at, (3 * at + k) % 4, at as f32 + 1.0))).unwrap()
+        })
+        .map(|member| Matrix::from_typed(&host, member).unwrap())
+        .collect();
+    let rows = Matrix::from_members(&members).unwrap();
+    let columns = rows.to_format(Format::BatchCsc).unwrap();
+    let numbers = |len: usize| (0..len).map(|k| (k % 7) as f32 - 2.0).collect::<Vec<_>>();
+    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
+        for index in 0..kind.probe().devices.len() {
+            let device: Device = format!("{kind}:{index}").parse().unwrap();
+            let b = DenseMatrix::from_vec(&device, numbers(60), 20, 3, Order::RowMajor).unwrap();
+            let u = DenseMatrix::from_vec(&device, numbers(75), 25, 3, Order::ColMajor).unwrap();
+            for (a, other) in [(&rows, Format::BatchCsc), (&columns, Format::BatchCsr)] {
+                let a = a.to_device(&device).unwrap();
+                let whole = a.to_block_diagonal().unwrap();
+                let product = |a: &Matrix| a.matmul(&b).unwrap().values().to_vec::<f32>().unwrap();
+                assert_eq!(product(&a), product(&whole), "{kind}");
+                assert_eq!(product(&a.to_format(other).unwrap()), product(&whole), "{kind}");
+                let sampled = |a: &Matrix| a.sddmm(&u, &b).unwrap();
+                let (found, expected) = (sampled(&a).to_block_diagonal().unwrap(), sampled(&whole));
+                let elements = |a: &Matrix| a.to_dense().unwrap().values().to_vec::<f32>().unwrap();
+                assert_eq!(elements(&found), elements(&expected), "{kind}");
+            }
+        }
+    }
+}

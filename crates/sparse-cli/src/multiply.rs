@@ -118,7 +118,7 @@ impl Factors {
         let added = options.added().map(|path| Operand::read(path)).transpose()?;
         let matrix = file::open(matrix)?;
         let dtype = product::dtype(context, &matrix, [&x].into_iter().chain(&added))?;
-        let a = read(factor, &matrix, dtype, device, options.format)?;
+        let a = read(&matrix, dtype, device, options.format)?;
         drop(matrix);
         let dimensions = x.dimensions();
         let operands = Operands::new(factor, &a, (x, added), options)?;
@@ -128,8 +128,8 @@ impl Factors {
 }
 
 /// The matrix of a file: a batch as it is, and any other in CSR, or in COO where it has too many rows for CSR.
-fn read(factor: Factor, file: &MatrixFile, dtype: DType, device: &Device, format: Format) -> Result<Matrix> {
-    if factor == Factor::Vector && file.batch_format()?.is_some() {
+fn read(file: &MatrixFile, dtype: DType, device: &Device, format: Format) -> Result<Matrix> {
+    if file.batch_format()?.is_some() {
         if format != Format::Csr {
             let (path, format) = (file.path().display(), format.name());
             bail!("{path}: a batch is multiplied in its own format, not as {format}: leave out --as");

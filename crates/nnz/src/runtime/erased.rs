@@ -94,6 +94,8 @@ pub(crate) trait AnyMatrix: Send + Sync {
         with_arguments: bool,
     ) -> Result<Vec<i64>>;
     fn row_statistics(&self) -> Result<RowStatistics>;
+    /// A batch with its members along the other axis.
+    fn to_other_axis(&self) -> Result<Matrix>;
     fn member(&self, k: usize) -> Result<Matrix>;
     /// A `Box<dyn OperatorPlan<B, T>>` of the matrix's backend and value type.
     fn operator_plan(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn Any>>;

@@ -202,6 +202,12 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         None
     }
 
+    /// The batch with its members along the other axis.
+    fn to_other_axis(&self, on: On<'_, B>) -> Result<Matrix> {
+        let _ = on;
+        Err(Error::unsupported(format_args!("the members of {}", Self::KIND), "it is one matrix"))
+    }
+
     /// Member `k` of a batch, which is below its count.
     fn member(&self, on: On<'_, B>, k: usize) -> Result<Matrix> {
         let _ = (on, k);
@@ -267,11 +273,9 @@ where
     }
 }
 
-/// The members of [`RuntimeFormat`] that all formats of one matrix have.
-macro_rules! one_matrix_members {
+/// The members of [`RuntimeFormat`] of products with a dense matrix.
+macro_rules! spmm_members {
     ($backend:ty) => {
-        type Index = I;
-
         fn spmm_algorithms(backend: &$backend, op: Op) -> &'static [Algorithm] {
             SpmmKernel::<Self>::spmm_algorithms(backend, op)
         }
@@ -285,6 +289,17 @@ macro_rules! one_matrix_members {
         ) -> Result<Box<dyn AnyMatmulPlan>> {
             Ok(Box::new(SpmmPlan::new(backend, self, op, columns, options)?))
         }
+    };
+}
+
+pub(super) use spmm_members;
+
+/// The members of [`RuntimeFormat`] that all formats of one matrix have.
+macro_rules! one_matrix_members {
+    ($backend:ty) => {
+        spmm_members!($backend);
+
+        type Index = I;
 
         fn write_dense(
             &self,
@@ -316,6 +331,8 @@ macro_rules! sampled_members {
         }
     };
 }
+
+pub(super) use sampled_members;
 
 /// The members of [`RuntimeFormat`] that CSR and CSC share.
 macro_rules! compressed_members {

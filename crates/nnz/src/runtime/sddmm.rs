@@ -11,7 +11,7 @@ use std::fmt::{Debug, Formatter};
 /// Sampled products of two dense matrices.
 impl Matrix {
     /// `A ∘ (U·Vᵀ)`: the elements of `U·Vᵀ` at the entries of A, each times the value there, in a matrix that shares the
-    /// pattern of A; of CSR, CSC and COO.
+    /// pattern of A; of CSR, CSC, COO and batches, whose U and V have the rows of all members one below the other.
     ///
     /// The plan of the first call serves the next ones with as many columns. [`sddmm_into`](Self::sddmm_into) has factors,
     /// and products that the values of A do not scale.
@@ -71,7 +71,7 @@ impl Matrix {
         done
     }
 
-    /// `diag(rows)·A·diag(cols)`, of CSR, CSC and COO: each entry times the elements of its row and its column. The pattern is
+    /// `diag(rows)·A·diag(cols)`, of CSR, CSC, COO and batches: each entry times the elements of its row and its column. The pattern is
     /// that of A, so that plans for it serve the result.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl Matrix {
     /// A plan of `C ← alpha·A ∘ (U·Vᵀ) + beta·C` for `inner` columns of U and V, with options of its own.
     ///
     /// # Errors
-    /// Those of [`SddmmPlan::new`], and [`Unsupported`](crate::Error::Unsupported) for formats other than CSR, CSC and COO.
+    /// Those of [`SddmmPlan::new`], and [`Unsupported`](crate::Error::Unsupported) for ELL, HYB and SELL.
     ///
     /// ```
     /// # use nnz::{op::Sampling, prelude::*};

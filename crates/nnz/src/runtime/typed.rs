@@ -300,6 +300,10 @@ where
         self.matrix.row_statistics(&self.backend)
     }
 
+    fn to_other_axis(&self) -> Result<Matrix> {
+        self.matrix.to_other_axis(self.on())
+    }
+
     fn member(&self, k: usize) -> Result<Matrix> {
         self.matrix.member(self.on(), k)
     }

@@ -13,7 +13,8 @@ use std::path::PathBuf;
 /// Multiplies two dense matrices where a sparse one has entries: C = alpha·A ∘ (U·Vᵀ)
 ///
 /// Entry (i, j) of C is alpha·a_ij times the scalar product of row i of U and row j of V; nothing is conjugated. A vector
-/// counts as one column. Without --dtype C is computed in the type that holds the values of all operands exactly.
+/// counts as one column. Of a batch that `nnz compress` wrote, A is the block-diagonal matrix of its members: U and V have
+/// the rows of all of them, one below the other, or are stacks (3-D) with a matrix for each. Without --dtype C is computed in the type that holds the values of all operands exactly.
 #[derive(Debug, Args)]
 pub(crate) struct Sddmm {
     /// The sparse matrix A; - is standard input
@@ -43,11 +44,15 @@ impl Sddmm {
         file::check_output(&self.out)?;
         file::check_inputs([self.matrix.as_path(), &self.u, &self.v])?;
         let device = context.device()?;
-        let (u, v) = (Operand::read(&self.u)?, Operand::read(&self.v)?);
         let matrix = file::open(&self.matrix)?;
+        let read = if matrix.batch_format()?.is_some() { Operand::read_stack } else { Operand::read };
+        let (u, v) = (read(&self.u)?, read(&self.v)?);
         let dtype = product::dtype(context, &matrix, [&u, &v])?;
         check_factor("--alpha", self.alpha, dtype)?;
-        let a = file::read(&matrix, dtype, &device)?;
+        let a = file::read_or_batch(&matrix, dtype, &device)?;
+        if let Some(members) = a.members() {
+            [&u, &v].into_iter().try_for_each(|operand| operand.check_members(members))?;
+        }
         let (u, v) = (u.into_dense(dtype, &device)?, v.into_dense(dtype, &device)?);
         check_algorithm(self.algorithm.as_deref(), a.format().name(), a.sddmm_algorithms())?;
         let options = PlanOptions { algorithm: self.algorithm, ..PlanOptions::once() };

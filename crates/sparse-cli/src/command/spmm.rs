@@ -18,7 +18,8 @@ use std::path::PathBuf;
 /// Multiplies: C = alpha·op(A)·B + beta·Y, B a dense matrix
 ///
 /// C comes in the order of B: C or Fortran. A vector B of shape (n,) counts as one column and gives a vector. Without
-/// --dtype the product is computed in the type that holds the values of all operands exactly.
+/// --dtype the product is computed in the type that holds the values of all operands exactly. A batch that `nnz compress`
+/// wrote is the block-diagonal matrix of its members.
 #[derive(Debug, Args)]
 pub(crate) struct Spmm {
     /// The matrix A; - is standard input
