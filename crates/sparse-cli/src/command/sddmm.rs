@@ -7,7 +7,7 @@ use crate::product::{self, check_algorithm, check_factor, parse_factor, tell_cho
 use anyhow::Result;
 use clap::Args;
 use nnz::op::Sampling;
-use nnz::{PlanOptions, Vector, c64};
+use nnz::{Matrix, PlanOptions, Vector, c64};
 use std::path::PathBuf;
 
 /// Multiplies two dense matrices where a sparse one has entries: C = alpha·A ∘ (U·Vᵀ)
@@ -34,6 +34,10 @@ pub(crate) struct Sddmm {
     /// Takes the pattern of A alone: its values count as 1
     #[arg(long)]
     pattern_only: bool,
+    /// The heads of U and V, which have as many columns each: C is a batch with a matrix for each, in a file that ends in
+    /// .npz
+    #[arg(long, value_name = "N", conflicts_with_all = ["alpha", "pattern_only", "algorithm"])]
+    heads: Option<usize>,
     /// The algorithm by name; without it the plan chooses. -v says which runs, and why
     #[arg(long, value_name = "NAME")]
     algorithm: Option<String>,
@@ -41,7 +45,10 @@ pub(crate) struct Sddmm {
 
 impl Sddmm {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        file::check_output(&self.out)?;
+        match self.heads {
+            Some(_) => file::check_npz_output(&self.out)?,
+            None => drop(file::check_output(&self.out)?),
+        }
         file::check_inputs([self.matrix.as_path(), &self.u, &self.v])?;
         let device = context.device()?;
         let matrix = file::open(&self.matrix)?;
@@ -54,6 +61,9 @@ impl Sddmm {
             [&u, &v].into_iter().try_for_each(|operand| operand.check_members(members))?;
         }
         let (u, v) = (u.into_dense(dtype, &device)?, v.into_dense(dtype, &device)?);
+        if let Some(heads) = self.heads {
+            return file::write(&self.out, &Matrix::from_members(&a.sddmm_heads(&u, &v, heads)?)?);
+        }
         check_algorithm(self.algorithm.as_deref(), a.format().name(), a.sddmm_algorithms())?;
         let options = PlanOptions { algorithm: self.algorithm, ..PlanOptions::once() };
         let sampling = if self.pattern_only { Sampling::Pattern } else { Sampling::Values };
