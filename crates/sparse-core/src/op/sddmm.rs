@@ -8,6 +8,8 @@
 //! | `dgl.sparse.sddmm(P, U, Vᵀ)`, SciPy's `P.multiply(U @ V.T)` | [`Sampling::Values`], beta 0 |
 //! | `cusparseSDDMM` and `torch.sparse.sampled_addmm` of C | [`Sampling::Pattern`], P any matrix of C's pattern |
 //!
+//! A batch P is the block-diagonal matrix of its members, as for every product.
+//!
 //! C is an array of one value for each entry of P, in the order of its entries, which
 //! [`with_values`](crate::Compressed::with_values) makes a matrix that shares the pattern: plans for P fit it. Entries of
 //! one coordinate have a value each. The heads of graph attention are k columns each of wider U and V, which one plan takes
