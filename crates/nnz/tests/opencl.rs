@@ -7,7 +7,8 @@ use nnz::op::{Op, Triangular};
 use nnz::prelude::*;
 use nnz::solvers::{BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Options, inverse_diagonal};
 use nnz::{
-    BackendKind, DenseStack, MatrixSet, MatrixSetOptions, Method, Preconditioning, SolveOptions, generate,
+    BackendKind, DenseStack, MatrixSet, MatrixSetOptions, Method, Norm, Preconditioning, SolveOptions,
+    generate,
 };
 use std::ops::ControlFlow;
 
@@ -162,5 +163,77 @@ fn stacks_in_the_memory_of_devices_are_compressed_there() {
         // SAFETY: the array is refused.
         let told = unsafe { DenseStack::borrow(&device, &on_host) }.unwrap_err().to_string();
         assert!(told.contains("borrow it on the CPU"), "{told}");
+    }
+}
+
+#[test]
+fn products_in_chunks_have_the_bits_of_the_whole() {
+    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
+        for index in 0..kind.probe().devices.len() {
+            let device: Device = format!("{kind}:{index}").parse().unwrap();
+            let a = Matrix::from_typed(&device, generate::stencil_5::<f32>(20, 15).unwrap()).unwrap();
+            let host = a.to_device(&Device::host().unwrap()).unwrap();
+            for format in [Format::Csr, Format::Csc] {
+                let (a, host) = (a.to_format(format).unwrap(), host.to_format(format).unwrap());
+                let whole = (&host * &host).unwrap();
+                for limit in [None, Some(6000), Some(30_000)] {
+                    for (left, right) in [(&a, &a), (&host, &a), (&a, &host)] {
+                        let product = left.matmul_in_chunks(right, limit).unwrap();
+                        assert_eq!(product.downcast_ref::<Csr<f32>>(), whole.downcast_ref(), "{limit:?}");
+                        assert_eq!(product.downcast_ref::<Csc<f32>>(), whole.downcast_ref(), "{limit:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn norms_are_those_of_the_host_on_every_device() {
+    let host = Matrix::from_typed(&Device::host().unwrap(), generate::stencil_5::<f32>(20, 15).unwrap());
+    let host = host.unwrap();
+    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
+        for index in 0..kind.probe().devices.len() {
+            let device: Device = format!("{kind}:{index}").parse().unwrap();
+            for format in [Format::Csr, Format::Csc, Format::Coo] {
+                let a = host.to_format(format).unwrap().to_device(&device).unwrap();
+                for norm in [Norm::Frobenius, Norm::One, Norm::Infinity] {
+                    let (there, here) = (a.norm(norm).unwrap(), host.norm(norm).unwrap());
+                    assert!((there / here - 1.0).abs() < 1e-6, "{kind} {format} {norm:?}: {there}, {here}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_batches_are_those_of_block_diagonal_matrices() {
+    let host = Device::host().unwrap();
+    let members: Vec<_> = (1..6)
+        .map(|k| {
+            Csr::<f32>::from_triplets(5, 4, (0..k).map(|at| (at, (3 * at + k) % 4, at as f32 + 1.0))).unwrap()
+        })
+        .map(|member| Matrix::from_typed(&host, member).unwrap())
+        .collect();
+    let rows = Matrix::from_members(&members).unwrap();
+    let columns = rows.to_format(Format::BatchCsc).unwrap();
+    let numbers = |len: usize| (0..len).map(|k| (k % 7) as f32 - 2.0).collect::<Vec<_>>();
+    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
+        for index in 0..kind.probe().devices.len() {
+            let device: Device = format!("{kind}:{index}").parse().unwrap();
+            let b = DenseMatrix::from_vec(&device, numbers(60), 20, 3, Order::RowMajor).unwrap();
+            let u = DenseMatrix::from_vec(&device, numbers(75), 25, 3, Order::ColMajor).unwrap();
+            for (a, other) in [(&rows, Format::BatchCsc), (&columns, Format::BatchCsr)] {
+                let a = a.to_device(&device).unwrap();
+                let whole = a.to_block_diagonal().unwrap();
+                let product = |a: &Matrix| a.matmul(&b).unwrap().values().to_vec::<f32>().unwrap();
+                assert_eq!(product(&a), product(&whole), "{kind}");
+                assert_eq!(product(&a.to_format(other).unwrap()), product(&whole), "{kind}");
+                let sampled = |a: &Matrix| a.sddmm(&u, &b).unwrap();
+                let (found, expected) = (sampled(&a).to_block_diagonal().unwrap(), sampled(&whole));
+                let elements = |a: &Matrix| a.to_dense().unwrap().values().to_vec::<f32>().unwrap();
+                assert_eq!(elements(&found), elements(&expected), "{kind}");
+            }
+        }
     }
 }

@@ -401,6 +401,25 @@ fn reductions_see_zeros_and_nan() {
     assert_eq!(empty.norm(Norm::Infinity).unwrap(), 0.0);
 }
 
+/// Entries of one coordinate are added first, and no sum of narrow values overflows.
+#[test]
+fn norms_add_duplicates_and_hold_large_sums() {
+    let entries = [(1, 0, 60_000.0), (0, 2, 3.0), (1, 1, -60_000.0), (0, 2, -7.0)];
+    for dtype in [DType::F16, DType::F32, DType::F64, DType::C32] {
+        let triplets = entries.map(|(i, j, v)| (i, j, c64::new(v, 0.0)));
+        let a = Matrix::from_triplets(&cpu(), dtype, IndexType::I32, (2, 3), &triplets).unwrap();
+        for format in [Format::Coo, Format::Csr, Format::Csc, Format::Ell] {
+            let a = a.to_format(format).unwrap();
+            let large = 60_000.0; // which f16 holds
+            assert_eq!(a.norm(Norm::Infinity).unwrap(), 2.0 * large, "{dtype} {format}");
+            assert_eq!(a.norm(Norm::One).unwrap(), large, "{dtype} {format}");
+            let frobenius = a.norm(Norm::Frobenius).unwrap();
+            let expected = (2.0 * large * large + 16.0).sqrt();
+            assert!((frobenius / expected - 1.0).abs() < 1e-6, "{dtype} {format}: {frobenius}");
+        }
+    }
+}
+
 /// The products of exact entries are those of one device, whatever the type, the operation and the number of devices.
 #[test]
 fn rows_on_several_devices_multiply_and_refuse_as_on_one() {

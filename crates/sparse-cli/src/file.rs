@@ -101,6 +101,14 @@ pub(crate) fn check_rows(file: &MatrixFile) -> Result<()> {
     Ok(())
 }
 
+/// The matrix of a file: a batch as it is, and any other as [`read`] has it.
+pub(crate) fn read_or_batch(file: &MatrixFile, dtype: DType, device: &Device) -> Result<Matrix> {
+    if file.batch_format()?.is_some() {
+        return Ok(Matrix::read_batch(device, file, dtype)?);
+    }
+    read(file, dtype, device)
+}
+
 /// Writes a matrix to a file of the kind of its name; to `.npy` as a dense array in C order.
 pub(crate) fn write(path: &Path, a: &Matrix) -> Result<()> {
     if output_kind(path)? == FileKind::Npy {

@@ -166,7 +166,7 @@ impl Factors {
         files: Files<'_>,
     ) -> Result<Self> {
         let Inputs { matrix, dtype, dense } = Inputs::read(context, options, files)?;
-        let a = read(factor, &matrix, dtype, device, options.format)?;
+        let a = read(&matrix, dtype, device, options.format)?;
         drop(matrix);
         let dimensions = dense.x.dimensions();
         let sizes = Sizes { dtype, device: a.device(), shape: a.shape_of(options.op), nnz: a.nnz() };
@@ -177,8 +177,8 @@ impl Factors {
 }
 
 /// The matrix of a file: a batch as it is, and any other in CSR, or in COO where it has too many rows for CSR.
-fn read(factor: Factor, file: &MatrixFile, dtype: DType, device: &Device, format: Format) -> Result<Matrix> {
-    if factor == Factor::Vector && file.batch_format()?.is_some() {
+fn read(file: &MatrixFile, dtype: DType, device: &Device, format: Format) -> Result<Matrix> {
+    if file.batch_format()?.is_some() {
         if format != Format::Csr {
             let (path, format) = (file.path().display(), format.name());
             bail!("{path}: a batch is multiplied in its own format, not as {format}: leave out --as");

@@ -1,4 +1,4 @@
-//! Dense operands: `.npy` files of one or two dimensions, and results in the same form.
+//! Dense operands: `.npy` files of one or two dimensions, of batches also of three, and results in the same form.
 
 use crate::context::Context;
 use crate::file;
@@ -31,6 +31,29 @@ impl Operand {
             return Err(shape_error(&path, &array.shape, "a vector or a matrix is needed"));
         }
         Ok(Self { path, array })
+    }
+
+    /// Reads a file, which may also be a stack (3-D) of matrices, one below the other.
+    pub(crate) fn read_stack(path: &Path) -> Result<Self> {
+        let (path, array) = read_array(path)?;
+        if array.shape.len() > 3 {
+            return Err(shape_error(
+                &path,
+                &array.shape,
+                "a vector, a matrix or a stack of matrices is needed",
+            ));
+        }
+        Ok(Self { path, array })
+    }
+
+    /// Fails if it is a stack of another number of matrices.
+    pub(crate) fn check_members(&self, members: usize) -> Result<()> {
+        match self.array.shape[..] {
+            [count, _, _] if count != members => {
+                Err(shape_error(&self.path, &self.array.shape, &format!("{members} matrices are needed")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Warns of integers that `dtype` rounds, or refuses them.

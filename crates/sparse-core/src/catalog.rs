@@ -116,10 +116,10 @@ macro_rules! for_each_operation {
                     Csr<I, O>, Csc<I, O>, BatchCsr<I, O>, BatchCsc<I, O>, Coo<I>, Ell<I>, Hyb<I>, Sell<I, O>
                 }
                 Spmm spmm SpmmKernel "SpMM" {
-                    Csr<I, O>, Csc<I, O>, Coo<I>, Ell<I>, Hyb<I>, Sell<I, O>
+                    Csr<I, O>, Csc<I, O>, BatchCsr<I, O>, BatchCsc<I, O>, Coo<I>, Ell<I>, Hyb<I>, Sell<I, O>
                 }
                 SpmmReduce spmm_reduce SpmmReduceKernel "SpMM with reductions" { Csr<I, O> }
-                Sddmm sddmm SddmmKernel "SDDMM" { Csr<I, O>, Csc<I, O>, Coo<I> }
+                Sddmm sddmm SddmmKernel "SDDMM" { Csr<I, O>, Csc<I, O>, BatchCsr<I, O>, BatchCsc<I, O>, Coo<I> }
                 Spgemm spgemm SpgemmKernel "SpGEMM" { Csr<I, O>, Csc<I, O> }
                 Convert convert ConvertKernel "Conversions" {
                     Coo<I> => Csr<I, O>,
@@ -128,6 +128,8 @@ macro_rules! for_each_operation {
                     Csc<I, O> => Coo<I>,
                     Csr<I, O> => Csc<I, O>,
                     Csc<I, O> => Csr<I, O>,
+                    BatchCsr<I, O> => BatchCsc<I, O>,
+                    BatchCsc<I, O> => BatchCsr<I, O>,
                     Csr<I, O> => Ell<I>,
                     Csr<I, O> => Hyb<I>,
                     Csr<I, O> => Sell<I, O>,

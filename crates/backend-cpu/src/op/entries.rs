@@ -180,9 +180,21 @@ impl<I: Index> RowPattern<I> {
         Self { offsets: vec![], columns: vec![], positions: vec![] }
     }
 
-    /// Builds the pattern by a counting sort, so that the entries of a row stay in order. Columns are those of the
-    /// member.
+    /// Builds the pattern. Columns are those of the member.
     pub(crate) fn new<M: Entries<Index = I>>(a: &M, op: Op) -> Self {
+        Self::with_columns(a, op, |_, col| col)
+    }
+
+    /// Builds the pattern of the block-diagonal matrix of the members.
+    pub(crate) fn block_diagonal<M: Entries>(a: &M, op: Op) -> Self {
+        let (member_rows, member_cols) = a.member_shape();
+        let extent = if op.transposes() { member_rows } else { member_cols };
+        Self::with_columns(a, op, |member, col| member * extent + col)
+    }
+
+    /// Builds the pattern by a counting sort, so that the entries of a row stay in order; `column` has the column of op(A)
+    /// for a member and a column there.
+    fn with_columns<M: Entries>(a: &M, op: Op, column: impl Fn(usize, usize) -> usize) -> Self {
         let (rows, _) = op.shape(a);
         let (member_rows, member_cols) = a.member_shape();
         let place = |member, row, col| {
@@ -202,7 +214,7 @@ impl<I: Index> RowPattern<I> {
         let mut positions = vec![0; a.nnz()];
         a.for_each_entry(|member, row, col, position| {
             let (row, col) = place(member, row, col);
-            columns[next[row]] = I::cast(col);
+            columns[next[row]] = I::cast(column(member, col));
             positions[next[row]] = position;
             next[row] += 1;
         });

@@ -21,6 +21,7 @@ mod row_statistics;
 mod rows;
 mod scan;
 mod sddmm;
+mod semiring;
 mod slab;
 mod softmax;
 mod sort;

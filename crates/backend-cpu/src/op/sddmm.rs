@@ -14,8 +14,8 @@ use crate::simd::{Isa, Vectorize, fetch};
 use sparse_core::op::{AccOf, Sampling, SddmmKernel};
 use sparse_core::reference::{self, Reference, SddmmChoice};
 use sparse_core::{
-    Algorithm, AlgorithmSet, Axis, Choice, Compressed, Coo, DenseView, EntryValues, Host, HostCsr, Index,
-    KernelPlan, Order, PlanOptions, Result, Scalar, algorithms,
+    Algorithm, AlgorithmSet, Axis, BatchCompressed, Choice, Compressed, Coo, DenseView, EntryValues, Host,
+    HostCsr, Index, KernelPlan, Order, PlanOptions, Result, Scalar, algorithms,
 };
 use std::ops::Range;
 
@@ -83,6 +83,8 @@ pub trait EntryRows: Sync {
 pub struct Run {
     row: usize,
     entries: Range<usize>,
+    /// The column that the indices of the entries count from: 0, but for members of a batch.
+    first_column: usize,
 }
 
 /// The offsets of compressed rows.
@@ -97,7 +99,7 @@ impl<O: Index> EntryRows for Offsets<'_, O> {
                 row = partition_point(row..self.0.len() - 1, |row| end_of(row) <= entry);
             }
             let end = end_of(row).min(entries.end);
-            runs.push(Run { row, entries: entry..end });
+            runs.push(Run { row, entries: entry..end, first_column: 0 });
             entry = end;
         }
         runs
@@ -111,8 +113,36 @@ impl<I: Index> EntryRows for RowIndices<'_, I> {
     fn runs(&self, entries: Range<usize>) -> Vec<Run> {
         let (mut runs, mut entry) = (vec![], entries.start);
         for same in self.0[entries].chunk_by(|a, b| a == b) {
-            runs.push(Run { row: same[0].as_usize(), entries: entry..entry + same.len() });
+            let entries = entry..entry + same.len();
+            runs.push(Run { row: same[0].as_usize(), entries, first_column: 0 });
             entry += same.len();
+        }
+        runs
+    }
+}
+
+/// The members of a batch, whose rows and columns come behind those of the members before.
+struct MemberRows<'a, A: Axis, T: Scalar, I: Index, O: Index>(&'a BatchCompressed<A, T, Host, I, O>);
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> EntryRows for MemberRows<'_, A, T, I, O> {
+    fn runs(&self, entries: Range<usize>) -> Vec<Run> {
+        let (rows, cols) = self.0.member_shape();
+        let (major, minor) = A::swap(rows, cols);
+        let ends = &self.0.member_ptr()[1..];
+        let mut runs = vec![];
+        let first = partition_point(0..ends.len(), |member| ends[member] <= entries.start);
+        for member in first..ends.len() {
+            let range = self.0.member_range(member);
+            if range.start >= entries.end {
+                break;
+            }
+            let own = entries.start.max(range.start)..entries.end.min(range.end);
+            let own = own.start - range.start..own.end - range.start;
+            runs.extend(Offsets(self.0.member(member).offsets).runs(own).into_iter().map(|run| Run {
+                row: member * major + run.row,
+                entries: range.start + run.entries.start..range.start + run.entries.end,
+                first_column: member * minor,
+            }));
         }
         runs
     }
@@ -138,6 +168,19 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SddmmFormat for Compressed<A, T, Ho
 
     fn entry_rows(&self) -> Box<dyn EntryRows + '_> {
         Box::new(Offsets(self.offsets()))
+    }
+
+    fn entry_arrays(&self) -> (&[I], &[T]) {
+        (self.indices(), self.values())
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> SddmmFormat for BatchCompressed<A, T, Host, I, O> {
+    type Index = I;
+    const IS_TRANSPOSED: bool = !A::IS_ROW;
+
+    fn entry_rows(&self) -> Box<dyn EntryRows + '_> {
+        Box::new(MemberRows(self))
     }
 
     fn entry_arrays(&self) -> (&[I], &[T]) {
@@ -316,13 +359,13 @@ impl<T: Scalar, I: Index> Vectorize for Chunk<'_, T, I> {
         let &Product { columns, values, sampling, update, .. } = product;
         let (inner, has_rows) = (u.cols, v.has_rows());
         let (mut u_row, mut v_row) = (vec![T::Acc::ZERO; inner], vec![T::ZERO; inner]);
-        for Run { row, entries } in runs {
+        for Run { row, entries, first_column } in runs {
             u_row.iter_mut().enumerate().for_each(|(t, element)| *element = u.at(row, t).to_acc());
             for entry in entries {
-                let column = columns[entry].as_usize();
+                let column = first_column + columns[entry].as_usize();
                 let sum = if has_rows {
                     if let Some(ahead) = columns.get(entry + AHEAD) {
-                        fetch(v.data, ahead.as_usize() * v.row_step, inner);
+                        fetch(v.data, (first_column + ahead.as_usize()) * v.row_step, inner);
                     }
                     dot(&u_row, v.row(column))
                 } else {
@@ -382,6 +425,19 @@ mod tests {
     fn coordinates_in_any_order_have_runs_of_equal_rows() {
         let rows = RowIndices(&[4, 4, 0, 4]);
         assert_eq!(runs(&rows, 1..4), [(4, 1..2), (0, 2..3), (4, 3..4)]);
+    }
+
+    #[test]
+    fn runs_of_members_begin_within_them_and_skip_empty_ones() {
+        // Members of 2 x 3 with 2, 0 and 3 entries.
+        let offsets = vec![0, 1, 2, 0, 0, 0, 0, 3, 3];
+        let indices = vec![0, 2, 0, 1, 2];
+        let members =
+            sparse_core::BatchCsr::<f64>::new((2, 3), vec![0, 2, 2, 5], offsets, indices, vec![1.0; 5])
+                .unwrap();
+        assert_eq!(runs(&MemberRows(&members), 1..4), [(1, 1..2), (4, 2..4)]);
+        let columns: Vec<_> = MemberRows(&members).runs(0..5).iter().map(|run| run.first_column).collect();
+        assert_eq!(columns, [0, 0, 6]);
     }
 
     #[test]

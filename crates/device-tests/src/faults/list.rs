@@ -271,7 +271,15 @@ pub const FAULTS: &[Fault] = &[
         kind: Kind::WrongStride,
         what: "every column of B is taken for the first",
         place: both("grouped", "columns[k] * b_row + col * b_col", "columns[k] * b_row"),
-        found_by: &[any("spmm/csc"), any("spmm/coo"), any("spmm/ell"), any("spmm/hyb"), any("spmm/sell")],
+        found_by: &[
+            any("spmm/csc"),
+            any("spmm/coo"),
+            any("spmm/ell"),
+            any("spmm/hyb"),
+            any("spmm/sell"),
+            any("spmm/batch_csr"),
+            any("spmm/batch_csc"),
+        ],
         case: ROWS,
     },
     Fault {
@@ -430,7 +438,11 @@ pub const FAULTS: &[Fault] = &[
         kind: Kind::OffByOne,
         what: "position 0 is taken for padding",
         place: both("gather", "else if (position >= 0)", "else if (position > 0)"),
-        found_by: &[any("convert/csr_to_csc"), any("convert/csr_to_ell")],
+        found_by: &[
+            any("convert/csr_to_csc"),
+            any("convert/csr_to_ell"),
+            any("convert/batch_csr_to_batch_csc"),
+        ],
         case: ROWS,
     },
     Fault {
@@ -619,7 +631,11 @@ pub const FAULTS: &[Fault] = &[
         kind: Kind::DroppedEntry,
         what: "the last columns of U and V are left out",
         place: both("sddmm", "t < inner; t++", "t < inner - 1; t++"),
-        found_by: &[by("sddmm/csr", "chunk_per_thread"), by("sddmm/coo", "chunk_per_thread")],
+        found_by: &[
+            by("sddmm/csr", "chunk_per_thread"),
+            by("sddmm/coo", "chunk_per_thread"),
+            by("sddmm/batch_csr", "chunk_per_thread"),
+        ],
         case: ROWS,
     },
     Fault {
@@ -633,7 +649,11 @@ pub const FAULTS: &[Fault] = &[
         kind: Kind::Stale,
         what: "neighbouring entries have the row of U of the first of them",
         place: both("sddmm", "e > 0 && u_at[e] != u_at[e - 1]", "false"),
-        found_by: &[by("sddmm/csr", "lanes_per_entry"), by("sddmm/coo", "lanes_per_entry")],
+        found_by: &[
+            by("sddmm/csr", "lanes_per_entry"),
+            by("sddmm/coo", "lanes_per_entry"),
+            by("sddmm/batch_csc", "lanes_per_entry"),
+        ],
         case: ROWS,
     },
     Fault {

@@ -82,12 +82,6 @@ impl Matrix {
         as_batch(host.typed()).ok_or_else(one)?.block_diagonal(&self.device)
     }
 
-    /// A batch with its members along the other axis.
-    pub(super) fn to_other_axis(&self) -> Result<Self> {
-        let host = self.on_host()?;
-        as_batch(host.typed()).ok_or_else(|| self.unknown_types("the members"))?.other_axis(&self.device)
-    }
-
     /// The type that all members of a batch have.
     fn kind(&self) -> String {
         let offset = self.offset_type().map_or("no", IndexType::name);
@@ -129,16 +123,11 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> HostCompressed for Compressed<A, T,
 /// A batch of any type on the host.
 trait HostBatch {
     fn block_diagonal(&self, device: &Device) -> Result<Matrix>;
-    fn other_axis(&self, device: &Device) -> Result<Matrix>;
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> HostBatch for BatchCompressed<A, T, Host, I, O> {
     fn block_diagonal(&self, device: &Device) -> Result<Matrix> {
         Matrix::from_typed(device, self.to_block_diagonal()?)
-    }
-
-    fn other_axis(&self, device: &Device) -> Result<Matrix> {
-        Matrix::from_typed(device, BatchCompressed::to_other_axis(self)?)
     }
 }
 

@@ -2,23 +2,39 @@
 
 use super::backend::RuntimeBackend;
 use super::erased::BatchShape;
-use super::formats::{MapValues, On, RuntimeFormat, bytes_of, copy_of};
+use super::formats::{MapValues, On, RuntimeFormat, bytes_of, copy_of, sampled_members, spmm_members};
+use super::plan::AnyMatmulPlan;
+use super::sddmm::AnySampledPlan;
 use super::{Format, IndexType, Layout, Matrix};
 use sparse_core::backend::SpaceOf;
-use sparse_core::op::{RowStatistics, SpmvKernel, VectorKernel};
+use sparse_core::op::{
+    ConvertKernel, Op, Operations, RowStatistics, Sampling, SddmmKernel, SddmmPlan, SpmmKernel, SpmmPlan,
+    SpmvKernel, VectorKernel,
+};
 use sparse_core::reference::Entries;
 use sparse_core::space::View as _;
-use sparse_core::{Axis, BatchCompressed, Compressed, Error, Host, Index, Result, Scalar, SparseFormat};
+use sparse_core::{
+    Algorithm, Axis, BatchCompressed, Compressed, Error, Host, Index, PlanOptions, Result, Scalar,
+    SparseFormat,
+};
 
 /// A batch: its products are those of the block-diagonal matrix, and its members are matrices of their own.
 impl<B, A, T, I, O> RuntimeFormat<B> for BatchCompressed<A, T, SpaceOf<B>, I, O>
 where
-    B: RuntimeBackend + SpmvKernel<Self> + VectorKernel<T>,
+    B: RuntimeBackend
+        + SpmvKernel<Self>
+        + SpmmKernel<Self>
+        + SddmmKernel<Self>
+        + ConvertKernel<Self, BatchCompressed<A::Other, T, SpaceOf<B>, I, O>>
+        + VectorKernel<T>,
     A: Axis,
     T: Scalar,
     I: Index,
     O: Index,
 {
+    spmm_members!(B);
+    sampled_members!(B);
+
     type Index = I;
     type With<U: Scalar> = BatchCompressed<A, U, SpaceOf<B>, I, O>;
     const KIND: Format = if A::IS_ROW { Format::BatchCsr } else { Format::BatchCsc };
@@ -47,6 +63,14 @@ where
     /// Along the other axis: only the values are copied.
     fn transposed(&self, on: On<'_, B>) -> Result<Matrix> {
         on.erase(self.with_values(copy_of::<B, T>(on.backend, self.values())?)?.into_transpose())
+    }
+
+    fn to_other_axis(&self, on: On<'_, B>) -> Result<Matrix> {
+        on.erase(Operations::convert::<_, BatchCompressed<A::Other, T, SpaceOf<B>, I, O>>(
+            on.backend,
+            self,
+            &(),
+        )?)
     }
 
     fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {

@@ -29,7 +29,7 @@ impl Matrix {
             return Ok(self.clone());
         }
         if self.members().is_some() && matches!(format, Format::BatchCsr | Format::BatchCsc) {
-            return self.to_other_axis();
+            return self.any().to_other_axis();
         }
         self.inner.to_layout(&format.try_into()?)
     }

@@ -5,7 +5,7 @@ use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
 use super::sddmm::AnySampledPlan;
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix, Vector};
 use crate::Device;
-use sparse_core::op::{Aggregation, Elementwise, Op, Reduction, RowStatistics, Sampling};
+use sparse_core::op::{Aggregation, Elementwise, Op, Reduction, RowStatistics, Sampling, SpgemmBound};
 use sparse_core::{Algorithm, ContextId, DType, PatternId, PlanOptions, Result, c64};
 use std::any::Any;
 use std::sync::Arc;
@@ -75,8 +75,12 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn elementwise(&self, op: Elementwise, alpha: c64, b: &Matrix, beta: c64) -> Result<Matrix>;
     /// With matrices of the same type; `None` for another.
     fn spgemm(&self, b: &Matrix, extent: ProductExtent<'_>) -> Result<Option<Matrix>>;
+    /// With a matrix of the same type; `None` for another.
+    fn spgemm_bound(&self, b: &Matrix) -> Result<Option<SpgemmBound>>;
     /// With matrices of the same type.
     fn plan_galerkin(&self, r: &Matrix, p: &Matrix) -> Result<Box<dyn AnyTripleProductPlan>>;
+    /// The 2-norm of the values of CSR or CSC; `None` if entries may have one coordinate.
+    fn norm_of_values(&self) -> Result<Option<f64>>;
     /// Writes a number for each row of CSR, or each column of CSC, to `y`.
     fn reduce(&self, by: Reduction, y: &mut Vector) -> Result<()>;
     /// A value for each entry: the softmax of each row of CSR, or each column of CSC.
@@ -90,6 +94,8 @@ pub(crate) trait AnyMatrix: Send + Sync {
         with_arguments: bool,
     ) -> Result<Vec<i64>>;
     fn row_statistics(&self) -> Result<RowStatistics>;
+    /// A batch with its members along the other axis.
+    fn to_other_axis(&self) -> Result<Matrix>;
     fn member(&self, k: usize) -> Result<Matrix>;
     /// A `Box<dyn OperatorPlan<B, T>>` of the matrix's backend and value type.
     fn operator_plan(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn Any>>;

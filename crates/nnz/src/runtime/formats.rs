@@ -9,10 +9,11 @@ use super::{Format, IndexType, Layout, Matrix};
 use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewMutOf};
+use sparse_core::op::vector::nrm2;
 use sparse_core::op::{
     AccOf, Aggregation, Duplicates, Elementwise, ElementwisePlan, FullBackend, Keep, Op, Operations,
-    PrunePlan, Reduction, RowStatistics, Sampling, SddmmKernel, SddmmPlan, SortPlan, SpgemmPlan, SpmmKernel,
-    SpmmPlan, SpmmReducePlan,
+    PrunePlan, Reduction, RowStatistics, Sampling, SddmmKernel, SddmmPlan, SortPlan, SpgemmBound, SpgemmPlan,
+    SpmmKernel, SpmmPlan, SpmmReducePlan,
 };
 use sparse_core::space::Buffer as _;
 use sparse_core::{
@@ -135,6 +136,12 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         Err(unavailable(op.name(), Self::KIND))
     }
 
+    /// The 2-norm of the values of CSR or CSC; `None` if entries may have one coordinate.
+    fn norm_of_values(&self, backend: &B) -> Result<Option<f64>> {
+        let _ = backend;
+        Err(unavailable("norm", Self::KIND))
+    }
+
     /// Writes a number for each row of CSR, or each column of CSC.
     fn reduce(&self, backend: &B, by: Reduction, y: ViewMutOf<'_, B, Self::Scalar>) -> Result<()> {
         let _ = (backend, by, y);
@@ -178,6 +185,12 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         Err(unavailable("spgemm", Self::KIND))
     }
 
+    /// The most memory that the product with `b` can take.
+    fn spgemm_bound(&self, backend: &B, b: &Self) -> Result<SpgemmBound> {
+        let _ = (backend, b);
+        Err(unavailable("spgemm", Self::KIND))
+    }
+
     /// A plan of `R·A·P`, of which this is A.
     fn plan_galerkin(&self, on: On<'_, B>, r: &Self, p: &Self) -> Result<Box<dyn AnyTripleProductPlan>> {
         let _ = (on, r, p);
@@ -187,6 +200,12 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     /// The shape of a batch; `None` for one matrix.
     fn batch(&self) -> Option<BatchShape> {
         None
+    }
+
+    /// The batch with its members along the other axis.
+    fn to_other_axis(&self, on: On<'_, B>) -> Result<Matrix> {
+        let _ = on;
+        Err(Error::unsupported(format_args!("the members of {}", Self::KIND), "it is one matrix"))
     }
 
     /// Member `k` of a batch, which is below its count.
@@ -254,11 +273,9 @@ where
     }
 }
 
-/// The members of [`RuntimeFormat`] that all formats of one matrix have.
-macro_rules! one_matrix_members {
+/// The members of [`RuntimeFormat`] of products with a dense matrix.
+macro_rules! spmm_members {
     ($backend:ty) => {
-        type Index = I;
-
         fn spmm_algorithms(backend: &$backend, op: Op) -> &'static [Algorithm] {
             SpmmKernel::<Self>::spmm_algorithms(backend, op)
         }
@@ -272,6 +289,17 @@ macro_rules! one_matrix_members {
         ) -> Result<Box<dyn AnyMatmulPlan>> {
             Ok(Box::new(SpmmPlan::new(backend, self, op, columns, options)?))
         }
+    };
+}
+
+pub(super) use spmm_members;
+
+/// The members of [`RuntimeFormat`] that all formats of one matrix have.
+macro_rules! one_matrix_members {
+    ($backend:ty) => {
+        spmm_members!($backend);
+
+        type Index = I;
 
         fn write_dense(
             &self,
@@ -303,6 +331,8 @@ macro_rules! sampled_members {
         }
     };
 }
+
+pub(super) use sampled_members;
 
 /// The members of [`RuntimeFormat`] that CSR and CSC share.
 macro_rules! compressed_members {
@@ -350,6 +380,13 @@ macro_rules! compressed_members {
             plan.run(alpha, self, beta, b)
         }
 
+        fn norm_of_values(&self, backend: &B) -> Result<Option<f64>> {
+            if !self.order().unique {
+                return Ok(None);
+            }
+            nrm2::<B, T>(backend, SpaceOf::<B>::view(self.values())).map(|norm| Some(norm.to_c64().re))
+        }
+
         fn reduce(&self, backend: &B, by: Reduction, y: ViewMutOf<'_, B, T>) -> Result<()> {
             Operations::reduce(backend, by, self, y)
         }
@@ -368,6 +405,10 @@ macro_rules! compressed_members {
 
         fn spgemm_pattern(&self, backend: &B, b: &Self) -> Result<Self> {
             SpgemmPlan::new(backend, self, b, &PlanOptions::once())?.output()
+        }
+
+        fn spgemm_bound(&self, backend: &B, b: &Self) -> Result<SpgemmBound> {
+            SpgemmPlan::bound(backend, self, b)
         }
 
         fn spgemm_masked(&self, backend: &B, b: &Self, mask: &Self) -> Result<Self> {

@@ -23,18 +23,18 @@
 //! |---|---|
 //! | [`matvec`](Matrix::matvec), [`spmv`](Matrix::spmv), [`plan_spmv`](Matrix::plan_spmv) | [`SpmvPlan`](crate::op::SpmvPlan) |
 //! | [`matmul`](Matrix::matmul), [`spmm`](Matrix::spmm), [`plan_spmm`](Matrix::plan_spmm) | [`SpmmPlan`](crate::op::SpmmPlan) |
-//! | [`sddmm`](Matrix::sddmm), [`sddmm_into`](Matrix::sddmm_into), [`plan_sddmm`](Matrix::plan_sddmm), [`scale`](Matrix::scale) | [`SddmmPlan`](crate::op::SddmmPlan) |
+//! | [`sddmm`](Matrix::sddmm), [`sddmm_into`](Matrix::sddmm_into), [`sddmm_heads`](Matrix::sddmm_heads), [`plan_sddmm`](Matrix::plan_sddmm), [`scale`](Matrix::scale) | [`SddmmPlan`](crate::op::SddmmPlan) |
 //! | [`softmax`](Matrix::softmax) | [`SoftmaxPlan`](crate::op::SoftmaxPlan) |
 //! | [`matmul_reduce`](Matrix::matmul_reduce), [`matmul_reduce_arg`](Matrix::matmul_reduce_arg) | [`SpmmReducePlan`](crate::op::SpmmReducePlan) |
-//! | [`matmul_sparse`](Matrix::matmul_sparse), [`matmul_masked`](Matrix::matmul_masked), [`matmul_pattern`](Matrix::matmul_pattern) | [`SpgemmPlan`](crate::op::SpgemmPlan) |
+//! | [`matmul_sparse`](Matrix::matmul_sparse), [`matmul_masked`](Matrix::matmul_masked), [`matmul_pattern`](Matrix::matmul_pattern), [`matmul_in_chunks`](Matrix::matmul_in_chunks) | [`SpgemmPlan`](crate::op::SpgemmPlan) |
 //! | [`galerkin`](Matrix::galerkin), [`plan_galerkin`](Matrix::plan_galerkin) | [`GalerkinPlan`](crate::op::GalerkinPlan) |
 //! | [`to_format`](Matrix::to_format), [`to_layout`](Matrix::to_layout), [`transpose`](Matrix::transpose) | [`ConvertPlan`](crate::op::ConvertPlan) |
 //! | [`to_dense`](Matrix::to_dense), [`to_dense_into`](Matrix::to_dense_into), [`to_sparse`](DenseMatrix::to_sparse), [`plan_compress`](DenseMatrix::plan_compress) | [`ToDensePlan`](crate::op::ToDensePlan), [`DenseToCompressedPlan`](crate::op::DenseToCompressedPlan) |
 //! | [`from_members`](Matrix::from_members), [`member`](Matrix::member), [`to_batch`](Matrix::to_batch), [`to_block_diagonal`](Matrix::to_block_diagonal) | [`BatchCompressed`](crate::BatchCompressed) |
 //! | [`sort`](Matrix::sort), [`prune`](Matrix::prune) | [`SortPlan`](crate::op::SortPlan), [`PrunePlan`](crate::op::PrunePlan) |
 //! | [`add`](Matrix::add), [`multiply`](Matrix::multiply), [`symmetrize`](Matrix::symmetrize) | [`ElementwisePlan`](crate::op::ElementwisePlan) |
-//! | [`reduce`](Matrix::reduce) | [`SpmvPlan`](crate::op::SpmvPlan), [`ReducePlan`](crate::op::ReducePlan) |
-//! | [`norm`](Matrix::norm), [`select`](Matrix::select), [`permute`](Matrix::permute) | [`Compressed::select`](crate::Compressed::select) |
+//! | [`reduce`](Matrix::reduce), [`norm`](Matrix::norm) | [`SpmvPlan`](crate::op::SpmvPlan), [`ReducePlan`](crate::op::ReducePlan) |
+//! | [`select`](Matrix::select), [`permute`](Matrix::permute) | [`Compressed::select`](crate::Compressed::select) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve_triangular`](Matrix::solve_triangular), [`solve_triangular_many`](Matrix::solve_triangular_many) | [`TrisolvePlan`](crate::op::TrisolvePlan) |
 //! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`], [`Gmres`], [`Minres`], [`LeastSquares`]; `Factorization` |
@@ -62,6 +62,7 @@ mod aggregate;
 mod backend;
 mod batch;
 mod batch_format;
+mod chunks;
 mod compress;
 mod conversion;
 mod dense;

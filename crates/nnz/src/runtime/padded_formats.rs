@@ -1,7 +1,7 @@
 //! Formats that pad rows, as formats of the run-time layer.
 
 use super::backend::RuntimeBackend;
-use super::formats::{MapValues, On, RuntimeFormat, bytes_of, into_layout, one_matrix_members};
+use super::formats::{MapValues, On, RuntimeFormat, bytes_of, into_layout, one_matrix_members, spmm_members};
 use super::plan::AnyMatmulPlan;
 use super::{Format, IndexType, Layout, Matrix};
 use sparse_core::backend::SpaceOf;

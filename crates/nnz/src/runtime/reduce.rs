@@ -1,8 +1,9 @@
 //! Reductions of rows and columns, and norms.
 
 use super::{Format, Matrix, Vector};
-use sparse_core::Result;
+use crate::Device;
 use sparse_core::op::Op;
+use sparse_core::{DType, Result, c64};
 use std::str::FromStr;
 
 pub use sparse_core::op::Reduction;
@@ -83,9 +84,11 @@ impl Matrix {
         Ok(results)
     }
 
-    /// A norm, in double precision.
+    /// A norm, computed by the matrix's device.
     ///
-    /// Entries of one coordinate are added first. The norm of a matrix without elements is 0. The host computes it.
+    /// Entries of one coordinate are added first. The norm of a matrix without elements is 0. Sums of rows and columns are in
+    /// the type of the matrix, of `f16` and `bf16` in `f32`, to which the host takes them; the norm of Frobenius is in the
+    /// accumulator's type, and no square overflows.
     ///
     /// # Errors
     /// [`Unsupported`](crate::Error::Unsupported) for batches; what the device's runtime reports.
@@ -104,9 +107,12 @@ impl Matrix {
             Norm::One => Each::Column,
             Norm::Infinity => Each::Row,
         };
-        let mut sums = vec![0.0; self.lines(each).0];
-        self.added_up()?.for_each_entry(&mut |row, col, value| sums[each.of(row, col)] += value.norm())?;
-        Ok(sums.into_iter().fold(0.0, larger))
+        let wide = match self.dtype() {
+            DType::F16 | DType::Bf16 => self.cast(DType::F32)?,
+            _ => self.clone(),
+        };
+        let sums = wide.reduce(each, Reduction::Norm1)?.to_device(&Device::host()?)?.cast(DType::C64)?;
+        Ok(sums.to_vec::<c64>()?.into_iter().fold(0.0, |largest, sum| larger(largest, sum.re)))
     }
 
     /// (number of lines, elements of each)
@@ -120,21 +126,12 @@ impl Matrix {
         self.spmv(op, weight, &self.ones(self.lines(each).1)?, 0.0, sums)
     }
 
-    /// The square root of the sum of squares, each divided by the largest, so that none overflows.
     fn frobenius_norm(&self) -> Result<f64> {
-        let (mut largest, mut sum, mut not_finite) = (0.0_f64, 0.0, 0.0);
-        self.added_up()?.for_each_entry(&mut |_, _, value| {
-            let magnitude = value.norm();
-            if !magnitude.is_finite() {
-                not_finite += magnitude;
-            } else if magnitude > largest {
-                sum = 1.0 + sum * (largest / magnitude).powi(2);
-                largest = magnitude;
-            } else if magnitude > 0.0 {
-                sum += (magnitude / largest).powi(2);
-            }
-        })?;
-        Ok(if not_finite == 0.0 { largest * sum.sqrt() } else { not_finite })
+        let a = self.to_compressed(if self.format() == Format::Csc { Format::Csc } else { Format::Csr })?;
+        match a.any().norm_of_values()? {
+            Some(norm) => Ok(norm),
+            None => a.added_up()?.frobenius_norm(),
+        }
     }
 
     /// The matrix in CSR or CSC, sorted, with entries of one coordinate added.

@@ -5,13 +5,14 @@ use super::fit::{factor, mismatch};
 use super::formats::RuntimeFormat;
 use super::{DenseMatrix, Matrix, Vector};
 use sparse_core::op::{Sampling, SddmmKernel, SddmmPlan};
-use sparse_core::{Algorithm, Choice, Order, PlanOptions, Result, Scalar, c64};
+use sparse_core::{Algorithm, Choice, Error, Order, PlanOptions, Result, Scalar, c64};
 use std::fmt::{Debug, Formatter};
+use std::ops::Range;
 
 /// Sampled products of two dense matrices.
 impl Matrix {
     /// `A ∘ (U·Vᵀ)`: the elements of `U·Vᵀ` at the entries of A, each times the value there, in a matrix that shares the
-    /// pattern of A; of CSR, CSC and COO.
+    /// pattern of A; of CSR, CSC, COO and batches, whose U and V have the rows of all members one below the other.
     ///
     /// The plan of the first call serves the next ones with as many columns. [`sddmm_into`](Self::sddmm_into) has factors,
     /// and products that the values of A do not scale.
@@ -71,7 +72,44 @@ impl Matrix {
         done
     }
 
-    /// `diag(rows)·A·diag(cols)`, of CSR, CSC and COO: each entry times the elements of its row and its column. The pattern is
+    /// `A ∘ (U_h·V_hᵀ)` for each of `heads` heads, which have as many columns of U and V each, one beside the other: a matrix for
+    /// each head, all of the pattern of A. One plan serves them.
+    ///
+    /// # Errors
+    /// As [`sddmm`](Self::sddmm); [`Shape`](crate::Error::Shape) if the columns of U are not of `heads` heads.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::new(1, 2, vec![0, 2], vec![0, 1], vec![1.0, 1.0])?)?;
+    /// let u = DenseMatrix::from_vec(&device, vec![1.0, 10.0], 1, 2, Order::RowMajor)?; // two heads of one column
+    /// let v = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
+    /// let scores = a.sddmm_heads(&u, &v, 2)?;
+    /// assert_eq!(scores[1].to_dense()?.values().to_vec::<f64>()?, [20.0, 40.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[doc(alias = "attention")]
+    pub fn sddmm_heads(&self, u: &DenseMatrix, v: &DenseMatrix, heads: usize) -> Result<Vec<Self>> {
+        if heads == 0 || !u.ncols().is_multiple_of(heads) {
+            let reason = format_args!("{} columns of U are not those of {heads} heads", u.ncols());
+            return Err(Error::shape("sddmm", reason));
+        }
+        if v.ncols() != u.ncols() {
+            let reason = format_args!("V has {} columns, U has {}", v.ncols(), u.ncols());
+            return Err(Error::shape("sddmm", reason));
+        }
+        let inner = u.ncols() / heads;
+        let mut plan = self.plan_sddmm(Sampling::Values, inner, &PlanOptions::default())?;
+        let mut c = Vector::zeros(self.device(), self.dtype(), self.nnz())?;
+        let head = |head: usize| {
+            let columns = head * inner..(head + 1) * inner;
+            plan.0.run(Some(columns), c64::ONE, self, (u, v), c64::ZERO, &mut c)?;
+            self.with_values(&c)
+        };
+        (0..heads).map(head).collect()
+    }
+
+    /// `diag(rows)·A·diag(cols)`, of CSR, CSC, COO and batches: each entry times the elements of its row and its column. The pattern is
     /// that of A, so that plans for it serve the result.
     ///
     /// # Errors
@@ -95,7 +133,7 @@ impl Matrix {
     /// A plan of `C ← alpha·A ∘ (U·Vᵀ) + beta·C` for `inner` columns of U and V, with options of its own.
     ///
     /// # Errors
-    /// Those of [`SddmmPlan::new`], and [`Unsupported`](crate::Error::Unsupported) for formats other than CSR, CSC and COO.
+    /// Those of [`SddmmPlan::new`], and [`Unsupported`](crate::Error::Unsupported) for ELL, HYB and SELL.
     ///
     /// ```
     /// # use nnz::{op::Sampling, prelude::*};
@@ -141,8 +179,10 @@ impl Matrix {
 
 /// A plan of `C ← alpha·A ∘ (U·Vᵀ) + beta·C` behind one object-safe trait.
 pub(crate) trait AnySampledPlan: Send {
+    /// With some columns of U and V, or all.
     fn run(
         &mut self,
+        columns: Option<Range<usize>>,
         alpha: c64,
         a: &Matrix,
         factors: (&DenseMatrix, &DenseMatrix),
@@ -160,6 +200,7 @@ where
 {
     fn run(
         &mut self,
+        columns: Option<Range<usize>>,
         alpha: c64,
         a: &Matrix,
         (u, v): (&DenseMatrix, &DenseMatrix),
@@ -177,7 +218,12 @@ where
             return Err(mismatch(op, operand, &[c.as_operand("C")]));
         };
         let (alpha, beta) = (factor(op, "alpha", alpha)?, factor(op, "beta", beta)?);
-        self.run(alpha, matrix, u_view?, v_view?, beta, c?)
+        let (u, v) = (u_view?, v_view?);
+        let (u, v) = match columns {
+            Some(columns) => (u.columns(columns.clone())?, v.columns(columns)?),
+            None => (u, v),
+        };
+        self.run(alpha, matrix, u, v, beta, c?)
     }
 
     fn choice(&self) -> &Choice {
@@ -220,7 +266,7 @@ impl SampledPlan {
         beta: impl Into<c64>,
         c: &mut Vector,
     ) -> Result<()> {
-        self.0.run(alpha.into(), a, factors, beta.into(), c)
+        self.0.run(None, alpha.into(), a, factors, beta.into(), c)
     }
 
     /// The algorithm that runs, and why.

@@ -77,7 +77,7 @@ impl Matrix {
         self.product(b, ProductExtent::Masked(&mask))
     }
 
-    fn product(&self, b: &Self, extent: ProductExtent<'_>) -> Result<Self> {
+    pub(super) fn product(&self, b: &Self, extent: ProductExtent<'_>) -> Result<Self> {
         self.check_factors(b, "B")?;
         let format = self.format();
         let product = self.to_compressed(format)?.any().spgemm(&b.to_compressed(format)?, extent)?;
@@ -90,7 +90,15 @@ impl Matrix {
 
     /// An error unless both factors have one type of values, one device, and one format that has the product.
     fn check_factors(&self, b: &Self, name: &'static str) -> Result<()> {
-        if b.dtype() != self.dtype() || b.context() != self.context() {
+        if b.context() != self.context() {
+            return Err(mismatch(OP, self.as_operand(), &[(name, b.dtype(), &b.device)]));
+        }
+        self.check_factor_types(b, name)
+    }
+
+    /// An error unless both factors have one type of values, and one format that has the product.
+    pub(super) fn check_factor_types(&self, b: &Self, name: &'static str) -> Result<()> {
+        if b.dtype() != self.dtype() {
             return Err(mismatch(OP, self.as_operand(), &[(name, b.dtype(), &b.device)]));
         }
         let (format, other) = (self.format(), b.format());
@@ -107,7 +115,7 @@ impl Matrix {
 
     /// The error of factors whose types of indices or offsets differ.
     #[cold]
-    fn other_indices(&self, others: &[(&str, &Self)]) -> Error {
+    pub(super) fn other_indices(&self, others: &[(&str, &Self)]) -> Error {
         let say = |(name, matrix): (&str, &Self)| {
             let offsets = matrix.offset_type().unwrap_or(matrix.index_type());
             format!("{name} has {} indices and {offsets} offsets", matrix.index_type())

@@ -13,8 +13,8 @@ use crate::Device;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::axpby;
 use sparse_core::op::{
-    AccOf, Aggregation, Elementwise, Keep, Op, RealOf, Reduction, RowStatistics, Sampling, SpmmKernel,
-    SpmmPlan, SpmvPlan, VectorKernel,
+    AccOf, Aggregation, Elementwise, Keep, Op, RealOf, Reduction, RowStatistics, Sampling, SpgemmBound,
+    SpmmKernel, SpmmPlan, SpmvPlan, VectorKernel,
 };
 use sparse_core::{
     Algorithm, Choice, DType, Error, Host, Index, PlanOptions, Result, Scalar, Space, SparseFormat, c64,
@@ -253,11 +253,19 @@ where
         self.on().erase(product).map(Some)
     }
 
+    fn spgemm_bound(&self, b: &Matrix) -> Result<Option<SpgemmBound>> {
+        b.downcast_ref::<M>().map(|b| self.matrix.spgemm_bound(&self.backend, b)).transpose()
+    }
+
     fn plan_galerkin(&self, r: &Matrix, p: &Matrix) -> Result<Box<dyn AnyTripleProductPlan>> {
         let (Some(r), Some(p)) = (r.downcast_ref::<M>(), p.downcast_ref::<M>()) else {
             return Err(unlike_factors());
         };
         self.matrix.plan_galerkin(self.on(), r, p)
+    }
+
+    fn norm_of_values(&self) -> Result<Option<f64>> {
+        self.matrix.norm_of_values(&self.backend)
     }
 
     fn reduce(&self, by: Reduction, y: &mut Vector) -> Result<()> {
@@ -290,6 +298,10 @@ where
 
     fn row_statistics(&self) -> Result<RowStatistics> {
         self.matrix.row_statistics(&self.backend)
+    }
+
+    fn to_other_axis(&self) -> Result<Matrix> {
+        self.matrix.to_other_axis(self.on())
     }
 
     fn member(&self, k: usize) -> Result<Matrix> {

@@ -64,6 +64,8 @@ fn main() -> nnz::Result<()> {
     let (left, right) = (a.to_device(&host)?, eye.to_device(&host)?);
     let product = (&left * &right)?;
     assert_eq!((product.nnz(), product.format()), (3, Format::Csr));
+    let product = left.matmul_in_chunks(&right, Some(1 << 30))?;
+    assert_eq!(product.nnz(), 3);
 
     // Reducing
     let sums = a.reduce(Each::Row, Reduction::Sum)?;

@@ -73,8 +73,6 @@ fn what_batches_lack_their_members_have() {
     let error = |result: nnz::Result<Matrix>| result.unwrap_err().to_string();
     let members = "batch_csr is not supported: the members have it: a.member(k)?";
     assert_eq!(error(a.sort()), format!("sort of {members}"));
-    let b = DenseMatrix::zeros(&cpu(), DType::F64, 6, 1, Order::RowMajor).unwrap();
-    assert_eq!(a.matmul(&b).unwrap_err().to_string(), format!("spmm of {members}"));
     assert_eq!(a.to_dense().unwrap_err().to_string(), format!("to_dense of {members}"));
     assert_eq!(
         error(a.to_format(Format::Ell)),
@@ -85,6 +83,25 @@ fn what_batches_lack_their_members_have() {
     assert_eq!((example().members(), example().member_shape()), (None, (4, 3)));
     assert_eq!(a.cast(DType::F32).unwrap().format(), Format::BatchCsr);
     assert_eq!(a.to_format(Format::BatchCsr).unwrap().nnz(), 4);
+}
+
+#[test]
+fn products_of_batches_are_those_of_block_diagonal_matrices() {
+    let rows = Matrix::from_typed(&cpu(), batch::<nnz::Row, f64, i32, i64>()).unwrap();
+    let columns = Matrix::from_typed(&cpu(), batch::<nnz::Col, f64, i32, i64>()).unwrap();
+    for (a, other) in [(rows, Format::BatchCsc), (columns, Format::BatchCsr)] {
+        let whole = a.to_block_diagonal().unwrap();
+        let b = DenseMatrix::from_vec(&cpu(), values::<f64>(12), 6, 2, Order::RowMajor).unwrap();
+        let u = DenseMatrix::from_vec(&cpu(), values::<f64>(8), 4, 2, Order::ColMajor).unwrap();
+        let product = |a: &Matrix| a.matmul(&b).unwrap().values().to_vec::<f64>().unwrap();
+        assert_eq!(product(&a), product(&whole));
+        let scores = a.sddmm(&u, &b).unwrap();
+        assert_eq!(scores.members(), Some(2));
+        let scores = scores.to_block_diagonal().unwrap();
+        assert_eq!(dense::<f64>(&scores), dense::<f64>(&whole.sddmm(&u, &b).unwrap()));
+        let other_axis = a.to_format(other).unwrap();
+        assert_eq!((other_axis.format(), product(&other_axis)), (other, product(&whole)));
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![cfg(feature = "cpu")]
 
 mod batches;
+mod chunks;
 mod sets;
 
 use batches::batch;

@@ -2,9 +2,10 @@
 
 use crate::context::Context;
 use crate::file;
+use crate::text::parse_bytes;
 use anyhow::Result;
 use clap::Args;
-use nnz::DType;
+use nnz::{DType, Device};
 use std::path::PathBuf;
 
 /// Multiplies: C = A·B, both sparse
@@ -26,6 +27,10 @@ pub(crate) struct Spgemm {
     /// Finds the pattern of C alone: its values are 1
     #[arg(long)]
     pattern_only: bool,
+    /// The memory of the device beside B that may be used, as in 512MiB or 4GiB: rows of C are computed chunk by chunk, and
+    /// put together in the host's memory. Without it, where the device's memory turns out to be short
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with_all = ["mask", "pattern_only"])]
+    memory_limit: Option<u64>,
 }
 
 impl Spgemm {
@@ -41,13 +46,19 @@ impl Spgemm {
             None => DType::common([files[0].value_type()?, files[1].value_type()?]),
         };
         files.iter().try_for_each(|file| file::check_rounding(file, dtype, context))?;
-        let [a, b] = files.map(|file| file::read(&file, dtype, &device));
-        let (a, b) = (a?, b?);
+        let whole = mask.is_some() || self.pattern_only;
+        let a = file::read(&files[0], dtype, &if whole { device.clone() } else { host(&device)? })?;
+        let b = file::read(&files[1], dtype, &device)?;
         let product = match mask {
             Some(mask) => a.matmul_masked(&b, &file::read(&mask, dtype, &device)?)?,
             None if self.pattern_only => a.matmul_pattern(&b)?,
-            None => a.matmul_sparse(&b)?,
+            None => a.matmul_in_chunks(&b, self.memory_limit)?,
         };
         file::write(&self.out, &product)
     }
+}
+
+/// The host, which is the device itself if that computes in the host's memory.
+fn host(device: &Device) -> Result<Device> {
+    Ok(if matches!(device, Device::Cpu(_)) { device.clone() } else { Device::host()? })
 }

@@ -9,6 +9,8 @@ use nnz::Format;
 use std::path::PathBuf;
 
 /// Transposes: B = Aᵀ
+///
+/// Of a batch that `nnz compress` wrote each member is transposed; B is then a batch, in a file that ends in .npz.
 #[derive(Debug, Args)]
 pub(crate) struct Transpose {
     /// The matrix A; - is standard input
@@ -22,9 +24,14 @@ impl Transpose {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         file::check_output(&self.out)?;
         let input = file::open(&self.matrix)?;
-        let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
+        let is_batch = input.batch_format()?.is_some();
+        if is_batch {
+            file::check_npz_output(&self.out)?;
+        }
+        let a = file::read_or_batch(&input, file::dtype_of(&input, context)?, &context.device()?)?;
         claim::check_lines(&a)?;
         drop(input);
-        file::write(&self.out, &a.transpose()?.to_format(Format::Csr)?)
+        let format = if is_batch { Format::BatchCsr } else { Format::Csr };
+        file::write(&self.out, &a.transpose()?.to_format(format)?)
     }
 }

@@ -109,8 +109,8 @@ impl Check for Sddmm {
 
     fn settings(&self, key: &Key, problem: &Problem) -> Vec<Setting> {
         let entry_order = match key.format.as_str() {
-            "csr" => EntryOrder::Rows,
-            "csc" => EntryOrder::Columns,
+            "csr" | "batch_csr" => EntryOrder::Rows,
+            "csc" | "batch_csc" => EntryOrder::Columns,
             _ => EntryOrder::Given,
         };
         let entries = problem.matrix.entries.len();

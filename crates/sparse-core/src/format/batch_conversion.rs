@@ -4,7 +4,7 @@
 //! columns (CSC); duplicates and explicit zeros stay.
 
 use super::combine::common_extent;
-use super::{Axis, BatchCompressed, Compressed, check_extents};
+use super::{Axis, BatchCompressed, Compressed, CompressedRef, check_extents};
 use crate::error::{Error, Result, check_allocation, checked_product};
 use crate::index::Index;
 use crate::scalar::Scalar;
@@ -126,28 +126,71 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> BatchCompressed<A, T, Host, I, O> {
     /// [`Error::IndexOverflow`] if the offsets of the other axis do not fit the address space.
     #[doc(alias("tocsr", "tocsc"))]
     pub fn to_other_axis(&self) -> Result<BatchCompressed<A::Other, T, Host, I, O>> {
+        self.to_other_axis_by(|members| members.into_iter().for_each(OtherAxis::fill))
+    }
+
+    /// As [`to_other_axis`](Self::to_other_axis), where `run` calls [`OtherAxis::fill`] of each member, in any order or on
+    /// several threads.
+    ///
+    /// ```
+    /// use sparse_core::{BatchCsr, Csr, OtherAxis};
+    /// let two = BatchCsr::<f64>::from_members(&[&Csr::identity(2)?, &Csr::zeros(2, 2)?])?;
+    /// let columns = two.to_other_axis_by(|members| members.into_iter().rev().for_each(OtherAxis::fill))?;
+    /// assert_eq!(columns.member(0).to_owned()?, sparse_core::Csc::identity(2)?);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there, and [`Error::Format`] if a member with entries is left out.
+    pub fn to_other_axis_by(
+        &self,
+        run: impl FnOnce(Vec<OtherAxis<'_, A, T, I, O>>),
+    ) -> Result<BatchCompressed<A::Other, T, Host, I, O>> {
         let (member_rows, member_cols) = self.member_shape();
         let (_, minor) = A::swap(member_rows, member_cols);
-        check_allocation::<O>("the offsets", checked_product("members x offsets", self.count(), minor + 1)?)?;
-        let mut offsets = vec![];
+        let ends = checked_product("members x offsets", self.count(), minor + 1)?;
+        check_allocation::<O>("the offsets", ends)?;
+        let mut offsets = vec![O::default(); ends];
         let (mut indices, mut values) = (vec![I::default(); self.nnz()], vec![T::ZERO; self.nnz()]);
-        for k in 0..self.count() {
-            let (member, range) = (self.member(k), self.member_range(k));
-            let mut next = vec![0; minor + 1];
-            member.indices.iter().for_each(|index| next[index.as_usize() + 1] += 1);
-            for index in 0..minor {
-                next[index + 1] += next[index];
-            }
-            offsets.extend(next.iter().map(|&position| O::cast(position)));
-            let (indices, values) = (&mut indices[range.clone()], &mut values[range]);
-            for (row, col, value) in member.triplets() {
-                let (major, index) = A::swap(row, col);
-                let position = &mut next[index];
-                (indices[*position], values[*position]) = (I::cast(major), value);
-                *position += 1;
-            }
+        let mut members = vec![];
+        let (mut rest, mut rest_values) = (&mut indices[..], &mut values[..]);
+        for (k, offsets) in offsets.chunks_mut(minor + 1).enumerate() {
+            let entries = self.member_range(k).len();
+            let (indices, values);
+            (indices, rest) = rest.split_at_mut(entries);
+            (values, rest_values) = rest_values.split_at_mut(entries);
+            members.push(OtherAxis { member: self.member(k), offsets, indices, values });
         }
+        run(members);
         BatchCompressed::new(self.member_shape(), self.member_ptr().to_vec(), offsets, indices, values)
+    }
+}
+
+/// A member of a batch, and the arrays that have it along the other axis once they are filled.
+#[derive(Debug)]
+pub struct OtherAxis<'a, A: Axis, T: Scalar, I: Index, O: Index> {
+    member: CompressedRef<'a, A, T, Host, I, O>,
+    offsets: &'a mut [O],
+    indices: &'a mut [I],
+    values: &'a mut [T],
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> OtherAxis<'_, A, T, I, O> {
+    /// Fills the arrays: counts the entries of each line, and puts each entry behind those before it.
+    pub fn fill(self) {
+        let Self { member, offsets, indices, values } = self;
+        let mut next = vec![0; offsets.len()];
+        member.indices.iter().for_each(|index| next[index.as_usize() + 1] += 1);
+        for line in 1..next.len() {
+            next[line] += next[line - 1];
+        }
+        offsets.iter_mut().zip(&next).for_each(|(offset, &position)| *offset = O::cast(position));
+        for (row, col, value) in member.triplets() {
+            let (major, line) = A::swap(row, col);
+            let position = &mut next[line];
+            (indices[*position], values[*position]) = (I::cast(major), value);
+            *position += 1;
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result, check_allocation, checked_product};
 use crate::scalar::Scalar;
 use crate::space::{Buffer, Element, Host, Space, View, ViewMut};
+use std::ops::Range;
 
 /// The memory order of a dense matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -176,6 +177,28 @@ impl<'a, T: Element, S: Space> DenseView<'a, T, S> {
     /// The underlying memory, padding included.
     pub fn data(&self) -> S::View<'a, T> {
         self.data
+    }
+
+    /// Some neighbouring columns, without a copy.
+    ///
+    /// ```
+    /// # use sparse_core::DenseView;
+    /// let a = DenseView::<f64>::row_major(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2, 3)?.columns(1..3)?;
+    /// assert_eq!((a.shape(), a.at(1, 0)), ((2, 2), 5.0));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there are not so many columns.
+    pub fn columns(self, columns: Range<usize>) -> Result<Self> {
+        if columns.start > columns.end || columns.end > self.ncols() {
+            let reason = format_args!("columns {columns:?} are not all among the {} there are", self.ncols());
+            return Err(Error::shape("columns", reason));
+        }
+        let empty = self.nrows() == 0 || columns.is_empty();
+        let start = if empty { 0 } else { self.position(0, columns.start) };
+        let data = S::slice(self.data, start..self.data.len());
+        Self::new(data, self.nrows(), columns.len(), self.leading_dimension(), self.order())
     }
 
     /// The transpose, without a copy.

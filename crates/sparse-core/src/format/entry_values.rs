@@ -1,12 +1,12 @@
 //! Formats with one value for each entry, in the order of the entries.
 
-use super::{Axis, Compressed, Coo, HostCsr, SparseFormat};
+use super::{Axis, BatchCompressed, Compressed, Coo, HostCsr, SparseFormat};
 use crate::error::Result;
 use crate::index::Index;
 use crate::scalar::Scalar;
 use crate::space::Space;
 
-/// A format whose values are one array with an element for each entry: CSR, CSC and COO.
+/// A format whose values are one array with an element for each entry: CSR, CSC, COO and batches.
 ///
 /// An operation that computes a value for each entry makes a matrix by it:
 ///
@@ -33,6 +33,12 @@ pub trait EntryValues: SparseFormat + Sized {
 }
 
 impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> EntryValues for Compressed<A, T, S, I, O> {
+    fn with_entry_values(&self, values: S::Buffer<T>) -> Result<Self> {
+        self.with_values(values)
+    }
+}
+
+impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> EntryValues for BatchCompressed<A, T, S, I, O> {
     fn with_entry_values(&self, values: S::Buffer<T>) -> Result<Self> {
         self.with_values(values)
     }

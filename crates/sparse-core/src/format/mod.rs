@@ -49,6 +49,7 @@ mod transform;
 mod triplets;
 
 pub use batch::{BatchCompressed, BatchCsc, BatchCsr, BatchPattern};
+pub use batch_conversion::OtherAxis;
 pub use cast::cast_slice;
 pub use combine::{block_diag, hstack, kron, vstack};
 pub use compressed::{Axis, Col, Compressed, CompressedPattern, CompressedRef, Csc, Csr, Row};

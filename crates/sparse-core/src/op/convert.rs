@@ -5,19 +5,21 @@
 //! | COO | CSR, CSC | [`Duplicates`] |
 //! | CSR, CSC | COO | |
 //! | CSR | CSC (and back): the transpose of the pattern | |
+//! | batch of CSR | batch of CSC (and back), each member as one matrix | |
 //! | CSR | ELL | [`EllLayout`] |
 //! | CSR | HYB | [`HybWidth`] |
 //! | CSR | SELL | [`SellLayout`] |
 //! | ELL, HYB, SELL | CSR | |
 //!
-//! Explicit zeros are entries and stay. COO → CSR and CSR ↔ CSC give sorted indices; the others keep the
+//! Explicit zeros are entries and stay. COO → CSR, CSR ↔ CSC and those of batches give sorted indices; the others keep the
 //! order that entries have within a row.
 
 use super::bound::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::{
-    Axis, Compressed, Coo, Csr, Ell, EllLayout, Hyb, HybWidth, Row, Sell, SellLayout, SparseFormat,
+    Axis, BatchCompressed, Compressed, Coo, Csr, Ell, EllLayout, Hyb, HybWidth, Row, Sell, SellLayout,
+    SparseFormat,
 };
 use crate::index::Index;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
@@ -82,6 +84,13 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Conversion<Coo<T, S, I>>
 {
     type Layout = ();
     const NAME: &'static str = if A::IS_ROW { "csr_to_coo" } else { "csc_to_coo" };
+}
+
+impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Conversion<BatchCompressed<A::Other, T, S, I, O>>
+    for BatchCompressed<A, T, S, I, O>
+{
+    type Layout = ();
+    const NAME: &'static str = if A::IS_ROW { "batch_csr_to_batch_csc" } else { "batch_csc_to_batch_csr" };
 }
 
 conversion!("csr_to_csc", [I: Index, O: Index], Csr<T, S, I, O> => Compressed<crate::format::Col, T, S, I, O>, ());

@@ -8,10 +8,29 @@
 //! | `dgl.sparse.sddmm(P, U, Vᵀ)`, SciPy's `P.multiply(U @ V.T)` | [`Sampling::Values`], beta 0 |
 //! | `cusparseSDDMM` and `torch.sparse.sampled_addmm` of C | [`Sampling::Pattern`], P any matrix of C's pattern |
 //!
+//! A batch P is the block-diagonal matrix of its members, as for every product.
+//!
 //! C is an array of one value for each entry of P, in the order of its entries, which
 //! [`with_values`](crate::Compressed::with_values) makes a matrix that shares the pattern: plans for P fit it. Entries of
-//! one coordinate have a value each. The heads of graph attention are views of k columns each of wider U and V, which one
-//! plan takes in turn.
+//! one coordinate have a value each. The heads of graph attention are k columns each of wider U and V, which one plan takes
+//! in turn:
+//!
+//! ```
+//! use sparse_core::op::{Sampling, SddmmPlan};
+//! use sparse_core::{Csr, DenseView, PlanOptions, reference::Reference};
+//!
+//! let p = Csr::<f64>::new(1, 2, vec![0, 2], vec![0, 1], vec![1.0, 1.0])?;
+//! let u = DenseView::row_major(&[1.0, 10.0], 1, 2)?; // two heads of one column
+//! let v = DenseView::row_major(&[1.0, 2.0, 3.0, 4.0], 2, 2)?;
+//! let mut plan = SddmmPlan::new(&Reference, &p, Sampling::Values, 1, &PlanOptions::default())?;
+//! let mut c = [[0.0; 2]; 2];
+//! for (head, c) in c.iter_mut().enumerate() {
+//!     let columns = head..head + 1;
+//!     plan.run(1.0, &p, u.columns(columns.clone())?, v.columns(columns)?, 0.0, c)?;
+//! }
+//! assert_eq!(c, [[1.0, 3.0], [20.0, 40.0]]);
+//! # Ok::<(), sparse_core::Error>(())
+//! ```
 //!
 //! Memory traffic for `nnz` entries, `s` bytes a value: `nnz·(4 + 2·s)` bytes of indices, P and C, `4·m` of offsets and
 //! `k·s·m` of U are read or written once; of V at least `k·s·n`, and at most `k·s·nnz` where no row of it stays in a cache.

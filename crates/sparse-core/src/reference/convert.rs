@@ -5,7 +5,8 @@ use super::{Entries, Entry, Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::format::estimate::{self, Sizes};
 use crate::format::{
-    Axis, Col, Compressed, Coo, Csc, Csr, Ell, EllLayout, Hyb, HybWidth, Row, Sell, SellLayout, SparseFormat,
+    Axis, BatchCompressed, Col, Compressed, Coo, Csc, Csr, Ell, EllLayout, Hyb, HybWidth, Row, Sell,
+    SellLayout, SparseFormat,
 };
 use crate::index::Index;
 use crate::op::{Conversion, ConvertKernel, Duplicates};
@@ -112,6 +113,14 @@ impl<T: Scalar, I: Index, O: Index> Convert<Csc<T, Host, I, O>> for Csr<T, Host,
 impl<T: Scalar, I: Index, O: Index> Convert<Csr<T, Host, I, O>> for Csc<T, Host, I, O> {
     fn convert(&self, (): &()) -> Result<Csr<T, Host, I, O>> {
         compress(self.nrows(), self.ncols(), sorted(self.entries(), Row::swap))
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Convert<BatchCompressed<A::Other, T, Host, I, O>>
+    for BatchCompressed<A, T, Host, I, O>
+{
+    fn convert(&self, (): &()) -> Result<BatchCompressed<A::Other, T, Host, I, O>> {
+        self.to_other_axis()
     }
 }
 

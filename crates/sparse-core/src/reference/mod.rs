@@ -12,6 +12,7 @@ mod reduce;
 mod row_statistics;
 mod scan;
 mod sddmm;
+mod semiring;
 mod softmax;
 mod sort;
 mod spgemm;

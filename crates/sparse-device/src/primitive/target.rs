@@ -2,7 +2,9 @@
 
 use crate::buffer::RawBuffer;
 use crate::{Buffer, Device};
-use sparse_core::{Axis, Compressed, Coo, Ell, Host, Hyb, Index, Result, Scalar, Sell, SparseFormat};
+use sparse_core::{
+    Axis, BatchCompressed, Compressed, Coo, Ell, Host, Hyb, Index, Result, Scalar, Sell, SparseFormat,
+};
 
 /// A format whose values can be replaced.
 pub trait Target: SparseFormat<Space = Device> + Sized {
@@ -30,6 +32,24 @@ fn only<T>(arrays: Vec<RawBuffer>) -> Buffer<T> {
 impl<A: Axis, T: Scalar, I: Index, O: Index> Target for Compressed<A, T, Device, I, O> {
     fn with_arrays(&self, arrays: Vec<RawBuffer>) -> Result<Self> {
         self.with_values(only(arrays))
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Target for BatchCompressed<A, T, Device, I, O> {
+    fn with_arrays(&self, arrays: Vec<RawBuffer>) -> Result<Self> {
+        self.with_values(only(arrays))
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> HostTarget for BatchCompressed<A, T, Device, I, O> {
+    type OnHost = BatchCompressed<A, f64, Host, I, O>;
+
+    fn upload(numbered: &Self::OnHost, backend: &Device) -> Result<Self> {
+        numbered.with_values(vec![T::ZERO; numbered.nnz()])?.to_device(backend)
+    }
+
+    fn numbers(numbered: &Self::OnHost) -> Vec<&[f64]> {
+        vec![numbered.values()]
     }
 }
 

@@ -8,7 +8,8 @@ use crate::op::fill::Arrays;
 use sparse_core::op::Duplicates;
 use sparse_core::reference::Convert;
 use sparse_core::{
-    Algorithm, Axis, Compressed, Coo, Csc, Csr, Host, Index, IndexOrder, Result, Scalar, algorithms,
+    Algorithm, Axis, BatchCompressed, Compressed, Coo, Csc, Csr, Host, Index, IndexOrder, OtherAxis, Result,
+    Scalar, algorithms,
 };
 
 algorithms! {
@@ -61,6 +62,38 @@ fn compressed<A: Axis, T: Scalar, I: Index, O: Index>(
     // SAFETY: `group` returns offsets that rise from 0 to the number of entries, and indices of the input, sorted
     // within each major index.
     unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) }
+}
+
+algorithms! {
+    /// The algorithms of batches along their other axis.
+    pub enum MembersAlgorithm {
+        ByMember = Algorithm::new("by_member", "always: each member by a counting sort, members side by side");
+        Sequential = SEQUENTIAL;
+    }
+}
+
+impl ConvertAlgorithm for MembersAlgorithm {
+    const AUTOMATIC: Self = Self::ByMember;
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelConvert<BatchCompressed<A::Other, T, Host, I, O>>
+    for BatchCompressed<A, T, Host, I, O>
+{
+    type Algorithm = MembersAlgorithm;
+
+    fn run(
+        &self,
+        cpu: &Cpu,
+        algorithm: MembersAlgorithm,
+        (): &(),
+    ) -> Result<BatchCompressed<A::Other, T, Host, I, O>> {
+        match algorithm {
+            MembersAlgorithm::ByMember => {
+                self.to_other_axis_by(|members| cpu.for_each(self.nnz(), members, OtherAxis::fill))
+            }
+            MembersAlgorithm::Sequential => self.convert(&()),
+        }
+    }
 }
 
 /// The same entries, compressed along the other axis.

@@ -86,7 +86,7 @@ where
 {
     Sequential(<Reference as SpmmKernel<M>>::Plan),
     /// The pattern is empty where rows of op(A) are stored.
-    Rows(RowPattern<M::Index>, Work<M::Scalar>),
+    Rows(RowPattern<M::Column>, Work<M::Scalar>),
 }
 
 impl<M: SpmmFormat> std::fmt::Debug for SpmmPlan<M>
@@ -195,7 +195,7 @@ where
         let (pattern, (choice, work)) = match a.stored_rows(op) {
             Some(lines) => (RowPattern::empty(), plan_work(&lines, is_stored, options, b)?),
             None => {
-                let pattern = RowPattern::new(a, op);
+                let pattern = RowPattern::block_diagonal(a, op);
                 let shared = plan_work(
                     &GatheredRows { pattern: &pattern, values: a.value_arrays() },
                     is_stored,

@@ -4,13 +4,16 @@ use crate::op::entries::{Entries, RowPattern, ValueArrays};
 use crate::op::lines::Lines;
 use crate::parallel::{hull, rows_by_entries};
 use sparse_core::op::Op;
-use sparse_core::{Axis, Compressed, Coo, Ell, Host, HostCsr, Hyb, Index, Scalar, Sell};
+use sparse_core::{Axis, BatchCompressed, Compressed, Coo, Ell, Host, HostCsr, Hyb, Index, Scalar, Sell};
 use std::ops::Range;
 
 /// The rows of a format for SpMM.
 pub trait SpmmFormat: Entries {
     /// The type of the offsets of stored rows.
     type Offset: Index;
+    /// The type of the columns of gathered rows: that of the format, but for batches, whose members have columns of
+    /// their own.
+    type Column: Index;
     /// True if the stored direction is by rows, as in COO, ELL, HYB and SELL.
     const BY_ROWS: bool = true;
 
@@ -22,6 +25,7 @@ pub trait SpmmFormat: Entries {
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmFormat for Compressed<A, T, Host, I, O> {
     type Offset = O;
+    type Column = I;
     const BY_ROWS: bool = A::IS_ROW;
 
     fn stored_rows(&self, op: Op) -> Option<Lines<'_, T, I, O>> {
@@ -29,8 +33,15 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmFormat for Compressed<A, T, Hos
     }
 }
 
+impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmFormat for BatchCompressed<A, T, Host, I, O> {
+    type Offset = i64;
+    type Column = i64;
+    const BY_ROWS: bool = A::IS_ROW;
+}
+
 impl<T: Scalar, I: Index, O: Index> SpmmFormat for HostCsr<T, I, O> {
     type Offset = O;
+    type Column = I;
 
     fn stored_rows(&self, op: Op) -> Option<Lines<'_, T, I, O>> {
         (!op.transposes()).then(|| Lines::of(self.as_ref()))
@@ -39,18 +50,22 @@ impl<T: Scalar, I: Index, O: Index> SpmmFormat for HostCsr<T, I, O> {
 
 impl<T: Scalar, I: Index> SpmmFormat for Coo<T, Host, I> {
     type Offset = i64;
+    type Column = I;
 }
 
 impl<T: Scalar, I: Index> SpmmFormat for Ell<T, Host, I> {
     type Offset = i64;
+    type Column = I;
 }
 
 impl<T: Scalar, I: Index> SpmmFormat for Hyb<T, Host, I> {
     type Offset = i64;
+    type Column = I;
 }
 
 impl<T: Scalar, I: Index, O: Index> SpmmFormat for Sell<T, Host, I, O> {
     type Offset = i64;
+    type Column = I;
 }
 
 /// The rows of op(A), with the entries of each contiguous.

@@ -1,13 +1,17 @@
-//! Conversions to ELL, HYB and SELL whose pattern the host finds, with the serial reference.
+//! Conversions to ELL, HYB and SELL, and of batches, whose pattern the host finds, with the serial reference.
 
+use super::formats::BatchOn;
 use crate::Device;
+use crate::op::available_algorithms::Needs;
 use crate::primitive::numbering::Numerable;
 use crate::primitive::rearrangement::Rearrangement;
 use crate::primitive::target::HostTarget;
 use sparse_core::format::estimate::Sizes;
 use sparse_core::op::{Conversion, Operations};
 use sparse_core::reference::{Convert, Entries, Reference};
-use sparse_core::{Choice, EllLayout, HybWidth, Result, SellLayout};
+use sparse_core::{
+    Algorithm, Axis, Choice, EllLayout, HybWidth, Index, Result, Scalar, SellLayout, algorithms,
+};
 use std::fmt::Debug;
 
 /// A layout that does not depend on the value type.
@@ -17,6 +21,8 @@ pub(super) trait Layout: Clone + Debug {
         Ok(self.clone())
     }
 }
+
+impl Layout for () {}
 
 impl Layout for SellLayout {}
 
@@ -49,6 +55,28 @@ where
     let host = from.numbered(backend)?;
     let layout = layout.resolved(&|| row_lengths(&host), from.ncols(), sizes)?;
     Rearrangement::gather(backend, choice, &Operations::convert(&Reference, &host, &layout)?)
+}
+
+algorithms! {
+    /// The algorithms of batches along their other axis.
+    pub(super) enum MembersAlgorithm needs Needs {
+        Gather = Algorithm::new("gather", "always: the values of all members in one launch")
+            .preprocessing("the positions of the entries, sorted on the host"),
+        Needs::Nothing;
+    }
+}
+
+/// The plan of a batch.
+type ToBatch<A, T, I, O> = Rearrangement<BatchOn<A, T, I, O>>;
+
+/// A batch along its other axis.
+pub(super) fn to_other_axis<A: Axis, T: Scalar, I: Index, O: Index>(
+    backend: &Device,
+    from: &BatchOn<A, T, I, O>,
+    layout: &(),
+    choice: Choice,
+) -> Result<ToBatch<A::Other, T, I, O>> {
+    plan(backend, from, layout, Sizes::of::<T, I, O>(), choice)
 }
 
 /// The number of entries of each row.

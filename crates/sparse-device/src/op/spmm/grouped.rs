@@ -1,4 +1,4 @@
-//! Products with the entries grouped by the rows of op(A): those of COO, ELL, HYB and SELL, and of CSR and CSC across
+//! Products with the entries grouped by the rows of op(A): those of batches, COO, ELL, HYB and SELL, and of CSR and CSC across
 //! the compressed direction.
 
 use crate::op::available_algorithms::Needs;
@@ -9,8 +9,8 @@ use crate::primitive::values::Values;
 use crate::{Device, Kernel};
 use sparse_core::op::{Op, SpmmKernel};
 use sparse_core::{
-    Algorithm, Choice, Coo, DType, DenseView, DenseViewMut, Ell, Hyb, Index, KernelPlan, PlanOptions, Result,
-    Scalar, Sell, algorithms,
+    Algorithm, Axis, BatchCompressed, Choice, Coo, DType, DenseView, DenseViewMut, Ell, Hyb, Index,
+    KernelPlan, PlanOptions, Result, Scalar, Sell, algorithms,
 };
 
 algorithms! {
@@ -101,6 +101,7 @@ macro_rules! grouped_spmm {
     };
 }
 
+grouped_spmm!([A: Axis, I: Index, O: Index], BatchCompressed<A, T, Device, I, O>);
 grouped_spmm!([I: Index], Coo<T, Device, I>);
 grouped_spmm!([I: Index], Ell<T, Device, I>);
 grouped_spmm!([I: Index], Hyb<T, Device, I>);

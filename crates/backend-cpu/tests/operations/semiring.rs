@@ -1,0 +1,116 @@
+//! Products over semirings: searches and shortest paths, against the serial reference and textbook algorithms.
+
+use crate::common::*;
+use backend_cpu::Cpu;
+use sparse_core::op::{MinPlus, OrAnd, Semiring, SemiringProducts};
+use sparse_core::reference::Reference;
+use sparse_core::{Csr, Error};
+use sparse_generate::{stencil_5, uniform};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A graph with integer lengths of edges, whose element (i, j) is the edge from j to i, and a zero for staying.
+fn roads() -> Csr<f64> {
+    let edges = uniform::<f64>(300, 300, 3, 7).unwrap();
+    let edges = edges.triplets().map(|(i, j, _)| (i, j, ((7 * i + 13 * j) % 20 + 1) as f64));
+    let edges = edges.filter(|&(i, j, _)| i != j);
+    Csr::from_triplets(300, 300, edges.chain((0..300).map(|i| (i, i, 0.0)))).unwrap()
+}
+
+/// The lengths of shortest paths from `source`, by Dijkstra's algorithm.
+fn dijkstra(roads: &Csr<f64>, source: usize) -> Vec<f64> {
+    let mut neighbours = vec![vec![]; roads.nrows()];
+    roads.triplets().for_each(|(to, from, length)| neighbours[from].push((to, length as u64)));
+    let mut best = vec![u64::MAX; roads.nrows()];
+    let mut queue = BinaryHeap::from([Reverse((0, source))]);
+    best[source] = 0;
+    while let Some(Reverse((length, node))) = queue.pop() {
+        for &(to, step) in &neighbours[node] {
+            if length == best[node] && length + step < best[to] {
+                best[to] = length + step;
+                queue.push(Reverse((best[to], to)));
+            }
+        }
+    }
+    best.into_iter().map(|length| if length == u64::MAX { f64::INFINITY } else { length as f64 }).collect()
+}
+
+#[test]
+fn repeated_min_plus_products_are_shortest_paths() {
+    let roads = roads();
+    for cpu in backends() {
+        let mut lengths = vec![f64::INFINITY; 300];
+        lengths[5] = 0.0;
+        loop {
+            let mut next = vec![f64::NAN; 300];
+            cpu.semiring_spmv(&MinPlus, &roads, &lengths, &mut next).unwrap();
+            if next == lengths {
+                break;
+            }
+            lengths = next;
+        }
+        assert_eq!(lengths, dijkstra(&roads, 5));
+        assert!(lengths.iter().filter(|length| length.is_finite()).count() > 100);
+    }
+}
+
+#[test]
+fn repeated_or_and_products_reach_what_paths_do() {
+    let roads = roads();
+    let lengths = dijkstra(&roads, 8);
+    let cpu = Cpu::new().unwrap();
+    let mut reached: Vec<bool> = (0..300).map(|node| node == 8).collect();
+    for _ in 0..300 {
+        let mut next = vec![true; 300];
+        cpu.semiring_spmv(&OrAnd, &roads, &reached, &mut next).unwrap();
+        reached = next;
+    }
+    assert!(reached.iter().zip(&lengths).all(|(&reached, length)| reached == length.is_finite()));
+}
+
+/// Strings under concatenation and choice of the longer one: neither numbers nor commutative.
+struct Longest;
+
+impl Semiring<f64> for Longest {
+    type Element = (usize, u64);
+
+    fn zero(&self) -> (usize, u64) {
+        (0, 0)
+    }
+
+    fn add(&self, a: (usize, u64), b: (usize, u64)) -> (usize, u64) {
+        if b.0 > a.0 { b } else { (a.0, a.1.rotate_left(1) ^ b.1) }
+    }
+
+    fn multiply(&self, value: f64, (length, hash): (usize, u64)) -> (usize, u64) {
+        (length + 1, hash.rotate_left(3) ^ value.to_bits())
+    }
+}
+
+#[test]
+fn sums_have_the_order_of_entries_whatever_the_threads() {
+    let a: Csr<f64> = stencil_5(120, 110).unwrap();
+    for columns in [0, 1, 3] {
+        let b: Vec<_> = (0..a.ncols() * columns).map(|k| (k % 5, k as u64)).collect();
+        let mut expected = vec![(9, 9); a.nrows() * columns];
+        Reference.semiring_spmm(&Longest, &a, &b, columns, &mut expected).unwrap();
+        for cpu in backends() {
+            let mut found = vec![(9, 9); a.nrows() * columns];
+            cpu.semiring_spmm(&Longest, &a, &b, columns, &mut found).unwrap();
+            assert!(found == expected, "{columns} columns");
+        }
+    }
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused() {
+    let a = Csr::<f64>::zeros(2, 3).unwrap();
+    let cpu = Cpu::new().unwrap();
+    let mut c = [0.0; 4];
+    for (b, columns) in [(vec![0.0; 5], 2), (vec![0.0; 3], 1), (vec![], usize::MAX)] {
+        let error = cpu.semiring_spmm(&MinPlus, &a, &b, columns, &mut c).unwrap_err();
+        assert!(matches!(error, Error::Shape { .. } | Error::IndexOverflow { .. }), "{error}");
+    }
+    cpu.semiring_spmm(&MinPlus, &a, &[0.0; 6], 2, &mut c).unwrap();
+    assert_eq!(c, [f64::INFINITY; 4]);
+}

@@ -1,0 +1,194 @@
+//! Products of two sparse matrices by chunks of rows, for a product that is larger than the device's memory.
+
+use super::erased::ProductExtent;
+use super::{Format, Matrix};
+use crate::Device;
+use sparse_core::{Axis, Compressed, Csc, Csr, Error, Host, Index, Result, Scalar};
+use std::marker::PhantomData;
+use std::ops::Range;
+
+const OP: &str = "spgemm";
+
+/// Products that may be larger than the device's memory.
+impl Matrix {
+    /// `A·B` in the host's memory, with the bits of [`matmul_sparse`](Self::matmul_sparse): the device that has B multiplies
+    /// the rows of A chunk by chunk where the whole does not fit its memory.
+    ///
+    /// A chunk is halved as long as its rows of A and the most that its rows of C can take
+    /// ([`SpgemmPlan::bound`](crate::op::SpgemmPlan::bound)) are more bytes than `memory_limit`, and where the device says
+    /// that its memory is short. Beside them it has B and, for rows that are searched in global memory, 256 MB at most. A row
+    /// is never divided, whatever the limit. Of CSC columns of B are such chunks, and A is what the device has.
+    ///
+    /// A, or B of CSC, may lie anywhere; in the host's memory it takes none of the device's but that of a chunk.
+    ///
+    /// # Errors
+    /// As [`matmul_sparse`](Self::matmul_sparse); [`OutOfMemory`](Error::OutOfMemory) if the memory is short for a single row.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(30, 30)?)?;
+    /// let square = a.matmul_in_chunks(&a, Some(20_000))?; // some 15 chunks
+    /// assert_eq!(square.downcast_ref::<Csr<f64>>(), (&a * &a)?.downcast_ref());
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[doc(alias("out_of_core", "spgemm_in_chunks"))]
+    pub fn matmul_in_chunks(&self, b: &Self, memory_limit: Option<u64>) -> Result<Self> {
+        self.check_factor_types(b, "B")?;
+        let by_rows = self.format() == Format::Csr;
+        let (cut, whole) = if by_rows { (self, b) } else { (b, self) };
+        let (cut, whole) = (cut.to_compressed(self.format())?, whole.to_compressed(self.format())?);
+        let host = match whole.device() {
+            Device::Cpu(_) => whole.device().clone(),
+            Device::Accelerator(..) => Device::host()?,
+        };
+        let product = ChunkedProduct { whole, host, by_rows, memory_limit };
+        if let Some(product) = product.of_chunk(&cut)? {
+            return Ok(product);
+        }
+        let cut = cut.to_device(&product.host)?;
+        product.of_chunks(lines_of(&cut)?)
+    }
+}
+
+/// A product one of whose factors is cut into chunks: A of CSR by rows, B of CSC by columns.
+struct ChunkedProduct {
+    /// The other factor, on the device that computes.
+    whole: Matrix,
+    /// The device of the result.
+    host: Device,
+    by_rows: bool,
+    memory_limit: Option<u64>,
+}
+
+impl ChunkedProduct {
+    /// The product of all lines, of which memory is short for the whole.
+    fn of_chunks(&self, lines: &dyn Lines) -> Result<Matrix> {
+        let mut assembly = lines.assembly();
+        let mut ranges = halves(0..lines.count());
+        while let Some(range) = ranges.pop() {
+            match self.of_chunk(&lines.chunk(range.clone(), &self.host)?)? {
+                Some(product) => assembly.append(&product)?,
+                None => ranges.extend(halves(range)),
+            }
+        }
+        assembly.finish(if self.by_rows { self.whole.ncols() } else { self.whole.nrows() }, &self.host)
+    }
+
+    /// The product of a chunk on the host; `None` if memory is short and the chunk has lines to divide.
+    fn of_chunk(&self, chunk: &Matrix) -> Result<Option<Matrix>> {
+        let divisible = if self.by_rows { chunk.nrows() } else { chunk.ncols() } > 1;
+        if divisible && chunk.bytes() as u64 > self.memory_limit.unwrap_or(u64::MAX) {
+            return Ok(None);
+        }
+        match self.multiply(chunk, if divisible { self.memory_limit } else { None }) {
+            Err(Error::OutOfMemory { .. }) if divisible => Ok(None),
+            product => product,
+        }
+    }
+
+    /// The product of a chunk on the host; `None` if it may exceed the limit.
+    fn multiply(&self, chunk: &Matrix, limit: Option<u64>) -> Result<Option<Matrix>> {
+        let chunk = chunk.to_device(self.whole.device())?;
+        let (a, b) = if self.by_rows { (&chunk, &self.whole) } else { (&self.whole, &chunk) };
+        if let Some(limit) = limit {
+            let bound = a.any().spgemm_bound(b)?.ok_or_else(|| a.other_indices(&[("B", b)]))?;
+            if bound.bytes.saturating_add(chunk.bytes() as u64) > limit {
+                return Ok(None);
+            }
+        }
+        a.product(b, ProductExtent::Whole)?.to_device(&self.host).map(Some)
+    }
+}
+
+/// Both halves of a range of two lines or more, the first one last.
+fn halves(range: Range<usize>) -> Vec<Range<usize>> {
+    let middle = range.start + range.len() / 2;
+    vec![middle..range.end, range.start..middle]
+}
+
+/// The lines of a matrix on the host: rows of CSR, columns of CSC.
+trait Lines {
+    fn count(&self) -> usize;
+    /// A matrix of these lines.
+    fn chunk(&self, range: Range<usize>, host: &Device) -> Result<Matrix>;
+    /// No lines yet, of the type of these.
+    fn assembly(&self) -> Box<dyn AnyAssembly>;
+}
+
+/// Lines that are appended to each other.
+trait AnyAssembly {
+    /// Appends the lines of a matrix on the host.
+    fn append(&mut self, chunk: &Matrix) -> Result<()>;
+    /// The matrix of all lines, each `minor` long.
+    fn finish(self: Box<Self>, minor: usize, host: &Device) -> Result<Matrix>;
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Lines for Compressed<A, T, Host, I, O> {
+    fn count(&self) -> usize {
+        self.pattern().major()
+    }
+
+    fn chunk(&self, range: Range<usize>, host: &Device) -> Result<Matrix> {
+        let (rows, cols) = A::swap(range.len(), self.pattern().minor());
+        let (first, last) = (self.offsets()[range.start].as_usize(), self.offsets()[range.end].as_usize());
+        let offsets = &self.offsets()[range.start..=range.end];
+        let offsets = offsets.iter().map(|at| O::cast(at.as_usize() - first)).collect();
+        let (indices, values) = (self.indices()[first..last].to_vec(), self.values()[first..last].to_vec());
+        Matrix::wrap(host, Self::new_unsorted(rows, cols, offsets, indices, values)?)
+    }
+
+    fn assembly(&self) -> Box<dyn AnyAssembly> {
+        Box::new(Assembly::<A, T, I, O> {
+            offsets: vec![O::cast(0)],
+            indices: vec![],
+            values: vec![],
+            axis: PhantomData,
+        })
+    }
+}
+
+/// The arrays of lines of one type.
+struct Assembly<A, T, I, O> {
+    offsets: Vec<O>,
+    indices: Vec<I>,
+    values: Vec<T>,
+    axis: PhantomData<A>,
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> AnyAssembly for Assembly<A, T, I, O> {
+    fn append(&mut self, chunk: &Matrix) -> Result<()> {
+        let chunk = chunk.downcast_ref::<Compressed<A, T, Host, I, O>>();
+        let chunk = chunk.ok_or_else(|| Error::operands(OP, "a chunk of the product is of another type"))?;
+        let before = self.indices.len();
+        O::try_new("nnz", before + chunk.nnz())?;
+        self.offsets.extend(chunk.offsets()[1..].iter().map(|at| O::cast(before + at.as_usize())));
+        self.indices.extend_from_slice(chunk.indices());
+        self.values.extend_from_slice(chunk.values());
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, minor: usize, host: &Device) -> Result<Matrix> {
+        let (rows, cols) = A::swap(self.offsets.len() - 1, minor);
+        let Self { offsets, indices, values, .. } = *self;
+        Matrix::wrap(host, Compressed::<A, T, Host, I, O>::new(rows, cols, offsets, indices, values)?)
+    }
+}
+
+/// The lines of a matrix in CSR or CSC on the host.
+fn lines_of(matrix: &Matrix) -> Result<&dyn Lines> {
+    macro_rules! find {
+        ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
+            $(
+                if let Some(rows) = matrix.downcast_ref::<Csr<$t, Host, $i, $o>>() {
+                    return Ok(rows);
+                }
+                if let Some(columns) = matrix.downcast_ref::<Csc<$t, Host, $i, $o>>() {
+                    return Ok(columns);
+                }
+            )*
+        };
+    }
+    sparse_core::for_all_types!(find);
+    Err(matrix.unknown_types("rows and columns"))
+}

@@ -1,0 +1,228 @@
+//! Products over a user's semiring: `c_ij = ⊕_k a_ik ⊗ b_kj`, with another addition and multiplication than those of
+//! numbers.
+//!
+//! | semiring | addition | multiplication | zero | a product is |
+//! |---|---|---|---|---|
+//! | [`MinPlus`] | minimum | sum | ∞ | a step of shortest paths |
+//! | [`OrAnd`] | or | and | false | a step of a search in a graph |
+//!
+//! One backend in the host's memory is enough for an operation that calls the user's code for each entry: the serial
+//! reference and the CPU have it, for CSR. It is compiled where it is called, for the types of that call.
+
+use crate::backend::Backend;
+use crate::error::{Result, checked_product};
+use crate::format::Csr;
+use crate::index::Index;
+use crate::op::bound::check_size;
+use crate::scalar::{Real, Scalar};
+use crate::space::Host;
+use std::fmt::{self, Debug, Formatter};
+
+const OP: &str = "semiring";
+
+/// An addition of elements with a neutral zero, and a multiplication of values of A, of type `T`, with elements.
+///
+/// Addition should be associative; a result adds its products in the order of the entries of their row, from zero on.
+///
+/// ```
+/// use sparse_core::op::{Semiring, SemiringProducts};
+/// use sparse_core::{Csr, reference::Reference};
+///
+/// /// The most that can be carried along a path, whose weakest edge limits it.
+/// struct MaxMin;
+///
+/// impl Semiring<f64> for MaxMin {
+///     type Element = f64;
+///
+///     fn zero(&self) -> f64 {
+///         0.0
+///     }
+///
+///     fn add(&self, a: f64, b: f64) -> f64 {
+///         a.max(b)
+///     }
+///
+///     fn multiply(&self, value: f64, element: f64) -> f64 {
+///         value.min(element)
+///     }
+/// }
+///
+/// let capacities = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![4.0, 9.0, 7.0])?;
+/// let mut most = [0.0; 2];
+/// Reference.semiring_spmv(&MaxMin, &capacities, &[5.0, 8.0], &mut most)?;
+/// assert_eq!(most, [8.0, 7.0]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+pub trait Semiring<T>: Sync {
+    /// The type of the elements of B and C.
+    type Element: Copy + Send + Sync;
+
+    /// The result where there is nothing to add.
+    fn zero(&self) -> Self::Element;
+
+    /// `a ⊕ b`.
+    fn add(&self, a: Self::Element, b: Self::Element) -> Self::Element;
+
+    /// `value ⊗ element`.
+    fn multiply(&self, value: T, element: Self::Element) -> Self::Element;
+}
+
+/// Shortest paths: the addition is the minimum, the multiplication the sum, and zero is infinite.
+///
+/// ```
+/// use sparse_core::op::{MinPlus, SemiringProducts};
+/// use sparse_core::{Csr, reference::Reference};
+///
+/// // Roads into 0 from 1 (length 4) and into 1 from 2 (length 3); the zeros on the diagonal stand for staying.
+/// let roads = [(0, 0, 0.0), (0, 1, 4.0), (1, 1, 0.0), (1, 2, 3.0), (2, 2, 0.0)];
+/// let roads = Csr::<f64>::from_triplets(3, 3, roads)?;
+/// let (mut near, mut far) = ([0.0; 3], [0.0; 3]);
+/// Reference.semiring_spmv(&MinPlus, &roads, &[f64::INFINITY, f64::INFINITY, 0.0], &mut near)?;
+/// Reference.semiring_spmv(&MinPlus, &roads, &near, &mut far)?;
+/// assert_eq!((near, far), ([f64::INFINITY, 3.0, 0.0], [7.0, 3.0, 0.0]));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MinPlus;
+
+impl<R: Real> Semiring<R> for MinPlus {
+    type Element = R;
+
+    fn zero(&self) -> R {
+        R::infinity()
+    }
+
+    fn add(&self, a: R, b: R) -> R {
+        a.min(b)
+    }
+
+    fn multiply(&self, value: R, element: R) -> R {
+        value + element
+    }
+}
+
+/// Reachability: the addition is or, the multiplication and; every entry of A counts as true, whatever its value.
+///
+/// ```
+/// use sparse_core::op::{OrAnd, SemiringProducts};
+/// use sparse_core::{Csr, reference::Reference};
+///
+/// let edges = Csr::<f32>::from_triplets(3, 3, [(0, 1, 1.0), (1, 2, 1.0)])?;
+/// let mut reached = [true; 3];
+/// Reference.semiring_spmv(&OrAnd, &edges, &[false, false, true], &mut reached)?;
+/// assert_eq!(reached, [false, true, false]);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OrAnd;
+
+impl<T> Semiring<T> for OrAnd {
+    type Element = bool;
+
+    fn zero(&self) -> bool {
+        false
+    }
+
+    fn add(&self, a: bool, b: bool) -> bool {
+        a || b
+    }
+
+    fn multiply(&self, _: T, element: bool) -> bool {
+        element
+    }
+}
+
+/// A product over a semiring, with checked shapes: A in CSR, B and C of `columns` columns, row by row.
+pub struct SemiringProduct<'a, S: Semiring<T>, T: Scalar, I: Index, O: Index> {
+    semiring: &'a S,
+    a: &'a Csr<T, Host, I, O>,
+    b: &'a [S::Element],
+    columns: usize,
+}
+
+impl<S: Semiring<T>, T: Scalar, I: Index, O: Index> SemiringProduct<'_, S, T, I, O> {
+    /// The matrix A.
+    pub fn matrix(&self) -> &Csr<T, Host, I, O> {
+        self.a
+    }
+
+    /// The number of columns of B and C, at least 1.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Writes a row of C.
+    pub fn write_row(&self, row: usize, c: &mut [S::Element]) {
+        c.fill(self.semiring.zero());
+        for (k, value) in self.a.major_entries(row) {
+            let b = &self.b[k * self.columns..][..self.columns];
+            for (c, &b) in c.iter_mut().zip(b) {
+                *c = self.semiring.add(*c, self.semiring.multiply(value, b));
+            }
+        }
+    }
+}
+
+impl<S: Semiring<T>, T: Scalar, I: Index, O: Index> Debug for SemiringProduct<'_, S, T, I, O> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SemiringProduct").field("a", self.a).field("columns", &self.columns).finish()
+    }
+}
+
+/// Products over a user's semiring, in the host's memory.
+pub trait SemiringProducts: Backend<Space = Host> {
+    /// `C ← A·B` over the semiring, where B and C have `columns` columns and are stored row by row.
+    ///
+    /// The results do not depend on the number of threads.
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) if `b` has not `columns` elements for each column of A, or `c` for each row.
+    ///
+    /// ```
+    /// use sparse_core::op::{MinPlus, SemiringProducts};
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::new(1, 2, vec![0, 2], vec![0, 1], vec![1.0, 2.0])?;
+    /// let mut c = [0.0; 2];
+    /// Reference.semiring_spmm(&MinPlus, &a, &[5.0, 9.0, 6.0, 7.0], 2, &mut c)?;
+    /// assert_eq!(c, [6.0, 9.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    fn semiring_spmm<S: Semiring<T>, T: Scalar, I: Index, O: Index>(
+        &self,
+        semiring: &S,
+        a: &Csr<T, Host, I, O>,
+        b: &[S::Element],
+        columns: usize,
+        c: &mut [S::Element],
+    ) -> Result<()> {
+        let elements = |rows| checked_product("rows x columns", rows, columns);
+        check_size(OP, "the number of elements of B", elements(a.ncols())?, b.len())?;
+        check_size(OP, "the number of elements of C", elements(a.nrows())?, c.len())?;
+        if columns > 0 {
+            self.run_semiring(&SemiringProduct { semiring, a, b, columns }, c);
+        }
+        Ok(())
+    }
+
+    /// `y ← A·x` over the semiring: [`semiring_spmm`](Self::semiring_spmm) with one column.
+    ///
+    /// # Errors
+    /// As there.
+    fn semiring_spmv<S: Semiring<T>, T: Scalar, I: Index, O: Index>(
+        &self,
+        semiring: &S,
+        a: &Csr<T, Host, I, O>,
+        x: &[S::Element],
+        y: &mut [S::Element],
+    ) -> Result<()> {
+        self.semiring_spmm(semiring, a, x, 1, y)
+    }
+
+    /// Writes every row of C.
+    fn run_semiring<S: Semiring<T>, T: Scalar, I: Index, O: Index>(
+        &self,
+        product: &SemiringProduct<'_, S, T, I, O>,
+        c: &mut [S::Element],
+    );
+}
