@@ -56,7 +56,11 @@ impl Lengths {
         let ratio = if is_cached { limits.skewed_in_cache } else { limits.skewed_in_memory };
         let is_short =
             if is_cached { mean < limits.short_in_cache } else { mean * entry_bytes < limits.short_bytes };
-        if longest > limits.never_skewed.max(ratio * mean) {
+        let is_skewed = longest > limits.never_skewed.max(ratio * mean);
+        let has_short_rows = (limits.short_for_row_blocks..=limits.longest_for_row_blocks).contains(&mean);
+        if is_skewed && mean <= 1 || !is_skewed && !is_cached && has_short_rows {
+            RowAlgorithm::RowBlocks
+        } else if is_skewed {
             RowAlgorithm::Segmented
         } else if mean >= limits.long_for_vectors && longest <= 2 * mean {
             RowAlgorithm::RowPerVector
@@ -88,7 +92,10 @@ mod tests {
         assert_eq!(on_h100(20_000, 79_623, 7_907, 4), "segmented", "few rows and a rail");
         assert_eq!(on_h100(10_000, 49_600, 5, 4), "row_per_vector", "few rows of a mesh");
         assert_eq!(on_h100(490_000, 4_401_604, 9, 4), "row_per_thread", "9 entries, in the cache");
-        assert_eq!(on_h100(490_000, 4_401_604, 9, 8), "segmented", "9 entries, in memory");
+        assert_eq!(on_h100(490_000, 4_401_604, 9, 8), "row_blocks", "9 entries, in memory");
+        assert_eq!(on_h100(2_000_000, 5_999_998, 3, 4), "row_per_thread", "3 entries, in memory");
+        assert_eq!(on_h100(300_000, 6_299_890, 21, 4), "segmented", "21 entries, in memory");
+        assert_eq!(on_h100(2_000_000, 987_602, 49, 4), "row_blocks", "most rows are empty");
         assert_eq!(on_h100(1_000_000, 5_356_264, 19, 4), "segmented", "skewed rows in memory");
         assert_eq!(on_h100(1_000_000, 1_602_996, 15, 4), "row_per_thread", "skewed rows in the cache");
         assert_eq!(on_h100(50_000, 6_400_000, 128, 4), "row_per_vector", "128 entries in each row");

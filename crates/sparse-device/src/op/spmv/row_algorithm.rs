@@ -62,7 +62,12 @@ algorithms! {
         .preprocessing("a bit per entry, the rows in order, and two partial sums for some hundred entries"),
         Needs::Nothing;
 
-        RowBlocks = Algorithm::new("row_blocks", "never").preprocessing(
+        RowBlocks = Algorithm::new(
+            "row_blocks",
+            "CUDA, where the plan runs more than once, and rows are many: alike ones of 5 to 12 entries that the cache does not \
+             hold, or ones of which one is much longer and most are empty",
+        )
+        .preprocessing(
             "the first row and entry of each block of 252 rows and entries, and a partial sum for each block inside a long row",
         ),
         Needs::Nothing;
