@@ -442,6 +442,7 @@ pub const FAULTS: &[Fault] = &[
             any("convert/csr_to_csc"),
             any("convert/csr_to_ell"),
             any("convert/batch_csr_to_batch_csc"),
+            any("convert/batch_csc_to_batch_csr"),
         ],
         case: ROWS,
     },
