@@ -501,7 +501,7 @@ fn join<T: Accumulator>(
     let host = agree(&*transport, ROOT, OP, serial_host_backend())?;
     Ok(MatrixOnRanks {
         device: device.clone(),
-        host: Device::Cpu(host.clone()),
+        host: Device::Cpu(HostBackend::clone(&host)),
         dtype: T::DTYPE,
         reading,
         exchange,

@@ -491,7 +491,7 @@ where
         })
     }
     match device {
-        Device::Cpu(backend) => boxed(DeviceWorker::new(backend.clone()), name(device), memory),
+        Device::Cpu(backend) => boxed(DeviceWorker::new(HostBackend::clone(backend)), name(device), memory),
         Device::Accelerator(backend, _) => {
             boxed(DeviceWorker::new(backend.clone()).unpacking(), name(device), memory)
         }

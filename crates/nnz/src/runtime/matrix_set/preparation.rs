@@ -103,7 +103,7 @@ where
 /// The backend by which the host compresses: that of the CPU among the devices, else a new one.
 fn host_of(devices: &[Device]) -> Result<HostBackend> {
     let backend = |device: &Device| match device {
-        Device::Cpu(backend) => Some(backend.clone()),
+        Device::Cpu(backend) => Some(HostBackend::clone(backend)),
         Device::Accelerator(..) => None,
     };
     devices.iter().find_map(backend).map_or_else(host_backend, Ok)
