@@ -268,7 +268,9 @@ where
         let cached = match cached {
             Some(cached) => cached,
             None => {
-                let is_portion = (size_of::<T>() * chunk.data().len()) as u64 <= PORTION_BYTES;
+                // A view of what others have allocated goes on behind its last matrix.
+                let (rows, cols) = chunk.shape();
+                let is_portion = (size_of::<T>() * chunk.count() * rows * cols) as u64 <= PORTION_BYTES;
                 let backend = match self.parallelism {
                     Parallelism::Batch if is_portion => &self.single_threaded,
                     Parallelism::InterTask => &self.single_threaded,
