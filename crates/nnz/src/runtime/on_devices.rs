@@ -278,7 +278,8 @@ impl MatrixOnDevices {
     }
 
     /// Solves A·x = b from the `x` that is given, which gets the last iterate. `callback` is called after each
-    /// computation of the residual's norm, by the thread of the first device, and may stop.
+    /// computation of the residual's norm, by the thread of the first device, and may stop. It may not use a
+    /// [`VectorOnDevices`] of this matrix, which would wait for the solver to end.
     ///
     /// # Errors
     /// Those of [`Matrix::solve`] and [`spmv`](Self::spmv); [`Unsupported`](Error::Unsupported) for
