@@ -8,7 +8,7 @@ use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::op::{
     CompressedArrays, DenseToCompressedPlan, DenseToCsrKernel, Keep, PackedPattern, UnpackKernel,
 };
-use sparse_core::space::{Buffer as _, Space, View as _};
+use sparse_core::space::{Buffer as _, Space};
 use sparse_core::{
     Backend, BatchCsr, ContextId, DenseBatchView, Error, Host, Index, IndexOrder, Order, PlanOptions, Result,
     Row, Scalar, SparseFormat,
