@@ -190,16 +190,20 @@ fn products_in_chunks_have_the_bits_of_the_whole() {
 
 #[test]
 fn norms_are_those_of_the_host_on_every_device() {
-    let host = Matrix::from_typed(&Device::host().unwrap(), generate::stencil_5::<f32>(20, 15).unwrap());
-    let host = host.unwrap();
+    let cpu = Device::host().unwrap();
+    let single = Matrix::from_typed(&cpu, generate::stencil_5::<f32>(20, 15).unwrap()).unwrap();
+    let double = single.cast(DType::F64).unwrap();
     for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
         for index in 0..kind.probe().devices.len() {
             let device: Device = format!("{kind}:{index}").parse().unwrap();
-            for format in [Format::Csr, Format::Csc, Format::Coo] {
+            for (host, format) in [&single, &double]
+                .into_iter()
+                .flat_map(|host| [Format::Csr, Format::Csc, Format::Coo].map(|format| (host, format)))
+            {
                 let a = host.to_format(format).unwrap().to_device(&device).unwrap();
                 for norm in [Norm::Frobenius, Norm::One, Norm::Infinity] {
                     let (there, here) = (a.norm(norm).unwrap(), host.norm(norm).unwrap());
-                    assert!((there / here - 1.0).abs() < 1e-6, "{kind} {format} {norm:?}: {there}, {here}");
+                    assert!((there / here - 1.0).abs() < 1e-12, "{kind} {format} {norm:?}: {there}, {here}");
                 }
             }
         }

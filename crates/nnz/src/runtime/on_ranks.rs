@@ -160,7 +160,7 @@ impl MatrixOnRanks {
         }
     }
 
-    /// How the rows came to the ranks: `each rank its rows`, or `rank 0 all rows` with the reason where they were read from a
+    /// Who read which rows: `each rank its rows`, or `rank 0 all rows` with the reason where they were read from a
     /// file.
     pub fn reading(&self) -> &str {
         &self.reading

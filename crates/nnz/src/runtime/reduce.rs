@@ -84,11 +84,10 @@ impl Matrix {
         Ok(results)
     }
 
-    /// A norm, computed by the matrix's device.
+    /// A norm, in double precision.
     ///
-    /// Entries of one coordinate are added first. The norm of a matrix without elements is 0. Sums of rows and columns are in
-    /// the type of the matrix, of `f16` and `bf16` in `f32`, to which the host takes them; the norm of Frobenius is in the
-    /// accumulator's type, and no square overflows.
+    /// Entries of one coordinate are added first. The norm of a matrix without elements is 0, and no square overflows. The
+    /// matrix's device computes it of values in double precision, and the host of others, which it widens first.
     ///
     /// # Errors
     /// [`Unsupported`](crate::Error::Unsupported) for batches; what the device's runtime reports.
@@ -102,17 +101,27 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn norm(&self, norm: Norm) -> Result<f64> {
+        let a = self.in_double_precision()?;
         let each = match norm {
-            Norm::Frobenius => return self.frobenius_norm(),
+            Norm::Frobenius => return a.frobenius_norm(),
             Norm::One => Each::Column,
             Norm::Infinity => Each::Row,
         };
-        let wide = match self.dtype() {
-            DType::F16 | DType::Bf16 => self.cast(DType::F32)?,
-            _ => self.clone(),
-        };
-        let sums = wide.reduce(each, Reduction::Norm1)?.to_device(&Device::host()?)?.cast(DType::C64)?;
+        let sums = a.reduce(each, Reduction::Norm1)?.to_device(&Device::host()?)?.cast(DType::C64)?;
         Ok(sums.to_vec::<c64>()?.into_iter().fold(0.0, |largest, sum| larger(largest, sum.re)))
+    }
+
+    /// The matrix with values in double precision: itself, or a copy that the host makes and keeps.
+    fn in_double_precision(&self) -> Result<Self> {
+        let wide = match self.dtype() {
+            DType::F64 | DType::C64 => return Ok(self.clone()),
+            DType::C32 => DType::C64,
+            DType::F16 | DType::Bf16 | DType::F32 => DType::F64,
+        };
+        match self.device() {
+            Device::Cpu(_) => self.cast(wide),
+            Device::Accelerator(..) => self.to_device(&Device::host()?)?.cast(wide),
+        }
     }
 
     /// (number of lines, elements of each)

@@ -74,7 +74,7 @@ fn cuda_index(name: &str) -> Option<usize> {
     name.strip_prefix(CUDA.name)?.strip_prefix(':')?.parse().ok()
 }
 
-/// What is compressed and scanned, and what comes out.
+/// The matrices and numbers of the figure, and the sums that every scan should give.
 struct Inputs {
     data: Data,
     count: usize,

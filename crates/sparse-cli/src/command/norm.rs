@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// Prints a norm: of Frobenius, the largest column sum, or the largest row sum
 ///
-/// The device computes it. It is printed in as many digits as it takes to read the same number back.
+/// It is computed and printed in double precision, in as many digits as it takes to read the same number back.
 #[derive(Debug, Args)]
 pub(crate) struct PrintNorm {
     /// The matrix; - is standard input

@@ -78,8 +78,9 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
           conflicts_with_all = ["backend", "device"])]
     devices: Vec<NamedDevice>,
-    /// How --devices, or ranks, exchange elements of vectors: nccl, or peer for --devices, from one CUDA device to another, host
-    /// through the host's memory, or auto, the first of these that is there. -v says which, and why
+    /// The path on which --devices, or ranks, exchange elements of vectors: nccl, or peer for --devices, from one CUDA
+    /// device to another, host through the host's memory, or auto, the first of these that is there. -v says which, and
+    /// why
     #[arg(long, value_name = "PATH", default_value = "auto")]
     exchange: ExchangePath,
 }
