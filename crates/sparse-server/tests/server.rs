@@ -5,8 +5,10 @@ mod common;
 
 use common::{MTX, NPY, Running, mtx, npy};
 use sparse_server::{Config, Scope, new_token};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// [[4, 1, 0], [1, 3, 0], [0, 0, 2]]
@@ -250,25 +252,27 @@ fn matrices_move_to_disk_and_back_when_memory_is_short() {
 fn durable_matrices_survive_and_corrupt_ones_are_reported_alone() {
     let data = tempfile::tempdir().unwrap();
     let server = Running::start(Config::new(data.path(), 1 << 20));
-    for name in ["kept", "torn", "flipped"] {
+    let segments = data.path().join("segments");
+    let files = || -> BTreeSet<PathBuf> {
+        std::fs::read_dir(&segments).into_iter().flatten().map(|file| file.unwrap().path()).collect()
+    };
+    let [_, torn, flipped] = ["kept", "torn", "flipped"].map(|name| {
+        let before = files();
         server.send(&format!("PUT /v1/matrices/{name}?durable=1"), &[MTX], &matrix()).expect(201);
-    }
+        files().difference(&before).next().expect("a file for the matrix").clone()
+    });
     server.send("PUT /v1/matrices/kept?durable=1&replace=1", &[MTX], &matrix()).expect(201);
     server.send("PUT /v1/matrices/gone?durable=1", &[MTX], &matrix()).expect(201);
     server.send("DELETE /v1/matrices/gone", &[], &[]).expect(204);
     server.send("PUT /v1/matrices/fleeting", &[MTX], &matrix()).expect(201);
     drop(server);
 
-    let segments = data.path().join("segments");
-    let mut files: Vec<_> = std::fs::read_dir(&segments).unwrap().map(|file| file.unwrap().path()).collect();
-    assert_eq!(files.len(), 3, "one for each durable matrix");
-    files.sort_by_key(|file| std::fs::metadata(file).unwrap().modified().unwrap());
-    let torn = std::fs::OpenOptions::new().write(true).open(&files[0]).unwrap();
-    torn.set_len(100).unwrap();
-    let mut bytes = std::fs::read(&files[1]).unwrap();
+    assert_eq!(files().len(), 3, "one for each durable matrix");
+    std::fs::OpenOptions::new().write(true).open(&torn).unwrap().set_len(100).unwrap();
+    let mut bytes = std::fs::read(&flipped).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    std::fs::write(&files[1], bytes).unwrap();
+    std::fs::write(&flipped, bytes).unwrap();
     std::fs::write(segments.join("uncommitted.npz"), b"PK").unwrap();
 
     let server = Running::start(Config::new(data.path(), 1 << 20));
