@@ -1,28 +1,18 @@
-//! Products that are compiled in this crate, once for every format and type.
+//! Operations that are compiled in this crate, once for every format and type.
 //!
-//! A generic function is compiled in each program that calls it, which takes minutes for products of every format, type
-//! and instruction set. So the kernel traits of products find function pointers by the type of the matrix in a table of
-//! this crate, and no other crate compiles the functions. The functions are in [`spmv`], [`spmm`], [`sddmm`], [`spgemm`]
-//! and [`trisolve`], which know nothing of the tables. The tables have the rows of the catalogue: a format that gets a product
+//! A generic function is compiled in each program that calls it, which takes minutes for operations on every format, type
+//! and instruction set. So the kernel traits find function pointers by the type of the matrix in a table of this crate,
+//! and no other crate compiles the functions. The tables have the rows of the catalogue: a format that gets an operation
 //! there has it here.
 
-use super::sddmm::{self, SddmmFormat, SddmmPlan};
-use super::spgemm::{self, SpgemmPlan};
-use super::spmm::source::SpmmFormat;
-use super::spmm::{self, SpmmPlan};
-use super::spmv::{self, SpmvFormat, SpmvPlan};
-use super::trisolve::{self, TrisolvePlan};
-use crate::Cpu;
-use sparse_core::catalog::Types;
-use sparse_core::op::{
-    AccOf, Op, Sampling, SddmmKernel, SpgemmBound, SpgemmKernel, SpmmKernel, SpmvKernel, Triangular,
-    TrisolveKernel,
+use super::{
+    convert, dense_to_csr, elementwise, prune, reduce, sddmm, softmax, sort, spgemm, spmm, spmm_reduce, spmv,
+    to_dense, trisolve,
 };
-use sparse_core::reference::Reference;
+use sparse_core::catalog::Types;
 use sparse_core::{
-    Algorithm, AlgorithmSet, Axis, BatchCsc, BatchCsr, Compressed, Coo, Csc, Csr, DenseView, DenseViewMut,
-    Ell, Error, Host, HostCsr, Hyb, Index, PatternId, PlanOptions, Result, Scalar, Sell, for_all_types,
-    for_each_operation,
+    BatchCsc, BatchCsr, Coo, Csc, Csr, Ell, Error, Host, HostCsr, Hyb, Index, Result, Scalar, Sell,
+    for_all_types, for_each_operation,
 };
 use std::any::{Any, TypeId};
 use std::marker::PhantomData;
@@ -31,9 +21,9 @@ use std::marker::PhantomData;
 type Functions = [&'static (dyn Any + Send + Sync)];
 
 /// The functions of one operation for each triple of types.
-type Table = [&'static Functions];
+pub(super) type Table = [&'static Functions];
 
-/// The functions for values `T`, indices `I` and offsets `O`: one constant for each product.
+/// The functions for values `T`, indices `I` and offsets `O`: one constant for each operation.
 struct OfTypes<T, I, O>(PhantomData<(T, I, O)>);
 
 macro_rules! functions {
@@ -44,16 +34,24 @@ macro_rules! functions {
     ) => {
         $(functions! { $of_name of $($formats)+ })+
     };
-    (spmv of $($formats:tt)+) => { functions! { SPMV: spmv, $($formats)+ } };
-    (spmm of $($formats:tt)+) => { functions! { SPMM: spmm, $($formats)+ } };
-    // What is no product is compiled in the programs that call it.
+    // The first three take CSR in the caller's memory, too, which is no format of the catalogue.
+    (spmv of $($formats:tt)+) => { functions! { SPMV: spmv, [HostCsr<T, I, O>] $($formats)+ } };
+    (spmm of $($formats:tt)+) => { functions! { SPMM: spmm, [HostCsr<T, I, O>] $($formats)+ } };
+    (to_dense of $($formats:tt)+) => { functions! { TO_DENSE: to_dense, [HostCsr<T, I, O>] $($formats)+ } };
+    (spmm_reduce of $($formats:tt)+) => { functions! { SPMM_REDUCE: spmm_reduce, [] $($formats)+ } };
+    (convert of $($formats:tt)+) => { functions! { CONVERT: convert, [] $($formats)+ } };
+    (sort of $($formats:tt)+) => { functions! { SORT: sort, [] $($formats)+ } };
+    (prune of $($formats:tt)+) => { functions! { PRUNE: prune, [] $($formats)+ } };
+    (elementwise of $($formats:tt)+) => { functions! { ELEMENTWISE: elementwise, [] $($formats)+ } };
+    (reduce of $($formats:tt)+) => { functions! { REDUCE: reduce, [] $($formats)+ } };
+    (softmax of $($formats:tt)+) => { functions! { SOFTMAX: softmax, [] $($formats)+ } };
+    // The formats of these have functions in common, which are below, or are a few lines.
     ($other:ident of $($formats:tt)+) => {};
-    ($constant:ident: $product:ident, $($format:ident<$($index:ident),+>),+) => {
+    ($constant:ident: $op:ident, [$($more:ty)?] $($($format:ident<$($index:ident),+>)=>+),+) => {
         impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
             const $constant: &'static Functions = &[
-                $(&$product::Functions::<$format<T, Host, $($index),+>>::ALL,)+
-                // CSR in the caller's memory, which is no format of the catalogue.
-                &$product::Functions::<HostCsr<T, I, O>>::ALL,
+                $(&$op::Functions::<$($format<T, Host, $($index),+>),+>::ALL,)+
+                $(&$op::Functions::<$more>::ALL,)?
             ];
         }
     };
@@ -67,66 +65,46 @@ impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
     const TRISOLVE: &'static Functions = &[&trisolve::Functions::<T, I, O>::ALL];
     // All formats have the same functions, whatever their offsets.
     const SDDMM: &'static Functions = &[&sddmm::Functions::<T, I>::ALL];
+    const DENSE_TO_CSR: &'static Functions = &[&dense_to_csr::Functions::<T, I, O>::ALL];
 }
 
-macro_rules! spmv_of_all_types {
-    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPMV),*] };
+/// Defines a function that returns the table of an operation: the constant of this name of every triple of types.
+///
+/// A function and not a static, which cargo compiles again, with every operation, for the unit tests of this crate. Never
+/// inlined, as the caller's program would then compile every operation, too.
+macro_rules! table {
+    ($d:tt $table:ident, $rows:ident, $constant:ident) => {
+        macro_rules! $rows {
+            ($d(($d t:ty, $d i:ty, $d o:ty)),* $d(,)?) => { &[$d(OfTypes::<$d t, $d i, $d o>::$constant),*] };
+        }
+
+        #[inline(never)]
+        pub(super) const fn $table() -> &'static Table {
+            const { for_all_types!($rows) }
+        }
+    };
 }
 
-macro_rules! spmm_of_all_types {
-    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPMM),*] };
-}
-
-macro_rules! spgemm_of_all_types {
-    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPGEMM),*] };
-}
-
-macro_rules! trisolve_of_all_types {
-    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::TRISOLVE),*] };
-}
-
-// Functions and not statics, which cargo compiles again, with every product, for the unit tests of this crate. Never
-// inlined: the program that they were inlined into would compile every product, too.
-
-macro_rules! sddmm_of_all_types {
-    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SDDMM),*] };
-}
-
-/// The functions of SpMV.
-#[inline(never)]
-const fn spmv_table() -> &'static Table {
-    const { for_all_types!(spmv_of_all_types) }
-}
-
-/// The functions of SpMM.
-#[inline(never)]
-const fn spmm_table() -> &'static Table {
-    const { for_all_types!(spmm_of_all_types) }
-}
-
-/// The functions of SpGEMM.
-#[inline(never)]
-const fn spgemm_table() -> &'static Table {
-    const { for_all_types!(spgemm_of_all_types) }
-}
-
-/// The functions of triangular solves.
-#[inline(never)]
-const fn trisolve_table() -> &'static Table {
-    const { for_all_types!(trisolve_of_all_types) }
-}
-
-/// The functions of SDDMM.
-#[inline(never)]
-const fn sddmm_table() -> &'static Table {
-    const { for_all_types!(sddmm_of_all_types) }
-}
+table!($ spmv_table, spmv_rows, SPMV);
+table!($ spmm_table, spmm_rows, SPMM);
+table!($ spmm_reduce_table, spmm_reduce_rows, SPMM_REDUCE);
+table!($ sddmm_table, sddmm_rows, SDDMM);
+table!($ spgemm_table, spgemm_rows, SPGEMM);
+table!($ convert_table, convert_rows, CONVERT);
+table!($ to_dense_table, to_dense_rows, TO_DENSE);
+table!($ sort_table, sort_rows, SORT);
+table!($ prune_table, prune_rows, PRUNE);
+table!($ elementwise_table, elementwise_rows, ELEMENTWISE);
+table!($ reduce_table, reduce_rows, REDUCE);
+table!($ softmax_table, softmax_rows, SOFTMAX);
+table!($ trisolve_table, trisolve_rows, TRISOLVE);
+table!($ dense_to_csr_table, dense_to_csr_rows, DENSE_TO_CSR);
 
 /// The functions of type `F`.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if the types are none of [`for_all_types`].
-fn find<F: Any>(table: &'static Table, op: &str, format: &str) -> Result<&'static F> {
+pub(super) fn find<F: Any>(table: &'static Table, op: &str, format: &str) -> Result<&'static F> {
     let functions: Option<&'static dyn Any> = find_type(table, TypeId::of::<F>());
     functions.and_then(<dyn Any>::downcast_ref).ok_or_else(|| unknown_types(op, format))
 }
@@ -145,168 +123,6 @@ fn unknown_types(op: &str, format: &str) -> Error {
     let known: Vec<_> = Types::ALL.iter().map(ToString::to_string).collect();
     let reason = format!("values, indices and offsets are one of {}", known.join(" "));
     Error::unsupported(format!("{op} of {format} with these types on the CPU"), reason)
-}
-
-impl<M: SpmvFormat> SpmvKernel<M> for Cpu
-where
-    Reference: SpmvKernel<M>,
-{
-    type Plan = SpmvPlan<M>;
-
-    fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        M::Algorithm::table(&|algorithm| M::fits(algorithm, op))
-    }
-
-    fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
-        let functions: &spmv::Functions<M> = find(spmv_table(), "spmv", M::FORMAT)?;
-        (functions.plan)(self, a, op, options)
-    }
-
-    unsafe fn spmv(
-        &self,
-        plan: &mut Self::Plan,
-        alpha: AccOf<M>,
-        a: &M,
-        x: &[M::Scalar],
-        beta: AccOf<M>,
-        y: &mut [M::Scalar],
-    ) -> Result<()> {
-        // SAFETY: the caller makes the same promises.
-        unsafe { (plan.functions.run)(self, plan, alpha, a, x, beta, y) }
-    }
-}
-
-impl<M: SpmmFormat> SpmmKernel<M> for Cpu
-where
-    Reference: SpmmKernel<M>,
-{
-    type Plan = SpmmPlan<M>;
-
-    fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        spmm::algorithms(spmm::has_stored_rows::<M>(op))
-    }
-
-    fn plan_spmm(&self, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self::Plan> {
-        let functions: &spmm::Functions<M> = find(spmm_table(), "spmm", M::FORMAT)?;
-        (functions.plan)(a, op, columns, options)
-    }
-
-    unsafe fn spmm(
-        &self,
-        plan: &mut Self::Plan,
-        alpha: AccOf<M>,
-        a: &M,
-        b: DenseView<'_, M::Scalar>,
-        beta: AccOf<M>,
-        c: DenseViewMut<'_, M::Scalar>,
-    ) -> Result<()> {
-        // SAFETY: the caller makes the same promises.
-        unsafe { (plan.functions.run)(self, plan, alpha, a, b, beta, c) }
-    }
-}
-
-impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host, I, O>> for Cpu {
-    type Plan = SpgemmPlan<T, I, O>;
-
-    fn spgemm_algorithms(&self) -> &'static [Algorithm] {
-        spgemm::algorithms()
-    }
-
-    unsafe fn spgemm_bound(
-        &self,
-        a: &Compressed<A, T, Host, I, O>,
-        b: &Compressed<A, T, Host, I, O>,
-    ) -> Result<SpgemmBound> {
-        spgemm::bound_of(self, a, b)
-    }
-
-    unsafe fn plan_spgemm(
-        &self,
-        a: &Compressed<A, T, Host, I, O>,
-        b: &Compressed<A, T, Host, I, O>,
-        mask: Option<&Compressed<A, T, Host, I, O>>,
-        options: &PlanOptions,
-    ) -> Result<Self::Plan> {
-        let functions = find(spgemm_table(), "spgemm", A::FORMAT)?;
-        // SAFETY: the caller makes the same promises.
-        unsafe { SpgemmPlan::new(self, functions, (a, b, mask), options) }
-    }
-
-    fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize) {
-        plan.pattern::<A>()
-    }
-
-    fn spgemm_output(&self, plan: &Self::Plan) -> Result<Compressed<A, T, Host, I, O>> {
-        plan.output()
-    }
-
-    unsafe fn spgemm(
-        &self,
-        plan: &mut Self::Plan,
-        a: &Compressed<A, T, Host, I, O>,
-        b: &Compressed<A, T, Host, I, O>,
-        c: &mut Compressed<A, T, Host, I, O>,
-    ) -> Result<()> {
-        // SAFETY: the caller makes the same promises.
-        unsafe { plan.run(self, a, b, c) }
-    }
-}
-
-impl<A: Axis, T: Scalar, I: Index, O: Index> TrisolveKernel<Compressed<A, T, Host, I, O>> for Cpu {
-    type Plan = TrisolvePlan<T, I, O>;
-
-    fn trisolve_algorithms(&self) -> &'static [Algorithm] {
-        trisolve::algorithms()
-    }
-
-    unsafe fn plan_trisolve(
-        &self,
-        a: &Compressed<A, T, Host, I, O>,
-        system: Triangular,
-        options: &PlanOptions,
-    ) -> Result<Self::Plan> {
-        let functions = find(trisolve_table(), "trisolve", A::FORMAT)?;
-        // SAFETY: the caller makes the same promises.
-        unsafe { TrisolvePlan::new(self, functions, a, system, options) }
-    }
-
-    unsafe fn trisolve(
-        &self,
-        plan: &mut Self::Plan,
-        a: &Compressed<A, T, Host, I, O>,
-        b: DenseView<'_, T>,
-        x: DenseViewMut<'_, T>,
-    ) -> Result<()> {
-        // SAFETY: the caller makes the same promises.
-        unsafe { plan.run(self, a, b, x) }
-    }
-}
-
-impl<M: SddmmFormat> SddmmKernel<M> for Cpu {
-    type Plan = SddmmPlan<M::Scalar>;
-
-    fn sddmm_algorithms(&self) -> &'static [Algorithm] {
-        sddmm::algorithms()
-    }
-
-    fn plan_sddmm(&self, _: &M, sampling: Sampling, _: usize, options: &PlanOptions) -> Result<Self::Plan> {
-        SddmmPlan::new(sampling, options)
-    }
-
-    unsafe fn sddmm(
-        &self,
-        plan: &mut Self::Plan,
-        alpha: AccOf<M>,
-        p: &M,
-        u: DenseView<'_, M::Scalar>,
-        v: DenseView<'_, M::Scalar>,
-        beta: AccOf<M>,
-        c: &mut [M::Scalar],
-    ) -> Result<()> {
-        let functions = find(sddmm_table(), "sddmm", M::FORMAT)?;
-        // SAFETY: the caller makes the same promises.
-        unsafe { plan.run(self, functions, (alpha, p), (u, v), (beta, c)) }
-    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! Pruning: counts the entries to keep, then copies them.
 
 use super::SEQUENTIAL;
+use super::compiled::{find, prune_table};
 use super::plan::CpuPlan;
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks};
 use sparse_core::op::{Keep, PruneKernel};
 use sparse_core::reference::{Rebuild, Reference};
 use sparse_core::{
-    Algorithm, AlgorithmSet, Axis, Compressed, Coo, Host, Index, PlanOptions, Result, Scalar, algorithms,
+    Algorithm, AlgorithmSet, Axis, Compressed, Coo, Host, Index, PlanOptions, Result, Scalar, SparseFormat,
+    algorithms,
 };
 
 algorithms! {
@@ -27,6 +29,19 @@ pub trait ParallelPrune: Rebuild + Sized {
     fn count_fill(&self, cpu: &Cpu, keep: Keep<Self::Scalar>) -> Result<Self>;
 }
 
+/// The functions of one format, which are compiled in this crate.
+pub(super) struct Functions<M: ParallelPrune> {
+    run: RunOf<M>,
+}
+
+/// As for [`PruneKernel::prune`].
+type RunOf<M> =
+    unsafe fn(&Cpu, &mut CpuPlan<PruneAlgorithm>, &M, Keep<<M as SparseFormat>::Scalar>) -> Result<M>;
+
+impl<M: ParallelPrune> Functions<M> {
+    pub(super) const ALL: Self = Self { run };
+}
+
 impl<M: ParallelPrune> PruneKernel<M> for Cpu {
     type Plan = CpuPlan<PruneAlgorithm>;
 
@@ -40,12 +55,25 @@ impl<M: ParallelPrune> PruneKernel<M> for Cpu {
     }
 
     unsafe fn prune(&self, plan: &mut Self::Plan, a: &M, keep: Keep<M::Scalar>) -> Result<M> {
-        match plan.algorithm {
-            PruneAlgorithm::CountFill => a.count_fill(self, keep),
-            PruneAlgorithm::Sequential => {
-                // SAFETY: the caller makes the reference's promises of the plan and the operands.
-                unsafe { Reference.prune(&mut plan.reference, a, keep) }
-            }
+        let functions: &Functions<M> = find(prune_table(), "prune", M::FORMAT)?;
+        // SAFETY: the caller makes the same promises.
+        unsafe { (functions.run)(self, plan, a, keep) }
+    }
+}
+
+/// # Safety
+/// As for [`PruneKernel::prune`].
+unsafe fn run<M: ParallelPrune>(
+    cpu: &Cpu,
+    plan: &mut CpuPlan<PruneAlgorithm>,
+    a: &M,
+    keep: Keep<M::Scalar>,
+) -> Result<M> {
+    match plan.algorithm {
+        PruneAlgorithm::CountFill => a.count_fill(cpu, keep),
+        PruneAlgorithm::Sequential => {
+            // SAFETY: the caller makes the reference's promises of the plan and the operands.
+            unsafe { Reference.prune(&mut plan.reference, a, keep) }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Threads take lines of about equal entries together; variances and 2-norms read the values of a line twice.
 
 use super::SEQUENTIAL;
+use super::compiled::{find, reduce_table};
 use super::duplicates::without_duplicates;
 use super::plan::CpuPlan;
 use crate::Cpu;
@@ -10,7 +11,8 @@ use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use sparse_core::op::{ReduceKernel, Reduction};
 use sparse_core::reference::{ReduceChoice, Reference};
 use sparse_core::{
-    Algorithm, AlgorithmSet, Axis, Compressed, Host, Index, PlanOptions, Result, Scalar, algorithms,
+    Algorithm, AlgorithmSet, Axis, Compressed, Host, Index, PlanOptions, Result, Scalar, SparseFormat,
+    algorithms,
 };
 use std::borrow::Cow;
 
@@ -23,6 +25,23 @@ algorithms! {
         );
         Sequential = SEQUENTIAL;
     }
+}
+
+/// The functions of one format, which are compiled in this crate.
+pub(super) struct Functions<M: SparseFormat> {
+    run: RunOf<M>,
+}
+
+/// As for [`ReduceKernel::reduce`].
+type RunOf<M> = unsafe fn(
+    &Cpu,
+    &mut CpuPlan<ReduceAlgorithm, ReduceChoice>,
+    &M,
+    &mut [<M as SparseFormat>::Scalar],
+) -> Result<()>;
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Functions<Compressed<A, T, Host, I, O>> {
+    pub(super) const ALL: Self = Self { run };
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> ReduceKernel<Compressed<A, T, Host, I, O>> for Cpu {
@@ -50,12 +69,25 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ReduceKernel<Compressed<A, T, Host,
         a: &Compressed<A, T, Host, I, O>,
         y: &mut [T],
     ) -> Result<()> {
-        match plan.algorithm {
-            ReduceAlgorithm::LinePerThread => line_per_thread(self, plan.reference.by, a, y),
-            ReduceAlgorithm::Sequential => {
-                // SAFETY: the caller makes the reference's promises of the plan and the operands.
-                unsafe { Reference.reduce(&mut plan.reference, a, y) }
-            }
+        let functions: &Functions<Compressed<A, T, Host, I, O>> = find(reduce_table(), "reduce", A::FORMAT)?;
+        // SAFETY: the caller makes the same promises.
+        unsafe { (functions.run)(self, plan, a, y) }
+    }
+}
+
+/// # Safety
+/// As for [`ReduceKernel::reduce`].
+unsafe fn run<A: Axis, T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    plan: &mut CpuPlan<ReduceAlgorithm, ReduceChoice>,
+    a: &Compressed<A, T, Host, I, O>,
+    y: &mut [T],
+) -> Result<()> {
+    match plan.algorithm {
+        ReduceAlgorithm::LinePerThread => line_per_thread(cpu, plan.reference.by, a, y),
+        ReduceAlgorithm::Sequential => {
+            // SAFETY: the caller makes the reference's promises of the plan and the operands.
+            unsafe { Reference.reduce(&mut plan.reference, a, y) }
         }
     }
 }

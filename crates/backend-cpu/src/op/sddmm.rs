@@ -7,6 +7,7 @@
 //! fits it; U once.
 
 use super::SEQUENTIAL;
+use super::compiled::{find, sddmm_table};
 use super::update::Update;
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks, partition_point, split_mut};
@@ -212,7 +213,34 @@ impl<T: Scalar, I: Index> SddmmFormat for Coo<T, Host, I> {
     }
 }
 
-/// The functions for values `T` and indices `I`, by which `op/compiled.rs` implements [`SddmmKernel`].
+impl<M: SddmmFormat> SddmmKernel<M> for Cpu {
+    type Plan = SddmmPlan<M::Scalar>;
+
+    fn sddmm_algorithms(&self) -> &'static [Algorithm] {
+        algorithms()
+    }
+
+    fn plan_sddmm(&self, _: &M, sampling: Sampling, _: usize, options: &PlanOptions) -> Result<Self::Plan> {
+        SddmmPlan::new(sampling, options)
+    }
+
+    unsafe fn sddmm(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: AccOf<M>,
+        p: &M,
+        u: DenseView<'_, M::Scalar>,
+        v: DenseView<'_, M::Scalar>,
+        beta: AccOf<M>,
+        c: &mut [M::Scalar],
+    ) -> Result<()> {
+        let functions = find(sddmm_table(), "sddmm", M::FORMAT)?;
+        // SAFETY: the caller makes the same promises.
+        unsafe { plan.run(self, functions, (alpha, p), (u, v), (beta, c)) }
+    }
+}
+
+/// The functions for values `T` and indices `I`, which are compiled in this crate.
 pub(super) struct Functions<T: Scalar, I> {
     pub(super) run: RunOf<T, I>,
 }

@@ -1,6 +1,7 @@
 //! The softmax of the rows of CSR and the columns of CSC: threads take lines of about equal entries together.
 
 use super::SEQUENTIAL;
+use super::compiled::{find, softmax_table};
 use super::fill::entry_ranges;
 use super::plan::CpuPlan;
 use crate::Cpu;
@@ -9,7 +10,8 @@ use sparse_core::op::SoftmaxKernel;
 use sparse_core::op::softmax::softmax_of_line;
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, AlgorithmSet, Axis, Compressed, Host, Index, PlanOptions, Result, Scalar, algorithms,
+    Algorithm, AlgorithmSet, Axis, Compressed, Host, Index, PlanOptions, Result, Scalar, SparseFormat,
+    algorithms,
 };
 
 algorithms! {
@@ -18,6 +20,19 @@ algorithms! {
         LinePerThread = Algorithm::new("line_per_thread", "always: a thread has whole lines");
         Sequential = SEQUENTIAL;
     }
+}
+
+/// The functions of one format, which are compiled in this crate.
+pub(super) struct Functions<M: SparseFormat> {
+    run: RunOf<M>,
+}
+
+/// As for [`SoftmaxKernel::softmax`].
+type RunOf<M> =
+    unsafe fn(&Cpu, &mut CpuPlan<SoftmaxAlgorithm>, &M, &mut [<M as SparseFormat>::Scalar]) -> Result<()>;
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Functions<Compressed<A, T, Host, I, O>> {
+    pub(super) const ALL: Self = Self { run };
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> SoftmaxKernel<Compressed<A, T, Host, I, O>> for Cpu {
@@ -38,15 +53,29 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SoftmaxKernel<Compressed<A, T, Host
         a: &Compressed<A, T, Host, I, O>,
         y: &mut [T],
     ) -> Result<()> {
-        match plan.algorithm {
-            SoftmaxAlgorithm::LinePerThread => line_per_thread(self, a, y),
-            SoftmaxAlgorithm::Sequential => {
-                // SAFETY: the caller makes the reference's promises of the plan and the operands.
-                return unsafe { Reference.softmax(&mut plan.reference, a, y) };
-            }
-        }
-        Ok(())
+        let functions: &Functions<Compressed<A, T, Host, I, O>> =
+            find(softmax_table(), "softmax", A::FORMAT)?;
+        // SAFETY: the caller makes the same promises.
+        unsafe { (functions.run)(self, plan, a, y) }
     }
+}
+
+/// # Safety
+/// As for [`SoftmaxKernel::softmax`].
+unsafe fn run<A: Axis, T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    plan: &mut CpuPlan<SoftmaxAlgorithm>,
+    a: &Compressed<A, T, Host, I, O>,
+    y: &mut [T],
+) -> Result<()> {
+    match plan.algorithm {
+        SoftmaxAlgorithm::LinePerThread => line_per_thread(cpu, a, y),
+        SoftmaxAlgorithm::Sequential => {
+            // SAFETY: the caller makes the reference's promises of the plan and the operands.
+            return unsafe { Reference.softmax(&mut plan.reference, a, y) };
+        }
+    }
+    Ok(())
 }
 
 fn line_per_thread<A: Axis, T: Scalar, I: Index, O: Index>(

@@ -1,6 +1,7 @@
 //! Sorting: each row of a compressed matrix by itself, COO as a whole.
 
 use super::SEQUENTIAL;
+use super::compiled::{find, sort_table};
 use super::fill::{entry_ranges, zeroed};
 use super::plan::CpuPlan;
 use super::row_sort::SortRows;
@@ -11,8 +12,9 @@ use sparse_core::op::SortKernel;
 use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, AlgorithmSet, Axis, Compressed, Coo, Host, Index, IndexOrder, PlanOptions, Result, Scalar,
-    algorithms,
+    SparseFormat, algorithms,
 };
+use std::fmt::Debug;
 
 algorithms! {
     /// The algorithms of CSR and CSC.
@@ -33,25 +35,56 @@ algorithms! {
     }
 }
 
-impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Host, I, O>> for Cpu {
-    type Plan = CpuPlan<CompressedSortAlgorithm>;
+/// A format that is sorted in parallel.
+pub trait ParallelSort: SparseFormat<Space = Host> + Sized {
+    /// The algorithms.
+    type Algorithm: AlgorithmSet + Debug + Send;
+
+    /// The one that plans choose by themselves.
+    const AUTOMATIC: Self::Algorithm;
+
+    /// A sorted copy.
+    ///
+    /// # Safety
+    /// As for [`SortKernel::sort`].
+    unsafe fn run(cpu: &Cpu, plan: &mut CpuPlan<Self::Algorithm>, a: &Self) -> Result<Self>;
+}
+
+/// The functions of one format, which are compiled in this crate.
+pub(super) struct Functions<M: ParallelSort> {
+    run: unsafe fn(&Cpu, &mut CpuPlan<M::Algorithm>, &M) -> Result<M>,
+}
+
+impl<M: ParallelSort> Functions<M> {
+    pub(super) const ALL: Self = Self { run: M::run };
+}
+
+impl<M: ParallelSort> SortKernel<M> for Cpu {
+    type Plan = CpuPlan<M::Algorithm>;
 
     fn sort_algorithms(&self) -> &'static [Algorithm] {
-        CompressedSortAlgorithm::table(&|_| true)
+        M::Algorithm::table(&|_| true)
     }
 
-    fn plan_sort(&self, _: &Compressed<A, T, Host, I, O>, options: &PlanOptions) -> Result<Self::Plan> {
-        let automatic = CompressedSortAlgorithm::RowSort;
-        CpuPlan::new("sort", options, automatic, automatic.row().chosen)
+    fn plan_sort(&self, _: &M, options: &PlanOptions) -> Result<Self::Plan> {
+        CpuPlan::new("sort", options, M::AUTOMATIC, M::AUTOMATIC.row().chosen)
     }
 
-    unsafe fn sort(
-        &self,
-        plan: &mut Self::Plan,
-        a: &Compressed<A, T, Host, I, O>,
-    ) -> Result<Compressed<A, T, Host, I, O>> {
+    unsafe fn sort(&self, plan: &mut Self::Plan, a: &M) -> Result<M> {
+        let functions: &Functions<M> = find(sort_table(), "sort", M::FORMAT)?;
+        // SAFETY: the caller makes the same promises.
+        unsafe { (functions.run)(self, plan, a) }
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelSort for Compressed<A, T, Host, I, O> {
+    type Algorithm = CompressedSortAlgorithm;
+
+    const AUTOMATIC: Self::Algorithm = CompressedSortAlgorithm::RowSort;
+
+    unsafe fn run(cpu: &Cpu, plan: &mut CpuPlan<Self::Algorithm>, a: &Self) -> Result<Self> {
         match plan.algorithm {
-            CompressedSortAlgorithm::RowSort => Ok(row_sort(self, a)),
+            CompressedSortAlgorithm::RowSort => Ok(row_sort(cpu, a)),
             CompressedSortAlgorithm::Sequential => {
                 // SAFETY: the caller makes the reference's promises of the plan and the operands.
                 unsafe { Reference.sort(&mut plan.reference, a) }
@@ -82,21 +115,14 @@ pub(super) fn row_sort<A: Axis, T: Scalar, I: Index, O: Index>(
     unsafe { Compressed::new_unchecked(a.nrows(), a.ncols(), cpu.copy_of(offsets), indices, values, order) }
 }
 
-impl<T: Scalar, I: Index> SortKernel<Coo<T, Host, I>> for Cpu {
-    type Plan = CpuPlan<CooSortAlgorithm>;
+impl<T: Scalar, I: Index> ParallelSort for Coo<T, Host, I> {
+    type Algorithm = CooSortAlgorithm;
 
-    fn sort_algorithms(&self) -> &'static [Algorithm] {
-        CooSortAlgorithm::table(&|_| true)
-    }
+    const AUTOMATIC: Self::Algorithm = CooSortAlgorithm::MergeSort;
 
-    fn plan_sort(&self, _: &Coo<T, Host, I>, options: &PlanOptions) -> Result<Self::Plan> {
-        let automatic = CooSortAlgorithm::MergeSort;
-        CpuPlan::new("sort", options, automatic, automatic.row().chosen)
-    }
-
-    unsafe fn sort(&self, plan: &mut Self::Plan, a: &Coo<T, Host, I>) -> Result<Coo<T, Host, I>> {
+    unsafe fn run(cpu: &Cpu, plan: &mut CpuPlan<Self::Algorithm>, a: &Self) -> Result<Self> {
         match plan.algorithm {
-            CooSortAlgorithm::MergeSort => Ok(merge_sort(self, a)),
+            CooSortAlgorithm::MergeSort => Ok(merge_sort(cpu, a)),
             CooSortAlgorithm::Sequential => {
                 // SAFETY: the caller makes the reference's promises of the plan and the operands.
                 unsafe { Reference.sort(&mut plan.reference, a) }

@@ -1,6 +1,7 @@
 //! `C ← ⊕ A·B` by blocks of rows: the entries of a row are read once for each tile of columns.
 
 use super::SEQUENTIAL;
+use super::compiled::{find, spmm_reduce_table};
 use super::plan::CpuPlan;
 use super::rows::{lines_mut, tiles_mut};
 use crate::Cpu;
@@ -9,7 +10,7 @@ use sparse_core::op::{Aggregation, SpmmReduceKernel};
 use sparse_core::reference::{AggregationChoice, Reference};
 use sparse_core::{
     Accumulator, Algorithm, AlgorithmSet, Csr, DenseView, DenseViewMut, Element, Host, Index, Order,
-    PlanOptions, Result, Scalar, algorithms, c64,
+    PlanOptions, Result, Scalar, SparseFormat, algorithms, c64,
 };
 
 /// Columns whose results a thread has on its stack.
@@ -21,6 +22,24 @@ algorithms! {
         RowBlocks = Algorithm::new("row_blocks", "always: 64 columns of a row at a time");
         Sequential = SEQUENTIAL;
     }
+}
+
+/// The functions of one format, which are compiled in this crate.
+pub(super) struct Functions<M: SparseFormat> {
+    run: RunOf<M>,
+}
+
+/// As for [`SpmmReduceKernel::spmm_reduce`].
+type RunOf<M> = unsafe fn(
+    &Cpu,
+    &mut CpuPlan<SpmmReduceAlgorithm, AggregationChoice>,
+    (&M, DenseView<'_, <M as SparseFormat>::Scalar>),
+    DenseViewMut<'_, <M as SparseFormat>::Scalar>,
+    Option<DenseViewMut<'_, i64>>,
+) -> Result<()>;
+
+impl<T: Scalar, I: Index, O: Index> Functions<Csr<T, Host, I, O>> {
+    pub(super) const ALL: Self = Self { run };
 }
 
 impl<T: Scalar, I: Index, O: Index> SpmmReduceKernel<Csr<T, Host, I, O>> for Cpu {
@@ -52,15 +71,30 @@ impl<T: Scalar, I: Index, O: Index> SpmmReduceKernel<Csr<T, Host, I, O>> for Cpu
         c: DenseViewMut<'_, T>,
         arg: Option<DenseViewMut<'_, i64>>,
     ) -> Result<()> {
-        match plan.algorithm {
-            SpmmReduceAlgorithm::RowBlocks => row_blocks(self, plan.reference.by, (a, b), c, arg),
-            SpmmReduceAlgorithm::Sequential => {
-                // SAFETY: the caller makes the reference's promises of the plan and the operands.
-                return unsafe { Reference.spmm_reduce(&mut plan.reference, a, b, c, arg) };
-            }
-        }
-        Ok(())
+        let table = spmm_reduce_table();
+        let functions: &Functions<Csr<T, Host, I, O>> = find(table, "spmm_reduce", Csr::<T>::FORMAT)?;
+        // SAFETY: the caller makes the same promises.
+        unsafe { (functions.run)(self, plan, (a, b), c, arg) }
     }
+}
+
+/// # Safety
+/// As for [`SpmmReduceKernel::spmm_reduce`].
+unsafe fn run<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    plan: &mut CpuPlan<SpmmReduceAlgorithm, AggregationChoice>,
+    (a, b): (&Csr<T, Host, I, O>, DenseView<'_, T>),
+    c: DenseViewMut<'_, T>,
+    arg: Option<DenseViewMut<'_, i64>>,
+) -> Result<()> {
+    match plan.algorithm {
+        SpmmReduceAlgorithm::RowBlocks => row_blocks(cpu, plan.reference.by, (a, b), c, arg),
+        SpmmReduceAlgorithm::Sequential => {
+            // SAFETY: the caller makes the reference's promises of the plan and the operands.
+            return unsafe { Reference.spmm_reduce(&mut plan.reference, a, b, c, arg) };
+        }
+    }
+    Ok(())
 }
 
 fn row_blocks<T: Scalar, I: Index, O: Index>(

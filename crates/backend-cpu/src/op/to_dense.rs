@@ -1,5 +1,6 @@
 //! Sparse to dense: blocks of rows, each zeroed and then filled by one thread.
 
+use super::compiled::{find, to_dense_table};
 use super::convert::coo_to_compressed;
 use super::plan::CpuPlan;
 use super::rows::{Rows, SellRows, lines_mut, tiles_mut};
@@ -9,8 +10,8 @@ use crate::parallel::CHUNK;
 use sparse_core::op::{Duplicates, ToDenseKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Algorithm, AlgorithmSet, Coo, Csc, Csr, DenseViewMut, Ell, Host, HostCsr, Hyb, Index, Order, PlanOptions,
-    Result, Scalar, Sell, algorithms,
+    Algorithm, AlgorithmSet, Choice, Coo, Csc, Csr, DenseViewMut, Ell, Host, HostCsr, Hyb, Index, Order,
+    PlanOptions, Result, Scalar, Sell, SparseFormat, algorithms,
 };
 use std::ops::Range;
 
@@ -63,37 +64,86 @@ fn sort<T: Scalar>(entries: &mut [(usize, usize, T)]) {
     entries.sort_by_key(|&(i, j, _)| (i, j));
 }
 
+/// A format that is expanded in parallel.
+pub trait ParallelToDense: SparseFormat<Space = Host> {
+    /// Writes zeros and the entries.
+    fn row_blocks(&self, cpu: &Cpu, dense: DenseViewMut<'_, Self::Scalar>) -> Result<()>;
+}
+
+/// The functions of one format, which are compiled in this crate.
+pub(super) struct Functions<M: ParallelToDense> {
+    run: RunOf<M>,
+}
+
+/// As for [`ToDenseKernel::to_dense`].
+type RunOf<M> = unsafe fn(
+    &Cpu,
+    &mut CpuPlan<ToDenseAlgorithm>,
+    &M,
+    DenseViewMut<'_, <M as SparseFormat>::Scalar>,
+) -> Result<()>;
+
+impl<M: ParallelToDense> Functions<M>
+where
+    Reference: ToDenseKernel<M, Plan = Choice>,
+{
+    pub(super) const ALL: Self = Self { run };
+}
+
+impl<M: ParallelToDense> ToDenseKernel<M> for Cpu
+where
+    Reference: ToDenseKernel<M, Plan = Choice>,
+{
+    type Plan = CpuPlan<ToDenseAlgorithm>;
+
+    fn to_dense_algorithms(&self) -> &'static [Algorithm] {
+        ToDenseAlgorithm::table(&|_| true)
+    }
+
+    fn plan_to_dense(&self, _: &M, options: &PlanOptions) -> Result<Self::Plan> {
+        let reason = "every block of rows is zeroed and filled in one go";
+        CpuPlan::new("to_dense", options, ToDenseAlgorithm::RowBlocks, reason)
+    }
+
+    unsafe fn to_dense(
+        &self,
+        plan: &mut Self::Plan,
+        a: &M,
+        dense: DenseViewMut<'_, M::Scalar>,
+    ) -> Result<()> {
+        let functions: &Functions<M> = find(to_dense_table(), "to_dense", M::FORMAT)?;
+        // SAFETY: the caller makes the same promises.
+        unsafe { (functions.run)(self, plan, a, dense) }
+    }
+}
+
+/// # Safety
+/// As for [`ToDenseKernel::to_dense`].
+unsafe fn run<M: ParallelToDense>(
+    cpu: &Cpu,
+    plan: &mut CpuPlan<ToDenseAlgorithm>,
+    a: &M,
+    dense: DenseViewMut<'_, M::Scalar>,
+) -> Result<()>
+where
+    Reference: ToDenseKernel<M, Plan = Choice>,
+{
+    match plan.algorithm {
+        ToDenseAlgorithm::RowBlocks => a.row_blocks(cpu, dense),
+        ToDenseAlgorithm::Sequential => {
+            // SAFETY: the caller makes the reference's promises of the plan and the operands.
+            unsafe { Reference.to_dense(&mut plan.reference, a, dense) }
+        }
+    }
+}
+
 macro_rules! by_rows {
     ([$($generics:tt)*], $matrix:ty, |$cpu:ident, $a:ident, $dense:ident| $run:expr) => {
-        impl<T: Scalar, $($generics)*> ToDenseKernel<$matrix> for Cpu {
-            type Plan = CpuPlan<ToDenseAlgorithm>;
-
-            fn to_dense_algorithms(&self) -> &'static [Algorithm] {
-                ToDenseAlgorithm::table(&|_| true)
-            }
-
-            fn plan_to_dense(&self, _: &$matrix, options: &PlanOptions) -> Result<Self::Plan> {
-                let reason = "every block of rows is zeroed and filled in one go";
-                CpuPlan::new("to_dense", options, ToDenseAlgorithm::RowBlocks, reason)
-            }
-
-            unsafe fn to_dense(
-                &self,
-                plan: &mut Self::Plan,
-                $a: &$matrix,
-                $dense: DenseViewMut<'_, T>,
-            ) -> Result<()> {
-                match plan.algorithm {
-                    ToDenseAlgorithm::RowBlocks => {
-                        let $cpu = self;
-                        $run;
-                        Ok(())
-                    }
-                    ToDenseAlgorithm::Sequential => {
-                        // SAFETY: the caller makes the reference's promises of the plan and the operands.
-                        unsafe { Reference.to_dense(&mut plan.reference, $a, $dense) }
-                    }
-                }
+        impl<T: Scalar, $($generics)*> ParallelToDense for $matrix {
+            fn row_blocks(&self, $cpu: &Cpu, $dense: DenseViewMut<'_, T>) -> Result<()> {
+                let $a = self;
+                $run;
+                Ok(())
             }
         }
     };

@@ -9,9 +9,10 @@ mod row_blocks;
 pub(super) use compress::coo_to_compressed;
 
 use super::SEQUENTIAL;
+use super::compiled::{convert_table, find};
 use super::plan::CpuPlan;
 use crate::Cpu;
-use sparse_core::op::ConvertKernel;
+use sparse_core::op::{Conversion, ConvertKernel};
 use sparse_core::reference::{ConversionPlan, Convert};
 use sparse_core::{Algorithm, AlgorithmSet, Host, PlanOptions, Result, SparseFormat};
 use std::fmt::Debug;
@@ -29,6 +30,23 @@ pub trait ParallelConvert<To>: Convert<To> {
 
     /// The matrix in the other format; the layout has passed [`check`](Convert::check).
     fn run(&self, cpu: &Cpu, algorithm: Self::Algorithm, layout: &Self::Layout) -> Result<To>;
+}
+
+/// The functions of one pair of formats, which are compiled in this crate.
+pub(super) struct Functions<From: ParallelConvert<To>, To> {
+    run: RunOf<From, To>,
+}
+
+/// As for [`ParallelConvert::run`].
+type RunOf<From, To> = fn(
+    &From,
+    &Cpu,
+    <From as ParallelConvert<To>>::Algorithm,
+    &<From as Conversion<To>>::Layout,
+) -> Result<To>;
+
+impl<From: ParallelConvert<To>, To> Functions<From, To> {
+    pub(super) const ALL: Self = Self { run: From::run };
 }
 
 impl<From, To> ConvertKernel<From, To> for Cpu
@@ -51,6 +69,7 @@ where
     }
 
     unsafe fn convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
-        from.run(self, plan.algorithm, &plan.reference.layout)
+        let functions: &Functions<From, To> = find(convert_table(), From::NAME, From::FORMAT)?;
+        (functions.run)(from, self, plan.algorithm, &plan.reference.layout)
     }
 }

@@ -10,6 +10,7 @@ mod parts;
 mod vectors;
 
 use super::SEQUENTIAL;
+use super::compiled::{dense_to_csr_table, find};
 use super::fill::zeroed;
 use crate::Cpu;
 use crate::parallel::{chunks, split_mut};
@@ -80,6 +81,19 @@ impl<T: Scalar> KernelPlan for CompressionPlan<T> {
     }
 }
 
+/// The functions for one triple of types, which are compiled in this crate.
+pub(super) struct Functions<T: Scalar, I: Index, O: Index> {
+    run: RunOf<T, I, O>,
+}
+
+/// As for [`DenseToCsrKernel::dense_to_csr`].
+type RunOf<T, I, O> =
+    fn(&Cpu, &mut CompressionPlan<T>, DenseBatchView<'_, T>) -> Result<CompressedArrays<Cpu, T, I, O>>;
+
+impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
+    pub(super) const ALL: Self = Self { run };
+}
+
 impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
     type Plan = CompressionPlan<T>;
 
@@ -116,22 +130,30 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
         plan: &mut Self::Plan,
         a: DenseBatchView<'_, T>,
     ) -> Result<CompressedArrays<Self, T, I, O>> {
-        match plan.algorithm {
-            DenseAlgorithm::Sequential => return sequential(a, plan.keep),
-            DenseAlgorithm::RowPerWarp => return row_per_warp(self, a, plan.keep, &mut plan.lengths),
-            DenseAlgorithm::CompressStore => {}
-        }
-        let parts = row_parts(&a);
-        let memory = (&mut plan.bits[..], &mut plan.lengths[..]);
-        let packed = find_and_pack(self, &a, plan.keep, &parts, memory, plan.most_entries);
-        let (member_ptr, offsets) = scan(self, &a, &plan.lengths)?;
-        let nnz = member_ptr[a.count()];
-        plan.most_entries = plan.most_entries.max(nnz);
-        let (indices, values) =
-            packed.unwrap_or_else(|| pack_all(self, &a, &parts, &plan.bits, &plan.lengths));
-        let (indices, values) = (shortened(indices, nnz), shortened(values, nnz));
-        Ok(CompressedArrays { member_ptr, offsets, indices, values })
+        let functions: &Functions<T, I, O> = find(dense_to_csr_table(), "dense_to_csr", "dense")?;
+        (functions.run)(self, plan, a)
     }
+}
+
+fn run<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    plan: &mut CompressionPlan<T>,
+    a: DenseBatchView<'_, T>,
+) -> Result<CompressedArrays<Cpu, T, I, O>> {
+    match plan.algorithm {
+        DenseAlgorithm::Sequential => return sequential(a, plan.keep),
+        DenseAlgorithm::RowPerWarp => return row_per_warp(cpu, a, plan.keep, &mut plan.lengths),
+        DenseAlgorithm::CompressStore => {}
+    }
+    let parts = row_parts(&a);
+    let memory = (&mut plan.bits[..], &mut plan.lengths[..]);
+    let packed = find_and_pack(cpu, &a, plan.keep, &parts, memory, plan.most_entries);
+    let (member_ptr, offsets) = scan(cpu, &a, &plan.lengths)?;
+    let nnz = member_ptr[a.count()];
+    plan.most_entries = plan.most_entries.max(nnz);
+    let (indices, values) = packed.unwrap_or_else(|| pack_all(cpu, &a, &parts, &plan.bits, &plan.lengths));
+    let (indices, values) = (shortened(indices, nnz), shortened(values, nnz));
+    Ok(CompressedArrays { member_ptr, offsets, indices, values })
 }
 
 /// The first `len` elements.

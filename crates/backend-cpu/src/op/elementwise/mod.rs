@@ -7,6 +7,7 @@
 mod merge;
 mod parts;
 
+use super::compiled::{elementwise_table, find};
 use super::duplicates::without_duplicates;
 use super::fill::{starts, zeroed};
 use super::{SEQUENTIAL, lines::Lines};
@@ -14,11 +15,11 @@ use crate::Cpu;
 use crate::parallel::split_mut;
 use merge::{Fill, Operand};
 use parts::{Part, Structure, cut};
-use sparse_core::op::{Elementwise, ElementwiseKernel};
+use sparse_core::op::{AccOf, Elementwise, ElementwiseKernel};
 use sparse_core::reference::{ElementwiseChoice, Reference};
 use sparse_core::{
     Algorithm, AlgorithmSet, Axis, Choice, Compressed, CompressedPattern, Host, Index, IndexOrder,
-    KernelPlan, PlanOptions, Result, Scalar, algorithms,
+    KernelPlan, PlanOptions, Result, Scalar, SparseFormat, algorithms,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -60,6 +61,25 @@ impl<I: Index, O: Index> KernelPlan for ElementwisePlan<I, O> {
     }
 }
 
+/// The functions of one format, which are compiled in this crate.
+pub(super) struct Functions<M: SparseFormat<Space = Host>>
+where
+    Cpu: ElementwiseKernel<M>,
+{
+    plan: fn(&Cpu, Elementwise, &M, &M, &PlanOptions) -> Result<PlanOf<M>>,
+    run: unsafe fn(&Cpu, &mut PlanOf<M>, (AccOf<M>, &M), (AccOf<M>, &M)) -> Result<M>,
+}
+
+type PlanOf<M> = <Cpu as ElementwiseKernel<M>>::Plan;
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Functions<Compressed<A, T, Host, I, O>> {
+    pub(super) const ALL: Self = Self { plan, run };
+
+    fn find() -> Result<&'static Self> {
+        find(elementwise_table(), "elementwise", A::FORMAT)
+    }
+}
+
 impl<A: Axis, T: Scalar, I: Index, O: Index> ElementwiseKernel<Compressed<A, T, Host, I, O>> for Cpu {
     type Plan = ElementwisePlan<I, O>;
 
@@ -74,18 +94,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ElementwiseKernel<Compressed<A, T, 
         b: &Compressed<A, T, Host, I, O>,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        let (automatic, offered) = (ElementwiseAlgorithm::RowMerge, ElementwiseAlgorithm::table(&|_| true));
-        let reason = "every index is read twice, and in later runs once";
-        let (algorithm, choice) = options.choose_among("elementwise", offered, automatic, reason)?;
-        let (parts, entries) = match algorithm {
-            ElementwiseAlgorithm::RowMerge => {
-                let (a, b) = (without_duplicates(self, a)?, without_duplicates(self, b)?);
-                count(self, op, Structure::of((*a).as_ref()), Structure::of((*b).as_ref()))?
-            }
-            ElementwiseAlgorithm::Sequential => (vec![], vec![]),
-        };
-        let reference = ElementwiseChoice { choice, op };
-        Ok(ElementwisePlan { algorithm, reference, parts, entries, pattern: None })
+        (Functions::find()?.plan)(self, op, a, b, options)
     }
 
     unsafe fn elementwise(
@@ -96,12 +105,45 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ElementwiseKernel<Compressed<A, T, 
         beta: T::Acc,
         b: &Compressed<A, T, Host, I, O>,
     ) -> Result<Compressed<A, T, Host, I, O>> {
-        match plan.algorithm {
-            ElementwiseAlgorithm::RowMerge => row_merge(self, plan, (alpha, a), (beta, b)),
-            ElementwiseAlgorithm::Sequential => {
-                // SAFETY: the caller makes the reference's promises of the plan and the operands.
-                unsafe { Reference.elementwise(&mut plan.reference, alpha, a, beta, b) }
-            }
+        // SAFETY: the caller makes the same promises.
+        unsafe { (Functions::find()?.run)(self, plan, (alpha, a), (beta, b)) }
+    }
+}
+
+fn plan<A: Axis, T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    op: Elementwise,
+    a: &Compressed<A, T, Host, I, O>,
+    b: &Compressed<A, T, Host, I, O>,
+    options: &PlanOptions,
+) -> Result<ElementwisePlan<I, O>> {
+    let (automatic, offered) = (ElementwiseAlgorithm::RowMerge, ElementwiseAlgorithm::table(&|_| true));
+    let reason = "every index is read twice, and in later runs once";
+    let (algorithm, choice) = options.choose_among("elementwise", offered, automatic, reason)?;
+    let (parts, entries) = match algorithm {
+        ElementwiseAlgorithm::RowMerge => {
+            let (a, b) = (without_duplicates(cpu, a)?, without_duplicates(cpu, b)?);
+            count(cpu, op, Structure::of((*a).as_ref()), Structure::of((*b).as_ref()))?
+        }
+        ElementwiseAlgorithm::Sequential => (vec![], vec![]),
+    };
+    let reference = ElementwiseChoice { choice, op };
+    Ok(ElementwisePlan { algorithm, reference, parts, entries, pattern: None })
+}
+
+/// # Safety
+/// As for [`ElementwiseKernel::elementwise`].
+unsafe fn run<A: Axis, T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    plan: &mut ElementwisePlan<I, O>,
+    (alpha, a): (T::Acc, &Compressed<A, T, Host, I, O>),
+    (beta, b): (T::Acc, &Compressed<A, T, Host, I, O>),
+) -> Result<Compressed<A, T, Host, I, O>> {
+    match plan.algorithm {
+        ElementwiseAlgorithm::RowMerge => row_merge(cpu, plan, (alpha, a), (beta, b)),
+        ElementwiseAlgorithm::Sequential => {
+            // SAFETY: the caller makes the reference's promises of the plan and the operands.
+            unsafe { Reference.elementwise(&mut plan.reference, alpha, a, beta, b) }
         }
     }
 }

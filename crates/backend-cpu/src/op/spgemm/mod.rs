@@ -29,6 +29,7 @@ mod symbolic;
 mod thresholds;
 
 use super::SEQUENTIAL;
+use super::compiled::{find, spgemm_table};
 use super::fill::{entry_ranges, zeroed};
 use crate::Cpu;
 use crate::parallel::{rows_by_entries, split_mut};
@@ -181,6 +182,53 @@ type MaskedFactors<'a, A, T, I, O> = (
     &'a Compressed<A, T, Host, I, O>,
     Option<&'a Compressed<A, T, Host, I, O>>,
 );
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host, I, O>> for Cpu {
+    type Plan = SpgemmPlan<T, I, O>;
+
+    fn spgemm_algorithms(&self) -> &'static [Algorithm] {
+        algorithms()
+    }
+
+    unsafe fn spgemm_bound(
+        &self,
+        a: &Compressed<A, T, Host, I, O>,
+        b: &Compressed<A, T, Host, I, O>,
+    ) -> Result<SpgemmBound> {
+        bound_of(self, a, b)
+    }
+
+    unsafe fn plan_spgemm(
+        &self,
+        a: &Compressed<A, T, Host, I, O>,
+        b: &Compressed<A, T, Host, I, O>,
+        mask: Option<&Compressed<A, T, Host, I, O>>,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        let functions = find(spgemm_table(), "spgemm", A::FORMAT)?;
+        // SAFETY: the caller makes the same promises.
+        unsafe { SpgemmPlan::new(self, functions, (a, b, mask), options) }
+    }
+
+    fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize) {
+        plan.pattern::<A>()
+    }
+
+    fn spgemm_output(&self, plan: &Self::Plan) -> Result<Compressed<A, T, Host, I, O>> {
+        plan.output()
+    }
+
+    unsafe fn spgemm(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Compressed<A, T, Host, I, O>,
+        b: &Compressed<A, T, Host, I, O>,
+        c: &mut Compressed<A, T, Host, I, O>,
+    ) -> Result<()> {
+        // SAFETY: the caller makes the same promises.
+        unsafe { plan.run(self, a, b, c) }
+    }
+}
 
 /// The functions for one triple of types, which are compiled in this crate.
 pub(super) struct Functions<T: Scalar, I: Index, O: Index> {

@@ -20,6 +20,7 @@ mod thresholds;
 mod work;
 
 use super::SEQUENTIAL;
+use super::compiled::{find, spmm_table};
 use super::entries::RowPattern;
 use super::plan::fmt_product;
 use super::update::Update;
@@ -141,7 +142,36 @@ fn plan_work<R: Rows>(
     Ok((choice, work))
 }
 
-/// The functions of one format, by which `op/compiled.rs` implements [`SpmmKernel`].
+impl<M: SpmmFormat> SpmmKernel<M> for Cpu
+where
+    Reference: SpmmKernel<M>,
+{
+    type Plan = SpmmPlan<M>;
+
+    fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        algorithms(has_stored_rows::<M>(op))
+    }
+
+    fn plan_spmm(&self, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self::Plan> {
+        let functions: &Functions<M> = find(spmm_table(), "spmm", M::FORMAT)?;
+        (functions.plan)(a, op, columns, options)
+    }
+
+    unsafe fn spmm(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: AccOf<M>,
+        a: &M,
+        b: DenseView<'_, M::Scalar>,
+        beta: AccOf<M>,
+        c: DenseViewMut<'_, M::Scalar>,
+    ) -> Result<()> {
+        // SAFETY: the caller makes the same promises.
+        unsafe { (plan.functions.run)(self, plan, alpha, a, b, beta, c) }
+    }
+}
+
+/// The functions of one format, which are compiled in this crate.
 pub(super) struct Functions<M: SpmmFormat>
 where
     Reference: SpmmKernel<M>,

@@ -21,6 +21,7 @@ mod sell;
 mod slab_sums;
 mod thresholds;
 
+use super::compiled::{find, spmv_table};
 use super::entries::Entries;
 use super::plan::fmt_product;
 use super::update::Update;
@@ -158,7 +159,36 @@ fn automatic<M: SpmvFormat>(cpu: &Cpu, a: &M, op: Op, options: &PlanOptions) -> 
     (algorithm, reason)
 }
 
-/// The functions of one format, by which `op/compiled.rs` implements [`SpmvKernel`].
+impl<M: SpmvFormat> SpmvKernel<M> for Cpu
+where
+    Reference: SpmvKernel<M>,
+{
+    type Plan = SpmvPlan<M>;
+
+    fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm] {
+        M::Algorithm::table(&|algorithm| M::fits(algorithm, op))
+    }
+
+    fn plan_spmv(&self, a: &M, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
+        let functions: &Functions<M> = find(spmv_table(), "spmv", M::FORMAT)?;
+        (functions.plan)(self, a, op, options)
+    }
+
+    unsafe fn spmv(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: AccOf<M>,
+        a: &M,
+        x: &[M::Scalar],
+        beta: AccOf<M>,
+        y: &mut [M::Scalar],
+    ) -> Result<()> {
+        // SAFETY: the caller makes the same promises.
+        unsafe { (plan.functions.run)(self, plan, alpha, a, x, beta, y) }
+    }
+}
+
+/// The functions of one format, which are compiled in this crate.
 pub(super) struct Functions<M: SpmvFormat>
 where
     Reference: SpmvKernel<M>,

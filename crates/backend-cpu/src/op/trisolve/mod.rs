@@ -12,6 +12,7 @@ mod substitution;
 mod thresholds;
 
 use super::SEQUENTIAL;
+use super::compiled::{find, trisolve_table};
 use crate::Cpu;
 use schedule::{Entries, Schedule, parallel_entries};
 use sparse_core::op::{Levels, Triangular, TrisolveKernel};
@@ -71,6 +72,36 @@ impl<T: Scalar, I: Index, O: Index> KernelPlan for TrisolvePlan<T, I, O> {
             Kernel::Sequential(_) => 0,
             Kernel::Rows { schedule, solved, .. } => schedule.bytes() + size_of_val(&solved[..]),
         }
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> TrisolveKernel<Compressed<A, T, Host, I, O>> for Cpu {
+    type Plan = TrisolvePlan<T, I, O>;
+
+    fn trisolve_algorithms(&self) -> &'static [Algorithm] {
+        algorithms()
+    }
+
+    unsafe fn plan_trisolve(
+        &self,
+        a: &Compressed<A, T, Host, I, O>,
+        system: Triangular,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        let functions = find(trisolve_table(), "trisolve", A::FORMAT)?;
+        // SAFETY: the caller makes the same promises.
+        unsafe { TrisolvePlan::new(self, functions, a, system, options) }
+    }
+
+    unsafe fn trisolve(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Compressed<A, T, Host, I, O>,
+        b: DenseView<'_, T>,
+        x: DenseViewMut<'_, T>,
+    ) -> Result<()> {
+        // SAFETY: the caller makes the same promises.
+        unsafe { plan.run(self, a, b, x) }
     }
 }
 
