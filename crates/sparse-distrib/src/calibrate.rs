@@ -2,7 +2,7 @@
 //!
 //! | rate | measured by |
 //! |---|---|
-//! | link | uploads of a block of zeros and numbers; unlimited for a backend that computes in the host's memory |
+//! | link | uploads of a block of zeros and numbers from memory that the backend allocates for them; unlimited for a backend that computes in the host's memory |
 //! | host scan, host packing | each thread of the host compressing blocks with few and with many nonzeros to messages by `ed2`, as it does for the engine |
 //! | host unpacking | two threads, as many as a device has streams, checking such messages and uploading their planes; unlimited as the link is |
 //! | host memory | all threads reading memory of their own, 24 MiB each at least |
@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 /// time. Without it the folder is `nnz/rates` in the user's cache folder.
 pub const RATES_VARIABLE: &str = "NNZ_RATES_CACHE";
 
-const ENTRIES: Kind = Kind { magic: *b"nnzrate3", extension: "rates" };
+const ENTRIES: Kind = Kind { magic: *b"nnzrate4", extension: "rates" };
 
 /// Elements of a block, 16 MiB. It may stay in a cache: the model has the limit of the memory apart.
 const BLOCK: usize = 4 << 20;
@@ -157,10 +157,12 @@ where
     Ok(Rates { devices: target.devices, link, host_scan, host_pack, host_unpack, host_memory, device })
 }
 
-/// Bytes per second from the host to the memory of a backend.
+/// Bytes per second from the memory of the host that slots have to the memory of a backend.
 fn link_rate<B: Backend>(backend: &B, block: &[f32]) -> Result<f64> {
+    let mut slot = backend.host_buffer(block.len())?;
+    slot.copy_from_slice(block);
     rate(BLOCK, |elements| {
-        let buffer = backend.upload(&block[..elements])?;
+        let buffer = backend.upload(&slot[..elements])?;
         backend.synchronize()?;
         drop(black_box(buffer));
         Ok(())

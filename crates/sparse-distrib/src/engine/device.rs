@@ -264,7 +264,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         let items = &filled.chunk.items;
         self.run.check_extents::<I>(&self.run.items[items[0]])?;
         match filled.place {
-            Place::Slot => self.dense(filled, &filled.slot.elements, range),
+            Place::Slot => self.dense(filled, filled.slot.elements(), range),
             Place::Lent(elements) => self.dense(filled, elements, range),
             Place::OnDevice(matrices) => {
                 let matrices = matrices.members(range);
@@ -272,7 +272,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
             }
             Place::Messages => {
                 let parts = items[range.clone()].iter().map(|&item| self.run.message_part(item));
-                let messages = &filled.slot.messages[range];
+                let messages = &filled.slot.messages()[range];
                 if self.unpacks {
                     return Ok(Input::Packed(PackedBatch::new::<O>(self.scheme, parts, messages)?));
                 }
@@ -384,7 +384,7 @@ impl<T: Scalar, I: Index, O: Index> State<T, I, O> {
 }
 
 /// The next chunk that is sent to a device.
-fn next<'a, T>(filled: &Mutex<Receiver<Filled<'a, T>>>) -> Option<Filled<'a, T>> {
+fn next<'a, T: Scalar>(filled: &Mutex<Receiver<Filled<'a, T>>>) -> Option<Filled<'a, T>> {
     filled.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
