@@ -63,6 +63,20 @@ def test_matrices_come_back_and_multiply(client, char):
     np.testing.assert_allclose((h @ h).toarray(), (a @ a).toarray(), **tolerance)
 
 
+def test_matrices_are_listed_by_labels(client):
+    h = client.put(matrix(), "labelled", durable=True, labels={"project": "pde", "run": 7})
+    client.put(matrix(), "labelled-too", labels={"project": "pde"})
+    names = lambda labels: [found.name for found in client.list(labels)]  # noqa: E731
+    assert h.labels == {"project": "pde", "run": "7"}
+    assert names({"project": "pde"}) == ["labelled", "labelled-too"]
+    assert names({"project": "pde", "run": None}) == ["labelled"]
+    h.set_labels({"user": "ada"})
+    assert (h.labels, names({"run": 7})) == ({"user": "ada"}, [])
+    assert client.get("labelled").labels == {"user": "ada"}
+    with pytest.raises(nnz.client.ServerError, match="letters"):
+        h.set_labels({"a b": 1})
+
+
 def test_operations_store_and_answer_numbers(client):
     a = matrix()
     h = client.put(a, "numbers", durable=True)

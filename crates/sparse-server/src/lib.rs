@@ -22,6 +22,7 @@ mod durable;
 mod error;
 mod idempotency;
 mod jobs;
+mod labels;
 mod ledger;
 mod matrices;
 mod merge;

@@ -75,14 +75,14 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         method: "get",
         path: "/v1/matrices",
-        summary: "The caller's matrices",
+        summary: "The caller's matrices; ?label=KEY=VALUE,KEY those that have all of these labels",
         scope: Some(Scope::Read),
         handler: || get(matrices::list),
     },
     Route {
         method: "put",
         path: MATRIX,
-        summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier versions, ?ttl=SECONDS",
+        summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier versions, ?ttl=SECONDS, ?labels=KEY=VALUE,KEY=VALUE",
         scope: Some(Scope::Write),
         handler: || put(matrices::upload),
     },
@@ -113,6 +113,13 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Keeps the matrix in the device's memory; ?pinned=0 lets it go again",
         scope: Some(Scope::Write),
         handler: || put(matrices::pin),
+    },
+    Route {
+        method: "put",
+        path: "/v1/matrices/{name}/labels",
+        summary: "Gives the matrix ?labels=KEY=VALUE,KEY=VALUE in place of those that it has",
+        scope: Some(Scope::Write),
+        handler: || put(matrices::label),
     },
     Route {
         method: "post",

@@ -106,6 +106,51 @@ fn a_request_with_a_key_takes_effect_once() {
 }
 
 #[test]
+fn matrices_are_listed_by_labels_that_survive() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let put = |request: &str| {
+        server.send(&format!("PUT /v1/matrices/{request}"), &[MTX], &matrix()).expect(201).json()
+    };
+    let names = |server: &Running, query: &str| -> Vec<String> {
+        let list = server.send(&format!("GET /v1/matrices{query}"), &[], &[]).expect(200).json();
+        let views = list["matrices"].as_array().unwrap().iter();
+        views.map(|view| format!("{}@{}", view["name"].as_str().unwrap(), view["version"])).collect()
+    };
+    let first = put("a?durable=1&labels=project=pde,run=7");
+    assert_eq!(first["labels"], serde_json::json!({ "project": "pde", "run": "7" }));
+    assert!(put("a?durable=1")["labels"].is_null(), "labels belong to a version");
+    put("b?labels=project=graphs");
+    assert_eq!(names(&server, ""), ["a@1", "a@2", "b@1"]);
+    assert_eq!(names(&server, "?label=project"), ["a@1", "b@1"]);
+    assert_eq!(names(&server, "?label=project=pde,run=7"), ["a@1"]);
+    assert_eq!(names(&server, "?label=project=pde,run=8"), [""; 0]);
+    // A result has labels, too.
+    server.send("POST /v1/matrices/b/transpose?into=t&labels=project=pde", &[], &[]).expect(201);
+    assert_eq!(names(&server, "?label=project=pde"), ["a@1", "t@1"]);
+
+    let set = |request: &str| server.send(&format!("PUT /v1/matrices/{request}"), &[], &[]);
+    assert_eq!(set("a@2/labels?labels=user=ada").expect(200).json()["labels"]["user"], "ada");
+    assert!(set("a@1/labels").expect(200).json()["labels"].is_null(), "those that it had are gone");
+    set("c/labels?labels=user=ada").expect(404);
+    for wrong in ["user", "user=", "a=1,a=2", "a%20b=1", "a=%C3%A9"] {
+        assert!(set(&format!("a/labels?labels={wrong}")).expect(400).text().contains("labels: "), "{wrong}");
+    }
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    assert_eq!(names(&server, ""), ["a@1", "a@2"]);
+    assert_eq!(names(&server, "?label=user=ada"), ["a@2"]);
+    // Labels of an older version leave the numbers of versions alone.
+    server.send("PUT /v1/matrices/a@1/labels?labels=old=1", &[], &[]).expect(200);
+    server.send("DELETE /v1/matrices/a@2", &[], &[]).expect(204);
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    assert_eq!(names(&server, "?label=old"), ["a@1"]);
+    let next = server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201).json();
+    assert_eq!(next["version"], 3);
+}
+
+#[test]
 fn wrong_requests_say_what_is_right() {
     let data = tempfile::tempdir().unwrap();
     let mut config = Config::new(data.path(), 1 << 20);

@@ -111,14 +111,16 @@ class Client:
         pinned: bool = False,
         replace: bool = False,
         ttl: int | None = None,
+        labels: dict[str, Any] | None = None,
     ) -> Matrix:
         """Stores a sparse matrix, or a dense one of two dimensions, as a new version of `name`.
 
         A `durable` one survives the server, a `pinned` one stays in the device's memory, `replace` drops all
-        earlier versions, and one with a `ttl` is deleted after so many seconds.
+        earlier versions, one with a `ttl` is deleted after so many seconds, and :meth:`list` finds it by its `labels`.
         """
         query = {"durable": int(durable), "pinned": int(pinned), "replace": int(replace)}
         query |= {} if ttl is None else {"ttl": ttl}
+        query |= {"labels": _labels(labels)} if labels else {}
         if sp.issparse(a):
             a = a if a.format in ("csr", "csc", "coo") else a.tocsr()
             file = io.BytesIO()
@@ -140,9 +142,10 @@ class Client:
         """The matrix `name`, or `name@version`."""
         return Matrix(self, self._request("GET", f"/v1/matrices/{_quote(name)}"))
 
-    def list(self) -> list[Matrix]:
-        """The newest and older versions of all matrices."""
-        return [Matrix(self, view) for view in self._request("GET", "/v1/matrices")["matrices"]]
+    def list(self, labels: dict[str, Any] | None = None) -> list[Matrix]:
+        """The newest and older versions of all matrices, or of those with all of these labels; None is any value."""
+        query = {"label": _labels(labels)} if labels else None
+        return [Matrix(self, view) for view in self._request("GET", "/v1/matrices", query)["matrices"]]
 
     def delete(self, name: str) -> None:
         """Deletes all versions of `name`, or that of `name@version`."""
@@ -251,6 +254,15 @@ class Matrix:
     def label(self) -> str:
         """`name@version`."""
         return f"{self.name}@{self.version}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels that the matrix had when it was described."""
+        return self.view.get("labels", {})
+
+    def set_labels(self, labels: dict[str, Any]) -> None:
+        """Gives the matrix these labels in place of those that it has."""
+        self.view = self._client._request("PUT", f"{self._path}/labels", {"labels": _labels(labels)})
 
     @property
     def T(self) -> LinearOperator:  # noqa: N802
@@ -373,9 +385,9 @@ class AsyncClient:
         """As :meth:`Client.get`."""
         return AsyncMatrix(await asyncio.to_thread(self.sync.get, name))
 
-    async def list(self) -> list[AsyncMatrix]:
+    async def list(self, labels: dict[str, Any] | None = None) -> list[AsyncMatrix]:
         """As :meth:`Client.list`."""
-        return [AsyncMatrix(matrix) for matrix in await asyncio.to_thread(self.sync.list)]
+        return [AsyncMatrix(matrix) for matrix in await asyncio.to_thread(self.sync.list, labels)]
 
     async def delete(self, name: str) -> None:
         """As :meth:`Client.delete`."""
@@ -405,6 +417,10 @@ class AsyncMatrix:
         result = await asyncio.to_thread(self.sync.operation, name, operand, **parameters)
         return AsyncMatrix(result) if isinstance(result, Matrix) else result
 
+    async def set_labels(self, labels: dict[str, Any]) -> None:
+        """As :meth:`Matrix.set_labels`."""
+        await asyncio.to_thread(self.sync.set_labels, labels)
+
     async def to_scipy(self) -> Any:
         """As :meth:`Matrix.to_scipy`."""
         return await asyncio.to_thread(self.sync.to_scipy)
@@ -412,6 +428,10 @@ class AsyncMatrix:
 
 def _quote(name: str) -> str:
     return urllib.parse.quote(name, safe="@")
+
+
+def _labels(labels: dict[str, Any]) -> str:
+    return ",".join(key if value is None else f"{key}={value}" for key, value in labels.items())
 
 
 def _npy(a: np.ndarray) -> list[Any]:
