@@ -86,9 +86,9 @@ fn time(
     let options = Options { scheme, rates, ..Options::default() };
     let mut seconds = vec![];
     let mut used = Scheme::Sfc;
+    let worker = DeviceWorker::new(device.clone()).unpacking();
+    let mut engine = Engine::<f32>::new(vec![Box::new(worker)])?.with_host(Cpu::with(1, Simd::detect())?);
     for run in 0..RUNS {
-        let worker = DeviceWorker::new(device.clone()).unpacking();
-        let mut engine = Engine::<f32>::new(vec![Box::new(worker)])?.with_host(Cpu::with(1, Simd::detect())?);
         let (handle, report) = engine.compress::<Row>(source, &options)?.complete()?;
         seconds.push(1e3 * report.seconds);
         used = report.devices[0].scheme;
@@ -127,12 +127,10 @@ fn from_the_host(device: &Device, data: &Data, count: usize, rates: Rates, folde
     let elements = repeated(data, count);
     let pageable = DenseBatchView::new(&elements[..], count, ELEMENTS, (SIDE, SIDE), SIDE, Order::RowMajor)?;
     time("pageable", device, data, &pageable, sfc)?;
-    if data.per_mille == 10 {
-        time("pinned", device, data, &pinned, (None, Some(rates)))?;
-        time("pageable", device, data, &pageable, (None, Some(rates)))?;
-        time("npy", device, data, &npy, (None, Some(rates)))?;
-    }
-    Ok(())
+    time("pinned, auto", device, data, &pinned, (None, Some(rates)))?;
+    time("pinned, compressed", device, data, &pinned, (Some(Scheme::Ed2), None))?;
+    time("pageable, auto", device, data, &pageable, (None, Some(rates)))?;
+    time("npy, auto", device, data, &npy, (None, Some(rates)))
 }
 
 fn in_place(device: &Device, data: &Data, count: usize) -> Result<()> {

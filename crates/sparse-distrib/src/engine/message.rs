@@ -8,6 +8,7 @@ use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel, Keep, PackedPatte
 use sparse_core::{
     Backend, BatchCsr, DenseView, Element, Error, Host, Index, Order, PlanOptions, Result, Row, Scalar,
 };
+use std::ops::Range;
 
 /// A backend of the host, which compresses where the scheme has the sender do so.
 pub(crate) trait HostCompressor<T: Scalar, I: Index, O: Index>: Send + Sync {
@@ -100,7 +101,7 @@ fn no_message(scheme: Scheme) -> Error {
 }
 
 /// Matrices of one shape from messages that were checked, for a device that makes offsets and indices itself.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PackedBatch<T, I> {
     shape: (usize, usize),
     member_ptr: Vec<usize>,
@@ -109,7 +110,7 @@ pub struct PackedBatch<T, I> {
 }
 
 /// The patterns of all messages, plane by plane.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Pattern<I> {
     Bits(Vec<u8>),
     Counts { counts: Vec<I>, indices: Vec<I>, bases: Vec<usize> },
@@ -155,6 +156,26 @@ impl<T: Scalar, I: Index> PackedBatch<T, I> {
             batch.member_ptr.push(batch.values.len());
         }
         Ok(batch)
+    }
+
+    /// A batch of neighbouring matrices of this one.
+    pub(crate) fn members(&self, range: Range<usize>) -> Self {
+        let (members, rows) = (self.member_ptr.len() - 1, self.shape.0);
+        let entries = self.member_ptr[range.start]..self.member_ptr[range.end];
+        let pattern = match &self.pattern {
+            Pattern::Bits(bits) => {
+                let bytes = bits.len() / members;
+                Pattern::Bits(bits[range.start * bytes..range.end * bytes].to_vec())
+            }
+            Pattern::Counts { counts, indices, bases } => Pattern::Counts {
+                counts: counts[range.start * rows..range.end * rows].to_vec(),
+                indices: indices[entries.clone()].to_vec(),
+                bases: bases[range.clone()].to_vec(),
+            },
+        };
+        let starts = self.member_ptr[range.start..=range.end].iter();
+        let member_ptr = starts.map(|start| start - entries.start).collect();
+        Self { shape: self.shape, member_ptr, pattern, values: self.values[entries].to_vec() }
     }
 
     /// (rows, columns) of each matrix.
@@ -210,4 +231,36 @@ fn extend<T: Element>(elements: &mut Vec<T>, plane: &[u8]) {
     let before = elements.len();
     elements.resize(before + plane.len() / size_of::<T>(), T::default());
     bytemuck::cast_slice_mut(&mut elements[before..]).copy_from_slice(plane);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::reference::Reference;
+
+    #[test]
+    fn members_of_a_batch_are_the_batch_of_their_messages() {
+        let part = Part { rows: 0..3, cols: 2..7 };
+        let element = |member: usize, at: usize| if at % (2 + member) == 0 { 1.0 + at as f32 } else { 0.0 };
+        let message = |scheme, member: usize| {
+            let elements: Vec<f32> = (0..15).map(|at| element(member, at)).collect();
+            let view = DenseView::row_major(&elements, 3, 5).unwrap();
+            let mut compressor = HostCompressor::<f32, i32, i32>::start(&Reference);
+            let block = compressor.compress(view, Keep::NonZero).unwrap();
+            let mut message = vec![];
+            encode(scheme, &part, &block, &mut message).unwrap();
+            message
+        };
+        for scheme in [Scheme::Ed2, Scheme::Bitmap] {
+            let messages: Vec<_> = (0..4).map(|member| message(scheme, member)).collect();
+            let packed = |range: Range<usize>| {
+                let parts = range.clone().map(|_| part.clone());
+                PackedBatch::<f32, i32>::new::<i32>(scheme, parts, &messages[range]).unwrap()
+            };
+            for range in [0..4, 1..3, 3..4] {
+                let (found, expected) = (packed(0..4).members(range.clone()), packed(range.clone()));
+                assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{scheme} {range:?}");
+            }
+        }
+    }
 }

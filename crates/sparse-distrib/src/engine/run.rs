@@ -5,7 +5,7 @@ use super::chunk::{Assignment, Chunk};
 use super::device::ActiveDevice;
 use super::handle::ResidentBatch;
 use super::item::{self, Item, Layout};
-use super::message::{self, HostCompressor, MatrixCompressor};
+use super::message::{self, HostCompressor, MatrixCompressor, PackedBatch};
 use super::parallelism::Parallelism;
 use super::pieces::write_pieces;
 use super::queue::Queue;
@@ -26,6 +26,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
+
+/// Threads that write a slot together, where there are enough: a portion has four matrices of 1024² in f32.
+const THREADS_OF_SLOT: usize = 4;
 
 /// The common data of the threads of a run.
 pub(super) struct Run<'a, T: Scalar> {
@@ -56,19 +59,20 @@ struct Tally {
 }
 
 /// A chunk whose items are where `place` says. The slot limits how far the device may lag, even where it is empty.
-pub(super) struct Filled<'a, T: Scalar> {
+pub(super) struct Filled<'a, T: Scalar, I> {
     pub(super) chunk: Chunk,
     pub(super) slot: TakenSlot<T>,
-    pub(super) place: Place<'a, T>,
+    pub(super) place: Place<'a, T, I>,
 }
 
 /// The place of the items of a chunk.
-#[derive(Clone, Copy)]
-pub(super) enum Place<'a, T> {
+pub(super) enum Place<'a, T, I> {
     /// The elements of a slot.
     Slot,
     /// The messages of a slot.
     Messages,
+    /// The messages of a slot, and their planes for a device that unpacks them.
+    Packed(PackedBatch<T, I>),
     /// The source's memory on the host.
     Lent(&'a [T]),
     /// The source's memory on the device that takes the chunk.
@@ -81,6 +85,8 @@ struct Filler<'h, T: Scalar, I: Index, O: Index> {
     slots: Arc<Slots<T>>,
     /// The threads that write a slot together.
     threads: usize,
+    /// True if the device unpacks messages.
+    unpacks: bool,
     host: Box<dyn MatrixCompressor<T, I, O> + 'h>,
     /// The elements of the matrix that the host compresses.
     elements: Vec<T>,
@@ -167,6 +173,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         // Every thread has a slot, of one thread of each kind both if there are two.
         let count = self.options.slots.max(1) + (streams - 1) + (fillers - 1);
         let slots = Slots::new(count, workers[0].staging());
+        let unpacks = workers[0].unpacks() && message::can_be_packed(self.schemes[index]);
         let device = ActiveDevice::new(self, index, workers);
         let (to_device, filled) = channel();
         let filled = Arc::new(Mutex::new(filled));
@@ -177,7 +184,7 @@ impl<'a, T: Scalar> Run<'a, T> {
                 scope.spawn(move || {
                     let host = host.start();
                     self.fill_slots(
-                        Filler { device: index, slots, threads, host, elements: vec![] },
+                        Filler { device: index, slots, threads, unpacks, host, elements: vec![] },
                         &to_device,
                     );
                 })
@@ -209,11 +216,14 @@ impl<'a, T: Scalar> Run<'a, T> {
         portions as usize
     }
 
-    /// The number of threads that fill slots for a device: one for each stream, or where they compress on the host as many
-    /// as the device has a share of the host's threads.
+    /// The number of threads that fill slots for a device: one for each stream, for a device behind a link one for every
+    /// [`THREADS_OF_SLOT`] of its share of the host's threads, or as many as it has where they compress on the host.
     fn fillers(&self, index: usize, streams: usize) -> usize {
         if self.schemes[index] == Scheme::Sfc {
-            return streams;
+            return match self.hosts[index] {
+                true => streams,
+                false => (self.share_of_threads() / THREADS_OF_SLOT).max(streams),
+            };
         }
         let compressing = self.schemes.iter().filter(|&&scheme| scheme != Scheme::Sfc).count();
         (available_threads() / compressing).max(streams)
@@ -222,18 +232,19 @@ impl<'a, T: Scalar> Run<'a, T> {
     /// The threads that write a slot together: for a device behind a link its share of the host's threads, divided among
     /// its fillers.
     fn threads_of_filler(&self, index: usize, fillers: usize) -> usize {
-        if self.hosts[index] {
-            return 1;
-        }
-        let behind_links = self.hosts.iter().filter(|&&is_host| !is_host).count();
-        (available_threads() / (behind_links * fillers)).max(1)
+        if self.hosts[index] { 1 } else { (self.share_of_threads() / fillers).max(1) }
+    }
+
+    /// The threads of the host for each device behind a link.
+    fn share_of_threads(&self) -> usize {
+        available_threads() / self.hosts.iter().filter(|&&is_host| !is_host).count().max(1)
     }
 
     /// Fills free slots with the chunks of a device and sends them there, until there are no more.
     fn fill_slots<I: Index, O: Index>(
         &self,
         mut filler: Filler<'_, T, I, O>,
-        to_device: &Sender<Filled<'a, T>>,
+        to_device: &Sender<Filled<'a, T, I>>,
     ) {
         let _guard = self.queue.stop_on_panic();
         loop {
@@ -252,7 +263,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         &self,
         filler: &mut Filler<'_, T, I, O>,
         slot: &mut TakenSlot<T>,
-    ) -> Option<(Chunk, Place<'a, T>)> {
+    ) -> Option<(Chunk, Place<'a, T, I>)> {
         loop {
             let chunk = self.take(filler.device, &filler.slots)?;
             if let Some(matrices) = self.on_device(filler.device, &chunk) {
@@ -263,7 +274,10 @@ impl<'a, T: Scalar> Run<'a, T> {
                     Some(lent) => Ok(Place::Lent(lent)),
                     None => self.fill(&chunk, filler.threads, slot).map(|()| Place::Slot),
                 },
-                scheme => self.encode(scheme, filler, &chunk, slot).map(|()| Place::Messages),
+                scheme => self.encode(scheme, filler, &chunk, slot).and_then(|()| match filler.unpacks {
+                    true => self.pack::<I, O>(scheme, &chunk, slot).map(Place::Packed),
+                    false => Ok(Place::Messages),
+                }),
             };
             match filled {
                 Ok(place) => return Some((chunk, place)),
@@ -379,6 +393,17 @@ impl<'a, T: Scalar> Run<'a, T> {
             encode().map_err(|error| (position, error))?;
         }
         Ok(())
+    }
+
+    /// The planes of the messages of a slot, which this thread checks, so that those of the device's streams need not.
+    fn pack<I: Index, O: Index>(
+        &self,
+        scheme: Scheme,
+        chunk: &Chunk,
+        slot: &TakenSlot<T>,
+    ) -> Result<PackedBatch<T, I>, (usize, Error)> {
+        let parts = chunk.items.iter().map(|&item| self.message_part(item));
+        PackedBatch::new::<O>(scheme, parts, slot.messages()).map_err(|error| (0, error))
     }
 
     /// The part of an item in messages, which have rows: matrices that are compressed by columns travel as their
