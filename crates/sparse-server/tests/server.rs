@@ -2,9 +2,11 @@
 
 #[allow(dead_code, reason = "each test file uses a part")]
 mod common;
+#[path = "common/tls.rs"]
+mod tls;
 
 use common::{MTX, NPY, Running, mtx, npy};
-use sparse_server::{Config, Scope, new_token};
+use sparse_server::{Config, Scope, TlsFiles, new_token};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::TcpStream;
@@ -148,6 +150,29 @@ fn matrices_are_listed_by_labels_that_survive() {
     assert_eq!(names(&server, "?label=old"), ["a@1"]);
     let next = server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201).json();
     assert_eq!(next["version"], 3);
+}
+
+#[test]
+fn a_client_needs_a_certificate_of_the_authority() {
+    let data = tempfile::tempdir().unwrap();
+    let config = |authorities| {
+        let files = TlsFiles {
+            certificate: tls::file("server.pem"),
+            key: tls::file("server.key"),
+            client_authorities: Some(tls::file(authorities)),
+        };
+        Config { tls: Some(files), ..Config::new(data.path(), 1 << 20) }
+    };
+    let server = Running::start(config("authority.pem"));
+    let get = |client| tls::send(server.address, client, "GET /v1/status").map(|answer| answer.status);
+    assert_eq!(get(Some("client")), Some(200));
+    assert_eq!((get(Some("stranger")), get(None)), (None, None));
+    assert!(common::try_send(server.address, "GET /v1/status", &[], &[]).is_none(), "nothing without TLS");
+    drop(server);
+    let device = nnz::Device::host_with_threads(1).unwrap();
+    let start = sparse_server::Server::start(config("server.key"), device);
+    let refused = tokio::runtime::Runtime::new().unwrap().block_on(start).unwrap_err();
+    assert!(refused.to_string().contains("server.key"), "a file without certificates: {refused}");
 }
 
 #[test]
