@@ -77,6 +77,22 @@ def test_matrices_are_listed_by_labels(client):
         h.set_labels({"a b": 1})
 
 
+def test_a_program_is_one_request(client):
+    a, x = matrix(), np.random.default_rng(3).random(50)
+    h = client.put(a, "program")
+    squared = {"name": "squared", "operation": "spgemm", "matrix": h, "other": h}
+    product = {"operation": "spmv", "matrix": "$squared", "operand": "$body", "parameters": {"op": "t"}}
+    np.testing.assert_allclose(client.program([squared, product], x), (a @ a).T @ x, rtol=1e-12)
+    before = client.list()
+    norm = client.program([squared, {"operation": "norm", "matrix": "$squared"}])
+    assert norm["norm"] == pytest.approx(scipy.sparse.linalg.norm(a @ a))
+    assert [found.label for found in client.list()] == [found.label for found in before]
+    stored = client.program([squared, {"operation": "transpose", "matrix": "$squared"}], into="program-t")
+    np.testing.assert_allclose(stored.to_numpy(), (a @ a).T.toarray(), rtol=1e-12)
+    with pytest.raises(nnz.client.ServerError, match="step 2 .norm.: `.cubed`"):
+        client.program([squared, {"operation": "norm", "matrix": "$cubed"}])
+
+
 def test_operations_store_and_answer_numbers(client):
     a = matrix()
     h = client.put(a, "numbers", durable=True)

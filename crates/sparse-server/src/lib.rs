@@ -33,6 +33,7 @@ mod operate;
 mod operations;
 mod parameters;
 mod problem;
+mod program;
 mod rate;
 mod routes;
 mod server;

@@ -151,6 +151,19 @@ class Client:
         """Deletes all versions of `name`, or that of `name@version`."""
         self._request("DELETE", f"/v1/matrices/{_quote(name)}")
 
+    def program(self, steps: list[dict[str, Any]], body: Any = None, **parameters: Any) -> Any:
+        """The result of the last of several operations, in one request; the other results stay on the server until then.
+
+        A step has an `operation` and a `matrix`, and may have a `name`, `other`, `operand` and `parameters`. Matrices
+        are those of the server, or `"$name"` for the result of an earlier step; the operand is `"$body"` or `"$name"`.
+        """
+        named = [
+            {key: value.label if isinstance(value, Matrix) else value for key, value in step.items()} for step in steps
+        ]
+        query = {"program": json.dumps(named, separators=(",", ":"))} | _query(parameters)
+        array = None if body is None else _npy(np.asarray(body))
+        return _result(self, self._request("POST", "/v1/programs", query, array, NPY))
+
     def jobs(self) -> list[Job]:
         """The jobs whose results have not expired."""
         return [Job(self, view) for view in self._request("GET", "/v1/jobs")["jobs"]]
@@ -283,7 +296,7 @@ class Matrix:
 
         An array is a result of NumPy's, a matrix one of SciPy's; with `into="b"` it stays on the server.
         """
-        return self._result(self._post(name, operand, parameters))
+        return _result(self._client, self._post(name, operand, parameters))
 
     def job(self, name: str, operand: Any = None, **parameters: Any) -> Job:
         """As :meth:`operation`, without waiting for the result."""
@@ -323,13 +336,9 @@ class Matrix:
         return f"/v1/matrices/{_quote(self.label)}"
 
     def _post(self, name: str, operand: Any, parameters: dict[str, Any]) -> Any:
-        query = {key: int(value) if isinstance(value, bool) else value for key, value in parameters.items()}
+        query = _query(parameters)
         body = None if operand is None else _npy(np.asarray(operand))
         return self._client._request("POST", f"{self._path}/{_quote(name)}", query, body, NPY)
-
-    def _result(self, result: Any) -> Any:
-        is_stored = isinstance(result, dict) and "version" in result and "name" in result
-        return Matrix(self._client, result) if is_stored else result
 
 
 class Job:
@@ -352,9 +361,7 @@ class Job:
         """Waits for the end of the job, and fetches its result."""
         while self.refresh(wait=20.0)["state"] in ("queued", "running"):
             pass
-        result = self._client._request("GET", f"/v1/jobs/{self.id}/result")
-        is_stored = isinstance(result, dict) and "version" in result and "name" in result
-        return Matrix(self._client, result) if is_stored else result
+        return _result(self._client, self._client._request("GET", f"/v1/jobs/{self.id}/result"))
 
     def cancel(self) -> None:
         """Stops the job, and forgets its result."""
@@ -393,6 +400,13 @@ class AsyncClient:
         """As :meth:`Client.delete`."""
         await asyncio.to_thread(self.sync.delete, name)
 
+    async def program(self, steps: list[dict[str, Any]], body: Any = None, **parameters: Any) -> Any:
+        """As :meth:`Client.program`."""
+        matrix = lambda value: value.sync if isinstance(value, AsyncMatrix) else value  # noqa: E731
+        named = [{key: matrix(value) for key, value in step.items()} for step in steps]
+        result = await asyncio.to_thread(self.sync.program, named, body, **parameters)
+        return AsyncMatrix(result) if isinstance(result, Matrix) else result
+
     async def status(self) -> dict[str, Any]:
         """As :meth:`Client.status`."""
         return await asyncio.to_thread(self.sync.status)
@@ -428,6 +442,16 @@ class AsyncMatrix:
 
 def _quote(name: str) -> str:
     return urllib.parse.quote(name, safe="@")
+
+
+def _query(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {key: int(value) if isinstance(value, bool) else value for key, value in parameters.items()}
+
+
+def _result(client: Client, result: Any) -> Any:
+    """A result as it is; of one that was stored, its matrix."""
+    is_stored = isinstance(result, dict) and "version" in result and "name" in result
+    return Matrix(client, result) if is_stored else result
 
 
 def _labels(labels: dict[str, Any]) -> str:
