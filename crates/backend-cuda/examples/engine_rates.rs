@@ -92,6 +92,9 @@ fn time(
         let (handle, report) = engine.compress::<Row>(source, &options)?.complete()?;
         seconds.push(1e3 * report.seconds);
         used = report.devices[0].scheme;
+        if let (0, Some(explanation)) = (run, &report.explanation) {
+            println!("{explanation}");
+        }
         if run == 0 {
             for item in [0, source.len() / 2 + 1, source.len() - 1] {
                 assert!(handle.fetch(item)? == data.compressed[item % DIFFERENT], "{name}: matrix {item}");
@@ -128,7 +131,8 @@ fn from_the_host(device: &Device, data: &Data, count: usize, rates: Rates, folde
     let pageable = DenseBatchView::new(&elements[..], count, ELEMENTS, (SIDE, SIDE), SIDE, Order::RowMajor)?;
     time("pageable", device, data, &pageable, sfc)?;
     time("pinned, auto", device, data, &pinned, (None, Some(rates)))?;
-    time("pinned, compressed", device, data, &pinned, (Some(Scheme::Ed2), None))?;
+    time("pinned, ed2", device, data, &pinned, (Some(Scheme::Ed2), None))?;
+    time("pinned, bitmap", device, data, &pinned, (Some(Scheme::Bitmap), None))?;
     time("pageable, auto", device, data, &pageable, (None, Some(rates)))?;
     time("npy, auto", device, data, &npy, (None, Some(rates)))
 }

@@ -262,7 +262,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     fn input<'s>(&self, filled: &'s Filled<'_, T, I>, range: Range<usize>) -> Result<Input<'s, T, I, O>> {
         let items = &filled.chunk.items;
         self.run.check_extents::<I>(&self.run.items[items[0]])?;
-        match &filled.place {
+        match filled.place {
             Place::Slot => self.dense(filled, filled.slot.elements(), range),
             Place::Lent(elements) => self.dense(filled, elements, range),
             Place::OnDevice(matrices) => {
@@ -274,8 +274,12 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
                 let messages = &filled.slot.messages()[range];
                 Ok(Input::Compressed(message::decode(self.scheme, parts, messages)?))
             }
-            Place::Packed(batch) if range.len() == items.len() => Ok(Input::Packed(Cow::Borrowed(batch))),
-            Place::Packed(batch) => Ok(Input::Packed(Cow::Owned(batch.members(range)))),
+            Place::Packed => {
+                let batch = filled.slot.packed();
+                let is_whole = range.len() == items.len();
+                let batch = if is_whole { Cow::Borrowed(batch) } else { Cow::Owned(batch.members(range)) };
+                Ok(Input::Packed(batch))
+            }
         }
     }
 
@@ -382,7 +386,7 @@ impl<T: Scalar, I: Index, O: Index> State<T, I, O> {
 }
 
 /// The next chunk that is sent to a device.
-fn next<'a, T: Scalar, I>(filled: &Mutex<Receiver<Filled<'a, T, I>>>) -> Option<Filled<'a, T, I>> {
+fn next<'a, T: Scalar, I: Index>(filled: &Mutex<Receiver<Filled<'a, T, I>>>) -> Option<Filled<'a, T, I>> {
     filled.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 

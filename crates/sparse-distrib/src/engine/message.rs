@@ -124,21 +124,43 @@ pub(super) fn can_be_packed(scheme: Scheme) -> bool {
     }
 }
 
+impl<T, I> Default for PackedBatch<T, I> {
+    fn default() -> Self {
+        Self { shape: (0, 0), member_ptr: vec![0], pattern: Pattern::Bits(vec![]), values: vec![] }
+    }
+}
+
+impl<I> Pattern<I> {
+    /// Makes it the pattern of no message of a scheme, in the memory that it has.
+    fn clear_for(&mut self, scheme: Scheme) {
+        match (scheme, &mut *self) {
+            (Scheme::Bitmap, Self::Bits(bits)) => bits.clear(),
+            (Scheme::Bitmap, Self::Counts { .. }) => *self = Self::Bits(vec![]),
+            (_, Self::Counts { counts, indices, bases }) => {
+                counts.clear();
+                indices.clear();
+                bases.clear();
+            }
+            (_, Self::Bits(_)) => *self = Self::Counts { counts: vec![], indices: vec![], bases: vec![] },
+        }
+    }
+}
+
 impl<T: Scalar, I: Index> PackedBatch<T, I> {
-    /// The matrices of messages, whose parts have one shape. Each message is checked as its decoder does.
-    pub(crate) fn new<O: Index>(
+    /// Makes it the matrices of messages, whose parts have one shape, in the memory that it has. Each message is checked
+    /// as its decoder does.
+    pub(crate) fn refill<O: Index>(
+        &mut self,
         scheme: Scheme,
         parts: impl Iterator<Item = Part>,
         messages: &[Vec<u8>],
-    ) -> Result<Self> {
-        let pattern = match scheme {
-            Scheme::Bitmap => Pattern::Bits(vec![]),
-            _ => Pattern::Counts { counts: vec![], indices: vec![], bases: vec![] },
-        };
-        let mut batch = Self { shape: (0, 0), member_ptr: vec![0], pattern, values: vec![] };
+    ) -> Result<()> {
+        self.pattern.clear_for(scheme);
+        self.values.clear();
+        self.member_ptr.truncate(1);
         for (part, message) in parts.zip(messages) {
-            batch.shape = part.shape();
-            let values = match &mut batch.pattern {
+            self.shape = part.shape();
+            let values = match &mut self.pattern {
                 Pattern::Bits(bits) => {
                     let planes = bitmap::open::<Row, T, I, O>(&part, message)?;
                     bits.extend_from_slice(planes.bits);
@@ -152,10 +174,10 @@ impl<T: Scalar, I: Index> PackedBatch<T, I> {
                     planes.values
                 }
             };
-            extend(&mut batch.values, values);
-            batch.member_ptr.push(batch.values.len());
+            extend(&mut self.values, values);
+            self.member_ptr.push(self.values.len());
         }
-        Ok(batch)
+        Ok(())
     }
 
     /// A batch of neighbouring matrices of this one.
@@ -228,6 +250,9 @@ impl<T: Scalar, I: Index> PackedBatch<T, I> {
 
 /// Appends the elements of a plane.
 fn extend<T: Element>(elements: &mut Vec<T>, plane: &[u8]) {
+    if let Ok(plane) = bytemuck::try_cast_slice(plane) {
+        return elements.extend_from_slice(plane);
+    }
     let before = elements.len();
     elements.resize(before + plane.len() / size_of::<T>(), T::default());
     bytemuck::cast_slice_mut(&mut elements[before..]).copy_from_slice(plane);
@@ -255,7 +280,13 @@ mod tests {
             let messages: Vec<_> = (0..4).map(|member| message(scheme, member)).collect();
             let packed = |range: Range<usize>| {
                 let parts = range.clone().map(|_| part.clone());
-                PackedBatch::<f32, i32>::new::<i32>(scheme, parts, &messages[range]).unwrap()
+                let mut batch = PackedBatch::<f32, i32>::default();
+                // What it had before is gone.
+                batch
+                    .refill::<i32>(Scheme::Bitmap, [part.clone()].into_iter(), &[message(Scheme::Bitmap, 2)])
+                    .unwrap();
+                batch.refill::<i32>(scheme, parts, &messages[range]).unwrap();
+                batch
             };
             for range in [0..4, 1..3, 3..4] {
                 let (found, expected) = (packed(0..4).members(range.clone()), packed(range.clone()));

@@ -5,7 +5,7 @@ use super::chunk::{Assignment, Chunk};
 use super::device::ActiveDevice;
 use super::handle::ResidentBatch;
 use super::item::{self, Item, Layout};
-use super::message::{self, HostCompressor, MatrixCompressor, PackedBatch};
+use super::message::{self, HostCompressor, MatrixCompressor};
 use super::parallelism::Parallelism;
 use super::pieces::write_pieces;
 use super::queue::Queue;
@@ -61,18 +61,19 @@ struct Tally {
 /// A chunk whose items are where `place` says. The slot limits how far the device may lag, even where it is empty.
 pub(super) struct Filled<'a, T: Scalar, I> {
     pub(super) chunk: Chunk,
-    pub(super) slot: TakenSlot<T>,
-    pub(super) place: Place<'a, T, I>,
+    pub(super) slot: TakenSlot<T, I>,
+    pub(super) place: Place<'a, T>,
 }
 
 /// The place of the items of a chunk.
-pub(super) enum Place<'a, T, I> {
+#[derive(Clone, Copy)]
+pub(super) enum Place<'a, T> {
     /// The elements of a slot.
     Slot,
     /// The messages of a slot.
     Messages,
-    /// The messages of a slot, and their planes for a device that unpacks them.
-    Packed(PackedBatch<T, I>),
+    /// The planes of the messages of a slot, for a device that unpacks them.
+    Packed,
     /// The source's memory on the host.
     Lent(&'a [T]),
     /// The source's memory on the device that takes the chunk.
@@ -82,7 +83,7 @@ pub(super) enum Place<'a, T, I> {
 /// A thread that fills slots for a device.
 struct Filler<'h, T: Scalar, I: Index, O: Index> {
     device: usize,
-    slots: Arc<Slots<T>>,
+    slots: Arc<Slots<T, I>>,
     /// The threads that write a slot together.
     threads: usize,
     /// True if the device unpacks messages.
@@ -262,8 +263,8 @@ impl<'a, T: Scalar> Run<'a, T> {
     fn fill_next<I: Index, O: Index>(
         &self,
         filler: &mut Filler<'_, T, I, O>,
-        slot: &mut TakenSlot<T>,
-    ) -> Option<(Chunk, Place<'a, T, I>)> {
+        slot: &mut TakenSlot<T, I>,
+    ) -> Option<(Chunk, Place<'a, T>)> {
         loop {
             let chunk = self.take(filler.device, &filler.slots)?;
             if let Some(matrices) = self.on_device(filler.device, &chunk) {
@@ -275,7 +276,7 @@ impl<'a, T: Scalar> Run<'a, T> {
                     None => self.fill(&chunk, filler.threads, slot).map(|()| Place::Slot),
                 },
                 scheme => self.encode(scheme, filler, &chunk, slot).and_then(|()| match filler.unpacks {
-                    true => self.pack::<I, O>(scheme, &chunk, slot).map(Place::Packed),
+                    true => self.pack::<I, O>(scheme, &chunk, slot).map(|()| Place::Packed),
                     false => Ok(Place::Messages),
                 }),
             };
@@ -286,7 +287,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         }
     }
 
-    fn take(&self, device: usize, slots: &Slots<T>) -> Option<Chunk> {
+    fn take<I: Index>(&self, device: usize, slots: &Slots<T, I>) -> Option<Chunk> {
         if self.has_ended() {
             return None;
         }
@@ -294,7 +295,7 @@ impl<'a, T: Scalar> Run<'a, T> {
     }
 
     /// The items of a chunk that a device takes at once.
-    fn portion(&self, device: usize, chunk: &Chunk, slots: &Slots<T>) -> usize {
+    fn portion<I: Index>(&self, device: usize, chunk: &Chunk, slots: &Slots<T, I>) -> usize {
         if self.options.parallelism == Parallelism::IntraTask {
             return 1;
         }
@@ -326,7 +327,7 @@ impl<'a, T: Scalar> Run<'a, T> {
     }
 
     /// The elements of a chunk in the source's memory, if the device copies them as fast as those of a slot.
-    fn lend_directly(&self, chunk: &Chunk, slots: &Slots<T>) -> Option<&'a [T]> {
+    fn lend_directly<I: Index>(&self, chunk: &Chunk, slots: &Slots<T, I>) -> Option<&'a [T]> {
         self.lend(chunk).filter(|lent| slots.is_direct(lent))
     }
 
@@ -346,7 +347,12 @@ impl<'a, T: Scalar> Run<'a, T> {
 
     /// Copies the elements of a chunk to a slot, which grows as needed; an error names the item by its position in the
     /// chunk.
-    fn fill(&self, chunk: &Chunk, threads: usize, slot: &mut TakenSlot<T>) -> Result<(), (usize, Error)> {
+    fn fill<I: Index>(
+        &self,
+        chunk: &Chunk,
+        threads: usize,
+        slot: &mut TakenSlot<T, I>,
+    ) -> Result<(), (usize, Error)> {
         let elements = self.items[chunk.items[0]].elements;
         // More than usize counts is more than there is.
         let needed = elements.saturating_mul(chunk.items.len());
@@ -367,7 +373,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         scheme: Scheme,
         Filler { host, elements, .. }: &mut Filler<'_, T, I, O>,
         chunk: &Chunk,
-        slot: &mut TakenSlot<T>,
+        slot: &mut TakenSlot<T, I>,
     ) -> Result<(), (usize, Error)> {
         let messages = slot.messages_mut(chunk.items.len());
         let lent = self.lend(chunk);
@@ -395,15 +401,15 @@ impl<'a, T: Scalar> Run<'a, T> {
         Ok(())
     }
 
-    /// The planes of the messages of a slot, which this thread checks, so that those of the device's streams need not.
+    /// Makes planes of the messages of a slot on this thread, so that those of the device's streams need not check them.
     fn pack<I: Index, O: Index>(
         &self,
         scheme: Scheme,
         chunk: &Chunk,
-        slot: &TakenSlot<T>,
-    ) -> Result<PackedBatch<T, I>, (usize, Error)> {
+        slot: &mut TakenSlot<T, I>,
+    ) -> Result<(), (usize, Error)> {
         let parts = chunk.items.iter().map(|&item| self.message_part(item));
-        PackedBatch::new::<O>(scheme, parts, slot.messages()).map_err(|error| (0, error))
+        slot.pack::<O>(scheme, parts).map_err(|error| (0, error))
     }
 
     /// The part of an item in messages, which have rows: matrices that are compressed by columns travel as their

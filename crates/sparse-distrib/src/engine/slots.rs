@@ -1,30 +1,34 @@
 //! Slots: memory of the host for chunks on their way to a device, used again for later ones.
 
+use super::message::PackedBatch;
 use super::staging::Staging;
+use crate::partition::Part;
+use crate::scheme::Scheme;
 use sparse_core::backend::HostBuffer;
-use sparse_core::{Result, Scalar};
+use sparse_core::{Index, Result, Scalar};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// Memory for a chunk: elements, or a message for each item.
-struct Slot<T> {
+/// Memory for a chunk: elements, or a message for each item, and the planes of all messages.
+struct Slot<T, I> {
     elements: HostBuffer<T>,
     messages: Vec<Vec<u8>>,
+    packed: PackedBatch<T, I>,
 }
 
 /// The slots of a device.
-pub(super) struct Slots<T> {
+pub(super) struct Slots<T, I> {
     staging: Box<dyn Staging<T>>,
-    free: Mutex<Vec<Slot<T>>>,
+    free: Mutex<Vec<Slot<T, I>>>,
     returned: Condvar,
 }
 
-impl<T: Send + Sync + 'static> Default for Slot<T> {
+impl<T: Send + Sync + 'static, I> Default for Slot<T, I> {
     fn default() -> Self {
-        Self { elements: Box::new(vec![]), messages: vec![] }
+        Self { elements: Box::new(vec![]), messages: vec![], packed: PackedBatch::default() }
     }
 }
 
-impl<T: Scalar> Slots<T> {
+impl<T: Scalar, I: Index> Slots<T, I> {
     /// Empty slots, whose elements will lie in this memory.
     pub(super) fn new(count: usize, staging: Box<dyn Staging<T>>) -> Arc<Self> {
         let free = (0..count).map(|_| Slot::default()).collect();
@@ -37,7 +41,7 @@ impl<T: Scalar> Slots<T> {
     }
 
     /// A free slot; waits for one.
-    pub(super) fn take(self: &Arc<Self>) -> TakenSlot<T> {
+    pub(super) fn take(self: &Arc<Self>) -> TakenSlot<T, I> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(slot) = free.pop() {
@@ -49,12 +53,12 @@ impl<T: Scalar> Slots<T> {
 }
 
 /// A slot in use, which is free again when this is dropped.
-pub(super) struct TakenSlot<T: Scalar> {
-    slot: Slot<T>,
-    slots: Arc<Slots<T>>,
+pub(super) struct TakenSlot<T: Scalar, I> {
+    slot: Slot<T, I>,
+    slots: Arc<Slots<T, I>>,
 }
 
-impl<T: Scalar> TakenSlot<T> {
+impl<T: Scalar, I: Index> TakenSlot<T, I> {
     pub(super) fn elements(&self) -> &[T] {
         &self.slot.elements
     }
@@ -79,9 +83,18 @@ impl<T: Scalar> TakenSlot<T> {
         messages.resize_with(count.max(messages.len()), Vec::new);
         &mut messages[..count]
     }
+
+    pub(super) fn packed(&self) -> &PackedBatch<T, I> {
+        &self.slot.packed
+    }
+
+    /// Checks the messages of these parts, and makes one batch of their planes.
+    pub(super) fn pack<O: Index>(&mut self, scheme: Scheme, parts: impl Iterator<Item = Part>) -> Result<()> {
+        self.slot.packed.refill::<O>(scheme, parts, &self.slot.messages)
+    }
 }
 
-impl<T: Scalar> Drop for TakenSlot<T> {
+impl<T: Scalar, I> Drop for TakenSlot<T, I> {
     fn drop(&mut self) {
         let slot = std::mem::take(&mut self.slot);
         self.slots.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
