@@ -4,13 +4,14 @@ use crate::devices::{DeviceInfo, devices};
 use crate::error::{NAME, failed};
 use crate::foreign;
 use crate::memory::CuMemory;
-use crate::pinned;
+use crate::pinned::{self, PinnedVec};
 use crate::program::{CuKernel, Module};
 use crate::queue::Queue;
 use crate::staging::Staging;
 use crate::uploads::Uploads;
 use cudarc::driver::{result, sys};
 use kernels_core::File;
+use sparse_core::backend::HostBuffer;
 use sparse_core::{Error, Result};
 use sparse_device::foreign::ForeignArray;
 use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Properties};
@@ -135,6 +136,15 @@ unsafe impl Driver for CuDriver {
             return pinned::upload(host, to, &self.queue);
         }
         self.staging().upload(host, to)
+    }
+
+    fn pinned(&self, bytes: usize) -> Option<HostBuffer<u8>> {
+        PinnedVec::<u8>::on(&self.queue, bytes).ok().map(|memory| Box::new(memory) as HostBuffer<u8>)
+    }
+
+    /// True also of few bytes, of which a copy costs nothing, and where the driver cannot say.
+    fn uploads_directly(&self, host: &[u8]) -> bool {
+        host.len() < DIRECT_BYTES || pinned::is_pinned(host, &self.queue).unwrap_or(true)
     }
 
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()> {

@@ -133,8 +133,12 @@ impl<T: Element> PinnedVec<T> {
     /// [`Unsupported`](sparse_core::Error::Unsupported) if the device is not CUDA's, or an error of the driver, which may
     /// be out of memory.
     pub fn zeros(device: &Device, len: usize) -> Result<Self> {
+        Self::on(device.driver_as::<CuDriver>()?.queue(), len)
+    }
+
+    /// Allocates `len` zeros in the context of a queue.
+    pub(crate) fn on(queue: &Arc<Queue>, len: usize) -> Result<Self> {
         let bytes = checked_product("elements x bytes", len, size_of::<T>())?;
-        let queue = device.driver_as::<CuDriver>()?.queue();
         // The driver has no memory of 0 bytes.
         Ok(Self { memory: Pinned::new(bytes.max(1), queue)?, len, element: PhantomData })
     }

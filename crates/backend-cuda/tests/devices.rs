@@ -91,6 +91,9 @@ fn a_carve_out_changes_no_result(library: &Library) {
 fn pinned_memory_is_copied_whole_and_in_part(library: &Library) {
     each_device(library, |backend| {
         assert!(PinnedVec::<f64>::zeros(backend, 0).unwrap().is_empty());
+        let slot = backend.host_buffer::<i64>(1 << 20).unwrap();
+        assert!(backend.uploads_directly(&slot[5..]) && slot.iter().all(|&number| number == 0));
+        assert!(!backend.uploads_directly(&slot.to_vec()));
         let mut numbers = PinnedVec::zeros(backend, 1 << 25).unwrap();
         assert!(numbers.iter().all(|&number| number == 0));
         numbers.iter_mut().zip(0_i64..).for_each(|(number, k)| *number = k);

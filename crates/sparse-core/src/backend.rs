@@ -1,9 +1,10 @@
 //! Backends: a backend is one context and one in-order queue of a device.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::op::bound::{check_context, check_size};
 use crate::space::{ContextId, Element, Space, View as _, ViewMut as _};
 use std::fmt::Debug;
+use std::ops::DerefMut;
 
 /// The space of a backend. Write this, not `B::Space`, in the bounds of supertraits.
 pub type SpaceOf<B> = <B as Backend>::Space;
@@ -13,6 +14,8 @@ pub type Buf<B, T> = <SpaceOf<B> as Space>::Buffer<T>;
 pub type ViewOf<'a, B, T> = <SpaceOf<B> as Space>::View<'a, T>;
 /// An exclusive view of memory of a backend.
 pub type ViewMutOf<'a, B, T> = <SpaceOf<B> as Space>::ViewMut<'a, T>;
+/// Elements in the host's memory, which a backend has allocated for [uploads](Backend::upload).
+pub type HostBuffer<T> = Box<dyn DerefMut<Target = [T]> + Send + Sync>;
 
 /// Identity and abilities of a device.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,6 +82,30 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), or an error of the device's runtime.
     fn upload<T: Element>(&self, host: &[T]) -> Result<Buf<Self, T>>;
 
+    /// Allocates `len` zeros in the host's memory from which [`upload`](Self::upload) is fastest: pinned memory where a
+    /// device copies that by itself, by default a vector.
+    ///
+    /// ```
+    /// use sparse_core::{Backend, reference::Reference};
+    ///
+    /// let mut elements = Reference.host_buffer::<f32>(3)?;
+    /// elements[1] = 2.0;
+    /// assert_eq!(Reference.upload(&elements)?, [0.0, 2.0, 0.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) if the host has none.
+    fn host_buffer<T: Element>(&self, len: usize) -> Result<HostBuffer<T>> {
+        Ok(Box::new(zeroed_vec(len)?))
+    }
+
+    /// True, as by default, if [`upload`](Self::upload) is as fast from `host` as from a
+    /// [`host_buffer`](Self::host_buffer).
+    fn uploads_directly<T: Element>(&self, _host: &[T]) -> bool {
+        true
+    }
+
     /// Copies a view to the host.
     ///
     /// # Errors
@@ -123,6 +150,20 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     fn single_threaded(&self) -> Self {
         self.clone()
     }
+}
+
+/// A vector of `len` zeros.
+///
+/// # Errors
+/// [`OutOfMemory`](crate::Error::OutOfMemory).
+pub fn zeroed_vec<T: Element>(len: usize) -> Result<Vec<T>> {
+    let mut elements = vec![];
+    elements.try_reserve_exact(len).map_err(|_| {
+        let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
+        Error::OutOfMemory { needed, available: 0 }
+    })?;
+    elements.resize(len, T::default());
+    Ok(elements)
 }
 
 /// Checks a copy from a view to the host, as [`Backend::download_into`] says.

@@ -7,11 +7,13 @@ use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::program::Programs;
 use kernels_core::File;
-use sparse_core::backend::{Buf, ViewMutOf, ViewOf, check_copy, check_download};
+use sparse_core::backend::{Buf, HostBuffer, ViewMutOf, ViewOf, check_copy, check_download, zeroed_vec};
 use sparse_core::op::AllTypes;
 use sparse_core::space::View as _;
 use sparse_core::{Backend, Caps, ContextId, Element, Error, Index, Result, error::checked_product};
 use std::any::Any;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// The largest work-group that kernels use.
@@ -194,6 +196,18 @@ unsafe impl Backend for Device {
         Ok(self.upload_raw(host.len(), size_of::<T>(), bytemuck::cast_slice(host))?.of())
     }
 
+    fn host_buffer<T: Element>(&self, len: usize) -> Result<HostBuffer<T>> {
+        let bytes = checked_product("elements x bytes", len, size_of::<T>())?;
+        match self.driver().pinned(bytes) {
+            Some(bytes) => Ok(Box::new(PinnedElements { bytes, element: PhantomData })),
+            None => Ok(Box::new(zeroed_vec(len)?)),
+        }
+    }
+
+    fn uploads_directly<T: Element>(&self, host: &[T]) -> bool {
+        self.driver().uploads_directly(bytemuck::cast_slice(host))
+    }
+
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()> {
         check_download(self, &device, host)?;
         self.driver().read(device.memory, device.offset(), bytemuck::cast_slice_mut(host))
@@ -213,5 +227,25 @@ unsafe impl Backend for Device {
 
     fn synchronize(&self) -> Result<()> {
         self.driver().synchronize()
+    }
+}
+
+/// Pinned bytes of a driver as elements.
+struct PinnedElements<T> {
+    bytes: HostBuffer<u8>,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> Deref for PinnedElements<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        bytemuck::cast_slice(&self.bytes)
+    }
+}
+
+impl<T: Element> DerefMut for PinnedElements<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        bytemuck::cast_slice_mut(&mut self.bytes)
     }
 }

@@ -3,6 +3,7 @@
 use crate::defines::Defines;
 use crate::foreign::{self, ForeignArray};
 use kernels_core::File;
+use sparse_core::backend::HostBuffer;
 use sparse_core::{Caps, Error, Result};
 use std::any::Any;
 use std::fmt::Debug;
@@ -112,6 +113,18 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
         // SAFETY: the memory is new.
         unsafe { self.write(&memory, 0, host) }?;
         Ok(memory)
+    }
+
+    /// Allocates `bytes` zeros in pinned memory of the host, which the device copies by itself, at an address that is a
+    /// multiple of 16. None, as by default, if the library has no such memory, or none left.
+    fn pinned(&self, _bytes: usize) -> Option<HostBuffer<u8>> {
+        None
+    }
+
+    /// True if [`upload`](Self::upload) makes no copy of `host` on the host, or if by default no memory of the host is
+    /// [`pinned`](Self::pinned).
+    fn uploads_directly(&self, _host: &[u8]) -> bool {
+        true
     }
 
     /// Reads memory from byte `offset` on, after all work before it.

@@ -2,9 +2,10 @@
 //!
 //! | rate | measured by |
 //! |---|---|
-//! | link | uploads of a block of zeros and numbers; unlimited for a backend that computes in the host's memory |
-//! | host scan, host packing | each thread of the host compressing blocks with few and with many nonzeros to messages by `ed2`, as it does for the engine |
-//! | host unpacking | two threads, as many as a device has streams, checking such messages and uploading their planes; unlimited as the link is |
+//! | link | uploads of a block of zeros and numbers from memory that the backend allocates for them; unlimited for a backend that computes in the host's memory |
+//! | host scan, host packing | each thread of the host compressing blocks with few and with many nonzeros to messages by `ed2` and checking these, as it does for the engine, with the part of the processors that two streams leave |
+//! | host unpacking | two threads, as many as a device has streams, uploading the planes of such messages; unlimited as the link is |
+//! | host copies | all threads copying memory of their own, 24 MiB each at least, to 4 MiB that stay in a cache |
 //! | host memory | all threads reading memory of their own, 24 MiB each at least |
 //! | device | the device's backend compressing the block where it lies |
 //!
@@ -34,7 +35,7 @@ use std::time::{Duration, Instant};
 /// time. Without it the folder is `nnz/rates` in the user's cache folder.
 pub const RATES_VARIABLE: &str = "NNZ_RATES_CACHE";
 
-const ENTRIES: Kind = Kind { magic: *b"nnzrate3", extension: "rates" };
+const ENTRIES: Kind = Kind { magic: *b"nnzrate4", extension: "rates" };
 
 /// Elements of a block, 16 MiB. It may stay in a cache: the model has the limit of the memory apart.
 const BLOCK: usize = 4 << 20;
@@ -50,8 +51,10 @@ const FEW: usize = 64;
 const MANY: usize = 2;
 /// The time for each of link, device, unpacking, and the two blocks of the host. Making the block and measuring the memory take the rest of 200 ms.
 const SHARE: Duration = Duration::from_millis(25);
-/// Threads that unpack messages for a device: one for each of its streams.
-const UNPACKING_THREADS: usize = 2;
+/// Streams of a device with memory of its own, each with a thread that hands it what crosses the link.
+const STREAMS: usize = 2;
+/// Words of the memory that a thread copies to, over and over: 4 MiB, as a thread has of a slot.
+const SLOT_WORDS: usize = 1 << 19;
 /// Bytes that a thread reads at least, more than its share of most caches, and that all read at least.
 const MEMORY_BYTES: (usize, usize) = (24 << 20, 128 << 20);
 const MEMORY_SHARE: Duration = Duration::from_millis(15);
@@ -152,15 +155,29 @@ where
             (link_rate(backend, &block)?, unpack_rate(host, backend, &block)?, device)
         }
     };
-    let host_memory = memory_rate(host.caps().compute_units);
+    let threads = host.caps().compute_units.max(1);
+    let host_memory = memory_rate(threads, |memory, _| {
+        black_box(memory.iter().fold(0_u64, |sum, word| sum.wrapping_add(*word)));
+    });
+    let host_copy = memory_rate(threads, |memory, slot| {
+        for part in memory.chunks(slot.len()) {
+            black_box(&mut *slot)[..part.len()].copy_from_slice(part);
+        }
+    });
+    // The streams of a device need processors beside the threads that compress.
+    let share = threads as f64 / (threads + STREAMS) as f64;
     let (host_scan, host_pack) = host_rates(host)?;
-    Ok(Rates { devices: target.devices, link, host_scan, host_pack, host_unpack, host_memory, device })
+    let (host_scan, host_pack) = (share * host_scan, share * host_pack);
+    let devices = target.devices;
+    Ok(Rates { devices, link, host_scan, host_pack, host_unpack, host_copy, host_memory, device })
 }
 
-/// Bytes per second from the host to the memory of a backend.
+/// Bytes per second from the memory of the host that slots have to the memory of a backend.
 fn link_rate<B: Backend>(backend: &B, block: &[f32]) -> Result<f64> {
+    let mut slot = backend.host_buffer(block.len())?;
+    slot.copy_from_slice(block);
     rate(BLOCK, |elements| {
-        let buffer = backend.upload(&block[..elements])?;
+        let buffer = backend.upload(&slot[..elements])?;
         backend.synchronize()?;
         drop(black_box(buffer));
         Ok(())
@@ -207,27 +224,35 @@ where
     let (threads, host) = (host.caps().compute_units.max(1), host.single_threaded());
     rate_of_threads(threads, || {
         let mut compressor = HostCompressor::<f32, i32, i32>::start(&host);
-        let mut message = vec![];
+        let (mut message, mut batch) = (vec![], PackedBatch::default());
         rate(block.len(), |elements| {
-            compress_to_message(compressor.as_mut(), &block[..elements], &mut message)?;
-            black_box(&message);
+            let part = compress_to_message(compressor.as_mut(), &block[..elements], &mut message)?;
+            pack(&mut batch, part, std::slice::from_ref(&message))?;
+            black_box(&batch);
             Ok(())
         })
     })
 }
 
-/// Replaces `message` by that of these elements.
+/// Replaces `message` by that of these elements; returns the part that it is of.
 fn compress_to_message(
     compressor: &mut dyn MatrixCompressor<f32, i32, i32>,
     elements: &[f32],
     message: &mut Vec<u8>,
-) -> Result<()> {
+) -> Result<Part> {
     let (rows, cols) = (elements.len() / COLUMNS, COLUMNS);
     let compressed = compressor.compress(DenseView::row_major(elements, rows, cols)?, Keep::NonZero)?;
-    message::encode(Scheme::Ed2, &Part::whole((rows, cols)), &compressed, message)
+    let part = Part::whole((rows, cols));
+    message::encode(Scheme::Ed2, &part, &compressed, message)?;
+    Ok(part)
 }
 
-/// Bytes of messages per second that the threads of a device's streams check and hand to it.
+/// Makes a batch the planes of messages of equal parts.
+fn pack(batch: &mut PackedBatch<f32, i32>, part: Part, messages: &[Vec<u8>]) -> Result<()> {
+    batch.refill::<i32>(Scheme::Ed2, repeat_n(part, messages.len()), messages)
+}
+
+/// Bytes of messages per second whose planes the threads of a device's streams hand to it.
 fn unpack_rate<H, B>(host: &H, backend: &B, block: &[f32]) -> Result<f64>
 where
     H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
@@ -235,15 +260,19 @@ where
 {
     let mut message = vec![];
     let mut compressor = HostCompressor::<f32, i32, i32>::start(host);
-    compress_to_message(compressor.as_mut(), &block[..SMALLEST_BLOCK], &mut message)?;
+    let part = compress_to_message(compressor.as_mut(), &block[..SMALLEST_BLOCK], &mut message)?;
     let ratio = message.len() as f64 / size_of_val(&block[..SMALLEST_BLOCK]) as f64;
-    let messages = vec![message; BLOCK / SMALLEST_BLOCK];
-    let dense_rate = rate_of_threads(UNPACKING_THREADS, || {
+    let mut batch = PackedBatch::default();
+    pack(&mut batch, part, &vec![message; BLOCK / SMALLEST_BLOCK])?;
+    let dense_rate = rate_of_threads(STREAMS, || {
+        let (mut members, mut part) = (0, batch.members(0..0));
         rate(BLOCK, |elements| {
-            let messages = &messages[..elements / SMALLEST_BLOCK];
-            let parts = repeat_n(Part::whole((SMALLEST_BLOCK / COLUMNS, COLUMNS)), messages.len());
-            let batch = PackedBatch::<f32, i32>::new::<i32>(Scheme::Ed2, parts, messages)?;
-            let planes = batch.upload(backend)?;
+            // Copied in the first pass of this size alone.
+            if members != elements / SMALLEST_BLOCK {
+                members = elements / SMALLEST_BLOCK;
+                part = batch.members(0..members);
+            }
+            let planes = part.upload(backend)?;
             backend.synchronize()?;
             drop(black_box(planes));
             Ok(())
@@ -286,19 +315,18 @@ fn rate(most: usize, mut pass: impl FnMut(usize) -> Result<()>) -> Result<f64> {
     }
 }
 
-/// Bytes per second that `threads` threads read from memory of their own.
-fn memory_rate(threads: usize) -> f64 {
-    let threads = threads.max(1);
+/// Bytes per second of `threads` threads that each pass over memory of their own, with memory as a slot has beside it.
+fn memory_rate(threads: usize, pass: impl Fn(&[u64], &mut [u64]) + Sync) -> f64 {
     let (least, least_of_all) = MEMORY_BYTES;
     let words = least.max(least_of_all / threads) / size_of::<u64>();
     let all_have_memory = Barrier::new(threads);
     let read = || {
-        let memory = vec![1_u64; words];
+        let (memory, mut slot) = (vec![1_u64; words], vec![0_u64; SLOT_WORDS]);
         all_have_memory.wait();
         let (started, mut shortest) = (Instant::now(), Duration::MAX);
         while shortest == Duration::MAX || started.elapsed() < MEMORY_SHARE {
             let pass_started = Instant::now();
-            black_box(black_box(&memory).iter().fold(0_u64, |sum, word| sum.wrapping_add(*word)));
+            pass(black_box(&memory), &mut slot);
             shortest = shortest.min(pass_started.elapsed());
         }
         size_of_val(&memory[..]) as f64 / shortest.as_secs_f64().max(1e-9)
@@ -337,22 +365,25 @@ fn processor() -> String {
 }
 
 fn rates_to_bytes(rates: &Rates) -> Vec<u8> {
-    let Rates { link, host_scan, host_pack, host_unpack, host_memory, device, .. } = *rates;
-    let numbers = [link, host_scan, host_pack, host_unpack, host_memory, device];
+    let Rates { link, host_scan, host_pack, host_unpack, host_copy, host_memory, device, .. } = *rates;
+    let numbers = [link, host_scan, host_pack, host_unpack, host_copy, host_memory, device];
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// Stored rates, if they are six positive numbers.
+/// Stored rates, if they are seven positive numbers.
 fn rates_from_bytes(bytes: &[u8], devices: usize) -> Option<Rates> {
     let numbers = bytes.chunks(8).map(|chunk| Some(f64::from_le_bytes(chunk.try_into().ok()?)));
     let numbers: Vec<f64> = numbers.collect::<Option<_>>()?;
-    let [link, host_scan, host_pack, host_unpack, host_memory, device] = numbers[..] else { return None };
+    let [link, host_scan, host_pack, host_unpack, host_copy, host_memory, device] = numbers[..] else {
+        return None;
+    };
     numbers.iter().all(|&number| number > 0.0).then_some(Rates {
         devices,
         link,
         host_scan,
         host_pack,
         host_unpack,
+        host_copy,
         host_memory,
         device,
     })
@@ -369,6 +400,7 @@ mod tests {
         host_scan: 2.0,
         host_pack: 5.0,
         host_unpack: 6.0,
+        host_copy: 7.0,
         host_memory: 3.0,
         device: 4.0,
     };

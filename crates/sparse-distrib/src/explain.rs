@@ -102,7 +102,8 @@ impl Explanation {
 impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let Density { nonzeros, value_bytes, index_bytes } = self.density;
-        let Rates { devices, link, host_scan, host_pack, host_unpack, host_memory, device } = self.rates;
+        let Rates { devices, link, host_scan, host_pack, host_unpack, host_copy, host_memory, device } =
+            self.rates;
         let (dense, nonzeros) = (self.dense_bytes / 1e9, 100.0 * nonzeros);
         writeln!(
             f,
@@ -110,11 +111,12 @@ impl Display for Explanation {
         )?;
         writeln!(
             f,
-            "rates  {devices} x link {}, host scan {}, packing {}, {devices} x unpacking {}, memory {}, {devices} x device {}",
+            "rates  {devices} x link {}, host scan {}, packing {}, {devices} x unpacking {}, copies {}, memory {}, {devices} x device {}",
             rate(link),
             rate(host_scan),
             rate(host_pack),
             rate(host_unpack),
+            rate(host_copy),
             rate(host_memory),
             rate(device)
         )?;

@@ -72,6 +72,7 @@ pub use engine::report::{Cause, DeviceReport, Progress, Report, Unfinished};
 pub use engine::source::{
     ArrayReading, DeviceMatrices, DeviceStack, Generated, NpySource, Source, SourceChain,
 };
+pub use engine::staging::Staging;
 pub use engine::worker::{DeviceWorker, PackedBatch, Resident, Worker};
 pub use engine::{Engine, Options, Outcome, Parallelism, RankOutcome};
 pub use explain::{Explanation, Prediction};

@@ -12,6 +12,10 @@
 //! D is the size of the dense data, N the number of devices, c the wire ratio: the bytes sent over the bytes of the
 //! dense data. Row pointers, one for each row, are left out of c.
 //!
+//! The engine takes elements from where a source lends them. Those that it writes to slots first cross the links at the
+//! rate of these copies at most: N · link is the least of N · link and copy. Where the source lends none, the host also
+//! writes what it compresses, and 1 / scan becomes 1 / scan + 1 / copy.
+//!
 //! Source: Lin, Chung, Liu: Data distribution schemes of sparse arrays on distributed memory multicomputers. ICPP
 //! Workshops 2002; J. Supercomputing 41 (2007).
 
@@ -168,8 +172,10 @@ pub struct Rates {
     /// All cores of the host writing nonzeros to messages, in bytes of these: with `host_scan` it makes the time of a byte
     /// 1 / `host_scan` + nonzeros / `host_pack`.
     pub host_pack: f64,
-    /// The threads of the host that check messages for one device and hand their planes to it, in bytes of messages.
+    /// The threads of the host that hand the planes of messages to one device, in bytes of messages.
     pub host_unpack: f64,
+    /// All cores of the host writing elements to slots, from which devices copy them.
+    pub host_copy: f64,
     /// The host's memory.
     pub host_memory: f64,
     /// One device compressing.
@@ -184,6 +190,7 @@ impl Rates {
         host_scan: f64::INFINITY,
         host_pack: f64::INFINITY,
         host_unpack: f64::INFINITY,
+        host_copy: f64::INFINITY,
         host_memory: f64::INFINITY,
         device: f64::INFINITY,
     };
@@ -194,6 +201,17 @@ impl Rates {
 
     fn unpacks(&self) -> f64 {
         self.devices as f64 * self.host_unpack
+    }
+
+    /// The rates for a source whose elements the host writes to slots before devices copy them; where the host compresses,
+    /// it reads them in the source's memory if that `lends` them, and else writes them first.
+    pub(crate) fn by_slots(self, lends: bool) -> Self {
+        let link = self.link.min(self.host_copy / self.devices as f64);
+        let host_scan = match lends {
+            true => self.host_scan,
+            false => 1.0 / (1.0 / self.host_scan + 1.0 / self.host_copy),
+        };
+        Self { link, host_scan, ..self }
     }
 
     /// The rates for matrices of this density: the host's scan includes the writing of nonzeros.
@@ -210,7 +228,7 @@ pub enum Stage {
     Link,
     /// The host finding nonzeros, and writing them.
     HostScan,
-    /// The host checking messages and handing them to the devices.
+    /// The host handing messages to the devices.
     HostUnpack,
     /// The host's memory.
     HostMemory,

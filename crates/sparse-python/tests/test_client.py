@@ -63,6 +63,36 @@ def test_matrices_come_back_and_multiply(client, char):
     np.testing.assert_allclose((h @ h).toarray(), (a @ a).toarray(), **tolerance)
 
 
+def test_matrices_are_listed_by_labels(client):
+    h = client.put(matrix(), "labelled", durable=True, labels={"project": "pde", "run": 7})
+    client.put(matrix(), "labelled-too", labels={"project": "pde"})
+    names = lambda labels: [found.name for found in client.list(labels)]  # noqa: E731
+    assert h.labels == {"project": "pde", "run": "7"}
+    assert names({"project": "pde"}) == ["labelled", "labelled-too"]
+    assert names({"project": "pde", "run": None}) == ["labelled"]
+    h.set_labels({"user": "ada"})
+    assert (h.labels, names({"run": 7})) == ({"user": "ada"}, [])
+    assert client.get("labelled").labels == {"user": "ada"}
+    with pytest.raises(nnz.client.ServerError, match="letters"):
+        h.set_labels({"a b": 1})
+
+
+def test_a_program_is_one_request(client):
+    a, x = matrix(), np.random.default_rng(3).random(50)
+    h = client.put(a, "program")
+    squared = {"name": "squared", "operation": "spgemm", "matrix": h, "other": h}
+    product = {"operation": "spmv", "matrix": "$squared", "operand": "$body", "parameters": {"op": "t"}}
+    np.testing.assert_allclose(client.program([squared, product], x), (a @ a).T @ x, rtol=1e-12)
+    before = client.list()
+    norm = client.program([squared, {"operation": "norm", "matrix": "$squared"}])
+    assert norm["norm"] == pytest.approx(scipy.sparse.linalg.norm(a @ a))
+    assert [found.label for found in client.list()] == [found.label for found in before]
+    stored = client.program([squared, {"operation": "transpose", "matrix": "$squared"}], into="program-t")
+    np.testing.assert_allclose(stored.to_numpy(), (a @ a).T.toarray(), rtol=1e-12)
+    with pytest.raises(nnz.client.ServerError, match="step 2 .norm.: `.cubed`"):
+        client.program([squared, {"operation": "norm", "matrix": "$cubed"}])
+
+
 def test_operations_store_and_answer_numbers(client):
     a = matrix()
     h = client.put(a, "numbers", durable=True)

@@ -31,6 +31,9 @@ pub struct TlsFiles {
     pub certificate: PathBuf,
     /// The private key.
     pub key: PathBuf,
+    /// The certificates of authorities, one of which must have signed the certificate of a client. Without them clients
+    /// need none.
+    pub client_authorities: Option<PathBuf>,
 }
 
 /// Limits of requests and connections.

@@ -5,6 +5,7 @@
 
 use crate::auth::to_hex;
 use crate::error::StartError;
+use crate::labels::Labels;
 use crate::objects::Description;
 use crate::problem::Problem;
 use nnz::Matrix;
@@ -42,6 +43,8 @@ pub(crate) struct Record {
     file: String,
     bytes: u64,
     sha256: String,
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub(crate) labels: Labels,
     pub(crate) description: Description,
 }
 
@@ -166,6 +169,19 @@ impl Disk {
         })
     }
 
+    /// Changes the labels of an object that the manifest names; nothing else changes it meanwhile.
+    pub(crate) fn set_labels(&self, key: &str, labels: &Labels) -> Result<(), Problem> {
+        let read = || -> Result<Option<Record>, Box<dyn std::error::Error>> {
+            let objects = self.manifest.begin_read()?.open_table(OBJECTS)?;
+            Ok(objects.get(key)?.map(|record| serde_json::from_slice(record.value())).transpose()?)
+        };
+        let record = read().map_err(|error| Problem::internal(format!("the manifest: {error}")))?;
+        let record = record.ok_or_else(|| Problem::internal(format!("the manifest has no {key}")))?;
+        let record = Record { labels: labels.clone(), ..record };
+        let bytes = serde_json::to_vec(&record).map_err(Problem::internal)?;
+        self.change(&[], |objects, _| objects.insert(key, &*bytes).map(drop))
+    }
+
     /// Forgets objects, in one step.
     pub(crate) fn forget(&self, removed: &[String]) -> Result<(), Problem> {
         self.change(removed, |_, _| Ok(()))
@@ -198,12 +214,17 @@ impl Disk {
 }
 
 impl Record {
-    pub(crate) fn new(id: (&str, &str, u64), segment: &Segment, description: Description) -> Option<Self> {
+    pub(crate) fn new(
+        id: (&str, &str, u64),
+        segment: &Segment,
+        description: Description,
+        labels: Labels,
+    ) -> Option<Self> {
         let (tenant, name, version) = id;
         let file = segment.path().file_name()?.to_str()?.to_owned();
         let (tenant, name) = (tenant.to_owned(), name.to_owned());
         let (bytes, sha256) = (segment.bytes, segment.sha256.clone());
-        Some(Self { tenant, name, version, file, bytes, sha256, description })
+        Some(Self { tenant, name, version, file, bytes, sha256, labels, description })
     }
 }
 

@@ -4,7 +4,7 @@ use crate::answer::Outcome;
 use crate::app::{App, check_scope};
 use crate::auth::{Identity, Scope};
 use crate::matrices::{Pairs, Segment, parameters, segment};
-use crate::operate::Work;
+use crate::objects::Store;
 use crate::problem::Problem;
 use crate::task::{Notes, Task};
 use crate::workers::Admitted;
@@ -198,22 +198,26 @@ impl Job {
 pub(crate) fn start(
     app: &App,
     admitted: Admitted,
-    subject: Subject,
-    work: Work,
+    (tenant, subject, task): (&str, Subject, Task),
+    work: impl FnOnce(&Store) -> Result<Outcome, Problem> + Send + 'static,
 ) -> Result<Response, Problem> {
-    let task = work.task.clone();
-    let job = app.jobs.add(&work.identity.tenant, subject, task)?;
+    let job = app.jobs.add(tenant, subject, task)?;
     let location = HeaderValue::from_str(&format!("/v1/jobs/{}", job.id)).map_err(Problem::internal)?;
     let answer = (StatusCode::ACCEPTED, [(header::LOCATION, location)], Json(job.view())).into_response();
     tokio::spawn(run(app.clone(), admitted, job, work));
     Ok(answer)
 }
 
-async fn run(app: App, admitted: Admitted, job: Arc<Job>, work: Work) {
+async fn run(
+    app: App,
+    admitted: Admitted,
+    job: Arc<Job>,
+    work: impl FnOnce(&Store) -> Result<Outcome, Problem> + Send + 'static,
+) {
     let (store, begun) = (app.store.clone(), job.clone());
     let done = app.workers.run_admitted(admitted, &job.task, move || {
         begun.begin();
-        work.run(&store)
+        work(&store)
     });
     let result = done.await;
     let code = result.as_ref().map_or_else(|problem| problem.status, |_| StatusCode::OK);

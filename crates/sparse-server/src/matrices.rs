@@ -4,6 +4,7 @@ use crate::answer::{ResultFile, accepted_kind, created, etag};
 use crate::app::App;
 use crate::auth::Identity;
 use crate::idempotency::{Begun, wrong_name};
+use crate::labels::{Labels, Selector};
 use crate::name;
 use crate::objects::{Object, Store, View, Wishes};
 use crate::parameters::Parameters;
@@ -55,8 +56,11 @@ struct List {
 pub(crate) async fn list(
     State(app): State<App>,
     Extension(identity): Extension<Identity>,
+    pairs: Pairs,
 ) -> Result<Response, Problem> {
-    let objects = app.store.list(&identity.tenant);
+    let parameters = parameters(pairs, &["label"])?;
+    let selector = Selector::parse(parameters.text("label").unwrap_or_default())?;
+    let objects = app.store.list(&identity.tenant, &selector);
     Ok(Json(List { matrices: objects.iter().map(|object| object.view()).collect() }).into_response())
 }
 
@@ -70,7 +74,7 @@ pub(crate) async fn describe(
 }
 
 /// The parameters of what is stored.
-pub(crate) const WISHES: [&str; 4] = ["durable", "pinned", "replace", "ttl"];
+pub(crate) const WISHES: [&str; 5] = ["durable", "pinned", "replace", "ttl", "labels"];
 
 pub(crate) fn wishes(parameters: &Parameters, headers: &HeaderMap) -> Result<Wishes, Problem> {
     let is_first = match headers.get(header::IF_NONE_MATCH) {
@@ -84,6 +88,7 @@ pub(crate) fn wishes(parameters: &Parameters, headers: &HeaderMap) -> Result<Wis
         replaces: parameters.flag("replace")?,
         is_first,
         ttl: parameters.get("ttl")?,
+        labels: Labels::parse(parameters.text("labels").unwrap_or_default())?,
     })
 }
 
@@ -180,6 +185,24 @@ pub(crate) async fn pin(
         Ok(object)
     });
     Ok(Json(pinned.await?.view()).into_response())
+}
+
+pub(crate) async fn label(
+    State(app): State<App>,
+    Extension(identity): Extension<Identity>,
+    name: Segment<String>,
+    pairs: Pairs,
+) -> Result<Response, Problem> {
+    let object = find(&app.store, &identity, &segment(name)?)?;
+    let labels = Labels::parse(parameters(pairs, &["labels"])?.text("labels").unwrap_or_default())?;
+    let (store, caller) = (app.store.clone(), caller(&app));
+    let task = caller.task.clone();
+    let labelled = app.workers.run(&identity.tenant, &caller.task, move || {
+        task.commit()?;
+        store.set_labels(&object, labels)?;
+        Ok(object)
+    });
+    Ok(Json(labelled.await?.view()).into_response())
 }
 
 pub(crate) async fn data(

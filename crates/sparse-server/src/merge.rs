@@ -69,7 +69,7 @@ impl Queues {
             while taken.len() < MERGED_COLUMNS
                 && let Some(waiting) = queue.pop_front()
             {
-                match waiting.work.task.check() {
+                match waiting.work.request.task.check() {
                     Ok(()) => taken.push(waiting),
                     Err(problem) => send(waiting.answer, Err(problem)),
                 }
@@ -89,7 +89,7 @@ impl Queues {
 
 /// Computes the result of a request, with those of others for the same product that wait at the same time.
 pub(crate) async fn run(app: &App, admitted: Admitted, work: Work) -> Result<Outcome, Problem> {
-    let (product, task) = (Product::of(&work)?, work.task.clone());
+    let (product, task) = (Product::of(&work)?, work.request.task.clone());
     let (answer, answered) = oneshot::channel();
     if app.queues.push(product, Waiting { work, _admitted: admitted, answer }) {
         dispatch(app.clone(), product);
@@ -163,7 +163,7 @@ fn multiply(ready: &[(Waiting, Ready)], store: &Store) -> Option<Vec<Array>> {
         return None;
     }
     let column_bytes = |len: usize| (len * MERGED_COLUMNS) as u64 * a.dtype().bytes() as u64;
-    let tenant = &first.work.identity.tenant;
+    let tenant = &first.work.request.identity.tenant;
     let mut reserved = store.reserve(tenant, column_bytes(cols + rows)).ok()?;
     let values: Vec<&DenseMatrix> = vectors.iter().map(|x| &x.values).collect();
     let y = multiply_together(a, (op, alpha), &values).ok()?;

@@ -1,6 +1,7 @@
 //! Objects: matrices by tenant, name and version, in the device's memory or on disk.
 
 use crate::durable::{Disk, Record, Recovered, Segment, key};
+use crate::labels::{Labels, Selector};
 use crate::ledger::{Ledger, Reservation};
 use crate::problem::{MemoryShortage, Problem};
 use axum::http::StatusCode;
@@ -57,6 +58,7 @@ pub(crate) struct Object {
     is_durable: bool,
     /// Pinned objects are not evicted.
     is_pinned: AtomicBool,
+    labels: Mutex<Labels>,
     /// The time of the last use, in uses of any object.
     last_use: AtomicU64,
     content: Mutex<Content>,
@@ -88,12 +90,14 @@ pub(crate) struct View {
     tier: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
+    #[serde(skip_serializing_if = "Labels::is_empty")]
+    labels: Labels,
     #[serde(flatten)]
     description: Description,
 }
 
 /// Wishes of an upload.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Wishes {
     pub(crate) is_durable: bool,
     pub(crate) is_pinned: bool,
@@ -103,6 +107,7 @@ pub(crate) struct Wishes {
     pub(crate) is_first: bool,
     /// Seconds after which it is deleted.
     pub(crate) ttl: Option<u64>,
+    pub(crate) labels: Labels,
 }
 
 #[derive(Debug, Default)]
@@ -153,6 +158,7 @@ impl Object {
             pinned: self.is_pinned.load(Ordering::Relaxed),
             tier,
             sha256,
+            labels: lock(&self.labels).clone(),
             description: self.description.clone(),
         }
     }
@@ -230,10 +236,12 @@ impl Store {
         })
     }
 
-    /// The objects of a tenant, by name and version.
-    pub(crate) fn list(&self, tenant: &str) -> Vec<Arc<Object>> {
+    /// The objects of a tenant with the labels that are asked for, by name and version.
+    pub(crate) fn list(&self, tenant: &str, selector: &Selector) -> Vec<Arc<Object>> {
         let mut found = self.all();
-        found.retain(|object| object.tenant == tenant && !object.is_expired());
+        found.retain(|object| {
+            object.tenant == tenant && !object.is_expired() && selector.matches(&lock(&object.labels))
+        });
         found.sort_by(|a, b| (&a.name, a.version).cmp(&(&b.name, b.version)));
         found
     }
@@ -350,14 +358,15 @@ impl Store {
         let description = Description { expires, ..Description::of(&matrix) };
         let segment = wishes.is_durable.then(|| self.disk.write_durable(&matrix)).transpose()?;
         let publishing = lock(&self.publishing);
-        let (version, old) = match self.next_version(tenant, name, wishes) {
+        let (version, old) = match self.next_version(tenant, name, &wishes) {
             Ok(next) => next,
             Err(problem) => {
                 segment.inspect(Segment::remove);
                 return Err(problem);
             }
         };
-        if let Err(problem) = self.record((tenant, name, version), segment.as_ref(), &description, &old) {
+        let about = (&description, &wishes.labels);
+        if let Err(problem) = self.record((tenant, name, version), segment.as_ref(), about, &old) {
             segment.inspect(Segment::remove);
             return Err(problem);
         }
@@ -369,6 +378,7 @@ impl Store {
             description,
             is_durable: wishes.is_durable,
             is_pinned: AtomicBool::new(wishes.is_pinned),
+            labels: Mutex::new(wishes.labels),
             last_use: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
             content: Mutex::new(Content { resident, segment, corruption: None }),
         });
@@ -389,7 +399,7 @@ impl Store {
         &self,
         id: (&str, &str, u64),
         segment: Option<&Segment>,
-        description: &Description,
+        (description, labels): (&Description, &Labels),
         replaced: &[Arc<Object>],
     ) -> Result<(), Problem> {
         let removed = durable_keys(replaced);
@@ -397,7 +407,7 @@ impl Store {
             None if removed.is_empty() => Ok(()),
             None => self.disk.forget(&removed),
             Some(segment) => {
-                let record = Record::new(id, segment, description.clone());
+                let record = Record::new(id, segment, description.clone(), labels.clone());
                 let record = record.ok_or_else(|| Problem::internal("a segment's file has no name"))?;
                 self.disk.commit(&record, &removed)
             }
@@ -409,7 +419,7 @@ impl Store {
         &self,
         tenant: &str,
         name: &str,
-        wishes: Wishes,
+        wishes: &Wishes,
     ) -> Result<(u64, Vec<Arc<Object>>), Problem> {
         let objects = lock(&self.objects);
         let of_tenant = objects.iter().filter(|((owner, _), _)| owner == tenant);
@@ -427,6 +437,18 @@ impl Store {
         Ok((versions.last + 1, replaced))
     }
 
+    /// Gives an object these labels in place of those that it has; of a durable one they survive the server.
+    pub(crate) fn set_labels(&self, object: &Object, labels: Labels) -> Result<(), Problem> {
+        let _publishing = lock(&self.publishing);
+        // It may have been deleted meanwhile.
+        self.get(&object.tenant, &object.name, Some(object.version))?;
+        if object.is_durable {
+            self.disk.set_labels(&object.key(), &labels)?;
+        }
+        *lock(&object.labels) = labels;
+        Ok(())
+    }
+
     /// Deletes one version, or all; those who use one keep it until they are done.
     pub(crate) fn delete(&self, tenant: &str, name: &str, version: Option<u64>) -> Result<(), Problem> {
         let _publishing = lock(&self.publishing);
@@ -434,7 +456,7 @@ impl Store {
         match version {
             Some(_) => self.remove(&[newest]),
             None => {
-                let mut all = self.list(tenant);
+                let mut all = self.list(tenant, &Selector::default());
                 all.retain(|object| object.name == name);
                 self.remove(&all)
             }
@@ -497,6 +519,7 @@ fn recover(disk: &Disk, record: &Record) -> Object {
         description: record.description.clone(),
         is_durable: true,
         is_pinned: AtomicBool::new(false),
+        labels: Mutex::new(record.labels.clone()),
         last_use: AtomicU64::new(0),
         content: Mutex::new(Content { resident: None, segment, corruption }),
     }

@@ -14,14 +14,16 @@ use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::{StopOnDrop, Task};
 use crate::upload::{self, Received, check_headers, kind_of, receive};
+use crate::workers::Admitted;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use nnz::DenseMatrix;
 use nnz::io::FileKind;
+use nnz::{DenseMatrix, Matrix};
 use serde_json::json;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +34,24 @@ pub(crate) enum Target {
     Object(String, Wishes),
     /// Nothing is computed, only predicted.
     DryRun,
+}
+
+/// A request for an operation or a program: whose it is, where its result goes, and whether it goes on.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) identity: Identity,
+    pub(crate) target: Target,
+    claim: Option<Claim>,
+    pub(crate) task: Task,
+}
+
+/// How a request is answered: with its result, or with the job that it became.
+pub(crate) struct Reply {
+    /// Stops the request with its client.
+    pub(crate) caller: StopOnDrop,
+    is_job: bool,
+    /// True if the client has asked for a job by a preference.
+    is_preferred: bool,
 }
 
 impl Target {
@@ -46,6 +66,99 @@ impl Target {
                 Ok(Self::Object(new_name(name)?.to_owned(), wishes(parameters, headers)?))
             }
         }
+    }
+}
+
+impl Request {
+    /// The request, or the answer to one that has taken effect before.
+    pub(crate) fn begin(
+        app: &App,
+        identity: Identity,
+        parameters: &Parameters,
+        headers: &HeaderMap,
+    ) -> Result<ControlFlow<Response, (Self, Reply)>, Problem> {
+        let is_preferred = prefers_async(headers);
+        let is_job = is_preferred || parameters.flag("async")?;
+        let limits = &app.config.limits;
+        let longest = if is_job { limits.job_time } else { limits.operation_time };
+        let caller = StopOnDrop::new(time_limit(parameters, longest)?);
+        let target = Target::new(parameters, headers, &identity)?;
+        let claim = match &target {
+            Target::Object(name, _) => match app.keys.begin(&identity.tenant, headers)? {
+                Begun::First(claim) => claim,
+                Begun::Before(made, version) => {
+                    return made_before(app, &identity, name, (&made, version)).map(ControlFlow::Break);
+                }
+            },
+            Target::Answer(_) | Target::DryRun => None,
+        };
+        let task = caller.task.clone();
+        let reply = Reply { caller, is_job, is_preferred };
+        Ok(ControlFlow::Continue((Self { identity, target, claim, task }, reply)))
+    }
+
+    /// The scope that whoever cancels the request needs.
+    pub(crate) fn scope(&self) -> Scope {
+        if matches!(self.target, Target::Object(..)) { Scope::Write } else { Scope::Read }
+    }
+
+    /// Answers with a result, or stores it.
+    pub(crate) fn deliver(
+        self,
+        store: &Store,
+        answer: Answer,
+        mut reserved: Reservation,
+    ) -> Result<Outcome, Problem> {
+        let tenant = &*self.identity.tenant;
+        match self.target {
+            Target::DryRun => Err(Problem::internal("a dry run was run")),
+            Target::Answer(kind) => {
+                self.task.check()?;
+                Outcome::new(answer, kind, (store, tenant), reserved)
+            }
+            Target::Object(name, wishes) => {
+                let Answer::Matrix(matrix) = answer else {
+                    return Err(Problem::bad_request("the result is no matrix to store: leave out `into`"));
+                };
+                let matrix = matrix.sort()?;
+                store.settle(&mut reserved, tenant, matrix.bytes() as u64)?;
+                self.task.commit()?;
+                let object = store.put((tenant, &name), (matrix, reserved), wishes)?;
+                self.claim.iter().for_each(|claim| claim.made(&name, object.version));
+                Ok(Outcome::Created(object))
+            }
+        }
+    }
+}
+
+impl Reply {
+    pub(crate) fn is_job(&self) -> bool {
+        self.is_job
+    }
+
+    /// Fails if what the request asks for would be refused behind its body; no place is held while that comes.
+    pub(crate) fn check(&self, app: &App, tenant: &str) -> Result<(), Problem> {
+        drop(app.workers.admit(tenant)?);
+        if self.is_job { app.jobs.check(tenant) } else { Ok(()) }
+    }
+
+    /// Starts a job where one is asked for.
+    pub(crate) fn into_job(
+        self,
+        app: &App,
+        admitted: Admitted,
+        subject: Subject,
+        tenant: &str,
+        work: impl FnOnce(&Store) -> Result<Outcome, Problem> + Send + 'static,
+    ) -> Result<Response, Problem> {
+        let task = self.caller.task.clone();
+        let mut response = jobs::start(app, admitted, (tenant, subject, task), work)?;
+        self.caller.release();
+        if self.is_preferred {
+            let applied = HeaderValue::from_static(RESPOND_ASYNC);
+            response.headers_mut().insert("preference-applied", applied);
+        }
+        Ok(response)
     }
 }
 
@@ -81,48 +194,34 @@ async fn answer(
     (headers, body): (&HeaderMap, Body),
 ) -> Result<Response, Problem> {
     let parameters = parameters(pairs, &operation.known_parameters())?;
-    let is_preferred = prefers_async(headers);
-    let is_job = is_preferred || parameters.flag("async")?;
-    let limits = &app.config.limits;
-    let longest = if is_job { limits.job_time } else { limits.operation_time };
-    let caller = StopOnDrop::new(time_limit(&parameters, longest)?);
-    let target = Target::new(&parameters, headers, &identity)?;
-    let claim = match &target {
-        Target::Object(name, _) => match app.keys.begin(&identity.tenant, headers)? {
-            Begun::First(claim) => claim,
-            Begun::Before(made, version) => return made_before(app, &identity, name, (&made, version)),
-        },
-        Target::Answer(_) | Target::DryRun => None,
+    let (request, reply) = match Request::begin(app, identity, &parameters, headers)? {
+        ControlFlow::Continue(begun) => begun,
+        ControlFlow::Break(answered) => return Ok(answered),
     };
-    let object = find(&app.store, &identity, name)?;
+    let identity = &request.identity;
+    let object = find(&app.store, identity, name)?;
     let other = match (operation.has_other, parameters.text("other")) {
-        (true, Some(name)) => Some(find(&app.store, &identity, name)?),
+        (true, Some(name)) => Some(find(&app.store, identity, name)?),
         (true, None) => return Err(Problem::bad_request("parameter `other`: a second matrix is needed")),
         (false, _) => None,
     };
-    // What would be refused behind the body is refused before it; no place is held while it comes.
-    drop(app.workers.admit(&identity.tenant)?);
-    if is_job {
-        app.jobs.check(&identity.tenant)?;
-    }
-    let body = caller.task.within(receive_operand(app, operation, headers, body)).await??;
-    let task = caller.task.clone();
-    let work = Work { operation, identity, object, other, body, parameters, target, claim, task };
-    let admitted = app.workers.admit(&work.identity.tenant)?;
-    if is_job {
-        let mut response = jobs::start(app, admitted, work.subject(), work)?;
-        caller.release();
-        if is_preferred {
-            let applied = HeaderValue::from_static(RESPOND_ASYNC);
-            response.headers_mut().insert("preference-applied", applied);
-        }
-        return Ok(response);
+    reply.check(app, &identity.tenant)?;
+    let body = match operation.operand {
+        Operand::None => None,
+        _ => Some(request.task.within(receive_operand(app, operation.name, headers, body)).await??),
+    };
+    let work = Work { operation, request, object, other, body, parameters };
+    let tenant = work.request.identity.tenant.clone();
+    let admitted = app.workers.admit(&tenant)?;
+    if reply.is_job {
+        let subject = work.subject();
+        return reply.into_job(app, admitted, subject, &tenant, |store| work.run(store));
     }
     if work.is_merged() {
         return merge::run(app, admitted, work).await?.respond();
     }
     let store = app.store.clone();
-    app.workers.run_admitted(admitted, &caller.task, move || work.run(&store)).await?.respond()
+    app.workers.run_admitted(admitted, &reply.caller.task, move || work.run(&store)).await?.respond()
 }
 
 /// The preference (RFC 7240) for an answer before the operation is done.
@@ -145,43 +244,38 @@ fn time_limit(parameters: &Parameters, longest: Duration) -> Result<Duration, Pr
     }
 }
 
-async fn receive_operand(
+/// Receives the array that `who` takes.
+pub(crate) async fn receive_operand(
     app: &App,
-    operation: &Operation,
+    who: &str,
     headers: &HeaderMap,
     body: Body,
-) -> Result<Option<Received>, Problem> {
-    if operation.operand == Operand::None {
-        return Ok(None);
-    }
+) -> Result<Received, Problem> {
     if kind_of(headers)? != FileKind::Npy {
-        let detail = format!("{} takes an array: Content-Type {} is needed", operation.name, upload::NPY);
+        let detail = format!("{who} takes an array: Content-Type {} is needed", upload::NPY);
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", detail));
     }
     let limits = &app.config.limits;
     let encoding = check_headers(headers, limits.operand_bytes)?;
     let folder = app.store.disk.uploads();
-    receive(body, encoding, limits.operand_bytes, limits, folder, ".npy").await.map(Some)
+    receive(body, encoding, limits.operand_bytes, limits, folder, ".npy").await
 }
 
 /// An operation with everything that it needs, for a worker.
 #[derive(Debug)]
 pub(crate) struct Work {
     pub(crate) operation: &'static Operation,
-    pub(crate) identity: Identity,
+    pub(crate) request: Request,
     pub(crate) object: Arc<Object>,
     pub(crate) other: Option<Arc<Object>>,
     pub(crate) body: Option<Received>,
     pub(crate) parameters: Parameters,
-    pub(crate) target: Target,
-    pub(crate) claim: Option<Claim>,
-    pub(crate) task: Task,
 }
 
 impl Work {
     fn subject(&self) -> Subject {
-        let scope = if matches!(self.target, Target::Object(..)) { Scope::Write } else { Scope::Read };
-        Subject { operation: self.operation.name, matrix: self.object.label(), scope }
+        let (operation, scope) = (self.operation.name, self.request.scope());
+        Subject { operation, matrix: self.object.label(), scope }
     }
 
     /// Computes, stores or predicts the result.
@@ -192,19 +286,19 @@ impl Work {
 
     /// True if the result is answered at once, and may be computed with those of others.
     fn is_merged(&self) -> bool {
-        let is_answered = matches!(self.target, Target::Answer(_));
+        let is_answered = matches!(self.request.target, Target::Answer(_));
         self.operation.is_merged() && is_answered && self.parameters.text(MEMBER).is_none()
     }
 
     /// Leases the matrices and reads the body.
     pub(crate) fn prepare(&mut self, store: &Store) -> Result<Ready, Problem> {
-        self.task.check()?;
+        self.request.task.check()?;
         let a = store.lease(&self.object)?;
         let other = self.other.as_ref().map(|other| store.lease(other)).transpose()?;
-        self.task.check()?;
+        self.request.task.check()?;
         // As it was received, as it is read, and with the matrix's type.
         let body_bytes = self.body.as_ref().map_or(Ok(0), Received::len)?.saturating_mul(3);
-        let reserved = store.reserve(&self.identity.tenant, body_bytes)?;
+        let reserved = store.reserve(&self.request.identity.tenant, body_bytes)?;
         let read = |body| read_operand(body, self.operation, &a.matrix);
         let operand = self.body.take().map(read).transpose()?;
         Ok(Ready { a, other, operand, reserved })
@@ -212,50 +306,50 @@ impl Work {
 
     /// Computes, stores or predicts the result of operands that are ready.
     pub(crate) fn finish(self, store: &Store, ready: Ready) -> Result<Outcome, Problem> {
-        let tenant = &*self.identity.tenant;
         let Ready { a, other, operand, mut reserved } = ready;
-        let member = match self.parameters.get(MEMBER)? {
-            None => None,
-            Some(index) => {
-                reserved.merge(store.reserve(tenant, a.matrix.bytes() as u64)?);
-                Some(a.matrix.member(index)?)
-            }
-        };
+        let tenant = &*self.request.identity.tenant;
+        let member = member(store, tenant, &a.matrix, &self.parameters, &mut reserved)?;
         let call = Call {
             a: member.as_ref().unwrap_or(&a.matrix),
             other: other.as_ref().map(|other| &other.matrix),
-            operand,
+            operand: operand.as_ref(),
             parameters: self.parameters,
-            task: self.task.clone(),
+            task: self.request.task.clone(),
         };
-        let predicted = self.operation.predict(&call)?;
-        if let Target::DryRun = self.target {
+        if let Target::DryRun = self.request.target {
+            let predicted = self.operation.predict(&call)?;
             return Ok(Outcome::Json(json!({ "bytes": predicted.saturating_add(reserved.bytes()) })));
         }
-        reserved.merge(store.reserve(tenant, predicted)?);
-        self.task.check()?;
-        let answer = self.operation.run(&call)?;
+        let answer = compute(store, tenant, self.operation, &call, &mut reserved)?;
         drop(call);
-        match self.target {
-            Target::DryRun => Err(Problem::internal("a dry run was run")),
-            Target::Answer(kind) => {
-                self.task.check()?;
-                Outcome::new(answer, kind, (store, tenant), reserved)
-            }
-            Target::Object(name, wishes) => {
-                let Answer::Matrix(matrix) = answer else {
-                    let detail = format!("{} has no matrix to store: leave out `into`", self.operation.name);
-                    return Err(Problem::bad_request(detail));
-                };
-                let matrix = matrix.sort()?;
-                store.settle(&mut reserved, tenant, matrix.bytes() as u64)?;
-                self.task.commit()?;
-                let object = store.put((tenant, &name), (matrix, reserved), wishes)?;
-                self.claim.iter().for_each(|claim| claim.made(&name, object.version));
-                Ok(Outcome::Created(object))
-            }
-        }
+        self.request.deliver(store, answer, reserved)
     }
+}
+
+/// The matrix of a batch that the parameters name, with its bytes reserved; none if they name none.
+pub(crate) fn member(
+    store: &Store,
+    tenant: &str,
+    a: &Matrix,
+    parameters: &Parameters,
+    reserved: &mut Reservation,
+) -> Result<Option<Matrix>, Problem> {
+    let Some(index) = parameters.get(MEMBER)? else { return Ok(None) };
+    reserved.merge(store.reserve(tenant, a.bytes() as u64)?);
+    Ok(Some(a.member(index)?))
+}
+
+/// The result of a call, for which the bytes that it may need are reserved.
+pub(crate) fn compute(
+    store: &Store,
+    tenant: &str,
+    operation: &Operation,
+    call: &Call<'_>,
+    reserved: &mut Reservation,
+) -> Result<Answer, Problem> {
+    reserved.merge(store.reserve(tenant, operation.predict(call)?)?);
+    call.task.check()?;
+    operation.run(call)
 }
 
 /// The operands of an operation in the device's memory, with their bytes in the ledger.
@@ -268,26 +362,9 @@ pub(crate) struct Ready {
 }
 
 /// The array of a body in the type of the matrix.
-fn read_operand(body: Received, operation: &Operation, a: &nnz::Matrix) -> Result<Columns, Problem> {
+pub(crate) fn read_operand(body: Received, operation: &Operation, a: &Matrix) -> Result<Columns, Problem> {
     let array = body.into_array()?;
-    let fits = match operation.operand {
-        Operand::None => false,
-        Operand::Vector => matches!(array.shape[..], [_] | [_, 1]),
-        Operand::Dense => matches!(array.shape[..], [_, _]),
-        Operand::Columns => matches!(array.shape[..], [_] | [_, _]),
-    };
-    if !fits {
-        let needed = match operation.operand {
-            Operand::None => "nothing",
-            Operand::Vector => "(n,) or (n, 1)",
-            Operand::Dense => "(n, columns)",
-            Operand::Columns => "(n,) or (n, columns)",
-        };
-        let (name, shape) = (operation.name, &array.shape);
-        return Err(Problem::unprocessable(format!(
-            "{name}: the shape of the body is {shape:?}, {needed} is needed"
-        )));
-    }
+    operation.operand.check(operation.name, &array.shape)?;
     let is_vector = array.shape.len() == 1;
     Ok(Columns { values: DenseMatrix::from_array(a.device(), array, a.dtype())?, is_vector })
 }

@@ -46,6 +46,11 @@ impl Problem {
         Self { status, kind, detail: detail.to_string(), retry_after: None, memory: None }
     }
 
+    /// The problem with the part of the request in which it lies.
+    pub(crate) fn within(self, part: &str) -> Self {
+        Self { detail: format!("{part}: {}", self.detail), ..self }
+    }
+
     pub(crate) fn bad_request(detail: impl ToString) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", detail)
     }

@@ -7,6 +7,7 @@ use crate::matrices;
 use crate::operate;
 use crate::operations::{OPERATIONS, Operand, Operation};
 use crate::problem::Problem;
+use crate::program;
 use crate::status;
 use crate::upload::{MTX, NPY, NPZ};
 use axum::Router;
@@ -27,6 +28,7 @@ pub(crate) struct Route {
 
 const MATRIX: &str = "/v1/matrices/{name}";
 const JOB: &str = "/v1/jobs/{id}";
+const PROGRAMS: &str = "/v1/programs";
 
 /// Every route.
 pub(crate) const ROUTES: &[Route] = &[
@@ -75,14 +77,14 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         method: "get",
         path: "/v1/matrices",
-        summary: "The caller's matrices",
+        summary: "The caller's matrices; ?label=KEY=VALUE,KEY those that have all of these labels",
         scope: Some(Scope::Read),
         handler: || get(matrices::list),
     },
     Route {
         method: "put",
         path: MATRIX,
-        summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier versions, ?ttl=SECONDS",
+        summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier ones, ?ttl=SECONDS, ?labels=K=V",
         scope: Some(Scope::Write),
         handler: || put(matrices::upload),
     },
@@ -115,11 +117,25 @@ pub(crate) const ROUTES: &[Route] = &[
         handler: || put(matrices::pin),
     },
     Route {
+        method: "put",
+        path: "/v1/matrices/{name}/labels",
+        summary: "Gives the matrix ?labels=KEY=VALUE,KEY=VALUE in place of those that it has",
+        scope: Some(Scope::Write),
+        handler: || put(matrices::label),
+    },
+    Route {
         method: "post",
         path: "/v1/matrices/{name}/{operation}",
         summary: "Runs an operation",
         scope: Some(Scope::Read),
         handler: || post(operate::operate),
+    },
+    Route {
+        method: "post",
+        path: PROGRAMS,
+        summary: "Runs several operations, the steps of ?program=JSON; results of all but the last are not kept",
+        scope: Some(Scope::Read),
+        handler: || post(program::run),
     },
     Route {
         method: "get",
@@ -211,16 +227,19 @@ fn describe(route: &Route) -> Value {
         described["parameters"] = json!([path_parameters(route.path), vec![idempotency_key()]].concat());
         described["requestBody"] = json!({ "required": true, "content": { NPZ: {}, NPY: {}, MTX: {} } });
     }
+    if route.path == PROGRAMS {
+        let known = program::known_parameters();
+        let parameters = known.into_iter().map(|name| query_parameter(name, name == "program"));
+        described["parameters"] = parameters.chain([idempotency_key()]).collect();
+        described["requestBody"] = json!({ "required": false, "content": { NPY: {} } });
+    }
     described
 }
 
 fn describe_operation(operation: &Operation) -> Value {
     let mut parameters = path_parameters(MATRIX);
     for name in operation.known_parameters() {
-        let is_required = operation.has_other && name == "other";
-        parameters.push(json!({
-            "name": name, "in": "query", "required": is_required, "schema": { "type": "string" },
-        }));
+        parameters.push(query_parameter(name, operation.has_other && name == "other"));
     }
     parameters.push(idempotency_key());
     let mut described = json!({
@@ -238,6 +257,10 @@ fn describe_operation(operation: &Operation) -> Value {
         described["requestBody"] = json!({ "required": true, "content": { NPY: {} } });
     }
     described
+}
+
+fn query_parameter(name: &str, is_required: bool) -> Value {
+    json!({ "name": name, "in": "query", "required": is_required, "schema": { "type": "string" } })
 }
 
 /// The header of requests that store something.

@@ -2,24 +2,50 @@
 
 use crate::config::TlsFiles;
 use crate::error::StartError;
+use std::path::Path;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::CryptoProvider;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::server::danger::ClientCertVerifier;
+use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
-/// An acceptor with the certificate and the key of two files.
+/// An acceptor with the certificate and the key of two files, which asks clients for theirs where authorities are named.
 pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, StartError> {
-    let certificate =
-        |error| StartError::file(&files.certificate, format!("a PEM certificate chain: {error}"));
-    let chain: Vec<_> =
-        CertificateDer::pem_file_iter(&files.certificate).and_then(Iterator::collect).map_err(certificate)?;
+    let provider = Arc::new(default_provider());
+    let chain = certificates(&files.certificate)?;
     let key = PrivateKeyDer::from_pem_file(&files.key)
         .map_err(|error| StartError::file(&files.key, format!("a PEM private key: {error}")))?;
-    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+    let clients = match &files.client_authorities {
+        None => WebPkiClientVerifier::no_client_auth(),
+        Some(path) => client_verifier(path, &provider)?,
+    };
+    let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
+        .and_then(|builder| builder.with_client_cert_verifier(clients).with_single_cert(chain, key))
         .map_err(|error| StartError::file(&files.certificate, error))?;
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Accepts the clients whose certificates an authority of the file has signed.
+fn client_verifier(
+    path: &Path,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, StartError> {
+    let mut authorities = RootCertStore::empty();
+    for certificate in certificates(path)? {
+        authorities.add(certificate).map_err(|error| StartError::file(path, error))?;
+    }
+    // It fails without a certificate in the file.
+    WebPkiClientVerifier::builder_with_provider(Arc::new(authorities), provider.clone())
+        .build()
+        .map_err(|error| StartError::file(path, error))
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, StartError> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    read.map_err(|error| StartError::file(path, format!("PEM certificates: {error}")))
 }

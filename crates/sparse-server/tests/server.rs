@@ -2,9 +2,11 @@
 
 #[allow(dead_code, reason = "each test file uses a part")]
 mod common;
+#[path = "common/tls.rs"]
+mod tls;
 
 use common::{MTX, NPY, Running, mtx, npy};
-use sparse_server::{Config, Scope, new_token};
+use sparse_server::{Config, Scope, TlsFiles, new_token};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::TcpStream;
@@ -103,6 +105,161 @@ fn a_request_with_a_key_takes_effect_once() {
     }
     server.send("DELETE /v1/matrices/a@1", &[], &[]).expect(204);
     put("a", key).expect(404);
+}
+
+#[test]
+fn matrices_are_listed_by_labels_that_survive() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let put = |request: &str| {
+        server.send(&format!("PUT /v1/matrices/{request}"), &[MTX], &matrix()).expect(201).json()
+    };
+    let names = |server: &Running, query: &str| -> Vec<String> {
+        let list = server.send(&format!("GET /v1/matrices{query}"), &[], &[]).expect(200).json();
+        let views = list["matrices"].as_array().unwrap().iter();
+        views.map(|view| format!("{}@{}", view["name"].as_str().unwrap(), view["version"])).collect()
+    };
+    let first = put("a?durable=1&labels=project=pde,run=7");
+    assert_eq!(first["labels"], serde_json::json!({ "project": "pde", "run": "7" }));
+    assert!(put("a?durable=1")["labels"].is_null(), "labels belong to a version");
+    put("b?labels=project=graphs");
+    assert_eq!(names(&server, ""), ["a@1", "a@2", "b@1"]);
+    assert_eq!(names(&server, "?label=project"), ["a@1", "b@1"]);
+    assert_eq!(names(&server, "?label=project=pde,run=7"), ["a@1"]);
+    assert_eq!(names(&server, "?label=project=pde,run=8"), [""; 0]);
+    // A result has labels, too.
+    server.send("POST /v1/matrices/b/transpose?into=t&labels=project=pde", &[], &[]).expect(201);
+    assert_eq!(names(&server, "?label=project=pde"), ["a@1", "t@1"]);
+
+    let set = |request: &str| server.send(&format!("PUT /v1/matrices/{request}"), &[], &[]);
+    assert_eq!(set("a@2/labels?labels=user=ada").expect(200).json()["labels"]["user"], "ada");
+    assert!(set("a@1/labels").expect(200).json()["labels"].is_null(), "those that it had are gone");
+    set("c/labels?labels=user=ada").expect(404);
+    for wrong in ["user", "user=", "a=1,a=2", "a%20b=1", "a=%C3%A9"] {
+        assert!(set(&format!("a/labels?labels={wrong}")).expect(400).text().contains("labels: "), "{wrong}");
+    }
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    assert_eq!(names(&server, ""), ["a@1", "a@2"]);
+    assert_eq!(names(&server, "?label=user=ada"), ["a@2"]);
+    // Labels of an older version leave the numbers of versions alone.
+    server.send("PUT /v1/matrices/a@1/labels?labels=old=1", &[], &[]).expect(200);
+    server.send("DELETE /v1/matrices/a@2", &[], &[]).expect(204);
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    assert_eq!(names(&server, "?label=old"), ["a@1"]);
+    let next = server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201).json();
+    assert_eq!(next["version"], 3);
+}
+
+/// The address of a program.
+fn program(steps: &serde_json::Value, rest: &str) -> String {
+    let encoded: String = steps.to_string().bytes().map(|byte| format!("%{byte:02x}")).collect();
+    format!("POST /v1/programs?program={encoded}{rest}")
+}
+
+#[test]
+fn a_program_computes_in_one_request_what_its_steps_do() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    let run =
+        |steps: &serde_json::Value, rest: &str, body: &[u8]| server.send(&program(steps, rest), &[NPY], body);
+    let x = npy(&[3], &[1.0, 2.0, 3.0]);
+    // A * (A² * x), and A x = that solved again.
+    let squared = serde_json::json!({ "name": "s", "operation": "spgemm", "matrix": "a", "other": "a@1" });
+    let steps = serde_json::json!([
+        squared,
+        { "name": "y", "operation": "spmv", "matrix": "$s", "operand": "$body", "parameters": { "op": "t" } },
+        { "name": "z", "operation": "spmv", "matrix": "a", "operand": "$y", "parameters": { "alpha": 2 } },
+        { "operation": "trisolve", "matrix": "a", "operand": "$z", "parameters": { "triangle": "upper" } },
+    ]);
+    let one_by_one = || {
+        let post =
+            |request: &str, body: &[u8]| server.send(&format!("POST /v1/matrices/{request}"), &[NPY], body);
+        post("a/spgemm?other=a&into=s", &[]).expect(201);
+        let y = post("s/spmv?op=t", &x).expect(200).body;
+        let z = post("a/spmv?alpha=2", &y).expect(200).body;
+        post("a/trisolve?triangle=upper", &z).array()
+    };
+    assert_eq!(run(&steps, "", &x).array(), one_by_one());
+    server.send("DELETE /v1/matrices/s", &[], &[]).expect(204);
+
+    // Results of matrices, arrays of two dimensions and numbers; the body has the type of each matrix.
+    let casted = serde_json::json!([
+        { "name": "f", "operation": "cast", "matrix": "a", "parameters": { "dtype": "f32" } },
+        { "name": "y", "operation": "spmm", "matrix": "$f", "operand": "$body" },
+        { "operation": "spmm", "matrix": "a", "operand": "$y" },
+    ]);
+    let columns = npy(&[3, 2], &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+    assert_eq!(run(&casted, "", &columns).array(), [17.0, 7.0, 7.0, 10.0, 0.0, 0.0]);
+    let norm =
+        serde_json::json!([squared, { "operation": "norm", "matrix": "$s", "parameters": { "ord": "inf" } }]);
+    assert_eq!(run(&norm, "", &[]).expect(200).json()["norm"], 24.0);
+    let stored = serde_json::json!([squared, { "operation": "add", "matrix": "$s", "other": "a" }]);
+    let created = run(&stored, "&into=sum&durable=1&labels=by=program", &[]).expect(201).json();
+    assert_eq!(
+        (&created["name"], &created["labels"]["by"], &created["nnz"]),
+        (&"sum".into(), &"program".into(), &5.into())
+    );
+    let job = run(&norm, "&async=1", &[]).expect(202).json();
+    let id = job["id"].as_str().unwrap();
+    assert_eq!((&job["operation"], &job["matrix"]), (&"program".into(), &"a@1".into()));
+    server.send(&format!("GET /v1/jobs/{id}?wait=10"), &[], &[]).expect(200);
+    assert_eq!(server.send(&format!("GET /v1/jobs/{id}/result"), &[], &[]).json()["norm"], 24.0);
+    server.send(&format!("DELETE /v1/jobs/{id}"), &[], &[]).expect(204);
+
+    // Whatever fails, nothing is left in memory.
+    let refused = |status, reason: &str, steps: serde_json::Value, body: &[u8]| {
+        let answer = run(&steps, "", body).expect(status);
+        assert!(answer.text().contains(reason), "{}", answer.text());
+    };
+    let product = serde_json::json!({ "name": "y", "operation": "spmv", "matrix": "$s", "operand": "$body" });
+    refused(422, "step 2 (spmv)", serde_json::json!([squared, product]), &columns);
+    refused(422, "step 2 (spmv)", serde_json::json!([squared, product]), &npy(&[2], &[1.0, 2.0]));
+    let of_array = serde_json::json!([squared, product, { "operation": "norm", "matrix": "$y" }]);
+    refused(400, "step 3 (norm): the result that it takes is an array, and no matrix", of_array, &x);
+    let solve = serde_json::json!({
+        "name": "u", "operation": "solve", "matrix": "a", "operand": "$body",
+        "parameters": { "max_iterations": 1, "tol": 0 },
+    });
+    let unsolved = serde_json::json!([solve, { "operation": "spmv", "matrix": "a", "operand": "$u" }]);
+    refused(422, "step 1 (solve): the iteration did not converge", unsolved, &x);
+    refused(
+        404,
+        "step 1 (norm): there is no matrix",
+        serde_json::json!([{ "operation": "norm", "matrix": "b" }]),
+        &[],
+    );
+    server.send("POST /v1/programs", &[], &[]).expect(400);
+    server.send("POST /v1/programs?program=[]&dry_run=1", &[], &[]).expect(400);
+    let list = server.send("GET /v1/matrices", &[], &[]).json();
+    let bytes: u64 =
+        list["matrices"].as_array().unwrap().iter().map(|view| view["bytes"].as_u64().unwrap()).sum();
+    assert_eq!(server.send("GET /v1/status", &[], &[]).json()["memory"]["used_bytes"], bytes);
+}
+
+#[test]
+fn a_client_needs_a_certificate_of_the_authority() {
+    let data = tempfile::tempdir().unwrap();
+    let config = |authorities| {
+        let files = TlsFiles {
+            certificate: tls::file("server.pem"),
+            key: tls::file("server.key"),
+            client_authorities: Some(tls::file(authorities)),
+        };
+        Config { tls: Some(files), ..Config::new(data.path(), 1 << 20) }
+    };
+    let server = Running::start(config("authority.pem"));
+    let get = |client| tls::send(server.address, client, "GET /v1/status").map(|answer| answer.status);
+    assert_eq!(get(Some("client")), Some(200));
+    assert_eq!((get(Some("stranger")), get(None)), (None, None));
+    assert!(common::try_send(server.address, "GET /v1/status", &[], &[]).is_none(), "nothing without TLS");
+    drop(server);
+    let device = nnz::Device::host_with_threads(1).unwrap();
+    let start = sparse_server::Server::start(config("server.key"), device);
+    let refused = tokio::runtime::Runtime::new().unwrap().block_on(start).unwrap_err();
+    assert!(refused.to_string().contains("server.key"), "a file without certificates: {refused}");
 }
 
 #[test]

@@ -169,6 +169,11 @@ fn pinned_memory_is_copied_whole_and_in_part() {
         assert!(Graph::record(&device, || device.upload(&numbers).map(drop)).is_err());
         drop(copy);
         assert!(device.download(&whole).unwrap() == *numbers);
+        let mut slot = device.host_buffer::<i32>(numbers.len()).unwrap();
+        assert!(slot.len() == numbers.len() && slot.iter().all(|&number| number == 0));
+        slot.copy_from_slice(&numbers);
+        assert!(device.uploads_directly(&slot[5..]) && !device.uploads_directly(&slot.to_vec()));
+        assert!(device.download(&device.upload(&slot).unwrap()).unwrap() == *numbers);
     });
 }
 

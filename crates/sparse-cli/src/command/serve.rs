@@ -49,6 +49,9 @@ pub(crate) struct Serve {
     /// The private key for TLS, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    /// The certificates of authorities, in PEM, one of which must have signed the certificate of a client
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_client_ca: Option<PathBuf>,
 }
 
 impl Serve {
@@ -66,12 +69,14 @@ impl Serve {
     }
 
     fn config(self) -> Config {
+        let client_authorities = self.tls_client_ca;
         let tls = self.tls_cert.zip(self.tls_key);
+        let tls = tls.map(|(certificate, key)| TlsFiles { certificate, key, client_authorities });
         Config {
             listen: self.listen,
             tenant_memory: self.tenant_memory.unwrap_or(self.memory),
             tokens: self.token_file,
-            tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
+            tls,
             limits: Limits {
                 upload_bytes: self.max_upload,
                 tenant_rate: self.tenant_rate,

@@ -36,7 +36,7 @@ pub(super) fn choose<T: Scalar, I: Index, O: Index>(
         let bytes = crossing.map(|item| item.bytes as f64).sum();
         let rates = match is_in_place {
             true => Rates { link: f64::INFINITY, host_memory: f64::INFINITY, ..rates },
-            false => rates,
+            false => of_source(rates, workers, source, items),
         };
         let mut devices = workers.iter().filter(|worker| !worker.is_host());
         match devices.all(|worker| worker.unpacks()) {
@@ -52,6 +52,24 @@ pub(super) fn choose<T: Scalar, I: Index, O: Index>(
         _ => Scheme::Sfc,
     };
     (workers.iter().map(|worker| scheme(worker.as_ref())).collect(), explanation)
+}
+
+/// The rates for the elements of a source, as it has the first matrix: lent where devices copy them from, lent elsewhere,
+/// or not lent.
+fn of_source<T: Scalar, I: Index, O: Index>(
+    rates: Rates,
+    workers: &[Box<dyn Worker<T, I, O>>],
+    source: &dyn Source<T>,
+    items: &[Item],
+) -> Rates {
+    let device = workers.iter().find(|worker| !worker.is_host());
+    let (Some(device), Some(item)) = (device, items.iter().find(|item| item.device.is_none())) else {
+        return rates;
+    };
+    match source.lend(item.matrix..item.matrix + 1) {
+        Some(lent) if device.staging().is_direct(lent) => rates,
+        lent => rates.by_slots(lent.is_some()),
+    }
 }
 
 /// Nonzeros over elements of the middle rows of some items. What the source cannot read now does not count.

@@ -11,6 +11,7 @@ use super::worker::{BoxedWorker, Resident, Worker, batch_bytes, peak_bytes};
 use crate::scheme::Scheme;
 use sparse_core::op::Keep;
 use sparse_core::{BatchCsr, DenseBatchView, Error, Host, Index, Order, Result, Scalar};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -25,7 +26,6 @@ pub(super) struct ActiveDevice<'r, T: Scalar, I: Index, O: Index> {
     index: usize,
     scheme: Scheme,
     is_host: bool,
-    unpacks: bool,
     ledger: Arc<Ledger>,
     streams: Vec<Mutex<&'r mut BoxedWorker<T, I, O>>>,
     /// Locked for reading by a stream that works beside others, for writing by one that works alone.
@@ -51,7 +51,7 @@ enum Input<'s, T: Scalar, I: Index, O: Index> {
     /// Their entries, which the host has found.
     Compressed(BatchCsr<T, Host, I, O>),
     /// Their entries in planes of messages, of which the device makes arrays.
-    Packed(PackedBatch<T, I>),
+    Packed(Cow<'s, PackedBatch<T, I>>),
 }
 
 impl<T: Scalar, I: Index, O: Index> Input<'_, T, I, O> {
@@ -109,7 +109,6 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
             index,
             scheme,
             is_host: workers[0].is_host(),
-            unpacks: workers[0].unpacks() && message::can_be_packed(scheme),
             ledger: workers[0].ledger().clone(),
             streams: workers.into_iter().map(Mutex::new).collect(),
             turn: RwLock::new(()),
@@ -119,7 +118,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
 
     /// Compresses filled chunks until there are no more; after the end of the run or a failure of the device it gives them
     /// back.
-    pub(super) fn serve(&self, stream: usize, filled: &Mutex<Receiver<Filled<'_, T>>>) {
+    pub(super) fn serve(&self, stream: usize, filled: &Mutex<Receiver<Filled<'_, T, I>>>) {
         let _guard = self.run.queue.stop_on_panic();
         while let Some(filled) = next(filled) {
             if self.run.has_ended() || self.has_failed() {
@@ -173,7 +172,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     }
 
     /// Compresses a chunk: beside the other streams if there is memory for it, else alone.
-    fn compress(&self, stream: usize, filled: &Filled<'_, T>) -> Result<(), DeviceFailure> {
+    fn compress(&self, stream: usize, filled: &Filled<'_, T, I>) -> Result<(), DeviceFailure> {
         if self.streams.len() > 1 {
             let _turn = self.turn.read().unwrap_or_else(PoisonError::into_inner);
             match self.compress_beside_others(stream, filled) {
@@ -187,7 +186,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     }
 
     /// Compresses a chunk to a batch, without a remedy where memory is short.
-    fn compress_beside_others(&self, stream: usize, filled: &Filled<'_, T>) -> Result<()> {
+    fn compress_beside_others(&self, stream: usize, filled: &Filled<'_, T, I>) -> Result<()> {
         let all = 0..filled.chunk.items.len();
         let input = self.input(filled, all.clone())?;
         let lease = self.ledger.reserve(input.peak_bytes(), Duration::ZERO)?;
@@ -197,7 +196,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     }
 
     /// Compresses a chunk, in halves where memory is short. What the device has no memory for goes to another.
-    fn compress_alone(&self, stream: usize, filled: &Filled<'_, T>) -> Result<(), DeviceFailure> {
+    fn compress_alone(&self, stream: usize, filled: &Filled<'_, T, I>) -> Result<(), DeviceFailure> {
         let chunk = &filled.chunk;
         let whole = 0..chunk.items.len();
         let mut ranges = vec![whole];
@@ -228,7 +227,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     }
 
     /// Compresses a range of the items of a chunk to a batch.
-    fn compress_items(&self, stream: usize, filled: &Filled<'_, T>, range: Range<usize>) -> Result<()> {
+    fn compress_items(&self, stream: usize, filled: &Filled<'_, T, I>, range: Range<usize>) -> Result<()> {
         let input = self.input(filled, range.clone())?;
         let lease = self.reserve_for(&input)?;
         let send = || input.send_to(self.worker(stream).as_mut(), self.run.options.keep);
@@ -248,7 +247,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     /// Adds the batch of a range of the items of a chunk.
     fn add(
         &self,
-        filled: &Filled<'_, T>,
+        filled: &Filled<'_, T, I>,
         range: Range<usize>,
         resident: Box<dyn Resident<T, I, O>>,
         lease: Lease,
@@ -260,11 +259,11 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     }
 
     /// A range of the items of a chunk, as the worker is to get them: by rows, transposed for CSC.
-    fn input<'s>(&self, filled: &'s Filled<'_, T>, range: Range<usize>) -> Result<Input<'s, T, I, O>> {
+    fn input<'s>(&self, filled: &'s Filled<'_, T, I>, range: Range<usize>) -> Result<Input<'s, T, I, O>> {
         let items = &filled.chunk.items;
         self.run.check_extents::<I>(&self.run.items[items[0]])?;
         match filled.place {
-            Place::Slot => self.dense(filled, &filled.slot.elements, range),
+            Place::Slot => self.dense(filled, filled.slot.elements(), range),
             Place::Lent(elements) => self.dense(filled, elements, range),
             Place::OnDevice(matrices) => {
                 let matrices = matrices.members(range);
@@ -272,11 +271,14 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
             }
             Place::Messages => {
                 let parts = items[range.clone()].iter().map(|&item| self.run.message_part(item));
-                let messages = &filled.slot.messages[range];
-                if self.unpacks {
-                    return Ok(Input::Packed(PackedBatch::new::<O>(self.scheme, parts, messages)?));
-                }
+                let messages = &filled.slot.messages()[range];
                 Ok(Input::Compressed(message::decode(self.scheme, parts, messages)?))
+            }
+            Place::Packed => {
+                let batch = filled.slot.packed();
+                let is_whole = range.len() == items.len();
+                let batch = if is_whole { Cow::Borrowed(batch) } else { Cow::Owned(batch.members(range)) };
+                Ok(Input::Packed(batch))
             }
         }
     }
@@ -284,7 +286,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     /// A range of the items of a chunk, of whose elements there is one after the other.
     fn dense<'s>(
         &self,
-        filled: &Filled<'_, T>,
+        filled: &Filled<'_, T, I>,
         elements: &'s [T],
         range: Range<usize>,
     ) -> Result<Input<'s, T, I, O>> {
@@ -384,7 +386,7 @@ impl<T: Scalar, I: Index, O: Index> State<T, I, O> {
 }
 
 /// The next chunk that is sent to a device.
-fn next<'a, T>(filled: &Mutex<Receiver<Filled<'a, T>>>) -> Option<Filled<'a, T>> {
+fn next<'a, T: Scalar, I: Index>(filled: &Mutex<Receiver<Filled<'a, T, I>>>) -> Option<Filled<'a, T, I>> {
     filled.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 

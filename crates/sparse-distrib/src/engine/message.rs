@@ -8,6 +8,7 @@ use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel, Keep, PackedPatte
 use sparse_core::{
     Backend, BatchCsr, DenseView, Element, Error, Host, Index, Order, PlanOptions, Result, Row, Scalar,
 };
+use std::ops::Range;
 
 /// A backend of the host, which compresses where the scheme has the sender do so.
 pub(crate) trait HostCompressor<T: Scalar, I: Index, O: Index>: Send + Sync {
@@ -100,7 +101,7 @@ fn no_message(scheme: Scheme) -> Error {
 }
 
 /// Matrices of one shape from messages that were checked, for a device that makes offsets and indices itself.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PackedBatch<T, I> {
     shape: (usize, usize),
     member_ptr: Vec<usize>,
@@ -109,7 +110,7 @@ pub struct PackedBatch<T, I> {
 }
 
 /// The patterns of all messages, plane by plane.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Pattern<I> {
     Bits(Vec<u8>),
     Counts { counts: Vec<I>, indices: Vec<I>, bases: Vec<usize> },
@@ -123,21 +124,43 @@ pub(super) fn can_be_packed(scheme: Scheme) -> bool {
     }
 }
 
+impl<T, I> Default for PackedBatch<T, I> {
+    fn default() -> Self {
+        Self { shape: (0, 0), member_ptr: vec![0], pattern: Pattern::Bits(vec![]), values: vec![] }
+    }
+}
+
+impl<I> Pattern<I> {
+    /// Makes it the pattern of no message of a scheme, in the memory that it has.
+    fn clear_for(&mut self, scheme: Scheme) {
+        match (scheme, &mut *self) {
+            (Scheme::Bitmap, Self::Bits(bits)) => bits.clear(),
+            (Scheme::Bitmap, Self::Counts { .. }) => *self = Self::Bits(vec![]),
+            (_, Self::Counts { counts, indices, bases }) => {
+                counts.clear();
+                indices.clear();
+                bases.clear();
+            }
+            (_, Self::Bits(_)) => *self = Self::Counts { counts: vec![], indices: vec![], bases: vec![] },
+        }
+    }
+}
+
 impl<T: Scalar, I: Index> PackedBatch<T, I> {
-    /// The matrices of messages, whose parts have one shape. Each message is checked as its decoder does.
-    pub(crate) fn new<O: Index>(
+    /// Makes it the matrices of messages, whose parts have one shape, in the memory that it has. Each message is checked
+    /// as its decoder does.
+    pub(crate) fn refill<O: Index>(
+        &mut self,
         scheme: Scheme,
         parts: impl Iterator<Item = Part>,
         messages: &[Vec<u8>],
-    ) -> Result<Self> {
-        let pattern = match scheme {
-            Scheme::Bitmap => Pattern::Bits(vec![]),
-            _ => Pattern::Counts { counts: vec![], indices: vec![], bases: vec![] },
-        };
-        let mut batch = Self { shape: (0, 0), member_ptr: vec![0], pattern, values: vec![] };
+    ) -> Result<()> {
+        self.pattern.clear_for(scheme);
+        self.values.clear();
+        self.member_ptr.truncate(1);
         for (part, message) in parts.zip(messages) {
-            batch.shape = part.shape();
-            let values = match &mut batch.pattern {
+            self.shape = part.shape();
+            let values = match &mut self.pattern {
                 Pattern::Bits(bits) => {
                     let planes = bitmap::open::<Row, T, I, O>(&part, message)?;
                     bits.extend_from_slice(planes.bits);
@@ -151,10 +174,30 @@ impl<T: Scalar, I: Index> PackedBatch<T, I> {
                     planes.values
                 }
             };
-            extend(&mut batch.values, values);
-            batch.member_ptr.push(batch.values.len());
+            extend(&mut self.values, values);
+            self.member_ptr.push(self.values.len());
         }
-        Ok(batch)
+        Ok(())
+    }
+
+    /// A batch of neighbouring matrices of this one.
+    pub(crate) fn members(&self, range: Range<usize>) -> Self {
+        let (members, rows) = (self.member_ptr.len() - 1, self.shape.0);
+        let entries = self.member_ptr[range.start]..self.member_ptr[range.end];
+        let pattern = match &self.pattern {
+            Pattern::Bits(bits) => {
+                let bytes = bits.len() / members;
+                Pattern::Bits(bits[range.start * bytes..range.end * bytes].to_vec())
+            }
+            Pattern::Counts { counts, indices, bases } => Pattern::Counts {
+                counts: counts[range.start * rows..range.end * rows].to_vec(),
+                indices: indices[entries.clone()].to_vec(),
+                bases: bases[range.clone()].to_vec(),
+            },
+        };
+        let starts = self.member_ptr[range.start..=range.end].iter();
+        let member_ptr = starts.map(|start| start - entries.start).collect();
+        Self { shape: self.shape, member_ptr, pattern, values: self.values[entries].to_vec() }
     }
 
     /// (rows, columns) of each matrix.
@@ -207,7 +250,48 @@ impl<T: Scalar, I: Index> PackedBatch<T, I> {
 
 /// Appends the elements of a plane.
 fn extend<T: Element>(elements: &mut Vec<T>, plane: &[u8]) {
+    if let Ok(plane) = bytemuck::try_cast_slice(plane) {
+        return elements.extend_from_slice(plane);
+    }
     let before = elements.len();
     elements.resize(before + plane.len() / size_of::<T>(), T::default());
     bytemuck::cast_slice_mut(&mut elements[before..]).copy_from_slice(plane);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::reference::Reference;
+
+    #[test]
+    fn members_of_a_batch_are_the_batch_of_their_messages() {
+        let part = Part { rows: 0..3, cols: 2..7 };
+        let element = |member: usize, at: usize| if at % (2 + member) == 0 { 1.0 + at as f32 } else { 0.0 };
+        let message = |scheme, member: usize| {
+            let elements: Vec<f32> = (0..15).map(|at| element(member, at)).collect();
+            let view = DenseView::row_major(&elements, 3, 5).unwrap();
+            let mut compressor = HostCompressor::<f32, i32, i32>::start(&Reference);
+            let block = compressor.compress(view, Keep::NonZero).unwrap();
+            let mut message = vec![];
+            encode(scheme, &part, &block, &mut message).unwrap();
+            message
+        };
+        for scheme in [Scheme::Ed2, Scheme::Bitmap] {
+            let messages: Vec<_> = (0..4).map(|member| message(scheme, member)).collect();
+            let packed = |range: Range<usize>| {
+                let parts = range.clone().map(|_| part.clone());
+                let mut batch = PackedBatch::<f32, i32>::default();
+                // What it had before is gone.
+                batch
+                    .refill::<i32>(Scheme::Bitmap, [part.clone()].into_iter(), &[message(Scheme::Bitmap, 2)])
+                    .unwrap();
+                batch.refill::<i32>(scheme, parts, &messages[range]).unwrap();
+                batch
+            };
+            for range in [0..4, 1..3, 3..4] {
+                let (found, expected) = (packed(0..4).members(range.clone()), packed(range.clone()));
+                assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{scheme} {range:?}");
+            }
+        }
+    }
 }

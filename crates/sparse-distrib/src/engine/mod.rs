@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`source`] | matrices from memory, a function or `.npy` files, read one by one |
 //! | [`worker`] | a device, over any backend |
+//! | [`staging`] | memory of the host for what is on its way to a device |
 //! | [`ledger`] | the account of a device's memory |
 //! | [`report`] | progress, and what a run did |
 //! | [`handle`] | the compressed matrices, wherever they are |
@@ -15,6 +16,9 @@
 //! link while the one before is compressed; for the CPU as many of both as it has threads, each with a portion of up to 4
 //! MiB of a chunk, which stays in a cache from the source to the entries. So a device needs memory for two dense chunks
 //! and for the results, whatever the amount, and the host for the slots.
+//!
+//! Slots for a CUDA device are pinned, so that it copies them by itself. What the source does not lend in pinned memory
+//! is written to them by all of the host's threads, in portions of up to 16 MiB, matrix by matrix.
 //!
 //! By the [`Scheme`] `sfc` a device gets elements and compresses them. By the others the thread that fills a slot has the
 //! host compress them to messages, on all of the host's threads. A device that [unpacks](Worker::unpacks) messages gets
@@ -54,6 +58,7 @@ mod item;
 pub mod ledger;
 pub(crate) mod message;
 mod parallelism;
+mod pieces;
 mod queue;
 mod ranks;
 pub mod report;
@@ -61,6 +66,7 @@ mod run;
 mod saved;
 mod slots;
 pub mod source;
+pub mod staging;
 pub mod worker;
 
 pub use parallelism::Parallelism;

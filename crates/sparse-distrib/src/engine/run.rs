@@ -7,11 +7,12 @@ use super::handle::ResidentBatch;
 use super::item::{self, Item, Layout};
 use super::message::{self, HostCompressor, MatrixCompressor};
 use super::parallelism::Parallelism;
+use super::pieces::write_pieces;
 use super::queue::Queue;
 use super::report::{DeviceReport, Progress, Report, Unfinished};
-use super::slots::{Slot, Slots, TakenSlot};
+use super::slots::{Slots, TakenSlot};
 use super::source::{DeviceMatrices, Source, resize};
-use super::worker::{BoxedWorker, PORTION_BYTES};
+use super::worker::{BoxedWorker, PORTION_BYTES, STAGED_BYTES};
 use crate::explain::Explanation;
 use crate::partition::Part;
 use crate::schedule::Policy;
@@ -25,6 +26,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
+
+/// Threads that write a slot together, where there are enough: a portion has four matrices of 1024² in f32.
+const THREADS_OF_SLOT: usize = 4;
 
 /// The common data of the threads of a run.
 pub(super) struct Run<'a, T: Scalar> {
@@ -55,9 +59,9 @@ struct Tally {
 }
 
 /// A chunk whose items are where `place` says. The slot limits how far the device may lag, even where it is empty.
-pub(super) struct Filled<'a, T> {
+pub(super) struct Filled<'a, T: Scalar, I> {
     pub(super) chunk: Chunk,
-    pub(super) slot: TakenSlot<T>,
+    pub(super) slot: TakenSlot<T, I>,
     pub(super) place: Place<'a, T>,
 }
 
@@ -68,10 +72,25 @@ pub(super) enum Place<'a, T> {
     Slot,
     /// The messages of a slot.
     Messages,
+    /// The planes of the messages of a slot, for a device that unpacks them.
+    Packed,
     /// The source's memory on the host.
     Lent(&'a [T]),
     /// The source's memory on the device that takes the chunk.
     OnDevice(DeviceMatrices<'a>),
+}
+
+/// A thread that fills slots for a device.
+struct Filler<'h, T: Scalar, I: Index, O: Index> {
+    device: usize,
+    slots: Arc<Slots<T, I>>,
+    /// The threads that write a slot together.
+    threads: usize,
+    /// True if the device unpacks messages.
+    unpacks: bool,
+    host: Box<dyn MatrixCompressor<T, I, O> + 'h>,
+    /// The elements of the matrix that the host compresses.
+    elements: Vec<T>,
 }
 
 impl<'a, T: Scalar> Run<'a, T> {
@@ -153,15 +172,25 @@ impl<'a, T: Scalar> Run<'a, T> {
         let streams = workers.len();
         let fillers = self.fillers(index, streams);
         // Every thread has a slot, of one thread of each kind both if there are two.
-        let slots = Slots::new(self.options.slots.max(1) + (streams - 1) + (fillers - 1));
+        let count = self.options.slots.max(1) + (streams - 1) + (fillers - 1);
+        let slots = Slots::new(count, workers[0].staging());
+        let unpacks = workers[0].unpacks() && message::can_be_packed(self.schemes[index]);
         let device = ActiveDevice::new(self, index, workers);
         let (to_device, filled) = channel();
         let filled = Arc::new(Mutex::new(filled));
         thread::scope(|scope| {
-            let fillers = (0..fillers).map(|_| (slots.clone(), to_device.clone()));
-            let fill =
-                |(slots, to_device)| scope.spawn(move || self.fill_slots(index, host, &slots, &to_device));
-            let mut threads: Vec<_> = fillers.map(fill).collect();
+            let threads = self.threads_of_filler(index, fillers);
+            let fill = |_| {
+                let (slots, to_device) = (slots.clone(), to_device.clone());
+                scope.spawn(move || {
+                    let host = host.start();
+                    self.fill_slots(
+                        Filler { device: index, slots, threads, unpacks, host, elements: vec![] },
+                        &to_device,
+                    );
+                })
+            };
+            let mut threads: Vec<_> = (0..fillers).map(fill).collect();
             drop(to_device);
             for stream in 1..streams {
                 let (device, filled) = (&device, filled.clone());
@@ -188,30 +217,40 @@ impl<'a, T: Scalar> Run<'a, T> {
         portions as usize
     }
 
-    /// The number of threads that fill slots for a device: one for each stream, or where they compress on the host as many
-    /// as the device has a share of the host's threads.
+    /// The number of threads that fill slots for a device: one for each stream, for a device behind a link one for every
+    /// [`THREADS_OF_SLOT`] of its share of the host's threads, or as many as it has where they compress on the host.
     fn fillers(&self, index: usize, streams: usize) -> usize {
         if self.schemes[index] == Scheme::Sfc {
-            return streams;
+            return match self.hosts[index] {
+                true => streams,
+                false => (self.share_of_threads() / THREADS_OF_SLOT).max(streams),
+            };
         }
         let compressing = self.schemes.iter().filter(|&&scheme| scheme != Scheme::Sfc).count();
-        let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        (threads / compressing).max(streams)
+        (available_threads() / compressing).max(streams)
+    }
+
+    /// The threads that write a slot together: for a device behind a link its share of the host's threads, divided among
+    /// its fillers.
+    fn threads_of_filler(&self, index: usize, fillers: usize) -> usize {
+        if self.hosts[index] { 1 } else { (self.share_of_threads() / fillers).max(1) }
+    }
+
+    /// The threads of the host for each device behind a link.
+    fn share_of_threads(&self) -> usize {
+        available_threads() / self.hosts.iter().filter(|&&is_host| !is_host).count().max(1)
     }
 
     /// Fills free slots with the chunks of a device and sends them there, until there are no more.
     fn fill_slots<I: Index, O: Index>(
         &self,
-        device: usize,
-        host: &dyn HostCompressor<T, I, O>,
-        slots: &Arc<Slots<T>>,
-        to_device: &Sender<Filled<'a, T>>,
+        mut filler: Filler<'_, T, I, O>,
+        to_device: &Sender<Filled<'a, T, I>>,
     ) {
         let _guard = self.queue.stop_on_panic();
-        let mut host = host.start();
         loop {
-            let mut slot = slots.take();
-            let Some((chunk, place)) = self.fill_next(device, host.as_mut(), &mut slot) else {
+            let mut slot = filler.slots.take();
+            let Some((chunk, place)) = self.fill_next(&mut filler, &mut slot) else {
                 return;
             };
             if let Err(unsent) = to_device.send(Filled { chunk, slot, place }) {
@@ -223,18 +262,23 @@ impl<'a, T: Scalar> Run<'a, T> {
     /// Fills a slot with the next chunk of a device that the source can read, or finds it in the source's memory.
     fn fill_next<I: Index, O: Index>(
         &self,
-        device: usize,
-        host: &mut dyn MatrixCompressor<T, I, O>,
-        slot: &mut Slot<T>,
+        filler: &mut Filler<'_, T, I, O>,
+        slot: &mut TakenSlot<T, I>,
     ) -> Option<(Chunk, Place<'a, T>)> {
         loop {
-            let chunk = self.take(device)?;
-            if let Some(matrices) = self.on_device(device, &chunk) {
+            let chunk = self.take(filler.device, &filler.slots)?;
+            if let Some(matrices) = self.on_device(filler.device, &chunk) {
                 return Some((chunk, Place::OnDevice(matrices)));
             }
-            let filled = match self.schemes[device] {
-                Scheme::Sfc => self.lend_or_fill(&chunk, &mut slot.elements),
-                scheme => self.encode(scheme, host, &chunk, slot).map(|()| Place::Messages),
+            let filled = match self.schemes[filler.device] {
+                Scheme::Sfc => match self.lend_directly(&chunk, &filler.slots) {
+                    Some(lent) => Ok(Place::Lent(lent)),
+                    None => self.fill(&chunk, filler.threads, slot).map(|()| Place::Slot),
+                },
+                scheme => self.encode(scheme, filler, &chunk, slot).and_then(|()| match filler.unpacks {
+                    true => self.pack::<I, O>(scheme, &chunk, slot).map(|()| Place::Packed),
+                    false => Ok(Place::Messages),
+                }),
             };
             match filled {
                 Ok(place) => return Some((chunk, place)),
@@ -243,17 +287,26 @@ impl<'a, T: Scalar> Run<'a, T> {
         }
     }
 
-    fn take(&self, device: usize) -> Option<Chunk> {
-        if self.has_ended() { None } else { self.queue.take(device, |chunk| self.portion(device, chunk)) }
+    fn take<I: Index>(&self, device: usize, slots: &Slots<T, I>) -> Option<Chunk> {
+        if self.has_ended() {
+            return None;
+        }
+        self.queue.take(device, |chunk| self.portion(device, chunk, slots))
     }
 
     /// The items of a chunk that a device takes at once.
-    fn portion(&self, device: usize, chunk: &Chunk) -> usize {
+    fn portion<I: Index>(&self, device: usize, chunk: &Chunk, slots: &Slots<T, I>) -> usize {
         if self.options.parallelism == Parallelism::IntraTask {
             return 1;
         }
-        let weight = self.items[chunk.items[0]].weight();
-        if self.hosts[device] { (PORTION_BYTES / weight).max(1) as usize } else { usize::MAX }
+        let item = &self.items[chunk.items[0]];
+        let bytes = match self.hosts[device] {
+            true => PORTION_BYTES,
+            false if self.schemes[device] != Scheme::Sfc || item.device == Some(device) => u64::MAX,
+            false if self.lend_directly(chunk, slots).is_some() => u64::MAX,
+            false => STAGED_BYTES,
+        };
+        usize::try_from(bytes / item.weight()).unwrap_or(usize::MAX).max(1)
     }
 
     /// True if nothing more is to be compressed. Ends the run if the caller has asked for it.
@@ -273,12 +326,9 @@ impl<'a, T: Scalar> Run<'a, T> {
         item::on_device(self.source, items())
     }
 
-    /// The elements of a chunk in the source's memory, or else copies of them in a slot.
-    fn lend_or_fill(&self, chunk: &Chunk, slot: &mut Vec<T>) -> Result<Place<'a, T>, (usize, Error)> {
-        match self.lend(chunk) {
-            Some(lent) => Ok(Place::Lent(lent)),
-            None => self.fill(chunk, slot).map(|()| Place::Slot),
-        }
+    /// The elements of a chunk in the source's memory, if the device copies them as fast as those of a slot.
+    fn lend_directly<I: Index>(&self, chunk: &Chunk, slots: &Slots<T, I>) -> Option<&'a [T]> {
+        self.lend(chunk).filter(|lent| slots.is_direct(lent))
     }
 
     /// The elements of a chunk in the source's memory, if it has whole matrices there, one after the other.
@@ -297,16 +347,19 @@ impl<'a, T: Scalar> Run<'a, T> {
 
     /// Copies the elements of a chunk to a slot, which grows as needed; an error names the item by its position in the
     /// chunk.
-    fn fill(&self, chunk: &Chunk, slot: &mut Vec<T>) -> Result<(), (usize, Error)> {
+    fn fill<I: Index>(
+        &self,
+        chunk: &Chunk,
+        threads: usize,
+        slot: &mut TakenSlot<T, I>,
+    ) -> Result<(), (usize, Error)> {
         let elements = self.items[chunk.items[0]].elements;
         // More than usize counts is more than there is.
         let needed = elements.saturating_mul(chunk.items.len());
-        resize(slot, needed).map_err(|error| (0, error))?;
-        for (position, &item) in chunk.items.iter().enumerate() {
-            let target = &mut slot[position * elements..][..elements];
-            self.fill_item(item, target).map_err(|error| (position, error))?;
-        }
-        Ok(())
+        let target = slot.elements_mut(needed).map_err(|error| (0, error))?;
+        write_pieces(target, elements, threads, |position, target| {
+            self.fill_item(chunk.items[position], target).map_err(|error| (position, error))
+        })
     }
 
     fn fill_item(&self, item: usize, elements: &mut [T]) -> Result<()> {
@@ -318,12 +371,11 @@ impl<'a, T: Scalar> Run<'a, T> {
     fn encode<I: Index, O: Index>(
         &self,
         scheme: Scheme,
-        host: &mut dyn MatrixCompressor<T, I, O>,
+        Filler { host, elements, .. }: &mut Filler<'_, T, I, O>,
         chunk: &Chunk,
-        slot: &mut Slot<T>,
+        slot: &mut TakenSlot<T, I>,
     ) -> Result<(), (usize, Error)> {
-        let Slot { elements, messages } = slot;
-        messages.resize_with(chunk.items.len().max(messages.len()), Vec::new);
+        let messages = slot.messages_mut(chunk.items.len());
         let lent = self.lend(chunk);
         for (position, (&item, message)) in chunk.items.iter().zip(messages).enumerate() {
             let mut encode = || {
@@ -347,6 +399,17 @@ impl<'a, T: Scalar> Run<'a, T> {
             encode().map_err(|error| (position, error))?;
         }
         Ok(())
+    }
+
+    /// Makes planes of the messages of a slot on this thread, so that those of the device's streams need not check them.
+    fn pack<I: Index, O: Index>(
+        &self,
+        scheme: Scheme,
+        chunk: &Chunk,
+        slot: &mut TakenSlot<T, I>,
+    ) -> Result<(), (usize, Error)> {
+        let parts = chunk.items.iter().map(|&item| self.message_part(item));
+        slot.pack::<O>(scheme, parts).map_err(|error| (0, error))
     }
 
     /// The part of an item in messages, which have rows: matrices that are compressed by columns travel as their
@@ -423,6 +486,10 @@ impl<'a, T: Scalar> Run<'a, T> {
     pub(super) fn bytes(&self, items: &[usize]) -> u64 {
         items.iter().map(|&item| self.items[item].bytes).sum()
     }
+}
+
+fn available_threads() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// The matrices of unfinished items, each with the first cause that one of its parts has.

@@ -1,36 +1,47 @@
 //! Slots: memory of the host for chunks on their way to a device, used again for later ones.
 
-use std::ops::{Deref, DerefMut};
+use super::message::PackedBatch;
+use super::staging::Staging;
+use crate::partition::Part;
+use crate::scheme::Scheme;
+use sparse_core::backend::HostBuffer;
+use sparse_core::{Index, Result, Scalar};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// Memory for a chunk: elements, or a message for each item.
-#[derive(Debug)]
-pub(super) struct Slot<T> {
-    pub(super) elements: Vec<T>,
-    pub(super) messages: Vec<Vec<u8>>,
+/// Memory for a chunk: elements, or a message for each item, and the planes of all messages.
+struct Slot<T, I> {
+    elements: HostBuffer<T>,
+    messages: Vec<Vec<u8>>,
+    packed: PackedBatch<T, I>,
 }
 
 /// The slots of a device.
-#[derive(Debug)]
-pub(super) struct Slots<T> {
-    free: Mutex<Vec<Slot<T>>>,
+pub(super) struct Slots<T, I> {
+    staging: Box<dyn Staging<T>>,
+    free: Mutex<Vec<Slot<T, I>>>,
     returned: Condvar,
 }
 
-impl<T> Default for Slot<T> {
+impl<T: Send + Sync + 'static, I> Default for Slot<T, I> {
     fn default() -> Self {
-        Self { elements: vec![], messages: vec![] }
+        Self { elements: Box::new(vec![]), messages: vec![], packed: PackedBatch::default() }
     }
 }
 
-impl<T> Slots<T> {
-    pub(super) fn new(count: usize) -> Arc<Self> {
+impl<T: Scalar, I: Index> Slots<T, I> {
+    /// Empty slots, whose elements will lie in this memory.
+    pub(super) fn new(count: usize, staging: Box<dyn Staging<T>>) -> Arc<Self> {
         let free = (0..count).map(|_| Slot::default()).collect();
-        Arc::new(Self { free: Mutex::new(free), returned: Condvar::new() })
+        Arc::new(Self { staging, free: Mutex::new(free), returned: Condvar::new() })
+    }
+
+    /// True if the device copies these elements as fast as those of a slot.
+    pub(super) fn is_direct(&self, elements: &[T]) -> bool {
+        self.staging.is_direct(elements)
     }
 
     /// A free slot; waits for one.
-    pub(super) fn take(self: &Arc<Self>) -> TakenSlot<T> {
+    pub(super) fn take(self: &Arc<Self>) -> TakenSlot<T, I> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(slot) = free.pop() {
@@ -42,27 +53,48 @@ impl<T> Slots<T> {
 }
 
 /// A slot in use, which is free again when this is dropped.
-#[derive(Debug)]
-pub(super) struct TakenSlot<T> {
-    slot: Slot<T>,
-    slots: Arc<Slots<T>>,
+pub(super) struct TakenSlot<T: Scalar, I> {
+    slot: Slot<T, I>,
+    slots: Arc<Slots<T, I>>,
 }
 
-impl<T> Deref for TakenSlot<T> {
-    type Target = Slot<T>;
+impl<T: Scalar, I: Index> TakenSlot<T, I> {
+    pub(super) fn elements(&self) -> &[T] {
+        &self.slot.elements
+    }
 
-    fn deref(&self) -> &Slot<T> {
-        &self.slot
+    /// `len` elements, with arbitrary values.
+    pub(super) fn elements_mut(&mut self, len: usize) -> Result<&mut [T]> {
+        if self.slot.elements.len() < len {
+            // Freed first, so that no slot ever has both.
+            self.slot.elements = Box::new(vec![]);
+            self.slot.elements = self.slots.staging.allocate(len)?;
+        }
+        Ok(&mut self.slot.elements[..len])
+    }
+
+    pub(super) fn messages(&self) -> &[Vec<u8>] {
+        &self.slot.messages
+    }
+
+    /// `count` messages, with arbitrary bytes.
+    pub(super) fn messages_mut(&mut self, count: usize) -> &mut [Vec<u8>] {
+        let messages = &mut self.slot.messages;
+        messages.resize_with(count.max(messages.len()), Vec::new);
+        &mut messages[..count]
+    }
+
+    pub(super) fn packed(&self) -> &PackedBatch<T, I> {
+        &self.slot.packed
+    }
+
+    /// Checks the messages of these parts, and makes one batch of their planes.
+    pub(super) fn pack<O: Index>(&mut self, scheme: Scheme, parts: impl Iterator<Item = Part>) -> Result<()> {
+        self.slot.packed.refill::<O>(scheme, parts, &self.slot.messages)
     }
 }
 
-impl<T> DerefMut for TakenSlot<T> {
-    fn deref_mut(&mut self) -> &mut Slot<T> {
-        &mut self.slot
-    }
-}
-
-impl<T> Drop for TakenSlot<T> {
+impl<T: Scalar, I> Drop for TakenSlot<T, I> {
     fn drop(&mut self) {
         let slot = std::mem::take(&mut self.slot);
         self.slots.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);

@@ -4,10 +4,12 @@ use super::ledger::{Lease, Ledger};
 pub use super::message::PackedBatch;
 use super::parallelism::Parallelism;
 use super::source::DeviceMatrices;
+use super::staging::Staging;
 use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::op::{
     CompressedArrays, DenseToCompressedPlan, DenseToCsrKernel, Keep, PackedPattern, UnpackKernel,
 };
+use sparse_core::reference::Reference;
 use sparse_core::space::{Buffer as _, Space};
 use sparse_core::{
     Backend, BatchCsr, ContextId, DenseBatchView, Error, Host, Index, IndexOrder, Order, PlanOptions, Result,
@@ -89,6 +91,12 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
         Err(Error::unsupported(format!("unpacking on {}", self.name()), "the host decodes its messages"))
     }
 
+    /// The memory of the host that chunks are written to before the device [compresses](Self::compress) them; by default
+    /// memory like any other.
+    fn staging(&self) -> Box<dyn Staging<T>> {
+        Box::new(Reference)
+    }
+
     /// Frees memory that only makes the next chunk faster.
     fn trim(&mut self);
 
@@ -105,6 +113,9 @@ pub(super) type BoxedWorker<T, I, O> = Box<dyn Worker<T, I, O>>;
 /// Bytes of the elements of a portion of a chunk, unless one matrix has more: few enough to stay in a cache. A thread of
 /// the host compresses it alone, without handing work over to others.
 pub(super) const PORTION_BYTES: u64 = 4 << 20;
+/// Bytes of the elements of a portion that is written to a slot for a device behind a link, unless one matrix has more:
+/// enough to hide the launches of its compression, few enough for slots that are soon pinned.
+pub(super) const STAGED_BYTES: u64 = 16 << 20;
 
 /// Compressed matrices of one shape in the memory of a device, freed when dropped. Matrices that were compressed by
 /// columns are held as their transposes.
@@ -419,6 +430,10 @@ where
         };
         self.backend.synchronize()?;
         Ok(self.resident(batch, Capacity::Exact))
+    }
+
+    fn staging(&self) -> Box<dyn Staging<T>> {
+        Box::new(self.backend.clone())
     }
 
     fn trim(&mut self) {

@@ -5,8 +5,8 @@ use crate::faulty::{Faults, FaultyWorker, Step};
 use crate::suite::matrices::same;
 use backend_cpu::Cpu;
 use sparse_core::reference::Reference;
-use sparse_core::{Axis, Col, Dense, Error, Order, Row, f16};
-use sparse_distrib::{DeviceWorker, Engine, Generated, Options, Partition, Rates, Scheme, Worker};
+use sparse_core::{Axis, Col, Dense, DenseBatchView, DenseView, Error, Order, Row, f16};
+use sparse_distrib::{DeviceWorker, Engine, Generated, Options, Partition, Rates, Scheme, Source, Worker};
 
 #[test]
 fn a_matrix_that_no_device_has_memory_for_is_cut_and_comes_back_whole() {
@@ -112,6 +112,23 @@ fn the_model_chooses_by_link_and_density() {
     assert_eq!(run(1e9, 1, vec![reference("host")]).devices[0].scheme, Scheme::Sfc);
     let without_rates = compress::<Row>(vec![device()], &twenty(), &options(None)).report;
     assert!(without_rates.explanation.is_none() && without_rates.devices[0].scheme == Scheme::Sfc);
+}
+
+#[test]
+fn the_model_knows_that_what_is_not_lent_is_copied_first() {
+    let element = |at: usize| if at % 100 == 0 { 1.0 } else { 0.0 };
+    let elements: Vec<f32> = (0..4000).map(element).collect();
+    let lent = DenseBatchView::new(&elements[..], 1, 4000, (40, 100), 100, Order::RowMajor).unwrap();
+    let written = vec![DenseView::row_major(&elements, 40, 100).unwrap()];
+    let chosen = |source: &dyn Source<f32>, host_copy| {
+        let rates = Rates { link: 9e9, host_scan: 10e9, host_copy, ..Rates::UNLIMITED };
+        let mut engine = Engine::new(vec![FaultyWorker::boxed("device", &Faults::none(), 1 << 20)]).unwrap();
+        let options = Options { rates: Some(rates), ..options(None) };
+        engine.compress::<Row>(source, &options).unwrap().report.explanation.unwrap().chosen
+    };
+    assert_eq!([f64::INFINITY, 20e9].map(|copy| chosen(&lent, copy)), [Scheme::Ed2; 2]);
+    // Reading at 20 and scanning at 10 GB/s are slower than the link.
+    assert_eq!([f64::INFINITY, 20e9].map(|copy| chosen(&written, copy)), [Scheme::Ed2, Scheme::Sfc]);
 }
 
 #[test]

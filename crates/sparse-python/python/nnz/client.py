@@ -111,14 +111,16 @@ class Client:
         pinned: bool = False,
         replace: bool = False,
         ttl: int | None = None,
+        labels: dict[str, Any] | None = None,
     ) -> Matrix:
         """Stores a sparse matrix, or a dense one of two dimensions, as a new version of `name`.
 
         A `durable` one survives the server, a `pinned` one stays in the device's memory, `replace` drops all
-        earlier versions, and one with a `ttl` is deleted after so many seconds.
+        earlier versions, one with a `ttl` is deleted after so many seconds, and :meth:`list` finds it by its `labels`.
         """
         query = {"durable": int(durable), "pinned": int(pinned), "replace": int(replace)}
         query |= {} if ttl is None else {"ttl": ttl}
+        query |= {"labels": _labels(labels)} if labels else {}
         if sp.issparse(a):
             a = a if a.format in ("csr", "csc", "coo") else a.tocsr()
             file = io.BytesIO()
@@ -140,13 +142,27 @@ class Client:
         """The matrix `name`, or `name@version`."""
         return Matrix(self, self._request("GET", f"/v1/matrices/{_quote(name)}"))
 
-    def list(self) -> list[Matrix]:
-        """The newest and older versions of all matrices."""
-        return [Matrix(self, view) for view in self._request("GET", "/v1/matrices")["matrices"]]
+    def list(self, labels: dict[str, Any] | None = None) -> list[Matrix]:
+        """The newest and older versions of all matrices, or of those with all of these labels; None is any value."""
+        query = {"label": _labels(labels)} if labels else None
+        return [Matrix(self, view) for view in self._request("GET", "/v1/matrices", query)["matrices"]]
 
     def delete(self, name: str) -> None:
         """Deletes all versions of `name`, or that of `name@version`."""
         self._request("DELETE", f"/v1/matrices/{_quote(name)}")
+
+    def program(self, steps: list[dict[str, Any]], body: Any = None, **parameters: Any) -> Any:
+        """The result of the last of several operations, in one request; the other results stay on the server until then.
+
+        A step has an `operation` and a `matrix`, and may have a `name`, `other`, `operand` and `parameters`. Matrices
+        are those of the server, or `"$name"` for the result of an earlier step; the operand is `"$body"` or `"$name"`.
+        """
+        named = [
+            {key: value.label if isinstance(value, Matrix) else value for key, value in step.items()} for step in steps
+        ]
+        query = {"program": json.dumps(named, separators=(",", ":"))} | _query(parameters)
+        array = None if body is None else _npy(np.asarray(body))
+        return _result(self, self._request("POST", "/v1/programs", query, array, NPY))
 
     def jobs(self) -> list[Job]:
         """The jobs whose results have not expired."""
@@ -253,6 +269,15 @@ class Matrix:
         return f"{self.name}@{self.version}"
 
     @property
+    def labels(self) -> dict[str, str]:
+        """The labels that the matrix had when it was described."""
+        return self.view.get("labels", {})
+
+    def set_labels(self, labels: dict[str, Any]) -> None:
+        """Gives the matrix these labels in place of those that it has."""
+        self.view = self._client._request("PUT", f"{self._path}/labels", {"labels": _labels(labels)})
+
+    @property
     def T(self) -> LinearOperator:  # noqa: N802
         """The transpose, as an operator."""
         return self.aslinearoperator().T
@@ -271,7 +296,7 @@ class Matrix:
 
         An array is a result of NumPy's, a matrix one of SciPy's; with `into="b"` it stays on the server.
         """
-        return self._result(self._post(name, operand, parameters))
+        return _result(self._client, self._post(name, operand, parameters))
 
     def job(self, name: str, operand: Any = None, **parameters: Any) -> Job:
         """As :meth:`operation`, without waiting for the result."""
@@ -311,13 +336,9 @@ class Matrix:
         return f"/v1/matrices/{_quote(self.label)}"
 
     def _post(self, name: str, operand: Any, parameters: dict[str, Any]) -> Any:
-        query = {key: int(value) if isinstance(value, bool) else value for key, value in parameters.items()}
+        query = _query(parameters)
         body = None if operand is None else _npy(np.asarray(operand))
         return self._client._request("POST", f"{self._path}/{_quote(name)}", query, body, NPY)
-
-    def _result(self, result: Any) -> Any:
-        is_stored = isinstance(result, dict) and "version" in result and "name" in result
-        return Matrix(self._client, result) if is_stored else result
 
 
 class Job:
@@ -340,9 +361,7 @@ class Job:
         """Waits for the end of the job, and fetches its result."""
         while self.refresh(wait=20.0)["state"] in ("queued", "running"):
             pass
-        result = self._client._request("GET", f"/v1/jobs/{self.id}/result")
-        is_stored = isinstance(result, dict) and "version" in result and "name" in result
-        return Matrix(self._client, result) if is_stored else result
+        return _result(self._client, self._client._request("GET", f"/v1/jobs/{self.id}/result"))
 
     def cancel(self) -> None:
         """Stops the job, and forgets its result."""
@@ -373,13 +392,20 @@ class AsyncClient:
         """As :meth:`Client.get`."""
         return AsyncMatrix(await asyncio.to_thread(self.sync.get, name))
 
-    async def list(self) -> list[AsyncMatrix]:
+    async def list(self, labels: dict[str, Any] | None = None) -> list[AsyncMatrix]:
         """As :meth:`Client.list`."""
-        return [AsyncMatrix(matrix) for matrix in await asyncio.to_thread(self.sync.list)]
+        return [AsyncMatrix(matrix) for matrix in await asyncio.to_thread(self.sync.list, labels)]
 
     async def delete(self, name: str) -> None:
         """As :meth:`Client.delete`."""
         await asyncio.to_thread(self.sync.delete, name)
+
+    async def program(self, steps: list[dict[str, Any]], body: Any = None, **parameters: Any) -> Any:
+        """As :meth:`Client.program`."""
+        matrix = lambda value: value.sync if isinstance(value, AsyncMatrix) else value  # noqa: E731
+        named = [{key: matrix(value) for key, value in step.items()} for step in steps]
+        result = await asyncio.to_thread(self.sync.program, named, body, **parameters)
+        return AsyncMatrix(result) if isinstance(result, Matrix) else result
 
     async def status(self) -> dict[str, Any]:
         """As :meth:`Client.status`."""
@@ -405,6 +431,10 @@ class AsyncMatrix:
         result = await asyncio.to_thread(self.sync.operation, name, operand, **parameters)
         return AsyncMatrix(result) if isinstance(result, Matrix) else result
 
+    async def set_labels(self, labels: dict[str, Any]) -> None:
+        """As :meth:`Matrix.set_labels`."""
+        await asyncio.to_thread(self.sync.set_labels, labels)
+
     async def to_scipy(self) -> Any:
         """As :meth:`Matrix.to_scipy`."""
         return await asyncio.to_thread(self.sync.to_scipy)
@@ -412,6 +442,20 @@ class AsyncMatrix:
 
 def _quote(name: str) -> str:
     return urllib.parse.quote(name, safe="@")
+
+
+def _query(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {key: int(value) if isinstance(value, bool) else value for key, value in parameters.items()}
+
+
+def _result(client: Client, result: Any) -> Any:
+    """A result as it is; of one that was stored, its matrix."""
+    is_stored = isinstance(result, dict) and "version" in result and "name" in result
+    return Matrix(client, result) if is_stored else result
+
+
+def _labels(labels: dict[str, Any]) -> str:
+    return ",".join(key if value is None else f"{key}={value}" for key, value in labels.items())
 
 
 def _npy(a: np.ndarray) -> list[Any]:

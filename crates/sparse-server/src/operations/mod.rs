@@ -40,6 +40,23 @@ pub(crate) enum Operand {
     Columns,
 }
 
+impl Operand {
+    /// Fails for an array of a shape that the operation of this name does not take.
+    pub(crate) fn check(self, operation: &str, shape: &[usize]) -> Result<(), Problem> {
+        let (fits, needed) = match self {
+            Self::None => (false, "nothing"),
+            Self::Vector => (matches!(shape, [_] | [_, 1]), "(n,) or (n, 1)"),
+            Self::Dense => (matches!(shape, [_, _]), "(n, columns)"),
+            Self::Columns => (matches!(shape, [_] | [_, _]), "(n,) or (n, columns)"),
+        };
+        if fits {
+            return Ok(());
+        }
+        let detail = format!("{operation}: the shape of the operand is {shape:?}, {needed} is needed");
+        Err(Problem::unprocessable(detail))
+    }
+}
+
 /// An operand in the device's memory.
 #[derive(Debug)]
 pub(crate) struct Columns {
@@ -48,12 +65,24 @@ pub(crate) struct Columns {
     pub(crate) is_vector: bool,
 }
 
+impl Columns {
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        let shape = [self.values.nrows(), self.values.ncols()];
+        shape[..if self.is_vector { 1 } else { 2 }].to_vec()
+    }
+
+    /// Bytes in the device's memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.values.values().len() as u64 * self.values.dtype().bytes() as u64
+    }
+}
+
 /// The operands of one call.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     pub(crate) a: &'a Matrix,
     pub(crate) other: Option<&'a Matrix>,
-    pub(crate) operand: Option<Columns>,
+    pub(crate) operand: Option<&'a Columns>,
     pub(crate) parameters: Parameters,
     pub(crate) task: Task,
 }
@@ -311,6 +340,6 @@ impl Call<'_> {
     }
 
     fn operand(&self) -> Result<&Columns, Problem> {
-        self.operand.as_ref().ok_or_else(|| Problem::bad_request("a body of .npy is needed"))
+        self.operand.ok_or_else(|| Problem::bad_request("a body of .npy is needed"))
     }
 }

@@ -19,13 +19,13 @@ pub(super) fn own_bytes(call: &Call<'_>) -> Result<u64, Problem> {
 }
 
 pub(super) fn operand_bytes(call: &Call<'_>) -> u64 {
-    let operand = call.operand.as_ref();
+    let operand = call.operand;
     operand.map_or(0, |x| array_bytes(call, x.values.nrows(), x.values.ncols()))
 }
 
 /// The result of a product with dense columns, and a copy of the operand.
 pub(super) fn predict_product(call: &Call<'_>) -> Result<u64, Problem> {
-    let columns = call.operand.as_ref().map_or(1, |x| x.values.ncols());
+    let columns = call.operand.map_or(1, |x| x.values.ncols());
     let longest = call.a.nrows().max(call.a.ncols());
     Ok(array_bytes(call, longest, columns).saturating_mul(2))
 }
