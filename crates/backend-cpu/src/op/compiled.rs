@@ -62,6 +62,8 @@ macro_rules! functions {
 for_each_operation!(functions);
 
 impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
+    // Of CSR in the caller's memory alone.
+    const SPMV_ONCE: &'static Functions = &[&spmv::once::Functions::<T, I, O>::ALL];
     // CSR and CSC have the same functions.
     const SPGEMM: &'static Functions = &[&spgemm::Functions::<T, I, O>::ALL];
     const TRISOLVE: &'static Functions = &[&trisolve::Functions::<T, I, O>::ALL];
@@ -71,6 +73,10 @@ impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
 
 macro_rules! spmv_of_all_types {
     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPMV),*] };
+}
+
+macro_rules! spmv_once_of_all_types {
+    ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => { &[$(OfTypes::<$t, $i, $o>::SPMV_ONCE),*] };
 }
 
 macro_rules! spmm_of_all_types {
@@ -96,6 +102,12 @@ macro_rules! sddmm_of_all_types {
 #[inline(never)]
 const fn spmv_table() -> &'static Table {
     const { for_all_types!(spmv_of_all_types) }
+}
+
+/// The functions of SpMV without a plan.
+#[inline(never)]
+const fn spmv_once_table() -> &'static Table {
+    const { for_all_types!(spmv_once_of_all_types) }
 }
 
 /// The functions of SpMM.
@@ -145,6 +157,20 @@ fn unknown_types(op: &str, format: &str) -> Error {
     let known: Vec<_> = Types::ALL.iter().map(ToString::to_string).collect();
     let reason = format!("values, indices and offsets are one of {}", known.join(" "));
     Error::unsupported(format!("{op} of {format} with these types on the CPU"), reason)
+}
+
+impl Cpu {
+    /// `y ← op(A)·x` without a plan; false if a column of A is out of range, which nobody has looked at.
+    pub(crate) fn multiply_once<T: Scalar, I: Index, O: Index>(
+        &self,
+        a: &HostCsr<T, I, O>,
+        op: Op,
+        x: &[T],
+        y: &mut [T],
+    ) -> Result<bool> {
+        let functions: &spmv::once::Functions<T, I, O> = find(spmv_once_table(), "spmv", "csr")?;
+        Ok((functions.multiply)(self, a, op, x, y))
+    }
 }
 
 impl<M: SpmvFormat> SpmvKernel<M> for Cpu
