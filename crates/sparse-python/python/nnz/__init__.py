@@ -14,6 +14,7 @@ from . import _native, io, linalg
 from ._arrays import coo_array, csc_array, csr_array
 from ._batch import BatchCsr, compress
 from ._device import DeviceCoo, DeviceCsc, DeviceCsr, DeviceInfo, devices
+from ._matrix_set import MatrixSet
 from ._picture import Picture, spy
 from ._plan import SpmmPlan, SpmvPlan, plan_spmm, plan_spmv
 
@@ -23,6 +24,7 @@ __all__ = [
     "DeviceCsc",
     "DeviceCsr",
     "DeviceInfo",
+    "MatrixSet",
     "Picture",
     "SpmmPlan",
     "SpmvPlan",
