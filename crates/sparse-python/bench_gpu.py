@@ -19,17 +19,17 @@ import torch
 CALLS = 20
 
 
-def medians(functions: list[Callable[[], object]], rounds: int = 7) -> list[float]:
+def medians(functions: list[Callable[[], object]], rounds: int = 7, calls: int = CALLS) -> list[float]:
     """The median seconds of a call of each."""
     times: list[list[float]] = [[] for _ in functions]
     for _ in range(rounds + 1):
         for function, into in zip(functions, times, strict=True):
             torch.cuda.synchronize()
             start = time.perf_counter()
-            for _ in range(CALLS):
+            for _ in range(calls):
                 function()
             torch.cuda.synchronize()
-            into.append((time.perf_counter() - start) / CALLS)
+            into.append((time.perf_counter() - start) / calls)
     return [float(np.median(of_each[1:])) for of_each in times]
 
 
@@ -81,6 +81,42 @@ def main() -> None:
 
     ours, torchs = medians([lambda: step(lambda: nnz.torch.spmm(*parts, b)), lambda: step(lambda: torch.sparse.mm(of_torch, b))])
     print(f"{'forward and gradient of B, K = 32':<40} {'':>9} {1e3 * ours:9.3f} {'':>9} {'':>9} {1e3 * torchs:9.3f}")
+    gradients()
+    compression()
+
+
+def gradients() -> None:
+    """Compares gradients with those of PyTorch's dense product."""
+    theirs = sp.random_array((700, 500), density=0.05, rng=0, dtype=np.float32, format="csr")
+    indptr, indices, values = (torch.from_numpy(array).cuda() for array in (theirs.indptr, theirs.indices, theirs.data))
+    b = torch.rand(500, 32, device="cuda", requires_grad=True)
+    weights = torch.rand(700, 32, device="cuda")
+    rows = torch.repeat_interleave(torch.arange(700, device="cuda"), indptr.diff())
+    found = torch.autograd.grad(nnz.torch.spmm(indptr, indices, values.requires_grad_(), theirs.shape, b), [values, b], weights)
+    dense = torch.zeros(700, 500, device="cuda").index_put((rows, indices.long()), values)
+    expected = torch.autograd.grad(dense @ b, [values, b], weights)
+    worst = max(float((one - other).abs().max() / other.abs().max()) for one, other in zip(found, expected, strict=True))
+    assert worst < 1e-5, worst
+    print(f"gradients differ from those of dense products by {worst:.1e} of the greatest")
+
+
+def compression() -> None:
+    """Compresses a stack of dense matrices where it lies."""
+    for count, rows, density in ((200, 1024, 0.01), (200, 1024, 0.1), (1000, 128, 0.1)):
+        stack = torch.rand(count, rows, rows, device="cuda")
+        stack[stack > density] = 0
+        nnz.compress(stack[:1])
+        torch.cuda.synchronize()
+        before = torch.cuda.mem_get_info()[0]
+        batch = nnz.compress(stack)
+        taken = before - torch.cuda.mem_get_info()[0]
+        assert taken < stack.nbytes, f"{taken} bytes were taken for a stack of {stack.nbytes}"
+        assert batch.nnz == torch.count_nonzero(stack).item()
+        del batch
+        matrices = list(stack)
+        ours, loop = medians([lambda: nnz.compress(stack), lambda: [matrix.to_sparse_csr() for matrix in matrices]], rounds=3, calls=2)
+        what = f"compress {count} x {rows}^2, {density:.0%}"
+        print(f"{what:<40} {1e3 * ours:9.3f} {'':>9} {'':>9} {'':>9} {1e3 * loop:9.3f}   {taken / stack.nbytes:.3f} of the stack's memory taken")
 
 
 if __name__ == "__main__":

@@ -426,10 +426,12 @@ fn python(sh: &Shell) -> Result<()> {
     let pytest = provision::from_pypi(sh, "pytest", "mypy", &["pytest", "pytest-timeout", "mypy"])?;
     // Their tests are skipped where they cannot be imported.
     let parallel = provision::from_pypi(sh, "python-parallel", "mpi4py", &["dask", "distributed", "mpi4py"])?;
-    let packages = [installed, python_packages(sh)?, pytest, parallel];
+    let learning = provision::from_pypi(sh, "python-learning", "sklearn", &["scikit-learn", "networkx"])?;
+    let packages = [installed, python_packages(sh)?, pytest, parallel, learning];
     let _tests = sh.push_dir(root().join("crates/sparse-python"));
     cmd!(sh, "python3 -m pytest --quiet")
         .env("PYTHONPATH", std::env::join_paths(packages)?)
+        .env("NNZ_CONFORMANCE", HARNESS.path())
         .envs(Runtime::Pocl.variables(sh)?)
         .run()?;
     Ok(())

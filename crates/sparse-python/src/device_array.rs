@@ -4,7 +4,8 @@ use crate::device::{open, open_on_stream};
 use crate::dlpack::{self, Element, Imported};
 use crate::error::exception;
 use crate::types::with_elements;
-use nnz::{Accelerator, Backend as _, BackendKind, Device, Error, Result, Space, cuda};
+use nnz::foreign::{ForeignArray, MemoryKind};
+use nnz::{Accelerator, Backend as _, BackendKind, DType, Device, Error, Result, Space, cuda};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::prelude::*;
@@ -76,6 +77,22 @@ impl Shared {
 
     pub(crate) fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// The array as elements of `dtype`, its own type, for those who look at the memory themselves.
+    pub(crate) fn described(&self, dtype: DType) -> Result<ForeignArray> {
+        let (_, device) = accelerator(&self.device)?;
+        Ok(ForeignArray {
+            memory: MemoryKind::Cuda,
+            device,
+            handle: self.address as usize,
+            byte_offset: 0,
+            dtype,
+            shape: self.shape.clone(),
+            strides: None,
+            is_read_only: true,
+            stream: None,
+        })
     }
 
     /// The elements as a buffer of the same device, which keeps them; of an array without an owner the caller does.

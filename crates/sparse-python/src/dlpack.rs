@@ -32,9 +32,10 @@ const fn element(char: char, code: u8, bits: u8) -> Element {
     Element { char, dtype: DLDataType { code, bits, lanes: 1 } }
 }
 
-const ELEMENTS: [Element; 6] = [
+const ELEMENTS: [Element; 7] = [
     element('i', 0, 32),
     element('l', 0, 64),
+    element('e', 2, 16),
     element('f', 2, 32),
     element('d', 2, 64),
     element('F', 5, 64),
@@ -48,7 +49,7 @@ impl Element {
         found.ok_or_else(|| unknown_type(format_args!("'{char}'")))
     }
 
-    /// The type of one of NumPy's characters 'i', 'l', 'f', 'd', 'F' and 'D'.
+    /// The type of one of NumPy's characters 'i', 'l', 'e', 'f', 'd', 'F' and 'D'.
     pub(crate) const fn of_known(char: char) -> Self {
         let mut k = 0;
         while ELEMENTS[k].char != char {
@@ -74,7 +75,7 @@ impl Element {
 }
 
 fn unknown_type(found: std::fmt::Arguments<'_>) -> PyErr {
-    let right = "int32, int64, float32, float64, complex64 or complex128";
+    let right = "int32, int64, float16, float32, float64, complex64 or complex128";
     PyTypeError::new_err(format!("the array has elements of {found} where {right} is needed"))
 }
 

@@ -7,15 +7,13 @@ use nnz::{Format, Matrix, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// The arrays of what `make` makes of a CSR or COO matrix with copies of these arrays.
+/// The arrays of what `make` makes of a matrix.
 fn made<'py>(
     py: Python<'py>,
-    arrays: &Arrays<'py>,
-    format: Format,
+    matrix: Matrix,
     make: impl FnOnce(Matrix) -> Result<Matrix> + Send,
 ) -> PyResult<Bound<'py, PyTuple>> {
     count();
-    let matrix = arrays.to_matrix(py, format)?;
     to_python(py, py.detach(|| make(matrix)).map_err(exception)?)
 }
 
@@ -27,19 +25,19 @@ pub(crate) fn coo_to_compressed<'py>(
     csc: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let format = if csc { Format::Csc } else { Format::Csr };
-    made(py, &coo, Format::Coo, |coo| coo.to_format(format))
+    made(py, coo.to_unordered_coo(py)?, |coo| coo.to_format(format))
 }
 
 /// The arrays of CSC from those of CSR, and with rows and columns exchanged the other way.
 #[pyfunction]
 pub(crate) fn csr_to_csc<'py>(py: Python<'py>, csr: Arrays<'py>) -> PyResult<Bound<'py, PyTuple>> {
-    made(py, &csr, Format::Csr, |csr| csr.to_format(Format::Csc))
+    made(py, csr.to_matrix(py, Format::Csr)?, |csr| csr.to_format(Format::Csc))
 }
 
 /// The arrays of CSR with ascending columns in each row; duplicates stay.
 #[pyfunction]
 pub(crate) fn csr_sort<'py>(py: Python<'py>, csr: Arrays<'py>) -> PyResult<Bound<'py, PyTuple>> {
-    made(py, &csr, Format::Csr, |csr| csr.sort())
+    made(py, csr.to_matrix(py, Format::Csr)?, |csr| csr.sort())
 }
 
 /// The arrays of A·B of two matrices in CSR.
@@ -50,5 +48,5 @@ pub(crate) fn csr_multiply<'py>(
     b: Arrays<'py>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let b = b.to_matrix(py, Format::Csr)?;
-    made(py, &a, Format::Csr, |a| a.matmul_sparse(&b))
+    made(py, a.to_matrix(py, Format::Csr)?, |a| a.matmul_sparse(&b))
 }

@@ -12,6 +12,7 @@ mod error;
 mod file;
 mod host;
 mod matrix;
+mod matrix_set;
 mod operand;
 mod plan;
 mod product;
@@ -40,6 +41,8 @@ mod _native {
     use super::host::{coo_to_compressed, csr_multiply, csr_sort, csr_to_csc};
     #[pymodule_export]
     use super::matrix::Matrix;
+    #[pymodule_export]
+    use super::matrix_set::MatrixSet;
     #[pymodule_export]
     use super::plan::{Plan, delay, stream, synchronize};
     #[pymodule_export]

@@ -87,20 +87,27 @@ impl Matrix {
     }
 
     /// A batch of CSR from an array of three dimensions in C order: the elements that are not zero, or above `tolerance`.
+    /// An array on a GPU stays where it lies, and so does the batch.
     #[staticmethod]
     #[pyo3(signature = (stack, tolerance, wide, device))]
     fn compress<'py>(
         py: Python<'py>,
-        stack: &Bound<'py, PyUntypedArray>,
+        stack: Operand<'py>,
         tolerance: Option<f64>,
         wide: bool,
         device: &str,
     ) -> PyResult<Self> {
         count();
-        let device = py.detach(|| open(device))?;
+        let (host, device) = (host()?, py.detach(|| open(device))?);
         let index_type = if wide { IndexType::I64 } else { IndexType::I32 };
         let options = CompressOptions { tolerance, index_type, ..CompressOptions::to(Format::BatchCsr) };
-        with_values!(dtype_of("stack", stack)?, T => compressed::<T>(py, stack, options, &device)).map(Self)
+        with_values!(stack.dtype("stack")?, T => {
+            // SAFETY: as in `Plan::run`.
+            let (stack, extents) = unsafe { stack.stack::<T>("stack")? };
+            py.detach(|| compressed(&stack, extents, options, (host, &device)))
+        })
+        .map(Self)
+        .map_err(exception)
     }
 
     #[getter]
@@ -221,11 +228,7 @@ impl Matrix {
         let product = || {
             let b = Vector::from_slice(self.0.device(), elements)?;
             let b = DenseMatrix::new(b, rows, columns, columns, Order::RowMajor)?;
-            let product = match self.0.members() {
-                Some(_) => self.0.to_block_diagonal()?.matmul(&b),
-                None => self.0.matmul(&b),
-            };
-            product?.into_values().to_vec::<T>()
+            self.0.matmul(&b)?.into_values().to_vec::<T>()
         };
         let c = PyArray1::from_vec(py, py.detach(product).map_err(exception)?);
         Ok(c.reshape((self.0.nrows(), columns))?.into_any())
@@ -316,25 +319,19 @@ fn todense<T: Value>(
     out.store(dense.values())
 }
 
-/// The batch of the elements of a stack of matrices.
+/// The batch of the elements of a stack of (matrices, rows), on a device.
 fn compressed<T: Value>(
-    py: Python<'_>,
-    stack: &Bound<'_, PyUntypedArray>,
+    stack: &Input<'_, T>,
+    extents: (usize, usize),
     options: CompressOptions,
-    device: &Device,
-) -> PyResult<nnz::Matrix> {
-    let &[count, rows, cols] = stack.shape() else { return Err(dimensions("stack", stack, "three")) };
-    let options = CompressOptions { stack: Some((count, rows)), ..options };
-    // SAFETY: as in `Matrix::matvec_typed`.
-    let elements = unsafe { slice::<T>("stack", stack)? };
-    let host = host()?;
-    py.detach(|| {
-        // SAFETY: the vector is only read, and dropped before the slice.
-        let elements = unsafe { Vector::borrow(host, std::ptr::from_ref(elements).cast_mut())? };
-        let dense = DenseMatrix::new(elements, count * rows, cols, cols, Order::RowMajor)?;
-        dense.plan_compress(&options)?.run(&dense)?.to_device(device)
-    })
-    .map_err(exception)
+    (host, device): (&Device, &Device),
+) -> Result<nnz::Matrix> {
+    let options = CompressOptions { stack: Some(extents), ..options };
+    let place = if matches!(stack, Input::Host(..)) { host } else { device };
+    // SAFETY: the elements of the host outlive the call; the caller of Python keeps those of a GPU until their owner's
+    // stream waits for this one.
+    let dense = unsafe { stack.matrix(place)? };
+    dense.plan_compress(&options)?.run(&dense)?.to_device(device)
 }
 
 fn dimensions(name: &str, array: &Bound<'_, PyUntypedArray>, needed: &str) -> PyErr {

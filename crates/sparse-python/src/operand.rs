@@ -21,26 +21,43 @@ type Extents = (usize, usize);
 
 impl Operand<'_> {
     fn extents(&self, name: &str) -> PyResult<Extents> {
-        let (shape, in_order) = match self {
-            Self::Device(array) => (&array.get().0.shape[..], true),
-            Self::Host(array) => (array.shape(), array.is_c_contiguous()),
-        };
-        match *shape {
-            [rows] if in_order => Ok((rows, 1)),
-            [rows, columns] if in_order => Ok((rows, columns)),
-            _ => {
-                let reason =
-                    format!("{name} has shape {shape:?} where one or two dimensions in C order are needed");
-                Err(PyValueError::new_err(reason))
-            }
+        match *self.shape() {
+            [rows] if self.is_in_order() => Ok((rows, 1)),
+            [rows, columns] if self.is_in_order() => Ok((rows, columns)),
+            _ => Err(self.wrong_shape(name, "one or two")),
+        }
+    }
+
+    fn shape(&self) -> &[usize] {
+        match self {
+            Self::Device(array) => &array.get().0.shape,
+            Self::Host(array) => array.shape(),
+        }
+    }
+
+    fn is_in_order(&self) -> bool {
+        match self {
+            Self::Device(_) => true,
+            Self::Host(array) => array.is_c_contiguous(),
+        }
+    }
+
+    fn wrong_shape(&self, name: &str, dimensions: &str) -> PyErr {
+        let shape = self.shape();
+        let right = format!("{dimensions} dimensions in C order");
+        PyValueError::new_err(format!("{name} has shape {shape:?} where {right} are needed"))
+    }
+
+    /// The type of the elements, which are values.
+    pub(crate) fn dtype(&self, name: &str) -> PyResult<DType> {
+        match self {
+            Self::Device(array) => value_type(name, &array.get().0),
+            Self::Host(array) => dtype_of(name, array),
         }
     }
 
     fn check_type<T: Value>(&self, name: &str) -> PyResult<()> {
-        let (found, right) = match self {
-            Self::Device(array) => (array.get().0.element.char, char_of(T::DTYPE)),
-            Self::Host(array) => (char_of(dtype_of(name, array)?), char_of(T::DTYPE)),
-        };
+        let (found, right) = (char_of(self.dtype(name)?), char_of(T::DTYPE));
         if found == right {
             return Ok(());
         }
@@ -52,8 +69,31 @@ impl Operand<'_> {
     /// # Safety
     /// Nobody writes the elements, or frees them, as long as the operand is used.
     pub(crate) unsafe fn input<T: Value>(&self, name: &str) -> PyResult<Input<'_, T>> {
-        self.check_type::<T>(name)?;
         let extents = self.extents(name)?;
+        // SAFETY: the caller promises the same.
+        unsafe { self.elements(name, extents) }
+    }
+
+    /// The array of three dimensions to be read, as one matrix above the other, with their number and the rows of each.
+    ///
+    /// # Safety
+    /// As for [`input`](Self::input).
+    pub(crate) unsafe fn stack<T: Value>(&self, name: &str) -> PyResult<(Input<'_, T>, Extents)> {
+        match *self.shape() {
+            [count, rows, columns] if self.is_in_order() => {
+                // SAFETY: the caller promises the same.
+                Ok((unsafe { self.elements(name, (count * rows, columns))? }, (count, rows)))
+            }
+            _ => Err(self.wrong_shape(name, "three")),
+        }
+    }
+
+    /// The elements to be read, with these extents.
+    ///
+    /// # Safety
+    /// As for [`input`](Self::input).
+    unsafe fn elements<T: Value>(&self, name: &str, extents: Extents) -> PyResult<Input<'_, T>> {
+        self.check_type::<T>(name)?;
         Ok(match self {
             Self::Device(array) => Input::Device(&array.get().0, extents),
             // SAFETY: the caller promises the same.
@@ -191,12 +231,14 @@ pub(crate) fn one_index_type(offsets: IndexType, indices: IndexType) -> PyResult
 /// The type of an array on a GPU, as values or as indices.
 pub(crate) fn value_type(name: &str, array: &Shared) -> PyResult<DType> {
     match array.element.char {
+        'e' => Ok(DType::F16),
         'f' => Ok(DType::F32),
         'd' => Ok(DType::F64),
         'F' => Ok(DType::C32),
         'D' => Ok(DType::C64),
         other => {
-            Err(wrong_type(name, &format_args!("'{other}'"), "float32, float64, complex64 or complex128"))
+            let right = "float16, float32, float64, complex64 or complex128";
+            Err(wrong_type(name, &format_args!("'{other}'"), right))
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Products and dense copies of CSR matrices over NumPy's arrays, which are not copied.
 //!
-//! A program can write `indices` and `indptr` between any two calls, so each call checks them before it uses them, by all
-//! threads (`Cpu::borrow_csr`), and makes a plan of its own: no plan can belong to a pattern that is no longer there.
+//! A program can write `indices` and `indptr` between any two calls, so each call checks them by all threads: a product with
+//! a vector as it reads them (`Cpu::multiply_borrowed`), others before (`Cpu::borrow_csr`), with a plan of their own. No plan
+//! can belong to a pattern that is no longer there.
 
 use crate::arrays::{Arrays, Slices, slice, slice_mut};
 use crate::count;
@@ -9,7 +10,7 @@ use crate::device::host;
 use crate::error::exception;
 use crate::types::{Position, Value, with_types};
 use nnz::op::Op;
-use nnz::{DenseMatrix, Device, Error, Format, Matrix, Order, PlanOptions, Result, Vector};
+use nnz::{Cpu, DenseMatrix, Device, Error, Format, Matrix, Order, PlanOptions, Result, Vector};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -22,6 +23,13 @@ fn op(transpose: bool) -> Op {
     if transpose { Op::Transpose } else { Op::None }
 }
 
+fn cpu(device: &Device) -> Result<&Cpu> {
+    match device {
+        Device::Cpu(cpu) => Ok(cpu),
+        _ => Err(Error::unsupported("arrays of the host on a device", "the CPU takes them")),
+    }
+}
+
 /// A matrix over slices, which are checked.
 ///
 /// # Safety
@@ -31,11 +39,8 @@ unsafe fn borrow<T: Value, I: Position>(
     shape: (usize, usize),
     (offsets, indices, values): Slices<'_, T, I>,
 ) -> Result<Matrix> {
-    let Device::Cpu(cpu) = device else {
-        return Err(Error::unsupported("arrays of the host on a device", "the CPU takes them"));
-    };
     // SAFETY: the caller promises what is asked.
-    let csr = unsafe { cpu.borrow_csr::<T, I, I>(shape, offsets, indices, values)? };
+    let csr = unsafe { cpu(device)?.borrow_csr::<T, I, I>(shape, offsets, indices, values)? };
     Matrix::wrap(device, csr)
 }
 
@@ -55,14 +60,6 @@ unsafe fn read<T: Value>(device: &Device, elements: &[T]) -> Result<Vector> {
 unsafe fn written<T: Value>(device: &Device, elements: &mut [T]) -> Result<Vector> {
     // SAFETY: the caller promises what is asked.
     unsafe { Vector::borrow(device, std::ptr::from_mut(elements)) }
-}
-
-fn spmv(a: &Matrix, op: Op, x: &Vector, y: &mut Vector) -> Result<()> {
-    a.plan_spmv(op, &options())?.run(1.0, a, x, 0.0, y)
-}
-
-fn spmm(a: &Matrix, op: Op, b: &DenseMatrix, c: &mut DenseMatrix) -> Result<()> {
-    a.plan_spmm(op, b.ncols(), &options())?.run(1.0, a, b, 0.0, c)
 }
 
 /// `op(A)·x` as a new array, with A in CSR and x of A's type.
@@ -90,11 +87,10 @@ fn matvec<'py, T: Value, I: Position>(
     let (slices, x, result) = unsafe {
         (a.slices::<T, I>(Format::Csr)?, slice::<T>("x", x)?, slice_mut::<T>("y", y.as_untyped())?)
     };
+    let (offsets, indices, values) = slices;
     py.detach(|| {
-        // SAFETY: matrix and vectors are dropped before the slices.
-        let (a, x, mut y) =
-            unsafe { (borrow(device, shape, slices)?, read(device, x)?, written(device, result)?) };
-        spmv(&a, op(transpose), &x, &mut y)
+        // SAFETY: as above.
+        unsafe { cpu(device)?.multiply_borrowed(shape, (offsets, indices, values), op(transpose), x, result) }
     })
     .map_err(exception)?;
     Ok(y.into_any())
@@ -123,16 +119,22 @@ fn matmat<'py, T: Value, I: Position>(
     let rows = if transpose { shape.1 } else { shape.0 };
     let c = PyArray2::<T>::zeros(py, (rows, columns), false);
     // SAFETY: as in `matvec`.
-    let (slices, b, result) = unsafe {
-        (a.slices::<T, I>(Format::Csr)?, slice::<T>("B", b)?, slice_mut::<T>("C", c.as_untyped())?)
-    };
+    let (b, result) = unsafe { (slice::<T>("B", b)?, slice_mut::<T>("C", c.as_untyped())?) };
+    // For one product all threads transpose A faster than one finds the positions of its columns.
+    let transposed = transpose.then(|| a.to_matrix(py, Format::Csr)).transpose()?;
+    // SAFETY: as in `matvec`.
+    let slices = unsafe { a.slices::<T, I>(Format::Csr)? };
     py.detach(|| {
-        // SAFETY: matrices are dropped before the slices.
-        let (a, b, c) =
-            unsafe { (borrow(device, shape, slices)?, read(device, b)?, written(device, result)?) };
+        let a = match transposed {
+            Some(a) => a.to_format(Format::Csc)?,
+            // SAFETY: matrices are dropped before the slices.
+            None => unsafe { borrow(device, shape, slices)? },
+        };
+        // SAFETY: as above.
+        let (b, c) = unsafe { (read(device, b)?, written(device, result)?) };
         let b = DenseMatrix::new(b, inner, columns, columns, Order::RowMajor)?;
         let mut c = DenseMatrix::new(c, rows, columns, columns, Order::RowMajor)?;
-        spmm(&a, op(transpose), &b, &mut c)
+        a.plan_spmm(op(transpose), columns, &options())?.run(1.0, &a, &b, 0.0, &mut c)
     })
     .map_err(exception)?;
     Ok(c.into_any())

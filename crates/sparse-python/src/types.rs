@@ -19,6 +19,10 @@ impl<I: nnz::Index + numpy::Element> Position for I {}
 macro_rules! with_values {
     ($dtype:expr, $T:ident => $body:expr) => {
         match $dtype {
+            nnz::DType::F16 => {
+                type $T = nnz::f16;
+                $body
+            }
             nnz::DType::F32 => {
                 type $T = f32;
                 $body
@@ -68,6 +72,10 @@ macro_rules! with_elements {
                 type $T = i64;
                 $body
             }
+            'e' => {
+                type $T = nnz::f16;
+                $body
+            }
             'f' => {
                 type $T = f32;
                 $body
@@ -102,15 +110,27 @@ pub(crate) fn char_of(dtype: DType) -> char {
     }
 }
 
-/// The type of an array of values: `f32`, `f64`, `c32` or `c64`.
+/// The type of one of NumPy's characters, which Python's classes name.
+pub(crate) fn named(char: char) -> PyResult<DType> {
+    match char {
+        'f' => Ok(DType::F32),
+        'd' => Ok(DType::F64),
+        'F' => Ok(DType::C32),
+        'D' => Ok(DType::C64),
+        other => Err(wrong_type("dtype", &format_args!("'{other}'"), "'f', 'd', 'F' or 'D'")),
+    }
+}
+
+/// The type of an array of values: `f16`, `f32`, `f64`, `c32` or `c64`.
 pub(crate) fn dtype_of(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<DType> {
     let descr = array.dtype();
     match (descr.char(), descr.is_native_byteorder()) {
+        (b'e', Some(true)) => Ok(DType::F16),
         (b'f', Some(true)) => Ok(DType::F32),
         (b'd', Some(true)) => Ok(DType::F64),
         (b'F', Some(true)) => Ok(DType::C32),
         (b'D', Some(true)) => Ok(DType::C64),
-        _ => Err(wrong_type(name, &descr, "float32, float64, complex64 or complex128")),
+        _ => Err(wrong_type(name, &descr, "float16, float32, float64, complex64 or complex128")),
     }
 }
 

@@ -180,3 +180,67 @@ def test_what_cannot_be_used_where_it_lies_is_named():
 
 def _parts(matrix):
     return matrix.data, matrix.indices, matrix.indptr
+
+
+@pytest.mark.parametrize("char", TYPES)
+def test_stacks_on_the_gpu_are_compressed_there(ours, char):
+    stack = np.where(np.random.default_rng(5).random((7, 60, 50)) < 0.2, dense((7, 60, 50), char), 0)
+    with ours():
+        batch = nnz.compress(cupy.asarray(stack))
+    assert (batch.device, batch.shape, batch.nnz) == ("cuda:0", stack.shape, np.count_nonzero(stack))
+    for member, expected in zip(batch, stack, strict=True):
+        np.testing.assert_array_equal(member.toarray(), expected)
+    for shape in [(7, 50), (7, 50, 6)]:
+        x = dense(shape, char)
+        subscripts = "kij,kj->ki" if len(shape) == 2 else "kij,kjl->kil"
+        expected = np.einsum(subscripts, stack, x).astype(char)
+        bound = np.einsum(subscripts, abs(stack), abs(x))
+        with ours():
+            found = batch @ cupy.asarray(x)
+        assert isinstance(found, cupy.ndarray)
+        assert_within_bound(cupy.asnumpy(found), expected, bound, 50)
+        assert_within_bound(batch @ x, expected, bound, 50)
+    with pytest.raises(ValueError, match="shape"):
+        batch @ cupy.ones(50, char)
+    one = nnz.compress(cupy.asarray(stack[0]))
+    np.testing.assert_array_equal(one[0].toarray(), stack[0])
+
+
+def test_compression_copies_no_stack():
+    stack = cupy.zeros((1000, 512, 512), "f")  # 1 GiB
+    stack[:, ::16, ::16] = 1
+    nnz.compress(stack[:1])  # loads what is loaded once
+    cupy.cuda.Device().synchronize()
+    before = cupy.cuda.Device().mem_info[0]
+    batch = nnz.compress(stack)
+    taken = before - cupy.cuda.Device().mem_info[0]
+    assert batch.nnz == 1000 * 32 * 32
+    assert taken < stack.nbytes // 4, f"{taken} bytes of the GPU's memory for {batch.nbytes} bytes of results"
+
+
+def test_the_producer_of_a_stack_comes_first():
+    producer = cupy.cuda.Stream(non_blocking=True)
+    for _ in range(3):
+        stack = cupy.zeros((50, 64, 64), "f")
+        cupy.cuda.Device().synchronize()
+        busy(producer)
+        with producer:
+            stack[:, 3, 4] = 2
+            batch = nnz.compress(stack)
+            stack[:] = 7  # behind the compression
+        assert batch.nnz == 50
+        assert batch[49][3, 4] == 2
+
+
+def test_a_list_of_arrays_on_the_gpu_becomes_a_set():
+    torch = pytest.importorskip("torch")
+    matrices = [np.eye(3, dtype="f"), np.ones((2, 5), "f")]
+    for arrays in ([cupy.asarray(m) for m in matrices], [torch.from_numpy(m).cuda() for m in matrices]):
+        seen = []
+        found = nnz.compress(arrays, progress=lambda done, total: seen.append((done, total)))
+        assert found.devices == ["cuda:0"] * 2
+        assert seen[-1] == (2, 2)
+        for each, expected in zip(found, matrices, strict=True):
+            np.testing.assert_array_equal(each.toarray(), expected)
+    with pytest.raises(TypeError, match="one place"):
+        nnz.compress([matrices[0], cupy.ones((2, 2), "f")])

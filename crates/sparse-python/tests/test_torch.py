@@ -88,6 +88,36 @@ def test_products_and_gradients(ours, device, dtype, index):
     assert_same_with_gradients(found, case.matrix(), (case.values,))
 
 
+@pytest.mark.parametrize("index", [torch.int32, torch.int64])
+def test_half_precision(ours, device, index):
+    """Against single precision: sums are in it, and each result and gradient is rounded once."""
+    half, single = (Case(device, dtype, index=index) for dtype in (torch.float16, torch.float32))
+    with torch.no_grad():
+        single.values.copy_(half.values)
+    rows, cols = half.shape
+    b = half.dense(cols, 5)
+    wide = b.detach().float().requires_grad_()
+    with ours():
+        found = spmm(*half.parts, b)
+    assert found.dtype == torch.float16
+    expected = spmm(*single.parts, wide)
+    torch.testing.assert_close(found.float(), expected, rtol=1e-3, atol=1e-3)
+    found.float().sum().backward()
+    expected.sum().backward()
+    for one, other in ((half.values, single.values), (b, wide)):
+        torch.testing.assert_close(one.grad.float(), other.grad, rtol=2e-3, atol=2e-3)
+    x = half.dense(cols)
+    torch.testing.assert_close(spmv(*half.parts, x).float(), spmv(*single.parts, x.float()), rtol=1e-3, atol=1e-3)
+    u, v = half.dense(rows, 3), half.dense(cols, 3)
+    torch.testing.assert_close(
+        sddmm(*half.pattern, half.shape, u, v).float(),
+        sddmm(*single.pattern, half.shape, u.float(), v.float()),
+        rtol=1e-3,
+        atol=1e-3,
+    )
+    torch.testing.assert_close(to_dense(*half.parts).float(), to_dense(*single.parts), rtol=0, atol=0)
+
+
 def test_gradients_of_gradients(device):
     case = Case(device, shape=(5, 4))
     u, v = case.dense(5, 3), case.dense(4, 3)
@@ -169,8 +199,8 @@ def test_what_does_not_fit_is_named(device):
         spmm(*case.parts, case.dense(case.shape[0], 2))
     with pytest.raises(TypeError, match=r"B is torch\.float64"):
         spmm(*case.parts, b.double())
-    with pytest.raises(TypeError, match=r"torch\.float16 where .* is needed: cast it"):
-        spmm(case.indptr, case.indices, case.values.half(), case.shape, b.half())
+    with pytest.raises(TypeError, match=r"torch\.bfloat16 where .* is needed: cast it"):
+        spmm(case.indptr, case.indices, case.values.bfloat16(), case.shape, b.bfloat16())
     with pytest.raises(TypeError, match="type"):
         spmm(case.indptr.int(), case.indices, case.values, case.shape, b)
     with pytest.raises(ValueError, match="values has shape"):

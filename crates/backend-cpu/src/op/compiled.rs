@@ -60,6 +60,8 @@ macro_rules! functions {
 for_each_operation!(functions);
 
 impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
+    // Of CSR in the caller's memory alone.
+    const SPMV_ONCE: &'static Functions = &[&spmv::once::Functions::<T, I, O>::ALL];
     // CSR and CSC have the same functions.
     const SPGEMM: &'static Functions = &[&spgemm::Functions::<T, I, O>::ALL];
     const TRISOLVE: &'static Functions = &[&trisolve::Functions::<T, I, O>::ALL];
@@ -86,6 +88,7 @@ macro_rules! table {
 }
 
 table!($ spmv_table, spmv_rows, SPMV);
+table!($ spmv_once_table, spmv_once_rows, SPMV_ONCE);
 table!($ spmm_table, spmm_rows, SPMM);
 table!($ spmm_reduce_table, spmm_reduce_rows, SPMM_REDUCE);
 table!($ sddmm_table, sddmm_rows, SDDMM);

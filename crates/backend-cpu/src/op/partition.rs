@@ -135,6 +135,11 @@ impl<Acc: Accumulator> Partition<Acc> {
         Self { parts, tasks, task_rows, carries, entries }
     }
 
+    /// The entries of the longest part.
+    pub(crate) fn longest(&self) -> usize {
+        self.parts.iter().map(|part| part.entries.len()).max().unwrap_or(0)
+    }
+
     /// Bytes of the parts and carries.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(self.parts.as_slice())

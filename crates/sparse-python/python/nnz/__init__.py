@@ -13,20 +13,25 @@ from typing import Any
 from . import _native, io, linalg
 from ._arrays import coo_array, csc_array, csr_array
 from ._batch import BatchCsr, compress
+from ._conformance import ConformanceReport, conformance
 from ._device import DeviceCoo, DeviceCsc, DeviceCsr, DeviceInfo, devices
+from ._matrix_set import MatrixSet
 from ._picture import Picture, spy
 from ._plan import SpmmPlan, SpmvPlan, plan_spmm, plan_spmv
 
 __all__ = [
     "BatchCsr",
+    "ConformanceReport",
     "DeviceCoo",
     "DeviceCsc",
     "DeviceCsr",
     "DeviceInfo",
+    "MatrixSet",
     "Picture",
     "SpmmPlan",
     "SpmvPlan",
     "compress",
+    "conformance",
     "coo_array",
     "csc_array",
     "csr_array",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from . import _native
+from . import _dlpack, _native
 from ._arrays import TYPES, contiguous, csr_array, operand
+from ._matrix_set import MatrixSet, compress_set
 from ._picture import html_of
+from ._progress import Callback
 
 
 class BatchCsr:
@@ -77,8 +80,11 @@ class BatchCsr:
         """The products of each matrix with a vector, or with a dense matrix of its own.
 
         `other` has shape (matrices, columns) or (matrices, columns, k), or without the first dimension is the same for all.
+        An array on the batch's GPU has the first dimension; the result stays there.
         """
         count, rows, cols = self.shape
+        if _dlpack.is_on_gpu(other):
+            return self._product_on_gpu(other)
         other = np.asarray(other)
         if other.shape[:1] == (cols,) and other.ndim < 3 and other.shape[:2] != (count, cols):
             other = np.broadcast_to(other, (count, *other.shape))
@@ -91,6 +97,16 @@ class BatchCsr:
             return self._native.matvec(x.reshape(-1)).reshape(count, rows)
         columns = x.shape[2]
         return self._native.matmat(x.reshape(count * cols, columns)).reshape(count, rows, columns)
+
+    def _product_on_gpu(self, other: Any) -> Any:
+        """The products in the memory of the GPU that has both, in one launch."""
+        count, rows, cols = self.shape
+        shape = tuple(other.shape)
+        if len(shape) not in (2, 3) or shape[:2] != (count, cols):
+            raise ValueError(f"the operand has shape {shape} where ({count}, {cols}[, k]) is right")
+        out = _dlpack.like(other, (count * rows, *shape[2:]), self.device)
+        _dlpack.product(self._native.multiply, other.reshape(count * cols, *shape[2:]), out, self.device)
+        return out.reshape(count, rows, *shape[2:])
 
     @property
     def nbytes(self) -> int:
@@ -110,19 +126,52 @@ class BatchCsr:
         return f"<BatchCsr: {count} matrices of {rows} x {cols}, {self.nnz} entries of {self.dtype}>"
 
 
-def compress(stack: Any, *, tolerance: float | None = None) -> BatchCsr:
-    """The elements of a stack of matrices that are not zero, or whose magnitude is above `tolerance`.
+def compress(
+    stack: Any,
+    *,
+    tolerance: float | None = None,
+    devices: Sequence[str] | None = None,
+    progress: bool | Callback | None = None,
+) -> BatchCsr | MatrixSet:
+    """The elements of dense matrices that are not zero, or whose magnitude is above `tolerance`.
 
-    `stack` is an array of shape (matrices, rows, columns), or (rows, columns) for one matrix.
+    An array of shape (matrices, rows, columns), or (rows, columns) for one matrix, becomes a :class:`BatchCsr`: one on a GPU
+    stays there, and is not copied. So does a list of arrays of NumPy of one shape. A list of arrays of several shapes, a
+    path of a `.npy` file and a list of paths become a :class:`MatrixSet`.
+
+    `devices` are those that share the work, by the names of :func:`nnz.devices`; the result of an array then is in the
+    memory of the first. `progress` is True for a bar of tqdm, where that is installed, or a function of (matrices that are
+    done, matrices): an exception of its ends the call.
     """
-    stack = np.asarray(stack)
-    if stack.ndim == 2:
-        stack = stack[np.newaxis]
-    if stack.ndim != 3:
-        raise ValueError(f"the stack has shape {stack.shape} where (matrices, rows, columns) is right")
-    if stack.dtype not in TYPES:
-        stack = stack.astype(np.result_type(stack.dtype, np.float32))
-    stack = contiguous(stack)
+    if isinstance(stack, (str, os.PathLike)):
+        stack = [stack]
+    if isinstance(stack, (list, tuple)) and stack and _is_set(stack):
+        return compress_set(stack, tolerance, devices, progress)
+    on_gpu = _dlpack.is_on_gpu(stack)
+    if not on_gpu:
+        stack = np.asarray(stack)
+        if stack.dtype not in TYPES:
+            stack = stack.astype(np.result_type(stack.dtype, np.float32))
+    shape = tuple(stack.shape)
+    if len(shape) not in (2, 3):
+        raise ValueError(f"the stack has shape {shape} where (matrices, rows, columns) is right")
+    stack = stack if len(shape) == 3 else stack[None]
+    if devices is not None or progress:
+        whole = compress_set([stack], tolerance, devices, progress)
+        place = devices[0] if devices else _dlpack.device_of(stack) if on_gpu else "cpu"
+        return BatchCsr(whole._native.to_batch(place))
     # Offsets count the entries of one matrix.
-    wide = stack.shape[1] * stack.shape[2] > np.iinfo(np.int32).max
-    return BatchCsr(_native.Matrix.compress(stack, tolerance, wide, "cpu"))
+    wide = shape[-2] * shape[-1] > np.iinfo(np.int32).max
+    if not on_gpu:
+        return BatchCsr(_native.Matrix.compress(contiguous(stack), tolerance, wide, "cpu"))
+    device = _dlpack.device_of(stack)
+    compressed = _native.Matrix.compress(_dlpack.take(stack, device), tolerance, wide, device)
+    _dlpack.release(stack, device)
+    return BatchCsr(compressed)
+
+
+def _is_set(dense: Sequence[Any]) -> bool:
+    """True for paths, for arrays on GPUs, and for arrays of several shapes."""
+    if any(isinstance(each, (str, os.PathLike)) or _dlpack.is_on_gpu(each) for each in dense):
+        return True
+    return len({np.shape(each) for each in dense}) > 1

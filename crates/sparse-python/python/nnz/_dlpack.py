@@ -46,7 +46,12 @@ def like(array: Any, shape: tuple[int, ...], device: str) -> Any:
 def product(run: Callable[[list[Any], Any], None], b: Any, out: Any, device: str) -> None:
     """Runs a product of `b` into `out`, both on the GPU; later work of their library waits for it."""
     run([take(b, device)], take(out, device))
-    stream = _current_stream(b)
+    release(b, device)
+
+
+def release(array: Any, device: str) -> None:
+    """Makes later work of the array's library wait for the work that was enqueued on the device."""
+    stream = _current_stream(array)
     if stream is None:
         _native.synchronize(device)
     else:

@@ -22,6 +22,7 @@ from . import _native
 __all__ = ["sddmm", "spmm", "spmv", "to_dense"]
 
 _CHARS = {
+    torch.float16: "e",
     torch.float32: "f",
     torch.float64: "d",
     torch.complex64: "F",
@@ -59,7 +60,11 @@ class _Pattern:
         self.versions = _versions(indptr, indices)
         self.plans: dict[tuple[Any, ...], _native.Plan] = {}
         rows, cols = shape
-        arrays = [_operand(array) for array in (indptr, indices, values)]
+        given = (indptr, indices)
+        positions = [_positions(array, max(rows, cols, len(indices)), values.dtype) for array in given]
+        # On a GPU the matrix uses them where they lie. The given ones live as long as the pattern, which is found by them.
+        self.copies = [made for made, array in zip(positions, given, strict=True) if made is not array]
+        arrays = [_operand(array) for array in (*positions, values)]
         if values.is_cuda:
             self.matrix = _native.Matrix.from_device_arrays("csr", (rows, cols), *arrays)
         else:
@@ -109,11 +114,20 @@ def _stream(tensor: Tensor) -> int:
     return torch.cuda.current_stream(tensor.device).cuda_stream if tensor.is_cuda else 0
 
 
+def _positions(positions: Tensor, largest: int, dtype: torch.dtype) -> Tensor:
+    """The row pointers or columns in the type that a matrix of `dtype` has: those of float16 are int32."""
+    if dtype != torch.float16 or positions.dtype == torch.int32:
+        return positions
+    if largest > torch.iinfo(torch.int32).max:
+        raise ValueError(f"a matrix of float16 has at most {torch.iinfo(torch.int32).max} rows, columns and entries: cast the values")
+    return positions.to(torch.int32)
+
+
 def _operand(tensor: Tensor) -> Any:
     """The elements where they lie: an array of NumPy, or one on the GPU."""
     char = _CHARS.get(tensor.dtype)
     if char is None:
-        right = "float32, float64, complex64 or complex128 with int32 or int64"
+        right = "float16, float32, float64, complex64 or complex128 with int32 or int64"
         raise TypeError(f"a tensor is {tensor.dtype} where {right} is needed: cast it")
     if not tensor.is_cuda:
         return tensor.numpy()

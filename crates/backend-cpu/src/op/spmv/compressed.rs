@@ -9,11 +9,12 @@ use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::SEQUENTIAL;
 use crate::op::lines::Lines;
-use crate::op::partition::{Cut, PART_SIZE, Partition, cut_merge_path};
+use crate::op::partition::{Carry, Cut, PART_SIZE, Partition, cut_merge_path};
 use crate::parallel::hull;
 use crate::simd::Simd;
 use sparse_core::op::{AccOf, Op};
 use sparse_core::{Algorithm, DType, Index, Result, Scalar, algorithms};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 algorithms! {
     /// The algorithms of CSR, CSC and batches of them.
@@ -134,7 +135,7 @@ impl<M: Members> SpmvFormat for M {
 
     unsafe fn multiply(&self, cpu: &Cpu, native: &mut Self::Native, product: Product<'_, Self::Scalar>) {
         match native {
-            Native::Split(WorkSplit::Partition(parts)) => multiply_stored(self, cpu, parts, product),
+            Native::Split(WorkSplit::Partition(parts)) => multiply_stored(self, cpu, parts, product, None),
             Native::Split(WorkSplit::Scatter(scatter)) => multiply_across(self, cpu, scatter, product),
             Native::Repeated(repeated) => repeated.multiply(self, cpu, product),
             Native::ByLength(rows) => rows.multiply(self, cpu, product),
@@ -148,11 +149,14 @@ fn longest<M: Members>(a: &M) -> usize {
     lines.map(|w| w[1].as_usize() - w[0].as_usize()).max().unwrap_or(0)
 }
 
-fn multiply_stored<M: Members>(
+/// Multiplies by the lines of each part. With a `fault`, columns are checked as they are read: one out of range makes it
+/// true, and its part is left out.
+pub(super) fn multiply_stored<M: Members>(
     a: &M,
     cpu: &Cpu,
     parts: &mut Partition<AccOf<M>>,
     product: Product<'_, M::Scalar>,
+    fault: Option<&AtomicBool>,
 ) {
     let Product { x, y, update, op } = product;
     let cols = x.len() / a.members();
@@ -160,6 +164,12 @@ fn multiply_stored<M: Members>(
     parts.run(cpu, y, write, |part, y| {
         let Lines { offsets: ends, indices: columns, values } = a.lines(part.member);
         let x = &x[part.member * cols..][..cols];
+        if let Some(fault) = fault
+            && !cpu.lies_below(&columns[part.entries.clone()], cols)
+        {
+            fault.store(true, Ordering::Relaxed);
+            return Carry::default();
+        }
         let write = |row: usize, sum| write(&mut y[row], sum);
         cpu.simd().run(PartSums { part, ends, columns, values, x, op, write })
     });
@@ -180,7 +190,8 @@ fn scatter<M: Members>(a: &M) -> Scatter<AccOf<M>> {
     })
 }
 
-fn multiply_across<M: Members>(
+/// Adds the entries of each chunk to its sums, whose ranges have all their columns.
+pub(super) fn multiply_across<M: Members>(
     a: &M,
     cpu: &Cpu,
     scatter: &mut Scatter<AccOf<M>>,

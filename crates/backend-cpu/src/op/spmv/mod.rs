@@ -12,6 +12,7 @@ mod ell;
 mod gathered;
 mod hyb;
 mod members;
+pub(super) mod once;
 mod part_sums;
 mod repeated;
 #[cfg(target_arch = "x86_64")]

@@ -72,7 +72,12 @@ impl<Acc: Accumulator> ChunkSums<'_, Acc> {
 impl<Acc: Accumulator> Scatter<Acc> {
     /// Sums for `chunks`; `rows(chunk)` is the range of rows of op(A) of a chunk.
     pub(super) fn new(chunks: Vec<Part>, rows: impl Fn(&Part) -> Range<usize>) -> Self {
-        let rows: Vec<_> = chunks.iter().map(rows).collect();
+        let rows = chunks.iter().map(rows).collect();
+        Self::of(chunks, rows)
+    }
+
+    /// Sums for `chunks`, each for its range of rows of op(A).
+    pub(super) fn of(chunks: Vec<Part>, rows: Vec<Range<usize>>) -> Self {
         let mut end = 0;
         let ranges = rows.iter().map(|rows| {
             let start = end;

@@ -1,0 +1,55 @@
+"""Programs of other libraries that take SciPy's arrays, with nnz's. Each library is skipped where it is not installed."""
+
+import importlib
+import warnings
+
+import nnz
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import random
+
+
+def blobs() -> tuple[sp.csr_array, np.ndarray]:
+    """Two classes of sparse rows."""
+    matrix = random((120, 40), 0.2, "d", seed=3)
+    classes = np.arange(120) % 2
+    first = sp.csr_array(np.outer(2.0 * classes, np.arange(40) == 0))
+    return (matrix + first).tocsr(), classes
+
+
+def estimator(path: str, **options):
+    module, name = path.rsplit(".", 1)
+    return getattr(importlib.import_module(f"sklearn.{module}"), name)(**options)
+
+
+PROGRAMS = {
+    "ridge": lambda a, y: estimator("linear_model.Ridge", alpha=0.5, solver="sparse_cg", tol=1e-10).fit(a, y).coef_,
+    "svd": lambda a, y: estimator("decomposition.TruncatedSVD", n_components=4, random_state=0).fit(a).singular_values_,
+    "logistic": lambda a, y: estimator("linear_model.LogisticRegression", tol=1e-8).fit(a, y).coef_,
+    "k_means": lambda a, y: np.sort(estimator("cluster.KMeans", n_clusters=2, n_init=1, random_state=0).fit(a).cluster_centers_, axis=0),
+    "neighbors": lambda a, y: estimator("neighbors.NearestNeighbors", n_neighbors=3).fit(a).kneighbors(a, return_distance=False),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_scikit_learn(name, ours):
+    pytest.importorskip("sklearn")
+    theirs, classes = blobs()
+    expected = PROGRAMS[name](theirs, classes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        if name in ("ridge", "svd", "logistic", "neighbors"):
+            with ours():
+                found = PROGRAMS[name](nnz.csr_array(theirs), classes)
+        else:  # compiled code of its own
+            found = PROGRAMS[name](nnz.csr_array(theirs), classes)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_networkx():
+    networkx = pytest.importorskip("networkx")
+    theirs = abs(random((30, 30), 0.2, "d"))
+    graphs = [networkx.from_scipy_sparse_array(kind(theirs + theirs.T)) for kind in (sp.csr_array, nnz.csr_array)]
+    found, expected = (networkx.pagerank(graph) for graph in graphs)
+    assert found == expected
