@@ -2,16 +2,16 @@
 // U and V are dense: element (i, t) is at start + i*row_step + t*col_step, t below `inner`. Rows come from `offsets`
 // (compressed rows) or from `row_idx` (coordinates), the other one is null; p_k is 1 where `values` is null.
 // A chunk of CHUNK entries finds its rows by one search, whatever their lengths. chunk_per_thread: one thread per
-// chunk. lanes_per_entry: one warp per chunk; a lane finds the row and the column of an entry and writes its result, and
-// `lanes` neighbours, at least TILE, multiply for TILE entries at a time. Reads P once, a row of U and a row of V per
-// entry, writes c once.
+// chunk. lanes_per_entry: one warp per chunk; a lane finds the row and the column of an entry and writes its result,
+// and `lanes` neighbours, at least TILE, multiply for TILE entries at a time. Reads P once, a row of U and a row of V
+// per entry, writes c once.
 // Macros: SCALAR, IDX, OFF (of coordinates the same as IDX), CHUNK = 128, TILE = 4, LEAST_BLOCKS = 3.
-// Launch: any number of blocks of up to 256 threads, of whole warps for lanes_per_entry, where `lanes` is a power of two
-// up to 32.
+// Launch: any number of blocks of up to 256 threads, of whole warps for lanes_per_entry, where `lanes` is a power of
+// two up to 32.
 // With `wide`, a lane reads VECTOR neighbouring elements of 16 bytes together: u_col and v_col are 1; u_start, u_row,
 // v_start and v_row are multiples of VECTOR.
-// With registers for three blocks on a multiprocessor, f32 with 32 columns takes 0.89 of the time that it takes with the
-// compiler's own choice, and with four, where registers spill (H100).
+// With registers for three blocks on a multiprocessor, f32 with 32 columns takes 0.89 of the time that it takes with
+// the compiler's own choice, and with four, where registers spill (H100).
 #ifndef LEAST_BLOCKS
 #define LEAST_BLOCKS 3
 #endif
@@ -106,8 +106,8 @@ static __device__ ACC sum_tile(ACC *sums, int width)
     return sum_lanes(sums[0], width / TILE);
 }
 
-// A warp takes a chunk. A lane has an entry of 32 neighbours, whose row and column it finds and whose result it writes;
-// `lanes` neighbouring lanes multiply for each of theirs in turn, TILE at a time.
+// A warp takes a chunk. A lane has an entry of 32 neighbours, whose row and column it finds and whose result it
+// writes; `lanes` neighbouring lanes multiply for each of theirs in turn, TILE at a time.
 KERNEL sddmm_lanes_per_entry(long long entries, long long rows, long long inner, long long lanes, long long wide,
                              const Off *__restrict__ offsets, const Idx *__restrict__ row_idx,
                              const Idx *__restrict__ indices, const T *__restrict__ values, ACC alpha,

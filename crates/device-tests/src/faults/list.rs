@@ -753,7 +753,11 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::Race,
         what: "elements of X are taken before they are there",
-        place: cu("trisolve_waiting", "waits = !is_ready(&ready[column * cols + col]);", "waits = false;"),
+        place: cu(
+            "trisolve_waiting",
+            "(own.source < 0 ? is_ready(elements, own.needed, &value) : is_found)",
+            "(is_ready(elements, own.needed, &value) || true)",
+        ),
         found_by: &[by("trisolve/csr", "waiting")],
         case: ROWS,
     },
