@@ -2,13 +2,19 @@
 // U and V are dense: element (i, t) is at start + i*row_step + t*col_step, t below `inner`. Rows come from `offsets`
 // (compressed rows) or from `row_idx` (coordinates), the other one is null; p_k is 1 where `values` is null.
 // A chunk of CHUNK entries finds its rows by one search, whatever their lengths. chunk_per_thread: one thread per
-// chunk. lanes_per_entry: one warp per chunk, `lanes` of it for TILE neighbouring entries, which share what they read
-// of a row of U. Reads P once, a row of V per entry, a row of U per entry or once for neighbours of one row, writes c
-// once.
-// Macros: SCALAR, IDX, OFF (of coordinates the same as IDX), CHUNK = 128, TILE = 4.   Launch: any number of blocks of
-// up to 256 threads, of whole warps for lanes_per_entry, where `lanes` is a power of two up to 32.
+// chunk. lanes_per_entry: one warp per chunk; a lane finds the row and the column of an entry and writes its result,
+// and `lanes` neighbours, at least TILE, multiply for TILE entries at a time. Reads P once, a row of U and a row of V
+// per entry, writes c once.
+// Macros: SCALAR, IDX, OFF (of coordinates the same as IDX), CHUNK = 128, TILE = 4, LEAST_BLOCKS = 3.
+// Launch: any number of blocks of up to 256 threads, of whole warps for lanes_per_entry, where `lanes` is a power of
+// two up to 32.
 // With `wide`, a lane reads VECTOR neighbouring elements of 16 bytes together: u_col and v_col are 1; u_start, u_row,
 // v_start and v_row are multiples of VECTOR.
+// With registers for three blocks on a multiprocessor, f32 with 32 columns takes 0.89 of the time that it takes with
+// the compiler's own choice, and with four, where registers spill (H100).
+#ifndef LEAST_BLOCKS
+#define LEAST_BLOCKS 3
+#endif
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -28,6 +34,22 @@ static __device__ long long row_of(const Off *offsets, const Idx *row_idx, long 
                                    long long last)
 {
     return row_idx ? (long long)row_idx[k] : first + count_below(offsets + first + 1, last - first, k + 1);
+}
+
+// The row of entry k, from `first` on, for a whole warp, whose lanes try 32 rows at a time.
+static __device__ long long row_of_warp(const Off *offsets, const Idx *row_idx, long long k, long long first,
+                                        long long rows)
+{
+    if (row_idx)
+        return row_idx[k];
+    while (rows - first > 1) {
+        long long step = (rows - first + WARP - 1) / WARP;
+        long long row = first + lane_index() * step;
+        unsigned int reached = __ballot_sync(ALL_LANES, row < rows && offsets[row] <= k);
+        first += (__popc(reached) - 1) * step;
+        rows = min(rows, first + step);
+    }
+    return first;
 }
 
 // The row of entry k, where `row` is that of the entry before.
@@ -67,7 +89,25 @@ KERNEL sddmm_chunk_per_thread(long long entries, long long rows, long long inner
     }
 }
 
-// A warp takes a chunk: `lanes` neighbouring lanes have TILE neighbouring entries at a time.
+// The sums over the lanes of a team of TILE numbers of each: lane l of `width` gets that of number l * TILE / width.
+// Every exchange halves the numbers of a lane.
+static __device__ ACC sum_tile(ACC *sums, int width)
+{
+    int mask = width / 2;
+#pragma unroll
+    for (int half = TILE / 2; half > 0; half /= 2, mask /= 2) {
+        bool upper = lane_index() & mask;
+#pragma unroll
+        for (int e = 0; e < half; e++) {
+            ACC given = upper ? sums[e] : sums[e + half];
+            sums[e] = (upper ? sums[e + half] : sums[e]) + shuffle_xor(given, mask);
+        }
+    }
+    return sum_lanes(sums[0], width / TILE);
+}
+
+// A warp takes a chunk. A lane has an entry of 32 neighbours, whose row and column it finds and whose result it
+// writes; `lanes` neighbouring lanes multiply for each of theirs in turn, TILE at a time.
 KERNEL sddmm_lanes_per_entry(long long entries, long long rows, long long inner, long long lanes, long long wide,
                              const Off *__restrict__ offsets, const Idx *__restrict__ row_idx,
                              const Idx *__restrict__ indices, const T *__restrict__ values, ACC alpha,
@@ -75,59 +115,64 @@ KERNEL sddmm_lanes_per_entry(long long entries, long long rows, long long inner,
                              const T *__restrict__ v, long long v_start, long long v_row, long long v_col, ACC beta,
                              T *__restrict__ c, long long c_start)
 {
-    int width = (int)lanes;
+    int width = max((int)lanes, TILE);
     int team = lane_index() / width;
     int lane = lane_index() % width;
-    int step = WARP / width * TILE;
+    int teams = WARP / width;
+    int steps = width / TILE;
     long long chunks = (entries + CHUNK - 1) / CHUNK;
     for (long long chunk = warp_index(); chunk < chunks; chunk += warp_count()) {
         long long begin = chunk * CHUNK;
         long long end = min(entries, begin + CHUNK);
-        long long first = row_of(offsets, row_idx, begin, 0, rows - 1);
-        long long last = row_of(offsets, row_idx, end - 1, first, rows - 1);
-        for (long long base = begin; base < end; base += step) {
-            long long k = base + team * TILE;
-            long long u_at[TILE];
-            long long v_at[TILE];
-            ACC sums[TILE];
-            // Behind the end the last entry is computed again and not written.
-            long long row = row_of(offsets, row_idx, min(k, end - 1), first, last);
+        long long first = row_of_warp(offsets, row_idx, begin, 0, rows);
+        long long last = row_of_warp(offsets, row_idx, end - 1, first, rows);
+        for (long long base = begin; base < end; base += WARP) {
+            // Teams have neighbouring entries at a time, which often read the same row of U. Behind the end the last
+            // entry is computed again and not written.
+            long long k = base + lane * teams + team;
+            long long entry = min(k, end - 1);
+            Idx row = (Idx)row_of(offsets, row_idx, entry, first, last);
+            Idx col = load_once(indices + entry);
+            ACC own = ACC(0);
+            for (int step = 0; step < steps; step++) {
+                const T *u_rows[TILE];
+                const T *v_rows[TILE];
+                ACC sums[TILE];
 #pragma unroll
-            for (int e = 0; e < TILE; e++) {
-                long long entry = min(k + e, end - 1);
-                row = next_row(offsets, row_idx, entry, row, last);
-                u_at[e] = u_start + row * u_row;
-                v_at[e] = v_start + load_once(indices + entry) * v_row;
-                sums[e] = ACC(0);
-            }
-            if (wide) {
-                for (long long t = lane * VECTOR; t < inner; t += width * VECTOR) {
-                    Pack v_packs[TILE];
-#pragma unroll
-                    for (int e = 0; e < TILE; e++)
-                        v_packs[e] = load_pack(v, v_at[e] + t, inner - t);
-                    Pack u_pack = load_pack(u, u_at[0] + t, inner - t);
-#pragma unroll
-                    for (int e = 0; e < TILE; e++) {
-                        if (e > 0 && u_at[e] != u_at[e - 1])
-                            u_pack = load_pack(u, u_at[e] + t, inner - t);
-#pragma unroll
-                        for (int m = 0; m < VECTOR; m++)
-                            sums[e] += mul(to_acc(u_pack.part[m]), to_acc(v_packs[e].part[m]));
-                    }
+                for (int e = 0; e < TILE; e++) {
+                    int from = team * width + e * steps + step;
+                    u_rows[e] = u + u_start + shuffle(row, from) * u_row;
+                    v_rows[e] = v + v_start + shuffle(col, from) * v_row;
+                    sums[e] = ACC(0);
                 }
-            } else {
-                for (long long t = lane; t < inner; t += width)
+                long long t = lane;
+                if (wide) {
+                    for (long long p = lane; p < inner / VECTOR; p += width) {
+                        Pack u_packs[TILE];
+                        Pack v_packs[TILE];
+#pragma unroll
+                        for (int e = 0; e < TILE; e++) {
+                            u_packs[e] = ((const Pack *)u_rows[e])[p];
+                            v_packs[e] = ((const Pack *)v_rows[e])[p];
+                        }
+#pragma unroll
+                        for (int e = 0; e < TILE; e++)
+#pragma unroll
+                            for (int m = 0; m < VECTOR; m++)
+                                sums[e] += mul(to_acc(u_packs[e].part[m]), to_acc(v_packs[e].part[m]));
+                    }
+                    t += inner / VECTOR * VECTOR;
+                }
+                for (; t < inner; t += width)
 #pragma unroll
                     for (int e = 0; e < TILE; e++)
-                        sums[e] += mul(load(u, u_at[e] + t * u_col), load(v, v_at[e] + t * v_col));
+                        sums[e] += mul(load(u_rows[e], t * u_col), load(v_rows[e], t * v_col));
+                ACC sum = sum_tile(sums, width);
+                if (lane % steps == step)
+                    own = sum;
             }
-#pragma unroll
-            for (int e = 0; e < TILE; e++) {
-                ACC sum = sum_lanes(sums[e], width);
-                if (e % width == lane && k + e < end)
-                    finish(values, alpha, sum, beta, c, c_start, k + e);
-            }
+            if (k < end)
+                finish(values, alpha, own, beta, c, c_start, k);
         }
     }
 }

@@ -643,13 +643,17 @@ pub const FAULTS: &[Fault] = &[
         kind: Kind::OffByOne,
         what: "the first entry of a row has the row of the entry before",
         place: both("sddmm", "offsets[row + 1] <= k ?", "offsets[row + 1] < k ?"),
-        found_by: &[by("sddmm/csr", "chunk_per_thread"), by("sddmm/csc", "lanes_per_entry")],
+        found_by: &[by("sddmm/csr", "chunk_per_thread"), by("sddmm/csc", "chunk_per_thread")],
         case: ROWS,
     },
     Fault {
         kind: Kind::Stale,
         what: "neighbouring entries have the row of U of the first of them",
-        place: both("sddmm", "e > 0 && u_at[e] != u_at[e - 1]", "false"),
+        place: each(
+            "sddmm",
+            ("e > 0 && u_at[e] != u_at[e - 1]", "false"),
+            ("shuffle(row, from)", "shuffle(row, team * width)"),
+        ),
         found_by: &[
             by("sddmm/csr", "lanes_per_entry"),
             by("sddmm/coo", "lanes_per_entry"),
@@ -663,7 +667,7 @@ pub const FAULTS: &[Fault] = &[
         place: each(
             "sddmm",
             ("half_lanes = (int)lanes / 2", "half_lanes = (int)lanes / 4"),
-            ("sum_lanes(sums[e], width)", "sum_lanes(sums[e], width / 2)"),
+            ("+ shuffle_xor(given, mask)", "+ (half > 1 ? shuffle_xor(given, mask) : ACC(0))"),
         ),
         found_by: &[by("sddmm/csr", "lanes_per_entry")],
         case: ROWS,
@@ -749,7 +753,11 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::Race,
         what: "elements of X are taken before they are there",
-        place: cu("trisolve_waiting", "waits = !is_ready(&ready[column * cols + col]);", "waits = false;"),
+        place: cu(
+            "trisolve_waiting",
+            "(own.source < 0 ? is_ready(elements, own.needed, &value) : is_found)",
+            "(is_ready(elements, own.needed, &value) || true)",
+        ),
         found_by: &[by("trisolve/csr", "waiting")],
         case: ROWS,
     },

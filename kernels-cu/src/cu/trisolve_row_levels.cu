@@ -1,0 +1,83 @@
+// trisolve_row_levels: levels[p] <- the level of the row at place p of the triangle of op(A): one more than the
+// highest of those that it needs. Place p is row p of a lower triangle, row rows - 1 - p of an upper one. Entries are
+// grouped by rows as in trisolve.cu. found[0] <- max(found[0], rows - the first row without a diagonal entry),
+// found[1] <- max(found[1], the highest level). Levels end at 2^32 - 2, where later rows have the same one. `lanes`
+// neighbouring lanes per row wait for as many others at a time; blocks take rows in the order of places by a ticket,
+// so that those which a row needs are at work already. `words` begins with the ticket, followed by a word for each
+// row (ready.cuh); all are zeros when the kernel starts. Reads columns once, gathers words, writes levels and words
+// once.
+// Macros: IDX (type of columns): int or long.
+// Launch: any number of blocks of up to 256 threads, of whole warps; `lanes` is a power of two up to 32.
+#include "grid.cuh"
+#include "types.cuh"
+#include "warp.cuh"
+#include "ready.cuh"
+#ifndef IDX
+#error "IDX is missing: int or long"
+#endif
+
+typedef TYPE(IDX) Idx;
+
+struct Max
+{
+    __device__ unsigned int operator()(unsigned int a, unsigned int b) const { return max(a, b); }
+};
+
+KERNEL trisolve_row_levels(long long rows, int lower, long long lanes, const long long *__restrict__ offsets,
+                           const Idx *__restrict__ columns, unsigned int *__restrict__ levels,
+                           unsigned long long *found, unsigned long long *words)
+{
+    int width = (int)lanes;
+    int lane = lane_index() % width;
+    unsigned long long *of_rows = words + 1;
+    for (;;) {
+        long long first = next_ticket(words) * (blockDim.x / width);
+        if (first >= rows)
+            return;
+        long long place = first + threadIdx.x / width;
+        long long warp_first = first + threadIdx.x / WARP * (WARP / width);
+        bool searches = place < rows;
+        long long row = lower ? place : rows - 1 - place;
+        long long k = searches ? offsets[row] + lane : 0;
+        long long end = searches ? offsets[row + 1] : 0;
+        long long column = k < end ? columns[k] : row;
+        unsigned int level = 0;
+        bool has_diagonal = false;
+        // Lanes may need each other: they exchange levels, and look for those of other warps, in turn.
+        while (__any_sync(ALL_LANES, searches)) {
+            long long other = lower ? column : rows - 1 - column;
+            bool is_needed = k < end && other < place;
+            bool is_near = is_needed && other >= warp_first;
+            int source = is_near ? (int)(other - warp_first) * width : 0;
+            unsigned int below = shuffle(level, source);
+            bool is_found = !(__ballot_sync(ALL_LANES, searches) >> source & 1);
+            if (is_needed && !is_near)
+                is_found = is_ready(of_rows, column, &below);
+            if (k < end && (is_found || !is_needed)) {
+                if (is_needed)
+                    level = max(level, min(below, 0xfffffffdu) + 1);
+                has_diagonal = has_diagonal || column == row;
+                k += width;
+                column = k < end ? columns[k] : row;
+            }
+            unsigned int waiting = __ballot_sync(ALL_LANES, k < end);
+            bool complete = searches && (waiting & lanes_of_team(width)) == 0;
+            if (!__any_sync(ALL_LANES, complete))
+                continue;
+            unsigned int highest = reduce_lanes(level, Max(), width);
+            unsigned int diagonals = __ballot_sync(ALL_LANES, has_diagonal) & lanes_of_team(width);
+            if (!complete)
+                continue;
+            searches = false;
+            level = highest;
+            if (lane == 0) {
+                levels[place] = highest;
+                set_ready(of_rows, row, highest);
+                if (diagonals == 0)
+                    atomicMax(&found[0], (unsigned long long)(rows - row));
+                if (highest > found[1])
+                    atomicMax(&found[1], (unsigned long long)highest);
+            }
+        }
+    }
+}
