@@ -67,8 +67,11 @@ where
     Cpu: ElementwiseKernel<M>,
 {
     plan: fn(&Cpu, Elementwise, &M, &M, &PlanOptions) -> Result<PlanOf<M>>,
-    run: unsafe fn(&Cpu, &mut PlanOf<M>, (AccOf<M>, &M), (AccOf<M>, &M)) -> Result<M>,
+    run: RunOf<M>,
 }
+
+/// As for [`ElementwiseKernel::elementwise`].
+type RunOf<M> = unsafe fn(&Cpu, &mut PlanOf<M>, (AccOf<M>, &M), (AccOf<M>, &M)) -> Result<M>;
 
 type PlanOf<M> = <Cpu as ElementwiseKernel<M>>::Plan;
 
