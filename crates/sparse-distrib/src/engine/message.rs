@@ -266,7 +266,8 @@ mod tests {
     #[test]
     fn members_of_a_batch_are_the_batch_of_their_messages() {
         let part = Part { rows: 0..3, cols: 2..7 };
-        let element = |member: usize, at: usize| if at % (2 + member) == 0 { 1.0 + at as f32 } else { 0.0 };
+        let element =
+            |member: usize, at: usize| if at.is_multiple_of(2 + member) { 1.0 + at as f32 } else { 0.0 };
         let message = |scheme, member: usize| {
             let elements: Vec<f32> = (0..15).map(|at| element(member, at)).collect();
             let view = DenseView::row_major(&elements, 3, 5).unwrap();

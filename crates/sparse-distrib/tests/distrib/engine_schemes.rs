@@ -116,7 +116,7 @@ fn the_model_chooses_by_link_and_density() {
 
 #[test]
 fn the_model_knows_that_what_is_not_lent_is_copied_first() {
-    let element = |at: usize| if at % 100 == 0 { 1.0 } else { 0.0 };
+    let element = |at: usize| if at.is_multiple_of(100) { 1.0 } else { 0.0 };
     let elements: Vec<f32> = (0..4000).map(element).collect();
     let lent = DenseBatchView::new(&elements[..], 1, 4000, (40, 100), 100, Order::RowMajor).unwrap();
     let written = vec![DenseView::row_major(&elements, 40, 100).unwrap()];

@@ -125,6 +125,6 @@ mod tests {
         assert_eq!((joined.rows, joined.entries), (0..3, 0..9));
         assert_eq!(hull(&[4..6, 0..0]), 4..6);
         assert_eq!(hull(&[4..6, 1..2]), 1..6);
-        assert_eq!(hull(&[0..0]), 0..0);
+        assert_eq!(hull(&[0..0, 0..0]), 0..0);
     }
 }
