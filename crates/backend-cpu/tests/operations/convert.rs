@@ -128,8 +128,21 @@ fn coo_to_csr_and_csc_of_complex_values_with_long_offsets() {
 }
 
 #[test]
-fn coo_to_csr_and_csc_of_half_precision_with_long_indices() {
-    compressed_from_coo::<f16, i64, i64>();
+fn coo_to_csr_and_csc_of_half_precision() {
+    compressed_from_coo::<f16, i32, i32>();
+}
+
+#[test]
+fn coo_to_csr_and_csc_with_long_indices() {
+    compressed_from_coo::<f64, i64, i64>();
+}
+
+#[test]
+fn types_that_the_catalogue_lacks_are_refused_by_name() {
+    let coo = Coo::<f16, Host, i64>::from_triplets(1, 1, [(0, 0, f16::ONE)]).unwrap();
+    let csr = Operations::convert(&Cpu::new().unwrap(), &coo, &Duplicates::Sum);
+    let error = csr.map(|_: Csr<f16, Host, i64, i64>| ()).unwrap_err().to_string();
+    assert!(error.contains("f16,i32,i32"), "{error}");
 }
 
 #[test]
