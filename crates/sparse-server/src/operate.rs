@@ -45,7 +45,7 @@ pub(crate) struct Request {
     pub(crate) task: Task,
 }
 
-/// How a request is answered: with its result, or with the job that it became.
+/// The form of an answer: the result itself, or a job.
 pub(crate) struct Reply {
     /// Stops the request with its client.
     pub(crate) caller: StopOnDrop,

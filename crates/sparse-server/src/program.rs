@@ -247,7 +247,7 @@ impl Program {
     }
 }
 
-/// What the steps of a program have made, and what they read.
+/// The intermediate results of a program, its body, and the leases on stored matrices that it uses.
 struct Memory<'s> {
     store: &'s Store,
     tenant: String,
