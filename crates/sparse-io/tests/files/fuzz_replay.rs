@@ -1,7 +1,6 @@
 //! Replays the fuzz targets' corpus, each file whole, cut short and with single bytes changed.
 
-mod fuzz_bodies;
-
+use crate::fuzz_bodies;
 use std::path::Path;
 
 type Body = fn(&[u8]);
