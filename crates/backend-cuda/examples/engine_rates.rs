@@ -1,6 +1,7 @@
-//! Seconds in which the engine brings 6000 matrices of 1024² to CSR in a GPU's memory, by where they come from.
+//! Seconds in which the engine brings 6000 matrices of 1024² to CSR in the memory of GPUs: of one by where the matrices
+//! come from, of several by their number, from pinned memory.
 //!
-//! `cargo run --release -p backend-cuda --example engine_rates [COUNT]`
+//! `cargo run --release -p backend-cuda --example engine_rates [COUNT [GPUS]]`
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
@@ -11,8 +12,8 @@ use sparse_core::reference::Reference;
 use sparse_core::{Backend, Csr, DenseBatchView, DenseView, Order, Result, Row};
 use sparse_device::Device;
 use sparse_distrib::{
-    DeviceStack, DeviceWorker, Engine, Generated, NpySource, Options, Rates, Scheme, Source, Target,
-    calibrate,
+    DeviceStack, DeviceWorker, Engine, Generated, NpySource, Options, Part, Rates, Scheme, Source, Target,
+    Worker, calibrate,
 };
 use std::hint::black_box;
 use std::ops::Range;
@@ -29,22 +30,32 @@ const BLOCK: usize = 64 << 20;
 /// Matrices of a file, which is read several times.
 const FILE_MATRICES: usize = 400;
 const RUNS: usize = 5;
+/// Matrices of 1024² that stand in one large matrix, one above the other: 4 GiB.
+const STACKED: usize = 1024;
 
 fn main() -> Result<()> {
-    let count = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(6000);
-    let device = CUDA.open_preferred()?;
-    let link = copy_rates(&device)?;
-    let rates = calibrate::measure(&Cpu::new()?, &Target { backend: &device, devices: 1, driver: "" })?;
-    println!("calibrated: {rates:?}");
-    let rates = Rates { link, ..rates };
+    let mut arguments = std::env::args().skip(1).map_while(|argument| argument.parse().ok());
+    let (count, gpus) = (arguments.next().unwrap_or(6000), arguments.next().unwrap_or(1));
+    let devices: Vec<_> = (0..gpus).map(|index| CUDA.open(index)).collect::<Result<_>>()?;
+    let link = copy_rates(&devices[0])?;
+    let started = Instant::now();
+    let target = Target { backend: &devices[0], devices: 1, driver: "" };
+    let rates = Rates { link, ..calibrate::measure(&Cpu::new()?, &target)? };
+    println!("calibrated in {:.0} ms: {rates:?}", 1e3 * started.elapsed().as_secs_f64());
     let folder = std::env::temp_dir().join("engine_rates");
     std::fs::create_dir_all(&folder).expect("a folder for the file");
     for per_mille in [10, 100, 500] {
         let data = Data::new(per_mille)?;
-        if per_mille < 500 {
-            from_the_host(&device, &data, count, rates, &folder)?;
+        for number in 1..=gpus {
+            from_pinned(&devices[..number], &data, count, rates)?;
         }
-        in_place(&device, &data, count.min(1000))?;
+        if gpus > 1 {
+            continue;
+        }
+        if per_mille < 500 {
+            from_the_host(&devices, &data, count, rates, &folder)?;
+        }
+        in_place(&devices, &data, count.min(1000))?;
     }
     std::fs::remove_dir_all(&folder).expect("the folder is removed");
     Ok(())
@@ -73,21 +84,29 @@ impl Data {
     fn member(&self, item: usize) -> &[f32] {
         &self.elements[item % DIFFERENT * ELEMENTS..][..ELEMENTS]
     }
+
+    /// The entries of this many matrices.
+    fn nnz(&self, count: usize) -> u64 {
+        (0..count).map(|item| self.compressed[item % DIFFERENT].nnz() as u64).sum()
+    }
 }
 
-/// Times the source that a name says.
+/// Times the source that a name says, of `count` matrices of the data.
 fn time(
     name: &str,
-    device: &Device,
-    data: &Data,
+    devices: &[Device],
+    (data, count): (&Data, usize),
     source: &dyn Source<f32>,
     (scheme, rates): (Option<Scheme>, Option<Rates>),
 ) -> Result<()> {
     let options = Options { scheme, rates, ..Options::default() };
     let mut seconds = vec![];
     let mut used = Scheme::Sfc;
-    let worker = DeviceWorker::new(device.clone()).unpacking();
-    let mut engine = Engine::<f32>::new(vec![Box::new(worker)])?.with_host(Cpu::with(1, Simd::detect())?);
+    let worker = |device: &Device| -> Box<dyn Worker<f32, i32, i32>> {
+        Box::new(DeviceWorker::new(device.clone()).unpacking())
+    };
+    let mut engine =
+        Engine::new(devices.iter().map(worker).collect())?.with_host(Cpu::with(1, Simd::detect())?);
     for run in 0..RUNS {
         let (handle, report) = engine.compress::<Row>(source, &options)?.complete()?;
         seconds.push(1e3 * report.seconds);
@@ -95,8 +114,9 @@ fn time(
         if let (0, Some(explanation)) = (run, &report.explanation) {
             println!("{explanation}");
         }
-        if run == 0 {
-            for item in [0, source.len() / 2 + 1, source.len() - 1] {
+        assert_eq!(report.nnz, data.nnz(count), "{name}");
+        if run == 0 && source.len() == count {
+            for item in [0, count / 2 + 1, count - 1] {
                 assert!(handle.fetch(item)? == data.compressed[item % DIFFERENT], "{name}: matrix {item}");
             }
         }
@@ -104,43 +124,74 @@ fn time(
     let first = seconds[0];
     seconds.sort_by(f64::total_cmp);
     println!(
-        "{:5.1} %  {name:<22} {used:<7} first {first:8.2} ms, best {:8.2}, median {:8.2}",
+        "{:5.1} %  {} x  {name:<22} {used:<7} first {first:8.2} ms, best {:8.2}, median {:8.2}",
         data.per_mille as f64 / 10.0,
+        devices.len(),
         seconds[0],
         seconds[RUNS / 2]
     );
     Ok(())
 }
 
-fn from_the_host(device: &Device, data: &Data, count: usize, rates: Rates, folder: &Path) -> Result<()> {
-    let sfc = (Some(Scheme::Sfc), None);
-    let pinned = Pinned::new(device, data, count)?;
-    time("pinned", device, data, &pinned, sfc)?;
+/// Every scheme from pinned memory, but those whose work on the host takes seconds.
+fn from_pinned(devices: &[Device], data: &Data, count: usize, rates: Rates) -> Result<()> {
+    let pinned = Pinned::new(&devices[0], data, count)?;
+    let rates = Rates { devices: devices.len(), ..rates };
+    let data_of = (data, count);
+    time("pinned", devices, data_of, &pinned, (Some(Scheme::Sfc), None))?;
+    time("pinned, auto", devices, data_of, &pinned, (None, Some(rates)))?;
+    if data.per_mille < 500 {
+        time("pinned, ed2", devices, data_of, &pinned, (Some(Scheme::Ed2), None))?;
+        time("pinned, bitmap", devices, data_of, &pinned, (Some(Scheme::Bitmap), None))?;
+    }
+    Ok(())
+}
+
+/// Matrices that are not in pinned memory, and one large one.
+fn from_the_host(devices: &[Device], data: &Data, count: usize, rates: Rates, folder: &Path) -> Result<()> {
+    let (sfc, auto, bitmap) = ((Some(Scheme::Sfc), None), (None, Some(rates)), (Some(Scheme::Bitmap), None));
+    let all = (data, count);
     let generated = Generated::new(vec![(SIDE, SIDE); count], |item, elements: &mut [f32]| {
         elements.copy_from_slice(data.member(item));
         Ok(())
     });
-    time("generator", device, data, &generated, sfc)?;
+    time("generator", devices, all, &generated, sfc)?;
     let path = folder.join("stack.npy");
-    let file: Vec<f32> = (0..FILE_MATRICES).flat_map(|item| data.member(item)).copied().collect();
-    sparse_io::npy::write(&path, &file, &[FILE_MATRICES, SIDE, SIDE], Order::RowMajor)?;
-    drop(file);
+    sparse_io::npy::write(
+        &path,
+        &repeated(data, FILE_MATRICES),
+        &[FILE_MATRICES, SIDE, SIDE],
+        Order::RowMajor,
+    )?;
     let npy = NpySource::open_all(vec![&path; count.div_ceil(FILE_MATRICES)])?;
-    time("npy", device, data, &npy, sfc)?;
-    let elements = repeated(data, count);
-    let pageable = DenseBatchView::new(&elements[..], count, ELEMENTS, (SIDE, SIDE), SIDE, Order::RowMajor)?;
-    time("pageable", device, data, &pageable, sfc)?;
-    time("pinned, auto", device, data, &pinned, (None, Some(rates)))?;
-    time("pinned, ed2", device, data, &pinned, (Some(Scheme::Ed2), None))?;
-    time("pinned, bitmap", device, data, &pinned, (Some(Scheme::Bitmap), None))?;
-    time("pageable, auto", device, data, &pageable, (None, Some(rates)))?;
-    time("npy, auto", device, data, &npy, (None, Some(rates)))
+    let in_files = (data, Source::<f32>::len(&npy));
+    time("npy", devices, in_files, &npy, sfc)?;
+    time("npy, auto", devices, in_files, &npy, auto)?;
+    let elements = repeated(data, count.max(STACKED));
+    let batch = |count, shape: (usize, usize)| {
+        DenseBatchView::new(&elements[..], count, shape.0 * shape.1, shape, shape.1, Order::RowMajor)
+    };
+    let pageable = batch(count, (SIDE, SIDE))?;
+    time("pageable", devices, all, &pageable, sfc)?;
+    time("pageable, bitmap", devices, all, &pageable, bitmap)?;
+    time("pageable, auto", devices, all, &pageable, auto)?;
+
+    let stacked = (data, STACKED);
+    let shape = (STACKED * SIDE, SIDE);
+    time("one pageable of 4 GiB", devices, stacked, &batch(1, shape)?, auto)?;
+    let generated = Generated::by_parts(vec![shape], |_, part: &Part, elements: &mut [f32]| {
+        for (row, target) in part.rows.clone().zip(elements.chunks_mut(SIDE)) {
+            target.copy_from_slice(&data.member(row / SIDE)[row % SIDE * SIDE..][part.cols.clone()]);
+        }
+        Ok(())
+    });
+    time("one generated of 4 GiB", devices, stacked, &generated, auto)
 }
 
-fn in_place(device: &Device, data: &Data, count: usize) -> Result<()> {
-    let buffer = device.upload(&repeated(data, count))?;
-    let stack = DeviceStack::<_, f32>::packed(device.clone(), &buffer, count, (SIDE, SIDE))?;
-    time(&format!("{count} in place"), device, data, &stack, (None, None))
+fn in_place(devices: &[Device], data: &Data, count: usize) -> Result<()> {
+    let buffer = devices[0].upload(&repeated(data, count))?;
+    let stack = DeviceStack::<_, f32>::packed(devices[0].clone(), &buffer, count, (SIDE, SIDE))?;
+    time(&format!("{count} in place"), devices, (data, count), &stack, (None, None))
 }
 
 /// The elements of this many matrices, written by all threads.
@@ -175,6 +226,8 @@ fn copy_rates(device: &Device) -> Result<f64> {
     }
     let mut pinned = PinnedVec::<f32>::zeros(device, BLOCK / 4)?;
     let pageable = vec![1.0_f32; 8 * BLOCK / 4];
+    let all = rate_of(8 * BLOCK, || device.upload(&pageable).map(|buffer| drop(black_box(buffer))))?;
+    println!("to the device: pageable, 512 MiB {:.1} GB/s", all / 1e9);
     let upload = rate(|| device.upload(&pinned).map(|buffer| drop(black_box(buffer))))?;
     let staged = rate(|| device.upload(&pageable[..BLOCK / 4]).map(|buffer| drop(black_box(buffer))))?;
     println!("to the device: pinned {:.1} GB/s, pageable {:.1}", upload / 1e9, staged / 1e9);
@@ -196,7 +249,11 @@ fn copy_rates(device: &Device) -> Result<f64> {
     Ok(upload)
 }
 
-fn rate(mut pass: impl FnMut() -> Result<()>) -> Result<f64> {
+fn rate(pass: impl FnMut() -> Result<()>) -> Result<f64> {
+    rate_of(BLOCK, pass)
+}
+
+fn rate_of(bytes: usize, mut pass: impl FnMut() -> Result<()>) -> Result<f64> {
     let mut times: Vec<f64> = vec![];
     for _ in 0..24 {
         let started = Instant::now();
@@ -204,7 +261,7 @@ fn rate(mut pass: impl FnMut() -> Result<()>) -> Result<f64> {
         times.push(started.elapsed().as_secs_f64());
     }
     times.sort_by(f64::total_cmp);
-    Ok(BLOCK as f64 / times[12])
+    Ok(bytes as f64 / times[12])
 }
 
 /// Any amount of matrices, a chunk of which lies in pinned memory whichever is its first.

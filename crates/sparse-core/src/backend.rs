@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::op::bound::{check_context, check_size};
 use crate::space::{ContextId, Element, Space, View as _, ViewMut as _};
+use bytemuck::allocation::try_zeroed_vec;
 use std::fmt::Debug;
 use std::ops::DerefMut;
 
@@ -152,18 +153,16 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     }
 }
 
-/// A vector of `len` zeros.
+/// A vector of `len` zeros, which the system need not write: of a large one each page is when it is first touched, by
+/// whichever thread does.
 ///
 /// # Errors
 /// [`OutOfMemory`](crate::Error::OutOfMemory).
 pub fn zeroed_vec<T: Element>(len: usize) -> Result<Vec<T>> {
-    let mut elements = vec![];
-    elements.try_reserve_exact(len).map_err(|_| {
+    try_zeroed_vec(len).map_err(|()| {
         let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
         Error::OutOfMemory { needed, available: 0 }
-    })?;
-    elements.resize(len, T::default());
-    Ok(elements)
+    })
 }
 
 /// Checks a copy from a view to the host, as [`Backend::download_into`] says.

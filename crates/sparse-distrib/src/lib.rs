@@ -70,7 +70,7 @@ pub use engine::handle::{Handle, ResidentBatch};
 pub use engine::ledger::{Lease, Ledger};
 pub use engine::report::{Cause, DeviceReport, Progress, Report, Unfinished};
 pub use engine::source::{
-    ArrayReading, DeviceMatrices, DeviceStack, Generated, NpySource, Source, SourceChain,
+    ArrayReading, DeviceMatrices, DeviceStack, Generated, GeneratedParts, NpySource, Source, SourceChain,
 };
 pub use engine::staging::Staging;
 pub use engine::worker::{DeviceWorker, PackedBatch, Resident, Worker};

@@ -9,7 +9,7 @@
 //! Workshops 2002; J. Supercomputing 41 (2007).
 
 use sparse_core::space::View;
-use sparse_core::{Axis, DenseBatchView, DenseView, Element, Error, Result, Space};
+use sparse_core::{Axis, DenseBatchView, DenseView, Element, Error, Order, Result, Space};
 use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -184,6 +184,15 @@ impl Part {
     /// True if the part has no elements.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty() || self.cols.is_empty()
+    }
+
+    /// Some of its lines: rows, or columns in column-major order, counted from its first.
+    pub(crate) fn lines(&self, lines: Range<usize>, order: Order) -> Self {
+        let some_of = |range: &Range<usize>| range.start + lines.start..range.start + lines.end;
+        match order {
+            Order::RowMajor => Self { rows: some_of(&self.rows), cols: self.cols.clone() },
+            Order::ColMajor => Self { rows: self.rows.clone(), cols: some_of(&self.cols) },
+        }
     }
 
     /// (major, minor) ranges: rows and columns for CSR, columns and rows for CSC.

@@ -14,7 +14,8 @@
 //!
 //! The engine takes elements from where a source lends them. Those that it writes to slots first cross the links at the
 //! rate of these copies at most: N · link is the least of N · link and copy. Where the source lends none, the host also
-//! writes what it compresses, and 1 / scan becomes 1 / scan + 1 / copy.
+//! writes what it compresses, and 1 / scan becomes 1 / scan + 1 / copy. A thread of the host compresses whole matrices:
+//! of fewer matrices than threads, scan is the rate of as many threads.
 //!
 //! Source: Lin, Chung, Liu: Data distribution schemes of sparse arrays on distributed memory multicomputers. ICPP
 //! Workshops 2002; J. Supercomputing 41 (2007).
@@ -212,6 +213,12 @@ impl Rates {
             false => 1.0 / (1.0 / self.host_scan + 1.0 / self.host_copy),
         };
         Self { link, host_scan, ..self }
+    }
+
+    /// The rates where the host's threads compress so many items, each by one of them.
+    pub(crate) fn with_items(self, items: usize, threads: usize) -> Self {
+        let busy = (items.max(1) as f64 / threads as f64).min(1.0);
+        Self { host_scan: busy * self.host_scan, host_pack: busy * self.host_pack, ..self }
     }
 
     /// The rates for matrices of this density: the host's scan includes the writing of nonzeros.

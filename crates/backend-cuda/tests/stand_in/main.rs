@@ -178,6 +178,19 @@ fn pinned_memory_is_copied_whole_and_in_part() {
 }
 
 #[test]
+fn a_large_array_is_uploaded_whole_by_several_threads() {
+    with_stand_in("a_large_array_is_uploaded_whole_by_several_threads", &[], &[], || {
+        let device = CUDA.open(0).unwrap();
+        // Two parts of unequal length.
+        let numbers: Vec<i64> = (0..(256 << 17) + 5).collect();
+        for _ in 0..2 {
+            let copy = device.upload(&numbers).unwrap();
+            assert!(device.download(&copy).unwrap() == numbers);
+        }
+    });
+}
+
+#[test]
 fn a_graph_repeats_and_shares_its_memory() {
     with_stand_in("a_graph_repeats_and_shares_its_memory", &[], &[], || {
         let device = CUDA.open(0).unwrap();

@@ -2,6 +2,7 @@
 
 use super::Options;
 use super::item::Item;
+use super::run::available_threads;
 use super::source::{Source, resize};
 use super::worker::Worker;
 use crate::explain::Explanation;
@@ -36,7 +37,7 @@ pub(super) fn choose<T: Scalar, I: Index, O: Index>(
         let bytes = crossing.map(|item| item.bytes as f64).sum();
         let rates = match is_in_place {
             true => Rates { link: f64::INFINITY, host_memory: f64::INFINITY, ..rates },
-            false => of_source(rates, workers, source, items),
+            false => of_source(rates, workers, source, items).with_items(items.len(), available_threads()),
         };
         let mut devices = workers.iter().filter(|worker| !worker.is_host());
         match devices.all(|worker| worker.unpacks()) {

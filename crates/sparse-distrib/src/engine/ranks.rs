@@ -198,6 +198,10 @@ impl<T: Scalar> Source<T> for Share<'_, T> {
         let cols = cols.start + part.cols.start..cols.start + part.cols.end;
         self.source.fill_part(matrix, &Part { rows, cols }, elements)
     }
+
+    fn is_divisible(&self, item: usize) -> bool {
+        self.source.is_divisible(self.find(item).0)
+    }
 }
 
 /// Sends every matrix of a share to the root, or the error in its place.

@@ -12,7 +12,7 @@ use super::queue::Queue;
 use super::report::{DeviceReport, Progress, Report, Unfinished};
 use super::slots::{Slots, TakenSlot};
 use super::source::{DeviceMatrices, Source, resize};
-use super::worker::{BoxedWorker, PORTION_BYTES, STAGED_BYTES};
+use super::worker::{BoxedWorker, MOST_PINNED_BYTES, PORTION_BYTES, STAGED_BYTES};
 use crate::explain::Explanation;
 use crate::partition::Part;
 use crate::schedule::Policy;
@@ -179,7 +179,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         let (to_device, filled) = channel();
         let filled = Arc::new(Mutex::new(filled));
         thread::scope(|scope| {
-            let threads = self.threads_of_filler(index, fillers);
+            let threads = self.threads_of_filler(fillers);
             let fill = |_| {
                 let (slots, to_device) = (slots.clone(), to_device.clone());
                 scope.spawn(move || {
@@ -218,25 +218,26 @@ impl<'a, T: Scalar> Run<'a, T> {
     }
 
     /// The number of threads that fill slots for a device: one for each stream, for a device behind a link one for every
-    /// [`THREADS_OF_SLOT`] of its share of the host's threads, or as many as it has where they compress on the host.
+    /// [`THREADS_OF_SLOT`] of its share of the host's threads, or as many as it has where they compress on the host; no
+    /// more than there are items.
     fn fillers(&self, index: usize, streams: usize) -> usize {
-        if self.schemes[index] == Scheme::Sfc {
-            return match self.hosts[index] {
-                true => streams,
-                false => (self.share_of_threads() / THREADS_OF_SLOT).max(streams),
-            };
-        }
-        let compressing = self.schemes.iter().filter(|&&scheme| scheme != Scheme::Sfc).count();
-        (available_threads() / compressing).max(streams)
+        let fillers = match self.schemes[index] {
+            Scheme::Sfc if self.hosts[index] => streams,
+            Scheme::Sfc => (self.share_of_threads() / THREADS_OF_SLOT).max(streams),
+            _ => {
+                let compressing = self.schemes.iter().filter(|&&scheme| scheme != Scheme::Sfc).count();
+                (available_threads() / compressing).max(streams)
+            }
+        };
+        fillers.min(self.items.len().max(1))
     }
 
-    /// The threads that write a slot together: for a device behind a link its share of the host's threads, divided among
-    /// its fillers.
-    fn threads_of_filler(&self, index: usize, fillers: usize) -> usize {
-        if self.hosts[index] { 1 } else { (self.share_of_threads() / fillers).max(1) }
+    /// The threads that write a slot together: a device's share of the host's threads, divided among its fillers.
+    fn threads_of_filler(&self, fillers: usize) -> usize {
+        (self.share_of_threads() / fillers).max(1)
     }
 
-    /// The threads of the host for each device behind a link.
+    /// The threads of the host for each device behind a link, or for the host where there is none.
     fn share_of_threads(&self) -> usize {
         available_threads() / self.hosts.iter().filter(|&&is_host| !is_host).count().max(1)
     }
@@ -326,9 +327,11 @@ impl<'a, T: Scalar> Run<'a, T> {
         item::on_device(self.source, items())
     }
 
-    /// The elements of a chunk in the source's memory, if the device copies them as fast as those of a slot.
+    /// The elements of a chunk in the source's memory, if the device copies them as fast as those of a slot. Matrices
+    /// whose slots are not pinned always are.
     fn lend_directly<I: Index>(&self, chunk: &Chunk, slots: &Slots<T, I>) -> Option<&'a [T]> {
-        self.lend(chunk).filter(|lent| slots.is_direct(lent))
+        let is_large = self.items[chunk.items[0]].bytes > MOST_PINNED_BYTES;
+        self.lend(chunk).filter(|lent| is_large || slots.is_direct(lent))
     }
 
     /// The elements of a chunk in the source's memory, if it has whole matrices there, one after the other.
@@ -357,8 +360,29 @@ impl<'a, T: Scalar> Run<'a, T> {
         // More than usize counts is more than there is.
         let needed = elements.saturating_mul(chunk.items.len());
         let target = slot.elements_mut(needed).map_err(|error| (0, error))?;
+        if let [item] = chunk.items[..] {
+            return self.fill_by_lines(item, target, threads).map_err(|error| (0, error));
+        }
         write_pieces(target, elements, threads, |position, target| {
             self.fill_item(chunk.items[position], target).map_err(|error| (position, error))
+        })
+    }
+
+    /// Copies the elements of an item, several threads some lines each if the source can be read so.
+    fn fill_by_lines(&self, item: usize, elements: &mut [T], threads: usize) -> Result<()> {
+        let Item { matrix, part, order, bytes, .. } = &self.items[item];
+        if *bytes <= PORTION_BYTES || !self.source.is_divisible(*matrix) {
+            return self.fill_item(item, elements);
+        }
+        let (lines, length) = match order {
+            Order::RowMajor => (part.rows.len(), part.cols.len()),
+            Order::ColMajor => (part.cols.len(), part.rows.len()),
+        };
+        let lines_of_piece = (PORTION_BYTES as usize / size_of::<T>() / length).max(1);
+        write_pieces(elements, lines_of_piece * length, threads, |piece, elements| {
+            let start = piece * lines_of_piece;
+            let lines = start..lines.min(start + lines_of_piece);
+            self.source.fill_part(*matrix, &part.lines(lines, *order), elements)
         })
     }
 
@@ -488,7 +512,8 @@ impl<'a, T: Scalar> Run<'a, T> {
     }
 }
 
-fn available_threads() -> usize {
+/// The threads of the host.
+pub(super) fn available_threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 

@@ -116,6 +116,9 @@ pub(super) const PORTION_BYTES: u64 = 4 << 20;
 /// Bytes of the elements of a portion that is written to a slot for a device behind a link, unless one matrix has more:
 /// enough to hide the launches of its compression, few enough for slots that are soon pinned.
 pub(super) const STAGED_BYTES: u64 = 16 << 20;
+/// Bytes of the elements of the largest matrix that is written to a slot as its device has it allocated. To pin memory
+/// takes 0.4 to 0.5 ms a MiB, longer than to copy it once more; what is larger lies in memory like any other.
+pub(super) const MOST_PINNED_BYTES: u64 = 64 << 20;
 
 /// Compressed matrices of one shape in the memory of a device, freed when dropped. Matrices that were compressed by
 /// columns are held as their transposes.

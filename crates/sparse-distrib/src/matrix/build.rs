@@ -1,5 +1,6 @@
 //! Distributed matrices from a matrix at one rank, or from rows at each.
 
+use super::column_set::ColumnSet;
 use super::spans::{RowSpans, slice_rows};
 use super::{DistributedBackend, DistributedMatrix, ExchangePlan, LocalRows, Ownership, RowBlock};
 use crate::collective::{all_gather, combine};
@@ -144,11 +145,13 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         let own = columns.range(rank);
         let split = SplitRows::new(matrix.borrow(), own.clone());
         let (split, needs) = all_gather(transport, OP, split, |split| split.needs(&columns))?;
-        let exchange = ExchangePlan::new(transport, &rows, &columns, &needs, &split.remote, size_of::<T>());
+        let exchange =
+            ExchangePlan::new(transport, &rows, &columns, &needs, split.remote.columns(), size_of::<T>());
         let local = exchange.and_then(|exchange| {
-            let off_diagonal = RowSpans::new(&split.off_diagonal(&exchange, &own)?)?;
+            let [diagonal, off_diagonal] = split.into_blocks(&exchange, &own)?;
+            let off_diagonal = RowSpans::new(&off_diagonal)?;
             Ok(LocalRows {
-                diagonal: split.diagonal.to_device(backend.local())?,
+                diagonal: diagonal.to_device(backend.local())?,
                 off_diagonal: off_diagonal.to_device(backend.local())?,
                 exchange: Arc::new(exchange),
                 peers: None,
@@ -264,8 +267,8 @@ struct SplitRows<T: Accumulator, O: Index> {
     offsets: Vec<O>,
     columns: Vec<usize>,
     values: Vec<T>,
-    /// The columns of others, ascending, each once.
-    remote: Vec<usize>,
+    /// The columns of others.
+    remote: ColumnSet,
 }
 
 impl<T: Accumulator, O: Index> SplitRows<T, O> {
@@ -286,29 +289,26 @@ impl<T: Accumulator, O: Index> SplitRows<T, O> {
             offsets.push(O::cast(columns.len()));
             own_offsets.push(O::cast(own_columns.len()));
         }
-        let mut remote = columns.clone();
-        remote.sort_unstable();
-        remote.dedup();
-        i32::try_new("the number of columns of others that a rank needs", remote.len())?;
+        let remote = ColumnSet::new(&columns, rows.ncols());
+        i32::try_new("the number of columns of others that a rank needs", remote.columns().len())?;
         let diagonal = Csr::new_unsorted(rows.nrows(), own.len(), own_offsets, own_columns, own_values)?;
         Ok(Self { diagonal, offsets, columns, values, remote })
     }
 
     /// The number of columns of each rank that this one needs.
     fn needs(&self, columns: &Ownership) -> Vec<u64> {
-        let before = |column: usize| self.remote.partition_point(|&remote| remote < column);
+        let remote = self.remote.columns();
+        let before = |column: usize| remote.partition_point(|&remote| remote < column);
         let starts = columns.starts().windows(2);
         starts.map(|ends| (before(ends[1]) - before(ends[0])) as u64).collect()
     }
 
-    /// The entries in columns of others, numbered as the ghosts.
-    fn off_diagonal(&self, exchange: &ExchangePlan, own: &Range<usize>) -> Result<RowBlock<T, Host, O>> {
-        let ghost = |&column: &usize| {
-            let position = self.remote.partition_point(|&remote| remote < column);
-            i32::cast(exchange.ghost(own, column, position))
-        };
-        let columns = self.columns.iter().map(ghost).collect();
-        let rows = self.diagonal.nrows();
-        Csr::new_unsorted(rows, exchange.ghosts(), self.offsets.clone(), columns, self.values.clone())
+    /// The entries in this rank's columns, and those in columns of others, numbered as the ghosts.
+    fn into_blocks(self, exchange: &ExchangePlan, own: &Range<usize>) -> Result<[RowBlock<T, Host, O>; 2]> {
+        let Self { diagonal, offsets, columns, values, remote } = self;
+        let ghost = |column: usize| i32::cast(exchange.ghost(own, column, || remote.position(column)));
+        let columns = columns.into_iter().map(ghost).collect();
+        let off_diagonal = Csr::new_unsorted(diagonal.nrows(), exchange.ghosts(), offsets, columns, values)?;
+        Ok([diagonal, off_diagonal])
     }
 }

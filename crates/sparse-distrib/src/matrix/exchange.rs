@@ -100,10 +100,10 @@ impl ExchangePlan {
         self.sends().map(|(_, count)| count).sum()
     }
 
-    /// The ghost of a column of the whole matrix, from the position of its ghost in the list of `remote` columns.
-    pub(crate) fn ghost(&self, own: &Range<usize>, column: usize, position: usize) -> usize {
+    /// The ghost of a column of the whole matrix, from its position in the list of `remote` columns.
+    pub(crate) fn ghost(&self, own: &Range<usize>, column: usize, position: impl Fn() -> usize) -> usize {
         match (self.is_all_gather(), column < own.start) {
-            (false, _) => position,
+            (false, _) => position(),
             (true, true) => column,
             (true, false) => column - own.len(),
         }

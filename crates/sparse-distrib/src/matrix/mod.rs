@@ -41,6 +41,7 @@
 
 mod backend;
 mod build;
+mod column_set;
 mod exchange;
 mod local_rows;
 mod ownership;

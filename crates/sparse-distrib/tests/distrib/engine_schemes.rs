@@ -5,7 +5,7 @@ use crate::faulty::{Faults, FaultyWorker, Step};
 use crate::suite::matrices::same;
 use backend_cpu::Cpu;
 use sparse_core::reference::Reference;
-use sparse_core::{Axis, Col, Dense, DenseBatchView, DenseView, Error, Order, Row, f16};
+use sparse_core::{Axis, Col, Dense, DenseBatchView, Error, Order, Row, f16};
 use sparse_distrib::{DeviceWorker, Engine, Generated, Options, Partition, Rates, Scheme, Source, Worker};
 
 #[test]
@@ -118,8 +118,8 @@ fn the_model_chooses_by_link_and_density() {
 fn the_model_knows_that_what_is_not_lent_is_copied_first() {
     let element = |at: usize| if at.is_multiple_of(100) { 1.0 } else { 0.0 };
     let elements: Vec<f32> = (0..4000).map(element).collect();
-    let lent = DenseBatchView::new(&elements[..], 1, 4000, (40, 100), 100, Order::RowMajor).unwrap();
-    let written = vec![DenseView::row_major(&elements, 40, 100).unwrap()];
+    let lent = DenseBatchView::new(&elements[..], 400, 10, (2, 5), 5, Order::RowMajor).unwrap();
+    let written: Vec<_> = (0..400).map(|item| lent.member(item)).collect();
     let chosen = |source: &dyn Source<f32>, host_copy| {
         let rates = Rates { link: 9e9, host_scan: 10e9, host_copy, ..Rates::UNLIMITED };
         let mut engine = Engine::new(vec![FaultyWorker::boxed("device", &Faults::none(), 1 << 20)]).unwrap();
@@ -129,6 +129,24 @@ fn the_model_knows_that_what_is_not_lent_is_copied_first() {
     assert_eq!([f64::INFINITY, 20e9].map(|copy| chosen(&lent, copy)), [Scheme::Ed2; 2]);
     // Reading at 20 and scanning at 10 GB/s are slower than the link.
     assert_eq!([f64::INFINITY, 20e9].map(|copy| chosen(&written, copy)), [Scheme::Ed2, Scheme::Sfc]);
+}
+
+#[test]
+fn the_model_knows_that_a_thread_compresses_a_whole_matrix() {
+    let element = |at: usize| if at.is_multiple_of(100) { 1.0 } else { 0.0 };
+    let elements: Vec<f32> = (0..4000).map(element).collect();
+    let threads = std::thread::available_parallelism().unwrap().get();
+    let scan = |count| {
+        let length = 4000 / count;
+        let shape = (1, length);
+        let source =
+            DenseBatchView::new(&elements[..], count, length, shape, length, Order::RowMajor).unwrap();
+        let rates = Rates { link: 1e9, host_scan: 1e9 * threads as f64, ..Rates::UNLIMITED };
+        let mut engine = Engine::new(vec![FaultyWorker::boxed("device", &Faults::none(), 1 << 20)]).unwrap();
+        let options = Options { rates: Some(rates), ..options(None) };
+        engine.compress::<Row>(&source, &options).unwrap().report.explanation.unwrap().rates.host_scan
+    };
+    assert_eq!([scan(1), scan(2), scan(400)], [1, 2, 400].map(|count| 1e9 * threads.min(count) as f64));
 }
 
 #[test]

@@ -7,8 +7,9 @@ use sparse_core::op::Keep;
 use sparse_core::reference::Reference;
 use sparse_core::{BatchCsr, DenseBatchView, Result, Row};
 use sparse_distrib::schedule::Policy;
-use sparse_distrib::{DeviceWorker, Engine, Generated, Ledger, Options, Resident, Worker};
+use sparse_distrib::{DeviceWorker, Engine, Generated, Ledger, Options, Part, Resident, Worker};
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
 use std::time::Duration;
 
 /// Calls so far, of which the first waits for the second.
@@ -142,4 +143,51 @@ fn the_cpu_has_a_stream_for_each_thread_and_reads_in_place() {
     let (matrices, faults) = (twenty(), Faults::none());
     check_all(compress::<Row>(vec![FaultyWorker::on_host(&faults)], &matrices, &options), &matrices);
     assert!(faults.count(Step::Kernel) > 0 && faults.count(Step::Upload) == 0);
+}
+
+/// The element of the large matrices below.
+fn large_element(row: usize, column: usize) -> f32 {
+    if (row * 31 + column * 7).is_multiple_of(100) { (row + column) as f32 } else { 0.0 }
+}
+
+#[test]
+fn all_threads_write_the_lines_of_one_large_matrix() {
+    let shape = (5000, 1001);
+    let calls = Calls::default();
+    let threads = thread::available_parallelism().unwrap().get();
+    let source = Generated::by_parts(vec![shape], |_, part: &Part, elements: &mut [f32]| {
+        if threads > 1 {
+            calls.meet();
+        }
+        let places = part.rows.clone().flat_map(|row| part.cols.clone().map(move |column| (row, column)));
+        elements
+            .iter_mut()
+            .zip(places)
+            .for_each(|(element, (row, column))| *element = large_element(row, column));
+        Ok(())
+    });
+    let device = FaultyWorker::boxed("device", &Faults::none(), 1 << 30);
+    for worker in [device, reference("host")] {
+        let mut engine = Engine::new(vec![worker]).unwrap();
+        *calls.begun.lock().unwrap() = 0;
+        let (handle, _) = engine.compress::<Row>(&source, &options(None)).unwrap().complete().unwrap();
+        let pieces = *calls.begun.lock().unwrap();
+        assert!(threads == 1 || pieces == 5, "{pieces} pieces of 4 MiB");
+        let entries = (0..shape.0)
+            .flat_map(|row| (0..shape.1).map(move |column| (row, column, large_element(row, column))));
+        assert!(handle.fetch(0).unwrap().triplets().eq(entries.filter(|entry| entry.2 != 0.0)));
+    }
+}
+
+#[test]
+fn a_function_that_writes_whole_matrices_is_called_once_for_each() {
+    let calls = Mutex::new(0);
+    let source = Generated::new(vec![(3000, 1000)], |_, elements: &mut [f32]| {
+        *calls.lock().unwrap() += 1;
+        elements.fill(0.0);
+        Ok(())
+    });
+    let mut engine = Engine::new(vec![reference("host")]).unwrap();
+    engine.compress::<Row>(&source, &options(None)).unwrap().complete().unwrap();
+    assert_eq!(*calls.lock().unwrap(), 1);
 }

@@ -90,6 +90,11 @@ impl<T: Scalar> Source<T> for SourceChain<'_, T> {
         source.fill_part(item, part, elements)
     }
 
+    fn is_divisible(&self, item: usize) -> bool {
+        let (source, item) = self.find(item);
+        source.is_divisible(item)
+    }
+
     fn on_device(&self, items: Range<usize>) -> Option<DeviceMatrices<'_>> {
         let (source, items) = self.find_all(items)?;
         source.on_device(items)

@@ -73,6 +73,12 @@ pub trait Source<T: Scalar>: Sync {
         copy_lines(part.view(DenseView::new(&whole[..], rows, cols, ld, order)?)?, elements);
         Ok(())
     }
+
+    /// True if [`fill_part`](Self::fill_part) takes no longer than the part's elements do, so that several threads read
+    /// a large matrix `item` together, each some of its lines. Not by default: the whole matrix is read for each part.
+    fn is_divisible(&self, _item: usize) -> bool {
+        false
+    }
 }
 
 /// Extends the elements to at least `len`.
@@ -114,6 +120,10 @@ impl<T: Scalar> Source<T> for DenseBatchView<'_, T> {
         copy_lines(part.view(self.member(item))?, elements);
         Ok(())
     }
+
+    fn is_divisible(&self, _item: usize) -> bool {
+        true
+    }
 }
 
 impl<T: Scalar> Source<T> for Vec<DenseView<'_, T>> {
@@ -137,6 +147,10 @@ impl<T: Scalar> Source<T> for Vec<DenseView<'_, T>> {
     fn fill_part(&self, item: usize, part: &Part, elements: &mut [T]) -> Result<()> {
         copy_lines(part.view(self[item])?, elements);
         Ok(())
+    }
+
+    fn is_divisible(&self, _item: usize) -> bool {
+        true
     }
 }
 
@@ -181,7 +195,35 @@ impl<F> Generated<F> {
     {
         Self { shapes, fill }
     }
+
+    /// Matrices of these shapes; `fill` writes the elements of any part of one, row by row, so that several threads
+    /// write a large one together.
+    ///
+    /// ```
+    /// use sparse_distrib::{Generated, Part, Source};
+    ///
+    /// // The element in row i and column j is i·j.
+    /// let table = Generated::by_parts(vec![(1000, 1000)], |_, part: &Part, elements: &mut [f64]| {
+    ///     let products = part.rows.clone().flat_map(|i| part.cols.clone().map(move |j| (i * j) as f64));
+    ///     elements.iter_mut().zip(products).for_each(|(element, product)| *element = product);
+    ///     Ok(())
+    /// });
+    /// let mut corner = [0.0; 4];
+    /// table.fill_part(0, &Part { rows: 2..4, cols: 998..1000 }, &mut corner)?;
+    /// assert_eq!(corner, [1996.0, 1998.0, 2994.0, 2997.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    pub fn by_parts<T: Scalar>(shapes: Vec<(usize, usize)>, fill: F) -> GeneratedParts<F>
+    where
+        F: Fn(usize, &Part, &mut [T]) -> Result<()> + Sync,
+    {
+        GeneratedParts(Self { shapes, fill })
+    }
 }
+
+/// Matrices of which a function writes any part: [`Generated::by_parts`].
+#[derive(Debug, Clone)]
+pub struct GeneratedParts<F>(Generated<F>);
 
 impl<F> Debug for Generated<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -200,5 +242,27 @@ impl<T: Scalar, F: Fn(usize, &mut [T]) -> Result<()> + Sync> Source<T> for Gener
 
     fn fill(&self, item: usize, elements: &mut [T]) -> Result<()> {
         (self.fill)(item, elements)
+    }
+}
+
+impl<T: Scalar, F: Fn(usize, &Part, &mut [T]) -> Result<()> + Sync> Source<T> for GeneratedParts<F> {
+    fn len(&self) -> usize {
+        self.0.shapes.len()
+    }
+
+    fn shape(&self, item: usize) -> (usize, usize) {
+        self.0.shapes[item]
+    }
+
+    fn fill(&self, item: usize, elements: &mut [T]) -> Result<()> {
+        self.fill_part(item, &Part::whole(self.0.shapes[item]), elements)
+    }
+
+    fn fill_part(&self, item: usize, part: &Part, elements: &mut [T]) -> Result<()> {
+        (self.0.fill)(item, part, elements)
+    }
+
+    fn is_divisible(&self, _item: usize) -> bool {
+        true
     }
 }

@@ -203,6 +203,10 @@ impl<T: Scalar> Source<T> for NpySource {
         let targets = elements.chunks_exact_mut(within.len().max(1));
         lines.clone().zip(targets).try_for_each(|(line, target)| file.read(at(line), stride, target))
     }
+
+    fn is_divisible(&self, _item: usize) -> bool {
+        true
+    }
 }
 
 /// The number of matrices of a file that is not one by EKMR.
