@@ -9,8 +9,11 @@ use xshell::{Shell, cmd};
 /// Asks much of a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Parts of the names of scenarios; without them all, and 200 times a server that is killed
+    /// Parts of the names of scenarios; without them all, and 200 times a server, front end or worker that is killed
     scenarios: Vec<String>,
+    /// Gives the servers of the scenarios worker processes
+    #[arg(long)]
+    workers: bool,
 }
 
 /// Runs the tests that start servers as long as their figures need, in release mode.
@@ -21,5 +24,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         shell,
         "cargo test --release --quiet --manifest-path {manifest} -p sparse-server --test soak {crash...} -- {scenarios...}"
     );
-    exit_code(tests.env("NNZ_SOAK", "full").env("NNZ_KILL_CYCLES", "200"))
+    let tests = tests.env("NNZ_SOAK", "full").env("NNZ_KILL_CYCLES", "200");
+    exit_code(if args.workers { tests.env("NNZ_SOAK_WORKERS", "1") } else { tests })
 }

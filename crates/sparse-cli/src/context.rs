@@ -143,6 +143,15 @@ impl Context {
         self.open(|| Device::best_for_rank(local_rank()))
     }
 
+    /// True if [`device`](Self::device) would be one of CUDA, which is not opened.
+    pub(crate) fn takes_cuda(&self) -> bool {
+        match (self.options.backend, self.options.device) {
+            (Some(backend), _) => backend == BackendKind::Cuda,
+            (None, Some(DeviceChoice::Id(id))) => id.backend == BackendKind::Cuda,
+            (None, _) => !BackendKind::Cuda.probe().devices.is_empty(),
+        }
+    }
+
     /// Opens the requested device; without a request the host, for what other devices lack.
     pub(crate) fn device_or_host(&self) -> Result<Device> {
         self.open(Device::host)

@@ -2,6 +2,7 @@
 
 use crate::error::StartError;
 use crate::name;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::{Display, Formatter};
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::str::FromStr;
 use subtle::ConstantTimeEq;
 
 /// Something a token allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scope {
     /// Lists and reads objects, and computes with them.
     Read,
@@ -48,7 +49,7 @@ impl FromStr for Scope {
 }
 
 /// The caller of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(crate) tenant: String,
     scopes: Vec<Scope>,

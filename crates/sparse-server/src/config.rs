@@ -1,12 +1,13 @@
 //! Settings of a server, and the rules that they keep.
 
 use crate::error::StartError;
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Settings of a [`Server`](crate::Server).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Config {
     /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
@@ -25,7 +26,7 @@ pub struct Config {
 }
 
 /// PEM files of TLS.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TlsFiles {
     /// The certificate chain, the server's own first.
     pub certificate: PathBuf,
@@ -37,7 +38,7 @@ pub struct TlsFiles {
 }
 
 /// Limits of requests and connections.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Limits {
     /// Bytes of the body of an upload.
     pub upload_bytes: u64,
@@ -69,6 +70,12 @@ pub struct Limits {
     pub result_time: Duration,
     /// Time for requests in flight to finish when the server stops.
     pub drain_time: Duration,
+    /// Time for a worker process to open its device and the folder of data.
+    pub worker_start_time: Duration,
+    /// Times in a row that a worker process may fail to start before it is given up.
+    pub worker_attempts: u32,
+    /// Time before the second of these attempts; each time it doubles.
+    pub worker_delay: Duration,
 }
 
 impl Default for Limits {
@@ -89,6 +96,9 @@ impl Default for Limits {
             jobs: 64,
             result_time: Duration::from_secs(600),
             drain_time: Duration::from_secs(60),
+            worker_start_time: Duration::from_secs(120),
+            worker_attempts: 8,
+            worker_delay: Duration::from_millis(250),
         }
     }
 }

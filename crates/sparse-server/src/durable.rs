@@ -2,6 +2,9 @@
 //!
 //! A segment is written, synced and renamed, and only then the manifest names it, in one transaction of redb. So a process
 //! that dies at any instant leaves at most a segment that no manifest names, which the next start removes.
+//!
+//! A worker process records the objects that are not durable, too, in a file each: the worker that follows it has those
+//! that were spilled, and knows the names of those that are lost.
 
 use crate::auth::to_hex;
 use crate::error::StartError;
@@ -10,13 +13,14 @@ use crate::objects::Description;
 use crate::problem::Problem;
 use nnz::Matrix;
 use nnz::io::{FileKind, Output};
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use tempfile::TempPath;
 
 /// Records by the key of the object.
@@ -31,21 +35,31 @@ pub(crate) struct Disk {
     segments: PathBuf,
     spilled: PathBuf,
     uploads: PathBuf,
+    /// The folder of the records of objects that are not durable, in a worker process.
+    volatile: Option<PathBuf>,
 }
 
-/// A durable object in the manifest.
+/// An object in the manifest, or in the records of a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) tenant: String,
     pub(crate) name: String,
     pub(crate) version: u64,
-    /// The name of the file in the folder of segments.
-    file: String,
-    bytes: u64,
-    sha256: String,
+    /// None for an object that is in the device's memory alone.
+    #[serde(flatten)]
+    file: Option<FileRecord>,
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub(crate) labels: Labels,
     pub(crate) description: Description,
+}
+
+/// The file of a segment in its folder.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct FileRecord {
+    #[serde(rename = "file")]
+    name: String,
+    bytes: u64,
+    sha256: String,
 }
 
 /// A matrix in a file.
@@ -68,29 +82,42 @@ enum SegmentFile {
 #[derive(Debug, Default)]
 pub(crate) struct Recovered {
     pub(crate) records: Vec<Record>,
+    /// Objects of the worker process before this one that were not durable.
+    pub(crate) volatile: Vec<Record>,
     /// (`tenant/name`, newest version)
     pub(crate) versions: Vec<(String, u64)>,
 }
 
 impl Disk {
     /// Opens the folder, which only one server may use, and removes what an earlier process left unfinished.
-    pub(crate) fn open(data: &Path) -> Result<(Self, Recovered), StartError> {
+    ///
+    /// A worker process has its number among those of its service, and finds what those before it have spilled.
+    pub(crate) fn open(data: &Path, generation: Option<u64>) -> Result<(Self, Recovered), StartError> {
         let folder = |name: &str| {
             let path = data.join(name);
             fs::create_dir_all(&path).map_err(|error| StartError::file(&path, error)).map(|()| path)
         };
         let segments = folder("segments")?;
         let path = data.join("manifest.redb");
-        let manifest = Database::create(&path).map_err(|error| StartError::file(&path, error))?;
+        let manifest = open_manifest(&path).map_err(|error| StartError::file(&path, error))?;
         // From here on no other server is at work in the folder.
-        for name in ["spilled", "uploads"] {
+        let succeeds = generation.is_some_and(|generation| generation > 0);
+        let left = if succeeds { &["uploads"][..] } else { &["uploads", "spilled", "volatile"] };
+        for name in left {
             let path = folder(name)?;
             fs::remove_dir_all(&path).map_err(|error| StartError::file(&path, error))?;
         }
         let (spilled, uploads) = (folder("spilled")?, folder("uploads")?);
-        let disk = Self { manifest, segments, spilled, uploads };
-        let recovered = disk.read_manifest().map_err(|error| StartError::file(&path, error))?;
-        disk.remove_unnamed(&recovered).map_err(|error| StartError::file(&disk.segments, error))?;
+        let volatile = generation.map(|_| folder("volatile")).transpose()?;
+        let disk = Self { manifest, segments, spilled, uploads, volatile };
+        let mut recovered = disk.read_manifest().map_err(|error| StartError::file(&path, error))?;
+        if let Some(folder) = &disk.volatile {
+            recovered.volatile = read_volatile(folder).map_err(|error| StartError::file(folder, error))?;
+        }
+        for (folder, records) in [(&disk.segments, &recovered.records), (&disk.spilled, &recovered.volatile)]
+        {
+            remove_unnamed(folder, records).map_err(|error| StartError::file(folder, error))?;
+        }
         Ok((disk, recovered))
     }
 
@@ -115,18 +142,6 @@ impl Disk {
         Ok(recovered)
     }
 
-    /// Removes segments that were not committed, or whose object was deleted.
-    fn remove_unnamed(&self, recovered: &Recovered) -> io::Result<()> {
-        let named: HashSet<&str> = recovered.records.iter().map(|record| &*record.file).collect();
-        for entry in fs::read_dir(&self.segments)? {
-            let entry = entry?;
-            if !entry.file_name().to_str().is_some_and(|name| named.contains(name)) {
-                fs::remove_file(entry.path())?;
-            }
-        }
-        Ok(())
-    }
-
     /// The folder of bodies that are being received and sent.
     pub(crate) fn uploads(&self) -> &Path {
         &self.uploads
@@ -148,15 +163,42 @@ impl Disk {
         Ok(Segment { file: SegmentFile::Spilled(path), bytes, sha256 })
     }
 
-    /// The segment of a record, if the file is there and of the right length.
+    /// The segment of a durable object, if the file is there and of the right length.
     pub(crate) fn segment(&self, record: &Record) -> Result<Segment, String> {
-        let path = self.segments.join(&record.file);
+        let file = record.file.as_ref().ok_or("the manifest names no file of it")?;
+        let path = self.segments.join(&file.name);
         let found = fs::metadata(&path).map_err(|error| format!("its file cannot be read: {error}"))?;
-        if found.len() != record.bytes {
-            return Err(format!("its file has {} bytes where {} were written", found.len(), record.bytes));
+        if found.len() != file.bytes {
+            return Err(format!("its file has {} bytes where {} were written", found.len(), file.bytes));
         }
-        let (bytes, sha256) = (record.bytes, record.sha256.clone());
-        Ok(Segment { file: SegmentFile::Durable(path), bytes, sha256 })
+        Ok(Segment { file: SegmentFile::Durable(path), bytes: file.bytes, sha256: file.sha256.clone() })
+    }
+
+    /// The segment of an object that an earlier worker has spilled, if it has.
+    pub(crate) fn spilled_segment(&self, record: &Record) -> Option<Segment> {
+        let FileRecord { name, bytes, sha256 } = record.file.clone()?;
+        let path = TempPath::try_from_path(self.spilled.join(name)).ok()?;
+        path.exists().then_some(Segment { file: SegmentFile::Spilled(path), bytes, sha256 })
+    }
+
+    /// Records an object that is not durable, for the worker process that may follow. The record outlives the process, but
+    /// is not synced: it would be of no use behind a failure of the machine.
+    pub(crate) fn note(&self, record: &Record) -> Result<(), Problem> {
+        let Some(folder) = &self.volatile else { return Ok(()) };
+        let bytes = serde_json::to_vec(record).map_err(Problem::internal)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(&bytes)?;
+        let key = key(&record.tenant, &record.name, record.version);
+        file.persist(folder.join(record_name(&key))).map_err(|error| Problem::disk(&error.error))?;
+        Ok(())
+    }
+
+    /// Removes the record of an object that is not durable.
+    pub(crate) fn unnote(&self, key: &str) {
+        let Some(path) = self.volatile.as_ref().map(|folder| folder.join(record_name(key))) else { return };
+        if let Err(error) = fs::remove_file(&path) {
+            tracing::warn!("{}: {error}", path.display());
+        }
     }
 
     /// Names an object in the manifest, and forgets others, in one step.
@@ -216,15 +258,17 @@ impl Disk {
 impl Record {
     pub(crate) fn new(
         id: (&str, &str, u64),
-        segment: &Segment,
+        segment: Option<&Segment>,
         description: Description,
         labels: Labels,
-    ) -> Option<Self> {
-        let (tenant, name, version) = id;
-        let file = segment.path().file_name()?.to_str()?.to_owned();
-        let (tenant, name) = (tenant.to_owned(), name.to_owned());
-        let (bytes, sha256) = (segment.bytes, segment.sha256.clone());
-        Some(Self { tenant, name, version, file, bytes, sha256, labels, description })
+    ) -> Self {
+        let (tenant, name, version) = (id.0.to_owned(), id.1.to_owned(), id.2);
+        let file = segment.map(|segment| FileRecord {
+            name: segment.file_name(),
+            bytes: segment.bytes,
+            sha256: segment.sha256.clone(),
+        });
+        Self { tenant, name, version, file, labels, description }
     }
 }
 
@@ -234,6 +278,10 @@ impl Segment {
             SegmentFile::Durable(path) => path,
             SegmentFile::Spilled(path) => path,
         }
+    }
+
+    fn file_name(&self) -> String {
+        self.path().file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// The path, once the bytes have been found to be those that were written.
@@ -254,6 +302,57 @@ impl Segment {
             tracing::warn!("{}: {error}; the next start removes it", path.display());
         }
     }
+}
+
+/// Time that another process which goes, as a worker whose front end was killed, may still hold the manifest.
+const MANIFEST_WAIT: Duration = Duration::from_secs(5);
+
+fn open_manifest(path: &Path) -> Result<Database, DatabaseError> {
+    let began = Instant::now();
+    loop {
+        match Database::create(path) {
+            Err(DatabaseError::DatabaseAlreadyOpen) if began.elapsed() < MANIFEST_WAIT => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            opened => return opened,
+        }
+    }
+}
+
+/// The records of a folder; files of records that were not written to their end are removed.
+fn read_volatile(folder: &Path) -> io::Result<Vec<Record>> {
+    let mut records = vec![];
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        match serde_json::from_slice(&fs::read(&path)?) {
+            Ok(record) if path.extension().is_some_and(|extension| extension == RECORD) => {
+                records.push(record)
+            }
+            _ => fs::remove_file(&path)?,
+        }
+    }
+    Ok(records)
+}
+
+/// Removes segments that were not committed, or whose object was deleted.
+fn remove_unnamed(folder: &Path, records: &[Record]) -> io::Result<()> {
+    let named: HashSet<&str> =
+        records.iter().filter_map(|record| Some(&*record.file.as_ref()?.name)).collect();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !entry.file_name().to_str().is_some_and(|name| named.contains(name)) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// The extension of files of records.
+const RECORD: &str = "json";
+
+/// The name of the file of a record: names may be too long for one.
+fn record_name(key: &str) -> String {
+    format!("{}.{RECORD}", to_hex(&Sha256::digest(key)))
 }
 
 /// The key of an object in the manifest.

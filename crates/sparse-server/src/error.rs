@@ -32,6 +32,9 @@ pub enum StartError {
         /// The failure, and what would have been right.
         reason: String,
     },
+    /// The worker process does not start.
+    #[error("the worker process: {0}")]
+    Worker(String),
     /// The operating system refuses threads or signals.
     #[error("starting the server: {0}")]
     System(#[from] io::Error),

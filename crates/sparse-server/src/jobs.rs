@@ -1,8 +1,9 @@
 //! Jobs: operations whose results are fetched later.
 
 use crate::answer::Outcome;
-use crate::app::{App, check_scope};
+use crate::app::App;
 use crate::auth::{Identity, Scope};
+use crate::front_end::check_scope;
 use crate::matrices::{Pairs, Segment, parameters, segment};
 use crate::objects::Store;
 use crate::problem::Problem;
@@ -25,8 +26,9 @@ pub(crate) struct Jobs {
     jobs: Mutex<Table>,
     /// Jobs that one tenant may have, finished ones with their results among them.
     limit: usize,
-    /// Makes the ids of one process different from those of the next.
-    prefix: String,
+    service: String,
+    /// Makes the ids of a worker process different from those of the workers before it.
+    generation: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -86,8 +88,22 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Jobs {
-    pub(crate) fn new(limit: usize, prefix: String) -> Self {
-        Self { jobs: Mutex::default(), limit, prefix }
+    pub(crate) fn new(limit: usize, service: &str, generation: Option<u64>) -> Self {
+        Self { jobs: Mutex::default(), limit, service: service.into(), generation }
+    }
+
+    fn id(&self, number: u64) -> String {
+        match self.generation {
+            None => format!("{}-{number:x}", self.service),
+            Some(generation) => format!("{}.{generation}-{number:x}", self.service),
+        }
+    }
+
+    /// True for the id of a job whose process has ended.
+    fn is_lost(&self, id: &str) -> bool {
+        let numbers = id.strip_prefix(&*self.service).and_then(|rest| rest.strip_prefix('.'));
+        let generation = numbers.and_then(|numbers| numbers.split('-').next()?.parse::<u64>().ok());
+        matches!((generation, self.generation), (Some(of_job), Some(own)) if of_job < own)
     }
 
     /// Fails with 429 if a tenant has as many jobs as it may have.
@@ -111,7 +127,7 @@ impl Jobs {
         let number = table.last;
         let job = Arc::new(Job {
             number,
-            id: format!("{}-{number:x}", self.prefix),
+            id: self.id(number),
             tenant: tenant.into(),
             subject,
             created: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()),
@@ -139,6 +155,11 @@ impl Jobs {
     fn find(&self, tenant: &str, id: &str) -> Result<Arc<Job>, Problem> {
         let found = self.all().into_iter().find(|job| job.tenant == tenant && job.id == id);
         found.ok_or_else(|| {
+            if self.is_lost(id) {
+                return Problem::lost(format!(
+                    "job {id}: the process that ran it, or kept its result, has ended"
+                ));
+            }
             let id: String = id.chars().take(128).collect();
             let id = id.escape_debug();
             Problem::not_found(format!("there is no job `{id}`, or not any more: GET /v1/jobs lists them"))
@@ -221,7 +242,7 @@ async fn run(
     });
     let result = done.await;
     let code = result.as_ref().map_or_else(|problem| problem.status, |_| StatusCode::OK);
-    app.metrics.observe(&format!("JOB {}", job.subject.operation), code.as_u16(), job.task.elapsed());
+    app.metrics.observe_job(job.subject.operation, code.as_u16(), job.task.elapsed());
     job.finish(result);
     // The result goes as soon as the job is deleted, not with this task.
     let number = job.number;

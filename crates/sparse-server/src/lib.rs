@@ -12,6 +12,7 @@
 //! | uploads | sizes are checked before the first byte and while bytes come; bodies above 1 MiB go to a file |
 //! | memory | every byte is reserved before it is allocated; what does not fit is answered by 507 or 429 |
 //! | operations | end at their time limit or with their client; jobs go on without it, and are bounded and expire |
+//! | worker processes | one holds the device if that is asked for; the front end replaces it when it ends |
 //! | durable objects | acknowledged once segment and manifest are synced; a killed process loses none |
 
 mod answer;
@@ -20,6 +21,7 @@ mod auth;
 mod config;
 mod durable;
 mod error;
+mod front_end;
 mod idempotency;
 mod jobs;
 mod labels;
@@ -33,6 +35,8 @@ mod operate;
 mod operations;
 mod parameters;
 mod problem;
+#[cfg(unix)]
+mod process;
 mod program;
 mod rate;
 mod routes;
@@ -46,4 +50,6 @@ mod workers;
 pub use auth::{Scope, new_token};
 pub use config::{Config, Limits, TlsFiles, parse_bytes};
 pub use error::StartError;
-pub use server::{Server, serve_until_stopped};
+#[cfg(unix)]
+pub use process::{WorkerCommand, serve_as_worker};
+pub use server::{Compute, Server, serve_until_stopped};

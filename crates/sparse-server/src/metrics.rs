@@ -1,16 +1,17 @@
 //! Counters and times for Prometheus.
 
 use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use std::fmt;
+use std::hash::Hash;
 use std::time::Duration;
 
-/// What a request asked for, by the pattern of its address or the name of the operation, and how it was answered.
+/// The pattern of a request's address or the name of its operation, and how it was answered.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
     route: String,
@@ -22,15 +23,63 @@ struct RouteLabels {
     route: String,
 }
 
+/// The operation of a job, and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct JobLabels {
+    operation: &'static str,
+    code: u16,
+}
+
 /// Upper bounds of the classes of times, in seconds.
 const BOUNDS: [f64; 12] = [1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 0.1, 1.0, 10.0, 60.0, 600.0];
 
-/// The metrics of a server.
+/// A histogram of times for each set of labels.
+type Times<L> = Family<L, Histogram>;
+
+fn times<L: Clone + Eq + Hash>() -> Times<L> {
+    Family::new_with_constructor(|| Histogram::new(BOUNDS))
+}
+
+/// The metrics of requests, which are the front end's.
+#[derive(Debug)]
+pub(crate) struct RequestMetrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Counter>,
+    seconds: Times<RouteLabels>,
+    /// Worker processes that took the place of one that had ended.
+    pub(crate) restarts: Counter,
+}
+
+impl RequestMetrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("nnz");
+        let (requests, seconds, restarts) = (Family::default(), times(), Counter::default());
+        registry.register("requests", "Requests by route and status", requests.clone());
+        let help = "Time to the header of the answer";
+        registry.register_with_unit("request", help, Unit::Seconds, seconds.clone());
+        let help = "Worker processes that took the place of one that had ended";
+        registry.register("worker_restarts", help, restarts.clone());
+        Self { registry, requests, seconds, restarts }
+    }
+
+    pub(crate) fn observe(&self, route: &str, code: u16, time: Duration) {
+        self.requests.get_or_create(&RequestLabels { route: route.into(), code }).inc();
+        self.seconds.get_or_create(&RouteLabels { route: route.into() }).observe(time.as_secs_f64());
+    }
+
+    /// The metrics in the text form of OpenMetrics, without its end.
+    pub(crate) fn text(&self) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        encode_registry(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+/// The metrics of a device, which are those of the process that holds it.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: Family<RequestLabels, Counter>,
-    seconds: Family<RouteLabels, Histogram>,
+    job_seconds: Times<JobLabels>,
     merged: Histogram,
     memory_used: Gauge,
     memory_capacity: Gauge,
@@ -57,8 +106,7 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         let mut metrics = Self {
             registry: Registry::with_prefix("nnz"),
-            requests: Family::default(),
-            seconds: Family::new_with_constructor(|| Histogram::new(BOUNDS)),
+            job_seconds: times(),
             merged: Histogram::new([1.0, 2.0, 4.0, 8.0]),
             memory_used: Gauge::default(),
             memory_capacity: Gauge::default(),
@@ -74,9 +122,8 @@ impl Metrics {
 
     fn register(&mut self) {
         let registry = &mut self.registry;
-        registry.register("requests", "Requests by route and status", self.requests.clone());
-        let seconds = self.seconds.clone();
-        registry.register_with_unit("request", "Time to the header of the answer", Unit::Seconds, seconds);
+        let help = "Time of a job by operation and status";
+        registry.register_with_unit("job", help, Unit::Seconds, self.job_seconds.clone());
         registry.register("merged", "Requests that were multiplied together", self.merged.clone());
         for (name, help, gauge) in [
             ("memory_used", "Bytes of the device's memory that are reserved", &self.memory_used),
@@ -95,9 +142,9 @@ impl Metrics {
         }
     }
 
-    pub(crate) fn observe(&self, route: &str, code: u16, time: Duration) {
-        self.requests.get_or_create(&RequestLabels { route: route.into(), code }).inc();
-        self.seconds.get_or_create(&RouteLabels { route: route.into() }).observe(time.as_secs_f64());
+    /// Counts a job that has ended.
+    pub(crate) fn observe_job(&self, operation: &'static str, code: u16, time: Duration) {
+        self.job_seconds.get_or_create(&JobLabels { operation, code }).observe(time.as_secs_f64());
     }
 
     /// Counts a product that served this many requests.
@@ -115,7 +162,8 @@ impl Metrics {
         self.jobs.set(clamp(now.jobs as u64));
         self.evictions.set(clamp(now.evictions));
         let mut text = String::new();
-        encode(&mut text, &self.registry)?;
+        encode_registry(&mut text, &self.registry)?;
+        encode_eof(&mut text)?;
         Ok(text)
     }
 }

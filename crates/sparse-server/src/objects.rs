@@ -68,8 +68,19 @@ pub(crate) struct Object {
 struct Content {
     resident: Option<Arc<Resident>>,
     segment: Option<Segment>,
-    /// Why the segment cannot be read.
-    corruption: Option<String>,
+    /// Why the matrix cannot be read.
+    defect: Option<Defect>,
+    /// True once nobody can find it by its name.
+    is_removed: bool,
+}
+
+/// Why a matrix cannot be had any more.
+#[derive(Debug, Clone)]
+enum Defect {
+    /// The segment is damaged.
+    Corrupt(String),
+    /// It was in the memory of a process that has ended.
+    Lost,
 }
 
 /// A matrix in the device's memory, with its bytes in the ledger. Whoever holds it has a lease: it is not evicted.
@@ -86,7 +97,7 @@ pub(crate) struct View {
     version: u64,
     durable: bool,
     pinned: bool,
-    /// `device`, `disk`, `moving` or `corrupt`.
+    /// `device`, `disk`, `moving`, `corrupt` or `lost`.
     tier: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
@@ -186,13 +197,33 @@ impl Object {
     fn key(&self) -> String {
         key(&self.tenant, &self.name, self.version)
     }
+
+    fn record(&self, segment: Option<&Segment>) -> Record {
+        let id = (&*self.tenant, &*self.name, self.version);
+        Record::new(id, segment, self.description.clone(), lock(&self.labels).clone())
+    }
+}
+
+impl Defect {
+    fn problem(&self, object: &str) -> Problem {
+        match self {
+            Self::Corrupt(reason) => {
+                let detail = format!("`{object}` is corrupt: {reason}");
+                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "corrupt", detail)
+            }
+            Self::Lost => Problem::lost(format!(
+                "`{object}` was in the memory of a process that has ended: upload it again, with durable=1 to keep it"
+            )),
+        }
+    }
 }
 
 impl Content {
     fn tier(&self) -> &'static str {
-        match (&self.resident, &self.corruption) {
+        match (&self.resident, &self.defect) {
             (Some(_), _) => "device",
-            (None, Some(_)) => "corrupt",
+            (None, Some(Defect::Corrupt(_))) => "corrupt",
+            (None, Some(Defect::Lost)) => "lost",
             (None, None) => "disk",
         }
     }
@@ -212,11 +243,12 @@ impl Store {
                 objects.insert((tenant.into(), name.into()), versions);
             }
         }
-        for record in recovered.records {
-            let object = recover(&disk, &record);
-            let versions = objects.entry((record.tenant, record.name)).or_default();
-            versions.last = versions.last.max(record.version);
-            versions.ready.insert(record.version, Arc::new(object));
+        let durable = recovered.records.iter().map(|record| recover_durable(&disk, record));
+        let volatile = recovered.volatile.iter().map(|record| recover_volatile(&disk, record));
+        for object in durable.chain(volatile) {
+            let versions = objects.entry((object.tenant.clone(), object.name.clone())).or_default();
+            versions.last = versions.last.max(object.version);
+            versions.ready.insert(object.version, Arc::new(object));
         }
         let (objects, publishing) = (Mutex::new(objects), Mutex::new(()));
         let (clock, evictions) = (AtomicU64::new(1), AtomicU64::new(0));
@@ -257,12 +289,13 @@ impl Store {
         if let Some(resident) = &content.resident {
             return Ok(resident.clone());
         }
-        let loaded = match (&content.corruption, &content.segment) {
-            (Some(reason), _) => Err(reason.clone()),
-            (None, None) => Err("it has no file".into()),
+        let loaded = match (&content.defect, &content.segment) {
+            (Some(defect), _) => Err(defect.clone()),
+            (None, None) => Err(Defect::Corrupt("it has no file".into())),
             (None, Some(segment)) => {
                 let bytes = self.reserve(&object.tenant, object.description.bytes)?;
-                read_segment(segment, &object.description, &self.device).map(|matrix| (matrix, bytes))
+                let read = read_segment(segment, &object.description, &self.device);
+                read.map(|matrix| (matrix, bytes)).map_err(Defect::Corrupt)
             }
         };
         match loaded {
@@ -271,11 +304,11 @@ impl Store {
                 content.resident = Some(resident.clone());
                 Ok(resident)
             }
-            Err(reason) => {
-                let problem = format!("`{}@{}` is corrupt: {reason}", object.name, object.version);
-                tracing::error!(tenant = object.tenant, "{problem}");
-                content.corruption = Some(reason);
-                Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "corrupt", problem))
+            Err(defect) => {
+                let problem = defect.problem(&object.label());
+                tracing::error!(tenant = object.tenant, "{problem:?}");
+                content.defect = Some(defect);
+                Err(problem)
             }
         }
     }
@@ -333,11 +366,13 @@ impl Store {
         candidates.sort_by_key(|object| object.last_use.load(Ordering::Relaxed));
         for object in candidates {
             let Ok(mut content) = object.content.try_lock() else { continue };
-            if !content.is_idle() {
+            if content.is_removed || !content.is_idle() {
                 continue;
             }
             if let (None, Some(resident)) = (&content.segment, &content.resident) {
-                content.segment = Some(self.disk.write_spilled(&resident.matrix)?);
+                let segment = self.disk.write_spilled(&resident.matrix)?;
+                self.disk.note(&object.record(Some(&segment)))?;
+                content.segment = Some(segment);
             }
             content.resident = None;
             self.evictions.fetch_add(1, Ordering::Relaxed);
@@ -380,7 +415,7 @@ impl Store {
             is_pinned: AtomicBool::new(wishes.is_pinned),
             labels: Mutex::new(wishes.labels),
             last_use: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
-            content: Mutex::new(Content { resident, segment, corruption: None }),
+            content: Mutex::new(Content { resident, segment, defect: None, is_removed: false }),
         });
         let mut objects = lock(&self.objects);
         let versions = objects.entry((tenant.into(), name.into())).or_default();
@@ -390,11 +425,11 @@ impl Store {
         old.iter().for_each(|old| drop(versions.ready.remove(&old.version)));
         drop(objects);
         drop(publishing);
-        remove_files(&old);
+        self.remove_files(&old);
         Ok(object)
     }
 
-    /// Brings the manifest up to date with a new object and those that it replaces.
+    /// Brings the manifest up to date with a new object and those that it replaces, and notes one that is not durable.
     fn record(
         &self,
         id: (&str, &str, u64),
@@ -403,15 +438,12 @@ impl Store {
         replaced: &[Arc<Object>],
     ) -> Result<(), Problem> {
         let removed = durable_keys(replaced);
-        match segment {
-            None if removed.is_empty() => Ok(()),
-            None => self.disk.forget(&removed),
-            Some(segment) => {
-                let record = Record::new(id, segment, description.clone(), labels.clone());
-                let record = record.ok_or_else(|| Problem::internal("a segment's file has no name"))?;
-                self.disk.commit(&record, &removed)
-            }
+        let record = Record::new(id, segment, description.clone(), labels.clone());
+        if segment.is_some() {
+            return self.disk.commit(&record, &removed);
         }
+        self.disk.note(&record)?;
+        if removed.is_empty() { Ok(()) } else { self.disk.forget(&removed) }
     }
 
     /// The version of a new object, and the objects that it replaces.
@@ -445,8 +477,10 @@ impl Store {
         if object.is_durable {
             self.disk.set_labels(&object.key(), &labels)?;
         }
+        // Before its segment is written, if that is at work.
+        let content = lock(&object.content);
         *lock(&object.labels) = labels;
-        Ok(())
+        if object.is_durable { Ok(()) } else { self.disk.note(&object.record(content.segment.as_ref())) }
     }
 
     /// Deletes one version, or all; those who use one keep it until they are done.
@@ -487,8 +521,20 @@ impl Store {
             }
         }
         drop(objects);
-        remove_files(old);
+        self.remove_files(old);
         Ok(())
+    }
+
+    /// Removes the files and records of objects that nobody can find any more.
+    fn remove_files(&self, objects: &[Arc<Object>]) {
+        for object in objects {
+            let mut content = lock(&object.content);
+            content.is_removed = true;
+            content.segment.iter().for_each(Segment::remove);
+            if !object.is_durable {
+                self.disk.unnote(&object.key());
+            }
+        }
     }
 }
 
@@ -496,32 +542,35 @@ fn durable_keys(objects: &[Arc<Object>]) -> Vec<String> {
     objects.iter().filter(|object| object.is_durable).map(|object| object.key()).collect()
 }
 
-/// Removes the files of durable objects that the manifest no longer names.
-fn remove_files(objects: &[Arc<Object>]) {
-    for object in objects {
-        lock(&object.content).segment.iter().for_each(Segment::remove);
+/// A durable object, which is read when it is first used.
+fn recover_durable(disk: &Disk, record: &Record) -> Object {
+    match disk.segment(record) {
+        Ok(segment) => recover(record, true, Some(segment), None),
+        Err(reason) => {
+            tracing::error!(tenant = record.tenant, "{}@{}: {reason}", record.name, record.version);
+            recover(record, true, None, Some(Defect::Corrupt(reason)))
+        }
     }
 }
 
-/// An object of the manifest, which is read when it is first used.
-fn recover(disk: &Disk, record: &Record) -> Object {
-    let (segment, corruption) = match disk.segment(record) {
-        Ok(segment) => (Some(segment), None),
-        Err(reason) => {
-            tracing::error!(tenant = record.tenant, "{}@{}: {reason}", record.name, record.version);
-            (None, Some(reason))
-        }
-    };
+/// An object of the worker process before this one: lost, unless it was spilled.
+fn recover_volatile(disk: &Disk, record: &Record) -> Object {
+    let segment = disk.spilled_segment(record);
+    let defect = segment.is_none().then_some(Defect::Lost);
+    recover(record, false, segment, defect)
+}
+
+fn recover(record: &Record, is_durable: bool, segment: Option<Segment>, defect: Option<Defect>) -> Object {
     Object {
         tenant: record.tenant.clone(),
         name: record.name.clone(),
         version: record.version,
         description: record.description.clone(),
-        is_durable: true,
+        is_durable,
         is_pinned: AtomicBool::new(false),
         labels: Mutex::new(record.labels.clone()),
         last_use: AtomicU64::new(0),
-        content: Mutex::new(Content { resident: None, segment, corruption }),
+        content: Mutex::new(Content { resident: None, segment, defect, is_removed: false }),
     }
 }
 

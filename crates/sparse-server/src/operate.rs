@@ -1,8 +1,9 @@
 //! Operations: from a request to its result, at once or by a job.
 
 use crate::answer::{Outcome, accepted_kind};
-use crate::app::{App, OperationName, check_scope};
+use crate::app::App;
 use crate::auth::{Identity, Scope};
+use crate::front_end::check_scope;
 use crate::idempotency::{Begun, Claim};
 use crate::jobs::{self, Subject};
 use crate::ledger::Reservation;
@@ -19,7 +20,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use nnz::io::FileKind;
 use nnz::{DenseMatrix, Matrix};
 use serde_json::json;
@@ -180,45 +181,32 @@ pub(crate) async fn operate(
 ) -> Result<Response, Problem> {
     let (name, operation) = segment(path)?;
     let operation = Operation::find(&operation)?;
-    let answered = answer(&app, identity, (operation, &name), pairs, (&headers, body)).await;
-    let mut response = answered.unwrap_or_else(Problem::into_response);
-    response.extensions_mut().insert(OperationName(operation.name));
-    Ok(response)
-}
-
-async fn answer(
-    app: &App,
-    identity: Identity,
-    (operation, name): (&'static Operation, &str),
-    pairs: Pairs,
-    (headers, body): (&HeaderMap, Body),
-) -> Result<Response, Problem> {
     let parameters = parameters(pairs, &operation.known_parameters())?;
-    let (request, reply) = match Request::begin(app, identity, &parameters, headers)? {
+    let (request, reply) = match Request::begin(&app, identity, &parameters, &headers)? {
         ControlFlow::Continue(begun) => begun,
         ControlFlow::Break(answered) => return Ok(answered),
     };
     let identity = &request.identity;
-    let object = find(&app.store, identity, name)?;
+    let object = find(&app.store, identity, &name)?;
     let other = match (operation.has_other, parameters.text("other")) {
         (true, Some(name)) => Some(find(&app.store, identity, name)?),
         (true, None) => return Err(Problem::bad_request("parameter `other`: a second matrix is needed")),
         (false, _) => None,
     };
-    reply.check(app, &identity.tenant)?;
+    reply.check(&app, &identity.tenant)?;
     let body = match operation.operand {
         Operand::None => None,
-        _ => Some(request.task.within(receive_operand(app, operation.name, headers, body)).await??),
+        _ => Some(request.task.within(receive_operand(&app, operation.name, &headers, body)).await??),
     };
     let work = Work { operation, request, object, other, body, parameters };
     let tenant = work.request.identity.tenant.clone();
     let admitted = app.workers.admit(&tenant)?;
     if reply.is_job {
         let subject = work.subject();
-        return reply.into_job(app, admitted, subject, &tenant, |store| work.run(store));
+        return reply.into_job(&app, admitted, subject, &tenant, |store| work.run(store));
     }
     if work.is_merged() {
-        return merge::run(app, admitted, work).await?.respond();
+        return merge::run(&app, admitted, work).await?.respond();
     }
     let store = app.store.clone();
     app.workers.run_admitted(admitted, &reply.caller.task, move || work.run(&store)).await?.respond()

@@ -67,6 +67,18 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "conflict", detail)
     }
 
+    /// Something that was there and cannot come back.
+    pub(crate) fn lost(detail: impl ToString) -> Self {
+        Self::new(StatusCode::GONE, "lost", detail)
+    }
+
+    /// A worker process that does not answer now.
+    #[cfg(unix)]
+    pub(crate) fn unavailable(detail: impl ToString) -> Self {
+        let problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "worker", detail);
+        Self { retry_after: Some(RETRY_AFTER), ..problem }
+    }
+
     pub(crate) fn unprocessable(detail: impl ToString) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "unprocessable", detail)
     }

@@ -5,7 +5,7 @@
 //! their bytes in the ledger, until the request ends.
 
 use crate::answer::Outcome;
-use crate::app::{App, OperationName};
+use crate::app::App;
 use crate::auth::Identity;
 use crate::jobs::Subject;
 use crate::ledger::Reservation;
@@ -22,7 +22,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use nnz::{DenseMatrix, Matrix, Order};
 use serde::Deserialize;
 use serde_json::Value;
@@ -92,31 +92,19 @@ pub(crate) async fn run(
     pairs: Pairs,
     headers: HeaderMap,
     body: Body,
-) -> Response {
-    let answered = answer(&app, identity, pairs, (&headers, body)).await;
-    let mut response = answered.unwrap_or_else(Problem::into_response);
-    response.extensions_mut().insert(OperationName("program"));
-    response
-}
-
-async fn answer(
-    app: &App,
-    identity: Identity,
-    pairs: Pairs,
-    (headers, body): (&HeaderMap, Body),
 ) -> Result<Response, Problem> {
     let parameters = parameters(pairs, &known_parameters())?;
-    let (request, reply) = match Request::begin(app, identity, &parameters, headers)? {
+    let (request, reply) = match Request::begin(&app, identity, &parameters, &headers)? {
         ControlFlow::Continue(begun) => begun,
         ControlFlow::Break(answered) => return Ok(answered),
     };
     let text: String = parameters.required("program")?;
     let steps = parse(&text, |name| find(&app.store, &request.identity, name))?;
     let tenant = request.identity.tenant.clone();
-    reply.check(app, &tenant)?;
+    reply.check(&app, &tenant)?;
     let takes_body = steps.iter().any(|step| matches!(step.operand, Some(ArraySource::Body)));
     let body = match takes_body {
-        true => Some(request.task.within(receive_operand(app, "the program", headers, body)).await??),
+        true => Some(request.task.within(receive_operand(&app, "the program", &headers, body)).await??),
         false => None,
     };
     let program = Program { request, steps, body };
@@ -124,7 +112,7 @@ async fn answer(
     if reply.is_job() {
         let (matrix, scope) = (program.matrix(), program.request.scope());
         let subject = Subject { operation: "program", matrix, scope };
-        return reply.into_job(app, admitted, subject, &tenant, |store| program.run(store));
+        return reply.into_job(&app, admitted, subject, &tenant, |store| program.run(store));
     }
     let store = app.store.clone();
     app.workers.run_admitted(admitted, &reply.caller.task, move || program.run(&store)).await?.respond()

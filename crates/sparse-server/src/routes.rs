@@ -1,18 +1,25 @@
 //! The table of routes, from which router, authorization and OpenAPI are made.
 
-use crate::app::{App, authorize, observe};
+use crate::app::App;
 use crate::auth::Scope;
+use crate::front_end::{FrontEnd, Place, authorize, observe};
 use crate::jobs;
 use crate::matrices;
 use crate::operate;
 use crate::operations::{OPERATIONS, Operand, Operation};
 use crate::problem::Problem;
+#[cfg(unix)]
+use crate::process;
 use crate::program;
 use crate::status;
 use crate::upload::{MTX, NPY, NPZ};
 use axum::Router;
 use axum::http::{Method, StatusCode, Uri};
+#[cfg(unix)]
+use axum::middleware::from_fn;
 use axum::middleware::from_fn_with_state;
+#[cfg(unix)]
+use axum::routing::{MethodFilter, on};
 use axum::routing::{MethodRouter, delete, get, post, put};
 use serde_json::{Value, json};
 
@@ -23,12 +30,21 @@ pub(crate) struct Route {
     pub(crate) summary: &'static str,
     /// The scope that a token must have; none for probes.
     pub(crate) scope: Option<Scope>,
-    handler: fn() -> MethodRouter<App>,
+    handler: Handler,
+}
+
+/// The part of a server that answers a route.
+enum Handler {
+    /// The one that faces clients.
+    FrontEnd(fn() -> MethodRouter<FrontEnd>),
+    /// The one that holds matrices and computes, here or in a worker process.
+    Device(fn() -> MethodRouter<App>),
 }
 
 const MATRIX: &str = "/v1/matrices/{name}";
 const JOB: &str = "/v1/jobs/{id}";
-const PROGRAMS: &str = "/v1/programs";
+pub(crate) const PROGRAMS: &str = "/v1/programs";
+pub(crate) const OPERATION: &str = "/v1/matrices/{name}/{operation}";
 
 /// Every route.
 pub(crate) const ROUTES: &[Route] = &[
@@ -37,150 +53,188 @@ pub(crate) const ROUTES: &[Route] = &[
         path: "/",
         summary: "A page for people: memory, matrices, jobs, and a form for operations",
         scope: None,
-        handler: || get(status::page),
+        handler: Handler::FrontEnd(|| get(status::page)),
     },
     Route {
         method: "get",
         path: "/livez",
         summary: "200 while the process answers",
         scope: None,
-        handler: || get(status::live),
+        handler: Handler::FrontEnd(|| get(status::live)),
     },
     Route {
         method: "get",
         path: "/readyz",
-        summary: "200 while requests are taken, 503 once the server stops",
+        summary: "200 while requests are taken, 503 once the server stops or while no worker process is ready",
         scope: None,
-        handler: || get(status::ready),
+        handler: Handler::FrontEnd(|| get(status::ready)),
     },
     Route {
         method: "get",
         path: "/metrics",
         summary: "Metrics for Prometheus",
         scope: Some(Scope::Admin),
-        handler: || get(status::metrics),
+        handler: Handler::FrontEnd(|| get(status::metrics)),
     },
     Route {
         method: "get",
         path: "/openapi.json",
         summary: "This document",
         scope: None,
-        handler: || get(status::open_api),
+        handler: Handler::FrontEnd(|| get(status::open_api)),
     },
     Route {
         method: "get",
         path: "/v1/status",
         summary: "The device, its memory and the caller's part of it",
         scope: Some(Scope::Read),
-        handler: || get(status::status),
+        handler: Handler::Device(|| get(status::status)),
     },
     Route {
         method: "get",
         path: "/v1/matrices",
         summary: "The caller's matrices; ?label=KEY=VALUE,KEY those that have all of these labels",
         scope: Some(Scope::Read),
-        handler: || get(matrices::list),
+        handler: Handler::Device(|| get(matrices::list)),
     },
     Route {
         method: "put",
         path: MATRIX,
         summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier ones, ?ttl=SECONDS, ?labels=K=V",
         scope: Some(Scope::Write),
-        handler: || put(matrices::upload),
+        handler: Handler::Device(|| put(matrices::upload)),
     },
     Route {
         method: "get",
         path: MATRIX,
         summary: "Describes the newest version, or that of name@version",
         scope: Some(Scope::Read),
-        handler: || get(matrices::describe),
+        handler: Handler::Device(|| get(matrices::describe)),
     },
     Route {
         method: "delete",
         path: MATRIX,
         summary: "Deletes all versions, or that of name@version",
         scope: Some(Scope::Write),
-        handler: || delete(matrices::remove),
+        handler: Handler::Device(|| delete(matrices::remove)),
     },
     Route {
         method: "get",
         path: "/v1/matrices/{name}/data",
         summary: "The matrix as a file, by Accept",
         scope: Some(Scope::Read),
-        handler: || get(matrices::data),
+        handler: Handler::Device(|| get(matrices::data)),
     },
     Route {
         method: "put",
         path: "/v1/matrices/{name}/pin",
         summary: "Keeps the matrix in the device's memory; ?pinned=0 lets it go again",
         scope: Some(Scope::Write),
-        handler: || put(matrices::pin),
+        handler: Handler::Device(|| put(matrices::pin)),
     },
     Route {
         method: "put",
         path: "/v1/matrices/{name}/labels",
         summary: "Gives the matrix ?labels=KEY=VALUE,KEY=VALUE in place of those that it has",
         scope: Some(Scope::Write),
-        handler: || put(matrices::label),
+        handler: Handler::Device(|| put(matrices::label)),
     },
     Route {
         method: "post",
-        path: "/v1/matrices/{name}/{operation}",
+        path: OPERATION,
         summary: "Runs an operation",
         scope: Some(Scope::Read),
-        handler: || post(operate::operate),
+        handler: Handler::Device(|| post(operate::operate)),
     },
     Route {
         method: "post",
         path: PROGRAMS,
         summary: "Runs several operations, the steps of ?program=JSON; results of all but the last are not kept",
         scope: Some(Scope::Read),
-        handler: || post(program::run),
+        handler: Handler::Device(|| post(program::run)),
     },
     Route {
         method: "get",
         path: "/v1/jobs",
         summary: "The caller's jobs",
         scope: Some(Scope::Read),
-        handler: || get(jobs::list),
+        handler: Handler::Device(|| get(jobs::list)),
     },
     Route {
         method: "get",
         path: JOB,
         summary: "State, progress and log of a job; ?wait=SECONDS answers at its end, or then",
         scope: Some(Scope::Read),
-        handler: || get(jobs::describe),
+        handler: Handler::Device(|| get(jobs::describe)),
     },
     Route {
         method: "delete",
         path: JOB,
         summary: "Cancels a job, and forgets it and its result",
         scope: Some(Scope::Read),
-        handler: || delete(jobs::remove),
+        handler: Handler::Device(|| delete(jobs::remove)),
     },
     Route {
         method: "get",
         path: "/v1/jobs/{id}/result",
         summary: "What the operation would have answered",
         scope: Some(Scope::Read),
-        handler: || get(jobs::result),
+        handler: Handler::Device(|| get(jobs::result)),
     },
 ];
 
+impl Route {
+    /// The handler at the part that faces clients.
+    fn at_front_end(&self, front_end: &FrontEnd) -> MethodRouter {
+        let handler = match (&self.handler, &front_end.place) {
+            (Handler::FrontEnd(handler), _) => handler().with_state(front_end.clone()),
+            (Handler::Device(handler), Place::ThisProcess(app)) => handler().with_state(app.clone()),
+            #[cfg(unix)]
+            (Handler::Device(_), Place::Worker(supervisor)) => {
+                on(self.filter(), process::forward).with_state(supervisor.clone())
+            }
+        };
+        match self.scope {
+            Some(scope) => handler.layer(from_fn_with_state((front_end.clone(), scope), authorize)),
+            None => handler,
+        }
+    }
+
+    #[cfg(unix)]
+    fn filter(&self) -> MethodFilter {
+        match self.method {
+            "put" => MethodFilter::PUT,
+            "post" => MethodFilter::POST,
+            "delete" => MethodFilter::DELETE,
+            _ => MethodFilter::GET,
+        }
+    }
+}
+
 /// The router of all routes.
-pub(crate) fn router(app: &App) -> Router {
+pub(crate) fn router(front_end: &FrontEnd) -> Router {
     let mut router = Router::new();
     for route in ROUTES {
-        let mut handler = (route.handler)();
-        if let Some(scope) = route.scope {
-            handler = handler.layer(from_fn_with_state((app.clone(), scope), authorize));
-        }
-        router = router.route(route.path, handler);
+        router = router.route(route.path, route.at_front_end(front_end));
     }
     router
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
-        .layer(from_fn_with_state(app.clone(), observe))
+        .layer(from_fn_with_state(front_end.clone(), observe))
+}
+
+/// The router of a worker process, whose only client is the front end.
+#[cfg(unix)]
+pub(crate) fn worker_router(app: &App) -> Router {
+    let mut router = Router::new();
+    for route in ROUTES {
+        if let Handler::Device(handler) = route.handler {
+            router = router.route(route.path, handler());
+        }
+    }
+    router
+        .layer(from_fn(process::identify))
+        .route("/metrics", get(status::device_metrics))
         .with_state(app.clone())
 }
 

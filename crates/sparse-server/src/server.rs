@@ -4,8 +4,11 @@ use crate::app::App;
 use crate::config::Config;
 use crate::durable::Disk;
 use crate::error::StartError;
+use crate::front_end::{FrontEnd, Place};
 use crate::ledger::Ledger;
 use crate::objects::Store;
+#[cfg(unix)]
+use crate::process::{Supervision, WorkerCommand};
 use crate::{routes, tls};
 use axum::Router;
 use hyper::server::conn::http1;
@@ -17,22 +20,49 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
-use tokio::time::{interval, sleep, timeout};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
 /// Bytes that the header of a request may have.
 const HEADER_BYTES: usize = 64 << 10;
 
+/// The process that holds the matrices of a server and computes with them.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Compute {
+    /// The server itself, on this device.
+    Here(Device),
+    /// A worker process, which the server starts, watches and replaces when it ends.
+    #[cfg(unix)]
+    InWorker(WorkerCommand),
+}
+
+impl From<Device> for Compute {
+    fn from(device: Device) -> Self {
+        Self::Here(device)
+    }
+}
+
+#[cfg(unix)]
+impl From<WorkerCommand> for Compute {
+    fn from(command: WorkerCommand) -> Self {
+        Self::InWorker(command)
+    }
+}
+
 /// A server that listens, and answers once it runs.
 #[derive(Debug)]
 pub struct Server {
-    app: App,
+    config: Config,
+    front_end: FrontEnd,
+    /// What goes on beside the requests, and ends behind them.
+    background: JoinHandle<()>,
     listener: TcpListener,
     tls: Option<TlsAcceptorOf>,
 }
@@ -57,22 +87,39 @@ impl Server {
     ///
     /// # let data = tempfile::tempdir()?;
     /// # tokio::runtime::Runtime::new()?.block_on(async {
-    /// let server = Server::start(Config::new(data.path(), 1 << 20), "cpu".parse().unwrap()).await?;
+    /// let server = Server::start(Config::new(data.path(), 1 << 20), "cpu".parse::<nnz::Device>().unwrap()).await?;
     /// let stop = async {}; // at once
     /// server.run(stop).await
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub async fn start(config: Config, device: Device) -> Result<Self, StartError> {
+    pub async fn start(config: Config, compute: impl Into<Compute>) -> Result<Self, StartError> {
         config.check()?;
         let tls = config.tls.as_ref().map(tls::acceptor).transpose()?.map(TlsAcceptorOf);
-        let (disk, recovered) = Disk::open(&config.data)?;
-        let ledger = Ledger::new(config.memory, config.tenant_memory);
         let listen = config.listen;
-        let app = App::new(config, Store::new(device, ledger, disk, recovered))?;
         let listener =
             TcpListener::bind(listen).await.map_err(|source| StartError::Listen { listen, source })?;
-        Ok(Self { app, listener, tls })
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let service = format!("{started:x}");
+        let (front_end, background) = match compute.into() {
+            Compute::Here(device) => {
+                let (disk, recovered) = Disk::open(&config.data, None)?;
+                let ledger = Ledger::new(config.memory, config.tenant_memory);
+                let store = Store::new(device, ledger, disk, recovered);
+                let app = App::new(config.clone(), store, &service, None);
+                let place = Place::ThisProcess(app.clone());
+                (FrontEnd::new(&config, service, place)?, tokio::spawn(app.delete_expired()))
+            }
+            #[cfg(unix)]
+            Compute::InWorker(command) => {
+                let supervision = Supervision::start(config.clone(), service.clone(), command).await?;
+                let place = Place::Worker(supervision.supervisor());
+                let front_end = FrontEnd::new(&config, service, place)?;
+                let restarts = front_end.metrics.restarts.clone();
+                (front_end, tokio::spawn(supervision.run(restarts)))
+            }
+        };
+        Ok(Self { config, front_end, background, listener, tls })
     }
 
     /// The address that the server listens on.
@@ -83,9 +130,8 @@ impl Server {
         Ok(self.listener.local_addr()?)
     }
 
-    /// The state of the server.
-    pub(crate) fn app(&self) -> App {
-        self.app.clone()
+    pub(crate) fn front_end(&self) -> FrontEnd {
+        self.front_end.clone()
     }
 
     /// Answers requests until `stop` is ready, and then finishes those in flight.
@@ -93,12 +139,11 @@ impl Server {
     /// # Errors
     /// Those of the operating system that no later connection can mend.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
-        let limits = &self.app.config.limits;
+        let limits = &self.config.limits;
         let (header_time, idle_time, drain_time) = (limits.header_time, limits.idle_time, limits.drain_time);
         let permits = Arc::new(Semaphore::new(limits.connections));
         let connections = GracefulShutdown::new();
-        let router = routes::router(&self.app);
-        let expiry = tokio::spawn(delete_expired(self.app.clone()));
+        let router = routes::router(&self.front_end);
         let mut stop = std::pin::pin!(stop);
         loop {
             let permit = permits.clone();
@@ -123,29 +168,15 @@ impl Server {
                 drop(permit);
             });
         }
-        expiry.abort();
-        self.app.is_stopping.store(true, Ordering::Relaxed);
+        self.front_end.is_stopping.store(true, Ordering::Relaxed);
         drop(self.listener);
         tracing::info!("stopping: requests in flight are finished");
-        let jobs = self.app.jobs.drain();
+        let jobs = self.front_end.drain_jobs();
         if timeout(drain_time, async { tokio::join!(connections.shutdown(), jobs) }).await.is_err() {
             tracing::warn!("stopping after {drain_time:?} with requests or jobs in flight");
         }
+        self.front_end.end(self.background).await;
         Ok(())
-    }
-}
-
-/// Deletes matrices whose time is over, each second.
-async fn delete_expired(app: App) {
-    let mut seconds = interval(Duration::from_secs(1));
-    loop {
-        seconds.tick().await;
-        let store = app.store.clone();
-        match spawn_blocking(move || store.delete_expired()).await {
-            Ok(Ok(())) => (),
-            Ok(Err(problem)) => tracing::error!("deleting what expired: {problem:?}"),
-            Err(error) => tracing::error!("deleting what expired: {error}"),
-        }
     }
 }
 
@@ -189,13 +220,13 @@ where
 /// Those of [`Server::start`] and [`Server::run`].
 pub fn serve_until_stopped(
     config: Config,
-    device: Device,
+    compute: impl Into<Compute>,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), StartError> {
     let runtime = tokio::runtime::Runtime::new()?;
     let served = runtime.block_on(async {
-        let server = Server::start(config, device).await?;
-        let stop = stop_signal(server.app())?;
+        let server = Server::start(config, compute).await?;
+        let stop = stop_signal(server.front_end())?;
         ready(server.address()?);
         server.run(stop).await
     });
@@ -205,7 +236,7 @@ pub fn serve_until_stopped(
 }
 
 #[cfg(unix)]
-fn stop_signal(app: App) -> Result<impl Future<Output = ()>, StartError> {
+fn stop_signal(front_end: FrontEnd) -> Result<impl Future<Output = ()>, StartError> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -215,7 +246,7 @@ fn stop_signal(app: App) -> Result<impl Future<Output = ()>, StartError> {
             tokio::select! {
                 _ = terminate.recv() => return,
                 _ = interrupt.recv() => return,
-                _ = reload.recv() => match app.read_tokens() {
+                _ = reload.recv() => match front_end.read_tokens() {
                     Ok(()) => tracing::info!("the tokens were read again"),
                     Err(error) => tracing::error!("the tokens stay as they were: {error}"),
                 },
@@ -225,7 +256,7 @@ fn stop_signal(app: App) -> Result<impl Future<Output = ()>, StartError> {
 }
 
 #[cfg(not(unix))]
-fn stop_signal(_: App) -> Result<impl Future<Output = ()>, StartError> {
+fn stop_signal(_: FrontEnd) -> Result<impl Future<Output = ()>, StartError> {
     Ok(async {
         if let Err(error) = tokio::signal::ctrl_c().await {
             tracing::error!("waiting for Ctrl-C: {error}");

@@ -2,14 +2,16 @@
 
 use crate::app::App;
 use crate::auth::{Identity, to_hex};
+use crate::front_end::{FrontEnd, Place};
 use crate::problem::Problem;
+#[cfg(unix)]
+use crate::process;
 use crate::routes;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{Html, IntoResponse};
 use axum::{Extension, Json};
 use serde_json::{Value, json};
-use std::sync::atomic::Ordering;
 
 /// The page, whose scripts and styles alone run in it.
 pub(crate) async fn page() -> Result<impl IntoResponse, Problem> {
@@ -32,16 +34,27 @@ pub(crate) async fn live() -> &'static str {
     "live\n"
 }
 
-pub(crate) async fn ready(State(app): State<App>) -> Result<&'static str, Problem> {
-    if app.is_stopping.load(Ordering::Relaxed) {
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server stops"));
-    }
-    Ok("ready\n")
+pub(crate) async fn ready(State(front_end): State<FrontEnd>) -> Result<&'static str, Problem> {
+    front_end.check_ready().map(|()| "ready\n")
 }
 
-pub(crate) async fn metrics(State(app): State<App>) -> Result<impl IntoResponse, Problem> {
-    let text = app.metrics.text(app.snapshot()).map_err(Problem::internal)?;
+/// The metrics of requests, and those of the device from the process that holds it.
+pub(crate) async fn metrics(State(front_end): State<FrontEnd>) -> Result<impl IntoResponse, Problem> {
+    let mut text = front_end.metrics.text().map_err(Problem::internal)?;
+    match &front_end.place {
+        Place::ThisProcess(app) => text += &device_metrics(State(app.clone())).await?,
+        #[cfg(unix)]
+        Place::Worker(supervisor) => match process::metrics(supervisor).await {
+            Some(of_device) => text += &String::from_utf8_lossy(&of_device),
+            None => prometheus_client::encoding::text::encode_eof(&mut text).map_err(Problem::internal)?,
+        },
+    }
     Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text))
+}
+
+/// The part of the metrics that the process with the device has.
+pub(crate) async fn device_metrics(State(app): State<App>) -> Result<String, Problem> {
+    app.metrics.text(app.snapshot()).map_err(Problem::internal)
 }
 
 pub(crate) async fn open_api() -> Json<Value> {
@@ -59,5 +72,6 @@ pub(crate) async fn status(State(app): State<App>, Extension(identity): Extensio
             "used_bytes": ledger.used_by(&identity.tenant),
         },
         "operations": { "running": app.workers.running(), "waiting": app.workers.waiting() },
+        "process": { "id": std::process::id(), "worker": app.generation },
     }))
 }

@@ -1,12 +1,13 @@
-//! A server that is killed at any instant loses no durable matrix that it acknowledged, and starts again.
+//! A server that is killed at any instant loses no durable matrix that it acknowledged, and starts again; one whose worker
+//! process is killed goes on.
 //!
-//! The program starts itself as the server. `NNZ_KILL_CYCLES` sets how often it is killed.
+//! The program starts itself as the server and its worker. `NNZ_KILL_CYCLES` sets how often they are killed.
 
 #[allow(dead_code, reason = "each test file uses a part")]
 mod common;
 
-use common::{MTX, NPY, mtx, npy, try_send};
-use sparse_server::{Config, serve_until_stopped};
+use common::{IS_WORKER, MTX, NPY, Response, mtx, npy, process_id, try_send};
+use sparse_server::{Compute, Config, WorkerCommand, serve_as_worker, serve_until_stopped};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -15,23 +16,56 @@ use std::time::{Duration, Instant};
 
 /// Names the folder of the server, in the environment of the child.
 const CHILD: &str = "NNZ_CRASH_TEST_DATA";
+/// Says that the server has a worker process.
+const HAS_WORKER: &str = "NNZ_CRASH_TEST_HAS_WORKER";
 
 fn main() {
+    if std::env::var_os(IS_WORKER).is_some() {
+        return serve_as_worker(device).unwrap();
+    }
     match std::env::var_os(CHILD) {
         Some(data) => serve(Path::new(&data)),
         None => nothing_acknowledged_is_lost(),
     }
 }
 
-#[allow(clippy::print_stdout, reason = "the parent reads the address")]
-fn serve(data: &Path) {
-    let device = nnz::Device::host_with_threads(1).unwrap();
-    serve_until_stopped(Config::new(data, 1 << 20), device, |address| println!("{address}")).unwrap();
+fn device() -> nnz::Result<nnz::Device> {
+    nnz::Device::host_with_threads(1)
 }
 
-fn start(data: &Path) -> (Child, SocketAddr) {
-    let program = std::env::current_exe().unwrap();
-    let mut child = Command::new(program).env(CHILD, data).stdout(Stdio::piped()).spawn().unwrap();
+fn program() -> Command {
+    Command::new(std::env::current_exe().unwrap())
+}
+
+#[allow(clippy::print_stdout, reason = "the parent reads the address")]
+fn serve(data: &Path) {
+    let worker = || {
+        let mut worker = program();
+        worker.env(IS_WORKER, "1");
+        worker
+    };
+    let compute = match std::env::var_os(HAS_WORKER) {
+        None => Compute::Here(device().unwrap()),
+        Some(_) => Compute::InWorker(WorkerCommand::new(worker)),
+    };
+    serve_until_stopped(Config::new(data, 1 << 20), compute, |address| println!("{address}")).unwrap();
+}
+
+/// The process that is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Victim {
+    /// A server without a worker.
+    Server,
+    FrontEnd,
+    Worker,
+}
+
+fn start(data: &Path, victim: Victim) -> (Child, SocketAddr) {
+    let mut program = program();
+    if victim != Victim::Server {
+        program.env(HAS_WORKER, "1");
+    }
+    let mut child = program.env(CHILD, data).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     (child, line.trim().parse().expect("the server starts"))
@@ -47,33 +81,55 @@ enum Known {
 }
 
 fn nothing_acknowledged_is_lost() {
-    let cycles = std::env::var("NNZ_KILL_CYCLES").map_or(4_u32, |count| count.parse().unwrap());
+    let cycles = std::env::var("NNZ_KILL_CYCLES").map_or(6_u32, |count| count.parse().unwrap());
     let data = tempfile::tempdir().unwrap();
     let mut known: Vec<Known> = vec![];
     // A put lasts as long as the disk needs; the killer's instants are parts of it.
     let mut put = Duration::ZERO;
     for cycle in 0..cycles {
-        let (mut child, address) = start(data.path());
+        let victim = [Victim::Server, Victim::FrontEnd, Victim::Worker][cycle as usize % 3];
+        let (mut child, address) = start(data.path(), victim);
         check(address, &mut known);
         if cycle == 0 {
             let began = Instant::now();
             put_matrix(address, &mut known).expect("nobody kills it yet");
             put = began.elapsed();
         }
+        put_in_memory(address);
+        let killed = if victim == Victim::Worker { process_id(address) } else { child.id().into() };
         let killer = std::thread::spawn(move || {
             // Other instants in each cycle, within the first eight requests.
             std::thread::sleep(put * (1 + cycle * 79 % 160) / 20);
-            child.kill().unwrap();
-            child.wait().unwrap();
+            common::kill(killed);
         });
-        work(address, &mut known);
+        work(address, &mut known, |_| !killer.is_finished());
         killer.join().unwrap();
+        if victim == Victim::Worker {
+            common::await_next_worker(address, killed);
+            check(address, &mut known);
+            let lost = try_send(address, "POST /v1/matrices/memory/norm", &[], &[]).expect("an answer");
+            assert!(lost.status == 410 && lost.text().contains("`memory@1`"), "{lost:?}");
+            work(address, &mut known, |done| done < 3);
+            terminate(child);
+        } else {
+            child.wait().unwrap();
+        }
     }
-    let (mut child, address) = start(data.path());
+    let (child, address) = start(data.path(), Victim::FrontEnd);
     check(address, &mut known);
+    terminate(child);
+    assert!(known.contains(&Known::Put), "the first matrix was put and never deleted");
+}
+
+fn terminate(mut child: Child) {
     Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(child.wait().unwrap().success(), "SIGTERM ends the server well");
-    assert!(known.contains(&Known::Put), "the first matrix was put and never deleted");
+}
+
+/// Puts a matrix that is not durable.
+fn put_in_memory(address: SocketAddr) {
+    let answer = try_send(address, "PUT /v1/matrices/memory", &[MTX], &mtx(1, 1, &[(0, 0, 1.0)]));
+    assert_eq!(answer.expect("nobody kills it yet").status, 201);
 }
 
 /// Puts the next matrix; nothing if the server dies before it answers.
@@ -82,7 +138,7 @@ fn put_matrix(address: SocketAddr, known: &mut Vec<Known>) -> Option<()> {
     known.push(Known::Unknown);
     let body = mtx(1, 1, &[(0, 0, number as f64)]);
     let answer = try_send(address, &format!("PUT /v1/matrices/m{number}?durable=1"), &[MTX], &body)?;
-    assert_eq!(answer.status, 201);
+    is_done(&answer, 201)?;
     known[number] = Known::Put;
     Some(())
 }
@@ -91,14 +147,22 @@ fn put_matrix(address: SocketAddr, known: &mut Vec<Known>) -> Option<()> {
 fn delete_matrix(address: SocketAddr, known: &mut [Known], number: usize) -> Option<()> {
     known[number] = Known::Unknown;
     let answer = try_send(address, &format!("DELETE /v1/matrices/m{number}"), &[], &[])?;
-    assert_eq!(answer.status, 204);
+    is_done(&answer, 204)?;
     known[number] = Known::Deleted;
     Some(())
 }
 
-/// Puts matrices, and deletes every third, until the server is gone.
-fn work(address: SocketAddr, known: &mut Vec<Known>) {
-    while put_matrix(address, known).is_some() {
+/// True unless the worker died before it answered.
+fn is_done(answer: &Response, status: u16) -> Option<()> {
+    assert!(answer.status == status || answer.status == 503, "{answer:?}");
+    (answer.status == status).then_some(())
+}
+
+/// Puts matrices, and deletes every third, while `goes_on` says so of how many were put, or until a process is gone.
+fn work(address: SocketAddr, known: &mut Vec<Known>, goes_on: impl Fn(usize) -> bool) {
+    let mut done = 0;
+    while goes_on(done) && put_matrix(address, known).is_some() {
+        done += 1;
         let number = known.len() - 1;
         if number % 3 == 1 && delete_matrix(address, known, number).is_none() {
             return;

@@ -2,7 +2,7 @@
 //!
 //! The program starts itself as the server of each scenario, and stops it. Without `NNZ_SOAK=full`, which
 //! `cargo xtask soak` sets, it takes some seconds and asserts what does not depend on the machine's speed. Arguments are
-//! names of scenarios.
+//! names of scenarios. With `NNZ_SOAK_WORKERS` set the servers have worker processes.
 
 #![allow(clippy::print_stdout, reason = "it prints figures, and the parent reads the address")]
 
@@ -12,9 +12,9 @@ mod common;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::routing::put;
-use common::{Client, MTX, NPY, Response, mtx, npy};
+use common::{Client, IS_WORKER, MTX, NPY, Response, mtx, npy, process_id};
 use http_body_util::BodyExt;
-use sparse_server::{Config, serve_until_stopped};
+use sparse_server::{Compute, Config, WorkerCommand, serve_as_worker, serve_until_stopped};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -52,8 +52,13 @@ fn set_memory(config: &mut Config, bytes: u64) {
 /// Name the folder and the scenario of the server, in the environment of the child.
 const DATA: &str = "NNZ_SOAK_TEST_DATA";
 const NAME: &str = "NNZ_SOAK_TEST_NAME";
+/// Gives the servers worker processes.
+const WORKERS: &str = "NNZ_SOAK_WORKERS";
 
 fn main() {
+    if std::env::var_os(IS_WORKER).is_some() {
+        return serve_as_worker(|| "cpu".parse()).unwrap();
+    }
     if let Some(data) = std::env::var_os(DATA) {
         return serve(Path::new(&data), &std::env::var(NAME).unwrap());
     }
@@ -80,8 +85,16 @@ fn serve(data: &Path, name: &str) {
     let mut config = Config::new(data, 64 << 20);
     let scenario = SCENARIOS.iter().find(|scenario| scenario.name == name).unwrap();
     (scenario.configure)(&mut config);
-    let device = "cpu".parse().unwrap();
-    serve_until_stopped(config, device, |address| println!("{address}")).unwrap();
+    let worker = || {
+        let mut worker = Command::new(std::env::current_exe().unwrap());
+        worker.env(IS_WORKER, "1");
+        worker
+    };
+    let compute = match std::env::var_os(WORKERS) {
+        None => Compute::Here("cpu".parse().unwrap()),
+        Some(_) => Compute::InWorker(WorkerCommand::new(worker)),
+    };
+    serve_until_stopped(config, compute, |address| println!("{address}")).unwrap();
 }
 
 /// A server in a process of its own.
@@ -563,7 +576,7 @@ fn churn_client(server: &Server, seed: u64, time: Duration) {
 }
 
 fn resident_bytes(server: &Server) -> u64 {
-    let pages = std::fs::read_to_string(format!("/proc/{}/statm", server.child.id())).unwrap();
+    let pages = std::fs::read_to_string(format!("/proc/{}/statm", process_id(server.address))).unwrap();
     pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 

@@ -4,7 +4,11 @@ use crate::context::Context;
 use crate::failure::usage;
 use anyhow::Result;
 use clap::Args;
-use sparse_server::{Config, Limits, StartError, TlsFiles, parse_bytes, serve_until_stopped};
+#[cfg(unix)]
+use clap::ValueEnum;
+#[cfg(unix)]
+use sparse_server::WorkerCommand;
+use sparse_server::{Compute, Config, Limits, StartError, TlsFiles, parse_bytes, serve_until_stopped};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -52,20 +56,52 @@ pub(crate) struct Serve {
     /// The certificates of authorities, in PEM, one of which must have signed the certificate of a client
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
+    /// Holds the matrices in a worker process, which is replaced when it ends, or not; without it on for CUDA alone
+    #[cfg(unix)]
+    #[arg(long, value_name = "SWITCH", ignore_case = true)]
+    workers: Option<Switch>,
+    /// Is this worker process
+    #[cfg(unix)]
+    #[arg(long, hide = true)]
+    worker: bool,
+}
+
+/// A value of `--workers`.
+#[cfg(unix)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
 }
 
 impl Serve {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
+        #[cfg(unix)]
+        if self.worker {
+            return Ok(sparse_server::serve_as_worker(|| context.device())?);
+        }
+        let compute = self.compute(context)?;
         let config = self.config();
         config.check().map_err(usage)?;
         let is_encrypted = config.tls.is_some();
         let mut printed = Ok(());
-        let served: Result<(), StartError> = serve_until_stopped(config, context.device()?, |address| {
+        let served: Result<(), StartError> = serve_until_stopped(config, compute, |address| {
             let scheme = if is_encrypted { "https" } else { "http" };
             printed = context.print(format_args!("{scheme}://{address}"));
         });
         served?;
         printed
+    }
+
+    /// A worker process where that is asked for; the front end never opens the device then.
+    fn compute(&self, context: &Context) -> Result<Compute> {
+        #[cfg(unix)]
+        match self.workers {
+            Some(Switch::On) => return Ok(Compute::InWorker(this_command()?)),
+            None if context.takes_cuda() => return Ok(Compute::InWorker(this_command()?)),
+            None | Some(Switch::Off) => (),
+        }
+        Ok(Compute::Here(context.device()?))
     }
 
     fn config(self) -> Config {
@@ -87,4 +123,17 @@ impl Serve {
             ..Config::new(self.data, self.memory)
         }
     }
+}
+
+/// This command once more, as a worker.
+#[cfg(unix)]
+fn this_command() -> Result<WorkerCommand> {
+    // On Linux the program itself, even where another was installed in its place since.
+    let program = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe()? };
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    Ok(WorkerCommand::new(move || {
+        let mut command = std::process::Command::new(&program);
+        command.args(&arguments).arg("--worker");
+        command
+    }))
 }

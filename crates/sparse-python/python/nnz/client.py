@@ -197,8 +197,9 @@ class Client:
             try:
                 return self._send(method, path, headers, body)
             except ServerError as error:
-                # Refused requests had no effect.
-                if error.status != 429 or is_last:
+                # Refused requests had no effect; one whose worker process ended may have, and its key is gone.
+                may_repeat = error.status == 429 or (error.status == 503 and not has_effect and not stores)
+                if not may_repeat or is_last:
                     raise
             except (OSError, http.client.HTTPException):
                 if has_effect or is_last:

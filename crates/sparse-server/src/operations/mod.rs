@@ -305,6 +305,11 @@ pub(crate) const OPERATIONS: &[Operation] = &[
 ];
 
 impl Operation {
+    /// The name as the table has it, if an operation has this name.
+    pub(crate) fn name_of(name: &str) -> Option<&'static str> {
+        OPERATIONS.iter().map(|operation| operation.name).find(|known| *known == name)
+    }
+
     pub(crate) fn find(name: &str) -> Result<&'static Self, Problem> {
         OPERATIONS.iter().find(|operation| operation.name == name).ok_or_else(|| {
             let names: Vec<_> = OPERATIONS.iter().map(|operation| operation.name).collect();

@@ -1,6 +1,6 @@
 //! A server in this process, and a client of a few lines.
 
-use sparse_server::{Config, Server};
+use sparse_server::{Compute, Config, Server, WorkerCommand};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread::JoinHandle;
@@ -14,14 +14,21 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Starts a server, in the tests of `worker.rs` with a worker process.
     pub(crate) fn start(config: Config) -> Self {
+        match module_path!().starts_with("worker::") {
+            true => Self::start_with(config, worker().into()),
+            false => Self::start_with(config, nnz::Device::host_with_threads(1).unwrap().into()),
+        }
+    }
+
+    pub(crate) fn start_with(config: Config, compute: Compute) -> Self {
         let (stop, stopped) = oneshot::channel();
         let (tell, address) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Runtime::new().unwrap();
             runtime.block_on(async {
-                let device = nnz::Device::host_with_threads(1).unwrap();
-                let server = Server::start(config, device).await.unwrap();
+                let server = Server::start(config, compute).await.unwrap();
                 tell.send(server.address().unwrap()).unwrap();
                 let stop = async { stopped.await.unwrap_or(()) };
                 server.run(stop).await.unwrap();
@@ -46,6 +53,43 @@ impl Drop for Running {
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap();
         }
+    }
+}
+
+/// Says that a test is a worker process, in its environment.
+pub(crate) const IS_WORKER: &str = "NNZ_TEST_IS_WORKER";
+
+/// The test `worker_process` of this program, as a worker.
+pub(crate) fn worker() -> WorkerCommand {
+    let program = std::env::current_exe().unwrap();
+    WorkerCommand::new(move || {
+        let mut command = std::process::Command::new(&program);
+        command.args(["worker_process", "--exact", "--ignored", "--nocapture"]).env(IS_WORKER, "1");
+        command
+    })
+}
+
+/// The process that holds the matrices of a server.
+pub(crate) fn process_id(address: SocketAddr) -> u64 {
+    send(address, "GET /v1/status", &[], &[]).json()["process"]["id"].as_u64().unwrap()
+}
+
+/// Kills a process, which learns nothing of it.
+pub(crate) fn kill(process_id: u64) {
+    let killed = std::process::Command::new("kill").args(["-KILL", &process_id.to_string()]).status();
+    assert!(killed.unwrap().success());
+}
+
+/// Waits until another worker answers than this one, which was killed and may have a request still.
+pub(crate) fn await_next_worker(address: SocketAddr, killed: u64) {
+    let began = std::time::Instant::now();
+    loop {
+        let status = send(address, "GET /v1/status", &[], &[]);
+        if status.status == 200 && status.json()["process"]["id"] != killed {
+            return;
+        }
+        assert!(began.elapsed().as_secs() < 60, "the next worker answers: {status:?}");
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
 

@@ -1,0 +1,219 @@
+//! The part of a server that faces clients: who calls, what is counted and logged, and where requests go.
+
+use crate::app::App;
+use crate::auth::{Identity, Scope, Tokens};
+use crate::config::Config;
+use crate::error::StartError;
+use crate::metrics::RequestMetrics;
+use crate::operations::Operation;
+use crate::problem::Problem;
+#[cfg(unix)]
+use crate::process::Supervisor;
+use crate::rate::Rates;
+use crate::routes;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
+use tokio::task::JoinHandle;
+
+/// The state of the part that faces clients; a clone is the same.
+#[derive(Debug, Clone)]
+pub(crate) struct FrontEnd(Arc<Shared>);
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) place: Place,
+    token_file: Option<PathBuf>,
+    tokens: RwLock<Option<Tokens>>,
+    rates: Rates,
+    pub(crate) metrics: RequestMetrics,
+    pub(crate) is_stopping: AtomicBool,
+    /// Makes the ids of requests different from those of the service before.
+    service: String,
+    requests: AtomicU64,
+}
+
+/// The place where matrices are held and operations run.
+#[derive(Debug, Clone)]
+pub(crate) enum Place {
+    ThisProcess(App),
+    #[cfg(unix)]
+    Worker(Arc<Supervisor>),
+}
+
+impl std::ops::Deref for FrontEnd {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl FrontEnd {
+    pub(crate) fn new(config: &Config, service: String, place: Place) -> Result<Self, StartError> {
+        let front_end = Self(Arc::new(Shared {
+            place,
+            token_file: config.tokens.clone(),
+            tokens: RwLock::default(),
+            rates: Rates::new(config.limits.tenant_rate),
+            metrics: RequestMetrics::new(),
+            is_stopping: AtomicBool::new(false),
+            service,
+            requests: AtomicU64::new(0),
+        }));
+        front_end.read_tokens()?;
+        Ok(front_end)
+    }
+
+    /// Reads the file of tokens, at the start and again on request; on an error the old ones stay.
+    pub(crate) fn read_tokens(&self) -> Result<(), StartError> {
+        if let Some(path) = &self.token_file {
+            let tokens = Tokens::read(path)?;
+            *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Some(tokens);
+        }
+        Ok(())
+    }
+
+    /// Ends the jobs whose results nobody can fetch any more, and waits for those that store theirs.
+    pub(crate) async fn drain_jobs(&self) {
+        match &self.place {
+            Place::ThisProcess(app) => app.jobs.drain().await,
+            // It waits for them before it ends.
+            #[cfg(unix)]
+            Place::Worker(supervisor) => supervisor.stop(),
+        }
+    }
+
+    /// Ends what goes on beside the requests, once there are no more.
+    pub(crate) async fn end(&self, background: JoinHandle<()>) {
+        match &self.place {
+            Place::ThisProcess(_) => background.abort(),
+            #[cfg(unix)]
+            Place::Worker(supervisor) => {
+                supervisor.end();
+                background.await.unwrap_or_else(|error| tracing::error!("watching the worker: {error}"));
+            }
+        }
+    }
+
+    /// Fails if no requests are taken, or no worker answers them.
+    pub(crate) fn check_ready(&self) -> Result<(), Problem> {
+        if self.is_stopping.load(Ordering::Relaxed) {
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server stops"));
+        }
+        match &self.place {
+            Place::ThisProcess(_) => Ok(()),
+            #[cfg(unix)]
+            Place::Worker(supervisor) => supervisor.check(),
+        }
+    }
+
+    /// The caller of a request, by its token.
+    fn identify(&self, headers: &HeaderMap) -> Result<Identity, Problem> {
+        let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(tokens) = &*tokens else {
+            return check_local(headers).map(|()| Identity::anonymous());
+        };
+        let token = headers.get(header::AUTHORIZATION).and_then(|value| bearer(value.as_bytes()));
+        token.and_then(|token| tokens.find(token)).cloned().ok_or_else(|| {
+            let detail = "a header `Authorization: Bearer TOKEN` with a token of this server is needed";
+            Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
+        })
+    }
+}
+
+fn bearer(value: &[u8]) -> Option<&[u8]> {
+    let (scheme, token) = value.split_at_checked("Bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token)
+}
+
+/// Fails for requests that pages of other sites make a browser of this machine send, which tokens would keep out.
+fn check_local(headers: &HeaderMap) -> Result<(), Problem> {
+    let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or(""));
+    let host = text(header::HOST).unwrap_or("");
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    if !matches!(name, "localhost" | "127.0.0.1" | "[::1]") {
+        return Err(Problem::forbidden(
+            "without tokens only Host: localhost, 127.0.0.1 and [::1] are served",
+        ));
+    }
+    match text(header::ORIGIN) {
+        Some(origin) if origin.split_once("://").is_none_or(|(_, authority)| authority != host) => {
+            Err(Problem::forbidden("without tokens requests of other sites are refused"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lets a request through if its caller may do what the route asks for.
+pub(crate) async fn authorize(
+    State((front_end, scope)): State<(FrontEnd, Scope)>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let identity = front_end.identify(request.headers())?;
+    check_scope(&identity, scope)?;
+    front_end.rates.count(&identity.tenant, Instant::now())?;
+    request.extensions_mut().insert(identity);
+    Ok(next.run(request).await)
+}
+
+pub(crate) fn check_scope(identity: &Identity, scope: Scope) -> Result<(), Problem> {
+    if identity.may(scope) {
+        return Ok(());
+    }
+    Err(Problem::forbidden(format!("the token lacks the scope `{scope}`")))
+}
+
+/// Gives every request a number, and counts and logs its answer. Headers are never logged.
+pub(crate) async fn observe(State(front_end): State<FrontEnd>, request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let number = front_end.requests.fetch_add(1, Ordering::Relaxed);
+    let id = format!("{}-{number:x}", front_end.service);
+    let method = request.method().clone();
+    let route = route_of(&request);
+    let mut response = next.run(request).await.into_response();
+    let (time, code) = (begun.elapsed(), response.status().as_u16());
+    front_end.metrics.observe(&format!("{method} {route}"), code, time);
+    tracing::info!(id, %method, route, code, ms = time.as_secs_f64() * 1e3, "request");
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert("x-request-id", id);
+    }
+    response.headers_mut().insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// The name by which a request is counted: its operation, or the pattern of its address.
+fn route_of(request: &Request) -> String {
+    let Some(pattern) = request.extensions().get::<MatchedPath>() else { return "none".into() };
+    let operation = match pattern.as_str() {
+        routes::PROGRAMS => Some("program"),
+        routes::OPERATION => request.uri().path().rsplit('/').next().and_then(Operation::name_of),
+        _ => None,
+    };
+    operation.unwrap_or(pattern.as_str()).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(header::HeaderName, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn other_sites_are_kept_out_without_tokens() {
+        use header::{HOST, ORIGIN};
+        assert!(check_local(&headers(&[(HOST, "127.0.0.1:8700")])).is_ok());
+        assert!(check_local(&headers(&[(HOST, "[::1]:8700"), (ORIGIN, "http://[::1]:8700")])).is_ok());
+        assert!(check_local(&headers(&[(HOST, "rebound.example:8700")])).is_err());
+        assert!(check_local(&headers(&[(HOST, "localhost:8700"), (ORIGIN, "https://a.example")])).is_err());
+        assert!(check_local(&headers(&[(HOST, "localhost:8700"), (ORIGIN, "null")])).is_err());
+    }
+}

@@ -1,0 +1,151 @@
+//! Requests that the front end sends on to the worker, each over a connection of its own.
+
+use super::{IDENTITY, Supervisor};
+use crate::auth::Identity;
+use crate::problem::Problem;
+use axum::Extension;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, Method, StatusCode, Uri, Version, header};
+use axum::response::Response;
+use http_body_util::BodyExt;
+use hyper::body::{Frame, SizeHint};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::net::UnixStream;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
+
+/// Time in which a worker that is ready must accept a connection.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
+
+impl Supervisor {
+    /// A new connection to a worker that is ready. One that was used before would save some microseconds, but the worker
+    /// closes it behind a request whose body it did not read, perhaps while the next one is sent.
+    async fn connect(&self) -> Result<SendRequest<Gated>, Problem> {
+        let began = Instant::now();
+        loop {
+            self.ready().await?;
+            match UnixStream::connect(&self.socket).await {
+                Ok(stream) => {
+                    let (sender, connection) =
+                        http1::handshake(TokioIo::new(stream)).await.map_err(Problem::unavailable)?;
+                    tokio::spawn(async move {
+                        connection.await.unwrap_or_else(|error| tracing::debug!("worker: {error}"));
+                    });
+                    return Ok(sender);
+                }
+                // It has just ended, and nobody knows yet.
+                Err(_) if began.elapsed() < CONNECT_TIME => sleep(Duration::from_millis(10)).await,
+                Err(error) => return Err(Problem::unavailable(format!("the worker process: {error}"))),
+            }
+        }
+    }
+
+    /// Sends a request, and returns the answer once its header is there.
+    async fn send(&self, request: Request<Gated>) -> Result<Response, Problem> {
+        let mut connection = self.connect().await?;
+        let answered = connection.send_request(request).await;
+        let mut response = answered.map_err(|error| {
+            tracing::error!("the worker process: {error}");
+            Problem::unavailable(
+                "the worker process ended while it had this request: what it held is lost or on disk, as \
+                 GET /v1/matrices says, and the next one starts",
+            )
+        })?;
+        response.headers_mut().remove(header::CONNECTION);
+        Ok(response.map(Body::new))
+    }
+}
+
+/// Sends a request on, for its caller.
+pub(crate) async fn forward(
+    State(supervisor): State<Arc<Supervisor>>,
+    Extension(identity): Extension<Identity>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let identity = serde_json::to_string(&identity).map_err(Problem::internal)?;
+    let identity = HeaderValue::from_str(&identity).map_err(Problem::internal)?;
+    let (mut head, body) = request.into_parts();
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    head.uri = path.parse::<Uri>().map_err(Problem::internal)?;
+    head.version = Version::HTTP_11;
+    for hop in [header::CONNECTION, header::AUTHORIZATION, header::EXPECT] {
+        head.headers.remove(hop);
+    }
+    head.headers.insert(IDENTITY, identity);
+    let mut request = Request::from_parts(head, Gated { body, gate: None });
+    if request.body().size_hint().upper().is_none_or(|bytes| bytes > SMALL_BODY) {
+        wait_for_continue(&mut request);
+    }
+    supervisor.send(request).await
+}
+
+/// The metrics of the worker; nothing if it does not answer.
+pub(crate) async fn metrics(supervisor: &Supervisor) -> Option<Bytes> {
+    supervisor.check().ok()?;
+    let mut request = Request::new(Gated { body: Body::empty(), gate: None });
+    (*request.method_mut(), *request.uri_mut()) = (Method::GET, Uri::from_static("/metrics"));
+    let text = async {
+        let response = supervisor.send(request).await.ok()?;
+        response.into_body().collect().await.ok().map(|body| body.to_bytes())
+    };
+    timeout(Duration::from_secs(5), text).await.ok()?
+}
+
+/// Bodies of so many bytes are sent with their header.
+const SMALL_BODY: u64 = 1 << 16;
+
+/// Lets a body wait until the worker asks for it, so that none is taken from the client that the worker refuses.
+fn wait_for_continue(request: &mut Request<Gated>) {
+    request.headers_mut().insert(header::EXPECT, HeaderValue::from_static("100-continue"));
+    let asked = Arc::new(Notify::new());
+    let waiting = asked.clone();
+    request.body_mut().gate = Some(Box::pin(async move { waiting.notified().await }));
+    hyper::ext::on_informational(request, move |response| {
+        if response.status() == StatusCode::CONTINUE {
+            asked.notify_one();
+        }
+    });
+}
+
+/// A body whose first byte is not read before its gate is open.
+struct Gated {
+    body: Body,
+    gate: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl std::fmt::Debug for Gated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gated").field("is_open", &self.gate.is_none()).finish()
+    }
+}
+
+impl HttpBody for Gated {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if let Some(gate) = &mut self.gate {
+            ready!(gate.as_mut().poll(context));
+            self.gate = None;
+        }
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,52 @@
+//! Worker processes: a process holds the device, and a front end that never touches it starts, watches and replaces it.
+//!
+//! | between them | what goes there |
+//! |---|---|
+//! | stdin of the worker | [`Settings`] as a line of JSON; `stop` once the service stops; its end, once nothing more is sent |
+//! | stdout of the worker | once it answers, `nnz-worker: ready`, else why it does not |
+//! | a Unix socket in the folder of data | requests over HTTP, with their callers in the header [`IDENTITY`] |
+//!
+//! The worker owns matrices, ledger, manifest and jobs, as a server without workers does, and takes the number of its
+//! generation: a later one finds the files and the records of the one before it.
+
+mod forward;
+mod supervisor;
+mod worker;
+
+pub(crate) use forward::{forward, metrics};
+pub use supervisor::WorkerCommand;
+pub(crate) use supervisor::{Supervision, Supervisor};
+pub(crate) use worker::identify;
+pub use worker::serve_as_worker;
+
+use crate::config::Config;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Everything that a worker needs to know, beside its device.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Settings {
+    config: Config,
+    /// Makes the ids of jobs different from those of the service before.
+    service: String,
+    /// The number of the worker among those of the service, from 0.
+    generation: u64,
+}
+
+impl Settings {
+    /// The folder of the socket, which is nobody else's.
+    fn socket_folder(data: &Path) -> PathBuf {
+        data.join("run")
+    }
+
+    fn socket(data: &Path) -> PathBuf {
+        Self::socket_folder(data).join("worker")
+    }
+}
+
+/// The header in which the front end tells a worker who calls, as JSON. Clients cannot send it.
+const IDENTITY: &str = "nnz-identity";
+/// Begins the line in which a worker says whether it is ready.
+const MARK: &str = "nnz-worker: ";
+const READY: &str = "ready";
+const STOP: &str = "stop";

@@ -1,0 +1,186 @@
+//! The side of the worker.
+
+use super::{IDENTITY, MARK, READY, STOP, Settings};
+use crate::app::App;
+use crate::auth::Identity;
+use crate::durable::Disk;
+use crate::error::StartError;
+use crate::ledger::Ledger;
+use crate::objects::Store;
+use crate::problem::Problem;
+use crate::routes;
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use nnz::Device;
+use std::fmt::Display;
+use std::fs::{self, DirBuilder};
+use std::io::{self, BufRead, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::time::Duration;
+use tokio::net::UnixListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+/// Serves as the worker process that a front end has started by its [`WorkerCommand`](super::WorkerCommand), with the
+/// device that `open` opens. The process ends with the front end, and at once if that is killed.
+///
+/// # Errors
+/// A device that cannot be opened and a folder of data that cannot be used, of which the front end is told.
+pub fn serve_as_worker<E: Display>(open: impl FnOnce() -> Result<Device, E>) -> Result<(), StartError> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    let settings = serde_json::from_str(&line).map_err(|error| StartError::Worker(error.to_string()))?;
+    let front_end = Listen::start();
+    let runtime = tokio::runtime::Runtime::new()?;
+    let served = runtime.block_on(async {
+        match Worker::start(settings, open) {
+            Ok(worker) => {
+                tell(READY);
+                worker.run(front_end).await
+            }
+            Err(error) => {
+                tell(&error.to_string().replace('\n', " "));
+                Err(error)
+            }
+        }
+    });
+    // An operation that cannot stop does not keep the process.
+    runtime.shutdown_background();
+    served
+}
+
+/// Tells the front end how the start went.
+fn tell(what: &str) {
+    // Without a front end there is nobody to tell.
+    let _ = writeln!(io::stdout().lock(), "{MARK}{what}");
+}
+
+/// The wishes of the front end.
+struct Listen {
+    /// No more requests come but those on their way.
+    stop: oneshot::Receiver<()>,
+    /// All requests were answered.
+    end: oneshot::Receiver<()>,
+}
+
+impl Listen {
+    /// Reads them on a thread, which ends the process if the front end is gone without a word.
+    fn start() -> Self {
+        let ((tell_stop, stop), (tell_end, end)) = (oneshot::channel(), oneshot::channel());
+        std::thread::spawn(move || {
+            let mut lines = io::stdin().lock().lines();
+            if !matches!(lines.next(), Some(Ok(line)) if line == STOP) {
+                tracing::error!("the front end is gone");
+                std::process::exit(1);
+            }
+            // Their receivers are there as long as the worker serves.
+            let _ = tell_stop.send(());
+            lines.for_each(drop);
+            let _ = tell_end.send(());
+        });
+        Self { stop, end }
+    }
+}
+
+/// A worker that listens.
+struct Worker {
+    app: App,
+    listener: UnixListener,
+}
+
+impl Worker {
+    fn start<E: Display>(
+        settings: Settings,
+        open: impl FnOnce() -> Result<Device, E>,
+    ) -> Result<Self, StartError> {
+        let Settings { config, service, generation } = settings;
+        let device = open().map_err(|error| StartError::Worker(error.to_string()))?;
+        let (disk, recovered) = Disk::open(&config.data, Some(generation))?;
+        let listener = listen(&config.data)?;
+        let ledger = Ledger::new(config.memory, config.tenant_memory);
+        let store = Store::new(device, ledger, disk, recovered);
+        Ok(Self { app: App::new(config, store, &service, Some(generation)), listener })
+    }
+
+    /// Answers the front end's requests until it has no more.
+    async fn run(self, front_end: Listen) -> Result<(), StartError> {
+        let Self { app, listener } = self;
+        ignore_signals()?;
+        tokio::spawn(app.clone().delete_expired());
+        tokio::spawn(end_with_device(app.clone()));
+        let router = routes::worker_router(&app);
+        tokio::spawn(accept(listener, router));
+        // If the thread that listens is gone, so is the process.
+        let _ = front_end.stop.await;
+        let (drain_time, jobs) = (app.config.limits.drain_time, app.clone());
+        let drained = tokio::spawn(async move { timeout(drain_time, jobs.jobs.drain()).await });
+        let _ = front_end.end.await;
+        if !matches!(drained.await, Ok(Ok(()))) {
+            tracing::warn!("stopping after {drain_time:?} with jobs in flight");
+        }
+        Ok(())
+    }
+}
+
+/// Listens in a folder that nobody else may enter.
+fn listen(data: &Path) -> Result<UnixListener, StartError> {
+    let (folder, socket) = (Settings::socket_folder(data), Settings::socket(data));
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+    made.map_err(|error| StartError::file(&folder, error))?;
+    let removed = match fs::remove_file(&socket) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    removed.and_then(|()| UnixListener::bind(&socket)).map_err(|error| StartError::file(&socket, error))
+}
+
+/// Leaves signals that a terminal or systemd sends to all processes of a service to the front end.
+fn ignore_signals() -> io::Result<()> {
+    for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()] {
+        // Once a signal was listened to it no longer ends the process.
+        drop(signal(kind)?);
+    }
+    Ok(())
+}
+
+/// Ends the process once its device is of no more use: the next one opens it anew.
+async fn end_with_device(app: App) {
+    let failure = app.device_failure().await;
+    tracing::error!("the worker ends, since its device fails: {failure}");
+    std::process::exit(1);
+}
+
+async fn accept(listener: UnixListener, router: Router) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let service = TowerToHyperService::new(router.clone());
+                tokio::spawn(async move {
+                    let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+                    served.unwrap_or_else(|error| tracing::debug!("connection: {error}"));
+                });
+            }
+            Err(error) => {
+                tracing::warn!("accepting a connection: {error}");
+                // Of too many open files there are fewer after a while.
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// Takes the caller of a request from the front end, which has found it by its token.
+pub(crate) async fn identify(mut request: Request, next: Next) -> Result<Response, Problem> {
+    let identity = request.headers_mut().remove(IDENTITY);
+    let identity = identity.ok_or_else(|| Problem::internal("the front end names no caller"))?;
+    let identity: Identity = serde_json::from_slice(identity.as_bytes()).map_err(Problem::internal)?;
+    request.extensions_mut().insert(identity);
+    Ok(next.run(request).await)
+}
