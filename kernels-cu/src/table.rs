@@ -55,6 +55,13 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
         ),
         file!("cu", HEADERS, "dense_to_csr_look_back", ["dense_to_csr_look_back"], [SCALAR, IDX, OFF, WIDE]),
         file!("cu", HEADERS, "scan_look_back", ["scan_look_back"], [ELEMENT, BLOCK]),
+        file!(
+            "cu",
+            HEADERS,
+            "trisolve_places",
+            ["trisolve_places_count", "trisolve_places_fill"],
+            [IDX, POS]
+        ),
         file!("cu", HEADERS, "trisolve_row_levels", ["trisolve_row_levels"], [IDX]),
         file!("cu", HEADERS, "trisolve_waiting", ["trisolve_waiting"], [SCALAR, IDX, POS, CONJ]),
     ]

@@ -176,11 +176,15 @@ fn products_in_chunks_have_the_bits_of_the_whole() {
             for format in [Format::Csr, Format::Csc] {
                 let (a, host) = (a.to_format(format).unwrap(), host.to_format(format).unwrap());
                 let whole = (&host * &host).unwrap();
+                let masked = host.matmul_masked(&host, &host).unwrap();
                 for limit in [None, Some(6000), Some(30_000)] {
                     for (left, right) in [(&a, &a), (&host, &a), (&a, &host)] {
                         let product = left.matmul_in_chunks(right, limit).unwrap();
                         assert_eq!(product.downcast_ref::<Csr<f32>>(), whole.downcast_ref(), "{limit:?}");
                         assert_eq!(product.downcast_ref::<Csc<f32>>(), whole.downcast_ref(), "{limit:?}");
+                        let product = left.matmul_masked_in_chunks(right, &a, limit).unwrap();
+                        assert_eq!(product.downcast_ref::<Csr<f32>>(), masked.downcast_ref(), "{limit:?}");
+                        assert_eq!(product.downcast_ref::<Csc<f32>>(), masked.downcast_ref(), "{limit:?}");
                     }
                 }
             }

@@ -16,13 +16,13 @@ pub(crate) enum Suite {
     Spmv,
     /// SpMM.
     Spmm,
-    /// SDDMM; devices only.
+    /// SDDMM.
     Sddmm,
-    /// SpGEMM, A·A; devices only.
+    /// SpGEMM, A·A.
     Spgemm,
-    /// A + Aᵀ; devices only.
+    /// A + Aᵀ.
     Add,
-    /// Triangular solves; devices only.
+    /// Triangular solves.
     Trisolve,
     /// Conjugate gradients on the 5-point Laplacian.
     Cg,

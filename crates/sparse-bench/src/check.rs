@@ -10,6 +10,9 @@ const MOST_PRODUCTS: usize = 1 << 28;
 
 /// The right result of an operation.
 pub(crate) trait Answer {
+    /// The number of elements.
+    fn elements(&self) -> usize;
+
     /// An error for the first element that is not right.
     fn check<T: Scalar>(&self, found: &[T]) -> Result<()>;
 }
@@ -18,6 +21,10 @@ pub(crate) trait Answer {
 pub(crate) struct Exact(pub(crate) Vec<f32>);
 
 impl Answer for Exact {
+    fn elements(&self) -> usize {
+        self.0.len()
+    }
+
     fn check<T: Scalar>(&self, found: &[T]) -> Result<()> {
         for (k, (found, &right)) in found.iter().zip(&self.0).enumerate() {
             let found = found.to_c64().re;
@@ -59,14 +66,13 @@ impl Expected {
         });
         Self { columns, elements: a.nrows() * columns, rows, sums }
     }
-
-    /// The elements of the product.
-    pub(crate) fn elements(&self) -> usize {
-        self.elements
-    }
 }
 
 impl Answer for Expected {
+    fn elements(&self) -> usize {
+        self.elements
+    }
+
     /// An error for the first element outside the componentwise bound, or for NaN, the old value of unwritten elements.
     fn check<T: Scalar>(&self, found: &[T]) -> Result<()> {
         ensure!(!any_nan(found), "not all elements were written, or some are NaN");

@@ -63,6 +63,52 @@ pub(crate) fn for_each_sparse(
     for_each_file(arguments, work)
 }
 
+/// Square matrices whose products with themselves fit the memory of a host.
+pub(crate) const SQUARED: &[&str] = &["uniform_8", "arxiv"];
+
+/// Square matrices whose triangles have few levels, and some with many.
+pub(crate) const TRIANGLES: &[&str] = &["stencil_5", "stencil_27", "uniform_8", "arxiv"];
+
+/// [`for_each_sparse`] for the square matrices among those of these names and the selected files.
+pub(crate) fn for_each_square(
+    arguments: &Arguments,
+    names: &[&str],
+    mut work: impl FnMut(&str, &Csr<f32>) -> Result<()>,
+) -> Result<()> {
+    for workload in SPARSE.iter().filter(|w| names.contains(&w.name) && arguments.wants(w.name)) {
+        work(workload.name, &workload.matrix(arguments.smoke)?)?;
+    }
+    for_each_file(arguments, |name, a| if a.nrows() == a.ncols() { work(name, a) } else { Ok(()) })
+}
+
+/// The matrix with small integers for values, whose sums are exact in any order.
+pub(crate) fn of_integers(a: &Csr<f32>) -> sparse_core::Result<Csr<f32>> {
+    a.with_values((0..a.nnz()).map(|k| (k % 4) as f32 + 1.0).collect())
+}
+
+/// Aᵀ.
+pub(crate) fn transposed(a: &Csr<f32>) -> sparse_core::Result<Csr<f32>> {
+    Csr::from_triplets(a.ncols(), a.nrows(), a.triplets().map(|(i, j, value)| (j, i, value)))
+}
+
+/// The lower triangle of a square matrix with small integers for values and 2 on its diagonal: solutions of integers
+/// have no rounding error.
+pub(crate) fn lower_triangle(a: &Csr<f32>) -> sparse_core::Result<Csr<f32>> {
+    let below = a.triplets().filter(|&(i, j, _)| j < i).map(|(i, j, _)| (i, j, ((i + j) % 3) as f32 - 1.0));
+    let diagonal = (0..a.nrows()).map(|i| (i, i, 2.0));
+    Csr::from_triplets(a.nrows(), a.ncols(), below.chain(diagonal))
+}
+
+/// A solution of `n` small integers.
+pub(crate) fn solution(n: usize) -> Vec<f32> {
+    (0..n).map(|k| (k % 5) as f32 - 2.0).collect()
+}
+
+/// A row-major operand of `len` small integers.
+pub(crate) fn small_integers(len: usize) -> Vec<f32> {
+    (0..len).map(|k| (k * 7 % 5) as f32 - 2.0).collect()
+}
+
 /// The stand-ins of a smoke run: rows of a power law, and a dense graph.
 const SMOKE_GRAPHS: [&str; 2] = ["arxiv", "ddi"];
 

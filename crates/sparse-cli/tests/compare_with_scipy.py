@@ -10,6 +10,7 @@ it, `trisolve` a residual within Higham's componentwise bound.
 import argparse
 import gzip
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -58,7 +59,7 @@ class Command:
         done = subprocess.run(words, capture_output=True, text=True)
         if done.returncode != expect:
             raise AssertionError(f"{' '.join(words)}: exit {done.returncode}, not {expect}\n{done.stderr}")
-        return done.stderr
+        return done.stdout + done.stderr
 
     def product(self, verb, matrix, operand, *options):
         """The output of `nnz spmv` or `nnz spmm` as an array."""
@@ -198,6 +199,51 @@ def compare_trisolve(nnz, a, rng):
         assert (np.abs(b - triangle @ x) <= bound).all(), f"{option}: the residual passes its bound"
 
 
+def ic0(a):
+    """L of the incomplete Cholesky factorisation of a real symmetric `a` in its own pattern; None where it breaks down."""
+    lower = sp.tril(a, format="csr")
+    starts, columns, values = lower.indptr, lower.indices, lower.data.copy()
+    rows = [dict() for _ in range(a.shape[0])]
+    for i in range(a.shape[0]):
+        for k in range(starts[i], starts[i + 1]):
+            j = columns[k]
+            shorter, longer = sorted((rows[i], rows[j]), key=len)
+            rest = values[k] - sum(value * longer[t] for t, value in shorter.items() if t in longer)
+            if i == j and rest <= 0.0:
+                return None
+            values[k] = np.sqrt(rest) if i == j else rest / rows[j][j]
+            rows[i][j] = values[k]
+    return sp.csr_matrix((values, columns, starts), shape=a.shape)
+
+
+def compare_ic0(nnz, path, a):
+    """Conjugate gradients preconditioned by IC(0): as many iterations as SciPy's with the same factor."""
+    full_diagonal = a.shape[0] == a.shape[1] and (a.diagonal() != 0).all()
+    if not full_diagonal or np.iscomplexobj(a.data) or (a != a.T).nnz or a.nnz == a.shape[0]:
+        return
+    factor = ic0(a)
+    b = a @ np.random.default_rng(5).standard_normal(a.shape[0])
+    np.save(nnz.folder / "b.npy", b)
+    arguments = ("solve", path, nnz.folder / "b.npy", "-o", nnz.folder / "solution.npy", "--method", "cg")
+    arguments = (*arguments, "--preconditioner", "ic0", "--tol", 1e-8, "--dtype", "f64")
+    if factor is None:
+        assert "pivot" in nnz(*arguments, expect=1), "IC(0) exists for nnz and not here"
+        return
+    solve = scipy.sparse.linalg.spsolve_triangular
+    upper = factor.T.tocsr()
+
+    def apply(r):
+        return solve(upper, solve(factor, r, lower=True), lower=False)
+
+    preconditioner, norms = scipy.sparse.linalg.LinearOperator(a.shape, apply, dtype=np.float64), []
+    _, failed = scipy.sparse.linalg.cg(a, b, rtol=1e-8, M=preconditioner, callback=norms.append)
+    assert not failed, "SciPy did not converge"
+    found = int(re.search(r"iterations: (\d+)", nnz(*arguments)).group(1))
+    # Rounding errors decide where the residual passes its bound between two iterations.
+    assert abs(found - len(norms)) <= 1 + len(norms) // 100, f"{found} iterations, SciPy takes {len(norms)}"
+    print(f"{path.name}: IC(0): {found} iterations, SciPy {len(norms)}")
+
+
 def compare_methods(nnz):
     """One small system for each method that `compare_solve` does not run: SciPy's x by the method of that name."""
     rng = np.random.default_rng(11)
@@ -232,6 +278,7 @@ def compare(nnz, path):
     compare_solve(nnz, a, rng, "cg")
     compare_solve(nnz, a, rng, "bicgstab")
     compare_trisolve(nnz, a, rng)
+    compare_ic0(nnz, path, a)
 
 
 def random_matrix(rng, dtype):

@@ -1,51 +1,77 @@
-// Results of one thread that others wait for, without a fence: a word has 32 bits of a result and above them a flag,
-// so that who reads the flag has the bits too. Words are zeros when a kernel starts. Needs grid.cuh before.
+// Results of one thread that others wait for, without a fence: the bits of a result, inverted, in one or two words of 4
+// or 8 bytes, of which none is zero, so that who reads words that are not zero has the result. Words are zeros when a
+// kernel starts. Needs grid.cuh before.
 
-// 32 bits each of a result; a shorter one has the low bits of one part.
-template <typename V> union Parts
+template <int BYTES> struct ReadyWord
 {
-    static constexpr int COUNT = (sizeof(V) + 3) / 4;
-    V value;
-    unsigned int part[COUNT];
+    typedef unsigned long long Word;
 };
 
-// Publishes result `at`, which has Parts<V>::COUNT words of `words`.
-template <typename V> static __device__ void set_ready(unsigned long long *words, long long at, V value)
+template <> struct ReadyWord<4>
 {
-    Parts<V> parts = {};
+    typedef unsigned int Word;
+};
+
+// A result as words; one of less than 4 bytes has the low bits of a word. Words of ones alone are NaN, or indices that
+// no matrix has.
+template <typename V> union Parts
+{
+    typedef typename ReadyWord<(sizeof(V) > 4 ? 8 : 4)>::Word Word;
+    static constexpr int COUNT = (sizeof(V) + sizeof(Word) - 1) / sizeof(Word);
+    Word word[COUNT];
+    V value;
+};
+
+static __device__ void store_relaxed(unsigned int *to, unsigned int word)
+{
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(to), "r"(word) : "memory");
+}
+
+static __device__ void store_relaxed(unsigned long long *to, unsigned long long word)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(to), "l"(word) : "memory");
+}
+
+static __device__ unsigned int load_relaxed(const unsigned int *from)
+{
+    unsigned int word;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
+    return word;
+}
+
+static __device__ unsigned long long load_relaxed(const unsigned long long *from)
+{
+    unsigned long long word;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
+    return word;
+}
+
+// Publishes result `at`, which has Parts<V>::COUNT of `words`. NaN of ones alone becomes another NaN.
+template <typename V> static __device__ void set_ready(typename Parts<V>::Word *words, long long at, V value)
+{
+    typedef typename Parts<V>::Word Word;
+    Parts<V> parts;
+    parts.word[0] = 0;
     parts.value = value;
     for (int p = 0; p < Parts<V>::COUNT; p++) {
-        unsigned long long word = 1ull << 32 | parts.part[p];
-        unsigned long long *to = words + at * Parts<V>::COUNT + p;
-        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(to), "l"(word) : "memory");
+        Word inverted = ~parts.word[p];
+        store_relaxed(words + at * Parts<V>::COUNT + p, inverted ? inverted : (Word)1 << (8 * sizeof(Word) - 1));
     }
 }
 
 // True if result `at` is there; then `value` is it.
-template <typename V> static __device__ bool is_ready(const unsigned long long *words, long long at, V *value)
+template <typename V>
+static __device__ bool is_ready(const typename Parts<V>::Word *words, long long at, V *value)
 {
     Parts<V> parts;
     bool ready = true;
     for (int p = 0; p < Parts<V>::COUNT; p++) {
-        unsigned long long word;
-        const unsigned long long *from = words + at * Parts<V>::COUNT + p;
-        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
-        ready = ready && word >> 32 != 0;
-        parts.part[p] = (unsigned int)word;
+        typename Parts<V>::Word inverted = load_relaxed(words + at * Parts<V>::COUNT + p);
+        ready = ready && inverted != 0;
+        parts.word[p] = ~inverted;
     }
     *value = parts.value;
     return ready;
-}
-
-// The next ticket of a block, from the word that counts them.
-static __device__ long long next_ticket(unsigned long long *tickets)
-{
-    __shared__ unsigned long long ticket;
-    __syncthreads();
-    if (threadIdx.x == 0)
-        ticket = atomicAdd(tickets, 1ull);
-    __syncthreads();
-    return ticket;
 }
 
 // The bits of the lanes of this lane's team: `lanes` neighbours, a power of two up to 32.

@@ -1,11 +1,10 @@
 // trisolve_row_levels: levels[p] <- the level of the row at place p of the triangle of op(A): one more than the
 // highest of those that it needs. Place p is row p of a lower triangle, row rows - 1 - p of an upper one. Entries are
-// grouped by rows as in trisolve.cu. found[0] <- max(found[0], rows - the first row without a diagonal entry),
-// found[1] <- max(found[1], the highest level). Levels end at 2^32 - 2, where later rows have the same one. `lanes`
-// neighbouring lanes per row wait for as many others at a time; blocks take rows in the order of places by a ticket,
-// so that those which a row needs are at work already. `words` begins with the ticket, followed by a word for each
-// row (ready.cuh); all are zeros when the kernel starts. Reads columns once, gathers words, writes levels and words
-// once.
+// grouped by rows as in trisolve.cu. found <- max(found, the highest level). Levels end at 2^32 - 2, where later rows
+// have the same one. `lanes` neighbouring lanes per row wait for as many others at a time; blocks take rows in the
+// order of places by a ticket, so that those which a row needs are at work already. `words` begins with the ticket,
+// followed by a word of 4 bytes for each row (ready.cuh); all are zeros when the kernel starts. Reads columns once,
+// gathers words, writes levels and words once.
 // Macros: IDX (type of columns): int or long.
 // Launch: any number of blocks of up to 256 threads, of whole warps; `lanes` is a power of two up to 32.
 #include "grid.cuh"
@@ -29,9 +28,14 @@ KERNEL trisolve_row_levels(long long rows, int lower, long long lanes, const lon
 {
     int width = (int)lanes;
     int lane = lane_index() % width;
-    unsigned long long *of_rows = words + 1;
+    unsigned int *of_rows = (unsigned int *)(words + 1);
+    __shared__ unsigned long long ticket;
     for (;;) {
-        long long first = next_ticket(words) * (blockDim.x / width);
+        __syncthreads();
+        if (threadIdx.x == 0)
+            ticket = atomicAdd(words, 1ull);
+        __syncthreads();
+        long long first = (long long)ticket * (blockDim.x / width);
         if (first >= rows)
             return;
         long long place = first + threadIdx.x / width;
@@ -42,7 +46,6 @@ KERNEL trisolve_row_levels(long long rows, int lower, long long lanes, const lon
         long long end = searches ? offsets[row + 1] : 0;
         long long column = k < end ? columns[k] : row;
         unsigned int level = 0;
-        bool has_diagonal = false;
         // Lanes may need each other: they exchange levels, and look for those of other warps, in turn.
         while (__any_sync(ALL_LANES, searches)) {
             long long other = lower ? column : rows - 1 - column;
@@ -56,7 +59,6 @@ KERNEL trisolve_row_levels(long long rows, int lower, long long lanes, const lon
             if (k < end && (is_found || !is_needed)) {
                 if (is_needed)
                     level = max(level, min(below, 0xfffffffdu) + 1);
-                has_diagonal = has_diagonal || column == row;
                 k += width;
                 column = k < end ? columns[k] : row;
             }
@@ -65,7 +67,6 @@ KERNEL trisolve_row_levels(long long rows, int lower, long long lanes, const lon
             if (!__any_sync(ALL_LANES, complete))
                 continue;
             unsigned int highest = reduce_lanes(level, Max(), width);
-            unsigned int diagonals = __ballot_sync(ALL_LANES, has_diagonal) & lanes_of_team(width);
             if (!complete)
                 continue;
             searches = false;
@@ -73,10 +74,8 @@ KERNEL trisolve_row_levels(long long rows, int lower, long long lanes, const lon
             if (lane == 0) {
                 levels[place] = highest;
                 set_ready(of_rows, row, highest);
-                if (diagonals == 0)
-                    atomicMax(&found[0], (unsigned long long)(rows - row));
-                if (highest > found[1])
-                    atomicMax(&found[1], (unsigned long long)highest);
+                if (highest > *found)
+                    atomicMax(found, (unsigned long long)highest);
             }
         }
     }

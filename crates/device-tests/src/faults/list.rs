@@ -755,10 +755,17 @@ pub const FAULTS: &[Fault] = &[
         what: "elements of X are taken before they are there",
         place: cu(
             "trisolve_waiting",
-            "(own.source < 0 ? is_ready(elements, own.needed, &value) : is_found)",
-            "(is_ready(elements, own.needed, &value) || true)",
+            "own.waits && is_ready(elements, own.needed, &value)",
+            "own.waits && (is_ready(elements, own.needed, &value) || true)",
         ),
         found_by: &[by("trisolve/csr", "waiting")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::WrongStride,
+        what: "entries have the value of the first of a step",
+        place: cu("trisolve_places", "to[here] = positions[k + lane];", "to[here] = positions[k];"),
+        found_by: &[by("trisolve/csr", "waiting"), by("trisolve/csc", "waiting")],
         case: ROWS,
     },
     Fault {

@@ -11,18 +11,20 @@ const OP: &str = "spgemm";
 
 /// Products that may be larger than the device's memory.
 impl Matrix {
-    /// `A·B` in the host's memory, with the bits of [`matmul_sparse`](Self::matmul_sparse): the device that has B multiplies
-    /// the rows of A chunk by chunk where the whole does not fit its memory.
+    /// `A·B` in the host's memory, with the bits of [`matmul_sparse`](Self::matmul_sparse): the device that has B
+    /// multiplies the rows of A chunk by chunk where the whole does not fit its memory.
     ///
     /// A chunk is halved as long as its rows of A and the most that its rows of C can take
-    /// ([`SpgemmPlan::bound`](crate::op::SpgemmPlan::bound)) are more bytes than `memory_limit`, and where the device says
-    /// that its memory is short. Beside them it has B and, for rows that are searched in global memory, 256 MB at most. A row
-    /// is never divided, whatever the limit. Of CSC columns of B are such chunks, and A is what the device has.
+    /// ([`SpgemmPlan::bound`](crate::op::SpgemmPlan::bound)) are more bytes than `memory_limit`, and where the device
+    /// says that its memory is short. Beside them it has B and, for rows that are searched in global memory, 256 MB at
+    /// most. A row is never divided, whatever the limit. Of CSC columns of B are such chunks, and A is what the device
+    /// has.
     ///
     /// A, or B of CSC, may lie anywhere; in the host's memory it takes none of the device's but that of a chunk.
     ///
     /// # Errors
-    /// As [`matmul_sparse`](Self::matmul_sparse); [`OutOfMemory`](Error::OutOfMemory) if the memory is short for a single row.
+    /// As [`matmul_sparse`](Self::matmul_sparse); [`OutOfMemory`](Error::OutOfMemory) if the memory is short for a
+    /// single row.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -34,26 +36,78 @@ impl Matrix {
     /// ```
     #[doc(alias("out_of_core", "spgemm_in_chunks"))]
     pub fn matmul_in_chunks(&self, b: &Self, memory_limit: Option<u64>) -> Result<Self> {
+        self.product_in_chunks(b, None, memory_limit)
+    }
+
+    /// `C⟨M⟩ = A·B` in the host's memory, with the bits of [`matmul_masked`](Self::matmul_masked), by chunks as
+    /// [`matmul_in_chunks`](Self::matmul_in_chunks): a chunk has the rows of A, of the mask and of C, of CSC the
+    /// columns of B, of the mask and of C. The mask may lie anywhere.
+    ///
+    /// # Errors
+    /// As [`matmul_masked`](Self::matmul_masked); [`OutOfMemory`](Error::OutOfMemory) if the memory is short for a
+    /// single row.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(30, 30)?)?;
+    /// let product = a.matmul_masked_in_chunks(&a, &a, Some(20_000))?;
+    /// assert_eq!(product.downcast_ref::<Csr<f64>>(), a.matmul_masked(&a, &a)?.downcast_ref());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn matmul_masked_in_chunks(&self, b: &Self, mask: &Self, memory_limit: Option<u64>) -> Result<Self> {
+        self.check_factor_types(mask, "the mask")?;
+        for (what, needed, found) in
+            [("rows", self.nrows(), mask.nrows()), ("columns", b.ncols(), mask.ncols())]
+        {
+            if found != needed {
+                let reason =
+                    format_args!("the number of {what} of the mask is {found} where {needed} is needed");
+                return Err(Error::shape(OP, reason));
+            }
+        }
+        self.product_in_chunks(b, Some(mask), memory_limit)
+    }
+
+    fn product_in_chunks(&self, b: &Self, mask: Option<&Self>, memory_limit: Option<u64>) -> Result<Self> {
         self.check_factor_types(b, "B")?;
         let by_rows = self.format() == Format::Csr;
         let (cut, whole) = if by_rows { (self, b) } else { (b, self) };
-        let (cut, whole) = (cut.to_compressed(self.format())?, whole.to_compressed(self.format())?);
+        let whole = whole.to_compressed(self.format())?;
+        let mask = mask.map(|mask| mask.to_compressed(self.format())).transpose()?;
+        let part = Part { factor: cut.to_compressed(self.format())?, mask };
         let host = match whole.device() {
             Device::Cpu(_) => whole.device().clone(),
             Device::Accelerator(..) => Device::host()?,
         };
         let product = ChunkedProduct { whole, host, by_rows, memory_limit };
-        if let Some(product) = product.of_chunk(&cut)? {
-            return Ok(product);
+        match product.of_part(&part)? {
+            Some(product) => Ok(product),
+            None => product.of_chunks(&part.to_device(&product.host)?),
         }
-        let cut = cut.to_device(&product.host)?;
-        product.of_chunks(lines_of(&cut)?)
     }
 }
 
-/// A product one of whose factors is cut into chunks: A of CSR by rows, B of CSC by columns.
+/// What of a product is cut into chunks: A of CSR by rows, B of CSC by columns, and a mask as C.
+struct Part {
+    factor: Matrix,
+    mask: Option<Matrix>,
+}
+
+impl Part {
+    fn to_device(&self, device: &Device) -> Result<Self> {
+        let mask = self.mask.as_ref().map(|mask| mask.to_device(device)).transpose()?;
+        Ok(Self { factor: self.factor.to_device(device)?, mask })
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.factor.bytes() + self.mask.as_ref().map_or(0, Matrix::bytes)) as u64
+    }
+}
+
+/// A product that is computed by parts.
 struct ChunkedProduct {
-    /// The other factor, on the device that computes.
+    /// The factor that is not cut, on the device that computes.
     whole: Matrix,
     /// The device of the result.
     host: Device,
@@ -62,12 +116,15 @@ struct ChunkedProduct {
 }
 
 impl ChunkedProduct {
-    /// The product of all lines, of which memory is short for the whole.
-    fn of_chunks(&self, lines: &dyn Lines) -> Result<Matrix> {
+    /// The product of all of a part on the host, for the whole of which memory is short.
+    fn of_chunks(&self, part: &Part) -> Result<Matrix> {
+        let lines = lines_of(&part.factor)?;
+        let mask = part.mask.as_ref().map(lines_of).transpose()?;
         let mut assembly = lines.assembly();
         let mut ranges = halves(0..lines.count());
         while let Some(range) = ranges.pop() {
-            match self.of_chunk(&lines.chunk(range.clone(), &self.host)?)? {
+            let mask = mask.map(|mask| mask.chunk(range.clone(), &self.host)).transpose()?;
+            match self.of_part(&Part { factor: lines.chunk(range.clone(), &self.host)?, mask })? {
                 Some(product) => assembly.append(&product)?,
                 None => ranges.extend(halves(range)),
             }
@@ -75,29 +132,34 @@ impl ChunkedProduct {
         assembly.finish(if self.by_rows { self.whole.ncols() } else { self.whole.nrows() }, &self.host)
     }
 
-    /// The product of a chunk on the host; `None` if memory is short and the chunk has lines to divide.
-    fn of_chunk(&self, chunk: &Matrix) -> Result<Option<Matrix>> {
-        let divisible = if self.by_rows { chunk.nrows() } else { chunk.ncols() } > 1;
-        if divisible && chunk.bytes() as u64 > self.memory_limit.unwrap_or(u64::MAX) {
+    /// The product of a part on the host; `None` if memory is short and the part has lines to divide.
+    fn of_part(&self, part: &Part) -> Result<Option<Matrix>> {
+        let divisible = if self.by_rows { part.factor.nrows() } else { part.factor.ncols() } > 1;
+        if divisible && part.bytes() > self.memory_limit.unwrap_or(u64::MAX) {
             return Ok(None);
         }
-        match self.multiply(chunk, if divisible { self.memory_limit } else { None }) {
+        match self.multiply(part, if divisible { self.memory_limit } else { None }) {
             Err(Error::OutOfMemory { .. }) if divisible => Ok(None),
             product => product,
         }
     }
 
-    /// The product of a chunk on the host; `None` if it may exceed the limit.
-    fn multiply(&self, chunk: &Matrix, limit: Option<u64>) -> Result<Option<Matrix>> {
-        let chunk = chunk.to_device(self.whole.device())?;
-        let (a, b) = if self.by_rows { (&chunk, &self.whole) } else { (&self.whole, &chunk) };
+    /// The product of a part on the host; `None` if it may exceed the limit.
+    fn multiply(&self, part: &Part, limit: Option<u64>) -> Result<Option<Matrix>> {
+        let part = part.to_device(self.whole.device())?;
+        let (a, b) = if self.by_rows { (&part.factor, &self.whole) } else { (&self.whole, &part.factor) };
         if let Some(limit) = limit {
-            let bound = a.any().spgemm_bound(b)?.ok_or_else(|| a.other_indices(&[("B", b)]))?;
-            if bound.bytes.saturating_add(chunk.bytes() as u64) > limit {
+            // C takes no more than its mask.
+            let bound = match &part.mask {
+                Some(mask) => mask.bytes() as u64,
+                None => a.any().spgemm_bound(b)?.ok_or_else(|| a.other_indices(&[("B", b)]))?.bytes,
+            };
+            if bound.saturating_add(part.bytes()) > limit {
                 return Ok(None);
             }
         }
-        a.product(b, ProductExtent::Whole)?.to_device(&self.host).map(Some)
+        let extent = part.mask.as_ref().map_or(ProductExtent::Whole, ProductExtent::Masked);
+        a.product(b, extent)?.to_device(&self.host).map(Some)
     }
 }
 

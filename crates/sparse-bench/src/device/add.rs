@@ -22,9 +22,8 @@ pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> 
 
 /// `ours` makes its plan in every run, `ours:run` has one.
 fn on<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, name: &str, a: &Csr<f32>) -> Result<()> {
-    // Small integers, whose sums are exact.
-    let a = a.with_values((0..a.nnz()).map(|k| (k % 4) as f32 + 1.0).collect())?;
-    let b = Csr::from_triplets(a.ncols(), a.nrows(), a.triplets().map(|(i, j, value)| (j, i, value)))?;
+    let a = workload::of_integers(a)?;
+    let b = workload::transposed(&a)?;
     let expected = Cpu::new()?.add(1.0, &a, 1.0, &b)?;
     let bytes = 8 * (2 * a.nnz() + expected.nnz()) + 12 * (a.nrows() + 1);
     let device = &bench.device;

@@ -27,9 +27,7 @@ fn compare<D: DeviceTimer>(
     inner: usize,
 ) -> Result<()> {
     let (device, rows, cols) = (&bench.device, host.nrows(), host.ncols());
-    // Small integers, whose sums are exact in any order.
-    let integers = |len: usize| (0..len).map(|k| (k * 7 % 5) as f32 - 2.0).collect::<Vec<_>>();
-    let (u, v) = (integers(rows * inner), integers(cols * inner));
+    let (u, v) = (workload::small_integers(rows * inner), workload::small_integers(cols * inner));
     let view = |data, rows| DenseView::<f32>::row_major(data, rows, inner);
     let mut plan = SddmmPlan::new(&Cpu::new()?, host, Sampling::Pattern, inner, &PlanOptions::once())?;
     let mut expected = Exact(vec![0.0; host.nnz()]);

@@ -14,20 +14,13 @@ use sparse_core::op::{Operations, SpgemmPlan};
 use sparse_core::{Csr, PlanOptions, SparseFormat};
 use sparse_device::Device;
 
-/// Square matrices whose products fit the memory of a host.
-const WORKLOADS: [&str; 2] = ["uniform_8", "arxiv"];
-
 pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
-    workload::for_each_sparse(bench.arguments, |name, a| {
-        let is_file = bench.arguments.files().any(|file| file.ends_with(name));
-        if is_file || WORKLOADS.contains(&name) { on(bench, report, name, a) } else { Ok(()) }
-    })
+    workload::for_each_square(bench.arguments, workload::SQUARED, |name, a| on(bench, report, name, a))
 }
 
 /// `ours` makes its plan in every run, `ours:run` has one.
 fn on<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, name: &str, a: &Csr<f32>) -> Result<()> {
-    // Small integers, whose sums are exact in any order.
-    let a = a.with_values((0..a.nnz()).map(|k| (k % 4) as f32 + 1.0).collect())?;
+    let a = workload::of_integers(a)?;
     let cpu = Cpu::new()?;
     let products = SpgemmPlan::bound(&cpu, &a, &a)?.products as usize;
     let expected = Operations::spgemm(&cpu, &a, &a)?;

@@ -14,22 +14,10 @@ use sparse_core::op::{Op, Operations, Triangular, TrisolveKernel, TrisolvePlan};
 use sparse_core::{Backend, Csr, PlanOptions, Space, SparseFormat};
 use sparse_device::{Device, View, ViewMut};
 
-/// Matrices whose triangles have few levels, and some with many.
-const WORKLOADS: [&str; 4] = ["stencil_5", "stencil_27", "uniform_8", "arxiv"];
-
 pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
-    workload::for_each_sparse(bench.arguments, |name, a| {
-        let is_file = bench.arguments.files().any(|file| file.ends_with(name));
-        let is_wanted = (is_file || WORKLOADS.contains(&name)) && a.nrows() == a.ncols();
-        if is_wanted { compare(bench, report, name, &triangle(a)?) } else { Ok(()) }
+    workload::for_each_square(bench.arguments, workload::TRIANGLES, |name, a| {
+        compare(bench, report, name, &workload::lower_triangle(a)?)
     })
-}
-
-/// Small integers below the diagonal, on which is 2: a solution of integers has no rounding error.
-fn triangle(a: &Csr<f32>) -> Result<Csr<f32>> {
-    let below = a.triplets().filter(|&(i, j, _)| j < i).map(|(i, j, _)| (i, j, ((i + j) % 3) as f32 - 1.0));
-    let diagonal = (0..a.nrows()).map(|i| (i, i, 2.0));
-    Ok(Csr::from_triplets(a.nrows(), a.ncols(), below.chain(diagonal))?)
 }
 
 fn compare<D: DeviceTimer>(
@@ -39,7 +27,7 @@ fn compare<D: DeviceTimer>(
     host: &Csr<f32>,
 ) -> Result<()> {
     let (device, n) = (&bench.device, host.nrows());
-    let x = Exact((0..n).map(|k| (k % 5) as f32 - 2.0).collect());
+    let x = Exact(workload::solution(n));
     let mut b = vec![0.0; n];
     Operations::spmv(&Cpu::new()?, Op::None, 1.0, host, &x.0, 0.0, &mut b)?;
     let (l, b) = (host.to_device(device)?, device.upload(&b)?);

@@ -1,6 +1,6 @@
 //! Products on the host as contenders, once their results are checked.
 
-use crate::check::{Answer, Expected};
+use crate::check::Answer;
 use crate::measure::Contender;
 use crate::product::{Product, available};
 use anyhow::{Context as _, Result};
@@ -15,7 +15,7 @@ pub(super) fn planned<P>(plan: impl FnOnce() -> sparse_core::Result<P>) -> spars
 }
 
 /// A product as a contender, once its result is checked.
-pub(super) fn checked<'a>(product: Product<'a, f32, Host>, expected: &Expected) -> Result<Contender<'a>> {
+pub(super) fn checked<'a>(product: Product<'a, f32, Host>, expected: &impl Answer) -> Result<Contender<'a>> {
     let Product { name, plan_seconds, choice, mut run } = product;
     let mut output = vec![f32::NAN; expected.elements()];
     run(&mut output)?;
@@ -26,7 +26,7 @@ pub(super) fn checked<'a>(product: Product<'a, f32, Host>, expected: &Expected) 
 /// The products of another library as contenders; a wrong one is printed and not timed.
 pub(super) fn of_library<'a>(
     products: Vec<Product<'a, f32, Host>>,
-    expected: &Expected,
+    expected: &impl Answer,
 ) -> impl Iterator<Item = Contender<'a>> {
     products.into_iter().filter_map(|product| available(&product.name.clone(), checked(product, expected)))
 }

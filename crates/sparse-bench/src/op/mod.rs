@@ -1,5 +1,6 @@
 //! The suites of the CPU: one benchmark per operation.
 
+mod add;
 pub(crate) mod cg;
 mod checked;
 mod context;
@@ -8,21 +9,25 @@ mod dense_batch;
 mod dense_to_csr;
 pub(crate) mod formats;
 mod io;
+mod sddmm;
+mod spgemm;
 mod spmm;
 mod spmv;
+mod trisolve;
 
 use crate::arguments::{Arguments, PeerName, Suite};
 use crate::choice;
 use crate::limit::Machine;
-use crate::measure::Rounds;
+use crate::measure::{Contender, Rounds};
 use crate::peer::interface::Products;
 use crate::peer::mkl::Mkl;
 use crate::product::available;
 use crate::report::Report;
 use crate::workload::Pattern;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use backend_cpu::Cpu;
 use context::Context;
+use sparse_core::Csr;
 use std::time::{Duration, Instant};
 
 /// Seconds of the timed runs of one contender on the CPU, at most.
@@ -36,17 +41,31 @@ const PAUSE: Duration = Duration::from_millis(2);
 type Run = fn(&Context<'_>, &mut Report) -> Result<()>;
 
 /// All operations by name.
-const ALL: [(&str, Run); 9] = [
+const ALL: [(&str, Run); 13] = [
     ("dense_to_csr", dense_to_csr::run),
     ("coo_to_csr", coo_to_csr::run),
     ("spmv", spmv::run),
     ("spmm", spmm::run),
+    ("sddmm", sddmm::run),
+    ("spgemm", spgemm::run),
+    ("add", add::run),
+    ("trisolve", trisolve::run),
     ("cg", cg::run),
     ("io", io::run),
     ("seed-001", dense_batch::run),
     ("seed-003", formats::run),
     ("seed-004", spmm::run_on_graphs),
 ];
+
+/// A contender that makes a new matrix in every run, once its matrix is the expected one.
+fn made<'a>(
+    name: &str,
+    mut make: impl FnMut() -> sparse_core::Result<Csr<f32>> + 'a,
+    expected: &Csr<f32>,
+) -> Result<Contender<'a>> {
+    ensure!(make()? == *expected, "{name}: the CSR differs from the reference");
+    Ok(Contender::new(name, move || Ok(make().map(drop)?)))
+}
 
 /// Runs the suite of the CPU.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {

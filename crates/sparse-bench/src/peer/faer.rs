@@ -2,9 +2,11 @@
 
 use super::parts;
 use crate::measure::Contender;
-use faer::sparse::linalg::matmul::sparse_dense_matmul;
-use faer::sparse::{SparseRowMat, SymbolicSparseRowMat, Triplet};
-use faer::{Accum, Mat, MatMut, MatRef, Par};
+use anyhow::Result;
+use faer::sparse::linalg::matmul::{sparse_dense_matmul, sparse_sparse_matmul};
+use faer::sparse::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::sparse::{SparseRowMat, SymbolicSparseRowMat, Triplet, ops};
+use faer::{Accum, Conj, Mat, MatMut, MatRef, Par};
 use sparse_core::{Coo, Csr};
 use std::hint::black_box;
 
@@ -35,6 +37,35 @@ pub(crate) fn spmm(a: &Csr<f32>, b: &[f32], columns: usize) -> Contender<'static
         black_box(&c);
         Ok(())
     })
+}
+
+/// Rows are columns of Aᵀ: `Aᵀ·Aᵀ = (A·A)ᵀ`.
+pub(crate) fn spgemm(a: &Csr<f32>) -> Contender<'static> {
+    let a = matrix(a);
+    Contender::new("faer", move || {
+        let a = a.as_ref().transpose();
+        black_box(sparse_sparse_matmul(a, a, 1.0, Par::rayon(0))?);
+        Ok(())
+    })
+}
+
+pub(crate) fn add(a: &Csr<f32>, b: &Csr<f32>) -> Contender<'static> {
+    let (a, b) = (matrix(a), matrix(b));
+    Contender::new("faer", move || {
+        black_box(ops::add(a.as_ref().transpose(), b.as_ref().transpose())?);
+        Ok(())
+    })
+}
+
+pub(crate) fn trisolve<'a>(l: &Csr<f32>, b: &'a [f32]) -> Result<Contender<'a>> {
+    let (l, mut x) = (matrix(l).as_ref().to_col_major()?, b.to_vec());
+    Ok(Contender::new("faer", move || {
+        x.copy_from_slice(b);
+        let rows = x.len();
+        let x = MatMut::from_column_major_slice_mut(&mut x, rows, 1);
+        solve_lower_triangular_in_place(l.as_ref(), Conj::No, x, Par::rayon(0));
+        Ok(())
+    }))
 }
 
 pub(crate) fn coo_to_csr(coo: &Coo<f32>) -> Contender<'static> {

@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+# Entries whose rows of U and V are gathered at a time.
+ENTRIES = 1 << 16
+
 
 def operation(name, folder, shape, number):
     def load(array, dtype):
@@ -31,6 +34,21 @@ def operation(name, folder, shape, number):
 
         return convert
     a = sp.csr_matrix((data, load("indices", np.int32), load("indptr", np.int32)), shape=shape)
+    if name == "spgemm":
+        return lambda: a @ a
+    if name == "add":
+        transposed = a.T.tocsr()
+        return lambda: a + transposed
+    if name == "trisolve":
+        import scipy.sparse.linalg
+
+        b = np.ones(shape[0], np.float32)
+        return lambda: sp.linalg.spsolve_triangular(a, b, lower=True)
+    if name == "sddmm":
+        u, v = np.ones((shape[0], number), np.float32), np.ones((shape[1], number), np.float32)
+        rows = np.repeat(np.arange(shape[0]), np.diff(a.indptr))
+        parts = [slice(first, first + ENTRIES) for first in range(0, a.nnz, ENTRIES)]
+        return lambda: [np.einsum("ij,ij->i", u[rows[part]], v[a.indices[part]]) for part in parts]
     if name == "cg":
         import scipy.sparse.linalg
 

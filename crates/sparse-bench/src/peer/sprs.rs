@@ -4,6 +4,7 @@ use crate::measure::Contender;
 use anyhow::{Result, anyhow};
 use ndarray::{ArrayView2, ArrayViewMut2};
 use sparse_core::{Coo, Csr};
+use sprs::linalg::trisolve::lsolve_csr_dense_rhs;
 use sprs::{CsMatI, TriMatI};
 use std::hint::black_box;
 
@@ -32,6 +33,31 @@ pub(crate) fn spmm<'a>(a: &Csr<f32>, b: &'a [f32], columns: usize) -> Result<Con
         let b = ArrayView2::from_shape((cols, columns), b)?;
         let c = ArrayViewMut2::from_shape((rows, columns), &mut c[..])?;
         sprs::prod::csr_mulacc_dense_rowmaj(a.view(), b, c);
+        Ok(())
+    }))
+}
+
+pub(crate) fn spgemm(a: &Csr<f32>) -> Result<Contender<'static>> {
+    let a = matrix(a)?;
+    Ok(Contender::new("sprs", move || {
+        black_box(&a * &a);
+        Ok(())
+    }))
+}
+
+pub(crate) fn add(a: &Csr<f32>, b: &Csr<f32>) -> Result<Contender<'static>> {
+    let (a, b) = (matrix(a)?, matrix(b)?);
+    Ok(Contender::new("sprs", move || {
+        black_box(&a + &b);
+        Ok(())
+    }))
+}
+
+pub(crate) fn trisolve<'a>(l: &Csr<f32>, b: &'a [f32]) -> Result<Contender<'a>> {
+    let (l, mut x) = (matrix(l)?, b.to_vec());
+    Ok(Contender::new("sprs", move || {
+        x.copy_from_slice(b);
+        lsolve_csr_dense_rhs(l.view(), &mut x[..])?;
         Ok(())
     }))
 }

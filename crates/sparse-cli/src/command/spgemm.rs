@@ -29,7 +29,7 @@ pub(crate) struct Spgemm {
     pattern_only: bool,
     /// The memory of the device beside B that may be used, as in 512MiB or 4GiB: rows of C are computed chunk by chunk, and
     /// put together in the host's memory. Without it, where the device's memory turns out to be short
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with_all = ["mask", "pattern_only"])]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with = "pattern_only")]
     memory_limit: Option<u64>,
 }
 
@@ -46,11 +46,13 @@ impl Spgemm {
             None => DType::common([files[0].value_type()?, files[1].value_type()?]),
         };
         files.iter().try_for_each(|file| file::check_rounding(file, dtype, context))?;
-        let whole = mask.is_some() || self.pattern_only;
-        let a = file::read(&files[0], dtype, &if whole { device.clone() } else { host(&device)? })?;
+        let cut = if self.pattern_only { device.clone() } else { host(&device)? };
+        let a = file::read(&files[0], dtype, &cut)?;
         let b = file::read(&files[1], dtype, &device)?;
         let product = match mask {
-            Some(mask) => a.matmul_masked(&b, &file::read(&mask, dtype, &device)?)?,
+            Some(mask) => {
+                a.matmul_masked_in_chunks(&b, &file::read(&mask, dtype, &cut)?, self.memory_limit)?
+            }
             None if self.pattern_only => a.matmul_pattern(&b)?,
             None => a.matmul_in_chunks(&b, self.memory_limit)?,
         };

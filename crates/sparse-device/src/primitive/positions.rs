@@ -64,7 +64,7 @@ impl Positions {
     }
 
     /// The type of the elements.
-    pub(super) fn index_type(&self) -> IndexType {
+    pub(crate) fn index_type(&self) -> IndexType {
         self.0.index_type()
     }
 
@@ -91,7 +91,7 @@ impl<'a> Launch<'a> {
     }
 
     /// Positions, or a null pointer for missing ones.
-    pub(super) fn positions_or_null(self, positions: Option<&'a Positions>) -> Self {
+    pub(crate) fn positions_or_null(self, positions: Option<&'a Positions>) -> Self {
         self.buffer_or_null(positions.map(|positions| &positions.0))
     }
 }

@@ -1,4 +1,4 @@
-//! Conversions to CSR.
+//! Conversions to CSR, and sparse products and sums.
 
 use super::functions::{FROM_ZERO, GENERAL, PLAIN, ROW_MAJOR};
 use super::library::Mkl;
@@ -29,6 +29,40 @@ pub(crate) fn dense_to_csr<'a>(
     ])
 }
 
+/// A·A with its rows in order, and as the library leaves them.
+pub(crate) fn spgemm<'a>(library: &'a Mkl, a: &'a Csr<f32>, expected: &Csr<f32>) -> Vec<Contender<'a>> {
+    let unordered = Contender::new("mkl:spmm_unordered", move || product(library, a).map(drop));
+    let ordered = checked("mkl:spmm", move || product(library, a)?.ordered(), expected);
+    available([("spmm", ordered), ("spmm_unordered", Ok(unordered))])
+}
+
+/// A + B with its rows in order.
+pub(crate) fn add<'a>(
+    library: &'a Mkl,
+    a: &'a Csr<f32>,
+    b: &'a Csr<f32>,
+    expected: &Csr<f32>,
+) -> Vec<Contender<'a>> {
+    available([("add", checked("mkl:add", move || sum(library, a, b)?.ordered(), expected))])
+}
+
+fn product<'a>(library: &'a Mkl, a: &'a Csr<f32>) -> Result<SparseMatrix<'a>> {
+    let (multiply, a) = (library.mkl_sparse_spmm()?, SparseMatrix::of(library, a)?);
+    SparseMatrix::made(library, "mkl_sparse_spmm", |handle| {
+        // SAFETY: the handle of the factor is alive.
+        unsafe { multiply(PLAIN, a.handle, a.handle, handle) }
+    })
+}
+
+fn sum<'a>(library: &'a Mkl, a: &'a Csr<f32>, b: &'a Csr<f32>) -> Result<SparseMatrix<'a>> {
+    let add = library.mkl_sparse_s_add()?;
+    let (a, b) = (SparseMatrix::of(library, a)?, SparseMatrix::of(library, b)?);
+    SparseMatrix::made(library, "mkl_sparse_s_add", |handle| {
+        // SAFETY: the handles of the summands are alive.
+        unsafe { add(PLAIN, a.handle, 1.0, b.handle, handle) }
+    })
+}
+
 /// A conversion as a contender, once its matrix is checked.
 fn checked<'a>(
     name: &str,
@@ -41,7 +75,6 @@ fn checked<'a>(
 
 fn sorted_csr<'a>(library: &'a Mkl, a: &'a Coo<f32>) -> Result<SparseMatrix<'a>> {
     let (create, convert) = (library.mkl_sparse_s_create_coo()?, library.mkl_sparse_convert_csr()?);
-    let order = library.mkl_sparse_order()?;
     let (rows, cols, nnz) = (i32::try_from(a.nrows())?, i32::try_from(a.ncols())?, i32::try_from(a.nnz())?);
     let (row_idx, col_idx, values) = (a.row_idx().as_ptr(), a.col_idx().as_ptr(), a.values().as_ptr());
     let coo = SparseMatrix::made(library, "mkl_sparse_s_create_coo", |handle| {
@@ -63,9 +96,7 @@ fn sorted_csr<'a>(library: &'a Mkl, a: &'a Coo<f32>) -> Result<SparseMatrix<'a>>
         // SAFETY: the handle of the input is alive.
         unsafe { convert(coo.handle, PLAIN, handle) }
     })?;
-    // SAFETY: the handle is alive, and its arrays are its own.
-    check("mkl_sparse_order", unsafe { order(csr.handle) })?;
-    Ok(csr)
+    csr.ordered()
 }
 
 fn dense2csr<'a>(library: &'a Mkl, dense: &'a [f32], n: usize) -> Result<SparseMatrix<'a>> {
@@ -102,6 +133,14 @@ fn dnscsr<'a>(library: &'a Mkl, dense: &'a [f32], n: usize, expected: &Csr<f32>)
 }
 
 impl SparseMatrix<'_> {
+    /// The matrix, which the library has made, with its rows in order.
+    fn ordered(self) -> Result<Self> {
+        let order = self.library.mkl_sparse_order()?;
+        // SAFETY: the handle is alive, and its arrays are its own.
+        check("mkl_sparse_order", unsafe { order(self.handle) })?;
+        Ok(self)
+    }
+
     /// An error unless it is the expected matrix.
     fn check(&self, expected: &Csr<f32>) -> Result<()> {
         let export = self.library.mkl_sparse_s_export_csr()?;

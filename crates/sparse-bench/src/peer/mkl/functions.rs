@@ -20,6 +20,8 @@ pub(super) struct Description {
 
 /// `SPARSE_MATRIX_TYPE_GENERAL`; the other two are ignored.
 pub(super) const GENERAL: Description = Description { kind: 20, fill: 40, diagonal: 50 };
+/// `SPARSE_MATRIX_TYPE_TRIANGULAR` with `SPARSE_FILL_MODE_LOWER` and `SPARSE_DIAG_NON_UNIT`.
+pub(super) const LOWER: Description = Description { kind: 23, fill: 40, diagonal: 50 };
 /// `SPARSE_OPERATION_NON_TRANSPOSE`.
 pub(super) const PLAIN: c_int = 10;
 /// `SPARSE_LAYOUT_ROW_MAJOR`.
@@ -72,6 +74,7 @@ functions! {
     mkl_sparse_destroy: unsafe extern "C" fn(Handle) -> Status,
     mkl_sparse_set_mv_hint: unsafe extern "C" fn(Handle, c_int, Description, i32) -> Status,
     mkl_sparse_set_mm_hint: unsafe extern "C" fn(Handle, c_int, Description, c_int, i32, i32) -> Status,
+    mkl_sparse_set_sv_hint: unsafe extern "C" fn(Handle, c_int, Description, i32) -> Status,
     mkl_sparse_optimize: unsafe extern "C" fn(Handle) -> Status,
     mkl_sparse_s_mv: unsafe extern "C" fn(
         c_int, f32, Handle, Description, *const f32, f32, *mut f32,
@@ -79,6 +82,9 @@ functions! {
     mkl_sparse_s_mm: unsafe extern "C" fn(
         c_int, f32, Handle, Description, c_int, *const f32, i32, i32, f32, *mut f32, i32,
     ) -> Status,
+    mkl_sparse_s_trsv: unsafe extern "C" fn(c_int, f32, Handle, Description, *const f32, *mut f32) -> Status,
+    mkl_sparse_spmm: unsafe extern "C" fn(c_int, Handle, Handle, *mut Handle) -> Status,
+    mkl_sparse_s_add: unsafe extern "C" fn(c_int, Handle, f32, Handle, *mut Handle) -> Status,
     mkl_sparse_convert_csr: unsafe extern "C" fn(Handle, c_int, *mut Handle) -> Status,
     mkl_sparse_order: unsafe extern "C" fn(Handle) -> Status,
     mkl_sparse_s_dense2csr: unsafe extern "C" fn(

@@ -12,9 +12,9 @@ use crate::product::Product;
 use sparse_core::{Csr, DenseView, Host, Scalar};
 use std::any::Any;
 
-pub(crate) use convert::{coo_to_csr, dense_to_csr};
+pub(crate) use convert::{add, coo_to_csr, dense_to_csr, spgemm};
 pub(crate) use library::Mkl;
-pub(crate) use product::{spmm, spmv};
+pub(crate) use product::{spmm, spmv, trisolve};
 
 impl Products<Host> for Mkl {
     fn name(&self) -> String {

@@ -1,6 +1,6 @@
 //! SpMV and SpMM: the plain routines, which take CSR as it is, and the inspector-executor, which analyses it before.
 
-use super::functions::{FROM_ZERO, GENERAL, Handle, PLAIN, ROW_MAJOR};
+use super::functions::{FROM_ZERO, GENERAL, Handle, LOWER, PLAIN, ROW_MAJOR};
 use super::library::Mkl;
 use super::matrix::{SparseMatrix, available, check};
 use crate::product::Product;
@@ -23,6 +23,11 @@ pub(crate) fn spmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Vec<P
         ("csrgemv", csrgemv(library, a, x)),
         ("inspector", inspected_spmv(library, a, x)),
     ])
+}
+
+/// `L·x = b` by its inspector-executor.
+pub(crate) fn trisolve<'a>(library: &'a Mkl, l: &'a Csr<f32>, b: &'a [f32]) -> Vec<Product<'a, f32, Host>> {
+    available([("inspector", inspected_trisolve(library, l, b))])
 }
 
 /// `C = A·B` by each of its interfaces, B and C by rows of `columns`.
@@ -133,7 +138,7 @@ fn csrmm<'a>(
 
 impl<'a> SparseMatrix<'a> {
     /// The arrays of a matrix, unconverted.
-    fn of(library: &'a Mkl, a: &'a Csr<f32>) -> Result<Self> {
+    pub(super) fn of(library: &'a Mkl, a: &'a Csr<f32>) -> Result<Self> {
         let create = library.mkl_sparse_s_create_csr()?;
         let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
         Self::made(library, "mkl_sparse_s_create_csr", |handle| {
@@ -203,5 +208,20 @@ fn inspected_spmm<'a>(
             multiply(PLAIN, 1.0, matrix.handle(), GENERAL, ROW_MAJOR, b, columns, columns, 0.0, c, columns)
         };
         check("mkl_sparse_s_mm", status)
+    }))
+}
+
+fn inspected_trisolve<'a>(library: &'a Mkl, l: &'a Csr<f32>, b: &'a [f32]) -> Result<Product<'a, f32, Host>> {
+    let (hint, solve) = (library.mkl_sparse_set_sv_hint()?, library.mkl_sparse_s_trsv()?);
+    let begin = Instant::now();
+    let matrix = SparseMatrix::of(library, l)?;
+    // SAFETY: the handle is alive.
+    check("mkl_sparse_set_sv_hint", unsafe { hint(matrix.handle, PLAIN, LOWER, EXPECTED_CALLS) })?;
+    matrix.optimize()?;
+    let seconds = begin.elapsed().as_secs_f64();
+    Ok(Product::on_host("mkl:inspector", Some(seconds), move |x| {
+        let (b, x) = (b.as_ptr(), x.as_mut_ptr());
+        // SAFETY: the handle is alive; b and x have as many elements as the matrix has rows.
+        check("mkl_sparse_s_trsv", unsafe { solve(PLAIN, 1.0, matrix.handle(), LOWER, b, x) })
     }))
 }

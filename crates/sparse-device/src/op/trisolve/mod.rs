@@ -1,0 +1,227 @@
+//! `op(A)·X = B` for triangular A: in one launch, whose rows wait for those that they need ([`waiting`]), where the
+//! device promises that work-groups get on while others wait; else level by level ([`by_level`]).
+//!
+//! The plan groups the entries of op(A) by rows on the device. It finds the levels on the device where rows can wait,
+//! else on the host. A solve reads the column, the position and the value of each entry, 12 to 24 bytes in f64, and as
+//! many elements of X. A row is summed in the order that [`TrisolvePlan`](sparse_core::op::TrisolvePlan) describes.
+//!
+//! Anderson, Saad: Solving sparse triangular linear systems on parallel computers. Int. J. High Speed Computing 1
+//! (1989).
+//! Liu, Li, Hogg, Duff, Vinter: A synchronization-free algorithm for parallel sparse triangular solves. Euro-Par 2016.
+
+mod by_level;
+mod waiting;
+
+use super::available_algorithms::Needs;
+use crate::buffer::RawBuffer;
+use crate::defines::Defines;
+use crate::launch::Launch;
+use crate::place::DensePlace;
+use crate::primitive::row_groups::RowGroups;
+use crate::primitive::stored_values::StoredValues;
+use crate::{Buffer, Device, Kernel};
+use by_level::ByLevel;
+use sparse_core::op::{Diagonal, Triangle, Triangular, TrisolveKernel};
+use sparse_core::{
+    Algorithm, AlgorithmSet, Axis, Backend, Choice, Compressed, DType, DenseView, DenseViewMut, Index,
+    KernelPlan, PlanOptions, Result, Scalar, algorithms,
+};
+use waiting::{WAITING, Waiting};
+
+/// The file of the kernels that solve level by level.
+const FILE: &str = "trisolve";
+
+algorithms! {
+    /// The algorithms of CSR and CSC.
+    enum TrisolveAlgorithm needs Needs {
+        Waiting = Algorithm::new("waiting", "always: one launch, elements of X wait for those that they need")
+            .preprocessing(
+                "the entries in the order of substitution, which is that of levels, found and sorted on the device, \
+                 where rows are more than the device works on at once",
+            ),
+        Needs::File(WAITING);
+
+        MergedLevels = Algorithm::new(
+            "merged_levels",
+            "where rows cannot wait for others: a launch for each level with more rows than a work-group, one \
+             work-group for those between",
+        )
+        .preprocessing("the entries by rows of op(A), sorted on the device; levels of rows, found on the host"),
+        Needs::Nothing;
+
+        LevelPerLaunch = Algorithm::new("level_per_launch", "never: for comparison, a launch for each level")
+            .preprocessing("the same"),
+        Needs::Nothing;
+    }
+}
+
+/// The plan of a triangular solve.
+#[derive(Debug)]
+pub struct TrisolvePlan {
+    choice: Choice,
+    system: Triangular,
+    substitution: Substitution,
+    zeros: Kernel,
+    /// 1 if a diagonal was zero.
+    zero: Buffer<i32>,
+}
+
+/// The kernels that solve, with the entries in their order.
+#[derive(Debug)]
+enum Substitution {
+    ByLevel(ByLevel),
+    Waiting(Waiting),
+}
+
+impl Substitution {
+    /// The entries, as the kernels take them.
+    fn entries<'a>(&'a self, launch: Launch<'a>, values: &'a RawBuffer) -> Launch<'a> {
+        match self {
+            Self::ByLevel(levels) => levels.entries(launch, values),
+            Self::Waiting(waiting) => waiting.entries(launch, values),
+        }
+    }
+
+    fn nrows(&self) -> usize {
+        match self {
+            Self::ByLevel(levels) => levels.nrows(),
+            Self::Waiting(waiting) => waiting.nrows(),
+        }
+    }
+}
+
+/// What a solve reads and writes.
+#[derive(Clone, Copy)]
+struct Operands<'a> {
+    values: &'a RawBuffer,
+    b: DensePlace<'a>,
+    x: DensePlace<'a>,
+    zero: &'a RawBuffer,
+}
+
+impl Operands<'_> {
+    /// B, X and the mark of a zero on the diagonal, behind the entries.
+    fn passed<'a>(&'a self, launch: Launch<'a>) -> Launch<'a> {
+        launch.dense(self.b).dense(self.x).buffer(self.zero)
+    }
+}
+
+/// True if the rows of op(A) are solved from the first one on.
+fn is_lower(system: Triangular) -> bool {
+    system.solved_triangle() == Triangle::Lower
+}
+
+/// True if the diagonal is not read.
+fn is_unit(system: Triangular) -> bool {
+    system.diagonal == Diagonal::Unit
+}
+
+impl TrisolvePlan {
+    fn new(
+        backend: &Device,
+        dtype: DType,
+        groups: RowGroups,
+        system: Triangular,
+        options: &PlanOptions,
+    ) -> Result<Self> {
+        let offered = backend.offered::<TrisolveAlgorithm>();
+        let automatic = match offered.contains(TrisolveAlgorithm::Waiting.row()) {
+            true => (TrisolveAlgorithm::Waiting, "rows can wait for others in one launch"),
+            false => (TrisolveAlgorithm::MergedLevels, "it has the fewest launches"),
+        };
+        let (algorithm, choice) = backend.choose(FILE, options, offered, automatic)?;
+        let defines = Defines::default().index(groups.columns.index_type());
+        let defines = defines.set("POS", groups.positions.type_name()).conj(dtype, system.op);
+        let kernel = |file, entry| backend.kernel_of(dtype, file, entry, defines.clone());
+        let zeros = kernel(FILE, "trisolve_zeros")?;
+        let by_level =
+            |groups, narrow| ByLevel::new(backend, groups, system, narrow, kernel).map(Substitution::ByLevel);
+        let substitution = match algorithm {
+            TrisolveAlgorithm::MergedLevels => by_level(groups, backend.inner.block)?,
+            TrisolveAlgorithm::LevelPerLaunch => by_level(groups, 0)?,
+            TrisolveAlgorithm::Waiting => {
+                Substitution::Waiting(Waiting::new(backend, &groups, system, kernel(WAITING, WAITING)?)?)
+            }
+        };
+        Ok(Self { choice, system, substitution, zeros, zero: backend.zeros(1)? })
+    }
+
+    fn run(&self, backend: &Device, values: &RawBuffer, b: DensePlace<'_>, x: DensePlace<'_>) -> Result<()> {
+        let operands = Operands { values, b, x, zero: &self.zero };
+        match &self.substitution {
+            Substitution::ByLevel(levels) => levels.solve(backend, operands)?,
+            Substitution::Waiting(waiting) => waiting.solve(backend, operands)?,
+        }
+        if !is_unit(self.system) && backend.download(&self.zero)?[0] != 0 {
+            backend.clear(&self.zero)?;
+            return Err(self.first_zero(backend, values)?);
+        }
+        Ok(())
+    }
+
+    /// The error of the first row whose diagonal is zero.
+    #[cold]
+    fn first_zero(&self, backend: &Device, values: &RawBuffer) -> Result<sparse_core::Error> {
+        let n = self.substitution.nrows();
+        let zeros: Buffer<i32> = backend.allocate(n)?;
+        let launch = self.substitution.entries(backend.launch(&self.zeros).size(n), values);
+        launch.buffer(&zeros).items(n)?;
+        let zeros = backend.download(&zeros)?;
+        let mut found = (0..n).filter(|&at| zeros[at] != 0);
+        let first = match &self.substitution {
+            Substitution::ByLevel(_) => found.next(),
+            Substitution::Waiting(waiting) => waiting.first_row(backend, found)?,
+        };
+        Ok(Triangular::zero_diagonal(first.expect("the solve found a row whose diagonal is zero")))
+    }
+}
+
+impl KernelPlan for TrisolvePlan {
+    fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    fn workspace_bytes(&self) -> usize {
+        let entries = match &self.substitution {
+            Substitution::ByLevel(levels) => levels.bytes(),
+            Substitution::Waiting(waiting) => waiting.bytes(),
+        };
+        entries + self.zero.bytes()
+    }
+}
+
+impl Device {
+    /// Indices of this type, read back.
+    fn indices<I: Index>(&self, buffer: &RawBuffer) -> Result<Vec<I>> {
+        let mut indices = vec![I::default(); buffer.len];
+        self.download_into(buffer.view(), &mut indices)?;
+        Ok(indices)
+    }
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> TrisolveKernel<Compressed<A, T, Device, I, O>> for Device {
+    type Plan = TrisolvePlan;
+
+    fn trisolve_algorithms(&self) -> &'static [Algorithm] {
+        self.offered::<TrisolveAlgorithm>()
+    }
+
+    unsafe fn plan_trisolve(
+        &self,
+        a: &Compressed<A, T, Device, I, O>,
+        system: Triangular,
+        options: &PlanOptions,
+    ) -> Result<TrisolvePlan> {
+        TrisolvePlan::new(self, T::DTYPE, a.row_groups(self, system.op)?, system, options)
+    }
+
+    unsafe fn trisolve(
+        &self,
+        plan: &mut TrisolvePlan,
+        a: &Compressed<A, T, Device, I, O>,
+        b: DenseView<'_, T, Device>,
+        x: DenseViewMut<'_, T, Device>,
+    ) -> Result<()> {
+        plan.run(self, a.values(), b.into(), x.into())
+    }
+}

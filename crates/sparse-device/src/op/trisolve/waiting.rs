@@ -1,0 +1,226 @@
+//! Substitution in one launch, whose rows wait for those that they need. The entries of the triangle are brought to the
+//! order in which rows are solved: that of the rows where all of them are at work at once, else level by level. The
+//! device finds the levels by rows that wait likewise, and sorts.
+
+use super::{Operands, is_lower, is_unit};
+use crate::buffer::RawBuffer;
+use crate::defines::Defines;
+use crate::index_type::IndexType;
+use crate::lanes::LANES;
+use crate::launch::Launch;
+use crate::primitive::positions::Positions;
+use crate::primitive::prefix_sum::PrefixSum;
+use crate::primitive::radix_sort::radix_sort;
+use crate::primitive::row_groups::RowGroups;
+use crate::{Buffer, Device, Kernel};
+use sparse_core::op::{Diagonal, Triangular};
+use sparse_core::{Backend, Result};
+
+/// The files of the kernels.
+pub(super) const WAITING: &str = "trisolve_waiting";
+const PLACES: &str = "trisolve_places";
+const ROW_LEVELS: &str = "trisolve_row_levels";
+
+/// Work-items that a compute unit works on at once.
+const ITEMS_PER_UNIT: usize = 2048;
+
+/// Levels whose rows are at work or waiting. More of them read the words that they wait for too often, fewer leave
+/// units without work. Measured on H100, f32: 8 is best or within 8 % for levels of 3 to 540 work-groups; with all
+/// units full, stencils take 1.2 times as long.
+const LEVELS_AT_ONCE: usize = 8;
+
+/// Lanes for a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RowLanes {
+    solve: usize,
+    levels: usize,
+}
+
+impl RowLanes {
+    /// For rows of `mean` entries on average, of which the longest has `longest`.
+    ///
+    /// Measured on H100, f32, 17 matrices: to solve, 4 lanes are best for rows of 2 to 5 entries, 8 for 6 to 21 (16
+    /// take 1.15 times as long), 16 where the longest row has 30 to 200 times the average, 32 for 770 times (0.9 of
+    /// 16). Levels are found sooner by fewer lanes where rows are short, for more rows wait at a time.
+    fn new(mean: usize, longest: usize) -> Self {
+        let solve = match longest / mean.max(1) {
+            0..16 if mean < 6 => 4,
+            0..16 => 8,
+            16..512 => 16,
+            _ => LANES,
+        };
+        let levels = match solve {
+            4 => 1,
+            8 => 4,
+            _ => solve,
+        };
+        Self { solve, levels }
+    }
+
+    fn of(backend: &Device, groups: &RowGroups) -> Result<Self> {
+        let mean = groups.positions.len().div_ceil(groups.nrows().max(1));
+        Ok(Self::new(mean, backend.longest_row(&groups.offsets)?))
+    }
+}
+
+/// The rows in the order of substitution, level by level.
+struct LevelOrder {
+    /// The numbers of the rows, as they are solved without levels.
+    numbers: Positions,
+    levels: usize,
+}
+
+impl LevelOrder {
+    fn new(backend: &Device, groups: &RowGroups, system: Triangular, lanes: usize) -> Result<Self> {
+        let (n, index) = (groups.nrows(), groups.columns.index_type());
+        let levels = backend.allocate_raw(n, size_of::<u32>())?;
+        let (highest, words) = (backend.zeros::<i64>(1)?, backend.zeros::<i64>(1 + n.div_ceil(2))?);
+        let kernel = backend.kernel(ROW_LEVELS, ROW_LEVELS, Defines::default().index(index))?;
+        let launch = backend.launch(&kernel).size(n).value(i32::from(is_lower(system))).size(lanes);
+        let launch = launch.buffer(&groups.offsets).buffer(&groups.columns);
+        launch.buffer(&levels).buffer(&highest).buffer(&words).warps((n * lanes).div_ceil(LANES))?;
+        let highest = backend.download(&highest)?[0] as usize;
+        let bits = usize::BITS - highest.leading_zeros();
+        Ok(Self {
+            numbers: radix_sort(backend, levels, None, index, 0..bits)?.positions,
+            levels: highest + 1,
+        })
+    }
+}
+
+/// The entries of the triangle in the order of substitution.
+#[derive(Debug)]
+struct Places {
+    /// The row of each place.
+    rows: RawBuffer,
+    /// The first entry of each place, and their number.
+    starts: Buffer<i64>,
+    /// The place whose element of X an entry is multiplied by; its own for the diagonal.
+    sources: RawBuffer,
+    positions: Positions,
+}
+
+impl Places {
+    /// # Errors
+    /// [`Singular`](sparse_core::Error::Singular) if the diagonal of a row is needed and not stored.
+    fn new(
+        backend: &Device,
+        groups: &RowGroups,
+        system: Triangular,
+        order: Option<&Positions>,
+        lanes: usize,
+    ) -> Result<Self> {
+        let (n, index) = (groups.nrows(), groups.columns.index_type());
+        let indices = |len| backend.allocate_raw(len, index.bytes());
+        let (rows, place_of) = (indices(n)?, indices(n)?);
+        let (starts, missing) = (backend.zeros::<i64>(n + 1)?, backend.zeros::<i64>(1)?);
+        let defines = Defines::default().index(index).set("POS", groups.positions.type_name());
+        let kernel = backend.kernel(PLACES, "trisolve_places_count", defines.clone())?;
+        let lower = i32::from(is_lower(system));
+        let warps = (n * lanes).div_ceil(LANES);
+        let launch = backend.launch(&kernel).size(n).value(lower).size(lanes).positions_or_null(order);
+        let launch = launch.buffer(&groups.offsets).buffer(&groups.columns).buffer(&rows).buffer(&place_of);
+        launch.buffer(&starts).buffer(&missing).warps(warps)?;
+        let entries = PrefixSum::series(backend, n + 1)?.starts_and_sum(backend, &starts)?;
+        let rows_from_missing = backend.download(&missing)?[0] as usize;
+        if system.diagonal == Diagonal::Stored && rows_from_missing > 0 {
+            return Err(Triangular::missing_diagonal(n - rows_from_missing));
+        }
+        let sources = indices(entries)?;
+        let positions = Positions::allocate_as(backend, entries, groups.positions.index_type())?;
+        let kernel = backend.kernel(PLACES, "trisolve_places_fill", defines)?;
+        let launch = backend.launch(&kernel).size(n).value(lower).size(lanes);
+        let launch = launch.buffer(&groups.offsets).buffer(&groups.columns).positions(&groups.positions);
+        let launch = launch.buffer(&rows).buffer(&place_of).buffer(&starts);
+        launch.buffer(&sources).positions(&positions).warps(warps)?;
+        Ok(Self { rows, starts, sources, positions })
+    }
+}
+
+/// A solve in one launch.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    system: Triangular,
+    places: Places,
+    lanes: usize,
+    /// Rows that are at work or waiting, at most.
+    rows_at_once: usize,
+    kernel: Kernel,
+}
+
+impl Waiting {
+    pub(super) fn new(
+        backend: &Device,
+        groups: &RowGroups,
+        system: Triangular,
+        kernel: Kernel,
+    ) -> Result<Self> {
+        let (n, lanes) = (groups.nrows(), RowLanes::of(backend, groups)?);
+        let resident = backend.caps().compute_units * ITEMS_PER_UNIT / lanes.solve;
+        let order =
+            (n > resident).then(|| LevelOrder::new(backend, groups, system, lanes.levels)).transpose()?;
+        let numbers = order.as_ref().map(|order| &order.numbers);
+        let places = Places::new(backend, groups, system, numbers, lanes.solve)?;
+        let rows_at_once = order.map_or(n, |order| LEVELS_AT_ONCE * n.div_ceil(order.levels));
+        Ok(Self { system, places, lanes: lanes.solve, rows_at_once, kernel })
+    }
+
+    pub(super) fn solve(&self, backend: &Device, operands: Operands<'_>) -> Result<()> {
+        let (n, columns, block) = (self.nrows(), operands.b.cols, backend.inner.block);
+        let bytes = n * columns * operands.values.element_bytes.max(size_of::<u32>());
+        let words: Buffer<i64> = backend.zeros(1 + bytes.div_ceil(size_of::<i64>()))?;
+        let launch = backend.launch(&self.kernel).size(n).size(columns);
+        let launch = launch.value(i32::from(is_unit(self.system))).size(self.lanes).buffer(&self.places.rows);
+        let launch = operands.passed(self.entries(launch, operands.values)).buffer(&words);
+        let units = backend.caps().compute_units;
+        let groups = |rows: usize| (rows * columns * self.lanes).div_ceil(block);
+        let most = units * ITEMS_PER_UNIT / block;
+        launch.groups(groups(n).min(groups(self.rows_at_once).clamp(units, most)), block)
+    }
+
+    /// The entries by places.
+    pub(super) fn entries<'a>(&'a self, launch: Launch<'a>, values: &'a RawBuffer) -> Launch<'a> {
+        let Places { starts, sources, positions, .. } = &self.places;
+        launch.buffer(starts).buffer(sources).positions(positions).buffer(values)
+    }
+
+    /// The first of the rows at these places.
+    pub(super) fn first_row(
+        &self,
+        backend: &Device,
+        places: impl Iterator<Item = usize>,
+    ) -> Result<Option<usize>> {
+        let rows: Vec<_> = match self.places.rows.index_type() {
+            IndexType::I32 => {
+                backend.indices::<i32>(&self.places.rows)?.iter().map(|&row| row as usize).collect()
+            }
+            IndexType::I64 => {
+                backend.indices::<i64>(&self.places.rows)?.iter().map(|&row| row as usize).collect()
+            }
+        };
+        Ok(places.map(|place| rows[place]).min())
+    }
+
+    pub(super) fn nrows(&self) -> usize {
+        self.places.rows.len
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let Places { rows, starts, sources, positions } = &self.places;
+        rows.bytes() + starts.bytes() + sources.bytes() + positions.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_rows_have_few_lanes_and_skewed_ones_many() {
+        assert_eq!(RowLanes::new(3, 3), RowLanes { solve: 4, levels: 1 });
+        assert_eq!(RowLanes::new(14, 14), RowLanes { solve: 8, levels: 4 });
+        assert_eq!(RowLanes::new(33, 2577), RowLanes { solve: 16, levels: 16 });
+        assert_eq!(RowLanes::new(5, 6000), RowLanes { solve: 32, levels: 32 });
+        assert_eq!(RowLanes::new(0, 0), RowLanes { solve: 4, levels: 1 });
+    }
+}
