@@ -168,8 +168,8 @@ def test_what_cannot_be_used_where_it_lies_is_named():
         make(cupy.zeros(2 * len(data), "f")[::2], indices, indptr, (300, 200))
     with pytest.raises(NotImplementedError, match="is not a multiple of 16"):
         make(cupy.zeros(len(data) + 1, "f")[1:], indices, indptr, (300, 200))
-    with pytest.raises(TypeError, match="where int32, int64, float32"):
-        make(data.astype("e"), indices, indptr, (300, 200))
+    with pytest.raises(TypeError, match="where int32, int64, float16, float32"):
+        make(data.astype("b"), indices, indptr, (300, 200))
     wrong = indices.copy()
     wrong[3] = 200
     with pytest.raises(ValueError, match="column 200 is not below 200"):

@@ -115,5 +115,5 @@ def test_devices_are_named(tmp_path):
         nnz.compress(np.ones((3, 2, 2)), devices=["nonsense"])
     with pytest.raises(ValueError, match="twice"):
         nnz.compress(np.ones((3, 2, 2)), devices=["cpu", "cpu"])
-    whole = sp.block_diag([np.ones((2, 2))] * 3)
+    whole = sp.block_diag([sp.coo_array(np.ones((2, 2)))] * 3)
     np.testing.assert_array_equal(batch.to_block_diagonal().toarray(), whole.toarray())
