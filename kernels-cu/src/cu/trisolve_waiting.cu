@@ -64,8 +64,8 @@ KERNEL trisolve_waiting(long long rows, long long cols, int unit, long long lane
         long long item = first + threadIdx.x / width;
         long long warp_first = first + threadIdx.x / WARP * (WARP / width);
         bool solves = item < items;
-        long long place = item / cols;
-        long long col = item % cols;
+        long long place = cols == 1 ? item : item / cols; // a division takes longer than a short row
+        long long col = item - place * cols;
         long long row = solves ? row_of[place] : 0;
         long long k = solves ? starts[place] : 0;
         long long end = solves ? starts[place + 1] : 0;

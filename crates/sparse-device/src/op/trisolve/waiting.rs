@@ -29,10 +29,18 @@ const ITEMS_PER_UNIT: usize = 2048;
 /// units full, stencils take 1.2 times as long.
 const LEVELS_AT_ONCE: usize = 8;
 
+/// Levels are wide if one has at least this part of the rows that the device works on at once: then the instructions for
+/// all rows count, not the time that one takes.
+const WIDE: usize = 4;
+
 /// Lanes for a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct RowLanes {
+    /// To solve.
     solve: usize,
+    /// To solve where levels are wide.
+    wide: usize,
+    /// To find the levels.
     levels: usize,
 }
 
@@ -41,7 +49,9 @@ impl RowLanes {
     ///
     /// Measured on H100, f32, 17 matrices: to solve, 4 lanes are best for rows of 2 to 5 entries, 8 for 6 to 21 (16
     /// take 1.15 times as long), 16 where the longest row has 30 to 200 times the average, 32 for 770 times (0.9 of
-    /// 16). Levels are found sooner by fewer lanes where rows are short, for more rows wait at a time.
+    /// 16). In wide levels, 1 lane takes 0.74 of the time of 4 for rows of 3 entries, 2 take 0.94 for rows of 5, and 4
+    /// take 0.82 of the time of 8 for rows of 9. Levels are found sooner by fewer lanes where rows are short, for more
+    /// rows wait at a time.
     fn new(mean: usize, longest: usize) -> Self {
         let solve = match longest / mean.max(1) {
             0..16 if mean < 6 => 4,
@@ -49,12 +59,13 @@ impl RowLanes {
             16..512 => 16,
             _ => LANES,
         };
+        let wide = if solve <= 8 { (mean / 2).next_power_of_two().min(solve) } else { solve };
         let levels = match solve {
             4 => 1,
             8 => 4,
             _ => solve,
         };
-        Self { solve, levels }
+        Self { solve, wide, levels }
     }
 
     fn of(backend: &Device, groups: &RowGroups) -> Result<Self> {
@@ -161,8 +172,11 @@ impl Waiting {
             (n > resident).then(|| LevelOrder::new(backend, groups, system, lanes.levels)).transpose()?;
         let numbers = order.as_ref().map(|order| &order.numbers);
         let places = Places::new(backend, groups, system, numbers, lanes.solve)?;
-        let rows_at_once = order.map_or(n, |order| LEVELS_AT_ONCE * n.div_ceil(order.levels));
-        Ok(Self { system, places, lanes: lanes.solve, rows_at_once, kernel })
+        let width = order.map(|order| n.div_ceil(order.levels));
+        let is_wide = width.is_some_and(|width| width * WIDE >= resident);
+        let lanes = if is_wide { lanes.wide } else { lanes.solve };
+        let rows_at_once = width.map_or(n, |width| LEVELS_AT_ONCE * width);
+        Ok(Self { system, places, lanes, rows_at_once, kernel })
     }
 
     pub(super) fn solve(&self, backend: &Device, operands: Operands<'_>) -> Result<()> {
@@ -217,10 +231,11 @@ mod tests {
 
     #[test]
     fn short_rows_have_few_lanes_and_skewed_ones_many() {
-        assert_eq!(RowLanes::new(3, 3), RowLanes { solve: 4, levels: 1 });
-        assert_eq!(RowLanes::new(14, 14), RowLanes { solve: 8, levels: 4 });
-        assert_eq!(RowLanes::new(33, 2577), RowLanes { solve: 16, levels: 16 });
-        assert_eq!(RowLanes::new(5, 6000), RowLanes { solve: 32, levels: 32 });
-        assert_eq!(RowLanes::new(0, 0), RowLanes { solve: 4, levels: 1 });
+        assert_eq!(RowLanes::new(3, 3), RowLanes { solve: 4, wide: 1, levels: 1 });
+        assert_eq!(RowLanes::new(5, 9), RowLanes { solve: 4, wide: 2, levels: 1 });
+        assert_eq!(RowLanes::new(14, 14), RowLanes { solve: 8, wide: 8, levels: 4 });
+        assert_eq!(RowLanes::new(33, 2577), RowLanes { solve: 16, wide: 16, levels: 16 });
+        assert_eq!(RowLanes::new(5, 6000), RowLanes { solve: 32, wide: 32, levels: 32 });
+        assert_eq!(RowLanes::new(0, 0), RowLanes { solve: 4, wide: 1, levels: 1 });
     }
 }
