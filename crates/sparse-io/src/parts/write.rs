@@ -4,6 +4,7 @@ use super::manifest::{Cover, Manifest, Part, SetKind};
 use super::{MANIFEST, PartSet};
 use crate::npz::{self, NpzFormat};
 use crate::output::Output;
+use crate::parallel;
 use crate::source::open;
 use sparse_core::{Axis, BatchCompressed, Compressed, Error, Host, Index, Result, Scalar};
 use std::fs::{self, File};
@@ -138,13 +139,28 @@ impl<A: Axis, T: Scalar> PartWriter<A, T> {
         &mut self,
         members: &BatchCompressed<A, T, Host, I, O>,
     ) -> Result<()> {
-        let start = match self.draft.manifest.parts.last().map(|part| &part.covers) {
+        self.write_batches(std::slice::from_ref(members))
+    }
+
+    /// Writes the next members of a batch, or the next matrices, as [`write_members`](Self::write_members) does for each
+    /// of `batches`, by all threads: to compress a file takes one of them longer than to write it.
+    ///
+    /// # Errors
+    /// As for [`write_members`](Self::write_members), of the first file that has one.
+    pub fn write_batches<I: Index, O: Index>(
+        &mut self,
+        batches: &[BatchCompressed<A, T, Host, I, O>],
+    ) -> Result<()> {
+        let mut start = match self.draft.manifest.parts.last().map(|part| &part.covers) {
             Some(Cover::Members(before)) => before.end,
             _ => 0,
         };
-        let covers = Cover::Members(start..start + members.count());
-        let contents = (covers, members.member_shape(), members.nnz());
-        self.draft.write_part(contents, |path| npz::write_batch(path, members))
+        let contents = batches.iter().map(|members| {
+            let covers = start..start + members.count();
+            start = covers.end;
+            (Cover::Members(covers), members.member_shape(), members.nnz())
+        });
+        self.draft.write_parts(contents.collect(), |at, path| npz::write_batch(path, &batches[at]))
     }
 
     /// Writes the next block of a matrix, which has these rows and columns of the matrix and indices that start at 0.
@@ -160,7 +176,7 @@ impl<A: Axis, T: Scalar> PartWriter<A, T> {
     ) -> Result<()> {
         let covers = self.draft.on_diagonal(rows, cols)?;
         let contents = (covers, (block.nrows(), block.ncols()), block.nnz());
-        self.draft.write_part(contents, |path| npz::write_compressed(path, block))
+        self.draft.write_parts(vec![contents], |_, path| npz::write_compressed(path, block))
     }
 
     /// Writes the manifest, which makes the parts a set in the place of the one that was there.
@@ -195,18 +211,33 @@ impl Draft {
         Ok(Self { folder: folder.into(), is_new_folder, token, manifest })
     }
 
-    fn write_part(
+    /// Writes parts with these contents, all at once; `write` writes one to a path.
+    fn write_parts(
         &mut self,
-        (covers, shape, nnz): (Cover, (usize, usize), usize),
-        write: impl FnOnce(&Path) -> Result<()>,
+        contents: Vec<(Cover, (usize, usize), usize)>,
+        write: impl Fn(usize, &Path) -> Result<()> + Sync,
     ) -> Result<()> {
-        let file = format!("part-{:05}-{:016x}.npz", self.manifest.parts.len(), self.token);
-        let path = self.folder.join(&file);
-        write(&path)?;
-        let bytes = open(&path)?;
-        let (bytes, crc32c) = (bytes.len() as u64, crc32c::crc32c(&bytes));
-        self.manifest.parts.push(Part { file, covers, shape, nnz, bytes, crc32c });
-        Ok(())
+        let first = self.manifest.parts.len();
+        let names: Vec<_> = (first..)
+            .map(|at| format!("part-{at:05}-{:016x}.npz", self.token))
+            .take(contents.len())
+            .collect();
+        let written: Vec<Result<_>> = parallel::map((0..names.len()).collect(), &|at: usize| {
+            let path = self.folder.join(&names[at]);
+            write(at, &path)?;
+            let bytes = open(&path)?;
+            Ok((bytes.len() as u64, crc32c::crc32c(&bytes)))
+        });
+        let mut outcome = Ok(());
+        for ((file, (covers, shape, nnz)), written) in names.into_iter().zip(contents).zip(written) {
+            match written {
+                Ok((bytes, crc32c)) => {
+                    self.manifest.parts.push(Part { file, covers, shape, nnz, bytes, crc32c });
+                }
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
+        }
+        outcome
     }
 
     /// The place of the next block, behind the matrices that are complete.

@@ -88,7 +88,8 @@ fn members_come_back<A: Axis, T: Scalar, I: Index, O: Index>(members: &[Triplets
     let mut writer = PartWriter::<A, T>::batch(&path, SHAPE).unwrap();
     writer.write_members(&batch::<A, T, I, O>(first)).unwrap();
     writer.write_members(&batch::<A, T, i64, i64>(&[])).unwrap(); // of other widths
-    writer.write_members(&batch::<A, T, I, O>(second)).unwrap();
+    let each: Vec<_> = second.iter().map(|one| batch::<A, T, I, O>(std::slice::from_ref(one))).collect();
+    writer.write_batches(&each).unwrap();
     writer.finish().unwrap();
     let file = MatrixFile::open(&path).unwrap();
     let read: BatchCompressed<A, T, Host, I, O> = file.read_batch().unwrap();

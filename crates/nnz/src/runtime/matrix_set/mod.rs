@@ -353,6 +353,9 @@ trait AnyHandle: Debug + Send + Sync {
 /// Entries and offsets of a file of a folder, unless it is one matrix.
 const FILE_ENTRIES: usize = 8 << 20;
 
+/// Files that are written at once, by a thread each.
+const FILES_AT_ONCE: usize = 16;
+
 impl<A: Axis, T: Scalar> AnyHandle for Handle<A, T>
 where
     HostBackend: DenseToCsrKernel<T, i32, i32>,
@@ -406,11 +409,11 @@ where
             .enumerate()
             .map(|(item, &(rows, cols))| Handle::nnz(self, item).unwrap_or_default() + A::swap(rows, cols).0);
         let sizes: Vec<_> = sizes.collect();
-        let mut start = 0;
-        while start < shapes.len() {
-            let end = end_of_file(&shapes, &sizes, start);
-            writer.write_members(&self.to_batch_of(start..end)?)?;
-            start = end;
+        let files: Vec<_> = files(&shapes, &sizes).collect();
+        for at_once in files.chunks(FILES_AT_ONCE) {
+            let batches: Result<Vec<_>> =
+                at_once.iter().map(|items| self.to_batch_of(items.clone())).collect();
+            writer.write_batches(&batches?)?;
         }
         writer.finish()
     }
@@ -440,15 +443,19 @@ where
     }
 }
 
-/// The end of the matrices from `start` on that one file has: of one shape, and of sizes that sum up to a file's.
-fn end_of_file(shapes: &[(usize, usize)], sizes: &[usize], start: usize) -> usize {
-    let mut entries = sizes[start];
-    let mut end = start + 1;
-    while end < shapes.len() && shapes[end] == shapes[start] && entries + sizes[end] <= FILE_ENTRIES {
-        entries += sizes[end];
-        end += 1;
-    }
-    end
+/// The matrices of each file: of one shape, and of sizes that sum up to a file's.
+fn files(shapes: &[(usize, usize)], sizes: &[usize]) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let (first, mut entries) = (start, *sizes.get(start)?);
+        start += 1;
+        while start < shapes.len() && shapes[start] == shapes[first] && entries + sizes[start] <= FILE_ENTRIES
+        {
+            entries += sizes[start];
+            start += 1;
+        }
+        Some(first..start)
+    })
 }
 
 fn check_devices(devices: &[Device]) -> Result<()> {
