@@ -13,9 +13,9 @@
 //! while there is time, so that a slow machine measures smaller blocks. A kernel that must be compiled first takes its time
 //! besides.
 //!
-//! What a source has in memory is in no cache, since there is more of it. Memory of 16 threads would be in part: on a
-//! processor with a cache of 300 MiB copies were measured at 52 GB/s where those of 25 GB reach 29 to 44. So it is
-//! flushed (`clflush`); on other processors than x86-64 it is not, and large caches count as memory there.
+//! The memory that is read and copied is flushed from the caches first (`clflush`), for a source has more than they
+//! hold: unflushed, a processor with a cache of 300 MiB copied at 52 GB/s, and 25 GB of a source at 29 to 44. Other
+//! processors than x86-64 do not flush, and large caches count as memory there.
 //!
 //! Rates are stored by the machine's processor, its threads and instruction set, and by the name and driver of the device.
 

@@ -88,7 +88,7 @@ impl Matrix {
     }
 }
 
-/// What of a product is cut into chunks: A of CSR by rows, B of CSC by columns, and a mask as C.
+/// The operands that are cut into chunks: of CSR the rows of A, of CSC the columns of B, and those of the mask.
 struct Part {
     factor: Matrix,
     mask: Option<Matrix>,

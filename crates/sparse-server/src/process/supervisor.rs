@@ -267,7 +267,7 @@ impl Running {
     }
 }
 
-/// What a worker says about its start; nothing if it ends without a word.
+/// What a worker writes behind the mark about its start; `None` if it ends before.
 async fn told(stdout: ChildStdout) -> std::io::Result<Option<String>> {
     let mut lines = BufReader::new(stdout).lines();
     while let Some(line) = lines.next_line().await? {

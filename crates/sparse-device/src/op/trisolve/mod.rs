@@ -90,7 +90,7 @@ impl Substitution {
     }
 }
 
-/// What a solve reads and writes.
+/// The arrays of a solve: the values of A, B, X, and the mark of a zero on the diagonal.
 #[derive(Clone, Copy)]
 struct Operands<'a> {
     values: &'a RawBuffer,
