@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let out = root().join(&args.out);
     shell.remove_path(&out)?;
     shell.create_dir(&out)?;
-    for Program { package, name } in PROGRAMS {
+    for Program { package, name, .. } in PROGRAMS {
         cmd!(shell, "cargo build --quiet --profile dist -p {package} --bin {name}").run()?;
         let built = target().join("dist").join(name);
         pack(&shell, &built, &out.join(name)).with_context(|| format!("packing {}", built.display()))?;

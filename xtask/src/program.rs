@@ -1,4 +1,4 @@
-//! The programs of the workspace that chores start: cargo builds them in release mode first, or a step of CI has built
+//! The programs of the workspace that chores start: cargo builds them with their profile first, or a step of CI has built
 //! them as it builds the tests.
 
 use anyhow::{Context, Result};
@@ -11,22 +11,26 @@ use xshell::{Cmd, Shell, cmd};
 pub(crate) struct Program {
     pub(crate) package: &'static str,
     pub(crate) name: &'static str,
+    /// The profile with which cargo builds it for a chore.
+    pub(crate) profile: &'static str,
 }
 
 /// The conformance table, and the chores that need every backend.
-pub(crate) const HARNESS: Program = Program { package: "sparse-conformance-cli", name: "conformance" };
+pub(crate) const HARNESS: Program =
+    Program { package: "sparse-conformance-cli", name: "conformance", profile: "harness" };
 /// Benchmarks.
-pub(crate) const BENCH: Program = Program { package: "sparse-bench", name: "sparse-bench" };
+pub(crate) const BENCH: Program =
+    Program { package: "sparse-bench", name: "sparse-bench", profile: "release" };
 /// The command.
-pub(crate) const NNZ: Program = Program { package: "sparse-cli", name: "nnz" };
+pub(crate) const NNZ: Program = Program { package: "sparse-cli", name: "nnz", profile: "release" };
 
 impl Program {
     /// The command that builds and runs the program.
     pub(crate) fn command<'a>(&self, shell: &'a Shell, arguments: &[impl AsRef<str>]) -> Cmd<'a> {
-        let (Self { package, name }, manifest) = (self, root().join("Cargo.toml"));
+        let (Self { package, name, profile }, manifest) = (self, root().join("Cargo.toml"));
         let cargo = cmd!(
             shell,
-            "cargo run --release --quiet --manifest-path {manifest} -p {package} --bin {name} --"
+            "cargo run --profile {profile} --quiet --manifest-path {manifest} -p {package} --bin {name} --"
         );
         cargo.args(arguments.iter().map(AsRef::as_ref))
     }

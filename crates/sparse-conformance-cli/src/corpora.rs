@@ -13,17 +13,20 @@ pub(crate) struct Corpus {
     pub(crate) cases: Vec<Case>,
 }
 
-/// The matrices of the repository, then those of each folder without the ones that came before.
+/// The matrices of the repository, then those of each folder without the ones that came before and those with more than
+/// `largest` stored entries.
 ///
 /// # Errors
 /// Those of reading a folder; two matrices of one name that are not the same.
-pub(crate) fn read(folders: &[PathBuf]) -> Result<Vec<Corpus>> {
+pub(crate) fn read(folders: &[PathBuf], largest: Option<usize>) -> Result<Vec<Corpus>> {
     let cases = repository_corpus().context("the corpus of the repository")?;
     let mut corpora = vec![Corpus { origin: "the repository".into(), is_of_the_repository: true, cases }];
     for folder in folders {
         let origin = folder.display().to_string();
         let mut cases = vec![];
-        for case in corpus(folder).with_context(|| format!("the corpus {origin}"))? {
+        for case in
+            corpus(folder, largest.unwrap_or(usize::MAX)).with_context(|| format!("the corpus {origin}"))?
+        {
             if !is_among(&corpora, &case, &origin)? {
                 cases.push(case);
             }

@@ -85,15 +85,18 @@ pub(crate) struct Selection {
     /// A folder of Matrix Market files (.mtx, .mtx.gz) that are cases too, beside those of the repository; may be repeated.
     #[arg(long, value_name = "PATH")]
     pub(crate) corpus: Vec<PathBuf>,
+    /// Leave out the matrices of --corpus with more stored entries.
+    #[arg(long, value_name = "ENTRIES", requires = "corpus")]
+    pub(crate) largest: Option<usize>,
     /// An operation, or an operation and a format: spmv, spmv/csr.
     #[arg(long)]
     pub(crate) op: Option<String>,
     /// A part of the names of cases; * stands for anything.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) case: Option<String>,
-    /// The first letters of the names of types: f64, or f32,i32,i32.
+    /// The first letters of the names of types: f64, or f32,i32,i32; may be repeated.
     #[arg(long)]
-    pub(crate) types: Option<String>,
+    pub(crate) types: Vec<String>,
     /// tiny: for simulators; quick: seconds; ci: minutes; nightly: longer.
     #[arg(long, default_value = "ci")]
     pub(crate) tier: Tier,
@@ -115,15 +118,17 @@ impl Selection {
         let text = |path: &PathBuf| path.display().to_string();
         let mut arguments = vec!["--tier".to_string(), self.tier.to_string()];
         let options = [
+            ("--largest", self.largest.map(|entries| entries.to_string())),
             ("--op", self.op.clone()),
             ("--case", self.case.clone()),
-            ("--types", self.types.clone()),
             ("--threads", (!self.threads.is_empty()).then(|| self.threads_text(","))),
             ("--snapshots", self.snapshots.as_ref().map(text)),
         ];
         let options = options.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let types = self.types.iter().map(|types| ("--types", types.clone()));
         let corpus = self.corpus.iter().map(|folder| ("--corpus", text(folder)));
-        arguments.extend(options.chain(corpus).flat_map(|(name, value)| [name.to_string(), value]));
+        arguments
+            .extend(options.chain(types).chain(corpus).flat_map(|(name, value)| [name.to_string(), value]));
         arguments.extend(self.bless.then(|| "--bless".to_string()));
         arguments
     }
@@ -148,7 +153,7 @@ impl Selection {
 
     /// The real matrices, each once.
     pub(crate) fn corpora(&self) -> Result<Vec<Corpus>> {
-        corpora::read(&self.corpus)
+        corpora::read(&self.corpus, self.largest)
     }
 
     /// The part of the table, for its runner.

@@ -167,6 +167,9 @@ fn a_corpus_adds_matrices_and_none_twice() {
     let counts = format!("\nreal matrices: 1 of the repository, 1 of {}\n3 passed", folder.path().display());
     assert!(out.contains(&counts), "{out}");
 
+    let (names, _) = ends_with(0, &format!("--list {corpus} --largest 0"));
+    assert_eq!(names, "spmv/csr/west0067\n");
+
     std::fs::write(folder.path().join("zenios.mtx"), more).expect("a file");
     let (_, err) = ends_with(2, &corpus);
     assert!(err.contains("`zenios` is another matrix in the repository: rename it"), "{err}");

@@ -1,6 +1,7 @@
 //! Systems of equations that an output must satisfy up to rounding.
 
 use crate::array_dump::text;
+use crate::error_bound::modulus;
 use crate::guarded_operand::GuardedOperand;
 use crate::numbers::Arithmetic;
 use crate::triplets::Triplets;
@@ -36,8 +37,8 @@ impl Equations {
         let (mut residual, mut magnitude, mut diagonal) = (self.b.at(row, col), 0.0, 0.0);
         for &(k, value) in self.rows[row].iter().rev() {
             residual -= value * x.at(k, col);
-            magnitude += value.norm() * x.at(k, col).norm();
-            diagonal += if k == row { value.norm() } else { 0.0 };
+            magnitude += modulus(value) * modulus(x.at(k, col));
+            diagonal += if k == row { modulus(value) } else { 0.0 };
         }
         let Arithmetic { roundoff, storage_roundoff, tiny, complex, .. } = self.arithmetic;
         // A complex quotient is a dozen operations.

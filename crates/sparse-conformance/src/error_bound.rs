@@ -35,7 +35,7 @@ impl Bounded {
 }
 
 /// |value|, without a square root for a real one.
-fn modulus(value: c64) -> f64 {
+pub(crate) fn modulus(value: c64) -> f64 {
     if value.im == 0.0 { value.re.abs() } else { value.norm() }
 }
 

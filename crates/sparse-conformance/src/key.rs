@@ -32,6 +32,11 @@ impl Key {
         self.format.starts_with("batch")
     }
 
+    /// True if the format, the only one, is of compressed columns.
+    pub(crate) fn is_by_columns(&self) -> bool {
+        matches!(self.format.as_str(), "csc" | "batch_csc")
+    }
+
     /// True if all indices have 32 bits.
     pub(crate) fn is_narrow(&self) -> bool {
         !self.types.contains("i64")

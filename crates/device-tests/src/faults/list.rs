@@ -4,7 +4,7 @@ use super::{Change, Fault, Finder, Kind, Place};
 
 /// A matrix in order whose rows have 0 to 34 entries; one with rows of up to 1025; one in no order; one with entries that
 /// occur several times.
-const ROWS: &str = "tiny_rows_of_many_lengths";
+const ROWS: &str = "rows_of_0_to_34_entries";
 const LONG_ROWS: &str = "long_rows_around_256";
 const UNSORTED: &str = "tiny_unsorted";
 const DUPLICATES: &str = "v4_duplicates";

@@ -27,20 +27,21 @@ pub fn corpus_folder() -> Option<PathBuf> {
 /// # Errors
 /// As [`corpus`].
 pub fn repository_corpus() -> Result<Vec<Case>> {
-    let tier = |info: &MatrixInfo| if info.stored <= QUICK_ENTRIES { Tier::Quick } else { Tier::Ci };
+    let tier = |info: &MatrixInfo| Some(if info.stored <= QUICK_ENTRIES { Tier::Quick } else { Tier::Ci });
     corpus_folder().map_or(Ok(vec![]), |folder| cases(&folder, tier))
 }
 
-/// One case for every `.mtx` and `.mtx.gz` file of a folder, in the order of their names: real matrices in f32 and
-/// f64, complex ones in c32 and c64, with 32-bit indices.
+/// One case for every `.mtx` and `.mtx.gz` file of a folder with at most `largest` stored entries, in the order of their
+/// names: real matrices in f32 and f64, complex ones in c32 and c64, with 32-bit indices.
 ///
 /// # Errors
 /// [`Error::Io`] if the folder cannot be read; those of reading a file's header.
-pub fn corpus(folder: impl AsRef<Path>) -> Result<Vec<Case>> {
-    cases(folder.as_ref(), |_| Tier::Quick)
+pub fn corpus(folder: impl AsRef<Path>, largest: usize) -> Result<Vec<Case>> {
+    cases(folder.as_ref(), |info| (info.stored <= largest).then_some(Tier::Quick))
 }
 
-fn cases(folder: &Path, tier: fn(&MatrixInfo) -> Tier) -> Result<Vec<Case>> {
+/// The cases of the files of a folder, in their tiers; those without a tier are left out.
+fn cases(folder: &Path, tier: impl Fn(&MatrixInfo) -> Option<Tier>) -> Result<Vec<Case>> {
     let at = |source| Error::Io { path: folder.into(), source };
     let entries = std::fs::read_dir(folder).map_err(at)?;
     let mut files =
@@ -49,7 +50,7 @@ fn cases(folder: &Path, tier: fn(&MatrixInfo) -> Tier) -> Result<Vec<Case>> {
     files
         .into_iter()
         .filter_map(|file| Some((stem(&file)?, file)))
-        .map(|(name, file)| case(name, file, tier))
+        .filter_map(|(name, file)| case(name, file, &tier).transpose())
         .collect()
 }
 
@@ -60,14 +61,15 @@ fn stem(file: &Path) -> Option<String> {
     Some(name.strip_suffix(".mtx")?.to_string())
 }
 
-fn case(name: String, file: PathBuf, tier: fn(&MatrixInfo) -> Tier) -> Result<Case> {
+fn case(name: String, file: PathBuf, tier: impl Fn(&MatrixInfo) -> Option<Tier>) -> Result<Option<Case>> {
     let info = read_header(&file)?;
+    let Some(tier) = tier(&info) else { return Ok(None) };
     let complex = info.field == Field::Complex;
-    let case = Case::new(name, move || read(&file)).operands(Operands::Reals).tier(tier(&info)).large();
-    Ok(case.only(move |key| {
+    let case = Case::new(name, move || read(&file)).operands(Operands::Reals).tier(tier).large();
+    Ok(Some(case.only(move |key| {
         let wanted = if complex { ["c32", "c64"] } else { ["f32", "f64"] };
         OPS.contains(&key.op) && !key.is_batch() && key.is_narrow() && wanted.contains(&key.dtype.name())
-    }))
+    })))
 }
 
 fn read(file: &Path) -> Result<Triplets> {

@@ -71,11 +71,11 @@ fn around_an_edge(size: usize) -> Case {
         .tier(tier)
 }
 
-/// Small matrices in few settings that still use several warps, work-groups and chunks of a scan.
+/// Small matrices in few settings that still use several work-groups and chunks of a scan, and several warps for a row.
 fn tiny() -> [Case; 2] {
     [
-        Case::new("tiny_rows_of_many_lengths", || Ok(rows_of(66, 34, |row| (row * row) % 35))),
-        Case::new("tiny_unsorted", || Ok(shuffled(rows_of(17, 20, |row| row % 9)))),
+        Case::new("tiny_tall", || Ok(rows_of(66, 8, |row| row % 9))),
+        Case::new("tiny_unsorted", || Ok(shuffled(rows_of(5, 40, |row| 9 * row)))),
     ]
     .map(|case| case.tier(Tier::Tiny).large())
 }
@@ -107,6 +107,7 @@ pub(super) fn cases() -> Vec<Case> {
         case("unsorted", || shuffled(rows_of(15, 18, |row| row % 9))),
     ];
     cases.extend(EDGES.map(around_an_edge));
+    cases.push(case("rows_of_0_to_34_entries", || rows_of(66, 34, |row| (row * row) % 35)).large());
     cases.extend(tiny());
     cases.push(Case::new("long_rows_around_256", || {
         Ok(rows_of(6, 1100, |row| [255, 256, 257, 0, 1025, 3][row]))
