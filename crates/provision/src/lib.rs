@@ -130,10 +130,6 @@ pub enum Runtime {
     Oclgrind,
 }
 
-/// PoCL's device that runs a kernel on the thread which waits for it, by its names in older and in newer versions: small
-/// launches on several threads take more time to wake these than to compute.
-const POCL_DEVICES: &str = "basic cpu-minimal";
-
 /// The loader (libOpenCL.so.1) and Intel's runtime.
 const INTEL: [&str; 2] = ["intel-opencl-rt==2026.2.0", "intel-cmplr-lib-rt==2026.2.0"];
 
@@ -205,7 +201,6 @@ impl Runtime {
             ("OCL_ICD_VENDORS", vendors.display().to_string()),
             ("LD_LIBRARY_PATH", self.library_path(sh)?),
             ("POCL_CACHE_DIR", cache.display().to_string()),
-            ("POCL_DEVICES", POCL_DEVICES.into()),
         ])
     }
 
