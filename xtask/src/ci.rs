@@ -74,7 +74,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "kernels",
-        about: "every kernel compiles with every set of defines; CUDA's use what their snapshot says",
+        about: "every kernel compiles with every set of defines, 64-bit indices with f64; CUDA's use what their snapshot says",
         budget: 130,
         needs: &["harness"],
         run: kernels,
@@ -291,7 +291,7 @@ fn kernels(sh: &Shell) -> Result<()> {
     let cuda = || harness(&Shell::new()?, vec![], &["kernels", "cuda", "--check"]);
     std::thread::scope(|scope| {
         let cuda = scope.spawn(cuda);
-        let opencl = harness(sh, pocl, &["kernels", "opencl"]);
+        let opencl = harness(sh, pocl, &["kernels", "opencl", "--few-types"]);
         cuda.join().unwrap_or_else(|_| bail!("a thread panicked")).and(opencl)
     })
 }
