@@ -36,15 +36,17 @@ impl Filter {
         case.tier <= self.tier && self.case.as_ref().is_none_or(|pattern| matches(pattern, &case.name))
     }
 
-    /// True if the tier includes the subject: the quick tier takes 64-bit indices with one type of values, the tiny one
-    /// no other type at all, and no compressed columns, which the kernels take for the rows of the transpose.
-    fn takes_subject(&self, subject: &dyn Subject) -> bool {
+    /// True if the tier includes the subject for this case: the quick tier takes 64-bit indices with one type of values,
+    /// and so does the next for cases that are not quick; the tiny one takes no other type at all, and no compressed
+    /// columns, which the kernels take for the rows of the transpose.
+    fn takes_subject(&self, subject: &dyn Subject, case: &Case) -> bool {
         let key = subject.key();
         let (narrow, one) = (key.is_narrow(), key.dtype == DType::F64);
         let types = match self.tier {
             Tier::Tiny => narrow && one && !key.is_by_columns(),
             Tier::Quick => narrow || one,
-            Tier::Ci | Tier::Nightly => true,
+            Tier::Ci => narrow || one || !case.large && case.tier < Tier::Ci,
+            Tier::Nightly => true,
         };
         let any = self.types.is_empty() || key.types.is_empty();
         let is_named = any || self.types.iter().any(|start| key.types.starts_with(start));
@@ -91,7 +93,9 @@ impl Run<'_> {
 
     fn subjects<'b>(&'b self, case: &'b Case) -> impl Iterator<Item = &'b dyn Subject> {
         let takes = |subject: &&dyn Subject| {
-            self.filter.takes_subject(*subject) && case.applies(subject.key()) && subject.check().takes(case)
+            self.filter.takes_subject(*subject, case)
+                && case.applies(subject.key())
+                && subject.check().takes(case)
         };
         self.suite.subjects().filter(takes)
     }

@@ -101,7 +101,7 @@ struct Used {
 
 pub(super) fn run(args: &Args) -> Result<()> {
     if let Some(part) = &args.on_device {
-        return super::device::compile(&backend_cuda::CUDA.open_preferred()?, part, false);
+        return super::device::compile(&backend_cuda::CUDA.open_preferred()?, part);
     }
     if let Some(part) = &args.every_variant {
         let used = compile_all(&Nvrtc::load()?, &jobs(|job| job.file.name.contains(part)))?;

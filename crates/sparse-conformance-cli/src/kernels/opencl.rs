@@ -12,9 +12,6 @@ pub(crate) struct Args {
     /// Only files whose names contain this.
     #[arg(long, default_value = "")]
     file: String,
-    /// Of 64-bit indices only those with values of f64.
-    #[arg(long)]
-    few_types: bool,
 }
 
 /// Compiles the kernels.
@@ -23,5 +20,5 @@ pub(super) fn run(args: &Args) -> Result<()> {
         Some(part) => OPENCL.open_named(part)?,
         None => OPENCL.open_preferred()?,
     };
-    super::device::compile(&device, &args.file, args.few_types)
+    super::device::compile(&device, &args.file)
 }

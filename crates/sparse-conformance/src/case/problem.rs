@@ -39,6 +39,12 @@ impl<'a> Problem<'a> {
         matches!(self.case.operands, Operands::Integers | Operands::Special(_))
     }
 
+    /// True if operands with so many columns have few elements: making and comparing them takes most of the harness's
+    /// time.
+    pub(crate) fn has_few_elements(&self, columns: usize) -> bool {
+        (self.matrix.rows + self.matrix.cols) * columns <= 50_000
+    }
+
     /// Element (row, col) of the input operand.
     pub(crate) fn x(&self, row: usize, col: usize) -> c64 {
         let value = match self.case.operands {

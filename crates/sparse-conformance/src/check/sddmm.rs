@@ -114,11 +114,12 @@ impl Check for Sddmm {
             _ => EntryOrder::Given,
         };
         let entries = problem.matrix.entries.len();
-        let parameters = if problem.case.large { LARGE } else { SMALL };
+        let (large, parameters) = (problem.case.large, if problem.case.large { LARGE } else { SMALL });
+        let takes = |(_, inner, ..): &&Parameters| large || problem.has_few_elements(*inner);
         let setting = |&(sampling, inner, orders, aligned): &Parameters| {
             Setting::Sampled(SampledProduct { sampling, inner, orders, aligned, entries, entry_order })
         };
-        parameters.iter().map(setting).collect()
+        parameters.iter().filter(takes).map(setting).collect()
     }
 
     fn calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {

@@ -62,6 +62,7 @@ impl Check for Spmm {
         };
         ops(problem)
             .flat_map(|op| columns(op).iter().map(move |&columns| Setting::Columns(op, columns)))
+            .filter(|setting| problem.case.large || problem.has_few_elements(columns_of(setting)))
             .collect()
     }
 
