@@ -261,7 +261,13 @@ macro_rules! files {
                 ["reduce_rows_per_thread", "reduce_rows_per_warp"],
                 [SCALAR, OFF]
             ),
-            $crate::file!($language, $headers, "row_lengths", ["row_lengths_longest"], [IDX, OFF, BLOCK]),
+            $crate::file!(
+                $language,
+                $headers,
+                "row_lengths",
+                ["row_lengths_longest", "row_lengths_filled"],
+                [IDX, OFF, BLOCK]
+            ),
             $crate::file!($language, $headers, "scan", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
             $crate::file!(
                 $language,

@@ -1,4 +1,4 @@
-// row_lengths: the longest of compressed rows, one partial result per work-group.
+// row_lengths: the longest of compressed rows, and the number of those with entries, one partial result per work-group.
 // One work-item per row, striding over the grid; reads the offsets, writes one result per work-group.
 // Macros: IDX (unused), OFF (type of offsets), BLOCK (a power of two, a multiple of 32).   Launch: any number of
 // work-groups of BLOCK.
@@ -7,23 +7,45 @@
 #error "BLOCK is missing: the size of a work-group"
 #endif
 
+// The largest of the values of a work-group's items, or their sum.
+static long combine(long own, __local long *values, bool takes_sum)
+{
+    int lid = (int)get_local_id(0);
+    values[lid] = own;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int half_size = BLOCK / 2; half_size > 0; half_size /= 2) {
+        if (lid < half_size) {
+            long other = values[lid + half_size];
+            values[lid] = takes_sum ? values[lid] + other : max(values[lid], other);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    return values[0];
+}
+
 // partial[group] <- the longest of the rows that the work-group takes: one a work-item, and every
 // get_global_size(0)-th after it.
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void row_lengths_longest(long rows, __global const OFF *offsets, __global long *partial)
 {
-    int lid = (int)get_local_id(0);
-    __local long longest[BLOCK];
-    long own = 0;
-    for (long row = get_group_id(0) * BLOCK + lid; row < rows; row += get_global_size(0))
-        own = max(own, (long)(offsets[row + 1] - offsets[row]));
-    longest[lid] = own;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int half_size = BLOCK / 2; half_size > 0; half_size /= 2) {
-        if (lid < half_size)
-            longest[lid] = max(longest[lid], longest[lid + half_size]);
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (lid == 0)
-        partial[get_group_id(0)] = longest[0];
+    __local long values[BLOCK];
+    long longest = 0;
+    for (long row = get_global_id(0); row < rows; row += get_global_size(0))
+        longest = max(longest, (long)(offsets[row + 1] - offsets[row]));
+    longest = combine(longest, values, false);
+    if (get_local_id(0) == 0)
+        partial[get_group_id(0)] = longest;
+}
+
+// partial[group] <- how many of the same rows have entries.
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+void row_lengths_filled(long rows, __global const OFF *offsets, __global long *partial)
+{
+    __local long values[BLOCK];
+    long filled = 0;
+    for (long row = get_global_id(0); row < rows; row += get_global_size(0))
+        filled += offsets[row] < offsets[row + 1];
+    filled = combine(filled, values, true);
+    if (get_local_id(0) == 0)
+        partial[get_group_id(0)] = filled;
 }

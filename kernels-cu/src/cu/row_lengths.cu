@@ -1,4 +1,4 @@
-// row_lengths: the longest of compressed rows, one partial result per block.
+// row_lengths: the longest of compressed rows, and the number of those with entries, one partial result per block.
 // One thread per row, striding over the grid; reads the offsets, writes one result per block.
 // Macros: IDX (unused), OFF (type of offsets), BLOCK (a power of two, a multiple of 32).   Launch: any number of blocks
 // of BLOCK threads.
@@ -21,4 +21,15 @@ KERNEL row_lengths_longest(long long rows, const Off *__restrict__ offsets, long
     longest = reduce_block(longest, Longer());
     if (threadIdx.x == 0)
         partial[blockIdx.x] = longest;
+}
+
+// partial[block] <- how many of the same rows have entries.
+KERNEL row_lengths_filled(long long rows, const Off *__restrict__ offsets, long long *__restrict__ partial)
+{
+    long long filled = 0;
+    for (long long row = thread_index(); row < rows; row += thread_count())
+        filled += offsets[row] < offsets[row + 1];
+    filled = reduce_block(filled, Sum());
+    if (threadIdx.x == 0)
+        partial[blockIdx.x] = filled;
 }

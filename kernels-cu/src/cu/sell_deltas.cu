@@ -41,24 +41,42 @@ KERNEL sell_deltas_make(long long slots, long long slice_height, const Idx *__re
     }
 }
 
+// The sum of a row's elements, which are HEIGHT apart, or `height` if HEIGHT is 0.
+template <int HEIGHT>
+static __device__ ACC sum_of_row(Off elements, long long height, const Idx *bases, const unsigned short *deltas,
+                                 const T *values, const T *x)
+{
+    ACC sum = ACC(0);
+#pragma unroll 4
+    for (Off k = 0; k < elements; k++) {
+        long long at = k * (HEIGHT > 0 ? HEIGHT : height);
+        int delta = load_once(deltas + at);
+        T value = load_once(values + at);
+        Idx base = bases[k];
+        if (delta != PADDING)
+            sum += mul(to_acc(value), load(x, (long long)base + delta));
+    }
+    return sum;
+}
+
 // y <- alpha A x + beta y. A thread takes a lane and every thread_count()-th one after it.
 KERNEL sell_deltas_spmv(long long rows, long long slice_height, const Off *__restrict__ slice_ptr,
                         const Idx *__restrict__ row_order, const Idx *__restrict__ bases,
                         const unsigned short *__restrict__ deltas, const T *__restrict__ values, ACC alpha,
                         const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y, long long y_start)
 {
+    x += x_start;
     for (long long position = thread_index(); position < rows; position += thread_count()) {
         Place place = place_of(position, slice_height);
         long long begin = slice_ptr[place.slice];
-        long long end = slice_ptr[place.slice + 1];
-        long long slot = place_of(begin, slice_height).slice;
-        ACC sum = ACC(0);
-#pragma unroll 4
-        for (long long at = begin + place.lane; at < end; at += slice_height, slot++) {
-            int delta = deltas[at];
-            if (delta != PADDING)
-                sum += mul(load(values, at), load(x, x_start + bases[slot] + delta));
-        }
-        update(y, y_start + row_order[position], mul(alpha, sum), beta);
+        Off elements = (Off)place_of(slice_ptr[place.slice + 1] - begin, slice_height).slice;
+        Idx row = row_order[position];
+        const Idx *own_bases = bases + place_of(begin, slice_height).slice;
+        const unsigned short *own_deltas = deltas + begin + place.lane;
+        const T *own_values = values + begin + place.lane;
+        ACC sum = slice_height == USUAL_HEIGHT
+                      ? sum_of_row<USUAL_HEIGHT>(elements, slice_height, own_bases, own_deltas, own_values, x)
+                      : sum_of_row<0>(elements, slice_height, own_bases, own_deltas, own_values, x);
+        update(y, y_start + row, mul(alpha, sum), beta);
     }
 }

@@ -12,3 +12,6 @@ static __device__ Place place_of(long long position, long long slice_height)
         return {position >> (__ffsll(slice_height) - 1), position & (slice_height - 1)};
     return {position / slice_height, position % slice_height};
 }
+
+// The height for which loops over a row know the distance between its elements when they are compiled.
+#define USUAL_HEIGHT 32

@@ -17,11 +17,21 @@ impl Device {
 
     /// The length of the longest of the rows between these offsets, found on the device.
     pub(crate) fn longest_row(&self, offsets: &RawBuffer) -> Result<usize> {
+        let partials = self.partial_lengths("row_lengths_longest", offsets)?;
+        Ok(partials.into_iter().max().unwrap_or(0) as usize)
+    }
+
+    /// The number of rows between these offsets that have entries, found on the device.
+    pub(crate) fn filled_rows(&self, offsets: &RawBuffer) -> Result<usize> {
+        Ok(self.partial_lengths("row_lengths_filled", offsets)?.into_iter().sum::<i64>() as usize)
+    }
+
+    /// The partial results of a kernel over the lengths of rows.
+    fn partial_lengths(&self, entry: &'static str, offsets: &RawBuffer) -> Result<Vec<i64>> {
         let rows = offsets.len - 1;
         let offset = offsets.index_type();
         let defines = Defines::default().index(offset).offset(offset).set("BLOCK", self.inner.block);
-        let kernel = self.kernel("row_lengths", "row_lengths_longest", defines)?;
-        let partials = self.partials(self.launch(&kernel).size(rows).buffer(offsets), rows)?;
-        Ok(partials.into_iter().max().unwrap_or(0) as usize)
+        let kernel = self.kernel("row_lengths", entry, defines)?;
+        self.partials(self.launch(&kernel).size(rows).buffer(offsets), rows)
     }
 }

@@ -167,12 +167,10 @@ impl Device {
         if has_barriers || !row_blocks::fill_device(a, columns, self.caps().compute_units) {
             return Ok(false);
         }
-        if a.nnz() < a.rows.saturating_mul(limits.short_for_blocks) {
-            return Ok(true);
-        }
-        Ok(columns >= limits.columns_for_longer
-            && a.nnz() < a.rows.saturating_mul(limits.longer_for_blocks)
-            && self.longest_row(a.offsets)? < row_blocks::LARGE)
+        let is_below = |limit: usize, rows: usize| a.nnz() < rows.saturating_mul(limit);
+        let are_mostly_empty = is_below(limits.mostly_empty, a.rows);
+        Ok(is_below(limits.short_for_blocks, a.rows)
+            && (are_mostly_empty || is_below(limits.short_for_blocks, self.filled_rows(a.offsets)?)))
     }
 
     /// The plan of a product along the compressed direction.

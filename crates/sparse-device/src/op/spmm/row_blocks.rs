@@ -16,7 +16,7 @@ const FILE: &str = "csr_spmm_row_blocks";
 /// Rows and entries of a block: few, where rows are very short and neighbours read neighbouring rows of B. Measured on an
 /// H100 with K = 128: 567 and 625 µs with rows of 3.2 entries, 702 and 664 with 6.9.
 const SMALL: usize = 32;
-pub(super) const LARGE: usize = 64;
+const LARGE: usize = 64;
 
 /// Average entries per row from which on blocks are large.
 const LONG_FOR_SMALL: usize = 6;

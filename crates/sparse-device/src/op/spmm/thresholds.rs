@@ -17,13 +17,13 @@ pub(super) struct SpmmThresholds {
     /// Columns of B up to which one column per lane (`crc`) is enough; more take four per lane (`cwm`).
     pub(super) columns_for_crc: usize,
 
-    /// Average entries per row below which blocks of rows take less time than chunks. Measured over 35 matrices: 0.4 to 1.15
-    /// of the time, 0.74 in the geometric mean.
+    /// Average entries per row with entries below which blocks of rows take less time than chunks. Measured over 115
+    /// matrices: 0.76 of the time in the geometric mean below, 0.41 to 1.47; 0.74 to 1.7 with 12 to 21 entries, and 1.7 to 2.3
+    /// where half of the rows are empty and the others have 18.
     pub(super) short_for_blocks: usize,
-    /// The same where B has [`columns_for_longer`](Self::columns_for_longer) columns and no row is longer than a block: 0.73
-    /// to 1.13 of the time with 12 to 21 entries; it takes 1.2 to 2.1 times as long with 50 and more.
-    pub(super) longer_for_blocks: usize,
-    pub(super) columns_for_longer: usize,
+    /// Average entries per row below which blocks take less time however long the rows with entries are, for the others are
+    /// many: 0.43 to 0.98 of it.
+    pub(super) mostly_empty: usize,
 
     /// Bytes of B from which on its slices are copied before use: the reach of a device's translation buffers is smaller,
     /// and a copy costs little beside the reuse.
@@ -50,8 +50,7 @@ impl SpmmThresholds {
         longest_in_one_chunk: chunks::LARGEST,
         columns_for_crc: LANES,
         short_for_blocks: 12,
-        longer_for_blocks: 24,
-        columns_for_longer: 64,
+        mostly_empty: 2,
         far_bytes: 1 << 30,
         reuses: 32,
         calls_for_column_blocks: 32,
