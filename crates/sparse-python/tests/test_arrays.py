@@ -93,6 +93,35 @@ def test_sorting_and_sums(ours, char):
         assert_within_bound(found, theirs.sum(axis=axis), abs(theirs).sum(axis=axis), 50)
 
 
+def test_products_of_indices_of_two_types_are_scipys():
+    wide = nnz.csr_array((np.ones(2), np.arange(2), np.arange(3)), shape=(2, 2))
+    narrow = nnz.csr_array(np.eye(2))
+    assert {wide.indices.dtype, narrow.indices.dtype} == {np.dtype(np.int64), np.dtype(np.int32)}
+    for format in ("csr", "csc", "coo"):
+        for a, b in [(wide, narrow), (narrow, wide)]:
+            assert (a.asformat(format) @ b.asformat(format)).toarray().tolist() == [[1, 0], [0, 1]]
+
+
+def test_a_failed_sort_changes_nothing():
+    values = np.array([1.0, 2.0])
+    values.flags.writeable = False
+    a = nnz.csr_array((values, np.array([1, 0], "i"), np.array([0, 2], "i")), shape=(1, 2))
+    with pytest.raises(ValueError, match="read-only"):
+        a.sum_duplicates()
+    assert a.toarray().tolist() == [[2, 1]]
+
+
+def test_sums_of_wide_rows_take_no_dense_row():
+    a = nnz.csr_array((np.ones(2), np.array([0, 5]), np.array([0, 2])), shape=(1, 10**12))
+    assert a.sum(axis=1).tolist() == [2]
+
+
+def test_indices_without_entries_have_scipys_type():
+    empty = np.zeros(0, np.int64)
+    a, b = (kind((np.zeros(0), (empty, empty)), shape=(3, 2)) for kind in (nnz.coo_array, sp.coo_array))
+    assert a.tocsr().indices.dtype == b.tocsr().indices.dtype
+
+
 def test_classes_are_kept():
     a = nnz.csr_array(random((6, 4), 0.5, "d"))
     assert type(a.T) is nnz.csc_array

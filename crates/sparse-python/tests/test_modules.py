@@ -37,6 +37,28 @@ def test_solvers(ours, method, char):
     assert not x.any()
 
 
+def test_solvers_stop_where_scipys_do():
+    line = nnz.csr_array(sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(200, 200)))
+    ones = np.ones(200)
+    assert nnz.linalg.gmres(line, ones)[1] == 0
+    assert nnz.linalg.gmres(line, ones, maxiter=3)[1] == 3
+    assert nnz.linalg.gmres(line, ones, maxiter=0)[1] > 0
+    for method in ("cg", "bicgstab", "minres"):
+        ours, scipys = (getattr(module, method) for module in (nnz.linalg, scipy_linalg))
+        assert ours(line, ones, maxiter=0)[1] == scipys(line, ones, maxiter=0)[1]
+    for diagonal in ([-1, -2, -3], [1, -1, 2, -2, 3]):
+        b = np.ones(len(diagonal))
+        x, info = nnz.linalg.cg(nnz.csr_array(np.diag(np.array(diagonal, "d"))), b)
+        assert info == 0
+        np.testing.assert_allclose(x, b / diagonal, rtol=1e-4)
+
+
+@pytest.mark.parametrize("wrong", [{"x0": np.ones((1, 8))}, {"atol": None}])
+def test_arguments_that_scipy_refuses_are_refused(wrong):
+    with pytest.raises(ValueError):
+        nnz.linalg.cg(nnz.csr_array(np.eye(8)), np.ones(8), **wrong)
+
+
 def test_solvers_of_scipy_take_over():
     a = laplace(8)
     b = dense(a.shape[:1], "d")
@@ -99,6 +121,70 @@ def test_faults_of_files_are_named(tmp_path):
         nnz.io.mmread(path)
     with pytest.raises(OSError, match=r"missing\.mtx"):
         nnz.io.mmread(tmp_path / "missing.mtx")
+
+
+BANNER = "%%MatrixMarket matrix"
+
+
+@pytest.mark.parametrize("format", ["coo", "csr", "csc"])
+def test_integers_of_files_stay_integers(tmp_path, format):
+    file = tmp_path / "a.mtx"
+    for values in ([3, -4], [2**53 + 1, -1], [2**53, -(2**53)]):
+        file.write_text(f"{BANNER} coordinate integer general\n2 1 2\n1 1 {values[0]}\n1 1 {values[1]}\n")
+        a = nnz.io.mmread(file, format=format)
+        assert (a.dtype, a.format) == (np.int64, format)
+        assert a.toarray().tolist() == [[sum(values)], [0]]
+
+
+def test_dense_files_are_read_with_the_same_rules(tmp_path):
+    file = tmp_path / "a.mtx"
+    file.write_text(f"{BANNER} array real general\n2 2\n1.5D+03\n0\n-1\n+2\n")
+    assert nnz.io.mmread(file).tolist() == [[1500, -1], [0, 2]]
+    file.write_text(f"{BANNER} array integer symmetric\n2 2\n1\n2\n3\n")
+    a = nnz.io.mmread(file)
+    assert (a.dtype, a.tolist()) == (np.int64, [[1, 2], [2, 3]])
+    for size, values in [("2 3", "1\n2\n3"), ("1 1", "0x10"), ("1 1", "1,5")]:
+        file.write_text(f"{BANNER} array real symmetric\n{size}\n{values}\n")
+        with pytest.raises(ValueError, match=r"a\.mtx: line"):
+            nnz.io.mmread(file)
+
+
+@pytest.mark.parametrize("start", ["\ufeff", " "])
+def test_what_stands_before_a_banner_is_skipped(tmp_path, start):
+    file = tmp_path / "a.mtx"
+    file.write_text(f"{start}{BANNER.lower()} coordinate real general\n+1 +1 +1\n1 1 5\n", encoding="utf-8")
+    assert nnz.io.mmread(file).toarray().tolist() == [[5]]
+
+
+def test_arrays_of_any_layout_are_written(tmp_path):
+    strided = nnz.csr_array(np.array([[1 + 1j, 0], [0, 2]])).real
+    mixed = nnz.csr_array(np.array([[1.0, 0], [0, 2]]))
+    mixed.indptr = mixed.indptr.astype(np.int64)
+    nnz.io.mmwrite(tmp_path / "a.mtx", strided)
+    assert nnz.io.mmread(tmp_path / "a.mtx").toarray().tolist() == [[1, 0], [0, 2]]
+    for a in (strided, mixed):
+        nnz.io.save_npz(tmp_path / "a.npz", a)
+        copies = [
+            nnz.io.load_npz(tmp_path / "a.npz"),
+            nnz.DeviceCsr.from_scipy(a).get(),
+            nnz.BatchCsr.from_block_diagonal(a, 1)[0],
+        ]
+        assert all(copy.toarray().tolist() == [[1, 0], [0, 2]] for copy in copies)
+        assert nnz.plan_spmv(a).run(np.ones(2)).tolist() == [1, 2]
+
+
+def test_npz_files_are_scipys(tmp_path):
+    file = tmp_path / "a.npz"
+    nnz.io.save_npz(file, nnz.csr_array(np.array([1.0, 0, 2])))
+    assert nnz.io.load_npz(file).toarray().tolist() == [1, 0, 2]
+    twice = sp.csr_array((np.arange(3.0), np.array([1, 1, 0]), np.array([0, 3])), shape=(1, 2))
+    nnz.io.save_npz(file, twice)
+    assert nnz.io.load_npz(file).nnz == 3
+    arrays = {"data": np.ones(3), "indices": np.array([0, 9, 1], "i"), "indptr": np.array([0, 1, 3], "i")}
+    for format in (b"csr", b"csc"):
+        np.savez(file, format=format, shape=np.array([2, 2]), **arrays)
+        with pytest.raises(ValueError, match="2"):
+            nnz.io.load_npz(file)
 
 
 @pytest.mark.parametrize("char", TYPES)

@@ -23,6 +23,16 @@ def contiguous(array: Any, dtype: Any = None) -> Any:
     return found if found.flags.aligned else found.copy()
 
 
+def plain_arrays(matrix: Any) -> tuple[Any, Any, Any]:
+    """The arrays of SciPy's CSR or CSC (indptr, indices, data) or COO (row, col, data), without gaps, indices of one type."""
+    if matrix.format == "coo":
+        first, second = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
+    else:
+        first, second = matrix.indptr, matrix.indices
+    width = np.int32 if first.dtype == second.dtype == np.int32 else np.int64
+    return contiguous(first, width), contiguous(second, width), contiguous(matrix.data)
+
+
 def operand(dtype: np.dtype[Any], other: Any) -> Any:
     """`other` in C order as `dtype`, or None where NumPy would compute in another type."""
     if dtype not in TYPES:
@@ -84,12 +94,13 @@ class _Compressed(_Containers):
             b = self.__class__(other).astype(dtype, copy=False)
             # (A·B)ᵀ = Bᵀ·Aᵀ
             first, second = self._swap((a, b))
-            try:
-                parts = _native.csr_multiply(first._csr(), second._csr())
-            except (TypeError, OverflowError):  # indices of two types, or more entries than they can count
-                pass
-            else:
-                return _compressed(self.__class__, (self.shape[0], other.shape[1]), parts, canonical=True)
+            if first.indices.dtype == second.indices.dtype:
+                try:
+                    parts = _native.csr_multiply(first._csr(), second._csr())
+                except (TypeError, OverflowError):  # indices of two types, or more entries than they can count
+                    pass
+                else:
+                    return _compressed(self.__class__, (self.shape[0], other.shape[1]), parts, canonical=True)
         return super()._matmul_sparse(other)
 
     def _to_other_axis(self: Any, container: Any) -> Any:
@@ -116,7 +127,9 @@ class _Compressed(_Containers):
 
     def sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         along, across = self._swap(((1, -1), (0, -2)))
-        if axis in along and dtype is None and out is None and self.dtype in TYPES and self.ndim == 2:
+        ours = dtype is None and out is None and self.dtype in TYPES and self.ndim == 2
+        # The ones take the memory of a dense row: of a very wide matrix more than the matrix has.
+        if ours and axis in along and self.shape[along[0]] <= max(self.nnz, 1 << 20):
             ones = np.ones(self.shape[along[0]], self.dtype)
             try:
                 # Row sums of CSR are A·1, column sums of CSC are Aᵀ·1: both along what is stored.
@@ -126,7 +139,8 @@ class _Compressed(_Containers):
         return super().sum(axis=axis, dtype=dtype, out=out)
 
     def sort_indices(self: Any) -> None:
-        if not self.has_sorted_indices and self.dtype in TYPES:
+        writeable = self.indices.flags.writeable and self.data.flags.writeable
+        if not self.has_sorted_indices and self.dtype in TYPES and writeable:
             (major, minor), *arrays = self._swap(self._shape_as_2d), self.indptr, self.indices, self.data
             try:
                 _, indices, data = _native.csr_sort(((major, minor), *arrays))
@@ -179,7 +193,8 @@ class coo_array(_Containers, sp.coo_array):  # type: ignore[misc]
         return super().tocsc(copy=copy) if made is None else made
 
     def _to_compressed(self, container: Any) -> Any:
-        if self.dtype not in TYPES or self.ndim != 2:
+        # SciPy chooses a type for indices that are none.
+        if self.dtype not in TYPES or self.ndim != 2 or self.nnz == 0:
             return None
         row, col = self.coords
         try:

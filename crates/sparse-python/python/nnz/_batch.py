@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _dlpack, _native
 from ._arrays import TYPES, contiguous, csr_array, operand
+from ._device import to_native
 from ._matrix_set import MatrixSet, compress_set
 from ._picture import html_of
 from ._progress import Callback
@@ -67,8 +68,7 @@ class BatchCsr:
     @staticmethod
     def from_block_diagonal(matrix: Any, count: int) -> BatchCsr:
         """The `count` blocks, all of one shape, on the diagonal of a sparse matrix; entries elsewhere are an error."""
-        native = _native.Matrix.from_arrays("csr", csr_array(matrix)._csr(), "cpu")
-        return BatchCsr(native.to_batch(count))
+        return BatchCsr(to_native(csr_array(matrix), "cpu").to_batch(count))
 
     def __reduce__(self) -> Any:
         """Pickled as a block-diagonal matrix, which says nothing of the shape where there are no blocks."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from . import _dlpack, _native
-from ._arrays import coo_array, csc_array, csr_array, operand
+from ._arrays import coo_array, csc_array, csr_array, operand, plain_arrays
 from ._picture import html_of
 
 
@@ -34,11 +34,7 @@ _Self = TypeVar("_Self", bound="DeviceMatrix")
 
 def to_native(matrix: Any, device: str) -> _native.Matrix:
     """A copy of SciPy's CSR, CSC or COO on a device, in its format."""
-    if matrix.format == "coo":
-        arrays = (matrix.row, matrix.col, matrix.data)
-    else:
-        arrays = (matrix.indptr, matrix.indices, matrix.data)
-    return _native.Matrix.from_arrays(matrix.format, (matrix.shape, *arrays), device)
+    return _native.Matrix.from_arrays(matrix.format, (matrix.shape, *plain_arrays(matrix)), device)
 
 
 class DeviceMatrix:

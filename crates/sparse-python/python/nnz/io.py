@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import zipfile
 from typing import Any
 
 import numpy as np
@@ -10,22 +12,44 @@ import scipy.io
 import scipy.sparse as sp
 
 from . import _native
-from ._arrays import TYPES, coo_array, csc_array, csr_array
+from ._arrays import TYPES, coo_array, csc_array, csr_array, plain_arrays
 
 __all__ = ["load_npz", "mmread", "mmwrite", "save_npz"]
 
 
 def mmread(source: Any, *, format: str = "coo") -> Any:
-    """The matrix of a Matrix Market file: `coo` with the entries in the order of the file, `csr` or `csc`.
+    """The matrix of a Matrix Market file: `coo` with the entries in the order of the file, `csr` or `csc`; dense if it says so.
 
-    A path is read by nnz, which refuses what breaks the format; another source, and a file of a dense array, by SciPy.
+    A path that ends in `.mtx` or `.mtx.gz` is read by nnz, which refuses what breaks the format; another source by SciPy.
     """
     if format not in ("coo", "csr", "csc"):
         raise ValueError(f"format is {format!r} where 'coo', 'csr' or 'csc' is right")
-    if not isinstance(source, (str, os.PathLike)) or scipy.io.mminfo(source)[3] == "array":
-        read = scipy.io.mmread(source)
-        return coo_array(read).asformat(format) if sp.issparse(read) else read
-    return _read(source, format)
+    if not isinstance(source, (str, os.PathLike)) or not os.fspath(source).endswith((".mtx", ".mtx.gz")):
+        return _by_scipy(source, format)
+    banner = _banner(source)
+    is_dense, are_integers = "array" in banner, "integer" in banner
+    matrix = _read(source, "coo" if is_dense or are_integers else format)
+    if are_integers:
+        if np.abs(matrix.data).max(initial=0) >= _LEAST_ROUNDED:
+            return _by_scipy(source, format)
+        matrix = matrix.astype(np.int64)
+    return matrix.toarray() if is_dense else matrix.asformat(format)
+
+
+#: Integers below it are the same as float64, in which nnz reads them.
+_LEAST_ROUNDED = 2.0**53
+
+
+def _banner(path: Any) -> list[str]:
+    """The words of a file's first line, in lower case."""
+    opened = gzip.open if os.fspath(path).endswith(".gz") else open
+    with opened(path, "rb") as file:
+        return file.readline(1024).decode("utf-8-sig", "replace").lower().split()
+
+
+def _by_scipy(source: Any, format: str) -> Any:
+    read = scipy.io.mmread(source)
+    return coo_array(read).asformat(format) if sp.issparse(read) else read
 
 
 def mmwrite(target: Any, a: Any, **options: Any) -> None:
@@ -37,20 +61,51 @@ def mmwrite(target: Any, a: Any, **options: Any) -> None:
     if not path.endswith((".mtx", ".mtx.gz")):
         path += ".mtx"
     matrix = coo_array(a)
-    _native.write(path, "coo", (matrix.shape, *matrix.coords, matrix.data))
+    _native.write(path, "coo", (matrix.shape, *plain_arrays(matrix)))
 
 
 def load_npz(file: Any) -> Any:
-    """The matrix of a file of :func:`scipy.sparse.save_npz`, in its format."""
+    """The matrix of a file of :func:`scipy.sparse.save_npz`, in its format and checked; CSR has its indices sorted."""
     if isinstance(file, (str, os.PathLike)):
         with np.load(file) as arrays:
-            format, dtype = arrays["format"].item(), arrays["data"].dtype
+            format = arrays["format"].item()
         format = format.decode() if isinstance(format, bytes) else format
-        if format in ("csr", "coo") and dtype in TYPES:
-            return _read(file, format)
+        headers = _headers(file)
+        if _has_our_types(format, headers):
+            matrix = _read(file, format)
+            if (matrix.nnz,) == headers["data"][0]:
+                return matrix
     matrix = sp.load_npz(file)
+    if matrix.format in ("csr", "csc"):
+        matrix.check_format(full_check=True)
     ours = {"csr": csr_array, "csc": csc_array, "coo": coo_array}
     return ours[matrix.format](matrix) if matrix.format in ours else matrix
+
+
+def _headers(file: Any) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    """Shape and type of each array of a `.npz` file."""
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    headers = {}
+    with zipfile.ZipFile(file) as archive:
+        for name in archive.namelist():
+            with archive.open(name) as member:
+                version = np.lib.format.read_magic(member)
+                if version in readers:
+                    shape, _, dtype = readers[version](member)
+                    headers[name.removesuffix(".npy")] = (shape, dtype)
+    return headers
+
+
+def _has_our_types(format: str, headers: dict[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> bool:
+    """True if nnz reads the arrays of a file: two sizes, values of its types, indices of one type."""
+    names = {"csr": ("indices", "indptr"), "coo": ("row", "col")}.get(format)
+    if names is None or not {"data", "shape", *names} <= headers.keys():
+        return False
+    indices = {headers[name][1] for name in names}
+    return headers["data"][1] in TYPES and headers["shape"][0] == (2,) and indices in ({_INT32}, {_INT64})
+
+
+_INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
@@ -58,7 +113,7 @@ def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
     if isinstance(file, (str, os.PathLike)) and compressed and matrix.format in ("csr", "csc") and _is_ours(matrix):
         path = os.fspath(file)
         path = path if path.endswith(".npz") else path + ".npz"
-        _native.write(path, matrix.format, (matrix.shape, matrix.indptr, matrix.indices, matrix.data))
+        _native.write(path, matrix.format, (matrix.shape, *plain_arrays(matrix)))
         return
     sp.save_npz(file, matrix, compressed)
 

@@ -72,12 +72,13 @@ def gmres(
 ) -> tuple[Any, int]:
     """:func:`scipy.sparse.linalg.gmres`: A is any square matrix; `maxiter` counts cycles of `restart` iterations."""
     if M is None and callback is None:
-        cycle = min(20 if restart is None else restart, max(np.shape(A)[0], 1))
-        limit = None if maxiter is None else maxiter * cycle
-        found = _solve("gmres", A, b, x0, (rtol, atol), limit, cycle)
+        rows = max(np.shape(A)[0], 1)
+        cycle = min(20 if restart is None else restart, rows)
+        cycles = 10 * rows if maxiter is None else maxiter
+        found = _solve("gmres", A, b, x0, (rtol, atol), cycles * cycle, cycle)
         if found is not None:
             x, info = found
-            return x, info and (info if maxiter is None else maxiter)
+            return x, info and max(cycles, 1)
     options = {"restart": restart, "maxiter": maxiter, "callback_type": callback_type}
     return scipy_linalg.gmres(A, b, x0, rtol=rtol, atol=atol, M=M, callback=callback, **options)
 
@@ -122,18 +123,23 @@ def _solve(
     fits = rows == cols and b.shape in ((rows,), (rows, 1))
     if dtype not in TYPES or not fits or isinstance(x0, str):
         return None
+    x = np.zeros(cols, dtype) if x0 is None else np.array(x0, dtype)
+    limit = (5 if method == "minres" else 10) * rows if maxiter is None else maxiter
+    rtol, atol = tolerances
+    if x.shape not in ((cols,), (cols, 1)) or atol is None or restart < 1 or (limit < 1 and method != "gmres"):
+        return None
     matrix = csr_array(A).astype(dtype, copy=False)
     b = np.ascontiguousarray(b.ravel(), dtype)
-    x = np.zeros(cols, dtype) if x0 is None else np.array(x0, dtype).ravel()
-    if x.shape != (cols,):
-        return None
-    rtol, atol = tolerances
+    x = x.ravel()
     norm = float(np.linalg.norm(b))
     if norm == 0:
         return np.zeros(cols, dtype), 0
-    limits = (max(rtol, atol / norm), maxiter, restart)
+    limits = (max(rtol, atol / norm), limit, restart)
     try:
         converged, iterations, _ = _native.solve(matrix._csr(), method, b, x, limits)
     except TypeError:
+        return None
+    # SciPy goes on where a method cannot, cg for instance with a matrix that is not positive definite.
+    if not converged and iterations < limit:
         return None
     return x, 0 if converged else max(iterations, 1)
