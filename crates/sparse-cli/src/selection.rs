@@ -1,10 +1,12 @@
 //! Chosen rows or columns, as options name them.
 
 use crate::context::Context;
+use crate::file;
 use crate::operand::Operand;
 use anyhow::{Result, bail};
 use nnz::DType;
-use std::path::PathBuf;
+use nnz::io::npy;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Chosen rows or columns.
@@ -57,6 +59,7 @@ impl Selection {
             Self::File(path) => {
                 let list = Operand::read(path)?;
                 list.check_vector()?;
+                let is_mask = !file::is_standard(path) && npy::is_boolean(path)?;
                 let list = list.into_dense(DType::F64, &Context::host()?)?;
                 let whole = |number: f64| {
                     if number.fract() != 0.0 || number < 0.0 {
@@ -64,10 +67,22 @@ impl Selection {
                     }
                     Ok(number as usize)
                 };
-                list.values().to_vec::<f64>()?.into_iter().map(whole).collect()
+                let numbers = list.values().to_vec::<f64>()?;
+                if is_mask {
+                    return masked(path, &numbers, extent);
+                }
+                numbers.into_iter().map(whole).collect()
             }
         }
     }
+}
+
+/// The places of a mask that are true, as in NumPy.
+fn masked(path: &Path, mask: &[f64], extent: usize) -> Result<Vec<usize>> {
+    if mask.len() != extent {
+        bail!("{}: the mask has {} elements, but {extent} are needed", path.display(), mask.len());
+    }
+    Ok((0..extent).filter(|&place| mask[place] != 0.0).collect())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{array, coordinates, error, run, shell};
+use common::{array, coordinates, error, npy_header, run, shell};
 use nnz::io::parts::PartSet;
 use std::fs;
 use std::path::Path;
@@ -70,6 +70,29 @@ fn several_processes_without_mpi_are_refused() {
         assert_eq!(names(folder), ["b.npy"]);
     }
     run(folder, "OMPI_COMM_WORLD_SIZE=1 $NNZ distribute b.npy -o out.npz --backend cpu");
+}
+
+#[test]
+fn a_list_of_booleans_is_a_mask() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    coordinates(folder, "a.mtx", "3 2 3\n1 1 1\n2 2 2\n3 1 3\n");
+    fs::write(folder.join("mask.npy"), [npy_header("|b1", "(3,)"), vec![1, 0, 1]].concat()).unwrap();
+    run(folder, "$NNZ slice a.mtx --rows ::2 -o range.mtx && $NNZ slice a.mtx --rows mask.npy -o mask.mtx");
+    run(folder, "cmp range.mtx mask.mtx");
+    let error = error(folder, "$NNZ slice a.mtx --cols mask.npy -o bad.mtx");
+    assert_eq!(error, "error: mask.npy: the mask has 3 elements, but 2 are needed");
+}
+
+#[test]
+fn positions_of_no_columns_have_the_shape_of_the_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    coordinates(folder, "a.mtx", "3 2 1\n1 1 1\n");
+    array(folder, "b.npy", "(2, 0)", &[]);
+    run(folder, "$NNZ spmm a.mtx b.npy --reduce min -o c.npy --arg at.npy");
+    let shape = |name: &str| nnz::io::npy::read(folder.join(name)).unwrap().shape;
+    assert_eq!((shape("c.npy"), shape("at.npy")), (vec![3, 0], vec![3, 0]));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks, rows_by_entries, split_mut};
-use sparse_core::{Element, Index, Result};
+use bytemuck::allocation::try_zeroed_vec;
+use sparse_core::{Element, Error, Index, Result};
 use std::ops::Range;
 
 /// Bytes from which on memory is allocated in huge pages.
@@ -18,6 +19,17 @@ pub(super) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
         advise_huge_pages(&memory);
     }
     memory
+}
+
+/// `len` zeros, for a length that a shape claims and no data justify.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub(super) fn try_zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
+    try_zeroed_vec(len).map_err(|()| {
+        let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
+        Error::OutOfMemory { needed, available: 0 }
+    })
 }
 
 #[cfg(target_os = "linux")]
@@ -62,7 +74,7 @@ impl Cpu {
         let ranges = chunks(lengths.len(), CHUNK);
         let sums = self.map(lengths.len(), ranges, |range| lengths[range].iter().sum());
         O::try_new("nnz", sums.iter().sum())?;
-        let mut offsets = zeroed(lengths.len() + 1);
+        let mut offsets = try_zeroed(lengths.len() + 1)?;
         let starts = starts(&sums);
         self.for_chunks(&mut offsets[1..], CHUNK, |first, offsets| {
             let mut end = starts[first / CHUNK];

@@ -9,8 +9,8 @@ use sparse_core::op::{
 };
 use sparse_core::reference::Reference;
 use sparse_core::{
-    Coo, Csc, Csr, DenseViewMut, Ell, EllLayout, Host, Hyb, HybWidth, Index, Order, PlanOptions, Scalar,
-    Sell, SellLayout, SparseFormat, c32, c64, f16,
+    Coo, Csc, Csr, DenseViewMut, Ell, EllLayout, Error, Host, Hyb, HybWidth, Index, Order, PlanOptions,
+    Scalar, Sell, SellLayout, SparseFormat, c32, c64, f16,
 };
 use sparse_generate::with_row_lengths;
 
@@ -41,6 +41,15 @@ where
         }
     }
     expected.ok()
+}
+
+#[test]
+fn memory_that_a_shape_claims_is_an_error() {
+    let wide = Csr::<f64, Host, i64, i64>::new(1, 1 << 50, vec![0, 1], vec![5], vec![1.0]).unwrap();
+    for cpu in backends() {
+        let converted: sparse_core::Result<Csc<f64, Host, i64, i64>> = Operations::convert(&cpu, &wide, &());
+        assert!(matches!(converted, Err(Error::OutOfMemory { .. })), "{cpu:?}");
+    }
 }
 
 fn check_sort<M: SparseFormat<Space = Host> + Bytes>(a: &M)

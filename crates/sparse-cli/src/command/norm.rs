@@ -6,6 +6,8 @@ use crate::file;
 use anyhow::Result;
 use clap::Args;
 use nnz::Norm;
+use serde::Serialize;
+use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
 /// Prints a norm: of Frobenius, the largest column sum, or the largest row sum
@@ -27,6 +29,16 @@ impl PrintNorm {
         if self.ord != Norm::Frobenius {
             claim::check_lines(&a)?;
         }
-        context.print(a.norm(self.ord)?)
+        context.report(&Value(a.norm(self.ord)?))
+    }
+}
+
+/// A norm; in JSON what is not finite is null.
+#[derive(Debug, Serialize)]
+struct Value(f64);
+
+impl Display for Value {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

@@ -83,11 +83,12 @@ impl Spmm {
             return operand::write(&self.out, &a.matmul_reduce(self.reduce, &b)?, dimensions);
         };
         let (c, positions) = a.matmul_reduce_arg(self.reduce, &b)?;
+        operand::write(&self.out, &c, dimensions)?;
         match dimensions {
             Dimensions::One => npy::write_indices(file::output(arg), &positions)?,
-            Dimensions::Two => npy::write_index_rows(file::output(arg), &positions, b.ncols())?,
+            Dimensions::Two => npy::write_index_rows(file::output(arg), &positions, (c.nrows(), c.ncols()))?,
         }
-        operand::write(&self.out, &c, dimensions)
+        Ok(())
     }
 
     fn check(&self) -> Result<()> {
@@ -99,6 +100,9 @@ impl Spmm {
         }
         file::check_inputs([&*self.matrix, &*self.b])?;
         if let Some(arg) = &self.arg {
+            if *arg == self.out {
+                return Err(usage(format_args!("--arg and --out both name {}", arg.display())));
+            }
             file::output(arg).check()?;
         }
         Ok(file::output(&self.out).check()?)

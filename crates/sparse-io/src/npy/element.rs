@@ -85,6 +85,11 @@ impl Element {
         !self.swapped && !self.is_integer() && self.dtype() == T::DTYPE
     }
 
+    /// True for `bool`.
+    pub(super) fn is_boolean(self) -> bool {
+        matches!(self.kind, Kind::Bool)
+    }
+
     /// True for integers and `bool`.
     pub(super) fn is_integer(self) -> bool {
         !matches!(self.kind, Kind::F32 | Kind::F64 | Kind::C32 | Kind::C64)

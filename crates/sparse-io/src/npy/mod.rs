@@ -160,6 +160,35 @@ pub(crate) fn length(bytes: &[u8]) -> Result<usize, String> {
     length.ok_or_else(|| format!("shape {} has more elements than can be counted", show_shape(&header.shape)))
 }
 
+/// The number of elements of a vector, from its header alone.
+pub(crate) fn vector_length(bytes: &[u8]) -> Result<usize, String> {
+    let (header, _) = header::parse(bytes)?;
+    match header.shape[..] {
+        [length] => Ok(length),
+        _ => Err(format!("shape {} is not that of a vector", show_shape(&header.shape))),
+    }
+}
+
+/// True if a file has elements of `bool`, as a mask has.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("x.npy");
+/// sparse_io::npy::write_indices(&path, &[1_i32, 0])?;
+/// assert!(!sparse_io::npy::is_boolean(&path)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As for [`read`].
+pub fn is_boolean(path: impl AsRef<Path>) -> Result<bool> {
+    let path = path.as_ref();
+    let bytes = open(path)?;
+    let element = header::parse(&bytes).and_then(|(header, _)| Element::parse(&header.descr));
+    let element = element.map_err(|reason| Error::File { path: path.into(), line: None, reason })?;
+    Ok(element.is_boolean())
+}
+
 /// Writes an array; `values` are in the given order.
 ///
 /// ```
@@ -212,24 +241,23 @@ pub fn write_indices<'a, I: Index>(output: impl Into<Output<'a>>, indices: &[I])
 /// ```
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("arg.npy");
-/// sparse_io::npy::write_index_rows(&path, &[2_i64, 0, 1, 1], 2)?;
+/// sparse_io::npy::write_index_rows(&path, &[2_i64, 0, 1, 1], (2, 2))?;
 /// assert_eq!(sparse_io::npy::read(&path)?.shape, [2, 2]);
-/// assert!(sparse_io::npy::write_index_rows(&path, &[2_i64, 0, 1], 2).is_err());
+/// assert!(sparse_io::npy::write_index_rows(&path, &[2_i64, 0, 1], (2, 2)).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// [`Error::Format`] if the indices are no rows of `cols`; [`Error::Io`] if the file cannot be written.
+/// [`Error::Format`] if the indices are not `rows` rows of `cols`; [`Error::Io`] if the file cannot be written.
 pub fn write_index_rows<'a, I: Index>(
     output: impl Into<Output<'a>>,
     indices: &[I],
-    cols: usize,
+    (rows, cols): (usize, usize),
 ) -> Result<()> {
-    if !indices.len().is_multiple_of(cols) {
-        let reason = format!("{} indices are no rows of {cols}", indices.len());
+    if rows.checked_mul(cols) != Some(indices.len()) {
+        let reason = format!("{} indices are not {rows} rows of {cols}", indices.len());
         return Err(Error::format("npy", reason));
     }
-    let rows = indices.len().checked_div(cols).unwrap_or(0);
     output.into().write(|file| write_array(file, &index_array(indices, vec![rows, cols])))
 }
 

@@ -318,7 +318,7 @@ impl<R: Read + Seek> Archive<R> {
 
     /// The number of elements that the array `key` claims.
     fn length(&mut self, key: &str) -> Result<usize, String> {
-        npy::length(&self.head(key)?).map_err(|reason| format!("`{key}`: {reason}"))
+        npy::vector_length(&self.head(key)?).map_err(|reason| format!("`{key}`: {reason}"))
     }
 
     /// Fails unless these arrays claim so many elements, which `matrix` needs.

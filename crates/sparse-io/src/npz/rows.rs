@@ -40,7 +40,7 @@ impl CsrFile {
         Ok(Self {
             path: path.into(),
             shape: (rows, cols),
-            nnz: npy::length(&head).map_err(error)?,
+            nnz: npy::vector_length(&head).map_err(error)?,
             dtype: npy::value_type(&head).map_err(error)?,
             has_integers: npy::holds_integers(&head).map_err(error)?,
         })

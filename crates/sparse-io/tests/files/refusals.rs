@@ -242,6 +242,7 @@ fn members_of_archives_must_fit_together() {
         refusal("csr", "indices", npy_bytes("<i8", "(4000000000,)", &[])),
         refusal("csr", "data", npy_bytes("<f8", "(9000000000000000000,)", &[])),
         refusal("csr", "data", npy_bytes("<f8", "(2,)", &long)),
+        refusal("csr", "data", npy_bytes("<f8", "(1, 2)", &[0; 16])),
         refusal("csr", "shape", npy_bytes("<i8", "(1, 2)", &long)),
         refusal("bsr", "", vec![]),
         refusal("csr", "data", npy_bytes("<f2", "(2,)", &[0; 4])),
@@ -251,6 +252,7 @@ fn members_of_archives_must_fit_together() {
     <memory>: `indices` has 4000000000 elements where a csr matrix of shape [2, 2] with 2 entries needs 2
     <memory>: `indices` has 2 elements where a csr matrix of shape [2, 2] with 9000000000000000000 entries needs 9000000000000000000
     <memory>: `data`: shape (2,) needs 16 bytes, but more follow the header
+    <memory>: `data`: shape (1, 2) is not that of a vector
     <memory>: `shape`: shape (1, 2) needs 16 bytes, but more follow the header
     <memory>: `format`: `bsr` is none of csr, csc, coo; SciPy converts it: save_npz(file, load_npz(file).tocsr())
     <memory>: `data`: the type is `<f2`, none of bool, (u)int8 to (u)int64, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")

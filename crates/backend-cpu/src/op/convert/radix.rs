@@ -6,7 +6,7 @@
 
 use super::bucket::{Bucket, Coordinates, Entry, RowBlock, Source, digit_shift};
 use crate::Cpu;
-use crate::op::fill::{Arrays, zeroed};
+use crate::op::fill::{Arrays, try_zeroed, zeroed};
 use crate::op::update::Disjoint;
 use crate::parallel::{chunks, partition_point, split_mut};
 use crate::simd::LINE;
@@ -47,7 +47,7 @@ pub(super) fn group<T: Scalar, I: Index, O: Index>(
         (Source::Distributed(entries), blocks)
     };
     let (mut indices, mut values) = (zeroed(nnz), zeroed(nnz));
-    let mut lengths = zeroed(major);
+    let mut lengths = try_zeroed(major)?;
     let ranges: Vec<_> = blocks.iter().map(|block| block.entries.clone()).collect();
     let rows: Vec<_> = blocks.iter().map(|block| block.rows.clone()).collect();
     let outputs = split_mut(&mut indices, &ranges).into_iter().zip(split_mut(&mut values, &ranges));
