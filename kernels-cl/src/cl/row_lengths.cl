@@ -28,12 +28,13 @@ static long combine(long own, __local long *values, bool takes_sum)
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void row_lengths_longest(long rows, __global const OFF *offsets, __global long *partial)
 {
+    int lid = (int)get_local_id(0);
     __local long values[BLOCK];
     long longest = 0;
-    for (long row = get_global_id(0); row < rows; row += get_global_size(0))
+    for (long row = get_group_id(0) * BLOCK + lid; row < rows; row += get_global_size(0))
         longest = max(longest, (long)(offsets[row + 1] - offsets[row]));
     longest = combine(longest, values, false);
-    if (get_local_id(0) == 0)
+    if (lid == 0)
         partial[get_group_id(0)] = longest;
 }
 
@@ -41,11 +42,12 @@ void row_lengths_longest(long rows, __global const OFF *offsets, __global long *
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void row_lengths_filled(long rows, __global const OFF *offsets, __global long *partial)
 {
+    int lid = (int)get_local_id(0);
     __local long values[BLOCK];
     long filled = 0;
-    for (long row = get_global_id(0); row < rows; row += get_global_size(0))
+    for (long row = get_group_id(0) * BLOCK + lid; row < rows; row += get_global_size(0))
         filled += offsets[row] < offsets[row + 1];
     filled = combine(filled, values, true);
-    if (get_local_id(0) == 0)
+    if (lid == 0)
         partial[get_group_id(0)] = filled;
 }

@@ -172,18 +172,22 @@ pub const FAULTS: &[Fault] = &[
     },
     Fault {
         kind: Kind::WrongStride,
-        what: "slots of a row stand one more than a slice apart",
-        place: both("sell_spmv", "at += slice_height)", "at += slice_height + 1)"),
+        what: "slots of a row do not stand a slice apart",
+        place: each(
+            "sell_spmv",
+            ("at += slice_height)", "at += slice_height + 1)"),
+            ("k * (HEIGHT > 0 ? HEIGHT : height)", "k * ((HEIGHT > 0 ? HEIGHT : height) - 1)"),
+        ),
         found_by: &[by("spmv/sell", "row_per_thread")],
         case: ROWS,
     },
     Fault {
         kind: Kind::DroppedEntry,
         what: "the last slot of a slice is left out",
-        place: both(
+        place: each(
             "sell_deltas",
-            "at < end; at += slice_height, slot++",
-            "at < end - slice_height; at += slice_height, slot++",
+            ("at < end; at += slice_height, slot++", "at < end - slice_height; at += slice_height, slot++"),
+            ("k < elements; k++", "k < elements - 1; k++"),
         ),
         found_by: &[by("spmv/sell", "delta16")],
         case: ROWS,
