@@ -12,6 +12,16 @@ pub(crate) const ENTRY_BYTES: usize = 8;
 /// Entries from which on rows are sorted by a thread of their own.
 const GRAIN: usize = 1 << 15;
 
+/// True if the offsets of so many rows would take more memory than `entries` entries justify, as a file of a few bytes may
+/// claim.
+///
+/// ```
+/// assert!(sparse_io::are_rows_too_many(1_000_000_000, 1) && !sparse_io::are_rows_too_many(1_000, 1));
+/// ```
+pub fn are_rows_too_many(rows: usize, entries: usize) -> bool {
+    check_row_claim(rows, size_of::<usize>(), entries.saturating_mul(ENTRY_BYTES)).is_err()
+}
+
 /// An error if a claimed number of rows would take more memory than `entry_bytes` bytes of entries justify.
 pub(crate) fn check_row_claim(rows: usize, offset_bytes: usize, entry_bytes: usize) -> Result<(), String> {
     let needed = rows.saturating_mul(offset_bytes);

@@ -199,6 +199,30 @@ impl MatrixFile {
         Ok(Claim { rows, cols, stored })
     }
 
+    /// The numbers of entries and of offsets that the arrays of the file claim, of a matrix or of a batch. Offsets are
+    /// those of rows (CSR), columns (CSC) and members; other files have none.
+    ///
+    /// ```
+    /// use sparse_core::BatchCsr;
+    /// use sparse_io::{MatrixFile, npz};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("batch.npz");
+    /// let two = BatchCsr::<f64>::new((1, 2), vec![0, 1, 3], vec![0, 1, 0, 2], vec![1, 0, 1], vec![1.0, 2.0, 3.0])?;
+    /// npz::write_batch(&path, &two)?;
+    /// assert_eq!(MatrixFile::open(&path)?.claimed_lengths()?, (3, 4 + 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::File`] if the header is not sound.
+    pub fn claimed_lengths(&self) -> Result<(usize, usize)> {
+        match &self.source {
+            Source::Npz(bytes) => npz::claimed_lengths(bytes).map_err(|reason| self.error(reason)),
+            Source::MatrixMarket(_) | Source::Npy(_) | Source::Parts(_) => Ok((self.claim()?.stored, 0)),
+        }
+    }
+
     /// The matrix as CSR, with sorted rows. Duplicates are added, explicit zeros are kept; of a dense array, zeros are
     /// dropped. Values are rounded to nearest.
     ///

@@ -18,7 +18,7 @@ pub mod parts;
 mod row_ranges;
 mod source;
 
-pub use assemble::csr_from_triplets;
+pub use assemble::{are_rows_too_many, csr_from_triplets};
 pub use file::{Claim, MatrixFile};
 pub use output::Output;
 pub use row_ranges::RowRanges;

@@ -265,6 +265,18 @@ pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
     Ok((rows, cols, archive.length("data")?))
 }
 
+/// Entries and offsets of the matrix or the batch in a file.
+pub(crate) fn claimed_lengths(bytes: &[u8]) -> Result<(usize, usize), String> {
+    let mut archive = Archive::open(bytes)?;
+    let mut offsets = 0_usize;
+    for key in ["indptr", "member_ptr"] {
+        if archive.zip.index_for_name(&format!("{key}.npy")).is_some() {
+            offsets = offsets.saturating_add(archive.length(key)?);
+        }
+    }
+    Ok((archive.length("data")?, offsets))
+}
+
 /// More bytes than a format's name or a shape takes.
 const DESCRIPTION_BYTES: usize = 1 << 10;
 
