@@ -4,6 +4,7 @@ use crate::problem::Problem;
 use nnz::c64;
 use nnz::op::Op;
 use std::fmt::Display;
+use std::ops::Range;
 use std::str::FromStr;
 
 /// The parameters of one request, each of which its operation knows.
@@ -88,15 +89,15 @@ impl Parameters {
     }
 
     /// Positions such as `0,3,5..9`, all below `extent` and as many at most; all of them without the parameter.
-    pub(crate) fn positions(&self, name: &str, extent: usize) -> Result<Vec<usize>, Problem> {
-        let Some(text) = self.text(name) else { return Ok((0..extent).collect()) };
+    pub(crate) fn positions(&self, name: &str, extent: usize) -> Result<Positions, Problem> {
+        let Some(text) = self.text(name) else { return Ok(Positions(std::iter::once(0..extent).collect())) };
         let wrong = |part: &str| {
             let part = part.escape_debug();
             Problem::bad_request(format!(
                 "parameter {name}: `{part}`: a number or a range A..B with B <= {extent} is needed, {extent} positions in all at most"
             ))
         };
-        let mut positions = vec![];
+        let (mut ranges, mut count) = (vec![], 0);
         for part in text.split(',') {
             let (first, end) = match part.split_once("..") {
                 Some((first, end)) => (first.parse().ok(), end.parse().ok()),
@@ -106,15 +107,42 @@ impl Parameters {
                 }
             };
             match first.zip(end) {
-                Some((first, end))
-                    if first <= end && end <= extent && end - first <= extent - positions.len() =>
-                {
-                    positions.extend(first..end)
+                Some((first, end)) if first <= end && end <= extent && end - first <= extent - count => {
+                    ranges.push(first..end);
+                    count += end - first;
                 }
                 _ => return Err(wrong(part)),
             }
         }
-        Ok(positions)
+        Ok(Positions(ranges))
+    }
+}
+
+/// Chosen rows or columns, as ranges: all columns of a wide matrix are more than memory holds.
+#[derive(Debug)]
+pub(crate) struct Positions(Vec<Range<usize>>);
+
+impl Positions {
+    /// The number of positions.
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().map(|range| range.len()).sum()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().cloned().flatten()
+    }
+
+    /// How often the most frequent position is there.
+    pub(crate) fn most_repeats(&self) -> usize {
+        // Ends come before starts at the same position, which they do not contain.
+        let mut changes: Vec<_> =
+            self.0.iter().flat_map(|range| [(range.start, 1), (range.end, -1)]).collect();
+        changes.sort_unstable();
+        let repeats = changes.iter().scan(0, |repeats: &mut isize, (_, change)| {
+            *repeats += change;
+            Some(*repeats)
+        });
+        repeats.max().map_or(0, isize::unsigned_abs)
     }
 }
 
@@ -128,7 +156,12 @@ mod tests {
             let pairs = vec![("rows".to_owned(), text.to_owned())];
             Parameters::new(pairs, &["rows"]).unwrap().positions("rows", 10)
         };
-        assert_eq!(parse("0,3,5..8").unwrap(), [0, 3, 5, 6, 7]);
+        let listed = parse("0,3,5..8").unwrap();
+        assert_eq!(listed.iter().collect::<Vec<_>>(), [0, 3, 5, 6, 7]);
+        assert_eq!((listed.len(), listed.most_repeats()), (5, 1));
+        assert_eq!(parse("0,3..5,4..6,4,6..8,1..1").unwrap().most_repeats(), 3);
+        let all = Parameters::default().positions("rows", usize::MAX).unwrap();
+        assert_eq!((all.len(), all.most_repeats()), (usize::MAX, 1));
         for wrong in ["10", "0..10,0", "0..11", "-1", "3..2", "", "x", "18446744073709551615"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

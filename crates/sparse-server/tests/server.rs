@@ -42,6 +42,8 @@ fn a_matrix_is_stored_and_computed_with() {
     let solved = post("a/solve?method=cg", &npy(&[3], &[6.0, 7.0, 6.0]));
     assert!(solved.head.contains(r#""converged":true"#), "{}", solved.head);
     assert!(solved.array().iter().zip([1.0, 2.0, 3.0]).all(|(found, x)| (found - x).abs() < 1e-8));
+    let unsolved = post("a/solve?max_iterations=1", &npy(&[3, 2], &[f64::NAN, 0.0, 1.0, 0.0, 1.0, 0.0]));
+    assert!(unsolved.head.contains(r#""relative_residual":"NaN""#), "{}", unsolved.head);
     assert_eq!(post("a/trisolve?triangle=upper", &npy(&[3], &[6.0, 3.0, 2.0])).array(), [1.25, 1.0, 1.0]);
     assert!(
         post("a/spmv?dry_run=1", &npy(&[3], &[1.0; 3])).expect(200).json()["bytes"].as_u64().unwrap() >= 48

@@ -41,17 +41,17 @@ pub(super) fn predict_union(call: &Call<'_>) -> Result<u64, Problem> {
     Ok(both.saturating_mul(2).saturating_add(lines_bytes(call)))
 }
 
-/// The entries of the selected rows, as often as the most frequent column is repeated.
+/// The entries of the selected rows, as often as the most frequent column is repeated, the lists, and their places.
 pub(super) fn predict_select(call: &Call<'_>) -> Result<u64, Problem> {
     let rows = call.parameters.positions("rows", call.a.nrows())?;
     let columns = call.parameters.positions("columns", call.a.ncols())?;
     let lengths = call.a.row_lengths()?;
-    let entries: u64 = rows.iter().filter_map(|&row| lengths.get(row)).map(|&length| length as u64).sum();
-    let mut repeats = vec![0_u64; call.a.ncols()];
-    columns.iter().for_each(|&column| repeats[column] += 1);
-    let most = repeats.into_iter().max().unwrap_or(0);
+    let entries: u64 = rows.iter().filter_map(|row| lengths.get(row)).map(|&length| length as u64).sum();
     let entry = (call.a.dtype().bytes() + size_of::<i64>()) as u64;
-    Ok(entries.saturating_mul(most).saturating_mul(2 * entry).saturating_add(lines_bytes(call)))
+    let entry_bytes = entries.saturating_mul(columns.most_repeats() as u64).saturating_mul(2 * entry);
+    let lists = (rows.len() as u64).saturating_add(columns.len() as u64);
+    let list_bytes = lists.saturating_mul(2 * size_of::<usize>() as u64);
+    Ok(entry_bytes.saturating_add(list_bytes).saturating_add(lines_bytes(call)))
 }
 
 /// One entry for each pair of entries that meet, or a dense result where that is less.

@@ -1,6 +1,6 @@
 //! The operations of the table, by the methods of [`nnz::Matrix`].
 
-use super::{Answer, Call};
+use super::{Answer, Call, Columns};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::Progress;
@@ -31,10 +31,24 @@ pub(crate) fn are_columns_independent(a: &Matrix) -> bool {
     matches!(a.device(), Device::Cpu(_)) && a.members().is_none()
 }
 
+/// True for columns without elements, of which an array of a few bytes may have very many: they are not walked.
+fn has_no_rows(x: &Columns) -> bool {
+    x.values.nrows() == 0
+}
+
+/// As many columns as `x` has, without elements.
+fn empty_columns(call: &Call<'_>, x: &Columns) -> Result<Answer, Problem> {
+    let y = DenseMatrix::zeros(call.a.device(), call.a.dtype(), 0, x.values.ncols(), Order::ColMajor)?;
+    Ok(answer(y, x.is_vector))
+}
+
 pub(super) fn multiply_dense(call: &Call<'_>) -> Result<Answer, Problem> {
     let (op, alpha, x) = (call.parameters.op()?, call.parameters.factor("alpha")?, call.operand()?);
     let (rows, _) = call.a.shape_of(op);
     let (dtype, columns, order) = (call.a.dtype(), x.values.ncols(), x.values.order());
+    if rows == 0 && has_no_rows(x) {
+        return empty_columns(call, x);
+    }
     if columns == 1 && !are_columns_independent(call.a) {
         let mut y = Vector::zeros(call.a.device(), dtype, rows)?;
         call.a.spmv(op, alpha, &x.values.column(0)?, 0.0, &mut y)?;
@@ -76,6 +90,9 @@ pub(super) fn sampled_product(call: &Call<'_>) -> Result<Answer, Problem> {
         );
         return Err(Problem::unprocessable(detail));
     }
+    if rows + cols == 0 {
+        return Ok(Answer::Matrix(call.a.clone()));
+    }
     let inner = both.ncols();
     let (mut u, mut v) = (
         DenseMatrix::zeros(call.a.device(), both.dtype(), rows, inner, Order::ColMajor)?,
@@ -107,6 +124,7 @@ pub(super) fn convert(call: &Call<'_>) -> Result<Answer, Problem> {
 pub(super) fn select(call: &Call<'_>) -> Result<Answer, Problem> {
     let rows = call.parameters.positions("rows", call.a.nrows())?;
     let columns = call.parameters.positions("columns", call.a.ncols())?;
+    let (rows, columns): (Vec<_>, Vec<_>) = (rows.iter().collect(), columns.iter().collect());
     Ok(Answer::Matrix(call.a.select(&rows, &columns)?))
 }
 
@@ -172,14 +190,23 @@ pub(super) fn spy(call: &Call<'_>) -> Result<Answer, Problem> {
     Ok(Answer::Json(json!({ "rows": height, "columns": width, "counts": counts })))
 }
 
+/// The columns that have a line in the log each; of the others those that did not converge have.
+const LOGGED_COLUMNS: usize = 64;
+
+/// The larger residual, or NaN, which is worse than any number.
+fn worse(a: f64, b: f64) -> f64 {
+    if b.is_nan() || b > a { b } else { a }
+}
+
 pub(super) fn solve(call: &Call<'_>) -> Result<Answer, Problem> {
     let (a, b) = (call.a, call.operand()?);
     let options = solve_options(&call.parameters)?;
     let mut solver = a.solver(&options)?;
     let mut x = DenseMatrix::zeros(a.device(), a.dtype(), a.ncols(), b.values.ncols(), Order::ColMajor)?;
     let (mut converged, mut iterations, mut residual) = (true, 0, 0.0_f64);
-    let columns = b.values.ncols();
+    let columns = if a.ncols() == 0 && has_no_rows(b) { 0 } else { b.values.ncols() };
     for column in 0..columns {
+        call.task.check()?;
         let mut solved = Vector::zeros(a.device(), a.dtype(), a.ncols())?;
         let mut stopped = None;
         let solution = solver.solve_from(&b.values.column(column)?, &mut solved, |at: Iteration| {
@@ -192,12 +219,14 @@ pub(super) fn solve(call: &Call<'_>) -> Result<Answer, Problem> {
             return Err(problem);
         }
         x.set_column(column, &solved)?;
-        let how = if solution.converged() { "converged" } else { "did not converge" };
         let Solution { iterations: needed, relative_residual: reached, .. } = solution;
-        call.task.log(format!("column {column} {how}: {needed} iterations, residual {reached:.3e}"));
+        if column < LOGGED_COLUMNS || !solution.converged() {
+            let how = if solution.converged() { "converged" } else { "did not converge" };
+            call.task.log(format!("column {column} {how}: {needed} iterations, residual {reached:.3e}"));
+        }
         converged &= solution.converged();
-        iterations = iterations.max(solution.iterations);
-        residual = residual.max(solution.relative_residual);
+        iterations = iterations.max(needed);
+        residual = worse(residual, reached);
     }
     let how = json!({
         "method": options.method.name(), "converged": converged, "iterations": iterations,
@@ -243,6 +272,9 @@ pub(super) fn solve_triangular(call: &Call<'_>) -> Result<Answer, Problem> {
     };
     let system = if call.parameters.flag("unit")? { system.unit_diagonal() } else { system };
     let system = Triangular { op: call.parameters.op()?, ..system };
+    if call.a.shape() == (0, 0) && has_no_rows(b) {
+        return empty_columns(call, b);
+    }
     if b.is_vector {
         return Ok(Answer::Vector(call.a.solve_triangular(system, &b.values.column(0)?)?));
     }
