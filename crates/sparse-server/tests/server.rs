@@ -353,6 +353,13 @@ fn tokens_open_one_tenant_and_their_scopes() {
         assert!(refused.head.contains("www-authenticate: Bearer"), "{}", refused.head);
     }
     server.send("GET /livez", &[], &[]).expect(200);
+    // Methods that clients make up are one in the metrics.
+    for request in ["BREW /livez", "STIR /livez"] {
+        server.send(request, &[], &[]).expect(405);
+    }
+    let metrics = server.send("GET /metrics", &[&other], &[]).expect(200);
+    assert!(!metrics.text().contains("BREW"), "{}", metrics.text());
+    assert!(metrics.text().contains(r#"{route="other /livez",code="405"} 2"#), "{}", metrics.text());
 }
 
 #[test]
