@@ -12,9 +12,11 @@ use crate::process::Supervisor;
 use crate::rate::Rates;
 use crate::routes;
 use axum::extract::{MatchedPath, Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -136,18 +138,28 @@ fn bearer(value: &[u8]) -> Option<&[u8]> {
 fn check_local(headers: &HeaderMap) -> Result<(), Problem> {
     let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or(""));
     let host = text(header::HOST).unwrap_or("");
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    if !matches!(name, "localhost" | "127.0.0.1" | "[::1]") {
+    if !is_local(host) {
         return Err(Problem::forbidden(
-            "without tokens only Host: localhost, 127.0.0.1 and [::1] are served",
+            "without tokens only Host: localhost, 127.0.0.1, [::1] and other loopback addresses are served",
         ));
     }
+    let is_same =
+        |origin: &str| origin.split_once("://").is_some_and(|(_, other)| other.eq_ignore_ascii_case(host));
     match text(header::ORIGIN) {
-        Some(origin) if origin.split_once("://").is_none_or(|(_, authority)| authority != host) => {
+        Some(origin) if !is_same(origin) => {
             Err(Problem::forbidden("without tokens requests of other sites are refused"))
         }
         _ => Ok(()),
     }
+}
+
+/// True for a `Host` that names this machine, as an address that no other site's name can resolve to.
+fn is_local(host: &str) -> bool {
+    let Ok(authority) = host.parse::<Authority>() else { return false };
+    let name = authority.host();
+    let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    let is_loopback = address.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    is_loopback || name.eq_ignore_ascii_case("localhost")
 }
 
 /// Lets a request through if its caller may do what the route asks for.
@@ -217,6 +229,12 @@ mod tests {
         use header::{HOST, ORIGIN};
         assert!(check_local(&headers(&[(HOST, "127.0.0.1:8700")])).is_ok());
         assert!(check_local(&headers(&[(HOST, "[::1]:8700"), (ORIGIN, "http://[::1]:8700")])).is_ok());
+        for local in ["127.0.0.2:8700", "[::1]", "LOCALHOST", "localhost:80"] {
+            assert!(is_local(local), "{local}");
+        }
+        for other in ["", "10.0.0.1", "localhost.example", "[::2]:80", "127.0.0.1.example", "::1"] {
+            assert!(!is_local(other), "{other}");
+        }
         assert!(check_local(&headers(&[(HOST, "rebound.example:8700")])).is_err());
         assert!(check_local(&headers(&[(HOST, "localhost:8700"), (ORIGIN, "https://a.example")])).is_err());
         assert!(check_local(&headers(&[(HOST, "localhost:8700"), (ORIGIN, "null")])).is_err());
