@@ -163,7 +163,7 @@ pub(crate) async fn remove(
         task.commit()?;
         store.delete(&tenant, &name, version)
     };
-    app.workers.run(&identity.tenant, &caller.task, delete).await?;
+    app.workers.run_brief(&caller.task, delete).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -197,7 +197,7 @@ pub(crate) async fn label(
     let labels = Labels::parse(parameters(pairs, &["labels"])?.text("labels").unwrap_or_default())?;
     let (store, caller) = (app.store.clone(), caller(&app));
     let task = caller.task.clone();
-    let labelled = app.workers.run(&identity.tenant, &caller.task, move || {
+    let labelled = app.workers.run_brief(&caller.task, move || {
         task.commit()?;
         store.set_labels(&object, labels)?;
         Ok(object)

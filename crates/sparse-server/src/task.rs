@@ -8,7 +8,8 @@ use std::future::Future;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 /// The state of an operation; a clone is the same.
 #[derive(Debug, Clone)]
@@ -19,6 +20,8 @@ struct Shared {
     limit: Duration,
     deadline: Instant,
     phase: AtomicU8,
+    /// Wakes those who wait within the task once it is stopped.
+    stopped: CancellationToken,
     began: Instant,
     notes: Mutex<Notes>,
 }
@@ -61,12 +64,17 @@ impl Task {
     /// A task that may take `limit` from now on.
     pub(crate) fn new(limit: Duration) -> Self {
         let (began, phase) = (Instant::now(), AtomicU8::new(ACTIVE));
-        Self(Arc::new(Shared { limit, deadline: began + limit, phase, began, notes: Mutex::default() }))
+        let (stopped, notes) = (CancellationToken::new(), Mutex::default());
+        Self(Arc::new(Shared { limit, deadline: began + limit, phase, stopped, began, notes }))
     }
 
     /// Stops the operation at the next place where it can stop; false if its effect is already being published.
     pub(crate) fn stop(&self) -> bool {
-        self.leave_active(STOPPED) != COMMITTED
+        let is_stopped = self.leave_active(STOPPED) != COMMITTED;
+        if is_stopped {
+            self.0.stopped.cancel();
+        }
+        is_stopped
     }
 
     /// Fails if the operation was stopped; from here on it is not any more.
@@ -93,9 +101,14 @@ impl Task {
         changed.map_or_else(|other| other, |_| phase)
     }
 
-    /// Waits for `work`, but no longer than to the deadline.
+    /// Waits for `work`, but no longer than to the deadline or until the task is stopped.
     pub(crate) async fn within<T>(&self, work: impl Future<Output = T>) -> Result<T, Problem> {
-        timeout_at(self.0.deadline, work).await.map_err(|_| self.late())
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            () = self.0.stopped.cancelled() => Err(stopped()),
+            () = sleep_until(self.0.deadline) => Err(self.late()),
+        }
     }
 
     fn late(&self) -> Problem {
@@ -177,6 +190,18 @@ mod tests {
         let task = caller.task.clone();
         drop(caller);
         assert_eq!(task.commit().unwrap_err().status, StatusCode::CONFLICT);
+    }
+
+    #[tokio::test]
+    async fn who_waits_within_a_task_learns_that_it_was_stopped() {
+        let task = Task::new(Duration::from_secs(60));
+        let waiting = tokio::spawn({
+            let task = task.clone();
+            async move { task.within(std::future::pending::<()>()).await }
+        });
+        tokio::task::yield_now().await;
+        task.stop();
+        assert_eq!(waiting.await.unwrap().unwrap_err().status, StatusCode::CONFLICT);
     }
 
     #[test]

@@ -10,6 +10,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[derive(Debug, Clone)]
 pub(crate) struct Workers {
     permits: Arc<Semaphore>,
+    /// Of work that takes little time.
+    brief: Arc<Semaphore>,
     count: usize,
     queue: Arc<Queue>,
 }
@@ -57,13 +59,17 @@ impl Drop for Admitted {
 /// The right to run on a thread of the pool.
 pub(crate) type Permit = OwnedSemaphorePermit;
 
+/// Threads for work that takes little time.
+const BRIEF_THREADS: usize = 2;
+
 impl Workers {
     /// Threads, and places for work that waits, of which one tenant may have a part.
     pub(crate) fn new(count: usize, queue: usize, tenant_queue: usize) -> Self {
         let count = count.max(1);
         let (limit, tenant_limit) = (count.saturating_add(queue), count.saturating_add(tenant_queue));
         let queue = Arc::new(Queue { admitted: Mutex::default(), limit, tenant_limit });
-        Self { permits: Arc::new(Semaphore::new(count)), count, queue }
+        let (permits, brief) = (Arc::new(Semaphore::new(count)), Arc::new(Semaphore::new(BRIEF_THREADS)));
+        Self { permits, brief, count, queue }
     }
 
     /// A place in the queue; 429 if it is full, or the tenant has its part of it.
@@ -110,9 +116,27 @@ impl Workers {
         work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let permit = task.within(self.permit()).await??;
+        Self::run_on_thread((permit, admitted), task, work).await
+    }
+
+    /// Runs work that takes little time, such as changing labels, on a thread that no operation takes.
+    pub(crate) async fn run_brief<T: Send + 'static>(
+        &self,
+        task: &Task,
+        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let permit = task.within(self.brief.clone().acquire_owned()).await?.map_err(Problem::internal)?;
+        Self::run_on_thread(permit, task, work).await
+    }
+
+    async fn run_on_thread<T: Send + 'static>(
+        held: impl Send + 'static,
+        task: &Task,
+        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
         let running = task.clone();
         let mut joined = tokio::task::spawn_blocking(move || {
-            let _held = (permit, admitted);
+            let _held = held;
             running.check()?;
             work()
         });
@@ -179,6 +203,7 @@ mod tests {
         let short = Task::new(Duration::from_millis(20));
         let late = workers.run("a", &short, || Ok(())).await.unwrap_err();
         assert_eq!((late.status, workers.waiting()), (StatusCode::GATEWAY_TIMEOUT, 0));
+        assert_eq!(workers.run_brief(&task(), || Ok(7)).await.unwrap(), 7, "it takes another thread");
         release.send(()).unwrap();
         let stopped = task();
         stopped.stop();
