@@ -28,6 +28,7 @@ pub(crate) struct Reservation {
 /// A reservation that was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refused {
+    /// Of the quota, or of the memory.
     pub(crate) free: u64,
     /// True if the tenant's quota is too small, not the memory.
     pub(crate) by_quota: bool,
@@ -44,8 +45,9 @@ impl Ledger {
         let of_tenant = used.tenants.get(tenant).copied().unwrap_or(0);
         let free_of_tenant = self.tenant_capacity.saturating_sub(of_tenant);
         let free = self.capacity.saturating_sub(used.total);
-        if bytes > free_of_tenant {
-            return Err(Refused { free: free_of_tenant.min(free), by_quota: true });
+        let has_quota = self.tenant_capacity < self.capacity;
+        if has_quota && bytes > free_of_tenant {
+            return Err(Refused { free: free_of_tenant, by_quota: true });
         }
         if bytes > free {
             return Err(Refused { free, by_quota: false });
@@ -118,6 +120,7 @@ mod tests {
         let mut a = ledger.reserve("a", 20).unwrap();
         a.merge(ledger.reserve("a", 40).unwrap());
         assert_eq!(ledger.reserve("a", 1).unwrap_err(), Refused { free: 0, by_quota: true });
+        assert_eq!(ledger.reserve("b", 61).unwrap_err(), Refused { free: 60, by_quota: true });
         assert_eq!(ledger.reserve("b", 50).unwrap_err(), Refused { free: 40, by_quota: false });
         let b = ledger.reserve("b", 40).unwrap();
         assert_eq!((ledger.used(), ledger.used_by("b")), (100, 40));
@@ -125,5 +128,7 @@ mod tests {
         assert_eq!(ledger.used(), 90);
         drop((a, b));
         assert_eq!((ledger.used(), ledger.lock().tenants.len()), (0, 0));
+        let without_quota = Ledger::new(100, 100);
+        assert_eq!(without_quota.reserve("a", 101).unwrap_err(), Refused { free: 100, by_quota: false });
     }
 }

@@ -284,6 +284,11 @@ impl Store {
 
     /// A lease on the matrix of an object, which is read from disk if it was evicted.
     pub(crate) fn lease(&self, object: &Object) -> Result<Arc<Resident>, Problem> {
+        self.lease_beside(object, 0)
+    }
+
+    /// As [`lease`](Self::lease), for a request that has `held` bytes already.
+    pub(crate) fn lease_beside(&self, object: &Object, held: u64) -> Result<Arc<Resident>, Problem> {
         object.last_use.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         let mut content = lock(&object.content);
         if let Some(resident) = &content.resident {
@@ -315,6 +320,11 @@ impl Store {
 
     /// Bytes of the device's memory, for which idle objects are evicted where they do not suffice.
     pub(crate) fn reserve(&self, tenant: &str, bytes: u64) -> Result<Reservation, Problem> {
+        self.reserve_beside(tenant, bytes, 0)
+    }
+
+    /// As [`reserve`](Self::reserve), for a request that has `held` bytes, which do not come back while it waits.
+    pub(crate) fn reserve_beside(&self, tenant: &str, bytes: u64, held: u64) -> Result<Reservation, Problem> {
         loop {
             let refused = match self.ledger.reserve(tenant, bytes) {
                 Ok(reservation) => return Ok(reservation),
@@ -326,8 +336,11 @@ impl Store {
                 continue;
             }
             let shortage = MemoryShortage { needed: bytes, free: refused.free, evictable };
-            // What requests in flight hold comes back; what is pinned does not.
-            let may_retry = bytes <= self.ledger.tenant_capacity().saturating_sub(self.pinned_bytes(only));
+            let capacity =
+                if refused.by_quota { self.ledger.tenant_capacity() } else { self.ledger.capacity() };
+            // What other requests in flight hold comes back; what is pinned does not.
+            let fixed = self.pinned_bytes(only).saturating_add(held);
+            let may_retry = bytes <= capacity.saturating_sub(fixed);
             let whose = if refused.by_quota { "your quota" } else { "the device's memory" };
             let detail = format!(
                 "{bytes} bytes are needed, {} of {whose} are free and {evictable} more can be evicted",
@@ -341,9 +354,18 @@ impl Store {
     pub(crate) fn settle(&self, reserved: &mut Reservation, tenant: &str, bytes: u64) -> Result<(), Problem> {
         match bytes.checked_sub(reserved.bytes()) {
             None | Some(0) => reserved.shrink_to(bytes),
-            Some(more) => reserved.merge(self.reserve(tenant, more)?),
+            Some(more) => reserved.merge(self.reserve_beside(tenant, more, reserved.bytes())?),
         }
         Ok(())
+    }
+
+    /// Bytes of the objects of a request that are not pinned, which it leases while it computes.
+    pub(crate) fn leased_bytes<'a>(&self, objects: impl IntoIterator<Item = &'a Arc<Object>>) -> u64 {
+        let mut objects: Vec<_> = objects.into_iter().collect();
+        objects.sort_by_key(|object| Arc::as_ptr(object));
+        objects.dedup_by_key(|object| Arc::as_ptr(object));
+        objects.retain(|object| !object.is_pinned.load(Ordering::Relaxed));
+        objects.iter().map(|object| object.description.bytes).sum()
     }
 
     fn evictable_bytes(&self, tenant: Option<&str>) -> u64 {

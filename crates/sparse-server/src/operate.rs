@@ -14,7 +14,7 @@ use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::{StopOnDrop, Task};
-use crate::upload::{self, Received, check_headers, kind_of, receive};
+use crate::upload::{self, Received, check_headers, check_integers, kind_of, receive};
 use crate::workers::Admitted;
 use axum::Extension;
 use axum::body::Body;
@@ -22,7 +22,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use nnz::io::FileKind;
-use nnz::{DenseMatrix, Matrix};
+use nnz::{DType, DenseMatrix, Device, Matrix};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -272,6 +272,10 @@ impl Work {
         self.finish(store, ready)
     }
 
+    fn leased_bytes(&self, store: &Store) -> u64 {
+        store.leased_bytes([&self.object].into_iter().chain(&self.other))
+    }
+
     /// True if the result is answered at once, and may be computed with those of others.
     fn is_merged(&self) -> bool {
         let is_answered = matches!(self.request.target, Target::Answer(_));
@@ -282,11 +286,13 @@ impl Work {
     pub(crate) fn prepare(&mut self, store: &Store) -> Result<Ready, Problem> {
         self.request.task.check()?;
         let a = store.lease(&self.object)?;
-        let other = self.other.as_ref().map(|other| store.lease(other)).transpose()?;
+        let held = store.leased_bytes([&self.object]);
+        let other = self.other.as_ref().map(|other| store.lease_beside(other, held)).transpose()?;
         self.request.task.check()?;
-        // As it was received, as it is read, and with the matrix's type.
-        let body_bytes = self.body.as_ref().map_or(Ok(0), Received::len)?.saturating_mul(3);
-        let reserved = store.reserve(&self.request.identity.tenant, body_bytes)?;
+        let dtype = Some(a.matrix.dtype());
+        let body_bytes = self.body.as_ref().map_or(Ok(0), |body| body.array_bytes(dtype))?;
+        let leased = self.leased_bytes(store);
+        let reserved = store.reserve_beside(&self.request.identity.tenant, body_bytes, leased)?;
         let read = |body| read_operand(body, self.operation, &a.matrix);
         let operand = self.body.take().map(read).transpose()?;
         Ok(Ready { a, other, operand, reserved })
@@ -295,8 +301,8 @@ impl Work {
     /// Computes, stores or predicts the result of operands that are ready.
     pub(crate) fn finish(self, store: &Store, ready: Ready) -> Result<Outcome, Problem> {
         let Ready { a, other, operand, mut reserved } = ready;
-        let tenant = &*self.request.identity.tenant;
-        let member = member(store, tenant, &a.matrix, &self.parameters, &mut reserved)?;
+        let owner = Owner { tenant: &self.request.identity.tenant, leased: self.leased_bytes(store) };
+        let member = member(store, owner, &a.matrix, &self.parameters, &mut reserved)?;
         let call = Call {
             a: member.as_ref().unwrap_or(&a.matrix),
             other: other.as_ref().map(|other| &other.matrix),
@@ -308,34 +314,55 @@ impl Work {
             let predicted = self.operation.predict(&call)?;
             return Ok(Outcome::Json(json!({ "bytes": predicted.saturating_add(reserved.bytes()) })));
         }
-        let answer = compute(store, tenant, self.operation, &call, &mut reserved)?;
+        let answer = compute(store, owner, self.operation, &call, &mut reserved)?;
         drop(call);
         self.request.deliver(store, answer, reserved)
+    }
+}
+
+/// The tenant of a request, and the bytes that it has beside its reservations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Owner<'a> {
+    pub(crate) tenant: &'a str,
+    pub(crate) leased: u64,
+}
+
+impl Owner<'_> {
+    /// Reserves more bytes for the request.
+    pub(crate) fn reserve(
+        self,
+        store: &Store,
+        bytes: u64,
+        reserved: &mut Reservation,
+    ) -> Result<(), Problem> {
+        let held = self.leased.saturating_add(reserved.bytes());
+        reserved.merge(store.reserve_beside(self.tenant, bytes, held)?);
+        Ok(())
     }
 }
 
 /// The matrix of a batch that the parameters name, with its bytes reserved; none if they name none.
 pub(crate) fn member(
     store: &Store,
-    tenant: &str,
+    owner: Owner<'_>,
     a: &Matrix,
     parameters: &Parameters,
     reserved: &mut Reservation,
 ) -> Result<Option<Matrix>, Problem> {
     let Some(index) = parameters.get(MEMBER)? else { return Ok(None) };
-    reserved.merge(store.reserve(tenant, a.bytes() as u64)?);
+    owner.reserve(store, a.bytes() as u64, reserved)?;
     Ok(Some(a.member(index)?))
 }
 
 /// The result of a call, for which the bytes that it may need are reserved.
 pub(crate) fn compute(
     store: &Store,
-    tenant: &str,
+    owner: Owner<'_>,
     operation: &Operation,
     call: &Call<'_>,
     reserved: &mut Reservation,
 ) -> Result<Answer, Problem> {
-    reserved.merge(store.reserve(tenant, operation.predict(call)?)?);
+    owner.reserve(store, operation.predict(call)?, reserved)?;
     call.task.check()?;
     operation.run(call)
 }
@@ -350,9 +377,20 @@ pub(crate) struct Ready {
 }
 
 /// The array of a body in the type of the matrix.
-pub(crate) fn read_operand(body: Received, operation: &Operation, a: &Matrix) -> Result<Columns, Problem> {
+fn read_operand(body: Received, operation: &Operation, a: &Matrix) -> Result<Columns, Problem> {
+    read_columns(body, operation, a.device(), Some(a.dtype()))
+}
+
+/// The array of a body that an operation takes, in this type or, without one, in its own.
+pub(crate) fn read_columns(
+    body: Received,
+    operation: &Operation,
+    device: &Device,
+    dtype: Option<DType>,
+) -> Result<Columns, Problem> {
     let array = body.into_array()?;
+    check_integers(array.values.rounded_integers::<f64>())?;
     operation.operand.check(operation.name, &array.shape)?;
-    let is_vector = array.shape.len() == 1;
-    Ok(Columns { values: DenseMatrix::from_array(a.device(), array, a.dtype())?, is_vector })
+    let (is_vector, dtype) = (array.shape.len() == 1, dtype.unwrap_or(array.values.dtype()));
+    Ok(Columns { values: DenseMatrix::from_array(device, array, dtype)?, is_vector })
 }

@@ -12,7 +12,7 @@ use crate::ledger::Reservation;
 use crate::matrices::{Pairs, WISHES, find, parameters};
 use crate::name;
 use crate::objects::{Object, Resident, Store};
-use crate::operate::{Request, compute, member, read_operand, receive_operand};
+use crate::operate::{Owner, Request, compute, member, read_columns, receive_operand};
 use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
@@ -240,13 +240,12 @@ struct Memory<'s> {
     store: &'s Store,
     tenant: String,
     body: Option<Received>,
-    /// The body, once a step has taken it.
+    /// The body in its own type, once a step has taken it.
     array: Option<Columns>,
     results: Vec<(Intermediate, Reservation)>,
-    /// Of the stored matrices that were used.
-    leases: Vec<Arc<Resident>>,
-    /// The bytes of the body.
-    _body_bytes: Reservation,
+    /// The stored matrices that were used.
+    leases: Vec<(Arc<Object>, Arc<Resident>)>,
+    body_bytes: Reservation,
 }
 
 /// The result of a step that others may take.
@@ -258,11 +257,18 @@ enum Intermediate {
 
 impl<'s> Memory<'s> {
     fn new(store: &'s Store, tenant: &str, body: Option<Received>) -> Result<Self, Problem> {
-        // As it was received, as it is read, and with a matrix's type.
-        let bytes = body.as_ref().map_or(Ok(0), Received::len)?.saturating_mul(3);
-        let _body_bytes = store.reserve(tenant, bytes)?;
+        let bytes = body.as_ref().map_or(Ok(0), |body| body.array_bytes(None))?;
+        let body_bytes = store.reserve(tenant, bytes)?;
         let (results, leases) = (vec![], vec![]);
-        Ok(Self { store, tenant: tenant.into(), body, array: None, results, leases, _body_bytes })
+        Ok(Self { store, tenant: tenant.into(), body, array: None, results, leases, body_bytes })
+    }
+
+    /// The bytes that the program has until it ends.
+    fn held_bytes(&self) -> u64 {
+        let results: u64 = self.results.iter().map(|(_, reserved)| reserved.bytes()).sum();
+        self.store.leased_bytes(self.leases.iter().map(|(object, _)| object))
+            + self.body_bytes.bytes()
+            + results
     }
 
     /// The result of a step, and the bytes that it takes.
@@ -273,8 +279,7 @@ impl<'s> Memory<'s> {
         if let Some(ArraySource::Body) = operand
             && let Some(body) = self.body.take()
         {
-            let array = read_operand(body, operation, self.matrix(&a, leased.as_deref())?)?;
-            self.array = Some(array);
+            self.array = Some(read_columns(body, operation, &self.store.device, None)?);
         }
         let a = self.matrix(&a, leased.as_deref())?;
         let other = match (&other, &leased_other) {
@@ -282,10 +287,11 @@ impl<'s> Memory<'s> {
             _ => None,
         };
         let mut reserved = self.store.reserve(&self.tenant, 0)?;
+        let owner = Owner { tenant: &self.tenant, leased: self.held_bytes() };
         let operand = operand.map(|source| self.columns(source)).transpose()?;
         let cast = match operand {
             Some(columns) if columns.values.dtype() != a.dtype() => {
-                reserved.merge(self.store.reserve(&self.tenant, columns.bytes().saturating_mul(2))?);
+                owner.reserve(self.store, columns.bytes().saturating_mul(2), &mut reserved)?;
                 let (values, is_vector) = (columns.values.cast(a.dtype())?, columns.is_vector);
                 Some(Columns { values, is_vector })
             }
@@ -293,9 +299,9 @@ impl<'s> Memory<'s> {
         };
         let operand = cast.as_ref().or(operand);
         operand.map_or(Ok(()), |columns| operation.operand.check(operation.name, &columns.shape()))?;
-        let member = member(self.store, &self.tenant, a, &parameters, &mut reserved)?;
+        let member = member(self.store, owner, a, &parameters, &mut reserved)?;
         let call = Call { a: member.as_ref().unwrap_or(a), other, operand, parameters, task: task.clone() };
-        let answer = compute(self.store, &self.tenant, operation, &call, &mut reserved)?;
+        let answer = compute(self.store, owner, operation, &call, &mut reserved)?;
         Ok((answer, reserved))
     }
 
@@ -315,8 +321,8 @@ impl<'s> Memory<'s> {
     /// A lease on a stored matrix, which lasts as long as the program.
     fn lease(&mut self, source: &MatrixSource) -> Result<Option<Arc<Resident>>, Problem> {
         let MatrixSource::Stored(object) = source else { return Ok(None) };
-        let leased = self.store.lease(object)?;
-        self.leases.push(leased.clone());
+        let leased = self.store.lease_beside(object, self.held_bytes())?;
+        self.leases.push((object.clone(), leased.clone()));
         Ok(Some(leased))
     }
 

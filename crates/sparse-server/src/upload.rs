@@ -8,9 +8,10 @@ use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use http_body_util::BodyExt;
+use nnz::io::any::RoundedIntegers;
 use nnz::io::npy::{self, NpyArray};
-use nnz::io::{Claim, FileKind, MatrixFile};
-use nnz::{CompressOptions, DenseMatrix, Device, Error, Format, IndexType, Matrix};
+use nnz::io::{Claim, FileKind, MatrixFile, are_rows_too_many};
+use nnz::{CompressOptions, DType, DenseMatrix, Device, Error, Format, IndexType, Matrix};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -20,6 +21,9 @@ use tokio::time::{Instant, timeout};
 
 /// Bytes that are received before they are written to a file; smaller bodies stay in memory.
 const IN_MEMORY: usize = 1 << 20;
+
+/// More bytes than the header of an `.npy` body takes.
+const NPY_HEADER_BYTES: usize = 4096;
 
 /// A body that was received whole.
 #[derive(Debug)]
@@ -214,6 +218,21 @@ impl Received {
         }
     }
 
+    /// Bytes of an array of an `.npy` body: as it was received, as it is read, and as values of `dtype`, or of its own type
+    /// without one. Integers of one byte are read as eight.
+    pub(crate) fn array_bytes(&self, dtype: Option<DType>) -> Result<u64, Problem> {
+        let head = match self {
+            Self::Memory(bytes) => {
+                MatrixFile::from_reader("body.npy", &bytes[..bytes.len().min(NPY_HEADER_BYTES)])?
+            }
+            Self::File(file) => MatrixFile::open(file.path())?,
+        };
+        let (received, read) = (self.len()?, head.value_type()?);
+        let elements = received.min(head.claim()?.stored as u64);
+        let element = read.bytes() + dtype.unwrap_or(read).bytes();
+        Ok(received.saturating_add(elements.saturating_mul(element as u64)))
+    }
+
     /// The array of an `.npy` body.
     pub(crate) fn into_array(self) -> Result<NpyArray, Problem> {
         Ok(match self {
@@ -238,18 +257,17 @@ pub(crate) fn read_matrix(
     received: Received,
     kind: FileKind,
 ) -> Result<(Matrix, Reservation), Problem> {
-    let _body = store.reserve(tenant, received.memory_bytes())?;
+    let body = store.reserve(tenant, received.memory_bytes())?;
     check_magic(&received, kind)?;
-    let dimensions = if kind == FileKind::Npy { dimensions_of(&received)? } else { 2 };
-    let (matrix, mut reserved) = match dimensions {
-        3 => {
-            // The dense values in the type of the file, and as they are compressed.
-            let reserved = store.reserve(tenant, received.len()?.saturating_mul(2))?;
+    let stack = if kind == FileKind::Npy { stack_of(&received)? } else { None };
+    let (matrix, mut reserved) = match stack {
+        Some((shape, dtype)) => {
+            let reserved = store.reserve_beside(tenant, stack_bytes(shape, dtype)?, body.bytes())?;
             (read_stack(&store.device, received.into_array()?)?, reserved)
         }
-        _ => {
+        None => {
             let file = received.as_matrix_file(kind)?;
-            let reserved = store.reserve(tenant, peak_bytes(&file)?)?;
+            let reserved = store.reserve_beside(tenant, peak_bytes(&file)?, body.bytes())?;
             (read_sparse(&store.device, &file)?, reserved)
         }
     };
@@ -275,16 +293,34 @@ fn check_magic(received: &Received, kind: FileKind) -> Result<(), Problem> {
     Err(Problem::unprocessable(format!("body: it does not begin as {what}")))
 }
 
-/// The bytes of the result and of entries that are sorted on the way.
+/// The bytes of the result and of entries that are sorted on the way; of offsets those of the file, as they are read, and
+/// those of the result.
 fn peak_bytes(file: &MatrixFile) -> Result<u64, Problem> {
-    let Claim { rows, stored, .. } = file.claim()?;
+    let (stored, offsets) = file.claimed_lengths()?;
+    let rows = if file.batch_format()?.is_some() { 0 } else { file.claim()?.rows };
     let entry = file.value_type()?.bytes() + size_of::<i64>();
-    let bytes = stored.saturating_mul(4 * entry).saturating_add(rows.saturating_mul(size_of::<i64>()));
-    Ok(bytes as u64)
+    let offsets = offsets.saturating_mul(3).saturating_add(rows);
+    Ok(stored.saturating_mul(4 * entry).saturating_add(offsets.saturating_mul(size_of::<i64>())) as u64)
+}
+
+/// The bytes of a stack as it is read, as a batch, and of the offsets of that. Fails if an array of few elements claims so
+/// many members or rows that the offsets are most of it.
+fn stack_bytes([count, rows, cols]: [usize; 3], dtype: DType) -> Result<u64, Problem> {
+    let all_rows = count.saturating_mul(rows);
+    let elements = all_rows.saturating_mul(cols);
+    if are_rows_too_many(all_rows.max(count), elements) {
+        let detail =
+            format!("body: {count} members of {rows} rows are too many for an array of {elements} elements");
+        return Err(Problem::unprocessable(detail));
+    }
+    let element = 3 * dtype.bytes() + size_of::<i64>();
+    let offsets = all_rows.saturating_add(count).saturating_add(count).saturating_add(1);
+    Ok(elements.saturating_mul(element).saturating_add(offsets.saturating_mul(size_of::<i64>())) as u64)
 }
 
 fn read_sparse(device: &Device, file: &MatrixFile) -> Result<Matrix, Problem> {
     let dtype = file.value_type()?;
+    check_integers(file.rounded_integers::<f64>()?)?;
     if file.batch_format()?.is_some() {
         return Ok(Matrix::read_batch(device, file, dtype)?);
     }
@@ -295,12 +331,27 @@ fn read_sparse(device: &Device, file: &MatrixFile) -> Result<Matrix, Problem> {
     Ok(Matrix::read_csr(device, file, dtype)?)
 }
 
-/// The dimensions of an `.npy` body, without its data.
-fn dimensions_of(received: &Received) -> Result<usize, Problem> {
-    Ok(match received {
-        Received::Memory(bytes) => npy::parse(bytes)?.shape.len(),
-        Received::File(file) => npy::MappedArray::open(file.path())?.shape().len(),
-    })
+/// The shape of an `.npy` body and the type of its values, if it has three dimensions.
+fn stack_of(received: &Received) -> Result<Option<([usize; 3], DType)>, Problem> {
+    let (shape, dtype) = match received {
+        Received::Memory(bytes) => {
+            let array = npy::parse(bytes)?;
+            (array.shape, array.values.dtype())
+        }
+        Received::File(file) => {
+            let array = npy::MappedArray::open(file.path())?;
+            (array.shape().to_vec(), array.dtype())
+        }
+    };
+    Ok(shape.try_into().ok().map(|shape| (shape, dtype)))
+}
+
+/// Fails for integers that no type of the server represents.
+pub(crate) fn check_integers(rounded: Option<RoundedIntegers>) -> Result<(), Problem> {
+    let Some(RoundedIntegers { count, first, .. }) = rounded else { return Ok(()) };
+    let detail =
+        format!("body: {count} integers, {first} the first, are no doubles: convert them to f64 first");
+    Err(Problem::unprocessable(detail))
 }
 
 /// A 3-D array as a batch.
@@ -308,6 +359,7 @@ fn read_stack(device: &Device, array: NpyArray) -> Result<Matrix, Problem> {
     let [count, rows, _] = array.shape[..] else {
         return Err(Problem::unprocessable("an array of 2 or 3 dimensions is needed"));
     };
+    check_integers(array.values.rounded_integers::<f64>())?;
     let dtype = array.values.dtype();
     let dense = DenseMatrix::from_array(device, array, dtype)?;
     let compress = |index_type| {

@@ -76,6 +76,76 @@ fn a_matrix_is_stored_and_computed_with() {
     assert_eq!(server.send("GET /v1/matrices", &[], &[]).json()["matrices"].as_array().unwrap().len(), 3);
 }
 
+#[test]
+fn bodies_and_positions_that_claim_much_take_no_memory_and_no_time() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 64 << 20));
+    let put =
+        |name: &str, media, body: &[u8]| server.send(&format!("PUT /v1/matrices/{name}"), &[media], body);
+    let post =
+        |request: &str, body: &[u8]| server.send(&format!("POST /v1/matrices/{request}"), &[NPY], body);
+    for shape in [[10_usize.pow(15), 0, 0], [100_000_000, 1, 0], [1, 100_000_000, 0], [usize::MAX, 2, 0]] {
+        let refused = put("stack", NPY, &npy(&shape, &[])).expect(422);
+        assert!(refused.text().contains("too many"), "{}", refused.text());
+    }
+    put("stack", NPY, &npy(&[2, 3, 0], &[])).expect(201);
+
+    put("wide", MTX, &mtx(3, 10_usize.pow(12), &[(0, 7, 1.0), (2, 8, 2.0)])).expect(201);
+    put("widest", MTX, &mtx(0, isize::MAX as usize, &[])).expect(201);
+    for select in ["wide/select?rows=0", "wide/select?columns=7", "widest/select", "wide/select?columns=0..7"]
+    {
+        let refused = post(select, &[]).expect(507);
+        assert!(refused.json()["needed_bytes"].as_u64() > Some(1 << 40), "{}", refused.text());
+    }
+    let predicted = post("wide/select?rows=0&dry_run=1", &[]).expect(200).json()["bytes"].as_u64();
+    assert!(predicted > Some(1 << 40));
+
+    put("none", NPY, &npy(&[0, 0], &[])).expect(201);
+    let began = std::time::Instant::now();
+    let columns = npy(&[0, 10_usize.pow(12)], &[]);
+    for operation in ["solve", "spmm", "trisolve"] {
+        let answer = post(&format!("none/{operation}"), &columns).expect(200);
+        assert_eq!(nnz::io::npy::parse(&answer.body).unwrap().shape, [0, 10_usize.pow(12)]);
+    }
+    post("none/sddmm", &columns).expect(200);
+    assert!(began.elapsed() < Duration::from_secs(30));
+
+    // Operands of one byte become doubles before they are multiplied.
+    put("row", MTX, &mtx(1, 4_000_000, &[(0, 0, 1.0)])).expect(201);
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (4000000,), }";
+    bytes.extend(format!("{header:<117}\n").bytes());
+    bytes.resize(bytes.len() + 4_000_000, 1);
+    assert_eq!(post("row/spmv?dry_run=1", &bytes).expect(507).json()["needed_bytes"], 68_000_128);
+
+    // The column pointers of CSC are read before there is CSR.
+    let device = nnz::Device::host_with_threads(1).unwrap();
+    let path = data.path().join("csc.npz");
+    let csc = nnz::Csc::<f64>::zeros(1, 4_000_000).unwrap();
+    nnz::Matrix::from_typed(&device, csc).unwrap().write(&*path).unwrap();
+    let refused = put("csc", "Content-Type: application/x-npz", &std::fs::read(&path).unwrap()).expect(507);
+    assert!(refused.json()["needed_bytes"].as_u64() >= Some(32_000_000), "{}", refused.text());
+}
+
+#[test]
+fn integers_that_are_no_doubles_are_refused() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let integers = |values: &[i64]| {
+        let path = data.path().join("integers.npy");
+        nnz::io::npy::write_index_rows(&path, values, (1, values.len())).unwrap();
+        std::fs::read(path).unwrap()
+    };
+    let exact = integers(&[1 << 53, 0]);
+    server.send("PUT /v1/matrices/a", &[NPY], &exact).expect(201);
+    server.send("POST /v1/matrices/a/spmm?op=t", &[NPY], &exact).expect(200);
+    let rounded = integers(&[(1 << 53) + 1, 0]);
+    for request in ["PUT /v1/matrices/a", "POST /v1/matrices/a/spmm?op=t"] {
+        let refused = server.send(request, &[NPY], &rounded).expect(422);
+        assert!(refused.text().contains("9007199254740993"), "{}", refused.text());
+    }
+}
+
 fn gzipped(body: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
     encoder.write_all(body).unwrap();
@@ -195,6 +265,15 @@ fn a_program_computes_in_one_request_what_its_steps_do() {
     ]);
     let columns = npy(&[3, 2], &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
     assert_eq!(run(&casted, "", &columns).array(), [17.0, 7.0, 7.0, 10.0, 0.0, 0.0]);
+    // A step of f32 leaves the body as it is.
+    let twice = serde_json::json!([
+        { "name": "f", "operation": "cast", "matrix": "a", "parameters": { "dtype": "f32" } },
+        { "operation": "spmv", "matrix": "$f", "operand": "$body" },
+        { "operation": "spmv", "matrix": "a", "operand": "$body" },
+    ]);
+    let tenths = npy(&[3], &[0.1, 0.2, 0.3]);
+    let alone = server.send("POST /v1/matrices/a/spmv", &[NPY], &tenths).array();
+    assert_eq!(run(&twice, "", &tenths).array(), alone);
     let norm =
         serde_json::json!([squared, { "operation": "norm", "matrix": "$s", "parameters": { "ord": "inf" } }]);
     assert_eq!(run(&norm, "", &[]).expect(200).json()["norm"], 24.0);
@@ -412,6 +491,8 @@ fn matrices_move_to_disk_and_back_when_memory_is_short() {
     let used = server.send("GET /v1/status", &[], &[]).json()["memory"]["used_bytes"].as_u64().unwrap();
     let resident = 8 - tiers().iter().filter(|is_on_disk| **is_on_disk).count() as u64;
     assert_eq!(used, resident * (200 * 12 + 201 * 4), "the ledger has what is resident, and no more");
+    // With the matrix and the body that the request has, its result never fits.
+    server.send("POST /v1/matrices/a/spmm", &[NPY], &npy(&[200, 3], &[1.0; 600])).expect(507);
 }
 
 #[test]
