@@ -11,8 +11,8 @@ use crate::error::StartError;
 use crate::labels::Labels;
 use crate::objects::Description;
 use crate::problem::Problem;
-use nnz::Matrix;
 use nnz::io::{FileKind, Output};
+use nnz::{Error, Matrix};
 use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -68,6 +68,26 @@ pub(crate) struct Segment {
     file: SegmentFile,
     pub(crate) bytes: u64,
     pub(crate) sha256: String,
+}
+
+/// Why a segment was not read.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    /// It is damaged, and stays so.
+    Corrupt(String),
+    /// It could not be read now, as without free files or memory.
+    Passing(Problem),
+}
+
+impl From<Error> for ReadError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Io { .. } | Error::OutOfMemory { .. } | Error::Backend { .. } => {
+                Self::Passing(error.into())
+            }
+            error => Self::Corrupt(error.to_string()),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -285,12 +305,15 @@ impl Segment {
     }
 
     /// The path, once the bytes have been found to be those that were written.
-    pub(crate) fn verified_path(&self) -> Result<&Path, String> {
+    pub(crate) fn verified_path(&self) -> Result<&Path, ReadError> {
         let path = self.path();
         match hash(path) {
             Ok(found) if found == self.sha256 => Ok(path),
-            Ok(_) => Err("its file does not have the bytes that were written".into()),
-            Err(error) => Err(format!("its file cannot be read: {error}")),
+            Ok(_) => Err(ReadError::Corrupt("its file does not have the bytes that were written".into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(ReadError::Corrupt(format!("its file cannot be read: {error}")))
+            }
+            Err(error) => Err(ReadError::Passing(Problem::disk(&error))),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Objects: matrices by tenant, name and version, in the device's memory or on disk.
 
-use crate::durable::{Disk, Record, Recovered, Segment, key};
+use crate::durable::{Disk, ReadError, Record, Recovered, Segment, key};
 use crate::labels::{Labels, Selector};
 use crate::ledger::{Ledger, Reservation};
 use crate::problem::{MemoryShortage, Problem};
@@ -298,9 +298,12 @@ impl Store {
             (Some(defect), _) => Err(defect.clone()),
             (None, None) => Err(Defect::Corrupt("it has no file".into())),
             (None, Some(segment)) => {
-                let bytes = self.reserve(&object.tenant, object.description.bytes)?;
-                let read = read_segment(segment, &object.description, &self.device);
-                read.map(|matrix| (matrix, bytes)).map_err(Defect::Corrupt)
+                let bytes = self.reserve_beside(&object.tenant, object.description.bytes, held)?;
+                match read_segment(segment, &object.description, &self.device) {
+                    Ok(matrix) => Ok((matrix, bytes)),
+                    Err(ReadError::Corrupt(reason)) => Err(Defect::Corrupt(reason)),
+                    Err(ReadError::Passing(problem)) => return Err(problem.within(&object.label())),
+                }
             }
         };
         match loaded {
@@ -606,18 +609,14 @@ fn check_storable(matrix: &Matrix) -> Result<(), Problem> {
     }
 }
 
-fn read_segment(segment: &Segment, description: &Description, device: &Device) -> Result<Matrix, String> {
-    let path = segment.verified_path()?;
-    let read = || -> nnz::Result<Matrix> {
-        let file = MatrixFile::open(path)?;
-        if description.members.is_some() {
-            return Matrix::read_batch(device, &file, file.value_type()?);
-        }
-        let matrix = Matrix::read_csr(device, &file, file.value_type()?)?;
-        match description.format.parse() {
-            Ok(Format::Csr) | Err(_) => Ok(matrix),
-            Ok(format) => matrix.to_format(format),
-        }
-    };
-    read().map_err(|error| error.to_string())
+fn read_segment(segment: &Segment, description: &Description, device: &Device) -> Result<Matrix, ReadError> {
+    let file = MatrixFile::open(segment.verified_path()?)?;
+    if description.members.is_some() {
+        return Ok(Matrix::read_batch(device, &file, file.value_type()?)?);
+    }
+    let matrix = Matrix::read_csr(device, &file, file.value_type()?)?;
+    Ok(match description.format.parse() {
+        Ok(Format::Csr) | Err(_) => matrix,
+        Ok(format) => matrix.to_format(format)?,
+    })
 }

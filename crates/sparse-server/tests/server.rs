@@ -540,6 +540,24 @@ fn durable_matrices_survive_and_corrupt_ones_are_reported_alone() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_now_is_not_corrupt() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    server.send("PUT /v1/matrices/a?durable=1", &[MTX], &matrix()).expect(201);
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let segment = std::fs::read_dir(data.path().join("segments")).unwrap().next().unwrap().unwrap().path();
+    let aside = data.path().join("aside");
+    std::fs::rename(&segment, &aside).unwrap();
+    std::fs::create_dir(&segment).unwrap();
+    server.send("POST /v1/matrices/a/norm", &[], &[]).expect(500);
+    assert_eq!(server.send("GET /v1/matrices/a", &[], &[]).json()["tier"], "disk");
+    std::fs::remove_dir(&segment).unwrap();
+    std::fs::rename(&aside, &segment).unwrap();
+    server.send("POST /v1/matrices/a/norm", &[], &[]).expect(200);
+}
+
+#[test]
 fn a_matrix_is_deleted_at_its_time() {
     let data = tempfile::tempdir().unwrap();
     let server = Running::start(Config::new(data.path(), 1 << 20));
