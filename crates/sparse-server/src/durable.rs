@@ -231,6 +231,13 @@ impl Disk {
         })
     }
 
+    /// Remembers the version of an object that is not durable, of a name that has been, and forgets others, in one step.
+    pub(crate) fn commit_version(&self, added: &Record, removed: &[String]) -> Result<(), Problem> {
+        self.change(removed, |_, versions| {
+            versions.insert(&*format!("{}/{}", added.tenant, added.name), added.version).map(drop)
+        })
+    }
+
     /// Changes the labels of an object that the manifest names; nothing else changes it meanwhile.
     pub(crate) fn set_labels(&self, key: &str, labels: &Labels) -> Result<(), Problem> {
         let read = || -> Result<Option<Record>, Box<dyn std::error::Error>> {

@@ -130,6 +130,15 @@ struct Versions {
     ready: BTreeMap<u64, Arc<Object>>,
 }
 
+/// What a new object becomes under its name.
+#[derive(Debug)]
+struct Next {
+    version: u64,
+    /// True if the numbers of the name's versions are on disk.
+    is_recorded: bool,
+    replaced: Vec<Arc<Object>>,
+}
+
 /// All objects of a server.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -418,18 +427,18 @@ impl Store {
         let description = Description { expires, ..Description::of(&matrix) };
         let segment = wishes.is_durable.then(|| self.disk.write_durable(&matrix)).transpose()?;
         let publishing = lock(&self.publishing);
-        let (version, old) = match self.next_version(tenant, name, &wishes) {
+        let next = self.next_version(tenant, name, &wishes).and_then(|next| {
+            let id = (tenant, name, next.version);
+            let record = Record::new(id, segment.as_ref(), description.clone(), wishes.labels.clone());
+            self.record(&record, wishes.is_durable, &next).map(|()| next)
+        });
+        let Next { version, replaced: old, .. } = match next {
             Ok(next) => next,
             Err(problem) => {
                 segment.inspect(Segment::remove);
                 return Err(problem);
             }
         };
-        let about = (&description, &wishes.labels);
-        if let Err(problem) = self.record((tenant, name, version), segment.as_ref(), about, &old) {
-            segment.inspect(Segment::remove);
-            return Err(problem);
-        }
         let resident = Some(Arc::new(Resident { matrix, _bytes: bytes }));
         let object = Arc::new(Object {
             tenant: tenant.into(),
@@ -455,29 +464,18 @@ impl Store {
     }
 
     /// Brings the manifest up to date with a new object and those that it replaces, and notes one that is not durable.
-    fn record(
-        &self,
-        id: (&str, &str, u64),
-        segment: Option<&Segment>,
-        (description, labels): (&Description, &Labels),
-        replaced: &[Arc<Object>],
-    ) -> Result<(), Problem> {
-        let removed = durable_keys(replaced);
-        let record = Record::new(id, segment, description.clone(), labels.clone());
-        if segment.is_some() {
-            return self.disk.commit(&record, &removed);
+    fn record(&self, record: &Record, is_durable: bool, next: &Next) -> Result<(), Problem> {
+        let removed = durable_keys(&next.replaced);
+        if is_durable {
+            return self.disk.commit(record, &removed);
         }
-        self.disk.note(&record)?;
-        if removed.is_empty() { Ok(()) } else { self.disk.forget(&removed) }
+        self.disk.note(record)?;
+        // Else the number would be given again after a restart.
+        if next.is_recorded { self.disk.commit_version(record, &removed) } else { Ok(()) }
     }
 
     /// The version of a new object, and the objects that it replaces.
-    fn next_version(
-        &self,
-        tenant: &str,
-        name: &str,
-        wishes: &Wishes,
-    ) -> Result<(u64, Vec<Arc<Object>>), Problem> {
+    fn next_version(&self, tenant: &str, name: &str, wishes: &Wishes) -> Result<Next, Problem> {
         let objects = lock(&self.objects);
         let of_tenant = objects.iter().filter(|((owner, _), _)| owner == tenant);
         let count: usize = of_tenant.map(|(_, versions)| versions.ready.len()).sum();
@@ -485,13 +483,15 @@ impl Store {
             let detail = format!("there are {count} matrices already, as many as may be: delete some");
             return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many-objects", detail));
         }
-        let Some(versions) = objects.get(&(tenant.into(), name.into())) else { return Ok((1, vec![])) };
+        let Some(versions) = objects.get(&(tenant.into(), name.into())) else {
+            return Ok(Next { version: 1, is_recorded: false, replaced: vec![] });
+        };
         if wishes.is_first && !versions.ready.is_empty() {
             let detail = format!("there is a matrix `{name}` already, and If-None-Match: * was sent");
             return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "exists", detail));
         }
         let replaced = versions.ready.values().filter(|_| wishes.replaces).cloned().collect();
-        Ok((versions.last + 1, replaced))
+        Ok(Next { version: versions.last + 1, is_recorded: versions.is_recorded, replaced })
     }
 
     /// Gives an object these labels in place of those that it has; of a durable one they survive the server.

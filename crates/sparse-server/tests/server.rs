@@ -537,6 +537,10 @@ fn durable_matrices_survive_and_corrupt_ones_are_reported_alone() {
     }
     let again = server.send("PUT /v1/matrices/gone", &[MTX], &matrix()).expect(201);
     assert_eq!(again.json()["version"], 2, "a durable version's number is not given again");
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let again = server.send("PUT /v1/matrices/gone", &[MTX], &matrix()).expect(201);
+    assert_eq!(again.json()["version"], 3, "nor is that of one behind it");
 }
 
 #[test]
