@@ -125,8 +125,13 @@ pub(crate) fn created(object: &Object) -> Response {
 }
 
 pub(crate) fn etag(object: &Object) -> [(header::HeaderName, HeaderValue); 1] {
-    let tag = HeaderValue::from_str(&format!("\"{}\"", object.version));
-    [(header::ETAG, tag.unwrap_or(HeaderValue::from_static("\"\"")))]
+    [(header::ETAG, object.tag())]
+}
+
+/// The entity tag of an object's file of this kind.
+pub(crate) fn file_etag(object: &Object, kind: FileKind) -> HeaderValue {
+    let tag = format!("\"{}{}\"", object.version, extension(kind));
+    HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
 /// The bytes of a vector of the host, with their reservation.

@@ -42,6 +42,7 @@ mod rate;
 mod routes;
 mod server;
 mod status;
+mod tags;
 mod task;
 mod tls;
 mod upload;

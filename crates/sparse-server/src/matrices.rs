@@ -1,6 +1,6 @@
 //! Handlers of matrices: upload, description, data and deletion.
 
-use crate::answer::{ResultFile, accepted_kind, created, etag};
+use crate::answer::{ResultFile, accepted_kind, created, etag, file_etag};
 use crate::app::App;
 use crate::auth::Identity;
 use crate::idempotency::{Begun, wrong_name};
@@ -9,12 +9,13 @@ use crate::name;
 use crate::objects::{Object, Store, View, Wishes};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
+use crate::tags::Tags;
 use crate::task::StopOnDrop;
 use crate::upload::{check_headers, extension, kind_of, read_matrix, receive};
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
@@ -87,6 +88,7 @@ pub(crate) fn wishes(parameters: &Parameters, headers: &HeaderMap) -> Result<Wis
         is_pinned: parameters.flag("pinned")?,
         replaces: parameters.flag("replace")?,
         is_first,
+        if_match: Tags::of(headers, header::IF_MATCH),
         ttl: parameters.get("ttl")?,
         labels: Labels::parse(parameters.text("labels").unwrap_or_default())?,
     })
@@ -153,6 +155,7 @@ pub(crate) async fn remove(
     State(app): State<App>,
     Extension(identity): Extension<Identity>,
     name: Segment<String>,
+    headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let text = segment(name)?;
     let (name, version) = parse_name(&text)?;
@@ -161,7 +164,7 @@ pub(crate) async fn remove(
     let (task, tenant) = (caller.task.clone(), identity.tenant.clone());
     let delete = move || {
         task.commit()?;
-        store.delete(&tenant, &name, version)
+        store.delete((&tenant, &name, version), Tags::of(&headers, header::IF_MATCH).as_ref())
     };
     app.workers.run_brief(&caller.task, delete).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -212,12 +215,16 @@ pub(crate) async fn data(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let object = find(&app.store, &identity, &segment(name)?)?;
-    let (kind, store, tag) = (accepted_kind(&headers)?, app.store.clone(), etag(&object));
-    let tenant = identity.tenant.clone();
+    let (kind, store, tenant) = (accepted_kind(&headers)?, app.store.clone(), identity.tenant.clone());
+    let tag = file_etag(&object, kind);
+    let about = [(header::ETAG, tag.clone()), (header::VARY, HeaderValue::from_static("accept"))];
+    if Tags::of(&headers, header::IF_NONE_MATCH).is_some_and(|known| known.contain(&tag)) {
+        return Ok((StatusCode::NOT_MODIFIED, about).into_response());
+    }
     let write = move || {
         let resident = store.lease(&object)?;
         ResultFile::write(&resident.matrix, kind, (&store, &tenant))
     };
     let caller = caller(&app);
-    Ok((tag, app.workers.run(&identity.tenant, &caller.task, write).await?.respond()?).into_response())
+    Ok((about, app.workers.run(&identity.tenant, &caller.task, write).await?.respond()?).into_response())
 }

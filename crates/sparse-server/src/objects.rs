@@ -4,7 +4,8 @@ use crate::durable::{Disk, ReadError, Record, Recovered, Segment, key};
 use crate::labels::{Labels, Selector};
 use crate::ledger::{Ledger, Reservation};
 use crate::problem::{MemoryShortage, Problem};
-use axum::http::StatusCode;
+use crate::tags::Tags;
+use axum::http::{HeaderValue, StatusCode};
 use nnz::io::MatrixFile;
 use nnz::{DType, Device, Format, Matrix};
 use serde::{Deserialize, Serialize};
@@ -116,6 +117,8 @@ pub(crate) struct Wishes {
     pub(crate) replaces: bool,
     /// The name must be free.
     pub(crate) is_first: bool,
+    /// The newest version must have one of these tags.
+    pub(crate) if_match: Option<Tags>,
     /// Seconds after which it is deleted.
     pub(crate) ttl: Option<u64>,
     pub(crate) labels: Labels,
@@ -201,6 +204,11 @@ impl Object {
     /// `name@version`
     pub(crate) fn label(&self) -> String {
         format!("{}@{}", self.name, self.version)
+    }
+
+    /// The entity tag: the version, in quotes.
+    pub(crate) fn tag(&self) -> HeaderValue {
+        HeaderValue::from_str(&format!("\"{}\"", self.version)).unwrap_or(HeaderValue::from_static("\"\""))
     }
 
     fn key(&self) -> String {
@@ -483,7 +491,10 @@ impl Store {
             let detail = format!("there are {count} matrices already, as many as may be: delete some");
             return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many-objects", detail));
         }
-        let Some(versions) = objects.get(&(tenant.into(), name.into())) else {
+        let versions = objects.get(&(tenant.into(), name.into()));
+        let newest = versions.and_then(|versions| versions.ready.values().next_back());
+        check_match(wishes.if_match.as_ref(), newest)?;
+        let Some(versions) = versions else {
             return Ok(Next { version: 1, is_recorded: false, replaced: vec![] });
         };
         if wishes.is_first && !versions.ready.is_empty() {
@@ -509,9 +520,14 @@ impl Store {
     }
 
     /// Deletes one version, or all; those who use one keep it until they are done.
-    pub(crate) fn delete(&self, tenant: &str, name: &str, version: Option<u64>) -> Result<(), Problem> {
+    pub(crate) fn delete(
+        &self,
+        (tenant, name, version): (&str, &str, Option<u64>),
+        if_match: Option<&Tags>,
+    ) -> Result<(), Problem> {
         let _publishing = lock(&self.publishing);
         let newest = self.get(tenant, name, version)?;
+        check_match(if_match, Some(&newest))?;
         match version {
             Some(_) => self.remove(&[newest]),
             None => {
@@ -561,6 +577,18 @@ impl Store {
             }
         }
     }
+}
+
+/// Fails unless the version that is there has one of these tags, if they are given.
+fn check_match(tags: Option<&Tags>, found: Option<&Arc<Object>>) -> Result<(), Problem> {
+    let Some(tags) = tags else { return Ok(()) };
+    if found.is_some_and(|object| tags.contain(&object.tag())) {
+        return Ok(());
+    }
+    let found =
+        found.map_or("nothing is there".into(), |object| format!("version {} is there", object.version));
+    let detail = format!("If-Match: {found}");
+    Err(Problem::new(StatusCode::PRECONDITION_FAILED, "no-match", detail))
 }
 
 fn durable_keys(objects: &[Arc<Object>]) -> Vec<String> {

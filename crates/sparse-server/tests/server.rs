@@ -146,6 +146,26 @@ fn integers_that_are_no_doubles_are_refused() {
     }
 }
 
+#[test]
+fn conditions_are_kept() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let put = |condition: &str| server.send("PUT /v1/matrices/a", &[MTX, condition], &matrix());
+    put("If-Match: *").expect(412);
+    assert!(put("X-None: 1").expect(201).head.contains("etag: \"1\""));
+    assert!(put("If-Match: \"7\", \"1\"").expect(201).head.contains("etag: \"2\""));
+    assert!(put("If-Match: \"1\"").expect(412).text().contains("version 2 is there"));
+    let data = |headers: &[&str]| server.send("GET /v1/matrices/a/data", headers, &[]);
+    let npz = data(&["Accept: application/x-npz"]).expect(200);
+    assert!(npz.head.contains("etag: \"2.npz\"") && npz.head.contains("vary: accept"), "{}", npz.head);
+    let known = "If-None-Match: \"2.npz\"";
+    assert!(data(&["Accept: application/x-npz", known]).expect(304).body.is_empty());
+    assert!(data(&["Accept: application/x-npy", known]).expect(200).head.contains("etag: \"2.npy\""));
+    server.send("DELETE /v1/matrices/a", &["If-Match: \"1\""], &[]).expect(412);
+    server.send("DELETE /v1/matrices/a@1", &["If-Match: \"1\""], &[]).expect(204);
+    server.send("DELETE /v1/matrices/a", &["If-Match: \"2\""], &[]).expect(204);
+}
+
 fn gzipped(body: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
     encoder.write_all(body).unwrap();
