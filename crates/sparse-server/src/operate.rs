@@ -121,7 +121,7 @@ impl Request {
                 let Answer::Matrix(matrix) = answer else {
                     return Err(Problem::bad_request("the result is no matrix to store: leave out `into`"));
                 };
-                let matrix = matrix.sort()?;
+                let matrix = if matrix.members().is_some() { matrix } else { matrix.sort()? };
                 store.settle(&mut reserved, tenant, matrix.bytes() as u64)?;
                 self.task.commit()?;
                 let object = store.put((tenant, &name), (matrix, reserved), wishes)?;

@@ -77,6 +77,24 @@ fn a_matrix_is_stored_and_computed_with() {
 }
 
 #[test]
+fn a_batch_is_stored_again_and_its_results_too() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let stack = npy(&[2, 1, 2], &[1.0, 0.0, 2.0, 3.0]);
+    server.send("PUT /v1/matrices/two", &[NPY], &stack).expect(201);
+    let file = server.send("GET /v1/matrices/two/data", &[], &[]).expect(200).body;
+    let again =
+        server.send("PUT /v1/matrices/again", &["Content-Type: application/x-npz"], &file).expect(201).json();
+    assert_eq!((&again["members"], &again["nnz"]), (&2.into(), &3.into()));
+    for operation in ["scale?alpha=2&", "cast?dtype=f32&", "transpose?"] {
+        let stored = server.send(&format!("POST /v1/matrices/two/{operation}into=x"), &[], &[]).expect(201);
+        assert_eq!(stored.json()["members"], 2, "{operation}");
+    }
+    let refused = server.send("POST /v1/matrices/two/prune", &[], &[]).expect(422);
+    assert!(refused.text().contains("the members have it: member=K"), "{}", refused.text());
+}
+
+#[test]
 fn bodies_and_positions_that_claim_much_take_no_memory_and_no_time() {
     let data = tempfile::tempdir().unwrap();
     let server = Running::start(Config::new(data.path(), 64 << 20));
