@@ -567,7 +567,9 @@ fn durable_matrices_survive_and_corrupt_ones_are_reported_alone() {
     for (name, reason) in [("torn", "100 bytes where"), ("flipped", "does not have the bytes")] {
         let answer = server.send(&format!("POST /v1/matrices/{name}/spmv"), &[NPY], &x).expect(500);
         assert!(answer.text().contains(reason), "{}", answer.text());
-        assert_eq!(server.send(&format!("GET /v1/matrices/{name}"), &[], &[]).json()["tier"], "corrupt");
+        server.send(&format!("PUT /v1/matrices/{name}/pin"), &[], &[]).expect(500);
+        let view = server.send(&format!("GET /v1/matrices/{name}"), &[], &[]).json();
+        assert_eq!((&view["tier"], &view["pinned"]), (&"corrupt".into(), &false.into()));
         server.send(&format!("DELETE /v1/matrices/{name}"), &[], &[]).expect(204);
     }
     for name in ["gone", "fleeting"] {
