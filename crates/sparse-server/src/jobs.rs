@@ -270,7 +270,7 @@ pub(crate) async fn describe(
     pairs: Pairs,
 ) -> Result<Response, Problem> {
     let job = app.jobs.find(&identity.tenant, &segment(id)?)?;
-    let wait: f64 = parameters(pairs, &["wait"])?.get_or("wait", 0.0)?;
+    let wait: f64 = parameters(pairs)?.get_or("wait", 0.0)?;
     if !(0.0..=LONGEST_WAIT).contains(&wait) {
         let detail = format!("parameter wait={wait}: a number of seconds up to {LONGEST_WAIT} is needed");
         return Err(Problem::bad_request(detail));

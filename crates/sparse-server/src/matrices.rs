@@ -28,9 +28,16 @@ pub(crate) fn segment<T>(path: Segment<T>) -> Result<T, Problem> {
     path.map(|Path(segment)| segment).map_err(|error| Problem::bad_request(error.body_text()))
 }
 
-pub(crate) fn parameters(pairs: Pairs, known: &[&str]) -> Result<Parameters, Problem> {
+/// The parameters of a request, of which only those that are `known` may be there.
+pub(crate) fn parameters_among(pairs: Pairs, known: &[&str]) -> Result<Parameters, Problem> {
     let Query(pairs) = pairs.map_err(|error| Problem::bad_request(error.body_text()))?;
     Parameters::new(pairs, known)
+}
+
+/// The parameters of a request, whose names its route has checked.
+pub(crate) fn parameters(pairs: Pairs) -> Result<Parameters, Problem> {
+    let Query(pairs) = pairs.map_err(|error| Problem::bad_request(error.body_text()))?;
+    Ok(Parameters::checked(pairs))
 }
 
 /// The parts of `name` or `name@version`.
@@ -59,7 +66,7 @@ pub(crate) async fn list(
     Extension(identity): Extension<Identity>,
     pairs: Pairs,
 ) -> Result<Response, Problem> {
-    let parameters = parameters(pairs, &["label"])?;
+    let parameters = parameters(pairs)?;
     let selector = Selector::parse(parameters.text("label").unwrap_or_default())?;
     let objects = app.store.list(&identity.tenant, &selector);
     Ok(Json(List { matrices: objects.iter().map(|object| object.view()).collect() }).into_response())
@@ -114,7 +121,7 @@ pub(crate) async fn upload(
 ) -> Result<Response, Problem> {
     let name = segment(name)?;
     let name = new_name(&name)?.to_owned();
-    let wishes = wishes(&parameters(pairs, &WISHES)?, &headers)?;
+    let wishes = wishes(&parameters(pairs)?, &headers)?;
     let kind = kind_of(&headers)?;
     let limits = &app.config.limits;
     let encoding = check_headers(&headers, limits.upload_bytes)?;
@@ -177,7 +184,7 @@ pub(crate) async fn pin(
     pairs: Pairs,
 ) -> Result<Response, Problem> {
     let object = find(&app.store, &identity, &segment(name)?)?;
-    let parameters = parameters(pairs, &["pinned"])?;
+    let parameters = parameters(pairs)?;
     let is_pinned = parameters.text("pinned").is_none() || parameters.flag("pinned")?;
     let (store, caller) = (app.store.clone(), caller(&app));
     let pinned = app.workers.run(&identity.tenant, &caller.task, move || {
@@ -196,7 +203,7 @@ pub(crate) async fn label(
     pairs: Pairs,
 ) -> Result<Response, Problem> {
     let object = find(&app.store, &identity, &segment(name)?)?;
-    let labels = Labels::parse(parameters(pairs, &["labels"])?.text("labels").unwrap_or_default())?;
+    let labels = Labels::parse(parameters(pairs)?.text("labels").unwrap_or_default())?;
     let (store, caller) = (app.store.clone(), caller(&app));
     let task = caller.task.clone();
     let labelled = app.workers.run_brief(&caller.task, move || {

@@ -7,7 +7,9 @@ use crate::front_end::check_scope;
 use crate::idempotency::{Begun, Claim};
 use crate::jobs::{self, Subject};
 use crate::ledger::Reservation;
-use crate::matrices::{Pairs, Segment, find, made_before, new_name, parameters, segment, wishes};
+use crate::matrices::{
+    Pairs, Segment, WISHES, find, made_before, new_name, parameters_among, segment, wishes,
+};
 use crate::merge;
 use crate::objects::{Object, Resident, Store, Wishes};
 use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation};
@@ -61,7 +63,12 @@ impl Target {
             return Ok(Self::DryRun);
         }
         match parameters.text("into") {
-            None => accepted_kind_of_result(headers).map(Self::Answer),
+            None => match WISHES.iter().find(|wish| parameters.text(wish).is_some()) {
+                Some(wish) => Err(Problem::bad_request(format!(
+                    "parameter `{wish}` is for a result that is stored: `into` is needed"
+                ))),
+                None => accepted_kind_of_result(headers).map(Self::Answer),
+            },
             Some(name) => {
                 check_scope(identity, Scope::Write)?;
                 Ok(Self::Object(new_name(name)?.to_owned(), wishes(parameters, headers)?))
@@ -181,7 +188,7 @@ pub(crate) async fn operate(
 ) -> Result<Response, Problem> {
     let (name, operation) = segment(path)?;
     let operation = Operation::find(&operation)?;
-    let parameters = parameters(pairs, &operation.known_parameters())?;
+    let parameters = parameters_among(pairs, &operation.known_parameters())?;
     let (request, reply) = match Request::begin(&app, identity, &parameters, &headers)? {
         ControlFlow::Continue(begun) => begun,
         ControlFlow::Break(answered) => return Ok(answered),

@@ -29,6 +29,11 @@ impl Parameters {
         Ok(Self(pairs))
     }
 
+    /// Those whose names were checked before.
+    pub(crate) fn checked(pairs: Vec<(String, String)>) -> Self {
+        Self(pairs)
+    }
+
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(found, _)| found == name).map(|(_, value)| &**value)
     }

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::auth::Identity;
 use crate::jobs::Subject;
 use crate::ledger::Reservation;
-use crate::matrices::{Pairs, WISHES, find, parameters};
+use crate::matrices::{Pairs, WISHES, find, parameters_among};
 use crate::name;
 use crate::objects::{Object, Resident, Store};
 use crate::operate::{Owner, Request, compute, member, read_columns, receive_operand};
@@ -93,7 +93,7 @@ pub(crate) async fn run(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let parameters = parameters(pairs, &known_parameters())?;
+    let parameters = parameters_among(pairs, &known_parameters())?;
     let (request, reply) = match Request::begin(&app, identity, &parameters, &headers)? {
         ControlFlow::Continue(begun) => begun,
         ControlFlow::Break(answered) => return Ok(answered),

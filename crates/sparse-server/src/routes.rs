@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::auth::Scope;
 use crate::front_end::{FrontEnd, Place, authorize, observe};
 use crate::jobs;
-use crate::matrices;
+use crate::matrices::{self, Pairs, parameters_among};
 use crate::operate;
 use crate::operations::{OPERATIONS, Operand, Operation};
 use crate::problem::Problem;
@@ -14,10 +14,12 @@ use crate::program;
 use crate::status;
 use crate::upload::{MTX, NPY, NPZ};
 use axum::Router;
+use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, Uri};
 #[cfg(unix)]
 use axum::middleware::from_fn;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
 #[cfg(unix)]
 use axum::routing::{MethodFilter, on};
 use axum::routing::{MethodRouter, delete, get, post, put};
@@ -28,6 +30,8 @@ pub(crate) struct Route {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) summary: &'static str,
+    /// Those that a query may have; none where the handler looks at them, or at no query.
+    parameters: Option<&'static [&'static str]>,
     /// The scope that a token must have; none for probes.
     pub(crate) scope: Option<Scope>,
     handler: Handler,
@@ -52,6 +56,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "get",
         path: "/",
         summary: "A page for people: memory, matrices, jobs, and a form for operations",
+        parameters: None,
         scope: None,
         handler: Handler::FrontEnd(|| get(status::page)),
     },
@@ -59,6 +64,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "get",
         path: "/livez",
         summary: "200 while the process answers",
+        parameters: None,
         scope: None,
         handler: Handler::FrontEnd(|| get(status::live)),
     },
@@ -66,6 +72,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "get",
         path: "/readyz",
         summary: "200 while requests are taken, 503 once the server stops or while no worker process is ready",
+        parameters: None,
         scope: None,
         handler: Handler::FrontEnd(|| get(status::ready)),
     },
@@ -73,6 +80,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "get",
         path: "/metrics",
         summary: "Metrics for Prometheus",
+        parameters: None,
         scope: Some(Scope::Admin),
         handler: Handler::FrontEnd(|| get(status::metrics)),
     },
@@ -80,6 +88,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "get",
         path: "/openapi.json",
         summary: "This document",
+        parameters: None,
         scope: None,
         handler: Handler::FrontEnd(|| get(status::open_api)),
     },
@@ -87,6 +96,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "get",
         path: "/v1/status",
         summary: "The device, its memory and the caller's part of it",
+        parameters: Some(&[]),
         scope: Some(Scope::Read),
         handler: Handler::Device(|| get(status::status)),
     },
@@ -94,6 +104,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "get",
         path: "/v1/matrices",
         summary: "The caller's matrices; ?label=KEY=VALUE,KEY those that have all of these labels",
+        parameters: Some(&["label"]),
         scope: Some(Scope::Read),
         handler: Handler::Device(|| get(matrices::list)),
     },
@@ -101,6 +112,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "put",
         path: MATRIX,
         summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier ones, ?ttl=SECONDS, ?labels=K=V",
+        parameters: Some(&matrices::WISHES),
         scope: Some(Scope::Write),
         handler: Handler::Device(|| put(matrices::upload)),
     },
@@ -108,6 +120,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "get",
         path: MATRIX,
         summary: "Describes the newest version, or that of name@version",
+        parameters: Some(&[]),
         scope: Some(Scope::Read),
         handler: Handler::Device(|| get(matrices::describe)),
     },
@@ -115,6 +128,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "delete",
         path: MATRIX,
         summary: "Deletes all versions, or that of name@version",
+        parameters: Some(&[]),
         scope: Some(Scope::Write),
         handler: Handler::Device(|| delete(matrices::remove)),
     },
@@ -122,6 +136,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "get",
         path: "/v1/matrices/{name}/data",
         summary: "The matrix as a file, by Accept",
+        parameters: Some(&[]),
         scope: Some(Scope::Read),
         handler: Handler::Device(|| get(matrices::data)),
     },
@@ -129,6 +144,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "put",
         path: "/v1/matrices/{name}/pin",
         summary: "Keeps the matrix in the device's memory; ?pinned=0 lets it go again",
+        parameters: Some(&["pinned"]),
         scope: Some(Scope::Write),
         handler: Handler::Device(|| put(matrices::pin)),
     },
@@ -136,6 +152,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "put",
         path: "/v1/matrices/{name}/labels",
         summary: "Gives the matrix ?labels=KEY=VALUE,KEY=VALUE in place of those that it has",
+        parameters: Some(&["labels"]),
         scope: Some(Scope::Write),
         handler: Handler::Device(|| put(matrices::label)),
     },
@@ -143,6 +160,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "post",
         path: OPERATION,
         summary: "Runs an operation",
+        parameters: None,
         scope: Some(Scope::Read),
         handler: Handler::Device(|| post(operate::operate)),
     },
@@ -150,6 +168,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "post",
         path: PROGRAMS,
         summary: "Runs several operations, the steps of ?program=JSON; results of all but the last are not kept",
+        parameters: None,
         scope: Some(Scope::Read),
         handler: Handler::Device(|| post(program::run)),
     },
@@ -157,6 +176,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "get",
         path: "/v1/jobs",
         summary: "The caller's jobs",
+        parameters: Some(&[]),
         scope: Some(Scope::Read),
         handler: Handler::Device(|| get(jobs::list)),
     },
@@ -164,6 +184,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "get",
         path: JOB,
         summary: "State, progress and log of a job; ?wait=SECONDS answers at its end, or then",
+        parameters: Some(&["wait"]),
         scope: Some(Scope::Read),
         handler: Handler::Device(|| get(jobs::describe)),
     },
@@ -171,6 +192,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "delete",
         path: JOB,
         summary: "Cancels a job, and forgets it and its result",
+        parameters: Some(&[]),
         scope: Some(Scope::Read),
         handler: Handler::Device(|| delete(jobs::remove)),
     },
@@ -178,6 +200,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "get",
         path: "/v1/jobs/{id}/result",
         summary: "What the operation would have answered",
+        parameters: Some(&[]),
         scope: Some(Scope::Read),
         handler: Handler::Device(|| get(jobs::result)),
     },
@@ -194,6 +217,10 @@ impl Route {
                 on(self.filter(), process::forward).with_state(supervisor.clone())
             }
         };
+        let handler = match self.parameters {
+            Some(known) => handler.layer(from_fn_with_state(known, check_parameters)),
+            None => handler,
+        };
         match self.scope {
             Some(scope) => handler.layer(from_fn_with_state((front_end.clone(), scope), authorize)),
             None => handler,
@@ -209,6 +236,17 @@ impl Route {
             _ => MethodFilter::GET,
         }
     }
+}
+
+/// Fails for a parameter that the route does not know, and which would have no effect.
+async fn check_parameters(
+    State(known): State<&'static [&'static str]>,
+    pairs: Pairs,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    parameters_among(pairs, known)?;
+    Ok(next.run(request).await)
 }
 
 /// The router of all routes.
@@ -269,16 +307,20 @@ pub(crate) fn open_api() -> Value {
 }
 
 fn describe(route: &Route) -> Value {
+    let in_query = route.parameters.unwrap_or_default().iter().map(|name| query_parameter(name, false));
+    let mut parameters: Vec<_> = path_parameters(route.path).into_iter().chain(in_query).collect();
+    if (route.method, route.path) == ("put", MATRIX) {
+        parameters.push(idempotency_key());
+    }
     let mut described = json!({
         "summary": route.summary,
-        "parameters": path_parameters(route.path),
+        "parameters": parameters,
         "responses": { "default": problem() },
     });
     if let Some(scope) = route.scope {
         described["security"] = json!([{ "token": [scope.to_string()] }]);
     }
     if (route.method, route.path) == ("put", MATRIX) {
-        described["parameters"] = json!([path_parameters(route.path), vec![idempotency_key()]].concat());
         described["requestBody"] = json!({ "required": true, "content": { NPZ: {}, NPY: {}, MTX: {} } });
     }
     if route.path == PROGRAMS {

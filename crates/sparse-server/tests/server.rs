@@ -403,6 +403,11 @@ fn wrong_requests_say_what_is_right() {
         (400, "letters, digits", "GET /v1/matrices/..%2Fa", &[], &[]),
         (400, "unknown parameter `x`", "POST /v1/matrices/a/norm?x=1", &[], &[]),
         (400, "one of fro, 1, inf", "POST /v1/matrices/a/norm?ord=2", &[], &[]),
+        (400, "unknown parameter `version`", "DELETE /v1/matrices/a?version=1", &[], &[]),
+        (400, "there are none", "GET /v1/status?verbose=1", &[], &[]),
+        (400, "`into` is needed", "POST /v1/matrices/a/norm?durable=1", &[], &[]),
+        (400, "at least 0", "POST /v1/matrices/a/prune?tolerance=-1", &[], &[]),
+        (400, "at least 0", "POST /v1/matrices/a/prune?tolerance=nan", &[], &[]),
         (400, "`other`", "POST /v1/matrices/a/add", &[], &[]),
         (409, "never change", "PUT /v1/matrices/a@1", &[MTX], &[]),
         (412, "already", "PUT /v1/matrices/a", &[MTX, "If-None-Match: *"], &matrix()),
@@ -653,6 +658,15 @@ fn the_open_api_document_lists_the_routes_that_answer() {
     let document = server.send("GET /openapi.json", &[], &[]).expect(200).json();
     let paths = document["paths"].as_object().unwrap();
     assert!(paths.contains_key("/v1/matrices/{name}/spmv") && paths.contains_key("/livez"));
+    for (path, method, parameter) in [
+        ("/v1/matrices", "get", "label"),
+        ("/v1/matrices/{name}", "put", "durable"),
+        ("/v1/matrices/{name}/pin", "put", "pinned"),
+        ("/v1/jobs/{id}", "get", "wait"),
+    ] {
+        let parameters = paths[path][method]["parameters"].as_array().unwrap();
+        assert!(parameters.iter().any(|found| found["name"] == parameter), "{path}: {parameters:?}");
+    }
     let id = server.send("POST /v1/matrices/a/norm?async=1", &[], &[]).expect(202).json()["id"].clone();
     let id = id.as_str().unwrap();
     server.send(&format!("GET /v1/jobs/{id}?wait=10"), &[], &[]).expect(200);

@@ -203,7 +203,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         has_other: false,
         parameters: &["tolerance"],
         predict: predict_copy,
-        run: |call| Ok(Answer::Matrix(call.a.prune(call.parameters.get("tolerance")?)?)),
+        run: prune,
     },
     Operation {
         name: "select",

@@ -121,6 +121,14 @@ pub(super) fn convert(call: &Call<'_>) -> Result<Answer, Problem> {
     }
 }
 
+pub(super) fn prune(call: &Call<'_>) -> Result<Answer, Problem> {
+    let tolerance: Option<f64> = call.parameters.get("tolerance")?;
+    if tolerance.is_some_and(|tolerance| tolerance.is_nan() || tolerance < 0.0) {
+        return Err(Problem::bad_request("parameter tolerance: a number of at least 0 is needed"));
+    }
+    Ok(Answer::Matrix(call.a.prune(tolerance)?))
+}
+
 pub(super) fn select(call: &Call<'_>) -> Result<Answer, Problem> {
     let rows = call.parameters.positions("rows", call.a.nrows())?;
     let columns = call.parameters.positions("columns", call.a.ncols())?;
