@@ -4,7 +4,7 @@ use crate::ledger::Reservation;
 use crate::objects::{Object, Store};
 use crate::operations::Answer;
 use crate::problem::Problem;
-use crate::upload::{MTX, NPY, NPZ, extension, kind_of_media};
+use crate::upload::{MTX, NPY, NPZ, extension};
 use axum::Json;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -23,24 +23,63 @@ const PART: usize = 1 << 20;
 
 /// The kind of file in which a matrix is answered, by `Accept`.
 pub(crate) fn accepted_kind(headers: &HeaderMap) -> Result<FileKind, Problem> {
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*");
-    for wish in accept.split(',') {
-        let mut parts = wish.split(';').map(str::trim);
-        let media = parts.next().unwrap_or("");
-        if parts.any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00" | "q=0.000")) {
-            continue;
-        }
-        match media {
-            "*/*" | "application/*" => return Ok(FileKind::Npz),
-            media => match kind_of_media(media) {
-                Some(kind) => return Ok(kind),
-                None => continue,
-            },
-        }
+    let accept = Accept::of(headers);
+    accept.best().ok_or_else(|| {
+        let wished = accept.text.escape_debug();
+        let detail = format!("Accept `{wished}`: one of {NPZ}, {NPY} (dense) and {MTX} can be had");
+        Problem::new(StatusCode::NOT_ACCEPTABLE, "not-acceptable", detail)
+    })
+}
+
+/// As [`accepted_kind`]; JSON is for results that are numbers.
+pub(crate) fn accepted_kind_of_result(headers: &HeaderMap) -> Result<FileKind, Problem> {
+    match accepted_kind(headers) {
+        Err(_) if Accept::of(headers).quality("application/json").is_some() => Ok(FileKind::Npz),
+        kind => kind,
     }
-    let detail =
-        format!("Accept `{}`: one of {NPZ}, {NPY} (dense) and {MTX} can be had", accept.escape_debug());
-    Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "not-acceptable", detail))
+}
+
+/// The media types that a client takes.
+struct Accept {
+    text: String,
+    /// Types in small letters with their qualities, 0 to 1.
+    ranges: Vec<(String, f32)>,
+}
+
+impl Accept {
+    fn of(headers: &HeaderMap) -> Self {
+        let values: Vec<_> =
+            headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok()).collect();
+        let text = if values.is_empty() { "*/*".into() } else { values.join(",") };
+        let ranges = text.split(',').map(|range| {
+            let mut parts = range.split(';').map(|part| part.trim().to_ascii_lowercase());
+            let media = parts.next().unwrap_or_default();
+            let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok());
+            (media, quality.unwrap_or(1.0))
+        });
+        Self { ranges: ranges.collect(), text }
+    }
+
+    /// The quality of a type by the range that fits it best, and the position of that; none if it is not taken.
+    fn quality(&self, media: &str) -> Option<(f32, usize)> {
+        let group = media.split('/').next().unwrap_or("");
+        [media, &format!("{group}/*"), "*/*"]
+            .into_iter()
+            .find_map(|range| {
+                let position = self.ranges.iter().position(|(found, _)| found == range)?;
+                Some((self.ranges[position].1, position))
+            })
+            .filter(|(quality, _)| *quality > 0.0)
+    }
+
+    /// The kind of the highest quality; of those that are equal, the one that is named first.
+    fn best(&self) -> Option<FileKind> {
+        let kinds = [FileKind::Npz, FileKind::MatrixMarket, FileKind::Npy];
+        let mut taken: Vec<_> =
+            kinds.into_iter().filter_map(|kind| Some((self.quality(media_of(kind))?, kind))).collect();
+        taken.sort_by(|((a, at), _), ((b, bt), _)| b.total_cmp(a).then(at.cmp(bt)));
+        taken.first().map(|(_, kind)| *kind)
+    }
 }
 
 fn media_of(kind: FileKind) -> &'static str {
@@ -236,5 +275,35 @@ impl ResultFile {
         let body = Body::from_stream(ReaderStream::with_capacity(tokio::fs::File::from_std(file), PART));
         let media = HeaderValue::from_static(media_of(self.kind));
         Ok(([(header::CONTENT_TYPE, media), (header::CONTENT_LENGTH, length.into())], body).into_response())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_kind_that_is_accepted_is_chosen() {
+        let headers = |accept| HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]);
+        for (accept, kind) in [
+            ("*/*", FileKind::Npz),
+            ("text/*", FileKind::MatrixMarket),
+            ("Application/X-Npy, application/x-npz", FileKind::Npy),
+            ("application/x-npy;q=0.5, application/x-npz;q=0.9", FileKind::Npz),
+            ("*/*;q=0.1, application/x-npy", FileKind::Npy),
+            ("*/*, application/x-npz;q=0", FileKind::MatrixMarket),
+        ] {
+            assert_eq!(accepted_kind(&headers(accept)).unwrap(), kind, "{accept}");
+        }
+        for json in
+            ["application/json;q=0.9", "application/json; charset=utf-8", "text/plain, application/JSON"]
+        {
+            assert!(accepted_kind(&headers(json)).is_err(), "{json}");
+            assert_eq!(accepted_kind_of_result(&headers(json)).unwrap(), FileKind::Npz, "{json}");
+        }
+        for none in ["text/html", "application/json;q=0", "application/x-npz;q=0"] {
+            assert!(accepted_kind_of_result(&headers(none)).is_err(), "{none}");
+        }
+        assert_eq!(accepted_kind(&HeaderMap::new()).unwrap(), FileKind::Npz);
     }
 }

@@ -1,6 +1,6 @@
 //! Operations: from a request to its result, at once or by a job.
 
-use crate::answer::{Outcome, accepted_kind};
+use crate::answer::{Outcome, accepted_kind_of_result};
 use crate::app::App;
 use crate::auth::{Identity, Scope};
 use crate::front_end::check_scope;
@@ -21,7 +21,7 @@ use crate::workers::Admitted;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use nnz::io::FileKind;
 use nnz::{DType, DenseMatrix, Device, Matrix};
@@ -167,14 +167,6 @@ impl Reply {
             response.headers_mut().insert("preference-applied", applied);
         }
         Ok(response)
-    }
-}
-
-/// As [`accepted_kind`]; JSON is for results that are numbers.
-fn accepted_kind_of_result(headers: &HeaderMap) -> Result<FileKind, Problem> {
-    match headers.get(header::ACCEPT) {
-        Some(accept) if accept == "application/json" => Ok(FileKind::Npz),
-        _ => accepted_kind(headers),
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) const NPY: &str = "application/x-npy";
 pub(crate) const MTX: &str = "text/x-matrix-market";
 
 pub(crate) fn kind_of_media(media: &str) -> Option<FileKind> {
-    match media {
+    match &*media.to_ascii_lowercase() {
         NPZ => Some(FileKind::Npz),
         NPY => Some(FileKind::Npy),
         MTX => Some(FileKind::MatrixMarket),
@@ -76,9 +76,10 @@ pub(crate) enum Encoding {
 
 /// The encoding of a body; fails before the first byte for another, or if it says that it is too large.
 pub(crate) fn check_headers(headers: &HeaderMap, limit: u64) -> Result<Encoding, Problem> {
-    let encoding = match headers.get(header::CONTENT_ENCODING).map(|name| name.to_str().unwrap_or("?")) {
+    let name = headers.get(header::CONTENT_ENCODING).map(|name| name.to_str().unwrap_or("?"));
+    let encoding = match name.map(str::to_ascii_lowercase).as_deref() {
         None | Some("identity") => Encoding::Identity,
-        Some("gzip") => Encoding::Gzip,
+        Some("gzip" | "x-gzip") => Encoding::Gzip,
         Some("deflate") => Encoding::Deflate,
         Some(other) => {
             let other = other.escape_debug();
