@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -75,6 +76,8 @@ def test_matrices_are_listed_by_labels(client):
     assert client.get("labelled").labels == {"user": "ada"}
     with pytest.raises(nnz.client.ServerError, match="letters"):
         h.set_labels({"a b": 1})
+    with pytest.raises(ValueError, match="are right"):
+        h.set_labels({"a": "1,b=2"})
 
 
 def test_a_program_is_one_request(client):
@@ -108,6 +111,29 @@ def test_operations_store_and_answer_numbers(client):
     assert caught.value.status == 404
     with pytest.raises(nnz.client.ServerError, match="50 is needed"):
         h @ np.ones(3)
+    with pytest.raises(TypeError, match="put"):
+        h @ a
+
+
+def test_parameters_are_as_python_has_them(client):
+    a = matrix("D")
+    h = client.put(a, "parameters")
+    np.testing.assert_allclose(h.operation("scale", alpha=1j).toarray(), 1j * a.toarray())
+    rows, columns = [3, np.int64(0)], np.array([1, 2])
+    selected = h.operation("select", rows=rows, columns=columns)
+    np.testing.assert_array_equal(selected.toarray(), a.toarray()[rows][:, columns])
+    assert h.operation("norm", ord=None) == h.operation("norm")
+    np.testing.assert_allclose(h.operation("add", other=h, alpha=np.float32(2)).toarray(), 3 * a.toarray())
+    step = {"operation": "scale", "matrix": h, "parameters": {"alpha": 2j}}
+    np.testing.assert_allclose(client.program([step]).toarray(), 2j * a.toarray())
+
+
+def test_a_real_matrix_multiplies_complex_numbers(client):
+    a, x = matrix(), np.exp(1j * np.arange(100.0)).reshape(50, 2)
+    h = client.put(a, "real")
+    np.testing.assert_allclose(h @ x, a @ x)
+    np.testing.assert_allclose(h @ x[:, 0], a @ x[:, 0])
+    np.testing.assert_allclose(h.T @ x[:, 0], a.T @ x[:, 0])
 
 
 def test_scipy_solves_with_the_operator_of_a_server(client):
@@ -128,6 +154,9 @@ def test_a_batch_multiplies_by_a_vector_for_each_member(client):
     assert h.members == 4
     x = rng.random((4, 6))
     np.testing.assert_allclose(h @ x, np.einsum("brc,bc->br", stack, x))
+    for k, member in enumerate(h.to_scipy()):
+        np.testing.assert_array_equal(member.toarray(), stack[k])
+    np.testing.assert_array_equal(h.operation("transpose")[1].toarray(), stack[1].T)
     with pytest.raises(ValueError, match="3 are right"):
         client.compress(stack[0], "batch")
 
@@ -161,6 +190,36 @@ def test_many_threads_and_tasks_share_a_client(client):
         return await asyncio.gather(*(shared @ x for x in xs[:10]))
 
     np.testing.assert_array_equal(asyncio.run(together()), results[:10])
+
+
+def test_asyncio_has_what_threads_have(client):
+    a = matrix()
+
+    async def use() -> None:
+        c = nnz.client.AsyncClient(client)
+        h = await c.put(a, "async")
+        assert (h.name, h.shape, h.nnz, h.label) == ("async", a.shape, a.nnz, "async@1")
+        np.testing.assert_array_equal(await h.to_numpy(), a.toarray())
+        np.testing.assert_allclose(a @ await h.solve(np.ones(50), method="gmres"), np.ones(50), atol=1e-6)
+        job = await h.job("scale", alpha=2, into="async-twice")
+        assert (await job.result()).name == "async-twice"
+        assert job.id in [other.id for other in await c.jobs()]
+        await h.delete()
+        with pytest.raises(AttributeError, match="sync"):
+            _ = h.aslinearoperator
+
+    asyncio.run(use())
+
+
+def test_a_request_that_times_out_is_not_sent_again(client):
+    slow = client.put(sp.diags_array([1.0, 1e6], format="csr"), "late")
+    with nnz.client.Client(f"http://127.0.0.1:{client._address[2]}", timeout=0.3) as hasty:
+        h, began = hasty.get("late"), time.monotonic()
+        with pytest.raises(TimeoutError):
+            h.solve(np.array([1e3, 1.0]), method="gmres", restart=1, tol=0, max_iterations=10**12)
+        assert time.monotonic() - began < 2
+        np.testing.assert_array_equal(h.job("spmv", np.ones(2)).result(), [1.0, 1e6])
+    slow.delete()
 
 
 def test_a_connection_that_the_server_closed_is_replaced(tmp_path):

@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-__all__ = ["AsyncClient", "AsyncMatrix", "Client", "Job", "Matrix", "ServerError", "connect", "connect_async"]
+__all__ = ["AsyncClient", "AsyncJob", "AsyncMatrix", "Client", "Job", "Matrix", "ServerError", "connect", "connect_async"]
 
 NPY, NPZ = "application/x-npy", "application/x-npz"
 
@@ -53,7 +53,7 @@ def connect(url: str | None = None, *, token: str | None = None, **options: Any)
 
 
 def connect_async(url: str | None = None, **options: Any) -> AsyncClient:
-    """As :func:`connect`, for asyncio."""
+    """As :func:`connect`, for asyncio. SciPy's operators call the server and wait: `sync` of the client has them."""
     return AsyncClient(connect(url, **options))
 
 
@@ -158,7 +158,8 @@ class Client:
         are those of the server, or `"$name"` for the result of an earlier step; the operand is `"$body"` or `"$name"`.
         """
         named = [
-            {key: value.label if isinstance(value, Matrix) else value for key, value in step.items()} for step in steps
+            {key: _query(value) if key == "parameters" else _plain(value) for key, value in step.items()}
+            for step in steps
         ]
         query = {"program": json.dumps(named, separators=(",", ":"))} | _query(parameters)
         array = None if body is None else _npy(np.asarray(body))
@@ -201,6 +202,9 @@ class Client:
                 may_repeat = error.status == 429 or (error.status == 503 and not has_effect and not stores)
                 if not may_repeat or is_last:
                     raise
+            except (TimeoutError, ssl.SSLCertVerificationError):
+                # The next attempt would take as long, or find the same certificate.
+                raise
             except (OSError, http.client.HTTPException):
                 if has_effect or is_last:
                     raise
@@ -286,15 +290,25 @@ class Matrix:
     def __matmul__(self, other: Any) -> Any:
         """The product with a vector or dense columns; with another matrix of the server, one that is fetched."""
         if isinstance(other, Matrix):
-            return self.operation("spgemm", other=other.label)
+            return self.operation("spgemm", other=other)
+        if sp.issparse(other):
+            raise TypeError("a sparse matrix that is not on the server: put() it there, or to_scipy() this one")
         other = np.asarray(other)
         if self.members and other.ndim == 2 and other.shape[0] == self.members:
-            return self.operation("spmv", other.reshape(-1)).reshape(self.members, -1)
-        return self.operation("spmv" if other.ndim == 1 else "spmm", other)
+            return self._product("spmv", other.reshape(-1)).reshape(self.members, -1)
+        return self._product("spmv" if other.ndim == 1 else "spmm", other)
+
+    def _product(self, name: str, x: np.ndarray, **parameters: Any) -> np.ndarray:
+        """A product; of a real matrix with complex numbers those of their parts."""
+        if np.iscomplexobj(x) and self.dtype.kind != "c":
+            real, imaginary = (self.operation(name, part, **parameters) for part in (x.real, x.imag))
+            return real + 1j * imaginary
+        return self.operation(name, x, **parameters)
 
     def operation(self, name: str, operand: Any = None, **parameters: Any) -> Any:
         """The result of an operation of the server, such as `norm`, `solve` or `select`, with its parameters.
 
+        Parameters are as Python has them: `alpha=1j`, `rows=[0, 1]`, `other=h`; one that is None is left out.
         An array is a result of NumPy's, a matrix one of SciPy's; with `into="b"` it stays on the server.
         """
         return _result(self._client, self._post(name, operand, parameters))
@@ -308,7 +322,7 @@ class Matrix:
         return self.operation("solve", b, **parameters)
 
     def to_scipy(self) -> Any:
-        """The matrix as one of SciPy's."""
+        """The matrix as one of SciPy's; a batch as a list of them."""
         return self._client._request("GET", f"{self._path}/data", accept=NPZ)
 
     def to_numpy(self) -> np.ndarray:
@@ -321,10 +335,10 @@ class Matrix:
         """An operator for SciPy's solvers, whose products the server computes."""
         return LinearOperator(
             self.shape,
-            matvec=lambda x: self.operation("spmv", x.reshape(-1)),
-            rmatvec=lambda x: self.operation("spmv", x.reshape(-1), op="c"),
-            matmat=lambda x: self.operation("spmm", x),
-            rmatmat=lambda x: self.operation("spmm", x, op="c"),
+            matvec=lambda x: self._product("spmv", x.reshape(-1)),
+            rmatvec=lambda x: self._product("spmv", x.reshape(-1), op="c"),
+            matmat=lambda x: self._product("spmm", x),
+            rmatmat=lambda x: self._product("spmm", x, op="c"),
             dtype=self.dtype,
         )
 
@@ -360,7 +374,9 @@ class Job:
 
     def result(self) -> Any:
         """Waits for the end of the job, and fetches its result."""
-        while self.refresh(wait=20.0)["state"] in ("queued", "running"):
+        # The server answers at the end of the wait, before the connection times out.
+        wait = min(20.0, self._client._timeout / 2)
+        while self.refresh(wait=wait)["state"] in ("queued", "running"):
             pass
         return _result(self._client, self._client._request("GET", f"/v1/jobs/{self.id}/result"))
 
@@ -379,6 +395,10 @@ class AsyncClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self.sync.close()
+
+    async def close(self) -> None:
+        """As :meth:`Client.close`."""
         self.sync.close()
 
     async def put(self, a: Any, name: str, **options: Any) -> AsyncMatrix:
@@ -405,8 +425,11 @@ class AsyncClient:
         """As :meth:`Client.program`."""
         matrix = lambda value: value.sync if isinstance(value, AsyncMatrix) else value  # noqa: E731
         named = [{key: matrix(value) for key, value in step.items()} for step in steps]
-        result = await asyncio.to_thread(self.sync.program, named, body, **parameters)
-        return AsyncMatrix(result) if isinstance(result, Matrix) else result
+        return _async(await asyncio.to_thread(self.sync.program, named, body, **parameters))
+
+    async def jobs(self) -> list[AsyncJob]:
+        """As :meth:`Client.jobs`."""
+        return [AsyncJob(job) for job in await asyncio.to_thread(self.sync.jobs)]
 
     async def status(self) -> dict[str, Any]:
         """As :meth:`Client.status`."""
@@ -414,9 +437,11 @@ class AsyncClient:
 
 
 class AsyncMatrix:
-    """A :class:`Matrix` for asyncio: `await (h @ x)`."""
+    """A :class:`Matrix` for asyncio: `await (h @ x)`. What is known of it needs no request: `h.shape`, `h.labels`."""
 
     __array_ufunc__ = None
+
+    _KNOWN = ("name", "version", "label", "labels", "view", "nnz", "members", "dtype", "shape")
 
     def __init__(self, matrix: Matrix):
         self.sync = matrix
@@ -424,13 +449,35 @@ class AsyncMatrix:
     def __repr__(self) -> str:
         return repr(self.sync)
 
+    def __getattr__(self, name: str) -> Any:
+        if name in self._KNOWN:
+            return getattr(self.sync, name)
+        raise AttributeError(f"AsyncMatrix has no {name!r}: `sync` has what a Matrix has")
+
     async def __matmul__(self, other: Any) -> Any:
         return await asyncio.to_thread(self.sync.__matmul__, other.sync if isinstance(other, AsyncMatrix) else other)
 
     async def operation(self, name: str, operand: Any = None, **parameters: Any) -> Any:
         """As :meth:`Matrix.operation`."""
-        result = await asyncio.to_thread(self.sync.operation, name, operand, **parameters)
-        return AsyncMatrix(result) if isinstance(result, Matrix) else result
+        return _async(await asyncio.to_thread(self.sync.operation, name, operand, **parameters))
+
+    async def job(self, name: str, operand: Any = None, **parameters: Any) -> AsyncJob:
+        """As :meth:`Matrix.job`."""
+        return AsyncJob(await asyncio.to_thread(self.sync.job, name, operand, **parameters))
+
+    async def solve(self, b: Any, **parameters: Any) -> np.ndarray:
+        """As :meth:`Matrix.solve`."""
+        return await asyncio.to_thread(self.sync.solve, b, **parameters)
+
+    async def to_numpy(self) -> np.ndarray:
+        """As :meth:`Matrix.to_numpy`."""
+        return await asyncio.to_thread(self.sync.to_numpy)
+
+    toarray = to_numpy
+
+    async def delete(self) -> None:
+        """As :meth:`Matrix.delete`."""
+        await asyncio.to_thread(self.sync.delete)
 
     async def set_labels(self, labels: dict[str, Any]) -> None:
         """As :meth:`Matrix.set_labels`."""
@@ -441,12 +488,61 @@ class AsyncMatrix:
         return await asyncio.to_thread(self.sync.to_scipy)
 
 
+class AsyncJob:
+    """A :class:`Job` for asyncio."""
+
+    def __init__(self, job: Job):
+        self.sync = job
+
+    def __repr__(self) -> str:
+        return repr(self.sync)
+
+    @property
+    def id(self) -> str:
+        """The job's id."""
+        return self.sync.id
+
+    async def refresh(self, wait: float = 0.0) -> dict[str, Any]:
+        """As :meth:`Job.refresh`."""
+        return await asyncio.to_thread(self.sync.refresh, wait)
+
+    async def result(self) -> Any:
+        """As :meth:`Job.result`."""
+        return _async(await asyncio.to_thread(self.sync.result))
+
+    async def cancel(self) -> None:
+        """As :meth:`Job.cancel`."""
+        await asyncio.to_thread(self.sync.cancel)
+
+
+def _async(result: Any) -> Any:
+    return AsyncMatrix(result) if isinstance(result, Matrix) else result
+
+
 def _quote(name: str) -> str:
     return urllib.parse.quote(name, safe="@")
 
 
 def _query(parameters: dict[str, Any]) -> dict[str, Any]:
-    return {key: int(value) if isinstance(value, bool) else value for key, value in parameters.items()}
+    """Parameters as the server reads them, without those that are None."""
+    return {key: _plain(value) for key, value in parameters.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as a number or a text: matrices by their labels, lists with commas, complex numbers as `re,im`."""
+    if isinstance(value, AsyncMatrix):
+        value = value.sync
+    if isinstance(value, Matrix):
+        return value.label
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, complex):
+        return f"{value.real!r},{value.imag!r}"
+    if isinstance(value, (list, tuple, range, np.ndarray)):
+        return ",".join(str(_plain(item)) for item in value)
+    return value
 
 
 def _result(client: Client, result: Any) -> Any:
@@ -456,6 +552,10 @@ def _result(client: Client, result: Any) -> Any:
 
 
 def _labels(labels: dict[str, Any]) -> str:
+    """`key=value,key`, which the server takes apart again."""
+    for key, value in labels.items():
+        if any(sign in f"{key}{'' if value is None else value}" for sign in ",="):
+            raise ValueError(f"label {key!r}: {value!r}: letters, digits, `.`, `_` and `-` are right")
     return ",".join(key if value is None else f"{key}={value}" for key, value in labels.items())
 
 
@@ -479,9 +579,23 @@ def _decode(response: http.client.HTTPResponse) -> Any:
     if media == NPY:
         return _read_npy(response)
     if media == NPZ:
-        return sp.load_npz(io.BytesIO(response.read()))
+        return _read_npz(io.BytesIO(response.read()))
     text = response.read()
     return json.loads(text) if text else None
+
+
+def _read_npz(file: io.BytesIO) -> Any:
+    """A matrix of SciPy's, or a list of those of a batch."""
+    with np.load(file) as arrays:
+        make = {b"batch_csr": sp.csr_array, b"batch_csc": sp.csc_array}.get(arrays["format"].item())
+        if make is None:
+            file.seek(0)
+            return sp.load_npz(file)
+        count, *shape = arrays["shape"].tolist()
+        starts, offsets = arrays["member_ptr"].tolist(), arrays["indptr"].reshape(count, -1)
+        members = [slice(*ends) for ends in zip(starts, starts[1:], strict=False)]
+        data, indices = arrays["data"], arrays["indices"]
+    return [make((data[at], indices[at], offsets[k]), shape=tuple(shape)) for k, at in enumerate(members)]
 
 
 def _read_npy(response: http.client.HTTPResponse) -> np.ndarray:
