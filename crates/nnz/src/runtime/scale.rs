@@ -1,6 +1,7 @@
 //! Scaling by rows and columns.
 
 use super::{DenseMatrix, Matrix, Vector};
+use sparse_core::backend::zeroed_vec;
 use sparse_core::{Order, Result, Scalar, c64, with_dtype};
 
 /// Scaling by rows and columns.
@@ -36,6 +37,10 @@ impl Matrix {
 
     /// A vector of ones beside the matrix.
     pub(super) fn ones(&self, len: usize) -> Result<Vector> {
-        with_dtype!(self.dtype(), T => Vector::from_vec(self.device(), vec![T::from_c64(c64::ONE); len]))
+        with_dtype!(self.dtype(), T => {
+            let mut ones: Vec<T> = zeroed_vec(len)?;
+            ones.fill(T::from_c64(c64::ONE));
+            Vector::from_vec(self.device(), ones)
+        })
     }
 }
