@@ -78,7 +78,7 @@ pub(super) fn layouts<T: Scalar, I: Index, O: Index>(
     is_by_rows: bool,
 ) -> Result<Vec<Layout>> {
     let mut first = 0_usize;
-    let layout = |matrix| {
+    let mut layout = |matrix| {
         let shape = source.shape(matrix);
         checked_product("rows x columns", shape.0, shape.1)?;
         let partition = match partition {
@@ -94,7 +94,11 @@ pub(super) fn layouts<T: Scalar, I: Index, O: Index>(
         })?;
         Ok(layout)
     };
-    (0..source.len()).map(layout).collect()
+    let mut layouts = vec_with_capacity(source.len())?;
+    for matrix in 0..source.len() {
+        layouts.push(layout(matrix)?);
+    }
+    Ok(layouts)
 }
 
 /// The number of blocks that `lines` rows of `length` elements are cut into, so that a device with `budget` bytes can

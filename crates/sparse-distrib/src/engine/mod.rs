@@ -266,7 +266,7 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
     ///
     /// # Errors
     /// [`Error::IndexOverflow`] if a matrix has more elements than can be counted; [`Error::Shape`] if a device's rate is
-    /// not positive; [`Error::OutOfMemory`] for more parts than memory can list; [`Error::Unsupported`] for
+    /// not positive; [`Error::OutOfMemory`] for more matrices or parts than memory can list; [`Error::Unsupported`] for
     /// [`Scheme::Ed1`] of values of half a word.
     pub fn compress<A: Axis>(
         &mut self,
