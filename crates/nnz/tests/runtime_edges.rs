@@ -120,6 +120,18 @@ fn shapes_that_fit_no_memory_are_errors() {
 }
 
 #[test]
+fn factors_of_rows_and_columns_are_named() {
+    let a = Matrix::from_typed(&cpu(), Csr::<f64>::zeros(2, 3).unwrap()).unwrap();
+    let refused = |rows, cols| a.scaled_by(rows, cols).unwrap_err().to_string();
+    let zeros = |dtype| Vector::zeros(&cpu(), dtype, 2).unwrap();
+    let (two, single) = (zeros(DType::F64), zeros(DType::F32));
+    let types =
+        "scaled_by: the matrix is f64 on the CPU, rows is f32 on the CPU; rows.cast(DType::F64)? would fit";
+    assert_eq!(refused(Some(&single), None), types);
+    assert_eq!(refused(None, Some(&two)), "scaled_by: cols has 2 elements where 3 are needed");
+}
+
+#[test]
 fn tolerances_that_nothing_is_below_are_refused() {
     let a = Matrix::from_typed(&cpu(), Csr::<f64>::identity(2).unwrap()).unwrap();
     for tolerance in [-1.0, f64::NAN] {
