@@ -4,9 +4,10 @@
 use nnz::distrib::{Local, SharedTransport, Transport};
 use nnz::prelude::*;
 use nnz::{
-    Each, Ell, Host, HostCsr, Hyb, IndexType, Layout, MatmulPlan, MatrixOnRanks, MatvecPlan, Method, Norm,
-    Preconditioning, Reduction, Sell, SolveOptions,
+    CompressOptions, Each, Ell, Host, HostCsr, Hyb, IndexType, Layout, MatmulPlan, MatrixOnRanks, MatvecPlan,
+    Method, Norm, Preconditioning, Reduction, Sell, SolveOptions,
 };
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// The methods that this build has.
@@ -79,18 +80,67 @@ fn matrices_without_rows_columns_or_entries_have_every_operation() {
 fn sizes_that_fit_no_memory_are_errors() {
     let device = cpu();
     let error = Vector::zeros(&device, DType::F64, usize::MAX).unwrap_err();
-    assert!(matches!(error, Error::IndexOverflow { .. }), "{error}");
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     let side = i32::MAX as usize;
     let wide = Matrix::from_typed(&device, Coo::<f64>::zeros(side, side).unwrap()).unwrap();
     let error = wide.to_dense().unwrap_err().to_string();
-    let elements = side * side;
-    let bytes = 8 * elements as u128;
-    assert_eq!(
-        error,
-        format!("the number of bytes of {elements} elements of f64 = {bytes} does not fit the host's memory")
-    );
+    assert!(error.starts_with("out of memory: "), "{error}");
     let error = DenseMatrix::zeros(&device, DType::F32, usize::MAX, 2, Order::RowMajor).unwrap_err();
     assert!(matches!(error, Error::IndexOverflow { .. }), "{error}");
+}
+
+/// Offsets, counts and factors of shapes that no memory holds, whose matrices have one entry.
+#[test]
+fn shapes_that_fit_no_memory_are_errors() {
+    fn check<T>(result: nnz::Result<T>) {
+        assert!(matches!(result.err(), Some(Error::OutOfMemory { .. })));
+    }
+    let extent = 1 << 50;
+    let hyper = Coo::<f64, Host, i64>::from_triplets(extent, extent, [(7, 7, 1.0)]).unwrap();
+    let hyper = Matrix::from_typed(&cpu(), hyper).unwrap();
+    check(hyper.row_lengths());
+    check(hyper.graph());
+    check(hyper.plan_spmm(Op::None, 1, &PlanOptions::default()));
+    let wide = Csr::<f64, Host, i64, i64>::new(1, extent, vec![0, 1], vec![3], vec![1.0]).unwrap();
+    let wide = Matrix::from_typed(&cpu(), wide).unwrap();
+    check(wide.select(&[0], &[5]));
+    check(wide.reduce(Each::Row, Reduction::Sum));
+    let compress = |rows, stack| {
+        let dense = DenseMatrix::from_vec(&cpu(), Vec::<f64>::new(), rows, 0, Order::RowMajor)?;
+        let format = if stack { Format::BatchCsr } else { Format::Csr };
+        let stack = stack.then_some((1 << 44, 0));
+        let options = CompressOptions { stack, index_type: IndexType::I64, ..CompressOptions::to(format) };
+        dense.plan_compress(&options)?.run(&dense)
+    };
+    check(compress(extent, false));
+    check(compress(0, true));
+    let none = DenseMatrix::from_vec(&cpu(), Vec::<f64>::new(), 0, 4, Order::RowMajor).unwrap();
+    let options = CompressOptions { stack: Some((usize::MAX, 0)), ..CompressOptions::to(Format::BatchCsr) };
+    assert!(matches!(none.plan_compress(&options), Err(Error::IndexOverflow { .. })));
+}
+
+#[test]
+fn factors_of_rows_and_columns_are_named() {
+    let a = Matrix::from_typed(&cpu(), Csr::<f64>::zeros(2, 3).unwrap()).unwrap();
+    let refused = |rows, cols| a.scaled_by(rows, cols).unwrap_err().to_string();
+    let zeros = |dtype| Vector::zeros(&cpu(), dtype, 2).unwrap();
+    let (two, single) = (zeros(DType::F64), zeros(DType::F32));
+    let types =
+        "scaled_by: the matrix is f64 on the CPU, rows is f32 on the CPU; rows.cast(DType::F64)? would fit";
+    assert_eq!(refused(Some(&single), None), types);
+    assert_eq!(refused(None, Some(&two)), "scaled_by: cols has 2 elements where 3 are needed");
+}
+
+#[test]
+fn tolerances_that_nothing_is_below_are_refused() {
+    let a = Matrix::from_typed(&cpu(), Csr::<f64>::identity(2).unwrap()).unwrap();
+    for tolerance in [-1.0, f64::NAN] {
+        let reason = format!("the tolerance is {tolerance}; it must be at least 0");
+        let error = a.prune(Some(tolerance)).unwrap_err().to_string();
+        assert_eq!(error, format!("prune: {reason}"));
+        let error = a.to_dense().unwrap().to_sparse(Format::Csr, Some(tolerance)).unwrap_err().to_string();
+        assert_eq!(error, format!("compress: {reason}"));
+    }
 }
 
 #[test]
@@ -455,6 +505,19 @@ fn rows_on_several_devices_multiply_and_refuse_as_on_one() {
     let enqueued = divided.solve(&b, &SolveOptions::by(Method::EnqueuedCg));
     assert!(enqueued.unwrap_err().to_string().contains("CG and BiCGSTAB run on several"));
     assert!(a.distribute(&[]).unwrap_err().to_string().contains("no ranks"));
+}
+
+#[test]
+fn a_callback_that_panics_ends_the_solver_on_all_devices() {
+    let a = Matrix::from_typed(&cpu(), nnz::generate::stencil_5::<f64>(4, 4).unwrap()).unwrap();
+    let mut divided = a.distribute(&[cpu(), cpu()]).unwrap();
+    let b = Vector::from_vec(&cpu(), vec![1.0; 16]).unwrap();
+    let mut x = Vector::zeros(&cpu(), DType::F64, 16).unwrap();
+    let options = SolveOptions::by(Method::Cg);
+    let solve = AssertUnwindSafe(|| divided.solve_from(&b, &mut x, &options, |_| panic!("planned")));
+    let panic = catch_unwind(solve).unwrap_err();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"planned"));
+    assert!(divided.solve(&b, &options).unwrap().1.converged());
 }
 
 /// Products, sums and norms of vectors on several devices, which have the bits of those that pass through the host.

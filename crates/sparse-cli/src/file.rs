@@ -82,6 +82,14 @@ pub(crate) fn check_npz_output(path: &Path) -> Result<()> {
     Ok(output(path).check()?)
 }
 
+/// Fails early unless the name of an output file ends in `.npy` and it can be written.
+pub(crate) fn check_npy_output(path: &Path) -> Result<()> {
+    if !is_standard(path) && !FileKind::of(path).is_ok_and(|kind| kind == FileKind::Npy) {
+        return Err(usage(format_args!("{}: a name that ends in .npy is needed", path.display())));
+    }
+    Ok(output(path).check()?)
+}
+
 /// The matrix of a file as CSR in the memory of `device`, with sorted rows and without duplicates.
 pub(crate) fn read(file: &MatrixFile, dtype: DType, device: &Device) -> Result<Matrix> {
     check_rows(file)?;

@@ -99,7 +99,7 @@ fn multiply_on_ranks(
 fn check(options: &ProductOptions, [matrix, x, out]: Files<'_>) -> Result<()> {
     options.check()?;
     file::check_inputs([matrix, x].into_iter().chain(options.added().map(PathBuf::as_path)))?;
-    Ok(file::output(out).check()?)
+    file::check_npy_output(out)
 }
 
 /// Fails if ranks lack an option.

@@ -82,7 +82,7 @@ impl Operand {
 
     /// The values with type `dtype` in the memory of `device`; a 1-D array is one column.
     pub(crate) fn into_dense(self, dtype: DType, device: &Device) -> Result<DenseMatrix> {
-        Ok(DenseMatrix::from_array(device, self.array, dtype)?)
+        dense_of(&self.path, self.array, dtype, device)
     }
 }
 
@@ -92,6 +92,19 @@ pub(crate) fn read_array(path: &Path) -> Result<(PathBuf, NpyArray)> {
         return Ok((file::STDIN.into(), npy::read_from(file::STDIN, stdin().lock())?));
     }
     Ok((path.into(), npy::read(path)?))
+}
+
+/// The array of a file in the memory of `device`; an error of its values names the file.
+pub(crate) fn dense_of(path: &Path, array: NpyArray, dtype: DType, device: &Device) -> Result<DenseMatrix> {
+    Ok(DenseMatrix::from_array(device, array, dtype).map_err(|error| match error {
+        Error::Format { .. }
+        | Error::Shape { .. }
+        | Error::Unsupported { .. }
+        | Error::ValueOverflow { .. } => {
+            Error::File { path: path.into(), line: None, reason: error.to_string() }
+        }
+        other => other,
+    })?)
 }
 
 /// Warns of integers of an array that `dtype` rounds, or refuses them.

@@ -123,7 +123,10 @@ pub(crate) fn distribute(
     exchange: ExchangePath,
     context: &Context,
 ) -> Result<MatrixOnDevices> {
-    let a = a.distribute_by(devices, exchange)?;
+    let a = match a.members() {
+        Some(_) => a.to_block_diagonal()?.distribute_by(devices, exchange)?,
+        None => a.distribute_by(devices, exchange)?,
+    };
     context.detail(format_args!("exchange: {}", a.exchange()));
     for (device, rows) in a.devices().iter().zip(a.rows()) {
         context.detail(format_args!("rows {rows:?}: {device}"));
@@ -142,7 +145,7 @@ pub(crate) fn read_on_ranks(
     context: &Context,
 ) -> Result<(MatrixOnRanks, Vec<RankRows>)> {
     let described = opened.as_ref().map(|(file, dtype)| {
-        check_matrix(file)?;
+        file::check_rows(file)?;
         Ok((dtype.name().to_owned(), check_by_rows(path).err()))
     });
     let (dtype, reason) = ranks.broadcast(ranks.agree(described.transpose())?.unwrap_or_default())?;
@@ -153,7 +156,9 @@ pub(crate) fn read_on_ranks(
         }
         Some(_) => {
             // The file that is open: it may be a pipe, or was unpacked already.
-            let a = ranks.agree(opened.map(|(file, dtype)| read_whole(&file, dtype)).transpose())?;
+            let read =
+                |(file, dtype)| -> Result<Matrix> { Ok(Matrix::read_csr(&Context::host()?, &file, dtype)?) };
+            let a = ranks.agree(opened.map(read).transpose())?;
             MatrixOnRanks::from_root_by(transport.clone(), device, a.as_ref(), exchange)
         }
     };
@@ -177,23 +182,6 @@ fn check_by_rows(path: &Path) -> Result<(), String> {
             let checked = if is_text { check_shares(path) } else { RowRanges::open(path).map(drop) };
             checked.map_err(|error| error.to_string())
         }
-    }
-}
-
-/// The matrix of a file in the host's memory: a batch as it is, any other in CSR.
-fn read_whole(file: &MatrixFile, dtype: DType) -> Result<Matrix> {
-    let host = Context::host()?;
-    match file.batch_format()? {
-        Some(_) => Ok(Matrix::read_batch(&host, file, dtype)?),
-        None => Ok(Matrix::read_csr(&host, file, dtype)?),
-    }
-}
-
-/// Fails if a file has too many rows for CSR, unless it is a batch, which has few for its entries.
-fn check_matrix(file: &MatrixFile) -> Result<()> {
-    match file.batch_format()? {
-        Some(_) => Ok(()),
-        None => file::check_rows(file),
     }
 }
 

@@ -40,10 +40,17 @@ fn claims_of_sizes_take_no_memory() {
             "compress rows.npy out.npz",
             "compress cols.npy out.npz --to csc",
             "compress batch.npy out.npz",
+            "distribute rows.npy -o out.npz",
+            "distribute cols.npy -o out --to csc",
+            "distribute batch.npy -o out",
             "spy rows.mtx -o out.svg",
         ];
         for line in refused {
             error(folder, &format!("{LIMITS} {line}"));
+        }
+        for shape in ["(2, 10000000000, 0)", "(50000000, 0, 0)", "(1000000000, 0, 3)"] {
+            array(folder, "stack.npy", shape, &[]);
+            error(folder, &format!("{LIMITS} distribute stack.npy -o out"));
         }
         let right_hand_sides = [
             ("three.mtx rows.npy", format!("the length of b is {size} where 3 is needed")),

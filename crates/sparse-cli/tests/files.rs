@@ -261,3 +261,56 @@ fn a_dash_is_standard_input_or_output() {
     let done = shell(folder, "$NNZ spmv - - -o y.npy --backend cpu < x.npy");
     assert_eq!(done.status.code(), Some(2));
 }
+
+#[test]
+fn distribute_reads_integers_and_empty_stacks_as_compress_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let odd = (1_i64 << 53) + 1;
+    let integers: Vec<u8> = [1, odd].iter().flat_map(|value| value.to_le_bytes()).collect();
+    fs::write(folder.join("odd.npy"), [npy_header("<i8", "(1, 2)"), integers].concat()).unwrap();
+    let warning =
+        shell(folder, "$NNZ -q distribute odd.npy -o odd; $NNZ distribute odd.npy -o odd.npz --strict");
+    let refused = format!("error: odd.npy: element 1: f64 would round {odd}\n");
+    assert_eq!(
+        (warning.status.code(), String::from_utf8_lossy(&warning.stderr).into_owned()),
+        (Some(1), refused)
+    );
+    assert_eq!(names(folder), ["odd", "odd.npy"]);
+
+    array(folder, "none.npy", "(0, 3, 4)", &[]);
+    run(folder, "$NNZ -q compress none.npy alone.npz && $NNZ -q distribute none.npy -o file.npz");
+    assert_eq!(fs::read(folder.join("file.npz")).unwrap(), fs::read(folder.join("alone.npz")).unwrap());
+    run(folder, "$NNZ -q distribute none.npy -o none");
+    assert_eq!(PartSet::open(folder.join("none")).unwrap().shape(), (3, 4));
+}
+
+#[test]
+fn norms_that_are_not_finite_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    for value in ["inf", "nan"] {
+        coordinates(folder.path(), "a.mtx", &format!("1 1 1\n1 1 {value}\n"));
+        let norm = shell(folder.path(), "$NNZ norm a.mtx --output json").stdout;
+        let name = if value == "nan" { "NaN" } else { value };
+        assert_eq!(String::from_utf8_lossy(&norm), format!("\"{name}\"\n"));
+    }
+}
+
+#[test]
+fn errors_of_contents_name_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    array(folder, "large.npy", "(1, 1)", &[1e300]);
+    array(folder, "x.npy", "(1,)", &[1e300]);
+    coordinates(folder, "one.mtx", "1 1 1\n1 1 1\n");
+    run(folder, "$NNZ convert large.npy large.npz");
+    for (line, file) in [
+        ("convert large.npy out.mtx --dtype f32", "large.npy"),
+        ("convert large.npz out.mtx --dtype f32", "large.npz"),
+        ("compress large.npy out.npz --dtype f32", "large.npy"),
+        ("spmv one.mtx x.npy -o out.npy --dtype f32", "x.npy"),
+    ] {
+        let error = error(folder, &format!("$NNZ -q {line}"));
+        assert!(error.starts_with(&format!("error: {file}: ")), "{line}: {error}");
+    }
+}

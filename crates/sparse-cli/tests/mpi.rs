@@ -147,6 +147,19 @@ fn ranks_multiply_as_one_process() {
     succeeds(folder, "$NNZ spmv $CPU tiny.mtx x.npy -o one.npy");
     succeeds(folder, "$MPIRUN -n 4 $NNZ spmv $CPU tiny.mtx x.npy -o - > ranks.npy");
     assert_close(folder, ["ranks.npy", "one.npy"], 1e-14);
+
+    // A batch is one matrix, in a file and in parts.
+    array(folder, "stack.npy", "(3, 4, 5)", 60);
+    vector(folder, "x.npy", 15);
+    succeeds(
+        folder,
+        "$NNZ compress stack.npy batch.npz --dtype f64 && $DISTRIBUTE stack.npy --dtype f64 -o batch",
+    );
+    succeeds(folder, "$NNZ spmv $CPU batch.npz x.npy -o one.npy");
+    for batch in ["batch.npz", "batch"] {
+        succeeds(folder, &format!("$MPIRUN -n 2 $NNZ spmv $CPU {batch} x.npy -o ranks.npy"));
+        assert_close(folder, ["ranks.npy", "one.npy"], 1e-14);
+    }
 }
 
 /// What `nnz spmv` and `nnz spmm` on ranks have written, and told.

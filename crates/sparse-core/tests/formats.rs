@@ -3,10 +3,11 @@
 //! Everything here is small and touches neither files nor threads, so that it runs under Miri:
 //! `cargo +nightly miri test -p sparse-core --test formats`.
 
+use sparse_core::graph::Graph;
 use sparse_core::reference::Reference;
 use sparse_core::{
-    BatchCsc, BatchCsr, Coo, Csc, Csr, Dense, DenseBatchView, DenseView, Ell, EllLayout, Host, Hyb,
-    IndexOrder, Order, Result, Sell, SellLayout, SparseFormat,
+    BatchCsc, BatchCsr, Coo, Csc, Csr, Dense, DenseBatchView, DenseView, Ell, EllLayout, Error, Host, Hyb,
+    IndexOrder, Order, Result, Sell, SellLayout, SparseFormat, kron,
 };
 use std::fmt::Debug;
 
@@ -182,11 +183,16 @@ fn sell_checks_slices_row_order_and_columns() -> Result<()> {
     Ok(())
 }
 
-/// Lanes of a slice without elements are not walked: this would take 2^64 steps.
+/// Products visit every lane, with a row or without.
 #[test]
-fn sell_of_an_enormous_slice_height_is_checked_at_once() -> Result<()> {
-    let a = Sell::<f64>::new((1, 1), usize::MAX, vec![0, 0], vec![0], vec![], vec![])?;
-    assert_eq!(a.nnz(), 0);
+fn sell_refuses_slices_of_far_more_lanes_than_rows() -> Result<()> {
+    let one = |height| Sell::<f64>::new((1, 1), height, vec![0, 0], vec![0], vec![], vec![]);
+    assert_eq!(one(1024)?.nnz(), 0);
+    let message = "sell: the slice height is 1025; with 1 rows it is at most 1024";
+    assert_eq!(refusal(one(1025)), message);
+    assert_eq!(refusal(SellLayout { slice_height: 1025, sort_window: 1 }.row_order(&[1])), message);
+    let layout = SellLayout { slice_height: 8192, sort_window: 1 };
+    assert_eq!(layout.row_order(&[1; 5000])?.len(), 5000);
     let layout = SellLayout { slice_height: 0, sort_window: 1 };
     let message = "sell: the slice height and the sort window are at least 1";
     assert_eq!(refusal(layout.row_order(&[1])), message);
@@ -295,4 +301,33 @@ fn copies_to_a_device_and_back_are_equal() -> Result<()> {
     there_and_back(&Hyb::new(ell()?, coo()?)?)?;
     there_and_back(&Sell::<f64>::new((2, 3), 2, vec![0, 2], vec![1, 0], vec![2, -1], vec![1.0, 0.0])?)?;
     there_and_back(&BatchCsr::<f64>::new((1, 3), vec![0, 0, 1], vec![0, 0, 0, 1], vec![2], vec![1.0])?)
+}
+
+/// Shapes that claim more offsets or elements than memory has are errors, whoever asks.
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no limit of memory")]
+fn what_no_memory_holds_is_an_error() -> Result<()> {
+    fn is_out_of_memory<M: Debug>(result: Result<M>) -> bool {
+        matches!(result, Err(Error::OutOfMemory { .. }))
+    }
+    for rows in [1 << 50, i64::MAX as usize] {
+        assert!(is_out_of_memory(Csr::<f64, Host, i64, i64>::from_triplets(rows, 1, [])));
+    }
+    assert!(is_out_of_memory(Coo::<f64>::with_capacity(3, 3, usize::MAX)));
+    assert!(is_out_of_memory(Dense::<f64>::zeros(1 << 25, 1 << 25, Order::RowMajor)));
+    assert!(is_out_of_memory(Graph::from_edges(1 << 50, vec![])));
+    let tall = Csr::<f64, Host, i64, i64>::new(1 << 20, 1, vec![0; (1 << 20) + 1], vec![], vec![])?;
+    let taller = Csr::<f64, Host, i64, i64>::new(1 << 24, 1, vec![0; (1 << 24) + 1], vec![], vec![])?;
+    assert!(is_out_of_memory(kron(&tall, &taller)));
+    let wide = Csr::<f64, Host, i64, i64>::new(1, 1 << 50, vec![0, 1], vec![3], vec![1.0])?;
+    assert!(is_out_of_memory(wide.select(&[0], &[5])));
+    assert!(wide.permute(&[0], &[]).is_err());
+    Ok(())
+}
+
+#[test]
+#[should_panic(expected = "element (0, 3) of a 2 x 2 matrix")]
+fn an_element_outside_is_not_another_one() {
+    let elements = [1.0, 2.0, 3.0, 4.0];
+    let _ = DenseView::row_major(&elements, 2, 2).unwrap().at(0, 3);
 }

@@ -266,12 +266,15 @@ fn x6_padded_formats_past_the_cap_are_refused() -> Result<()> {
 #[test]
 fn t3_offsets_that_overflow_are_refused() -> Result<()> {
     let row = |n: i32| Csr::<f32>::new(1, n as usize, vec![0, n], (0..n).collect(), vec![1.0; n as usize]);
-    let layout = SellLayout { slice_height: 1 << 30, sort_window: 1 };
-    let sell: Result<Sell<f32>> = Reference.convert(&row(2)?, &layout);
+    let layout = SellLayout { slice_height: 1 << 10, sort_window: 1 };
+    let sell: Result<Sell<f32>> = Reference.convert(&row(1 << 21)?, &layout);
     assert_eq!(refusal(sell), "slots of sell = 2147483648 does not fit i32");
     let layout = SellLayout { slice_height: usize::MAX, sort_window: 1 };
     let sell: Result<Sell<f32>> = Reference.convert(&row(2)?, &layout);
-    assert!(refusal(sell).starts_with("slice width x height (2 x 18446744073709551615)"));
+    assert_eq!(
+        refusal(sell),
+        "sell: the slice height is 18446744073709551615; with 1 rows it is at most 1024"
+    );
     Ok(())
 }
 

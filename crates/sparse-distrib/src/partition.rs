@@ -79,16 +79,15 @@ impl Partition {
     /// # Errors
     /// [`Error::Shape`] if there are no parts, or more than `usize` counts.
     pub fn mesh(row_blocks: usize, col_blocks: usize) -> Result<Self> {
-        let error = || {
-            Error::shape(
-                "partition",
-                format_args!("{row_blocks} x {col_blocks} parts; at least 1 x 1 is needed"),
-            )
-        };
-        row_blocks.checked_mul(col_blocks).ok_or_else(error)?;
+        let refuse =
+            |why: &str| Error::shape("partition", format_args!("{row_blocks} x {col_blocks} parts; {why}"));
+        if row_blocks.checked_mul(col_blocks).is_none() {
+            return Err(refuse("fewer are needed: these cannot be counted"));
+        }
+        let at_least_one = || refuse("at least 1 x 1 is needed");
         Ok(Self {
-            row_blocks: NonZeroUsize::new(row_blocks).ok_or_else(error)?,
-            col_blocks: NonZeroUsize::new(col_blocks).ok_or_else(error)?,
+            row_blocks: NonZeroUsize::new(row_blocks).ok_or_else(at_least_one)?,
+            col_blocks: NonZeroUsize::new(col_blocks).ok_or_else(at_least_one)?,
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::random::Stream;
 use sparse_core::error::{Error, Result};
+use std::fmt::{Display, Formatter};
 
 /// A distribution of row lengths, truncated to a range.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,6 +19,15 @@ pub enum Law {
         /// The exponent of the density.
         exponent: f64,
     },
+}
+
+impl Display for Law {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::LogNormal { mu, sigma } => write!(f, "a log-normal law of mu {mu} and sigma {sigma}"),
+            Self::PowerLaw { exponent } => write!(f, "a power law of exponent {exponent}"),
+        }
+    }
 }
 
 impl Law {
@@ -136,7 +146,7 @@ impl RowLengths<'_> {
         let Some(body) = body else {
             let rows = lengths.len();
             return Err(Error::unsupported(
-                format_args!("a graph of {n} rows and {nnz} entries by {:?}", self.law),
+                format_args!("a graph of {n} rows and {nnz} entries by {}", self.law),
                 format_args!(
                     "{rows} rows are pinned to {pinned} entries, and the others, of {} to {} each, cannot hold the rest",
                     range.0, range.1

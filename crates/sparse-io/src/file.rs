@@ -3,11 +3,11 @@
 use crate::any::RoundedIntegers;
 use crate::assemble::{ENTRY_BYTES, canonical, check_row_claim, csr_from_triplets, nonzeros};
 use crate::matrix_market::{self, Layout, Symmetry};
-use crate::npz::NpzFormat;
+use crate::npz::{AnyBatch, AnySparse, NpzFormat};
 use crate::parts::{self, PartSet};
 use crate::source::{Bytes, Contents, Text, open};
 use crate::{FileKind, npy, npz};
-use sparse_core::{Axis, BatchCompressed, Coo, Csr, DType, Error, Host, Index, Result, Scalar};
+use sparse_core::{Axis, BatchCompressed, Coo, Csr, DType, Dense, Error, Host, Index, Result, Scalar};
 use std::fs::{File, metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -169,7 +169,7 @@ impl MatrixFile {
         rounded.map_err(|reason| self.error(reason))
     }
 
-    /// Shape and entries of the matrix, as claimed by the file.
+    /// Shape and entries of the matrix, as claimed by the file; a batch is its block-diagonal matrix.
     ///
     /// ```
     /// use sparse_io::{Claim, MatrixFile};
@@ -181,7 +181,7 @@ impl MatrixFile {
     /// ```
     ///
     /// # Errors
-    /// [`Error::File`] if the header is not sound, or if it is that of a batch.
+    /// [`Error::File`] if the header is not sound; [`Error::IndexOverflow`] for a batch whose extents do not fit `usize`.
     pub fn claim(&self) -> Result<Claim> {
         let (rows, cols, stored) = match &self.source {
             Source::MatrixMarket(text) => {
@@ -191,8 +191,7 @@ impl MatrixFile {
             Source::Npz(bytes) => npz::claim(bytes).map_err(|reason| self.error(reason))?,
             Source::Npy(bytes) => npy::claim(bytes).map_err(|reason| self.error(reason))?,
             Source::Parts(set) => {
-                set.check_matrix()?;
-                let (rows, cols) = set.shape();
+                let (rows, cols) = set.matrix_shape()?;
                 (rows, cols, set.nnz())
             }
         };
@@ -224,7 +223,7 @@ impl MatrixFile {
     }
 
     /// The matrix as CSR, with sorted rows. Duplicates are added, explicit zeros are kept; of a dense array, zeros are
-    /// dropped. Values are rounded to nearest.
+    /// dropped. Values are rounded to nearest. The members of a batch are the blocks of its diagonal.
     ///
     /// ```
     /// use sparse_core::Csr;
@@ -240,19 +239,21 @@ impl MatrixFile {
     /// Those of [`matrix_market::read_csr`], [`npz::read`], [`npz::AnySparse::into_csr`], [`npy::read`] and
     /// [`npy::NpyArray::into_dense`].
     pub fn read_csr<T: Scalar, I: Index, O: Index>(&self) -> Result<Csr<T, Host, I, O>> {
-        match &self.source {
+        let read = match &self.source {
             Source::MatrixMarket(text) => matrix_market::csr_of(self.text(text)),
-            Source::Npz(bytes) => canonical(npz::parse_file(&self.path, bytes)?.into_csr()?),
-            Source::Parts(set) => set.read_matrix()?.into_csr(),
-            Source::Npy(bytes) => {
-                let dense = npy::parse_file(&self.path, bytes)?.into_dense::<T>()?;
-                csr_from_triplets(dense.nrows(), dense.ncols(), dense.data().len(), || nonzeros(&dense))
+            Source::Npz(bytes) => {
+                npz::parse_matrix(&self.path, bytes).and_then(AnySparse::into_csr).and_then(canonical)
             }
-        }
+            Source::Parts(set) => set.read_matrix().and_then(AnySparse::into_csr),
+            Source::Npy(bytes) => self.dense(bytes).and_then(|dense| {
+                csr_from_triplets(dense.nrows(), dense.ncols(), dense.data().len(), || nonzeros(&dense))
+            }),
+        };
+        read.map_err(|error| self.named(error))
     }
 
     /// The matrix as COO, with entries in the order of the file. Duplicates and explicit zeros are kept; of a dense
-    /// array, zeros are dropped. Values are rounded to nearest.
+    /// array, zeros are dropped. Values are rounded to nearest. The members of a batch are the blocks of its diagonal.
     ///
     /// ```
     /// use sparse_core::Coo;
@@ -267,15 +268,15 @@ impl MatrixFile {
     /// # Errors
     /// As for [`read_csr`](Self::read_csr), but there may be any number of rows.
     pub fn read_coo<T: Scalar, I: Index>(&self) -> Result<Coo<T, Host, I>> {
-        match &self.source {
+        let read = match &self.source {
             Source::MatrixMarket(text) => matrix_market::coo_of(self.text(text)),
-            Source::Npz(bytes) => npz::parse_file(&self.path, bytes)?.into_coo(),
-            Source::Parts(set) => set.read_matrix()?.into_coo(),
-            Source::Npy(bytes) => {
-                let dense = npy::parse_file(&self.path, bytes)?.into_dense::<T>()?;
+            Source::Npz(bytes) => npz::parse_matrix(&self.path, bytes).and_then(AnySparse::into_coo),
+            Source::Parts(set) => set.read_matrix().and_then(AnySparse::into_coo),
+            Source::Npy(bytes) => self.dense(bytes).and_then(|dense| {
                 Coo::<T, Host, I>::from_triplets(dense.nrows(), dense.ncols(), nonzeros(&dense))
-            }
-        }
+            }),
+        };
+        read.map_err(|error| self.named(error))
     }
 
     /// True if row offsets would take more memory than the entries justify, so that [`read_csr`](Self::read_csr) refuses
@@ -340,8 +341,7 @@ impl MatrixFile {
     pub fn duplicates_among(&self, nnz: usize, diagonal: usize) -> Result<usize> {
         let (stored, distinct) = match &self.source {
             Source::Npy(_) => return Ok(0),
-            Source::Npz(bytes) => (npz::parse_file(&self.path, bytes)?.values.len(), nnz),
-            Source::Parts(set) => (set.nnz(), nnz),
+            Source::Npz(_) | Source::Parts(_) => (self.claim()?.stored, nnz),
             Source::MatrixMarket(text) => {
                 let header = matrix_market::header_of(self.text(text))?;
                 match (header.layout, header.symmetry) {
@@ -397,10 +397,26 @@ impl MatrixFile {
     pub fn read_batch<A: Axis, T: Scalar, I: Index, O: Index>(
         &self,
     ) -> Result<BatchCompressed<A, T, Host, I, O>> {
-        match &self.source {
-            Source::Npz(bytes) | Source::Npy(bytes) => npz::parse_batch_file(&self.path, bytes)?.into_typed(),
-            Source::MatrixMarket(text) => npz::parse_batch_file(&self.path, &text.bytes)?.into_typed(),
-            Source::Parts(set) => set.read_batch()?.into_typed(),
+        let batch = match &self.source {
+            Source::Npz(bytes) | Source::Npy(bytes) => npz::parse_batch_file(&self.path, bytes),
+            Source::MatrixMarket(text) => npz::parse_batch_file(&self.path, &text.bytes),
+            Source::Parts(set) => set.read_batch(),
+        };
+        batch.and_then(AnyBatch::into_typed).map_err(|error| self.named(error))
+    }
+
+    fn dense<T: Scalar>(&self, bytes: &[u8]) -> Result<Dense<T>> {
+        npy::parse_file(&self.path, bytes)?.into_dense()
+    }
+
+    /// An error of the contents with the name of the file.
+    fn named(&self, error: Error) -> Error {
+        match error {
+            Error::Format { .. }
+            | Error::Shape { .. }
+            | Error::Unsupported { .. }
+            | Error::ValueOverflow { .. } => self.error(error.to_string()),
+            other => other,
         }
     }
 

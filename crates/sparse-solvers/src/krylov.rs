@@ -170,9 +170,21 @@ where
     /// Divides the true residual by its norm.
     fn normalize(&mut self, r: &mut Buf<B, M::Scalar>) -> Result<()> {
         self.norm = RealOf::<M::Scalar>::one();
-        let factor = M::Scalar::from_real(self.scale.recip());
-        scal::<B, M::Scalar>(self.backend, factor, SpaceOf::<B>::view_mut(r))
+        divide::<B, M::Scalar>(self.backend, r, self.scale)
     }
+}
+
+/// Divides `x` by `norm`, a positive number; by its square root twice, where 1 / `norm` is too large for the type.
+pub(crate) fn divide<B: VectorKernel<T>, T: Accumulator>(
+    backend: &B,
+    x: &mut Buf<B, T>,
+    norm: RealOf<T>,
+) -> Result<()> {
+    let (factor, times) = match norm.recip() {
+        factor if Float::is_finite(factor) => (factor, 1),
+        _ => (norm.sqrt().recip(), 2),
+    };
+    (0..times).try_for_each(|_| scal::<B, T>(backend, T::from_real(factor), SpaceOf::<B>::view_mut(x)))
 }
 
 pub(crate) fn to_f64(real: impl Scalar) -> f64 {

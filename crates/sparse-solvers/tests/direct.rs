@@ -158,6 +158,11 @@ fn shapes_and_orders_that_do_not_fit_are_refused() {
     assert!(matches!(Factorization::new(&unsorted), Err(Error::Unsupported { .. })));
     let error = Factorization::new(&laplacian::<f64>()).unwrap().solve(&[1.0], &mut [0.0; 63], 0.0);
     assert_eq!(error.unwrap_err().to_string(), "cholesky: the length of b is 1 where 63 is needed");
+    for tolerance in [-1.0, f64::NAN] {
+        let error =
+            Factorization::new(&laplacian::<f64>()).unwrap().solve(&[1.0; 63], &mut [0.0; 63], tolerance);
+        assert!(error.unwrap_err().to_string().ends_with("it must be at least 0"));
+    }
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The stored entries of every format, with the positions of their values.
 
+use sparse_core::backend::{vec_with_capacity, zeroed_vec};
 use sparse_core::op::Op;
 use sparse_core::{
-    Axis, BatchCompressed, Compressed, CompressedRef, Coo, Ell, Host, HostCsr, Hyb, Index, Scalar, Sell,
-    SparseFormat,
+    Axis, BatchCompressed, Compressed, CompressedRef, Coo, Ell, Host, HostCsr, Hyb, Index, Result, Scalar,
+    Sell, SparseFormat,
 };
 
 /// A matrix whose entries can be enumerated: one member, or the block-diagonal members of a batch.
@@ -181,12 +182,18 @@ impl<I: Index> RowPattern<I> {
     }
 
     /// Builds the pattern. Columns are those of the member.
-    pub(crate) fn new<M: Entries<Index = I>>(a: &M, op: Op) -> Self {
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](sparse_core::Error::OutOfMemory) for more rows than memory has offsets for.
+    pub(crate) fn new<M: Entries<Index = I>>(a: &M, op: Op) -> Result<Self> {
         Self::with_columns(a, op, |_, col| col)
     }
 
     /// Builds the pattern of the block-diagonal matrix of the members.
-    pub(crate) fn block_diagonal<M: Entries>(a: &M, op: Op) -> Self {
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub(crate) fn block_diagonal<M: Entries>(a: &M, op: Op) -> Result<Self> {
         let (member_rows, member_cols) = a.member_shape();
         let extent = if op.transposes() { member_rows } else { member_cols };
         Self::with_columns(a, op, |member, col| member * extent + col)
@@ -194,7 +201,7 @@ impl<I: Index> RowPattern<I> {
 
     /// Builds the pattern by a counting sort, so that the entries of a row stay in order; `column` has the column of op(A)
     /// for a member and a column there.
-    fn with_columns<M: Entries>(a: &M, op: Op, column: impl Fn(usize, usize) -> usize) -> Self {
+    fn with_columns<M: Entries>(a: &M, op: Op, column: impl Fn(usize, usize) -> usize) -> Result<Self> {
         let (rows, _) = op.shape(a);
         let (member_rows, member_cols) = a.member_shape();
         let place = |member, row, col| {
@@ -204,12 +211,13 @@ impl<I: Index> RowPattern<I> {
                 (member * member_rows + row, col)
             }
         };
-        let mut next = vec![0; rows + 1];
+        let mut next: Vec<usize> = zeroed_vec(rows.saturating_add(1))?;
         a.for_each_entry(|member, row, col, _| next[place(member, row, col).0 + 1] += 1);
         for row in 0..rows {
             next[row + 1] += next[row];
         }
-        let offsets = next.iter().map(|&offset| i64::cast(offset)).collect();
+        let mut offsets = vec_with_capacity(next.len())?;
+        offsets.extend(next.iter().map(|&offset| i64::cast(offset)));
         let mut columns = vec![I::default(); a.nnz()];
         let mut positions = vec![0; a.nnz()];
         a.for_each_entry(|member, row, col, position| {
@@ -218,7 +226,7 @@ impl<I: Index> RowPattern<I> {
             positions[next[row]] = position;
             next[row] += 1;
         });
-        Self { offsets, columns, positions }
+        Ok(Self { offsets, columns, positions })
     }
 
     /// Bytes of the three arrays.

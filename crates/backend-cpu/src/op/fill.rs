@@ -13,12 +13,7 @@ const HUGE: usize = 4 << 20;
 /// `len` zeros. Large ones come untouched from the operating system, so that the threads that fill them split the page
 /// faults, which cost more than the filling where pages are small.
 pub(super) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
-    let memory = bytemuck::zeroed_vec(len);
-    #[cfg(target_os = "linux")]
-    if size_of_val(&*memory) >= HUGE {
-        advise_huge_pages(&memory);
-    }
-    memory
+    in_huge_pages(bytemuck::zeroed_vec(len))
 }
 
 /// `len` zeros, for a length that a shape claims and no data justify.
@@ -26,10 +21,20 @@ pub(super) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
 /// # Errors
 /// [`Error::OutOfMemory`].
 pub(super) fn try_zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
-    try_zeroed_vec(len).map_err(|()| {
+    let memory = try_zeroed_vec(len).map_err(|()| {
         let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
         Error::OutOfMemory { needed, available: 0 }
-    })
+    })?;
+    Ok(in_huge_pages(memory))
+}
+
+/// The memory, in huge pages if it is large and untouched.
+fn in_huge_pages<T>(memory: Vec<T>) -> Vec<T> {
+    #[cfg(target_os = "linux")]
+    if size_of_val(&*memory) >= HUGE {
+        advise_huge_pages(&memory);
+    }
+    memory
 }
 
 #[cfg(target_os = "linux")]

@@ -187,6 +187,21 @@ fn csr_to_padded_formats_and_back() {
 }
 
 #[test]
+fn hyb_with_two_parts_gives_the_order_that_its_rows_have() {
+    let sorted = Csr::<f64>::new(2, 4, vec![0, 3, 4], vec![0, 2, 3, 1], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+    let unsorted = Csr::<f64>::new_unsorted(2, 4, vec![0, 3, 4], vec![0, 3, 3, 1], vec![1.0; 4]).unwrap();
+    let falling = Csr::<f64>::new_unsorted(2, 4, vec![0, 3, 4], vec![2, 0, 3, 1], vec![1.0; 4]).unwrap();
+    for csr in [sorted, unsorted, falling] {
+        let hyb: Hyb<f64> = Operations::convert(&Reference, &csr, &HybWidth::Width(1)).unwrap();
+        assert_eq!(hyb.coo().nnz(), 2);
+        for cpu in backends() {
+            let back = Operations::convert::<_, Csr<f64>>(&cpu, &hyb, &()).unwrap();
+            assert_eq!(back.order(), csr.order());
+        }
+    }
+}
+
+#[test]
 fn a_layout_that_is_refused_is_refused_by_the_plan() {
     let csr = Csr::<f64>::identity(4).unwrap();
     let layout = SellLayout { slice_height: 0, sort_window: 1 };

@@ -180,6 +180,6 @@ fn more_rows_than_can_be_counted_are_refused() {
         Keep::NonZero,
         &PlanOptions::once(),
     );
-    let reason = "matrices x rows (1099511627776 x 1073741824) = 1180591620717411303424 does not fit usize";
+    let reason = "members x offsets (1099511627776 x 1073741825) = 1180591621816922931200 does not fit usize";
     assert_eq!(plan.unwrap_err().to_string(), reason);
 }

@@ -6,7 +6,7 @@ use super::formats::{MapValues, On, RuntimeFormat, bytes_of, copy_of, sampled_me
 use super::plan::AnyMatmulPlan;
 use super::sddmm::AnySampledPlan;
 use super::{Format, IndexType, Layout, Matrix};
-use sparse_core::backend::SpaceOf;
+use sparse_core::backend::{SpaceOf, zeroed_vec};
 use sparse_core::op::{
     ConvertKernel, Op, Operations, RowStatistics, Sampling, SddmmKernel, SddmmPlan, SpmmKernel, SpmmPlan,
     SpmvKernel, VectorKernel,
@@ -74,7 +74,7 @@ where
     }
 
     fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {
-        let mut lengths = vec![0; self.nrows()];
+        let mut lengths = zeroed_vec(self.nrows())?;
         self.to_host(backend)?.entries().for_each(|(row, ..)| lengths[row] += 1);
         Ok(RowStatistics::from_lengths(lengths))
     }

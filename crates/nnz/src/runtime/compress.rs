@@ -1,13 +1,13 @@
 //! Dense matrices to CSR and CSC, one or a stack of them.
 
 use super::backend::RuntimeBackend;
-use super::fit::{factor, mismatch};
+use super::fit::{keep, mismatch};
 use super::formats::On;
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use crate::Device;
 use sparse_core::backend::SpaceOf;
 use sparse_core::error::checked_product;
-use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel, Keep, RealOf};
+use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel};
 use sparse_core::{
     Algorithm, Choice, DenseBatchView, Error, Index, Order, PlanOptions, Result, Row, Scalar, with_dtype,
 };
@@ -40,8 +40,8 @@ impl DenseMatrix {
     /// The elements that are not zero, or whose magnitude is above `tolerance`, as a sparse matrix. NaN is an entry.
     ///
     /// # Errors
-    /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows, columns or entries on; a format of batches is refused; what the
-    /// device's runtime reports.
+    /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows, columns or entries on; [`Operands`](Error::Operands) for a
+    /// tolerance that is negative or not a number; a format of batches is refused; what the device's runtime reports.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -63,7 +63,8 @@ impl DenseMatrix {
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) for other formats than CSR, CSC and batches of them, and for an algorithm that is
     /// not there; [`Shape`](Error::Shape) if the members of a stack have not as many rows in all as this matrix;
-    /// [`IndexOverflow`](Error::IndexOverflow) if an extent does not fit the type of indices.
+    /// [`IndexOverflow`](Error::IndexOverflow) if an extent does not fit the type of indices; [`Operands`](Error::Operands)
+    /// for a tolerance that is negative or not a number.
     ///
     /// ```
     /// use nnz::{CompressOptions, prelude::*};
@@ -231,12 +232,7 @@ where
         // The plan would name the extents of the transpose.
         I::try_new("rows", target.shape.0)?;
         I::try_new("columns", target.shape.1)?;
-        let keep = match options.tolerance {
-            None => Keep::NonZero,
-            Some(tolerance) => {
-                Keep::Above(factor::<RealOf<T>>("compress", "the tolerance", tolerance.into())?)
-            }
-        };
+        let keep = keep::<T>("compress", options.tolerance)?;
         let (backend, device) = (on.backend.clone(), on.device.clone());
         let plan =
             DenseToCompressedPlan::new(on.backend, view::<B, T>(on, dense, target)?, keep, &options.plan)?;

@@ -211,7 +211,7 @@ impl Matrix {
     /// A copy without the entries that are zero, or whose magnitude is at most `tolerance`; NaN stays.
     ///
     /// # Errors
-    /// As [`sort`](Self::sort).
+    /// [`Operands`](Error::Operands) for a tolerance that is negative or not a number; else as [`sort`](Self::sort).
     ///
     /// ```
     /// # use nnz::prelude::*;

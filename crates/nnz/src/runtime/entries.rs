@@ -2,6 +2,7 @@
 
 use super::{Format, IndexType, Matrix};
 use crate::Device;
+use sparse_core::backend::zeroed_vec;
 use sparse_core::op::Operations;
 use sparse_core::reference::{Entries, Reference};
 use sparse_core::{
@@ -81,7 +82,7 @@ impl Matrix {
     /// The number of entries in each row.
     ///
     /// # Errors
-    /// An error of the device's runtime.
+    /// [`OutOfMemory`](Error::OutOfMemory) for a number of rows that no memory holds; an error of the device's runtime.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -90,7 +91,7 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn row_lengths(&self) -> Result<Vec<usize>> {
-        let mut lengths = vec![0; self.nrows()];
+        let mut lengths = zeroed_vec(self.nrows())?;
         self.for_each_entry(&mut |row, _, _| lengths[row] += 1)?;
         Ok(lengths)
     }
@@ -168,10 +169,15 @@ fn coo<T: Scalar, I: Index>(
     (rows, cols): (usize, usize),
     entries: &[(usize, usize, c64)],
 ) -> Result<Coo<T, Host, I>> {
-    let typed: Result<Vec<_>> = entries
-        .iter()
-        .map(|&(row, col, value)| Ok((row, col, super::fit::factor::<T>("from_triplets", "a value", value)?)))
-        .collect();
+    let typed = |&(row, col, value): &(usize, usize, c64)| {
+        if value.im != 0.0 && !T::DTYPE.is_complex() {
+            let reason =
+                format!("the value {value} in row {row} and column {col} is complex, {} is not", T::DTYPE);
+            return Err(Error::operands("from_triplets", reason));
+        }
+        Ok((row, col, super::fit::factor::<T>("from_triplets", "a value", value)?))
+    };
+    let typed: Result<Vec<_>> = entries.iter().map(typed).collect();
     Coo::<T, Host, I>::from_triplets(rows, cols, typed?)
 }
 

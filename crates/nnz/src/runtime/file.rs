@@ -51,7 +51,8 @@ impl Matrix {
     }
 
     /// The matrix of a file as CSR in the memory of `device`: rows are sorted, duplicates added, zeros kept, and values
-    /// rounded to `dtype`. Indices and offsets have 32 bits where they fit, and 64 otherwise.
+    /// rounded to `dtype`. Indices and offsets have 32 bits where they fit, and 64 otherwise. A batch is its block-diagonal
+    /// matrix; [`read_batch`](Self::read_batch) reads it as it is.
     ///
     /// # Errors
     /// Those of [`MatrixFile::read_csr`] and [`from_typed`](Self::from_typed).

@@ -1,6 +1,7 @@
 //! Errors of operands whose types or devices do not fit together.
 
 use crate::Device;
+use sparse_core::op::{Keep, RealOf};
 use sparse_core::{DType, Error, Result, Scalar, c64};
 
 /// An operand as errors describe it: its name, its type and its device.
@@ -16,11 +17,12 @@ pub(crate) fn mismatch(op: &'static str, expected: Operand<'_>, others: &[Operan
     for &other in others {
         let (name, other_dtype, other_device) = other;
         let (casts, moves) = (other_dtype != dtype, other_device.context() != device.context());
+        let variable = name.trim_start_matches("the ");
         if casts {
-            cures.push(format!("{name}.cast({})?", dtype_path(dtype)));
+            cures.push(format!("{variable}.cast({})?", dtype_path(dtype)));
         }
         if moves {
-            cures.push(format!("{name}.to_device(…)?"));
+            cures.push(format!("{variable}.to_device(…)?"));
         }
         if casts || moves {
             operands = format!("{operands}, {}", say(other));
@@ -46,6 +48,22 @@ pub(crate) fn factor<A: Scalar>(op: &'static str, name: &str, value: c64) -> Res
         return Err(Error::operands(op, format_args!("{name} = {value} does not fit {}", A::DTYPE)));
     }
     Ok(rounded)
+}
+
+/// The elements to keep: those above `tolerance` in magnitude, or all but zeros.
+///
+/// # Errors
+/// [`Error::Operands`] for a tolerance that is negative or not a number, and for a finite one that would become infinite.
+pub(crate) fn keep<T: Scalar>(op: &'static str, tolerance: Option<f64>) -> Result<Keep<T>> {
+    match tolerance {
+        None => Ok(Keep::NonZero),
+        Some(tolerance) if tolerance >= 0.0 => {
+            Ok(Keep::Above(factor::<RealOf<T>>(op, "the tolerance", tolerance.into())?))
+        }
+        Some(tolerance) => {
+            Err(Error::operands(op, format_args!("the tolerance is {tolerance}; it must be at least 0")))
+        }
+    }
 }
 
 #[cold]

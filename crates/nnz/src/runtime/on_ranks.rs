@@ -479,10 +479,7 @@ where
 {
     let read = || {
         let (file, host) = (MatrixFile::open(file)?, Device::Cpu(serial_host_backend()?));
-        match file.batch_format()? {
-            Some(_) => Matrix::read_batch(&host, &file, T::DTYPE),
-            None => Matrix::read_csr(&host, &file, T::DTYPE),
-        }
+        Matrix::read_csr(&host, &file, T::DTYPE)
     };
     let a = (transport.rank() == ROOT).then(read).transpose();
     let a = agree(&*transport, ROOT, OP, a)?;

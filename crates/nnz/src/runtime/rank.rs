@@ -16,6 +16,7 @@ use sparse_distrib::{
 use sparse_solvers::{Iteration, Jacobi, Solution, inverse_diagonal_of_block};
 use std::any::Any;
 use std::ops::{ControlFlow, Range};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// Sees each iteration, and may stop.
@@ -311,28 +312,36 @@ where
                 return Err(Error::unsupported(format_args!("{other} on several devices or ranks"), reason));
             }
         };
-        // The rank with the callback decides for all.
+        // The rank with the callback decides for all. A panic of it stops all, and goes on when none waits any more.
+        let mut panic = None;
         let decide = |iteration| {
-            let stops = callback.as_mut().is_some_and(|callback| callback(iteration).is_break());
+            let call = || callback.as_mut().is_some_and(|callback| callback(iteration).is_break());
+            let stops = catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| {
+                panic = Some(payload);
+                true
+            });
             match backend.transport().broadcast(0, vec![u8::from(stops)]) {
                 Ok(message) if message == [0] => ControlFlow::Continue(()),
                 _ => ControlFlow::Break(()),
             }
         };
-        let solution = match method {
+        let solved = match method {
             Method::Cg => {
-                DistributedCg::new(backend, a, preconditioner, options)?.solve(a, &b, &mut x, decide)?
+                DistributedCg::new(backend, a, preconditioner, options)?.solve(a, &b, &mut x, decide)
             }
             Method::BiCgStab => {
-                DistributedBiCgStab::new(backend, a, preconditioner, options)?.solve(a, &b, &mut x, decide)?
+                DistributedBiCgStab::new(backend, a, preconditioner, options)?.solve(a, &b, &mut x, decide)
             }
             other => {
                 let others = "CG and BiCGSTAB run on several";
                 return Err(Error::unsupported(format_args!("{other} on several devices or ranks"), others));
             }
         };
-        self.download(&x, host_x)?;
-        Ok(solution)
+        let solved = solved.and_then(|solution| self.download(&x, host_x).map(|()| solution));
+        match panic {
+            Some(payload) => resume_unwind(payload),
+            None => solved,
+        }
     }
 
     fn layout(&self) -> Layout {

@@ -1,7 +1,9 @@
 //! Scaling by rows and columns.
 
+use super::fit::mismatch;
 use super::{DenseMatrix, Matrix, Vector};
-use sparse_core::{Order, Result, Scalar, c64, with_dtype};
+use sparse_core::backend::zeroed_vec;
+use sparse_core::{Error, Order, Result, Scalar, c64, with_dtype};
 
 /// Scaling by rows and columns.
 impl Matrix {
@@ -11,7 +13,8 @@ impl Matrix {
     /// It is a sampled product of two columns, by the plans that [`sddmm`](Self::sddmm) keeps.
     ///
     /// # Errors
-    /// As [`sddmm`](Self::sddmm), whose U and V are `rows` and `cols`.
+    /// [`Operands`](Error::Operands) for factors of another type or device, [`Shape`](Error::Shape) unless there is one for
+    /// each row or column; those of [`sddmm`](Self::sddmm).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -25,17 +28,35 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn scaled_by(&self, rows: Option<&Vector>, cols: Option<&Vector>) -> Result<Self> {
-        let column = |factors: Option<&Vector>, n| match factors {
+        let column = |name, factors: Option<&Vector>, n| match factors {
             Some(factors) => {
+                self.check_scaling(name, factors, n)?;
                 DenseMatrix::new(factors.clone(), factors.len(), 1, factors.len(), Order::ColMajor)
             }
             None => DenseMatrix::new(self.ones(n)?, n, 1, n, Order::ColMajor),
         };
-        self.sddmm(&column(rows, self.nrows())?, &column(cols, self.ncols())?)
+        self.sddmm(&column("rows", rows, self.nrows())?, &column("cols", cols, self.ncols())?)
+    }
+
+    /// Fails unless there are `n` factors of the type and on the device of the matrix.
+    fn check_scaling(&self, name: &'static str, factors: &Vector, n: usize) -> Result<()> {
+        const OP: &str = "scaled_by";
+        if factors.dtype() != self.dtype() || factors.device().context() != self.device().context() {
+            return Err(mismatch(OP, self.as_operand(), &[factors.as_operand(name)]));
+        }
+        if factors.len() != n {
+            let reason = format_args!("{name} has {} elements where {n} are needed", factors.len());
+            return Err(Error::shape(OP, reason));
+        }
+        Ok(())
     }
 
     /// A vector of ones beside the matrix.
     pub(super) fn ones(&self, len: usize) -> Result<Vector> {
-        with_dtype!(self.dtype(), T => Vector::from_vec(self.device(), vec![T::from_c64(c64::ONE); len]))
+        with_dtype!(self.dtype(), T => {
+            let mut ones: Vec<T> = zeroed_vec(len)?;
+            ones.fill(T::from_c64(c64::ONE));
+            Vector::from_vec(self.device(), ones)
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::backend::{Computes, RuntimeBackend};
 use super::erased::{AnyMatrix, ProductExtent, Properties};
-use super::fit::{Operand, factor, mismatch};
+use super::fit::{Operand, factor, keep, mismatch};
 use super::formats::{On, RuntimeFormat, unavailable};
 use super::galerkin::{AnyTripleProductPlan, unlike_factors};
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
@@ -13,8 +13,8 @@ use crate::Device;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::axpby;
 use sparse_core::op::{
-    AccOf, Aggregation, Elementwise, Keep, Op, RealOf, Reduction, RowStatistics, Sampling, SpgemmBound,
-    SpmmKernel, SpmmPlan, SpmvPlan, VectorKernel,
+    AccOf, Aggregation, Elementwise, Op, Reduction, RowStatistics, Sampling, SpgemmBound, SpmmKernel,
+    SpmmPlan, SpmvPlan, VectorKernel,
 };
 use sparse_core::{
     Algorithm, Choice, DType, Error, Host, Index, PlanOptions, Result, Scalar, Space, SparseFormat, c64,
@@ -219,12 +219,7 @@ where
     }
 
     fn prune(&self, tolerance: Option<f64>) -> Result<Matrix> {
-        let keep = match tolerance {
-            None => Keep::NonZero,
-            Some(tolerance) => {
-                Keep::Above(factor::<RealOf<M::Scalar>>("prune", "the tolerance", tolerance.into())?)
-            }
-        };
+        let keep = keep::<M::Scalar>("prune", tolerance)?;
         self.on().erase(self.matrix.pruned(&self.backend, keep)?)
     }
 

@@ -6,7 +6,7 @@ use super::fit::{Operand, mismatch};
 use super::typed_vector::{AnyVector, TypedVector};
 use crate::Device;
 use crate::device::HostBackend;
-use sparse_core::backend::{Backend as _, Buf, ViewMutOf, ViewOf};
+use sparse_core::backend::{Backend as _, Buf, ViewMutOf, ViewOf, zeroed_vec};
 use sparse_core::op::VectorKernel;
 use sparse_core::space::{Buffer as _, View as _};
 use sparse_core::{ContextId, DType, Error, Result, Scalar, c64, with_dtype};
@@ -102,8 +102,7 @@ impl Vector {
     /// A vector of `len` zeros.
     ///
     /// # Errors
-    /// [`IndexOverflow`](Error::IndexOverflow) for more than fit the host's memory; else as
-    /// [`from_slice`](Self::from_slice).
+    /// [`OutOfMemory`](Error::OutOfMemory) for more than fit the memory; else as [`from_slice`](Self::from_slice).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -113,7 +112,7 @@ impl Vector {
     /// ```
     pub fn zeros(device: &Device, dtype: DType, len: usize) -> Result<Self> {
         with_dtype!(dtype, T => match device {
-            Device::Cpu(_) => Self::from_vec::<T>(device, host_zeros(len)?),
+            Device::Cpu(_) => Self::from_vec::<T>(device, zeroed_vec(len)?),
             Device::Accelerator(backend, _) => {
                 Ok(Self::of::<Accelerator, T>(device, backend, Arc::new(backend.zeros(len)?)))
             }
@@ -424,18 +423,6 @@ impl Vector {
         let inner: &mut dyn Any = &mut *self.inner;
         inner.downcast_mut()
     }
-}
-
-/// Zeros in the host's memory; an error where it has not as much.
-fn host_zeros<T: Scalar>(len: usize) -> Result<Vec<T>> {
-    let mut zeros = vec![];
-    zeros.try_reserve_exact(len).map_err(|_| Error::IndexOverflow {
-        what: format!("the number of bytes of {len} elements of {}", T::DTYPE),
-        value: len as u128 * size_of::<T>() as u128,
-        target: "the host's memory",
-    })?;
-    zeros.resize(len, T::ZERO);
-    Ok(zeros)
 }
 
 impl Clone for Vector {

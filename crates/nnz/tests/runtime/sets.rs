@@ -34,6 +34,20 @@ fn check_equal(found: &MatrixSet, needed: &MatrixSet) {
 }
 
 #[test]
+fn a_stack_without_members_keeps_their_shape() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("none.npy");
+    npy::write::<f32>(&path, &[], &[0, 3, 4], Order::RowMajor).unwrap();
+    let source = NpySource::open(&path).unwrap();
+    for format in [Format::Csr, Format::Csc] {
+        let options = MatrixSetOptions::to(format, DType::F32);
+        let (set, _) = MatrixSet::compress(&[cpu()], &source, &options).unwrap();
+        let batch = set.to_batch(&cpu()).unwrap();
+        assert_eq!((set.len(), batch.members(), batch.member_shape()), (0, Some(0), (3, 4)));
+    }
+}
+
+#[test]
 fn a_written_set_is_opened_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     for format in [Format::Csr, Format::Csc] {

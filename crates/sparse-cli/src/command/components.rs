@@ -28,7 +28,7 @@ pub(crate) struct PrintComponents {
 impl PrintComponents {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         if let Some(out) = &self.out {
-            file::output(out).check()?;
+            file::check_npy_output(out)?;
         }
         let input = file::open(&self.matrix)?;
         let a = file::read(&input, file::dtype_of(&input, context)?, &Context::host()?)?;

@@ -64,7 +64,7 @@ impl Compress {
             [count, rows, _] => Some((count, rows)),
             _ => None,
         };
-        let dense = DenseMatrix::from_array(&device, dense, dtype)?;
+        let dense = operand::dense_of(&path, dense, dtype, &device)?;
         let compressed = match self.compress(&dense, stack, IndexType::I32, context) {
             Err(error) if is_index_overflow(&error) => self.compress(&dense, stack, IndexType::I64, context),
             narrow => narrow,

@@ -35,7 +35,7 @@ impl Generate {
         file::check_output(out)?;
         let _spinner = context.spinner(format_args!("generating {name}"));
         let a = by_name(&name.replace('-', "_"), &self.arguments).map_err(|error| match error {
-            nnz::Error::Unsupported { .. } => usage(error),
+            nnz::Error::Unsupported { .. } | nnz::Error::Shape { .. } => usage(error),
             other => other.into(),
         })?;
         let a = Matrix::from_typed(&Context::host()?, a)?;

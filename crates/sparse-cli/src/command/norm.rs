@@ -6,7 +6,7 @@ use crate::file;
 use anyhow::Result;
 use clap::Args;
 use nnz::Norm;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
@@ -33,9 +33,18 @@ impl PrintNorm {
     }
 }
 
-/// A norm; in JSON what is not finite is null.
-#[derive(Debug, Serialize)]
+/// A norm; in JSON what is not finite is a string, `inf` or `NaN`.
+#[derive(Debug)]
 struct Value(f64);
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self.0.is_finite() {
+            true => serializer.serialize_f64(self.0),
+            false => serializer.collect_str(self),
+        }
+    }
+}
 
 impl Display for Value {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -34,7 +34,7 @@ enum By {
 
 impl PrintOrder {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        file::output(&self.out).check()?;
+        file::check_npy_output(&self.out)?;
         let input = file::open(&self.matrix)?;
         let a = file::read(&input, file::dtype_of(&input, context)?, &Context::host()?)?;
         claim::check_lines(&a)?;

@@ -28,7 +28,7 @@ pub(crate) struct Reduce {
 
 impl Reduce {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        file::output(&self.out).check()?;
+        file::check_npy_output(&self.out)?;
         let input = file::open(&self.matrix)?;
         let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
         claim::check_lines(&a)?;

@@ -55,7 +55,7 @@ pub(crate) struct Solve {
     tol: f64,
     /// The preconditioner: jacobi, the diagonal of A; block-jacobi:N, its diagonal blocks of N rows, without N of 8; ilu0 or,
     /// for Hermitian positive definite matrices, ic0, incomplete factors of A, made on the host. For cg, minres, bicgstab and
-    /// gmres
+    /// gmres; --devices and ranks take jacobi alone
     #[arg(long, value_name = "NAME", default_value = "none", value_parser = parse_preconditioner, ignore_case = true)]
     preconditioner: Preconditioning,
     /// The same as --preconditioner jacobi
@@ -193,7 +193,7 @@ impl Solve {
     fn check(&self) -> Result<()> {
         self.check_method()?;
         file::check_inputs([&*self.matrix, &*self.b])?;
-        Ok(file::output(&self.out).check()?)
+        file::check_npy_output(&self.out)
     }
 
     /// Fails if ranks lack an option.
@@ -205,7 +205,17 @@ impl Solve {
                 "{method} runs on one device: start one process, or use cg or bicgstab"
             )));
         }
-        Ok(())
+        self.check_divided_preconditioner()
+    }
+
+    /// Fails if several devices or ranks lack the preconditioner.
+    fn check_divided_preconditioner(&self) -> Result<()> {
+        match self.preconditioner() {
+            Preconditioning::None | Preconditioning::Jacobi => Ok(()),
+            other => {
+                Err(usage(format!("--preconditioner {other}: several devices or ranks take jacobi alone")))
+            }
+        }
     }
 
     fn outcome(&self, columns: Vec<Column>) -> Outcome {
@@ -238,6 +248,9 @@ impl Solve {
         }
         if !self.devices.is_empty() && !matches!(method, Method::Cg | Method::BiCgStab) {
             return Err(usage(format!("{method} runs on one device: leave out --devices")));
+        }
+        if !self.devices.is_empty() {
+            self.check_divided_preconditioner()?;
         }
         if self.fixed_iterations.is_some() && method != Method::EnqueuedCg {
             return Err(usage("--fixed-iterations is for --method enqueued-cg: use --max-iterations"));

@@ -103,8 +103,8 @@ impl Spmm {
             if *arg == self.out {
                 return Err(usage(format_args!("--arg and --out both name {}", arg.display())));
             }
-            file::output(arg).check()?;
+            file::check_npy_output(arg)?;
         }
-        Ok(file::output(&self.out).check()?)
+        file::check_npy_output(&self.out)
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Trisolve {
 impl Trisolve {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         file::check_inputs([&*self.matrix, &*self.b])?;
-        file::output(&self.out).check()?;
+        file::check_npy_output(&self.out)?;
         let device = context.device_or_host()?;
         let b = Operand::read(&self.b)?;
         let matrix = file::open(&self.matrix)?;

@@ -4,6 +4,7 @@
 //! columns (CSC), so that sorted operands give a sorted result; duplicates and explicit zeros stay.
 
 use super::{Axis, Compressed, check_extents};
+use crate::backend::{vec_with_capacity, zeroed_vec};
 use crate::error::{Error, Result, check_allocation, checked_product};
 use crate::index::Index;
 use crate::scalar::Scalar;
@@ -101,8 +102,9 @@ pub fn kron<A: Axis, T: Scalar, I: Index, O: Index>(
     let cols = checked_product("columns x columns", a.ncols(), b.ncols())?;
     let nnz = checked_product("nnz x nnz", a.nnz(), b.nnz())?;
     check_sizes::<A, T, I, O>((rows, cols), nnz)?;
-    let mut offsets = vec![O::default()];
-    let (mut indices, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
+    let mut offsets = vec_with_capacity(A::swap(rows, cols).0 + 1)?;
+    offsets.push(O::default());
+    let (mut indices, mut values) = (vec_with_capacity(nnz)?, vec_with_capacity(nnz)?);
     for k in 0..a.pattern().major() {
         for l in 0..b.pattern().major() {
             for (i, factor) in a.major_entries(k) {
@@ -174,7 +176,7 @@ fn place<A: Axis, T: Scalar, I: Index, O: Index>(
     let (major, _) = A::swap(rows, cols);
     let placed: Vec<_> = blocks.iter().zip(starts).map(|(block, (i, j))| (block, A::swap(i, j))).collect();
 
-    let mut next = vec![0; major + 1];
+    let mut next: Vec<usize> = zeroed_vec(major + 1)?;
     for &(block, (first, _)) in &placed {
         for k in 0..block.pattern().major() {
             next[first + k + 1] += block.pattern().range(k).len();
@@ -183,8 +185,9 @@ fn place<A: Axis, T: Scalar, I: Index, O: Index>(
     for k in 0..major {
         next[k + 1] += next[k];
     }
-    let offsets = next.iter().map(|&position| O::cast(position)).collect();
-    let (mut indices, mut values) = (vec![I::default(); nnz], vec![T::ZERO; nnz]);
+    let mut offsets = vec_with_capacity(next.len())?;
+    offsets.extend(next.iter().map(|&position| O::cast(position)));
+    let (mut indices, mut values) = (zeroed_vec::<I>(nnz)?, zeroed_vec::<T>(nnz)?);
     for (block, (first, shift)) in placed {
         for k in 0..block.pattern().major() {
             let position = &mut next[first + k];

@@ -1,5 +1,6 @@
 //! Dense matrices: views with rows, columns, leading dimension and order, and owned ones.
 
+use crate::backend::zeroed_vec;
 use crate::error::{Error, Result, check_allocation, checked_product};
 use crate::scalar::Scalar;
 use crate::space::{Buffer, Element, Host, Space, View, ViewMut};
@@ -86,6 +87,14 @@ impl Layout {
             Order::RowMajor => row * self.leading_dimension + col,
             Order::ColMajor => col * self.leading_dimension + row,
         }
+    }
+
+    /// As [`position`](Self::position); panics for an element that the matrix has not, which may be another's.
+    #[inline(always)]
+    fn position_inside(&self, row: usize, col: usize) -> usize {
+        let (rows, cols) = (self.rows, self.cols);
+        assert!(row < rows && col < cols, "element ({row}, {col}) of a {rows} x {cols} matrix");
+        self.position(row, col)
     }
 
     pub(super) fn transposed(self) -> Self {
@@ -245,9 +254,12 @@ impl<'a, T: Element> DenseView<'a, T, Host> {
     }
 
     /// Element (row, col).
+    ///
+    /// # Panics
+    /// If there is no such row or column; use [`shape`](Self::shape) to stay inside.
     #[inline(always)]
     pub fn at(&self, row: usize, col: usize) -> T {
-        self.data[self.layout.position(row, col)]
+        self.data[self.layout.position_inside(row, col)]
     }
 }
 
@@ -340,9 +352,12 @@ impl<'a, T: Element> DenseViewMut<'a, T, Host> {
     }
 
     /// Element (row, col).
+    ///
+    /// # Panics
+    /// If there is no such row or column; use [`shape`](Self::shape) to stay inside.
     #[inline(always)]
     pub fn at_mut(&mut self, row: usize, col: usize) -> &mut T {
-        &mut self.data[self.layout.position(row, col)]
+        &mut self.data[self.layout.position_inside(row, col)]
     }
 }
 
@@ -414,11 +429,12 @@ impl<T: Scalar> Dense<T, Host> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::IndexOverflow`] if the matrix has more bytes than a vector can have.
+    /// [`Error::IndexOverflow`] if the matrix has more bytes than a vector can have; [`Error::OutOfMemory`] if it has more
+    /// than the memory.
     pub fn zeros(rows: usize, cols: usize, order: Order) -> Result<Self> {
         let len = checked_product("rows x columns", rows, cols)?;
         check_allocation::<T>("a dense matrix", len)?;
-        Self::new(vec![T::ZERO; len], rows, cols, order)
+        Self::new(zeroed_vec(len)?, rows, cols, order)
     }
 }
 
@@ -433,10 +449,10 @@ impl<T: Element> Dense<T, Host> {
     /// ```
     ///
     /// # Panics
-    /// If the element lies behind the last; use [`shape`](Self::shape) to stay inside.
+    /// If there is no such row or column; use [`shape`](Self::shape) to stay inside.
     #[inline(always)]
     pub fn at(&self, row: usize, col: usize) -> T {
-        self.data[self.layout.position(row, col)]
+        self.data[self.layout.position_inside(row, col)]
     }
 }
 

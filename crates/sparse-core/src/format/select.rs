@@ -1,6 +1,7 @@
 //! Chosen rows and columns of a matrix on the host: slices, gathers and permutations.
 
 use super::{Axis, Compressed};
+use crate::backend::{vec_with_capacity, zeroed_vec};
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::scalar::Scalar;
@@ -25,13 +26,14 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     ///
     /// # Errors
     /// [`Error::Shape`] for a row or a column that the matrix has not; [`Error::IndexOverflow`] if an extent of the result
-    /// does not fit `I` or its nnz does not fit `O`.
+    /// does not fit `I` or its nnz does not fit `O`; [`Error::OutOfMemory`] for more columns (CSR) or rows (CSC) than
+    /// memory has places for.
     #[doc(alias("slice", "gather"))]
     pub fn select(&self, rows: &[usize], cols: &[usize]) -> Result<Self> {
         check_below("row", rows, self.nrows())?;
         check_below("column", cols, self.ncols())?;
         let (majors, minors) = if A::IS_ROW { (rows, cols) } else { (cols, rows) };
-        let (starts, places) = places(minors, self.pattern().minor());
+        let (starts, places) = places(minors, self.pattern().minor())?;
         let mut offsets = Vec::with_capacity(majors.len() + 1);
         offsets.push(O::default());
         let (mut indices, mut values) = (vec![], vec![]);
@@ -86,6 +88,9 @@ pub fn inverse_permutation(order: &[usize], extent: usize) -> Result<Vec<usize>>
     let fault = |fault: std::fmt::Arguments<'_>| {
         Err(Error::shape("permutation", format_args!("{fault}; each of 0..{extent} is needed once")))
     };
+    if order.len() < extent {
+        return fault(format_args!("it has {} of {extent} places", order.len()));
+    }
     let mut inverse = vec![extent; extent];
     for (place, &index) in order.iter().enumerate() {
         match inverse.get_mut(index) {
@@ -95,9 +100,6 @@ pub fn inverse_permutation(order: &[usize], extent: usize) -> Result<Vec<usize>>
             }
             Some(free) => *free = place,
         }
-    }
-    if order.len() < extent {
-        return fault(format_args!("it has {} of {extent} places", order.len()));
     }
     Ok(inverse)
 }
@@ -110,14 +112,16 @@ fn check_below(what: &str, chosen: &[usize], extent: usize) -> Result<()> {
 }
 
 /// The places of each index below `extent` in a list: those of `index` are `places[starts[index]..starts[index + 1]]`.
-fn places(list: &[usize], extent: usize) -> (Vec<usize>, Vec<usize>) {
-    let mut starts = vec![0; extent + 1];
+fn places(list: &[usize], extent: usize) -> Result<(Vec<usize>, Vec<usize>)> {
+    let mut starts: Vec<usize> = zeroed_vec(extent.saturating_add(1))?;
     list.iter().for_each(|&index| starts[index + 1] += 1);
     (0..extent).for_each(|index| starts[index + 1] += starts[index]);
-    let (mut next, mut places) = (starts.clone(), vec![0; list.len()]);
+    let mut next = vec_with_capacity(starts.len())?;
+    next.extend_from_slice(&starts);
+    let mut places = vec![0; list.len()];
     for (place, &index) in list.iter().enumerate() {
         places[next[index]] = place;
         next[index] += 1;
     }
-    (starts, places)
+    Ok((starts, places))
 }

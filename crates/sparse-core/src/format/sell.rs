@@ -39,11 +39,12 @@ impl SellLayout {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`] if C or σ is zero.
+    /// [`Error::Format`] if C or σ is zero, or C is above 1024 and the number of rows, rounded up to a power of two.
     pub fn row_order(&self, row_lengths: &[usize]) -> Result<Vec<usize>> {
         if self.slice_height == 0 || self.sort_window == 0 {
             return Err(Error::format("sell", "the slice height and the sort window are at least 1"));
         }
+        check_height(self.slice_height, row_lengths.len())?;
         let mut rows: Vec<usize> = (0..row_lengths.len()).collect();
         for window in rows.chunks_mut(self.sort_window) {
             window.sort_by_key(|&row| std::cmp::Reverse(row_lengths[row]));
@@ -67,6 +68,19 @@ impl SellLayout {
             .chunks(self.slice_height)
             .map(|slice| slice.iter().map(|&row| row_lengths[row]).max().unwrap_or(0))
     }
+}
+
+/// The greatest slice height of a matrix with fewer rows.
+const MOST_SPARE_LANES: usize = 1024;
+
+/// Fails if most lanes of a slice would have no row: products visit all lanes.
+fn check_height(height: usize, rows: usize) -> Result<()> {
+    let most = rows.checked_next_power_of_two().unwrap_or(rows).max(MOST_SPARE_LANES);
+    if height <= most {
+        return Ok(());
+    }
+    let reason = format_args!("the slice height is {height}; with {rows} rows it is at most {most}");
+    Err(Error::format("sell", reason))
 }
 
 /// The structure of a [`Sell`] matrix.
@@ -135,8 +149,8 @@ impl<T: Scalar, I: Index, O: Index> Sell<T, Host, I, O> {
     ///
     /// # Errors
     /// [`Error::Format`] if a length is wrong, `slice_ptr` does not start at 0, falls, or has a slice that is not a
-    /// multiple of C, `row_order` is not a permutation, a column lies outside, or an entry follows padding;
-    /// [`Error::IndexOverflow`] if an extent does not fit.
+    /// multiple of C, `row_order` is not a permutation, a column lies outside, an entry follows padding, or C is refused by
+    /// [`SellLayout::row_order`]; [`Error::IndexOverflow`] if an extent, or the number of lanes, does not fit.
     pub fn new(
         (rows, cols): (usize, usize),
         slice_height: usize,
@@ -149,7 +163,9 @@ impl<T: Scalar, I: Index, O: Index> Sell<T, Host, I, O> {
         if slice_height == 0 {
             return Err(Error::format("sell", "the slice height is at least 1"));
         }
+        check_height(slice_height, rows)?;
         let slices = rows.div_ceil(slice_height);
+        I::try_new("lanes of all slices", slices.saturating_mul(slice_height))?;
         check_offsets_row("sell", slices, &slice_ptr, col_idx.len())?;
         check_values::<Host, T, I>("sell", &values, &col_idx)?;
         check_permutation(rows, &row_order)?;

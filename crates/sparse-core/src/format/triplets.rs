@@ -2,6 +2,7 @@
 
 use super::coo::check_index;
 use super::{Axis, Compressed, Coo, CooPattern, PatternId};
+use crate::backend::vec_with_capacity;
 use crate::error::Result;
 use crate::index::Index;
 use crate::op::{Duplicates, Operations};
@@ -47,10 +48,11 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     /// ```
     ///
     /// # Errors
-    /// [`IndexOverflow`](crate::Error::IndexOverflow) if an extent does not fit `I`.
+    /// [`IndexOverflow`](crate::Error::IndexOverflow) if an extent does not fit `I`;
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) for a capacity that memory has not.
     pub fn with_capacity(nrows: usize, ncols: usize, capacity: usize) -> Result<Self> {
-        let (rows, columns) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
-        Self::new(nrows, ncols, rows, columns, Vec::with_capacity(capacity))
+        let (rows, columns) = (vec_with_capacity(capacity)?, vec_with_capacity(capacity)?);
+        Self::new(nrows, ncols, rows, columns, vec_with_capacity(capacity)?)
     }
 
     /// Adds an entry behind the last. Coordinates may repeat: such entries count as their sum.

@@ -5,6 +5,7 @@
 mod components;
 mod order;
 
+use crate::backend::zeroed_vec;
 use crate::error::{Error, Result};
 use crate::format::{Axis, Compressed, inverse_permutation};
 use crate::index::Index;
@@ -37,7 +38,8 @@ impl Graph {
     /// The graph of a matrix. O(rows + nnz·log nnz).
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if the matrix is not square.
+    /// [`Shape`](Error::Shape) if the matrix is not square; [`OutOfMemory`](Error::OutOfMemory) for more rows than memory
+    /// has offsets for.
     pub fn of<A: Axis, T: Scalar, I: Index, O: Index>(a: &Compressed<A, T, Host, I, O>) -> Result<Self> {
         if a.nrows() != a.ncols() {
             let (rows, cols) = a.shape();
@@ -60,22 +62,22 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) for an edge from or to a node that is not below `nodes`.
+    /// [`Shape`](Error::Shape) for an edge from or to a node that is not below `nodes`; [`OutOfMemory`](Error::OutOfMemory)
+    /// for more nodes than memory has offsets for.
     pub fn from_edges(nodes: usize, edges: Vec<(usize, usize)>) -> Result<Self> {
         if let Some((from, to)) = edges.iter().find(|&&(from, to)| from.max(to) >= nodes) {
             let reason = format!("the edge from {from} to {to} has a node that is not below {nodes}");
             return Err(Error::shape("graph", reason));
         }
-        Ok(Self::from_own_edges(nodes, edges))
+        Ok(Self::from_own_edges(zeroed_vec(nodes.saturating_add(1))?, edges))
     }
 
-    /// The graph of edges whose nodes are all below `nodes`.
-    fn from_own_edges(nodes: usize, mut edges: Vec<(usize, usize)>) -> Self {
+    /// The graph of edges whose nodes all have one of the `offsets`, which are 0 and one more than the nodes.
+    fn from_own_edges(mut offsets: Vec<usize>, mut edges: Vec<(usize, usize)>) -> Self {
         edges.sort_unstable();
         edges.dedup();
-        let mut offsets = vec![0; nodes + 1];
         edges.iter().for_each(|&(from, _)| offsets[from + 1] += 1);
-        (0..nodes).for_each(|node| offsets[node + 1] += offsets[node]);
+        (1..offsets.len()).for_each(|node| offsets[node] += offsets[node - 1]);
         Self { offsets, targets: edges.into_iter().map(|(_, to)| to).collect() }
     }
 
@@ -109,7 +111,7 @@ impl Graph {
     pub fn symmetrized(&self) -> Self {
         let edges = self.edges().filter(|(from, to)| from != to);
         let edges = edges.flat_map(|(from, to)| [(from, to), (to, from)]).collect();
-        Self::from_own_edges(self.nodes(), edges)
+        Self::from_own_edges(vec![0; self.offsets.len()], edges)
     }
 
     /// The graph of the permuted matrix, whose row and column `k` are row and column `order[k]`.
@@ -126,7 +128,8 @@ impl Graph {
     /// [`Shape`](Error::Shape) if `order` is not a permutation of the nodes.
     pub fn permuted(&self, order: &[usize]) -> Result<Self> {
         let places = inverse_permutation(order, self.nodes())?;
-        Ok(Self::from_own_edges(self.nodes(), self.edges().map(|(i, j)| (places[i], places[j])).collect()))
+        let edges = self.edges().map(|(i, j)| (places[i], places[j])).collect();
+        Ok(Self::from_own_edges(vec![0; self.offsets.len()], edges))
     }
 
     /// The lower and the upper bandwidth: the largest i − j and the largest j − i of all entries, at least 0. O(nnz).

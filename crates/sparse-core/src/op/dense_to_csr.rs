@@ -6,7 +6,7 @@
 use super::bound::check_context;
 use super::{ConvertKernel, ConvertPlan, RealOf};
 use crate::backend::{Backend, Buf, SpaceOf};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_allocation, checked_product};
 use crate::format::{
     Axis, BatchCompressed, Compressed, Coo, Csr, DenseBatchView, DenseView, IndexOrder, Order, Row,
 };
@@ -158,8 +158,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`IndexOverflow`](crate::Error::IndexOverflow) if an extent does not fit `I`; else those of
-    /// [`DenseToCsrKernel::plan_dense_to_csr`].
+    /// [`IndexOverflow`](crate::Error::IndexOverflow) if an extent does not fit `I`, or the number of offsets `usize`; else
+    /// those of [`DenseToCsrKernel::plan_dense_to_csr`].
     pub fn new<'a>(
         backend: &B,
         a: impl Into<DenseBatchView<'a, T, SpaceOf<B>>>,
@@ -169,6 +169,7 @@ where
         let a = a.into();
         I::try_new("rows", a.nrows())?;
         I::try_new("columns", a.ncols())?;
+        check_offsets(a.count(), A::swap(a.nrows(), a.ncols()).0)?;
         let kernel = backend.plan_dense_to_csr(&by_rows::<A, T, SpaceOf<B>>(a), keep, options)?;
         Ok(Self { backend: backend.clone(), shape: Shape::of(&a), kernel, target: PhantomData })
     }
@@ -296,6 +297,12 @@ where
         let csr = self.run(a)?;
         ConvertPlan::new(&self.backend, &csr, &(), &PlanOptions::once())?.run(&csr)
     }
+}
+
+/// Fails unless the offsets of `count` members with `lines` rows (CSR) or columns (CSC) can be counted.
+fn check_offsets(count: usize, lines: usize) -> Result<()> {
+    check_allocation::<usize>("the first entries of the members", count.saturating_add(1))?;
+    checked_product("members x offsets", count, lines.saturating_add(1)).map(drop)
 }
 
 fn by_rows<'a, A: Axis, T: Scalar, S: crate::space::Space>(

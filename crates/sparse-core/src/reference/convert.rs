@@ -2,6 +2,7 @@
 
 use super::entries::{merge, sorted};
 use super::{Entries, Entry, Reference, algorithms, sequential};
+use crate::backend::zeroed_vec;
 use crate::error::Result;
 use crate::format::estimate::{self, Sizes};
 use crate::format::{
@@ -76,19 +77,19 @@ pub(super) fn compress<A: Axis, T: Scalar, I: Index, O: Index>(
 ) -> Result<Compressed<A, T, Host, I, O>> {
     O::try_new("nnz", entries.len())?;
     let (major, _) = A::swap(rows, cols);
-    let mut ends = vec![0; major + 1];
+    let mut offsets: Vec<O> = zeroed_vec(major.saturating_add(1))?;
     let (mut indices, mut values) = (vec![], vec![]);
     for (i, j, value) in entries {
         let (k, index) = A::swap(i, j);
-        ends[k + 1] += 1;
         indices.push(I::cast(index));
         values.push(value);
+        offsets[k + 1] = O::cast(indices.len());
     }
-    let offsets = ends.iter().scan(0, |end, count| {
-        *end += count;
-        Some(O::cast(*end))
-    });
-    Compressed::new_unsorted(rows, cols, offsets.collect(), indices, values)
+    // Rows (columns of CSC) without entries end where the one before does.
+    for k in 1..offsets.len() {
+        offsets[k] = offsets[k].max(offsets[k - 1]);
+    }
+    Compressed::new_unsorted(rows, cols, offsets, indices, values)
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> Convert<Compressed<A, T, Host, I, O>> for Coo<T, Host, I> {

@@ -72,9 +72,12 @@ impl<A: Axis, T: Scalar, I: Index, O: ScanElement> Handle<A, T, I, O> {
         BatchCompressed::from_members(&members.iter().collect::<Vec<_>>())
     }
 
-    /// The shape of all matrices.
-    fn common_shape(&self) -> Result<(usize, usize)> {
-        let first = if self.is_empty() { (0, 0) } else { self.shape(0) };
+    /// (rows, columns) of all matrices, or those that they would have if there were any.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if one has another shape than the first.
+    pub fn common_shape(&self) -> Result<(usize, usize)> {
+        let first = if self.is_empty() { self.empty_shape } else { self.shape(0) };
         match (1..self.len()).find(|&item| self.shape(item) != first) {
             None => Ok(first),
             Some(item) => {

@@ -34,7 +34,7 @@ pub(super) fn choose<T: Scalar, I: Index, O: Index>(
             index_bytes: size_of::<I>() as f64,
         };
         let crossing = items.iter().filter(|item| is_in_place || item.device.is_none());
-        let bytes = crossing.map(|item| item.bytes as f64).sum();
+        let bytes = crossing.map(|item| u128::from(item.bytes)).sum::<u128>() as f64;
         let rates = match is_in_place {
             true => Rates { link: f64::INFINITY, host_memory: f64::INFINITY, ..rates },
             false => of_source(rates, workers, source, items).with_items(items.len(), available_threads()),

@@ -42,6 +42,8 @@ pub struct Handle<A: Axis, T: Scalar, I: Index = i32, O: Index = i32> {
     batches: Vec<ResidentBatch<T, I, O>>,
     /// The batch of each part of each matrix, and its position there.
     places: Vec<Option<(usize, usize)>>,
+    /// (rows, columns) of the members where there are none.
+    pub(super) empty_shape: (usize, usize),
     axis: PhantomData<A>,
 }
 
@@ -53,7 +55,13 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
                 places[item] = Some((batch, position));
             }
         }
-        Self { matrices, batches, places, axis: PhantomData }
+        Self { matrices, batches, places, empty_shape: (0, 0), axis: PhantomData }
+    }
+
+    /// The handle whose [`common_shape`](Self::common_shape) is `shape` if it has no matrices; by default (0, 0).
+    #[must_use]
+    pub fn with_empty_shape(self, shape: (usize, usize)) -> Self {
+        Self { empty_shape: shape, ..self }
     }
 
     /// The number of matrices, finished or not.

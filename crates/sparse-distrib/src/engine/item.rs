@@ -3,8 +3,9 @@
 use super::source::{DeviceMatrices, Source};
 use super::worker::peak_bytes;
 use crate::partition::{Part, Partition};
+use sparse_core::backend::vec_with_capacity;
 use sparse_core::error::checked_product;
-use sparse_core::{ContextId, Index, Order, Result, Scalar};
+use sparse_core::{ContextId, Error, Index, Order, Result, Scalar};
 use std::ops::Range;
 
 /// A matrix and the parts that it is cut into. A whole matrix is one part.
@@ -76,8 +77,8 @@ pub(super) fn layouts<T: Scalar, I: Index, O: Index>(
     budget: u64,
     is_by_rows: bool,
 ) -> Result<Vec<Layout>> {
-    let mut first = 0;
-    let layout = |matrix| {
+    let mut first = 0_usize;
+    let mut layout = |matrix| {
         let shape = source.shape(matrix);
         checked_product("rows x columns", shape.0, shape.1)?;
         let partition = match partition {
@@ -86,10 +87,18 @@ pub(super) fn layouts<T: Scalar, I: Index, O: Index>(
             None => Partition::cols(blocks_within::<T, I, O>(budget, shape.1, shape.0))?,
         };
         let layout = Layout { shape, partition, first };
-        first = layout.items().end;
+        first = first.checked_add(partition.parts()).ok_or_else(|| Error::IndexOverflow {
+            what: "the number of parts of all matrices".into(),
+            value: first as u128 + partition.parts() as u128,
+            target: "usize",
+        })?;
         Ok(layout)
     };
-    (0..source.len()).map(layout).collect()
+    let mut layouts = vec_with_capacity(source.len())?;
+    for matrix in 0..source.len() {
+        layouts.push(layout(matrix)?);
+    }
+    Ok(layouts)
 }
 
 /// The number of blocks that `lines` rows of `length` elements are cut into, so that a device with `budget` bytes can
@@ -109,11 +118,14 @@ fn blocks_within<T: Scalar, I: Index, O: Index>(budget: u64, lines: usize, lengt
 }
 
 /// The items of matrices with these layouts, for devices with these contexts.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] for more parts than memory can list.
 pub(super) fn items<T: Scalar>(
     source: &dyn Source<T>,
     layouts: &[Layout],
     contexts: &[Option<ContextId>],
-) -> Vec<Item> {
+) -> Result<Vec<Item>> {
     let device = |matrix: usize| {
         let context = source.on_device(matrix..matrix + 1)?.context();
         contexts.iter().position(|&of_device| of_device == Some(context))
@@ -124,10 +136,11 @@ pub(super) fn items<T: Scalar>(
         let bytes = (elements as u64).saturating_mul(size_of::<T>() as u64);
         Item { matrix, part, order: source.order(matrix), elements, bytes, device: device(matrix) }
     };
-    let parts = |(matrix, layout): (usize, &Layout)| {
-        layout.partition.iter(layout.shape).map(move |part| item(matrix, part)).collect::<Vec<_>>()
-    };
-    layouts.iter().enumerate().flat_map(parts).collect()
+    let mut items = vec_with_capacity(layouts.last().map_or(0, |last| last.items().end))?;
+    for (matrix, layout) in layouts.iter().enumerate() {
+        items.extend(layout.partition.iter(layout.shape).map(|part| item(matrix, part)));
+    }
+    Ok(items)
 }
 
 #[cfg(test)]

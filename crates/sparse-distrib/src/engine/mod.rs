@@ -266,7 +266,8 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
     ///
     /// # Errors
     /// [`Error::IndexOverflow`] if a matrix has more elements than can be counted; [`Error::Shape`] if a device's rate is
-    /// not positive; [`Error::Unsupported`] for [`Scheme::Ed1`] of values of half a word.
+    /// not positive; [`Error::OutOfMemory`] for more matrices or parts than memory can list; [`Error::Unsupported`] for
+    /// [`Scheme::Ed1`] of values of half a word.
     pub fn compress<A: Axis>(
         &mut self,
         source: &dyn Source<T>,
@@ -279,7 +280,7 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
         let budget = largest_budget.unwrap_or_default();
         let layouts = item::layouts::<T, I, O>(source, options.partition, budget, A::IS_ROW)?;
         let contexts: Vec<_> = self.workers.iter().map(|worker| worker.context()).collect();
-        let items = item::items(source, &layouts, &contexts);
+        let items = item::items(source, &layouts, &contexts)?;
         let (schemes, explanation) = choice::choose(&self.workers, source, &items, options);
         let policy = options.policy.unwrap_or_else(|| self.choose_policy(options.chunk_bytes));
         let chunk_bytes = match policy {

@@ -342,6 +342,21 @@ fn a_matrix_larger_than_memory_fails_alone() {
     );
 }
 
+/// Matrices without elements take no memory, so that a header may claim any number of them.
+#[test]
+fn more_matrices_or_parts_than_memory_lists_are_an_error() {
+    let none: &[f32] = &[];
+    let matrices = DenseBatchView::new(none, 1 << 60, 0, (0, 0), 0, Order::RowMajor).unwrap();
+    let one = DenseBatchView::new(none, 1, 0, (0, 0), 0, Order::RowMajor).unwrap();
+    let partition = Some(Partition::rows(usize::MAX).unwrap());
+    for (source, partition) in [(matrices, None), (one, partition)] {
+        let mut engine = Engine::<f32>::new(vec![Box::new(DeviceWorker::new(Reference))]).unwrap();
+        let options = Options { partition, ..Options::default() };
+        let outcome = engine.compress::<Row>(&source, &options);
+        assert!(matches!(outcome, Err(Error::OutOfMemory { .. })));
+    }
+}
+
 #[test]
 fn a_cancelled_run_keeps_what_is_finished() {
     let (matrices, cancel) = (twenty(), AtomicBool::new(false));

@@ -2,9 +2,13 @@
 
 use super::element::Element;
 use super::header::{self, Header};
+use crate::any::RoundedIntegers;
 use crate::source::{Bytes, open};
 use sparse_core::{DType, Error, Order, Result, Scalar};
 use std::path::{Path, PathBuf};
+
+/// Elements that are converted at once where all are looked at.
+const PART_ELEMENTS: usize = 1 << 16;
 
 /// A memory-mapped `.npy` file whose elements are converted as they are asked for.
 ///
@@ -96,6 +100,33 @@ impl MappedArray {
             return self.convert(&chosen.flatten().copied().collect::<Vec<u8>>(), out);
         }
         self.convert(&bytes[..size * out.len()], out)
+    }
+
+    /// The integers that `T` does not represent, and which reading rounds; `None` if there are none, or if the elements are
+    /// not integers.
+    ///
+    /// ```
+    /// # use sparse_io::npy::{self, MappedArray};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("x.npy");
+    /// npy::write_indices(&path, &[1, 16_777_217])?;
+    /// let array = MappedArray::open(&path)?;
+    /// assert_eq!(array.rounded_integers::<f32>().and_then(|rounded| rounded.position), Some(1));
+    /// assert_eq!(array.rounded_integers::<f64>(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rounded_integers<T: Scalar>(&self) -> Option<RoundedIntegers> {
+        if !self.element.is_integer() {
+            return None;
+        }
+        let size = self.element.bytes();
+        let parts = self.bytes[self.data_start..].chunks(PART_ELEMENTS * size).enumerate();
+        let rounded = parts.filter_map(|(part, bytes)| {
+            let rounded = self.element.values(bytes).rounded_integers::<T>()?;
+            let position = rounded.position.map(|position| part * PART_ELEMENTS + position);
+            Some(RoundedIntegers { position, ..rounded })
+        });
+        rounded.reduce(|first, next| RoundedIntegers { count: first.count + next.count, ..first })
     }
 
     /// Converts the bytes of as many elements as `out` has.

@@ -4,7 +4,7 @@
 //! number of members and the extents of each; `member_ptr` has the first entry of each member in `indices` and `data`;
 //! `indptr` has the offsets of all members, one after the other, each starting at 0.
 
-use super::{Archive, NpzFormat, to_i64, write_arrays};
+use super::{AnySparse, Archive, NpzFormat, to_i64, write_arrays};
 use crate::any::{AnyIndices, AnyValues};
 use crate::npy;
 use crate::output::Output;
@@ -59,6 +59,50 @@ impl AnyBatch {
             self.indices.into_typed("indices")?,
             self.values.into_typed()?,
         )
+    }
+
+    /// The block-diagonal matrix of the members in COO, with indices of 64 bits.
+    ///
+    /// ```
+    /// use sparse_core::{BatchCsr, Coo};
+    /// use sparse_io::npz;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("batch.npz");
+    /// let two = BatchCsr::<f64>::new((1, 2), vec![0, 1, 2], vec![0, 1, 0, 1], vec![1, 0], vec![1.0, 2.0])?;
+    /// npz::write_batch(&path, &two)?;
+    /// let all: Coo<f64> = npz::read_batch(&path)?.into_block_diagonal()?.into_coo()?;
+    /// assert!(all.triplets().eq([(0, 1, 1.0), (1, 2, 2.0)]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`into_typed`](Self::into_typed); [`Error::IndexOverflow`] if the extents do not fit 64 bits.
+    pub fn into_block_diagonal(self) -> Result<AnySparse> {
+        fn along<A: Axis, T: Scalar>(batch: AnyBatch, wrap: fn(Vec<T>) -> AnyValues) -> Result<AnySparse> {
+            let matrix = batch.into_typed::<A, T, i64, i64>()?.to_block_diagonal()?;
+            let (major, minor) = matrix.triplets().map(|(row, col, _)| (row as i64, col as i64)).unzip();
+            Ok(AnySparse {
+                format: NpzFormat::Coo,
+                rows: matrix.nrows(),
+                cols: matrix.ncols(),
+                major: AnyIndices::I64(major),
+                minor: AnyIndices::I64(minor),
+                values: wrap(matrix.values().to_vec()),
+            })
+        }
+        fn typed<T: Scalar>(batch: AnyBatch, wrap: fn(Vec<T>) -> AnyValues) -> Result<AnySparse> {
+            match batch.format {
+                NpzFormat::Csc => along::<Col, T>(batch, wrap),
+                NpzFormat::Csr | NpzFormat::Coo => along::<Row, T>(batch, wrap),
+            }
+        }
+        match self.values {
+            AnyValues::F32(_) => typed(self, AnyValues::F32),
+            AnyValues::C32(_) => typed(self, AnyValues::C32),
+            AnyValues::C64(_) => typed(self, AnyValues::C64),
+            AnyValues::F64(_) | AnyValues::I64(_) | AnyValues::U64(_) => typed(self, AnyValues::F64),
+        }
     }
 }
 

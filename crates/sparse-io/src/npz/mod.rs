@@ -204,6 +204,16 @@ pub fn parse(bytes: &[u8]) -> Result<AnySparse> {
     parse_file(Path::new("<memory>"), bytes)
 }
 
+/// Reads a matrix from the bytes of the file at `path`: of a batch the block-diagonal one.
+pub(crate) fn parse_matrix(path: &Path, bytes: &[u8]) -> Result<AnySparse> {
+    let format =
+        batch_format(bytes).map_err(|reason| Error::File { path: path.into(), line: None, reason })?;
+    match format {
+        Some(_) => parse_batch_file(path, bytes)?.into_block_diagonal(),
+        None => parse_file(path, bytes),
+    }
+}
+
 /// Reads a matrix from the bytes of the file at `path`.
 pub(crate) fn parse_file(path: &Path, bytes: &[u8]) -> Result<AnySparse> {
     parse_archive(bytes).map_err(|reason| Error::File { path: path.into(), line: None, reason })
@@ -257,9 +267,18 @@ pub(crate) fn rounded_integers<T: Scalar>(bytes: &[u8]) -> Result<Option<Rounded
     archive.read("data", |array| Ok(array.values()?.rounded_integers::<T>()))
 }
 
-/// Rows, columns and entries of the matrix in a file.
+/// Rows, columns and entries of the matrix in a file, of a batch those of the block-diagonal one.
 pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
     let mut archive = Archive::open(bytes)?;
+    if batch::format_in(&mut archive)?.is_some() {
+        let shape @ [count, rows, cols] = archive.shape()?;
+        let all = |extent: usize| {
+            extent
+                .checked_mul(count)
+                .ok_or_else(|| format!("a batch of shape {shape:?} is too large to count"))
+        };
+        return Ok((all(rows)?, all(cols)?, archive.length("data")?));
+    }
     archive.describe("format", |array| NpzFormat::from_name(array.text()?))?;
     let [rows, cols] = archive.shape()?;
     Ok((rows, cols, archive.length("data")?))

@@ -2,7 +2,7 @@
 
 use crate::any::{AnyIndices, AnyValues};
 use crate::npz::{AnyBatch, AnySparse, NpzFormat};
-use sparse_core::{Axis, Col, Error, Result, Row, Scalar};
+use sparse_core::{Error, Result, Scalar};
 
 /// Row indices, column indices and values.
 pub(super) type Coordinates = (Vec<i64>, Vec<i64>, AnyValues);
@@ -18,26 +18,6 @@ pub(super) fn coordinates_of(block: AnySparse) -> Result<Coordinates> {
         AnyValues::C32(_) => typed(block, AnyValues::C32),
         AnyValues::C64(_) => typed(block, AnyValues::C64),
         AnyValues::F64(_) | AnyValues::I64(_) | AnyValues::U64(_) => typed(block, AnyValues::F64),
-    }
-}
-
-/// The entries of the members of a batch as the blocks of a diagonal, checked.
-pub(super) fn diagonal_coordinates(batch: AnyBatch) -> Result<Coordinates> {
-    fn along<A: Axis, T: Scalar>(batch: AnyBatch) -> Result<(Vec<i64>, Vec<i64>, Vec<T>)> {
-        let matrix = batch.into_typed::<A, T, i64, i64>()?.to_block_diagonal()?;
-        let (rows, cols) = matrix.triplets().map(|(row, col, _)| (row as i64, col as i64)).unzip();
-        Ok((rows, cols, matrix.values().to_vec()))
-    }
-    fn typed<T: Scalar>(batch: AnyBatch, wrap: fn(Vec<T>) -> AnyValues) -> Result<Coordinates> {
-        let (rows, cols, values) =
-            if batch.format == NpzFormat::Csr { along::<Row, T>(batch) } else { along::<Col, T>(batch) }?;
-        Ok((rows, cols, wrap(values)))
-    }
-    match batch.values {
-        AnyValues::F32(_) => typed(batch, AnyValues::F32),
-        AnyValues::C32(_) => typed(batch, AnyValues::C32),
-        AnyValues::C64(_) => typed(batch, AnyValues::C64),
-        AnyValues::F64(_) | AnyValues::I64(_) | AnyValues::U64(_) => typed(batch, AnyValues::F64),
     }
 }
 

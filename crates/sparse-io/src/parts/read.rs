@@ -1,13 +1,12 @@
 //! Reading of sets.
 
-use super::concat::{
-    Coordinates, append_batch, append_values, batch_of, coordinates_of, diagonal_coordinates,
-};
+use super::concat::{Coordinates, append_batch, append_values, batch_of, coordinates_of};
 use super::manifest::{Cover, Manifest, Part, SetKind};
 use super::{MANIFEST, folder_of};
 use crate::any::{AnyIndices, AnyValues};
 use crate::npz::{self, AnyBatch, AnySparse, NpzFormat};
 use crate::source::{Bytes, open};
+use sparse_core::error::checked_product;
 use sparse_core::{DType, Error, Result};
 use std::fmt::Display;
 use std::fs::{self, File, Metadata};
@@ -95,6 +94,24 @@ impl PartSet {
         self.manifest.shape
     }
 
+    /// (rows, columns) of the matrix that [`read_matrix`](Self::read_matrix) reads: of a batch with all members on its
+    /// diagonal.
+    ///
+    /// # Errors
+    /// [`Error::IndexOverflow`] if the rows or columns of a batch do not fit `usize`.
+    pub fn matrix_shape(&self) -> Result<(usize, usize)> {
+        let (rows, cols) = self.shape();
+        match self.kind() {
+            SetKind::Batch { members } => Ok((
+                checked_product("members x rows", members, rows)?,
+                checked_product("members x columns", members, cols)?,
+            )),
+            SetKind::Matrix { .. } | SetKind::Matrices { .. } | SetKind::MatricesInBlocks { .. } => {
+                Ok((rows, cols))
+            }
+        }
+    }
+
     /// The number of stored entries that the manifest claims; each part is compared with it when it is read.
     pub fn nnz(&self) -> usize {
         self.manifest.nnz()
@@ -146,12 +163,12 @@ impl PartSet {
     }
 
     /// The whole matrix as COO: the entries of all parts, one after the other, with indices of 64 bits. Matrices of any
-    /// shapes are the blocks of its diagonal.
+    /// shapes, and those of a batch, are the blocks of its diagonal.
     ///
     /// # Errors
     /// Those of [`read_block`](Self::read_block); [`Error::File`] if the arrays of a part are not sound.
     pub fn read_matrix(&self) -> Result<AnySparse> {
-        self.check_matrix()?;
+        let (rows, cols) = self.matrix_shape()?;
         let (mut major, mut minor, mut values) = (vec![], vec![], self.no_values()?);
         let mut corner = (0, 0); // of the next members on the diagonal
         for (index, part) in self.parts().iter().enumerate() {
@@ -165,7 +182,6 @@ impl PartSet {
             minor.extend(col_idx.into_iter().map(|index| index + col as i64));
             append_values(&mut values, part_values)?;
         }
-        let (rows, cols) = self.shape();
         let (major, minor) = (AnyIndices::I64(major), AnyIndices::I64(minor));
         Ok(AnySparse { format: NpzFormat::Coo, rows, cols, major, minor, values })
     }
@@ -192,7 +208,8 @@ impl PartSet {
 
     /// The entries of the members of part `index`, as blocks of a diagonal.
     fn members_coordinates(&self, index: usize) -> Result<Coordinates> {
-        let coordinates = diagonal_coordinates(self.read_members(index)?);
+        let diagonal = self.read_members(index)?.into_block_diagonal();
+        let coordinates = diagonal.and_then(coordinates_of);
         coordinates.map_err(|error| self.in_part(&self.parts()[index], error))
     }
 

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use sparse_core::{
     Axis, BatchCompressed, Col, Compressed, Csr, Host, Index, Result, Row, Scalar, bf16, c32, c64, f16,
 };
-use sparse_io::MatrixFile;
 use sparse_io::parts::{MANIFEST, PartSet, PartWriter, SetKind};
+use sparse_io::{MatrixFile, npz};
 use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
@@ -425,12 +425,19 @@ fn a_set_is_read_as_what_it_is() {
     writer.finish().unwrap();
     let set = PartSet::open(&batch_path).unwrap();
     assert_eq!(set.read_members(0).unwrap().count, 2);
-    let file = MatrixFile::open(&batch_path).unwrap();
-    for error in
-        [file.read_csr::<f64, i32, i32>().map(drop), file.claim().map(drop), set.read_block(0).map(drop)]
-    {
-        let expected = format!("{}: a batch of matrices, not one matrix", batch_path.display());
-        assert_eq!(error.unwrap_err().to_string(), expected);
+    let error = set.read_block(0).unwrap_err().to_string();
+    assert_eq!(error, format!("{}: a batch of matrices, not one matrix", batch_path.display()));
+    // Read as one matrix, the members are the blocks of its diagonal; of the file, too.
+    let npz = folder.path().join("batch.npz");
+    npz::write_batch(&npz, &batch::<Row, f64, i32, i32>(&[small(), vec![]])).unwrap();
+    let (rows, cols) = SHAPE;
+    let member = compressed::<Row, f64, i32, i32>((2 * rows, 2 * cols), small().into_iter());
+    for path in [&batch_path, &npz] {
+        let file = MatrixFile::open(path).unwrap();
+        let claim = file.claim().unwrap();
+        assert_eq!((claim.rows, claim.cols, claim.stored), (2 * rows, 2 * cols, member.nnz()));
+        assert!(file.read_csr::<f64, i32, i32>().unwrap().triplets().eq(member.triplets()));
+        assert_eq!(file.read_coo::<f64, i32>().unwrap().nnz(), member.nnz());
     }
     let empty = folder.path().join("empty");
     PartWriter::<Col, c32>::batch(&empty, SHAPE).unwrap().finish().unwrap();

@@ -3,7 +3,7 @@
 mod columns;
 mod factors;
 
-use crate::krylov::to_f64;
+use crate::krylov::{check_tolerance, to_f64};
 use crate::outcome::{Breakdown, Outcome, Solution};
 use columns::{Columns, Values};
 use factors::{AnyFactors, Symbolic};
@@ -181,7 +181,8 @@ impl Factorization {
     /// [`Breakdown::Stagnation`].
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if b has not as many elements as A has rows, or x as A has columns.
+    /// [`Shape`](Error::Shape) if b has not as many elements as A has rows, or x as A has columns;
+    /// [`Unsupported`](Error::Unsupported) for a tolerance that is negative or not a number.
     pub fn solve<T: Scalar>(&self, b: &[T], x: &mut [T], tolerance: f64) -> Result<Solution> {
         let (b, x) = (DenseView::col_major(b, b.len(), 1)?, DenseViewMut::col_major(x, x.len(), 1)?);
         Ok(self.solve_many(b, x, tolerance)?.remove(0))
@@ -191,7 +192,7 @@ impl Factorization {
     ///
     /// # Errors
     /// [`Shape`](Error::Shape) if B has not as many rows as A, X not as many as A has columns, or they have unequal numbers
-    /// of columns.
+    /// of columns; [`Unsupported`](Error::Unsupported) for a tolerance that is negative or not a number.
     ///
     /// ```
     /// use sparse_core::{Csc, DenseView, DenseViewMut};
@@ -210,6 +211,7 @@ impl Factorization {
         mut x: DenseViewMut<'_, T>,
         tolerance: f64,
     ) -> Result<Vec<Solution>> {
+        check_tolerance("a tolerance", tolerance)?;
         let Columns { rows, cols, .. } = *self.plan.columns;
         let lengths = [("b", b.nrows(), rows), ("x", x.nrows(), cols)];
         if let Some((name, found, needed)) = lengths.into_iter().find(|(_, found, needed)| found != needed) {

@@ -2,13 +2,12 @@
 
 mod projected;
 
-use crate::krylov::{Iterate, Krylov, Recurrence, to_f64};
+use crate::krylov::{Iterate, Krylov, Recurrence, divide, to_f64};
 use crate::outcome::{Breakdown, Halt, Options};
 use crate::preconditioner::{Identity, Preconditioner};
 use num_traits::{Float, One, Zero};
 use projected::Projected;
 use sparse_core::backend::{Backend, Buf, SpaceOf};
-use sparse_core::op::vector::scal;
 use sparse_core::op::{RealOf, SpmvKernel, VectorKernel};
 use sparse_core::{Accumulator, Error, Result, Scalar, Space, SparseFormat, c64};
 
@@ -148,8 +147,7 @@ where
     }
     let norm = projected.push(column, norm, size)?;
     if norm > 0.0 {
-        let factor = M::Scalar::from_c64(norm.recip().into());
-        scal::<B, M::Scalar>(at.backend(), factor, SpaceOf::<B>::view_mut(w))?;
+        divide::<B, M::Scalar>(at.backend(), w, M::Scalar::from_c64(norm.into()).re())?;
     }
     Ok(())
 }

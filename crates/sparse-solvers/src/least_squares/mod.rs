@@ -3,7 +3,7 @@
 mod criterion;
 mod scalars;
 
-use crate::krylov::{Watch, check_tolerance, to_f64};
+use crate::krylov::{Watch, check_tolerance, divide, to_f64};
 use crate::outcome::{Breakdown, Iteration, Options, Outcome, Solution};
 use crate::progress::Ended;
 use criterion::{Criterion, Norms};
@@ -304,8 +304,13 @@ where
             Scalars::Lsqr(lsqr) => lsqr.step(before, process.elements, direction),
             Scalars::Lsmr(lsmr) => lsmr.step(before, process.elements),
         };
-        self.update(&update, x)?;
-        let Estimates { residual, normal_residual, condition } = estimates;
+        let Estimates { mut residual, normal_residual, condition } = estimates;
+        let coefficients = [update.bar.unwrap_or(0.0), update.step, update.next];
+        if coefficients.iter().all(|&value| from_f64::<M::Scalar>(value).is_finite()) {
+            self.update(&update, x)?;
+        } else {
+            residual = f64::NAN; // the end: x stays the last iterate that is finite
+        }
         let x = self.norm(SpaceOf::<B>::as_shared::<M::Scalar>(x))?;
         process.norms = Norms { residual, normal_residual, a: process.scalars.norm(), x };
         Ok(condition)
@@ -396,9 +401,9 @@ fn from_f64<T: Scalar>(value: f64) -> T {
 
 /// Divides `x` by its norm, unless that is zero; returns the norm.
 fn normalize<B: VectorKernel<T>, T: Accumulator>(backend: &B, x: &mut Buf<B, T>) -> Result<f64> {
-    let norm = to_f64(nrm2::<B, T>(backend, SpaceOf::<B>::view(x))?);
-    if norm > 0.0 {
-        scal::<B, T>(backend, from_f64(norm.recip()), SpaceOf::<B>::view_mut(x))?;
+    let norm = nrm2::<B, T>(backend, SpaceOf::<B>::view(x))?;
+    if norm > RealOf::<T>::zero() {
+        divide::<B, T>(backend, x, norm)?;
     }
-    Ok(norm)
+    Ok(to_f64(norm))
 }

@@ -2,7 +2,7 @@
 
 use super::inverse::InverseProduct;
 use super::{Preconditioner, check_square};
-use sparse_core::backend::{SpaceOf, ViewOf};
+use sparse_core::backend::{SpaceOf, ViewOf, vec_with_capacity};
 use sparse_core::op::{SpmvKernel, VectorKernel, quotient};
 use sparse_core::{Accumulator, Csr, Error, Host, Index, Result, Scalar};
 use std::ops::Range;
@@ -43,7 +43,8 @@ where
     /// # Errors
     /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) for a size of 0,
     /// [`Singular`](Error::Singular) with the first row of its block that has no pivot,
-    /// [`IndexOverflow`](Error::IndexOverflow) if the inverses have 2³¹ entries or more; those of planning a product.
+    /// [`IndexOverflow`](Error::IndexOverflow) if the inverses have 2³¹ entries or more,
+    /// [`OutOfMemory`](Error::OutOfMemory) if there is no memory for them; those of planning a product.
     ///
     /// ```
     /// # use sparse_core::{Csr, reference::Reference};
@@ -58,11 +59,13 @@ where
             return Err(Error::unsupported("blocks of 0 rows", "they must have at least 1"));
         }
         let n = a.nrows();
-        let (mut offsets, mut columns) = (vec![0], vec![]);
+        let entries = entries_of_blocks(n, size)?;
+        let (mut offsets, mut columns) = (vec_with_capacity(n + 1)?, vec_with_capacity(entries)?);
+        offsets.push(0);
         for block in blocks(n, size) {
             for _ in block.clone() {
                 columns.extend(block.clone().map(i32::cast));
-                offsets.push(i32::try_new("entries of the inverse blocks", columns.len())?);
+                offsets.push(i32::cast(columns.len()));
             }
         }
         let inverse = Csr::<T>::new(n, n, offsets, columns, inverse_blocks(a, size)?)?;
@@ -94,9 +97,21 @@ fn blocks(n: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
     (0..n).step_by(size).map(move |start| start..n.min(start.saturating_add(size)))
 }
 
+/// The number of elements of all blocks.
+///
+/// # Errors
+/// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ on.
+fn entries_of_blocks(n: usize, size: usize) -> Result<usize> {
+    let (full, rest) = (n / size, n % size);
+    let entries = (full as u128 * size as u128).saturating_mul(size as u128) + (rest as u128).pow(2);
+    let entries = usize::try_from(entries).unwrap_or(usize::MAX);
+    i32::try_new("entries of the inverse blocks", entries)?;
+    Ok(entries)
+}
+
 /// The elements of the inverses, row by row.
 fn inverse_blocks<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>, size: usize) -> Result<Vec<T>> {
-    let mut elements = vec![];
+    let mut elements = vec_with_capacity(entries_of_blocks(a.nrows(), size)?)?;
     for block in blocks(a.nrows(), size) {
         // Each row has the block and beside it the identity, which becomes the inverse.
         let mut rows = vec![vec![T::zero(); 2 * block.len()]; block.len()];

@@ -70,7 +70,7 @@ where
 /// ```
 ///
 /// # Errors
-/// [`Shape`](Error::Shape) if A is not square; [`Unsupported`](Error::Unsupported) with the first row whose
+/// [`Shape`](Error::Shape) if A is not square; [`Singular`](Error::Singular) with the first row whose
 /// diagonal is not stored, or has no finite inverse other than zero.
 pub fn inverse_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Result<Vec<T>> {
     inverse_diagonal_of_block(a, 0)
@@ -114,8 +114,6 @@ fn inverse_of_diagonal<T: Accumulator, I: Index, O: Index>(
             format!("it is {diagonal}")
         }
     };
-    Err(Error::unsupported(
-        "the Jacobi preconditioner",
-        format_args!("row {}: a diagonal entry with a finite inverse is needed, {found}", first + row),
-    ))
+    let reason = format_args!("a diagonal entry with a finite inverse is needed, {found}");
+    Err(Error::singular("jacobi", first + row, reason))
 }

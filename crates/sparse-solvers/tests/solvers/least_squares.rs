@@ -240,3 +240,15 @@ fn as_many_iterations_as_scipys() {
         }
     }
 }
+
+/// 1/‖b‖ is infinite, and b is not.
+#[test]
+fn subnormal_right_hand_sides_are_solved() {
+    let a = Csr::<f64>::identity(3).unwrap();
+    for method in METHODS {
+        let mut x = [0.0; 3];
+        let solution = solve(method, &a, &[1e-310; 3], &mut x, &tolerance(1e-8));
+        assert!(solution.converged(), "{method:?}: {solution}");
+        assert!(x.iter().all(|x| (x / 1e-310 - 1.0).abs() < 1e-8), "{method:?}: {x:?}");
+    }
+}

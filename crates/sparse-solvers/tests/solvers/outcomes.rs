@@ -214,8 +214,7 @@ fn a_tolerance_that_no_residual_meets_is_refused() {
 #[test]
 fn jacobi_names_the_row_without_a_diagonal() {
     let rows = |values: [f64; 2]| Csr::new(2, 2, vec![0, 1, 2], vec![0, 1], values.to_vec()).unwrap();
-    let needed =
-        "the Jacobi preconditioner is not supported: row 1: a diagonal entry with a finite inverse is needed";
+    let needed = "jacobi: row 1: a diagonal entry with a finite inverse is needed";
     for (value, found) in [(0.0, "it is 0"), (f64::NAN, "it is NaN"), (f64::INFINITY, "it is inf")] {
         let error = inverse_diagonal(&rows([1.0, value])).unwrap_err();
         assert_eq!(error.to_string(), format!("{needed}, {found}"));
@@ -228,4 +227,15 @@ fn jacobi_names_the_row_without_a_diagonal() {
 fn jacobi_sums_what_stands_twice() {
     let a = Csr::<f64>::new_unsorted(1, 1, vec![0, 2], vec![0, 0], vec![1.0, 3.0]).unwrap();
     assert_eq!(inverse_diagonal(&a).unwrap(), [0.25]);
+}
+
+/// 1/‖b‖ is infinite, and b is not.
+#[test]
+fn subnormal_right_hand_sides_are_solved() {
+    let a = Csr::<f64>::identity(3).unwrap();
+    for method in Method::ALL {
+        let (solution, x) = solve(method, &a, &[1e-310; 3], false, &tolerance(1e-8)).unwrap();
+        assert!(solution.converged(), "{method:?}: {solution}");
+        assert!(x.iter().all(|x| (x / 1e-310 - 1.0).abs() < 1e-8), "{method:?}: {x:?}");
+    }
 }

@@ -213,6 +213,9 @@ fn what_cannot_be_factorised_is_an_error_with_its_row() {
     let singular = "block-jacobi: row 3: its block is singular: there is no pivot";
     assert_eq!(text(BlockJacobi::new(&Reference, &a, 2)), singular);
     assert!(text(BlockJacobi::new(&Reference, &a, 0)).starts_with("blocks of 0 rows"));
+    let large = Csr::<f64>::identity(160_000).unwrap();
+    let too_many = "entries of the inverse blocks = 25600000000 does not fit i32";
+    assert_eq!(text(BlockJacobi::new(&Reference, &large, 160_000)), too_many);
 }
 
 /// A program can hold any of them behind one type.

@@ -128,12 +128,12 @@ fn slice_ptr<O: Index>(
     cpu.offsets(&slots)
 }
 
-/// CSR with the entries of each row in storage order.
+/// CSR with the entries of each row in storage order, which without an `order` is looked up in the result.
 fn to_csr<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     a: &impl Rows<T>,
     (rows, cols): (usize, usize),
-    order: IndexOrder,
+    order: Option<IndexOrder>,
 ) -> Result<Csr<T, Host, I, O>> {
     let mut lengths = vec![0_usize; rows];
     cpu.for_chunks(&mut lengths, COUNTED_ROWS, |first, lengths| {
@@ -149,8 +149,20 @@ fn to_csr<T: Scalar, I: Index, O: Index>(
             *end += 1;
         });
     })?;
+    let order = order.unwrap_or_else(|| order_of(cpu, &arrays.offsets, &arrays.indices));
     // SAFETY: the offsets are the sums of the rows' lengths; every column is one of `a`.
     Ok(unsafe { Csr::new_unchecked(rows, cols, arrays.offsets, arrays.indices, arrays.values, order) })
+}
+
+/// The order of the entries within the rows.
+fn order_of<I: Index, O: Index>(cpu: &Cpu, offsets: &[O], columns: &[I]) -> IndexOrder {
+    let row = |row: usize| &columns[offsets[row].as_usize()..offsets[row + 1].as_usize()];
+    let orders = cpu.map(columns.len(), rows_by_entries(offsets, CHUNK), |rows| {
+        let is_sorted = rows.clone().all(|k| row(k).is_sorted());
+        (is_sorted, is_sorted && rows.clone().all(|k| row(k).is_sorted_by(|before, next| before < next)))
+    });
+    let (sorted, unique) = (orders.iter().all(|order| order.0), orders.iter().all(|order| order.1));
+    IndexOrder { major_sorted: true, sorted, unique }
 }
 
 pub(super) fn ell_to_csr<T: Scalar, I: Index, O: Index>(
@@ -158,7 +170,7 @@ pub(super) fn ell_to_csr<T: Scalar, I: Index, O: Index>(
     a: &Ell<T, Host, I>,
     (): &(),
 ) -> Result<Csr<T, Host, I, O>> {
-    to_csr(cpu, a, (a.nrows(), a.ncols()), a.order())
+    to_csr(cpu, a, (a.nrows(), a.ncols()), Some(a.order()))
 }
 
 pub(super) fn hyb_to_csr<T: Scalar, I: Index, O: Index>(
@@ -167,11 +179,7 @@ pub(super) fn hyb_to_csr<T: Scalar, I: Index, O: Index>(
     (): &(),
 ) -> Result<Csr<T, Host, I, O>> {
     // With two parts a row may be out of order although each part is in order.
-    let order = if a.coo().nnz() == 0 {
-        a.ell().order()
-    } else {
-        IndexOrder { major_sorted: true, sorted: false, unique: false }
-    };
+    let order = (a.coo().nnz() == 0).then(|| a.ell().order());
     to_csr(cpu, a, (a.nrows(), a.ncols()), order)
 }
 
@@ -180,5 +188,5 @@ pub(super) fn sell_to_csr<T: Scalar, I: Index, O: Index>(
     a: &Sell<T, Host, I, O>,
     (): &(),
 ) -> Result<Csr<T, Host, I, O>> {
-    to_csr(cpu, &SellRows::new(a), (a.nrows(), a.ncols()), a.order())
+    to_csr(cpu, &SellRows::new(a), (a.nrows(), a.ncols()), Some(a.order()))
 }

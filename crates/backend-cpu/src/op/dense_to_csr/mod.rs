@@ -11,10 +11,11 @@ mod vectors;
 
 use super::SEQUENTIAL;
 use super::compiled::{dense_to_csr_table, find};
-use super::fill::zeroed;
+use super::fill::{try_zeroed, zeroed};
 use crate::Cpu;
 use crate::parallel::{chunks, split_mut};
 use parts::{find_and_pack, pack_all};
+use sparse_core::backend::vec_with_capacity;
 use sparse_core::error::checked_product;
 use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep};
 use sparse_core::reference::Reference;
@@ -119,8 +120,8 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
             algorithm,
             choice,
             keep,
-            bits: zeroed(rows * words),
-            lengths: vec![0; rows],
+            bits: try_zeroed(checked_product("rows x words", rows, words)?)?,
+            lengths: try_zeroed(rows)?,
             most_entries: 0,
         })
     }
@@ -181,8 +182,8 @@ fn scan<T: Scalar, O: Index>(
     a: &DenseBatchView<'_, T>,
     lengths: &[usize],
 ) -> Result<(Vec<usize>, Vec<O>)> {
-    let mut member_ptr = Vec::with_capacity(a.count() + 1);
-    let mut all = Vec::with_capacity(a.count() * (a.nrows() + 1));
+    let mut member_ptr = vec_with_capacity(a.count() + 1)?;
+    let mut all = vec_with_capacity(a.count() * (a.nrows() + 1))?;
     member_ptr.push(0);
     for k in 0..a.count() {
         let member: Vec<O> = cpu.offsets(&lengths[k * a.nrows()..][..a.nrows()])?;

@@ -225,7 +225,7 @@ where
         let (pattern, (choice, work)) = match a.stored_rows(op) {
             Some(lines) => (RowPattern::empty(), plan_work(&lines, is_stored, options, b)?),
             None => {
-                let pattern = RowPattern::block_diagonal(a, op);
+                let pattern = RowPattern::block_diagonal(a, op)?;
                 let shared = plan_work(
                     &GatheredRows { pattern: &pattern, values: a.value_arrays() },
                     is_stored,

@@ -5,7 +5,7 @@ use crate::Cpu;
 use crate::op::entries::{Entries, RowPattern, ValueArrays};
 use crate::op::partition::{Cut, Partition};
 use sparse_core::op::Op;
-use sparse_core::{Accumulator, Index, Scalar};
+use sparse_core::{Accumulator, Index, Result, Scalar};
 use std::ops::Range;
 
 /// A pattern by rows, cut along its merge path.
@@ -17,14 +17,14 @@ pub(super) struct Gathered<I, Acc> {
 }
 
 impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
-    pub(super) fn new<M: Entries<Index = I>>(a: &M, op: Op) -> Self {
-        let pattern = RowPattern::new(a, op);
+    pub(super) fn new<M: Entries<Index = I>>(a: &M, op: Op) -> Result<Self> {
+        let pattern = RowPattern::new(a, op)?;
         let (rows, cols) = a.member_shape();
         let shape = if op.transposes() { (cols, rows) } else { (rows, cols) };
         let starts = (0..pattern.offsets.len() - 1).step_by(shape.0.max(1));
         let members = starts.map(|start| &pattern.offsets[start..=start + shape.0]);
         let parts = Partition::cut(Cut::MergePath, members);
-        Self { pattern, parts, shape }
+        Ok(Self { pattern, parts, shape })
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -232,7 +232,7 @@ where
                 let options = PlanOptions { algorithm: None, ..options.clone() };
                 Kernel::Sequential(Reference.plan_spmv(a, op, &options)?)
             }
-            Prepared::RowPattern => Kernel::Gathered(Gathered::new(a, op)),
+            Prepared::RowPattern => Kernel::Gathered(Gathered::new(a, op)?),
             Prepared::Native(native) => Kernel::Native(native),
         };
         Ok(Self { functions: const { &Functions::ALL }, choice, op, kernel })

@@ -123,7 +123,10 @@ impl MatrixSet {
         source: &NpySource,
         options: &MatrixSetOptions<'_>,
     ) -> Result<(Self, Report)> {
-        with_dtype!(options.dtype, T => Preparation::<T>::new(devices, options, true)?.compress(source, options))
+        with_dtype!(options.dtype, T => {
+            let preparation = Preparation::<T>::new(devices, options, true)?;
+            preparation.compress(source, member_shape(source), options)
+        })
     }
 
     /// Compresses the matrices of all `stacks`, on all `devices` at once: those in the memory of one of the devices there,
@@ -145,7 +148,7 @@ impl MatrixSet {
         with_dtype!(options.dtype, T => {
             let sources = stacks.iter().map(DenseStack::source::<T>).collect::<Result<Vec<_>>>()?;
             let chain = SourceChain::new(sources.iter().map(AsRef::as_ref).collect());
-            Preparation::<T>::new(devices, options, moves)?.compress(&chain, options)
+            Preparation::<T>::new(devices, options, moves)?.compress(&chain, (0, 0), options)
         })
     }
 
@@ -399,10 +402,9 @@ where
 
     fn write_folder(&self, folder: &Path) -> Result<()> {
         let shapes: Vec<_> = (0..self.len()).map(|item| Handle::shape(self, item)).collect();
-        let has_one_shape = shapes.windows(2).all(|pair| pair[0] == pair[1]);
-        let mut writer = match has_one_shape {
-            true => PartWriter::<A, T>::batch(folder, shapes.first().copied().unwrap_or_default())?,
-            false => PartWriter::matrices(folder)?,
+        let mut writer = match self.common_shape() {
+            Ok(shape) => PartWriter::<A, T>::batch(folder, shape)?,
+            Err(_) => PartWriter::matrices(folder)?,
         };
         let sizes = shapes
             .iter()
@@ -441,6 +443,13 @@ where
     fn move_to(&mut self, device: &Device) -> Result<()> {
         Handle::move_to(self, worker(device, None).as_ref())
     }
+}
+
+/// (rows, columns) of the matrices of a source, which may be none, if all files have the same.
+fn member_shape(source: &NpySource) -> (usize, usize) {
+    let mut shapes = source.stacks().map(|(_, shape)| shape);
+    let first = shapes.next().unwrap_or_default();
+    if shapes.all(|shape| shape == first) { first } else { (0, 0) }
 }
 
 /// The matrices of each file: of one shape, and of sizes that sum up to a file's.

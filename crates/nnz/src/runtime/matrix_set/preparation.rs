@@ -1,10 +1,10 @@
 //! The engine of a set's devices.
 
-use super::{MatrixSet, MatrixSetOptions, check_devices, worker};
+use super::{MatrixSet, MatrixSetOptions, check_devices, member_shape, worker};
 use crate::device::{HostBackend, host_backend, serial_host_backend};
-use crate::runtime::fit::factor;
+use crate::runtime::fit::keep;
 use crate::{Device, Format};
-use sparse_core::op::{DenseToCsrKernel, Keep, RealOf};
+use sparse_core::op::{DenseToCsrKernel, Keep};
 use sparse_core::{Col, Error, Result, Row, Scalar};
 use sparse_device::Device as Accelerator;
 use sparse_distrib::{
@@ -34,12 +34,7 @@ where
                 return Err(Error::unsupported(format_args!("compression to {other}"), "csr and csc are"));
             }
         };
-        let keep = match options.tolerance {
-            None => Keep::NonZero,
-            Some(tolerance) => {
-                Keep::Above(factor::<RealOf<T>>("compress", "the tolerance", tolerance.into())?)
-            }
-        };
+        let keep = keep::<T>("compress", options.tolerance)?;
         let workers = devices.iter().map(|device| worker(device, options.memory)).collect();
         let mut engine = Engine::<T>::new(workers)?;
         let has_accelerator = devices.iter().any(|device| matches!(device, Device::Accelerator(..)));
@@ -70,18 +65,20 @@ where
         }
     }
 
+    /// Compresses all matrices of a source; without any they have `member_shape`.
     pub(super) fn compress(
         mut self,
         source: &dyn Source<T>,
+        member_shape: (usize, usize),
         options: &MatrixSetOptions<'_>,
     ) -> Result<(MatrixSet, Report)> {
         let options = self.options(options);
         if self.is_by_rows {
             let Outcome { handle, report } = self.engine.compress::<Row>(source, &options)?;
-            return Ok((MatrixSet::new(handle), report));
+            return Ok((MatrixSet::new(handle.with_empty_shape(member_shape)), report));
         }
         let Outcome { handle, report } = self.engine.compress::<Col>(source, &options)?;
-        Ok((MatrixSet::new(handle), report))
+        Ok((MatrixSet::new(handle.with_empty_shape(member_shape)), report))
     }
 
     pub(super) fn compress_on_ranks(
@@ -90,13 +87,13 @@ where
         source: &NpySource,
         options: &MatrixSetOptions<'_>,
     ) -> Result<(Option<MatrixSet>, Report)> {
-        let options = self.options(options);
+        let (options, shape) = (self.options(options), member_shape(source));
         if self.is_by_rows {
             let (handle, report) = self.engine.compress_on_ranks::<Row>(transport, source, &options)?;
-            return Ok((handle.map(MatrixSet::new), report));
+            return Ok((handle.map(|handle| MatrixSet::new(handle.with_empty_shape(shape))), report));
         }
         let (handle, report) = self.engine.compress_on_ranks::<Col>(transport, source, &options)?;
-        Ok((handle.map(MatrixSet::new), report))
+        Ok((handle.map(|handle| MatrixSet::new(handle.with_empty_shape(shape))), report))
     }
 }
 

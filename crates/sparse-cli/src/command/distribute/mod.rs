@@ -2,6 +2,7 @@
 
 mod summary;
 
+use crate::claim;
 use crate::command::compress::{Target, real};
 use crate::context::Context;
 use crate::failure::usage;
@@ -9,21 +10,24 @@ use crate::file;
 use crate::named_device::{self, NamedDevice};
 use crate::product::{check_factor, parse_not_negative};
 use crate::ranks::Ranks;
+use crate::rounding;
 use crate::text::parse_bytes;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use nnz::distrib::schedule::Policy;
-use nnz::distrib::{ArrayReading, NpySource, Parallelism, Partition, Report, Scheme, Source};
+use nnz::distrib::{ArrayReading, NpySource, Parallelism, Partition, Report, Scheme};
 use nnz::io::FileKind;
-use nnz::{DType, Device, MatrixSet, MatrixSetOptions};
+use nnz::io::npy::MappedArray;
+use nnz::{DType, Device, Error, Index, MatrixSet, MatrixSetOptions, with_dtype};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use summary::{Explained, Summary, Work};
 
 /// Compresses any amount of dense arrays to CSR or CSC, on several devices at once
 ///
-/// Every 2-D array is a matrix, and every 3-D array of shape (count, rows, cols) is `count` of them. They are read
-/// one by one, so that they may be larger than any memory; each device compresses some and keeps them. Where a device
+/// Every 2-D array is a matrix, a 1-D array one column, and every 3-D array of shape (count, rows, cols) `count` matrices.
+/// They are read one by one, so that they may be larger than any memory; each device compresses some and keeps them. Where a device
 /// fails, others do its work. A matrix that no device has memory for is cut, and comes out whole. With --ekmr an array of
 /// three or four dimensions is one matrix, too.
 ///
@@ -60,7 +64,7 @@ pub(crate) struct Distribute {
     /// The division of the matrices: batch (all of a chunk in one launch of a device; on the CPU each thread whole matrices,
     /// or all threads one above 4 MiB), inter_task (a warp, or a thread, whole matrices) or intra_task (all
     /// work-items or threads one matrix after the other)
-    #[arg(long, value_name = "NAME", default_value = "batch")]
+    #[arg(long, value_name = "NAME", default_value = "batch", value_parser = parse_parallelism)]
     parallel: Parallelism,
     /// Prints the predicted time of every scheme, and beside it the time of the run; of each rank, where there are several
     #[arg(long)]
@@ -79,6 +83,9 @@ pub(crate) struct Distribute {
     threshold: Option<f64>,
 }
 
+/// Bytes that the engine takes for each matrix, or part of one, beside its arrays.
+const PART_BYTES: usize = 256;
+
 /// A value of `--policy` or `--scheme`; none is `auto`.
 #[derive(Debug, Clone, Copy)]
 struct OrAuto<T>(Option<T>);
@@ -92,8 +99,18 @@ enum Output {
 fn parse_or_auto<T: FromStr<Err = nnz::Error>>(name: &str) -> Result<OrAuto<T>, nnz::Error> {
     match name.to_ascii_lowercase().as_str() {
         "auto" => Ok(OrAuto(None)),
-        name => name.parse().map(|value| OrAuto(Some(value))),
+        name => match name.parse() {
+            Ok(value) => Ok(OrAuto(Some(value))),
+            Err(nnz::Error::Unsupported { what, reason }) => {
+                Err(nnz::Error::unsupported(what, format_args!("{reason}, or auto")))
+            }
+            Err(other) => Err(other),
+        },
     }
+}
+
+fn parse_parallelism(name: &str) -> Result<Parallelism, nnz::Error> {
+    name.to_ascii_lowercase().parse()
 }
 
 /// The devices and the input of this rank, and the place of the result at the root.
@@ -124,12 +141,42 @@ impl Distribute {
         if let Some(Output::File) = output {
             check_shapes(&source)?;
         }
+        self.check_sizes(&source)?;
         let dtype =
             context.dtype().unwrap_or_else(|| DType::common(source.files().iter().map(|file| file.dtype())));
+        source.files().iter().try_for_each(|file| check_complex(file, dtype))?;
+        if ranks.is_root() {
+            source.files().iter().try_for_each(|file| check_rounding(file, dtype, context))?;
+        }
         if let Some(threshold) = self.threshold {
             check_factor("--threshold", threshold.into(), real(dtype))?;
         }
         Ok(Prepared { devices: self.open_devices(context)?, source, dtype, output })
+    }
+
+    /// Fails if matrices or their parts have more rows or columns than 32-bit indices count, or if their number, or that of
+    /// their offsets, would fill the memory with few elements behind them.
+    fn check_sizes(&self, source: &NpySource) -> Result<()> {
+        let partition = self.partition.unwrap_or(Partition::WHOLE);
+        check_partition(partition, source)?;
+        let (row_blocks, col_blocks) = partition.grid();
+        let (mut parts, mut offsets, mut elements) = (0_usize, 0_usize, 0_usize);
+        for (file, (count, (rows, cols))) in source.files().iter().zip(source.stacks()) {
+            check_extent(file, "rows", rows.div_ceil(row_blocks))?;
+            check_extent(file, "columns", cols.div_ceil(col_blocks))?;
+            let (lines, across) = match self.to {
+                Target::Csr => (rows, col_blocks),
+                Target::Csc => (cols, row_blocks),
+            };
+            let of_file = count.saturating_mul(partition.parts());
+            let lines = lines.saturating_mul(across).saturating_mul(count);
+            parts = parts.saturating_add(of_file);
+            offsets = offsets.saturating_add(lines).saturating_add(of_file);
+            elements = elements.saturating_add(count.saturating_mul(rows.saturating_mul(cols)));
+        }
+        let data = elements.saturating_mul(size_of::<f64>());
+        claim::check("the offsets of all matrices", offsets.saturating_mul(size_of::<i32>()), data)?;
+        claim::check("the list of all matrices", parts.saturating_mul(PART_BYTES), data)
     }
 
     /// Compresses all matrices, or on several ranks this rank's share. The root has the set.
@@ -192,7 +239,7 @@ impl Distribute {
         let out = &self.out;
         if out.is_dir() || out.extension().is_none() && !file::is_standard(out) {
             let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
-            if parent.is_some_and(|parent| !parent.is_dir()) || out.is_file() {
+            if parent.is_some_and(|parent| !parent.is_dir()) || out.exists() && !out.is_dir() {
                 bail!("{}: a folder of this name cannot be made", out.display());
             }
             return Ok(Output::Folder);
@@ -223,7 +270,13 @@ impl Distribute {
         if self.devices.is_empty() {
             return Ok(vec![context.device()?]);
         }
-        named_device::open(&self.devices, context)
+        let devices = named_device::open(&self.devices, context)?;
+        for (position, device) in devices.iter().enumerate() {
+            if devices[..position].iter().any(|other| other.to_string() == device.to_string()) {
+                return Err(usage(format_args!("--devices: {device} is named twice")));
+            }
+        }
+        Ok(devices)
     }
 }
 
@@ -244,14 +297,57 @@ fn open(inputs: &[PathBuf], reading: ArrayReading) -> Result<NpySource> {
 
 /// Fails unless all matrices have the shape of the first, as the members of a batch do.
 fn check_shapes(source: &NpySource) -> Result<()> {
-    let shape = |item| Source::<f64>::shape(source, item);
-    let Some(item) = (1..Source::<f64>::len(source)).find(|&item| shape(item) != shape(0)) else {
+    let mut first = None;
+    let mut item = 0;
+    for (count, shape) in source.stacks().filter(|&(count, _)| count > 0) {
+        let ((rows, cols), (other_rows, other_cols)) = (*first.get_or_insert(shape), shape);
+        if (rows, cols) != shape {
+            bail!(
+                "matrix 0 is {rows} x {cols}, matrix {item} {other_rows} x {other_cols}; those of one file have one shape, name a folder"
+            );
+        }
+        item += count;
+    }
+    Ok(())
+}
+
+/// Fails if there are more blocks than the largest matrix has rows or columns: all others would be empty.
+fn check_partition(partition: Partition, source: &NpySource) -> Result<()> {
+    let shapes = source.stacks().map(|(_, shape)| shape);
+    let (rows, cols) = shapes.fold((0, 0), |(rows, cols), shape| (rows.max(shape.0), cols.max(shape.1)));
+    let (row_blocks, col_blocks) = partition.grid();
+    if row_blocks <= rows.max(1) && col_blocks <= cols.max(1) {
         return Ok(());
-    };
-    let ((rows, cols), (other_rows, other_cols)) = (shape(0), shape(item));
-    bail!(
-        "matrix 0 is {rows} x {cols}, matrix {item} {other_rows} x {other_cols}; those of one file have one shape, name a folder"
-    )
+    }
+    Err(usage(format_args!(
+        "--partition {partition}: the matrices have at most {rows} rows and {cols} columns, which make no more blocks"
+    )))
+}
+
+/// Fails if a matrix or part of a file has more rows or columns than its 32-bit indices count.
+fn check_extent(file: &MappedArray, what: &str, extent: usize) -> Result<()> {
+    match i32::try_new(what, extent) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(file_error(file, error).into()),
+    }
+}
+
+/// Fails if a file has complex values, and `dtype` does not.
+fn check_complex(file: &MappedArray, dtype: DType) -> Result<()> {
+    if file.dtype().is_complex() && !dtype.is_complex() {
+        return Err(file_error(file, format_args!("the values are complex, {dtype} is not")).into());
+    }
+    Ok(())
+}
+
+/// Warns of integers of a file that `dtype` rounds, or refuses them.
+fn check_rounding(file: &MappedArray, dtype: DType, context: &Context) -> Result<()> {
+    let rounded = with_dtype!(dtype, T => file.rounded_integers::<T>());
+    rounding::check(context, file.path(), rounded, dtype)
+}
+
+fn file_error(file: &MappedArray, reason: impl Display) -> Error {
+    Error::File { path: file.path().into(), line: None, reason: reason.to_string() }
 }
 
 /// The error of a run that did not compress all matrices.
@@ -259,10 +355,11 @@ fn unfinished(report: &Report, all: usize) -> anyhow::Error {
     let count = all - report.items;
     let first =
         report.unfinished.iter().find_map(|unfinished| Some((unfinished.items.first()?, &unfinished.cause)));
+    let are = if count == 1 { "is" } else { "are" };
     match first {
         Some((item, cause)) => {
-            anyhow!("{count} of {all} matrices are not compressed; matrix {item}: {cause}")
+            anyhow!("{count} of {all} matrices {are} not compressed; matrix {item}: {cause}")
         }
-        None => anyhow!("{count} of {all} matrices are not compressed"),
+        None => anyhow!("{count} of {all} matrices {are} not compressed"),
     }
 }

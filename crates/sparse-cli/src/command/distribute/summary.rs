@@ -193,10 +193,10 @@ impl Display for Summary {
         for DeviceSummary { device, scheme, items, bytes_in, seconds, spills, splits, failure } in devices {
             write!(f, "\n{device:<9} {items} {unit}, {} in {seconds:.3} s by {scheme}", bytes(*bytes_in))?;
             if *spills > 0 {
-                write!(f, ", {spills} batches moved to the host")?;
+                write!(f, ", {spills} {} moved to the host", if *spills == 1 { "batch" } else { "batches" })?;
             }
             if *splits > 0 {
-                write!(f, ", {splits} chunks halved")?;
+                write!(f, ", {splits} {} halved", if *splits == 1 { "chunk" } else { "chunks" })?;
             }
             if let Some(failure) = failure {
                 write!(f, ", failed: {failure}")?;

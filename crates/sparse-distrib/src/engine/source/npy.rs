@@ -88,11 +88,12 @@ impl NpySource {
         reading: ArrayReading,
     ) -> Result<Self> {
         let files: Vec<_> = paths.into_iter().map(MappedArray::open).collect::<Result<_>>()?;
-        let (mut ekmr, mut starts) = (vec![], vec![0]);
+        let (mut ekmr, mut starts) = (vec![], vec![0_usize]);
         for file in &files {
             let layout = if reading == ArrayReading::Ekmr { EkmrLayout::of(file)? } else { None };
             let count = if layout.is_some() { 1 } else { matrices(file, reading)? };
-            starts.push(starts[starts.len() - 1] + count);
+            let before = starts[starts.len() - 1];
+            starts.push(before.checked_add(count).ok_or_else(|| too_many(file, before, count))?);
             ekmr.push(layout);
         }
         Ok(Self { files, ekmr, starts })
@@ -130,6 +131,35 @@ impl NpySource {
         &self.files
     }
 
+    /// The number of matrices of each file, and the (rows, columns) of each of them.
+    ///
+    /// ```
+    /// use sparse_core::Order;
+    /// use sparse_distrib::NpySource;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("none.npy");
+    /// sparse_io::npy::write::<f64>(&path, &[], &[0, 4, 3], Order::RowMajor)?;
+    /// assert!(NpySource::open(&path)?.stacks().eq([(0, (4, 3))]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stacks(&self) -> impl Iterator<Item = (usize, (usize, usize))> {
+        let counts = self.starts.windows(2).map(|ends| ends[1] - ends[0]);
+        counts.zip((0..self.files.len()).map(|file| self.shape_in(file)))
+    }
+
+    /// (rows, columns) of each matrix of a file.
+    fn shape_in(&self, file: usize) -> (usize, usize) {
+        if let Some(layout) = &self.ekmr[file] {
+            return layout.shape();
+        }
+        match *self.files[file].shape() {
+            [.., rows, cols] => (rows, cols),
+            [rows] => (rows, 1),
+            [] => unreachable!("arrays have one to three dimensions"),
+        }
+    }
+
     /// The file of a matrix, and its position there.
     fn find(&self, item: usize) -> (&MappedArray, usize) {
         let file = self.file_of(item);
@@ -152,14 +182,7 @@ impl<T: Scalar> Source<T> for NpySource {
     }
 
     fn shape(&self, item: usize) -> (usize, usize) {
-        if let Some(layout) = self.ekmr(item) {
-            return layout.shape();
-        }
-        match *self.find(item).0.shape() {
-            [.., rows, cols] => (rows, cols),
-            [rows] => (rows, 1),
-            [] => unreachable!("arrays have one to three dimensions"),
-        }
+        self.shape_in(self.file_of(item))
     }
 
     fn order(&self, item: usize) -> Order {
@@ -207,6 +230,12 @@ impl<T: Scalar> Source<T> for NpySource {
     fn is_divisible(&self, _item: usize) -> bool {
         true
     }
+}
+
+/// The error of a file whose matrices and those of the files before cannot be counted.
+fn too_many(file: &MappedArray, before: usize, count: usize) -> Error {
+    let reason = format!("{count} matrices behind {before} of other files are more than can be counted");
+    Error::File { path: file.path().into(), line: None, reason }
 }
 
 /// The number of matrices of a file that is not one by EKMR.
