@@ -64,7 +64,7 @@ pub(crate) fn for_each_sparse(
 }
 
 /// Square matrices whose products with themselves fit the memory of a host.
-pub(crate) const SQUARED: &[&str] = &["uniform_8", "arxiv"];
+pub(crate) const SQUARED: &[&str] = &["stencil_5", "stencil_27", "band_40", "uniform_8", "arxiv"];
 
 /// Square matrices whose triangles have few levels, and some with many.
 pub(crate) const TRIANGLES: &[&str] = &["stencil_5", "stencil_27", "uniform_8", "arxiv"];

@@ -1,15 +1,18 @@
 // spgemm_pattern: the pattern of C = A B, for compressed rows of A and B: row i of C is the union of the rows of B that
-// the entries of row i of A name. Each kernel that finds rows does so twice: without `columns` it counts them, then it
-// writes them in order from `starts` on.
+// the entries of row i of A name. Each kernel that finds rows counts their columns, and writes them in order from
+// `starts` on where there are `columns`.
 // A team of `lanes` work-items, which is a work-group, takes a row; rows come in an order of their sizes, `first` up to
 // `end` of it. Its lanes take an entry of A each, and then share the products of these. sort: the columns of up to
-// EACH * lanes products, sorted in local memory. hash: the same number, in a table of twice as many slots, so that only
-// those that differ are sorted. bitmap: any number, a bit for each column of a window, as many windows as the row needs.
-// Reads A once and its rows of B once, bitmap twice for each window; writes C.
-// Macros: IDX, OFF, EACH = 8 (products per lane), BLOCK (lanes of the largest team).   Launch: any number of
-// work-groups of `lanes`, a power of two up to BLOCK; of any size for bins, bin_starts and offsets.
+// EACH * lanes products, sorted in local memory. window: a bit for each of 32 * WORDS * lanes neighbouring columns, in
+// local memory, window after window. hash: up to EACH * lanes products, in a table of at least twice as many slots, so
+// that only columns that differ are sorted. bitmap: any number, a bit for each column of a window in global memory, as
+// many windows as the row needs. Reads A once and its rows of B once, window once and bitmap twice for each window;
+// writes C.
+// Macros: IDX, OFF, EACH = 8 (products per lane), WORDS = 31 (words of a window per lane), BLOCK (lanes of the largest
+// team).   Launch: any number of work-groups of `lanes`, a power of two up to BLOCK; of any size for bins, bin_starts
+// and offsets.
 // Nagasaka, Nukada, Matsuoka: High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
-// Pascal GPU. ICPP (2017).
+// Pascal GPU. ICPP (2017). Batcher: Sorting networks and their applications. AFIPS (1968).
 #include "index.clh"
 #include "team.clh"
 #define SORTED int
@@ -18,36 +21,63 @@
 #ifndef EACH
 #define EACH 8
 #endif
+#ifndef WORDS
+#define WORDS 31
+#endif
 #define CAPACITY (EACH * BLOCK)
 #define FREE (-1)
 
-// products[i] <- how many products row i of C has; bounds[i] <- the most entries that it can have.
-__kernel void spgemm_pattern_products(long rows, long cols, long lanes, __global const OFF *a_offsets,
-                                      __global const IDX *a_indices, __global const OFF *b_offsets,
-                                      __global long *products, __global long *bounds)
+// products[i] <- how many products row i of C has; bounds[i] <- the most entries that it can have. They lie in spans[i]
+// columns from origins[i] on, which are looked for where the rows of B are `sorted` and row i has more than `few` products.
+__kernel void spgemm_pattern_products(long rows, long cols, long lanes, long sorted, long few,
+                                      __global const OFF *a_offsets, __global const IDX *a_indices,
+                                      __global const OFF *b_offsets, __global const IDX *b_indices,
+                                      __global long *products, __global long *bounds, __global long *origins,
+                                      __global long *spans)
 {
     int lid = (int)get_local_id(0);
-    __local long sums[BLOCK];
+    int width = (int)lanes;
+    __local long own_of[BLOCK];
     for (long row = get_group_id(0); row < rows; row += get_num_groups(0)) {
         long own = 0;
         for (long k = a_offsets[row] + lid; k < a_offsets[row + 1]; k += lanes)
             own += b_offsets[a_indices[k] + 1] - b_offsets[a_indices[k]];
-        long sum = sum_team(sums, lid, (int)lanes, own);
+        long sum = sum_team(own_of, lid, width, own);
+        int looks = sorted && sum > few;
+        long least = cols;
+        long below = 1;
+        for (long k = a_offsets[row] + lid; k < (looks ? a_offsets[row + 1] : 0); k += lanes) {
+            long begin = b_offsets[a_indices[k]];
+            long end = b_offsets[a_indices[k] + 1];
+            if (begin < end) {
+                least = min(least, (long)b_indices[begin]);
+                below = min(below, -(long)b_indices[end - 1]);
+            }
+        }
+        least = min_team(own_of, lid, width, least);
+        below = min_team(own_of, lid, width, below);
         if (lid == 0) {
             products[row] = sum;
             bounds[row] = min(sum, cols);
+            origins[row] = looks ? least : 0;
+            spans[row] = looks ? 1 - below - least : cols;
         }
     }
 }
 
-// bins[i] <- 0 for a row without elements, 1 to 3 for one that has at most as many as the first, second or third limit,
-// else 4; starts[i + 1] - starts[i] are its elements.
-__kernel void spgemm_pattern_bins(long rows, long limit1, long limit2, long limit3, __global const long *starts,
-                                  __global int *bins)
+// bins[i] <- 0 for a row without elements, 1 or 2 for one that has at most as many as the first or second limit; of the
+// others, 3 for one that has at most as many as the third and fits the first window, 4 for one that fits the second, 5
+// for one that has at most as many elements as the third limit, else 6. starts[i + 1] - starts[i] are its elements;
+// without spans, no row fits a window.
+__kernel void spgemm_pattern_bins(long rows, long limit1, long limit2, long limit3, long window1, long window2,
+                                  __global const long *starts, __global const long *spans, __global int *bins)
 {
     for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
         long size = starts[row + 1] - starts[row];
-        bins[row] = (size > 0) + (size > limit1) + (size > limit2) + (size > limit3);
+        long span = spans ? spans[row] : window1 + window2 + 1;
+        int longer = size <= limit3 ? 5 : 6;
+        int wider = size <= limit3 && span <= window1 ? 3 : span <= window2 ? 4 : longer;
+        bins[row] = size == 0 ? 0 : size <= limit1 ? 1 : size <= limit2 ? 2 : wider;
     }
 }
 
@@ -136,9 +166,59 @@ __kernel void spgemm_pattern_sort(long first, long end, long lanes, __global con
                 columns[starts[row] + found + before] = list[at];
             found += (int)all;
         }
-        if (!columns && lid == 0)
+        if (counts && lid == 0)
             counts[row] = found;
         barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+// A row is taken by as many windows as its span needs.
+__kernel void spgemm_pattern_window(long first, long end, long lanes, __global const long *order,
+                                    __global const OFF *a_offsets, __global const IDX *a_indices,
+                                    __global const OFF *b_offsets, __global const IDX *b_indices,
+                                    __global const long *starts, __global long *counts, __global IDX *columns,
+                                    __global const long *origins, __global const long *spans)
+{
+    int lid = (int)get_local_id(0);
+    int width = (int)lanes;
+    __local uint window[WORDS * BLOCK];
+    __local long ends[BLOCK];
+    __local long places[BLOCK];
+    for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
+        long row = order[i];
+        long found = 0;
+        for (long from = 0; from < spans[row]; from += 32 * WORDS * width) {
+            long origin = origins[row] + from;
+            int span = (int)min(spans[row] - from, (long)(32 * WORDS * width));
+            int used = (span + 31) / 32;
+            for (int at = lid; at < used; at += width)
+                window[at] = 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
+                long count = products_from(ends, places, lid, width, k + lid, a_offsets[row + 1], a_indices, b_offsets);
+                for (long p = lid; p < count; p += width) {
+                    long at = column_of(ends, places, width, p, b_indices) - origin;
+                    if (at >= 0 && at < span)
+                        atomic_or(window + at / 32, 1u << (int)(at % 32));
+                }
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int base = 0; base < used; base += width) {
+                int at = base + lid;
+                uint word = at < used ? window[at] : 0;
+                long all;
+                long before = scan_team(ends, lid, width, popcount(word), &all);
+                if (columns) {
+                    long to = starts[row] + found + before;
+                    for (; word; word &= word - 1)
+                        columns[to++] = (IDX)(origin + 32 * at + 31 - (int)clz(word & -word));
+                }
+                found += all;
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        if (counts && lid == 0)
+            counts[row] = found;
     }
 }
 
@@ -153,21 +233,23 @@ static void insert(__local int *table, int slots, int column)
     }
 }
 
-// Columns are below 2^31.
+// Columns are below 2^31; products[i + 1] - products[i] is the number of products of row i.
 __kernel void spgemm_pattern_hash(long first, long end, long lanes, __global const long *order,
                                   __global const OFF *a_offsets, __global const IDX *a_indices,
                                   __global const OFF *b_offsets, __global const IDX *b_indices,
-                                  __global const long *starts, __global long *counts, __global IDX *columns)
+                                  __global const long *starts, __global long *counts, __global IDX *columns,
+                                  __global const long *products)
 {
     int lid = (int)get_local_id(0);
     int width = (int)lanes;
-    int slots = 2 * EACH * width;
     __local int table[2 * CAPACITY];
     __local IDX list[CAPACITY];
     __local long ends[BLOCK];
     __local long origins[BLOCK];
     for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
         long row = order[i];
+        int most = (int)(products[row + 1] - products[row]);
+        int slots = max(2 * width, 1 << (32 - (int)clz(2 * most - 1)));
         for (int slot = lid; slot < slots; slot += width)
             table[slot] = FREE;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -186,12 +268,12 @@ __kernel void spgemm_pattern_hash(long first, long end, long lanes, __global con
                 list[found + before] = column;
             found += (int)all;
         }
+        if (counts && lid == 0)
+            counts[row] = found;
         if (columns) {
             sort_first(list, found, lid, width);
             for (int at = lid; at < found; at += width)
                 columns[starts[row] + at] = list[at];
-        } else if (lid == 0) {
-            counts[row] = found;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -257,8 +339,21 @@ __kernel void spgemm_pattern_bitmap(long first, long end, long lanes, long cols,
             barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
             from = least < cols ? window_end : cols;
         }
-        if (!columns && lid == 0)
+        if (counts && lid == 0)
             counts[row] = found;
+    }
+}
+
+// Moves the columns of rows from where they were found, with room between them, to where they belong. A team takes a
+// row.
+__kernel void spgemm_pattern_compact(long rows, long lanes, __global const long *found_starts,
+                                     __global const long *starts, __global const IDX *found, __global IDX *columns)
+{
+    int lid = (int)get_local_id(0);
+    for (long row = get_group_id(0); row < rows; row += get_num_groups(0)) {
+        long n = starts[row + 1] - starts[row];
+        for (long k = lid; k < n; k += lanes)
+            columns[starts[row] + k] = found[found_starts[row] + k];
     }
 }
 

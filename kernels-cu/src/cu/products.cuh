@@ -25,5 +25,23 @@ static __device__ Products products_of(int lanes, long long begin, long long len
 // The lane whose entry has product p.
 static __device__ int owner_of(const Products &products, int lanes, long long p)
 {
-    return (int)count_below(products.ends, lanes, p + 1);
+    return count_below(products.ends, lanes, p + 1);
+}
+
+// A row of A that a team has: its number and its entries.
+struct TeamRow
+{
+    bool is_there;
+    long long number;
+    long long begin;
+    long long end;
+};
+
+// The row at place i of `order`, before place `end`; behind it one without entries.
+static __device__ TeamRow row_at(long long i, long long end, const long long *__restrict__ order,
+                                 const Off *__restrict__ offsets)
+{
+    if (i >= end)
+        return {false, 0, 0, 0};
+    return {true, order[i], offsets[order[i]], offsets[order[i] + 1]};
 }

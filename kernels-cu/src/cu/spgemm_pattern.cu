@@ -1,16 +1,18 @@
 // spgemm_pattern: the pattern of C = A B, for compressed rows of A and B: row i of C is the union of the rows of B that
-// the entries of row i of A name. Each kernel that finds rows does so twice: without `columns` it counts them, then it
-// writes them in order from `starts` on.
+// the entries of row i of A name. Each kernel that finds rows counts their columns, and writes them in order from
+// `starts` on where there are `columns`.
 // A team of `lanes` threads takes a row: a part of a warp, a warp or a block; rows come in an order of their sizes,
 // `first` up to `end` of it. Its lanes take an entry of A each, and then share the products of these. sort: the columns
-// of up to EACH * lanes products, sorted in shared memory. hash: the same number, in a table of twice as many slots, so
-// that only those that differ are sorted. bitmap: any number, a bit for each column of a window, as many windows as the
-// row needs. Reads A once and its rows of B once, bitmap twice for each window; writes C.
-// Macros: IDX, OFF, EACH = 8 (products per lane), BLOCK (lanes of the largest team).   Launch: any number of blocks
-// of 256 threads, `lanes` a power of two up to 32 or 256; bitmap with `lanes` of 256; of any size
-// for bins, bin_starts and offsets.
+// of up to EACH * lanes products, sorted in registers. window: a bit for each of 32 * WORDS * lanes neighbouring
+// columns, in shared memory, window after window. hash: up to EACH * lanes products, in a table of at least twice as many
+// slots, so that only columns that differ are sorted. bitmap: any number, a bit for each column of a window in global
+// memory, as many windows as the row needs. Reads A once and its rows of B once, window once and bitmap twice for each
+// window; writes C.
+// Macros: IDX, OFF, EACH = 8 (products per lane), WORDS = 31 (words of a window per lane, an odd number), LONG = 16
+// (entries of A per lane), BLOCK (lanes of the largest team).   Launch: any number of blocks of 256 threads, `lanes` a
+// power of two up to 32 or 256; bitmap with `lanes` of 256; of any size for bins, bin_starts and offsets.
 // Nagasaka, Nukada, Matsuoka: High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
-// Pascal GPU. ICPP (2017).
+// Pascal GPU. ICPP (2017). Batcher: Sorting networks and their applications. AFIPS (1968).
 #include "grid.cuh"
 #include "index.cuh"
 #include "warp.cuh"
@@ -20,34 +22,109 @@
 #ifndef EACH
 #define EACH 8
 #endif
+#ifndef WORDS
+#define WORDS 31
+#endif
+#ifndef LONG
+#define LONG 16
+#endif
 #define CAPACITY (EACH * BLOCK)
 #define FREE (-1)
+#define LARGEST ((Idx)((1ull << (8 * sizeof(Idx) - 1)) - 1))
 
-// products[i] <- how many products row i of C has; bounds[i] <- the most entries that it can have.
-KERNEL spgemm_pattern_products(long long rows, long long cols, long long lanes, const Off *__restrict__ a_offsets,
-                               const Idx *__restrict__ a_indices, const Off *__restrict__ b_offsets,
-                               long long *__restrict__ products, long long *__restrict__ bounds)
+// What is known of a row of C before its columns are found.
+struct RowSize
 {
-    for (long long row = warp_index(); row < rows; row += warp_count()) {
-        long long sum = 0;
-        for (long long k = a_offsets[row] + lane_index(); k < a_offsets[row + 1]; k += lanes)
-            sum += b_offsets[a_indices[k] + 1] - b_offsets[a_indices[k]];
-        sum = sum_lanes(sum);
-        if (lane_index() == 0) {
-            products[row] = sum;
-            bounds[row] = min(sum, cols);
+    long long products;
+    long long least;
+    long long greatest;
+};
+
+// Adds up what each `step`th of the entries of A from k up to `end` brings; first and last columns if it `looks`.
+static __device__ RowSize size_of(long long k, long long end, int step, bool looks, long long cols,
+                                  const Idx *__restrict__ a_indices, const Off *__restrict__ b_offsets,
+                                  const Idx *__restrict__ b_indices)
+{
+    RowSize size = {0, cols, -1};
+#pragma unroll 4
+    for (; k < end; k += step) {
+        long long b_begin = b_offsets[a_indices[k]];
+        long long b_end = b_offsets[a_indices[k] + 1];
+        bool has_columns = looks && b_begin < b_end;
+        long long least = has_columns ? (long long)b_indices[b_begin] : cols;
+        long long greatest = has_columns ? (long long)b_indices[b_end - 1] : -1;
+        size.products += b_end - b_begin;
+        size.least = min(size.least, least);
+        size.greatest = max(size.greatest, greatest);
+    }
+    return size;
+}
+
+// The sizes of all lanes of a team together.
+static __device__ RowSize size_of_team(int lanes, RowSize own)
+{
+    RowSize size;
+    scan_team(lanes, own.products, &size.products);
+    size.least = min_team(lanes, own.least);
+    size.greatest = -min_team(lanes, -own.greatest);
+    return size;
+}
+
+// products[i] <- how many products row i of C has; bounds[i] <- the most entries that it can have. They lie in spans[i]
+// columns from origins[i] on, which are looked for where the rows of B are `sorted` and row i has more than `few` products.
+// Rows of A with more than LONG entries for each lane are taken by all lanes of the warp.
+KERNEL spgemm_pattern_products(long long rows, long long cols, long long lanes, long long sorted, long long few,
+                               const Off *__restrict__ a_offsets, const Idx *__restrict__ a_indices,
+                               const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices,
+                               long long *__restrict__ products, long long *__restrict__ bounds,
+                               long long *__restrict__ origins, long long *__restrict__ spans)
+{
+    int width = (int)lanes;
+    int lane = threadIdx.x % width;
+    for (long long row = team_index(width); any_of_warp(row < rows); row += team_count(width)) {
+        long long begin = row < rows ? a_offsets[row] : 0;
+        long long end = row < rows ? a_offsets[row + 1] : 0;
+        bool is_long = end - begin > LONG * width;
+        long long short_end = is_long ? begin : end;
+        RowSize size = size_of(begin + lane, short_end, width, false, cols, a_indices, b_offsets, b_indices);
+        size = size_of_team(width, size);
+        bool looks = sorted && (is_long || size.products > few);
+        if (any_of_warp(looks && !is_long)) {
+            RowSize seen = size_of(begin + lane, short_end, width, looks, cols, a_indices, b_offsets, b_indices);
+            size = size_of_team(width, seen);
+        }
+        for (unsigned int longs = __ballot_sync(ALL_LANES, is_long && lane == 0); longs; longs &= longs - 1) {
+            int from = __ffs(longs) - 1;
+            long long its_end = __shfl_sync(ALL_LANES, end, from);
+            long long its_begin = __shfl_sync(ALL_LANES, begin, from);
+            RowSize its = size_of(its_begin + lane_index(), its_end, WARP, sorted, cols, a_indices, b_offsets, b_indices);
+            its = size_of_team(WARP, its);
+            if (lane_index() == from)
+                size = its;
+        }
+        if (row < rows && lane == 0) {
+            products[row] = size.products;
+            bounds[row] = min(size.products, cols);
+            origins[row] = looks ? size.least : 0;
+            spans[row] = looks ? size.greatest - size.least + 1 : cols;
         }
     }
 }
 
-// bins[i] <- 0 for a row without elements, 1 to 3 for one that has at most as many as the first, second or third limit,
-// else 4; starts[i + 1] - starts[i] are its elements.
-KERNEL spgemm_pattern_bins(long long rows, long long limit1, long long limit2, long long limit3,
-                           const long long *__restrict__ starts, int *__restrict__ bins)
+// bins[i] <- 0 for a row without elements, 1 or 2 for one that has at most as many as the first or second limit; of the
+// others, 3 for one that has at most as many as the third and fits the first window, 4 for one that fits the second, 5
+// for one that has at most as many elements as the third limit, else 6. starts[i + 1] - starts[i] are its elements;
+// without spans, no row fits a window.
+KERNEL spgemm_pattern_bins(long long rows, long long limit1, long long limit2, long long limit3, long long window1,
+                           long long window2, const long long *__restrict__ starts,
+                           const long long *__restrict__ spans, int *__restrict__ bins)
 {
     for (long long row = thread_index(); row < rows; row += thread_count()) {
         long long size = starts[row + 1] - starts[row];
-        bins[row] = (size > 0) + (size > limit1) + (size > limit2) + (size > limit3);
+        long long span = spans ? spans[row] : window1 + window2 + 1;
+        int longer = size <= limit3 ? 5 : 6;
+        int wider = size <= limit3 && span <= window1 ? 3 : span <= window2 ? 4 : longer;
+        bins[row] = size == 0 ? 0 : size <= limit1 ? 1 : size <= limit2 ? 2 : wider;
     }
 }
 
@@ -81,12 +158,11 @@ static __device__ void sort_list(Idx *list, int size, int lane, int lanes)
 // Sorts the first n elements of a list, which has place for the next power of two.
 static __device__ void sort_first(Idx *list, int n, int lane, int lanes)
 {
-    Idx largest = (Idx)((1ull << (8 * sizeof(Idx) - 1)) - 1);
     int size = 1;
     while (size < n)
         size *= 2;
     for (int i = n + lane; i < size; i += lanes)
-        list[i] = largest;
+        list[i] = LARGEST;
     sync_team(lanes);
     sort_list(list, size, lane, lanes);
 }
@@ -106,6 +182,97 @@ static __device__ Idx column_of(const Products &products, int lanes, long long p
     return b_indices[products.origins[owner_of(products, lanes, p)] + p];
 }
 
+// Calls `take` with the column of every product of the entries of A from `begin` up to `end`, in no order: a warp of the
+// team goes through the row of B that an entry names.
+template <typename Take>
+static __device__ void for_each_column(int lanes, long long begin, long long end, const Idx *__restrict__ a_indices,
+                                       const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices, Take take)
+{
+    int warps = lanes / WARP;
+    for (long long k = begin + threadIdx.x / WARP % warps; k < end; k += warps * WARP) {
+        long long own = k + lane_index() * warps;
+        long long b_begin = own < end ? b_offsets[a_indices[own]] : 0;
+        long long b_end = own < end ? b_offsets[a_indices[own] + 1] : 0;
+        int entries = (int)min((long long)WARP, (end - k + warps - 1) / warps);
+        for (int entry = 0; entry < entries; entry++) {
+            long long last = shuffle(b_end, entry);
+            for (long long place = shuffle(b_begin, entry) + lane_index(); place < last; place += WARP)
+                take(b_indices[place]);
+        }
+    }
+}
+
+// Exchanges two keys unless they are in order.
+static __device__ void exchange(Idx &low, Idx &high, bool ascending)
+{
+    Idx least = min(low, high);
+    Idx greatest = max(low, high);
+    low = ascending ? least : greatest;
+    high = ascending ? greatest : least;
+}
+
+// The last steps of a bitonic network, within the keys of a lane.
+static __device__ void merge_own(Idx (&keys)[EACH], bool ascending)
+{
+#pragma unroll
+    for (int step = EACH / 2; step > 0; step /= 2)
+#pragma unroll
+        for (int pair = 0; pair < EACH / 2; pair++) {
+            int low = 2 * pair - (pair & (step - 1));
+            exchange(keys[low], keys[low + step], ascending);
+        }
+}
+
+// Sorts the keys of a team of at most a warp: then each lane has EACH neighbours, the first lane the least.
+static __device__ void sort_keys(Idx (&keys)[EACH], int lane, int lanes)
+{
+#pragma unroll
+    for (int run = 2; run < EACH; run *= 2)
+#pragma unroll
+        for (int step = run / 2; step > 0; step /= 2)
+#pragma unroll
+            for (int pair = 0; pair < EACH / 2; pair++) {
+                int low = 2 * pair - (pair & (step - 1));
+                exchange(keys[low], keys[low + step], (low & run) == 0);
+            }
+    merge_own(keys, (lane & 1) == 0);
+    for (int run = 2; run <= lanes; run *= 2) {
+        bool ascending = (lane & run) == 0;
+        for (int step = run / 2; step > 0; step /= 2) {
+            bool takes_least = ((lane & step) == 0) == ascending;
+#pragma unroll
+            for (int each = 0; each < EACH; each++) {
+                Idx other = __shfl_xor_sync(ALL_LANES, keys[each], step);
+                keys[each] = takes_least ? min(keys[each], other) : max(keys[each], other);
+            }
+        }
+        merge_own(keys, ascending);
+    }
+}
+
+// Of a team's n sorted keys, writes those that differ from the one before to `columns`, if there is such; returns how
+// many they are.
+static __device__ int write_different(const Idx (&keys)[EACH], int n, int lane, int lanes, Idx *columns)
+{
+    Idx last = __shfl_up_sync(ALL_LANES, keys[EACH - 1], 1, lanes);
+    int at = lane * EACH;
+    unsigned int is_new = 0;
+#pragma unroll
+    for (int each = 0; each < EACH; each++) {
+        bool differs = each > 0 ? keys[each] != keys[max(each - 1, 0)] : lane == 0 || keys[0] != last;
+        is_new |= (unsigned int)(at + each < n && differs) << each;
+    }
+    int found;
+    int before = scan_team(lanes, __popc(is_new), &found);
+    if (columns)
+#pragma unroll
+        for (int each = 0; each < EACH; each++)
+            if (is_new >> each & 1)
+                columns[before++] = keys[each];
+    return found;
+}
+
+// `lanes` are at most a warp.
 KERNEL spgemm_pattern_sort(long long first, long long end, long long lanes, const long long *__restrict__ order,
                            const Off *__restrict__ a_offsets, const Idx *__restrict__ a_indices,
                            const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices,
@@ -116,29 +283,89 @@ KERNEL spgemm_pattern_sort(long long first, long long end, long long lanes, cons
     int width = (int)lanes;
     int lane = threadIdx.x % width;
     Idx *list = lists + threadIdx.x / width * (EACH * width);
-    for (long long i = first + team_index(width); i < end; i += team_count(width)) {
-        long long row = order[i];
+    for (long long i = first + team_index(width); any_of_warp(i < end); i += team_count(width)) {
+        TeamRow row = row_at(i, end, order, a_offsets);
         int n = 0;
-        for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
-            Products products = products_from(width, k + lane, a_offsets[row + 1], a_indices, b_offsets);
+        for (long long k = row.begin; any_of_warp(k < row.end); k += width) {
+            Products products = products_from(width, k + lane, row.end, a_indices, b_offsets);
             for (long long p = lane; p < products.count; p += width)
                 list[n + p] = column_of(products, width, p, b_indices);
             n += (int)products.count;
         }
-        sort_first(list, n, lane, width);
-        int found = 0;
-        for (int base = 0; base < n; base += width) {
-            int at = base + lane;
-            int is_new = at < n && (at == 0 || list[at] != list[max(at - 1, 0)]);
-            int all;
-            int before = scan_team(width, is_new, &all);
-            if (columns && is_new)
-                columns[starts[row] + found + before] = list[at];
-            found += all;
-        }
-        if (!columns && lane == 0)
-            counts[row] = found;
         sync_team(width);
+        Idx keys[EACH];
+#pragma unroll
+        for (int each = 0; each < EACH; each++) {
+            int at = each * width + lane;
+            keys[each] = at < n ? list[at] : LARGEST;
+        }
+        sort_keys(keys, lane, width);
+        int found = write_different(keys, n, lane, width, columns ? columns + starts[row.number] : columns);
+        if (counts && row.is_there && lane == 0)
+            counts[row.number] = found;
+        sync_team(width);
+    }
+}
+
+// Writes the columns whose bits are set in the first `used` words of a window, in order, to `columns`, if there is such;
+// returns how many they are. Each lane has an odd number of neighbouring words, which lie in all banks of the memory.
+static __device__ int write_marked(const unsigned int *window, int used, int lane, int lanes, long long origin,
+                                   Idx *columns)
+{
+    int each = (used + lanes - 1) / lanes | 1;
+    unsigned int filled = 0;
+    int own = 0;
+    for (int k = 0; k < each; k++) {
+        int at = lane * each + k;
+        unsigned int word = at < used ? window[at] : 0;
+        filled |= (unsigned int)(word != 0) << k;
+        own += __popc(word);
+    }
+    int found;
+    int before = scan_team(lanes, own, &found);
+    if (columns)
+        for (; filled; filled &= filled - 1) {
+            int at = lane * each + __ffs(filled) - 1;
+            for (unsigned int word = window[at]; word; word &= word - 1)
+                columns[before++] = (Idx)(origin + 32 * at + __ffs(word) - 1);
+        }
+    return found;
+}
+
+// `lanes` are at least a warp. A row is taken by as many windows as its span needs.
+KERNEL spgemm_pattern_window(long long first, long long end, long long lanes, const long long *__restrict__ order,
+                             const Off *__restrict__ a_offsets, const Idx *__restrict__ a_indices,
+                             const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices,
+                             const long long *__restrict__ starts, long long *__restrict__ counts,
+                             Idx *__restrict__ columns, const long long *__restrict__ origins,
+                             const long long *__restrict__ spans)
+{
+    __shared__ unsigned int words[WORDS * BLOCK];
+    int width = (int)lanes;
+    int lane = threadIdx.x % width;
+    unsigned int *window = words + threadIdx.x / width * (WORDS * width);
+    for (long long i = first + team_index(width); i < end; i += team_count(width)) {
+        long long row = order[i];
+        long long found = 0;
+        for (long long from = 0; from < spans[row]; from += 32 * WORDS * width) {
+            long long origin = origins[row] + from;
+            int span = (int)min(spans[row] - from, 32ll * WORDS * width);
+            int used = (span + 31) / 32;
+            for (int at = lane; at < used; at += width)
+                window[at] = 0;
+            sync_team(width);
+            auto mark = [&](Idx column) {
+                long long at = column - origin;
+                if (at >= 0 && at < span)
+                    atomicOr(window + at / 32, 1u << at % 32);
+            };
+            for_each_column(width, a_offsets[row], a_offsets[row + 1], a_indices, b_offsets, b_indices, mark);
+            sync_team(width);
+            found += write_marked(window, used, lane, width, origin, columns ? columns + starts[row] + found : columns);
+            sync_team(width);
+        }
+        if (counts && lane == 0)
+            counts[row] = found;
     }
 }
 
@@ -153,30 +380,28 @@ static __device__ void insert(int *table, int slots, int column)
     }
 }
 
-// Columns are below 2^31.
+// `lanes` are at least a warp, and columns below 2^31; products[i + 1] - products[i] is the number of products of row i.
 KERNEL spgemm_pattern_hash(long long first, long long end, long long lanes, const long long *__restrict__ order,
                            const Off *__restrict__ a_offsets, const Idx *__restrict__ a_indices,
                            const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices,
                            const long long *__restrict__ starts, long long *__restrict__ counts,
-                           Idx *__restrict__ columns)
+                           Idx *__restrict__ columns, const long long *__restrict__ products)
 {
     __shared__ int tables[2 * CAPACITY];
     __shared__ Idx lists[CAPACITY];
     int width = (int)lanes;
-    int slots = 2 * EACH * width;
     int lane = threadIdx.x % width;
-    int *table = tables + threadIdx.x / width * slots;
+    int *table = tables + threadIdx.x / width * (2 * EACH * width);
     Idx *list = lists + threadIdx.x / width * (EACH * width);
     for (long long i = first + team_index(width); i < end; i += team_count(width)) {
         long long row = order[i];
+        int most = (int)(products[row + 1] - products[row]);
+        int slots = max(2 * width, 1 << (32 - __clz(2 * most - 1)));
         for (int slot = lane; slot < slots; slot += width)
             table[slot] = FREE;
         sync_team(width);
-        for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
-            Products products = products_from(width, k + lane, a_offsets[row + 1], a_indices, b_offsets);
-            for (long long p = lane; p < products.count; p += width)
-                insert(table, slots, (int)column_of(products, width, p, b_indices));
-        }
+        auto put = [&](Idx column) { insert(table, slots, (int)column); };
+        for_each_column(width, a_offsets[row], a_offsets[row + 1], a_indices, b_offsets, b_indices, put);
         sync_team(width);
         int found = 0;
         for (int base = 0; base < slots; base += width) {
@@ -187,12 +412,12 @@ KERNEL spgemm_pattern_hash(long long first, long long end, long long lanes, cons
                 list[found + before] = column;
             found += all;
         }
+        if (counts && lane == 0)
+            counts[row] = found;
         if (columns) {
             sort_first(list, found, lane, width);
             for (int at = lane; at < found; at += width)
                 columns[starts[row] + at] = list[at];
-        } else if (lane == 0) {
-            counts[row] = found;
         }
         sync_team(width);
     }
@@ -217,26 +442,20 @@ KERNEL spgemm_pattern_bitmap(long long first, long long end, long long lanes, lo
             // The window begins with the least column that is left, and ends with the greatest if it reaches so far.
             long long least = cols;
             long long below = 1;
-            for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
-                Products products = products_from(width, k + lane, a_offsets[row + 1], a_indices, b_offsets);
-                for (long long p = lane; p < products.count; p += width) {
-                    long long column = column_of(products, width, p, b_indices);
-                    least = column >= from ? min(least, column) : least;
-                    below = min(below, -column);
-                }
-            }
+            auto compare = [&](long long column) {
+                least = column >= from ? min(least, column) : least;
+                below = min(below, -column);
+            };
+            for_each_column(width, a_offsets[row], a_offsets[row + 1], a_indices, b_offsets, b_indices, compare);
             least = min_team(width, least);
             long long greatest = -min_team(width, below);
             long long origin = least - least % 32;
             long long window_end = least < cols ? min(greatest + 1, origin + 32 * words) : origin;
-            for (long long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
-                Products products = products_from(width, k + lane, a_offsets[row + 1], a_indices, b_offsets);
-                for (long long p = lane; p < products.count; p += width) {
-                    long long column = column_of(products, width, p, b_indices);
-                    if (column >= least && column < window_end)
-                        atomicOr(bitmap + (column - origin) / 32, 1u << (int)((column - origin) % 32));
-                }
-            }
+            auto mark = [&](long long column) {
+                if (column >= least && column < window_end)
+                    atomicOr(bitmap + (column - origin) / 32, 1u << (int)((column - origin) % 32));
+            };
+            for_each_column(width, a_offsets[row], a_offsets[row + 1], a_indices, b_offsets, b_indices, mark);
             sync_team(width);
             long long used = (window_end - origin + 31) / 32;
             for (long long base = 0; base < used; base += width) {
@@ -256,8 +475,25 @@ KERNEL spgemm_pattern_bitmap(long long first, long long end, long long lanes, lo
             sync_team(width);
             from = least < cols ? window_end : cols;
         }
-        if (!columns && lane == 0)
+        if (counts && lane == 0)
             counts[row] = found;
+    }
+}
+
+// Moves the columns of rows from where they were found, with room between them, to where they belong. A team takes a
+// row.
+KERNEL spgemm_pattern_compact(long long rows, long long lanes, const long long *__restrict__ found_starts,
+                              const long long *__restrict__ starts, const Idx *__restrict__ found,
+                              Idx *__restrict__ columns)
+{
+    int width = (int)lanes;
+    for (long long row = team_index(width); row < rows; row += team_count(width)) {
+        long long n = starts[row + 1] - starts[row];
+        Idx *to = columns + starts[row];
+        const Idx *from = found + found_starts[row];
+#pragma unroll 4
+        for (long long k = threadIdx.x % width; k < n; k += width)
+            to[k] = from[k];
     }
 }
 

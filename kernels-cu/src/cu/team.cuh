@@ -1,12 +1,14 @@
 // Teams: `lanes` neighbouring threads that have a row together, a power of two: a part of a warp, a warp, or the whole
-// block of up to BLOCK. Every thread of a team calls these functions. Needs grid.cuh before.
+// block of up to BLOCK. All teams of a warp call these functions together, since it would take them one after the other
+// if each had a mask of its own. Needs grid.cuh before.
 #ifndef BLOCK
 #error "BLOCK is missing: the most lanes of a team"
 #endif
 
-static __device__ unsigned int team_mask(int lanes)
+// True if it is for a thread of the warp.
+static __device__ bool any_of_warp(bool own)
 {
-    return lanes >= WARP ? ALL_LANES : ((1u << lanes) - 1) << lane_index() / lanes * lanes;
+    return __any_sync(ALL_LANES, own);
 }
 
 // Waits for the team, and for what its threads wrote.
@@ -15,13 +17,13 @@ static __device__ void sync_team(int lanes)
     if (lanes > WARP)
         __syncthreads();
     else
-        __syncwarp(team_mask(lanes));
+        __syncwarp();
 }
 
-// True for all lanes if it is for one.
-static __device__ bool any_of_team(int lanes, bool own)
+// True for all teams of a warp, or for the block, if it is for a thread.
+static __device__ bool any_of_teams(int lanes, bool own)
 {
-    return lanes > WARP ? __syncthreads_or(own) : __any_sync(team_mask(lanes), own);
+    return lanes > WARP ? __syncthreads_or(own) : any_of_warp(own);
 }
 
 // The sum of `own` over the lanes before this one; `all` becomes that of all lanes.
@@ -30,14 +32,13 @@ template <typename N> static __device__ N scan_team(int lanes, N own, N *all)
     __shared__ N of_warps[BLOCK / WARP];
     int width = min(lanes, WARP);
     int lane = lane_index() % width;
-    unsigned int mask = team_mask(lanes);
     N sum = own;
     for (int step = 1; step < width; step *= 2) {
-        N left = __shfl_up_sync(mask, sum, step, width);
+        N left = __shfl_up_sync(ALL_LANES, sum, step, width);
         if (lane >= step)
             sum += left;
     }
-    *all = __shfl_sync(mask, sum, width - 1, width);
+    *all = __shfl_sync(ALL_LANES, sum, width - 1, width);
     if (lanes > WARP) {
         int warp = threadIdx.x / WARP;
         if (lane == 0)
@@ -58,9 +59,8 @@ template <typename N> static __device__ N scan_team(int lanes, N own, N *all)
 static __device__ long long min_team(int lanes, long long own)
 {
     __shared__ long long of_warps[BLOCK / WARP];
-    unsigned int mask = team_mask(lanes);
     for (int step = min(lanes, WARP) / 2; step > 0; step /= 2)
-        own = min(own, __shfl_xor_sync(mask, own, step));
+        own = min(own, __shfl_xor_sync(ALL_LANES, own, step));
     if (lanes > WARP) {
         if (lane_index() == 0)
             of_warps[threadIdx.x / WARP] = own;

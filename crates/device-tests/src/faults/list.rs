@@ -782,8 +782,19 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::DroppedEntry,
         what: "the last column of a sorted row is left out",
-        place: both("spgemm_pattern", "at < n && (at == 0", "at < n - 1 && (at == 0"),
+        place: each(
+            "spgemm_pattern",
+            ("at < n && (at == 0", "at < n - 1 && (at == 0"),
+            ("at + each < n && differs", "at + each < n - 1 && differs"),
+        ),
         found_by: &[by("spgemm/csr", "sort"), by("spgemm/csc", "sort")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last word of a window in local memory is left out",
+        place: both("spgemm_pattern", "at < used ? window[at] : 0", "at < used - 1 ? window[at] : 0"),
+        found_by: &[by("spgemm/csr", "window"), by("spgemm/csc", "window")],
         case: ROWS,
     },
     Fault {
@@ -809,11 +820,22 @@ pub const FAULTS: &[Fault] = &[
         what: "a product without a column of the mask is added to the next one",
         place: each(
             "spgemm_values",
-            ("has_product = at < n && columns[at] == b_indices[place];", "has_product = at < n;"),
+            ("return low < n && columns[low] == column ? low : -1;", "return low < n ? low : -1;"),
             (
-                "has_product = at < slice.n && slice.columns[at] == b_indices[place];",
-                "has_product = at < slice.n;",
+                "return at < slice.n && slice.columns[at] == column ? at : -1;",
+                "return at < slice.n ? at : -1;",
             ),
+        ),
+        found_by: &[by("spgemm/csr", "by_row"), by("spgemm/csc", "by_row")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "of entry after entry, only the last product of a sum is taken",
+        place: each(
+            "spgemm_values",
+            ("sums[at] += mul(", "sums[at] = mul("),
+            ("slice.sums[at] += mul(", "slice.sums[at] = mul("),
         ),
         found_by: &[by("spgemm/csr", "by_row"), by("spgemm/csc", "by_row")],
         case: ROWS,

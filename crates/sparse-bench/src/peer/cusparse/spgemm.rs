@@ -3,8 +3,11 @@
 use super::descriptor::{SparseMatrix, data_type, start};
 use super::library::{Cusparse, check};
 use crate::conversion::{Arrays, Conversion, Convert};
-use backend_cuda::Device;
+use crate::peer::call;
+use backend_cuda::{Device, stream};
 use cudarc::cusparse::sys::{self, cusparseSpGEMMAlg_t as Algorithm, cusparseSpGEMMDescr_t as Descriptor};
+use cudarc::driver::result;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use sparse_core::{Backend, Csr, Result};
 use sparse_device::Buffer;
 use std::ffi::c_void;
@@ -57,6 +60,38 @@ impl Drop for State {
     }
 }
 
+/// Memory of arbitrary contents, as the library's users allocate it.
+struct Workspace {
+    pointer: CUdeviceptr,
+    stream: CUstream,
+}
+
+impl Workspace {
+    fn new(device: &Device, bytes: usize) -> Result<Self> {
+        let stream = stream(device)?.cast();
+        if bytes == 0 {
+            return Ok(Self { pointer: 0, stream });
+        }
+        // SAFETY: the stream is alive, and the memory is freed once, by `Drop`.
+        let pointer = unsafe { result::malloc_async(stream, bytes) };
+        let pointer = pointer.map_err(|code| call::failed("cuda", "cuMemAllocAsync", code.0))?;
+        Ok(Self { pointer, stream })
+    }
+
+    fn start<P>(&self) -> *mut P {
+        ptr::without_provenance_mut(self.pointer as usize)
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        if self.pointer != 0 {
+            // SAFETY: the memory was allocated by `new` in order with this stream, as was its use.
+            let _ = unsafe { result::free_async(self.pointer, self.stream) };
+        }
+    }
+}
+
 impl Square<'_> {
     /// The product, with its workspace allocated as the library asks.
     fn multiply(&self) -> Result<(Buffer<i32>, Buffer<i32>, Buffer<f32>)> {
@@ -68,7 +103,7 @@ impl Square<'_> {
         let c = SparseMatrix::csr::<f32>((n, n), 0, (start(&offsets), ptr::null_mut(), ptr::null_mut()))?;
         let (state, alpha, beta) = (State::new()?, 1.0_f32, 0.0_f32);
         let (alpha, beta) = ((&raw const alpha).cast::<c_void>(), (&raw const beta).cast::<c_void>());
-        let workspace = |bytes: usize| device.zeros::<u8>(bytes);
+        let workspace = |bytes: usize| Workspace::new(device, bytes);
 
         let estimate = |bytes: &mut usize, buffer: *mut c_void| {
             // SAFETY: handle and descriptors are alive; the buffer is null or has the bytes that were asked for.
@@ -82,7 +117,7 @@ impl Square<'_> {
         let mut bytes = 0;
         estimate(&mut bytes, ptr::null_mut())?;
         let estimated = workspace(bytes)?;
-        estimate(&mut bytes, start(&estimated))?;
+        estimate(&mut bytes, estimated.start())?;
 
         let mut bytes = 0;
         if algorithm != Algorithm::CUSPARSE_SPGEMM_ALG1 {
@@ -112,7 +147,7 @@ impl Square<'_> {
             let mut own = 0;
             memory(&mut own, ptr::null_mut(), ptr::null_mut())?;
             let buffer = workspace(own)?;
-            memory(&mut own, start(&buffer), &raw mut bytes)?;
+            memory(&mut own, buffer.start(), &raw mut bytes)?;
         }
         let compute = |bytes: &mut usize, buffer: *mut c_void| {
             // SAFETY: as for the estimation.
@@ -127,7 +162,7 @@ impl Square<'_> {
             compute(&mut bytes, ptr::null_mut())?;
         }
         let computed = workspace(bytes)?;
-        compute(&mut bytes, start(&computed))?;
+        compute(&mut bytes, computed.start())?;
 
         let (mut rows, mut cols, mut nnz) = (0, 0, 0);
         // SAFETY: the numbers are written by the call.

@@ -5,9 +5,13 @@
 //!
 //! | method | columns of a row | memory |
 //! |---|---|---|
-//! | sort | those of all products, sorted | a list in local memory |
+//! | sort | those of all products, sorted | registers, or a list in local memory |
+//! | window | the bits of all columns from the least to the greatest, window after window | local |
 //! | hash | those of a table, sorted | a table in local memory |
-//! | bitmap | the bits of a window of columns | global |
+//! | bitmap | the bits of a window of columns after the other | global |
+//!
+//! Columns are found once, into memory for as many as there are products, and moved together; where there is no memory
+//! for so many, they are counted first and found again.
 //!
 //! A mask is the pattern of C, and its rows are summed alike: products without a column there are left out.
 //!
@@ -23,7 +27,7 @@ use crate::defines::Defines;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
-use pattern::{PatternSearch, product_counts, row_sizes_of};
+use pattern::{PatternSearch, Products, row_sizes_of};
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
 use sparse_core::op::{SpgemmBound, SpgemmKernel, mask_pattern, row_factors};
@@ -37,7 +41,7 @@ use values::ValueSums;
 algorithms! {
     /// The algorithms of CSR and CSC.
     enum SpgemmAlgorithm needs Needs {
-        ByRow = Algorithm::new("by_row", "always: each row by one of the next three")
+        ByRow = Algorithm::new("by_row", "always: each row by one of the next four")
             .preprocessing("the pattern of C, and its rows in bins of their lengths"),
         Needs::Nothing;
 
@@ -45,7 +49,15 @@ algorithms! {
             .preprocessing("the pattern of C, and its rows in bins of their lengths"),
         Needs::Nothing;
 
-        Hash = Algorithm::new("hash", "by by_row, for up to 8 products for each work-item of a work-group")
+        Window = Algorithm::new(
+            "window",
+            "by by_row, for more products, with columns in a range of up to 7936 for each work-item of a work-group, where rows of \
+             B are sorted",
+        )
+        .preprocessing("the pattern of C, and its rows in bins of their lengths"),
+        Needs::Nothing;
+
+        Hash = Algorithm::new("hash", "by by_row, for up to 8 products for each work-item of a work-group, with other columns")
             .preprocessing("the pattern of C, and its rows in bins of their lengths"),
         Needs::Nothing;
 
@@ -96,24 +108,19 @@ fn largest_team(backend: &Device) -> usize {
     backend.inner.block.min(1 << fitting.ilog2())
 }
 
-/// The lanes of teams, ascending: powers of two, at most three. The last are the largest that a team can have.
-#[derive(Debug)]
-struct Teams(Vec<usize>);
+/// The lanes of teams, powers of two: of the smallest, and of the largest.
+#[derive(Debug, Clone, Copy)]
+struct Teams {
+    smallest: usize,
+    largest: usize,
+}
 
 impl Teams {
-    /// Teams for rows of B with `length` entries on average, through which the lanes of a team go together. Where a
-    /// work-group is a single team, it has at least a warp.
-    fn new(backend: &Device, length: usize) -> Self {
+    /// Teams of which the smallest has about `lanes`, up to a warp. Where a work-group is a single team, it has a warp.
+    fn new(backend: &Device, lanes: usize) -> Self {
         let has_parts = backend.properties().warps_per_group > 1;
-        let least = if has_parts { length.next_power_of_two().min(LANES) } else { LANES };
-        let mut lanes = vec![least, LANES, largest_team(backend)];
-        lanes.dedup();
-        Self(lanes)
-    }
-
-    /// The lanes of the largest team.
-    fn largest(&self) -> usize {
-        self.0[self.0.len() - 1]
+        let smallest = if has_parts { lanes.next_power_of_two().min(LANES) } else { LANES };
+        Self { smallest, largest: largest_team(backend) }
     }
 }
 
@@ -198,8 +205,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
 }
 
 fn bound(backend: &Device, factors: Factors<'_>, sizes: Sizes) -> Result<SpgemmBound> {
-    let (products, entries) = product_counts(backend, factors)?;
-    let (products, nnz) = (products.total as u64, entries.total as u64);
+    let Products { counts, bounds, .. } = Products::new(backend, factors, i64::MAX as usize)?;
+    let (products, nnz) = (counts.total as u64, bounds.total as u64);
     let of_entries = nnz.saturating_mul((sizes.scalar + sizes.index) as u64);
     let of_offsets = ((factors.left.rows + 1) * sizes.offset) as u64;
     Ok(SpgemmBound { products, nnz, bytes: of_entries.saturating_add(of_offsets) })
