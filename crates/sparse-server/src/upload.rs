@@ -4,7 +4,7 @@ use crate::config::Limits;
 use crate::ledger::Reservation;
 use crate::objects::Store;
 use crate::problem::Problem;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use http_body_util::BodyExt;
@@ -159,6 +159,7 @@ async fn receive_encoded(
         let Ok(data) = frame.into_data() else { continue };
         received += data.len() as u64;
         if received > limit {
+            let _rest = timeout(limits.idle_time, discard(body)).await;
             return Err(Problem::too_large(limit));
         }
         check_rate(received, started.elapsed(), limits)?;
@@ -172,6 +173,16 @@ async fn receive_encoded(
     match file {
         None => Ok(Received::Memory(buffer)),
         Some(file) => Ok(Received::File(write(file, buffer).await?.0)),
+    }
+}
+
+/// Reads some more of a body that is refused: a connection that is closed while its client writes can lose the answer.
+async fn discard(mut body: Body) {
+    let mut discarded = 0;
+    while discarded < IN_MEMORY
+        && let Some(Ok(frame)) = body.frame().await
+    {
+        discarded += frame.data_ref().map_or(0, Bytes::len);
     }
 }
 
