@@ -227,7 +227,7 @@ fn ddi_is_dense_and_cannot_be_divided_much() {
     assert_eq!(checksum(&a), 0x7702_e641_7a08_ee48);
     let ddi = stand_in::find("ddi").unwrap();
     assert!(ddi.generate::<f32>(5).is_ok());
-    insta::assert_snapshot!(ddi.generate::<f32>(6).unwrap_err(), @"a graph of 711 rows and 355970 entries by LogNormal { mu: 5.9, sigma: 0.8 } is not supported: 1 rows are pinned to 426 entries, and the others, of 1 to 426 each, cannot hold the rest");
+    insta::assert_snapshot!(ddi.generate::<f32>(6).unwrap_err(), @"a graph of 711 rows and 355970 entries by a log-normal law of mu 5.9 and sigma 0.8 is not supported: 1 rows are pinned to 426 entries, and the others, of 1 to 426 each, cannot hold the rest");
     insta::assert_snapshot!(ddi.generate::<f32>(0).unwrap_err(), @"a graph divided by 0 is not supported: the divisor must be at least 1");
 }
 

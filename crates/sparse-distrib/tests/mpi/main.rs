@@ -123,7 +123,10 @@ fn program() -> PathBuf {
 }
 
 fn mpirun(ranks: usize, program: &Path, arguments: &[impl AsRef<OsStr>]) -> Output {
+    // Open MPI fails where several begin to make the same folder at once.
+    let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new("mpirun");
+    command.env("TMPDIR", folder.path());
     command.args(["-n", &ranks.to_string()]).arg(program).args(arguments);
     command.envs(OPEN_MPI).env("MPIEXEC_TIMEOUT", LIMIT.as_secs().to_string());
     command.output().expect("mpirun does not start")
