@@ -101,7 +101,7 @@ impl Mark {
         Ok(Self { event, queue: queue.clone() })
     }
 
-    /// Moves the mark behind all work of `queue`, of its own context.
+    /// Moves the mark to the end of all work of `queue`, which is of the mark's context.
     pub(crate) fn record(&self, queue: &Queue) -> Result<()> {
         let _enqueues = queue.enqueue()?;
         // SAFETY: event and stream are alive, and of one context.

@@ -101,7 +101,7 @@ impl CuKernel {
         Ok(Self { name: entry.into(), function, parameters, module: module.clone() })
     }
 
-    /// Lets its launches prefer so many of 100 parts of a multiprocessor's memory to be shared.
+    /// Sets the percentage of a multiprocessor's memory that launches of this kernel prefer to be shared memory.
     pub(crate) fn prefer_carveout(&self, percent: u8) -> Result<()> {
         let _entered = self.module.queue.enter()?;
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;

@@ -77,7 +77,7 @@ impl Uploads {
 }
 
 impl Upload {
-    /// Copies `host` to an address behind which as many bytes are the caller's, and waits for the end.
+    /// Copies `host` to an address with as many bytes of the caller's memory, and waits for the end.
     fn run(&mut self, host: &[u8], to: sys::CUdeviceptr) -> Result<()> {
         let copied = self.copy(host, to);
         // Also after an error, since nobody else knows of this stream's work.

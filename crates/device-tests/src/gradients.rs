@@ -20,7 +20,7 @@ pub struct Gradients {
 }
 
 impl Gradients {
-    /// At `x = 0`.
+    /// The start of a solve, with `x = 0`.
     ///
     /// # Errors
     /// The device's, as for all methods.

@@ -23,11 +23,11 @@ const ROW: usize = 2048;
 const COLUMNS: usize = 1024;
 const FEW_COLUMNS: usize = 8;
 
-/// After so many elements in memory those of B repeat, a prime, so that neighbours of every kind differ. The sum of two
-/// numbers below is one that `f16` holds.
+/// The period of the elements of B in memory: a prime, so that neighbours of every kind differ. The sum of two numbers
+/// below is one that `f16` holds.
 const PERIOD: usize = 1009;
 
-/// As many entries as offsets of 32 bits can count, but for a few, and some more than they can with those of 64: times a
+/// Products with a few entries less than offsets of 32 bits can count, and with offsets of 64 bits a few more: times a
 /// vector, and times a few columns.
 pub fn about_2_to_the_31_entries(library: &'static Library) {
     each_device(library, |device| {

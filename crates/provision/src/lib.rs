@@ -134,7 +134,7 @@ pub enum Runtime {
 const INTEL: [&str; 2] = ["intel-opencl-rt==2026.2.0", "intel-cmplr-lib-rt==2026.2.0"];
 
 impl Runtime {
-    /// Its name, which its folder under `target/` and its list of refusals have.
+    /// The runtime's name, which is that of its folder under `target/` and of its list of refusals.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pocl => "pocl",

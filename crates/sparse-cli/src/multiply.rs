@@ -149,7 +149,7 @@ impl Inputs {
     }
 }
 
-/// What a product is made of.
+/// The operands of a product.
 struct Factors {
     a: Matrix,
     operands: Operands,

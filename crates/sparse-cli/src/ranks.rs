@@ -106,7 +106,7 @@ pub(crate) struct RankRows {
 }
 
 impl RankRows {
-    /// What each rank has, at the root; none elsewhere. A collective call.
+    /// The rows of each rank, at the root; empty elsewhere. A collective call.
     pub(crate) fn of_all(ranks: &Ranks, a: &MatrixOnRanks) -> Result<Vec<Self>> {
         ranks.gather(Self::new(ranks.transport().map_or(ROOT, Transport::rank), a))
     }

@@ -77,7 +77,7 @@ impl Selection {
     }
 }
 
-/// The places of a mask that are true, as in NumPy.
+/// The positions where a mask is true, as in NumPy.
 fn masked(path: &Path, mask: &[f64], extent: usize) -> Result<Vec<usize>> {
     if mask.len() != extent {
         bail!("{}: the mask has {} elements, but {extent} are needed", path.display(), mask.len());

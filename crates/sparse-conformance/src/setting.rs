@@ -70,9 +70,9 @@ pub enum Setting {
 /// The elements of a product of two sparse matrices that are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// All that arise.
+    /// All elements that arise.
     Whole,
-    /// Those at the entries of a mask.
+    /// The elements at the entries of a mask.
     Masked,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct DensePlace<'a> {
 }
 
 impl DensePlace<'_> {
-    /// Some of the columns.
+    /// The operand's columns in a range.
     pub(crate) fn columns(self, columns: Range<usize>) -> Self {
         let start = self.place.start + columns.start * self.steps.1;
         Self { place: Place { start, ..self.place }, cols: columns.len(), ..self }

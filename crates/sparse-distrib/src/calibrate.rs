@@ -46,11 +46,11 @@ const BLOCK: usize = 4 << 20;
 /// Elements of the smallest block that is timed, 1 MiB.
 const SMALLEST_BLOCK: usize = BLOCK / 16;
 const COLUMNS: usize = 1024;
-/// One element in so many is not zero.
+/// One element in this many is not zero.
 const SPACING: usize = 10;
 /// Elements of a matrix that a thread of the host compresses, 4 MiB: of larger ones the arrays may be new memory each time.
 const MESSAGE_BLOCK: usize = BLOCK / 4;
-/// One element in so many is not zero in the blocks that tell scan and packing apart.
+/// One element in this many is not zero in the blocks that tell scan and packing apart.
 const FEW: usize = 64;
 const MANY: usize = 2;
 /// The time for each of link, device, unpacking, and the two blocks of the host. Making the block and measuring the memory take the rest of 200 ms.

@@ -3,7 +3,7 @@
 use crate::transport::Transport;
 use sparse_core::{Error, Result};
 
-/// The last byte of a message: what stands before it was asked for, or is the text of an error.
+/// The last byte of a message: the bytes before it are the requested data, or with [`FAILED`] the text of an error.
 const OK: u8 = 0;
 const FAILED: u8 = 1;
 
@@ -108,7 +108,7 @@ pub(crate) fn untagged(mut message: Vec<u8>) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The messages one behind the other, each behind the number of its words.
+/// The messages joined, each after its number of words.
 fn with_lengths(messages: &[Vec<u8>]) -> Vec<u8> {
     let mut joined = vec![];
     for message in messages {

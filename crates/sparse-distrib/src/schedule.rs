@@ -29,7 +29,7 @@ use std::fmt::Display;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// A matrix, or a share of an amount of matrices, that is compressed on one device.
+/// A matrix, or a group of matrices, that is compressed on one device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
     /// Bytes to process.
@@ -79,7 +79,7 @@ pub enum Policy {
 pub(crate) const CHUNK_BYTES: u64 = 64 << 20;
 /// A device gets at least this many chunks, if there are enough jobs.
 const CHUNKS_PER_DEVICE: u64 = 8;
-/// Chunks are sorted, the biggest first, within so many for each device.
+/// The window, in chunks per device, within which chunks are sorted, the biggest first.
 const WINDOW_PER_DEVICE: usize = 4;
 
 impl Policy {
@@ -220,7 +220,8 @@ fn total(jobs: &[Job], bytes: impl Fn(&Job) -> u64) -> u64 {
     jobs.iter().map(bytes).fold(0, u64::saturating_add)
 }
 
-/// Contiguous shares whose weights are in proportion to memory. A job belongs to the share that its middle lies in.
+/// Contiguous ranges of jobs whose weights are in proportion to memory. A job belongs to the range that its middle is
+/// in.
 fn type2(jobs: &[Job], devices: &[Device], weight: impl Fn(&Job) -> u64) -> Vec<Vec<usize>> {
     let total: f64 = jobs.iter().map(|job| weight(job) as f64).sum();
     let memory: f64 = devices.iter().map(|device| device.memory_bytes as f64).sum();

@@ -19,9 +19,9 @@ use std::collections::VecDeque;
 /// The rates of a stage in bytes per second; [`f64::INFINITY`] where nothing limits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stage {
-    /// For one device, whatever the others do.
+    /// The rate of one device, whatever the others do.
     pub each: f64,
-    /// For all devices together.
+    /// The rate of all devices together.
     pub shared: f64,
 }
 

@@ -27,7 +27,7 @@ use sparse_core::error::{Error, Result};
 use sparse_core::format::Csr;
 use sparse_core::scalar::Scalar;
 
-/// A graph in place of a well-known one.
+/// A generated graph that stands in for a well-known one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StandIn {
     /// The name of the original.

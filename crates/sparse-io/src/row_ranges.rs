@@ -36,7 +36,7 @@ pub struct RowRanges {
     checksums: Vec<Checksum>,
 }
 
-/// A file, and the place of its rows and columns in the matrix.
+/// A file, and the position of its rows and columns in the matrix.
 #[derive(Debug)]
 struct Block {
     rows: Range<usize>,

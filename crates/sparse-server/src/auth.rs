@@ -9,7 +9,7 @@ use std::path::Path;
 use std::str::FromStr;
 use subtle::ConstantTimeEq;
 
-/// Something a token allows.
+/// A permission of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scope {
     /// Lists and reads objects, and computes with them.

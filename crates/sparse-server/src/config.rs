@@ -50,7 +50,7 @@ pub struct Limits {
     pub workers: usize,
     /// Operations that may wait for a worker; more are refused with 429.
     pub queue: usize,
-    /// Of them those of one tenant.
+    /// Operations of one tenant that may wait for a worker.
     pub tenant_queue: usize,
     /// Requests per second of one tenant, and as many at once; more are refused with 429.
     pub tenant_rate: Option<u32>,
@@ -62,7 +62,7 @@ pub struct Limits {
     pub least_rate: u64,
     /// Time that a request may give its operation, with the reception of its body; without a parameter `timeout` this.
     pub operation_time: Duration,
-    /// As `operation_time`, for an operation that is a job.
+    /// The `operation_time` of an operation that runs as a job.
     pub job_time: Duration,
     /// Jobs that a tenant may have, finished ones with their results among them; more are refused with 429.
     pub jobs: usize,

@@ -73,9 +73,9 @@ pub(crate) struct Segment {
 /// Why a segment was not read.
 #[derive(Debug)]
 pub(crate) enum ReadError {
-    /// It is damaged, and stays so.
+    /// The segment is damaged, permanently.
     Corrupt(String),
-    /// It could not be read now, as without free files or memory.
+    /// The segment could not be read now, for example for want of file handles or memory.
     Passing(Problem),
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Shared {
     requests: AtomicU64,
 }
 
-/// The place where matrices are held and operations run.
+/// The process that has the matrices and runs operations.
 #[derive(Debug, Clone)]
 pub(crate) enum Place {
     ThisProcess(App),
@@ -91,7 +91,7 @@ impl FrontEnd {
         }
     }
 
-    /// Ends what goes on beside the requests, once there are no more.
+    /// Ends the background tasks, once there are no more requests.
     pub(crate) async fn end(&self, background: JoinHandle<()>) {
         match &self.place {
             Place::ThisProcess(_) => background.abort(),

@@ -15,7 +15,7 @@ pub(crate) struct Keys(Mutex<HashMap<String, VecDeque<(String, Effect)>>>);
 /// The effect of the request with a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Effect {
-    /// It is at work.
+    /// The request is running.
     Pending,
     /// The name and version of the object that it made.
     Made(String, u64),

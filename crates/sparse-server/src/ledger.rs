@@ -28,7 +28,7 @@ pub(crate) struct Reservation {
 /// A reservation that was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refused {
-    /// Of the quota, or of the memory.
+    /// Free bytes of the quota, or of the memory.
     pub(crate) free: u64,
     /// True if the tenant's quota is too small, not the memory.
     pub(crate) by_quota: bool,

@@ -61,7 +61,7 @@ impl Queues {
         queue.len() == 1
     }
 
-    /// The next requests whose clients still wait; true if there are more behind them.
+    /// Takes the next requests whose clients still wait; the flag is true if more requests follow.
     fn take(&self, product: &Product) -> (Vec<Waiting>, bool) {
         let mut queues = self.lock();
         let mut taken = vec![];

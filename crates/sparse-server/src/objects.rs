@@ -80,7 +80,7 @@ struct Content {
 enum Defect {
     /// The segment is damaged.
     Corrupt(String),
-    /// It was in the memory of a process that has ended.
+    /// The object was in the memory of a process that has ended.
     Lost,
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct View {
     description: Description,
 }
 
-/// Wishes of an upload.
+/// The settings of an upload.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wishes {
     pub(crate) is_durable: bool,
@@ -133,7 +133,7 @@ struct Versions {
     ready: BTreeMap<u64, Arc<Object>>,
 }
 
-/// What a new object becomes under its name.
+/// The version of a new object under its name, and the objects that it replaces.
 #[derive(Debug)]
 struct Next {
     version: u64,
@@ -148,7 +148,7 @@ pub(crate) struct Store {
     pub(crate) device: Device,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) disk: Disk,
-    /// By (tenant, name).
+    /// The versions of each object, by (tenant, name).
     objects: Mutex<HashMap<(String, String), Versions>>,
     /// Held while objects appear and disappear, so that disk and memory change in one order.
     publishing: Mutex<()>,

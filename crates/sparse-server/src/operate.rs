@@ -30,7 +30,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where the result of an operation goes.
+/// The destination of a result.
 #[derive(Debug)]
 pub(crate) enum Target {
     Answer(FileKind),
@@ -39,7 +39,7 @@ pub(crate) enum Target {
     DryRun,
 }
 
-/// A request for an operation or a program: whose it is, where its result goes, and whether it goes on.
+/// A request for an operation or a program: its caller, the destination of its result, and its task.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) identity: Identity,
@@ -144,7 +144,7 @@ impl Reply {
         self.is_job
     }
 
-    /// Fails if what the request asks for would be refused behind its body; no place is held while that comes.
+    /// Fails if the request would be refused once its body has arrived; meanwhile no place in the queue is taken.
     pub(crate) fn check(&self, app: &App, tenant: &str) -> Result<(), Problem> {
         drop(app.workers.admit(tenant)?);
         if self.is_job { app.jobs.check(tenant) } else { Ok(()) }

@@ -29,7 +29,7 @@ impl Parameters {
         Ok(Self(pairs))
     }
 
-    /// Those whose names were checked before.
+    /// Parameters whose names were checked before.
     pub(crate) fn checked(pairs: Vec<(String, String)>) -> Self {
         Self(pairs)
     }
@@ -137,7 +137,7 @@ impl Positions {
         self.0.iter().cloned().flatten()
     }
 
-    /// How often the most frequent position is there.
+    /// The number of times that the most frequent position occurs.
     pub(crate) fn most_repeats(&self) -> usize {
         // Ends come before starts at the same position, which they do not contain.
         let mut changes: Vec<_> =

@@ -17,7 +17,7 @@ pub(crate) struct Problem {
     memory: Option<MemoryShortage>,
 }
 
-/// Bytes behind a refusal for want of memory.
+/// The bytes that led to a refusal for lack of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct MemoryShortage {
     #[serde(rename = "needed_bytes")]
@@ -67,7 +67,7 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "conflict", detail)
     }
 
-    /// Something that was there and cannot come back.
+    /// The problem of an object that existed and cannot be restored.
     pub(crate) fn lost(detail: impl ToString) -> Self {
         Self::new(StatusCode::GONE, "lost", detail)
     }
@@ -159,7 +159,7 @@ impl From<Error> for Problem {
     }
 }
 
-/// The advice of an error with parameters of requests in place of methods of Rust.
+/// The advice of an error, with request parameters instead of Rust methods.
 fn in_requests(advice: &str) -> String {
     [
         ("a.member(k)?", "member=K"),

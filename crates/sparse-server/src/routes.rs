@@ -30,7 +30,7 @@ pub(crate) struct Route {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) summary: &'static str,
-    /// Those that a query may have; none where the handler looks at them, or at no query.
+    /// The parameters that a query may have; `None` where the handler checks them itself or ignores the query.
     parameters: Option<&'static [&'static str]>,
     /// The scope that a token must have; none for probes.
     pub(crate) scope: Option<Scope>,

@@ -61,7 +61,7 @@ impl From<WorkerCommand> for Compute {
 pub struct Server {
     config: Config,
     front_end: FrontEnd,
-    /// What goes on beside the requests, and ends behind them.
+    /// Background tasks, which end after the last request.
     background: JoinHandle<()>,
     listener: TcpListener,
     tls: Option<TlsAcceptorOf>,

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue};
 pub(crate) enum Tags {
     /// `*`
     Any,
-    /// With their quotes.
+    /// Entity tags, with their quotes.
     List(Vec<String>),
 }
 

@@ -1,4 +1,4 @@
-//! What an operation shares with the request or job that waits for it: its deadline, whether it goes on, its progress.
+//! State that an operation shares with its caller: deadline, cancellation, progress.
 
 use crate::problem::Problem;
 use axum::http::StatusCode;
@@ -37,7 +37,7 @@ pub(crate) struct Notes {
 /// A line of a log.
 #[derive(Debug, Clone, Serialize)]
 struct Line {
-    /// Since the task was made.
+    /// Seconds since the task was made.
     seconds: f64,
     text: String,
 }
@@ -45,7 +45,7 @@ struct Line {
 /// Lines of a log that are kept; the oldest go first.
 const LOG_LINES: usize = 100;
 
-/// How far an iterative solver is.
+/// The progress of an iterative solver.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Progress {
     /// The column that is solved, counted from 0, of how many.

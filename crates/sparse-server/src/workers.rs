@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[derive(Debug, Clone)]
 pub(crate) struct Workers {
     permits: Arc<Semaphore>,
-    /// Of work that takes little time.
+    /// Permits for work that takes little time.
     brief: Arc<Semaphore>,
     count: usize,
     queue: Arc<Queue>,

@@ -56,7 +56,7 @@ struct Joint {
     done: Arc<Mark>,
 }
 
-/// The way of elements.
+/// The path that elements take.
 #[derive(Debug)]
 enum Route {
     Nccl { rank: usize, all: Arc<Communicators> },

@@ -126,7 +126,7 @@ impl Nccl {
         self.check("ncclCommInitAll", made).map(|()| handles)
     }
 
-    /// A number for ranks of several processes, which one of them asks for.
+    /// An NCCL unique id for ranks of several processes; one of them asks for it.
     pub(super) fn unique_id(&self) -> Result<UniqueId> {
         let mut id = UniqueId([0; 128]);
         // SAFETY: the call writes the number.

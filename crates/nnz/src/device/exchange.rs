@@ -58,7 +58,7 @@ impl Display for ExchangePath {
     }
 }
 
-/// By [`ExchangePath::name`], in any case.
+/// Parses an [`ExchangePath::name`], in any case.
 impl FromStr for ExchangePath {
     type Err = Error;
 

@@ -172,9 +172,9 @@ fn halves(range: Range<usize>) -> Vec<Range<usize>> {
 /// The lines of a matrix on the host: rows of CSR, columns of CSC.
 trait Lines {
     fn count(&self) -> usize;
-    /// A matrix of these lines.
+    /// A matrix of the lines in a range.
     fn chunk(&self, range: Range<usize>, host: &Device) -> Result<Matrix>;
-    /// No lines yet, of the type of these.
+    /// An empty assembly, for lines of the same type.
     fn assembly(&self) -> Box<dyn AnyAssembly>;
 }
 

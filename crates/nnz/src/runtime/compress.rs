@@ -18,7 +18,8 @@ use std::fmt::{Debug, Formatter};
 pub struct CompressOptions {
     /// CSR, CSC, or a batch of either.
     pub format: Format,
-    /// Of a batch, the number of members and the rows of each, which stand one above the other; without it there is one.
+    /// The number of members of a batch and the rows of each, which are stacked one above the other; without it there
+    /// is one member.
     pub stack: Option<(usize, usize)>,
     /// The largest magnitude that is dropped; without it zeros of either sign are, and NaN never is.
     pub tolerance: Option<f64>,

@@ -28,14 +28,14 @@ pub(super) fn solver<T: Accumulator>(a: &Matrix, options: &SolveOptions) -> Resu
     Ok(Box::new(DirectSolver::<T> { matrix: a.clone(), factors, tolerance, types: PhantomData }))
 }
 
-/// By way of COO, from which columns come in order and without duplicates.
+/// Factorizes `a` by way of COO, from which columns come in order and without duplicates.
 fn factorize<T: Accumulator>(a: &Matrix) -> Result<Factorization> {
     let columns = a.to_format(Format::Coo)?.to_format(Format::Csc)?;
     return_of_compressed!(Csc, columns, T, "a factorization", a => Factorization::new(a))
 }
 
 impl<T: Accumulator> AnySolver for DirectSolver<T> {
-    /// There are no iterations to tell of.
+    /// Solves by the factors; there are no iterations to report.
     fn solve(&mut self, b: &Vector, x: &mut Vector, _: &mut Callback<'_>) -> Result<Solution> {
         let Self { matrix, factors, tolerance, .. } = self;
         with_operands::<HostBackend, T>(matrix, b, x, |b, x| factors.solve(b, x, *tolerance))

@@ -36,9 +36,9 @@ pub(crate) struct BatchShape {
 /// The part of a product of two sparse matrices that is computed.
 #[derive(Clone, Copy)]
 pub(crate) enum ProductExtent<'a> {
-    /// All of it.
+    /// The whole product.
     Whole,
-    /// Its pattern; values are zeros.
+    /// The pattern of the product, with zeros as values.
     Pattern,
     /// The elements at the entries of a matrix.
     Masked(&'a Matrix),
@@ -71,13 +71,13 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn write_dense(&self, dense: &mut DenseMatrix) -> Result<()>;
     fn sort(&self) -> Result<Matrix>;
     fn prune(&self, tolerance: Option<f64>) -> Result<Matrix>;
-    /// With a matrix of the same type.
+    /// The sum or the element-wise product with a matrix of the same type.
     fn elementwise(&self, op: Elementwise, alpha: c64, b: &Matrix, beta: c64) -> Result<Matrix>;
-    /// With matrices of the same type; `None` for another.
+    /// The product with a matrix of the same type; `None` for another type.
     fn spgemm(&self, b: &Matrix, extent: ProductExtent<'_>) -> Result<Option<Matrix>>;
-    /// With a matrix of the same type; `None` for another.
+    /// The memory that the product with a matrix of the same type can take; `None` for another type.
     fn spgemm_bound(&self, b: &Matrix) -> Result<Option<SpgemmBound>>;
-    /// With matrices of the same type.
+    /// A plan of `R·A·P`, of which this is A, with matrices of the same type.
     fn plan_galerkin(&self, r: &Matrix, p: &Matrix) -> Result<Box<dyn AnyTripleProductPlan>>;
     /// The 2-norm of the values of CSR or CSC; `None` if entries may have one coordinate.
     fn norm_of_values(&self) -> Result<Option<f64>>;

@@ -25,7 +25,7 @@ pub struct Matrix {
     pub(crate) plans: Arc<ProductPlans>,
 }
 
-/// Construction, and the way back.
+/// Construction, and conversion back to typed matrices.
 impl Matrix {
     /// A matrix of the host with its type hidden, uploaded where the device has memory of its own.
     ///

@@ -85,7 +85,7 @@ impl Display for Method {
     }
 }
 
-/// By [`Method::name`], in any case.
+/// Parses a [`Method::name`], in any case.
 impl FromStr for Method {
     type Err = Error;
 

@@ -355,7 +355,7 @@ trait AnyRanks: Send {
     ) -> Result<()>;
     /// A copy on the devices.
     fn upload(&mut self, x: &Vector, division: &Ownership) -> Result<Box<dyn AnyParts>>;
-    /// As [`multiply`](Self::multiply), of what [`upload`](Self::upload) has made.
+    /// As [`multiply`](Self::multiply), with vectors that [`upload`](Self::upload) has made.
     fn multiply_parts(
         &mut self,
         op: Op,

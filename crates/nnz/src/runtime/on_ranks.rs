@@ -160,7 +160,7 @@ impl MatrixOnRanks {
         }
     }
 
-    /// Who read which rows: `each rank its rows`, or `rank 0 all rows` with the reason where they were read from a
+    /// The reading of the rows: `each rank its rows`, or `rank 0 all rows`, with the reason where they were read from a
     /// file.
     pub fn reading(&self) -> &str {
         &self.reading
@@ -545,7 +545,7 @@ fn times(rows: &Ownership, width: usize) -> Result<Ownership> {
 }
 
 struct TypedRank<T> {
-    /// Where vectors of the root are divided and gathered.
+    /// The backend that scatters and gathers the root's vectors.
     host: DistributedBackend<Arc<dyn SharedTransport>, HostBackend>,
     rank: Box<dyn AnyRank<T>>,
 }
@@ -557,7 +557,7 @@ impl<T: Accumulator> TypedRank<T> {
         Ok(DistributedVector::scatter(&self.host, ROOT, division, whole)?.local().to_vec())
     }
 
-    /// This rank's elements of what `beta` is the factor of; zeros if it is not to be read.
+    /// This rank's elements of the operand with factor `beta`; zeros if `beta` is 0, when it is not read.
     fn scatter_unless_zero(&self, beta: T, whole: Option<&Vector>, division: &Ownership) -> Result<Vec<T>> {
         match beta.is_zero() {
             true => Ok(vec![T::zero(); division.range(self.host.rank()).len()]),

@@ -179,7 +179,7 @@ impl Matrix {
 
 /// A plan of `C ← alpha·A ∘ (U·Vᵀ) + beta·C` behind one object-safe trait.
 pub(crate) trait AnySampledPlan: Send {
-    /// With some columns of U and V, or all.
+    /// Runs with a range of the columns of U and V, or with all.
     fn run(
         &mut self,
         columns: Option<Range<usize>>,

@@ -45,7 +45,7 @@ pub struct VectorOnDevices {
     pub(super) division: Ownership,
     pub(super) dtype: DType,
     pub(super) host: Device,
-    /// That of the matrix and of all its vectors.
+    /// The lock shared by the matrix and all its vectors.
     pub(super) turn: Turn,
 }
 

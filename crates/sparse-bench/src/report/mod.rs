@@ -41,7 +41,7 @@ impl<'a> Case<'a> {
 
 /// The least possible seconds.
 struct Limits {
-    /// Of the bytes.
+    /// The least seconds that reading and writing the bytes takes.
     stream: f64,
     gather: Option<f64>,
 }

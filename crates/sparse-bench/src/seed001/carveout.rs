@@ -17,7 +17,7 @@ use std::hint::black_box;
 /// The parts that are measured, in percent; without one the driver chooses.
 const SETTINGS: [Option<u8>; 6] = [None, Some(0), Some(25), Some(50), Some(75), Some(100)];
 
-/// Where figures have the driver's choice, as CUDA's constant for it.
+/// CUDA's constant for the driver's own split.
 const OF_DRIVER: f64 = -1.0;
 
 /// The algorithms of compression: two whose work-groups share memory, and one that has the cache alone.

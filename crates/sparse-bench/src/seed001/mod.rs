@@ -112,7 +112,7 @@ fn show(figure: &Figure, arguments: &Arguments) -> Result<()> {
 }
 
 impl Context<'_> {
-    /// The scaled amount of so many matrices on the slides, at least 2.
+    /// The number of matrices to measure for `amount` matrices on the slides: scaled, and at least 2.
     fn amount(&self, amount: usize) -> usize {
         let smoke = if self.arguments.smoke { SMOKE_SCALE } else { 1.0 };
         2.max((amount as f64 * self.arguments.scale * smoke).round() as usize)
@@ -163,7 +163,7 @@ impl Context<'_> {
 struct Allowance<'a> {
     context: &'a Context<'a>,
     spent: f64,
-    /// Of the last point.
+    /// The seconds per byte of the last point.
     seconds_per_byte: f64,
 }
 

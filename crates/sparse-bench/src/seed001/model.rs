@@ -120,7 +120,8 @@ struct Calibration {
 }
 
 impl Calibration {
-    /// From the busy seconds of two runs, one with chunks of a single matrix: those of a byte and of a chunk.
+    /// Computes the seconds of a byte and of a chunk from the busy seconds of two runs, one of them with chunks of a
+    /// single matrix.
     fn new(context: &Context<'_>, processor: &Processor, data: &Data) -> Result<Self> {
         let count = context.amount(CALIBRATED);
         let mut compressor = Compressor::new(std::slice::from_ref(processor))?;

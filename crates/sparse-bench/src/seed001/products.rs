@@ -50,7 +50,7 @@ struct Connections {
 }
 
 impl Connections {
-    /// Those of each path that the devices have; a device alone exchanges nothing.
+    /// The connections by each path that the devices have; a single device exchanges nothing.
     fn all(devices: &[Device]) -> Vec<Self> {
         if devices.len() == 1 {
             return vec![Self { peers: vec![], name: "ours".into() }];

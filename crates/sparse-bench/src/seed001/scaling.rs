@@ -10,7 +10,7 @@ use backend_cpu::Simd;
 
 /// The amount of the slides.
 const AMOUNT: usize = 1000;
-/// The part of the host's memory that results may take: one of so many.
+/// The reciprocal of the part of the host's memory that results may take.
 const MEMORY_PART: u64 = 6;
 
 /// Equal devices.
@@ -108,7 +108,8 @@ pub(super) fn seconds(
     context.median(|| Ok(compressor.run(data, count, None)?.seconds))
 }
 
-/// As many of `count` matrices as leave most of the host's memory free, where the system says how much that is.
+/// The number of matrices, up to `count`, whose results leave most of the host's memory free; `count` where the system
+/// does not tell the free memory.
 fn fitting(data: &Data, count: usize) -> usize {
     let each = (data.csr_bytes(count) / count).max(1) as u64;
     match available_memory() {

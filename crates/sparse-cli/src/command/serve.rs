@@ -125,7 +125,7 @@ impl Serve {
     }
 }
 
-/// This command once more, as a worker.
+/// The command that starts this program again, as a worker.
 #[cfg(unix)]
 fn this_command() -> Result<WorkerCommand> {
     // On Linux the program itself, even where another was installed in its place since.

@@ -140,7 +140,7 @@ impl Line<'_> {
         Bounded { value: mean, bound }
     }
 
-    /// With an error d of the mean the sum of the squared distances of n elements has one of n·d².
+    /// The variance. If the mean has the error d, the sum of the squared distances of n elements has the error n·d².
     fn variance(&self) -> Bounded {
         let mean = self.mean();
         let zeros = self.extent - self.elements.len() as f64;

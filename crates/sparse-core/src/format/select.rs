@@ -72,7 +72,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     }
 }
 
-/// The permutation that takes back `order`: the place of each of `0..extent` in it.
+/// The inverse of the permutation `order`: the position of each of `0..extent` in it.
 ///
 /// ```
 /// use sparse_core::inverse_permutation;
@@ -111,7 +111,8 @@ fn check_below(what: &str, chosen: &[usize], extent: usize) -> Result<()> {
     }
 }
 
-/// The places of each index below `extent` in a list: those of `index` are `places[starts[index]..starts[index + 1]]`.
+/// The positions of each index below `extent` in a list: those of `index` are
+/// `places[starts[index]..starts[index + 1]]`.
 fn places(list: &[usize], extent: usize) -> Result<(Vec<usize>, Vec<usize>)> {
     let mut starts: Vec<usize> = zeroed_vec(extent.saturating_add(1))?;
     list.iter().for_each(|&index| starts[index + 1] += 1);

@@ -116,7 +116,7 @@ impl<I: Index> CooPattern<Host, I> {
     }
 }
 
-/// For [`Arc::make_mut`]; the copy has the id of the original.
+/// A copy with the id of the original, for [`Arc::make_mut`].
 impl<I: Index> Clone for CooPattern<Host, I> {
     fn clone(&self) -> Self {
         let (row_idx, col_idx) = (self.row_idx.clone(), self.col_idx.clone());

@@ -12,7 +12,8 @@ use faer::sparse::{SparseColMatRef, SparseRowMatRef, SymbolicSparseColMatRef, Sy
 macro_rules! compressed {
     ($($ours:ident, $index:ident => $theirs:ident, $symbolic:ident, $unsigned:ident,
        $extent:ident, $indices_of:ident, $values_of:ident, $what:literal;)*) => {$(
-        /// By reference. Indices may be unsorted and may repeat, which not all of faer's functions take.
+        /// A conversion by reference, without a copy. Indices may be unsorted and may repeat, which not all of faer's
+        /// functions take.
         impl<'a, T: Scalar> From<&'a $ours<T, Host, $index, $index>> for $theirs<'a, $unsigned, T> {
             fn from(a: &'a $ours<T, Host, $index, $index>) -> Self {
                 let (offsets, indices) = (bytemuck::cast_slice(a.offsets()), bytemuck::cast_slice(a.indices()));
@@ -47,7 +48,7 @@ compressed! {
     Csc, i64 => SparseColMatRef, SymbolicSparseColMatRef, u64, ncols, row_idx_of_col_raw, val_of_col, "row";
 }
 
-/// By reference.
+/// A conversion by reference, without a copy.
 impl<'a, T: Element> From<DenseView<'a, T>> for MatRef<'a, T> {
     fn from(view: DenseView<'a, T>) -> Self {
         let ((rows, cols), stride) = (view.shape(), view.leading_dimension());

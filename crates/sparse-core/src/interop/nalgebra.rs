@@ -71,7 +71,7 @@ impl<T: Scalar, I: Index> TryFrom<&CooMatrix<T>> for Coo<T, Host, I> {
     }
 }
 
-/// By reference.
+/// A conversion by reference, without a copy.
 impl<'a, T: Element> TryFrom<&'a DMatrix<T>> for DenseView<'a, T> {
     type Error = Error;
 
@@ -80,7 +80,7 @@ impl<'a, T: Element> TryFrom<&'a DMatrix<T>> for DenseView<'a, T> {
     }
 }
 
-/// By reference, of a column-major matrix without gaps; [`DMatrix::from`] copies any.
+/// A conversion by reference, of a column-major matrix without gaps; [`DMatrix::from`] copies any.
 impl<'a, T: Element> TryFrom<DenseView<'a, T>> for DMatrixView<'a, T> {
     type Error = Error;
 

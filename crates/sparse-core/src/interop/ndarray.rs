@@ -10,7 +10,7 @@ fn refused(error: ShapeError) -> Error {
     Error::unsupported("this dense matrix in ndarray", error)
 }
 
-/// By reference.
+/// A conversion by reference, without a copy.
 impl<'a, T: Element> TryFrom<DenseView<'a, T>> for ArrayView2<'a, T> {
     type Error = Error;
 
@@ -23,7 +23,7 @@ impl<'a, T: Element> TryFrom<DenseView<'a, T>> for ArrayView2<'a, T> {
     }
 }
 
-/// By reference, of an array in C or Fortran order without gaps; `as_standard_layout` makes one of any.
+/// A conversion by reference, of an array in C or Fortran order without gaps; `as_standard_layout` makes one of any.
 impl<'a, T: Element> TryFrom<ArrayView2<'a, T>> for DenseView<'a, T> {
     type Error = Error;
 

@@ -12,7 +12,7 @@ fn refused<A: Axis>(error: StructureError) -> Error {
     Error::format(A::FORMAT, format_args!("sprs: {error}"))
 }
 
-/// By reference, of a matrix that is sorted and without duplicates.
+/// A conversion by reference, of a matrix that is sorted and without duplicates.
 impl<'a, A, T, I, O> TryFrom<&'a Compressed<A, T, Host, I, O>> for CsMatViewI<'a, T, I, O>
 where
     A: Axis,

@@ -1,4 +1,4 @@
-//! From one sparse format to another.
+//! Conversions from one sparse format to another.
 //!
 //! | from | to | layout |
 //! |---|---|---|

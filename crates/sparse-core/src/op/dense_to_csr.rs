@@ -29,7 +29,7 @@ pub enum Keep<T: Scalar> {
     /// All but zeros of either sign.
     #[default]
     NonZero,
-    /// Those for which `!(|v| <= tol)`, so that NaN stays.
+    /// Elements for which `!(|v| <= tol)`, NaN included.
     Above(RealOf<T>),
 }
 

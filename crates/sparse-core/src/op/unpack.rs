@@ -1,4 +1,4 @@
-//! Packed patterns to compressed rows: what messages carry in place of offsets and indices.
+//! Unpacking of packed patterns, which messages carry instead of offsets and indices, to compressed rows.
 
 use super::CompressedArrays;
 use crate::backend::Backend;

@@ -1,25 +1,25 @@
-//! Prefix sums: one walk in the order that was asked for.
+//! Prefix sums: one pass in the requested order.
 
 use super::{Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 
-/// The plan of a scan that needs no workspace: the walk through the array.
+/// The plan of a scan that needs no workspace: the pass over the array.
 #[derive(Debug)]
 pub struct ScanSteps {
     /// The algorithm, and why.
     pub choice: Choice,
     /// (rows, columns) of the array.
     pub shape: (usize, usize),
-    /// The order of the walk.
+    /// The order of the pass.
     pub order: ScanOrder,
     /// Inclusive or exclusive.
     pub kind: ScanKind,
 }
 
 impl ScanSteps {
-    /// The position of the element at `step` of the walk.
+    /// The position of the element at `step` of the pass.
     fn position(&self, step: usize) -> usize {
         let (rows, cols) = self.shape;
         match self.order {

@@ -7,11 +7,11 @@ use std::fmt::Display;
 /// The requirements of an algorithm beyond the kernels that all devices have.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Needs {
-    /// Nothing more.
+    /// No further requirement.
     Nothing,
     /// A file of kernels.
     File(&'static str),
-    /// A file of kernels, and memory that a work-group shares and a launch gives it.
+    /// A file of kernels, and shared memory whose size each launch sets.
     SharedMemory(&'static str),
 }
 

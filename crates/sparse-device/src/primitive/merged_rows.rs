@@ -31,7 +31,7 @@ impl MergeKernels<'_> {
         self.backend.kernel("merge_rows", entry, self.defines.clone())
     }
 
-    /// The places of the entries of `a` among those of `other`.
+    /// The positions of the entries of `a` among those of `other`.
     fn find(&self, a: RawCompressed<'_>, other: RawCompressed<'_>, position: IndexType) -> Result<Positions> {
         let (n, backend, kernel) = (a.nnz(), self.backend, self.get("merge_rows_find")?);
         let (rows, places) = (backend.major_indices(a)?, Positions::allocate_as(backend, n, position)?);

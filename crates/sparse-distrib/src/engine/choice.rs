@@ -91,7 +91,7 @@ fn density<T: Scalar>(source: &dyn Source<T>, items: &[Item], keep: Keep<T>) -> 
     nonzeros as f64 / total.max(1) as f64
 }
 
-/// As many rows of the part as a sample has bytes for, at least one.
+/// Rows in the middle of the part: as many as fit a sample, at least one.
 fn middle_rows(part: &Part, element_bytes: usize) -> Part {
     let rows = SAMPLE_BYTES / part.cols.len().saturating_mul(element_bytes).max(1);
     let rows = rows.max(1).min(part.rows.len());

@@ -12,7 +12,7 @@ pub(super) struct Chunk {
     pub(super) items: Vec<usize>,
     /// True if the source has failed to fill them once.
     pub(super) is_retry: bool,
-    /// The devices that had no memory for them, and what they said last.
+    /// The devices that lacked memory for the items; `error` is the last one's.
     pub(super) refused: Vec<usize>,
     pub(super) error: Option<Error>,
 }

@@ -283,7 +283,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         }
     }
 
-    /// A range of the items of a chunk, of whose elements there is one after the other.
+    /// The input of a range of a chunk's items, whose elements are stored item after item.
     fn dense<'s>(
         &self,
         filled: &Filled<'_, T, I>,
@@ -297,7 +297,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         Ok(Input::Dense(if self.run.is_by_rows { view } else { view.transposed() }))
     }
 
-    /// Reserves memory for a compression: for as many entries as there may be, or else as there are.
+    /// Reserves memory for a compression: for the largest possible number of entries, or else for the actual number.
     fn reserve_for(&self, input: &Input<'_, T, I, O>) -> Result<Lease> {
         let view = match input {
             Input::Dense(view) => view,

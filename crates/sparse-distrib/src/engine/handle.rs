@@ -13,7 +13,7 @@ use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// The name of the host's memory as a place of matrices that were moved there.
+/// The name of the host's memory, for matrices that were moved there.
 const HOST: &str = "host";
 
 /// The compressed matrices of a run, each in the memory of some device: CSR for `A` = [`Row`](sparse_core::Row), CSC for

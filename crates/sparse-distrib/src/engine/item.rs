@@ -28,7 +28,7 @@ impl Layout {
     }
 }
 
-/// A part of a matrix, which is compressed in one piece.
+/// A part of a matrix that is compressed as a unit.
 #[derive(Debug, Clone)]
 pub(super) struct Item {
     /// The position of the matrix in the source.

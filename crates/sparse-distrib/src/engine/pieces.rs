@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Calls `write` with every piece of `len` elements and its position, on up to this many threads. After an error no
+/// Calls `write` with every piece of `len` elements and its position, on up to `threads` threads. After an error no
 /// further piece is begun; the error is that of the first piece that failed.
 pub(super) fn write_pieces<T: Send, E: Send>(
     elements: &mut [T],

@@ -65,7 +65,7 @@ pub(super) struct Filled<'a, T: Scalar, I> {
     pub(super) place: Place<'a, T>,
 }
 
-/// The place of the items of a chunk.
+/// The memory where the items of a chunk are.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a, T> {
     /// The elements of a slot.

@@ -168,7 +168,7 @@ where
     O: Index,
 {
     backend: B,
-    /// For portions, several of which are compressed at once.
+    /// The backend with one thread, for portions, several of which are compressed at once.
     single_threaded: B,
     parallelism: Parallelism,
     name: String,
@@ -208,11 +208,11 @@ type PlanKey<T> = (usize, (usize, usize), Order, Keep<T>);
 const MATRIX_PER_WARP: &str = "matrix_per_warp";
 const MATRIX_PER_THREAD: &str = "matrix_per_thread";
 
-/// At least this much memory of a device is left to its driver and to others.
+/// The least memory of a device, in bytes, that is left to its driver and to others.
 const HEADROOM_BYTES: u64 = 512 << 20;
-/// The least part of a device's memory that is left: one of so many.
+/// The reciprocal of the least part of a device's memory that is left to others.
 const HEADROOM_PART: u64 = 20;
-/// The part of the host's memory that is left to others: one of so many.
+/// The reciprocal of the part of the host's memory that is left to others.
 const HOST_HEADROOM_PART: u64 = 8;
 
 impl<B, T, I, O> DeviceWorker<B, T, I, O>
@@ -443,8 +443,8 @@ where
         self.plan = None;
     }
 
-    /// On the host so many that there is one for each thread of the backend. On a device one: it copies a chunk there while
-    /// the other compresses.
+    /// On the host one for each thread of the backend, this one included. On a device one more, which copies a chunk
+    /// there while the other compresses.
     fn further_streams(&self) -> Vec<Box<dyn Worker<T, I, O>>> {
         let streams = if self.is_host() { self.backend.caps().compute_units } else { 2 };
         let stream = |_| -> Box<dyn Worker<T, I, O>> {
@@ -474,13 +474,13 @@ pub(super) struct DeviceBatch<B: Backend, T: Scalar, I: Index, O: Index> {
 /// The capacity of the arrays of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Capacity {
-    /// That of the entries.
+    /// As many elements as entries.
     Exact,
-    /// That which a plan of a device leaves: at most one of [`UNUSED_PART`] parts is unused.
+    /// As a device plan leaves it: up to 1/8 unused ([`UNUSED_PART`]).
     OfPlan,
 }
 
-/// Of so many parts of the capacity of arrays, a plan leaves at most one unused.
+/// The reciprocal of the largest part of the arrays' capacity that a plan leaves unused.
 const UNUSED_PART: u64 = 8;
 
 impl<B: Backend, T: Scalar, I: Index, O: Index> Resident<T, I, O> for DeviceBatch<B, T, I, O> {

@@ -171,7 +171,7 @@ fn all_gather_pays(rows: &Ownership, columns: &Ownership, needs: &[Vec<u64>], va
         && all * value_bytes as u128 <= packed * (value_bytes as u128 + LIST_BYTES)
 }
 
-/// The ranks with elements, which stand one rank's after the other.
+/// The segment of each rank that has elements; segments follow each other in the order of ranks.
 fn segments(counts: impl Iterator<Item = usize>) -> Vec<Segment> {
     let mut end = 0;
     let all = counts.enumerate().map(|(rank, count)| {

@@ -235,7 +235,7 @@ where
     T: Accumulator,
     O: Index,
 {
-    /// That of the diagonal block.
+    /// The choice for the diagonal block.
     fn choice(&self) -> &Choice {
         self.diagonal.choice()
     }

@@ -192,7 +192,7 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         self
     }
 
-    /// The same result, after whose error no exchange of peers goes on.
+    /// Returns `agreed`; after an error the exchanges of peers are abandoned.
     fn abandon_after(&self, agreed: Result<()>) -> Result<()> {
         if let (Err(_), Some(peers)) = (&agreed, &self.local.peers) {
             peers.abandon();

@@ -99,7 +99,7 @@ fn read_entries<T: Scalar, I: Index, O: Index>(
     agree(transport, ROOT, OP, read)
 }
 
-/// The words by which ranks see that their shares make a whole file: its sizes, then what this rank has of it.
+/// The words by which ranks check that their shares make a whole file: its sizes, then the numbers of this share.
 fn claims<T>(share: &EntryShare<T>) -> Vec<u64> {
     let EntryShare { info, lines, is_below, is_above, .. } = share;
     let sizes = [info.rows as u64, info.cols as u64, info.stored as u64];
@@ -173,7 +173,7 @@ impl<T: Scalar> Entries<T> {
         (0..self.len()).map(move |k| (self.number(k) - first, self.number(self.len() + k), value(k)))
     }
 
-    /// A row, or behind all rows a column.
+    /// A row, or after all rows a column.
     fn number(&self, k: usize) -> usize {
         let start = k * size_of::<i64>();
         bytemuck::pod_read_unaligned::<i64>(&self.bytes[start..start + size_of::<i64>()]) as usize

@@ -220,7 +220,7 @@ where
     }
 }
 
-/// Some rows of C, which has them.
+/// The rows of C in a range, which is inside C.
 fn rows_mut<'a, T: Accumulator, S: Space>(
     c: DenseViewMut<'a, T, S>,
     rows: &Range<usize>,

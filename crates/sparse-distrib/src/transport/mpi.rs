@@ -52,7 +52,7 @@ pub struct Mpi {
 struct Communicators {
     messages: SimpleCommunicator,
     collectives: SimpleCommunicator,
-    /// Behind the communicators, which are freed before MPI ends.
+    /// MPI itself; declared after the communicators, so that they are freed before MPI ends.
     _universe: Option<Universe>,
 }
 

@@ -10,9 +10,9 @@ use sparse_core::c64;
 
 /// The entry of a line.
 pub(super) struct Line {
-    /// From 1.
+    /// The row, counted from 1.
     pub(super) row: usize,
-    /// From 1.
+    /// The column, counted from 1.
     pub(super) col: usize,
     pub(super) value: c64,
     /// The bytes of the line, its newline included.

@@ -13,7 +13,7 @@ use std::path::Path;
 /// Entries of a coordinate file, in its order. The mirror image of an entry of a symmetric file follows it.
 #[derive(Debug, Clone)]
 pub struct EntryShare<T> {
-    /// What the header says of the whole file.
+    /// The header of the whole file.
     pub info: MatrixInfo,
     /// The row of each entry, from 0.
     pub rows: Vec<i64>,
@@ -25,7 +25,7 @@ pub struct EntryShare<T> {
     pub lines: usize,
     /// True if an entry of a symmetric file is below the diagonal.
     pub is_below: bool,
-    /// True if one is above. All entries of all shares are on one side, or the file is not sound.
+    /// True if an entry is above the diagonal. All entries of all shares are on one side, or the file is not sound.
     pub is_above: bool,
 }
 

@@ -80,10 +80,10 @@ impl Stop {
     }
 }
 
-/// The position in a line at which the text goes on.
+/// The position in a line where the next text continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// At its start, or among the blanks there.
+    /// At the start of the line, or among its leading blanks.
     Start,
     /// In a comment.
     Comment,

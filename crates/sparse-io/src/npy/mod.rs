@@ -362,7 +362,8 @@ impl<'a> RawArray<'a> {
         Ok(Self { header, data: data.into() })
     }
 
-    /// The array of some elements of a 1-D array, without its data, and the place of these in the file of this `head`.
+    /// The array of a range of the elements of a 1-D array, without its data, and the position of the data in the file
+    /// of this `head`.
     pub(crate) fn of_range(
         head: &[u8],
         range: Range<usize>,

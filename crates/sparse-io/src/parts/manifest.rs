@@ -41,7 +41,7 @@ pub enum SetKind {
     },
 }
 
-/// The place of a part in its set.
+/// The position of a part in its set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Cover {

@@ -195,7 +195,7 @@ struct Draft {
     folder: PathBuf,
     /// True if the folder was made for this set.
     is_new_folder: bool,
-    /// In the names of all parts, and of no other files.
+    /// A number in the names of all parts, and of no other files.
     token: u64,
     manifest: Manifest,
 }

@@ -61,7 +61,7 @@ enum State {
     Ready,
     /// The next one starts, or will.
     Starting,
-    /// It did not start so often that it is given up.
+    /// The worker failed to start so often that no further attempt is made.
     GivenUp(String),
 }
 
@@ -99,7 +99,7 @@ const END_TIME: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 struct Running {
     child: Child,
-    /// Its end would end the worker.
+    /// The worker's stdin; the worker ends when it is closed.
     stdin: ChildStdin,
 }
 
@@ -267,7 +267,7 @@ impl Running {
     }
 }
 
-/// What a worker writes behind the mark about its start; `None` if it ends before.
+/// The worker's output after its start mark; `None` if it ends before.
 async fn told(stdout: ChildStdout) -> std::io::Result<Option<String>> {
     let mut lines = BufReader::new(stdout).lines();
     while let Some(line) = lines.next_line().await? {

@@ -62,11 +62,11 @@ fn tell(what: &str) {
     let _ = writeln!(io::stdout().lock(), "{MARK}{what}");
 }
 
-/// The wishes of the front end.
+/// The signals of the front end.
 struct Listen {
-    /// No more requests come but those on their way.
+    /// Signals that no more requests come, except those under way.
     stop: oneshot::Receiver<()>,
-    /// All requests were answered.
+    /// Signals that all requests were answered.
     end: oneshot::Receiver<()>,
 }
 

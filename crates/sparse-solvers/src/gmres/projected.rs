@@ -37,7 +37,7 @@ impl Rotation {
 }
 
 impl Projected {
-    /// No columns; `epsilon` is that of the vectors' type.
+    /// A problem without columns; `epsilon` is that of the vectors' type.
     pub(super) fn new(epsilon: f64) -> Self {
         Self { epsilon, r: vec![], rotations: vec![], g: vec![] }
     }

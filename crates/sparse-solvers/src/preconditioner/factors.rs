@@ -55,13 +55,13 @@ where
     }
 }
 
-/// The places of the entries of one row, by their columns.
+/// The positions of the entries of one row, by their columns.
 pub(super) struct RowPlaces(Vec<usize>);
 
 impl RowPlaces {
     const NONE: usize = usize::MAX;
 
-    /// No row yet, of a matrix with `n` columns.
+    /// An empty row of a matrix with `n` columns.
     pub(super) fn new(n: usize) -> Self {
         Self(vec![Self::NONE; n])
     }

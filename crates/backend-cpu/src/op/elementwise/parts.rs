@@ -69,7 +69,7 @@ pub(super) fn cut<I: Index, O: Index>(a: Structure<'_, I, O>, b: Structure<'_, I
     parts
 }
 
-/// Cuts one row.
+/// Splits one row into parts.
 fn cut_row<I: Index>(
     row: usize,
     (a_indices, a): (&[I], Range<usize>),

@@ -210,7 +210,7 @@ fn compare<S: Isa, T: Scalar, I: Index, O: Index>(
     }
 }
 
-/// The place of a column among the first `len`, which are sorted and have it.
+/// The position of a column among the first `len`, which are sorted and contain it.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn position<S: Isa, I: Index>(columns: &[I; COMPARED], len: usize, column: I) -> usize {
@@ -221,7 +221,7 @@ fn position<S: Isa, I: Index>(columns: &[I; COMPARED], len: usize, column: I) ->
     columns[..len].partition_point(|before| *before < column)
 }
 
-/// The place of a column among the first `len`, which are sorted and have it.
+/// The position of a column among the first `len`, which are sorted and contain it.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn position<S: Isa, I: Index>(columns: &[I; COMPARED], len: usize, column: I) -> usize {

@@ -42,7 +42,7 @@ struct WorkSplit<Acc> {
     /// True if a row-major B is multiplied some columns at a time, too.
     sliced: bool,
     parts: Vec<Range<usize>>,
-    /// All of every row that is longer than one; none where the algorithm does not split rows.
+    /// The segments of all rows longer than a segment; none where the algorithm does not split rows.
     segments: Vec<Segment>,
     /// The sums of each segment, `columns` apart.
     sums: Vec<Acc>,

@@ -83,7 +83,7 @@ pub(super) struct Schedule<I, O> {
     offsets: Vec<O>,
     /// The position of each entry's column: that of its own row for the diagonal.
     pub(super) columns: Vec<I>,
-    /// The place of each entry's value in A.
+    /// The position of each entry's value in A.
     pub(super) places: Vec<O>,
     /// The first position of each level, and the number of rows; empty if rows are solved one after the other.
     pub(super) levels: Vec<usize>,

@@ -90,7 +90,7 @@ const PART_BYTES: usize = 256;
 #[derive(Debug, Clone, Copy)]
 struct OrAuto<T>(Option<T>);
 
-/// The place of the result.
+/// The destination of the result.
 enum Output {
     File,
     Folder,
@@ -113,7 +113,7 @@ fn parse_parallelism(name: &str) -> Result<Parallelism, nnz::Error> {
     name.to_ascii_lowercase().parse()
 }
 
-/// The devices and the input of this rank, and the place of the result at the root.
+/// The devices and the input of this rank, and the destination of the result at the root.
 struct Prepared {
     devices: Vec<Device>,
     source: NpySource,

@@ -32,9 +32,9 @@ pub(super) struct FoundPattern {
 /// The products of each row of C.
 pub(super) struct Products {
     pub(super) counts: RowSizes,
-    /// The most entries that it can have.
+    /// The most entries that each row can have.
     pub(super) bounds: RowSizes,
-    /// The first of the columns that they lie in, and the number of these.
+    /// The first column of each row's products; `spans` has the number of columns from there to the last.
     origins: Buffer<i64>,
     spans: Buffer<i64>,
 }

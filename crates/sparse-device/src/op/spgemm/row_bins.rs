@@ -24,18 +24,18 @@ const MOST_WINDOWS: usize = 8;
 /// Bits of the number of a bin.
 const BITS: u32 = 3;
 
-/// What the rows of a bin have in common. A team has place for so many elements for each of its lanes.
+/// The property that the rows of a bin share. A team has memory for [`each`](Division::each) elements per lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BinKind {
-    /// The smallest team has place for their elements.
+    /// The elements fit the smallest team.
     Short,
-    /// A warp has place for them.
+    /// The elements fit a warp.
     Warp,
-    /// The largest team has place for them, and columns are in a window of a warp.
+    /// The elements fit the largest team, and the columns are in a window of a warp.
     WarpWindow,
     /// Columns are in [`MOST_WINDOWS`] windows of the largest team.
     GroupWindow,
-    /// The largest team has place for them.
+    /// The elements fit the largest team.
     Group,
     /// Any others.
     Long,
@@ -52,11 +52,11 @@ impl BinKind {
     }
 }
 
-/// How rows are divided.
+/// The parameters of the division of rows into bins.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Division<'a> {
     pub(super) teams: Teams,
-    /// Elements for each lane of a team that it has place for.
+    /// Elements that fit a team, for each of its lanes.
     pub(super) each: usize,
     /// The number of neighbouring columns that the elements of each row lie in, and columns for each lane of a window.
     pub(super) spans: Option<(&'a Buffer<i64>, usize)>,
@@ -82,7 +82,7 @@ pub(super) struct RowBins {
 #[derive(Debug, Clone)]
 pub(super) struct Bin {
     pub(super) kind: BinKind,
-    /// Places in that order.
+    /// Positions in the order of rows.
     pub(super) rows: Range<usize>,
     /// The lanes of the teams that have rows of this bin.
     pub(super) lanes: usize,

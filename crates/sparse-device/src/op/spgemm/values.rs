@@ -21,7 +21,7 @@ const MOST_SMALLEST: usize = 16;
 pub(super) struct ValueSums {
     bins: RowBins,
     kernel: Kernel,
-    /// The slices of so many entries that the largest team sums in local memory, of the longest row.
+    /// The number of slices of the longest row; a slice has as many entries as the largest team sums in local memory.
     slices: usize,
 }
 

@@ -109,7 +109,7 @@ impl KernelPlan for CompressedPlan {
 pub enum Unit {
     /// A work-item takes a row.
     Row,
-    /// A warp takes so many columns of a row.
+    /// A warp takes this number of columns of a row.
     Columns(usize),
 }
 

@@ -36,13 +36,14 @@ pub struct Segmented {
     filled_rows: usize,
     /// One bit per entry: true if it is the first of a row.
     bits: Buffer<i32>,
-    /// For each part, the number of rows with entries that have begun before.
+    /// For each part, the number of nonempty rows that begin before it.
     begun: Buffer<i64>,
     /// The rows with entries, then the others.
     order: RawBuffer,
-    /// For each part, the row that is open at its end and begins in it, or −1; and the last part with entries of that
-    /// row, negative if the row goes on to the end of that part.
+    /// For each part, the row of its last entry, if that row begins in the part, or −1.
     open_rows: RawBuffer,
+    /// For each part, the last part with entries of the row of its last entry; as −1 − part if the row ends exactly with
+    /// that part.
     open_ends: Buffer<i64>,
     head: RawBuffer,
     tail: RawBuffer,

@@ -57,10 +57,11 @@ pub(super) struct SpmvThresholds {
     /// Ratio of longest to average above which rows of other matrices, whose threads wait for memory, are skewed. Measured:
     /// 0.86 at a ratio of 3.5 (f32, 43 MB).
     pub(super) skewed_in_memory: usize,
-    /// Average entries per row from which on alike rows from memory are best taken in row blocks. Measured, the best other
-    /// over row blocks: 1.04 to 1.20 on bands and meshes of 5 to 11 entries, 0.79 to 1.12 at 3, 0.98 to 1.08 at 21.
+    /// The least average of entries per row for row blocks, if rows are of similar length and the cache does not hold
+    /// the matrix. Measured, the best other over row blocks: 1.04 to 1.20 on bands and meshes of 5 to 11 entries, 0.79
+    /// to 1.12 at 3, 0.98 to 1.08 at 21.
     pub(super) short_for_row_blocks: usize,
-    /// Average entries per row up to which they are.
+    /// The largest average of entries per row for row blocks, under the same conditions.
     pub(super) longest_for_row_blocks: usize,
     /// Average entries per row below which a thread a row takes the least time if the cache holds the matrix: its threads
     /// read neighbouring rows at once. Measured, segments over threads: 1.48 at 9 entries, 1.10 at 15, 0.89 at 16.

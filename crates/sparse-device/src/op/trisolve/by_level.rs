@@ -30,7 +30,7 @@ pub(super) struct ByLevel {
 enum LevelLaunch {
     /// The rows at these positions, of one level.
     Wide(Range<usize>),
-    /// These levels, by one work-group.
+    /// These levels, all by one work-group.
     Narrow(Range<usize>),
 }
 

@@ -36,16 +36,16 @@ const WIDE: usize = 4;
 /// Lanes for a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct RowLanes {
-    /// To solve.
+    /// Lanes that solve a row.
     solve: usize,
-    /// To solve where levels are wide.
+    /// Lanes that solve a row where levels are wide.
     wide: usize,
-    /// To find the levels.
+    /// Lanes that find the level of a row.
     levels: usize,
 }
 
 impl RowLanes {
-    /// For rows of `mean` entries on average, of which the longest has `longest`.
+    /// The lanes for rows of `mean` entries on average, of which the longest has `longest`.
     ///
     /// Measured on H100, f32, 17 matrices: to solve, 4 lanes are best for rows of 2 to 5 entries, 8 for 6 to 21 (16
     /// take 1.15 times as long), 16 where the longest row has 30 to 200 times the average, 32 for 770 times (0.9 of

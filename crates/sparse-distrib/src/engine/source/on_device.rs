@@ -106,7 +106,7 @@ impl<'a> DeviceMatrices<'a> {
         Self { shape: (cols, rows), order: self.order.transposed(), ..self }
     }
 
-    /// These matrices and the single one `next`, if it follows them at their distance and overlaps none.
+    /// These matrices joined with the single matrix `next`, if it follows at the same distance without overlap.
     pub(crate) fn joined(self, next: Self) -> Option<Self> {
         let layout = |m: &Self| (m.context, m.shape, m.leading_dimension, m.order == Order::RowMajor);
         let is_same_buffer = std::ptr::addr_eq(self.buffer, next.buffer) && layout(&self) == layout(&next);
