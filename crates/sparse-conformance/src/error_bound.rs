@@ -34,9 +34,15 @@ impl Bounded {
     }
 }
 
-/// |value|, without a square root for a real one.
+/// |value|, without a square root for a real one, and where squares neither overflow nor vanish without `hypot`.
 pub(crate) fn modulus(value: c64) -> f64 {
-    if value.im == 0.0 { value.re.abs() } else { value.norm() }
+    const SAFE: std::ops::Range<f64> = 1e-280..1e300;
+    let square = value.norm_sqr();
+    match value.im {
+        0.0 => value.re.abs(),
+        _ if SAFE.contains(&square) => square.sqrt(),
+        _ => value.norm(),
+    }
 }
 
 /// A sum of products, with the magnitudes for its bound.
@@ -72,7 +78,7 @@ impl Sum {
         let real = c64::new(factor.re * self.value.re, 0.0);
         Self {
             value: if arithmetic.complex { factor * self.value } else { real },
-            magnitude: factor.norm() * self.magnitude,
+            magnitude: modulus(factor) * self.magnitude,
             bulk: factor.l1_norm() * self.bulk,
             entries: self.entries + 1,
         }

@@ -174,7 +174,10 @@ impl GuardedOperand {
 
     /// All elements, column by column, without guards and padding.
     pub fn elements(&self) -> impl Iterator<Item = c64> + '_ {
-        (0..self.frame.cols).flat_map(move |col| (0..self.frame.rows).map(move |row| self.at(row, col)))
+        let Frame { rows, cols, order, .. } = self.frame;
+        let step = if order == Order::RowMajor { self.frame.leading_dimension() } else { 1 };
+        let column = move |col| self.cells.iter().skip(self.frame.position(0, col)).step_by(step).take(rows);
+        (0..cols).flat_map(column).copied()
     }
 
     /// The position of a guard or padding word that differs from that of `before`.

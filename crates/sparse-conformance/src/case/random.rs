@@ -46,7 +46,7 @@ pub(super) fn cases() -> Vec<Case> {
         real("r1_skewed_rows", || skewed(400)),
         real("r2_more_entries_than_a_chunk", || scattered(3000, 2500, 60_000)).large(),
         // ELL takes the smaller one in every type, and refuses the larger one in every type.
-        real("r2_skewed", || skewed(1000)).large().tier(Tier::Ci),
+        real("r2_skewed", || skewed(500)).large().tier(Tier::Ci),
         real("r2_skewed_and_large", || skewed(8000)).large().tier(Tier::Ci),
         real("r2_very_large", || scattered(200_000, 150_000, 2_000_000)).large().tier(Tier::Nightly),
     ]

@@ -12,12 +12,12 @@ use crate::key::Key;
 use crate::setting::{Extent, RightFactor, Setting};
 use crate::subject::{Check, Expected, Given, Subject, Trial};
 use crate::suite::Suite;
-use crate::triplets::Triplets;
+use crate::triplets::{Triplet, Triplets};
 use sparse_core::catalog::Operation;
 use sparse_core::op::{SpgemmKernel, SpgemmPlan};
 use sparse_core::reference::Entries;
 use sparse_core::{Algorithm, Backend, Error, PlanOptions, Result, c64};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
 /// The check of SpGEMM.
@@ -33,8 +33,36 @@ const MOST_PLACES: usize = 1 << 12;
 /// Row and column of an entry.
 type Place = (usize, usize);
 
-/// The factors of the products of one entry of C.
-type Pairs = Vec<(c64, c64)>;
+/// The entries of a product, each with the factors of its products.
+struct Products {
+    /// The coordinates and factors of each product, ordered by coordinates, and for one entry as they are in A and B.
+    sorted: Vec<(Place, (c64, c64))>,
+}
+
+impl Products {
+    fn new(a: &Triplets, b: &Triplets) -> Self {
+        let rows = rows_of(b);
+        let of_entry = |&(i, k, x): &Triplet| rows[k].iter().map(move |&(j, y)| ((i, j), (x, y)));
+        let mut sorted: Vec<_> = a.entries.iter().flat_map(of_entry).collect();
+        sorted.sort_by_key(|&(place, _)| place);
+        Self { sorted }
+    }
+
+    fn places(&self) -> impl Iterator<Item = Place> {
+        self.sorted.chunk_by(|one, next| one.0 == next.0).map(|products| products[0].0)
+    }
+
+    /// The sum at a place, which is exactly zero where there is no product.
+    fn sum(&self, place: Place, problem: &Problem) -> Bounded {
+        let start = self.sorted.partition_point(|product| product.0 < place);
+        let len = self.sorted[start..].partition_point(|product| product.0 == place);
+        if len == 0 {
+            return Bounded::ZERO;
+        }
+        let factors = self.sorted[start..start + len].iter().rev().map(|product| product.1);
+        Sum::of(factors, &problem.arithmetic).bounded(problem.is_exact(), &problem.arithmetic)
+    }
+}
 
 /// B of a setting: A's entries in their order, so that other values of A are other values of B.
 fn right_factor(a: &Triplets, setting: &Setting) -> Triplets {
@@ -57,26 +85,11 @@ fn rows_of(b: &Triplets) -> Vec<Vec<(usize, c64)>> {
     rows
 }
 
-/// The products of each entry of A·B.
-fn products(a: &Triplets, b: &Triplets) -> BTreeMap<(usize, usize), Pairs> {
-    let (rows, mut products) = (rows_of(b), BTreeMap::<_, Pairs>::new());
-    for &(i, k, x) in &a.entries {
-        for &(j, y) in &rows[k] {
-            products.entry((i, j)).or_default().push((x, y));
-        }
-    }
-    products
-}
-
 /// The coordinates of C in order, those of a mask for a product with one: every second of C's own, and one of each row
 /// where there may be no product.
-fn places(
-    setting: &Setting,
-    shape: (usize, usize),
-    products: &BTreeMap<(usize, usize), Pairs>,
-) -> Vec<Place> {
-    let Setting::Right(_, Extent::Masked) = *setting else { return products.keys().copied().collect() };
-    let own = products.keys().copied().step_by(2);
+fn places(setting: &Setting, shape: (usize, usize), products: &Products) -> Vec<Place> {
+    let Setting::Right(_, Extent::Masked) = *setting else { return products.places().collect() };
+    let own = products.places().step_by(2);
     let others = (0..shape.0.min(MOST_PLACES)).filter(|_| shape.1 > 0).map(|row| (row, 7 * row % shape.1));
     own.chain(others).collect::<BTreeSet<_>>().into_iter().collect()
 }
@@ -84,7 +97,7 @@ fn places(
 /// The mask of a product, whose values are NaN.
 fn mask(a: &Triplets, setting: &Setting) -> Triplets {
     let b = right_factor(a, setting);
-    let places = places(setting, (a.rows, b.cols), &products(a, &b));
+    let places = places(setting, (a.rows, b.cols), &Products::new(a, &b));
     Triplets::new(a.rows, b.cols, places.into_iter().map(|(i, j)| (i, j, POISON)).collect())
 }
 
@@ -132,7 +145,7 @@ impl Check for Spgemm {
     /// An output of NaN for the values of C.
     fn calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let (a, b) = (&problem.matrix, right_factor(&problem.matrix, setting));
-        let nnz = places(setting, (a.rows, b.cols), &products(a, &b)).len();
+        let nnz = places(setting, (a.rows, b.cols), &Products::new(a, &b)).len();
         vec![Call::plain(GuardedOperand::output(Frame::vector(nnz), |_, _| POISON))]
     }
 
@@ -141,13 +154,11 @@ impl Check for Spgemm {
     }
 
     fn expected(&self, setting: &Setting, _: &Call, problem: &Problem) -> Option<Expected> {
-        let (arithmetic, exact) = (&problem.arithmetic, problem.is_exact());
         let (a, b) = (&problem.matrix, right_factor(&problem.matrix, setting));
-        let products = products(a, &b);
+        let products = Products::new(a, &b);
         let places = places(setting, (a.rows, b.cols), &products);
-        let sum = |pairs: &Pairs| Sum::of(pairs.iter().rev().copied(), arithmetic).bounded(exact, arithmetic);
         Some(Expected {
-            y: places.iter().map(|place| products.get(place).map_or(Bounded::ZERO, sum)).collect(),
+            y: places.iter().map(|&place| products.sum(place, problem)).collect(),
             made: coordinates((a.rows, b.cols), &places),
             claims: (true, true),
             canonical: true,
