@@ -2,7 +2,7 @@
 
 use super::elements::HostElements;
 use super::erased::AnyMatrix;
-use super::formats::{RuntimeFormat, copy_of};
+use super::runtime_format::{RuntimeFormat, copy_of};
 use super::typed::Typed;
 use crate::Device;
 use crate::device::HostBackend;

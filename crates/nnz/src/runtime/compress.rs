@@ -2,7 +2,7 @@
 
 use super::backend::RuntimeBackend;
 use super::fit::{keep, mismatch};
-use super::formats::On;
+use super::runtime_format::On;
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use crate::Device;
 use sparse_core::backend::SpaceOf;

@@ -3,7 +3,7 @@
 use super::Matrix;
 use super::backend::RuntimeBackend;
 use super::fit::mismatch;
-use super::formats::{On, RuntimeFormat};
+use super::runtime_format::{On, RuntimeFormat};
 use crate::Device;
 use sparse_core::op::{GalerkinPlan, SpgemmKernel};
 use sparse_core::{Error, PlanOptions, Result, SparseFormat};

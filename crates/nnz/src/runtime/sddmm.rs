@@ -2,7 +2,7 @@
 
 use super::backend::{Computes, RuntimeBackend};
 use super::fit::{factor, mismatch};
-use super::formats::RuntimeFormat;
+use super::runtime_format::RuntimeFormat;
 use super::{DenseMatrix, Matrix, Vector};
 use sparse_core::op::{Sampling, SddmmKernel, SddmmPlan};
 use sparse_core::{Algorithm, Choice, Error, Order, PlanOptions, Result, Scalar, c64};

@@ -3,9 +3,9 @@
 use super::backend::{Computes, RuntimeBackend};
 use super::erased::{AnyMatrix, ProductExtent, Properties};
 use super::fit::{Operand, factor, keep, mismatch};
-use super::formats::{On, RuntimeFormat, unavailable};
 use super::galerkin::{AnyTripleProductPlan, unlike_factors};
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
+use super::runtime_format::{On, RuntimeFormat, unavailable};
 use super::sddmm::AnySampledPlan;
 use super::solve::OperatorPlan;
 use super::{DenseMatrix, IndexType, Layout, Matrix, Vector};

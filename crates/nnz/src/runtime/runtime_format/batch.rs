@@ -1,11 +1,11 @@
 //! Batches as formats of the run-time layer.
 
-use super::backend::RuntimeBackend;
-use super::erased::BatchShape;
-use super::formats::{MapValues, On, RuntimeFormat, bytes_of, copy_of, sampled_members, spmm_members};
-use super::plan::AnyMatmulPlan;
-use super::sddmm::AnySampledPlan;
-use super::{Format, IndexType, Layout, Matrix};
+use super::{MapValues, On, RuntimeFormat, bytes_of, copy_of, sampled_members, spmm_members};
+use crate::runtime::backend::RuntimeBackend;
+use crate::runtime::erased::BatchShape;
+use crate::runtime::plan::AnyMatmulPlan;
+use crate::runtime::sddmm::AnySampledPlan;
+use crate::runtime::{Format, IndexType, Layout, Matrix};
 use sparse_core::backend::{SpaceOf, zeroed_vec};
 use sparse_core::op::{
     ConvertKernel, Op, Operations, RowStatistics, Sampling, SddmmKernel, SddmmPlan, SpmmKernel, SpmmPlan,

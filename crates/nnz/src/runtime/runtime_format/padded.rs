@@ -1,9 +1,10 @@
 //! Formats that pad rows, as formats of the run-time layer.
 
-use super::backend::RuntimeBackend;
-use super::formats::{MapValues, On, RuntimeFormat, bytes_of, into_layout, one_matrix_members, spmm_members};
-use super::plan::AnyMatmulPlan;
-use super::{Format, IndexType, Layout, Matrix};
+use super::to_layout::into_layout;
+use super::{MapValues, On, RuntimeFormat, bytes_of, one_matrix_members, spmm_members};
+use crate::runtime::backend::RuntimeBackend;
+use crate::runtime::plan::AnyMatmulPlan;
+use crate::runtime::{Format, IndexType, Layout, Matrix};
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{FullBackend, Op, Operations, RowStatistics, SpmmKernel, SpmmPlan};
 use sparse_core::{
