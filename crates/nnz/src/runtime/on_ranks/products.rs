@@ -93,9 +93,8 @@ impl MatrixOnRanks {
             (true, Some(b), Some(c)) => self.check_dense((b, inner), (c, rows)),
             (true, ..) => Err(Error::operands("spmm", "rank 0 has no matrices")),
         };
-        let width = self.agree("spmm", own)? as u64;
-        let width = self.transport.broadcast(ROOT, width.to_le_bytes().to_vec())?;
-        let width = u64::from_le_bytes(width.try_into().unwrap_or_default()) as usize;
+        let own = self.agree("spmm", own)? as u64;
+        let width = decode_width(self.transport.broadcast(ROOT, own.to_le_bytes().to_vec())?)?;
         let (by_b, by_c) = (times(inner, width)?, times(rows, width)?);
         let row_major = |dense: &DenseMatrix| dense.to_order(Order::RowMajor).map(DenseMatrix::into_values);
         let own = self.is_root().then_some(b.zip(c.as_deref())).flatten();
@@ -142,4 +141,27 @@ impl MatrixOnRanks {
 fn times(rows: &Ownership, width: usize) -> Result<Ownership> {
     let elements = |rank| checked_product("rows x columns", rows.range(rank).len(), width);
     Ownership::from_lengths((0..rows.ranks()).map(elements).collect::<Result<Vec<_>>>()?)
+}
+
+/// The number of columns that rank 0 sends to all.
+fn decode_width(message: Vec<u8>) -> Result<usize> {
+    let decoded: Result<[u8; 8], _> = message.try_into();
+    let bytes = decoded.map_err(|message: Vec<u8>| {
+        let reason =
+            format!("rank 0 sent {} bytes where 8 with the number of columns are needed", message.len());
+        Error::operands("spmm", reason)
+    })?;
+    usize::try_from(u64::from_le_bytes(bytes)).map_err(|error| Error::operands("spmm", error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decode_width;
+
+    #[test]
+    fn a_number_of_columns_has_eight_bytes() {
+        assert_eq!(decode_width(3_u64.to_le_bytes().to_vec()).unwrap(), 3);
+        let error = decode_width(vec![3; 7]).unwrap_err().to_string();
+        assert!(error.contains("rank 0 sent 7 bytes where 8"), "{error}");
+    }
 }
