@@ -1,9 +1,10 @@
 //! The device's memory: leases on matrices, reservations, and evictions to disk.
 
 use super::Store;
-use super::object::{Defect, Description, Object, Resident, lock};
+use super::object::{Defect, Description, Object, Resident};
 use crate::durable::{ReadError, Segment};
 use crate::ledger::Reservation;
+use crate::lock::lock;
 use crate::problem::{MemoryShortage, Problem};
 use nnz::io::MatrixFile;
 use nnz::{Device, Format, Matrix};

@@ -3,12 +3,13 @@
 use crate::durable::{Record, Segment, key};
 use crate::labels::Labels;
 use crate::ledger::Reservation;
+use crate::lock::lock;
 use crate::problem::Problem;
 use axum::http::{HeaderValue, StatusCode};
 use nnz::Matrix;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Everything about a matrix that is known without it.
@@ -105,10 +106,6 @@ pub(crate) struct View {
 /// Seconds since 1970.
 pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Object {

@@ -1,10 +1,11 @@
 //! How objects appear and disappear: new versions, labels, deletion.
 
 use super::Store;
-use super::object::{Content, Description, Object, Resident, lock, now};
+use super::object::{Content, Description, Object, Resident, now};
 use crate::durable::{Record, Segment};
 use crate::labels::{Labels, Selector};
 use crate::ledger::Reservation;
+use crate::lock::lock;
 use crate::problem::Problem;
 use crate::tags::Tags;
 use axum::http::StatusCode;
