@@ -1,154 +1,25 @@
-//! A device that compresses chunks and holds the results.
+//! A worker over a backend.
 
-use super::ledger::{Lease, Ledger};
-pub use super::message::PackedBatch;
-use super::parallelism::Parallelism;
-use super::source::DeviceMatrices;
-use super::staging::Staging;
+use super::Worker;
+use super::portion::PORTION_BYTES;
+use super::resident::{Capacity, DeviceBatch, Resident};
+use crate::engine::ledger::{Lease, Ledger};
+use crate::engine::message::PackedBatch;
+use crate::engine::parallelism::Parallelism;
+use crate::engine::source::DeviceMatrices;
+use crate::engine::staging::Staging;
 use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::op::{
     CompressedArrays, DenseToCompressedPlan, DenseToCsrKernel, Keep, PackedPattern, UnpackKernel,
 };
-use sparse_core::reference::Reference;
-use sparse_core::space::{Buffer as _, Space};
+use sparse_core::space::Space;
 use sparse_core::{
-    Backend, BatchCsr, ContextId, DenseBatchView, Error, Host, Index, IndexOrder, Order, PlanOptions, Result,
-    Row, Scalar, SparseFormat,
+    BatchCsr, ContextId, DenseBatchView, Error, Host, Index, IndexOrder, Order, PlanOptions, Result, Row,
+    Scalar, SparseFormat,
 };
-use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A device of the [`Engine`](super::Engine), of any backend.
-///
-/// [`DeviceWorker`] implements it for every backend that compresses dense matrices.
-pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
-    /// The device's name in reports.
-    fn name(&self) -> &str;
-
-    /// True if the device computes in the host's memory, so that its parts are never moved there.
-    fn is_host(&self) -> bool;
-
-    /// Bytes of dense data that the device compresses per second, its link included, if known: what policies that
-    /// schedule in advance compare.
-    fn rate(&self) -> Option<f64>;
-
-    /// The account of the device's memory. Parts stay in it until they are freed.
-    fn ledger(&self) -> &Arc<Ledger>;
-
-    /// Sets the division of the compressions that follow. By default it is left as it is: results have the same bytes.
-    fn set_parallelism(&mut self, _parallelism: Parallelism) {}
-
-    /// Compresses the members of a chunk by rows, after it was copied to a device with memory of its own. The result takes
-    /// exactly the memory that its entries need.
-    ///
-    /// # Errors
-    /// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if the extents or the entries of a member do not fit their
-    /// types, [`OutOfMemory`](sparse_core::Error::OutOfMemory); any other error means that the device has failed.
-    fn compress(&mut self, chunk: DenseBatchView<'_, T>, keep: Keep<T>)
-    -> Result<Box<dyn Resident<T, I, O>>>;
-
-    /// The context of the device's memory, if the worker compresses what lies there already
-    /// ([`compress_in_place`](Self::compress_in_place)). None, as by default, if it does not.
-    fn context(&self) -> Option<ContextId> {
-        None
-    }
-
-    /// Compresses matrices in the device's own memory by rows, as [`compress`](Self::compress) does those of the host. The
-    /// result may take more memory than its entries need: [`Resident::reserved_bytes`].
-    ///
-    /// # Errors
-    /// As for [`compress`](Self::compress); [`Unsupported`](sparse_core::Error::Unsupported) unless the worker has a
-    /// [context](Self::context).
-    fn compress_in_place(
-        &mut self,
-        _matrices: &DeviceMatrices<'_>,
-        _keep: Keep<T>,
-    ) -> Result<Box<dyn Resident<T, I, O>>> {
-        let reason = "the worker takes matrices of the host alone";
-        Err(Error::unsupported(format!("compressing in the memory of {}", self.name()), reason))
-    }
-
-    /// Copies a compressed part to the device.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), or an error of the device's runtime.
-    fn adopt(&self, part: &BatchCsr<T, Host, I, O>) -> Result<Box<dyn Resident<T, I, O>>>;
-
-    /// True if the device itself [unpacks](Self::unpack) messages by `ed2` and `bitmap`, so that they cross the link as they
-    /// are. Not by default: the host decodes them then.
-    fn unpacks(&self) -> bool {
-        false
-    }
-
-    /// Copies a batch from messages to the device, which makes offsets and indices of it.
-    ///
-    /// # Errors
-    /// As for [`adopt`](Self::adopt); [`Unsupported`](sparse_core::Error::Unsupported) unless the worker
-    /// [unpacks](Self::unpacks).
-    fn unpack(&self, _batch: &PackedBatch<T, I>) -> Result<Box<dyn Resident<T, I, O>>> {
-        Err(Error::unsupported(format!("unpacking on {}", self.name()), "the host decodes its messages"))
-    }
-
-    /// The memory of the host that chunks are written to before the device [compresses](Self::compress) them; by default
-    /// memory like any other.
-    fn staging(&self) -> Box<dyn Staging<T>> {
-        Box::new(Reference)
-    }
-
-    /// Frees memory that only makes the next chunk faster.
-    fn trim(&mut self);
-
-    /// Other workers for the same device, with the same account, which work on chunks of their own while this one does.
-    /// None, as by default, where they would gain nothing.
-    fn further_streams(&self) -> Vec<Box<dyn Worker<T, I, O>>> {
-        vec![]
-    }
-}
-
-/// A worker of any backend.
-pub(super) type BoxedWorker<T, I, O> = Box<dyn Worker<T, I, O>>;
-
-/// Bytes of the elements of a portion of a chunk, unless one matrix has more: few enough to stay in a cache. A thread of
-/// the host compresses it alone, without handing work over to others.
-pub(super) const PORTION_BYTES: u64 = 4 << 20;
-/// Bytes of the elements of a portion that is written to a slot for a device behind a link, unless one matrix has more:
-/// enough to hide the launches of its compression, few enough for slots that are soon pinned.
-pub(super) const STAGED_BYTES: u64 = 16 << 20;
-/// Bytes of the elements of the largest matrix that is written to a slot as its device has it allocated. To pin memory
-/// takes 0.4 to 0.5 ms a MiB, longer than to copy it once more; what is larger lies in memory like any other.
-pub(super) const MOST_PINNED_BYTES: u64 = 64 << 20;
-
-/// Compressed matrices of one shape in the memory of a device, freed when dropped. Matrices that were compressed by
-/// columns are held as their transposes.
-pub trait Resident<T: Scalar, I: Index, O: Index>: Send + Sync {
-    /// The first entry of each member, and nnz.
-    fn member_ptr(&self) -> &[usize];
-
-    /// Bytes of the members' arrays.
-    fn bytes(&self) -> u64;
-
-    /// Bytes of the device's memory that the arrays take at most; as many as they have, unless some are unused.
-    fn reserved_bytes(&self) -> u64 {
-        self.bytes()
-    }
-
-    /// A copy of all members on the host.
-    ///
-    /// # Errors
-    /// An error of the device's runtime.
-    fn to_host(&self) -> Result<BatchCsr<T, Host, I, O>>;
-
-    /// Copies of the offsets, indices and values of member `k` on the host.
-    ///
-    /// # Errors
-    /// An error of the device's runtime.
-    fn member(&self, k: usize) -> Result<(Vec<O>, Vec<I>, Vec<T>)>;
-
-    /// The [`BatchCsr`] of the backend that made it, for operations on the device.
-    fn as_any(&self) -> &dyn Any;
-}
 
 /// A worker over a backend.
 ///
@@ -461,78 +332,4 @@ where
         };
         (1..streams).map(stream).collect()
     }
-}
-
-/// A batch in the memory of a backend.
-#[derive(Debug)]
-pub(super) struct DeviceBatch<B: Backend, T: Scalar, I: Index, O: Index> {
-    pub(super) backend: B,
-    pub(super) batch: BatchCsr<T, SpaceOf<B>, I, O>,
-    pub(super) capacity: Capacity,
-}
-
-/// The capacity of the arrays of entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Capacity {
-    /// As many elements as entries.
-    Exact,
-    /// As a device plan leaves it: up to 1/8 unused ([`UNUSED_PART`]).
-    OfPlan,
-}
-
-/// The reciprocal of the largest part of the arrays' capacity that a plan leaves unused.
-const UNUSED_PART: u64 = 8;
-
-impl<B: Backend, T: Scalar, I: Index, O: Index> Resident<T, I, O> for DeviceBatch<B, T, I, O> {
-    fn member_ptr(&self) -> &[usize] {
-        self.batch.member_ptr()
-    }
-
-    fn bytes(&self) -> u64 {
-        batch_bytes(&self.batch)
-    }
-
-    fn reserved_bytes(&self) -> u64 {
-        match self.capacity {
-            Capacity::Exact => self.bytes(),
-            Capacity::OfPlan => {
-                let entries = self.batch.nnz() * (size_of::<I>() + size_of::<T>());
-                self.bytes() + (entries as u64).div_ceil(UNUSED_PART - 1)
-            }
-        }
-    }
-
-    fn to_host(&self) -> Result<BatchCsr<T, Host, I, O>> {
-        self.batch.to_host(&self.backend)
-    }
-
-    fn member(&self, k: usize) -> Result<(Vec<O>, Vec<I>, Vec<T>)> {
-        let member = self.batch.member(k);
-        let (lines, entries) = (member.major + 1, self.batch.member_range(k).len());
-        let (mut offsets, mut indices) = (vec![O::default(); lines], vec![I::default(); entries]);
-        let mut values = vec![T::ZERO; entries];
-        self.backend.download_into(member.offsets, &mut offsets)?;
-        self.backend.download_into(member.indices, &mut indices)?;
-        self.backend.download_into(member.values, &mut values)?;
-        Ok((offsets, indices, values))
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        &self.batch
-    }
-}
-
-/// Bytes of the arrays of a batch.
-pub(super) fn batch_bytes<T: Scalar, S: Space, I: Index, O: Index>(batch: &BatchCsr<T, S, I, O>) -> u64 {
-    let (offsets, entries) = (batch.offsets().len(), batch.nnz());
-    (offsets * size_of::<O>() + entries * (size_of::<I>() + size_of::<T>())) as u64
-}
-
-/// Bytes that compressing a chunk may take at most of a device's memory, its plan apart: the dense elements, the arrays
-/// with `nnz` entries, and on a device the copy of these that has no unused capacity.
-pub(super) fn peak_bytes<T: Scalar, I: Index, O: Index>(lines: usize, elements: usize, nnz: usize) -> u64 {
-    let entries = (nnz as u64).saturating_mul((size_of::<T>() + size_of::<I>()) as u64);
-    let offsets = (lines as u64).saturating_mul(size_of::<O>() as u64);
-    let dense = (elements as u64).saturating_mul(size_of::<T>() as u64);
-    dense.saturating_add(entries.saturating_add(offsets).saturating_mul(2))
 }
