@@ -98,7 +98,7 @@ impl CompressionPlan {
 
     /// True if rows can be read in whole words.
     fn is_in_words(&self, a: Batch<'_>) -> bool {
-        in_words(self.dtype.bytes(), &[a.place.start, a.stride], a.steps)
+        in_words(self.dtype.bytes(), &[a.data.start, a.stride], a.steps)
     }
 
     /// The kernels for a matrix.
