@@ -28,10 +28,10 @@ pub(crate) struct Spgemm;
 const MOST_PRODUCTS: usize = 1 << 18;
 
 /// Rows of a mask with an entry beside those of C.
-const MOST_PLACES: usize = 1 << 12;
+const MOST_COORDINATES: usize = 1 << 12;
 
 /// Row and column of an entry.
-type Place = (usize, usize);
+type Coordinate = (usize, usize);
 
 /// The factors of the products of one entry of C.
 type Pairs = Vec<(c64, c64)>;
@@ -70,22 +70,23 @@ fn products(a: &Triplets, b: &Triplets) -> BTreeMap<(usize, usize), Pairs> {
 
 /// The coordinates of C in order, those of a mask for a product with one: every second of C's own, and one of each row
 /// where there may be no product.
-fn places(
+fn stored_coordinates(
     setting: &Setting,
     shape: (usize, usize),
     products: &BTreeMap<(usize, usize), Pairs>,
-) -> Vec<Place> {
+) -> Vec<Coordinate> {
     let Setting::Right(_, Extent::Masked) = *setting else { return products.keys().copied().collect() };
     let own = products.keys().copied().step_by(2);
-    let others = (0..shape.0.min(MOST_PLACES)).filter(|_| shape.1 > 0).map(|row| (row, 7 * row % shape.1));
+    let others =
+        (0..shape.0.min(MOST_COORDINATES)).filter(|_| shape.1 > 0).map(|row| (row, 7 * row % shape.1));
     own.chain(others).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The mask of a product, whose values are NaN.
 fn mask(a: &Triplets, setting: &Setting) -> Triplets {
     let b = right_factor(a, setting);
-    let places = places(setting, (a.rows, b.cols), &products(a, &b));
-    Triplets::new(a.rows, b.cols, places.into_iter().map(|(i, j)| (i, j, POISON)).collect())
+    let stored = stored_coordinates(setting, (a.rows, b.cols), &products(a, &b));
+    Triplets::new(a.rows, b.cols, stored.into_iter().map(|(i, j)| (i, j, POISON)).collect())
 }
 
 /// Shape and coordinates of C, row by row.
@@ -132,7 +133,7 @@ impl Check for Spgemm {
     /// An output of NaN for the values of C.
     fn calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let (a, b) = (&problem.matrix, right_factor(&problem.matrix, setting));
-        let nnz = places(setting, (a.rows, b.cols), &products(a, &b)).len();
+        let nnz = stored_coordinates(setting, (a.rows, b.cols), &products(a, &b)).len();
         vec![Call::plain(GuardedOperand::output(Frame::vector(nnz), |_, _| POISON))]
     }
 
@@ -144,11 +145,11 @@ impl Check for Spgemm {
         let (arithmetic, exact) = (&problem.arithmetic, problem.is_exact());
         let (a, b) = (&problem.matrix, right_factor(&problem.matrix, setting));
         let products = products(a, &b);
-        let places = places(setting, (a.rows, b.cols), &products);
+        let stored = stored_coordinates(setting, (a.rows, b.cols), &products);
         let sum = |pairs: &Pairs| Sum::of(pairs.iter().rev().copied(), arithmetic).bounded(exact, arithmetic);
         Some(Expected {
-            y: places.iter().map(|place| products.get(place).map_or(Bounded::ZERO, sum)).collect(),
-            made: coordinates((a.rows, b.cols), &places),
+            y: stored.iter().map(|coordinate| products.get(coordinate).map_or(Bounded::ZERO, sum)).collect(),
+            made: coordinates((a.rows, b.cols), &stored),
             claims: (true, true),
             canonical: true,
             ..Expected::default()
@@ -301,8 +302,8 @@ fn outcome<H: Build<Scalar: Cell> + Entries>(c: &H, y: &mut GuardedOperand) -> R
     let mut entries = vec![];
     c.entries().for_each(|entry| entries.push(entry));
     let by_columns = H::FORMAT == "csc";
-    let place = |i: usize, j: usize| if by_columns { (j, i) } else { (i, j) };
-    if !entries.is_sorted_by(|a, b| place(a.0, a.1) < place(b.0, b.1)) {
+    let order = |i: usize, j: usize| if by_columns { (j, i) } else { (i, j) };
+    if !entries.is_sorted_by(|a, b| order(a.0, a.1) < order(b.0, b.1)) {
         return Err(Error::format(H::FORMAT, "the entries of C are expected in order and each once"));
     }
     if entries.len() != y.frame.rows {
@@ -314,7 +315,7 @@ fn outcome<H: Build<Scalar: Cell> + Entries>(c: &H, y: &mut GuardedOperand) -> R
         let at = y.frame.position(k, 0);
         y.cells[at] = Cell::to_c64(value);
     }
-    let places: Vec<_> = entries.iter().map(|&(i, j, _)| (i, j)).collect();
-    let made = coordinates((c.nrows(), c.ncols()), &places);
+    let stored: Vec<_> = entries.iter().map(|&(i, j, _)| (i, j)).collect();
+    let made = coordinates((c.nrows(), c.ncols()), &stored);
     Ok(Outcome { made, claims: Some(c.claims()), ..Outcome::default() })
 }

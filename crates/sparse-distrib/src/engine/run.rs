@@ -58,16 +58,16 @@ struct Tally {
     retries: usize,
 }
 
-/// A chunk whose items are where `place` says. The slot limits how far the device may lag, even where it is empty.
+/// A chunk whose items are at `location`. The slot limits how far the device may lag, even where it is empty.
 pub(super) struct Filled<'a, T: Scalar, I> {
     pub(super) chunk: Chunk,
     pub(super) slot: TakenSlot<T, I>,
-    pub(super) place: Place<'a, T>,
+    pub(super) location: Location<'a, T>,
 }
 
 /// The memory where the items of a chunk are.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'a, T> {
+pub(super) enum Location<'a, T> {
     /// The elements of a slot.
     Slot,
     /// The messages of a slot.
@@ -251,10 +251,10 @@ impl<'a, T: Scalar> Run<'a, T> {
         let _guard = self.queue.stop_on_panic();
         loop {
             let mut slot = filler.slots.take();
-            let Some((chunk, place)) = self.fill_next(&mut filler, &mut slot) else {
+            let Some((chunk, location)) = self.fill_next(&mut filler, &mut slot) else {
                 return;
             };
-            if let Err(unsent) = to_device.send(Filled { chunk, slot, place }) {
+            if let Err(unsent) = to_device.send(Filled { chunk, slot, location }) {
                 return self.queue.give_back(unsent.0.chunk);
             }
         }
@@ -265,24 +265,24 @@ impl<'a, T: Scalar> Run<'a, T> {
         &self,
         filler: &mut Filler<'_, T, I, O>,
         slot: &mut TakenSlot<T, I>,
-    ) -> Option<(Chunk, Place<'a, T>)> {
+    ) -> Option<(Chunk, Location<'a, T>)> {
         loop {
             let chunk = self.take(filler.device, &filler.slots)?;
             if let Some(matrices) = self.on_device(filler.device, &chunk) {
-                return Some((chunk, Place::OnDevice(matrices)));
+                return Some((chunk, Location::OnDevice(matrices)));
             }
             let filled = match self.schemes[filler.device] {
                 Scheme::Sfc => match self.lend_directly(&chunk, &filler.slots) {
-                    Some(lent) => Ok(Place::Lent(lent)),
-                    None => self.fill(&chunk, filler.threads, slot).map(|()| Place::Slot),
+                    Some(lent) => Ok(Location::Lent(lent)),
+                    None => self.fill(&chunk, filler.threads, slot).map(|()| Location::Slot),
                 },
                 scheme => self.encode(scheme, filler, &chunk, slot).and_then(|()| match filler.unpacks {
-                    true => self.pack::<I, O>(scheme, &chunk, slot).map(|()| Place::Packed),
-                    false => Ok(Place::Messages),
+                    true => self.pack::<I, O>(scheme, &chunk, slot).map(|()| Location::Packed),
+                    false => Ok(Location::Messages),
                 }),
             };
             match filled {
-                Ok(place) => return Some((chunk, place)),
+                Ok(location) => return Some((chunk, location)),
                 Err((position, error)) => self.retry(chunk, position, error),
             }
         }
