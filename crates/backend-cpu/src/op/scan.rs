@@ -36,8 +36,8 @@ impl<T: ScanElement> ScanKernel<T> for Cpu {
         kind: ScanKind,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        let (offered, fitting) = (ScanAlgorithm::table(&|_| true), ScanAlgorithm::Blocked);
-        let (algorithm, choice) = options.choose_among("scan", offered, fitting, fitting.row().chosen)?;
+        let (offered, preferred) = (ScanAlgorithm::table(&|_| true), ScanAlgorithm::Blocked);
+        let (algorithm, choice) = options.choose_among("scan", offered, preferred, preferred.row().chosen)?;
         Ok(CpuPlan { algorithm, reference: ScanSteps { choice, shape, order, kind } })
     }
 

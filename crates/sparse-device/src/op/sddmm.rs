@@ -104,12 +104,12 @@ impl SampledOperands<'_> {
 
 impl SddmmPlan {
     fn new(backend: &Device, p: RawEntries<'_>, sampling: Sampling, options: &PlanOptions) -> Result<Self> {
-        let fitting = match backend.caps().is_cpu {
+        let preferred = match backend.caps().is_cpu {
             true => (SddmmAlgorithm::ChunkPerThread, "the device is a CPU"),
             false => (SddmmAlgorithm::LanesPerEntry, "the device is no CPU"),
         };
         let offered = backend.offered::<SddmmAlgorithm>();
-        let (algorithm, choice) = backend.choose("sddmm", options, offered, fitting)?;
+        let (algorithm, choice) = backend.choose("sddmm", options, offered, preferred)?;
         let entry = match algorithm {
             SddmmAlgorithm::LanesPerEntry => "sddmm_lanes_per_entry",
             SddmmAlgorithm::ChunkPerThread => "sddmm_chunk_per_thread",

@@ -108,9 +108,9 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
         keep: Keep<T>,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        let (offered, fitting) = (DenseAlgorithm::table(&|_| true), DenseAlgorithm::CompressStore);
+        let (offered, preferred) = (DenseAlgorithm::table(&|_| true), DenseAlgorithm::CompressStore);
         let (algorithm, choice) =
-            options.choose_among("dense_to_csr", offered, fitting, fitting.row().chosen)?;
+            options.choose_among("dense_to_csr", offered, preferred, preferred.row().chosen)?;
         let rows = checked_product("matrices x rows", a.count(), a.nrows())?;
         let words = match algorithm {
             DenseAlgorithm::CompressStore => a.ncols().div_ceil(WORD),

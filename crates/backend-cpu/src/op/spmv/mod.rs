@@ -221,12 +221,12 @@ where
     Reference: SpmvKernel<M>,
 {
     fn new(cpu: &Cpu, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
-        let (fitting, reason) = match &options.algorithm {
+        let (preferred, reason) = match &options.algorithm {
             Some(_) => (M::SEQUENTIAL, String::new()),
             None => automatic(cpu, a, op, options),
         };
         let offered = M::Algorithm::table(&|algorithm| M::fits(algorithm, op));
-        let (algorithm, choice) = options.choose_among("spmv", offered, fitting, reason)?;
+        let (algorithm, choice) = options.choose_among("spmv", offered, preferred, reason)?;
         let kernel = match a.prepare(algorithm, op)? {
             Prepared::Sequential => {
                 let options = PlanOptions { algorithm: None, ..options.clone() };

@@ -230,12 +230,12 @@ impl<T: Scalar, I: Index> SpmvKernel<Coo<T, Device, I>> for Device {
 
     fn plan_spmv(&self, a: &Coo<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let sorted = a.order().major_sorted;
-        let fitting = match sorted && !op.transposes() {
+        let preferred = match sorted && !op.transposes() {
             true => (CooAlgorithm::Segmented, "the rows are in order"),
             false => (CooAlgorithm::GroupedRows, "the rows of op(A) are not in order"),
         };
         let offered = SpmvKernel::<Coo<T, Device, I>>::spmv_algorithms(self, op);
-        let (algorithm, choice) = self.choose("spmv", options, offered, fitting)?;
+        let (algorithm, choice) = self.choose("spmv", options, offered, preferred)?;
         if algorithm.needs_sorted_rows() && !sorted {
             return Err(Error::unsupported(
                 format!("spmv algorithm `{}` on this matrix", choice.algorithm),
