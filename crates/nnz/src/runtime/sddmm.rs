@@ -1,6 +1,6 @@
 //! Sampled products of two dense matrices.
 
-use super::backend::{Computes, RuntimeBackend};
+use super::backend::{FormatKernels, RuntimeBackend};
 use super::fit::{factor, mismatch};
 use super::runtime_format::RuntimeFormat;
 use super::{DenseMatrix, Matrix, Vector};
@@ -195,7 +195,7 @@ pub(crate) trait AnySampledPlan: Send {
 
 impl<B, M> AnySampledPlan for SddmmPlan<B, M>
 where
-    B: RuntimeBackend + Computes<M> + SddmmKernel<M>,
+    B: RuntimeBackend + FormatKernels<M> + SddmmKernel<M>,
     M: RuntimeFormat<B>,
 {
     fn run(

@@ -4,7 +4,7 @@ use super::typed_rank::TypedRank;
 use super::{MatrixOnRanks, ROOT};
 use crate::device::{Connections, HostBackend, connect_ranks, serial_host_backend};
 use crate::runtime::on_devices::half_precision;
-use crate::runtime::rank::{AnyRank, Computes, HostRows, Rank, host_rows};
+use crate::runtime::rank::{AnyRank, HostRows, Rank, RankKernels, host_rows};
 use crate::runtime::{Format, Matrix};
 use crate::{Device, ExchangePath};
 use sparse_core::{Accumulator, DType, Error, Result, c32, c64};
@@ -126,8 +126,8 @@ fn distribute<T: Accumulator>(
     a: Option<&Matrix>,
 ) -> Result<MatrixOnRanks>
 where
-    HostBackend: Computes<T>,
-    Accelerator: Computes<T>,
+    HostBackend: RankKernels<T>,
+    Accelerator: RankKernels<T>,
 {
     let a = a.filter(|_| transport.rank() == ROOT);
     let csr = agree(&*transport, ROOT, OP, a.map(|a| a.to_format(Format::Csr)).transpose())?;
@@ -151,8 +151,8 @@ fn read<T: Accumulator>(
     file: &Path,
 ) -> Result<MatrixOnRanks>
 where
-    HostBackend: Computes<T>,
-    Accelerator: Computes<T>,
+    HostBackend: RankKernels<T>,
+    Accelerator: RankKernels<T>,
 {
     let rows: HostRows<T> = match read_rows(&*transport, file) {
         Ok(rows) => rows,
@@ -176,8 +176,8 @@ fn read_at_root<T: Accumulator>(
     reason: &Error,
 ) -> Result<MatrixOnRanks>
 where
-    HostBackend: Computes<T>,
-    Accelerator: Computes<T>,
+    HostBackend: RankKernels<T>,
+    Accelerator: RankKernels<T>,
 {
     let read = || {
         let (file, host) = (MatrixFile::open(file)?, Device::Cpu(serial_host_backend()?));
@@ -204,7 +204,7 @@ fn join<T: Accumulator>(
         dtype: T::DTYPE,
         reading,
         exchange,
-        layout: rank.layout(),
+        sizes: rank.sizes(),
         rank: Box::new(TypedRank { host: DistributedBackend::new(transport.clone(), host), rank }),
         transport,
     })

@@ -9,7 +9,7 @@ mod typed_rank;
 use super::MatrixOnDevices;
 use super::Vector;
 use super::on_devices::{check_lengths, check_operands};
-use super::rank::Layout;
+use super::rank::RankSizes;
 use crate::Device;
 use sparse_core::{DType, Error, Result};
 use sparse_distrib::{Ownership, SharedTransport, Transport, agree};
@@ -59,7 +59,7 @@ pub struct MatrixOnRanks {
     dtype: DType,
     reading: String,
     exchange: String,
-    layout: Layout,
+    sizes: RankSizes,
     rank: Box<dyn AnyTypedRank>,
 }
 
@@ -83,12 +83,12 @@ impl MatrixOnRanks {
 
     /// This rank's rows.
     pub fn rows(&self) -> Range<usize> {
-        self.layout.rows.range(self.transport.rank())
+        self.sizes.rows.range(self.transport.rank())
     }
 
     /// (rows, columns) of the whole matrix.
     pub fn shape(&self) -> (usize, usize) {
-        (self.layout.rows.len(), self.layout.columns.len())
+        (self.sizes.rows.len(), self.sizes.columns.len())
     }
 
     /// The type of the values.
@@ -98,17 +98,17 @@ impl MatrixOnRanks {
 
     /// The number of stored entries of the whole matrix.
     pub fn nnz(&self) -> usize {
-        self.layout.nnz
+        self.sizes.nnz
     }
 
     /// The number of stored entries of this rank's rows.
     pub fn local_nnz(&self) -> usize {
-        self.layout.local_nnz
+        self.sizes.local_nnz
     }
 
     /// The number of elements of x that other ranks send to this one for a product A·x.
     pub fn remote_columns(&self) -> usize {
-        self.layout.ghosts
+        self.sizes.ghosts
     }
 
     fn is_root(&self) -> bool {

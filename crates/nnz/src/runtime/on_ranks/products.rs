@@ -4,7 +4,7 @@ use super::{MatrixOnRanks, ROOT};
 #[cfg(doc)]
 use crate::MatrixOnDevices;
 use crate::runtime::on_devices::check_operands;
-use crate::runtime::rank::Layout;
+use crate::runtime::rank::RankSizes;
 use crate::runtime::{DenseMatrix, Vector};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
@@ -17,7 +17,7 @@ impl MatrixOnRanks {
     /// # Errors
     /// Those of [`spmv`](Self::spmv).
     pub fn matvec(&mut self, x: Option<&Vector>) -> Result<Option<Vector>> {
-        let rows = self.layout.rows.len();
+        let rows = self.sizes.rows.len();
         let mut y = self.agree("spmv", self.zeros(rows))?;
         self.spmv(Op::None, 1.0, x, 0.0, y.as_mut())?;
         Ok(y)
@@ -36,7 +36,7 @@ impl MatrixOnRanks {
         beta: impl Into<c64>,
         y: Option<&mut Vector>,
     ) -> Result<()> {
-        let Layout { rows, columns, .. } = &self.layout;
+        let RankSizes { rows, columns, .. } = &self.sizes;
         let (rows, columns) = if op.transposes() { (columns, rows) } else { (rows, columns) };
         self.check_vectors("spmv", [("x", x, columns), ("y", y.as_deref(), rows)])?;
         self.rank.multiply(op, alpha.into(), (x, columns), beta.into(), (y, rows))
@@ -64,7 +64,7 @@ impl MatrixOnRanks {
     /// # Errors
     /// Those of [`spmm`](Self::spmm).
     pub fn matmul(&mut self, b: Option<&DenseMatrix>) -> Result<Option<DenseMatrix>> {
-        let rows = self.layout.rows.len();
+        let rows = self.sizes.rows.len();
         let zeros = |b: &DenseMatrix| DenseMatrix::zeros(&self.host, self.dtype, rows, b.ncols(), b.order());
         let c = b.filter(|_| self.is_root()).map(zeros).transpose();
         let mut c = self.agree("spmm", c)?;
@@ -86,7 +86,7 @@ impl MatrixOnRanks {
         beta: impl Into<c64>,
         c: Option<&mut DenseMatrix>,
     ) -> Result<()> {
-        let Layout { rows, columns, .. } = &self.layout;
+        let RankSizes { rows, columns, .. } = &self.sizes;
         let (rows, inner) = if op.transposes() { (columns, rows) } else { (rows, columns) };
         let own = match (self.is_root(), b, c.as_deref()) {
             (false, ..) => Ok(0),

@@ -3,7 +3,7 @@
 use super::MatrixOnRanks;
 #[cfg(doc)]
 use crate::MatrixOnDevices;
-use crate::runtime::rank::Layout;
+use crate::runtime::rank::RankSizes;
 use crate::runtime::{SolveOptions, Vector};
 #[cfg(doc)]
 use sparse_core::Error;
@@ -22,7 +22,7 @@ impl MatrixOnRanks {
         b: Option<&Vector>,
         options: &SolveOptions,
     ) -> Result<(Option<Vector>, Solution)> {
-        let columns = self.layout.columns.len();
+        let columns = self.sizes.columns.len();
         let mut x = self.agree("solve", self.zeros(columns))?;
         let solution = self.solve_from(b, x.as_mut(), options, |_| ControlFlow::Continue(()))?;
         Ok((x, solution))
@@ -40,7 +40,7 @@ impl MatrixOnRanks {
         options: &SolveOptions,
         mut callback: impl FnMut(Iteration) -> ControlFlow<()> + Send,
     ) -> Result<Solution> {
-        let Layout { rows, columns, .. } = &self.layout;
+        let RankSizes { rows, columns, .. } = &self.sizes;
         self.check_vectors("solve", [("b", b, rows), ("x", x.as_deref(), columns)])?;
         self.rank.solve(options, (b, rows), (x, columns), &mut callback)
     }

@@ -1,6 +1,6 @@
 //! Batches as formats of the run-time layer.
 
-use super::{MapValues, On, RuntimeFormat, bytes_of, copy_of, sampled_members, spmm_members};
+use super::{DeviceBackend, MapValues, RuntimeFormat, bytes_of, copy_of, sampled_members, spmm_members};
 use crate::runtime::backend::RuntimeBackend;
 use crate::runtime::erased::BatchShape;
 use crate::runtime::plan::AnyMatmulPlan;
@@ -54,18 +54,18 @@ where
         self.with_values(map(self.values(), None)?)
     }
 
-    fn to_layout(&self, _: On<'_, B>, layout: &Layout) -> Result<Matrix> {
+    fn to_layout(&self, _: DeviceBackend<'_, B>, layout: &Layout) -> Result<Matrix> {
         let instead =
             "it has many matrices: convert each, a.member(k)?, or all as one, a.to_block_diagonal()?";
         Err(Error::unsupported(format_args!("{} to {}", Self::FORMAT, layout.format()), instead))
     }
 
     /// Along the other axis: only the values are copied.
-    fn transposed(&self, on: On<'_, B>) -> Result<Matrix> {
+    fn transposed(&self, on: DeviceBackend<'_, B>) -> Result<Matrix> {
         on.erase(self.with_values(copy_of::<B, T>(on.backend, self.values())?)?.into_transpose())
     }
 
-    fn to_other_axis(&self, on: On<'_, B>) -> Result<Matrix> {
+    fn to_other_axis(&self, on: DeviceBackend<'_, B>) -> Result<Matrix> {
         on.erase(Operations::convert::<_, BatchCompressed<A::Other, T, SpaceOf<B>, I, O>>(
             on.backend,
             self,
@@ -83,7 +83,7 @@ where
         Some(BatchShape { count: self.count(), member: self.member_shape() })
     }
 
-    fn member(&self, on: On<'_, B>, k: usize) -> Result<Matrix> {
+    fn member(&self, on: DeviceBackend<'_, B>, k: usize) -> Result<Matrix> {
         let member = self.member(k);
         let mut offsets = vec![O::default(); member.offsets.len()];
         let mut indices = vec![I::default(); member.indices.len()];

@@ -2,7 +2,8 @@
 
 use super::to_layout::{csr_to_layout, into_layout};
 use super::{
-    MapValues, On, RuntimeFormat, bytes_of, copy_of, one_matrix_members, sampled_members, spmm_members,
+    DeviceBackend, MapValues, RuntimeFormat, bytes_of, copy_of, one_matrix_members, sampled_members,
+    spmm_members,
 };
 use crate::runtime::backend::RuntimeBackend;
 use crate::runtime::galerkin::{AnyTripleProductPlan, TypedTripleProduct};
@@ -44,7 +45,7 @@ macro_rules! compressed_members {
         }
 
         /// Along the other axis: only the values are copied.
-        fn transposed(&self, on: On<'_, B>) -> Result<Matrix> {
+        fn transposed(&self, on: DeviceBackend<'_, B>) -> Result<Matrix> {
             on.erase(self.with_values(copy_of::<B, T>(on.backend, self.values())?)?.into_transpose())
         }
 
@@ -86,7 +87,12 @@ macro_rules! compressed_members {
             Operations::spgemm(backend, self, b)
         }
 
-        fn plan_galerkin(&self, on: On<'_, B>, r: &Self, p: &Self) -> Result<Box<dyn AnyTripleProductPlan>> {
+        fn plan_galerkin(
+            &self,
+            on: DeviceBackend<'_, B>,
+            r: &Self,
+            p: &Self,
+        ) -> Result<Box<dyn AnyTripleProductPlan>> {
             Ok(Box::new(TypedTripleProduct::new(on, r, self, p)?))
         }
 
@@ -115,7 +121,7 @@ where
 
     compressed_members!(Row);
 
-    fn to_layout(&self, on: On<'_, B>, layout: &Layout) -> Result<Matrix> {
+    fn to_layout(&self, on: DeviceBackend<'_, B>, layout: &Layout) -> Result<Matrix> {
         csr_to_layout(on, self, layout)
     }
 
@@ -155,7 +161,7 @@ where
 
     compressed_members!(Col);
 
-    fn to_layout(&self, on: On<'_, B>, layout: &Layout) -> Result<Matrix> {
+    fn to_layout(&self, on: DeviceBackend<'_, B>, layout: &Layout) -> Result<Matrix> {
         if *layout == Layout::Coo {
             return on.erase(Operations::convert::<_, Coo<T, SpaceOf<B>, I>>(on.backend, self, &())?);
         }

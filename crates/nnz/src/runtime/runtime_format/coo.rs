@@ -1,7 +1,9 @@
 //! COO as a format of the run-time layer.
 
 use super::to_layout::into_layout;
-use super::{MapValues, On, RuntimeFormat, bytes_of, one_matrix_members, sampled_members, spmm_members};
+use super::{
+    DeviceBackend, MapValues, RuntimeFormat, bytes_of, one_matrix_members, sampled_members, spmm_members,
+};
 use crate::runtime::backend::RuntimeBackend;
 use crate::runtime::plan::AnyMatmulPlan;
 use crate::runtime::sddmm::AnySampledPlan;
@@ -38,7 +40,7 @@ where
         self.with_values(map(self.values(), None)?)
     }
 
-    fn to_layout(&self, on: On<'_, B>, layout: &Layout) -> Result<Matrix> {
+    fn to_layout(&self, on: DeviceBackend<'_, B>, layout: &Layout) -> Result<Matrix> {
         let sum = &Duplicates::Sum;
         if *layout == Layout::Csc {
             return on.erase(Operations::convert::<_, Csc<T, SpaceOf<B>, I, I>>(on.backend, self, sum)?);
@@ -46,7 +48,7 @@ where
         into_layout(on, Operations::convert::<_, Csr<T, SpaceOf<B>, I, I>>(on.backend, self, sum)?, layout)
     }
 
-    fn transposed(&self, on: On<'_, B>) -> Result<Matrix> {
+    fn transposed(&self, on: DeviceBackend<'_, B>) -> Result<Matrix> {
         let keep = &Duplicates::Keep;
         let columns = Operations::convert::<_, Csc<T, SpaceOf<B>, I, I>>(on.backend, self, keep)?;
         let rows = columns.into_transpose();

@@ -1,7 +1,7 @@
 //! CSR over borrowed arrays of the host as a format of the run-time layer.
 
 use super::to_layout::into_layout;
-use super::{MapValues, On, RuntimeFormat, one_matrix_members, sampled_members, spmm_members};
+use super::{DeviceBackend, MapValues, RuntimeFormat, one_matrix_members, sampled_members, spmm_members};
 use crate::device::HostBackend;
 use crate::runtime::plan::AnyMatmulPlan;
 use crate::runtime::sddmm::AnySampledPlan;
@@ -42,11 +42,11 @@ where
         csr.with_values(map(csr.values(), None)?)
     }
 
-    fn to_layout(&self, on: On<'_, HostBackend>, layout: &Layout) -> Result<Matrix> {
+    fn to_layout(&self, on: DeviceBackend<'_, HostBackend>, layout: &Layout) -> Result<Matrix> {
         into_layout(on, self.to_csr(), layout)
     }
 
-    fn transposed(&self, on: On<'_, HostBackend>) -> Result<Matrix> {
+    fn transposed(&self, on: DeviceBackend<'_, HostBackend>) -> Result<Matrix> {
         on.erase(self.to_csr().into_transpose())
     }
 

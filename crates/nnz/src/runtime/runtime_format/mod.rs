@@ -28,20 +28,20 @@ use sparse_core::{
 
 /// A device and its backend.
 #[derive(Debug)]
-pub(crate) struct On<'a, B> {
+pub(crate) struct DeviceBackend<'a, B> {
     pub(crate) backend: &'a B,
     pub(crate) device: &'a Device,
 }
 
-impl<B> Clone for On<'_, B> {
+impl<B> Clone for DeviceBackend<'_, B> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<B> Copy for On<'_, B> {}
+impl<B> Copy for DeviceBackend<'_, B> {}
 
-impl<B: RuntimeBackend> On<'_, B> {
+impl<B: RuntimeBackend> DeviceBackend<'_, B> {
     /// Hides the type of a matrix in the backend's memory.
     pub(crate) fn erase<M: SparseFormat>(self, matrix: M) -> Result<Matrix> {
         Matrix::wrap(self.device, matrix)
@@ -73,10 +73,10 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     ) -> Result<Self::With<U>>;
 
     /// The matrix in another layout, which is of another format unless it is a padded one.
-    fn to_layout(&self, on: On<'_, B>, layout: &Layout) -> Result<Matrix>;
+    fn to_layout(&self, on: DeviceBackend<'_, B>, layout: &Layout) -> Result<Matrix>;
 
     /// The transpose; see [`Matrix::transpose`].
-    fn transposed(&self, on: On<'_, B>) -> Result<Matrix>;
+    fn transposed(&self, on: DeviceBackend<'_, B>) -> Result<Matrix>;
 
     /// The statistics of the rows.
     fn row_statistics(&self, backend: &B) -> Result<RowStatistics>;
@@ -197,7 +197,12 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     }
 
     /// A plan of `R·A·P`, of which this is A.
-    fn plan_galerkin(&self, on: On<'_, B>, r: &Self, p: &Self) -> Result<Box<dyn AnyTripleProductPlan>> {
+    fn plan_galerkin(
+        &self,
+        on: DeviceBackend<'_, B>,
+        r: &Self,
+        p: &Self,
+    ) -> Result<Box<dyn AnyTripleProductPlan>> {
         let _ = (on, r, p);
         Err(unavailable("galerkin", Self::KIND))
     }
@@ -208,13 +213,13 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     }
 
     /// The batch with its members along the other axis.
-    fn to_other_axis(&self, on: On<'_, B>) -> Result<Matrix> {
+    fn to_other_axis(&self, on: DeviceBackend<'_, B>) -> Result<Matrix> {
         let _ = on;
         Err(Error::unsupported(format_args!("the members of {}", Self::KIND), "it is one matrix"))
     }
 
     /// Member `k` of a batch, which is below its count.
-    fn member(&self, on: On<'_, B>, k: usize) -> Result<Matrix> {
+    fn member(&self, on: DeviceBackend<'_, B>, k: usize) -> Result<Matrix> {
         let _ = (on, k);
         Err(Error::unsupported(format_args!("a member of {}", Self::KIND), "it is one matrix"))
     }

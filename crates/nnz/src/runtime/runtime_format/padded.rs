@@ -1,7 +1,7 @@
 //! Formats that pad rows, as formats of the run-time layer.
 
 use super::to_layout::into_layout;
-use super::{MapValues, On, RuntimeFormat, bytes_of, one_matrix_members, spmm_members};
+use super::{DeviceBackend, MapValues, RuntimeFormat, bytes_of, one_matrix_members, spmm_members};
 use crate::runtime::backend::RuntimeBackend;
 use crate::runtime::plan::AnyMatmulPlan;
 use crate::runtime::{Format, IndexType, Layout, Matrix};
@@ -49,12 +49,12 @@ macro_rules! padded_format {
                 self.with_values($(map(self$(.$values())+, Some(self$(.$cols())+))?),+)
             }
 
-            fn to_layout(&self, on: On<'_, B>, layout: &Layout) -> Result<Matrix> {
+            fn to_layout(&self, on: DeviceBackend<'_, B>, layout: &Layout) -> Result<Matrix> {
                 let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(on.backend, self, &())?;
                 into_layout(on, csr, layout)
             }
 
-            fn transposed(&self, on: On<'_, B>) -> Result<Matrix> {
+            fn transposed(&self, on: DeviceBackend<'_, B>) -> Result<Matrix> {
                 let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, $offset>>(on.backend, self, &())?;
                 let columns = csr.into_transpose();
                 let csr =

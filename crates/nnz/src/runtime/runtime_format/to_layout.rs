@@ -1,6 +1,6 @@
 //! CSR matrices in another layout.
 
-use super::{On, copy_of};
+use super::{DeviceBackend, copy_of};
 use crate::runtime::backend::RuntimeBackend;
 use crate::runtime::{Layout, Matrix};
 use sparse_core::backend::SpaceOf;
@@ -9,7 +9,7 @@ use sparse_core::{Coo, Csc, Csr, Ell, Hyb, Index, Result, Scalar, Sell};
 
 /// Converts a CSR matrix to another layout; one that has the layout already is not copied.
 pub(super) fn into_layout<B, T, I, O>(
-    on: On<'_, B>,
+    on: DeviceBackend<'_, B>,
     csr: Csr<T, SpaceOf<B>, I, O>,
     layout: &Layout,
 ) -> Result<Matrix>
@@ -24,7 +24,7 @@ where
 
 /// Converts a CSR matrix to another layout; one that has the layout already is copied.
 pub(super) fn csr_to_layout<B, T, I, O>(
-    on: On<'_, B>,
+    on: DeviceBackend<'_, B>,
     csr: &Csr<T, SpaceOf<B>, I, O>,
     layout: &Layout,
 ) -> Result<Matrix>
