@@ -2,7 +2,7 @@
 //! coordinates twice; of all of C, and at the entries of a mask.
 
 use crate::array_dump::ArrayDump;
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::{Call, Outcome};
 use crate::case::{Case, Problem};
 use crate::device_matrix::{TrialMatrix, ValueSet};
@@ -104,7 +104,7 @@ impl Suite {
     /// SpGEMM in format `H`.
     pub fn spgemm<B, H>(&mut self, backend: &B) -> &mut Self
     where
-        B: SpgemmKernel<On<B, H>>,
+        B: SpgemmKernel<FormatOn<B, H>>,
         H: Build<Scalar: Cell> + Entries,
     {
         let key = Key::of::<H>(Operation::Spgemm);
@@ -166,7 +166,7 @@ struct SpgemmSubject<B, H> {
 
 impl<B, H> Subject for SpgemmSubject<B, H>
 where
-    B: SpgemmKernel<On<B, H>>,
+    B: SpgemmKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell> + Entries,
 {
     fn key(&self) -> &Key {
@@ -194,7 +194,7 @@ struct GivenProduct<'a, B, H> {
 
 impl<B, H> Given for GivenProduct<'_, B, H>
 where
-    B: SpgemmKernel<On<B, H>>,
+    B: SpgemmKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell> + Entries,
 {
     fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
@@ -217,7 +217,7 @@ where
 struct Factor<B: Backend, H: Build> {
     hosts: [H; 2],
     values: ValueSet,
-    device: On<B, H>,
+    device: FormatOn<B, H>,
 }
 
 impl<B: Backend, H: Build> Factor<B, H> {
@@ -263,15 +263,15 @@ impl<B: Backend, H: Build> TrialMatrix for Factors<'_, B, H> {
 }
 
 /// A plan with its factors, and the C of its last run, which the next one overwrites.
-struct Product<'a, B: SpgemmKernel<On<B, H>>, H: Build> {
+struct Product<'a, B: SpgemmKernel<FormatOn<B, H>>, H: Build> {
     factors: Factors<'a, B, H>,
-    plan: SpgemmPlan<B, On<B, H>>,
-    c: Option<On<B, H>>,
+    plan: SpgemmPlan<B, FormatOn<B, H>>,
+    c: Option<FormatOn<B, H>>,
 }
 
 impl<B, H> Trial for Product<'_, B, H>
 where
-    B: SpgemmKernel<On<B, H>>,
+    B: SpgemmKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell> + Entries,
 {
     fn run(&mut self, _: &Call, y: &mut GuardedOperand) -> Result<Outcome> {

@@ -1,6 +1,6 @@
 //! Compressed matrices that stay on the devices that made them.
 
-use super::item::Layout;
+use super::item::MatrixItems;
 use super::ledger::Lease;
 use super::worker::{Capacity, DeviceBatch, Resident, Worker};
 use crate::Block;
@@ -38,7 +38,7 @@ const HOST: &str = "host";
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 pub struct Handle<A: Axis, T: Scalar, I: Index = i32, O: Index = i32> {
-    matrices: Vec<Layout>,
+    matrices: Vec<MatrixItems>,
     batches: Vec<ResidentBatch<T, I, O>>,
     /// The batch of each part of each matrix, and its position there.
     places: Vec<Option<(usize, usize)>>,
@@ -48,7 +48,7 @@ pub struct Handle<A: Axis, T: Scalar, I: Index = i32, O: Index = i32> {
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
-    pub(super) fn new(matrices: Vec<Layout>, batches: Vec<ResidentBatch<T, I, O>>) -> Self {
+    pub(super) fn new(matrices: Vec<MatrixItems>, batches: Vec<ResidentBatch<T, I, O>>) -> Self {
         let mut places = vec![None; matrices.last().map_or(0, |last| last.items().end)];
         for (batch, ResidentBatch { items, .. }) in batches.iter().enumerate() {
             for (position, &item) in items.iter().enumerate() {

@@ -4,7 +4,7 @@ use super::Options;
 use super::chunk::{Assignment, Chunk};
 use super::device::ActiveDevice;
 use super::handle::ResidentBatch;
-use super::item::{self, Item, Layout};
+use super::item::{self, Item, MatrixItems};
 use super::message::{self, HostCompressor, MatrixCompressor};
 use super::parallelism::Parallelism;
 use super::pieces::write_pieces;
@@ -96,7 +96,7 @@ struct Filler<'h, T: Scalar, I: Index, O: Index> {
 impl<'a, T: Scalar> Run<'a, T> {
     pub(super) fn new(
         source: &'a dyn Source<T>,
-        (layouts, items): (&[Layout], Vec<Item>),
+        (layouts, items): (&[MatrixItems], Vec<Item>),
         options: &'a Options<'a, T>,
         assignment: Assignment,
         (schemes, hosts): (Vec<Scheme>, Vec<bool>),
