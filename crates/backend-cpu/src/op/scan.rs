@@ -1,10 +1,10 @@
 //! Prefix sums over fixed blocks.
 
 use super::SEQUENTIAL;
-use super::fill::zeroed;
 use super::plan::CpuPlan;
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks, split_mut};
+use crate::primitive::fill::zeroed;
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
 use sparse_core::reference::{Reference, ScanSteps};
 use sparse_core::{Algorithm, AlgorithmSet, PlanOptions, Result, algorithms};

@@ -11,9 +11,9 @@ mod vectors;
 
 use super::SEQUENTIAL;
 use super::compiled::{dense_to_csr_table, find};
-use super::fill::{try_zeroed, zeroed};
 use crate::Cpu;
 use crate::parallel::{chunks, split_mut};
+use crate::primitive::fill::{try_zeroed, zeroed};
 use parts::{find_and_pack, pack_all};
 use sparse_core::backend::vec_with_capacity;
 use sparse_core::error::checked_product;

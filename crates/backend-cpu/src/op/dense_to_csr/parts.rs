@@ -2,8 +2,8 @@
 
 use super::{WORD, bits, entries_of, pack};
 use crate::Cpu;
-use crate::op::fill::zeroed;
 use crate::parallel::split_mut;
+use crate::primitive::fill::zeroed;
 use sparse_core::op::Keep;
 use sparse_core::{DenseBatchView, Index, Scalar};
 use std::collections::BTreeMap;

@@ -7,12 +7,13 @@
 mod merge;
 mod parts;
 
+use super::SEQUENTIAL;
 use super::compiled::{elementwise_table, find};
-use super::duplicates::without_duplicates;
-use super::fill::{starts, zeroed};
-use super::{SEQUENTIAL, lines::Lines};
 use crate::Cpu;
 use crate::parallel::split_mut;
+use crate::primitive::duplicates::without_duplicates;
+use crate::primitive::fill::{starts, zeroed};
+use crate::primitive::lines::Lines;
 use merge::{Fill, Operand};
 use parts::{MergePart, Structure, cut};
 use sparse_core::op::{AccOf, Elementwise, ElementwiseKernel};

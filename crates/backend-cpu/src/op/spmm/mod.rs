@@ -21,10 +21,10 @@ mod work;
 
 use super::SEQUENTIAL;
 use super::compiled::{find, spmm_table};
-use super::entries::RowPattern;
 use super::plan::fmt_product;
-use super::update::Update;
 use crate::Cpu;
+use crate::primitive::entries::RowPattern;
+use crate::primitive::update::Update;
 use block::WIDE;
 use source::{GatheredRows, Rows, SpmmFormat};
 use sparse_core::op::{AccOf, Op, SpmmKernel};

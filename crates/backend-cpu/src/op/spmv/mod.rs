@@ -23,10 +23,10 @@ mod slab_sums;
 mod thresholds;
 
 use super::compiled::{find, spmv_table};
-use super::entries::Entries;
 use super::plan::fmt_product;
-use super::update::Update;
 use crate::Cpu;
+use crate::primitive::entries::Entries;
+use crate::primitive::update::Update;
 use crate::simd::Simd;
 use gathered::Gathered;
 use sparse_core::op::{AccOf, Op, SpmvKernel};

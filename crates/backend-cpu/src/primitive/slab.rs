@@ -3,11 +3,11 @@
 use sparse_core::Index;
 
 /// Rows summed at a time.
-pub(super) const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 
 /// The columns of a padded format.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Columns<'a, I> {
+pub(crate) enum Columns<'a, I> {
     /// One column per element, or padding.
     Plain(&'a [I]),
     /// Column = base of `height` neighbouring elements + delta of the element; [`NO_DELTA`] is padding.
@@ -15,12 +15,12 @@ pub(super) enum Columns<'a, I> {
 }
 
 /// The delta of padding.
-pub(super) const NO_DELTA: u16 = u16::MAX;
+pub(crate) const NO_DELTA: u16 = u16::MAX;
 
 impl<I: Index> Columns<'_, I> {
     /// The column at `position`, unless it is padding.
     #[inline(always)]
-    pub(super) fn at(&self, position: usize) -> Option<usize> {
+    pub(crate) fn at(&self, position: usize) -> Option<usize> {
         match *self {
             Self::Plain(columns) => (columns[position] != I::PADDING).then(|| columns[position].as_usize()),
             Self::Deltas { bases, deltas, height } => {
@@ -32,11 +32,11 @@ impl<I: Index> Columns<'_, I> {
 }
 
 /// Up to [`LANES`] rows: element `k` of row `lane` is at `start + k·stride + lane`.
-pub(super) struct Slab<'a, T, I> {
-    pub(super) columns: Columns<'a, I>,
-    pub(super) values: &'a [T],
-    pub(super) start: usize,
-    pub(super) stride: usize,
-    pub(super) width: usize,
-    pub(super) lanes: usize,
+pub(crate) struct Slab<'a, T, I> {
+    pub(crate) columns: Columns<'a, I>,
+    pub(crate) values: &'a [T],
+    pub(crate) start: usize,
+    pub(crate) stride: usize,
+    pub(crate) width: usize,
+    pub(crate) lanes: usize,
 }

@@ -14,7 +14,7 @@ const SHORT: usize = 16;
 /// # Safety
 /// The processor has `S`; columns and values have one length; every column is below the length of `x`.
 #[inline(always)]
-pub(super) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
+pub(crate) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
     columns: &[I],
     values: &[T],
     x: &[T],
@@ -48,7 +48,7 @@ pub(super) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
 /// # Safety
 /// The processor has `S`; the slab lies within its arrays; every column is below the length of `x` or padding.
 #[inline(always)]
-pub(super) unsafe fn add_slab<S: Isa, T: Scalar, I: Index>(
+pub(crate) unsafe fn add_slab<S: Isa, T: Scalar, I: Index>(
     slab: &Slab<'_, T, I>,
     sums: &mut [T::Acc; LANES],
     x: &[T],
@@ -113,7 +113,7 @@ macro_rules! avx512 {
             /// As for [`super::dot`].
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-            pub(super) unsafe fn dot(columns: &[i32], values: &[$t], x: &[$t]) -> $t {
+            pub(crate) unsafe fn dot(columns: &[i32], values: &[$t], x: &[$t]) -> $t {
                 let mut sums = [$zero(); 2];
                 let (pairs, rest) = columns.as_chunks::<{ 2 * $lanes }>();
                 let (value_pairs, value_rest) = values.as_chunks::<{ 2 * $lanes }>();
@@ -143,7 +143,7 @@ macro_rules! avx512 {
             /// As for [`super::add_slab`].
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-            pub(super) unsafe fn add_slab<T, I: Index>(
+            pub(crate) unsafe fn add_slab<T, I: Index>(
                 slab: &Slab<'_, T, I>,
                 values: &[$t],
                 sums: &mut [$t],
@@ -242,7 +242,7 @@ macro_rules! avx2 {
             /// As for [`super::dot`].
             #[inline]
             #[target_feature(enable = "avx2,fma")]
-            pub(super) unsafe fn dot(columns: &[i32], values: &[$t], x: &[$t]) -> $t {
+            pub(crate) unsafe fn dot(columns: &[i32], values: &[$t], x: &[$t]) -> $t {
                 let (vectors, rest) = columns.as_chunks::<$lanes>();
                 let (value_vectors, value_rest) = values.as_chunks::<$lanes>();
                 let mut sum = $zero();
@@ -267,7 +267,7 @@ macro_rules! avx2 {
             /// As for [`super::add_slab`]; all lanes have rows.
             #[inline]
             #[target_feature(enable = "avx2,fma")]
-            pub(super) unsafe fn add_slab<T, I: Index>(
+            pub(crate) unsafe fn add_slab<T, I: Index>(
                 slab: &Slab<'_, T, I>,
                 values: &[$t],
                 sums: &mut [$t],

@@ -1,9 +1,12 @@
 //! Sorting the entries of a row by index; equal indices keep their order.
 
+use super::fill::{entry_ranges, zeroed};
+use crate::Cpu;
+use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Simd;
 use crate::simd::{Isa, Vectorize};
-use sparse_core::{Index, Scalar};
+use sparse_core::{Axis, Compressed, Host, Index, IndexOrder, Scalar};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
@@ -13,11 +16,33 @@ const RANKED: usize = 16;
 /// The most moves per entry of a row by insertion; rows in worse order are merged.
 const MOVES: usize = 4;
 
+/// Sorts each row by itself, in parts of rows with equal entries.
+pub(crate) fn sort_rows<A: Axis, T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    a: &Compressed<A, T, Host, I, O>,
+) -> Compressed<A, T, Host, I, O> {
+    let offsets = a.offsets();
+    let (mut indices, mut values) = (zeroed::<I>(a.nnz()), zeroed::<T>(a.nnz()));
+    let parts = rows_by_entries(offsets, CHUNK);
+    let entries = entry_ranges(offsets, &parts);
+    let outputs = split_mut(&mut indices, &entries).into_iter().zip(split_mut(&mut values, &entries));
+    let work = parts.into_iter().zip(entries.iter().cloned().zip(outputs)).collect();
+    cpu.for_each(a.nnz(), work, |(rows, (entries, (indices, values)))| {
+        indices.copy_from_slice(&a.indices()[entries.clone()]);
+        values.copy_from_slice(&a.values()[entries.clone()]);
+        let lengths = rows.map(|row| a.pattern().range(row).len());
+        cpu.simd().run(SortRows { indices, values, lengths });
+    });
+    let order = IndexOrder { sorted: true, ..a.order() };
+    // SAFETY: the offsets are those of `a`; each row has its indices, sorted.
+    unsafe { Compressed::new_unchecked(a.nrows(), a.ncols(), cpu.copy_of(offsets), indices, values, order) }
+}
+
 /// Sorts each of consecutive rows of these lengths.
-pub(super) struct SortRows<'a, T, I, Lengths> {
-    pub(super) indices: &'a mut [I],
-    pub(super) values: &'a mut [T],
-    pub(super) lengths: Lengths,
+pub(crate) struct SortRows<'a, T, I, Lengths> {
+    pub(crate) indices: &'a mut [I],
+    pub(crate) values: &'a mut [T],
+    pub(crate) lengths: Lengths,
 }
 
 impl<T: Scalar, I: Index, Lengths: Iterator<Item = usize>> Vectorize for SortRows<'_, T, I, Lengths> {

@@ -5,7 +5,7 @@ use sparse_core::{Axis, Compressed, Coo, Ell, Host, HostCsr, Hyb, Index, Scalar,
 use std::ops::Range;
 
 /// A matrix whose rows can be visited one range at a time.
-pub(super) trait Rows<T>: Sync {
+pub(crate) trait Rows<T>: Sync {
     /// Calls `visit` with (row, column, value) of the entries of a range of rows, those of each row in storage order.
     fn visit(&self, rows: Range<usize>, visit: impl FnMut(usize, usize, T));
 }
@@ -63,13 +63,13 @@ impl<T: Scalar, I: Index> Rows<T> for Hyb<T, Host, I> {
 }
 
 /// SELL with the stored position of every row.
-pub(super) struct SellRows<'a, T: Scalar, I: Index, O: Index> {
+pub(crate) struct SellRows<'a, T: Scalar, I: Index, O: Index> {
     sell: &'a Sell<T, Host, I, O>,
     position_of: Vec<usize>,
 }
 
 impl<'a, T: Scalar, I: Index, O: Index> SellRows<'a, T, I, O> {
-    pub(super) fn new(sell: &'a Sell<T, Host, I, O>) -> Self {
+    pub(crate) fn new(sell: &'a Sell<T, Host, I, O>) -> Self {
         let mut position_of = vec![0; sell.nrows()];
         for (position, row) in sell.row_order().iter().enumerate() {
             position_of[row.as_usize()] = position;
@@ -89,7 +89,7 @@ impl<T: Scalar, I: Index, O: Index> Rows<T> for SellRows<'_, T, I, O> {
 
 /// Cuts lines of `line` elements, `stride` apart, into blocks of `block` elements: all parts of a block together,
 /// in the order of the lines.
-pub(super) fn tiles_mut<T>(data: &mut [T], stride: usize, line: usize, block: usize) -> Vec<Vec<&mut [T]>> {
+pub(crate) fn tiles_mut<T>(data: &mut [T], stride: usize, line: usize, block: usize) -> Vec<Vec<&mut [T]>> {
     let lines = data.len().div_ceil(stride.max(1));
     let mut tiles: Vec<Vec<&mut [T]>> =
         (0..line.div_ceil(block)).map(|_| Vec::with_capacity(lines)).collect();
@@ -102,12 +102,12 @@ pub(super) fn tiles_mut<T>(data: &mut [T], stride: usize, line: usize, block: us
 }
 
 /// Lines of `line` elements, `stride` apart, in groups of `block`.
-pub(super) fn lines_mut<T>(data: &mut [T], stride: usize, line: usize, block: usize) -> Vec<Vec<&mut [T]>> {
+pub(crate) fn lines_mut<T>(data: &mut [T], stride: usize, line: usize, block: usize) -> Vec<Vec<&mut [T]>> {
     in_groups(data.chunks_mut(stride).map(|whole| &mut whole[..line]), block)
 }
 
 /// Consecutive items in groups of `size`.
-pub(super) fn in_groups<T>(items: impl Iterator<Item = T>, size: usize) -> Vec<Vec<T>> {
+pub(crate) fn in_groups<T>(items: impl Iterator<Item = T>, size: usize) -> Vec<Vec<T>> {
     let mut items = items.peekable();
     let mut groups = vec![];
     while items.peek().is_some() {

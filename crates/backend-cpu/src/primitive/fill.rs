@@ -12,7 +12,7 @@ const HUGE: usize = 4 << 20;
 
 /// `len` zeros. Large ones come untouched from the operating system, so that the threads that fill them split the page
 /// faults, which cost more than the filling where pages are small.
-pub(super) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
+pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
     in_huge_pages(bytemuck::zeroed_vec(len))
 }
 
@@ -20,7 +20,7 @@ pub(super) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-pub(super) fn try_zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
+pub(crate) fn try_zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     let memory = try_zeroed_vec(len).map_err(|()| {
         let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
         Error::OutOfMemory { needed, available: 0 }
@@ -49,17 +49,17 @@ fn advise_huge_pages<T>(memory: &[T]) {
 }
 
 /// The arrays of a compressed matrix.
-pub(super) struct Arrays<T, I, O> {
-    pub(super) offsets: Vec<O>,
-    pub(super) indices: Vec<I>,
-    pub(super) values: Vec<T>,
+pub(crate) struct Arrays<T, I, O> {
+    pub(crate) offsets: Vec<O>,
+    pub(crate) indices: Vec<I>,
+    pub(crate) values: Vec<T>,
 }
 
 /// Writes the entries of a range of rows.
 type Fill<'a, T, I> = dyn Fn(Range<usize>, &mut [I], &mut [T]) + Sync + 'a;
 
 /// The start of each of consecutive ranges of these lengths.
-pub(super) fn starts(lengths: &[usize]) -> Vec<usize> {
+pub(crate) fn starts(lengths: &[usize]) -> Vec<usize> {
     let mut start = 0;
     let add = |length: &usize| {
         start += length;
@@ -69,13 +69,13 @@ pub(super) fn starts(lengths: &[usize]) -> Vec<usize> {
 }
 
 /// The entries of each of consecutive ranges of rows.
-pub(super) fn entry_ranges<O: Index>(offsets: &[O], rows: &[Range<usize>]) -> Vec<Range<usize>> {
+pub(crate) fn entry_ranges<O: Index>(offsets: &[O], rows: &[Range<usize>]) -> Vec<Range<usize>> {
     rows.iter().map(|part| offsets[part.start].as_usize()..offsets[part.end].as_usize()).collect()
 }
 
 impl Cpu {
     /// The offsets of rows of these lengths.
-    pub(super) fn offsets<O: Index>(&self, lengths: &[usize]) -> Result<Vec<O>> {
+    pub(crate) fn offsets<O: Index>(&self, lengths: &[usize]) -> Result<Vec<O>> {
         let ranges = chunks(lengths.len(), CHUNK);
         let sums = self.map(lengths.len(), ranges, |range| lengths[range].iter().sum());
         O::try_new("nnz", sums.iter().sum())?;
@@ -92,7 +92,7 @@ impl Cpu {
     }
 
     /// Calls `work` for chunks of `chunk` elements of `slice`, with the position of their first element.
-    pub(super) fn for_chunks<T: Send>(
+    pub(crate) fn for_chunks<T: Send>(
         &self,
         slice: &mut [T],
         chunk: usize,
@@ -104,7 +104,7 @@ impl Cpu {
     }
 
     /// A copy, made by all threads.
-    pub(super) fn copy_of<T: Element>(&self, source: &[T]) -> Vec<T> {
+    pub(crate) fn copy_of<T: Element>(&self, source: &[T]) -> Vec<T> {
         let mut copy = zeroed(source.len());
         self.for_chunks(&mut copy, CHUNK, |start, part| {
             part.copy_from_slice(&source[start..start + part.len()]);
@@ -113,7 +113,7 @@ impl Cpu {
     }
 
     /// Compressed arrays whose rows have these lengths; `fill` writes the entries of a range of rows.
-    pub(super) fn fill_rows<T: Element, I: Index, O: Index>(
+    pub(crate) fn fill_rows<T: Element, I: Index, O: Index>(
         &self,
         lengths: &[usize],
         fill: impl Fn(Range<usize>, &mut [I], &mut [T]) + Sync,
@@ -139,7 +139,7 @@ impl Cpu {
     }
 
     /// The row of every entry.
-    pub(super) fn expand<I: Index, O: Index>(&self, offsets: &[O]) -> Vec<I> {
+    pub(crate) fn expand<I: Index, O: Index>(&self, offsets: &[O]) -> Vec<I> {
         let rows = offsets.len() - 1;
         let nnz = offsets[rows].as_usize();
         let mut row_idx = zeroed(nnz);

@@ -1,7 +1,6 @@
 //! Compressed matrices brought in order: rows sorted, and entries of one coordinate added.
 
-use super::sort::row_sort;
-use super::sum;
+use super::row_sort::sort_rows;
 use crate::Cpu;
 use sparse_core::{Axis, Compressed, Host, Index, IndexOrder, Result, Scalar};
 use std::borrow::Cow;
@@ -13,14 +12,14 @@ const COUNTED_ROWS: usize = 1024;
 type CowCompressed<'a, A, T, I, O> = Cow<'a, Compressed<A, T, Host, I, O>>;
 
 /// `a` with sorted rows and without duplicates: itself, or a copy in which they are added in storage order.
-pub(super) fn without_duplicates<'a, A: Axis, T: Scalar, I: Index, O: Index>(
+pub(crate) fn without_duplicates<'a, A: Axis, T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     a: &'a Compressed<A, T, Host, I, O>,
 ) -> Result<CowCompressed<'a, A, T, I, O>> {
     match a.order() {
         IndexOrder { sorted: true, unique: true, .. } => Ok(Cow::Borrowed(a)),
         IndexOrder { sorted: true, .. } => add_duplicates(cpu, a).map(Cow::Owned),
-        _ => add_duplicates(cpu, &row_sort(cpu, a)).map(Cow::Owned),
+        _ => add_duplicates(cpu, &sort_rows(cpu, a)).map(Cow::Owned),
     }
 }
 
@@ -49,4 +48,11 @@ fn add_duplicates<A: Axis, T: Scalar, I: Index, O: Index>(
     Ok(unsafe {
         Compressed::new_unchecked(a.nrows(), a.ncols(), offsets, indices, values, IndexOrder::CANONICAL)
     })
+}
+
+/// The sum of entries with one coordinate, in the accumulator's type and rounded once. It starts from the first one, so
+/// that a lone −0 stays −0.
+#[inline]
+pub(crate) fn sum<T: Scalar>(values: impl Iterator<Item = T>) -> T {
+    values.map(T::to_acc).reduce(|sum, value| sum + value).map_or(T::ZERO, T::from_acc)
 }

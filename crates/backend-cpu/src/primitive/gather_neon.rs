@@ -15,7 +15,7 @@ const SHORT: usize = 8;
 /// # Safety
 /// Columns and values have one length; every column is below the length of `x`.
 #[inline(always)]
-pub(super) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
+pub(crate) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
     columns: &[I],
     values: &[T],
     x: &[T],
@@ -38,7 +38,7 @@ pub(super) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
 /// # Safety
 /// The slab lies within its arrays; every column is below the length of `x` or padding.
 #[inline(always)]
-pub(super) unsafe fn add_slab<S: Isa, T: Scalar, I: Index>(
+pub(crate) unsafe fn add_slab<S: Isa, T: Scalar, I: Index>(
     slab: &Slab<'_, T, I>,
     sums: &mut [T::Acc; LANES],
     x: &[T],
@@ -72,7 +72,7 @@ macro_rules! neon {
             /// As for [`super::dot`].
             #[inline]
             #[target_feature(enable = "neon")]
-            pub(super) unsafe fn dot<I: Index>(columns: &[I], values: &[$t], x: &[$t]) -> $t {
+            pub(crate) unsafe fn dot<I: Index>(columns: &[I], values: &[$t], x: &[$t]) -> $t {
                 // SAFETY: the caller's promise.
                 let at = |column: I| unsafe { *x.get_unchecked(column.as_usize()) };
                 let (pairs, rest) = columns.as_chunks::<{ 2 * $lanes }>();
@@ -96,7 +96,7 @@ macro_rules! neon {
             /// As for [`super::add_slab`].
             #[inline]
             #[target_feature(enable = "neon")]
-            pub(super) unsafe fn add_slab<T, I: Index>(
+            pub(crate) unsafe fn add_slab<T, I: Index>(
                 slab: &Slab<'_, T, I>,
                 values: &[$t],
                 sums: &mut [$t],
