@@ -1,7 +1,7 @@
 //! A worker over a backend.
 
 use super::Worker;
-use super::portion::PORTION_BYTES;
+use super::portion::{DEVICE_STREAMS, PORTION_BYTES};
 use super::resident::{Capacity, DeviceBatch, Resident};
 use crate::engine::ledger::{Lease, Ledger};
 use crate::engine::message::PackedBatch;
@@ -317,7 +317,7 @@ where
     /// On the host one for each thread of the backend, this one included. On a device one more, which copies a chunk
     /// there while the other compresses.
     fn further_streams(&self) -> Vec<Box<dyn Worker<T, I, O>>> {
-        let streams = if self.is_host() { self.backend.caps().compute_units } else { 2 };
+        let streams = if self.is_host() { self.backend.caps().compute_units } else { DEVICE_STREAMS };
         let stream = |_| -> Box<dyn Worker<T, I, O>> {
             Box::new(Self {
                 backend: self.backend.clone(),

@@ -1,7 +1,9 @@
-//! Sizes of portions of a chunk, and the memory that one takes.
+//! Streams of a device, sizes of portions of a chunk, and the memory that one takes.
 
 use sparse_core::{Index, Scalar};
 
+/// Streams of a device with memory of its own: one copies a chunk there while the other compresses.
+pub(crate) const DEVICE_STREAMS: usize = 2;
 /// Bytes of the elements of a portion of a chunk, unless one matrix has more: few enough to stay in a cache. A thread of
 /// the host compresses it alone, without handing work over to others.
 pub(crate) const PORTION_BYTES: u64 = 4 << 20;
