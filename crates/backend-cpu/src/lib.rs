@@ -6,6 +6,7 @@
 mod borrow;
 mod op;
 mod parallel;
+mod primitive;
 mod simd;
 
 pub use simd::Simd;

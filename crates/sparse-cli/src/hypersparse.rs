@@ -23,9 +23,9 @@ impl Compacted {
         a.for_each_entry(&mut |row, col, _| remaining.extend([row, col]))?;
         remaining.sort_unstable();
         remaining.dedup();
-        let place = |index: usize| remaining.partition_point(|&other| other < index);
+        let position = |index: usize| remaining.partition_point(|&other| other < index);
         let mut entries = Vec::with_capacity(a.nnz());
-        a.for_each_entry(&mut |row, col, value| entries.push((place(row), place(col), value)))?;
+        a.for_each_entry(&mut |row, col, value| entries.push((position(row), position(col), value)))?;
         let shape = (remaining.len(), remaining.len());
         let small = Matrix::from_triplets(&Context::host()?, a.dtype(), IndexType::I64, shape, &entries)?;
         let matrix = small.to_format(Format::Csr)?;

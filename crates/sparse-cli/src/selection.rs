@@ -82,7 +82,7 @@ fn masked(path: &Path, mask: &[f64], extent: usize) -> Result<Vec<usize>> {
     if mask.len() != extent {
         bail!("{}: the mask has {} elements, but {extent} are needed", path.display(), mask.len());
     }
-    Ok((0..extent).filter(|&place| mask[place] != 0.0).collect())
+    Ok((0..extent).filter(|&index| mask[index] != 0.0).collect())
 }
 
 #[cfg(test)]

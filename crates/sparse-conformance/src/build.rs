@@ -10,7 +10,7 @@ use sparse_core::{
 };
 
 /// The same format in the memory of `B`.
-pub(crate) type On<B, H> = <H as SparseFormat>::In<SpaceOf<B>>;
+pub(crate) type FormatOn<B, H> = <H as SparseFormat>::In<SpaceOf<B>>;
 
 /// A format that the table can build, fill and dump.
 pub trait Build: SparseFormat<Space = Host> + Sized {
@@ -27,13 +27,13 @@ pub trait Build: SparseFormat<Space = Host> + Sized {
     ///
     /// # Errors
     /// An error of the device's runtime.
-    fn revalue<B: Backend>(&self, pattern: &On<B, Self>, backend: &B) -> Result<On<B, Self>>;
+    fn revalue<B: Backend>(&self, pattern: &FormatOn<B, Self>, backend: &B) -> Result<FormatOn<B, Self>>;
 
     /// A copy in the host's memory.
     ///
     /// # Errors
     /// An error of the device's runtime.
-    fn fetch<B: Backend>(device: &On<B, Self>, backend: &B) -> Result<Self>;
+    fn fetch<B: Backend>(device: &FormatOn<B, Self>, backend: &B) -> Result<Self>;
 
     /// Its arrays.
     fn dump(&self) -> ArrayDump<'_>;
@@ -45,12 +45,12 @@ pub trait Build: SparseFormat<Space = Host> + Sized {
 /// The methods that are the same for all formats.
 macro_rules! common {
     () => {
-        fn fetch<B: Backend>(device: &On<B, Self>, backend: &B) -> Result<Self> {
+        fn fetch<B: Backend>(device: &FormatOn<B, Self>, backend: &B) -> Result<Self> {
             device.to_host(backend)
         }
     };
     (one_array) => {
-        fn revalue<B: Backend>(&self, pattern: &On<B, Self>, backend: &B) -> Result<On<B, Self>> {
+        fn revalue<B: Backend>(&self, pattern: &FormatOn<B, Self>, backend: &B) -> Result<FormatOn<B, Self>> {
             pattern.with_values(backend.upload(self.values())?)
         }
 
@@ -162,7 +162,7 @@ impl<T: Scalar, I: Index> Build for Hyb<T, Host, I> {
 
     common!();
 
-    fn revalue<B: Backend>(&self, pattern: &On<B, Self>, backend: &B) -> Result<On<B, Self>> {
+    fn revalue<B: Backend>(&self, pattern: &FormatOn<B, Self>, backend: &B) -> Result<FormatOn<B, Self>> {
         let (ell, coo) = (self.ell().values(), self.coo().values());
         pattern.with_values(backend.upload(ell)?, backend.upload(coo)?)
     }

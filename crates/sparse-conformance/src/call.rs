@@ -1,7 +1,7 @@
 //! The operands of one run, and its results.
 
 use crate::array_dump::ArrayDump;
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::guarded_operand::{Cell, DeviceOperand, GuardedOperand};
 use sparse_core::{Backend, Result, Scalar, c64};
 
@@ -65,7 +65,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// The outcome of making a matrix.
-    pub(crate) fn of<B: Backend, H: Build>(made: &On<B, H>, backend: &B) -> Result<Self> {
+    pub(crate) fn of<B: Backend, H: Build>(made: &FormatOn<B, H>, backend: &B) -> Result<Self> {
         let host = H::fetch(made, backend)?;
         Ok(Self { made: host.dump().into_owned(), claims: Some(host.claims()), ..Self::default() })
     }

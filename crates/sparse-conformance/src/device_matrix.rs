@@ -1,6 +1,6 @@
 //! The matrix of a trial: on the host, and in the memory of a backend.
 
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::triplets::Triplets;
 use sparse_core::{Backend, Result};
 use std::cell::OnceCell;
@@ -45,7 +45,7 @@ pub(crate) struct DeviceMatrix<'a, B: Backend, H: Build> {
     pub(crate) backend: &'a B,
     host: &'a HostMatrix<'a, H>,
     values: ValueSet,
-    pub(crate) device: On<B, H>,
+    pub(crate) device: FormatOn<B, H>,
 }
 
 impl<'a, B: Backend, H: Build> DeviceMatrix<'a, B, H> {

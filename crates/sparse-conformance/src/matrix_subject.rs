@@ -1,6 +1,6 @@
 //! The subject of every operation on one sparse matrix.
 
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::{Call, Outcome};
 use crate::device_matrix::{DeviceMatrix, HostMatrix, TrialMatrix};
 use crate::guarded_operand::GuardedOperand;
@@ -22,7 +22,7 @@ pub(crate) trait MatrixOperation<B: Backend, H: Build>: Sync {
     fn plan(
         &self,
         backend: &B,
-        a: &On<B, H>,
+        a: &FormatOn<B, H>,
         setting: &Setting,
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>>;

@@ -92,9 +92,9 @@ impl Triplets {
         (0..extent).for_each(|k| next[k + 1] += next[k]);
         let mut order = vec![0; self.entries.len()];
         for (k, entry) in self.entries.iter().enumerate() {
-            let place = &mut next[major(entry)];
-            order[*place] = k;
-            *place += 1;
+            let position = &mut next[major(entry)];
+            order[*position] = k;
+            *position += 1;
         }
         order
     }

@@ -9,7 +9,7 @@ use crate::defines::Defines;
 use crate::device::Device;
 use crate::driver::{Arg, Grid, Kernel, Memory, Value};
 use crate::lanes::{LANES, WORD_BYTES};
-use crate::place::{DensePlace, Place};
+use crate::operand::{DenseOperand, Pointer};
 use sparse_core::op::Coefficient;
 use sparse_core::{Backend, Caps, DType, Element, Error, Result, Scalar};
 
@@ -98,12 +98,12 @@ impl<'a> Launch<'a> {
     }
 
     /// An operand: its buffer, and where it starts.
-    pub(crate) fn view(self, view: impl Into<Place<'a>>) -> Self {
-        self.place(view.into())
+    pub(crate) fn view(self, view: impl Into<Pointer<'a>>) -> Self {
+        self.pointer(view.into())
     }
 
-    fn place(self, place: Place<'a>) -> Self {
-        self.memory(place.memory).size(place.start)
+    fn pointer(self, pointer: Pointer<'a>) -> Self {
+        self.memory(pointer.memory).size(pointer.start)
     }
 
     /// A coefficient: its factor and its elements; a missing element becomes a null pointer.
@@ -120,13 +120,13 @@ impl<'a> Launch<'a> {
     }
 
     /// A dense operand: its buffer, where it starts, and the steps from row to row and from column to column.
-    pub(crate) fn dense(self, dense: DensePlace<'a>) -> Self {
-        let DensePlace { place, steps: (row, col), .. } = dense;
-        self.place(place).size(row).size(col)
+    pub(crate) fn dense(self, dense: DenseOperand<'a>) -> Self {
+        let DenseOperand { data, steps: (row, col), .. } = dense;
+        self.pointer(data).size(row).size(col)
     }
 
     /// A dense operand, or a null pointer for a missing one.
-    pub(crate) fn dense_or_null(self, dense: Option<DensePlace<'a>>) -> Self {
+    pub(crate) fn dense_or_null(self, dense: Option<DenseOperand<'a>>) -> Self {
         match dense {
             Some(dense) => self.dense(dense),
             None => self.null().size(0).size(0).size(0),

@@ -16,7 +16,7 @@ mod launch;
 mod library;
 mod null_driver;
 mod op;
-mod place;
+mod operand;
 mod primitive;
 mod program;
 mod space;

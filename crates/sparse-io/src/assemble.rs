@@ -65,21 +65,21 @@ where
     I::try_new("columns", cols)?;
     check_row_claim(rows, size_of::<usize>(), nnz_bound.saturating_mul(ENTRY_BYTES))
         .map_err(|reason| Error::format("csr", reason))?;
-    let mut places = vec![0_usize; rows + 1];
+    let mut positions = vec![0_usize; rows + 1];
     for (row, _, _) in triplets() {
-        places[row + 1] += 1;
+        positions[row + 1] += 1;
     }
     for row in 0..rows {
-        places[row + 1] += places[row];
+        positions[row + 1] += positions[row];
     }
-    let nnz = places[rows];
+    let nnz = positions[rows];
     O::try_new("nnz", nnz)?;
-    let offsets: Vec<O> = places.iter().map(|&place| O::cast(place)).collect();
+    let offsets: Vec<O> = positions.iter().map(|&position| O::cast(position)).collect();
     let (mut indices, mut values) = (vec![I::cast(0); nnz], vec![T::ZERO; nnz]);
     for (row, col, value) in triplets() {
-        indices[places[row]] = I::cast(col);
-        values[places[row]] = value;
-        places[row] += 1;
+        indices[positions[row]] = I::cast(col);
+        values[positions[row]] = value;
+        positions[row] += 1;
     }
     canonical(Csr::new_unsorted(rows, cols, offsets, indices, values)?)
 }

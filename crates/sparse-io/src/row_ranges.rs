@@ -153,23 +153,23 @@ impl RowRanges {
             Ok((overlap.start - rows.start, block.read_rows::<T, I, O>(overlap.clone(), self.shape.1)?))
         };
         let parts = found.iter().map(read).collect::<Result<Vec<_>>>()?;
-        let mut places = vec![0; rows.len() + 1];
+        let mut positions = vec![0; rows.len() + 1];
         for (first, part) in &parts {
             for (row, ends) in part.row_ptr().windows(2).enumerate() {
-                places[first + row + 1] += ends[1].as_usize() - ends[0].as_usize();
+                positions[first + row + 1] += ends[1].as_usize() - ends[0].as_usize();
             }
         }
-        (0..rows.len()).for_each(|row| places[row + 1] += places[row]);
-        let nnz = places[rows.len()];
+        (0..rows.len()).for_each(|row| positions[row + 1] += positions[row]);
+        let nnz = positions[rows.len()];
         O::try_new("nnz", nnz)?;
-        let offsets = places.iter().map(|&place| O::cast(place)).collect();
+        let offsets = positions.iter().map(|&position| O::cast(position)).collect();
         let (mut columns, mut values) = (vec![I::cast(0); nnz], vec![T::ZERO; nnz]);
         for (first, part) in parts {
             for (row, ends) in part.row_ptr().windows(2).enumerate() {
                 let from = ends[0].as_usize()..ends[1].as_usize();
-                let place = &mut places[first + row];
-                let to = *place..*place + from.len();
-                *place = to.end;
+                let position = &mut positions[first + row];
+                let to = *position..*position + from.len();
+                *position = to.end;
                 columns[to.clone()].copy_from_slice(&part.col_idx()[from.clone()]);
                 values[to].copy_from_slice(&part.values()[from]);
             }

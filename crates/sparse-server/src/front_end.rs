@@ -29,7 +29,7 @@ pub(crate) struct FrontEnd(Arc<Shared>);
 
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) place: Place,
+    pub(crate) compute: ComputeProcess,
     token_file: Option<PathBuf>,
     tokens: RwLock<Option<Tokens>>,
     rates: Rates,
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
 
 /// The process that has the matrices and runs operations.
 #[derive(Debug, Clone)]
-pub(crate) enum Place {
+pub(crate) enum ComputeProcess {
     ThisProcess(App),
     #[cfg(unix)]
     Worker(Arc<Supervisor>),
@@ -57,9 +57,9 @@ impl std::ops::Deref for FrontEnd {
 }
 
 impl FrontEnd {
-    pub(crate) fn new(config: &Config, service: String, place: Place) -> Result<Self, StartError> {
+    pub(crate) fn new(config: &Config, service: String, compute: ComputeProcess) -> Result<Self, StartError> {
         let front_end = Self(Arc::new(Shared {
-            place,
+            compute,
             token_file: config.tokens.clone(),
             tokens: RwLock::default(),
             rates: Rates::new(config.limits.tenant_rate),
@@ -83,20 +83,20 @@ impl FrontEnd {
 
     /// Ends the jobs whose results nobody can fetch any more, and waits for those that store theirs.
     pub(crate) async fn drain_jobs(&self) {
-        match &self.place {
-            Place::ThisProcess(app) => app.jobs.drain().await,
+        match &self.compute {
+            ComputeProcess::ThisProcess(app) => app.jobs.drain().await,
             // It waits for them before it ends.
             #[cfg(unix)]
-            Place::Worker(supervisor) => supervisor.stop(),
+            ComputeProcess::Worker(supervisor) => supervisor.stop(),
         }
     }
 
     /// Ends the background tasks, once there are no more requests.
     pub(crate) async fn end(&self, background: JoinHandle<()>) {
-        match &self.place {
-            Place::ThisProcess(_) => background.abort(),
+        match &self.compute {
+            ComputeProcess::ThisProcess(_) => background.abort(),
             #[cfg(unix)]
-            Place::Worker(supervisor) => {
+            ComputeProcess::Worker(supervisor) => {
                 supervisor.end();
                 background.await.unwrap_or_else(|error| tracing::error!("watching the worker: {error}"));
             }
@@ -108,10 +108,10 @@ impl FrontEnd {
         if self.is_stopping.load(Ordering::Relaxed) {
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server stops"));
         }
-        match &self.place {
-            Place::ThisProcess(_) => Ok(()),
+        match &self.compute {
+            ComputeProcess::ThisProcess(_) => Ok(()),
             #[cfg(unix)]
-            Place::Worker(supervisor) => supervisor.check(),
+            ComputeProcess::Worker(supervisor) => supervisor.check(),
         }
     }
 

@@ -4,6 +4,7 @@ use crate::answer::Outcome;
 use crate::app::App;
 use crate::auth::{Identity, Scope};
 use crate::front_end::check_scope;
+use crate::lock::lock;
 use crate::matrices::{Pairs, Segment, parameters, segment};
 use crate::objects::Store;
 use crate::problem::Problem;
@@ -16,7 +17,7 @@ use axum::{Extension, Json};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 
@@ -81,10 +82,6 @@ struct View {
     notes: Notes,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<Value>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Jobs {

@@ -1,7 +1,8 @@
 //! Account of the device's memory: every byte is reserved before it is used.
 
+use crate::lock::lock;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Bytes in use, of all and of each tenant.
 #[derive(Debug)]
@@ -75,7 +76,7 @@ impl Ledger {
     }
 
     fn lock(&self) -> MutexGuard<'_, Used> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.used)
     }
 }
 

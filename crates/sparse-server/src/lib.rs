@@ -26,6 +26,7 @@ mod idempotency;
 mod jobs;
 mod labels;
 mod ledger;
+mod lock;
 mod matrices;
 mod merge;
 mod metrics;

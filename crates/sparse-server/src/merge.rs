@@ -7,6 +7,7 @@
 
 use crate::answer::{Array, Outcome};
 use crate::app::App;
+use crate::lock::lock;
 use crate::objects::Store;
 use crate::operate::{Ready, Work};
 use crate::operations::{MERGED_COLUMNS, are_columns_independent, multiply_together};
@@ -15,7 +16,7 @@ use crate::workers::{Admitted, Permit};
 use nnz::op::Op;
 use nnz::{DenseMatrix, c64};
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 /// The requests that wait, by their product.
@@ -83,7 +84,7 @@ impl Queues {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Product, VecDeque<Waiting>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::auth::Scope;
-use crate::front_end::{FrontEnd, Place, authorize, observe};
+use crate::front_end::{ComputeProcess, FrontEnd, authorize, observe};
 use crate::jobs;
 use crate::matrices::{self, Pairs, parameters_among};
 use crate::operate;
@@ -209,11 +209,11 @@ pub(crate) const ROUTES: &[Route] = &[
 impl Route {
     /// The handler at the part that faces clients.
     fn at_front_end(&self, front_end: &FrontEnd) -> MethodRouter {
-        let handler = match (&self.handler, &front_end.place) {
+        let handler = match (&self.handler, &front_end.compute) {
             (Handler::FrontEnd(handler), _) => handler().with_state(front_end.clone()),
-            (Handler::Device(handler), Place::ThisProcess(app)) => handler().with_state(app.clone()),
+            (Handler::Device(handler), ComputeProcess::ThisProcess(app)) => handler().with_state(app.clone()),
             #[cfg(unix)]
-            (Handler::Device(_), Place::Worker(supervisor)) => {
+            (Handler::Device(_), ComputeProcess::Worker(supervisor)) => {
                 on(self.filter(), process::forward).with_state(supervisor.clone())
             }
         };

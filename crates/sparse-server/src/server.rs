@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::durable::Disk;
 use crate::error::StartError;
-use crate::front_end::{FrontEnd, Place};
+use crate::front_end::{ComputeProcess, FrontEnd};
 use crate::ledger::Ledger;
 use crate::objects::Store;
 #[cfg(unix)]
@@ -107,14 +107,14 @@ impl Server {
                 let ledger = Ledger::new(config.memory, config.tenant_memory);
                 let store = Store::new(device, ledger, disk, recovered);
                 let app = App::new(config.clone(), store, &service, None);
-                let place = Place::ThisProcess(app.clone());
-                (FrontEnd::new(&config, service, place)?, tokio::spawn(app.delete_expired()))
+                let compute = ComputeProcess::ThisProcess(app.clone());
+                (FrontEnd::new(&config, service, compute)?, tokio::spawn(app.delete_expired()))
             }
             #[cfg(unix)]
             Compute::InWorker(command) => {
                 let supervision = Supervision::start(config.clone(), service.clone(), command).await?;
-                let place = Place::Worker(supervision.supervisor());
-                let front_end = FrontEnd::new(&config, service, place)?;
+                let compute = ComputeProcess::Worker(supervision.supervisor());
+                let front_end = FrontEnd::new(&config, service, compute)?;
                 let restarts = front_end.metrics.restarts.clone();
                 (front_end, tokio::spawn(supervision.run(restarts)))
             }

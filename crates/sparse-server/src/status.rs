@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::auth::{Identity, to_hex};
-use crate::front_end::{FrontEnd, Place};
+use crate::front_end::{ComputeProcess, FrontEnd};
 use crate::problem::Problem;
 #[cfg(unix)]
 use crate::process;
@@ -41,10 +41,10 @@ pub(crate) async fn ready(State(front_end): State<FrontEnd>) -> Result<&'static 
 /// The metrics of requests, and those of the device from the process that holds it.
 pub(crate) async fn metrics(State(front_end): State<FrontEnd>) -> Result<impl IntoResponse, Problem> {
     let mut text = front_end.metrics.text().map_err(Problem::internal)?;
-    match &front_end.place {
-        Place::ThisProcess(app) => text += &device_metrics(State(app.clone())).await?,
+    match &front_end.compute {
+        ComputeProcess::ThisProcess(app) => text += &device_metrics(State(app.clone())).await?,
         #[cfg(unix)]
-        Place::Worker(supervisor) => match process::metrics(supervisor).await {
+        ComputeProcess::Worker(supervisor) => match process::metrics(supervisor).await {
             Some(of_device) => text += &String::from_utf8_lossy(&of_device),
             None => prometheus_client::encoding::text::encode_eof(&mut text).map_err(Problem::internal)?,
         },

@@ -1,9 +1,10 @@
 //! Threads for work that blocks, of which few run and few wait.
 
+use crate::lock::lock;
 use crate::problem::Problem;
 use crate::task::Task;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A bounded pool with a bounded queue.
@@ -39,7 +40,7 @@ pub(crate) struct Admitted {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, Admissions> {
-        self.admitted.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.admitted)
     }
 }
 

@@ -1,4 +1,4 @@
-//! A server with a worker process: the tests of `server.rs` and `jobs.rs`, and what the end of the worker costs.
+//! A server with a worker process: the tests of `server/` and `jobs.rs`, and what the end of the worker costs.
 
 #![cfg(unix)]
 #![allow(clippy::duplicate_mod, reason = "the tests of other files are run here, too")]
@@ -7,21 +7,24 @@
 mod common;
 #[path = "jobs.rs"]
 mod jobs;
-#[path = "server.rs"]
+#[path = "server/main.rs"]
 mod server;
 
 use common::{IS_WORKER, MTX, NPY, Response, Running, await_next_worker, kill, mtx, npy, process_id, worker};
 use sparse_server::{Config, WorkerCommand, serve_as_worker};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// In a process that [`worker`] starts this test is the worker; elsewhere it starts one that has no front end.
 #[test]
-#[ignore = "the other tests start it"]
-fn worker_process() {
+fn a_worker_without_a_front_end_ends() {
     if std::env::var_os(IS_WORKER).is_some() {
-        serve_as_worker(|| nnz::Device::host_with_threads(1)).unwrap();
+        return serve_as_worker(|| nnz::Device::host_with_threads(1)).unwrap();
     }
+    let ended = worker().command().stdin(Stdio::null()).output().unwrap();
+    let reason = String::from_utf8_lossy(&ended.stderr);
+    assert!(!ended.status.success() && reason.contains("EOF while parsing"), "{reason}");
 }
 
 fn config(data: &tempfile::TempDir, memory: u64) -> Config {

@@ -4,10 +4,10 @@
 
 use super::SEQUENTIAL;
 use super::compiled::{find, reduce_table};
-use super::duplicates::without_duplicates;
 use super::plan::CpuPlan;
 use crate::Cpu;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use crate::primitive::duplicates::without_duplicates;
 use sparse_core::op::{ReduceKernel, Reduction};
 use sparse_core::reference::{ReduceChoice, Reference};
 use sparse_core::{

@@ -1,10 +1,10 @@
 //! Prefix sums over fixed blocks.
 
 use super::SEQUENTIAL;
-use super::fill::zeroed;
 use super::plan::CpuPlan;
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks, split_mut};
+use crate::primitive::fill::zeroed;
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
 use sparse_core::reference::{Reference, ScanSteps};
 use sparse_core::{Algorithm, AlgorithmSet, PlanOptions, Result, algorithms};
@@ -36,8 +36,8 @@ impl<T: ScanElement> ScanKernel<T> for Cpu {
         kind: ScanKind,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        let (offered, fitting) = (ScanAlgorithm::table(&|_| true), ScanAlgorithm::Blocked);
-        let (algorithm, choice) = options.choose_among("scan", offered, fitting, fitting.row().chosen)?;
+        let (offered, preferred) = (ScanAlgorithm::table(&|_| true), ScanAlgorithm::Blocked);
+        let (algorithm, choice) = options.choose_among("scan", offered, preferred, preferred.row().chosen)?;
         Ok(CpuPlan { algorithm, reference: ScanSteps { choice, shape, order, kind } })
     }
 

@@ -8,9 +8,9 @@
 
 use super::SEQUENTIAL;
 use super::compiled::{find, sddmm_table};
-use super::update::Update;
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks, partition_point, split_mut};
+use crate::primitive::update::Update;
 use crate::simd::{Isa, Vectorize, fetch};
 use sparse_core::op::{AccOf, Sampling, SddmmKernel};
 use sparse_core::reference::{self, Reference, SddmmChoice};

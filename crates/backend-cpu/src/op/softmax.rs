@@ -2,10 +2,10 @@
 
 use super::SEQUENTIAL;
 use super::compiled::{find, softmax_table};
-use super::fill::entry_ranges;
 use super::plan::CpuPlan;
 use crate::Cpu;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use crate::primitive::fill::entry_ranges;
 use sparse_core::op::SoftmaxKernel;
 use sparse_core::op::softmax::softmax_of_line;
 use sparse_core::reference::Reference;

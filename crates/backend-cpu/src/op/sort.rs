@@ -2,11 +2,9 @@
 
 use super::SEQUENTIAL;
 use super::compiled::{find, sort_table};
-use super::fill::{entry_ranges, zeroed};
 use super::plan::CpuPlan;
-use super::row_sort::SortRows;
 use crate::Cpu;
-use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use crate::primitive::row_sort::sort_rows;
 use rayon::prelude::*;
 use sparse_core::op::SortKernel;
 use sparse_core::reference::Reference;
@@ -84,35 +82,13 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelSort for Compressed<A, T, H
 
     unsafe fn run(cpu: &Cpu, plan: &mut CpuPlan<Self::Algorithm>, a: &Self) -> Result<Self> {
         match plan.algorithm {
-            CompressedSortAlgorithm::RowSort => Ok(row_sort(cpu, a)),
+            CompressedSortAlgorithm::RowSort => Ok(sort_rows(cpu, a)),
             CompressedSortAlgorithm::Sequential => {
                 // SAFETY: the caller makes the reference's promises of the plan and the operands.
                 unsafe { Reference.sort(&mut plan.reference, a) }
             }
         }
     }
-}
-
-/// Sorts each row by itself, in parts of rows with equal entries.
-pub(super) fn row_sort<A: Axis, T: Scalar, I: Index, O: Index>(
-    cpu: &Cpu,
-    a: &Compressed<A, T, Host, I, O>,
-) -> Compressed<A, T, Host, I, O> {
-    let offsets = a.offsets();
-    let (mut indices, mut values) = (zeroed::<I>(a.nnz()), zeroed::<T>(a.nnz()));
-    let parts = rows_by_entries(offsets, CHUNK);
-    let entries = entry_ranges(offsets, &parts);
-    let outputs = split_mut(&mut indices, &entries).into_iter().zip(split_mut(&mut values, &entries));
-    let work = parts.into_iter().zip(entries.iter().cloned().zip(outputs)).collect();
-    cpu.for_each(a.nnz(), work, |(rows, (entries, (indices, values)))| {
-        indices.copy_from_slice(&a.indices()[entries.clone()]);
-        values.copy_from_slice(&a.values()[entries.clone()]);
-        let lengths = rows.map(|row| a.pattern().range(row).len());
-        cpu.simd().run(SortRows { indices, values, lengths });
-    });
-    let order = IndexOrder { sorted: true, ..a.order() };
-    // SAFETY: the offsets are those of `a`; each row has its indices, sorted.
-    unsafe { Compressed::new_unchecked(a.nrows(), a.ncols(), cpu.copy_of(offsets), indices, values, order) }
 }
 
 impl<T: Scalar, I: Index> ParallelSort for Coo<T, Host, I> {

@@ -3,9 +3,9 @@
 use super::SEQUENTIAL;
 use super::compiled::{find, spmm_reduce_table};
 use super::plan::CpuPlan;
-use super::rows::{lines_mut, tiles_mut};
 use crate::Cpu;
 use crate::parallel::CHUNK;
+use crate::primitive::rows::{lines_mut, tiles_mut};
 use sparse_core::op::{Aggregation, SpmmReduceKernel};
 use sparse_core::reference::{AggregationChoice, Reference};
 use sparse_core::{

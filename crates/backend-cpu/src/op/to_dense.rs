@@ -1,12 +1,13 @@
 //! Sparse to dense: blocks of rows, each zeroed and then filled by one thread.
 
+use super::SEQUENTIAL;
 use super::compiled::{find, to_dense_table};
 use super::convert::coo_to_compressed;
 use super::plan::CpuPlan;
-use super::rows::{Rows, SellRows, lines_mut, tiles_mut};
-use super::{SEQUENTIAL, sum};
 use crate::Cpu;
 use crate::parallel::CHUNK;
+use crate::primitive::duplicates::sum;
+use crate::primitive::rows::{Rows, SellRows, lines_mut, tiles_mut};
 use sparse_core::op::{Duplicates, ToDenseKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{

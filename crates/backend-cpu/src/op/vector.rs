@@ -1,8 +1,8 @@
 //! `axpby`, `dot`, `nrm2`, `scal`: fixed chunks, whose partial results are combined in order.
 
-use super::rows::in_groups;
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks};
+use crate::primitive::rows::in_groups;
 use num_traits::Float;
 use sparse_core::op::{CoefficientOf, RealOf, VectorKernel};
 use sparse_core::{Accumulator, DenseViewMut, Result, Scalar, c64};

@@ -11,17 +11,17 @@ use sparse_generate::{uniform, with_row_lengths};
 
 /// The orders of B and C, and the padding of both leading dimensions.
 #[derive(Debug, Clone, Copy)]
-struct Layout {
+struct Orders {
     b: Order,
     c: Order,
     padding: usize,
 }
 
-const LAYOUTS: [Layout; 4] = [
-    Layout { b: Order::RowMajor, c: Order::RowMajor, padding: 0 },
-    Layout { b: Order::RowMajor, c: Order::ColMajor, padding: 3 },
-    Layout { b: Order::ColMajor, c: Order::RowMajor, padding: 1 },
-    Layout { b: Order::ColMajor, c: Order::ColMajor, padding: 0 },
+const LAYOUTS: [Orders; 4] = [
+    Orders { b: Order::RowMajor, c: Order::RowMajor, padding: 0 },
+    Orders { b: Order::RowMajor, c: Order::ColMajor, padding: 3 },
+    Orders { b: Order::ColMajor, c: Order::RowMajor, padding: 1 },
+    Orders { b: Order::ColMajor, c: Order::ColMajor, padding: 0 },
 ];
 
 /// (lines, leading dimension) of a dense matrix.
@@ -40,7 +40,7 @@ fn product<Back, M>(
     columns: usize,
     options: &PlanOptions,
     (alpha, beta): (f64, f64),
-    layout: Layout,
+    layout: Orders,
 ) -> Result<Vec<M::Scalar>, Error>
 where
     Back: SpmmKernel<M> + VectorKernel<M::Scalar, Space = Host>,

@@ -111,7 +111,7 @@ pub(super) fn functions() -> Result<&'static Functions, String> {
 }
 
 fn load() -> Result<Functions, String> {
-    let path = place();
+    let path = library_path();
     let reason = |error: libloading::Error| {
         let shim = path.to_string_lossy();
         format!("the SYCL shim {shim} ({VARIABLE} names another) does not load: {error}")
@@ -135,7 +135,7 @@ fn load() -> Result<Functions, String> {
 }
 
 /// The file that [`VARIABLE`] names, or [`LIBRARY`] beside the program, or in the system's library path.
-fn place() -> OsString {
+fn library_path() -> OsString {
     let beside = || -> Option<PathBuf> {
         let path = env::current_exe().ok()?.with_file_name(LIBRARY);
         path.exists().then_some(path)

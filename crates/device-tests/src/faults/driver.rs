@@ -1,6 +1,6 @@
 //! A driver with a fault.
 
-use super::{Fault, Place};
+use super::{Fault, Site};
 use kernels_core::File;
 use sparse_core::Result;
 use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Properties};
@@ -26,7 +26,7 @@ impl PlantedDriver {
     /// Asserts that the file with the fault was compiled, and that it compiles: what does not compile is found by all.
     pub(super) fn assert_was_run(&self) {
         let builds = self.builds.lock().expect("nobody panics with it");
-        let is_used = !builds.is_empty() || matches!(self.fault.place, Place::Read);
+        let is_used = !builds.is_empty() || matches!(self.fault.place, Site::Read);
         assert!(is_used, "{}: the file is never compiled", self.fault.name());
         assert!(builds.iter().all(Result::is_ok), "{}: {builds:?}", self.fault.name());
     }
@@ -50,7 +50,7 @@ unsafe impl Driver for PlantedDriver {
 
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()> {
         self.driver.read(memory, offset, host)?;
-        if matches!(self.fault.place, Place::Read) && host.len() >= 16 {
+        if matches!(self.fault.place, Site::Read) && host.len() >= 16 {
             host.copy_within(8..12, 12);
         }
         Ok(())

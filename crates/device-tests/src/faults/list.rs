@@ -1,6 +1,6 @@
 //! The faults of devices.
 
-use super::{Change, Fault, Finder, Kind, Place};
+use super::{Change, Fault, Finder, Kind, Site};
 
 /// A matrix in order whose rows have 0 to 34 entries; one with rows of up to 1025; one in no order; one with entries that
 /// occur several times.
@@ -20,23 +20,23 @@ const fn by(operation: &'static str, algorithm: &'static str) -> Finder {
 }
 
 /// The same change in both languages.
-const fn both(file: &'static str, from: &'static str, to: &'static str) -> Place {
-    Place::Kernel { file, cl: Some((from, to)), cu: Some((from, to)) }
+const fn both(file: &'static str, from: &'static str, to: &'static str) -> Site {
+    Site::Kernel { file, cl: Some((from, to)), cu: Some((from, to)) }
 }
 
 /// A change in each language.
-const fn each(file: &'static str, cl: Change, cu: Change) -> Place {
-    Place::Kernel { file, cl: Some(cl), cu: Some(cu) }
+const fn each(file: &'static str, cl: Change, cu: Change) -> Site {
+    Site::Kernel { file, cl: Some(cl), cu: Some(cu) }
 }
 
 /// A change in OpenCL C alone.
-const fn cl(file: &'static str, from: &'static str, to: &'static str) -> Place {
-    Place::Kernel { file, cl: Some((from, to)), cu: None }
+const fn cl(file: &'static str, from: &'static str, to: &'static str) -> Site {
+    Site::Kernel { file, cl: Some((from, to)), cu: None }
 }
 
 /// A change in CUDA C++ alone.
-const fn cu(file: &'static str, from: &'static str, to: &'static str) -> Place {
-    Place::Kernel { file, cl: None, cu: Some((from, to)) }
+const fn cu(file: &'static str, from: &'static str, to: &'static str) -> Site {
+    Site::Kernel { file, cl: None, cu: Some((from, to)) }
 }
 
 /// Every fault of devices.
@@ -855,14 +855,14 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::Stale,
         what: "an offset comes back as the one before",
-        place: Place::Read,
+        place: Site::Read,
         found_by: &[any("row_statistics/csr")],
         case: ROWS,
     },
     Fault {
         kind: Kind::Stale,
         what: "half of a value comes back as the other half",
-        place: Place::Read,
+        place: Site::Read,
         found_by: &[any("rule/backend")],
         case: "x3_uploaded_matrices_pass_the_checks",
     },

@@ -57,9 +57,9 @@ pub type Finder = (&'static str, Option<&'static str>);
 /// A text that stands once in a file, and what is written in its place.
 pub type Change = (&'static str, &'static str);
 
-/// The place where a fault is planted.
+/// The site of a fault: what is changed, and where.
 #[derive(Debug, Clone, Copy)]
-pub enum Place {
+pub enum Site {
     /// In a file of kernels, in each language that has a change.
     Kernel {
         /// The file's name without its extension.
@@ -80,8 +80,8 @@ pub struct Fault {
     pub kind: Kind,
     /// A description of the fault.
     pub what: &'static str,
-    /// The place where it is planted.
-    pub place: Place,
+    /// The site of the fault.
+    pub place: Site,
     /// The operations that must find it.
     pub found_by: &'static [Finder],
     /// The case of the table that finds it.
@@ -92,8 +92,8 @@ impl Fault {
     /// The name in lists of tests: `csr_spmv/the last entry of a row is left out`.
     pub fn name(&self) -> String {
         let file = match self.place {
-            Place::Kernel { file, .. } => file,
-            Place::Read => "read",
+            Site::Kernel { file, .. } => file,
+            Site::Read => "read",
         };
         format!("{file}/{}", self.what)
     }
@@ -101,14 +101,14 @@ impl Fault {
     /// True if it can be planted in the kernels of a library.
     pub fn is_for(&self, library: &Library) -> bool {
         let language = if library.name == "cuda" { "cu" } else { "cl" };
-        matches!(self.place, Place::Read) || self.change(language).is_some()
+        matches!(self.place, Site::Read) || self.change(language).is_some()
     }
 
     /// The change in a language, named by the extension of its files.
     fn change(&self, language: &str) -> Option<Change> {
         match (self.place, language) {
-            (Place::Kernel { cl, .. }, "cl") => cl,
-            (Place::Kernel { cu, .. }, "cu") => cu,
+            (Site::Kernel { cl, .. }, "cl") => cl,
+            (Site::Kernel { cu, .. }, "cu") => cu,
             _ => None,
         }
     }
@@ -129,7 +129,7 @@ impl Fault {
     }
 
     fn is_in(&self, file: &File) -> bool {
-        matches!(self.place, Place::Kernel { file: stem, .. } if stem == file.stem())
+        matches!(self.place, Site::Kernel { file: stem, .. } if stem == file.stem())
     }
 }
 

@@ -25,7 +25,7 @@ fn every_fault_can_be_planted() {
 fn every_operation_has_a_fault_in_each_language() {
     let operations: BTreeSet<_> = suite(&Reference).subjects().map(|subject| subject.key().name()).collect();
     for language in ["cl", "cu"] {
-        let here = |fault: &&Fault| matches!(fault.place, Place::Read) || fault.change(language).is_some();
+        let here = |fault: &&Fault| matches!(fault.place, Site::Read) || fault.change(language).is_some();
         let found: BTreeSet<_> = FAULTS
             .iter()
             .filter(here)
@@ -50,8 +50,8 @@ fn the_page_lists_every_fault() {
         String::from("| kernels | fault | kind | planted in | found by | on |\n|---|---|---|---|---|---|\n");
     for fault in FAULTS {
         let file = match fault.place {
-            Place::Kernel { file, .. } => format!("`{file}`"),
-            Place::Read => "reads".into(),
+            Site::Kernel { file, .. } => format!("`{file}`"),
+            Site::Read => "reads".into(),
         };
         let languages = match (fault.change("cl"), fault.change("cu")) {
             (Some(_), None) => "opencl, sycl",

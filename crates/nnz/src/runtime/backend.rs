@@ -2,7 +2,7 @@
 
 use super::elements::HostElements;
 use super::erased::AnyMatrix;
-use super::formats::{RuntimeFormat, copy_of};
+use super::runtime_format::{RuntimeFormat, copy_of};
 use super::typed::Typed;
 use crate::Device;
 use crate::device::HostBackend;
@@ -39,12 +39,12 @@ pub(crate) trait RuntimeBackend: Backend {
 pub(crate) type Constructor = fn(Box<dyn Any>, &Device) -> Result<Arc<dyn AnyMatrix>, Box<dyn Any>>;
 
 /// The operations that every format has, batches among them.
-pub(crate) trait Computes<M: SparseFormat<Space = SpaceOf<Self>>>:
+pub(crate) trait FormatKernels<M: SparseFormat<Space = SpaceOf<Self>>>:
     SpmvKernel<M> + VectorKernel<M::Scalar>
 {
 }
 
-impl<B, M> Computes<M> for B
+impl<B, M> FormatKernels<M> for B
 where
     M: SparseFormat<Space = SpaceOf<B>>,
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
@@ -53,7 +53,7 @@ where
 
 fn construct<B, M>(matrix: Box<dyn Any>, device: &Device) -> Result<Arc<dyn AnyMatrix>, Box<dyn Any>>
 where
-    B: RuntimeBackend + Computes<M>,
+    B: RuntimeBackend + FormatKernels<M>,
     M: RuntimeFormat<B>,
 {
     let Some(backend) = B::of(device) else { return Err(matrix) };

@@ -75,7 +75,7 @@ impl Matrix {
         let (cut, whole) = if by_rows { (self, b) } else { (b, self) };
         let whole = whole.to_compressed(self.format())?;
         let mask = mask.map(|mask| mask.to_compressed(self.format())).transpose()?;
-        let part = Part { factor: cut.to_compressed(self.format())?, mask };
+        let part = ChunkOperands { factor: cut.to_compressed(self.format())?, mask };
         let host = match whole.device() {
             Device::Cpu(_) => whole.device().clone(),
             Device::Accelerator(..) => Device::host()?,
@@ -89,12 +89,12 @@ impl Matrix {
 }
 
 /// The operands that are cut into chunks: of CSR the rows of A, of CSC the columns of B, and those of the mask.
-struct Part {
+struct ChunkOperands {
     factor: Matrix,
     mask: Option<Matrix>,
 }
 
-impl Part {
+impl ChunkOperands {
     fn to_device(&self, device: &Device) -> Result<Self> {
         let mask = self.mask.as_ref().map(|mask| mask.to_device(device)).transpose()?;
         Ok(Self { factor: self.factor.to_device(device)?, mask })
@@ -117,14 +117,14 @@ struct ChunkedProduct {
 
 impl ChunkedProduct {
     /// The product of all of a part on the host, for the whole of which memory is short.
-    fn of_chunks(&self, part: &Part) -> Result<Matrix> {
+    fn of_chunks(&self, part: &ChunkOperands) -> Result<Matrix> {
         let lines = lines_of(&part.factor)?;
         let mask = part.mask.as_ref().map(lines_of).transpose()?;
         let mut assembly = lines.assembly();
         let mut ranges = halves(0..lines.count());
         while let Some(range) = ranges.pop() {
             let mask = mask.map(|mask| mask.chunk(range.clone(), &self.host)).transpose()?;
-            match self.of_part(&Part { factor: lines.chunk(range.clone(), &self.host)?, mask })? {
+            match self.of_part(&ChunkOperands { factor: lines.chunk(range.clone(), &self.host)?, mask })? {
                 Some(product) => assembly.append(&product)?,
                 None => ranges.extend(halves(range)),
             }
@@ -133,7 +133,7 @@ impl ChunkedProduct {
     }
 
     /// The product of a part on the host; `None` if memory is short and the part has lines to divide.
-    fn of_part(&self, part: &Part) -> Result<Option<Matrix>> {
+    fn of_part(&self, part: &ChunkOperands) -> Result<Option<Matrix>> {
         let divisible = if self.by_rows { part.factor.nrows() } else { part.factor.ncols() } > 1;
         if divisible && part.bytes() > self.memory_limit.unwrap_or(u64::MAX) {
             return Ok(None);
@@ -145,7 +145,7 @@ impl ChunkedProduct {
     }
 
     /// The product of a part on the host; `None` if it may exceed the limit.
-    fn multiply(&self, part: &Part, limit: Option<u64>) -> Result<Option<Matrix>> {
+    fn multiply(&self, part: &ChunkOperands, limit: Option<u64>) -> Result<Option<Matrix>> {
         let part = part.to_device(self.whole.device())?;
         let (a, b) = if self.by_rows { (&part.factor, &self.whole) } else { (&self.whole, &part.factor) };
         if let Some(limit) = limit {

@@ -2,7 +2,7 @@
 
 use super::backend::RuntimeBackend;
 use super::fit::{keep, mismatch};
-use super::formats::On;
+use super::runtime_format::DeviceBackend;
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use crate::Device;
 use sparse_core::backend::SpaceOf;
@@ -82,10 +82,10 @@ impl DenseMatrix {
         let target = Target::of(self, options)?;
         let plan = with_dtype!(self.dtype(), T => match self.device() {
             Device::Cpu(backend) => {
-                plan_indexed::<_, T>(On { backend, device: self.device() }, self, target, options)
+                plan_indexed::<_, T>(DeviceBackend { backend, device: self.device() }, self, target, options)
             }
             Device::Accelerator(backend, _) => {
-                plan_indexed::<_, T>(On { backend, device: self.device() }, self, target, options)
+                plan_indexed::<_, T>(DeviceBackend { backend, device: self.device() }, self, target, options)
             }
         });
         plan.map(CompressPlan)
@@ -208,7 +208,7 @@ where
 }
 
 fn plan_indexed<B, T>(
-    on: On<'_, B>,
+    on: DeviceBackend<'_, B>,
     dense: &DenseMatrix,
     target: Target,
     options: &CompressOptions,
@@ -229,7 +229,12 @@ where
     T: Scalar,
     I: Index,
 {
-    fn new(on: On<'_, B>, dense: &DenseMatrix, target: Target, options: &CompressOptions) -> Result<Self> {
+    fn new(
+        on: DeviceBackend<'_, B>,
+        dense: &DenseMatrix,
+        target: Target,
+        options: &CompressOptions,
+    ) -> Result<Self> {
         // The plan would name the extents of the transpose.
         I::try_new("rows", target.shape.0)?;
         I::try_new("columns", target.shape.1)?;
@@ -243,7 +248,7 @@ where
 
 /// The members of a dense matrix, transposed where columns are compressed.
 fn view<'a, B: RuntimeBackend, T: Scalar>(
-    on: On<'_, B>,
+    on: DeviceBackend<'_, B>,
     dense: &'a DenseMatrix,
     target: Target,
 ) -> Result<DenseBatchView<'a, T, SpaceOf<B>>> {
@@ -270,7 +275,7 @@ where
     I: Index,
 {
     fn run(&mut self, dense: &DenseMatrix) -> Result<Matrix> {
-        let on = On { backend: &self.backend, device: &self.device };
+        let on = DeviceBackend { backend: &self.backend, device: &self.device };
         let view = view::<B, T>(on, dense, self.target)?;
         match (self.target.is_batch, self.target.is_transposed) {
             (false, false) => on.erase(self.plan.run(view.member(0))?),

@@ -35,7 +35,7 @@ fn factorize<T: Accumulator>(a: &Matrix) -> Result<Factorization> {
 }
 
 impl<T: Accumulator> AnySolver for DirectSolver<T> {
-    /// Solves by the factors; there are no iterations to report.
+    /// SolverKernels by the factors; there are no iterations to report.
     fn solve(&mut self, b: &Vector, x: &mut Vector, _: &mut Callback<'_>) -> Result<Solution> {
         let Self { matrix, factors, tolerance, .. } = self;
         with_operands::<HostBackend, T>(matrix, b, x, |b, x| factors.solve(b, x, *tolerance))

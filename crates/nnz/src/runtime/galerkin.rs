@@ -3,7 +3,7 @@
 use super::Matrix;
 use super::backend::RuntimeBackend;
 use super::fit::mismatch;
-use super::formats::{On, RuntimeFormat};
+use super::runtime_format::{DeviceBackend, RuntimeFormat};
 use crate::Device;
 use sparse_core::op::{GalerkinPlan, SpgemmKernel};
 use sparse_core::{Error, PlanOptions, Result, SparseFormat};
@@ -78,7 +78,7 @@ where
     B: RuntimeBackend + SpgemmKernel<M>,
     M: RuntimeFormat<B>,
 {
-    pub(crate) fn new(on: On<'_, B>, r: &M, a: &M, p: &M) -> Result<Self> {
+    pub(crate) fn new(on: DeviceBackend<'_, B>, r: &M, a: &M, p: &M) -> Result<Self> {
         let plan = GalerkinPlan::new(on.backend, r, a, p, &PlanOptions::default())?;
         Ok(Self { backend: on.backend.clone(), device: on.device.clone(), plan })
     }
@@ -91,7 +91,7 @@ where
 {
     fn run(&mut self, r: &Matrix, a: &Matrix, p: &Matrix) -> Result<Matrix> {
         let product = self.plan.run(typed(r)?, typed(a)?, typed(p)?)?;
-        On { backend: &self.backend, device: &self.device }.erase(product)
+        DeviceBackend { backend: &self.backend, device: &self.device }.erase(product)
     }
 
     fn workspace_bytes(&self) -> usize {

@@ -3,7 +3,7 @@
 #[cfg(doc)]
 use super::Method;
 use super::fit::{factor, mismatch};
-use super::rank::{AnyRank, Callback, Computes, Rank, host_rows, on_host, on_host_mut};
+use super::rank::{AnyRank, Callback, Rank, RankKernels, host_rows, on_host, on_host_mut};
 use super::vector_on_devices::{AnyParts, Parts};
 use super::{Format, Matrix, SolveOptions, Vector, VectorOnDevices};
 use crate::device::{Connections, HostBackend, connect};
@@ -375,8 +375,8 @@ trait AnyRanks: Send {
 
 fn distribute<T: Accumulator>(a: &Matrix, devices: &[Device], path: ExchangePath) -> Result<MatrixOnDevices>
 where
-    HostBackend: Computes<T>,
-    Accelerator: Computes<T>,
+    HostBackend: RankKernels<T>,
+    Accelerator: RankKernels<T>,
 {
     let csr = a.to_format(Format::Csr)?;
     let host = csr.on_host()?;

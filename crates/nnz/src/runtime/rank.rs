@@ -26,15 +26,15 @@ pub(super) type Callback<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + Send + 
 pub(super) trait AnyRank<T>: Send {
     fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<()>;
     /// A copy of this rank's elements of a vector in the memory of its backend.
-    fn upload(&mut self, division: &Ownership, x: &[T]) -> Result<Box<dyn AnyPart<T>>>;
+    fn upload(&mut self, division: &Ownership, x: &[T]) -> Result<Box<dyn AnyLocalVector<T>>>;
     /// As [`multiply`](Self::multiply), of parts that [`upload`](Self::upload) has made for this rank.
     fn multiply_parts(
         &mut self,
         op: Op,
         alpha: T,
-        x: &dyn AnyPart<T>,
+        x: &dyn AnyLocalVector<T>,
         beta: T,
-        y: &mut dyn AnyPart<T>,
+        y: &mut dyn AnyLocalVector<T>,
     ) -> Result<()>;
     /// `C ← alpha·op(A)·B + beta·C` of `columns` columns; this rank's rows of B and C are row-major.
     fn multiply_dense(
@@ -53,22 +53,22 @@ pub(super) trait AnyRank<T>: Send {
         x: &mut [T],
         callback: Option<&mut Callback<'_>>,
     ) -> Result<Solution>;
-    fn layout(&self) -> Layout;
+    fn sizes(&self) -> RankSizes;
 }
 
 /// A rank's elements of a vector in the memory of its backend, which is hidden. All but the last two are collective calls
 /// with parts of the same matrix.
-pub(super) trait AnyPart<T>: Send + Sync {
+pub(super) trait AnyLocalVector<T>: Send + Sync {
     fn download(&self, host: &mut [T]) -> Result<()>;
-    fn axpby(&mut self, alpha: T, x: &dyn AnyPart<T>, beta: T) -> Result<()>;
-    fn dot(&self, y: &dyn AnyPart<T>) -> Result<T>;
+    fn axpby(&mut self, alpha: T, x: &dyn AnyLocalVector<T>, beta: T) -> Result<()>;
+    fn dot(&self, y: &dyn AnyLocalVector<T>) -> Result<T>;
     fn nrm2(&self) -> Result<f64>;
     fn as_any(&self) -> &dyn Any;
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
-/// The division of a matrix, and the size of one rank's rows.
-pub(super) struct Layout {
+/// The sizes of a divided matrix: the rows and columns of each rank, and the entries of all and of this rank.
+pub(super) struct RankSizes {
     pub(super) rows: Ownership,
     pub(super) columns: Ownership,
     pub(super) nnz: usize,
@@ -77,12 +77,12 @@ pub(super) struct Layout {
 }
 
 /// A backend with the products of ranks and their solvers.
-pub(super) trait Computes<T: Accumulator>:
+pub(super) trait RankKernels<T: Accumulator>:
     SpmvKernel<Csr<T, SpaceOf<Self>>> + SpmmKernel<Csr<T, SpaceOf<Self>>> + VectorKernel<T>
 {
 }
 
-impl<B, T: Accumulator> Computes<T> for B where
+impl<B, T: Accumulator> RankKernels<T> for B where
     B: SpmvKernel<Csr<T, SpaceOf<B>>> + SpmmKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>
 {
 }
@@ -139,7 +139,7 @@ pub(super) fn host_rows<'a, T: Accumulator>(
 pub(super) struct Rank<X, B, T>
 where
     X: SharedTransport,
-    B: Computes<T>,
+    B: RankKernels<T>,
     T: Accumulator,
 {
     backend: DistributedBackend<X, B>,
@@ -153,7 +153,7 @@ where
 impl<X, B, T> Rank<X, B, T>
 where
     X: SharedTransport,
-    B: Computes<T>,
+    B: RankKernels<T>,
     T: Accumulator,
 {
     /// A rank that has its rows. Columns are divided as `columns` says, or as [`DistributedMatrix::from_rows`] does.
@@ -230,7 +230,7 @@ where
 impl<X, B, T> AnyRank<T> for Rank<X, B, T>
 where
     X: SharedTransport,
-    B: Computes<T>,
+    B: RankKernels<T>,
     T: Accumulator,
 {
     fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, host_y: &mut [T]) -> Result<()> {
@@ -248,20 +248,20 @@ where
         self.download(&y, host_y)
     }
 
-    fn upload(&mut self, division: &Ownership, x: &[T]) -> Result<Box<dyn AnyPart<T>>> {
+    fn upload(&mut self, division: &Ownership, x: &[T]) -> Result<Box<dyn AnyLocalVector<T>>> {
         let vector = DistributedVector::from_local(&self.backend, division, x)?;
-        Ok(Box::new(Part { backend: self.backend.clone(), vector }))
+        Ok(Box::new(LocalVector { backend: self.backend.clone(), vector }))
     }
 
     fn multiply_parts(
         &mut self,
         op: Op,
         alpha: T,
-        x: &dyn AnyPart<T>,
+        x: &dyn AnyLocalVector<T>,
         beta: T,
-        y: &mut dyn AnyPart<T>,
+        y: &mut dyn AnyLocalVector<T>,
     ) -> Result<()> {
-        let (x, y) = (Part::<X, B, T>::of(x)?, Part::<X, B, T>::of_mut(y)?);
+        let (x, y) = (LocalVector::<X, B, T>::of(x)?, LocalVector::<X, B, T>::of_mut(y)?);
         self.run(op, alpha, &x.vector, beta, &mut y.vector)
     }
 
@@ -344,8 +344,8 @@ where
         }
     }
 
-    fn layout(&self) -> Layout {
-        Layout {
+    fn sizes(&self) -> RankSizes {
+        RankSizes {
             rows: self.a.row_ownership().clone(),
             columns: self.a.col_ownership().clone(),
             nnz: self.a.nnz(),
@@ -356,32 +356,32 @@ where
 }
 
 /// A rank's elements of a vector.
-struct Part<X, B: Backend, T: Accumulator> {
+struct LocalVector<X, B: Backend, T: Accumulator> {
     backend: DistributedBackend<X, B>,
     vector: DistributedVector<T, SpaceOf<B>>,
 }
 
-impl<X: SharedTransport, B: Computes<T>, T: Accumulator> Part<X, B, T> {
-    fn of(part: &dyn AnyPart<T>) -> Result<&Self> {
+impl<X: SharedTransport, B: RankKernels<T>, T: Accumulator> LocalVector<X, B, T> {
+    fn of(part: &dyn AnyLocalVector<T>) -> Result<&Self> {
         part.as_any().downcast_ref().ok_or_else(other_matrix)
     }
 
-    fn of_mut(part: &mut dyn AnyPart<T>) -> Result<&mut Self> {
+    fn of_mut(part: &mut dyn AnyLocalVector<T>) -> Result<&mut Self> {
         part.as_any_mut().downcast_mut().ok_or_else(other_matrix)
     }
 }
 
-impl<X: SharedTransport, B: Computes<T>, T: Accumulator> AnyPart<T> for Part<X, B, T> {
+impl<X: SharedTransport, B: RankKernels<T>, T: Accumulator> AnyLocalVector<T> for LocalVector<X, B, T> {
     fn download(&self, host: &mut [T]) -> Result<()> {
         self.backend.agree("download", self.backend.local().download_into(self.vector.local(), host))
     }
 
-    fn axpby(&mut self, alpha: T, x: &dyn AnyPart<T>, beta: T) -> Result<()> {
+    fn axpby(&mut self, alpha: T, x: &dyn AnyLocalVector<T>, beta: T) -> Result<()> {
         let added = self.vector.axpby(&self.backend, alpha, &Self::of(x)?.vector, beta);
         self.backend.agree("axpby", added)
     }
 
-    fn dot(&self, y: &dyn AnyPart<T>) -> Result<T> {
+    fn dot(&self, y: &dyn AnyLocalVector<T>) -> Result<T> {
         self.vector.dot(&self.backend, &Self::of(y)?.vector)
     }
 

@@ -1,8 +1,8 @@
 //! Sampled products of two dense matrices.
 
-use super::backend::{Computes, RuntimeBackend};
+use super::backend::{FormatKernels, RuntimeBackend};
 use super::fit::{factor, mismatch};
-use super::formats::RuntimeFormat;
+use super::runtime_format::RuntimeFormat;
 use super::{DenseMatrix, Matrix, Vector};
 use sparse_core::op::{Sampling, SddmmKernel, SddmmPlan};
 use sparse_core::{Algorithm, Choice, Error, Order, PlanOptions, Result, Scalar, c64};
@@ -195,7 +195,7 @@ pub(crate) trait AnySampledPlan: Send {
 
 impl<B, M> AnySampledPlan for SddmmPlan<B, M>
 where
-    B: RuntimeBackend + Computes<M> + SddmmKernel<M>,
+    B: RuntimeBackend + FormatKernels<M> + SddmmKernel<M>,
     M: RuntimeFormat<B>,
 {
     fn run(

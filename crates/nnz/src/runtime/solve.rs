@@ -77,7 +77,7 @@ impl Matrix {
         Ok((x, solution))
     }
 
-    /// Solves A·x = b from the `x` that is given, which gets the last iterate; see [`solve`](Self::solve).
+    /// SolverKernels A·x = b from the `x` that is given, which gets the last iterate; see [`solve`](Self::solve).
     ///
     /// `callback` is called after each computation of the residual's norm and may stop.
     ///
@@ -143,7 +143,7 @@ impl Matrix {
 pub struct Solver(Box<dyn AnySolver>);
 
 impl Solver {
-    /// Solves A·x = b from the `x` that is given, which gets the last iterate; see [`Matrix::solve_from`].
+    /// SolverKernels A·x = b from the `x` that is given, which gets the last iterate; see [`Matrix::solve_from`].
     ///
     /// # Errors
     /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if a vector is not as long as the
@@ -210,7 +210,7 @@ pub(super) fn check_preconditioner(options: &SolveOptions) -> Result<()> {
 }
 
 /// A backend with the products of a solver, and those that its preconditioner is declared for.
-trait Solves<T: Scalar>:
+trait SolverKernels<T: Scalar>:
     RuntimeBackend
     + Factorises<T>
     + VectorKernel<T>
@@ -219,7 +219,7 @@ trait Solves<T: Scalar>:
 {
 }
 
-impl<B, T> Solves<T> for B
+impl<B, T> SolverKernels<T> for B
 where
     B: RuntimeBackend + Factorises<T> + VectorKernel<T>,
     B: SpmvKernel<Operator<T, SpaceOf<B>>> + SpmvKernel<Csr<T, SpaceOf<B>>>,
@@ -229,8 +229,8 @@ where
 
 fn solver_typed<T: Accumulator>(a: &Matrix, options: &SolveOptions) -> Result<Box<dyn AnySolver>>
 where
-    HostBackend: Solves<T>,
-    Accelerator: Solves<T>,
+    HostBackend: SolverKernels<T>,
+    Accelerator: SolverKernels<T>,
 {
     #[cfg(feature = "direct")]
     if options.method == Method::Direct {
@@ -244,7 +244,7 @@ where
 
 struct TypedSolver<B, T>
 where
-    B: Solves<T>,
+    B: SolverKernels<T>,
     T: Accumulator,
 {
     operator: OperatorOn<B, T>,
@@ -256,7 +256,7 @@ type OperatorOn<B, T> = Operator<T, SpaceOf<B>>;
 /// A method with its plan and its vectors.
 enum TypedMethod<B, T>
 where
-    B: Solves<T>,
+    B: SolverKernels<T>,
     T: Accumulator,
 {
     Cg(Cg<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
@@ -283,7 +283,7 @@ macro_rules! with_method {
 
 impl<B, T> TypedSolver<B, T>
 where
-    B: Solves<T>,
+    B: SolverKernels<T>,
     T: Accumulator,
 {
     fn new(backend: &B, a: &Matrix, options: &SolveOptions) -> Result<Self> {
@@ -337,7 +337,7 @@ pub(super) fn with_operands<B: RuntimeBackend, T: Scalar>(
 
 impl<B, T> AnySolver for TypedSolver<B, T>
 where
-    B: Solves<T>,
+    B: SolverKernels<T>,
     T: Accumulator,
 {
     fn solve(&mut self, b: &Vector, x: &mut Vector, callback: &mut Callback<'_>) -> Result<Solution> {

@@ -92,21 +92,21 @@ impl Matrix {
     }
 }
 
-macro_rules! solves {
+macro_rules! trisolve_kernels {
     ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
         /// A backend with triangular solves for every type.
-        trait Solves:
+        trait TrisolveKernels:
             RuntimeBackend
             $(+ TrisolveKernel<Csr<$t, SpaceOf<Self>, $i, $o>> + TrisolveKernel<Csc<$t, SpaceOf<Self>, $i, $o>>)*
         {
         }
 
-        impl Solves for HostBackend {}
+        impl TrisolveKernels for HostBackend {}
 
-        impl Solves for Accelerator {}
+        impl TrisolveKernels for Accelerator {}
 
         /// Solves with `typed`, the matrix that `matrix` holds in CSR or CSC.
-        fn solve_any<B: Solves>(
+        fn solve_any<B: TrisolveKernels>(
             backend: &B,
             typed: &dyn Any,
             system: Triangular,
@@ -126,7 +126,7 @@ macro_rules! solves {
     };
 }
 
-sparse_core::for_all_types!(solves);
+sparse_core::for_all_types!(trisolve_kernels);
 
 /// Solves with the typed matrix of `matrix`.
 fn solve<B, M>(

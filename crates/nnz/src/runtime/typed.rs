@@ -1,11 +1,11 @@
 //! A typed matrix under the trait that hides its type: written once for all formats, types and backends.
 
-use super::backend::{Computes, RuntimeBackend};
+use super::backend::{FormatKernels, RuntimeBackend};
 use super::erased::{AnyMatrix, ProductExtent, Properties};
 use super::fit::{Operand, factor, keep, mismatch};
-use super::formats::{On, RuntimeFormat, unavailable};
 use super::galerkin::{AnyTripleProductPlan, unlike_factors};
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
+use super::runtime_format::{DeviceBackend, RuntimeFormat, unavailable};
 use super::sddmm::AnySampledPlan;
 use super::solve::OperatorPlan;
 use super::{DenseMatrix, IndexType, Layout, Matrix, Vector};
@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// A matrix in the memory of a backend.
 pub(crate) struct Typed<B, M>
 where
-    B: Computes<M>,
+    B: FormatKernels<M>,
     M: SparseFormat<Space = SpaceOf<B>>,
 {
     backend: B,
@@ -38,15 +38,15 @@ where
 
 impl<B, M> Typed<B, M>
 where
-    B: RuntimeBackend + Computes<M>,
+    B: RuntimeBackend + FormatKernels<M>,
     M: RuntimeFormat<B>,
 {
     pub(crate) fn new(backend: B, device: Device, matrix: M) -> Self {
         Self { backend, device, matrix }
     }
 
-    fn on(&self) -> On<'_, B> {
-        On { backend: &self.backend, device: &self.device }
+    fn on(&self) -> DeviceBackend<'_, B> {
+        DeviceBackend { backend: &self.backend, device: &self.device }
     }
 
     fn as_operand(&self) -> Operand<'_> {
@@ -70,7 +70,7 @@ fn run_spmv<B, M>(
     (beta, y): (c64, &mut Vector),
 ) -> Result<()>
 where
-    B: RuntimeBackend + Computes<M>,
+    B: RuntimeBackend + FormatKernels<M>,
     M: RuntimeFormat<B>,
 {
     let (op, context) = ("spmv", matrix.context());
@@ -92,7 +92,7 @@ fn run_spmm<B, M>(
     (beta, c): (c64, &mut DenseMatrix),
 ) -> Result<()>
 where
-    B: RuntimeBackend + Computes<M> + SpmmKernel<M>,
+    B: RuntimeBackend + FormatKernels<M> + SpmmKernel<M>,
     M: RuntimeFormat<B>,
 {
     let (op, context) = ("spmm", matrix.context());
@@ -108,7 +108,7 @@ where
 
 impl<B, M> AnyMatrix for Typed<B, M>
 where
-    B: RuntimeBackend + Computes<M>,
+    B: RuntimeBackend + FormatKernels<M>,
     M: RuntimeFormat<B>,
 {
     fn as_any(&self) -> &dyn Any {
@@ -363,7 +363,7 @@ fn copy_to_device<M: SparseFormat<Space = Host>>(matrix: &M, device: &Device) ->
 
 impl<B, M> AnyMatvecPlan for SpmvPlan<B, M>
 where
-    B: RuntimeBackend + Computes<M>,
+    B: RuntimeBackend + FormatKernels<M>,
     M: RuntimeFormat<B>,
 {
     fn run(&mut self, alpha: c64, a: &Matrix, x: &Vector, beta: c64, y: &mut Vector) -> Result<()> {
@@ -383,7 +383,7 @@ where
 
 impl<B, M> AnyMatmulPlan for SpmmPlan<B, M>
 where
-    B: RuntimeBackend + Computes<M> + SpmmKernel<M>,
+    B: RuntimeBackend + FormatKernels<M> + SpmmKernel<M>,
     M: RuntimeFormat<B>,
 {
     fn run(&mut self, alpha: c64, a: &Matrix, b: &DenseMatrix, beta: c64, c: &mut DenseMatrix) -> Result<()> {
@@ -403,7 +403,7 @@ where
 
 impl<B, M> OperatorPlan<B, M::Scalar> for SpmvPlan<B, M>
 where
-    B: RuntimeBackend + Computes<M>,
+    B: RuntimeBackend + FormatKernels<M>,
     M: RuntimeFormat<B>,
 {
     fn run(

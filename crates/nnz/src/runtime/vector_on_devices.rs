@@ -3,7 +3,7 @@
 use super::Vector;
 use super::fit::factor;
 use super::on_devices::{Turn, on_all, parts_mut};
-use super::rank::{AnyPart, on_host_mut, other_matrix};
+use super::rank::{AnyLocalVector, on_host_mut, other_matrix};
 use crate::Device;
 use sparse_core::{Accumulator, DType, Error, Result, c64};
 use sparse_distrib::Ownership;
@@ -133,7 +133,7 @@ pub(super) trait AnyParts: Send {
 }
 
 /// The part of each device.
-pub(super) struct Parts<T>(pub(super) Vec<Box<dyn AnyPart<T>>>);
+pub(super) struct Parts<T>(pub(super) Vec<Box<dyn AnyLocalVector<T>>>);
 
 impl<T: Accumulator> Parts<T> {
     /// The parts of a vector of the same matrix.

@@ -110,9 +110,9 @@ fn parse_preconditioner(text: &str) -> Result<Preconditioning, String> {
 }
 
 /// The solver: one device, or several that have some rows each.
-enum Solves {
-    One(Solver),
-    Several(MatrixOnDevices),
+enum LinearSolver {
+    OneDevice(Solver),
+    SeveralDevices(MatrixOnDevices),
 }
 
 fn parse_tolerance(text: &str) -> Result<f64, String> {
@@ -288,20 +288,20 @@ impl Solve {
         if self.jacobi { Preconditioning::Jacobi } else { self.preconditioner }
     }
 
-    fn solver(&self, a: &Matrix, devices: &[Device], context: &Context) -> Result<Solves> {
+    fn solver(&self, a: &Matrix, devices: &[Device], context: &Context) -> Result<LinearSolver> {
         if !devices.is_empty() {
-            return product::distribute(a, devices, self.exchange, context).map(Solves::Several);
+            return product::distribute(a, devices, self.exchange, context).map(LinearSolver::SeveralDevices);
         }
         let solver = a.solver(&self.options())?;
         let op = if self.method == Method::Direct { "solve" } else { "spmv" };
         tell_choice(context, op, a.format().name(), solver.choice());
-        Ok(Solves::One(solver))
+        Ok(LinearSolver::OneDevice(solver))
     }
 
     /// Solves for every column of B, from x = 0: X, and the outcome of each of its columns.
     fn solve(
         &self,
-        solver: &mut Solves,
+        solver: &mut LinearSolver,
         sides: &RightHandSides,
         context: &Context,
     ) -> Result<(DenseMatrix, Vec<Column>)> {
@@ -310,9 +310,11 @@ impl Solve {
         for (j, column) in sides.columns().enumerate() {
             let (b, mut x) = column?;
             let solve = |watch: &mut Watch<'_>| match (&mut *solver, self.fixed_iterations) {
-                (Solves::One(solver), Some(iterations)) => solver.solve_fixed(&b, &mut x, iterations),
-                (Solves::One(solver), None) => solver.solve_from(&b, &mut x, watch),
-                (Solves::Several(a), _) => a.solve_from(&b, &mut x, &self.options(), watch),
+                (LinearSolver::OneDevice(solver), Some(iterations)) => {
+                    solver.solve_fixed(&b, &mut x, iterations)
+                }
+                (LinearSolver::OneDevice(solver), None) => solver.solve_from(&b, &mut x, watch),
+                (LinearSolver::SeveralDevices(a), _) => a.solve_from(&b, &mut x, &self.options(), watch),
             };
             columns.push(self.solve_column(j, context, solve)?);
             solved.set_column(j, &x)?;

@@ -17,8 +17,8 @@ fn scattered(rows: usize, cols: usize, count: usize) -> Triplets {
 fn skewed(n: usize) -> Triplets {
     let lengths = (0..n).map(|row| (n / (row + 1)).max(1));
     let entries = lengths.enumerate().flat_map(|(row, length)| {
-        let place = scramble(row, 9) as usize % n;
-        (0..length).map(move |k| (place, (place + k * 7) % n, fraction(row, k)))
+        let column = scramble(row, 9) as usize % n;
+        (0..length).map(move |k| (column, (column + k * 7) % n, fraction(row, k)))
     });
     let mut entries: Vec<_> = entries.collect();
     entries.sort_by_key(|&(row, ..)| row);

@@ -1,6 +1,6 @@
 //! Conversions between sparse formats, in every layout.
 
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::Outcome;
 use crate::case::Problem;
 use crate::key::Key;
@@ -18,14 +18,14 @@ use std::marker::PhantomData;
 pub(crate) struct Convert;
 
 /// The layouts of a target format that the table tests.
-pub trait Layout: Default {
+pub trait TestedLayout: Default {
     /// The layout of a setting of this kind; `None` for others.
     fn of(setting: &Setting) -> Option<Self>;
 }
 
 macro_rules! layouts {
     ($($layout:ty: $variant:pat => $value:expr;)*) => {$(
-        impl Layout for $layout {
+        impl TestedLayout for $layout {
             fn of(setting: &Setting) -> Option<Self> {
                 if let $variant = *setting { Some($value) } else { None }
             }
@@ -47,10 +47,10 @@ impl Suite {
     /// Conversion between two formats.
     pub fn convert<B, From, To>(&mut self, backend: &B) -> &mut Self
     where
-        B: ConvertKernel<On<B, From>, On<B, To>>,
+        B: ConvertKernel<FormatOn<B, From>, FormatOn<B, To>>,
         From: Build,
         To: Build,
-        On<B, From>: Conversion<On<B, To>, Layout: Layout>,
+        FormatOn<B, From>: Conversion<FormatOn<B, To>, Layout: TestedLayout>,
     {
         self.add(MatrixSubject::<B, From>::new(
             backend,
@@ -103,19 +103,23 @@ impl<To: Build> ConvertTo<To> {
     /// The name of the conversion from `From`.
     pub(crate) fn key<B: Backend, From: Build>() -> Key
     where
-        On<B, From>: Conversion<On<B, To>>,
+        FormatOn<B, From>: Conversion<FormatOn<B, To>>,
     {
         let types = if From::types().len() > To::types().len() { From::types() } else { To::types() };
-        Key::new::<From::Scalar>(Operation::Convert, <On<B, From> as Conversion<On<B, To>>>::NAME, types)
+        Key::new::<From::Scalar>(
+            Operation::Convert,
+            <FormatOn<B, From> as Conversion<FormatOn<B, To>>>::NAME,
+            types,
+        )
     }
 }
 
 impl<B, From, To> MatrixOperation<B, From> for ConvertTo<To>
 where
-    B: ConvertKernel<On<B, From>, On<B, To>>,
+    B: ConvertKernel<FormatOn<B, From>, FormatOn<B, To>>,
     From: Build,
     To: Build,
-    On<B, From>: Conversion<On<B, To>, Layout: Layout>,
+    FormatOn<B, From>: Conversion<FormatOn<B, To>, Layout: TestedLayout>,
 {
     fn check(&self) -> &'static dyn Check {
         &Convert
@@ -128,11 +132,11 @@ where
     fn plan(
         &self,
         backend: &B,
-        a: &On<B, From>,
+        a: &FormatOn<B, From>,
         setting: &Setting,
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, From>> {
-        let layout = Layout::of(setting).unwrap_or_default();
+        let layout = TestedLayout::of(setting).unwrap_or_default();
         let mut plan = ConvertPlan::new(backend, a, &layout, options)?;
         Ok(MatrixPlan {
             algorithm: plan.choice().algorithm,

@@ -3,7 +3,7 @@
 //! sums are zero.
 
 use crate::array_dump::{ArrayDump, text};
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::{Call, Outcome};
 use crate::case::{Problem, scramble};
 use crate::device_matrix::DeviceMatrix;
@@ -127,7 +127,7 @@ fn scale(factor: c64, value: c64) -> c64 {
 
 impl Suite {
     /// Sums and element-wise products in format `H`.
-    pub fn elementwise<B: ElementwiseKernel<On<B, H>>, H: Build + Rebuild>(
+    pub fn elementwise<B: ElementwiseKernel<FormatOn<B, H>>, H: Build + Rebuild>(
         &mut self,
         backend: &B,
     ) -> &mut Self {
@@ -176,7 +176,7 @@ impl Check for ElementwiseCheck {
 }
 
 /// The matrix B for the matrix in a backend's memory: sorted if that is, else in reverse order.
-fn second_of<B: Backend, H: Build + Rebuild>(a: &On<B, H>, backend: &B) -> Result<H> {
+fn second_of<B: Backend, H: Build + Rebuild>(a: &FormatOn<B, H>, backend: &B) -> Result<H> {
     let host = H::fetch(a, backend)?;
     let entries = host.entries().map(|(i, j, value)| (i, j, value.to_c64())).collect();
     let mut b = second(&Triplets::new(host.nrows(), host.ncols(), entries));
@@ -188,7 +188,7 @@ fn second_of<B: Backend, H: Build + Rebuild>(a: &On<B, H>, backend: &B) -> Resul
 
 /// The pattern of C by rows, its values in `y`, and the order that it claims, if it is in that order.
 fn outcome<B: Backend, H: Build + Rebuild>(
-    c: &On<B, H>,
+    c: &FormatOn<B, H>,
     a: &DeviceMatrix<'_, B, H>,
     y: &mut GuardedOperand,
 ) -> Result<Outcome> {
@@ -208,7 +208,7 @@ fn outcome<B: Backend, H: Build + Rebuild>(
     Ok(Outcome { made, claims: Some((sorted && in_order, unique && in_order)), ..Outcome::default() })
 }
 
-impl<B: ElementwiseKernel<On<B, H>>, H: Build + Rebuild> MatrixOperation<B, H> for ElementwiseCheck {
+impl<B: ElementwiseKernel<FormatOn<B, H>>, H: Build + Rebuild> MatrixOperation<B, H> for ElementwiseCheck {
     fn check(&self) -> &'static dyn Check {
         &Self
     }
@@ -220,7 +220,7 @@ impl<B: ElementwiseKernel<On<B, H>>, H: Build + Rebuild> MatrixOperation<B, H> f
     fn plan(
         &self,
         backend: &B,
-        a: &On<B, H>,
+        a: &FormatOn<B, H>,
         setting: &Setting,
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {

@@ -201,8 +201,8 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for GradientTrial<'_, B, T> {
     fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
         let backend = &self.subject.backend;
         let q = DeviceOperand::<B, T>::new(backend, &call.x)?;
-        let place = |col| DeviceOperand::<B, T>::new(backend, &y.vector(col));
-        let (mut x, mut r, mut p) = (place(0)?, place(1)?, place(2)?);
+        let operand = |col| DeviceOperand::<B, T>::new(backend, &y.vector(col));
+        let (mut x, mut r, mut p) = (operand(0)?, operand(1)?, operand(2)?);
         let number = || backend.upload(&[T::Acc::from_c64(POISON); 3]);
         let (mut rho, mut next_rho) = (number()?, number()?);
         let mut plan = VectorPlan::<B, T>::new(backend, y.frame.rows)?;

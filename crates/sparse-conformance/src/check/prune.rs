@@ -1,6 +1,6 @@
 //! A copy without zeros, or without entries up to a tolerance.
 
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::Outcome;
 use crate::case::Problem;
 use crate::key::Key;
@@ -18,7 +18,7 @@ pub(crate) struct Prune;
 
 impl Suite {
     /// Pruning in format `H`.
-    pub fn prune<B: PruneKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
+    pub fn prune<B: PruneKernel<FormatOn<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
         self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::Prune), &Prune))
     }
 }
@@ -29,7 +29,7 @@ impl Check for Prune {
     }
 }
 
-impl<B: PruneKernel<On<B, H>>, H: Build> MatrixOperation<B, H> for Prune {
+impl<B: PruneKernel<FormatOn<B, H>>, H: Build> MatrixOperation<B, H> for Prune {
     fn check(&self) -> &'static dyn Check {
         &Self
     }
@@ -41,7 +41,7 @@ impl<B: PruneKernel<On<B, H>>, H: Build> MatrixOperation<B, H> for Prune {
     fn plan(
         &self,
         backend: &B,
-        a: &On<B, H>,
+        a: &FormatOn<B, H>,
         setting: &Setting,
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {

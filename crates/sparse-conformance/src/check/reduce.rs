@@ -1,7 +1,7 @@
 //! Reductions of rows of CSR and columns of CSC. Entries of one coordinate count as their sum; an element that is not
 //! stored is zero.
 
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::Call;
 use crate::case::Problem;
 use crate::error_bound::{Bounded, Sum};
@@ -29,9 +29,9 @@ impl Suite {
     /// Reductions of the lines of format `H`.
     pub fn reduce<B, H>(&mut self, backend: &B) -> &mut Self
     where
-        B: ReduceKernel<On<B, H>>,
+        B: ReduceKernel<FormatOn<B, H>>,
         H: Build<Scalar: Cell>,
-        On<B, H>: StoredLines,
+        FormatOn<B, H>: StoredLines,
     {
         let operation = if H::FORMAT == "csr" { &ReduceCheck::Rows } else { &ReduceCheck::Columns };
         self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::Reduce), operation))
@@ -223,9 +223,9 @@ impl Check for ReduceCheck {
 
 impl<B, H> MatrixOperation<B, H> for ReduceCheck
 where
-    B: ReduceKernel<On<B, H>>,
+    B: ReduceKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell>,
-    On<B, H>: StoredLines,
+    FormatOn<B, H>: StoredLines,
 {
     fn check(&self) -> &'static dyn Check {
         self.as_check()
@@ -238,7 +238,7 @@ where
     fn plan(
         &self,
         backend: &B,
-        a: &On<B, H>,
+        a: &FormatOn<B, H>,
         setting: &Setting,
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {

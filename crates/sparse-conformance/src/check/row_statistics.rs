@@ -1,7 +1,7 @@
 //! Statistics of the row lengths.
 
 use crate::array_dump::ArrayDump;
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::Outcome;
 use crate::key::Key;
 use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
@@ -18,14 +18,17 @@ pub(crate) struct RowStatistics;
 
 impl Suite {
     /// Statistics of the rows of format `H`.
-    pub fn row_statistics<B: RowStatisticsKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
+    pub fn row_statistics<B: RowStatisticsKernel<FormatOn<B, H>>, H: Build>(
+        &mut self,
+        backend: &B,
+    ) -> &mut Self {
         self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::RowStatistics), &RowStatistics))
     }
 }
 
 impl Check for RowStatistics {}
 
-impl<B: RowStatisticsKernel<On<B, H>>, H: Build> MatrixOperation<B, H> for RowStatistics {
+impl<B: RowStatisticsKernel<FormatOn<B, H>>, H: Build> MatrixOperation<B, H> for RowStatistics {
     fn check(&self) -> &'static dyn Check {
         &Self
     }
@@ -37,7 +40,7 @@ impl<B: RowStatisticsKernel<On<B, H>>, H: Build> MatrixOperation<B, H> for RowSt
     fn plan(
         &self,
         backend: &B,
-        a: &On<B, H>,
+        a: &FormatOn<B, H>,
         _: &Setting,
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {

@@ -2,7 +2,7 @@
 
 use super::spmv::factors;
 use crate::array_dump;
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::{Call, Outcome};
 use crate::case::{Case, Problem};
 use crate::error_bound::Sum;
@@ -94,7 +94,7 @@ impl Suite {
     /// Sampled products in format `H`.
     pub fn sddmm<B, H>(&mut self, backend: &B) -> &mut Self
     where
-        B: SddmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
+        B: SddmmKernel<FormatOn<B, H>> + VectorKernel<H::Scalar>,
         H: Build<Scalar: Cell>,
     {
         self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::Sddmm), &Sddmm))
@@ -168,7 +168,7 @@ impl Check for Sddmm {
 
 impl<B, H> MatrixOperation<B, H> for Sddmm
 where
-    B: SddmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
+    B: SddmmKernel<FormatOn<B, H>> + VectorKernel<H::Scalar>,
     H: Build<Scalar: Cell>,
 {
     fn check(&self) -> &'static dyn Check {
@@ -182,7 +182,7 @@ where
     fn plan(
         &self,
         backend: &B,
-        p: &On<B, H>,
+        p: &FormatOn<B, H>,
         setting: &Setting,
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {

@@ -1,6 +1,6 @@
 //! The softmax of rows of CSR and columns of CSC, over the entries; those of one coordinate count each.
 
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::Call;
 use crate::case::Problem;
 use crate::error_bound::Bounded;
@@ -27,9 +27,9 @@ impl Suite {
     /// The softmax of the lines of format `H`.
     pub fn softmax<B, H>(&mut self, backend: &B) -> &mut Self
     where
-        B: SoftmaxKernel<On<B, H>>,
+        B: SoftmaxKernel<FormatOn<B, H>>,
         H: Build<Scalar: Cell>,
-        On<B, H>: StoredLines,
+        FormatOn<B, H>: StoredLines,
     {
         let operation = if H::FORMAT == "csr" { &SoftmaxCheck::Rows } else { &SoftmaxCheck::Columns };
         self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::Softmax), operation))
@@ -113,9 +113,9 @@ impl Check for SoftmaxCheck {
 
 impl<B, H> MatrixOperation<B, H> for SoftmaxCheck
 where
-    B: SoftmaxKernel<On<B, H>>,
+    B: SoftmaxKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell>,
-    On<B, H>: StoredLines,
+    FormatOn<B, H>: StoredLines,
 {
     fn check(&self) -> &'static dyn Check {
         self.as_check()
@@ -128,7 +128,7 @@ where
     fn plan(
         &self,
         backend: &B,
-        a: &On<B, H>,
+        a: &FormatOn<B, H>,
         setting: &Setting,
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {

@@ -1,6 +1,6 @@
 //! A sorted copy; entries with one coordinate keep their order.
 
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::Outcome;
 use crate::key::Key;
 use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
@@ -17,14 +17,14 @@ pub(crate) struct Sort;
 
 impl Suite {
     /// Sorting in format `H`.
-    pub fn sort<B: SortKernel<On<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
+    pub fn sort<B: SortKernel<FormatOn<B, H>>, H: Build>(&mut self, backend: &B) -> &mut Self {
         self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::Sort), &Sort))
     }
 }
 
 impl Check for Sort {}
 
-impl<B: SortKernel<On<B, H>>, H: Build> MatrixOperation<B, H> for Sort {
+impl<B: SortKernel<FormatOn<B, H>>, H: Build> MatrixOperation<B, H> for Sort {
     fn check(&self) -> &'static dyn Check {
         &Self
     }
@@ -36,7 +36,7 @@ impl<B: SortKernel<On<B, H>>, H: Build> MatrixOperation<B, H> for Sort {
     fn plan(
         &self,
         backend: &B,
-        a: &On<B, H>,
+        a: &FormatOn<B, H>,
         _: &Setting,
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {

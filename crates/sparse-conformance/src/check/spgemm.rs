@@ -2,7 +2,7 @@
 //! coordinates twice; of all of C, and at the entries of a mask.
 
 use crate::array_dump::ArrayDump;
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::{Call, Outcome};
 use crate::case::{Case, Problem};
 use crate::device_matrix::{TrialMatrix, ValueSet};
@@ -28,15 +28,15 @@ pub(crate) struct Spgemm;
 const MOST_PRODUCTS: usize = 1 << 18;
 
 /// Rows of a mask with an entry beside those of C.
-const MOST_PLACES: usize = 1 << 12;
+const MOST_COORDINATES: usize = 1 << 12;
 
 /// Row and column of an entry.
-type Place = (usize, usize);
+type Coordinate = (usize, usize);
 
 /// The entries of a product, each with the factors of its products.
 struct Products {
     /// The coordinates and factors of each product, ordered by coordinates, and for one entry as they are in A and B.
-    sorted: Vec<(Place, (c64, c64))>,
+    sorted: Vec<(Coordinate, (c64, c64))>,
 }
 
 impl Products {
@@ -44,18 +44,18 @@ impl Products {
         let rows = rows_of(b);
         let of_entry = |&(i, k, x): &Triplet| rows[k].iter().map(move |&(j, y)| ((i, j), (x, y)));
         let mut sorted: Vec<_> = a.entries.iter().flat_map(of_entry).collect();
-        sorted.sort_by_key(|&(place, _)| place);
+        sorted.sort_by_key(|&(coordinate, _)| coordinate);
         Self { sorted }
     }
 
-    fn places(&self) -> impl Iterator<Item = Place> {
+    fn coordinates(&self) -> impl Iterator<Item = Coordinate> {
         self.sorted.chunk_by(|one, next| one.0 == next.0).map(|products| products[0].0)
     }
 
-    /// The sum at a place, which is exactly zero where there is no product.
-    fn sum(&self, place: Place, problem: &Problem) -> Bounded {
-        let start = self.sorted.partition_point(|product| product.0 < place);
-        let len = self.sorted[start..].partition_point(|product| product.0 == place);
+    /// The sum at a coordinate, which is exactly zero where there is no product.
+    fn sum(&self, at: Coordinate, problem: &Problem) -> Bounded {
+        let start = self.sorted.partition_point(|product| product.0 < at);
+        let len = self.sorted[start..].partition_point(|product| product.0 == at);
         if len == 0 {
             return Bounded::ZERO;
         }
@@ -87,18 +87,19 @@ fn rows_of(b: &Triplets) -> Vec<Vec<(usize, c64)>> {
 
 /// The coordinates of C in order, those of a mask for a product with one: every second of C's own, and one of each row
 /// where there may be no product.
-fn places(setting: &Setting, shape: (usize, usize), products: &Products) -> Vec<Place> {
-    let Setting::Right(_, Extent::Masked) = *setting else { return products.places().collect() };
-    let own = products.places().step_by(2);
-    let others = (0..shape.0.min(MOST_PLACES)).filter(|_| shape.1 > 0).map(|row| (row, 7 * row % shape.1));
+fn stored_coordinates(setting: &Setting, shape: (usize, usize), products: &Products) -> Vec<Coordinate> {
+    let Setting::Right(_, Extent::Masked) = *setting else { return products.coordinates().collect() };
+    let own = products.coordinates().step_by(2);
+    let others =
+        (0..shape.0.min(MOST_COORDINATES)).filter(|_| shape.1 > 0).map(|row| (row, 7 * row % shape.1));
     own.chain(others).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The mask of a product, whose values are NaN.
 fn mask(a: &Triplets, setting: &Setting) -> Triplets {
     let b = right_factor(a, setting);
-    let places = places(setting, (a.rows, b.cols), &Products::new(a, &b));
-    Triplets::new(a.rows, b.cols, places.into_iter().map(|(i, j)| (i, j, POISON)).collect())
+    let stored = stored_coordinates(setting, (a.rows, b.cols), &Products::new(a, &b));
+    Triplets::new(a.rows, b.cols, stored.into_iter().map(|(i, j)| (i, j, POISON)).collect())
 }
 
 /// Shape and coordinates of C, row by row.
@@ -116,7 +117,7 @@ impl Suite {
     /// SpGEMM in format `H`.
     pub fn spgemm<B, H>(&mut self, backend: &B) -> &mut Self
     where
-        B: SpgemmKernel<On<B, H>>,
+        B: SpgemmKernel<FormatOn<B, H>>,
         H: Build<Scalar: Cell> + Entries,
     {
         let key = Key::of::<H>(Operation::Spgemm);
@@ -145,7 +146,7 @@ impl Check for Spgemm {
     /// An output of NaN for the values of C.
     fn calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let (a, b) = (&problem.matrix, right_factor(&problem.matrix, setting));
-        let nnz = places(setting, (a.rows, b.cols), &Products::new(a, &b)).len();
+        let nnz = stored_coordinates(setting, (a.rows, b.cols), &Products::new(a, &b)).len();
         vec![Call::plain(GuardedOperand::output(Frame::vector(nnz), |_, _| POISON))]
     }
 
@@ -156,10 +157,10 @@ impl Check for Spgemm {
     fn expected(&self, setting: &Setting, _: &Call, problem: &Problem) -> Option<Expected> {
         let (a, b) = (&problem.matrix, right_factor(&problem.matrix, setting));
         let products = Products::new(a, &b);
-        let places = places(setting, (a.rows, b.cols), &products);
+        let stored = stored_coordinates(setting, (a.rows, b.cols), &products);
         Some(Expected {
-            y: places.iter().map(|&place| products.sum(place, problem)).collect(),
-            made: coordinates((a.rows, b.cols), &places),
+            y: stored.iter().map(|&at| products.sum(at, problem)).collect(),
+            made: coordinates((a.rows, b.cols), &stored),
             claims: (true, true),
             canonical: true,
             ..Expected::default()
@@ -176,7 +177,7 @@ struct SpgemmSubject<B, H> {
 
 impl<B, H> Subject for SpgemmSubject<B, H>
 where
-    B: SpgemmKernel<On<B, H>>,
+    B: SpgemmKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell> + Entries,
 {
     fn key(&self) -> &Key {
@@ -204,7 +205,7 @@ struct GivenProduct<'a, B, H> {
 
 impl<B, H> Given for GivenProduct<'_, B, H>
 where
-    B: SpgemmKernel<On<B, H>>,
+    B: SpgemmKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell> + Entries,
 {
     fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
@@ -227,7 +228,7 @@ where
 struct Factor<B: Backend, H: Build> {
     hosts: [H; 2],
     values: ValueSet,
-    device: On<B, H>,
+    device: FormatOn<B, H>,
 }
 
 impl<B: Backend, H: Build> Factor<B, H> {
@@ -273,15 +274,15 @@ impl<B: Backend, H: Build> TrialMatrix for Factors<'_, B, H> {
 }
 
 /// A plan with its factors, and the C of its last run, which the next one overwrites.
-struct Product<'a, B: SpgemmKernel<On<B, H>>, H: Build> {
+struct Product<'a, B: SpgemmKernel<FormatOn<B, H>>, H: Build> {
     factors: Factors<'a, B, H>,
-    plan: SpgemmPlan<B, On<B, H>>,
-    c: Option<On<B, H>>,
+    plan: SpgemmPlan<B, FormatOn<B, H>>,
+    c: Option<FormatOn<B, H>>,
 }
 
 impl<B, H> Trial for Product<'_, B, H>
 where
-    B: SpgemmKernel<On<B, H>>,
+    B: SpgemmKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell> + Entries,
 {
     fn run(&mut self, _: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
@@ -312,8 +313,8 @@ fn outcome<H: Build<Scalar: Cell> + Entries>(c: &H, y: &mut GuardedOperand) -> R
     let mut entries = vec![];
     c.entries().for_each(|entry| entries.push(entry));
     let by_columns = H::FORMAT == "csc";
-    let place = |i: usize, j: usize| if by_columns { (j, i) } else { (i, j) };
-    if !entries.is_sorted_by(|a, b| place(a.0, a.1) < place(b.0, b.1)) {
+    let order = |i: usize, j: usize| if by_columns { (j, i) } else { (i, j) };
+    if !entries.is_sorted_by(|a, b| order(a.0, a.1) < order(b.0, b.1)) {
         return Err(Error::format(H::FORMAT, "the entries of C are expected in order and each once"));
     }
     if entries.len() != y.frame.rows {
@@ -325,7 +326,7 @@ fn outcome<H: Build<Scalar: Cell> + Entries>(c: &H, y: &mut GuardedOperand) -> R
         let at = y.frame.position(k, 0);
         y.cells[at] = Cell::to_c64(value);
     }
-    let places: Vec<_> = entries.iter().map(|&(i, j, _)| (i, j)).collect();
-    let made = coordinates((c.nrows(), c.ncols()), &places);
+    let stored: Vec<_> = entries.iter().map(|&(i, j, _)| (i, j)).collect();
+    let made = coordinates((c.nrows(), c.ncols()), &stored);
     Ok(Outcome { made, claims: Some(c.claims()), ..Outcome::default() })
 }

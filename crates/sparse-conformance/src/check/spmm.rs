@@ -1,7 +1,7 @@
 //! `C ← alpha·op(A)·B + beta·C`, with operands of either order, strided, of 0 to 40 columns.
 
 use super::spmv::{Spmv, factors, op_of, ops, product_call, shape};
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::Call;
 use crate::case::Problem;
 use crate::error_bound::sums;
@@ -45,7 +45,7 @@ impl Suite {
     /// SpMM in format `H`.
     pub fn spmm<B, H>(&mut self, backend: &B) -> &mut Self
     where
-        B: SpmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
+        B: SpmmKernel<FormatOn<B, H>> + VectorKernel<H::Scalar>,
         H: Build<Scalar: Cell>,
     {
         self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::Spmm), &Spmm))
@@ -115,7 +115,7 @@ impl Check for Spmm {
 
 impl<B, H> MatrixOperation<B, H> for Spmm
 where
-    B: SpmmKernel<On<B, H>> + VectorKernel<H::Scalar>,
+    B: SpmmKernel<FormatOn<B, H>> + VectorKernel<H::Scalar>,
     H: Build<Scalar: Cell>,
 {
     fn check(&self) -> &'static dyn Check {
@@ -129,7 +129,7 @@ where
     fn plan(
         &self,
         backend: &B,
-        a: &On<B, H>,
+        a: &FormatOn<B, H>,
         setting: &Setting,
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {

@@ -2,7 +2,7 @@
 
 use super::spmm::LAYOUTS;
 use super::spmv::product_call;
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::{Call, Outcome};
 use crate::case::{Case, Problem};
 use crate::error_bound::{Bounded, Sum};
@@ -49,7 +49,7 @@ impl Suite {
     /// SpMM with reductions in format `H`.
     pub fn spmm_reduce<B, H>(&mut self, backend: &B) -> &mut Self
     where
-        B: SpmmReduceKernel<On<B, H>>,
+        B: SpmmReduceKernel<FormatOn<B, H>>,
         H: Build<Scalar: Cell>,
     {
         self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::SpmmReduce), &SpmmReduce))
@@ -162,7 +162,7 @@ impl Check for SpmmReduce {
 
 impl<B, H> MatrixOperation<B, H> for SpmmReduce
 where
-    B: SpmmReduceKernel<On<B, H>>,
+    B: SpmmReduceKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell>,
 {
     fn check(&self) -> &'static dyn Check {
@@ -176,7 +176,7 @@ where
     fn plan(
         &self,
         backend: &B,
-        a: &On<B, H>,
+        a: &FormatOn<B, H>,
         setting: &Setting,
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {

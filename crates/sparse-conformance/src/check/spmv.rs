@@ -1,6 +1,6 @@
 //! `y ← alpha·op(A)·x + beta·y`.
 
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::Call;
 use crate::case::Problem;
 use crate::error_bound::sums;
@@ -68,7 +68,7 @@ impl Suite {
     /// SpMV in format `H`.
     pub fn spmv<B, H>(&mut self, backend: &B) -> &mut Self
     where
-        B: SpmvKernel<On<B, H>> + VectorKernel<H::Scalar>,
+        B: SpmvKernel<FormatOn<B, H>> + VectorKernel<H::Scalar>,
         H: Build<Scalar: Cell>,
     {
         self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::Spmv), &Spmv))
@@ -115,7 +115,7 @@ pub(crate) fn op_of(setting: &Setting) -> Op {
 
 impl<B, H> MatrixOperation<B, H> for Spmv
 where
-    B: SpmvKernel<On<B, H>> + VectorKernel<H::Scalar>,
+    B: SpmvKernel<FormatOn<B, H>> + VectorKernel<H::Scalar>,
     H: Build<Scalar: Cell>,
 {
     fn check(&self) -> &'static dyn Check {
@@ -129,7 +129,7 @@ where
     fn plan(
         &self,
         backend: &B,
-        a: &On<B, H>,
+        a: &FormatOn<B, H>,
         setting: &Setting,
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {

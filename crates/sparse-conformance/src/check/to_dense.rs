@@ -1,7 +1,7 @@
 //! Any format to a dense matrix, zeros included; duplicates are added in storage order.
 
 use super::dense_to_csr::LARGEST;
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::Call;
 use crate::case::Problem;
 use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
@@ -23,7 +23,7 @@ impl Suite {
     /// Expansion of format `H` to dense matrices.
     pub fn to_dense<B, H>(&mut self, backend: &B) -> &mut Self
     where
-        B: ToDenseKernel<On<B, H>>,
+        B: ToDenseKernel<FormatOn<B, H>>,
         H: Build<Scalar: Cell>,
     {
         self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::ToDense), &ToDense))
@@ -58,7 +58,7 @@ impl Check for ToDense {
     }
 }
 
-impl<B: ToDenseKernel<On<B, H>>, H: Build<Scalar: Cell>> MatrixOperation<B, H> for ToDense {
+impl<B: ToDenseKernel<FormatOn<B, H>>, H: Build<Scalar: Cell>> MatrixOperation<B, H> for ToDense {
     fn check(&self) -> &'static dyn Check {
         &Self
     }
@@ -70,7 +70,7 @@ impl<B: ToDenseKernel<On<B, H>>, H: Build<Scalar: Cell>> MatrixOperation<B, H> f
     fn plan(
         &self,
         backend: &B,
-        a: &On<B, H>,
+        a: &FormatOn<B, H>,
         _: &Setting,
         options: &PlanOptions,
     ) -> Result<MatrixPlan<B, H>> {

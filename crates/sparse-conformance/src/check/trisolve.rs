@@ -2,7 +2,7 @@
 //! triangles are stored, of which one must be ignored.
 
 use super::spmm::LAYOUTS;
-use crate::build::{Build, On};
+use crate::build::{Build, FormatOn};
 use crate::call::{Call, Outcome};
 use crate::case::{Case, Operands, Problem};
 use crate::device_matrix::{TrialMatrix, ValueSet};
@@ -100,7 +100,7 @@ impl Suite {
     /// Triangular solves in format `H`.
     pub fn trisolve<B, H>(&mut self, backend: &B) -> &mut Self
     where
-        B: TrisolveKernel<On<B, H>>,
+        B: TrisolveKernel<FormatOn<B, H>>,
         H: Build<Scalar: Cell>,
     {
         let key = Key::of::<H>(Operation::Trisolve);
@@ -169,7 +169,7 @@ struct TrisolveSubject<B, H> {
 
 impl<B, H> Subject for TrisolveSubject<B, H>
 where
-    B: TrisolveKernel<On<B, H>>,
+    B: TrisolveKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell>,
 {
     fn key(&self) -> &Key {
@@ -197,7 +197,7 @@ struct GivenEntries<'a, B, H> {
 
 impl<B, H> Given for GivenEntries<'_, B, H>
 where
-    B: TrisolveKernel<On<B, H>>,
+    B: TrisolveKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell>,
 {
     fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
@@ -215,7 +215,7 @@ struct SquareMatrix<'a, B: Backend, H: Build> {
     backend: &'a B,
     hosts: [H; 2],
     values: ValueSet,
-    device: On<B, H>,
+    device: FormatOn<B, H>,
 }
 
 impl<B: Backend, H: Build> SquareMatrix<'_, B, H> {
@@ -242,14 +242,14 @@ impl<B: Backend, H: Build> TrialMatrix for SquareMatrix<'_, B, H> {
 }
 
 /// A plan with its matrix.
-struct Solve<'a, B: TrisolveKernel<On<B, H>>, H: Build> {
+struct Solve<'a, B: TrisolveKernel<FormatOn<B, H>>, H: Build> {
     a: SquareMatrix<'a, B, H>,
-    plan: TrisolvePlan<B, On<B, H>>,
+    plan: TrisolvePlan<B, FormatOn<B, H>>,
 }
 
 impl<B, H> Trial for Solve<'_, B, H>
 where
-    B: TrisolveKernel<On<B, H>>,
+    B: TrisolveKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell>,
 {
     fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {

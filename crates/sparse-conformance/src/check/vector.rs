@@ -245,9 +245,9 @@ fn run_plan<B: VectorKernel<T>, T: Scalar + Cell>(
     let backend = &subject.backend;
     let (alpha, beta): (T::Acc, T::Acc) = call.factors();
     let number = |re: f64| T::Acc::from_c64(c64::new(re, 0.0));
-    let place = |value: T::Acc| backend.upload(&[value]);
-    let (alpha, beta) = (place(number(-4.0) * alpha)?, place(number(-4.0) * beta)?);
-    let (four, mut result) = (place(number(4.0))?, place(T::Acc::ZERO)?);
+    let on_device = |value: T::Acc| backend.upload(&[value]);
+    let (alpha, beta) = (on_device(number(-4.0) * alpha)?, on_device(number(-4.0) * beta)?);
+    let (four, mut result) = (on_device(number(4.0))?, on_device(T::Acc::ZERO)?);
     let factor = |part| {
         let element = SpaceOf::<B>::view::<T::Acc>;
         Coefficient::from(number(-1.0)).times(element(part)).over(element(&four))

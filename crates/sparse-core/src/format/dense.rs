@@ -34,14 +34,14 @@ impl Order {
 
 /// The position of element (i, j) of a dense matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct DenseLayout {
     pub(super) rows: usize,
     pub(super) cols: usize,
     pub(super) leading_dimension: usize,
     pub(super) order: Order,
 }
 
-impl Layout {
+impl DenseLayout {
     pub(super) fn checked(rows: usize, cols: usize, ld: usize, order: Order, len: usize) -> Result<Self> {
         let layout = Self { rows, cols, leading_dimension: ld, order };
         let (_, minor) = layout.major_minor();
@@ -151,7 +151,7 @@ pub(super) use layout_accessors;
 #[derive(Debug)]
 pub struct DenseView<'a, T: Element, S: Space = Host> {
     pub(super) data: S::View<'a, T>,
-    pub(super) layout: Layout,
+    pub(super) layout: DenseLayout,
 }
 
 impl<T: Element, S: Space> Clone for DenseView<'_, T, S> {
@@ -177,7 +177,7 @@ impl<'a, T: Element, S: Space> DenseView<'a, T, S> {
     /// [`Error::Format`] if `ld` is below the length of a line or `data` is too short;
     /// [`Error::IndexOverflow`] if the size does not fit `usize`.
     pub fn new(data: S::View<'a, T>, rows: usize, cols: usize, ld: usize, order: Order) -> Result<Self> {
-        let layout = Layout::checked(rows, cols, ld, order, data.len())?;
+        let layout = DenseLayout::checked(rows, cols, ld, order, data.len())?;
         Ok(Self { data, layout })
     }
 
@@ -267,7 +267,7 @@ impl<'a, T: Element> DenseView<'a, T, Host> {
 #[derive(Debug)]
 pub struct DenseViewMut<'a, T: Element, S: Space = Host> {
     data: S::ViewMut<'a, T>,
-    layout: Layout,
+    layout: DenseLayout,
 }
 
 impl<'a, T: Element, S: Space> DenseViewMut<'a, T, S> {
@@ -276,7 +276,7 @@ impl<'a, T: Element, S: Space> DenseViewMut<'a, T, S> {
     /// # Errors
     /// As for [`DenseView::new`].
     pub fn new(data: S::ViewMut<'a, T>, rows: usize, cols: usize, ld: usize, order: Order) -> Result<Self> {
-        let layout = Layout::checked(rows, cols, ld, order, data.len())?;
+        let layout = DenseLayout::checked(rows, cols, ld, order, data.len())?;
         Ok(Self { data, layout })
     }
 
@@ -366,7 +366,7 @@ impl<'a, T: Element> DenseViewMut<'a, T, Host> {
 /// Two matrices are equal if their shapes and elements are, whatever their orders.
 pub struct Dense<T: Element, S: Space = Host> {
     data: S::Buffer<T>,
-    layout: Layout,
+    layout: DenseLayout,
 }
 
 impl<T: Element, S: Space> Dense<T, S> {
@@ -384,7 +384,7 @@ impl<T: Element, S: Space> Dense<T, S> {
     pub fn new(data: S::Buffer<T>, rows: usize, cols: usize, order: Order) -> Result<Self> {
         super::check_length("dense", "data", data.len(), checked_product("rows x columns", rows, cols)?)?;
         let ld = if order == Order::RowMajor { cols } else { rows };
-        let layout = Layout::checked(rows, cols, ld, order, data.len())?;
+        let layout = DenseLayout::checked(rows, cols, ld, order, data.len())?;
         Ok(Self { data, layout })
     }
 

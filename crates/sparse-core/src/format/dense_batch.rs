@@ -1,6 +1,6 @@
 //! Batches of dense matrices of one shape.
 
-use super::dense::{DenseView, Layout, Order, layout_accessors};
+use super::dense::{DenseLayout, DenseView, Order, layout_accessors};
 use crate::error::{Error, Result, checked_product};
 use crate::space::{Element, Host, Space, View};
 use std::ops::Range;
@@ -11,7 +11,7 @@ pub struct DenseBatchView<'a, T: Element, S: Space = Host> {
     data: S::View<'a, T>,
     count: usize,
     stride: usize,
-    layout: Layout,
+    layout: DenseLayout,
 }
 
 impl<T: Element, S: Space> Clone for DenseBatchView<'_, T, S> {
@@ -38,7 +38,7 @@ impl<'a, T: Element, S: Space> DenseBatchView<'a, T, S> {
     ) -> Result<Self> {
         let last = checked_product("count x stride", count.saturating_sub(1), stride)?;
         let available = if count == 0 { usize::MAX } else { data.len().saturating_sub(last) };
-        let layout = Layout::checked(rows, cols, ld, order, available)?;
+        let layout = DenseLayout::checked(rows, cols, ld, order, available)?;
         let needed = layout.required_len()?;
         if count > 1 && stride < needed {
             return Err(Error::format(

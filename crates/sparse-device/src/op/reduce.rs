@@ -97,14 +97,14 @@ fn choose(
     a: RawCompressed<'_>,
     options: &PlanOptions,
 ) -> Result<(ReduceAlgorithm, Choice)> {
-    let fitting = if backend.caps().is_cpu {
+    let preferred = if backend.caps().is_cpu {
         (ReduceAlgorithm::LinePerThread, "the device is a CPU".into())
     } else if a.mean_length() <= THREAD_ENTRIES {
         (ReduceAlgorithm::LinePerThread, format!("lines have {} entries on average", a.mean_length()))
     } else {
         (ReduceAlgorithm::LinePerWarp, format!("lines have {} entries on average", a.mean_length()))
     };
-    backend.choose("reduce", options, backend.offered::<ReduceAlgorithm>(), fitting)
+    backend.choose("reduce", options, backend.offered::<ReduceAlgorithm>(), preferred)
 }
 
 /// The number of a reduction in the kernels.

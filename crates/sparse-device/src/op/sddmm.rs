@@ -6,7 +6,7 @@ use crate::defines::Defines;
 use crate::driver::Value;
 use crate::index_type::IndexType;
 use crate::lanes::{LANES, in_words, vector};
-use crate::place::{DensePlace, Place};
+use crate::operand::{DenseOperand, Pointer};
 use crate::primitive::raw::{RawCompressed, RawCoo};
 use crate::{Device, Kernel, ViewMut};
 use sparse_core::op::{Sampling, SddmmKernel};
@@ -85,17 +85,17 @@ impl<'a> From<RawCoo<'a>> for RawEntries<'a> {
 #[derive(Debug, Clone, Copy)]
 struct SampledOperands<'a> {
     alpha: Value,
-    u: DensePlace<'a>,
-    v: DensePlace<'a>,
+    u: DenseOperand<'a>,
+    v: DenseOperand<'a>,
     beta: Value,
-    c: Place<'a>,
+    c: Pointer<'a>,
 }
 
 impl SampledOperands<'_> {
     /// Lanes for an entry, and 1 if each reads 16 bytes at a time, else 0.
     fn lanes(&self, dtype: DType) -> (usize, usize) {
         let (bytes, inner) = (dtype.bytes(), self.u.cols);
-        let wide = [self.u, self.v].iter().all(|dense| in_words(bytes, &[dense.place.start], dense.steps));
+        let wide = [self.u, self.v].iter().all(|dense| in_words(bytes, &[dense.data.start], dense.steps));
         let elements = if wide { vector(bytes) } else { 1 };
         let most = (LINE / (elements * bytes)).min(LANES);
         (inner.div_ceil(elements).next_power_of_two().min(most), usize::from(wide))
@@ -104,12 +104,12 @@ impl SampledOperands<'_> {
 
 impl SddmmPlan {
     fn new(backend: &Device, p: RawEntries<'_>, sampling: Sampling, options: &PlanOptions) -> Result<Self> {
-        let fitting = match backend.caps().is_cpu {
+        let preferred = match backend.caps().is_cpu {
             true => (SddmmAlgorithm::ChunkPerThread, "the device is a CPU"),
             false => (SddmmAlgorithm::LanesPerEntry, "the device is no CPU"),
         };
         let offered = backend.offered::<SddmmAlgorithm>();
-        let (algorithm, choice) = backend.choose("sddmm", options, offered, fitting)?;
+        let (algorithm, choice) = backend.choose("sddmm", options, offered, preferred)?;
         let entry = match algorithm {
             SddmmAlgorithm::LanesPerEntry => "sddmm_lanes_per_entry",
             SddmmAlgorithm::ChunkPerThread => "sddmm_chunk_per_thread",

@@ -76,12 +76,12 @@ fn choose(
     a: RawCompressed<'_>,
     options: &PlanOptions,
 ) -> Result<(SoftmaxAlgorithm, Choice)> {
-    let fitting = if backend.caps().is_cpu {
+    let preferred = if backend.caps().is_cpu {
         (SoftmaxAlgorithm::LinePerThread, "the device is a CPU".into())
     } else if a.mean_length() <= THREAD_ENTRIES {
         (SoftmaxAlgorithm::LinePerThread, format!("lines have {} entries on average", a.mean_length()))
     } else {
         (SoftmaxAlgorithm::LinePerWarp, format!("lines have {} entries on average", a.mean_length()))
     };
-    backend.choose("softmax", options, backend.offered::<SoftmaxAlgorithm>(), fitting)
+    backend.choose("softmax", options, backend.offered::<SoftmaxAlgorithm>(), preferred)
 }

@@ -1,7 +1,7 @@
 //! `C ← ⊕ A·B`: a thread for each element of C, neighbours of which read the same entries of A.
 
 use super::available_algorithms::Needs;
-use crate::place::DensePlace;
+use crate::operand::DenseOperand;
 use crate::primitive::raw::RawCompressed;
 use crate::{Device, Kernel};
 use sparse_core::op::{Aggregation, SpmmReduceKernel};
@@ -64,7 +64,7 @@ impl<T: Scalar, I: Index, O: Index> SpmmReduceKernel<Csr<T, Device, I, O>> for D
         arg: Option<DenseViewMut<'_, i64, Device>>,
     ) -> Result<()> {
         let a: RawCompressed<'_> = a.into();
-        let (b, c): (DensePlace<'_>, DensePlace<'_>) = (b.into(), c.into());
+        let (b, c): (DenseOperand<'_>, DenseOperand<'_>) = (b.into(), c.into());
         let launch = self.launch(&plan.kernel).size(c.rows).size(c.cols).size(a.indices.len);
         let launch = launch.value(code(plan.by)).buffer(a.offsets).buffer(a.indices).buffer(a.values);
         launch.dense(b).dense(c).dense_or_null(arg.map(Into::into)).items(c.rows.saturating_mul(c.cols))

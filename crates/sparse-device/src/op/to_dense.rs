@@ -3,7 +3,7 @@
 use super::available_algorithms::Needs;
 use crate::defines::Defines;
 use crate::driver::Value;
-use crate::place::DensePlace;
+use crate::operand::DenseOperand;
 use crate::primitive::stored_values::StoredValues;
 use crate::primitive::triplets::Triplets;
 use crate::primitive::values::Values;
@@ -50,7 +50,7 @@ impl ExpansionPlan {
     }
 
     /// Writes `zero` everywhere, then the sums of entries.
-    fn run(&self, backend: &Device, values: Values<'_>, zero: Value, dense: DensePlace<'_>) -> Result<()> {
+    fn run(&self, backend: &Device, values: Values<'_>, zero: Value, dense: DenseOperand<'_>) -> Result<()> {
         backend.scale(self.dtype, zero, dense)?;
         let Triplets { rows, cols, positions } = &self.triplets;
         let launch = backend.launch(&self.kernel).size(positions.len()).buffer(rows).buffer(cols);

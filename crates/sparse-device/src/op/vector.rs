@@ -3,7 +3,7 @@
 
 use crate::defines::Defines;
 use crate::driver::Value;
-use crate::place::DensePlace;
+use crate::operand::DenseOperand;
 use crate::primitive::reduction::{ITEMS_PER_LANE, MOST_PARTIALS};
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{CoefficientOf, GradientStep, RealOf, VectorKernel};
@@ -28,9 +28,9 @@ impl Device {
     }
 
     /// `C ← beta·C`.
-    pub(super) fn scale(&self, dtype: DType, beta: Value, c: DensePlace<'_>) -> Result<()> {
+    pub(super) fn scale(&self, dtype: DType, beta: Value, c: DenseOperand<'_>) -> Result<()> {
         let kernel = self.vector_kernel(dtype, "vector_scale")?;
-        let DensePlace { rows, cols, .. } = c;
+        let DenseOperand { rows, cols, .. } = c;
         self.launch(&kernel).size(rows).size(cols).factor(beta).dense(c).items(rows * cols)
     }
 

@@ -5,7 +5,7 @@ use crate::buffer::RawBuffer;
 use crate::defines::Defines;
 use crate::driver::Value;
 use crate::launch::Launch;
-use crate::place::{DensePlace, Place};
+use crate::operand::{DenseOperand, Pointer};
 use sparse_core::op::Op;
 use sparse_core::{Axis, Compressed, Coo, DType, Index, IndexOrder, Scalar};
 
@@ -103,17 +103,17 @@ impl RawCoo<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct VectorOperands<'a> {
     pub(crate) alpha: Value,
-    pub(crate) x: Place<'a>,
+    pub(crate) x: Pointer<'a>,
     pub(crate) beta: Value,
-    pub(crate) y: Place<'a>,
+    pub(crate) y: Pointer<'a>,
 }
 
 impl<'a> VectorOperands<'a> {
     pub(crate) fn new<A: Scalar>(
         alpha: A,
-        x: impl Into<Place<'a>>,
+        x: impl Into<Pointer<'a>>,
         beta: A,
-        y: impl Into<Place<'a>>,
+        y: impl Into<Pointer<'a>>,
     ) -> Self {
         Self { alpha: Value::new(&alpha), x: x.into(), beta: Value::new(&beta), y: y.into() }
     }
@@ -123,17 +123,17 @@ impl<'a> VectorOperands<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DenseOperands<'a> {
     pub(crate) alpha: Value,
-    pub(crate) b: DensePlace<'a>,
+    pub(crate) b: DenseOperand<'a>,
     pub(crate) beta: Value,
-    pub(crate) c: DensePlace<'a>,
+    pub(crate) c: DenseOperand<'a>,
 }
 
 impl<'a> DenseOperands<'a> {
     pub(crate) fn new<'b: 'a, 'c: 'a, A: Scalar>(
         alpha: A,
-        b: impl Into<DensePlace<'b>>,
+        b: impl Into<DenseOperand<'b>>,
         beta: A,
-        c: impl Into<DensePlace<'c>>,
+        c: impl Into<DenseOperand<'c>>,
     ) -> Self {
         Self { alpha: Value::new(&alpha), b: b.into(), beta: Value::new(&beta), c: c.into() }
     }

@@ -7,7 +7,7 @@ use crate::buffer::RawBuffer;
 use crate::driver::Value;
 use crate::lanes::LANES;
 use crate::launch::Launch;
-use crate::place::DensePlace;
+use crate::operand::DenseOperand;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::Result;
 use sparse_core::error::checked_product;
@@ -101,7 +101,7 @@ impl RowBlocks {
         backend: &Device,
         alpha: Value,
         beta: Value,
-        c: DensePlace<'_>,
+        c: DenseOperand<'_>,
     ) -> Result<()> {
         if self.splits == 0 {
             return Ok(());

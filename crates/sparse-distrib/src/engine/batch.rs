@@ -37,7 +37,7 @@ impl<A: Axis, T: Scalar, I: Index, O: ScanElement> Handle<A, T, I, O> {
         let nnz = member_ptr[self.len()];
         let mut offsets = vec![O::default(); checked_product("count x offsets", self.len(), lines + 1)?];
         let (mut indices, mut values) = (vec![I::default(); nnz], vec![T::ZERO; nnz]);
-        let mut place = |matrix: usize, member: (&[O], &[I], &[T])| {
+        let mut copy_member = |matrix: usize, member: (&[O], &[I], &[T])| {
             let entries = member_ptr[matrix]..member_ptr[matrix + 1];
             offsets[matrix * (lines + 1)..][..lines + 1].copy_from_slice(member.0);
             indices[entries.clone()].copy_from_slice(member.1);
@@ -53,12 +53,12 @@ impl<A: Axis, T: Scalar, I: Index, O: ScanElement> Handle<A, T, I, O> {
             let members = batch.resident().to_host()?;
             for (at, matrix) in whole {
                 let member = members.member(at);
-                place(matrix, (member.offsets, member.indices, member.values));
+                copy_member(matrix, (member.offsets, member.indices, member.values));
             }
         }
         for matrix in (0..self.len()).filter(|&matrix| self.is_cut(matrix)) {
             let merged = self.fetch(matrix)?;
-            place(matrix, (merged.offsets(), merged.indices(), merged.values()));
+            copy_member(matrix, (merged.offsets(), merged.indices(), merged.values()));
         }
         BatchCompressed::new(shape, member_ptr, offsets, indices, values)
     }

@@ -120,16 +120,16 @@ fn chunks_in_place<T: Scalar>(
     let mut open: Option<(DeviceMatrices<'_>, u64)> = None;
     for position in positions {
         let item = &items[position];
-        let (place, weight) = (item.on_device(source), item.weight());
-        let joined = open.zip(place).and_then(|((all, bytes), place)| {
+        let (matrices, weight) = (item.on_device(source), item.weight());
+        let joined = open.zip(matrices).and_then(|((all, bytes), matrices)| {
             let fits = weight <= IN_PLACE_BYTES.saturating_sub(bytes);
-            all.joined(place).filter(|_| fits).map(|all| (all, bytes + weight))
+            all.joined(matrices).filter(|_| fits).map(|all| (all, bytes + weight))
         });
         match (joined, chunks.last_mut()) {
             (Some(_), Some(chunk)) => chunk.items.push(position),
             _ => chunks.push(Chunk::new(vec![position])),
         }
-        open = joined.or(place.map(|place| (place, weight)));
+        open = joined.or(matrices.map(|matrices| (matrices, weight)));
     }
     chunks
 }

@@ -5,7 +5,7 @@ use super::handle::ResidentBatch;
 use super::ledger::{Lease, Ledger};
 use super::message::{self, PackedBatch};
 use super::report::DeviceReport;
-use super::run::{Filled, Place, Run};
+use super::run::{Filled, Location, Run};
 use super::source::DeviceMatrices;
 use super::worker::{BoxedWorker, Resident, Worker, batch_bytes, peak_bytes};
 use crate::scheme::Scheme;
@@ -262,19 +262,19 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
     fn input<'s>(&self, filled: &'s Filled<'_, T, I>, range: Range<usize>) -> Result<Input<'s, T, I, O>> {
         let items = &filled.chunk.items;
         self.run.check_extents::<I>(&self.run.items[items[0]])?;
-        match filled.place {
-            Place::Slot => self.dense(filled, filled.slot.elements(), range),
-            Place::Lent(elements) => self.dense(filled, elements, range),
-            Place::OnDevice(matrices) => {
+        match filled.location {
+            Location::Slot => self.dense(filled, filled.slot.elements(), range),
+            Location::Lent(elements) => self.dense(filled, elements, range),
+            Location::OnDevice(matrices) => {
                 let matrices = matrices.members(range);
                 Ok(Input::OnDevice(if self.run.is_by_rows { matrices } else { matrices.transposed() }))
             }
-            Place::Messages => {
+            Location::Messages => {
                 let parts = items[range.clone()].iter().map(|&item| self.run.message_part(item));
                 let messages = &filled.slot.messages()[range];
                 Ok(Input::Compressed(message::decode(self.scheme, parts, messages)?))
             }
-            Place::Packed => {
+            Location::Packed => {
                 let batch = filled.slot.packed();
                 let is_whole = range.len() == items.len();
                 let batch = if is_whole { Cow::Borrowed(batch) } else { Cow::Owned(batch.members(range)) };

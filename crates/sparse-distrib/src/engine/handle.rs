@@ -1,6 +1,6 @@
 //! Compressed matrices that stay on the devices that made them.
 
-use super::item::Layout;
+use super::item::MatrixItems;
 use super::ledger::Lease;
 use super::worker::{Capacity, DeviceBatch, Resident, Worker};
 use crate::Block;
@@ -38,7 +38,7 @@ const HOST: &str = "host";
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 pub struct Handle<A: Axis, T: Scalar, I: Index = i32, O: Index = i32> {
-    matrices: Vec<Layout>,
+    matrices: Vec<MatrixItems>,
     batches: Vec<ResidentBatch<T, I, O>>,
     /// The batch of each part of each matrix, and its position there.
     places: Vec<Option<(usize, usize)>>,
@@ -48,7 +48,7 @@ pub struct Handle<A: Axis, T: Scalar, I: Index = i32, O: Index = i32> {
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
-    pub(super) fn new(matrices: Vec<Layout>, batches: Vec<ResidentBatch<T, I, O>>) -> Self {
+    pub(super) fn new(matrices: Vec<MatrixItems>, batches: Vec<ResidentBatch<T, I, O>>) -> Self {
         let mut places = vec![None; matrices.last().map_or(0, |last| last.items().end)];
         for (batch, ResidentBatch { items, .. }) in batches.iter().enumerate() {
             for (position, &item) in items.iter().enumerate() {
@@ -98,7 +98,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
     /// the first.
     pub fn placement(&self, matrix: usize) -> Option<&str> {
         let first = self.matrices.get(matrix)?.first;
-        self.is_finished(matrix).then(|| self.place(first).map(|(batch, _)| batch.placement()))?
+        self.is_finished(matrix).then(|| self.locate(first).map(|(batch, _)| batch.placement()))?
     }
 
     /// Bytes of all matrices, wherever they are.
@@ -122,7 +122,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
             let parts = layout.partition.parts();
             Error::shape("fetch", format_args!("part {index} of matrix {matrix}, which has {parts}"))
         })?;
-        let (batch, position) = self.place(item).ok_or_else(|| self.missing(matrix))?;
+        let (batch, position) = self.locate(item).ok_or_else(|| self.missing(matrix))?;
         let (rows, cols) = layout.partition.part(layout.shape, index).shape();
         let (offsets, indices, values) = batch.resident.member(position)?;
         Compressed::new(rows, cols, offsets, indices, values)
@@ -167,13 +167,13 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
         self.matrices[matrix].items().all(|item| self.places[item].is_some())
     }
 
-    fn place(&self, item: usize) -> Option<(&ResidentBatch<T, I, O>, usize)> {
+    fn locate(&self, item: usize) -> Option<(&ResidentBatch<T, I, O>, usize)> {
         let (batch, position) = self.places[item]?;
         Some((&self.batches[batch], position))
     }
 
     fn item_nnz(&self, item: usize) -> Option<usize> {
-        let (batch, position) = self.place(item)?;
+        let (batch, position) = self.locate(item)?;
         let starts = batch.resident.member_ptr();
         Some(starts[position + 1] - starts[position])
     }

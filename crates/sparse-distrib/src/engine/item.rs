@@ -10,14 +10,14 @@ use std::ops::Range;
 
 /// A matrix and the parts that it is cut into. A whole matrix is one part.
 #[derive(Debug, Clone)]
-pub(super) struct Layout {
+pub(super) struct MatrixItems {
     pub(super) shape: (usize, usize),
     pub(super) partition: Partition,
     /// The position of the first part among the items.
     pub(super) first: usize,
 }
 
-impl Layout {
+impl MatrixItems {
     /// The positions of the parts among the items.
     pub(super) fn items(&self) -> Range<usize> {
         self.first..self.first + self.partition.parts()
@@ -76,7 +76,7 @@ pub(super) fn layouts<T: Scalar, I: Index, O: Index>(
     partition: Option<Partition>,
     budget: u64,
     is_by_rows: bool,
-) -> Result<Vec<Layout>> {
+) -> Result<Vec<MatrixItems>> {
     let mut first = 0_usize;
     let mut layout = |matrix| {
         let shape = source.shape(matrix);
@@ -86,7 +86,7 @@ pub(super) fn layouts<T: Scalar, I: Index, O: Index>(
             None if is_by_rows => Partition::rows(blocks_within::<T, I, O>(budget, shape.0, shape.1))?,
             None => Partition::cols(blocks_within::<T, I, O>(budget, shape.1, shape.0))?,
         };
-        let layout = Layout { shape, partition, first };
+        let layout = MatrixItems { shape, partition, first };
         first = first.checked_add(partition.parts()).ok_or_else(|| Error::IndexOverflow {
             what: "the number of parts of all matrices".into(),
             value: first as u128 + partition.parts() as u128,
@@ -123,7 +123,7 @@ fn blocks_within<T: Scalar, I: Index, O: Index>(budget: u64, lines: usize, lengt
 /// [`Error::OutOfMemory`] for more parts than memory can list.
 pub(super) fn items<T: Scalar>(
     source: &dyn Source<T>,
-    layouts: &[Layout],
+    layouts: &[MatrixItems],
     contexts: &[Option<ContextId>],
 ) -> Result<Vec<Item>> {
     let device = |matrix: usize| {

@@ -1,7 +1,7 @@
 //! A run on several ranks: each compresses its share of the matrices, and the root gets them all.
 
 use super::handle::{Handle, ResidentBatch};
-use super::item::{self, Layout};
+use super::item::{self, MatrixItems};
 use super::report::Report;
 use super::source::{DeviceMatrices, Source};
 use super::{Engine, Options, Outcome};
@@ -130,7 +130,7 @@ struct Share<'a, T> {
 }
 
 /// The layouts of all matrices, and the compressed share with its report.
-type ShareOutcome<A, T, I, O> = (Vec<Layout>, (Handle<A, T, I, O>, Report));
+type ShareOutcome<A, T, I, O> = (Vec<MatrixItems>, (Handle<A, T, I, O>, Report));
 
 impl<T: Scalar> Share<'_, T> {
     /// Compresses the share; an error names the matrix.
@@ -219,7 +219,7 @@ fn send<A: Axis, T: Scalar, I: Index, O: ScanElement>(
 fn gather<A: Axis, T: Scalar, I: Index, O: ScanElement>(
     transport: &dyn Transport,
     shares: &[Range<usize>],
-    layouts: &[Layout],
+    layouts: &[MatrixItems],
     own: &Handle<A, T, I, O>,
 ) -> Result<Vec<ResidentBatch<T, I, O>>> {
     let shapes =

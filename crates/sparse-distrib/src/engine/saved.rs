@@ -1,7 +1,7 @@
 //! Handles of matrices that are in files, or in the host's memory.
 
 use super::handle::{Handle, ResidentBatch};
-use super::item::Layout;
+use super::item::MatrixItems;
 use crate::partition::Partition;
 use sparse_core::{Axis, BatchCsr, Error, Host, Index, Result, Row, Scalar};
 use sparse_io::npz::NpzFormat;
@@ -80,7 +80,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
 
 /// The matrices that were read so far.
 struct Saved<T: Scalar, I: Index, O: Index> {
-    layouts: Vec<Layout>,
+    layouts: Vec<MatrixItems>,
     batches: Vec<ResidentBatch<T, I, O>>,
 }
 
@@ -91,7 +91,7 @@ impl<T: Scalar, I: Index, O: Index> Saved<T, I, O> {
         let items: Vec<_> = (first..first + batch.count()).collect();
         let (rows, cols) = batch.member_shape();
         let layout =
-            |&first: &usize| Layout { shape: A::swap(rows, cols), partition: Partition::WHOLE, first };
+            |&first: &usize| MatrixItems { shape: A::swap(rows, cols), partition: Partition::WHOLE, first };
         self.layouts.extend(items.iter().map(layout));
         self.batches.push(ResidentBatch::on_host(items, batch));
     }
@@ -124,10 +124,10 @@ impl<T: Scalar, I: Index, O: Index> Saved<T, I, O> {
 }
 
 /// The matrix whose blocks are some parts of a set.
-fn layout_of(set: &PartSet, partition: Partition, parts: Range<usize>) -> Result<Layout> {
+fn layout_of(set: &PartSet, partition: Partition, parts: Range<usize>) -> Result<MatrixItems> {
     let blocks: Vec<_> = set.parts()[parts.clone()].iter().filter_map(block_of).collect();
     let (Some((top, left)), Some((bottom, right))) = (blocks.first(), blocks.last()) else {
-        return Ok(Layout { shape: (0, 0), partition, first: parts.start });
+        return Ok(MatrixItems { shape: (0, 0), partition, first: parts.start });
     };
     let (row, col) = (top.start, left.start);
     let shape = (bottom.end - row, right.end - col);
@@ -139,7 +139,7 @@ fn layout_of(set: &PartSet, partition: Partition, parts: Range<usize>) -> Result
             return Err(in_part(set, parts.start + index, &reason));
         }
     }
-    Ok(Layout { shape, partition, first: parts.start })
+    Ok(MatrixItems { shape, partition, first: parts.start })
 }
 
 /// The rows and columns of a part that is a block.

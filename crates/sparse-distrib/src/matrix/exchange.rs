@@ -123,14 +123,15 @@ impl ExchangePlan {
         let count = self.sent();
         i32::try_new("the number of partial sums", count)?;
         O::try_new("the number of partial sums", count)?;
-        let place = |k: usize| self.packed.as_ref().map_or_else(|| k % self.own, |list| list[k].as_usize());
+        let position =
+            |k: usize| self.packed.as_ref().map_or_else(|| k % self.own, |list| list[k].as_usize());
         let mut ends = vec![0; self.own + 1];
-        (0..count).for_each(|k| ends[place(k) + 1] += 1);
+        (0..count).for_each(|k| ends[position(k) + 1] += 1);
         (0..self.own).for_each(|row| ends[row + 1] += ends[row]);
         let offsets = ends.iter().map(|&end| O::cast(end)).collect();
         let mut sums = vec![0; count];
         for k in 0..count {
-            let next = &mut ends[place(k)];
+            let next = &mut ends[position(k)];
             sums[*next] = i32::cast(k);
             *next += 1;
         }

@@ -4,7 +4,7 @@ use crate::allocations::largest_allocation;
 use crate::common::{cases, matrices, partitions};
 use crate::properties::{decode, messages};
 use proptest::prelude::*;
-use proptest::sample::Index as Place;
+use proptest::sample::Index as Position;
 use sparse_core::{Axis, Col, Compressed, Dense, Order, Row};
 use sparse_distrib::dispatch::compress_tasks;
 use sparse_distrib::wire::dense;
@@ -14,27 +14,27 @@ use sparse_distrib::{Part, Partition, Scheme};
 #[derive(Debug, Clone)]
 enum Mutation {
     /// One byte becomes another.
-    Set(Place, u8),
+    Set(Position, u8),
     /// A word of four bytes becomes another, in place of one at a multiple of four.
-    SetWord(Place, i32),
+    SetWord(Position, i32),
     /// Bytes are left out.
-    Remove(Place, usize),
+    Remove(Position, usize),
     /// Bytes are put in.
-    Insert(Place, Vec<u8>),
-    /// Bytes are copied from one place over those at another.
-    Copy(Place, Place, usize),
+    Insert(Position, Vec<u8>),
+    /// Bytes are copied from one position over those at another.
+    Copy(Position, Position, usize),
 }
 
 fn mutation() -> impl Strategy<Value = Mutation> {
-    let place = any::<Place>;
+    let position = any::<Position>;
     let word = prop_oneof![-2_i32..20, any::<i32>(), Just(i32::MAX), Just(i32::MIN)];
     prop_oneof![
-        (place(), any::<u8>()).prop_map(|(at, byte)| Mutation::Set(at, byte)),
-        (place(), word).prop_map(|(at, word)| Mutation::SetWord(at, word)),
-        (place(), 1_usize..9).prop_map(|(at, len)| Mutation::Remove(at, len)),
-        (place(), prop::collection::vec(any::<u8>(), 1..9))
+        (position(), any::<u8>()).prop_map(|(at, byte)| Mutation::Set(at, byte)),
+        (position(), word).prop_map(|(at, word)| Mutation::SetWord(at, word)),
+        (position(), 1_usize..9).prop_map(|(at, len)| Mutation::Remove(at, len)),
+        (position(), prop::collection::vec(any::<u8>(), 1..9))
             .prop_map(|(at, bytes)| Mutation::Insert(at, bytes)),
-        (place(), place(), 1_usize..17).prop_map(|(from, to, len)| Mutation::Copy(from, to, len)),
+        (position(), position(), 1_usize..17).prop_map(|(from, to, len)| Mutation::Copy(from, to, len)),
     ]
 }
 

@@ -21,12 +21,12 @@ pub(crate) enum Method {
 }
 
 /// A backend that does all that a solver needs.
-pub(crate) trait Solves: SpmvKernel<Csr<f64, SpaceOf<Self>>> + VectorKernel<f64> {}
+pub(crate) trait SolverKernels: SpmvKernel<Csr<f64, SpaceOf<Self>>> + VectorKernel<f64> {}
 
-impl<B: SpmvKernel<Csr<f64, SpaceOf<B>>> + VectorKernel<f64>> Solves for B {}
+impl<B: SpmvKernel<Csr<f64, SpaceOf<B>>> + VectorKernel<f64>> SolverKernels for B {}
 
 /// Every method, with rows that are divided evenly.
-pub(crate) fn all<X: SharedTransport, B: Solves>(rank: &DistributedBackend<X, B>) {
+pub(crate) fn all<X: SharedTransport, B: SolverKernels>(rank: &DistributedBackend<X, B>) {
     let weights = vec![1.0; rank.ranks()];
     check(rank, Method::Cg, &laplacian(10), &weights);
     check(rank, Method::JacobiCg, &laplacian(10), &weights);
@@ -46,7 +46,7 @@ pub(crate) fn skewed(side: usize) -> Csr<f64> {
 
 /// The ranks, whose rows have entries in proportion to `weights`, take about as many iterations as one to the same x;
 /// a second run has the same bits.
-pub(crate) fn check<X: SharedTransport, B: Solves>(
+pub(crate) fn check<X: SharedTransport, B: SolverKernels>(
     rank: &DistributedBackend<X, B>,
     method: Method,
     a: &Csr<f64>,
@@ -70,7 +70,7 @@ pub(crate) fn check<X: SharedTransport, B: Solves>(
 }
 
 /// The solution of A·x = b, and x at rank 0.
-pub(crate) fn solve<X: SharedTransport, B: Solves>(
+pub(crate) fn solve<X: SharedTransport, B: SolverKernels>(
     rank: &DistributedBackend<X, B>,
     method: Method,
     a: &Csr<f64>,

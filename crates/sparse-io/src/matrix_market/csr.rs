@@ -34,23 +34,23 @@ fn compress<T: Scalar, I: Index, O: Index>(
     MatrixInfo { rows, cols, field, .. }: MatrixInfo,
     triplets: Triplets<T, O, I>,
 ) -> Result<Csr<T, Host, I, O>> {
-    let Triplets { rows: mut places, cols: mut indices, mut values } = triplets;
+    let Triplets { rows: mut positions, cols: mut indices, mut values } = triplets;
     let nnz = O::try_new("nnz", values.len())?.as_usize();
     let chunk = nnz.div_ceil(affordable_chunks::<T, I, O>(rows, nnz)).max(1);
-    let mut counts = parallel::map(places.chunks(chunk).collect(), &|chunk| count(chunk, rows));
+    let mut counts = parallel::map(positions.chunks(chunk).collect(), &|chunk| count(chunk, rows));
     let offsets = scan(&mut counts, rows);
-    if !places.is_sorted() {
-        let chunks = places.chunks_mut(chunk).zip(counts).collect();
+    if !positions.is_sorted() {
+        let chunks = positions.chunks_mut(chunk).zip(counts).collect();
         parallel::map(chunks, &|(rows, next)| rows_to_places(rows, next));
         // SAFETY: the scan gave each entry of each chunk a position of its own.
-        indices = unsafe { scatter(&indices, &places, I::cast(0)) };
+        indices = unsafe { scatter(&indices, &positions, I::cast(0)) };
         // The values of a pattern are all equal.
         if field != Field::Pattern {
             // SAFETY: as above.
-            values = unsafe { scatter(&values, &places, T::ZERO) };
+            values = unsafe { scatter(&values, &positions, T::ZERO) };
         }
     }
-    drop(places);
+    drop(positions);
     canonical(Csr::new_unsorted(rows, cols, offsets, indices, values)?)
 }
 
@@ -89,26 +89,26 @@ fn scan<O: Index>(counts: &mut [Vec<O>], rows: usize) -> Vec<O> {
 /// Replaces the row of each entry by its position; `next` is the next position in each row.
 fn rows_to_places<O: Index>(row_of: &mut [O], mut next: Vec<O>) {
     for row in row_of {
-        let place = &mut next[row.as_usize()];
-        *row = *place;
-        *place = O::cast(place.as_usize() + 1);
+        let position = &mut next[row.as_usize()];
+        *row = *position;
+        *position = O::cast(position.as_usize() + 1);
     }
 }
 
-/// Moves element `k` of `source` to position `places[k]`, for all `k`.
+/// Moves element `k` of `source` to position `positions[k]`, for all `k`.
 ///
 /// # Safety
 /// No position occurs twice.
-unsafe fn scatter<E: Copy + Send + Sync, O: Index>(source: &[E], places: &[O], filler: E) -> Vec<E> {
+unsafe fn scatter<E: Copy + Send + Sync, O: Index>(source: &[E], positions: &[O], filler: E) -> Vec<E> {
     /// Elements per task.
     const TASK: usize = 1 << 16;
     let mut scattered = vec![filler; source.len()];
     let shared = SharedSlice::new(&mut scattered);
-    let tasks = source.chunks(TASK).zip(places.chunks(TASK)).collect();
-    parallel::map(tasks, &|(source, places): (&[E], &[O])| {
-        for (&element, place) in source.iter().zip(places) {
+    let tasks = source.chunks(TASK).zip(positions.chunks(TASK)).collect();
+    parallel::map(tasks, &|(source, positions): (&[E], &[O])| {
+        for (&element, position) in source.iter().zip(positions) {
             // SAFETY: the caller promises that no other element has this position.
-            unsafe { shared.write(place.as_usize(), element) };
+            unsafe { shared.write(position.as_usize(), element) };
         }
     });
     scattered
@@ -129,15 +129,15 @@ impl<'a, E> SharedSlice<'a, E> {
         Self { start: elements.as_mut_ptr(), len: elements.len(), borrowed: PhantomData }
     }
 
-    /// Writes element `place`.
+    /// Writes element `position`.
     ///
     /// # Safety
     /// No other thread writes this element.
     #[inline(always)]
-    unsafe fn write(&self, place: usize, element: E) {
-        assert!(place < self.len);
+    unsafe fn write(&self, position: usize, element: E) {
+        assert!(position < self.len);
         // SAFETY: the position lies inside the slice, which is borrowed exclusively, and no other thread writes it.
-        unsafe { self.start.add(place).write(element) };
+        unsafe { self.start.add(position).write(element) };
     }
 }
 

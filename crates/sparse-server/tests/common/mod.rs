@@ -56,15 +56,15 @@ impl Drop for Running {
     }
 }
 
-/// Says that a test is a worker process, in its environment.
+/// The variable that makes a process of this program a worker.
 pub(crate) const IS_WORKER: &str = "NNZ_TEST_IS_WORKER";
 
-/// The test `worker_process` of this program, as a worker.
+/// This program as a worker: by the test that is one, in a process that runs no other.
 pub(crate) fn worker() -> WorkerCommand {
     let program = std::env::current_exe().unwrap();
     WorkerCommand::new(move || {
         let mut command = std::process::Command::new(&program);
-        command.args(["worker_process", "--exact", "--ignored", "--nocapture"]).env(IS_WORKER, "1");
+        command.args(["a_worker_without_a_front_end_ends", "--exact", "--nocapture"]).env(IS_WORKER, "1");
         command
     })
 }

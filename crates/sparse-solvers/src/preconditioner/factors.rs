@@ -56,9 +56,9 @@ where
 }
 
 /// The positions of the entries of one row, by their columns.
-pub(super) struct RowPlaces(Vec<usize>);
+pub(super) struct RowPositions(Vec<usize>);
 
-impl RowPlaces {
+impl RowPositions {
     const NONE: usize = usize::MAX;
 
     /// An empty row of a matrix with `n` columns.
@@ -78,7 +78,7 @@ impl RowPlaces {
 
     /// The place of the entry in this column.
     pub(super) fn get<I: Index>(&self, col: I) -> Option<usize> {
-        Some(self.0[col.as_usize()]).filter(|&place| place != Self::NONE)
+        Some(self.0[col.as_usize()]).filter(|&position| position != Self::NONE)
     }
 }
 

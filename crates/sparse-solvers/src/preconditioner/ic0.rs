@@ -1,6 +1,6 @@
 //! The incomplete Cholesky factorisation without fill-in.
 
-use super::factors::{FactorSolves, RowPlaces, check_pattern, check_sorted, missing_diagonal};
+use super::factors::{FactorSolves, RowPositions, check_pattern, check_sorted, missing_diagonal};
 use super::{Preconditioner, check_square};
 use num_traits::{Float, Zero};
 use sparse_core::backend::{SpaceOf, ViewOf};
@@ -108,26 +108,26 @@ where
         let pattern = self.factor.pattern().clone();
         let columns = pattern.indices();
         let values = self.factor.values_mut();
-        let mut places = RowPlaces::new(pattern.major());
+        let mut positions = RowPositions::new(pattern.major());
         for row in 0..pattern.major() {
             let range = pattern.range(row);
             // The entries of L in a row are the first ones of A's; the diagonal is the last.
             let (diagonal, start) = (range.end - 1, a.pattern().range(row).start);
             values[range.clone()].copy_from_slice(&a.values()[start..start + range.len()]);
-            places.set(range.start, &columns[range.clone()]);
+            positions.set(range.start, &columns[range.clone()]);
             let mut squares = RealOf::<T>::zero();
-            for place in range.start..diagonal {
-                let above = pattern.range(columns[place].as_usize());
-                let mut sum = values[place];
+            for position in range.start..diagonal {
+                let above = pattern.range(columns[position].as_usize());
+                let mut sum = values[position];
                 for of_above in above.start..above.end - 1 {
-                    if let Some(of_row) = places.get(columns[of_above]) {
+                    if let Some(of_row) = positions.get(columns[of_above]) {
                         sum -= values[of_row] * values[of_above].conj();
                     }
                 }
-                values[place] = quotient(sum, values[above.end - 1]);
-                squares += values[place].abs_squared();
+                values[position] = quotient(sum, values[above.end - 1]);
+                squares += values[position].abs_squared();
             }
-            places.clear(&columns[range]);
+            positions.clear(&columns[range]);
             let pivot = values[diagonal].re() - squares;
             if !(pivot > RealOf::<T>::zero() && Scalar::is_finite(pivot)) {
                 let reason = "a positive one is needed: A is not positive definite, or has no IC(0)";

@@ -1,6 +1,6 @@
 //! The incomplete LU factorisation without fill-in.
 
-use super::factors::{FactorSolves, RowPlaces, check_pattern, check_sorted, missing_diagonal};
+use super::factors::{FactorSolves, RowPositions, check_pattern, check_sorted, missing_diagonal};
 use super::{Preconditioner, check_square};
 use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::op::{Triangular, TrisolveKernel, quotient};
@@ -69,9 +69,9 @@ where
         check_square(OP, a)?;
         check_sorted(OP, a)?;
         let diagonal = |row| {
-            let place = a.major_entries(row).position(|(col, _)| col == row);
+            let position = a.major_entries(row).position(|(col, _)| col == row);
             let start = a.pattern().range(row).start;
-            place.map(|place| start + place).ok_or_else(|| missing_diagonal(OP, row))
+            position.map(|position| start + position).ok_or_else(|| missing_diagonal(OP, row))
         };
         let diagonal = (0..a.nrows()).map(diagonal).collect::<Result<_>>()?;
         let systems = [Triangular::lower().unit_diagonal(), Triangular::upper()];
@@ -101,22 +101,22 @@ where
         let (pattern, diagonal) = (self.factors.pattern().clone(), &self.diagonal);
         let columns = pattern.indices();
         let values = self.factors.values_mut();
-        let mut places = RowPlaces::new(pattern.major());
+        let mut positions = RowPositions::new(pattern.major());
         for row in 0..pattern.major() {
             let range = pattern.range(row);
-            places.set(range.start, &columns[range.clone()]);
-            for place in range.start..diagonal[row] {
-                let above = columns[place].as_usize();
-                let factor = quotient(values[place], values[diagonal[above]]);
-                values[place] = factor;
+            positions.set(range.start, &columns[range.clone()]);
+            for position in range.start..diagonal[row] {
+                let above = columns[position].as_usize();
+                let factor = quotient(values[position], values[diagonal[above]]);
+                values[position] = factor;
                 for of_above in diagonal[above] + 1..pattern.range(above).end {
-                    if let Some(target) = places.get(columns[of_above]) {
+                    if let Some(target) = positions.get(columns[of_above]) {
                         let product = factor * values[of_above];
                         values[target] -= product;
                     }
                 }
             }
-            places.clear(&columns[range]);
+            positions.clear(&columns[range]);
             let pivot = values[diagonal[row]];
             if pivot.is_zero() || !pivot.is_finite() {
                 let reason = format_args!("the pivot is {pivot}, which cannot be divided by");

@@ -1,8 +1,8 @@
 //! Buckets: consecutive rows of the result, whose entries are fetched, sorted and merged while they are in the cache.
 
 use crate::Cpu;
-use crate::op::row_sort::SortRows;
-use crate::op::sum;
+use crate::primitive::duplicates::sum;
+use crate::primitive::row_sort::SortRows;
 use sparse_core::op::Duplicates;
 use sparse_core::{Error, Index, Result, Scalar};
 use std::ops::Range;

@@ -4,7 +4,7 @@ use super::bucket::Coordinates;
 use super::radix::group;
 use super::{ConvertAlgorithm, ParallelConvert, SEQUENTIAL};
 use crate::Cpu;
-use crate::op::fill::Arrays;
+use crate::primitive::fill::Arrays;
 use sparse_core::op::Duplicates;
 use sparse_core::reference::Convert;
 use sparse_core::{

@@ -6,9 +6,9 @@
 
 use super::bucket::{Bucket, Coordinates, Entry, RowBlock, Source, digit_shift};
 use crate::Cpu;
-use crate::op::fill::{Arrays, try_zeroed, zeroed};
-use crate::op::update::Disjoint;
 use crate::parallel::{chunks, partition_point, split_mut};
+use crate::primitive::fill::{Arrays, try_zeroed, zeroed};
+use crate::primitive::update::Disjoint;
 use crate::simd::LINE;
 use sparse_core::op::Duplicates;
 use sparse_core::{Index, Result, Scalar};

@@ -1,9 +1,9 @@
 //! Algorithm `row_blocks`: CSR to ELL, HYB and SELL, and back, where every block of rows is written by one thread.
 
 use crate::Cpu;
-use crate::op::fill::{Arrays, entry_ranges, starts, zeroed};
-use crate::op::rows::{Rows, SellRows, tiles_mut};
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use crate::primitive::fill::{Arrays, entry_ranges, starts, zeroed};
+use crate::primitive::rows::{Rows, SellRows, tiles_mut};
 use sparse_core::error::checked_product;
 use sparse_core::estimate::Sizes;
 use sparse_core::{

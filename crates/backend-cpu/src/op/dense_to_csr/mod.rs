@@ -11,9 +11,9 @@ mod vectors;
 
 use super::SEQUENTIAL;
 use super::compiled::{dense_to_csr_table, find};
-use super::fill::{try_zeroed, zeroed};
 use crate::Cpu;
 use crate::parallel::{chunks, split_mut};
+use crate::primitive::fill::{try_zeroed, zeroed};
 use parts::{find_and_pack, pack_all};
 use sparse_core::backend::vec_with_capacity;
 use sparse_core::error::checked_product;
@@ -108,9 +108,9 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
         keep: Keep<T>,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        let (offered, fitting) = (DenseAlgorithm::table(&|_| true), DenseAlgorithm::CompressStore);
+        let (offered, preferred) = (DenseAlgorithm::table(&|_| true), DenseAlgorithm::CompressStore);
         let (algorithm, choice) =
-            options.choose_among("dense_to_csr", offered, fitting, fitting.row().chosen)?;
+            options.choose_among("dense_to_csr", offered, preferred, preferred.row().chosen)?;
         let rows = checked_product("matrices x rows", a.count(), a.nrows())?;
         let words = match algorithm {
             DenseAlgorithm::CompressStore => a.ncols().div_ceil(WORD),

@@ -3,7 +3,7 @@
 use super::vectors::pack;
 use super::{STRIP, WORD};
 use crate::Simd;
-use crate::op::fill::{starts, zeroed};
+use crate::primitive::fill::{starts, zeroed};
 use sparse_core::{DenseBatchView, Index, Order, Scalar};
 use std::ops::Range;
 

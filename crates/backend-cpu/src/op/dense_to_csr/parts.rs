@@ -2,8 +2,8 @@
 
 use super::{WORD, bits, entries_of, pack};
 use crate::Cpu;
-use crate::op::fill::zeroed;
 use crate::parallel::split_mut;
+use crate::primitive::fill::zeroed;
 use sparse_core::op::Keep;
 use sparse_core::{DenseBatchView, Index, Scalar};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Some rows, with memory for the bits of their elements and for their lengths.
-struct Part<'a> {
+struct RowBlock<'a> {
     number: usize,
     rows: Range<usize>,
     bits: &'a mut [u64],
@@ -27,12 +27,12 @@ struct Places<'a, T, I> {
     rest: Option<Target<'a, T, I>>,
     next: usize,
     /// Parts that are counted while one before them is not, by their numbers.
-    waiting: BTreeMap<usize, Part<'a>>,
+    waiting: BTreeMap<usize, RowBlock<'a>>,
 }
 
 impl<'a, T, I> Places<'a, T, I> {
     /// The next part and its output, if it and all before it are counted and fit.
-    fn next(&mut self) -> Option<(Part<'a>, Target<'a, T, I>)> {
+    fn next(&mut self) -> Option<(RowBlock<'a>, Target<'a, T, I>)> {
         let part = self.waiting.remove(&self.next)?;
         self.next += 1;
         let entries = part.lengths.iter().sum();
@@ -65,8 +65,8 @@ pub(super) fn find_and_pack<T: Scalar, I: Index>(
     let lock = || places.lock().unwrap_or_else(PoisonError::into_inner);
     let work = parts.iter().zip(memory).enumerate();
     let work =
-        work.map(|(number, (rows, (bits, lengths)))| Part { number, rows: rows.clone(), bits, lengths });
-    cpu.for_each_in_order(elements, work.collect(), |part: Part<'_>| {
+        work.map(|(number, (rows, (bits, lengths)))| RowBlock { number, rows: rows.clone(), bits, lengths });
+    cpu.for_each_in_order(elements, work.collect(), |part: RowBlock<'_>| {
         bits::find(cpu, a, keep, part.rows.clone(), part.bits, part.lengths);
         lock().waiting.insert(part.number, part);
         let next = || lock().next();

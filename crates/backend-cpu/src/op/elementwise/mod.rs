@@ -7,14 +7,15 @@
 mod merge;
 mod parts;
 
+use super::SEQUENTIAL;
 use super::compiled::{elementwise_table, find};
-use super::duplicates::without_duplicates;
-use super::fill::{starts, zeroed};
-use super::{SEQUENTIAL, lines::Lines};
 use crate::Cpu;
 use crate::parallel::split_mut;
+use crate::primitive::duplicates::without_duplicates;
+use crate::primitive::fill::{starts, zeroed};
+use crate::primitive::lines::Lines;
 use merge::{Fill, Operand};
-use parts::{Part, Structure, cut};
+use parts::{MergePart, Structure, cut};
 use sparse_core::op::{AccOf, Elementwise, ElementwiseKernel};
 use sparse_core::reference::{ElementwiseChoice, Reference};
 use sparse_core::{
@@ -41,7 +42,7 @@ algorithms! {
 pub struct ElementwisePlan<I: Index, O: Index> {
     algorithm: ElementwiseAlgorithm,
     reference: ElementwiseChoice,
-    parts: Vec<Part>,
+    parts: Vec<MergePart>,
     /// The entries of C of each part.
     entries: Vec<Range<usize>>,
     /// The pattern of C, once a run has made it.
@@ -160,10 +161,10 @@ fn count<I: Index, O: Index>(
     op: Elementwise,
     a: Structure<'_, I, O>,
     b: Structure<'_, I, O>,
-) -> Result<(Vec<Part>, Vec<Range<usize>>)> {
+) -> Result<(Vec<MergePart>, Vec<Range<usize>>)> {
     let parts = cut(a, b);
     let elements = a.indices.len() + b.indices.len();
-    let counts = cpu.map(elements, parts.iter().collect(), |part: &Part| match op {
+    let counts = cpu.map(elements, parts.iter().collect(), |part: &MergePart| match op {
         Elementwise::Add => count_part::<true, I, O>(part, a, b),
         Elementwise::Multiply => count_part::<false, I, O>(part, a, b),
     });
@@ -174,7 +175,7 @@ fn count<I: Index, O: Index>(
 
 /// The number of elements of C in a part.
 fn count_part<const UNION: bool, I: Index, O: Index>(
-    part: &Part,
+    part: &MergePart,
     a: Structure<'_, I, O>,
     b: Structure<'_, I, O>,
 ) -> usize {
@@ -238,7 +239,7 @@ fn fill<T: Scalar, I: Index, O: Index>(
 
 /// Writes the elements of one part, the first of which is entry `start` of C.
 fn fill_part<const UNION: bool, T: Scalar, I: Index, O: Index>(
-    part: &Part,
+    part: &MergePart,
     (alpha, a): ScaledLines<'_, T, I, O>,
     (beta, b): ScaledLines<'_, T, I, O>,
     new: NewPattern<'_, I, O>,

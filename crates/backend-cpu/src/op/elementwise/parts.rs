@@ -28,13 +28,13 @@ impl<'a, I: Index, O: Index> Structure<'a, I, O> {
 /// Entries of A and B, and the rows that end among them. The first of these rows may have begun in the part before, and
 /// the row after the last one may begin here.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct MergePart {
     pub(super) rows: Range<usize>,
     a: Range<usize>,
     b: Range<usize>,
 }
 
-impl Part {
+impl MergePart {
     /// Calls `visit(entries of A, entries of B)` for each row that ends here, then for what there is of the next one.
     #[inline(always)]
     pub(super) fn each_row<I: Index, O: Index>(
@@ -54,7 +54,7 @@ impl Part {
 }
 
 /// Parts of about [`CHUNK`] entries each, long rows cut between columns. They depend on the patterns alone.
-pub(super) fn cut<I: Index, O: Index>(a: Structure<'_, I, O>, b: Structure<'_, I, O>) -> Vec<Part> {
+pub(super) fn cut<I: Index, O: Index>(a: Structure<'_, I, O>, b: Structure<'_, I, O>) -> Vec<MergePart> {
     let weight = |row: usize| a.offsets[row].as_usize() + b.offsets[row].as_usize() + row;
     let mut parts = vec![];
     for rows in rows_by_weight(a.offsets.len() - 1, weight, CHUNK) {
@@ -63,7 +63,7 @@ pub(super) fn cut<I: Index, O: Index>(a: Structure<'_, I, O>, b: Structure<'_, I
         if rows.len() == 1 && a_range.len() + b_range.len() > 2 * CHUNK {
             cut_row(rows.start, (a.indices, a_range), (b.indices, b_range), &mut parts);
         } else {
-            parts.push(Part { rows, a: a_range, b: b_range });
+            parts.push(MergePart { rows, a: a_range, b: b_range });
         }
     }
     parts
@@ -74,17 +74,17 @@ fn cut_row<I: Index>(
     row: usize,
     (a_indices, a): (&[I], Range<usize>),
     (b_indices, b): (&[I], Range<usize>),
-    parts: &mut Vec<Part>,
+    parts: &mut Vec<MergePart>,
 ) {
     let (a_row, b_row) = (&a_indices[a.clone()], &b_indices[b.clone()]);
     let mut start = (a.start, b.start);
     for entries in (CHUNK..a.len() + b.len()).step_by(CHUNK) {
         let (p, q) = split(a_row, b_row, entries);
         let end = (a.start + p, b.start + q);
-        parts.push(Part { rows: row..row, a: start.0..end.0, b: start.1..end.1 });
+        parts.push(MergePart { rows: row..row, a: start.0..end.0, b: start.1..end.1 });
         start = end;
     }
-    parts.push(Part { rows: row..row + 1, a: start.0..a.end, b: start.1..b.end });
+    parts.push(MergePart { rows: row..row + 1, a: start.0..a.end, b: start.1..b.end });
 }
 
 /// The numbers of entries of two rows that make the first `entries` of their merge; one more where two with the same index
@@ -126,7 +126,7 @@ mod tests {
         let parts = cut(a, b);
         assert!(parts.len() > 4, "{} parts", parts.len());
         let follow =
-            |of: fn(&Part) -> Range<usize>| parts.windows(2).all(|w| of(&w[0]).end == of(&w[1]).start);
+            |of: fn(&MergePart) -> Range<usize>| parts.windows(2).all(|w| of(&w[0]).end == of(&w[1]).start);
         assert!(
             follow(|part| part.rows.clone())
                 && follow(|part| part.a.clone())

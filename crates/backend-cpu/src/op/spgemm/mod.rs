@@ -30,9 +30,9 @@ mod thresholds;
 
 use super::SEQUENTIAL;
 use super::compiled::{find, spgemm_table};
-use super::fill::{entry_ranges, zeroed};
 use crate::Cpu;
 use crate::parallel::{rows_by_entries, split_mut};
+use crate::primitive::fill::{entry_ranges, zeroed};
 use factors::Factors;
 use numeric::{Operands, SumRows, Workspace};
 use pool::Pool;

@@ -88,8 +88,8 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for SumRows<'_, T, I, O> {
                 continue;
             };
             let window = last.as_usize() - first.as_usize() + 1;
-            let fitting = || SpgemmThresholds::CPU.of_values(columns.len(), window, size_of::<T::Acc>());
-            match method.unwrap_or_else(fitting) {
+            let preferred = || SpgemmThresholds::CPU.of_values(columns.len(), window, size_of::<T::Acc>());
+            match method.unwrap_or_else(preferred) {
                 RowMethod::Sort if columns.len() <= COMPARED => {
                     compare::<S, T, I, O>(operands, row, columns, output);
                 }

@@ -7,8 +7,8 @@ use super::hash::ColumnTable;
 use super::pool::Pool;
 use super::thresholds::SpgemmThresholds;
 use crate::Cpu;
-use crate::op::fill::{entry_ranges, zeroed};
 use crate::parallel::split_mut;
+use crate::primitive::fill::{entry_ranges, zeroed};
 use sparse_core::{CompressedPattern, Host, Index, IndexOrder, Result};
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! A row of op(A) times B, some columns at a time, summed in registers.
 
 use super::source::Rows;
-use crate::op::update::Update;
+use crate::primitive::update::Update;
 use crate::simd::Isa;
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};

@@ -21,10 +21,10 @@ mod work;
 
 use super::SEQUENTIAL;
 use super::compiled::{find, spmm_table};
-use super::entries::RowPattern;
 use super::plan::fmt_product;
-use super::update::Update;
 use crate::Cpu;
+use crate::primitive::entries::RowPattern;
+use crate::primitive::update::Update;
 use block::WIDE;
 use source::{GatheredRows, Rows, SpmmFormat};
 use sparse_core::op::{AccOf, Op, SpmmKernel};
@@ -125,7 +125,7 @@ fn plan_work<R: Rows>(
     let longest = (0..rows.len()).map(|row| rows.entries(row).len()).max().unwrap_or(0);
     let segment = SpmmThresholds::CPU.segment;
     let reason = format!("the longest row has {longest} entries, a segment {segment}");
-    let (fitting, reason) = match has_stored_rows {
+    let (preferred, reason) = match has_stored_rows {
         false => {
             let reason = "the entries of a row of op(A) are not contiguous";
             (SpmmAlgorithm::TransposedPattern, reason.to_string())
@@ -134,7 +134,7 @@ fn plan_work<R: Rows>(
         true => (SpmmAlgorithm::RowPerThread, reason),
     };
     let offered = algorithms(has_stored_rows);
-    let (algorithm, mut choice) = options.choose_among("spmm", offered, fitting, reason)?;
+    let (algorithm, mut choice) = options.choose_among("spmm", offered, preferred, reason)?;
     let work = Work::new(rows, algorithm.splits_rows(), b)?;
     if work.is_sliced() {
         choice.reason += &format!("; B in slices of {WIDE} columns, which stay in the cache");

@@ -3,7 +3,7 @@
 use super::block::{AccOf, RowMajor, Sink, Streamed, sums};
 use super::source::Rows;
 use super::thresholds::SpmmThresholds;
-use crate::op::update::{Disjoint, Update};
+use crate::primitive::update::{Disjoint, Update};
 use crate::simd::{Isa, LINE, Vectorize};
 use sparse_core::op::Op;
 use sparse_core::{DenseViewMut, Order, Scalar};

@@ -1,8 +1,8 @@
 //! The rows of op(A), stored or gathered.
 
-use crate::op::entries::{Entries, RowPattern, ValueArrays};
-use crate::op::lines::Lines;
 use crate::parallel::{hull, rows_by_entries};
+use crate::primitive::entries::{Entries, RowPattern, ValueArrays};
+use crate::primitive::lines::Lines;
 use sparse_core::op::Op;
 use sparse_core::{Axis, BatchCompressed, Compressed, Coo, Ell, Host, HostCsr, Hyb, Index, Scalar, Sell};
 use std::ops::Range;

@@ -5,10 +5,10 @@ use super::Product;
 use super::members::Members;
 use super::thresholds::SpmvThresholds;
 use crate::Cpu;
-use crate::op::dot::dot;
-use crate::op::lines::Lines;
-use crate::op::update::Update;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use crate::primitive::dot::dot;
+use crate::primitive::lines::Lines;
+use crate::primitive::update::Update;
 use crate::simd::{Isa, Vectorize};
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Index, Scalar};
@@ -21,7 +21,7 @@ const SHORT: usize = 16;
 const PARTS_OF_TASK: usize = 4;
 
 /// Neighbouring rows of a member that have [`CHUNK`] entries and rows together, or one longer row.
-struct Part {
+struct RowChunk {
     member: usize,
     rows: Range<usize>,
     entries: Range<usize>,
@@ -32,7 +32,7 @@ struct Part {
 
 /// The rows of all parts that have entries, those of a part by their length.
 pub struct ByLength {
-    parts: Vec<Part>,
+    parts: Vec<RowChunk>,
     /// Counted from the first row of the part.
     rows: Vec<u16>,
     /// The first entry, counted from the first one of the part.
@@ -55,7 +55,7 @@ pub(super) fn are_short<M: Members>(a: &M) -> bool {
     a.nnz() < SpmvThresholds::CPU.long_rows * rows
 }
 
-impl Part {
+impl RowChunk {
     fn is_one_long_row(&self) -> bool {
         self.rows.len() + self.entries.len() > CHUNK
     }
@@ -78,7 +78,8 @@ impl ByLength {
     fn add<O: Index>(&mut self, member: usize, offsets: &[O], rows: Range<usize>) {
         let entries = offsets[rows.start].as_usize()..offsets[rows.end].as_usize();
         let first = self.rows.len();
-        let mut part = Part { member, rows: rows.clone(), entries, short: first..first, long: first..first };
+        let mut part =
+            RowChunk { member, rows: rows.clone(), entries, short: first..first, long: first..first };
         if !part.is_one_long_row() {
             let length = |row: &usize| offsets[row + 1].as_usize() - offsets[*row].as_usize();
             let mut filled: Vec<_> = rows.clone().filter(|row| length(row) > 0).collect();
@@ -123,7 +124,7 @@ impl ByLength {
 /// The sums of one part.
 struct PartSums<'a, T: Scalar, I, O> {
     plan: &'a ByLength,
-    part: &'a Part,
+    part: &'a RowChunk,
     lines: Lines<'a, T, I, O>,
     x: &'a [T],
     y: &'a mut [T],

@@ -5,8 +5,8 @@ use super::scatter::{CHUNKED_SCATTER, Scatter, WorkSplit, chunk_size, pays_off};
 use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::SEQUENTIAL;
-use crate::op::partition::{PART_SIZE, Part, Partition, RowEnds};
 use crate::parallel::{chunks, hull};
+use crate::primitive::partition::{PART_SIZE, Part, Partition, RowEnds};
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Algorithm, Coo, Error, Host, Index, Result, Scalar, algorithms};
 

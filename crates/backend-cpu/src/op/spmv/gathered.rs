@@ -2,8 +2,8 @@
 
 use super::Product;
 use crate::Cpu;
-use crate::op::entries::{Entries, RowPattern, ValueArrays};
-use crate::op::partition::{Cut, Partition};
+use crate::primitive::entries::{Entries, RowPattern, ValueArrays};
+use crate::primitive::partition::{Cut, Partition};
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Index, Result, Scalar};
 use std::ops::Range;

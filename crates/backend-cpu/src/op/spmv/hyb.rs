@@ -5,7 +5,7 @@ use super::part_sums::PartSums;
 use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::SEQUENTIAL;
-use crate::op::partition::{Cut, Partition};
+use crate::primitive::partition::{Cut, Partition};
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Algorithm, Host, Hyb, Index, Result, Scalar, algorithms};
 use std::ops::Range;

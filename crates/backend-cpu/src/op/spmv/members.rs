@@ -1,7 +1,7 @@
 //! One compressed matrix or the members of a batch, for kernels that take either.
 
-use crate::op::entries::Entries;
-use crate::op::lines::Lines;
+use crate::primitive::entries::Entries;
+use crate::primitive::lines::Lines;
 use sparse_core::{Axis, BatchCompressed, Compressed, Host, HostCsr, Index, Scalar};
 
 /// Compressed matrices of one shape: one matrix, or the members of a batch.

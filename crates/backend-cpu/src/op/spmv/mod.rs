@@ -23,10 +23,10 @@ mod slab_sums;
 mod thresholds;
 
 use super::compiled::{find, spmv_table};
-use super::entries::Entries;
 use super::plan::fmt_product;
-use super::update::Update;
 use crate::Cpu;
+use crate::primitive::entries::Entries;
+use crate::primitive::update::Update;
 use crate::simd::Simd;
 use gathered::Gathered;
 use sparse_core::op::{AccOf, Op, SpmvKernel};
@@ -221,12 +221,12 @@ where
     Reference: SpmvKernel<M>,
 {
     fn new(cpu: &Cpu, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
-        let (fitting, reason) = match &options.algorithm {
+        let (preferred, reason) = match &options.algorithm {
             Some(_) => (M::SEQUENTIAL, String::new()),
             None => automatic(cpu, a, op, options),
         };
         let offered = M::Algorithm::table(&|algorithm| M::fits(algorithm, op));
-        let (algorithm, choice) = options.choose_among("spmv", offered, fitting, reason)?;
+        let (algorithm, choice) = options.choose_among("spmv", offered, preferred, reason)?;
         let kernel = match a.prepare(algorithm, op)? {
             Prepared::Sequential => {
                 let options = PlanOptions { algorithm: None, ..options.clone() };

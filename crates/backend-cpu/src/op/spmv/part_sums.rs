@@ -1,7 +1,7 @@
 //! The sums of the rows of one part.
 
-use crate::op::dot::dot;
-use crate::op::partition::{Carry, Part, RowEnds};
+use crate::primitive::dot::dot;
+use crate::primitive::partition::{Carry, Part, RowEnds};
 use crate::simd::{Isa, Vectorize, fetch_line};
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};

@@ -6,9 +6,9 @@ use super::Product;
 use super::members::Members;
 use super::thresholds::SpmvThresholds;
 use crate::Cpu;
-use crate::op::lines::Lines;
-use crate::op::update::Update;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use crate::primitive::lines::Lines;
+use crate::primitive::update::Update;
 use crate::simd::{Isa, Vectorize};
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
@@ -31,7 +31,7 @@ struct Group {
 }
 
 /// The rows of a member that one task sums.
-struct Part {
+struct RowTask {
     member: usize,
     rows: Range<usize>,
     groups: Vec<Group>,
@@ -39,7 +39,7 @@ struct Part {
 
 /// The groups of all rows.
 pub struct Repeated {
-    parts: Vec<Part>,
+    parts: Vec<RowTask>,
     runs: Vec<Run>,
     entries: usize,
 }
@@ -102,7 +102,7 @@ impl Repeated {
                     Group { rows, runs: stored.clone() }
                 };
                 let groups = groups(lines, rows.clone()).map(group).collect();
-                parts.push(Part { member, rows, groups });
+                parts.push(RowTask { member, rows, groups });
             }
         }
         Self { parts, runs, entries: a.nnz() }
@@ -128,7 +128,7 @@ impl Repeated {
 
 /// The sums of one part.
 struct PartSums<'a, T: Scalar, I, O> {
-    part: &'a Part,
+    part: &'a RowTask,
     runs: &'a [Run],
     lines: Lines<'a, T, I, O>,
     x: &'a [T],

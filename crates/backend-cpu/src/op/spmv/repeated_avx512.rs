@@ -1,7 +1,7 @@
 //! Runs of columns of `f32` and `f64` in AVX-512's registers.
 
 use super::repeated::Run;
-use crate::op::update::Update;
+use crate::primitive::update::Update;
 use crate::simd::{Isa, Simd, fetch};
 use bytemuck::{cast, cast_slice};
 use sparse_core::{DType, Scalar};

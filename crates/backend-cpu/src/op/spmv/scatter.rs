@@ -6,8 +6,8 @@
 use super::Product;
 use super::thresholds::SpmvThresholds;
 use crate::Cpu;
-use crate::op::partition::{PART_SIZE, Part, Partition};
 use crate::parallel::{CHUNK, split_mut};
+use crate::primitive::partition::{PART_SIZE, Part, Partition};
 use sparse_core::{Accumulator, Algorithm, Scalar};
 use std::ops::Range;
 

@@ -1,6 +1,8 @@
 //! The engine of a set's devices.
 
-use super::{MatrixSet, MatrixSetOptions, check_devices, member_shape, worker};
+use super::compress::member_shape;
+use super::workers::{check_devices, worker};
+use super::{MatrixSet, MatrixSetOptions};
 use crate::device::{HostBackend, host_backend, serial_host_backend};
 use crate::runtime::fit::keep;
 use crate::{Device, Format};

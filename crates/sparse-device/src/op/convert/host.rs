@@ -15,25 +15,25 @@ use sparse_core::{
 use std::fmt::Debug;
 
 /// A layout that does not depend on the value type.
-pub(super) trait Layout: Clone + Debug {
+pub(super) trait ConversionLayout: Clone + Debug {
     /// The layout with its width chosen for rows of these lengths and types of these sizes.
     fn resolved(&self, _: &dyn Fn() -> Vec<usize>, _: usize, _: Sizes) -> Result<Self> {
         Ok(self.clone())
     }
 }
 
-impl Layout for () {}
+impl ConversionLayout for () {}
 
-impl Layout for SellLayout {}
+impl ConversionLayout for SellLayout {}
 
-impl Layout for EllLayout {
+impl ConversionLayout for EllLayout {
     fn resolved(&self, lengths: &dyn Fn() -> Vec<usize>, _: usize, sizes: Sizes) -> Result<Self> {
         let width = self.resolve(&lengths(), sizes)?;
         Ok(Self { width: Some(width), max_bytes: Some(u64::MAX) })
     }
 }
 
-impl Layout for HybWidth {
+impl ConversionLayout for HybWidth {
     fn resolved(&self, lengths: &dyn Fn() -> Vec<usize>, cols: usize, sizes: Sizes) -> Result<Self> {
         Ok(Self::Width(self.resolve(&lengths(), cols, sizes)))
     }
@@ -48,7 +48,7 @@ pub(super) fn plan<From, To>(
     choice: Choice,
 ) -> Result<Rearrangement<To>>
 where
-    From: Numerable + Conversion<To, Layout: Layout>,
+    From: Numerable + Conversion<To, Layout: ConversionLayout>,
     From::OnHost: Convert<To::OnHost, Layout = From::Layout>,
     To: HostTarget,
 {

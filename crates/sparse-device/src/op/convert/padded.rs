@@ -36,7 +36,7 @@ struct Rows<'a> {
 }
 
 /// The columns of a part, its values, and the source of the values.
-struct Part {
+struct PaddedEntries {
     cols: RawBuffer,
     values: RawBuffer,
     source: Source,
@@ -45,14 +45,14 @@ struct Part {
 /// The COO part of HYB, with the rows of its entries.
 struct Overflow {
     row_idx: RawBuffer,
-    part: Part,
+    part: PaddedEntries,
 }
 
 /// All entries in slices.
 struct Slices {
     slice_ptr: RawBuffer,
     row_order: RawBuffer,
-    part: Part,
+    part: PaddedEntries,
 }
 
 /// The rows of a matrix, if the order of every part of them is known.
@@ -79,13 +79,13 @@ impl Rows<'_> {
     }
 
     /// The part with these columns and the values at these positions, whose array is allocated and not yet written.
-    fn part(&self, cols: RawBuffer, positions: Positions) -> Result<Part> {
+    fn part(&self, cols: RawBuffer, positions: Positions) -> Result<PaddedEntries> {
         let values = self.backend.allocate_raw(cols.len, self.sizes.scalar)?;
-        Ok(Part { cols, values, source: Source::gather(self.backend, self.a.dtype, positions)? })
+        Ok(PaddedEntries { cols, values, source: Source::gather(self.backend, self.a.dtype, positions)? })
     }
 
     /// The first `width` entries of each row.
-    fn ell(&self, width: usize) -> Result<Part> {
+    fn ell(&self, width: usize) -> Result<PaddedEntries> {
         let (backend, a) = (self.backend, self.a);
         let slots = checked_product("rows x width", a.rows, width)?;
         let (cols, positions) = self.allocate_columns(slots)?;
@@ -137,7 +137,7 @@ impl Rows<'_> {
 
     /// The first `width` entries of each row as ELL, and the source of their values.
     fn as_ell<T: Scalar, I: Index>(&self, width: usize) -> Result<(EllOn<T, I>, Source)> {
-        let Part { cols, values, source } = self.ell(width)?;
+        let PaddedEntries { cols, values, source } = self.ell(width)?;
         let nnz = self.lengths.iter().map(|&length| length.min(width)).sum();
         let (shape, order) = ((self.a.rows, self.a.cols), IndexOrder::CANONICAL);
         // SAFETY: the kernel wrote the columns of the first entries of each row of a checked matrix and −1 behind them;
@@ -175,7 +175,7 @@ pub(super) fn to_hyb<T: Scalar, I: Index, O: Index>(
     let bytes = estimate::hyb(&rows.lengths, width, rows.sizes)?;
     estimate::check_cap(bytes, &rows.lengths, rows.sizes, None)?;
     let (ell, head) = rows.as_ell(width)?;
-    let Overflow { row_idx, part: Part { cols, values, source: tail } } = rows.overflow(width)?;
+    let Overflow { row_idx, part: PaddedEntries { cols, values, source: tail } } = rows.overflow(width)?;
     let (row_idx, col_idx, order) = (row_idx.of(), cols.of(), IndexOrder::CANONICAL);
     // SAFETY: the kernel wrote the coordinates of the last entries of each row of a checked matrix in their order. The
     // values are replaced before they are read.
@@ -196,7 +196,8 @@ pub(super) fn to_sell<T: Scalar, I: Index, O: Index>(
     let bytes = estimate::sell(&rows.lengths, *layout, rows.sizes)?;
     O::try_new("slots of sell", bytes.slots as usize)?;
     estimate::check_cap(bytes, &rows.lengths, rows.sizes, None)?;
-    let Slices { slice_ptr, row_order, part: Part { cols, values, source } } = rows.slices(*layout)?;
+    let Slices { slice_ptr, row_order, part: PaddedEntries { cols, values, source } } =
+        rows.slices(*layout)?;
     let (shape, nnz, height) = ((from.nrows(), from.ncols()), from.nnz(), layout.slice_height);
     let (slice_ptr, row_order, order) = (slice_ptr.of(), row_order.of(), IndexOrder::CANONICAL);
     let (cols, values) = (cols.of(), values.of());

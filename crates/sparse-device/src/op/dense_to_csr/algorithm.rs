@@ -55,7 +55,7 @@ algorithms! {
 }
 
 /// The algorithm that fits matrices like `a`, and the reason.
-pub(super) fn fitting(
+pub(super) fn choose_algorithm(
     backend: &Device,
     a: Batch<'_>,
     options: &PlanOptions,

@@ -2,13 +2,13 @@
 
 use crate::Device;
 use crate::launch::Launch;
-use crate::place::{Place, steps};
+use crate::operand::{Pointer, steps};
 use sparse_core::{DenseBatchView, Scalar};
 
 /// A batch of dense matrices.
 #[derive(Clone, Copy)]
 pub(super) struct Batch<'a> {
-    pub(super) place: Place<'a>,
+    pub(super) data: Pointer<'a>,
     pub(super) count: usize,
     pub(super) rows: usize,
     pub(super) cols: usize,
@@ -19,7 +19,7 @@ pub(super) struct Batch<'a> {
 impl<'a, T: Scalar> From<&DenseBatchView<'a, T, Device>> for Batch<'a> {
     fn from(a: &DenseBatchView<'a, T, Device>) -> Self {
         Self {
-            place: a.data().into(),
+            data: a.data().into(),
             count: a.count(),
             rows: a.nrows(),
             cols: a.ncols(),
@@ -32,7 +32,7 @@ impl<'a, T: Scalar> From<&DenseBatchView<'a, T, Device>> for Batch<'a> {
 impl<'a> Launch<'a> {
     /// The common arguments of counting and filling.
     pub(super) fn batch(self, a: Batch<'a>) -> Self {
-        let launch = self.size(a.count * a.rows).size(a.rows).size(a.cols).view(a.place);
+        let launch = self.size(a.count * a.rows).size(a.rows).size(a.cols).view(a.data);
         launch.size(a.stride).size(a.steps.0).size(a.steps.1)
     }
 }

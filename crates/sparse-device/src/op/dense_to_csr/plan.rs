@@ -1,7 +1,7 @@
 //! The plan of dense → compressed rows. The members' sizes are read back once: before the rows are filled, or, if the
 //! plan has guessed a capacity, at the end.
 
-use super::algorithm::{DenseAlgorithm, fitting};
+use super::algorithm::{DenseAlgorithm, choose_algorithm};
 use super::batch::Batch;
 use super::output_buffer::{Entries, capacity_for};
 use super::passes::{Masked, Passes, mask_block};
@@ -66,8 +66,8 @@ impl CompressionPlan {
         options: &PlanOptions,
     ) -> Result<Self> {
         let offered = backend.offered::<DenseAlgorithm>();
-        let fitting = fitting(backend, a, options);
-        let (algorithm, choice) = backend.choose("dense_to_csr", options, offered, fitting)?;
+        let preferred = choose_algorithm(backend, a, options);
+        let (algorithm, choice) = backend.choose("dense_to_csr", options, offered, preferred)?;
         let defines = Defines::default().index(index).offset(offset);
         let kernel = |entry| backend.kernel_of(dtype, "dense_to_csr", entry, defines.clone());
         let rows = checked_product("count x rows", a.count, a.rows)?;
@@ -98,7 +98,7 @@ impl CompressionPlan {
 
     /// True if rows can be read in whole words.
     fn is_in_words(&self, a: Batch<'_>) -> bool {
-        in_words(self.dtype.bytes(), &[a.place.start, a.stride], a.steps)
+        in_words(self.dtype.bytes(), &[a.data.start, a.stride], a.steps)
     }
 
     /// The kernels for a matrix.

@@ -78,12 +78,12 @@ impl<T: ScanElement> ScanKernel<T> for Device {
         kind: ScanKind,
         options: &PlanOptions,
     ) -> Result<ScanSteps<T>> {
-        let fitting = match self.caps().is_cpu {
+        let preferred = match self.caps().is_cpu {
             true => (ScanAlgorithm::WorkEfficient, "the device is a CPU"),
             false => (ScanAlgorithm::WorkEfficientPadded, "the device is no CPU"),
         };
         let offered = ScanKernel::<T>::scan_algorithms(self, order);
-        let (algorithm, choice) = self.choose("scan", options, offered, fitting)?;
+        let (algorithm, choice) = self.choose("scan", options, offered, preferred)?;
         let lines = match order {
             ScanOrder::Flat => Lines::series(rows * cols),
             ScanOrder::RowMajor => Lines { count: rows, len: cols, line_step: cols, item_step: 1 },

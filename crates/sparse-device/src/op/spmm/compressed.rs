@@ -115,7 +115,7 @@ pub enum Unit {
 
 impl Device {
     /// Chooses the algorithm for these rows and this number of columns of B, with the reason.
-    fn fitting_spmm(
+    fn choose_spmm(
         &self,
         a: RawCompressed<'_>,
         columns: usize,
@@ -181,8 +181,8 @@ impl Device {
         columns: usize,
         options: &PlanOptions,
     ) -> Result<CompressedPlan> {
-        let fitting = self.fitting_spmm(a, columns, options)?;
-        let (algorithm, choice) = self.choose("spmm", options, self.offered::<RowAlgorithm>(), fitting)?;
+        let preferred = self.choose_spmm(a, columns, options)?;
+        let (algorithm, choice) = self.choose("spmm", options, self.offered::<RowAlgorithm>(), preferred)?;
         let split = |is_packed| RowSplit::new(self, a, op, columns, is_packed).map(Box::new);
         let kernel = |entry| self.kernel_of(a.dtype, "csr_spmm", entry, a.product_defines(op));
         Ok(match algorithm {

@@ -3,7 +3,7 @@
 
 use crate::defines::Defines;
 use crate::lanes::{LANES, in_words, vector};
-use crate::place::DensePlace;
+use crate::operand::DenseOperand;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::primitive::row_blocks::RowBlocks;
 use crate::{Device, Kernel};
@@ -89,7 +89,7 @@ impl BlockedRows {
     ) -> Result<()> {
         let DenseOperands { alpha, b, beta, c } = operands;
         let bytes = a.dtype.bytes();
-        let has_words = |dense: DensePlace<'_>| in_words(bytes, &[dense.place.start], dense.steps);
+        let has_words = |dense: DenseOperand<'_>| in_words(bytes, &[dense.data.start], dense.steps);
         let wide = c.cols.is_multiple_of(vector(bytes)) && has_words(b) && has_words(c);
         let TeamKernel { kernel, lanes, columns } = if wide { &self.wide } else { &self.narrow };
         let launch = backend.launch(kernel).size(self.blocks.count).size(self.size).size(c.cols);

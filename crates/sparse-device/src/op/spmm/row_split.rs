@@ -5,7 +5,7 @@ use super::thresholds::SpmmThresholds;
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
 use crate::lanes::{LANES, in_words, vector};
-use crate::place::{DensePlace, Place};
+use crate::operand::{DenseOperand, Pointer};
 use crate::primitive::chunks::Chunks;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::{Device, Kernel};
@@ -166,7 +166,7 @@ impl RowSplit {
         DenseOperands { alpha, b, beta, c }: DenseOperands<'_>,
     ) -> Result<()> {
         let (chunks, columns, bytes) = (&self.chunks, c.cols, a.dtype.bytes());
-        let has_words = |dense: DensePlace<'_>| in_words(bytes, &[dense.place.start], dense.steps);
+        let has_words = |dense: DenseOperand<'_>| in_words(bytes, &[dense.data.start], dense.steps);
         let wide = columns.is_multiple_of(vector(bytes)) && has_words(b) && has_words(c);
         let kernel = if wide { &self.wide } else { &self.narrow };
         let launch = backend.launch(&kernel.kernel).size(chunks.count).size(columns);
@@ -188,11 +188,11 @@ impl RowSplit {
 
 impl Packed {
     /// Copies some columns of B, row by row.
-    fn fill(&self, backend: &Device, b: DensePlace<'_>) -> Result<DensePlace<'_>> {
-        let DensePlace { rows, cols, .. } = b;
+    fn fill(&self, backend: &Device, b: DenseOperand<'_>) -> Result<DenseOperand<'_>> {
+        let DenseOperand { rows, cols, .. } = b;
         let launch = backend.launch(&self.kernel).size(rows).size(cols).dense(b).buffer(&self.slice);
         launch.warps(rows)?;
-        let place = Place { memory: &self.slice.memory, start: 0 };
-        Ok(DensePlace { place, rows, cols, steps: (cols, 1) })
+        let data = Pointer { memory: &self.slice.memory, start: 0 };
+        Ok(DenseOperand { data, rows, cols, steps: (cols, 1) })
     }
 }

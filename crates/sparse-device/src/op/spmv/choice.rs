@@ -7,37 +7,37 @@ use crate::Device;
 use crate::primitive::raw::RawCompressed;
 use sparse_core::{Backend, PlanOptions, Result};
 
-/// An algorithm and the reason for it.
-type Fitting = (RowAlgorithm, String);
+/// The preferred algorithm, and the reason for it.
+type Preference = (RowAlgorithm, String);
 
 /// The numbers that steer the choice.
 const LIMITS: SpmvThresholds = SpmvThresholds::H100;
 
 impl Device {
     /// Chooses the algorithm for the rows, with the reason. Reads their lengths where a plan is worth it.
-    pub(super) fn fitting_row_algorithm(
+    pub(super) fn choose_row_algorithm(
         &self,
         a: RawCompressed<'_>,
         options: &PlanOptions,
-    ) -> Result<Fitting> {
+    ) -> Result<Preference> {
         if self.caps().is_cpu {
             return Ok((RowAlgorithm::RowPerThread, "the device is a CPU".into()));
         }
         if options.algorithm.is_none() {
-            if let Some(fitting) = self.fitting_by_columns(a, options.expected_calls)? {
-                return Ok(fitting);
+            if let Some(preferred) = self.choose_by_columns(a, options.expected_calls)? {
+                return Ok(preferred);
             }
             if options.expected_calls > 1
-                && let Some(fitting) = self.fitting_by_longest(a)?
+                && let Some(preferred) = self.choose_by_longest(a)?
             {
-                return Ok(fitting);
+                return Ok(preferred);
             }
         }
-        Ok((self.fitting_by_average(a), describe(a)))
+        Ok((self.choose_by_average(a), describe(a)))
     }
 
     /// Blocks of columns, if the plan runs often and the columns are worth it.
-    fn fitting_by_columns(&self, a: RawCompressed<'_>, calls: usize) -> Result<Option<Fitting>> {
+    fn choose_by_columns(&self, a: RawCompressed<'_>, calls: usize) -> Result<Option<Preference>> {
         let is_often = calls >= LIMITS.calls_for_column_blocks;
         if !is_often || !self.has_column_blocks() || self.has_few_rows(a) {
             return Ok(None);
@@ -47,7 +47,7 @@ impl Device {
     }
 
     /// The algorithm by the length of the longest row, if that decides.
-    fn fitting_by_longest(&self, a: RawCompressed<'_>) -> Result<Option<Fitting>> {
+    fn choose_by_longest(&self, a: RawCompressed<'_>) -> Result<Option<Preference>> {
         let (mean, longest) = (a.mean_length(), self.longest_row(a.offsets)?);
         let algorithm = if self.has_barriers() {
             with_barriers(mean, longest, self.has_few_rows(a))
@@ -61,7 +61,7 @@ impl Device {
     }
 
     /// The algorithm by the number of rows and their average length.
-    fn fitting_by_average(&self, a: RawCompressed<'_>) -> RowAlgorithm {
+    fn choose_by_average(&self, a: RawCompressed<'_>) -> RowAlgorithm {
         let mean = a.mean_length();
         let several_lanes = mean >= LIMITS.long_for_lanes || self.has_few_rows(a) && mean > 1;
         match several_lanes {

@@ -56,8 +56,8 @@ impl Device {
         op: Op,
         options: &PlanOptions,
     ) -> Result<ProductPlan<RowStrategy>> {
-        let fitting = self.fitting_row_algorithm(a, options)?;
-        let (algorithm, choice) = self.choose("spmv", options, self.offered::<RowAlgorithm>(), fitting)?;
+        let preferred = self.choose_row_algorithm(a, options)?;
+        let (algorithm, choice) = self.choose("spmv", options, self.offered::<RowAlgorithm>(), preferred)?;
         let traversal = Traversal::Stored(RowStrategy::new(self, a, op, algorithm)?);
         Ok(ProductPlan { choice, traversal })
     }

@@ -6,7 +6,7 @@ use crate::defines::Defines;
 use crate::lanes::LANES;
 use crate::launch::Launch;
 use crate::op::available_algorithms::Needs;
-use crate::place::Place;
+use crate::operand::Pointer;
 use crate::primitive::raw::{RawCoo, VectorOperands};
 use crate::primitive::row_groups::GROUPED_ROWS;
 use crate::primitive::stored_values::StoredValues;
@@ -154,7 +154,7 @@ impl CooSums {
     }
 
     /// Sets the common arguments of all walks.
-    fn operands<'a>(&'a self, launch: Launch<'a>, a: RawCoo<'a>, x: Place<'a>) -> Launch<'a> {
+    fn operands<'a>(&'a self, launch: Launch<'a>, a: RawCoo<'a>, x: Pointer<'a>) -> Launch<'a> {
         let (rows, cols) = match self.op.transposes() {
             false => (a.row_idx, a.col_idx),
             true => (a.col_idx, a.row_idx),
@@ -163,7 +163,7 @@ impl CooSums {
     }
 
     /// Computes the sums, and returns them.
-    pub(super) fn run(&self, backend: &Device, a: RawCoo<'_>, x: Place<'_>) -> Result<&RawBuffer> {
+    pub(super) fn run(&self, backend: &Device, a: RawCoo<'_>, x: Pointer<'_>) -> Result<&RawBuffer> {
         let nnz = a.nnz();
         let one_by_one = |kernel, from| {
             let launch = backend.launch(kernel).size(from).size(nnz);
@@ -230,12 +230,12 @@ impl<T: Scalar, I: Index> SpmvKernel<Coo<T, Device, I>> for Device {
 
     fn plan_spmv(&self, a: &Coo<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let sorted = a.order().major_sorted;
-        let fitting = match sorted && !op.transposes() {
+        let preferred = match sorted && !op.transposes() {
             true => (CooAlgorithm::Segmented, "the rows are in order"),
             false => (CooAlgorithm::GroupedRows, "the rows of op(A) are not in order"),
         };
         let offered = SpmvKernel::<Coo<T, Device, I>>::spmv_algorithms(self, op);
-        let (algorithm, choice) = self.choose("spmv", options, offered, fitting)?;
+        let (algorithm, choice) = self.choose("spmv", options, offered, preferred)?;
         if algorithm.needs_sorted_rows() && !sorted {
             return Err(Error::unsupported(
                 format!("spmv algorithm `{}` on this matrix", choice.algorithm),

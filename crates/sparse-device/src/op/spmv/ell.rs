@@ -109,13 +109,13 @@ impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
     fn plan_spmv(&self, a: &Ell<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let table = SpmvKernel::<Ell<T, Device, I>>::spmv_algorithms(self, op);
         let lanes = self.ell_lanes(a.nrows(), a.width());
-        let fitting = match lanes {
+        let preferred = match lanes {
             _ if op.transposes() => EllAlgorithm::GroupedRows,
             1 => EllAlgorithm::RowPerThread,
             _ => EllAlgorithm::RowPerVector,
         };
         let reason = format!("{} rows of {} elements, {lanes} lanes each", a.nrows(), a.width());
-        let (algorithm, choice) = self.choose("spmv", options, table, (fitting, reason))?;
+        let (algorithm, choice) = self.choose("spmv", options, table, (preferred, reason))?;
         let traversal = match algorithm {
             EllAlgorithm::GroupedRows => Traversal::Grouped(Grouped::new(self, a, op)?),
             EllAlgorithm::RowPerThread => Traversal::Stored(EllRows::new::<T, I>(self, 1)?),

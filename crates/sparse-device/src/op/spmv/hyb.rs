@@ -61,8 +61,8 @@ impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
 
     fn plan_spmv(&self, a: &Hyb<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let table = SpmvKernel::<Hyb<T, Device, I>>::spmv_algorithms(self, op);
-        let fitting = if op.transposes() { HybAlgorithm::GroupedRows } else { HybAlgorithm::Device };
-        let (algorithm, choice) = self.choose("spmv", options, table, (fitting, "it is the default"))?;
+        let preferred = if op.transposes() { HybAlgorithm::GroupedRows } else { HybAlgorithm::Device };
+        let (algorithm, choice) = self.choose("spmv", options, table, (preferred, "it is the default"))?;
         let traversal = match algorithm {
             HybAlgorithm::Device => {
                 let rows = EllRows::new::<T, I>(self, self.ell_lanes(a.nrows(), a.ell().width()))?;

@@ -2,7 +2,7 @@
 
 use super::plan::Workspace;
 use crate::lanes::LANES;
-use crate::place::DensePlace;
+use crate::operand::DenseOperand;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::primitive::row_blocks::RowBlocks;
 use crate::{Device, Kernel};
@@ -39,7 +39,7 @@ impl BlockedRows {
         let launch = self.blocks.arguments(backend.launch(&self.kernel).size(self.blocks.count));
         let launch = launch.product(a, operands).buffer(self.blocks.partial());
         launch.warps(self.blocks.count)?;
-        let y = DensePlace { place: y, rows: a.rows, cols: 1, steps: (1, 0) };
+        let y = DenseOperand { data: y, rows: a.rows, cols: 1, steps: (1, 0) };
         self.blocks.add_pieces(backend, alpha, beta, y)
     }
 }

@@ -88,12 +88,12 @@ impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device
             && options.expected_calls >= CALLS_FOR_DELTAS
             && !(op.transposes() || self.caps().is_cpu);
         let found = if looks_for_deltas { find_deltas()? } else { None };
-        let fitting = match &found {
+        let preferred = match &found {
             _ if op.transposes() => (SellAlgorithm::GroupedRows, "rows of op(A) are columns of slices"),
             Some(_) => (SellAlgorithm::Delta16, "columns fit 16 bits, and the plan runs often"),
             None => (SellAlgorithm::RowPerThread, "its rows are made for it"),
         };
-        let (algorithm, choice) = self.choose("spmv", options, table, fitting)?;
+        let (algorithm, choice) = self.choose("spmv", options, table, preferred)?;
         let traversal = match algorithm {
             SellAlgorithm::Delta16 => {
                 let deltas = found.map_or_else(find_deltas, |found| Ok(Some(found)))?;

@@ -16,7 +16,7 @@ use super::available_algorithms::Needs;
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
 use crate::launch::Launch;
-use crate::place::DensePlace;
+use crate::operand::DenseOperand;
 use crate::primitive::row_groups::RowGroups;
 use crate::primitive::stored_values::StoredValues;
 use crate::{Buffer, Device, Kernel};
@@ -94,8 +94,8 @@ impl Substitution {
 #[derive(Clone, Copy)]
 struct Operands<'a> {
     values: &'a RawBuffer,
-    b: DensePlace<'a>,
-    x: DensePlace<'a>,
+    b: DenseOperand<'a>,
+    x: DenseOperand<'a>,
     zero: &'a RawBuffer,
 }
 
@@ -146,7 +146,13 @@ impl TrisolvePlan {
         Ok(Self { choice, system, substitution, zeros, zero: backend.zeros(1)? })
     }
 
-    fn run(&self, backend: &Device, values: &RawBuffer, b: DensePlace<'_>, x: DensePlace<'_>) -> Result<()> {
+    fn run(
+        &self,
+        backend: &Device,
+        values: &RawBuffer,
+        b: DenseOperand<'_>,
+        x: DenseOperand<'_>,
+    ) -> Result<()> {
         let operands = Operands { values, b, x, zero: &self.zero };
         match &self.substitution {
             Substitution::ByLevel(levels) => levels.solve(backend, operands)?,

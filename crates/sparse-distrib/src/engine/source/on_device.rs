@@ -209,9 +209,9 @@ impl<B: Backend, T: Scalar> Source<T> for DeviceStack<'_, B, T> {
 
     /// Copies the elements from the first to the last of the part, and leaves out those between its lines.
     fn fill_part(&self, item: usize, part: &Part, elements: &mut [T]) -> Result<()> {
-        let place = self.matrices.members(item..item + 1).part(part);
-        let view = place.view::<SpaceOf<B>, T>()?;
-        let (length, (rows, cols)) = (place.length(), place.shape());
+        let matrix = self.matrices.members(item..item + 1).part(part);
+        let view = matrix.view::<SpaceOf<B>, T>()?;
+        let (length, (rows, cols)) = (matrix.length(), matrix.shape());
         let from = SpaceOf::<B>::slice(view.data(), 0..length);
         if length == rows * cols {
             return self.backend.download_into(from, &mut elements[..length]);
@@ -219,7 +219,10 @@ impl<B: Backend, T: Scalar> Source<T> for DeviceStack<'_, B, T> {
         let mut padded = vec![];
         resize(&mut padded, length)?;
         self.backend.download_into(from, &mut padded)?;
-        copy_lines(DenseView::new(&padded[..], rows, cols, place.leading_dimension, place.order)?, elements);
+        copy_lines(
+            DenseView::new(&padded[..], rows, cols, matrix.leading_dimension, matrix.order)?,
+            elements,
+        );
         Ok(())
     }
 

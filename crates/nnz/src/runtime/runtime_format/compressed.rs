@@ -1,0 +1,176 @@
+//! CSR and CSC as formats of the run-time layer.
+
+use super::to_layout::{csr_to_layout, into_layout};
+use super::{
+    DeviceBackend, MapValues, RuntimeFormat, bytes_of, copy_of, one_matrix_members, sampled_members,
+    spmm_members,
+};
+use crate::runtime::backend::RuntimeBackend;
+use crate::runtime::galerkin::{AnyTripleProductPlan, TypedTripleProduct};
+use crate::runtime::plan::AnyMatmulPlan;
+use crate::runtime::sddmm::AnySampledPlan;
+use crate::runtime::{Format, IndexType, Layout, Matrix};
+use sparse_core::backend::{SpaceOf, ViewMutOf};
+use sparse_core::op::vector::nrm2;
+use sparse_core::op::{
+    Aggregation, Elementwise, ElementwisePlan, FullBackend, Keep, Op, Operations, PrunePlan, Reduction,
+    RowStatistics, Sampling, SddmmKernel, SddmmPlan, SortPlan, SpgemmBound, SpgemmPlan, SpmmKernel, SpmmPlan,
+    SpmmReducePlan,
+};
+use sparse_core::{
+    Algorithm, Col, Compressed, Coo, Csr, DenseView, DenseViewMut, Index, Order, PlanOptions, Result, Row,
+    Scalar, Space as _,
+};
+
+/// The members of [`RuntimeFormat`] that CSR and CSC share.
+macro_rules! compressed_members {
+    ($axis:ty) => {
+        one_matrix_members!(B);
+        sampled_members!(B);
+
+        type With<U: Scalar> = Compressed<$axis, U, SpaceOf<B>, I, O>;
+
+        fn offset_type() -> Option<IndexType> {
+            Some(IndexType::of::<O>())
+        }
+
+        fn bytes(&self) -> usize {
+            bytes_of::<SpaceOf<B>, O>(self.offsets())
+                + bytes_of::<SpaceOf<B>, I>(self.indices())
+                + bytes_of::<SpaceOf<B>, T>(self.values())
+        }
+
+        fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, I, T, U>) -> Result<Self::With<U>> {
+            self.with_values(map(self.values(), None)?)
+        }
+
+        /// Along the other axis: only the values are copied.
+        fn transposed(&self, on: DeviceBackend<'_, B>) -> Result<Matrix> {
+            on.erase(self.with_values(copy_of::<B, T>(on.backend, self.values())?)?.into_transpose())
+        }
+
+        fn sorted(&self, backend: &B) -> Result<Self> {
+            SortPlan::new(backend, self, &PlanOptions::once())?.run(self)
+        }
+
+        fn pruned(&self, backend: &B, keep: Keep<T>) -> Result<Self> {
+            PrunePlan::new(backend, self, &PlanOptions::once())?.run(self, keep)
+        }
+
+        fn elementwise(
+            &self,
+            backend: &B,
+            op: Elementwise,
+            [alpha, beta]: [T::Acc; 2],
+            b: &Self,
+        ) -> Result<Self> {
+            let mut plan = ElementwisePlan::new(backend, op, self, b, &PlanOptions::once())?;
+            plan.run(alpha, self, beta, b)
+        }
+
+        fn norm_of_values(&self, backend: &B) -> Result<Option<f64>> {
+            if !self.order().unique {
+                return Ok(None);
+            }
+            nrm2::<B, T>(backend, SpaceOf::<B>::view(self.values())).map(|norm| Some(norm.to_c64().re))
+        }
+
+        fn reduce(&self, backend: &B, by: Reduction, y: ViewMutOf<'_, B, T>) -> Result<()> {
+            Operations::reduce(backend, by, self, y)
+        }
+
+        fn softmax(&self, backend: &B) -> Result<Self> {
+            Operations::softmax(backend, self)
+        }
+
+        fn spgemm(&self, backend: &B, b: &Self) -> Result<Self> {
+            Operations::spgemm(backend, self, b)
+        }
+
+        fn plan_galerkin(
+            &self,
+            on: DeviceBackend<'_, B>,
+            r: &Self,
+            p: &Self,
+        ) -> Result<Box<dyn AnyTripleProductPlan>> {
+            Ok(Box::new(TypedTripleProduct::new(on, r, self, p)?))
+        }
+
+        fn spgemm_pattern(&self, backend: &B, b: &Self) -> Result<Self> {
+            SpgemmPlan::new(backend, self, b, &PlanOptions::once())?.output()
+        }
+
+        fn spgemm_bound(&self, backend: &B, b: &Self) -> Result<SpgemmBound> {
+            SpgemmPlan::bound(backend, self, b)
+        }
+
+        fn spgemm_masked(&self, backend: &B, b: &Self, mask: &Self) -> Result<Self> {
+            SpgemmPlan::masked(backend, self, b, mask, &PlanOptions::once())?.run(self, b)
+        }
+    };
+}
+
+impl<B, T, I, O> RuntimeFormat<B> for Compressed<Row, T, SpaceOf<B>, I, O>
+where
+    B: RuntimeBackend + FullBackend<T, I, O>,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    const KIND: Format = Format::Csr;
+
+    compressed_members!(Row);
+
+    fn to_layout(&self, on: DeviceBackend<'_, B>, layout: &Layout) -> Result<Matrix> {
+        csr_to_layout(on, self, layout)
+    }
+
+    fn spmm_reduce(
+        &self,
+        backend: &B,
+        by: Aggregation,
+        b: DenseView<'_, T, SpaceOf<B>>,
+        c: DenseViewMut<'_, T, SpaceOf<B>>,
+        with_arguments: bool,
+    ) -> Result<Vec<i64>> {
+        let mut plan = SpmmReducePlan::new(backend, by, self, b.ncols(), &PlanOptions::once())?;
+        if !with_arguments {
+            plan.run(self, b, c, None)?;
+            return Ok(vec![]);
+        }
+        let (rows, cols) = c.shape();
+        let mut arguments = backend.zeros::<i64>(rows * cols)?;
+        let view = SpaceOf::<B>::view_mut(&mut arguments);
+        plan.run(self, b, c, Some(DenseViewMut::new(view, rows, cols, cols, Order::RowMajor)?))?;
+        backend.download(&arguments)
+    }
+
+    fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {
+        Operations::row_statistics(backend, self)
+    }
+}
+
+impl<B, T, I, O> RuntimeFormat<B> for Compressed<Col, T, SpaceOf<B>, I, O>
+where
+    B: RuntimeBackend + FullBackend<T, I, O>,
+    T: Scalar,
+    I: Index,
+    O: Index,
+{
+    const KIND: Format = Format::Csc;
+
+    compressed_members!(Col);
+
+    fn to_layout(&self, on: DeviceBackend<'_, B>, layout: &Layout) -> Result<Matrix> {
+        if *layout == Layout::Coo {
+            return on.erase(Operations::convert::<_, Coo<T, SpaceOf<B>, I>>(on.backend, self, &())?);
+        }
+        let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, O>>(on.backend, self, &())?;
+        into_layout(on, csr, layout)
+    }
+
+    fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {
+        let csr = Operations::convert::<_, Csr<T, SpaceOf<B>, I, O>>(backend, self, &())?;
+        Operations::row_statistics(backend, &csr)
+    }
+}

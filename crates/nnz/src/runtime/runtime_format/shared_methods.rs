@@ -1,0 +1,64 @@
+//! Methods of [`RuntimeFormat`](super::RuntimeFormat) that several formats share, as macros.
+//!
+//! A macro needs the types that it names in scope where it is used.
+
+/// The members of [`RuntimeFormat`] of products with a dense matrix.
+macro_rules! spmm_members {
+    ($backend:ty) => {
+        fn spmm_algorithms(backend: &$backend, op: Op) -> &'static [Algorithm] {
+            SpmmKernel::<Self>::spmm_algorithms(backend, op)
+        }
+
+        fn plan_spmm(
+            &self,
+            backend: &$backend,
+            op: Op,
+            columns: usize,
+            options: &PlanOptions,
+        ) -> Result<Box<dyn AnyMatmulPlan>> {
+            Ok(Box::new(SpmmPlan::new(backend, self, op, columns, options)?))
+        }
+    };
+}
+
+pub(super) use spmm_members;
+
+/// The members of [`RuntimeFormat`] that all formats of one matrix have.
+macro_rules! one_matrix_members {
+    ($backend:ty) => {
+        spmm_members!($backend);
+
+        type Index = I;
+
+        fn write_dense(
+            &self,
+            backend: &$backend,
+            dense: DenseViewMut<'_, T, SpaceOf<$backend>>,
+        ) -> Result<()> {
+            Operations::to_dense(backend, self, dense)
+        }
+    };
+}
+
+pub(super) use one_matrix_members;
+
+/// The members of [`RuntimeFormat`] of sampled products.
+macro_rules! sampled_members {
+    ($backend:ty) => {
+        fn sddmm_algorithms(backend: &$backend) -> &'static [Algorithm] {
+            SddmmKernel::<Self>::sddmm_algorithms(backend)
+        }
+
+        fn plan_sddmm(
+            &self,
+            backend: &$backend,
+            sampling: Sampling,
+            inner: usize,
+            options: &PlanOptions,
+        ) -> Result<Box<dyn AnySampledPlan>> {
+            Ok(Box::new(SddmmPlan::new(backend, self, sampling, inner, options)?))
+        }
+    };
+}
+
+pub(super) use sampled_members;

@@ -1,0 +1,124 @@
+//! Sums, products, reductions and norms of sparse matrices.
+
+use super::{cpu, dense, formats};
+use nnz::prelude::*;
+use nnz::{Each, Host, HostCsr, IndexType, Norm, Reduction};
+
+#[test]
+fn factors_of_rows_and_columns_are_named() {
+    let a = Matrix::from_typed(&cpu(), Csr::<f64>::zeros(2, 3).unwrap()).unwrap();
+    let refused = |rows, cols| a.scaled_by(rows, cols).unwrap_err().to_string();
+    let zeros = |dtype| Vector::zeros(&cpu(), dtype, 2).unwrap();
+    let (two, single) = (zeros(DType::F64), zeros(DType::F32));
+    let types =
+        "scaled_by: the matrix is f64 on the CPU, rows is f32 on the CPU; rows.cast(DType::F64)? would fit";
+    assert_eq!(refused(Some(&single), None), types);
+    assert_eq!(refused(None, Some(&two)), "scaled_by: cols has 2 elements where 3 are needed");
+}
+
+#[test]
+fn tolerances_that_nothing_is_below_are_refused() {
+    let a = Matrix::from_typed(&cpu(), Csr::<f64>::identity(2).unwrap()).unwrap();
+    for tolerance in [-1.0, f64::NAN] {
+        let reason = format!("the tolerance is {tolerance}; it must be at least 0");
+        let error = a.prune(Some(tolerance)).unwrap_err().to_string();
+        assert_eq!(error, format!("prune: {reason}"));
+        let error = a.to_dense().unwrap().to_sparse(Format::Csr, Some(tolerance)).unwrap_err().to_string();
+        assert_eq!(error, format!("compress: {reason}"));
+    }
+}
+
+#[test]
+fn factors_of_sparse_products_agree_in_type_format_and_indices() {
+    let device = cpu();
+    let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0]).unwrap();
+    let b = Csr::<f64>::new(3, 2, vec![0, 1, 2, 2], vec![1, 0], vec![5.0, 7.0]).unwrap();
+    let wide = Csr::<f64, Host, i64, i64>::new(3, 1, vec![0, 0, 0, 0], vec![], vec![]).unwrap();
+    let matrix = |csr| Matrix::from_typed(&device, csr).unwrap();
+    let (a, b) = (matrix(a), matrix(b));
+    let product = [0.0, 5.0, 21.0, 0.0];
+    assert_eq!(dense(&(&a * &b).unwrap()), product);
+    let by_columns = |a: &Matrix| a.to_format(Format::Csc).unwrap();
+    let c = (&by_columns(&a) * &by_columns(&b)).unwrap();
+    assert_eq!((c.format(), dense(&c)), (Format::Csc, product.to_vec()));
+    let error = |a: &Matrix, b: &Matrix| a.matmul_sparse(b).unwrap_err().to_string();
+    assert_eq!(error(&a, &a), "spgemm: the number of rows of B is 2 where 3 is needed");
+    let single = b.cast(DType::F32).unwrap();
+    let types = "the matrix is f64 on the CPU, B is f32 on the CPU; B.cast(DType::F64)? would fit";
+    assert_eq!(error(&a, &single), format!("spgemm: {types}"));
+    let coo = a.to_format(Format::Coo).unwrap();
+    let cure = "csr and csc have it: a.to_format(Format::Csr)?";
+    assert_eq!(error(&coo, &b), format!("spgemm of coo is not supported: {cure}"));
+    let wide = Matrix::from_typed(&device, wide).unwrap();
+    let indices = "A has i32 indices and i32 offsets, B has i64 indices and i64 offsets, which must agree";
+    assert_eq!(error(&a, &wide), format!("spgemm: {indices}"));
+}
+
+/// Duplicates are added, formats brought together, borrowed arrays copied.
+#[test]
+fn sums_take_operands_of_any_format() {
+    let device = cpu();
+    let coo = Coo::<f64>::from_triplets(2, 3, [(1, 2, 4.0), (0, 1, 1.0), (1, 2, 1.0)]).unwrap();
+    let a = Matrix::from_typed(&device, coo).unwrap();
+    let csr = Csr::<f64>::new(2, 3, vec![0, 1, 2], vec![0, 2], vec![7.0, -5.0]).unwrap();
+    let borrowed = Matrix::wrap(&device, HostCsr::from(csr.clone())).unwrap();
+    let b = Matrix::from_typed(&device, csr).unwrap();
+    for b in formats().map(|format| b.to_format(format).unwrap()).chain([borrowed]) {
+        let sum = (&a + &b).unwrap();
+        assert_eq!(
+            (sum.format(), sum.nnz(), dense(&sum)),
+            (Format::Csr, 3, vec![7.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+        );
+        assert_eq!(dense(&b.multiply(&a).unwrap()), [0.0, 0.0, 0.0, 0.0, 0.0, -25.0]);
+        let kept = if b.format() == Format::Csc { Format::Csc } else { Format::Csr };
+        assert_eq!(b.add(&a, 0.0, 2.0).unwrap().format(), kept);
+        assert_eq!(dense(&b.select(&[1], &[2, 2]).unwrap()), [-5.0, -5.0]);
+    }
+    let single = b.cast(DType::F32).unwrap();
+    let error = a.add(&single, 1.0, 1.0).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "add: the matrix is f64 on the CPU, B is f32 on the CPU; B.cast(DType::F64)? would fit"
+    );
+    assert!(a.add(&b, c64::new(0.0, 1.0), 1.0).is_err());
+}
+
+/// Elements that are not stored count, NaN stays, and lines without elements have sums alone.
+#[test]
+fn reductions_see_zeros_and_nan() {
+    let device = cpu();
+    let a = Csr::<f64>::new(3, 2, vec![0, 2, 3, 3], vec![0, 1, 1], vec![-2.0, f64::NAN, 3.0]).unwrap();
+    let a = Matrix::from_typed(&device, a).unwrap();
+    let of = |each, by| a.reduce(each, by).unwrap().to_vec::<f64>().unwrap();
+    let largest = of(Each::Row, Reduction::Max);
+    assert!(largest[0].is_nan() && largest[1..] == [3.0, 0.0]);
+    let least = of(Each::Column, Reduction::Min);
+    assert!(least[0] == -2.0 && least[1].is_nan());
+    assert!(a.norm(Norm::Frobenius).unwrap().is_nan() && a.norm(Norm::One).unwrap().is_nan());
+    let empty = Matrix::from_typed(&device, Csr::<f64>::zeros(2, 0).unwrap()).unwrap();
+    assert_eq!(empty.reduce(Each::Row, Reduction::Sum).unwrap().to_vec::<f64>().unwrap(), [0.0; 2]);
+    assert_eq!(empty.reduce(Each::Row, Reduction::Norm2).unwrap().to_vec::<f64>().unwrap(), [0.0; 2]);
+    assert!(empty.reduce(Each::Row, Reduction::Mean).is_err());
+    assert!(empty.reduce(Each::Row, Reduction::Variance).is_err());
+    assert_eq!(empty.reduce(Each::Column, Reduction::Min).unwrap().len(), 0);
+    assert_eq!(empty.norm(Norm::Infinity).unwrap(), 0.0);
+}
+
+/// Entries of one coordinate are added first, and no sum of narrow values overflows.
+#[test]
+fn norms_add_duplicates_and_hold_large_sums() {
+    let entries = [(1, 0, 60_000.0), (0, 2, 3.0), (1, 1, -60_000.0), (0, 2, -7.0)];
+    for dtype in [DType::F16, DType::F32, DType::F64, DType::C32] {
+        let triplets = entries.map(|(i, j, v)| (i, j, c64::new(v, 0.0)));
+        let a = Matrix::from_triplets(&cpu(), dtype, IndexType::I32, (2, 3), &triplets).unwrap();
+        for format in [Format::Coo, Format::Csr, Format::Csc, Format::Ell] {
+            let a = a.to_format(format).unwrap();
+            let large = 60_000.0; // which f16 holds
+            assert_eq!(a.norm(Norm::Infinity).unwrap(), 2.0 * large, "{dtype} {format}");
+            assert_eq!(a.norm(Norm::One).unwrap(), large, "{dtype} {format}");
+            let frobenius = a.norm(Norm::Frobenius).unwrap();
+            let expected = (2.0 * large * large + 16.0).sqrt();
+            assert!((frobenius / expected - 1.0).abs() < 1e-12, "{dtype} {format}: {frobenius}");
+        }
+    }
+}

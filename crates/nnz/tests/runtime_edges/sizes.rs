@@ -1,0 +1,97 @@
+//! Empty operands, and sizes that fit no memory.
+
+use super::{cpu, dense, formats, methods};
+use nnz::prelude::*;
+use nnz::{CompressOptions, Each, Host, IndexType, Reduction, SolveOptions};
+
+#[test]
+fn matrices_without_rows_columns_or_entries_have_every_operation() {
+    let device = cpu();
+    for (rows, cols) in [(0, 0), (0, 3), (3, 0), (2, 3)] {
+        let a = Matrix::from_typed(&device, Csr::<f64>::zeros(rows, cols).unwrap()).unwrap();
+        for format in formats() {
+            let a = a.to_format(format).unwrap();
+            let what = format!("{a:?}");
+            assert_eq!((a.shape(), a.nnz()), ((rows, cols), 0), "{what}");
+            assert_eq!(dense(&a), vec![0.0; rows * cols], "{what}");
+            assert_eq!(a.transpose().unwrap().shape(), (cols, rows), "{what}");
+            assert_eq!(a.to_format(Format::Csr).unwrap().format(), Format::Csr, "{what}");
+            assert_eq!(a.cast(DType::C32).unwrap().nnz(), 0, "{what}");
+            assert_eq!((&a * 2.0).unwrap().shape(), (rows, cols), "{what}");
+            assert_eq!(a.row_statistics().unwrap().longest, 0, "{what}");
+            for op in Op::ALL {
+                let (rows, cols) = a.shape_of(op);
+                let x = Vector::zeros(&device, DType::F64, cols).unwrap();
+                let mut y = Vector::from_vec(&device, vec![2.0; rows]).unwrap();
+                a.spmv(op, 1.0, &x, 3.0, &mut y).unwrap();
+                assert_eq!(y.to_vec::<f64>().unwrap(), vec![6.0; rows], "{what}, {op}");
+                for columns in [0, 2] {
+                    let b = DenseMatrix::zeros(&device, DType::F64, cols, columns, Order::ColMajor).unwrap();
+                    let mut c =
+                        DenseMatrix::zeros(&device, DType::F64, rows, columns, Order::RowMajor).unwrap();
+                    a.spmm(op, 1.0, &b, 0.0, &mut c).unwrap();
+                }
+            }
+            if matches!(format, Format::Csr | Format::Csc | Format::Coo) {
+                assert_eq!(a.sort().unwrap().prune(None).unwrap().shape(), (rows, cols), "{what}");
+            }
+        }
+    }
+    let nothing = Matrix::from_typed(&device, Csr::<f64>::zeros(0, 0).unwrap()).unwrap();
+    let b = Vector::zeros(&device, DType::F64, 0).unwrap();
+    for method in methods() {
+        let (x, solution) = nothing.solve(&b, &SolveOptions::by(method)).unwrap();
+        assert!(x.is_empty() && solution.converged(), "{method:?}: {solution}");
+    }
+}
+
+#[test]
+fn sizes_that_fit_no_memory_are_errors() {
+    let device = cpu();
+    let error = Vector::zeros(&device, DType::F64, usize::MAX).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+    let side = i32::MAX as usize;
+    let wide = Matrix::from_typed(&device, Coo::<f64>::zeros(side, side).unwrap()).unwrap();
+    let error = wide.to_dense().unwrap_err().to_string();
+    assert!(error.starts_with("out of memory: "), "{error}");
+    let error = DenseMatrix::zeros(&device, DType::F32, usize::MAX, 2, Order::RowMajor).unwrap_err();
+    assert!(matches!(error, Error::IndexOverflow { .. }), "{error}");
+}
+
+/// Offsets, counts and factors of shapes that no memory holds, whose matrices have one entry.
+#[test]
+fn shapes_that_fit_no_memory_are_errors() {
+    fn check<T>(result: nnz::Result<T>) {
+        assert!(matches!(result.err(), Some(Error::OutOfMemory { .. })));
+    }
+    let extent = 1 << 50;
+    let hyper = Coo::<f64, Host, i64>::from_triplets(extent, extent, [(7, 7, 1.0)]).unwrap();
+    let hyper = Matrix::from_typed(&cpu(), hyper).unwrap();
+    check(hyper.row_lengths());
+    check(hyper.graph());
+    check(hyper.plan_spmm(Op::None, 1, &PlanOptions::default()));
+    let wide = Csr::<f64, Host, i64, i64>::new(1, extent, vec![0, 1], vec![3], vec![1.0]).unwrap();
+    let wide = Matrix::from_typed(&cpu(), wide).unwrap();
+    check(wide.select(&[0], &[5]));
+    check(wide.reduce(Each::Row, Reduction::Sum));
+    let compress = |rows, stack| {
+        let dense = DenseMatrix::from_vec(&cpu(), Vec::<f64>::new(), rows, 0, Order::RowMajor)?;
+        let format = if stack { Format::BatchCsr } else { Format::Csr };
+        let stack = stack.then_some((1 << 44, 0));
+        let options = CompressOptions { stack, index_type: IndexType::I64, ..CompressOptions::to(format) };
+        dense.plan_compress(&options)?.run(&dense)
+    };
+    check(compress(extent, false));
+    check(compress(0, true));
+    let none = DenseMatrix::from_vec(&cpu(), Vec::<f64>::new(), 0, 4, Order::RowMajor).unwrap();
+    let options = CompressOptions { stack: Some((usize::MAX, 0)), ..CompressOptions::to(Format::BatchCsr) };
+    assert!(matches!(none.plan_compress(&options), Err(Error::IndexOverflow { .. })));
+}
+
+#[test]
+fn dense_matrices_have_as_many_elements_as_places() {
+    for len in [5, 7] {
+        let error = DenseMatrix::from_vec(&cpu(), vec![1.0; len], 2, 3, Order::RowMajor).unwrap_err();
+        assert_eq!(error.to_string(), format!("dense: {len} elements where 2 x 3 needs 6"));
+    }
+}

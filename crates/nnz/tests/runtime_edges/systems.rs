@@ -1,0 +1,66 @@
+//! Systems of equations, triangular ones among them.
+
+use super::{cpu, methods};
+use nnz::prelude::*;
+use nnz::{HostCsr, Method, Preconditioning, SolveOptions};
+
+#[test]
+fn systems_that_do_not_fit_are_named() {
+    let device = cpu();
+    let wide = Matrix::from_typed(&device, Csr::<f64>::zeros(2, 3).unwrap()).unwrap();
+    let square = Matrix::from_typed(&device, Csr::<f64>::identity(2).unwrap()).unwrap();
+    let (two, three) =
+        (Vector::zeros(&device, DType::F64, 2).unwrap(), Vector::zeros(&device, DType::F64, 3).unwrap());
+    for method in methods() {
+        let wide = if method.is_for_least_squares() { (&wide, &three) } else { (&wide, &two) };
+        for (a, b) in [wide, (&square, &three)] {
+            let error = a.solve(b, &SolveOptions::by(method)).unwrap_err();
+            assert!(matches!(error, Error::Shape { .. }), "{method:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn direct_solvers_say_why_there_are_no_factors() {
+    let device = cpu();
+    let singular = Csr::<f64>::from_triplets(2, 2, [(0, 0, 1.0), (1, 0, 2.0)]).unwrap();
+    let singular = Matrix::from_typed(&device, singular).unwrap();
+    let mut options = SolveOptions::by(Method::Direct);
+    let error = singular.solver(&options).unwrap_err().to_string();
+    if !cfg!(feature = "direct") {
+        assert!(error.contains("this build lacks the feature `direct`"), "{error}");
+        return;
+    }
+    assert!(error.contains("structurally singular: column 1"), "{error}");
+    let a = Matrix::from_typed(&device, Csr::<f64>::identity(2).unwrap()).unwrap();
+    assert_eq!(a.solver(&options).unwrap().choice().algorithm, "cholesky");
+    options.preconditioner = Preconditioning::Jacobi;
+    let error = a.solver(&options).unwrap_err().to_string();
+    assert!(error.starts_with("a preconditioner of direct is not supported"), "{error}");
+}
+
+#[test]
+fn triangular_systems_are_solved_in_both_formats_and_in_any_order() {
+    let device = cpu();
+    let csr = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![2.0, 1.0, 6.0, 4.0]).unwrap();
+    let borrowed = Matrix::wrap(&device, HostCsr::from(csr.clone())).unwrap();
+    let a = Matrix::from_typed(&device, csr).unwrap();
+    let b = Vector::from_slice(&device, &[2.0, 10.0]).unwrap();
+    let columns = DenseMatrix::from_vec(&device, vec![2.0, 10.0, 4.0, 4.0], 2, 2, Order::ColMajor).unwrap();
+    for a in [&a, &borrowed, &a.to_format(Format::Csc).unwrap()] {
+        let lower = a.solve_triangular(Triangular::lower(), &b).unwrap();
+        assert_eq!(lower.to_vec::<f64>().unwrap(), [1.0, 1.0]);
+        let system = Triangular::lower().with_op(Op::Transpose);
+        let x = a.solve_triangular_many(system, &columns).unwrap();
+        assert_eq!(x.values().to_vec::<f64>().unwrap(), [-6.5, 2.5, -1.0, 1.0]);
+    }
+    let error = |a: &Matrix, b: &Vector| a.solve_triangular(Triangular::upper(), b).unwrap_err().to_string();
+    let single = b.cast(DType::F32).unwrap();
+    let types = "the matrix is f64 on the CPU, b is f32 on the CPU; b.cast(DType::F64)? would fit";
+    assert_eq!(error(&a, &single), format!("trisolve: {types}"));
+    let coo = a.to_format(Format::Coo).unwrap();
+    let cure = "csr and csc have it: a.to_format(Format::Csr)?";
+    assert_eq!(error(&coo, &b), format!("trisolve of coo is not supported: {cure}"));
+    let longer = Vector::zeros(&device, DType::F64, 3).unwrap();
+    assert_eq!(error(&a, &longer), "trisolve: the number of rows of B is 3 where 2 is needed");
+}

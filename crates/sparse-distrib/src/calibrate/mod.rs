@@ -1,0 +1,115 @@
+//! Rates of this machine, measured once and kept on disk.
+//!
+//! | rate | measured by |
+//! |---|---|
+//! | link | uploads of a block of zeros and numbers from memory that the backend allocates for them; unlimited for a backend that computes in the host's memory |
+//! | host scan, host packing | each thread of the host compressing blocks with few and with many nonzeros to messages by `ed2` and checking these, as it does for the engine, with the part of the processors that two streams leave |
+//! | host unpacking | two threads, as many as a device has streams, uploading the planes of such messages; unlimited as the link is |
+//! | host memory | all threads reading memory of their own, 8 MiB each at least, flushed from the caches before |
+//! | host copies | the same threads copying that memory, flushed again, to 4 MiB each |
+//! | device | the device's backend compressing the block where it lies |
+//!
+//! The block has 16 MiB of `f32`, a tenth of them not zero; those of the host have 4 MiB. Each rate has a share of 200 ms: passes start small and double
+//! while there is time, so that a slow machine measures smaller blocks. A kernel that must be compiled first takes its time
+//! besides.
+//!
+//! The memory that is read and copied is flushed from the caches first (`clflush`), for a source has more than they
+//! hold: unflushed, a processor with a cache of 300 MiB copied at 52 GB/s, and 25 GB of a source at 29 to 44. Other
+//! processors than x86-64 do not flush, and large caches count as memory there.
+//!
+//! Rates are stored by the machine's processor, its threads and instruction set, and by the name and driver of the device.
+
+mod measure;
+mod memory;
+mod passes;
+mod storage;
+
+use crate::scheme::Rates;
+use disk_cache::{Cache, Kind};
+pub use measure::measure;
+use sparse_core::op::DenseToCsrKernel;
+use sparse_core::{Backend, Host, Result};
+use std::path::PathBuf;
+use storage::{key, rates_from_bytes, rates_to_bytes};
+
+/// The environment variable that names the folder of measured rates, by an absolute path; empty, rates are measured each
+/// time. Without it the folder is `nnz/rates` in the user's cache folder.
+pub const RATES_VARIABLE: &str = "NNZ_RATES_CACHE";
+
+const ENTRIES: Kind = Kind { magic: *b"nnzrate5", extension: "rates" };
+
+/// The devices that matrices are sent to: equal ones, each with a link of its own.
+#[derive(Debug, Clone)]
+pub struct Target<'a, B> {
+    /// The backend of one of them.
+    pub backend: &'a B,
+    /// Their number.
+    pub devices: usize,
+    /// The version of their driver: rates that another version had are measured again.
+    pub driver: &'a str,
+}
+
+/// Rates of this machine: stored ones, or new measurements.
+///
+/// ```
+/// use sparse_core::reference::Reference;
+/// use sparse_distrib::{Calibration, Target};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// let host = Reference; // or a faster backend of the host
+/// let target = Target { backend: &host, devices: 1, driver: "" };
+/// let calibration = Calibration::in_folder(folder); // Calibration::of_user() for the user's own
+/// let rates = calibration.rates(&host, &target)?; // measured, and stored
+/// assert_eq!(calibration.rates(&host, &target)?, rates);
+/// assert!(rates.link.is_infinite() && rates.host_scan > 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Calibration {
+    cache: Option<Cache>,
+}
+
+impl Calibration {
+    /// Rates in the folder that [`RATES_VARIABLE`] names, else in the user's cache folder.
+    pub fn of_user() -> Self {
+        Self { cache: Cache::of_user(RATES_VARIABLE, "rates", ENTRIES) }
+    }
+
+    /// Rates in this folder.
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
+        Self { cache: Some(Cache::in_folder(folder, ENTRIES)) }
+    }
+
+    /// The stored rates of this machine; without them new ones, which are stored.
+    ///
+    /// # Errors
+    /// As for [`measure`].
+    pub fn rates<H, B>(&self, host: &H, target: &Target<'_, B>) -> Result<Rates>
+    where
+        H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
+        B: DenseToCsrKernel<f32, i32, i32>,
+    {
+        let stored = self.cache.as_ref().and_then(|cache| cache.read(&key(host, target)));
+        match stored.and_then(|bytes| rates_from_bytes(&bytes, target.devices)) {
+            Some(rates) => Ok(rates),
+            None => self.refresh(host, target),
+        }
+    }
+
+    /// New rates, which replace the stored ones. A folder that cannot be written is no error: they are measured again.
+    ///
+    /// # Errors
+    /// As for [`measure`].
+    pub fn refresh<H, B>(&self, host: &H, target: &Target<'_, B>) -> Result<Rates>
+    where
+        H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
+        B: DenseToCsrKernel<f32, i32, i32>,
+    {
+        let rates = measure(host, target)?;
+        if let Some(cache) = &self.cache {
+            let _ = cache.write(&key(host, target), &rates_to_bytes(&rates));
+        }
+        Ok(rates)
+    }
+}

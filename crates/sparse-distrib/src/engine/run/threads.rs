@@ -1,0 +1,57 @@
+//! The threads of a run: streams of a device, and those that fill its slots.
+
+use super::Run;
+use crate::engine::parallelism::Parallelism;
+use crate::engine::worker::PORTION_BYTES;
+use crate::scheme::Scheme;
+use sparse_core::Scalar;
+use std::num::NonZero;
+use std::thread;
+
+/// Threads that write a slot together, where there are enough: a portion has four matrices of 1024² in f32.
+const THREADS_OF_SLOT: usize = 4;
+
+impl<'a, T: Scalar> Run<'a, T> {
+    /// The streams of a device that can find work, at least one. Of the host's there is one where all threads compress one
+    /// matrix after the other.
+    pub(super) fn most_streams(&self, index: usize) -> usize {
+        if !self.hosts[index] {
+            return usize::MAX;
+        }
+        if self.options.parallelism == Parallelism::IntraTask {
+            return 1;
+        }
+        let portions = self.total_bytes.div_ceil(PORTION_BYTES).clamp(1, self.items.len().max(1) as u64);
+        portions as usize
+    }
+
+    /// The number of threads that fill slots for a device: one for each stream, for a device behind a link one for every
+    /// [`THREADS_OF_SLOT`] of its share of the host's threads, or as many as it has where they compress on the host; no
+    /// more than there are items.
+    pub(super) fn fillers(&self, index: usize, streams: usize) -> usize {
+        let fillers = match self.schemes[index] {
+            Scheme::Sfc if self.hosts[index] => streams,
+            Scheme::Sfc => (self.share_of_threads() / THREADS_OF_SLOT).max(streams),
+            _ => {
+                let compressing = self.schemes.iter().filter(|&&scheme| scheme != Scheme::Sfc).count();
+                (available_threads() / compressing).max(streams)
+            }
+        };
+        fillers.min(self.items.len().max(1))
+    }
+
+    /// The threads that write a slot together: a device's share of the host's threads, divided among its fillers.
+    pub(super) fn threads_of_filler(&self, fillers: usize) -> usize {
+        (self.share_of_threads() / fillers).max(1)
+    }
+
+    /// The threads of the host for each device behind a link, or for the host where there is none.
+    fn share_of_threads(&self) -> usize {
+        available_threads() / self.hosts.iter().filter(|&&is_host| !is_host).count().max(1)
+    }
+}
+
+/// The threads of the host.
+pub(crate) fn available_threads() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}

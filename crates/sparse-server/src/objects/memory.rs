@@ -1,0 +1,150 @@
+//! The device's memory: leases on matrices, reservations, and evictions to disk.
+
+use super::Store;
+use super::object::{Defect, Description, Object, Resident};
+use crate::durable::{ReadError, Segment};
+use crate::ledger::Reservation;
+use crate::lock::lock;
+use crate::problem::{MemoryShortage, Problem};
+use nnz::io::MatrixFile;
+use nnz::{Device, Format, Matrix};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Store {
+    /// A lease on the matrix of an object, which is read from disk if it was evicted.
+    pub(crate) fn lease(&self, object: &Object) -> Result<Arc<Resident>, Problem> {
+        self.lease_beside(object, 0)
+    }
+
+    /// As [`lease`](Self::lease), for a request that has `held` bytes already.
+    pub(crate) fn lease_beside(&self, object: &Object, held: u64) -> Result<Arc<Resident>, Problem> {
+        object.last_use.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        let mut content = lock(&object.content);
+        if let Some(resident) = &content.resident {
+            return Ok(resident.clone());
+        }
+        let loaded = match (&content.defect, &content.segment) {
+            (Some(defect), _) => Err(defect.clone()),
+            (None, None) => Err(Defect::Corrupt("it has no file".into())),
+            (None, Some(segment)) => {
+                let bytes = self.reserve_beside(&object.tenant, object.description.bytes, held)?;
+                match read_segment(segment, &object.description, &self.device) {
+                    Ok(matrix) => Ok((matrix, bytes)),
+                    Err(ReadError::Corrupt(reason)) => Err(Defect::Corrupt(reason)),
+                    Err(ReadError::Passing(problem)) => return Err(problem.within(&object.label())),
+                }
+            }
+        };
+        match loaded {
+            Ok((matrix, bytes)) => {
+                let resident = Arc::new(Resident { matrix, _bytes: bytes });
+                content.resident = Some(resident.clone());
+                Ok(resident)
+            }
+            Err(defect) => {
+                let problem = defect.problem(&object.label());
+                tracing::error!(tenant = object.tenant, "{problem:?}");
+                content.defect = Some(defect);
+                Err(problem)
+            }
+        }
+    }
+
+    /// Bytes of the device's memory, for which idle objects are evicted where they do not suffice.
+    pub(crate) fn reserve(&self, tenant: &str, bytes: u64) -> Result<Reservation, Problem> {
+        self.reserve_beside(tenant, bytes, 0)
+    }
+
+    /// As [`reserve`](Self::reserve), for a request that has `held` bytes, which do not come back while it waits.
+    pub(crate) fn reserve_beside(&self, tenant: &str, bytes: u64, held: u64) -> Result<Reservation, Problem> {
+        loop {
+            let refused = match self.ledger.reserve(tenant, bytes) {
+                Ok(reservation) => return Ok(reservation),
+                Err(refused) => refused,
+            };
+            let only = refused.by_quota.then_some(tenant);
+            let evictable = self.evictable_bytes(only);
+            if refused.free.saturating_add(evictable) >= bytes && self.evict(only)? {
+                continue;
+            }
+            let shortage = MemoryShortage { needed: bytes, free: refused.free, evictable };
+            let capacity =
+                if refused.by_quota { self.ledger.tenant_capacity() } else { self.ledger.capacity() };
+            // What other requests in flight hold comes back; what is pinned does not.
+            let fixed = self.pinned_bytes(only).saturating_add(held);
+            let may_retry = bytes <= capacity.saturating_sub(fixed);
+            let whose = if refused.by_quota { "your quota" } else { "the device's memory" };
+            let detail = format!(
+                "{bytes} bytes are needed, {} of {whose} are free and {evictable} more can be evicted",
+                refused.free
+            );
+            return Err(Problem::memory(shortage, may_retry, detail));
+        }
+    }
+
+    /// Makes a reservation for an estimate one for the bytes that were needed.
+    pub(crate) fn settle(&self, reserved: &mut Reservation, tenant: &str, bytes: u64) -> Result<(), Problem> {
+        match bytes.checked_sub(reserved.bytes()) {
+            None | Some(0) => reserved.shrink_to(bytes),
+            Some(more) => reserved.merge(self.reserve_beside(tenant, more, reserved.bytes())?),
+        }
+        Ok(())
+    }
+
+    /// Bytes of the objects of a request that are not pinned, which it leases while it computes.
+    pub(crate) fn leased_bytes<'a>(&self, objects: impl IntoIterator<Item = &'a Arc<Object>>) -> u64 {
+        let mut objects: Vec<_> = objects.into_iter().collect();
+        objects.sort_by_key(|object| Arc::as_ptr(object));
+        objects.dedup_by_key(|object| Arc::as_ptr(object));
+        objects.retain(|object| !object.is_pinned.load(Ordering::Relaxed));
+        objects.iter().map(|object| object.description.bytes).sum()
+    }
+
+    fn evictable_bytes(&self, tenant: Option<&str>) -> u64 {
+        self.owned_by(tenant).map(|object| object.evictable_bytes()).sum()
+    }
+
+    fn pinned_bytes(&self, tenant: Option<&str>) -> u64 {
+        let pinned = self.owned_by(tenant).filter(|object| object.is_pinned.load(Ordering::Relaxed));
+        pinned.map(|object| object.description.bytes).sum()
+    }
+
+    fn owned_by(&self, tenant: Option<&str>) -> impl Iterator<Item = Arc<Object>> {
+        self.all().into_iter().filter(move |object| tenant.is_none_or(|tenant| object.tenant == tenant))
+    }
+
+    /// Moves the object whose last use is longest ago to disk; false if there is none to move.
+    fn evict(&self, tenant: Option<&str>) -> Result<bool, Problem> {
+        let mut candidates: Vec<_> =
+            self.owned_by(tenant).filter(|object| object.evictable_bytes() > 0).collect();
+        candidates.sort_by_key(|object| object.last_use.load(Ordering::Relaxed));
+        for object in candidates {
+            let Ok(mut content) = object.content.try_lock() else { continue };
+            if content.is_removed || !content.is_idle() {
+                continue;
+            }
+            if let (None, Some(resident)) = (&content.segment, &content.resident) {
+                let segment = self.disk.write_spilled(&resident.matrix)?;
+                self.disk.note(&object.record(Some(&segment)))?;
+                content.segment = Some(segment);
+            }
+            content.resident = None;
+            self.evictions.fetch_add(1, Ordering::Relaxed);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+}
+
+fn read_segment(segment: &Segment, description: &Description, device: &Device) -> Result<Matrix, ReadError> {
+    let file = MatrixFile::open(segment.verified_path()?)?;
+    if description.members.is_some() {
+        return Ok(Matrix::read_batch(device, &file, file.value_type()?)?);
+    }
+    let matrix = Matrix::read_csr(device, &file, file.value_type()?)?;
+    Ok(match description.format.parse() {
+        Ok(Format::Csr) | Err(_) => matrix,
+        Ok(format) => matrix.to_format(format)?,
+    })
+}

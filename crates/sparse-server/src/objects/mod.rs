@@ -1,0 +1,92 @@
+//! Objects: matrices by tenant, name and version, in the device's memory or on disk.
+
+mod memory;
+mod object;
+mod publish;
+mod recover;
+
+use crate::durable::{Disk, Recovered};
+use crate::labels::Selector;
+use crate::ledger::Ledger;
+use crate::lock::lock;
+use crate::problem::Problem;
+use nnz::Device;
+pub(crate) use object::{Description, Object, Resident, View};
+pub(crate) use publish::Wishes;
+use recover::{recover_durable, recover_volatile};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+
+/// The versions of one object.
+#[derive(Debug, Default)]
+struct Versions {
+    /// The newest version that was ever given.
+    last: u64,
+    /// True if `last` is on disk too; else it is forgotten with the last object.
+    is_recorded: bool,
+    ready: BTreeMap<u64, Arc<Object>>,
+}
+
+/// All objects of a server.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) device: Device,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) disk: Disk,
+    /// The versions of each object, by (tenant, name).
+    objects: Mutex<HashMap<(String, String), Versions>>,
+    /// Held while objects appear and disappear, so that disk and memory change in one order.
+    publishing: Mutex<()>,
+    clock: AtomicU64,
+    pub(crate) evictions: AtomicU64,
+}
+
+impl Store {
+    pub(crate) fn new(device: Device, ledger: Arc<Ledger>, disk: Disk, recovered: Recovered) -> Self {
+        let mut objects: HashMap<(String, String), Versions> = HashMap::new();
+        for (name, last) in recovered.versions {
+            if let Some((tenant, name)) = name.split_once('/') {
+                let versions = Versions { last, is_recorded: true, ready: BTreeMap::new() };
+                objects.insert((tenant.into(), name.into()), versions);
+            }
+        }
+        let durable = recovered.records.iter().map(|record| recover_durable(&disk, record));
+        let volatile = recovered.volatile.iter().map(|record| recover_volatile(&disk, record));
+        for object in durable.chain(volatile) {
+            let versions = objects.entry((object.tenant.clone(), object.name.clone())).or_default();
+            versions.last = versions.last.max(object.version);
+            versions.ready.insert(object.version, Arc::new(object));
+        }
+        let (objects, publishing) = (Mutex::new(objects), Mutex::new(()));
+        let (clock, evictions) = (AtomicU64::new(1), AtomicU64::new(0));
+        Self { device, ledger, disk, objects, publishing, clock, evictions }
+    }
+
+    /// An object by its name, in its newest version unless one is named.
+    pub(crate) fn get(&self, tenant: &str, name: &str, version: Option<u64>) -> Result<Arc<Object>, Problem> {
+        let objects = lock(&self.objects);
+        let found = objects.get(&(tenant.into(), name.into())).and_then(|versions| match version {
+            None => versions.ready.values().rev().find(|object| !object.is_expired()),
+            Some(version) => versions.ready.get(&version).filter(|object| !object.is_expired()),
+        });
+        found.cloned().ok_or_else(|| {
+            let version = version.map(|version| format!("@{version}")).unwrap_or_default();
+            Problem::not_found(format!("there is no matrix `{name}{version}`: GET /v1/matrices lists them"))
+        })
+    }
+
+    /// The objects of a tenant with the labels that are asked for, by name and version.
+    pub(crate) fn list(&self, tenant: &str, selector: &Selector) -> Vec<Arc<Object>> {
+        let mut found = self.all();
+        found.retain(|object| {
+            object.tenant == tenant && !object.is_expired() && selector.matches(&lock(&object.labels))
+        });
+        found.sort_by(|a, b| (&a.name, a.version).cmp(&(&b.name, b.version)));
+        found
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Object>> {
+        lock(&self.objects).values().flat_map(|versions| versions.ready.values().cloned()).collect()
+    }
+}

@@ -1,0 +1,195 @@
+//! One version of an object: its description, and its matrix in memory or on disk.
+
+use crate::durable::{Record, Segment, key};
+use crate::labels::Labels;
+use crate::ledger::Reservation;
+use crate::lock::lock;
+use crate::problem::Problem;
+use axum::http::{HeaderValue, StatusCode};
+use nnz::Matrix;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Everything about a matrix that is known without it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Description {
+    pub(crate) format: String,
+    pub(crate) dtype: String,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) nnz: usize,
+    /// Bytes in the device's memory.
+    pub(crate) bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) members: Option<usize>,
+    /// Seconds since 1970 at which it is deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expires: Option<u64>,
+}
+
+impl Description {
+    pub(super) fn of(matrix: &Matrix) -> Self {
+        Self {
+            format: matrix.format().name().into(),
+            dtype: matrix.dtype().name().into(),
+            rows: matrix.nrows(),
+            cols: matrix.ncols(),
+            nnz: matrix.nnz(),
+            bytes: matrix.bytes() as u64,
+            members: matrix.members(),
+            expires: None,
+        }
+    }
+}
+
+/// One version of an object, which never changes.
+#[derive(Debug)]
+pub(crate) struct Object {
+    pub(super) tenant: String,
+    pub(super) name: String,
+    pub(crate) version: u64,
+    pub(crate) description: Description,
+    pub(super) is_durable: bool,
+    /// Pinned objects are not evicted.
+    pub(super) is_pinned: AtomicBool,
+    pub(super) labels: Mutex<Labels>,
+    /// The time of the last use, in uses of any object.
+    pub(super) last_use: AtomicU64,
+    pub(super) content: Mutex<Content>,
+}
+
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) resident: Option<Arc<Resident>>,
+    pub(super) segment: Option<Segment>,
+    /// Why the matrix cannot be read.
+    pub(super) defect: Option<Defect>,
+    /// True once nobody can find it by its name.
+    pub(super) is_removed: bool,
+}
+
+/// Why a matrix cannot be had any more.
+#[derive(Debug, Clone)]
+pub(super) enum Defect {
+    /// The segment is damaged.
+    Corrupt(String),
+    /// The object was in the memory of a process that has ended.
+    Lost,
+}
+
+/// A matrix in the device's memory, with its bytes in the ledger. Whoever holds it has a lease: it is not evicted.
+#[derive(Debug)]
+pub(crate) struct Resident {
+    pub(crate) matrix: Matrix,
+    pub(super) _bytes: Reservation,
+}
+
+/// An object as clients see it.
+#[derive(Debug, Serialize)]
+pub(crate) struct View {
+    name: String,
+    version: u64,
+    durable: bool,
+    pinned: bool,
+    /// `device`, `disk`, `moving`, `corrupt` or `lost`.
+    tier: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+    #[serde(skip_serializing_if = "Labels::is_empty")]
+    labels: Labels,
+    #[serde(flatten)]
+    description: Description,
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+impl Object {
+    pub(crate) fn view(&self) -> View {
+        let (tier, sha256) = match self.content.try_lock() {
+            Err(_) => ("moving", None),
+            Ok(content) => {
+                let hash = content.segment.as_ref().filter(|_| self.is_durable);
+                (content.tier(), hash.map(|segment| segment.sha256.clone()))
+            }
+        };
+        View {
+            name: self.name.clone(),
+            version: self.version,
+            durable: self.is_durable,
+            pinned: self.is_pinned.load(Ordering::Relaxed),
+            tier,
+            sha256,
+            labels: lock(&self.labels).clone(),
+            description: self.description.clone(),
+        }
+    }
+
+    pub(crate) fn set_pinned(&self, is_pinned: bool) {
+        self.is_pinned.store(is_pinned, Ordering::Relaxed);
+    }
+
+    /// The bytes that evicting would free: none while pinned, in use or moving.
+    pub(super) fn evictable_bytes(&self) -> u64 {
+        let Ok(content) = self.content.try_lock() else { return 0 };
+        if content.is_idle() && !self.is_pinned.load(Ordering::Relaxed) { self.description.bytes } else { 0 }
+    }
+
+    /// True for a matrix whose time is over; it is deleted soon.
+    pub(super) fn is_expired(&self) -> bool {
+        self.description.expires.is_some_and(|expires| expires <= now())
+    }
+
+    /// `name@version`
+    pub(crate) fn label(&self) -> String {
+        format!("{}@{}", self.name, self.version)
+    }
+
+    /// The entity tag: the version, in quotes.
+    pub(crate) fn tag(&self) -> HeaderValue {
+        HeaderValue::from_str(&format!("\"{}\"", self.version)).unwrap_or(HeaderValue::from_static("\"\""))
+    }
+
+    pub(super) fn key(&self) -> String {
+        key(&self.tenant, &self.name, self.version)
+    }
+
+    pub(super) fn record(&self, segment: Option<&Segment>) -> Record {
+        let id = (&*self.tenant, &*self.name, self.version);
+        Record::new(id, segment, self.description.clone(), lock(&self.labels).clone())
+    }
+}
+
+impl Defect {
+    pub(super) fn problem(&self, object: &str) -> Problem {
+        match self {
+            Self::Corrupt(reason) => {
+                let detail = format!("`{object}` is corrupt: {reason}");
+                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "corrupt", detail)
+            }
+            Self::Lost => Problem::lost(format!(
+                "`{object}` was in the memory of a process that has ended: upload it again, with durable=1 to keep it"
+            )),
+        }
+    }
+}
+
+impl Content {
+    pub(super) fn tier(&self) -> &'static str {
+        match (&self.resident, &self.defect) {
+            (Some(_), _) => "device",
+            (None, Some(Defect::Corrupt(_))) => "corrupt",
+            (None, Some(Defect::Lost)) => "lost",
+            (None, None) => "disk",
+        }
+    }
+
+    /// True if it is in the device's memory and nobody uses it.
+    pub(super) fn is_idle(&self) -> bool {
+        self.resident.as_ref().is_some_and(|resident| Arc::strong_count(resident) == 1)
+    }
+}

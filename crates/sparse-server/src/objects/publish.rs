@@ -1,0 +1,225 @@
+//! How objects appear and disappear: new versions, labels, deletion.
+
+use super::Store;
+use super::object::{Content, Description, Object, Resident, now};
+use crate::durable::{Record, Segment};
+use crate::labels::{Labels, Selector};
+use crate::ledger::Reservation;
+use crate::lock::lock;
+use crate::problem::Problem;
+use crate::tags::Tags;
+use axum::http::StatusCode;
+use nnz::{DType, Matrix};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Objects that one tenant may have, since even those on disk take some memory.
+const OBJECTS_PER_TENANT: usize = 10_000;
+
+/// The settings of an upload.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wishes {
+    pub(crate) is_durable: bool,
+    pub(crate) is_pinned: bool,
+    /// Earlier versions go once the new one is ready.
+    pub(crate) replaces: bool,
+    /// The name must be free.
+    pub(crate) is_first: bool,
+    /// The newest version must have one of these tags.
+    pub(crate) if_match: Option<Tags>,
+    /// Seconds after which it is deleted.
+    pub(crate) ttl: Option<u64>,
+    pub(crate) labels: Labels,
+}
+
+/// The version of a new object under its name, and the objects that it replaces.
+#[derive(Debug)]
+struct Next {
+    version: u64,
+    /// True if the numbers of the name's versions are on disk.
+    is_recorded: bool,
+    replaced: Vec<Arc<Object>>,
+}
+
+impl Store {
+    /// Publishes a matrix as a new version. A durable one is on disk before anybody sees it.
+    pub(crate) fn put(
+        &self,
+        (tenant, name): (&str, &str),
+        (matrix, bytes): (Matrix, Reservation),
+        wishes: Wishes,
+    ) -> Result<Arc<Object>, Problem> {
+        check_storable(&matrix)?;
+        let expires = wishes.ttl.map(|ttl| now().saturating_add(ttl));
+        let description = Description { expires, ..Description::of(&matrix) };
+        let segment = wishes.is_durable.then(|| self.disk.write_durable(&matrix)).transpose()?;
+        let publishing = lock(&self.publishing);
+        let next = self.next_version(tenant, name, &wishes).and_then(|next| {
+            let id = (tenant, name, next.version);
+            let record = Record::new(id, segment.as_ref(), description.clone(), wishes.labels.clone());
+            self.record(&record, wishes.is_durable, &next).map(|()| next)
+        });
+        let Next { version, replaced: old, .. } = match next {
+            Ok(next) => next,
+            Err(problem) => {
+                segment.inspect(Segment::remove);
+                return Err(problem);
+            }
+        };
+        let resident = Some(Arc::new(Resident { matrix, _bytes: bytes }));
+        let object = Arc::new(Object {
+            tenant: tenant.into(),
+            name: name.into(),
+            version,
+            description,
+            is_durable: wishes.is_durable,
+            is_pinned: AtomicBool::new(wishes.is_pinned),
+            labels: Mutex::new(wishes.labels),
+            last_use: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
+            content: Mutex::new(Content { resident, segment, defect: None, is_removed: false }),
+        });
+        let mut objects = lock(&self.objects);
+        let versions = objects.entry((tenant.into(), name.into())).or_default();
+        versions.last = versions.last.max(version);
+        versions.is_recorded |= wishes.is_durable;
+        versions.ready.insert(version, object.clone());
+        old.iter().for_each(|old| drop(versions.ready.remove(&old.version)));
+        drop(objects);
+        drop(publishing);
+        self.remove_files(&old);
+        Ok(object)
+    }
+
+    /// Brings the manifest up to date with a new object and those that it replaces, and notes one that is not durable.
+    fn record(&self, record: &Record, is_durable: bool, next: &Next) -> Result<(), Problem> {
+        let removed = durable_keys(&next.replaced);
+        if is_durable {
+            return self.disk.commit(record, &removed);
+        }
+        self.disk.note(record)?;
+        // Else the number would be given again after a restart.
+        if next.is_recorded { self.disk.commit_version(record, &removed) } else { Ok(()) }
+    }
+
+    /// The version of a new object, and the objects that it replaces.
+    fn next_version(&self, tenant: &str, name: &str, wishes: &Wishes) -> Result<Next, Problem> {
+        let objects = lock(&self.objects);
+        let of_tenant = objects.iter().filter(|((owner, _), _)| owner == tenant);
+        let count: usize = of_tenant.map(|(_, versions)| versions.ready.len()).sum();
+        if count >= OBJECTS_PER_TENANT {
+            let detail = format!("there are {count} matrices already, as many as may be: delete some");
+            return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many-objects", detail));
+        }
+        let versions = objects.get(&(tenant.into(), name.into()));
+        let newest = versions.and_then(|versions| versions.ready.values().next_back());
+        check_match(wishes.if_match.as_ref(), newest)?;
+        let Some(versions) = versions else {
+            return Ok(Next { version: 1, is_recorded: false, replaced: vec![] });
+        };
+        if wishes.is_first && !versions.ready.is_empty() {
+            let detail = format!("there is a matrix `{name}` already, and If-None-Match: * was sent");
+            return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "exists", detail));
+        }
+        let replaced = versions.ready.values().filter(|_| wishes.replaces).cloned().collect();
+        Ok(Next { version: versions.last + 1, is_recorded: versions.is_recorded, replaced })
+    }
+
+    /// Gives an object these labels in place of those that it has; of a durable one they survive the server.
+    pub(crate) fn set_labels(&self, object: &Object, labels: Labels) -> Result<(), Problem> {
+        let _publishing = lock(&self.publishing);
+        // It may have been deleted meanwhile.
+        self.get(&object.tenant, &object.name, Some(object.version))?;
+        if object.is_durable {
+            self.disk.set_labels(&object.key(), &labels)?;
+        }
+        // Before its segment is written, if that is at work.
+        let content = lock(&object.content);
+        *lock(&object.labels) = labels;
+        if object.is_durable { Ok(()) } else { self.disk.note(&object.record(content.segment.as_ref())) }
+    }
+
+    /// Deletes one version, or all; those who use one keep it until they are done.
+    pub(crate) fn delete(
+        &self,
+        (tenant, name, version): (&str, &str, Option<u64>),
+        if_match: Option<&Tags>,
+    ) -> Result<(), Problem> {
+        let _publishing = lock(&self.publishing);
+        let newest = self.get(tenant, name, version)?;
+        check_match(if_match, Some(&newest))?;
+        match version {
+            Some(_) => self.remove(&[newest]),
+            None => {
+                let mut all = self.list(tenant, &Selector::default());
+                all.retain(|object| object.name == name);
+                self.remove(&all)
+            }
+        }
+    }
+
+    /// Deletes the objects whose time is over.
+    pub(crate) fn delete_expired(&self) -> Result<(), Problem> {
+        let _publishing = lock(&self.publishing);
+        let mut expired = self.all();
+        expired.retain(|object| object.is_expired());
+        if expired.is_empty() { Ok(()) } else { self.remove(&expired) }
+    }
+
+    /// Removes objects from manifest, memory and disk; nothing else appears or disappears meanwhile.
+    fn remove(&self, old: &[Arc<Object>]) -> Result<(), Problem> {
+        let keys = durable_keys(old);
+        if !keys.is_empty() {
+            self.disk.forget(&keys)?;
+        }
+        let mut objects = lock(&self.objects);
+        for object in old {
+            let id = (object.tenant.clone(), object.name.clone());
+            let Some(versions) = objects.get_mut(&id) else { continue };
+            versions.ready.remove(&object.version);
+            if versions.ready.is_empty() && !versions.is_recorded {
+                objects.remove(&id);
+            }
+        }
+        drop(objects);
+        self.remove_files(old);
+        Ok(())
+    }
+
+    /// Removes the files and records of objects that nobody can find any more.
+    fn remove_files(&self, objects: &[Arc<Object>]) {
+        for object in objects {
+            let mut content = lock(&object.content);
+            content.is_removed = true;
+            content.segment.iter().for_each(Segment::remove);
+            if !object.is_durable {
+                self.disk.unnote(&object.key());
+            }
+        }
+    }
+}
+
+/// Fails unless the version that is there has one of these tags, if they are given.
+fn check_match(tags: Option<&Tags>, found: Option<&Arc<Object>>) -> Result<(), Problem> {
+    let Some(tags) = tags else { return Ok(()) };
+    if found.is_some_and(|object| tags.contain(&object.tag())) {
+        return Ok(());
+    }
+    let found =
+        found.map_or("nothing is there".into(), |object| format!("version {} is there", object.version));
+    let detail = format!("If-Match: {found}");
+    Err(Problem::new(StatusCode::PRECONDITION_FAILED, "no-match", detail))
+}
+
+fn durable_keys(objects: &[Arc<Object>]) -> Vec<String> {
+    objects.iter().filter(|object| object.is_durable).map(|object| object.key()).collect()
+}
+
+/// Fails for values that no file holds, so that every object can be evicted.
+fn check_storable(matrix: &Matrix) -> Result<(), Problem> {
+    match matrix.dtype() {
+        DType::F32 | DType::F64 | DType::C32 | DType::C64 => Ok(()),
+        half @ (DType::F16 | DType::Bf16) => Err(Problem::unprocessable(format!(
+            "a matrix of {half} cannot be stored: f32, f64, c32 and c64 can"
+        ))),
+    }
+}

@@ -1,0 +1,133 @@
+//! Matrices on disk, and the end of a server.
+
+use super::common::{MTX, NPY, Running, mtx, npy, read};
+use super::matrix;
+use sparse_server::Config;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[test]
+fn matrices_move_to_disk_and_back_when_memory_is_short() {
+    let data = tempfile::tempdir().unwrap();
+    let mut config = Config::new(data.path(), 24_000);
+    config.tenant_memory = 20_000;
+    let server = Running::start(config);
+    let entries: Vec<_> = (0..200).map(|k| (k, k, k as f64)).collect();
+    let diagonal = mtx(200, 200, &entries); // 200 entries of 12 bytes and 201 offsets of 4
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        server.send(&format!("PUT /v1/matrices/{name}"), &[MTX], &diagonal).expect(201);
+    }
+    let tiers = || {
+        let list = server.send("GET /v1/matrices", &[], &[]).json();
+        let tiers =
+            list["matrices"].as_array().unwrap().iter().map(|view| view["tier"].as_str().unwrap() == "disk");
+        tiers.collect::<Vec<_>>()
+    };
+    assert!(tiers()[0] && !tiers()[7], "the oldest went: {:?}", tiers());
+    let x = npy(&[200], &[1.0; 200]);
+    let y: Vec<_> = (0..200).map(f64::from).collect();
+    for name in ["a", "h", "b", "a"] {
+        assert_eq!(server.send(&format!("POST /v1/matrices/{name}/spmv"), &[NPY], &x).array(), y);
+    }
+    assert!(!tiers()[0], "the last one used is in memory");
+    server.send("PUT /v1/matrices/c/pin", &[], &[]).expect(200);
+    let refused = server.send("POST /v1/matrices/c/dense", &[], &[]).expect(507).json();
+    assert_eq!(refused["needed_bytes"], 320_000);
+    assert!(refused["free_bytes"].as_u64() <= Some(20_000) && refused["evictable_bytes"].as_u64() > Some(0));
+    let used = server.send("GET /v1/status", &[], &[]).json()["memory"]["used_bytes"].as_u64().unwrap();
+    let resident = 8 - tiers().iter().filter(|is_on_disk| **is_on_disk).count() as u64;
+    assert_eq!(used, resident * (200 * 12 + 201 * 4), "the ledger has what is resident, and no more");
+    // With the matrix and the body that the request has, its result never fits.
+    server.send("POST /v1/matrices/a/spmm", &[NPY], &npy(&[200, 3], &[1.0; 600])).expect(507);
+}
+
+#[test]
+fn durable_matrices_survive_and_corrupt_ones_are_reported_alone() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let segments = data.path().join("segments");
+    let files = || -> BTreeSet<PathBuf> {
+        std::fs::read_dir(&segments).into_iter().flatten().map(|file| file.unwrap().path()).collect()
+    };
+    let [_, torn, flipped] = ["kept", "torn", "flipped"].map(|name| {
+        let before = files();
+        server.send(&format!("PUT /v1/matrices/{name}?durable=1"), &[MTX], &matrix()).expect(201);
+        files().difference(&before).next().expect("a file for the matrix").clone()
+    });
+    server.send("PUT /v1/matrices/kept?durable=1&replace=1", &[MTX], &matrix()).expect(201);
+    server.send("PUT /v1/matrices/gone?durable=1", &[MTX], &matrix()).expect(201);
+    server.send("DELETE /v1/matrices/gone", &[], &[]).expect(204);
+    server.send("PUT /v1/matrices/fleeting", &[MTX], &matrix()).expect(201);
+    drop(server);
+
+    assert_eq!(files().len(), 3, "one for each durable matrix");
+    std::fs::OpenOptions::new().write(true).open(&torn).unwrap().set_len(100).unwrap();
+    let mut bytes = std::fs::read(&flipped).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&flipped, bytes).unwrap();
+    std::fs::write(segments.join("uncommitted.npz"), b"PK").unwrap();
+
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    assert!(!segments.join("uncommitted.npz").exists());
+    let x = npy(&[3], &[1.0, 2.0, 3.0]);
+    assert_eq!(server.send("POST /v1/matrices/kept@2/spmv", &[NPY], &x).array(), [6.0, 7.0, 6.0]);
+    for (name, reason) in [("torn", "100 bytes where"), ("flipped", "does not have the bytes")] {
+        let answer = server.send(&format!("POST /v1/matrices/{name}/spmv"), &[NPY], &x).expect(500);
+        assert!(answer.text().contains(reason), "{}", answer.text());
+        server.send(&format!("PUT /v1/matrices/{name}/pin"), &[], &[]).expect(500);
+        let view = server.send(&format!("GET /v1/matrices/{name}"), &[], &[]).json();
+        assert_eq!((&view["tier"], &view["pinned"]), (&"corrupt".into(), &false.into()));
+        server.send(&format!("DELETE /v1/matrices/{name}"), &[], &[]).expect(204);
+    }
+    for name in ["gone", "fleeting"] {
+        server.send(&format!("GET /v1/matrices/{name}"), &[], &[]).expect(404);
+    }
+    let again = server.send("PUT /v1/matrices/gone", &[MTX], &matrix()).expect(201);
+    assert_eq!(again.json()["version"], 2, "a durable version's number is not given again");
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let again = server.send("PUT /v1/matrices/gone", &[MTX], &matrix()).expect(201);
+    assert_eq!(again.json()["version"], 3, "nor is that of one behind it");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_now_is_not_corrupt() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    server.send("PUT /v1/matrices/a?durable=1", &[MTX], &matrix()).expect(201);
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let segment = std::fs::read_dir(data.path().join("segments")).unwrap().next().unwrap().unwrap().path();
+    let aside = data.path().join("aside");
+    std::fs::rename(&segment, &aside).unwrap();
+    std::fs::create_dir(&segment).unwrap();
+    server.send("POST /v1/matrices/a/norm", &[], &[]).expect(500);
+    assert_eq!(server.send("GET /v1/matrices/a", &[], &[]).json()["tier"], "disk");
+    std::fs::remove_dir(&segment).unwrap();
+    std::fs::rename(&aside, &segment).unwrap();
+    server.send("POST /v1/matrices/a/norm", &[], &[]).expect(200);
+}
+
+#[test]
+fn requests_in_flight_are_finished_when_the_server_stops() {
+    let data = tempfile::tempdir().unwrap();
+    let mut server = Running::start(Config::new(data.path(), 1 << 20));
+    let body = matrix();
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let (address, length) = (server.address, body.len());
+    let head = format!(
+        "PUT /v1/matrices/a HTTP/1.1\r\nHost: {address}\r\n{MTX}\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(&body[..20]).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    server.stop();
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(TcpStream::connect(address).is_err(), "no new connections");
+    stream.write_all(&body[20..]).unwrap();
+    read(&mut stream).expect("an answer").expect(201);
+}

@@ -1,0 +1,171 @@
+//! Matrices: stored, listed, replaced, deleted.
+
+use super::common::{MTX, NPY, Running, npy};
+use super::matrix;
+use sparse_server::Config;
+use std::time::Duration;
+
+#[test]
+fn a_matrix_is_stored_and_computed_with() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let created = server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201).json();
+    assert_eq!((&created["rows"], &created["nnz"], &created["version"]), (&3.into(), &5.into(), &1.into()));
+
+    let post =
+        |request: &str, body: &[u8]| server.send(&format!("POST /v1/matrices/{request}"), &[NPY], body);
+    assert_eq!(post("a/spmv", &npy(&[3], &[1.0, 2.0, 3.0])).array(), [6.0, 7.0, 6.0]);
+    assert_eq!(post("a/spmv?alpha=2&op=t", &npy(&[3, 1], &[1.0, 2.0, 3.0])).array(), [12.0, 14.0, 12.0]);
+    assert_eq!(
+        post("a/spmm", &npy(&[3, 2], &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0])).array(),
+        [4.0, 1.0, 1.0, 3.0, 0.0, 0.0]
+    );
+    assert_eq!(post("a/diagonal", &[]).array(), [4.0, 3.0, 2.0]);
+    assert_eq!(post("a/reduce?each=column&by=max", &[]).array(), [4.0, 3.0, 2.0]);
+    assert_eq!(post("a/norm?ord=1", &[]).json()["norm"], 5.0);
+    let spy = post("a/spy?size=2", &[]).expect(200).json();
+    assert_eq!((&spy["counts"], &spy["rows"]), (&serde_json::json!([4, 0, 0, 1]), &2.into()));
+    assert_eq!(post("a/select?rows=1..3&columns=2,1", &[]).expect(200).status, 200);
+    let solved = post("a/solve?method=cg", &npy(&[3], &[6.0, 7.0, 6.0]));
+    assert!(solved.head.contains(r#""converged":true"#), "{}", solved.head);
+    assert!(solved.array().iter().zip([1.0, 2.0, 3.0]).all(|(found, x)| (found - x).abs() < 1e-8));
+    let unsolved = post("a/solve?max_iterations=1", &npy(&[3, 2], &[f64::NAN, 0.0, 1.0, 0.0, 1.0, 0.0]));
+    assert!(unsolved.head.contains(r#""relative_residual":"NaN""#), "{}", unsolved.head);
+    assert_eq!(post("a/trisolve?triangle=upper", &npy(&[3], &[6.0, 3.0, 2.0])).array(), [1.25, 1.0, 1.0]);
+    assert!(
+        post("a/spmv?dry_run=1", &npy(&[3], &[1.0; 3])).expect(200).json()["bytes"].as_u64().unwrap() >= 48
+    );
+
+    // Results become matrices, and those files.
+    post("a/spgemm?other=a&into=squared", &[]).expect(201);
+    post("squared/add?other=a&beta=-1&into=squared&replace=1", &[]).expect(201);
+    let dense = server.send("GET /v1/matrices/squared/data", &["Accept: application/x-npy"], &[]).array();
+    assert_eq!(dense, [13.0, 6.0, 0.0, 6.0, 7.0, 0.0, 0.0, 0.0, 2.0]);
+    let file = server.send("GET /v1/matrices/a/data", &["Accept: application/x-npz"], &[]).expect(200);
+    server.send("PUT /v1/matrices/b", &["Content-Type: application/x-npz"], &file.body).expect(201);
+    let text = server.send("GET /v1/matrices/b/data", &["Accept: text/x-matrix-market"], &[]).expect(200);
+    assert!(text.text().starts_with("%%MatrixMarket") && text.text().contains("\n3 3 2"), "{}", text.text());
+
+    // Dense arrays are compressed, three dimensions to a batch; versions stay until they are replaced.
+    server.send("PUT /v1/matrices/a", &[NPY], &npy(&[2, 2], &[0.0, 5.0, 0.0, 0.0])).expect(201);
+    let batch =
+        server.send("PUT /v1/matrices/two", &[NPY], &npy(&[2, 1, 2], &[1.0, 0.0, 2.0, 3.0])).expect(201);
+    assert_eq!((&batch.json()["members"], &batch.json()["nnz"]), (&2.into(), &3.into()));
+    assert_eq!(post("two/spmv", &npy(&[4], &[1.0, 1.0, 1.0, 1.0])).array(), [1.0, 5.0]);
+    assert_eq!(post("two/spmv?member=1", &npy(&[2], &[1.0, 10.0])).array(), [32.0]);
+    assert_eq!(post("two/norm?member=1&ord=inf", &[]).json()["norm"], 5.0);
+    post("two/norm?member=2", &[]).expect(422);
+    assert_eq!(post("a@1/spmv", &npy(&[3], &[1.0, 2.0, 3.0])).array(), [6.0, 7.0, 6.0]);
+    assert_eq!(post("a/dense", &[]).array(), [0.0, 5.0, 0.0, 0.0]);
+    server.send("DELETE /v1/matrices/a@2", &[], &[]).expect(204);
+    assert_eq!(server.send("GET /v1/matrices/a", &[], &[]).json()["version"], 1);
+    server.send("DELETE /v1/matrices/a", &[], &[]).expect(204);
+    assert_eq!(server.send("GET /v1/matrices", &[], &[]).json()["matrices"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_batch_is_stored_again_and_its_results_too() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let stack = npy(&[2, 1, 2], &[1.0, 0.0, 2.0, 3.0]);
+    server.send("PUT /v1/matrices/two", &[NPY], &stack).expect(201);
+    let file = server.send("GET /v1/matrices/two/data", &[], &[]).expect(200).body;
+    let again =
+        server.send("PUT /v1/matrices/again", &["Content-Type: application/x-npz"], &file).expect(201).json();
+    assert_eq!((&again["members"], &again["nnz"]), (&2.into(), &3.into()));
+    for operation in ["scale?alpha=2&", "cast?dtype=f32&", "transpose?"] {
+        let stored = server.send(&format!("POST /v1/matrices/two/{operation}into=x"), &[], &[]).expect(201);
+        assert_eq!(stored.json()["members"], 2, "{operation}");
+    }
+    let refused = server.send("POST /v1/matrices/two/prune", &[], &[]).expect(422);
+    assert!(refused.text().contains("the members have it: member=K"), "{}", refused.text());
+}
+
+#[test]
+fn conditions_are_kept() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let put = |condition: &str| server.send("PUT /v1/matrices/a", &[MTX, condition], &matrix());
+    put("If-Match: *").expect(412);
+    assert!(put("X-None: 1").expect(201).head.contains("etag: \"1\""));
+    assert!(put("If-Match: \"7\", \"1\"").expect(201).head.contains("etag: \"2\""));
+    assert!(put("If-Match: \"1\"").expect(412).text().contains("version 2 is there"));
+    let data = |headers: &[&str]| server.send("GET /v1/matrices/a/data", headers, &[]);
+    let npz = data(&["Accept: application/x-npz"]).expect(200);
+    assert!(npz.head.contains("etag: \"2.npz\"") && npz.head.contains("vary: accept"), "{}", npz.head);
+    let known = "If-None-Match: \"2.npz\"";
+    assert!(data(&["Accept: application/x-npz", known]).expect(304).body.is_empty());
+    assert!(data(&["Accept: application/x-npy", known]).expect(200).head.contains("etag: \"2.npy\""));
+    server.send("DELETE /v1/matrices/a", &["If-Match: \"1\""], &[]).expect(412);
+    server.send("DELETE /v1/matrices/a@1", &["If-Match: \"1\""], &[]).expect(204);
+    server.send("DELETE /v1/matrices/a", &["If-Match: \"2\""], &[]).expect(204);
+}
+
+#[test]
+fn matrices_are_listed_by_labels_that_survive() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let put = |request: &str| {
+        server.send(&format!("PUT /v1/matrices/{request}"), &[MTX], &matrix()).expect(201).json()
+    };
+    let names = |server: &Running, query: &str| -> Vec<String> {
+        let list = server.send(&format!("GET /v1/matrices{query}"), &[], &[]).expect(200).json();
+        let views = list["matrices"].as_array().unwrap().iter();
+        views.map(|view| format!("{}@{}", view["name"].as_str().unwrap(), view["version"])).collect()
+    };
+    let first = put("a?durable=1&labels=project=pde,run=7");
+    assert_eq!(first["labels"], serde_json::json!({ "project": "pde", "run": "7" }));
+    assert!(put("a?durable=1")["labels"].is_null(), "labels belong to a version");
+    put("b?labels=project=graphs");
+    assert_eq!(names(&server, ""), ["a@1", "a@2", "b@1"]);
+    assert_eq!(names(&server, "?label=project"), ["a@1", "b@1"]);
+    assert_eq!(names(&server, "?label=project=pde,run=7"), ["a@1"]);
+    assert_eq!(names(&server, "?label=project=pde,run=8"), [""; 0]);
+    // A result has labels, too.
+    server.send("POST /v1/matrices/b/transpose?into=t&labels=project=pde", &[], &[]).expect(201);
+    assert_eq!(names(&server, "?label=project=pde"), ["a@1", "t@1"]);
+
+    let set = |request: &str| server.send(&format!("PUT /v1/matrices/{request}"), &[], &[]);
+    assert_eq!(set("a@2/labels?labels=user=ada").expect(200).json()["labels"]["user"], "ada");
+    assert!(set("a@1/labels").expect(200).json()["labels"].is_null(), "those that it had are gone");
+    set("c/labels?labels=user=ada").expect(404);
+    for wrong in ["user", "user=", "a=1,a=2", "a%20b=1", "a=%C3%A9"] {
+        assert!(set(&format!("a/labels?labels={wrong}")).expect(400).text().contains("labels: "), "{wrong}");
+    }
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    assert_eq!(names(&server, ""), ["a@1", "a@2"]);
+    assert_eq!(names(&server, "?label=user=ada"), ["a@2"]);
+    // Labels of an older version leave the numbers of versions alone.
+    server.send("PUT /v1/matrices/a@1/labels?labels=old=1", &[], &[]).expect(200);
+    server.send("DELETE /v1/matrices/a@2", &[], &[]).expect(204);
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    assert_eq!(names(&server, "?label=old"), ["a@1"]);
+    let next = server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201).json();
+    assert_eq!(next["version"], 3);
+}
+
+#[test]
+fn a_matrix_is_deleted_at_its_time() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    let short = server.send("PUT /v1/matrices/a?ttl=2&durable=1", &[MTX], &matrix()).expect(201).json();
+    assert!(short["expires"].as_u64() > Some(1_700_000_000));
+    server.send("PUT /v1/matrices/a?ttl=-1", &[MTX], &matrix()).expect(400);
+    server.send("PUT /v1/matrices/old?ttl=1&durable=1", &[MTX], &matrix()).expect(201);
+    drop(server);
+    // A server that starts again deletes what has expired meanwhile, and forgets no time.
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let began = std::time::Instant::now();
+    while server.send("GET /v1/matrices", &[], &[]).json()["matrices"] != serde_json::json!([]) {
+        assert!(began.elapsed() < Duration::from_secs(30), "it expires");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    while std::fs::read_dir(data.path().join("segments")).unwrap().count() > 0 {
+        assert!(began.elapsed() < Duration::from_secs(30), "its file goes");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(server.send("GET /v1/status", &[], &[]).json()["memory"]["used_bytes"], 0);
+}

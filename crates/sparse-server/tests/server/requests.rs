@@ -1,0 +1,209 @@
+//! Requests: wrong ones, repeated ones, and those that claim much.
+
+use super::common::{MTX, NPY, Running, mtx, npy};
+use super::matrix;
+use sparse_server::Config;
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Duration;
+
+#[test]
+fn bodies_and_positions_that_claim_much_take_no_memory_and_no_time() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 64 << 20));
+    let put =
+        |name: &str, media, body: &[u8]| server.send(&format!("PUT /v1/matrices/{name}"), &[media], body);
+    let post =
+        |request: &str, body: &[u8]| server.send(&format!("POST /v1/matrices/{request}"), &[NPY], body);
+    for shape in [[10_usize.pow(15), 0, 0], [100_000_000, 1, 0], [1, 100_000_000, 0], [usize::MAX, 2, 0]] {
+        let refused = put("stack", NPY, &npy(&shape, &[])).expect(422);
+        assert!(refused.text().contains("too many"), "{}", refused.text());
+    }
+    put("stack", NPY, &npy(&[2, 3, 0], &[])).expect(201);
+
+    put("wide", MTX, &mtx(3, 10_usize.pow(12), &[(0, 7, 1.0), (2, 8, 2.0)])).expect(201);
+    put("widest", MTX, &mtx(0, isize::MAX as usize, &[])).expect(201);
+    for select in ["wide/select?rows=0", "wide/select?columns=7", "widest/select", "wide/select?columns=0..7"]
+    {
+        let refused = post(select, &[]).expect(507);
+        assert!(refused.json()["needed_bytes"].as_u64() > Some(1 << 40), "{}", refused.text());
+    }
+    let predicted = post("wide/select?rows=0&dry_run=1", &[]).expect(200).json()["bytes"].as_u64();
+    assert!(predicted > Some(1 << 40));
+
+    put("none", NPY, &npy(&[0, 0], &[])).expect(201);
+    let began = std::time::Instant::now();
+    let columns = npy(&[0, 10_usize.pow(12)], &[]);
+    for operation in ["solve", "spmm", "trisolve"] {
+        let answer = post(&format!("none/{operation}"), &columns).expect(200);
+        assert_eq!(nnz::io::npy::parse(&answer.body).unwrap().shape, [0, 10_usize.pow(12)]);
+    }
+    post("none/sddmm", &columns).expect(200);
+    assert!(began.elapsed() < Duration::from_secs(30));
+
+    // Operands of one byte become doubles before they are multiplied.
+    put("row", MTX, &mtx(1, 4_000_000, &[(0, 0, 1.0)])).expect(201);
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (4000000,), }";
+    bytes.extend(format!("{header:<117}\n").bytes());
+    bytes.resize(bytes.len() + 4_000_000, 1);
+    assert_eq!(post("row/spmv?dry_run=1", &bytes).expect(507).json()["needed_bytes"], 68_000_128);
+
+    // The column pointers of CSC are read before there is CSR.
+    let device = nnz::Device::host_with_threads(1).unwrap();
+    let path = data.path().join("csc.npz");
+    let csc = nnz::Csc::<f64>::zeros(1, 4_000_000).unwrap();
+    nnz::Matrix::from_typed(&device, csc).unwrap().write(&*path).unwrap();
+    let refused = put("csc", "Content-Type: application/x-npz", &std::fs::read(&path).unwrap()).expect(507);
+    assert!(refused.json()["needed_bytes"].as_u64() >= Some(32_000_000), "{}", refused.text());
+}
+
+#[test]
+fn integers_that_are_no_doubles_are_refused() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let integers = |values: &[i64]| {
+        let path = data.path().join("integers.npy");
+        nnz::io::npy::write_index_rows(&path, values, (1, values.len())).unwrap();
+        std::fs::read(path).unwrap()
+    };
+    let exact = integers(&[1 << 53, 0]);
+    server.send("PUT /v1/matrices/a", &[NPY], &exact).expect(201);
+    server.send("POST /v1/matrices/a/spmm?op=t", &[NPY], &exact).expect(200);
+    let rounded = integers(&[(1 << 53) + 1, 0]);
+    for request in ["PUT /v1/matrices/a", "POST /v1/matrices/a/spmm?op=t"] {
+        let refused = server.send(request, &[NPY], &rounded).expect(422);
+        assert!(refused.text().contains("9007199254740993"), "{}", refused.text());
+    }
+}
+
+fn gzipped(body: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn a_request_with_a_key_takes_effect_once() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let (key, other) = ("Idempotency-Key: 1b2f", "Idempotency-Key: 77");
+    let body = gzipped(&matrix());
+    let put = |name: &str, key| {
+        server.send(&format!("PUT /v1/matrices/{name}"), &[MTX, key, "Content-Encoding: gzip"], &body)
+    };
+    for _ in 0..3 {
+        assert_eq!(put("a", key).expect(201).json()["version"], 1);
+    }
+    assert_eq!(put("a", other).expect(201).json()["version"], 2);
+    assert!(put("b", key).expect(422).text().contains("made `a`"));
+    put("a", "Idempotency-Key: ").expect(400);
+    // What failed may be tried again.
+    server.send("PUT /v1/matrices/c", &[MTX, "Idempotency-Key: c"], b"%%").expect(422);
+    put("c", "Idempotency-Key: c").expect(201);
+    for _ in 0..2 {
+        let scaled =
+            server.send("POST /v1/matrices/a/scale?into=s", &["Idempotency-Key: s"], &[]).expect(201);
+        assert_eq!(scaled.json()["version"], 1);
+    }
+    server.send("DELETE /v1/matrices/a@1", &[], &[]).expect(204);
+    put("a", key).expect(404);
+}
+
+#[test]
+fn wrong_requests_say_what_is_right() {
+    let data = tempfile::tempdir().unwrap();
+    let mut config = Config::new(data.path(), 1 << 20);
+    config.limits.upload_bytes = 1000;
+    config.limits.idle_time = Duration::from_millis(300);
+    config.limits.header_time = Duration::from_millis(300);
+    let server = Running::start(config);
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    let x = npy(&[2], &[1.0, 2.0]);
+    let bomb = gzipped(&[b'%'; 100_000]);
+    assert!(bomb.len() < 1000);
+    let brotli = [MTX, "Content-Encoding: br"];
+    let gzip = [MTX, "Content-Encoding: gzip"];
+    for (status, reason, request, headers, body) in [
+        (404, "no matrix `b`", "GET /v1/matrices/b", &[][..], &[][..]),
+        (404, "no operation `spin`", "POST /v1/matrices/a/spin", &[], &[]),
+        (404, "nothing at /v2", "GET /v2", &[], &[]),
+        (405, "PATCH", "PATCH /v1/matrices/a", &[], &[]),
+        (400, "letters, digits", "GET /v1/matrices/..%2Fa", &[], &[]),
+        (400, "unknown parameter `x`", "POST /v1/matrices/a/norm?x=1", &[], &[]),
+        (400, "one of fro, 1, inf", "POST /v1/matrices/a/norm?ord=2", &[], &[]),
+        (400, "unknown parameter `version`", "DELETE /v1/matrices/a?version=1", &[], &[]),
+        (400, "there are none", "GET /v1/status?verbose=1", &[], &[]),
+        (400, "`into` is needed", "POST /v1/matrices/a/norm?durable=1", &[], &[]),
+        (400, "at least 0", "POST /v1/matrices/a/prune?tolerance=-1", &[], &[]),
+        (400, "at least 0", "POST /v1/matrices/a/prune?tolerance=nan", &[], &[]),
+        (400, "`other`", "POST /v1/matrices/a/add", &[], &[]),
+        (409, "never change", "PUT /v1/matrices/a@1", &[MTX], &[]),
+        (412, "already", "PUT /v1/matrices/a", &[MTX, "If-None-Match: *"], &matrix()),
+        (415, "application/x-npz", "PUT /v1/matrices/a", &["Content-Type: text/csv"], &[]),
+        (415, "Content-Encoding `br`", "PUT /v1/matrices/a", &brotli, &[]),
+        (422, "Content-Encoding Gzip", "PUT /v1/matrices/a", &gzip, b"%%MatrixMarket"),
+        (413, "1000 bytes", "PUT /v1/matrices/a", &gzip, &bomb),
+        (422, "member", "POST /v1/matrices/a/norm?member=0", &[], &[]),
+        (406, "text/x-matrix-market", "GET /v1/matrices/a/data", &["Accept: text/html"], &[]),
+        (413, "1000 bytes", "PUT /v1/matrices/a", &[MTX, "Content-Length: 1001"], &[]),
+        (422, "3 is needed", "POST /v1/matrices/a/spmv", &[NPY], &x),
+        (422, "%%MatrixMarket", "PUT /v1/matrices/a", &[MTX], b"\x1f\x8b compressed"),
+        (
+            422,
+            "line 3",
+            "PUT /v1/matrices/a",
+            &[MTX],
+            b"%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n",
+        ),
+        (403, "other sites", "GET /v1/matrices", &["Origin: http://a.example"], &[]),
+        (408, "too slowly", "PUT /v1/matrices/a", &[MTX, "Content-Length: 900"], b"%%"),
+    ] {
+        let answer = server.send(request, headers, body).expect(status);
+        assert!(answer.head.contains("application/problem+json"), "{request}: {}", answer.head);
+        assert!(answer.text().contains(reason), "{request}: {}", answer.text());
+        assert!(!answer.text().contains(data.path().to_str().unwrap()), "{request}: {}", answer.text());
+    }
+    // A body without a length is cut off at the limit, and one byte of a header is not waited for.
+    let chunked = [&b"7d0\r\n"[..], &[b'%'; 2000], b"\r\n0\r\n\r\n"].concat();
+    server.send("PUT /v1/matrices/a", &[MTX, "Transfer-Encoding: chunked"], &chunked).expect(413);
+    let mut slow = TcpStream::connect(server.address).unwrap();
+    slow.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    slow.write_all(b"G").unwrap();
+    let mut rest = vec![];
+    assert!(std::io::Read::read_to_end(&mut slow, &mut rest).is_ok(), "the server closes the connection");
+    assert_eq!(server.send("GET /v1/status", &[], &[]).json()["tenant"]["used_bytes"].as_u64(), {
+        server.send("GET /v1/matrices/a", &[], &[]).json()["bytes"].as_u64()
+    });
+}
+
+#[test]
+fn the_open_api_document_lists_the_routes_that_answer() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    let document = server.send("GET /openapi.json", &[], &[]).expect(200).json();
+    let paths = document["paths"].as_object().unwrap();
+    assert!(paths.contains_key("/v1/matrices/{name}/spmv") && paths.contains_key("/livez"));
+    for (path, method, parameter) in [
+        ("/v1/matrices", "get", "label"),
+        ("/v1/matrices/{name}", "put", "durable"),
+        ("/v1/matrices/{name}/pin", "put", "pinned"),
+        ("/v1/jobs/{id}", "get", "wait"),
+    ] {
+        let parameters = paths[path][method]["parameters"].as_array().unwrap();
+        assert!(parameters.iter().any(|found| found["name"] == parameter), "{path}: {parameters:?}");
+    }
+    let id = server.send("POST /v1/matrices/a/norm?async=1", &[], &[]).expect(202).json()["id"].clone();
+    let id = id.as_str().unwrap();
+    server.send(&format!("GET /v1/jobs/{id}?wait=10"), &[], &[]).expect(200);
+    for (path, methods) in paths {
+        for method in methods.as_object().unwrap().keys() {
+            let request =
+                format!("{} {}", method.to_uppercase(), path.replace("{name}", "a").replace("{id}", id));
+            let headers: &[&str] = if method == "delete" { &["Origin: http://a.example"] } else { &[] };
+            let status = server.send(&request, headers, &[]).status;
+            assert!(!matches!(status, 404 | 405 | 500..), "{request}: {status}");
+        }
+    }
+}
