@@ -23,7 +23,7 @@
 //! |---|---|
 //! | [`matvec`](Matrix::matvec), [`spmv`](Matrix::spmv), [`plan_spmv`](Matrix::plan_spmv) | [`SpmvPlan`](crate::op::SpmvPlan) |
 //! | [`matmul`](Matrix::matmul), [`spmm`](Matrix::spmm), [`plan_spmm`](Matrix::plan_spmm) | [`SpmmPlan`](crate::op::SpmmPlan) |
-//! | [`sddmm`](Matrix::sddmm), [`sddmm_into`](Matrix::sddmm_into), [`sddmm_heads`](Matrix::sddmm_heads), [`plan_sddmm`](Matrix::plan_sddmm), [`scale`](Matrix::scale) | [`SddmmPlan`](crate::op::SddmmPlan) |
+//! | [`sddmm`](Matrix::sddmm), [`sddmm_into`](Matrix::sddmm_into), [`sddmm_heads`](Matrix::sddmm_heads), [`plan_sddmm`](Matrix::plan_sddmm), [`scaled_by`](Matrix::scaled_by) | [`SddmmPlan`](crate::op::SddmmPlan) |
 //! | [`softmax`](Matrix::softmax) | [`SoftmaxPlan`](crate::op::SoftmaxPlan) |
 //! | [`matmul_reduce`](Matrix::matmul_reduce), [`matmul_reduce_arg`](Matrix::matmul_reduce_arg) | [`SpmmReducePlan`](crate::op::SpmmReducePlan) |
 //! | [`matmul_sparse`](Matrix::matmul_sparse), [`matmul_masked`](Matrix::matmul_masked), [`matmul_pattern`](Matrix::matmul_pattern), [`matmul_in_chunks`](Matrix::matmul_in_chunks), [`matmul_masked_in_chunks`](Matrix::matmul_masked_in_chunks) | [`SpgemmPlan`](crate::op::SpgemmPlan) |

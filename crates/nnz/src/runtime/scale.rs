@@ -7,8 +7,8 @@ use sparse_core::{Error, Order, Result, Scalar, c64, with_dtype};
 
 /// Scaling by rows and columns.
 impl Matrix {
-    /// `diag(rows)·A·diag(cols)`: element (i, j) times `rows[i]` and `cols[j]`, in a matrix that shares the pattern of A; of
-    /// CSR, CSC and COO. `None` leaves the rows or columns as they are.
+    /// `diag(rows)·A·diag(cols)`: element (i, j) times `rows[i]` and `cols[j]`, in a matrix that shares the pattern of A, so
+    /// that plans for A serve it; of CSR, CSC, COO and batches. `None` leaves the rows or columns as they are.
     ///
     /// It is a sampled product of two columns, by the plans that [`sddmm`](Self::sddmm) keeps.
     ///
@@ -27,6 +27,7 @@ impl Matrix {
     /// assert_eq!(by_columns.to_dense()?.values().to_vec::<f64>()?, [1.0, 1.0, 0.0, 1.5]);
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("scale", "scale_rows", "scale_columns", "diags"))]
     pub fn scaled_by(&self, rows: Option<&Vector>, cols: Option<&Vector>) -> Result<Self> {
         let column = |name, factors: Option<&Vector>, n| match factors {
             Some(factors) => {

@@ -5,7 +5,7 @@ use super::fit::{factor, mismatch};
 use super::runtime_format::RuntimeFormat;
 use super::{DenseMatrix, Matrix, Vector};
 use sparse_core::op::{Sampling, SddmmKernel, SddmmPlan};
-use sparse_core::{Algorithm, Choice, Error, Order, PlanOptions, Result, Scalar, c64};
+use sparse_core::{Algorithm, Choice, Error, PlanOptions, Result, Scalar, c64};
 use std::fmt::{Debug, Formatter};
 use std::ops::Range;
 
@@ -107,27 +107,6 @@ impl Matrix {
             self.with_values(&c)
         };
         (0..heads).map(head).collect()
-    }
-
-    /// `diag(rows)·A·diag(cols)`, of CSR, CSC, COO and batches: each entry times the elements of its row and its column. The pattern is
-    /// that of A, so that plans for it serve the result.
-    ///
-    /// # Errors
-    /// As [`sddmm`](Self::sddmm): [`Shape`](crate::Error::Shape) if there are not as many elements as rows or columns.
-    ///
-    /// ```
-    /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
-    /// let a = Csr::<f64>::from_triplets(2, 2, [(0, 0, 4.0), (0, 1, 1.0), (1, 1, 9.0)])?;
-    /// let a = Matrix::from_typed(&device, a)?;
-    /// let d = Vector::from_slice(&device, &[0.5, 1.0])?;
-    /// assert_eq!(a.scale(&d, &d)?.to_dense()?.values().to_vec::<f64>()?, [1.0, 0.5, 0.0, 9.0]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    #[doc(alias("scale_rows", "scale_columns", "diags"))]
-    pub fn scale(&self, rows: &Vector, cols: &Vector) -> Result<Self> {
-        let column = |v: &Vector| DenseMatrix::new(v.clone(), v.len(), 1, v.len(), Order::ColMajor);
-        self.sddmm(&column(rows)?, &column(cols)?)
     }
 
     /// A plan of `C ← alpha·A ∘ (U·Vᵀ) + beta·C` for `inner` columns of U and V, with options of its own.

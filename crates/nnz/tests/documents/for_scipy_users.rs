@@ -83,7 +83,7 @@ fn main() -> nnz::Result<()> {
     let symmetrized = s.symmetrize()?;
     assert_eq!((&symmetrized - &s)?.norm(Norm::Infinity)?, 0.0);
     let d = Vector::from_vec(&device, vec![0.5; 100])?;
-    let scaled = s.scale(&d, &d)?;
+    let scaled = s.scaled_by(Some(&d), Some(&d))?;
     assert_eq!((scaled.add(&s, 1.0, -0.25)?).norm(Norm::Infinity)?, 0.0);
     let b = Vector::from_vec(&device, vec![1.0; 100])?;
     let mut options = SolveOptions::by(Method::Cg);
