@@ -4,7 +4,7 @@
 //! No indices are sent: the message is shorter than CRS where more than 1 element in 8 · (bytes of an index) is not
 //! zero. A row's first value is the prefix sum of the populations.
 
-use super::{Reader, check_block, check_extents, from_local};
+use super::{Reader, check_block, check_extents, from_local, to_message};
 use crate::Block;
 use crate::partition::Part;
 use sparse_core::error::checked_product;
@@ -22,9 +22,7 @@ pub fn encode<A: Axis, T: Scalar, I: Index, O: Index>(
     part: &Part,
     block: &Block<A, T, I, O>,
 ) -> Result<Vec<u8>> {
-    let mut message = vec![];
-    encode_into(part, block, &mut message)?;
-    Ok(message)
+    to_message(|message| encode_into(part, block, message))
 }
 
 /// As [`encode`], to a buffer that is cleared first. One that is used again spares the first touch of new pages: with half

@@ -6,7 +6,7 @@
 //! Source: Lin, Chung, Liu: Data distribution schemes of sparse arrays on distributed memory multicomputers. ICPP
 //! Workshops 2002.
 
-use super::{Reader, check_block, extend_converted, extend_global, from_global};
+use super::{Reader, check_block, extend_converted, extend_global, from_global, to_message};
 use crate::Block;
 use crate::partition::Part;
 use crate::pointers::{PtrBase, PtrFlavour, import};
@@ -21,9 +21,7 @@ pub fn encode<A: Axis, T: Scalar, I: Index, O: Index>(
     part: &Part,
     block: &Block<A, T, I, O>,
 ) -> Result<Vec<u8>> {
-    let mut message = vec![];
-    encode_into(part, block, &mut message)?;
-    Ok(message)
+    to_message(|message| encode_into(part, block, message))
 }
 
 /// As [`encode`], to a buffer that is cleared first. One that is used again spares the first touch of new pages: with half

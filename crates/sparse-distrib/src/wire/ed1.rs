@@ -9,7 +9,7 @@
 //! Source: Lin, Chung, Liu: Data distribution schemes of sparse arrays on distributed memory multicomputers. ICPP
 //! Workshops 2002; J. Supercomputing 41 (2007).
 
-use super::{Reader, check_block, check_extents, from_local, to_local};
+use super::{Reader, check_block, check_extents, from_local, to_local, to_message};
 use crate::Block;
 use crate::partition::Part;
 use sparse_core::{Axis, Error, Index, Result, Scalar};
@@ -26,9 +26,7 @@ pub fn encode<A: Axis, T: Scalar, I: Index, O: Index>(
     part: &Part,
     block: &Block<A, T, I, O>,
 ) -> Result<Vec<u8>> {
-    let mut message = vec![];
-    encode_into(part, block, &mut message)?;
-    Ok(message)
+    to_message(|message| encode_into(part, block, message))
 }
 
 /// As [`encode`], to a buffer that is cleared first.

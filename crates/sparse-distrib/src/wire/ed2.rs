@@ -18,7 +18,7 @@
 //! Every message with a changed byte is refused: CRC-32C finds each error of up to 32 neighbouring bits. The checksum
 //! finds accidents, not attacks; so what the message claims is checked all the same.
 
-use super::{Reader, check_block, check_extents, extend_global, from_global, to_local};
+use super::{Reader, check_block, check_extents, extend_global, from_global, to_local, to_message};
 use crate::Block;
 use crate::partition::Part;
 use crate::pointers::{PtrBase, PtrFlavour, counts, import};
@@ -40,9 +40,7 @@ pub fn encode<A: Axis, T: Scalar, I: Index, O: Index>(
     part: &Part,
     block: &Block<A, T, I, O>,
 ) -> Result<Vec<u8>> {
-    let mut message = vec![];
-    encode_into(part, block, &mut message)?;
-    Ok(message)
+    to_message(|message| encode_into(part, block, message))
 }
 
 /// As [`encode`], to a buffer that is cleared first. One that is used again spares the first touch of new pages: with half

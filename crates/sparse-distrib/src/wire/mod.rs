@@ -58,6 +58,13 @@ pub(crate) fn codec<A: Axis, T: Scalar, I: Index, O: Index>(scheme: Scheme) -> O
     }
 }
 
+/// A message in a buffer of its own.
+fn to_message(encode_into: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<Vec<u8>> {
+    let mut message = vec![];
+    encode_into(&mut message)?;
+    Ok(message)
+}
+
 /// The unread rest of a message.
 struct Reader<'a> {
     format: &'static str,
