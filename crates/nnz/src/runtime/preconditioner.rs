@@ -6,6 +6,7 @@ use sparse_core::op::{SpmvKernel, TrisolveKernel, VectorKernel};
 use sparse_core::{Accumulator, Csr, Result, Scalar};
 use sparse_solvers::{BlockJacobi, Ic0, Ilu0, Jacobi, Preconditioner, inverse_diagonal};
 use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
 
 /// A preconditioner of [`Matrix::solve`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -32,6 +33,37 @@ impl Display for Preconditioning {
             Self::BlockJacobi(size) => write!(f, "block-jacobi:{size}"),
             Self::Ilu0 => f.pad("ilu0"),
             Self::Ic0 => f.pad("ic0"),
+        }
+    }
+}
+
+/// Rows of a block of `block-jacobi` where the name has no number.
+const DEFAULT_BLOCK_ROWS: usize = 8;
+
+/// Parses the names that are written by `Display`, in any case; `block-jacobi` has blocks of 8 rows.
+///
+/// ```
+/// # use nnz::Preconditioning;
+/// assert_eq!("block-jacobi:4".parse(), Ok(Preconditioning::BlockJacobi(4)));
+/// assert_eq!("block-jacobi".parse(), Ok(Preconditioning::BlockJacobi(8)));
+/// assert!("block-jacobi:0".parse::<Preconditioning>().unwrap_err().contains("at least 1"));
+/// ```
+impl FromStr for Preconditioning {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let lower_case = name.to_ascii_lowercase();
+        match lower_case.split_once(':').unwrap_or((&lower_case, "")) {
+            ("none", "") => Ok(Self::None),
+            ("jacobi", "") => Ok(Self::Jacobi),
+            ("block-jacobi", "") => Ok(Self::BlockJacobi(DEFAULT_BLOCK_ROWS)),
+            ("ilu0", "") => Ok(Self::Ilu0),
+            ("ic0", "") => Ok(Self::Ic0),
+            ("block-jacobi", rows) => match rows.parse() {
+                Ok(rows) if rows > 0 => Ok(Self::BlockJacobi(rows)),
+                _ => Err("block-jacobi:N needs a number of rows of at least 1".into()),
+            },
+            _ => Err("one of none, jacobi, block-jacobi, block-jacobi:N, ilu0, ic0".into()),
         }
     }
 }

@@ -56,7 +56,7 @@ pub(crate) struct Solve {
     /// The preconditioner: jacobi, the diagonal of A; block-jacobi:N, its diagonal blocks of N rows, without N of 8; ilu0 or,
     /// for Hermitian positive definite matrices, ic0, incomplete factors of A, made on the host. For cg, minres, bicgstab and
     /// gmres; --devices and ranks take jacobi alone
-    #[arg(long, value_name = "NAME", default_value = "none", value_parser = parse_preconditioner, ignore_case = true)]
+    #[arg(long, value_name = "NAME", default_value = "none")]
     preconditioner: Preconditioning,
     /// The same as --preconditioner jacobi
     #[arg(long, conflicts_with = "preconditioner")]
@@ -88,25 +88,6 @@ pub(crate) struct Solve {
 fn method_parser() -> impl TypedValueParser<Value = Method> {
     let names = Method::ALL.iter().map(|method| method.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Method>())
-}
-
-/// Rows of a block where `--preconditioner block-jacobi` names none.
-const BLOCK_ROWS: usize = 8;
-
-fn parse_preconditioner(text: &str) -> Result<Preconditioning, String> {
-    let text = text.to_ascii_lowercase();
-    match text.split_once(':').unwrap_or((&text, "")) {
-        ("none", "") => Ok(Preconditioning::None),
-        ("jacobi", "") => Ok(Preconditioning::Jacobi),
-        ("block-jacobi", "") => Ok(Preconditioning::BlockJacobi(BLOCK_ROWS)),
-        ("ilu0", "") => Ok(Preconditioning::Ilu0),
-        ("ic0", "") => Ok(Preconditioning::Ic0),
-        ("block-jacobi", rows) => match rows.parse() {
-            Ok(rows) if rows > 0 => Ok(Preconditioning::BlockJacobi(rows)),
-            _ => Err("block-jacobi:N needs a number of rows of at least 1".into()),
-        },
-        _ => Err("one of none, jacobi, block-jacobi, block-jacobi:N, ilu0, ic0".into()),
-    }
 }
 
 /// The solver: one device, or several that have some rows each.
