@@ -16,6 +16,11 @@ use crate::scalar::{Accumulator, Scalar};
 use crate::space::View;
 use std::marker::PhantomData;
 
+/// The reciprocal of the largest part of a result's capacity that is unused: backends shrink arrays beyond it.
+///
+/// So the arrays of a result take at most 8/7 of the memory of its entries.
+pub const CAPACITY_SLACK: usize = 8;
+
 /// The elements that become entries. NaN and subnormals always do under [`NonZero`](Self::NonZero).
 ///
 /// ```

@@ -30,7 +30,7 @@ pub mod vector;
 
 pub use coefficient::{Coefficient, CoefficientOf};
 pub use convert::{Conversion, ConvertKernel, ConvertPlan, Duplicates};
-pub use dense_to_csr::{CompressedArrays, DenseToCompressedPlan, DenseToCsrKernel, Keep};
+pub use dense_to_csr::{CAPACITY_SLACK, CompressedArrays, DenseToCompressedPlan, DenseToCsrKernel, Keep};
 pub use elementwise::{Elementwise, ElementwiseKernel, ElementwisePlan};
 pub use galerkin::GalerkinPlan;
 pub use levels::Levels;

@@ -6,14 +6,12 @@
 use crate::Device;
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
+use sparse_core::op::CAPACITY_SLACK;
 use sparse_core::{DType, Result};
-
-/// Arrays are shrunk when more than 1/`SLACK` of their capacity is unused.
-const SLACK: usize = 8;
 
 /// The capacity for a matrix like one with `nnz` entries.
 pub(super) fn capacity_for(nnz: usize) -> usize {
-    nnz + nnz / (2 * SLACK)
+    nnz + nnz / (2 * CAPACITY_SLACK)
 }
 
 /// The arrays of entries.
@@ -37,7 +35,7 @@ impl Entries {
 }
 
 fn cut(backend: &Device, mut buffer: RawBuffer, n: usize) -> Result<RawBuffer> {
-    if n >= buffer.len - buffer.len / SLACK {
+    if n >= buffer.len - buffer.len / CAPACITY_SLACK {
         buffer.len = n;
         return Ok(buffer);
     }

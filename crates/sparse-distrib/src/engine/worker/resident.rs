@@ -1,6 +1,7 @@
 //! Compressed matrices in the memory of a device.
 
 use sparse_core::backend::SpaceOf;
+use sparse_core::op::CAPACITY_SLACK;
 use sparse_core::space::{Buffer as _, Space};
 use sparse_core::{Backend, BatchCsr, Host, Index, Result, Scalar, SparseFormat};
 use std::any::Any;
@@ -49,12 +50,9 @@ pub(crate) struct DeviceBatch<B: Backend, T: Scalar, I: Index, O: Index> {
 pub(crate) enum Capacity {
     /// As many elements as entries.
     Exact,
-    /// As a device plan leaves it: up to 1/8 unused ([`UNUSED_PART`]).
+    /// As a device plan leaves it: up to 1/8 unused ([`CAPACITY_SLACK`]).
     OfPlan,
 }
-
-/// The reciprocal of the largest part of the arrays' capacity that a plan leaves unused.
-const UNUSED_PART: u64 = 8;
 
 impl<B: Backend, T: Scalar, I: Index, O: Index> Resident<T, I, O> for DeviceBatch<B, T, I, O> {
     fn member_ptr(&self) -> &[usize] {
@@ -70,7 +68,7 @@ impl<B: Backend, T: Scalar, I: Index, O: Index> Resident<T, I, O> for DeviceBatc
             Capacity::Exact => self.bytes(),
             Capacity::OfPlan => {
                 let entries = self.batch.nnz() * (size_of::<I>() + size_of::<T>());
-                self.bytes() + (entries as u64).div_ceil(UNUSED_PART - 1)
+                self.bytes() + entries.div_ceil(CAPACITY_SLACK - 1) as u64
             }
         }
     }
