@@ -178,8 +178,18 @@ impl TrisolvePlan {
             Substitution::ByLevel(_) => found.next(),
             Substitution::Waiting(waiting) => waiting.first_row(backend, found)?,
         };
-        Ok(Triangular::zero_diagonal(first.expect("the solve found a row whose diagonal is zero")))
+        // Memory of others may have changed since the solve.
+        Ok(first.map_or_else(values_have_changed, Triangular::zero_diagonal))
     }
+}
+
+/// The error of a solve that found a zero on the diagonal, where no row has one any more.
+#[cold]
+fn values_have_changed() -> sparse_core::Error {
+    sparse_core::Error::operands(
+        "trisolve",
+        "the values have changed during the solve, which found a zero on the diagonal",
+    )
 }
 
 impl KernelPlan for TrisolvePlan {
