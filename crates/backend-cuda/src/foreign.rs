@@ -5,14 +5,12 @@ use crate::memory::{CuMemory, ForeignOwner};
 use crate::queue::Queue;
 use cudarc::driver::{result, sys};
 use sparse_core::{Error, Result};
+use sparse_device::WORD_BYTES;
 use sparse_device::foreign::{ForeignArray, MemoryKind};
 use std::sync::Arc;
 
 /// The subject of errors.
 const WHAT: &str = "a foreign array";
-
-/// Bytes of a word: kernels load these at once, where elements begin at a multiple of them.
-const WORD_BYTES: u64 = 16;
 
 /// The answers of the driver about an address.
 #[derive(Debug, Default)]
@@ -75,7 +73,7 @@ pub(crate) unsafe fn borrow(
         unsafe { wait_for(stream as sys::CUstream, queue) }?;
     }
     // Allocations begin at a multiple of a word.
-    let first_byte = (address % WORD_BYTES) as usize;
+    let first_byte = (address % WORD_BYTES as u64) as usize;
     // SAFETY: the caller vouches for the array.
     let memory = unsafe { CuMemory::borrowed(address - first_byte as u64, first_byte + bytes, queue, None) };
     Ok((memory, first_byte))
@@ -92,12 +90,12 @@ pub(crate) unsafe fn borrow_words(
     queue: &Arc<Queue>,
 ) -> Result<CuMemory> {
     queue.refuse_in_recording("borrowing memory")?;
-    if !address.is_multiple_of(WORD_BYTES) {
+    if !address.is_multiple_of(WORD_BYTES as u64) {
         let reason =
             format!("{address:#x} is not a multiple of {WORD_BYTES}: the address of a copy would be");
         return Err(Error::unsupported(WHAT, reason));
     }
-    let bytes = bytes.next_multiple_of(WORD_BYTES as usize);
+    let bytes = bytes.next_multiple_of(WORD_BYTES);
     check(address, bytes as u64, queue)?;
     // SAFETY: the caller vouches for the memory, whose words were found in one allocation.
     Ok(unsafe { CuMemory::borrowed(address, bytes, queue, owner) })

@@ -2,13 +2,11 @@
 
 use crate::devices::DeviceInfo;
 use sparse_core::{Error, Result};
+use sparse_device::WORD_BYTES;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a word, the unit of allocations.
-pub(crate) const WORD_BYTES: usize = 16;
-
-/// `bytes` rounded up to whole words, at least one: OpenCL has no buffers of 0 bytes.
+/// `bytes` rounded up to whole words, the unit of allocations, at least one: OpenCL has no buffers of 0 bytes.
 pub(crate) fn in_whole_words(bytes: usize) -> usize {
     bytes.max(1).checked_next_multiple_of(WORD_BYTES).unwrap_or(usize::MAX)
 }

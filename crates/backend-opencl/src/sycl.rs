@@ -11,7 +11,7 @@ pub use event::Event;
 use program::{SyclKernel, SyclProgram};
 
 use crate::devices::{self, DeviceInfo};
-use crate::memory_account::{Allocation, MemoryAccount, WORD_BYTES};
+use crate::memory_account::{Allocation, MemoryAccount};
 use crate::owned::Context;
 use crate::program::check_launch;
 use kernels_core::File;
@@ -21,7 +21,9 @@ use opencl3::types::cl_device_id;
 use shim::{Argument, Functions, MEMORY_ALLOCATION, RawMemory, RawQueue, functions, guarded};
 use sparse_core::{Element, Error, Result};
 use sparse_device::foreign::{ForeignArray, MemoryKind};
-use sparse_device::{Arg, Buffer, Defines, Driver, Grid, Kernel, Library, Memory, Program, Properties, View};
+use sparse_device::{
+    Arg, Buffer, Defines, Driver, Grid, Kernel, Library, Memory, Program, Properties, View, WORD_BYTES,
+};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{OnceLock, PoisonError};

@@ -4,7 +4,7 @@
 pub(crate) const LANES: usize = 32;
 
 /// Bytes of a word: the alignment of memory and the widest load of a lane.
-pub(crate) const WORD_BYTES: usize = 16;
+pub const WORD_BYTES: usize = 16;
 
 /// Elements of `bytes` bytes per word.
 pub(crate) const fn vector(bytes: usize) -> usize {

@@ -25,4 +25,5 @@ pub use buffer::{Buffer, View, ViewMut};
 pub use defines::Defines;
 pub use device::Device;
 pub use driver::{Arg, Driver, Grid, Kernel, Memory, Program, Properties, Value};
+pub use lanes::WORD_BYTES;
 pub use library::Library;

@@ -13,8 +13,8 @@ use sparse_core::{Backend, Index, Result, Scalar};
 /// The file of the kernels.
 const FILE: &str = "unpack";
 
-/// Bytes of the words that work-items count.
-const WORD_BYTES: usize = 4;
+/// Bytes of the bitmap that a work-item counts.
+const COUNTED_BYTES: usize = 4;
 
 /// The device, the defines and the index type that all kernels of a call have in common.
 struct Unpacking<'d> {
@@ -35,7 +35,7 @@ impl Unpacking<'_> {
     /// Offsets and indices of bits, `nnz` of which are set.
     fn bits(&self, cols: usize, bitmap: &[u8], nnz: usize) -> Result<(RawBuffer, RawBuffer)> {
         let line_bytes = cols.div_ceil(8);
-        let line_words = line_bytes.div_ceil(WORD_BYTES);
+        let line_words = line_bytes.div_ceil(COUNTED_BYTES);
         let words = checked_product("rows x words of a row", self.count * self.rows, line_words)?;
         let bitmap = self.device.upload(bitmap)?;
         let starts = self.device.allocate::<i64>(words + 1)?;
