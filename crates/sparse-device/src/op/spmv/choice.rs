@@ -1,9 +1,9 @@
 //! The choice of an algorithm for compressed rows: by the columns, by the longest row, or by the average length.
 
-use super::lengths::Lengths;
 use super::row_algorithm::RowAlgorithm;
-use super::thresholds::SpmvThresholds;
+use super::thresholds::{FewRowsThresholds, ManyRowsThresholds, SpmvThresholds};
 use crate::Device;
+use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
 use sparse_core::{Backend, PlanOptions, Result};
 
@@ -38,7 +38,7 @@ impl Device {
 
     /// Blocks of columns, if the plan runs often and the columns are worth it.
     fn choose_by_columns(&self, a: RawCompressed<'_>, calls: usize) -> Result<Option<Preference>> {
-        let is_often = calls >= LIMITS.calls_for_column_blocks;
+        let is_often = calls >= LIMITS.column_blocks.calls;
         if !is_often || !self.has_column_blocks() || self.has_few_rows(a) {
             return Ok(None);
         }
@@ -53,7 +53,7 @@ impl Device {
             with_barriers(mean, longest, self.has_few_rows(a))
         } else {
             let entry_bytes = a.values.element_bytes + a.indices.element_bytes;
-            let lengths = Lengths { rows: a.rows, nnz: a.nnz(), mean, longest, entry_bytes };
+            let lengths = RowLengths { rows: a.rows, nnz: a.nnz(), mean, longest, entry_bytes };
             let properties = self.properties();
             Some(lengths.algorithm(properties.caps.compute_units, properties.cache_bytes, &LIMITS))
         };
@@ -63,9 +63,9 @@ impl Device {
     /// The algorithm by the number of rows and their average length.
     fn choose_by_average(&self, a: RawCompressed<'_>) -> RowAlgorithm {
         let mean = a.mean_length();
-        let several_lanes = mean >= LIMITS.long_for_lanes || self.has_few_rows(a) && mean > 1;
+        let several_lanes = mean >= LIMITS.lanes_from || self.has_few_rows(a) && mean > 1;
         match several_lanes {
-            true if mean >= LIMITS.long_for_warps && !self.has_barriers() => RowAlgorithm::RowPerWarp,
+            true if mean >= LIMITS.warp_from && !self.has_barriers() => RowAlgorithm::RowPerWarp,
             true => RowAlgorithm::RowPerVector,
             false => RowAlgorithm::RowPerThread,
         }
@@ -84,14 +84,119 @@ impl Device {
 
 /// The algorithm where lanes meet at barriers, if the lengths decide: rows are skewed, or neither short nor long.
 fn with_barriers(mean: usize, longest: usize, few: bool) -> Option<RowAlgorithm> {
-    let is_skewed = longest > LIMITS.longest_uniform.max(LIMITS.skew_ratio * mean);
-    let is_medium = mean >= LIMITS.long_for_lanes && !few && mean < LIMITS.long_for_warps;
-    let is_short = mean < LIMITS.short_for_segments;
+    let is_skewed = longest > LIMITS.barriers.never_skewed.max(LIMITS.barriers.skew_ratio * mean);
+    let is_medium = mean >= LIMITS.lanes_from && !few && mean < LIMITS.warp_from;
+    let is_short = mean < LIMITS.barriers.merge_path_below;
     let algorithm = if is_short { RowAlgorithm::MergePath } else { RowAlgorithm::Segmented };
     (is_skewed || is_medium).then_some(algorithm)
+}
+
+/// The lengths of rows on a device whose work-groups have several warps, found without reading columns.
+#[derive(Debug, Clone, Copy)]
+struct RowLengths {
+    rows: usize,
+    nnz: usize,
+    /// Entries per row on average, rounded up.
+    mean: usize,
+    longest: usize,
+    /// Bytes of a value and of its column.
+    entry_bytes: usize,
+}
+
+impl RowLengths {
+    /// The algorithm for a device with `units` compute units and a cache of `cache_bytes`.
+    fn algorithm(self, units: usize, cache_bytes: usize, limits: &SpmvThresholds) -> RowAlgorithm {
+        if self.mean >= limits.long_rows.block_from && self.longest <= limits.long_rows.skew_ratio * self.mean
+        {
+            RowAlgorithm::RowPerBlock
+        } else if self.rows <= units * limits.many_rows_per_unit {
+            self.of_few_rows(units, &limits.few_rows)
+        } else {
+            self.of_many_rows(cache_bytes, &limits.many_rows)
+        }
+    }
+
+    /// The algorithm for rows that all run at once, where the product lasts as long as the longest row.
+    fn of_few_rows(self, units: usize, limits: &FewRowsThresholds) -> RowAlgorithm {
+        let Self { rows, mean, longest, entry_bytes, .. } = self;
+        let has_few_steps = longest < limits.long_steps * lanes_for(mean);
+        if has_few_steps || longest <= limits.skew_ratio * mean {
+            if mean > 1 { RowAlgorithm::RowPerVector } else { RowAlgorithm::RowPerThread }
+        } else if rows <= units * limits.rows_per_unit_for_blocks && longest <= limits.block_up_to {
+            if longest >= limits.block_from { RowAlgorithm::RowPerBlock } else { RowAlgorithm::RowPerWarp }
+        } else if rows <= units * limits.rows_per_unit_for_warps
+            && longest * entry_bytes <= limits.warp_up_to_bytes
+        {
+            RowAlgorithm::RowPerWarp
+        } else {
+            RowAlgorithm::Segmented
+        }
+    }
+
+    /// The algorithm for rows that fill the device.
+    fn of_many_rows(self, cache_bytes: usize, limits: &ManyRowsThresholds) -> RowAlgorithm {
+        let Self { nnz, mean, longest, entry_bytes, .. } = self;
+        let is_cached = nnz * entry_bytes <= cache_bytes / 4 * 3;
+        let ratio = if is_cached { limits.skew_ratio_in_cache } else { limits.skew_ratio_in_memory };
+        let is_short = if is_cached {
+            mean < limits.thread_below_in_cache
+        } else {
+            mean * entry_bytes < limits.thread_below_bytes
+        };
+        let is_skewed = longest > limits.never_skewed.max(ratio * mean);
+        let has_short_rows = (limits.row_blocks_from..=limits.row_blocks_up_to).contains(&mean);
+        if is_skewed && mean <= 1 || !is_skewed && !is_cached && has_short_rows {
+            RowAlgorithm::RowBlocks
+        } else if is_skewed {
+            RowAlgorithm::Segmented
+        } else if mean >= limits.vector_from && longest <= 2 * mean {
+            RowAlgorithm::RowPerVector
+        } else if is_short {
+            RowAlgorithm::RowPerThread
+        } else {
+            RowAlgorithm::Segmented
+        }
+    }
+}
+
+/// Lanes for rows of `mean` entries: the next power of two, from 2 to 32.
+pub(super) fn lanes_for(mean: usize) -> usize {
+    mean.next_power_of_two().clamp(2, LANES)
 }
 
 /// The rows in words.
 fn describe(a: RawCompressed<'_>) -> String {
     format!("{} rows have {} entries on average", a.rows, a.mean_length())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::AlgorithmSet;
+
+    /// The algorithm on an H100, in f32 or f64.
+    fn on_h100(rows: usize, nnz: usize, longest: usize, value_bytes: usize) -> &'static str {
+        let lengths =
+            RowLengths { rows, nnz, mean: nnz.div_ceil(rows), longest, entry_bytes: 4 + value_bytes };
+        lengths.algorithm(132, 50 << 20, &SpmvThresholds::H100).row().name
+    }
+
+    #[test]
+    fn the_best_of_what_was_measured_is_chosen() {
+        assert_eq!(on_h100(4_267, 2_135_822, 2_234, 4), "row_per_block", "ddi");
+        assert_eq!(on_h100(132_534, 79_122_504, 7_750, 4), "row_per_block", "protein");
+        assert_eq!(on_h100(1_813, 11_097, 1_332, 4), "row_per_block", "a small circuit");
+        assert_eq!(on_h100(1_258, 7_682, 203, 4), "row_per_warp");
+        assert_eq!(on_h100(20_000, 79_623, 7_907, 4), "segmented", "few rows and a rail");
+        assert_eq!(on_h100(10_000, 49_600, 5, 4), "row_per_vector", "few rows of a mesh");
+        assert_eq!(on_h100(490_000, 4_401_604, 9, 4), "row_per_thread", "9 entries, in the cache");
+        assert_eq!(on_h100(490_000, 4_401_604, 9, 8), "row_blocks", "9 entries, in memory");
+        assert_eq!(on_h100(2_000_000, 5_999_998, 3, 4), "row_per_thread", "3 entries, in memory");
+        assert_eq!(on_h100(300_000, 6_299_890, 21, 4), "segmented", "21 entries, in memory");
+        assert_eq!(on_h100(2_000_000, 987_602, 49, 4), "row_blocks", "most rows are empty");
+        assert_eq!(on_h100(1_000_000, 5_356_264, 19, 4), "segmented", "skewed rows in memory");
+        assert_eq!(on_h100(1_000_000, 1_602_996, 15, 4), "row_per_thread", "skewed rows in the cache");
+        assert_eq!(on_h100(50_000, 6_400_000, 128, 4), "row_per_vector", "128 entries in each row");
+        assert_eq!(on_h100(2_927_963, 30_387_995, 10_000, 4), "segmented", "citation");
+    }
 }

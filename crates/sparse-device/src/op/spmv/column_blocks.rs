@@ -34,10 +34,10 @@ impl Device {
     /// and rows have several entries in each block, in any order, so that no cache holds the gathered elements.
     pub(super) fn reason_for_column_blocks(&self, a: RawCompressed<'_>) -> Result<Option<String>> {
         let rows = a.rows;
-        let limits = SpmvThresholds::H100;
+        let limits = SpmvThresholds::H100.column_blocks;
         let Cut { blocks, width } = self.cut_columns(a);
-        let few = a.nnz() < self.caps().compute_units * limits.entries_per_unit_for_column_blocks;
-        let long = limits.long_for_column_blocks;
+        let few = a.nnz() < self.caps().compute_units * limits.entries_per_unit;
+        let long = limits.entries_per_block;
         if few || blocks == 1 || a.mean_length() < long || !a.order.sorted {
             return Ok(None);
         }

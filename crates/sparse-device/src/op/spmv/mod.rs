@@ -9,7 +9,6 @@ mod coo;
 mod ell;
 mod host_overflow;
 mod hyb;
-mod lengths;
 mod merge_path;
 mod plan;
 mod row_algorithm;

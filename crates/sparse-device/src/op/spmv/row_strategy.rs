@@ -1,7 +1,7 @@
 //! Row strategies: the distribution of the rows of a compressed matrix over work-items.
 
 use super::block_per_row::BlockPerRow;
-use super::lengths::lanes_for;
+use super::choice::lanes_for;
 use super::merge_path::MergePath;
 use super::plan::Workspace;
 use super::row_algorithm::{RowAlgorithm, SUB_GROUP_FILE};
