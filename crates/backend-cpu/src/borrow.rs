@@ -38,8 +38,8 @@ impl Cpu {
         indices: *const [I],
         values: *const [T],
     ) -> Result<HostCsr<T, I, O>> {
-        // SAFETY: the caller promises what `borrow` asks, and all that it would refuse has been looked for: sizes, first
-        // and last position, ascending positions and the range of columns. `UNKNOWN` promises no order.
+        // SAFETY: the caller promises what `borrow` asks, and all that it would refuse has been looked for: sizes,
+        // first and last position, ascending positions and the range of columns. `UNKNOWN` promises no order.
         unsafe {
             if self.is_framed((rows, cols), &*offsets, &*indices, values.len())
                 && self.lie_below(&*indices, cols)
@@ -51,8 +51,8 @@ impl Cpu {
         }
     }
 
-    /// `y ← op(A)·x` with A in CSR over offsets, indices and values of the caller's, for one product: without a plan, and
-    /// columns are checked by the pass that multiplies.
+    /// `y ← op(A)·x` with A in CSR over offsets, indices and values of the caller's, for one product: without a plan,
+    /// and columns are checked by the pass that multiplies.
     ///
     /// ```
     /// # use backend_cpu::Cpu;

@@ -6,8 +6,8 @@
 use crate::nvrtc::{Source, version};
 use disk_cache::{Cache, Kind};
 
-/// The environment variable that names the folder of compiled kernels, by an absolute path; empty, it turns the cache off.
-/// Without it the folder is `nnz/cuda` in the user's cache folder.
+/// The environment variable that names the folder of compiled kernels, by an absolute path; empty, it turns the cache
+/// off. Without it the folder is `nnz/cuda` in the user's cache folder.
 pub const CACHE_VARIABLE: &str = "NNZ_CUDA_CACHE";
 
 const CUBINS: Kind = Kind { magic: *b"nnzcu\0\0\x02", extension: "cubin" };

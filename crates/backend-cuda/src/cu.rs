@@ -29,7 +29,8 @@ pub(crate) struct CuDriver {
     queue: Arc<Queue>,
     staging: Mutex<Staging>,
     uploads: Uploads,
-    /// The part of a multiprocessor's memory that kernels prefer to be shared, in percent; otherwise the driver chooses.
+    /// The part of a multiprocessor's memory that kernels prefer to be shared, in percent; otherwise the driver
+    /// chooses.
     carveout: Option<u8>,
 }
 

@@ -45,8 +45,8 @@ impl Attributes {
         ];
         let count = attributes.len() as u32;
         let _entered = queue.enter()?;
-        // SAFETY: the attributes are a handle and numbers of at most these widths; the call leaves alone what does not apply
-        // to an address, and reads nothing there.
+        // SAFETY: the attributes are a handle and numbers of at most these widths; the call leaves alone what does not
+        // apply to an address, and reads nothing there.
         let done = unsafe {
             sys::cuPointerGetAttributes(count, attributes.as_mut_ptr(), data.as_mut_ptr(), address)
         };
@@ -101,7 +101,8 @@ pub(crate) unsafe fn borrow_words(
     Ok(unsafe { CuMemory::borrowed(address, bytes, queue, owner) })
 }
 
-/// An error unless `bytes` bytes from `address` on lie in one allocation of the queue's device that its context can use.
+/// An error unless `bytes` bytes from `address` on lie in one allocation of the queue's device that its context can
+/// use.
 fn check(address: u64, bytes: u64, queue: &Queue) -> Result<()> {
     let refused = |reason: String| Err(Error::unsupported(WHAT, reason));
     let Attributes { context, kind, is_managed, ordinal, start, bytes: available } =

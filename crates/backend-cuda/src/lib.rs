@@ -61,11 +61,11 @@ pub unsafe fn on_stream(index: usize, stream: *mut c_void) -> Result<Device> {
     Device::from_driver(Box::new(unsafe { CuDriver::on_stream(index, stream)? }))
 }
 
-/// Device number `index` whose kernels prefer `percent` of 100 parts of the memory of a multiprocessor, L1 cache and shared
-/// memory together, to be shared ("carve-out").
+/// Device number `index` whose kernels prefer `percent` of 100 parts of the memory of a multiprocessor, L1 cache and
+/// shared memory together, to be shared ("carve-out").
 ///
-/// It changes times, and no result. The driver takes a split that the GPU has, with as much shared memory as is asked for
-/// and as blocks need. [`CUDA`]'s own devices leave the split of each kernel to the driver.
+/// It changes times, and no result. The driver takes a split that the GPU has, with as much shared memory as is asked
+/// for and as blocks need. [`CUDA`]'s own devices leave the split of each kernel to the driver.
 ///
 /// ```
 /// let device = backend_cuda::with_carveout(0, 50);
@@ -96,16 +96,16 @@ pub fn address<T: Element>(view: &View<'_, T>) -> u64 {
 
 /// A buffer over memory of another library, which is not copied: `len` elements from `address` on.
 ///
-/// `owner` keeps the memory alive, and is dropped when the stream has done all work up to then. Without an owner nothing
-/// waits: the caller frees the memory in order with the stream.
+/// `owner` keeps the memory alive, and is dropped when the stream has done all work up to then. Without an owner
+/// nothing waits: the caller frees the memory in order with the stream.
 ///
 /// # Errors
-/// [`Unsupported`](sparse_core::Error::Unsupported) for an address that is not of this GPU's memory or not a multiple of 16, and
-/// if the device is not CUDA's.
+/// [`Unsupported`](sparse_core::Error::Unsupported) for an address that is not of this GPU's memory or not a multiple
+/// of 16, and if the device is not CUDA's.
 ///
 /// # Safety
-/// The memory has `len` elements, and whoever writes or frees it does so in order with the stream of `device`. Nobody writes
-/// indices of a matrix as long as that lives.
+/// The memory has `len` elements, and whoever writes or frees it does so in order with the stream of `device`. Nobody
+/// writes indices of a matrix as long as that lives.
 pub unsafe fn borrow<T: Element>(
     device: &Device,
     address: u64,
@@ -126,8 +126,8 @@ pub unsafe fn borrow<T: Element>(
 /// Waits for all work of all streams of a device, those of other libraries among them.
 ///
 /// # Errors
-/// [`Unsupported`](sparse_core::Error::Unsupported) if the device is not CUDA's; an error of the driver, errors of the work
-/// included.
+/// [`Unsupported`](sparse_core::Error::Unsupported) if the device is not CUDA's; an error of the driver, errors of the
+/// work included.
 pub fn synchronize_all(device: &Device) -> Result<()> {
     device.driver_as::<CuDriver>()?.queue().synchronize_context()
 }

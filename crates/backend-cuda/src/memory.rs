@@ -53,11 +53,12 @@ impl CuMemory {
         Ok(Self { pointer, bytes, queue: owner.clone(), owner: Owner::Stream })
     }
 
-    /// Memory of somebody else's, which the queue uses and does not free. `owner` is dropped when the work of the queue is
-    /// done.
+    /// Memory of somebody else's, which the queue uses and does not free. `owner` is dropped when the work of the queue
+    /// is done.
     ///
     /// # Safety
-    /// From `pointer` on there are `bytes` bytes that the queue's context can use, and that outlive this and all work with it.
+    /// From `pointer` on there are `bytes` bytes that the queue's context can use, and that outlive this and all work
+    /// with it.
     pub(crate) unsafe fn borrowed(
         pointer: sys::CUdeviceptr,
         bytes: usize,

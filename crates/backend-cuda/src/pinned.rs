@@ -99,8 +99,8 @@ impl Drop for Pinned {
 
 /// Elements in pinned memory of the host, for a CUDA device.
 ///
-/// The device copies pinned memory by itself, at the full rate of its link; of other memory the host makes a pinned copy
-/// first, piece by piece. Uploads and downloads see whether memory is pinned, also by somebody else
+/// The device copies pinned memory by itself, at the full rate of its link; of other memory the host makes a pinned
+/// copy first, piece by piece. Uploads and downloads see whether memory is pinned, also by somebody else
 /// (`cuMemHostRegister`, `torch.Tensor.pin_memory`). Pinned memory is never swapped out: take no more than is needed.
 ///
 /// ```
@@ -130,8 +130,8 @@ impl<T: Element> PinnedVec<T> {
     /// Allocates `len` zeros.
     ///
     /// # Errors
-    /// [`Unsupported`](sparse_core::Error::Unsupported) if the device is not CUDA's, or an error of the driver, which may
-    /// be out of memory.
+    /// [`Unsupported`](sparse_core::Error::Unsupported) if the device is not CUDA's, or an error of the driver, which
+    /// may be out of memory.
     pub fn zeros(device: &Device, len: usize) -> Result<Self> {
         Self::on(device.driver_as::<CuDriver>()?.queue(), len)
     }

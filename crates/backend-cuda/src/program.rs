@@ -141,9 +141,9 @@ impl CuKernel {
             attrs: &raw mut overlap,
             numAttrs: u32::from(grid.early),
         };
-        // SAFETY: the arguments have the number and the sizes of the parameters, as checked; they, the configuration and
-        // its attribute are copied by the call. The caller vouches for what the kernel does with them; memory that is
-        // freed later is freed in order with this stream. Kernels that are launched early wait before they touch it.
+        // SAFETY: the arguments have the number and the sizes of the parameters, as checked; they, the configuration
+        // and its attribute are copied by the call. The caller vouches for what the kernel does with them; memory that
+        // is freed later is freed in order with this stream. Kernels that are launched early wait before they touch it.
         let code = unsafe {
             sys::cuLaunchKernelEx(&raw const config, self.function, pointers.as_mut_ptr(), ptr::null_mut())
         };

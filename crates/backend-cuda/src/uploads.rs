@@ -32,8 +32,8 @@ struct Upload {
 }
 
 impl Uploads {
-    /// New memory of `bytes` bytes, at least those of `host`, which begins with a copy of them. The copy is over when the
-    /// call returns. The memory belongs to `owner`, and work of `owner` that is enqueued is not waited for.
+    /// New memory of `bytes` bytes, at least those of `host`, which begins with a copy of them. The copy is over when
+    /// the call returns. The memory belongs to `owner`, and work of `owner` that is enqueued is not waited for.
     pub(crate) fn upload(&self, host: &[u8], bytes: usize, owner: &Arc<Queue>) -> Result<CuMemory> {
         owner.refuse_in_recording("writing memory from the host")?;
         let memory = self.with_idle(owner, |upload| {

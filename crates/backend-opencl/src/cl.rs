@@ -226,7 +226,8 @@ impl Drop for ClDriver {
     }
 }
 
-// SAFETY: every allocation is a new one of the library's, or one that nobody else has; files are constants; the queue is in order.
+// SAFETY: every allocation is a new one of the library's, or one that nobody else has; files are constants; the queue
+// is in order.
 unsafe impl Driver for ClDriver {
     fn properties(&self) -> &Properties {
         &self.info.properties

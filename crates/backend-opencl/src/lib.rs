@@ -1,5 +1,5 @@
-//! The OpenCL backend of [nnz](https://docs.rs/nnz): any device with OpenCL 1.2, found at run time, through OpenCL's own
-//! queue or, with the feature `sycl`, through a SYCL 2020 queue.
+//! The OpenCL backend of [nnz](https://docs.rs/nnz): any device with OpenCL 1.2, found at run time, through OpenCL's
+//! own queue or, with the feature `sycl`, through a SYCL 2020 queue.
 //!
 //! [`OPENCL`] lists the devices of all platforms and opens them, by index or by name. Without a loader, a runtime or a
 //! device nothing panics: there is a reason instead. Kernels need neither sub-groups nor float atomics, and every

@@ -56,8 +56,8 @@ pub fn with_clock(index: usize) -> Result<sparse_device::Device> {
 /// Work of this backend is in order with the caller's own work in that queue, whose handler receives errors.
 ///
 /// # Errors
-/// [`Unsupported`](Error::Unsupported) for a queue that is not in order, whose device OpenCL does not serve, or that has
-/// no unified shared memory.
+/// [`Unsupported`](Error::Unsupported) for a queue that is not in order, whose device OpenCL does not serve, or that
+/// has no unified shared memory.
 ///
 /// # Safety
 /// `queue` points to a `sycl::queue` of the SYCL runtime that the shim was built for.

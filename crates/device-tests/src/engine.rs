@@ -55,8 +55,8 @@ fn compresses_as_the_reference<A: Axis>(backend: &Device) {
     }
 }
 
-/// Matrices have the reference's bytes, whatever of them the device has memory for and by whichever scheme they come, in
-/// parts too, and move to the host and back.
+/// Matrices have the reference's bytes, whatever of them the device has memory for and by whichever scheme they come,
+/// in parts too, and move to the host and back.
 pub fn a_device_and_the_host_compress_together(library: &Library) {
     each_device(library, |backend| {
         compresses_as_the_reference::<Row>(backend);

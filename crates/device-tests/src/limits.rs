@@ -131,8 +131,8 @@ fn number_at(position: usize, most: usize) -> usize {
     position % PERIOD % most
 }
 
-/// `A·B` by every algorithm and in both orders of B and C. Compared with `rows`, which is A too, are the first and the last
-/// rows of C, and some between.
+/// `A·B` by every algorithm and in both orders of B and C. Compared with `rows`, which is A too, are the first and the
+/// last rows of C, and some between.
 fn multiply_dense<M, O>(device: &Device, host: &M, rows: &Csr<f16, Host, i32, O>, columns: usize, most: usize)
 where
     M: SparseFormat<Scalar = f16, Space = Host>,

@@ -167,7 +167,8 @@ pub fn products_and_conversions_of_complex_numbers(library: &Library) {
     each_device(library, all_formats::<c32>);
 }
 
-/// Half precision with 64-bit indices and offsets is not in the catalogue, so that no kernel is compiled before it is used.
+/// Half precision with 64-bit indices and offsets is not in the catalogue, so that no kernel is compiled before it is
+/// used.
 pub fn types_outside_the_catalogue_multiply(library: &Library) {
     let values = vec![f16::ONE; 3];
     let a = Csr::<f16, _, i64, i64>::new(2, 3, vec![0, 1, 3], vec![0, 0, 2], values).unwrap();

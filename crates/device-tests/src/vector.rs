@@ -168,7 +168,8 @@ pub fn a_step_that_cannot_be_taken_changes_nothing(library: &Library) {
     });
 }
 
-/// Sums, scalings, products, norms and steps of conjugate gradients in every type, with scalars of the host and of the device.
+/// Sums, scalings, products, norms and steps of conjugate gradients in every type, with scalars of the host and of the
+/// device.
 pub fn all_types_agree_with_the_reference(library: &Library) {
     fn both<T: Scalar>(backend: &Device) {
         check::<T>(backend);

@@ -1,8 +1,8 @@
 //! A cache on disk of results that a machine computes once: compiled kernels, measured rates.
 //!
-//! An entry is named by a hash and has its whole key beside its contents, and a checksum of both; one that is truncated,
-//! foreign or has another key is ignored. Entries are written to a file of their own, synced and renamed, so that
-//! concurrent processes and a crash leave a whole entry or none.
+//! An entry is named by a hash and has its whole key beside its contents, and a checksum of both; one that is
+//! truncated, foreign or has another key is ignored. Entries are written to a file of their own, synced and renamed, so
+//! that concurrent processes and a crash leave a whole entry or none.
 //!
 //! Entries are trusted, and kernels among them run on a device. So a folder is used only if its path is absolute, it
 //! belongs to the user and nobody else may write to it.
@@ -40,9 +40,9 @@ pub struct Kind {
 }
 
 impl Cache {
-    /// The cache in the folder that the environment variable `variable` names by an absolute path; without that variable
-    /// in `nnz/name` in the user's cache folder. `None` if the variable is empty or its path relative, or if the user has
-    /// no such folder.
+    /// The cache in the folder that the environment variable `variable` names by an absolute path; without that
+    /// variable in `nnz/name` in the user's cache folder. `None` if the variable is empty or its path relative, or if
+    /// the user has no such folder.
     pub fn of_user(variable: &str, name: &str, kind: Kind) -> Option<Self> {
         let value = |name: &str| std::env::var_os(name).map(PathBuf::from);
         let user = value("XDG_CACHE_HOME").or_else(|| value("LOCALAPPDATA"));
@@ -65,8 +65,8 @@ impl Cache {
     /// Stores the contents of the entry of `key`.
     ///
     /// # Errors
-    /// An error of the operating system; [`PermissionDenied`](io::ErrorKind::PermissionDenied) if others may write to the
-    /// folder.
+    /// An error of the operating system; [`PermissionDenied`](io::ErrorKind::PermissionDenied) if others may write to
+    /// the folder.
     pub fn write(&self, key: &str, contents: &[u8]) -> io::Result<()> {
         create_private(&self.folder)?;
         if !is_private(&self.folder) {

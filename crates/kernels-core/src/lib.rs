@@ -78,9 +78,9 @@ impl File {
         variants
     }
 
-    /// True if a plan can ask for these values of macros, in any order: one of the [`variants`](Self::variants), or one for
-    /// types outside the catalogue, which no image is made for. Work-groups may have any size (`BLOCK`), which is the
-    /// device's.
+    /// True if a plan can ask for these values of macros, in any order: one of the [`variants`](Self::variants), or one
+    /// for types outside the catalogue, which no image is made for. Work-groups may have any size (`BLOCK`), which is
+    /// the device's.
     pub fn accepts<'a, 'b>(&self, defines: impl Iterator<Item = (&'a str, &'b str)>) -> bool {
         let wanted = without_block(defines);
         self.sets_of_defines().into_iter().any(|set| without_block(set.into_iter()) == wanted)

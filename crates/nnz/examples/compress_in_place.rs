@@ -11,7 +11,8 @@ use std::{ptr, slice};
 /// The matrices of a tensor of two or three axes in the memory of `device`, as CSR, which stays there.
 ///
 /// # Safety
-/// As for [`ManagedArray::from_dlpack`] and [`DenseStack::borrow`], which the tensor's owner promises by handing it over.
+/// As for [`ManagedArray::from_dlpack`] and [`DenseStack::borrow`], which the tensor's owner promises by handing it
+/// over.
 pub(crate) unsafe fn compress(device: &Device, tensor: *mut DLManagedTensor) -> Result<MatrixSet> {
     // SAFETY: the caller promises the same.
     let tensor = unsafe { ManagedArray::from_dlpack(tensor)? };

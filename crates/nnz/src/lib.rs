@@ -2,9 +2,10 @@
 //!
 //! This crate is the one to depend on: it re-exports the parts and chooses a [`Device`] at run time.
 //!
-//! - [`Matrix`], [`Vector`] and [`DenseMatrix`]: values whose format, types and device are known at run time, with every
-//!   operation as a method ([`runtime`]);
-//! - formats, plans and operations that are generic in types and backends: everything of [`sparse_core`], here at the root;
+//! - [`Matrix`], [`Vector`] and [`DenseMatrix`]: values whose format, types and device are known at run time, with
+//!   every operation as a method ([`runtime`]);
+//! - formats, plans and operations that are generic in types and backends: everything of [`sparse_core`], here at the
+//!   root;
 //! - [`generate`]: seeded test matrices;
 //! - [`io`]: Matrix Market, `.npz` and `.npy` files;
 //! - [`solvers`]: CG, BiCGSTAB, GMRES, MINRES, LSQR and LSMR; direct solvers with the feature `direct`;
@@ -44,7 +45,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The folder `examples` has ten programs, each for one task, and `docs/for-scipy-users.md` puts SciPy's calls beside ours.
+//! The folder `examples` has ten programs, each for one task, and `docs/for-scipy-users.md` puts SciPy's calls beside
+//! ours.
 //!
 //! Vector operations ([`op::vector`]) take and return numbers of the host, and wait for a device. By an
 //! [`op::VectorPlan`] they stay on the device: a dot product leaves its result there, and the quotient of two such
@@ -52,9 +54,9 @@
 //! [`solvers::EnqueuedCg`] does.
 //!
 //! The features `cpu` (default), `opencl`, `sycl` and `cuda` select the backends; `cuda-aot` compiles the CUDA kernels
-//! when this crate is built, by nvcc, for machines without NVRTC. `direct` adds [`Method::Direct`], factorizations by the
-//! crate faer. The features `ndarray_0_17`, `sprs_0_11`, `nalgebra_0_35`, `faer_0_24`, `serde` and `proptest_1` convert
-//! matrices from and to those crates ([`interop`]).
+//! when this crate is built, by nvcc, for machines without NVRTC. `direct` adds [`Method::Direct`], factorizations by
+//! the crate faer. The features `ndarray_0_17`, `sprs_0_11`, `nalgebra_0_35`, `faer_0_24`, `serde` and `proptest_1`
+//! convert matrices from and to those crates ([`interop`]).
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg_attr(

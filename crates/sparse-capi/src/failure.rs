@@ -88,8 +88,8 @@ pub(crate) fn message() -> *const c_char {
     MESSAGE.with_borrow(|message| message.as_ptr())
 }
 
-/// Does the work of a call, and stores the message of a failure. A panic, which is a bug of this library, is one too: it
-/// must not reach C.
+/// Does the work of a call, and stores the message of a failure. A panic, which is a bug of this library, is one too:
+/// it must not reach C.
 pub(crate) fn reported(work: impl FnOnce() -> Result<(), Failure>) -> Status {
     // What a panic leaves behind is not used again but through methods that are sound whatever it holds.
     match catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Failure::bug(&*panic))) {

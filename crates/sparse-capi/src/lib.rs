@@ -1,10 +1,10 @@
-//! The C library of [nnz](https://docs.rs/nnz): sparse matrices in the caller's memory, on the CPU or on a caller's SYCL
-//! queue.
+//! The C library of [nnz](https://docs.rs/nnz): sparse matrices in the caller's memory, on the CPU or on a caller's
+//! SYCL queue.
 //!
 //! `include/nnz.h` is the interface and its documentation. `examples/spmv.c` and `examples/solve.c` use it on the CPU,
-//! `examples/host.cpp` on a SYCL queue, which takes the feature `sycl`. Behind it is the run-time layer of the crate `nnz`:
-//! a handle is an [`nnz::Matrix`] or an [`nnz::Device`], and an operand an [`nnz::Vector`] over the caller's array. Every
-//! error passes the interface as a [`Status`]; its message is stored for the calling thread.
+//! `examples/host.cpp` on a SYCL queue, which takes the feature `sycl`. Behind it is the run-time layer of the crate
+//! `nnz`: a handle is an [`nnz::Matrix`] or an [`nnz::Device`], and an operand an [`nnz::Vector`] over the caller's
+//! array. Every error passes the interface as a [`Status`]; its message is stored for the calling thread.
 
 mod derived;
 mod failure;

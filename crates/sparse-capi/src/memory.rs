@@ -66,8 +66,8 @@ impl Array<'_> {
     /// # Safety
     /// As for [`as_vector`](Self::as_vector).
     unsafe fn as_vector_of<T: Scalar>(self, device: &Device) -> Result<Vector, Failure> {
-        // SAFETY: the caller promises what is asked. If beta is 0 nothing need have written the elements of a result yet;
-        // memory from another language has some bytes, and every pattern of bytes is an `Element`.
+        // SAFETY: the caller promises what is asked. If beta is 0 nothing need have written the elements of a result
+        // yet; memory from another language has some bytes, and every pattern of bytes is an `Element`.
         unsafe {
             match device {
                 Device::Accelerator(backend, _) => {
@@ -99,8 +99,8 @@ pub(crate) fn check_apart(operand: Array<'_>, result: Array<'_>, bytes: usize) -
     Ok(())
 }
 
-/// A row-major dense matrix of the caller's: its name in messages, its first element, and the elements from a row to the
-/// next.
+/// A row-major dense matrix of the caller's: its name in messages, its first element, and the elements from a row to
+/// the next.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dense<'a> {
     pub(crate) name: &'a str,

@@ -157,8 +157,8 @@ impl Context {
         self.open(Device::host)
     }
 
-    /// Opens the requested device; without a request the host, for work that needs each entry of a matrix once: the host
-    /// has done it before the entries have crossed the link of a device.
+    /// Opens the requested device; without a request the host, for work that needs each entry of a matrix once: the
+    /// host has done it before the entries have crossed the link of a device.
     pub(crate) fn device_for_one_pass(&self) -> Result<Device> {
         if self.options.backend.is_none() && self.options.device.is_none() {
             self.detail(

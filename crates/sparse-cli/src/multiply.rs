@@ -28,8 +28,8 @@ pub(crate) enum Factor {
 /// The files of a product: the matrix, the right-hand factor and the result.
 type Files<'a> = [&'a Path; 3];
 
-/// Multiplies the matrix in one file with the operand in another, and writes the product. The ranks of a job of MPI divide
-/// the rows, or for a vector `devices`; without them one device computes.
+/// Multiplies the matrix in one file with the operand in another, and writes the product. The ranks of a job of MPI
+/// divide the rows, or for a vector `devices`; without them one device computes.
 pub(crate) fn multiply(
     factor: Factor,
     context: &Context,

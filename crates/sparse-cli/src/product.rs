@@ -134,9 +134,9 @@ pub(crate) fn distribute(
     Ok(a)
 }
 
-/// Divides the rows of the matrix at `path` among ranks, each with its `device`, and says on stderr who has read and has
-/// what if -v was given. The root has opened the file, and says the type of the values. A collective call, with the parts of
-/// all ranks at the root.
+/// Divides the rows of the matrix at `path` among ranks, each with its `device`, and says on stderr who has read and
+/// has what if -v was given. The root has opened the file, and says the type of the values. A collective call, with the
+/// parts of all ranks at the root.
 pub(crate) fn read_on_ranks(
     ranks: &Ranks,
     transport: &Arc<dyn SharedTransport>,

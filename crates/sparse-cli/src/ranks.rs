@@ -46,8 +46,8 @@ impl Ranks {
         self.transport().is_none_or(|ranks| ranks.rank() == ROOT)
     }
 
-    /// The result of this rank if all ranks have one: a collective call. The root tells the error of the first rank that has
-    /// none.
+    /// The result of this rank if all ranks have one: a collective call. The root tells the error of the first rank
+    /// that has none.
     pub(crate) fn agree<R>(&self, own: Result<R>) -> Result<R> {
         if self.transport().is_none() {
             return own;

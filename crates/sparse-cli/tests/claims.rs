@@ -1,5 +1,5 @@
-//! Sizes that files claim and what packed files inflate to, under limits of memory and time: neither takes more than the
-//! entries justify.
+//! Sizes that files claim and what packed files inflate to, under limits of memory and time: neither takes more than
+//! the entries justify.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -11,7 +11,8 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-/// The command with about 1 GB of memory and 5 s of the processor: far less than claims name, and far more than they take.
+/// The command with about 1 GB of memory and 5 s of the processor: far less than claims name, and far more than they
+/// take.
 const LIMITS: &str = "ulimit -v 1000000; ulimit -t 5; exec $NNZ -q --threads 2 --backend cpu";
 
 /// A number of rows that offsets could count, and one whose bytes no 64-bit number counts.

@@ -14,8 +14,8 @@ const OPEN_MPI: &str = "OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_defau
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1 \
     OMPI_MCA_btl_vader_single_copy_mechanism=none MPIEXEC_TIMEOUT=60";
 
-/// Runs a line of the shell in which `$MPIRUN` starts ranks. Their files are in a folder of this test's own: Open MPI fails
-/// where several begin to make one at once.
+/// Runs a line of the shell in which `$MPIRUN` starts ranks. Their files are in a folder of this test's own: Open MPI
+/// fails where several begin to make one at once.
 fn mpi(folder: &Path, line: &str) -> Output {
     let files = "mkdir -p .mpi; export TMPDIR=$PWD/.mpi";
     let set = format!(
@@ -86,8 +86,8 @@ fn an_error_of_a_rank_is_told_once_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     array(folder, "a.npy", "(40, 30)", 40 * 30);
-    // Rank 1 has no such input, other arguments, or is killed before it has sent its part, which mpirun tells in one of two
-    // ways.
+    // Rank 1 has no such input, other arguments, or is killed before it has sent its part, which mpirun tells in one of
+    // two ways.
     let only_0 = "case $OMPI_COMM_WORLD_RANK in 0) exec";
     let lines = [
         ("-o out.npz", "1) cd /; exec", "rank 1: a.npy: No such file"),

@@ -20,13 +20,13 @@ pub(crate) struct Known {
     /// True if it compiles kernels: then a part of its table has all cases of some operations, so that no two processes
     /// compile one kernel. Other parts have all operations of some cases, which share a matrix and expected results.
     pub(crate) compiles: bool,
-    /// Opens its suite on each of these numbers of threads, or on the usual one if there is none, or returns the reason why
-    /// it cannot.
+    /// Opens its suite on each of these numbers of threads, or on the usual one if there is none, or returns the reason
+    /// why it cannot.
     pub(crate) open: fn(threads: &[usize]) -> Result<Suite>,
 }
 
-/// The backends. A function and not a constant, whose functions cargo would compile again, with the whole table, for the unit
-/// tests of this crate.
+/// The backends. A function and not a constant, whose functions cargo would compile again, with the whole table, for
+/// the unit tests of this crate.
 pub(crate) fn known() -> [Known; 5] {
     let known = |name, open| Known { name, on_request: false, alone: false, compiles: true, open };
     [

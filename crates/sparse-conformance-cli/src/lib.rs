@@ -1,7 +1,7 @@
 //! The harness: the conformance table on the backends of this workspace.
 //!
-//! [`sparse_conformance`] knows a backend by its traits alone. This crate names ours, runs each in processes of its own,
-//! and holds what they refuse to the files in `support`. `cargo xtask conformance` builds and starts its program
+//! [`sparse_conformance`] knows a backend by its traits alone. This crate names ours, runs each in processes of its
+//! own, and holds what they refuse to the files in `support`. `cargo xtask conformance` builds and starts its program
 //! `conformance`, which runs on machines without cargo too.
 //!
 //! Two chores that need the same backends are subcommands, left out of the help: `algorithms`, behind

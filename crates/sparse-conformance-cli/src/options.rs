@@ -28,8 +28,8 @@ pub(crate) struct Options {
     /// Write a hash of every result, to compare runs.
     #[arg(long, value_name = "FILE")]
     pub(crate) digest: Option<PathBuf>,
-    /// The file that lists the checks that are refused; of those that run, one more or fewer is a failure. Without it: that
-    /// of the device, if it has one.
+    /// The file that lists the checks that are refused; of those that run, one more or fewer is a failure. Without it:
+    /// that of the device, if it has one.
     #[arg(long, value_name = "FILE")]
     pub(crate) support: Option<PathBuf>,
     /// Bring the file that --support compares with up to date for the checks that run.
@@ -38,8 +38,8 @@ pub(crate) struct Options {
     /// The longest time of one algorithm on one case before its process is ended.
     #[arg(long, value_name = "SECONDS", default_value = "300")]
     pub(crate) limit: u64,
-    /// Processes that run a backend's table, each a part of it; without it, one for each core, at most 8, and one for a GPU
-    /// by CUDA.
+    /// Processes that run a backend's table, each a part of it; without it, one for each core, at most 8, and one for a
+    /// GPU by CUDA.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
     /// Fetch no OpenCL runtime and no SYCL where there is none; otherwise they come from PyPI into target/.
@@ -82,7 +82,8 @@ impl Options {
 /// The selected part of the table and its settings: the part of the command line that a child gets too.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Selection {
-    /// A folder of Matrix Market files (.mtx, .mtx.gz) that are cases too, beside those of the repository; may be repeated.
+    /// A folder of Matrix Market files (.mtx, .mtx.gz) that are cases too, beside those of the repository; may be
+    /// repeated.
     #[arg(long, value_name = "PATH")]
     pub(crate) corpus: Vec<PathBuf>,
     /// Leave out the matrices of --corpus with more stored entries.
@@ -100,8 +101,8 @@ pub(crate) struct Selection {
     /// tiny: for simulators; quick: seconds; ci: minutes; nightly: longer.
     #[arg(long, default_value = "ci")]
     pub(crate) tier: Tier,
-    /// Threads of the CPU backend; with several numbers, separated by commas, each check runs with each of them, which must
-    /// give the same bits.
+    /// Threads of the CPU backend; with several numbers, separated by commas, each check runs with each of them, which
+    /// must give the same bits.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) threads: Vec<usize>,
     /// Write the snapshots instead of comparing with them; for the reference alone.

@@ -1,8 +1,8 @@
 //! The checks that a backend refuses, which the files in `support` pin.
 //!
-//! A file lists each refused check by operation, algorithm, case and types. Of the checks that ran, exactly the listed ones
-//! must have been refused. Nothing is asked of checks that did not run, because of the tier, an option or a missing corpus:
-//! so one file holds for every run.
+//! A file lists each refused check by operation, algorithm, case and types. Of the checks that ran, exactly the listed
+//! ones must have been refused. Nothing is asked of checks that did not run, because of the tier, an option or a
+//! missing corpus: so one file holds for every run.
 
 use anyhow::{Context, Result};
 use sparse_conformance::{Record, Status};
@@ -94,8 +94,8 @@ pub(crate) struct Support {
 }
 
 impl Support {
-    /// Compares with the file `compare`, or rewrites the file `rewrite`, or compares with the pin of each device that runs:
-    /// all cases but those `unpinned`.
+    /// Compares with the file `compare`, or rewrites the file `rewrite`, or compares with the pin of each device that
+    /// runs: all cases but those `unpinned`.
     pub(crate) fn new(
         compare: Option<&PathBuf>,
         rewrite: Option<&PathBuf>,

@@ -25,9 +25,9 @@ impl Equations {
 
     /// The first equation that X does not satisfy, in words.
     ///
-    /// Substitution has |b − T·x̂| ≤ γₖ·|T|·|x̂| in every component (Higham: Accuracy and stability of numerical algorithms.
-    /// 2nd edition 2002, theorem 8.5), which is doubled for the residual's own rounding; x̂ in a narrower type than the
-    /// accumulator adds its rounding times the diagonal.
+    /// Substitution has |b − T·x̂| ≤ γₖ·|T|·|x̂| in every component (Higham: Accuracy and stability of numerical
+    /// algorithms. 2nd edition 2002, theorem 8.5), which is doubled for the residual's own rounding; x̂ in a narrower
+    /// type than the accumulator adds its rounding times the diagonal.
     pub(crate) fn violation(&self, x: &GuardedOperand) -> Option<String> {
         let places = (0..x.frame.cols).flat_map(|col| (0..self.rows.len()).map(move |row| (row, col)));
         places.into_iter().find_map(|(row, col)| self.violation_at(row, col, x))

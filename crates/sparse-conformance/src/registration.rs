@@ -80,8 +80,8 @@ impl Suite {
     }
 }
 
-/// True for one of the triples of types that agree in the parameters of these names: a format without offsets is the same
-/// subject for every type of offset.
+/// True for one of the triples of types that agree in the parameters of these names: a format without offsets is the
+/// same subject for every type of offset.
 fn is_told_apart<I: Index, O: Index>(parameters: &[&str]) -> bool {
     let has = |name| parameters.contains(&name);
     (has("O") || O::NAME == I::NAME) && (has("I") || I::NAME == i32::NAME)

@@ -36,9 +36,9 @@ impl Filter {
         case.tier <= self.tier && self.case.as_ref().is_none_or(|pattern| matches(pattern, &case.name))
     }
 
-    /// True if the tier includes the subject for this case: the quick tier takes 64-bit indices with one type of values,
-    /// and so does the next for cases that are large or not quick; the tiny one takes no other type at all, and no
-    /// compressed columns, which the kernels take for the rows of the transpose.
+    /// True if the tier includes the subject for this case: the quick tier takes 64-bit indices with one type of
+    /// values, and so does the next for cases that are large or not quick; the tiny one takes no other type at all, and
+    /// no compressed columns, which the kernels take for the rows of the transpose.
     fn takes_subject(&self, subject: &dyn Subject, case: &Case) -> bool {
         let key = subject.key();
         let (narrow, one) = (key.is_narrow(), key.dtype == DType::F64);

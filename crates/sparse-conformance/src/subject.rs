@@ -125,8 +125,8 @@ pub trait Check: Sync {
         })
     }
 
-    /// The expected result of a run. Without it the answer of the serial reference counts, bit for bit: where operations
-    /// only move data or add in a fixed order.
+    /// The expected result of a run. Without it the answer of the serial reference counts, bit for bit: where
+    /// operations only move data or add in a fixed order.
     fn expected(&self, _: &Setting, _: &Call, _: &Problem) -> Option<Expected> {
         None
     }

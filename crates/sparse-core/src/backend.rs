@@ -146,8 +146,8 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// An error of the device's runtime, errors of earlier work included.
     fn synchronize(&self) -> Result<()>;
 
-    /// The backend for callers that work in several threads of their own: on the host, one that computes in the thread that
-    /// calls it. The same backend by default.
+    /// The backend for callers that work in several threads of their own: on the host, one that computes in the thread
+    /// that calls it. The same backend by default.
     fn single_threaded(&self) -> Self {
         self.clone()
     }

@@ -17,22 +17,22 @@ pub struct Segment {
 /// One rank's end of the connections among the devices of several ranks: elements `T` in the space `S` travel between
 /// their memories without passing through the host's.
 ///
-/// A rank is a backend, whose queue orders the exchange with its other work. Backends offer it where their devices reach
-/// each other, as `backend_cuda::connect` does for CUDA; matrices that are distributed over ranks use it.
+/// A rank is a backend, whose queue orders the exchange with its other work. Backends offer it where their devices
+/// reach each other, as `backend_cuda::connect` does for CUDA; matrices that are distributed over ranks use it.
 pub trait PeerExchange<T: Element, S: Space>: Debug + Send + Sync {
     /// Sends segments of `outgoing`, each to its rank, receives segments of `incoming`, each from its rank, and calls
     /// `meanwhile` once while they travel.
     ///
-    /// What was enqueued before the call computes what is sent; what is enqueued behind it finds what came, and may change
-    /// `outgoing`. Work that `meanwhile` enqueues runs beside the exchange. The host waits for other ranks to make their
-    /// calls, never for a device.
+    /// What was enqueued before the call computes what is sent; what is enqueued behind it finds what came, and may
+    /// change `outgoing`. Work that `meanwhile` enqueues runs beside the exchange. The host waits for other ranks to
+    /// make their calls, never for a device.
     ///
-    /// Segments of `incoming` do not overlap. A rank sends at most one segment to each other rank, which names the sender
-    /// and a range of the same length in its own call.
+    /// Segments of `incoming` do not overlap. A rank sends at most one segment to each other rank, which names the
+    /// sender and a range of the same length in its own call.
     ///
     /// # Errors
-    /// An error of a device's runtime, of this rank or of one that sends to it: a rank that fails leaves nobody waiting.
-    /// `meanwhile` was called even so, and `incoming` has unspecified elements.
+    /// An error of a device's runtime, of this rank or of one that sends to it: a rank that fails leaves nobody
+    /// waiting. `meanwhile` was called even so, and `incoming` has unspecified elements.
     fn exchange(
         &self,
         outgoing: S::View<'_, T>,

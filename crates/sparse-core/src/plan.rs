@@ -109,8 +109,8 @@ impl PlanOptions {
         self.admit(op, algorithm, reason)
     }
 
-    /// Chooses among the variants of an enum of algorithms that a backend has, those in the table `offered`. The name is
-    /// read here; from here on the algorithm is a variant.
+    /// Chooses among the variants of an enum of algorithms that a backend has, those in the table `offered`. The name
+    /// is read here; from here on the algorithm is a variant.
     ///
     /// # Errors
     /// As [`choose`](Self::choose).

@@ -50,8 +50,8 @@ impl DType {
         }
     }
 
-    /// The type of files that holds the values of all these types exactly: of single precision unless one is wider, complex
-    /// if one is.
+    /// The type of files that holds the values of all these types exactly: of single precision unless one is wider,
+    /// complex if one is.
     ///
     /// ```
     /// # use sparse_core::DType;

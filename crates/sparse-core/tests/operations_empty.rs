@@ -1,4 +1,5 @@
-//! Empty shapes work: shapes without rows, without columns and without entries, through every operation. Runs under Miri.
+//! Empty shapes work: shapes without rows, without columns and without entries, through every operation. Runs under
+//! Miri.
 
 use sparse_core::op::{
     DenseToCompressedPlan, Duplicates, Keep, Op, Operations, RowStatistics, ScanKind, ScanOrder, ScanPlan,

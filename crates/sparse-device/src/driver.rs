@@ -80,8 +80,8 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), or an error of the library.
     fn allocate(&self, bytes: usize) -> Result<Memory>;
 
-    /// The memory of an array that somebody else has allocated, which this driver never frees, and the array's first byte in
-    /// it. The array has at least one byte, `bytes` up to its end. Later work follows what the array's
+    /// The memory of an array that somebody else has allocated, which this driver never frees, and the array's first
+    /// byte in it. The array has at least one byte, `bytes` up to its end. Later work follows what the array's
     /// [stream](ForeignArray::stream) has so far.
     ///
     /// # Errors
@@ -103,8 +103,8 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// Nobody relies on these bytes to stay: they are no indices of a checked matrix.
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()>;
 
-    /// Allocates memory with the bytes of `host`, which is free again when the call returns. A driver may copy them beside
-    /// the enqueued work; by default it [allocates](Self::allocate) and [writes](Self::write).
+    /// Allocates memory with the bytes of `host`, which is free again when the call returns. A driver may copy them
+    /// beside the enqueued work; by default it [allocates](Self::allocate) and [writes](Self::write).
     ///
     /// # Errors
     /// As for [`allocate`](Self::allocate) and [`write`](Self::write).

@@ -179,8 +179,8 @@ impl<'a> Launch<'a> {
         self.groups(groups, local)
     }
 
-    /// Launches a team of `lanes` work-items, a power of two, for each of `rows`, up to the most worth it. Where several
-    /// warps make a work-group, so do several teams of fewer work-items.
+    /// Launches a team of `lanes` work-items, a power of two, for each of `rows`, up to the most worth it. Where
+    /// several warps make a work-group, so do several teams of fewer work-items.
     pub(crate) fn teams(self, rows: usize, lanes: usize) -> Result<()> {
         let per_group = self.device.properties().warps_per_group;
         let local = if per_group > 1 { lanes.max(per_group * LANES) } else { lanes };

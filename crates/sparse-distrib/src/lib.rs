@@ -19,9 +19,9 @@
 //!   the bytes, they hold the same parts.
 //! - [`dispatch`]: compression by several tasks of one processor, [`mod@merge`]d by prefix sums.
 //! - [`wire`]: the messages, each with its encoder, its decoder and the checks of both.
-//! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`calibrate`]: the rates of this machine
-//!   that it needs; [`Explanation`]: its predictions as a table; [`schedule`]: jobs to devices; [`simulate`]: a run of them,
-//!   from chunk to chunk.
+//! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`calibrate`]: the rates of this
+//!   machine that it needs; [`Explanation`]: its predictions as a table; [`schedule`]: jobs to devices; [`simulate`]: a
+//!   run of them, from chunk to chunk.
 //! - [`pointers`]: row pointers 1-based, or as counts.
 //! - [`matrix`]: products and solvers of a [`DistributedMatrix`], whose rows are divided among ranks.
 //!

@@ -8,9 +8,9 @@
 //! | `lpt` | longest first, each to the device that ends it first | all sizes must be known |
 //! | `pull` | a free device takes the next chunk | the last chunks end at different times |
 //!
-//! `type1` and `type2` are the policies of a compressor of dense matrices on several GPUs: Hsu, Efficient strategies for
-//! compressing sparse matrices on graphics processing units, master's thesis, Chang Gung University 2013. LPT: Graham:
-//! Bounds on multiprocessing timing anomalies. SIAM J. Applied Math. 17 (1969).
+//! `type1` and `type2` are the policies of a compressor of dense matrices on several GPUs: Hsu, Efficient strategies
+//! for compressing sparse matrices on graphics processing units, master's thesis, Chang Gung University 2013. LPT:
+//! Graham: Bounds on multiprocessing timing anomalies. SIAM J. Applied Math. 17 (1969).
 //!
 //! Efficiency is the time of a fluid that all devices process at their rates, over the makespan. Of 6000 matrices of
 //! 1024² `f32`, half of their elements nonzero:

@@ -170,8 +170,8 @@ pub struct Rates {
     pub link: f64,
     /// All cores of the host finding nonzeros.
     pub host_scan: f64,
-    /// All cores of the host writing nonzeros to messages, in bytes of these: with `host_scan` it makes the time of a byte
-    /// 1 / `host_scan` + nonzeros / `host_pack`.
+    /// All cores of the host writing nonzeros to messages, in bytes of these: with `host_scan` it makes the time of a
+    /// byte 1 / `host_scan` + nonzeros / `host_pack`.
     pub host_pack: f64,
     /// The threads of the host that hand the planes of messages to one device, in bytes of messages.
     pub host_unpack: f64,
@@ -204,8 +204,8 @@ impl Rates {
         self.devices as f64 * self.host_unpack
     }
 
-    /// The rates for a source whose elements the host writes to slots before devices copy them; where the host compresses,
-    /// it reads them in the source's memory if that `lends` them, and else writes them first.
+    /// The rates for a source whose elements the host writes to slots before devices copy them; where the host
+    /// compresses, it reads them in the source's memory if that `lends` them, and else writes them first.
     pub(crate) fn by_slots(self, lends: bool) -> Self {
         let link = self.link.min(self.host_copy / self.devices as f64);
         let host_scan = match lends {
@@ -290,8 +290,8 @@ pub(crate) fn slowest(compressor: Compressor, ratio: f64, rates: &Rates) -> (Sta
         .fold((Stage::Link, 0.0), |slowest, &stage| if stage.1 > slowest.1 { stage } else { slowest })
 }
 
-/// The fastest of `sfc`, `ed2` and `bitmap`, as the model predicts; of equally fast ones that which sends less. `cfs` and
-/// `ed1` are predicted as `ed2` is. Over an unlimited link, compressing first gains nothing: then it is `sfc`.
+/// The fastest of `sfc`, `ed2` and `bitmap`, as the model predicts; of equally fast ones that which sends less. `cfs`
+/// and `ed1` are predicted as `ed2` is. Over an unlimited link, compressing first gains nothing: then it is `sfc`.
 ///
 /// ```
 /// use sparse_distrib::{Density, Rates, Scheme, choose};

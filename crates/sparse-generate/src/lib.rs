@@ -6,9 +6,9 @@
 //! - Small matrices that break kernels: [`adversarial`].
 //! - Families of large matrices for fitting and judging choices of algorithms: [`families`].
 //!
-//! All have `i32` indices; rows are sorted, and columns unique in a row, except where that is said. A generator gives the
-//! same matrix on every machine: randomness is ChaCha8, keyed by the seed and with a stream for each row (so that rows
-//! do not depend on each other), and every logarithm and power is the `libm` crate's. [`checksum`] proves it.
+//! All have `i32` indices; rows are sorted, and columns unique in a row, except where that is said. A generator gives
+//! the same matrix on every machine: randomness is ChaCha8, keyed by the seed and with a stream for each row (so that
+//! rows do not depend on each other), and every logarithm and power is the `libm` crate's. [`checksum`] proves it.
 //!
 //! Values are exact in every scalar type: stencils hold the Laplacian, stand-ins and recipes odd multiples of 1/128 in
 //! (−1, 1), all others integers from −4 to 4. Random values are never zero. Complex types get an imaginary part of the

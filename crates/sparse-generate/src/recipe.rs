@@ -80,8 +80,8 @@ impl Recipe<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the row lengths cannot have the sum `nnz`, as happens to dense graphs that are divided;
-    /// [`Error::IndexOverflow`] if rows or entries do not fit `i32`.
+    /// [`Error::Unsupported`] if the row lengths cannot have the sum `nnz`, as happens to dense graphs that are
+    /// divided; [`Error::IndexOverflow`] if rows or entries do not fit `i32`.
     pub fn generate<T: Scalar>(&self, divisor: usize) -> Result<Csr<T>> {
         let graph = self.prepare(divisor)?;
         let row_ptr = graph.row_ptr();

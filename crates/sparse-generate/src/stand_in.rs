@@ -2,8 +2,8 @@
 //!
 //! The originals (Open Graph Benchmark, DGL, CogDL, SNAP and others) cannot be shipped. A stand-in has its original's
 //! exact number of rows and entries and its longest row; row lengths follow a fitted law and published counts,
-//! columns a guess at how the original clusters. Each is a [`Recipe`] with a fixed seed. Where an original is only known
-//! to have a few empty rows, the stand-in has 0.1 %.
+//! columns a guess at how the original clusters. Each is a [`Recipe`] with a fixed seed. Where an original is only
+//! known to have a few empty rows, the stand-in has 0.1 %.
 //!
 //! | name | rows | entries | longest row | structure |
 //! |---|--:|--:|--:|---|

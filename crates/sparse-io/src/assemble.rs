@@ -12,8 +12,8 @@ pub(crate) const ENTRY_BYTES: usize = 8;
 /// Entries from which on rows are sorted by a thread of their own.
 const GRAIN: usize = 1 << 15;
 
-/// True if the offsets of so many rows would take more memory than `entries` entries justify, as a file of a few bytes may
-/// claim.
+/// True if the offsets of so many rows would take more memory than `entries` entries justify, as a file of a few bytes
+/// may claim.
 ///
 /// ```
 /// assert!(sparse_io::are_rows_too_many(1_000_000_000, 1) && !sparse_io::are_rows_too_many(1_000, 1));
@@ -33,9 +33,9 @@ pub(crate) fn check_row_claim(rows: usize, offset_bytes: usize, entry_bytes: usi
     ))
 }
 
-/// The matrix of the entries of `triplets`, at most `nnz_bound`, with sorted rows; duplicates are added in their order. It is
-/// called twice, to count the entries of each row and to move them there: no entry is in memory more often than in the
-/// matrix.
+/// The matrix of the entries of `triplets`, at most `nnz_bound`, with sorted rows; duplicates are added in their order.
+/// It is called twice, to count the entries of each row and to move them there: no entry is in memory more often than
+/// in the matrix.
 ///
 /// ```
 /// use sparse_core::Csr;
@@ -47,8 +47,8 @@ pub(crate) fn check_row_claim(rows: usize, offset_bytes: usize, entry_bytes: usi
 /// ```
 ///
 /// # Errors
-/// [`Error::IndexOverflow`] if a number does not fit `I` or `O`; [`Error::Format`] if rows are too many for the entries, or a
-/// column is out of range.
+/// [`Error::IndexOverflow`] if a number does not fit `I` or `O`; [`Error::Format`] if rows are too many for the
+/// entries, or a column is out of range.
 ///
 /// # Panics
 /// If a row is out of range.

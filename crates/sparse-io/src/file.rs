@@ -42,8 +42,8 @@ enum Source {
 
 impl MatrixFile {
     /// Opens a file of the kind of its name, or the set of files in a folder ([`parts`](crate::parts)), which may be
-    /// named by its manifest. A pipe, which is read once from front to back, may have any name: its first bytes tell its
-    /// kind.
+    /// named by its manifest. A pipe, which is read once from front to back, may have any name: its first bytes tell
+    /// its kind.
     ///
     /// ```
     /// use sparse_core::Csr;
@@ -181,7 +181,8 @@ impl MatrixFile {
     /// ```
     ///
     /// # Errors
-    /// [`Error::File`] if the header is not sound; [`Error::IndexOverflow`] for a batch whose extents do not fit `usize`.
+    /// [`Error::File`] if the header is not sound; [`Error::IndexOverflow`] for a batch whose extents do not fit
+    /// `usize`.
     pub fn claim(&self) -> Result<Claim> {
         let (rows, cols, stored) = match &self.source {
             Source::MatrixMarket(text) => {
@@ -279,8 +280,8 @@ impl MatrixFile {
         read.map_err(|error| self.named(error))
     }
 
-    /// True if row offsets would take more memory than the entries justify, so that [`read_csr`](Self::read_csr) refuses
-    /// the file and [`read_coo`](Self::read_coo) reads it.
+    /// True if row offsets would take more memory than the entries justify, so that [`read_csr`](Self::read_csr)
+    /// refuses the file and [`read_coo`](Self::read_coo) reads it.
     ///
     /// ```
     /// use sparse_io::MatrixFile;

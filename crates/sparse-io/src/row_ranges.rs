@@ -9,7 +9,8 @@ use std::fs::metadata;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// A CSR matrix in an `.npz` file, or in a folder of such files, of which any rows are read without the others in memory.
+/// A CSR matrix in an `.npz` file, or in a folder of such files, of which any rows are read without the others in
+/// memory.
 ///
 /// Of an array that is stored as it is, only the bytes that are asked for are read. A compressed one is unpacked to its
 /// end, in small pieces. Files stay closed between calls.
@@ -57,8 +58,8 @@ impl RowRanges {
     /// Opens an `.npz` file, or a folder of parts ([`parts`](crate::parts)), and reads the headers.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if it has no CSR matrix, or is a file of another kind; [`Error::Io`] and [`Error::File`] if
-    /// it cannot be read or is not sound.
+    /// [`Error::Unsupported`] if it has no CSR matrix, or is a file of another kind; [`Error::Io`] and [`Error::File`]
+    /// if it cannot be read or is not sound.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         if folder_of(path).is_some() {
@@ -119,8 +120,8 @@ impl RowRanges {
         Ok(row_ptr)
     }
 
-    /// Some rows, numbered from 0, with the columns of the whole matrix, as [`MatrixFile::read_csr`] reads them: sorted,
-    /// duplicates added, values rounded to nearest.
+    /// Some rows, numbered from 0, with the columns of the whole matrix, as [`MatrixFile::read_csr`] reads them:
+    /// sorted, duplicates added, values rounded to nearest.
     ///
     /// Checksums are compared by [`check`](Self::check), for some of these bytes were perhaps read alone.
     ///

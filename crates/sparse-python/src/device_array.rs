@@ -35,8 +35,8 @@ pub(crate) struct Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // Whoever had it may have enqueued work in any stream, behind which its memory can be used again. An error of that
-        // work is reported where it was enqueued.
+        // Whoever had it may have enqueued work in any stream, behind which its memory can be used again. An error of
+        // that work is reported where it was enqueued.
         if let (true, Ok((device, _))) = (*self.exported.get_mut(), accelerator(&self.device)) {
             drop(cuda::synchronize_all(device));
         }

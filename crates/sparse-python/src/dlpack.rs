@@ -1,7 +1,7 @@
 //! DLPack: arrays of other libraries, and arrays for them, without a copy.
 //!
-//! The capsules are those before version 1.0 (`DLManagedTensor`), which every library exchanges that has `__dlpack__`. Unlike
-//! [`ForeignArray`](nnz::foreign::ForeignArray), an array here may have indices as its elements.
+//! The capsules are those before version 1.0 (`DLManagedTensor`), which every library exchanges that has `__dlpack__`.
+//! Unlike [`ForeignArray`](nnz::foreign::ForeignArray), an array here may have indices as its elements.
 
 use nnz::foreign::dlpack::{DLDataType, DLDevice, DLManagedTensor, DLTensor};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};

@@ -1,8 +1,8 @@
 //! The module `nnz._native`: what the Python package `nnz` calls.
 //!
-//! `python/nnz` has the classes that users see, in Python, over SciPy's. The functions here take NumPy's arrays where they
-//! lie and compute on the run-time layer of the crate `nnz`, with Python's lock released. What they do not take (other
-//! types, arrays with gaps) is an error that the Python classes avoid: they leave it to SciPy.
+//! `python/nnz` has the classes that users see, in Python, over SciPy's. The functions here take NumPy's arrays where
+//! they lie and compute on the run-time layer of the crate `nnz`, with Python's lock released. What they do not take
+//! (other types, arrays with gaps) is an error that the Python classes avoid: they leave it to SciPy.
 
 mod arrays;
 mod device;

@@ -86,8 +86,8 @@ impl Matrix {
         .map_err(exception)
     }
 
-    /// A batch of CSR from an array of three dimensions in C order: the elements that are not zero, or above `tolerance`.
-    /// An array on a GPU stays where it lies, and so does the batch.
+    /// A batch of CSR from an array of three dimensions in C order: the elements that are not zero, or above
+    /// `tolerance`. An array on a GPU stays where it lies, and so does the batch.
     #[staticmethod]
     #[pyo3(signature = (stack, tolerance, wide, device))]
     fn compress<'py>(

@@ -67,9 +67,9 @@ impl MatrixSet {
             Dense::Arrays(arrays) => {
                 let described = arrays.iter().map(described).collect::<PyResult<Vec<_>>>()?;
                 py.detach(|| {
-                    // SAFETY: `arrays` owns references to the memory; that no other thread writes it meanwhile is asked of
-                    // programs, as NumPy does. Arrays of a GPU are in order with the stream of their device, and their
-                    // memory ends at a multiple of 16 bytes, as that of all allocations of CUDA.
+                    // SAFETY: `arrays` owns references to the memory; that no other thread writes it meanwhile is asked
+                    // of programs, as NumPy does. Arrays of a GPU are in order with the stream of their device, and
+                    // their memory ends at a multiple of 16 bytes, as that of all allocations of CUDA.
                     let stacks =
                         described.iter().map(|(device, array)| unsafe { DenseStack::borrow(device, array) });
                     nnz::MatrixSet::compress_stacks(&devices, &stacks.collect::<Result<Vec<_>>>()?, &options)

@@ -126,7 +126,8 @@ impl Plan {
         .map_err(exception)
     }
 
-    /// Runs with (x), (B) or (U, V), into `out`; with `values` for those of A in this run, which on a GPU are not copied.
+    /// Runs with (x), (B) or (U, V), into `out`; with `values` for those of A in this run, which on a GPU are not
+    /// copied.
     #[pyo3(signature = (inputs, out, alpha, beta, values=None))]
     fn run<'py>(
         &self,
@@ -140,8 +141,8 @@ impl Plan {
         count();
         let factors = (factor(alpha), factor(beta));
         with_values!(self.dtype, T => {
-            // SAFETY: the arguments own references to the arrays, and the caller of Python gave `out` to be written; that
-            // no other thread uses it meanwhile, or writes the others, is asked of programs, as NumPy does.
+            // SAFETY: the arguments own references to the arrays, and the caller of Python gave `out` to be written;
+            // that no other thread uses it meanwhile, or writes the others, is asked of programs, as NumPy does.
             let (inputs, out, values) = unsafe {
                 let inputs = inputs.iter().map(|operand| operand.input::<T>("the operand"));
                 let values = values.as_ref().map(|values| values.input::<T>("values")).transpose()?;
@@ -162,8 +163,8 @@ impl State {
         values: Option<Input<'_, T>>,
     ) -> Result<()> {
         let device = self.matrix.device();
-        // SAFETY: the arrays outlive the vectors and matrices over them; memory of a GPU is freed in order with the stream
-        // that the work is enqueued in, which `Shared::borrow` compares.
+        // SAFETY: the arrays outlive the vectors and matrices over them; memory of a GPU is freed in order with the
+        // stream that the work is enqueued in, which `Shared::borrow` compares.
         let (changed, inputs, mut result) = unsafe {
             (
                 values.map(|values| values.lent_to(&self.matrix)).transpose()?,

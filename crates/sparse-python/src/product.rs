@@ -1,8 +1,8 @@
 //! Products and dense copies of CSR matrices over NumPy's arrays, which are not copied.
 //!
-//! A program can write `indices` and `indptr` between any two calls, so each call checks them by all threads: a product with
-//! a vector as it reads them (`Cpu::multiply_borrowed`), others before (`Cpu::borrow_csr`), with a plan of their own. No plan
-//! can belong to a pattern that is no longer there.
+//! A program can write `indices` and `indptr` between any two calls, so each call checks them by all threads: a product
+//! with a vector as it reads them (`Cpu::multiply_borrowed`), others before (`Cpu::borrow_csr`), with a plan of their
+//! own. No plan can belong to a pattern that is no longer there.
 
 use crate::arrays::{Arrays, Slices, slice, slice_mut};
 use crate::count;
@@ -14,7 +14,8 @@ use nnz::{Cpu, DenseMatrix, Device, Error, Format, Matrix, Order, PlanOptions, R
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-/// A plan that is used once. It says two calls, since the serial reference would compute a product of one call with op(A).
+/// A plan that is used once. It says two calls, since the serial reference would compute a product of one call with
+/// op(A).
 fn options() -> PlanOptions {
     PlanOptions { expected_calls: 2, ..PlanOptions::default() }
 }

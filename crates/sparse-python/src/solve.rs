@@ -40,8 +40,8 @@ fn solve_typed<T: Value>(
     x: &Bound<'_, PyUntypedArray>,
 ) -> PyResult<(bool, usize, f64)> {
     let device = host()?;
-    // SAFETY: the arguments own references to the arrays; that no other thread uses `x` or writes `b` meanwhile is asked
-    // of programs, as NumPy does.
+    // SAFETY: the arguments own references to the arrays; that no other thread uses `x` or writes `b` meanwhile is
+    // asked of programs, as NumPy does.
     let (b, x) = unsafe { (slice::<T>("b", b)?, slice_mut::<T>("x", x)?) };
     let solution = py.detach(|| {
         let (b, mut solution) = (Vector::from_slice(device, b)?, Vector::from_slice(device, x)?);

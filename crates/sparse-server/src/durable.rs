@@ -1,7 +1,7 @@
 //! Objects on disk: segments, each a matrix in an `.npz` file, and the manifest of those that are durable.
 //!
-//! A segment is written, synced and renamed, and only then the manifest names it, in one transaction of redb. So a process
-//! that dies at any instant leaves at most a segment that no manifest names, which the next start removes.
+//! A segment is written, synced and renamed, and only then the manifest names it, in one transaction of redb. So a
+//! process that dies at any instant leaves at most a segment that no manifest names, which the next start removes.
 //!
 //! A worker process records the objects that are not durable, too, in a file each: the worker that follows it has those
 //! that were spilled, and knows the names of those that are lost.
@@ -201,8 +201,8 @@ impl Disk {
         path.exists().then_some(Segment { file: SegmentFile::Spilled(path), bytes, sha256 })
     }
 
-    /// Records an object that is not durable, for the worker process that may follow. The record outlives the process, but
-    /// is not synced: it would be of no use behind a failure of the machine.
+    /// Records an object that is not durable, for the worker process that may follow. The record outlives the process,
+    /// but is not synced: it would be of no use behind a failure of the machine.
     pub(crate) fn note(&self, record: &Record) -> Result<(), Problem> {
         let Some(folder) = &self.volatile else { return Ok(()) };
         let bytes = serde_json::to_vec(record).map_err(Problem::internal)?;
@@ -231,7 +231,8 @@ impl Disk {
         })
     }
 
-    /// Remembers the version of an object that is not durable, of a name that has been, and forgets others, in one step.
+    /// Remembers the version of an object that is not durable, of a name that has been, and forgets others, in one
+    /// step.
     pub(crate) fn commit_version(&self, added: &Record, removed: &[String]) -> Result<(), Problem> {
         self.change(removed, |_, versions| {
             versions.insert(&*format!("{}/{}", added.tenant, added.name), added.version).map(drop)

@@ -1,8 +1,8 @@
 //! Products of one matrix with the vectors of several requests at once.
 //!
-//! Requests for the same product wait in a queue of their own, and the queue for a worker. Whoever takes it multiplies by
-//! up to [`MERGED_COLUMNS`] vectors in one product, so that the matrix is read once for all of them. Nobody waits for
-//! others to come: while workers are free, each request is computed alone, with the same bits
+//! Requests for the same product wait in a queue of their own, and the queue for a worker. Whoever takes it multiplies
+//! by up to [`MERGED_COLUMNS`] vectors in one product, so that the matrix is read once for all of them. Nobody waits
+//! for others to come: while workers are free, each request is computed alone, with the same bits
 //! ([`are_columns_independent`]).
 
 use crate::answer::{Array, Outcome};

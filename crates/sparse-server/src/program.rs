@@ -1,8 +1,8 @@
 //! Programs: several operations in one request.
 //!
 //! A step applies an operation to stored matrices or to the results of earlier steps, which are named `$step`, and to
-//! an array: the body, `$body`, or an earlier result. Results of all steps but the last stay in the device's memory, with
-//! their bytes in the ledger, until the request ends.
+//! an array: the body, `$body`, or an earlier result. Results of all steps but the last stay in the device's memory,
+//! with their bytes in the ledger, until the request ends.
 
 use crate::answer::Outcome;
 use crate::app::App;

@@ -214,7 +214,8 @@ where
     }
 }
 
-/// Serves until the process is asked to stop (SIGTERM, SIGINT); `ready` learns the address. SIGHUP reads the tokens again.
+/// Serves until the process is asked to stop (SIGTERM, SIGINT); `ready` learns the address. SIGHUP reads the tokens
+/// again.
 ///
 /// # Errors
 /// Those of [`Server::start`] and [`Server::run`].

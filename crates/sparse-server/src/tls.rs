@@ -13,7 +13,8 @@ use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
-/// An acceptor with the certificate and the key of two files, which asks clients for theirs where authorities are named.
+/// An acceptor with the certificate and the key of two files, which asks clients for theirs where authorities are
+/// named.
 pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, StartError> {
     let provider = Arc::new(default_provider());
     let chain = certificates(&files.certificate)?;

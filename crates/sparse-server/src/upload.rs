@@ -230,8 +230,8 @@ impl Received {
         }
     }
 
-    /// Bytes of an array of an `.npy` body: as it was received, as it is read, and as values of `dtype`, or of its own type
-    /// without one. Integers of one byte are read as eight.
+    /// Bytes of an array of an `.npy` body: as it was received, as it is read, and as values of `dtype`, or of its own
+    /// type without one. Integers of one byte are read as eight.
     pub(crate) fn array_bytes(&self, dtype: Option<DType>) -> Result<u64, Problem> {
         let head = match self {
             Self::Memory(bytes) => {
@@ -305,8 +305,8 @@ fn check_magic(received: &Received, kind: FileKind) -> Result<(), Problem> {
     Err(Problem::unprocessable(format!("body: it does not begin as {what}")))
 }
 
-/// The bytes of the result and of entries that are sorted on the way; of offsets those of the file, as they are read, and
-/// those of the result.
+/// The bytes of the result and of entries that are sorted on the way; of offsets those of the file, as they are read,
+/// and those of the result.
 fn peak_bytes(file: &MatrixFile) -> Result<u64, Problem> {
     let (stored, offsets) = file.claimed_lengths()?;
     let rows = if file.batch_format()?.is_some() { 0 } else { file.claim()?.rows };
@@ -315,8 +315,8 @@ fn peak_bytes(file: &MatrixFile) -> Result<u64, Problem> {
     Ok(stored.saturating_mul(4 * entry).saturating_add(offsets.saturating_mul(size_of::<i64>())) as u64)
 }
 
-/// The bytes of a stack as it is read, as a batch, and of the offsets of that. Fails if an array of few elements claims so
-/// many members or rows that the offsets are most of it.
+/// The bytes of a stack as it is read, as a batch, and of the offsets of that. Fails if an array of few elements claims
+/// so many members or rows that the offsets are most of it.
 fn stack_bytes([count, rows, cols]: [usize; 3], dtype: DType) -> Result<u64, Problem> {
     let all_rows = count.saturating_mul(rows);
     let elements = all_rows.saturating_mul(cols);

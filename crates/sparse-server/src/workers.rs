@@ -109,7 +109,8 @@ impl Workers {
 
     /// As [`run`](Self::run), for work that has its place in the queue.
     ///
-    /// At the task's deadline the work is stopped where it can, and not waited for, unless its effect is being published.
+    /// At the task's deadline the work is stopped where it can, and not waited for, unless its effect is being
+    /// published.
     pub(crate) async fn run_admitted<T: Send + 'static>(
         &self,
         admitted: Admitted,

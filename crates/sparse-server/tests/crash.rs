@@ -1,5 +1,5 @@
-//! A server that is killed at any instant loses no durable matrix that it acknowledged, and starts again; one whose worker
-//! process is killed goes on.
+//! A server that is killed at any instant loses no durable matrix that it acknowledged, and starts again; one whose
+//! worker process is killed goes on.
 //!
 //! The program starts itself as the server and its worker. `NNZ_KILL_CYCLES` sets how often they are killed.
 

@@ -1,8 +1,8 @@
 //! A server under load, with little memory, wrong bodies and slow clients. Prints figures.
 //!
 //! The program starts itself as the server of each scenario, and stops it. Without `NNZ_SOAK=full`, which
-//! `cargo xtask soak` sets, it takes some seconds and asserts what does not depend on the machine's speed. Arguments are
-//! names of scenarios. With `NNZ_SOAK_WORKERS` set the servers have worker processes.
+//! `cargo xtask soak` sets, it takes some seconds and asserts what does not depend on the machine's speed. Arguments
+//! are names of scenarios. With `NNZ_SOAK_WORKERS` set the servers have worker processes.
 
 #![allow(clippy::print_stdout, reason = "it prints figures, and the parent reads the address")]
 

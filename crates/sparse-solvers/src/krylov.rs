@@ -42,8 +42,8 @@ where
     /// number.
     ///
     /// # Errors
-    /// [`Halt::Outcome`] if that cannot be done, [`Halt::Restart`] if it has to start again first, [`Halt::Error`] with an
-    /// error of the device's runtime.
+    /// [`Halt::Outcome`] if that cannot be done, [`Halt::Restart`] if it has to start again first, [`Halt::Error`] with
+    /// an error of the device's runtime.
     fn step(
         &mut self,
         at: &mut Iterate<'_, B, M>,

@@ -8,13 +8,14 @@
 //! | [`Minres`] | Hermitian A, indefinite too | Paige and Saunders 1975 |
 //! | [`LeastSquares`] | A of any shape, damped or not: LSQR or LSMR | Paige and Saunders 1982, Fong and Saunders 2011 |
 //!
-//! With the feature `direct`, `Factorization` solves on the host by sparse Cholesky, LU or QR factors of the crate faer.
+//! With the feature `direct`, `Factorization` solves on the host by sparse Cholesky, LU or QR factors of the crate
+//! faer.
 //!
 //! [`EnqueuedCg`] is CG that takes many iterations between two checks of the residual, so that it seldom waits for a
 //! device; it can also take a fixed number of them.
 //!
-//! All work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A. A solver owns its plans and
-//! its vectors: iterations allocate none, but for the basis of `Gmres`, which grows up to its restart.
+//! All work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A. A solver owns its plans
+//! and its vectors: iterations allocate none, but for the basis of `Gmres`, which grows up to its restart.
 //!
 //! `Cg`, `BiCgStab`, `Gmres` and `Minres` take a [`Preconditioner`]:
 //!

@@ -21,9 +21,9 @@ const NEGLIGIBLE: f64 = 10.0;
 /// β = √(rᴴ·K⁻¹·r)    v = K⁻¹·r / β    α = vᴴ·A·v    r″ = A·v − (α/β)·r − (β/β')·r'       (Lanczos)
 /// w″ = (v − ε·w' − δ·w) / γ           x ← x + φ·w″    with the rotation that keeps ‖b − A·x‖ smallest
 /// ```
-/// An iteration takes one product with A, one application of K⁻¹, one or two `dot`, one or two `nrm2`, eight `axpby` and
-/// a `scal`; apart from the product it moves 28 vectors of the order of A. The workspace is seven vectors. Without a
-/// preconditioner the residual never grows.
+/// An iteration takes one product with A, one application of K⁻¹, one or two `dot`, one or two `nrm2`, eight `axpby`
+/// and a `scal`; apart from the product it moves 28 vectors of the order of A. The workspace is seven vectors. Without
+/// a preconditioner the residual never grows.
 ///
 /// If A is singular and b has no solution, and rounding does not hide it, the outcome is
 /// [`Breakdown::SingularMatrix`], with an x that minimizes ‖b − A·x‖. A complex A that is not Hermitian is

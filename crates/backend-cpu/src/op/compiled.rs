@@ -1,9 +1,9 @@
 //! Operations that are compiled in this crate, once for every format and type.
 //!
-//! A generic function is compiled in each program that calls it, which takes minutes for operations on every format, type
-//! and instruction set. So the kernel traits find function pointers by the type of the matrix in a table of this crate,
-//! and no other crate compiles the functions. The tables have the rows of the catalogue: a format that gets an operation
-//! there has it here.
+//! A generic function is compiled in each program that calls it, which takes minutes for operations on every format,
+//! type and instruction set. So the kernel traits find function pointers by the type of the matrix in a table of this
+//! crate, and no other crate compiles the functions. The tables have the rows of the catalogue: a format that gets an
+//! operation there has it here.
 
 use super::{
     convert, dense_to_csr, elementwise, prune, reduce, sddmm, softmax, sort, spgemm, spmm, spmm_reduce, spmv,
@@ -72,8 +72,8 @@ impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
 
 /// Defines a function that returns the table of an operation: the constant of this name of every triple of types.
 ///
-/// A function and not a static, which cargo compiles again, with every operation, for the unit tests of this crate. Never
-/// inlined, as the caller's program would then compile every operation, too.
+/// A function and not a static, which cargo compiles again, with every operation, for the unit tests of this crate.
+/// Never inlined, as the caller's program would then compile every operation, too.
 macro_rules! table {
     ($d:tt $table:ident, $rows:ident, $constant:ident) => {
         macro_rules! $rows {

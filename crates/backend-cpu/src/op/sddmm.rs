@@ -1,10 +1,9 @@
 //! `C ← alpha·P ∘ (U·Vᵀ) + beta·C`: chunks of entries of equal work, whatever the lengths of rows.
 //!
-//! A chunk finds its rows once. Each row of U is copied to a buffer of the accumulator's type, and every entry is a scalar
-//! product of that buffer with a row of V. V by columns is first copied by rows where entries are at least as many as rows
-//! of V; else each entry gathers its row.
-//! Memory traffic per entry: one index, two values (one without P's), and a row of V, which comes from the cache where V
-//! fits it; U once.
+//! A chunk finds its rows once. Each row of U is copied to a buffer of the accumulator's type, and every entry is a
+//! scalar product of that buffer with a row of V. V by columns is first copied by rows where entries are at least as
+//! many as rows of V; else each entry gathers its row. Memory traffic per entry: one index, two values (one without
+//! P's), and a row of V, which comes from the cache where V fits it; U once.
 
 use super::SEQUENTIAL;
 use super::compiled::{find, sddmm_table};

@@ -199,8 +199,8 @@ impl<I: Index> RowPattern<I> {
         Self::with_columns(a, op, |member, col| member * extent + col)
     }
 
-    /// Builds the pattern by a counting sort, so that the entries of a row stay in order; `column` has the column of op(A)
-    /// for a member and a column there.
+    /// Builds the pattern by a counting sort, so that the entries of a row stay in order; `column` has the column of
+    /// op(A) for a member and a column there.
     fn with_columns<M: Entries>(a: &M, op: Op, column: impl Fn(usize, usize) -> usize) -> Result<Self> {
         let (rows, _) = op.shape(a);
         let (member_rows, member_cols) = a.member_shape();

@@ -1,5 +1,5 @@
-//! Code that several operations share: rows and their entries, parts of equal work, sorting, sums of products. Primitives
-//! do not depend on operations.
+//! Code that several operations share: rows and their entries, parts of equal work, sorting, sums of products.
+//! Primitives do not depend on operations.
 
 pub(crate) mod dot;
 pub(crate) mod duplicates;

@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Bytes of an element of the first exchange.
 const WARM_UP_BYTES: usize = 16;
 
-/// The communicators of the ranks of this process: of all ranks, or of one. After an error of one they are ended, so that
-/// none of their devices waits for it.
+/// The communicators of the ranks of this process: of all ranks, or of one. After an error of one they are ended, so
+/// that none of their devices waits for it.
 #[derive(Debug)]
 pub(super) struct Communicators {
     library: &'static Nccl,
@@ -126,8 +126,8 @@ impl Communicators {
         let _entered = joint.exchanges.enter()?;
         let stream = joint.exchanges.stream.cast();
         for &Transfer { rank, address, bytes } in receives {
-            // SAFETY: the range lies inside its memory, as `Joint::transfers` has checked, of this communicator's device.
-            // `exchange` lets the device's stream, on which memory is freed, wait for this.
+            // SAFETY: the range lies inside its memory, as `Joint::transfers` has checked, of this communicator's
+            // device. `exchange` lets the device's stream, on which memory is freed, wait for this.
             unsafe { self.library.receive((address, bytes), rank, handle, stream) }?;
         }
         for &Transfer { rank, address, bytes } in sends {

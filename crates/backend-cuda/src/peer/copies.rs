@@ -1,8 +1,8 @@
 //! Exchanges by copies from device to device.
 //!
-//! The receiver copies: it learns by a message where the elements are and which event comes behind them, lets its stream
-//! wait for that event, and answers with the event behind its copy, for which the sender's stream waits before anything
-//! may change the elements. Threads wait for messages, never for a device.
+//! The receiver copies: it learns by a message where the elements are and which event comes behind them, lets its
+//! stream wait for that event, and answers with the event behind its copy, for which the sender's stream waits before
+//! anything may change the elements. Threads wait for messages, never for a device.
 
 use super::{Joint, OP, Transfer, Transfers};
 use crate::error::failed;
@@ -116,8 +116,8 @@ impl Offer {
         self.ready.precedes(&joint.exchanges)?;
         let (from, target) = (self.queue.context(), joint.queue.context());
         let _entered = joint.exchanges.enter()?;
-        // SAFETY: both ranges lie inside their memory, as `Joint::transfers` has checked on each side. The sender's stream
-        // waits for the copy before it frees or changes the elements, and so does the receiver's.
+        // SAFETY: both ranges lie inside their memory, as `Joint::transfers` has checked on each side. The sender's
+        // stream waits for the copy before it frees or changes the elements, and so does the receiver's.
         let copied = unsafe {
             sys::cuMemcpyPeerAsync(to.address, target, self.address, from, self.bytes, joint.exchanges.stream)
         };

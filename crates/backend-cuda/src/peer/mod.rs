@@ -1,4 +1,5 @@
-//! Exchanges among the memories of CUDA devices: by NCCL, also of several processes, or by copies from device to device.
+//! Exchanges among the memories of CUDA devices: by NCCL, also of several processes, or by copies from device to
+//! device.
 
 mod access;
 mod communicators;
@@ -74,8 +75,8 @@ struct Transfer {
 /// Connects devices of this process: their ends, in the order of their ranks.
 ///
 /// # Errors
-/// [`Unsupported`](Error::Unsupported) with the reason why the path is not to be had: a device that is not CUDA's, one that
-/// is there twice, no library; [`Backend`](Error::Backend) with what the library reports.
+/// [`Unsupported`](Error::Unsupported) with the reason why the path is not to be had: a device that is not CUDA's, one
+/// that is there twice, no library; [`Backend`](Error::Backend) with what the library reports.
 pub fn connect(devices: &[Device], path: PeerPath) -> Result<Vec<Peer>> {
     let joints = devices.iter().map(Joint::new).collect::<Result<Vec<_>>>()?;
     let is_direct = access::allow(joints.iter().map(|joint| &*joint.queue))?;
@@ -107,12 +108,12 @@ pub fn device_uuid(device: &Device) -> Result<[u8; 16]> {
     Ok(uuid.bytes.map(|byte| byte as u8))
 }
 
-/// The number by which ranks of several processes find each other in [`join`]: one of them makes it, and sends it to all
-/// others. `devices` are the UUIDs of the devices of all ranks.
+/// The number by which ranks of several processes find each other in [`join`]: one of them makes it, and sends it to
+/// all others. `devices` are the UUIDs of the devices of all ranks.
 ///
 /// # Errors
-/// [`Unsupported`](Error::Unsupported) if two ranks have one device, or there is no library; [`Backend`](Error::Backend)
-/// with what the library reports.
+/// [`Unsupported`](Error::Unsupported) if two ranks have one device, or there is no library;
+/// [`Backend`](Error::Backend) with what the library reports.
 pub fn unique_id(devices: &[[u8; 16]]) -> Result<Vec<u8>> {
     let before = |rank: usize| devices[..rank].iter().position(|uuid| *uuid == devices[rank]);
     if let Some((first, rank)) = (0..devices.len()).find_map(|rank| Some((before(rank)?, rank))) {
@@ -123,8 +124,8 @@ pub fn unique_id(devices: &[[u8; 16]]) -> Result<Vec<u8>> {
     Ok(library()?.unique_id()?.0.to_vec())
 }
 
-/// Connects the device of this rank with those of the ranks of other processes by NCCL, and returns its end: a call that
-/// waits for all ranks, each with a device of its own and the same `id`.
+/// Connects the device of this rank with those of the ranks of other processes by NCCL, and returns its end: a call
+/// that waits for all ranks, each with a device of its own and the same `id`.
 ///
 /// ```no_run
 /// use backend_cuda::{CUDA, device_uuid, join, unique_id};

@@ -1,6 +1,7 @@
 //! NCCL: the search for its library, and its functions.
 //!
-//! cudarc does not look for `libnccl.so.2`, the name of the library in NVIDIA's packages, and panics where it finds none.
+//! cudarc does not look for `libnccl.so.2`, the name of the library in NVIDIA's packages, and panics where it finds
+//! none.
 
 use crate::error::backend_error;
 use libloading::Library;

@@ -1,6 +1,6 @@
 //! Contexts, recordings and driver errors on a stand-in for the driver's library (`cuda.c`): it runs no kernels, and is
-//! as strict as the driver's documentation. Each process loads one library, so this program starts itself. Exchanges run
-//! on it too, those by NCCL on a stand-in for that (`nccl.c`).
+//! as strict as the driver's documentation. Each process loads one library, so this program starts itself. Exchanges
+//! run on it too, those by NCCL on a stand-in for that (`nccl.c`).
 #![cfg(target_os = "linux")]
 
 mod arrays;
@@ -18,7 +18,8 @@ use std::process::Command;
 /// Set in the processes whose driver's library is the stand-in.
 const INSIDE: &str = "NNZ_STAND_IN";
 
-/// Runs `body`, that of the one test whose name has `test` in it, in a process whose driver is the stand-in, under these variables and macros of `cuda.c`.
+/// Runs `body`, that of the one test whose name has `test` in it, in a process whose driver is the stand-in, under
+/// these variables and macros of `cuda.c`.
 fn with_stand_in(test: &str, variables: &[(&str, &str)], flags: &[&str], body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return body();

@@ -1,8 +1,8 @@
 //! Faults planted in kernels, each of which the conformance table must find.
 //!
-//! A [`Fault`] is one place of one kernel's text that is changed before it is compiled, or a read of the device's memory
-//! that goes wrong; [`FAULTS`] lists them. The table runs on a device with the fault, with values `f64` and indices `i32`,
-//! and must report a failure for every operation that the fault is for.
+//! A [`Fault`] is one place of one kernel's text that is changed before it is compiled, or a read of the device's
+//! memory that goes wrong; [`FAULTS`] lists them. The table runs on a device with the fault, with values `f64` and
+//! indices `i32`, and must report a failure for every operation that the fault is for.
 //!
 //! Changes keep kernels inside their memory: a fault may spoil what a kernel computes, not the process that tests it.
 
@@ -113,8 +113,8 @@ impl Fault {
         }
     }
 
-    /// The file with the fault, under a name of its own, so that no image made beforehand stands for it; `None` for files
-    /// without it.
+    /// The file with the fault, under a name of its own, so that no image made beforehand stands for it; `None` for
+    /// files without it.
     ///
     /// # Panics
     /// If the text that is to be changed does not stand in the file exactly once.

@@ -143,7 +143,8 @@ pub(crate) fn connect_ranks<T: Element>(
     Ok(because(Connections { peers: vec![], name: "the host's memory".into() }, &reasons))
 }
 
-/// Connects the CUDA devices of all ranks by NCCL, if each has another. Ranks agree before they call what waits for others.
+/// Connects the CUDA devices of all ranks by NCCL, if each has another. Ranks agree before they call what waits for
+/// others.
 #[cfg(feature = "cuda")]
 fn join_ranks<T: Element>(transport: &dyn SharedTransport, device: &Device) -> Result<Connections<T>> {
     let own = agree(transport, ROOT, OP, usable_by_nccl(transport, device))?;

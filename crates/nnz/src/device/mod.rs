@@ -107,8 +107,8 @@ impl Device {
         Ok(Self::Cpu(backend))
     }
 
-    /// The best device that starts: of CUDA, else a GPU of OpenCL or SYCL, else the CPU backend's, else a processor of the
-    /// host through OpenCL or SYCL.
+    /// The best device that starts: of CUDA, else a GPU of OpenCL or SYCL, else the CPU backend's, else a processor of
+    /// the host through OpenCL or SYCL.
     ///
     /// ```
     /// use nnz::Device;

@@ -10,11 +10,12 @@ pub use sparse_core::op::Aggregation;
 /// Graph learning: attention is [`sddmm`](Self::sddmm), [`softmax`](Self::softmax) and [`matmul`](Self::matmul) on one
 /// pattern, message passing [`matmul_reduce`](Self::matmul_reduce).
 impl Matrix {
-    /// The softmax of each row or column over its entries, `exp(a_ij − m) / Σ exp(a_ij − m)` with the largest value m, in a
-    /// matrix of the same pattern: CSR of rows, CSC of columns. Elements that are not stored count as −∞.
+    /// The softmax of each row or column over its entries, `exp(a_ij − m) / Σ exp(a_ij − m)` with the largest value m,
+    /// in a matrix of the same pattern: CSR of rows, CSC of columns. Elements that are not stored count as −∞.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::Error::Unsupported) for complex values and batches; those of [`to_format`](Self::to_format).
+    /// [`Unsupported`](crate::Error::Unsupported) for complex values and batches; those of
+    /// [`to_format`](Self::to_format).
     ///
     /// ```
     /// use nnz::{Each, prelude::*};
@@ -28,12 +29,13 @@ impl Matrix {
         self.to_format(each.format())?.any().softmax()
     }
 
-    /// `⊕ A·B` in the order of B: for each row of A and column of B the sum, mean, least or largest of the products of the
-    /// row's entries, 0 of a row without entries. Other formats than CSR are converted first.
+    /// `⊕ A·B` in the order of B: for each row of A and column of B the sum, mean, least or largest of the products of
+    /// the row's entries, 0 of a row without entries. Other formats than CSR are converted first.
     ///
     /// # Errors
-    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Shape`](crate::Error::Shape) if B has not as many
-    /// rows as A has columns; [`Unsupported`](crate::Error::Unsupported) for the least and the largest of complex values.
+    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Shape`](crate::Error::Shape) if B has not as
+    /// many rows as A has columns; [`Unsupported`](crate::Error::Unsupported) for the least and the largest of complex
+    /// values.
     ///
     /// ```
     /// use nnz::{Aggregation, prelude::*};

@@ -18,8 +18,8 @@ pub(crate) trait RuntimeBackend: Backend {
     /// One constructor for each supported type of matrix in this backend's memory.
     const CONSTRUCTORS: &'static [Constructor];
 
-    /// The elements of a vector: of an accelerator a buffer, which clones share until one of them is written; of the host
-    /// a vector, or memory of somebody else's.
+    /// The elements of a vector: of an accelerator a buffer, which clones share until one of them is written; of the
+    /// host a vector, or memory of somebody else's.
     type Elements<T: Element>: Clone + Send + Sync + 'static;
 
     /// The backend of `device`, if it is of this type.

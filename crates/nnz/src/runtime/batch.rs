@@ -12,9 +12,9 @@ impl Matrix {
     /// The batch of matrices in CSR, or in CSC, of one shape and one type, in the memory of the first one's device.
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) for no matrix at all, or one of another shape than the first; [`Operands`](Error::Operands)
-    /// for one of another format or type; [`Unsupported`](Error::Unsupported) for formats other than CSR and CSC; what
-    /// the devices' runtimes report.
+    /// [`Shape`](Error::Shape) for no matrix at all, or one of another shape than the first;
+    /// [`Operands`](Error::Operands) for one of another format or type; [`Unsupported`](Error::Unsupported) for formats
+    /// other than CSR and CSC; what the devices' runtimes report.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -45,9 +45,9 @@ impl Matrix {
     /// It is the inverse of [`to_block_diagonal`](Self::to_block_diagonal).
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if `count` does not divide the rows and the columns; [`Format`](Error::Format) for an entry
-    /// outside of the blocks; [`Unsupported`](Error::Unsupported) for formats other than CSR and CSC; what the device's
-    /// runtime reports.
+    /// [`Shape`](Error::Shape) if `count` does not divide the rows and the columns; [`Format`](Error::Format) for an
+    /// entry outside of the blocks; [`Unsupported`](Error::Unsupported) for formats other than CSR and CSC; what the
+    /// device's runtime reports.
     ///
     /// ```
     /// # use nnz::prelude::*;

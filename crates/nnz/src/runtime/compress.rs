@@ -41,8 +41,8 @@ impl DenseMatrix {
     /// The elements that are not zero, or whose magnitude is above `tolerance`, as a sparse matrix. NaN is an entry.
     ///
     /// # Errors
-    /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows, columns or entries on; [`Operands`](Error::Operands) for a
-    /// tolerance that is negative or not a number; a format of batches is refused; what the device's runtime reports.
+    /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows, columns or entries on; [`Operands`](Error::Operands) for
+    /// a tolerance that is negative or not a number; a format of batches is refused; what the device's runtime reports.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -62,10 +62,10 @@ impl DenseMatrix {
     /// A plan that compresses dense matrices of this shape, order, type and device.
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) for other formats than CSR, CSC and batches of them, and for an algorithm that is
-    /// not there; [`Shape`](Error::Shape) if the members of a stack have not as many rows in all as this matrix;
-    /// [`IndexOverflow`](Error::IndexOverflow) if an extent does not fit the type of indices; [`Operands`](Error::Operands)
-    /// for a tolerance that is negative or not a number.
+    /// [`Unsupported`](Error::Unsupported) for other formats than CSR, CSC and batches of them, and for an algorithm
+    /// that is not there; [`Shape`](Error::Shape) if the members of a stack have not as many rows in all as this
+    /// matrix; [`IndexOverflow`](Error::IndexOverflow) if an extent does not fit the type of indices;
+    /// [`Operands`](Error::Operands) for a tolerance that is negative or not a number.
     ///
     /// ```
     /// use nnz::{CompressOptions, prelude::*};

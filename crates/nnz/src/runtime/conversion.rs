@@ -56,8 +56,8 @@ impl Matrix {
 
     /// The transpose.
     ///
-    /// CSR becomes CSC and CSC becomes CSR, batches too, which copies the values alone; the other formats keep theirs. Without a copy,
-    /// [`spmv`](Self::spmv) takes [`Op::Transpose`](crate::op::Op::Transpose).
+    /// CSR becomes CSC and CSC becomes CSR, batches too, which copies the values alone; the other formats keep theirs.
+    /// Without a copy, [`spmv`](Self::spmv) takes [`Op::Transpose`](crate::op::Op::Transpose).
     ///
     /// # Errors
     /// As [`to_format`](Self::to_format).
@@ -97,11 +97,12 @@ impl Matrix {
         }
     }
 
-    /// The matrix in the memory of `device`; where it is there already, a clone that shares all. On the CPU with another
-    /// number of threads it is a copy, which computes with these.
+    /// The matrix in the memory of `device`; where it is there already, a clone that shares all. On the CPU with
+    /// another number of threads it is a copy, which computes with these.
     ///
     /// # Errors
-    /// Those of [`SparseFormat::to_device`](crate::SparseFormat::to_device) and [`SparseFormat::to_host`](crate::SparseFormat::to_host).
+    /// Those of [`SparseFormat::to_device`](crate::SparseFormat::to_device) and
+    /// [`SparseFormat::to_host`](crate::SparseFormat::to_host).
     ///
     /// ```
     /// # use nnz::prelude::*;

@@ -282,8 +282,8 @@ impl DenseMatrix {
     /// Makes `x` column `j`; of a matrix in the memory of an accelerator by way of the host.
     ///
     /// # Errors
-    /// As [`column`](Self::column); [`Shape`](Error::Shape) and [`Operands`](Error::Operands) if `x` is not as long as a
-    /// column, or of another type.
+    /// As [`column`](Self::column); [`Shape`](Error::Shape) and [`Operands`](Error::Operands) if `x` is not as long as
+    /// a column, or of another type.
     pub fn set_column(&mut self, j: usize, x: &Vector) -> Result<()> {
         self.check_column(j)?;
         if x.len() != self.rows {

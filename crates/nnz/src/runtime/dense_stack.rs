@@ -15,8 +15,8 @@ use std::any::Any;
 use std::fmt::{Debug, Formatter};
 use std::ptr::NonNull;
 
-/// Dense matrices of one shape in the memory of a [`Device`]: a [`DenseMatrix`], or without a copy an array of one to three
-/// axes that somebody else has allocated, as DLPack or the CUDA array interface describe it.
+/// Dense matrices of one shape in the memory of a [`Device`]: a [`DenseMatrix`], or without a copy an array of one to
+/// three axes that somebody else has allocated, as DLPack or the CUDA array interface describe it.
 ///
 /// [`MatrixSet::compress_stacks`](super::MatrixSet::compress_stacks) compresses them where they lie.
 ///
@@ -89,14 +89,14 @@ impl DenseStack {
     /// [`borrow_stack`](Accelerator::borrow_stack) says. Work on the array follows what its stream has so far.
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) if the array does not lie in the memory of the device, wholly in one allocation
-    /// and aligned to its elements; [`Format`](Error::Format) for strides that no leading dimension expresses; an error of the
-    /// device's runtime.
+    /// [`Unsupported`](Error::Unsupported) if the array does not lie in the memory of the device, wholly in one
+    /// allocation and aligned to its elements; [`Format`](Error::Format) for strides that no leading dimension
+    /// expresses; an error of the device's runtime.
     ///
     /// # Safety
-    /// The handle of the array is what its [`MemoryKind`] says, and its stream a stream of the same device. The elements are
-    /// initialised by the work of that stream, outlive the stack, and nobody writes to them meanwhile; up to the next
-    /// multiple of 16 bytes a device's memory can be read.
+    /// The handle of the array is what its [`MemoryKind`] says, and its stream a stream of the same device. The
+    /// elements are initialised by the work of that stream, outlive the stack, and nobody writes to them meanwhile; up
+    /// to the next multiple of 16 bytes a device's memory can be read.
     pub unsafe fn borrow(device: &Device, array: &ForeignArray) -> Result<Self> {
         let typed: Box<dyn Any + Send + Sync> = with_dtype!(array.dtype, T => match device {
             Device::Cpu(_) => {

@@ -11,13 +11,13 @@ impl Matrix {
     /// `alpha·A + beta·B`, on the union of the patterns.
     ///
     /// The sum has the format of A where that is CSR or CSC, and is else CSR; its entries are sorted, and those of one
-    /// coordinate are added. Elements that become zero stay stored, until [`prune`](Self::prune). A factor of 0 does not
-    /// read what it multiplies.
+    /// coordinate are added. Elements that become zero stay stored, until [`prune`](Self::prune). A factor of 0 does
+    /// not read what it multiplies.
     ///
     /// # Errors
     /// [`Operands`](crate::Error::Operands) if types or devices differ, or for a factor that the type does not hold;
-    /// [`Shape`](crate::Error::Shape) if the shapes differ; [`Unsupported`](crate::Error::Unsupported) for batches; those of
-    /// [`to_format`](Self::to_format).
+    /// [`Shape`](crate::Error::Shape) if the shapes differ; [`Unsupported`](crate::Error::Unsupported) for batches;
+    /// those of [`to_format`](Self::to_format).
     ///
     /// ```
     /// # use nnz::prelude::*;

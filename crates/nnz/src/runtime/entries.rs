@@ -17,8 +17,8 @@ impl Matrix {
     /// A matrix in COO from (row, column, value) triplets, which stay as they are; values are rounded to `dtype`.
     ///
     /// # Errors
-    /// [`Format`](Error::Format) if a coordinate lies outside; [`IndexOverflow`](Error::IndexOverflow) if one does not fit
-    /// the type of indices; [`Operands`](Error::Operands) for a value that `dtype` does not hold.
+    /// [`Format`](Error::Format) if a coordinate lies outside; [`IndexOverflow`](Error::IndexOverflow) if one does not
+    /// fit the type of indices; [`Operands`](Error::Operands) for a value that `dtype` does not hold.
     ///
     /// ```
     /// use nnz::{IndexType, prelude::*};
@@ -42,8 +42,8 @@ impl Matrix {
 
     /// Calls `visit` with row, column and value of every entry, those of each row in storage order; padding is none.
     ///
-    /// A matrix in the memory of an accelerator is copied to the host first. The entries of a batch have the coordinates
-    /// that they have in the block-diagonal matrix of its members.
+    /// A matrix in the memory of an accelerator is copied to the host first. The entries of a batch have the
+    /// coordinates that they have in the block-diagonal matrix of its members.
     ///
     /// # Errors
     /// An error of the device's runtime.
@@ -99,8 +99,8 @@ impl Matrix {
     /// The symmetries that the entries have, by equality of values; `None` if the matrix is not square.
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) for CSR with entries of one coordinate that are not added, and for batches; what
-    /// the device's runtime reports.
+    /// [`Unsupported`](Error::Unsupported) for CSR with entries of one coordinate that are not added, and for batches;
+    /// what the device's runtime reports.
     ///
     /// ```
     /// # use nnz::prelude::*;

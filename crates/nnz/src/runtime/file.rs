@@ -30,8 +30,8 @@ macro_rules! narrow_or_wide {
 
 /// Files.
 impl Matrix {
-    /// The matrix of a file, `.mtx`, `.mtx.gz`, `.npz` or `.npy`, or of a folder of parts ([`parts`](sparse_io::parts)), as
-    /// CSR with values of the file's own type; see [`read_csr`](Self::read_csr).
+    /// The matrix of a file, `.mtx`, `.mtx.gz`, `.npz` or `.npy`, or of a folder of parts
+    /// ([`parts`](sparse_io::parts)), as CSR with values of the file's own type; see [`read_csr`](Self::read_csr).
     ///
     /// # Errors
     /// Those of [`MatrixFile::open`] and [`read_csr`](Self::read_csr).
@@ -51,8 +51,8 @@ impl Matrix {
     }
 
     /// The matrix of a file as CSR in the memory of `device`: rows are sorted, duplicates added, zeros kept, and values
-    /// rounded to `dtype`. Indices and offsets have 32 bits where they fit, and 64 otherwise. A batch is its block-diagonal
-    /// matrix; [`read_batch`](Self::read_batch) reads it as it is.
+    /// rounded to `dtype`. Indices and offsets have 32 bits where they fit, and 64 otherwise. A batch is its
+    /// block-diagonal matrix; [`read_batch`](Self::read_batch) reads it as it is.
     ///
     /// # Errors
     /// Those of [`MatrixFile::read_csr`] and [`from_typed`](Self::from_typed).
@@ -69,8 +69,8 @@ impl Matrix {
         with_dtype!(dtype, T => narrow_or_wide!(device, I => file.read_csr::<T, I, I>()))
     }
 
-    /// The matrix of a file as COO in the memory of `device`: entries are in the order of the file, duplicates among them,
-    /// and there may be any number of rows. Indices have 32 bits where they fit, and 64 otherwise.
+    /// The matrix of a file as COO in the memory of `device`: entries are in the order of the file, duplicates among
+    /// them, and there may be any number of rows. Indices have 32 bits where they fit, and 64 otherwise.
     ///
     /// # Errors
     /// Those of [`MatrixFile::read_coo`] and [`from_typed`](Self::from_typed).
@@ -87,8 +87,8 @@ impl Matrix {
         with_dtype!(dtype, T => narrow_or_wide!(device, I => file.read_coo::<T, I>()))
     }
 
-    /// The batch of an `.npz` file or of a folder of parts, whose members are compressed along the axis that the file says, in the memory of
-    /// `device`.
+    /// The batch of an `.npz` file or of a folder of parts, whose members are compressed along the axis that the file
+    /// says, in the memory of `device`.
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) if the file has one matrix; those of [`MatrixFile::read_batch`] and
@@ -120,15 +120,15 @@ impl Matrix {
         }
     }
 
-    /// Writes the matrix to a file of the kind of its name: Matrix Market (`.mtx`, `.mtx.gz`, and standard output), `.npz`,
-    /// or `.npy`, which is dense.
+    /// Writes the matrix to a file of the kind of its name: Matrix Market (`.mtx`, `.mtx.gz`, and standard output),
+    /// `.npz`, or `.npy`, which is dense.
     ///
     /// CSR, CSC and COO keep their format in `.npz`, and COO the order of its entries everywhere; what else there is
     /// becomes CSR. Batches go to `.npz` alone.
     ///
     /// # Errors
-    /// [`Io`](Error::Io) if the file cannot be written; [`Unsupported`](Error::Unsupported) for any other name, for a batch
-    /// that is not to be `.npz`, and for `f16` and `bf16` in `.npz` and `.npy`.
+    /// [`Io`](Error::Io) if the file cannot be written; [`Unsupported`](Error::Unsupported) for any other name, for a
+    /// batch that is not to be `.npz`, and for `f16` and `bf16` in `.npz` and `.npy`.
     ///
     /// ```
     /// use nnz::{io::MatrixFile, prelude::*};
@@ -205,12 +205,12 @@ impl Matrix {
 impl DenseMatrix {
     /// The array of an `.npy` file in the memory of `device`, rounded to `dtype`.
     ///
-    /// One dimension makes a column. Three make a stack: the matrices, the slowest dimension, stand one above the other,
-    /// row-major, as [`plan_compress`](Self::plan_compress) takes them.
+    /// One dimension makes a column. Three make a stack: the matrices, the slowest dimension, stand one above the
+    /// other, row-major, as [`plan_compress`](Self::plan_compress) takes them.
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) for no and for more than three dimensions; [`Unsupported`](Error::Unsupported) for complex
-    /// values of a real type, [`ValueOverflow`](Error::ValueOverflow) for one that would become infinite.
+    /// [`Shape`](Error::Shape) for no and for more than three dimensions; [`Unsupported`](Error::Unsupported) for
+    /// complex values of a real type, [`ValueOverflow`](Error::ValueOverflow) for one that would become infinite.
     ///
     /// ```
     /// use nnz::{io::any::AnyValues, io::npy::NpyArray, prelude::*};

@@ -53,7 +53,8 @@ pub(crate) fn factor<A: Scalar>(op: &'static str, name: &str, value: c64) -> Res
 /// The elements to keep: those above `tolerance` in magnitude, or all but zeros.
 ///
 /// # Errors
-/// [`Error::Operands`] for a tolerance that is negative or not a number, and for a finite one that would become infinite.
+/// [`Error::Operands`] for a tolerance that is negative or not a number, and for a finite one that would become
+/// infinite.
 pub(crate) fn keep<T: Scalar>(op: &'static str, tolerance: Option<f64>) -> Result<Keep<T>> {
     match tolerance {
         None => Ok(Keep::NonZero),

@@ -111,15 +111,16 @@ pub(crate) fn unlike_factors() -> Error {
     Error::operands(OP, reason)
 }
 
-/// A plan of `R·A·P`, as [`Matrix::plan_galerkin`] makes it; values may change between runs. All matrices that it makes have
-/// one pattern.
+/// A plan of `R·A·P`, as [`Matrix::plan_galerkin`] makes it; values may change between runs. All matrices that it makes
+/// have one pattern.
 pub struct TripleProductPlan(Box<dyn AnyTripleProductPlan>);
 
 impl TripleProductPlan {
     /// `R·A·P`.
     ///
     /// # Errors
-    /// [`PlanMismatch`](Error::PlanMismatch) for matrices of other patterns, types or devices than the plan was made for.
+    /// [`PlanMismatch`](Error::PlanMismatch) for matrices of other patterns, types or devices than the plan was made
+    /// for.
     pub fn run(&mut self, r: &Matrix, a: &Matrix, p: &Matrix) -> Result<Matrix> {
         self.0.run(r, a, p)
     }

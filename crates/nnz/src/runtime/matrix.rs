@@ -52,8 +52,8 @@ impl Matrix {
     /// clone shares them; every other operation makes a matrix with arrays of its own.
     ///
     /// # Errors
-    /// [`WrongContext`](Error::WrongContext) if it is in other memory; [`Unsupported`](Error::Unsupported) for a format or
-    /// types that no device has.
+    /// [`WrongContext`](Error::WrongContext) if it is in other memory; [`Unsupported`](Error::Unsupported) for a format
+    /// or types that no device has.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -149,8 +149,8 @@ impl Matrix {
 
 /// Hides the type of a matrix; `None` if it is none of the constructors'.
 ///
-/// It is not generic, so that the tables of constructors, and with them all operations of all types, are compiled in this
-/// crate and not in every program.
+/// It is not generic, so that the tables of constructors, and with them all operations of all types, are compiled in
+/// this crate and not in every program.
 fn construct(mut matrix: Box<dyn Any>, device: &Device) -> Option<Arc<dyn AnyMatrix>> {
     let (constructors, borrowing) = match device {
         Device::Cpu(_) => (HostBackend::CONSTRUCTORS, borrowing_constructors()),

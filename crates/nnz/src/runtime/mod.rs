@@ -44,13 +44,14 @@
 //! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast), [`with_values`](Matrix::with_values) | [`SparseFormat`], [`cast_slice`](crate::cast_slice), [`Compressed::with_values`](crate::Compressed::with_values) |
 //!
 //! # Cost
-//! A call checks types and devices, and is then the typed call: see `examples/call_overhead.rs`. A matrix keeps the plans
-//! of its products, so that a second [`matvec`](Matrix::matvec) inspects nothing; threads that multiply with one matrix at
-//! a time do not wait for each other.
+//! A call checks types and devices, and is then the typed call: see `examples/call_overhead.rs`. A matrix keeps the
+//! plans of its products, so that a second [`matvec`](Matrix::matvec) inspects nothing; threads that multiply with one
+//! matrix at a time do not wait for each other.
 //!
 //! # Memory of others
 //! [`Vector::borrow`] and [`Matrix::wrap`] of a [`HostCsr`](crate::HostCsr) take arrays of the host where they lie, for
-//! programs in C or Python that call this layer; they are `unsafe` to make, since they cannot see how long the arrays live.
+//! programs in C or Python that call this layer; they are `unsafe` to make, since they cannot see how long the arrays
+//! live.
 //!
 //! # Types
 //! [`Matrix::from_typed`] takes every triple of value, index and offset type of

@@ -22,9 +22,9 @@ use std::thread;
 ///
 /// Vectors are in the host's memory, and each device gets its part of them, or stay on the devices
 /// ([`VectorOnDevices`]). Devices compute at the same time. What one
-/// needs of another's part travels on an [`ExchangePath`]: among CUDA devices it does not pass through the host's memory.
-/// The same devices give the same bits on every run, whatever the path. A row is added in another order than on one device: results differ by
-/// rounding, within the bound of a product.
+/// needs of another's part travels on an [`ExchangePath`]: among CUDA devices it does not pass through the host's
+/// memory. The same devices give the same bits on every run, whatever the path. A row is added in another order than on
+/// one device: results differ by rounding, within the bound of a product.
 ///
 /// ```
 /// use nnz::{Method, SolveOptions, prelude::*};
@@ -76,8 +76,8 @@ impl Turn {
 
 /// Several devices.
 impl Matrix {
-    /// A copy of the matrix with its rows divided among `devices` by their entries, as CSR with 32-bit indices. A device
-    /// may be there several times.
+    /// A copy of the matrix with its rows divided among `devices` by their entries, as CSR with 32-bit indices. A
+    /// device may be there several times.
     ///
     /// # Errors
     /// [`Shape`](Error::Shape) without devices; [`Unsupported`](Error::Unsupported) for values of 16 bits;
@@ -123,8 +123,8 @@ impl MatrixOnDevices {
         (0..self.devices.len()).map(|rank| self.rows.range(rank))
     }
 
-    /// The path of elements from one device to another, and why there is no faster one: `NCCL 2.28.3`, `peer copies`, `the
-    /// host's memory (…)`.
+    /// The path of elements from one device to another, and why there is no faster one: `NCCL 2.28.3`, `peer copies`,
+    /// `the host's memory (…)`.
     pub fn exchange(&self) -> &str {
         &self.exchange
     }
@@ -168,8 +168,9 @@ impl MatrixOnDevices {
     /// ```
     ///
     /// # Errors
-    /// [`Operands`](Error::Operands) if types differ, vectors are not in the host's memory, or a factor does not fit the
-    /// type, and with the number of the first device that failed; [`Shape`](Error::Shape) for vectors of other lengths.
+    /// [`Operands`](Error::Operands) if types differ, vectors are not in the host's memory, or a factor does not fit
+    /// the type, and with the number of the first device that failed; [`Shape`](Error::Shape) for vectors of other
+    /// lengths.
     pub fn spmv(
         &mut self,
         op: Op,
@@ -222,8 +223,8 @@ impl MatrixOnDevices {
         Ok(y)
     }
 
-    /// `y ← alpha·op(A)·x + beta·y` for vectors that are on the devices and stay there: as [`spmv`](Self::spmv), with the same
-    /// bits.
+    /// `y ← alpha·op(A)·x + beta·y` for vectors that are on the devices and stay there: as [`spmv`](Self::spmv), with
+    /// the same bits.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -238,9 +239,9 @@ impl MatrixOnDevices {
     /// ```
     ///
     /// # Errors
-    /// [`Operands`](Error::Operands) if a vector is of another matrix, a factor does not fit the type, and with the number of
-    /// the first device that failed; [`Shape`](Error::Shape) for an x that is not divided as the columns of op(A), or a y that
-    /// is not divided as its rows.
+    /// [`Operands`](Error::Operands) if a vector is of another matrix, a factor does not fit the type, and with the
+    /// number of the first device that failed; [`Shape`](Error::Shape) for an x that is not divided as the columns of
+    /// op(A), or a y that is not divided as its rows.
     pub fn spmv_resident(
         &mut self,
         op: Op,

@@ -175,7 +175,8 @@ impl Debug for MatmulPlan {
     }
 }
 
-/// The plans of [`Matrix::spmv`], [`Matrix::spmm`] and [`Matrix::sddmm`], which a matrix keeps from one call to the next.
+/// The plans of [`Matrix::spmv`], [`Matrix::spmm`] and [`Matrix::sddmm`], which a matrix keeps from one call to the
+/// next.
 #[derive(Default)]
 pub(crate) struct ProductPlans {
     pub(crate) spmv: PlanCache<Op, MatvecPlan>,
@@ -183,8 +184,8 @@ pub(crate) struct ProductPlans {
     pub(crate) sddmm: PlanCache<(Sampling, usize), SampledPlan>,
 }
 
-/// Plans that wait for the next call. A call takes its plan out and puts it back, so that calls of several threads do not
-/// wait for each other: each has a plan of its own.
+/// Plans that wait for the next call. A call takes its plan out and puts it back, so that calls of several threads do
+/// not wait for each other: each has a plan of its own.
 pub(crate) struct PlanCache<K, P>(Mutex<Vec<(K, P)>>);
 
 /// Plans that a cache holds; the oldest goes first. Products with one matrix differ in the operation and in the number

@@ -92,8 +92,8 @@ impl Matrix {
 
     /// `A·B`, in the order of B.
     ///
-    /// The plan of the first call serves the next ones with as many columns; [`plan_spmm`](Self::plan_spmm) makes one with
-    /// other options.
+    /// The plan of the first call serves the next ones with as many columns; [`plan_spmm`](Self::plan_spmm) makes one
+    /// with other options.
     ///
     /// # Errors
     /// [`Operands`](crate::Error::Operands) if types or devices differ, [`Shape`](crate::Error::Shape) if B has not as

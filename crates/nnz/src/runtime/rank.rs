@@ -56,8 +56,8 @@ pub(super) trait AnyRank<T>: Send {
     fn sizes(&self) -> RankSizes;
 }
 
-/// A rank's elements of a vector in the memory of its backend, which is hidden. All but the last two are collective calls
-/// with parts of the same matrix.
+/// A rank's elements of a vector in the memory of its backend, which is hidden. All but the last two are collective
+/// calls with parts of the same matrix.
 pub(super) trait AnyLocalVector<T>: Send + Sync {
     fn download(&self, host: &mut [T]) -> Result<()>;
     fn axpby(&mut self, alpha: T, x: &dyn AnyLocalVector<T>, beta: T) -> Result<()>;

@@ -53,9 +53,9 @@ impl Matrix {
     /// One number for each row or column, in the type of the matrix; elements that are not stored are zeros, and count.
     ///
     /// Sums are products with a vector of ones, by the plans that [`spmv`](Self::spmv) keeps, and means such products
-    /// divided by the number of elements; of batches there are these alone. Other reductions read CSR by rows and CSC by
-    /// columns, on the matrix's device, and convert what is stored otherwise first. NaN stays NaN. For many reductions of
-    /// one pattern make a [`ReducePlan`](crate::op::ReducePlan).
+    /// divided by the number of elements; of batches there are these alone. Other reductions read CSR by rows and CSC
+    /// by columns, on the matrix's device, and convert what is stored otherwise first. NaN stays NaN. For many
+    /// reductions of one pattern make a [`ReducePlan`](crate::op::ReducePlan).
     ///
     /// # Errors
     /// Those of [`Reduction::check`]; [`Unsupported`](crate::Error::Unsupported) for batches; those of
@@ -86,8 +86,8 @@ impl Matrix {
 
     /// A norm, in double precision.
     ///
-    /// Entries of one coordinate are added first. The norm of a matrix without elements is 0, and no square overflows. The
-    /// matrix's device computes it of values in double precision, and the host of others, which it widens first.
+    /// Entries of one coordinate are added first. The norm of a matrix without elements is 0, and no square overflows.
+    /// The matrix's device computes it of values in double precision, and the host of others, which it widens first.
     ///
     /// # Errors
     /// [`Unsupported`](crate::Error::Unsupported) for batches; what the device's runtime reports.

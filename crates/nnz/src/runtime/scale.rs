@@ -7,14 +7,14 @@ use sparse_core::{Error, Order, Result, Scalar, c64, with_dtype};
 
 /// Scaling by rows and columns.
 impl Matrix {
-    /// `diag(rows)·A·diag(cols)`: element (i, j) times `rows[i]` and `cols[j]`, in a matrix that shares the pattern of A, so
-    /// that plans for A serve it; of CSR, CSC, COO and batches. `None` leaves the rows or columns as they are.
+    /// `diag(rows)·A·diag(cols)`: element (i, j) times `rows[i]` and `cols[j]`, in a matrix that shares the pattern of
+    /// A, so that plans for A serve it; of CSR, CSC, COO and batches. `None` leaves the rows or columns as they are.
     ///
     /// It is a sampled product of two columns, by the plans that [`sddmm`](Self::sddmm) keeps.
     ///
     /// # Errors
-    /// [`Operands`](Error::Operands) for factors of another type or device, [`Shape`](Error::Shape) unless there is one for
-    /// each row or column; those of [`sddmm`](Self::sddmm).
+    /// [`Operands`](Error::Operands) for factors of another type or device, [`Shape`](Error::Shape) unless there is one
+    /// for each row or column; those of [`sddmm`](Self::sddmm).
     ///
     /// ```
     /// # use nnz::prelude::*;

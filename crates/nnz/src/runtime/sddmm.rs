@@ -11,16 +11,16 @@ use std::ops::Range;
 
 /// Sampled products of two dense matrices.
 impl Matrix {
-    /// `A ∘ (U·Vᵀ)`: the elements of `U·Vᵀ` at the entries of A, each times the value there, in a matrix that shares the
-    /// pattern of A; of CSR, CSC, COO and batches, whose U and V have the rows of all members one below the other.
+    /// `A ∘ (U·Vᵀ)`: the elements of `U·Vᵀ` at the entries of A, each times the value there, in a matrix that shares
+    /// the pattern of A; of CSR, CSC, COO and batches, whose U and V have the rows of all members one below the other.
     ///
-    /// The plan of the first call serves the next ones with as many columns. [`sddmm_into`](Self::sddmm_into) has factors,
-    /// and products that the values of A do not scale.
+    /// The plan of the first call serves the next ones with as many columns. [`sddmm_into`](Self::sddmm_into) has
+    /// factors, and products that the values of A do not scale.
     ///
     /// # Errors
-    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Shape`](crate::Error::Shape) unless U has as many
-    /// rows as A, V as many as A has columns, and both as many columns; [`Unsupported`](crate::Error::Unsupported) for other
-    /// formats; an error of the device's runtime.
+    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Shape`](crate::Error::Shape) unless U has as
+    /// many rows as A, V as many as A has columns, and both as many columns; [`Unsupported`](crate::Error::Unsupported)
+    /// for other formats; an error of the device's runtime.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -38,8 +38,8 @@ impl Matrix {
         self.with_values(&c)
     }
 
-    /// `C ← alpha·A ∘ (U·Vᵀ) + beta·C`, where `c` has a value for each entry of A, in the order of the entries; a `beta` of
-    /// zero does not read it. With [`Sampling::Pattern`] the values of A count as 1.
+    /// `C ← alpha·A ∘ (U·Vᵀ) + beta·C`, where `c` has a value for each entry of A, in the order of the entries; a
+    /// `beta` of zero does not read it. With [`Sampling::Pattern`] the values of A count as 1.
     ///
     /// # Errors
     /// As [`sddmm`](Self::sddmm), and [`Operands`](crate::Error::Operands) for a factor that the type does not hold.
@@ -72,8 +72,8 @@ impl Matrix {
         done
     }
 
-    /// `A ∘ (U_h·V_hᵀ)` for each of `heads` heads, which have as many columns of U and V each, one beside the other: a matrix for
-    /// each head, all of the pattern of A. One plan serves them.
+    /// `A ∘ (U_h·V_hᵀ)` for each of `heads` heads, which have as many columns of U and V each, one beside the other: a
+    /// matrix for each head, all of the pattern of A. One plan serves them.
     ///
     /// # Errors
     /// As [`sddmm`](Self::sddmm); [`Shape`](crate::Error::Shape) if the columns of U are not of `heads` heads.
@@ -137,12 +137,12 @@ impl Matrix {
         self.any().sddmm_algorithms()
     }
 
-    /// The same pattern with these values, one for each entry in the order of the entries; of CSR, CSC, COO and batches.
-    /// Plans stay valid, but those of a matrix over borrowed arrays, whose pattern is copied.
+    /// The same pattern with these values, one for each entry in the order of the entries; of CSR, CSC, COO and
+    /// batches. Plans stay valid, but those of a matrix over borrowed arrays, whose pattern is copied.
     ///
     /// # Errors
-    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Format`](crate::Error::Format) if there are not as
-    /// many values as entries; [`Unsupported`](crate::Error::Unsupported) for other formats.
+    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Format`](crate::Error::Format) if there are
+    /// not as many values as entries; [`Unsupported`](crate::Error::Unsupported) for other formats.
     ///
     /// ```
     /// # use nnz::prelude::*;

@@ -8,15 +8,16 @@ use sparse_core::{Axis, Compressed, Csc, Csr, Host, Index, Result, Scalar, inver
 
 /// Rows and columns.
 impl Matrix {
-    /// The elements in `rows` and `cols`, in the order of these lists: row `k` of the result is row `rows[k]`. A list may
-    /// leave out rows or columns and repeat them.
+    /// The elements in `rows` and `cols`, in the order of these lists: row `k` of the result is row `rows[k]`. A list
+    /// may leave out rows or columns and repeat them.
     ///
-    /// The result has the format of the matrix where that is CSR or CSC, and is else CSR; it is sorted. The host selects.
+    /// The result has the format of the matrix where that is CSR or CSC, and is else CSR; it is sorted. The host
+    /// selects.
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) for a row or a column that the matrix has not;
-    /// [`IndexOverflow`](crate::Error::IndexOverflow) if the nnz of the result does not fit the type of offsets; those of
-    /// [`to_format`](Self::to_format).
+    /// [`IndexOverflow`](crate::Error::IndexOverflow) if the nnz of the result does not fit the type of offsets; those
+    /// of [`to_format`](Self::to_format).
     ///
     /// ```
     /// # use nnz::prelude::*;

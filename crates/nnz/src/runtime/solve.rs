@@ -55,9 +55,10 @@ impl Matrix {
     /// # Errors
     /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if b is not as long as A has
     /// rows, or A not square though the method is not for least squares; [`Unsupported`](Error::Unsupported) for values
-    /// of 16 bits, for a method that takes no preconditioner, for options out of their range, and for [`Method::Direct`] if
-    /// A is singular or the crate lacks the feature `direct`; [`Singular`](Error::Singular) with the first row whose diagonal
-    /// Jacobi's preconditioner cannot take, or that an incomplete factorisation cannot eliminate.
+    /// of 16 bits, for a method that takes no preconditioner, for options out of their range, and for
+    /// [`Method::Direct`] if A is singular or the crate lacks the feature `direct`; [`Singular`](Error::Singular) with
+    /// the first row whose diagonal Jacobi's preconditioner cannot take, or that an incomplete factorisation cannot
+    /// eliminate.
     ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
@@ -146,8 +147,8 @@ impl Solver {
     /// SolverKernels A·x = b from the `x` that is given, which gets the last iterate; see [`Matrix::solve_from`].
     ///
     /// # Errors
-    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if a vector is not as long as the
-    /// matrix has rows; what the device's runtime reports.
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if a vector is not as long as
+    /// the matrix has rows; what the device's runtime reports.
     pub fn solve_from(
         &mut self,
         b: &Vector,

@@ -11,8 +11,8 @@ const OP: &str = "spgemm";
 impl Matrix {
     /// `A·B`, which `&a * &b` is too: CSR of two in CSR, CSC of two in CSC.
     ///
-    /// The product is sorted, and has an entry wherever an entry of A meets one of B: sums of zero stay as explicit zeros,
-    /// which [`prune`](Self::prune) removes. For several products of the same patterns make an
+    /// The product is sorted, and has an entry wherever an entry of A meets one of B: sums of zero stay as explicit
+    /// zeros, which [`prune`](Self::prune) removes. For several products of the same patterns make an
     /// [`SpgemmPlan`](crate::op::SpgemmPlan).
     ///
     /// # Errors
@@ -34,8 +34,8 @@ impl Matrix {
         self.product(b, ProductExtent::Whole)
     }
 
-    /// The pattern of `A·B`, with ones as values: what [`matmul_sparse`](Self::matmul_sparse) gives but its sums, which are
-    /// not computed.
+    /// The pattern of `A·B`, with ones as values: what [`matmul_sparse`](Self::matmul_sparse) gives but its sums, which
+    /// are not computed.
     ///
     /// # Errors
     /// As [`matmul_sparse`](Self::matmul_sparse).
@@ -53,12 +53,12 @@ impl Matrix {
         product.with_values(&ones)
     }
 
-    /// `C⟨M⟩ = A·B`: the elements of A·B at the entries of `mask`, whose values do not matter, in a matrix of its pattern;
-    /// zeros where no product arises. The memory is that of the mask.
+    /// `C⟨M⟩ = A·B`: the elements of A·B at the entries of `mask`, whose values do not matter, in a matrix of its
+    /// pattern; zeros where no product arises. The memory is that of the mask.
     ///
     /// # Errors
-    /// As [`matmul_sparse`](Self::matmul_sparse), of the mask too; [`Shape`](Error::Shape) for a mask of another shape than
-    /// A·B, [`Format`](Error::Format) for one that is not sorted or has a coordinate twice.
+    /// As [`matmul_sparse`](Self::matmul_sparse), of the mask too; [`Shape`](Error::Shape) for a mask of another shape
+    /// than A·B, [`Format`](Error::Format) for one that is not sorted or has a coordinate twice.
     ///
     /// ```
     /// # use nnz::prelude::*;

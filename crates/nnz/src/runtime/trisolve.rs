@@ -21,8 +21,8 @@ impl Matrix {
     ///
     /// # Errors
     /// [`Singular`](Error::Singular) with the first row whose diagonal is zero or not stored;
-    /// [`Operands`](Error::Operands) if types or devices differ; [`Shape`](Error::Shape) if A is not square or b not as long
-    /// as A has rows; [`Unsupported`](Error::Unsupported) for other formats; an error of the device's runtime.
+    /// [`Operands`](Error::Operands) if types or devices differ; [`Shape`](Error::Shape) if A is not square or b not as
+    /// long as A has rows; [`Unsupported`](Error::Unsupported) for other formats; an error of the device's runtime.
     ///
     /// ```
     /// # use nnz::prelude::*;

@@ -153,8 +153,8 @@ impl Vector {
     /// [`Operands`](Error::Operands) for a null pointer.
     ///
     /// # Safety
-    /// `elements` satisfies [`std::slice::from_raw_parts`] as long as the vector lives. Nobody writes them during a call
-    /// that reads the vector. A method that takes `&mut self` may write them, and nobody else uses them meanwhile.
+    /// `elements` satisfies [`std::slice::from_raw_parts`] as long as the vector lives. Nobody writes them during a
+    /// call that reads the vector. A method that takes `&mut self` may write them, and nobody else uses them meanwhile.
     ///
     /// ```
     /// # use nnz::prelude::*;

@@ -79,8 +79,8 @@ impl VectorOnDevices {
     /// `y ← alpha·x + beta·y`, with y this vector; a `beta` of zero does not read it.
     ///
     /// # Errors
-    /// [`Operands`](Error::Operands) if `x` is of another matrix, for a factor that the type does not hold, and with the
-    /// number of the first device that failed; [`Shape`](Error::Shape) if `x` is divided otherwise.
+    /// [`Operands`](Error::Operands) if `x` is of another matrix, for a factor that the type does not hold, and with
+    /// the number of the first device that failed; [`Shape`](Error::Shape) if `x` is divided otherwise.
     pub fn axpby(&mut self, alpha: impl Into<c64>, x: &Self, beta: impl Into<c64>) -> Result<()> {
         self.check("axpby", x)?;
         let _turn = self.turn.take();

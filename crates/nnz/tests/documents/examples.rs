@@ -52,7 +52,8 @@ fn pagerank_prefers_the_page_that_all_link_to() {
     assert!(ranks[0] > ranks[1] && ranks[1] > ranks[2] && (ranks[2] - ranks[3]).abs() < 1e-10, "{ranks:?}");
 }
 
-/// In a ring whose vertices have their two neighbours, two means of (1, 0, 0, 0) reach the vertex itself and the opposite one.
+/// In a ring whose vertices have their two neighbours, two means of (1, 0, 0, 0) reach the vertex itself and the
+/// opposite one.
 #[test]
 fn graph_features_are_means_of_neighbours() {
     let graph = Csr::new(4, 4, vec![0, 2, 4, 6, 8], vec![1, 3, 0, 2, 1, 3, 0, 2], vec![1.0; 8]).unwrap();

@@ -51,8 +51,8 @@ fn the_programs_of_the_pages_run() {
     ran.unwrap();
 }
 
-/// The blocks in `console` are run by `sparse-cli/tests/command.rs`, those in `python` by the tests of `sparse-python`, and
-/// `xtask/tests/workflow.rs` knows the two commands.
+/// The blocks in `console` are run by `sparse-cli/tests/command.rs`, those in `python` by the tests of `sparse-python`,
+/// and `xtask/tests/workflow.rs` knows the two commands.
 #[test]
 fn the_pages_show_the_programs_that_run() {
     let readme = page("README.md");

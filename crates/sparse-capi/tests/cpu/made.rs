@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// The matrix of the tests, `1 0 2; 0 0 3; 4 5 0`, in every triple of types: its arrays are found again, and products run.
+/// The matrix of the tests, `1 0 2; 0 0 3; 4 5 0`, in every triple of types: its arrays are found again, and products
+/// run.
 fn check_types<T: Scalar, I: nnz::Index, O: nnz::Index>() {
     let types = [DType::F32, DType::F64, DType::C32, DType::C64, DType::F16, DType::Bf16];
     let scalar = types.iter().position(|&dtype| dtype == T::DTYPE).unwrap() as Type;

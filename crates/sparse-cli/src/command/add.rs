@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 /// Adds: C = alpha·A + beta·B, both sparse
 ///
-/// C has an entry where A or B has one, also where the sum is zero. Without --dtype the sum is computed in the type that
-/// holds the values of both exactly.
+/// C has an entry where A or B has one, also where the sum is zero. Without --dtype the sum is computed in the type
+/// that holds the values of both exactly.
 #[derive(Debug, Args)]
 pub(crate) struct Add {
     /// The matrix A; - is standard input

@@ -26,8 +26,8 @@ const MOST_BYTES: u64 = 2;
 
 /// Advises in which format, and with which algorithm, products with a matrix are best computed, and why
 ///
-/// The advice follows from the lengths of the rows and the bytes of each format; the algorithms are those that the device
-/// would run.
+/// The advice follows from the lengths of the rows and the bytes of each format; the algorithms are those that the
+/// device would run.
 #[derive(Debug, Args)]
 pub(crate) struct Advise {
     /// The matrix; - is standard input

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 
 /// Compresses a dense array to CSR or CSC; a 3-D array to a batch
 ///
-/// Every element but zeros of either sign becomes an entry; NaN stays. A 3-D array of shape (count, rows, cols) becomes a
-/// batch of matrices with unequal numbers of entries, in one .npz file with the keys format (batch_csr or batch_csc),
+/// Every element but zeros of either sign becomes an entry; NaN stays. A 3-D array of shape (count, rows, cols) becomes
+/// a batch of matrices with unequal numbers of entries, in one .npz file with the keys format (batch_csr or batch_csc),
 /// shape (count, rows, cols), member_ptr (count + 1: where each member's entries start), indptr (count rows of offsets,
 /// each of which starts at 0), indices and data.
 #[derive(Debug, Args)]

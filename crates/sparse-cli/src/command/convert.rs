@@ -12,8 +12,9 @@ use std::path::PathBuf;
 
 /// Converts a matrix between .mtx, .mtx.gz, .npz and .npy, by the names of the files
 ///
-/// A matrix in parts is read by the name of its folder. Rows come out sorted and duplicates added; stored zeros stay. Indices have 32 bits where they fit. Of a dense .npy
-/// array all elements but zeros become entries; NaN stays. With --format coo entries come out as they are in the file.
+/// A matrix in parts is read by the name of its folder. Rows come out sorted and duplicates added; stored zeros stay.
+/// Indices have 32 bits where they fit. Of a dense .npy array all elements but zeros become entries; NaN stays. With
+/// --format coo entries come out as they are in the file.
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
     /// The matrix to read, a file or a folder of parts; - is standard input

@@ -21,8 +21,9 @@ use std::time::Instant;
 
 /// Describes a matrix: shape, entries, rows, symmetry, bandwidth, and its bytes in every format
 ///
-/// Of a batch that `nnz compress` wrote: shape, entries of the members, rows of all members. Of a matrix or batch in parts
-/// (a folder with manifest.json) also the number of parts. With -v, the seconds from the file to CSR go to stderr.
+/// Of a batch that `nnz compress` wrote: shape, entries of the members, rows of all members. Of a matrix or batch in
+/// parts (a folder with manifest.json) also the number of parts. With -v, the seconds from the file to CSR go to
+/// stderr.
 #[derive(Debug, Args)]
 pub(crate) struct Info {
     /// The matrix, a file or a folder of parts; - is standard input

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 /// Orders the rows and columns of a square matrix, as for a small bandwidth
 ///
-/// Writes the permutation p: row k of the permuted matrix is row p[k], as `nnz permute A --rows p.npy --cols p.npy` makes it.
-/// The order is that of the pattern of A + Aᵀ. Reports bandwidth and profile before and after.
+/// Writes the permutation p: row k of the permuted matrix is row p[k], as `nnz permute A --rows p.npy --cols p.npy`
+/// makes it. The order is that of the pattern of A + Aᵀ. Reports bandwidth and profile before and after.
 #[derive(Debug, Args)]
 pub(crate) struct PrintOrder {
     /// The square matrix A; - is standard input

@@ -12,9 +12,10 @@ use std::path::PathBuf;
 
 /// Multiplies two dense matrices where a sparse one has entries: C = alpha·A ∘ (U·Vᵀ)
 ///
-/// Entry (i, j) of C is alpha·a_ij times the scalar product of row i of U and row j of V; nothing is conjugated. A vector
-/// counts as one column. Of a batch that `nnz compress` wrote, A is the block-diagonal matrix of its members: U and V have
-/// the rows of all of them, one below the other, or are stacks (3-D) with a matrix for each. Without --dtype C is computed in the type that holds the values of all operands exactly.
+/// Entry (i, j) of C is alpha·a_ij times the scalar product of row i of U and row j of V; nothing is conjugated. A
+/// vector counts as one column. Of a batch that `nnz compress` wrote, A is the block-diagonal matrix of its members: U
+/// and V have the rows of all of them, one below the other, or are stacks (3-D) with a matrix for each. Without --dtype
+/// C is computed in the type that holds the values of all operands exactly.
 #[derive(Debug, Args)]
 pub(crate) struct Sddmm {
     /// The sparse matrix A; - is standard input
@@ -34,8 +35,8 @@ pub(crate) struct Sddmm {
     /// Takes the pattern of A alone: its values count as 1
     #[arg(long)]
     pattern_only: bool,
-    /// The heads of U and V, which have as many columns each: C is a batch with a matrix for each, in a file that ends in
-    /// .npz
+    /// The heads of U and V, which have as many columns each: C is a batch with a matrix for each, in a file that ends
+    /// in .npz
     #[arg(long, value_name = "N", conflicts_with_all = ["alpha", "pattern_only", "algorithm"])]
     heads: Option<usize>,
     /// The algorithm by name; without it the plan chooses. -v says which runs, and why

@@ -16,8 +16,8 @@ use std::time::Duration;
 /// Serves matrices and operations on them to many clients, over HTTP
 ///
 /// Matrices stay in the memory of the device and are written to DIR when others need it. An address that other machines
-/// reach needs --token-file, --tls-cert and --tls-key; tokens are made by `nnz token`. Prints the address once it answers.
-/// SIGTERM finishes the requests in flight and stops; SIGHUP reads the tokens again.
+/// reach needs --token-file, --tls-cert and --tls-key; tokens are made by `nnz token`. Prints the address once it
+/// answers. SIGTERM finishes the requests in flight and stops; SIGHUP reads the tokens again.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// The address and port to listen on; port 0 takes a free one

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 /// Takes rows and columns: one, a range as in NumPy, or those that a .npy file lists
 ///
-/// A range is START:STOP or START:STOP:STEP; what is left out is the first, the end, or 1. Rows and columns of a list come
-/// in its order, and may repeat; a list of booleans is a mask, as in NumPy.
+/// A range is START:STOP or START:STOP:STEP; what is left out is the first, the end, or 1. Rows and columns of a list
+/// come in its order, and may repeat; a list of booleans is a mask, as in NumPy.
 #[derive(Debug, Args)]
 pub(crate) struct Slice {
     /// The matrix A; - is standard input

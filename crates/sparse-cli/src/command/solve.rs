@@ -27,14 +27,14 @@ use std::sync::Arc;
 
 /// Solves A·X = B by iteration or directly, for every column of B
 ///
-/// An iteration stops at ‖b − A·x‖₂ ≤ tol·‖b‖₂, with b − A·x computed from x. If that is not reached, the exit status is 1, the error
-/// names the residual that was, and X holds the last iterate. lsqr and lsmr minimize ‖b − A·x‖₂ for A of any shape, and
-/// stop by SciPy's two criteria, with tol for both atol and btol. direct factorizes A by Cholesky, LU or, for more rows than
-/// columns, QR, in double precision on the CPU; it takes a build with the feature direct.
+/// An iteration stops at ‖b − A·x‖₂ ≤ tol·‖b‖₂, with b − A·x computed from x. If that is not reached, the exit status
+/// is 1, the error names the residual that was, and X holds the last iterate. lsqr and lsmr minimize ‖b − A·x‖₂ for A
+/// of any shape, and stop by SciPy's two criteria, with tol for both atol and btol. direct factorizes A by Cholesky, LU
+/// or, for more rows than columns, QR, in double precision on the CPU; it takes a build with the feature direct.
 ///
-/// As in `mpirun -n 4 nnz solve …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each on the
-/// device of its number on its host, for cg and bicgstab. Each reads its rows, where A is csr in .npz or a folder of parts, or
-/// its share of an uncompressed .mtx; the first reads all else, writes, and reports what each has.
+/// As in `mpirun -n 4 nnz solve …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each
+/// on the device of its number on its host, for cg and bicgstab. Each reads its rows, where A is csr in .npz or a
+/// folder of parts, or its share of an uncompressed .mtx; the first reads all else, writes, and reports what each has.
 #[derive(Debug, Args)]
 pub(crate) struct Solve {
     /// The matrix A, square but for lsqr, lsmr and direct; - is standard input
@@ -45,24 +45,24 @@ pub(crate) struct Solve {
     /// The file to write X to; - is standard output, and the report goes to stderr
     #[arg(short = 'o', long = "out", value_name = "X.npy")]
     out: PathBuf,
-    /// The method: cg or enqueued-cg for Hermitian positive definite matrices, minres for any Hermitian one, bicgstab or
-    /// gmres for any square one, lsqr or lsmr for any shape, direct unless there are more columns than rows; enqueued-cg
-    /// takes up to 32 iterations before it waits for the device
+    /// The method: cg or enqueued-cg for Hermitian positive definite matrices, minres for any Hermitian one, bicgstab
+    /// or gmres for any square one, lsqr or lsmr for any shape, direct unless there are more columns than rows;
+    /// enqueued-cg takes up to 32 iterations before it waits for the device
     #[arg(long, value_name = "NAME", ignore_case = true, value_parser = method_parser())]
     method: Method,
     /// The residual to reach, relative to that of x = 0
     #[arg(long, value_name = "TOL", default_value_t = Options::default().tolerance, value_parser = parse_tolerance, allow_negative_numbers = true)]
     tol: f64,
-    /// The preconditioner: jacobi, the diagonal of A; block-jacobi:N, its diagonal blocks of N rows, without N of 8; ilu0 or,
-    /// for Hermitian positive definite matrices, ic0, incomplete factors of A, made on the host. For cg, minres, bicgstab and
-    /// gmres; --devices and ranks take jacobi alone
+    /// The preconditioner: jacobi, the diagonal of A; block-jacobi:N, its diagonal blocks of N rows, without N of 8;
+    /// ilu0 or, for Hermitian positive definite matrices, ic0, incomplete factors of A, made on the host. For cg,
+    /// minres, bicgstab and gmres; --devices and ranks take jacobi alone
     #[arg(long, value_name = "NAME", default_value = "none")]
     preconditioner: Preconditioning,
     /// The same as --preconditioner jacobi
     #[arg(long, conflicts_with = "preconditioner")]
     jacobi: bool,
-    /// The most iterations for each column; without it ten times the rows of A, for lsqr twice its columns, for lsmr its
-    /// rows or its columns, whichever are fewer
+    /// The most iterations for each column; without it ten times the rows of A, for lsqr twice its columns, for lsmr
+    /// its rows or its columns, whichever are fewer
     #[arg(long, value_name = "N")]
     max_iterations: Option<usize>,
     /// The iterations of a cycle of gmres, which needs the memory of N + 1 vectors; without it 20
@@ -390,8 +390,8 @@ impl RightHandSides {
     }
 }
 
-/// Fails unless b has as many rows as A needs, and if it has so many columns and so few elements that the columns' outcomes would
-/// fill the memory.
+/// Fails unless b has as many rows as A needs, and if it has so many columns and so few elements that the columns'
+/// outcomes would fill the memory.
 fn check_right_hand_sides(needed: usize, b: &DenseMatrix) -> Result<()> {
     let (found, columns) = (b.nrows(), b.ncols());
     if found != needed {

@@ -27,8 +27,8 @@ pub(crate) struct Spgemm {
     /// Finds the pattern of C alone: its values are 1
     #[arg(long)]
     pattern_only: bool,
-    /// The memory of the device beside B that may be used, as in 512MiB or 4GiB: rows of C are computed chunk by chunk, and
-    /// put together in the host's memory. Without it, where the device's memory turns out to be short
+    /// The memory of the device beside B that may be used, as in 512MiB or 4GiB: rows of C are computed chunk by chunk,
+    /// and put together in the host's memory. Without it, where the device's memory turns out to be short
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with = "pattern_only")]
     memory_limit: Option<u64>,
 }

@@ -12,13 +12,15 @@ use std::path::PathBuf;
 /// Multiplies: Y = alpha·op(A)·X + beta·Y₀, X a vector
 ///
 /// X has shape (n,) or (n, 1), and Y has as many dimensions. Without --dtype the product is computed in the type that
-/// holds the values of all operands exactly. A batch that `nnz compress` wrote is the block-diagonal matrix of its members.
+/// holds the values of all operands exactly. A batch that `nnz compress` wrote is the block-diagonal matrix of its
+/// members.
 ///
-/// Where no device is named, the CPU multiplies: it has finished before a matrix from a file has reached another device.
+/// Where no device is named, the CPU multiplies: it has finished before a matrix from a file has reached another
+/// device.
 ///
-/// As in `mpirun -n 4 nnz spmv …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each on the
-/// device of its number on its host. Each reads its rows, where A is csr in .npz or a folder of parts, or its share of an
-/// uncompressed .mtx; the first reads all else, and writes. -v says what each has.
+/// As in `mpirun -n 4 nnz spmv …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each
+/// on the device of its number on its host. Each reads its rows, where A is csr in .npz or a folder of parts, or its
+/// share of an uncompressed .mtx; the first reads all else, and writes. -v says what each has.
 #[derive(Debug, Args)]
 pub(crate) struct Spmv {
     /// The matrix A, a file or a folder of parts; - is standard input

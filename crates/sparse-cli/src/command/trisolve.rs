@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 /// Solves op(A)·X = B by substitution, for a triangle of A and every column of B
 ///
-/// Entries in the other triangle of A are ignored. Without --dtype X is computed in the type that holds the values of A and
-/// B exactly. Without --backend it is computed on the CPU: rows wait for each other.
+/// Entries in the other triangle of A are ignored. Without --dtype X is computed in the type that holds the values of A
+/// and B exactly. Without --backend it is computed on the CPU: rows wait for each other.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("triangle").required(true).args(["lower", "upper"]))]
 pub(crate) struct Trisolve {

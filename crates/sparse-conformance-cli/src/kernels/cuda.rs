@@ -1,6 +1,6 @@
-//! `cargo xtask kernels cuda`: compiles the CUDA kernels by NVRTC, without a GPU, and keeps a snapshot of what they use,
-//! so that a kernel that begins to spill is seen: the main sets of defines on every architecture, and every set that a plan
-//! can ask for on one. Only files that changed since the snapshot was written are compiled.
+//! `cargo xtask kernels cuda`: compiles the CUDA kernels by NVRTC, without a GPU, and keeps a snapshot of what they
+//! use, so that a kernel that begins to spill is seen: the main sets of defines on every architecture, and every set
+//! that a plan can ask for on one. Only files that changed since the snapshot was written are compiled.
 
 use super::nvrtc::Nvrtc;
 use super::snapshot::{Lines, Snapshot, checksum};

@@ -21,8 +21,8 @@ pub fn corpus_folder() -> Option<PathBuf> {
     beside.into_iter().chain([built]).find(|folder| folder.is_dir())
 }
 
-/// One case for every real matrix of the repository, as [`corpus`] makes them; none where the folder is not there. Large
-/// ones run from [`Tier::Ci`] on.
+/// One case for every real matrix of the repository, as [`corpus`] makes them; none where the folder is not there.
+/// Large ones run from [`Tier::Ci`] on.
 ///
 /// # Errors
 /// As [`corpus`].
@@ -31,8 +31,8 @@ pub fn repository_corpus() -> Result<Vec<Case>> {
     corpus_folder().map_or(Ok(vec![]), |folder| cases(&folder, tier))
 }
 
-/// One case for every `.mtx` and `.mtx.gz` file of a folder with at most `largest` stored entries, in the order of their
-/// names: real matrices in f32 and f64, complex ones in c32 and c64, with 32-bit indices.
+/// One case for every `.mtx` and `.mtx.gz` file of a folder with at most `largest` stored entries, in the order of
+/// their names: real matrices in f32 and f64, complex ones in c32 and c64, with 32-bit indices.
 ///
 /// # Errors
 /// [`Error::Io`] if the folder cannot be read; those of reading a file's header.

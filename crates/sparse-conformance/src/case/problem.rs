@@ -21,8 +21,8 @@ pub struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    /// The case in values of type `dtype`, or `None` if a value does not fit the type. With `flushes`, the backend takes
-    /// subnormal numbers for zeros.
+    /// The case in values of type `dtype`, or `None` if a value does not fit the type. With `flushes`, the backend
+    /// takes subnormal numbers for zeros.
     pub fn new(case: &'a Case, matrix: &Triplets, dtype: DType, flushes: bool) -> Option<Self> {
         let arithmetic = Arithmetic::of(dtype, flushes);
         let rounded = matrix.rounded(dtype)?;

@@ -1,6 +1,6 @@
-//! `alpha·A + beta·B` and `(alpha·A) ∘ (beta·B)`. B is made of A: some of its entries, negated or doubled, others in the
-//! next column or row, others left out, so that elements are stored in A alone, in B alone, in both and in neither, and some
-//! sums are zero.
+//! `alpha·A + beta·B` and `(alpha·A) ∘ (beta·B)`. B is made of A: some of its entries, negated or doubled, others in
+//! the next column or row, others left out, so that elements are stored in A alone, in B alone, in both and in neither,
+//! and some sums are zero.
 
 use crate::array_dump::{ArrayDump, text};
 use crate::build::{Build, FormatOn};
@@ -43,8 +43,8 @@ fn op_of(setting: &Setting) -> Elementwise {
 /// The entry of B for an entry of A, if there is one.
 type Move<'a> = dyn Fn(&Triplet) -> Option<Triplet> + 'a;
 
-/// The operand B for an operand A, with duplicates where A has them. Of entries that come to one place those that stayed
-/// there count, before those from the column and from the row before.
+/// The operand B for an operand A, with duplicates where A has them. Of entries that come to one place those that
+/// stayed there count, before those from the column and from the row before.
 fn second(a: &Triplets) -> Triplets {
     let kind = |i: usize, j: usize| scramble(i + 17, j) % 8;
     let negated = |value: c64| c64::new(-value.re, if value.im == 0.0 { 0.0 } else { -value.im });

@@ -114,8 +114,8 @@ impl Line<'_> {
         2.0 * steps / (1.0 - steps)
     }
 
-    /// `value` with the error `inner` before it is rounded to the stored type; anything where partial results, which are
-    /// not larger than `bulk`, may overflow.
+    /// `value` with the error `inner` before it is rounded to the stored type; anything where partial results, which
+    /// are not larger than `bulk`, may overflow.
     fn bounded(&self, value: f64, inner: f64, bulk: f64) -> Bounded {
         let Arithmetic { largest, largest_in_accumulator, storage_roundoff, tiny, .. } = *self.arithmetic;
         let is_finite = self.elements.iter().flatten().all(|v| Scalar::is_finite(*v));

@@ -62,8 +62,8 @@ impl SoftmaxCheck {
     }
 }
 
-/// The softmax of a line. The rounding of `x − m` is that of a factor of the exponential, and a division or an exponential
-/// may be off by some units in the last place.
+/// The softmax of a line. The rounding of `x − m` is that of a factor of the exponential, and a division or an
+/// exponential may be off by some units in the last place.
 fn softmax(line: &[f64], arithmetic: &Arithmetic) -> Vec<Bounded> {
     let Arithmetic { roundoff, storage_roundoff, tiny, .. } = *arithmetic;
     let pick = |found: f64, next: f64| if next.is_nan() || next > found { next } else { found };

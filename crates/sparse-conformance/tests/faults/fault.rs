@@ -103,8 +103,8 @@ impl<M: SparseFormat<Scalar = f64, Space = Host, In<Host> = M>> OnHost for M {}
 /// Copies of arrays, which a fault spoils.
 struct Copies(Fault);
 
-// SAFETY: copies have the elements of their views. A column that is shifted stays in the matrix; offsets that are shifted
-// belong to results, which the table only looks at.
+// SAFETY: copies have the elements of their views. A column that is shifted stays in the matrix; offsets that are
+// shifted belong to results, which the table only looks at.
 unsafe impl Transfer<Host, Host> for Copies {
     fn copy<T: Element>(&self, view: &[T]) -> Result<Vec<T>> {
         let mut copy = view.to_vec();

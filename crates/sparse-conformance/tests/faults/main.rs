@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The cases that find faults: rows of many lengths, entries in no order, numbers of many bits and with fractions, and what
-/// is uploaded.
+/// The cases that find faults: rows of many lengths, entries in no order, numbers of many bits and with fractions, and
+/// what is uploaded.
 const CASES: [&str; 5] = [
     "rows_of_0_to_34_entries",
     "tiny_unsorted",

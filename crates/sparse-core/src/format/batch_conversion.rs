@@ -110,7 +110,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> BatchCompressed<A, T, Host, I, O> {
         Compressed::new_unsorted(rows, cols, offsets, indices, self.values().clone())
     }
 
-    /// The same matrices along the other axis: a [`BatchCsr`](super::BatchCsr) as [`BatchCsc`](super::BatchCsc), or back.
+    /// The same matrices along the other axis: a [`BatchCsr`](super::BatchCsr) as [`BatchCsc`](super::BatchCsc), or
+    /// back.
     ///
     /// The entries of each member stand in order of the other axis; those of one coordinate keep their order.
     ///
@@ -129,8 +130,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> BatchCompressed<A, T, Host, I, O> {
         self.to_other_axis_by(|members| members.into_iter().for_each(OtherAxis::fill))
     }
 
-    /// As [`to_other_axis`](Self::to_other_axis), where `run` calls [`OtherAxis::fill`] of each member, in any order or on
-    /// several threads.
+    /// As [`to_other_axis`](Self::to_other_axis), where `run` calls [`OtherAxis::fill`] of each member, in any order or
+    /// on several threads.
     ///
     /// ```
     /// use sparse_core::{BatchCsr, Csr, OtherAxis};

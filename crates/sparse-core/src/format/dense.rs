@@ -429,8 +429,8 @@ impl<T: Scalar> Dense<T, Host> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::IndexOverflow`] if the matrix has more bytes than a vector can have; [`Error::OutOfMemory`] if it has more
-    /// than the memory.
+    /// [`Error::IndexOverflow`] if the matrix has more bytes than a vector can have; [`Error::OutOfMemory`] if it has
+    /// more than the memory.
     pub fn zeros(rows: usize, cols: usize, order: Order) -> Result<Self> {
         let len = checked_product("rows x columns", rows, cols)?;
         check_allocation::<T>("a dense matrix", len)?;

@@ -23,8 +23,8 @@ use crate::space::Space;
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
 pub trait EntryValues: SparseFormat + Sized {
-    /// The same pattern with these values, in the order of the entries. Plans stay valid, but those of [`HostCsr`], whose
-    /// borrowed pattern is copied.
+    /// The same pattern with these values, in the order of the entries. Plans stay valid, but those of [`HostCsr`],
+    /// whose borrowed pattern is copied.
     ///
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) if the number of values is not nnz,

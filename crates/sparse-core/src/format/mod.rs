@@ -161,8 +161,8 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
     /// ```
     ///
     /// # Errors
-    /// [`WrongContext`](Error::WrongContext) if the matrix lives elsewhere, [`OutOfMemory`](Error::OutOfMemory), or an error of
-    /// the device's runtime.
+    /// [`WrongContext`](Error::WrongContext) if the matrix lives elsewhere, [`OutOfMemory`](Error::OutOfMemory), or an
+    /// error of the device's runtime.
     fn to_exact<B: Backend<Space = Self::Space>>(&self, backend: &B) -> Result<Self::In<SpaceOf<B>>> {
         self.transfer(&Duplicate(backend))
     }
@@ -171,8 +171,8 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
 /// Copies arrays from one space to another.
 ///
 /// # Safety
-/// A matrix is made of the copies without another check: a copy has the elements of its view, and all copies live in one
-/// context.
+/// A matrix is made of the copies without another check: a copy has the elements of its view, and all copies live in
+/// one context.
 ///
 /// An implementation without `unsafe` does not compile:
 ///

@@ -8,9 +8,9 @@ use crate::scalar::Scalar;
 use crate::space::Host;
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
-    /// The elements in `rows` and `cols`, in the order of these lists: row `k` of the result is row `rows[k]`. A list may
-    /// leave out rows or columns and repeat them. O(rows + columns + entries of the chosen rows, of CSC columns, + nnz of
-    /// the result).
+    /// The elements in `rows` and `cols`, in the order of these lists: row `k` of the result is row `rows[k]`. A list
+    /// may leave out rows or columns and repeat them. O(rows + columns + entries of the chosen rows, of CSC columns, +
+    /// nnz of the result).
     ///
     /// Entries of a row (CSR) or column (CSC) come in the order in which they are stored, copies of one by their new
     /// places: sorted operands give a sorted result where the columns (CSR) or rows (CSC) ascend.
@@ -25,9 +25,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] for a row or a column that the matrix has not; [`Error::IndexOverflow`] if an extent of the result
-    /// does not fit `I` or its nnz does not fit `O`; [`Error::OutOfMemory`] for more columns (CSR) or rows (CSC) than
-    /// memory has places for.
+    /// [`Error::Shape`] for a row or a column that the matrix has not; [`Error::IndexOverflow`] if an extent of the
+    /// result does not fit `I` or its nnz does not fit `O`; [`Error::OutOfMemory`] for more columns (CSR) or rows (CSC)
+    /// than memory has places for.
     #[doc(alias("slice", "gather"))]
     pub fn select(&self, rows: &[usize], cols: &[usize]) -> Result<Self> {
         check_below("row", rows, self.nrows())?;

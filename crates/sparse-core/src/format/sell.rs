@@ -149,8 +149,9 @@ impl<T: Scalar, I: Index, O: Index> Sell<T, Host, I, O> {
     ///
     /// # Errors
     /// [`Error::Format`] if a length is wrong, `slice_ptr` does not start at 0, falls, or has a slice that is not a
-    /// multiple of C, `row_order` is not a permutation, a column lies outside, an entry follows padding, or C is refused by
-    /// [`SellLayout::row_order`]; [`Error::IndexOverflow`] if an extent, or the number of lanes, does not fit.
+    /// multiple of C, `row_order` is not a permutation, a column lies outside, an entry follows padding, or C is
+    /// refused by [`SellLayout::row_order`]; [`Error::IndexOverflow`] if an extent, or the number of lanes, does not
+    /// fit.
     pub fn new(
         (rows, cols): (usize, usize),
         slice_height: usize,

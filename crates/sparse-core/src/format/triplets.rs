@@ -24,8 +24,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// ```
     ///
     /// # Errors
-    /// [`Format`](crate::Error::Format) if a coordinate lies outside; [`IndexOverflow`](crate::Error::IndexOverflow) if an extent does not fit `I` or nnz
-    /// does not fit `O`.
+    /// [`Format`](crate::Error::Format) if a coordinate lies outside; [`IndexOverflow`](crate::Error::IndexOverflow) if
+    /// an extent does not fit `I` or nnz does not fit `O`.
     #[doc(alias("try_new_from_triplets", "csr_array", "csc_array"))]
     pub fn from_triplets(
         nrows: usize,

@@ -38,8 +38,8 @@ impl Graph {
     /// The graph of a matrix. O(rows + nnz·log nnz).
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if the matrix is not square; [`OutOfMemory`](Error::OutOfMemory) for more rows than memory
-    /// has offsets for.
+    /// [`Shape`](Error::Shape) if the matrix is not square; [`OutOfMemory`](Error::OutOfMemory) for more rows than
+    /// memory has offsets for.
     pub fn of<A: Axis, T: Scalar, I: Index, O: Index>(a: &Compressed<A, T, Host, I, O>) -> Result<Self> {
         if a.nrows() != a.ncols() {
             let (rows, cols) = a.shape();
@@ -62,8 +62,8 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) for an edge from or to a node that is not below `nodes`; [`OutOfMemory`](Error::OutOfMemory)
-    /// for more nodes than memory has offsets for.
+    /// [`Shape`](Error::Shape) for an edge from or to a node that is not below `nodes`;
+    /// [`OutOfMemory`](Error::OutOfMemory) for more nodes than memory has offsets for.
     pub fn from_edges(nodes: usize, edges: Vec<(usize, usize)>) -> Result<Self> {
         if let Some((from, to)) = edges.iter().find(|&&(from, to)| from.max(to) >= nodes) {
             let reason = format!("the edge from {from} to {to} has a node that is not below {nodes}");
@@ -139,7 +139,8 @@ impl Graph {
         })
     }
 
-    /// The profile of the lower triangle: the sum over rows of the distance from the first entry to the diagonal. O(rows).
+    /// The profile of the lower triangle: the sum over rows of the distance from the first entry to the diagonal.
+    /// O(rows).
     ///
     /// It is the memory that an envelope factorization takes beside the diagonal.
     ///

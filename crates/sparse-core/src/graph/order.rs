@@ -3,9 +3,9 @@
 use super::Graph;
 
 impl Graph {
-    /// The nodes by the number of their neighbours, fewest first, those of one number by their own: an order in which row
-    /// `k` of the permuted matrix is row `order[k]`. Edges count in both directions, and loops do not. O(nodes·log nodes +
-    /// edges·log edges).
+    /// The nodes by the number of their neighbours, fewest first, those of one number by their own: an order in which
+    /// row `k` of the permuted matrix is row `order[k]`. Edges count in both directions, and loops do not. O(nodes·log
+    /// nodes + edges·log edges).
     ///
     /// ```
     /// use sparse_core::graph::Graph;

@@ -1,5 +1,5 @@
-//! nalgebra and nalgebra-sparse: sparse matrices by a copy, since all indices are `usize` there; dense ones by reference
-//! where they are column-major without gaps.
+//! nalgebra and nalgebra-sparse: sparse matrices by a copy, since all indices are `usize` there; dense ones by
+//! reference where they are column-major without gaps.
 
 use crate::error::{Error, Result};
 use crate::format::{Coo, Csc, Csr, Dense, DenseView, Order};

@@ -11,8 +11,8 @@
 //! | CSR | SELL | [`SellLayout`] |
 //! | ELL, HYB, SELL | CSR | |
 //!
-//! Explicit zeros are entries and stay. COO → CSR, CSR ↔ CSC and those of batches give sorted indices; the others keep the
-//! order that entries have within a row.
+//! Explicit zeros are entries and stay. COO → CSR, CSR ↔ CSC and those of batches give sorted indices; the others keep
+//! the order that entries have within a row.
 
 use super::bound::Bound;
 use crate::backend::{Backend, SpaceOf};

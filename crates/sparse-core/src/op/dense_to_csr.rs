@@ -163,8 +163,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`IndexOverflow`](crate::Error::IndexOverflow) if an extent does not fit `I`, or the number of offsets `usize`; else
-    /// those of [`DenseToCsrKernel::plan_dense_to_csr`].
+    /// [`IndexOverflow`](crate::Error::IndexOverflow) if an extent does not fit `I`, or the number of offsets `usize`;
+    /// else those of [`DenseToCsrKernel::plan_dense_to_csr`].
     pub fn new<'a>(
         backend: &B,
         a: impl Into<DenseBatchView<'a, T, SpaceOf<B>>>,

@@ -5,10 +5,10 @@
 //! | [`Elementwise::Add`] | `alpha·A + beta·B` | the union of the patterns |
 //! | [`Elementwise::Multiply`] | `(alpha·A) ∘ (beta·B)` | the intersection of the patterns |
 //!
-//! Operands may be unsorted and may hold duplicates, which count as their sum; C is sorted and has none. An element that
-//! is not stored is an exact zero: it leaves the other one as it is, and annihilates it in a product. Elements that become
-//! zero stay stored: the pattern of C follows from the patterns of A and B alone, and [`PrunePlan`](super::PrunePlan)
-//! removes them. A factor of 0 does not read the values that it multiplies.
+//! Operands may be unsorted and may hold duplicates, which count as their sum; C is sorted and has none. An element
+//! that is not stored is an exact zero: it leaves the other one as it is, and annihilates it in a product. Elements
+//! that become zero stay stored: the pattern of C follows from the patterns of A and B alone, and
+//! [`PrunePlan`](super::PrunePlan) removes them. A factor of 0 does not read the values that it multiplies.
 
 use super::AccOf;
 use super::bound::{Bound, check_size};
@@ -48,8 +48,8 @@ impl Elementwise {
         }
     }
 
-    /// The element of C for one of A and one of B, each with its factor; `None` where nothing is stored. It is computed in
-    /// the accumulator's type and rounded once.
+    /// The element of C for one of A and one of B, each with its factor; `None` where nothing is stored. It is computed
+    /// in the accumulator's type and rounded once.
     pub fn combine<T: Scalar>(self, a: (T::Acc, Option<T>), b: (T::Acc, Option<T>)) -> Option<T> {
         let scale = |(factor, value): (T::Acc, Option<T>)| value.map(|value| scaled(factor, value));
         let element = match (self, scale(a), scale(b)) {

@@ -13,8 +13,8 @@
 //! | [`Reduction::Norm2`] | `sqrt(Σ abs(v)²)` |
 //! | [`Reduction::NormInfinity`] | the largest `abs(v)` |
 //!
-//! They are computed in the accumulator's type and rounded once. Entries of one coordinate count as their sum. A line with
-//! NaN gives NaN. Variances read a line twice, so that nothing cancels; 2-norms too, so that no square overflows.
+//! They are computed in the accumulator's type and rounded once. Entries of one coordinate count as their sum. A line
+//! with NaN gives NaN. Variances read a line twice, so that nothing cancels; 2-norms too, so that no square overflows.
 
 use super::RealOf;
 use super::bound::Bound;
@@ -246,8 +246,8 @@ pub trait ReduceKernel<M: StoredLines<Space = SpaceOf<Self>>>: Backend {
     /// An error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by this backend for the pattern of `a`, which lives in its context, as `y` does; `y` has an element
-    /// for each line.
+    /// `plan` was made by this backend for the pattern of `a`, which lives in its context, as `y` does; `y` has an
+    /// element for each line.
     unsafe fn reduce(&self, plan: &mut Self::Plan, a: &M, y: ViewMutOf<'_, Self, M::Scalar>) -> Result<()>;
 }
 
@@ -289,8 +289,8 @@ impl<B: ReduceKernel<M>, M: StoredLines<Space = SpaceOf<B>>> ReducePlan<B, M> {
     ///
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern;
-    /// [`WrongContext`](crate::Error::WrongContext) if `y` lives elsewhere; [`Shape`](crate::Error::Shape) if it has not
-    /// an element for each line; else those of [`ReduceKernel::reduce`].
+    /// [`WrongContext`](crate::Error::WrongContext) if `y` lives elsewhere; [`Shape`](crate::Error::Shape) if it has
+    /// not an element for each line; else those of [`ReduceKernel::reduce`].
     pub fn run(&mut self, a: &M, y: ViewMutOf<'_, B, M::Scalar>) -> Result<()> {
         let (lines, _) = a.lines();
         let contexts = [("the matrix", a.context()), ("y", y.context())];

@@ -11,9 +11,9 @@
 //! A batch P is the block-diagonal matrix of its members, as for every product.
 //!
 //! C is an array of one value for each entry of P, in the order of its entries, which
-//! [`with_values`](crate::Compressed::with_values) makes a matrix that shares the pattern: plans for P fit it. Entries of
-//! one coordinate have a value each. The heads of graph attention are k columns each of wider U and V, which one plan takes
-//! in turn:
+//! [`with_values`](crate::Compressed::with_values) makes a matrix that shares the pattern: plans for P fit it. Entries
+//! of one coordinate have a value each. The heads of graph attention are k columns each of wider U and V, which one
+//! plan takes in turn:
 //!
 //! ```
 //! use sparse_core::op::{Sampling, SddmmPlan};
@@ -33,7 +33,8 @@
 //! ```
 //!
 //! Memory traffic for `nnz` entries, `s` bytes a value: `nnz·(4 + 2·s)` bytes of indices, P and C, `4·m` of offsets and
-//! `k·s·m` of U are read or written once; of V at least `k·s·n`, and at most `k·s·nnz` where no row of it stays in a cache.
+//! `k·s·m` of U are read or written once; of V at least `k·s·n`, and at most `k·s·nnz` where no row of it stays in a
+//! cache.
 
 use super::bound::Bound;
 use super::{AccOf, Coefficient, VectorKernel};
@@ -111,9 +112,9 @@ pub trait SddmmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// An error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by `plan_sddmm` of this backend for the pattern of `p`; U has as many rows as `p`, V as many as `p`
-    /// has columns, and both have the columns that the plan was made for; `c` has an element for each entry of `p`; all
-    /// live in this backend's context. There are an entry and a column, and `alpha` is not zero.
+    /// `plan` was made by `plan_sddmm` of this backend for the pattern of `p`; U has as many rows as `p`, V as many as
+    /// `p` has columns, and both have the columns that the plan was made for; `c` has an element for each entry of `p`;
+    /// all live in this backend's context. There are an entry and a column, and `alpha` is not zero.
     #[expect(clippy::too_many_arguments, reason = "the operands and factors of the formula")]
     unsafe fn sddmm(
         &self,

@@ -8,11 +8,11 @@
 //! | `torch_geometric.utils.softmax(x, index)` | CSR whose rows are the groups of `index` |
 //!
 //! Elements that are not stored count as −∞: they are no terms of the sum, and stay unstored. Entries of one coordinate
-//! count each, as parallel edges do. The subtraction of m lets no exponential overflow. Values are real; they are computed
-//! in the accumulator's type and rounded once. A line with NaN or +∞, or of −∞ alone, gives NaN.
+//! count each, as parallel edges do. The subtraction of m lets no exponential overflow. Values are real; they are
+//! computed in the accumulator's type and rounded once. A line with NaN or +∞, or of −∞ alone, gives NaN.
 //!
-//! Y is an array of one value for each entry, in their order, as of [SDDMM](super::sddmm): attention is SDDMM, softmax and
-//! SpMM on one pattern. Memory traffic: values are read once from memory and again from a cache, Y is written once.
+//! Y is an array of one value for each entry, in their order, as of [SDDMM](super::sddmm): attention is SDDMM, softmax
+//! and SpMM on one pattern. Memory traffic: values are read once from memory and again from a cache, Y is written once.
 
 use super::RealOf;
 use super::bound::Bound;
@@ -65,8 +65,8 @@ pub trait SoftmaxKernel<M: StoredLines<Space = SpaceOf<Self>>>: Backend {
     /// An error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by this backend for the pattern of `a`, which lives in its context, as `y` does; `y` has an element
-    /// for each entry.
+    /// `plan` was made by this backend for the pattern of `a`, which lives in its context, as `y` does; `y` has an
+    /// element for each entry.
     unsafe fn softmax(&self, plan: &mut Self::Plan, a: &M, y: ViewMutOf<'_, Self, M::Scalar>) -> Result<()>;
 }
 

@@ -31,8 +31,8 @@ pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// `a` has as many columns as `b` has rows; both live in this backend's context.
     unsafe fn spgemm_bound(&self, a: &M, b: &M) -> Result<SpgemmBound>;
 
-    /// Finds the pattern of C, which has an entry wherever a product arises: sorted and unique. With a mask it is that of
-    /// the mask.
+    /// Finds the pattern of C, which has an entry wherever a product arises: sorted and unique. With a mask it is that
+    /// of the mask.
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) if the forced algorithm does not exist;
@@ -122,11 +122,11 @@ pub fn mask_pattern<A: Axis, T: Scalar, S: Space, I: Index, O: Index>(
 /// - C is sorted and has no duplicates, whatever the order of A and B. It has an entry wherever a product of stored
 ///   entries arises: sums that cancel leave an explicit zero, which [`PrunePlan`](super::PrunePlan) removes.
 /// - An entry of C is a sum from +0 on in the accumulator's type, rounded once. Its products are added in the order in
-///   which A stores the entries of their row (of CSC: B those of their column). So it has the same bits on every run and
-///   with any number of threads, and a sum of −0 alone is +0.
+///   which A stores the entries of their row (of CSC: B those of their column). So it has the same bits on every run
+///   and with any number of threads, and a sum of −0 alone is +0.
 /// - All matrices that a plan makes have one pattern: plans for C outlive changes of values.
-/// - A plan with a mask M, [`masked`](Self::masked), computes `C⟨M⟩ = A·B`: the elements of A·B at the entries of M alone,
-///   whatever the values there. C has the pattern of M, and zeros where no product arises.
+/// - A plan with a mask M, [`masked`](Self::masked), computes `C⟨M⟩ = A·B`: the elements of A·B at the entries of M
+///   alone, whatever the values there. C has the pattern of M, and zeros where no product arises.
 ///
 /// ```
 /// use sparse_core::op::SpgemmPlan;
@@ -170,11 +170,12 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
 
     /// A plan for the elements of A·B at the entries of `mask`, whose pattern C shares.
     ///
-    /// The work is that of A·B; the memory that of the mask. Triangles of an undirected graph are the sum of `A⟨A⟩ = A·A`.
+    /// The work is that of A·B; the memory that of the mask. Triangles of an undirected graph are the sum of `A⟨A⟩ =
+    /// A·A`.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`Shape`](Error::Shape) for a mask of another shape than C, [`Format`](Error::Format) for
-    /// one that is not sorted or has a coordinate twice.
+    /// As [`new`](Self::new), and [`Shape`](Error::Shape) for a mask of another shape than C, [`Format`](Error::Format)
+    /// for one that is not sorted or has a coordinate twice.
     ///
     /// ```
     /// # use sparse_core::{Csr, PlanOptions, SparseFormat, op::SpgemmPlan, reference::Reference};
@@ -201,8 +202,8 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
         Ok(Self { backend: backend.clone(), a: bound(a)?, b: bound(b)?, kernel, matrix: PhantomData })
     }
 
-    /// A matrix of C's pattern with zeros as values, which [`run_into`](Self::run_into) fills: all of a product of which
-    /// only the pattern is asked for.
+    /// A matrix of C's pattern with zeros as values, which [`run_into`](Self::run_into) fills: all of a product of
+    /// which only the pattern is asked for.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory).

@@ -1,5 +1,5 @@
-//! `C ← ⊕ A·B`: SpMM whose products are added, averaged, or of which the least or largest is taken, as message passing in
-//! graph learning asks.
+//! `C ← ⊕ A·B`: SpMM whose products are added, averaged, or of which the least or largest is taken, as message passing
+//! in graph learning asks.
 //!
 //! Element (i, t) of C combines the products `a_ij·b_jt` of the entries of row i. Elements that are not stored are no
 //! products: a row without entries gives 0. Entries of one coordinate give a product each, as parallel edges do.
@@ -12,8 +12,8 @@
 //! | [`Aggregation::Max`] | the largest p, of real numbers | `"amax"` |
 //!
 //! Products are compared and added in the accumulator's type and rounded once. The least and the largest also have an
-//! argument: the position of the entry among all of A that gave it, the first of several equal ones and the first NaN, and
-//! the nnz of A for a row without entries, as `torch_scatter` has it.
+//! argument: the position of the entry among all of A that gave it, the first of several equal ones and the first NaN,
+//! and the nnz of A for a row without entries, as `torch_scatter` has it.
 
 use super::bound::Bound;
 use crate::DType;
@@ -140,9 +140,9 @@ pub trait SpmmReduceKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// An error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by this backend for the pattern of `a`; B has as many rows as `a` has columns, C and `arg` as many
-    /// as `a` has rows, and all have as many columns as the plan was made for; all live in this backend's context. C has an
-    /// element, and there is an `arg` only if the aggregation has arguments.
+    /// `plan` was made by this backend for the pattern of `a`; B has as many rows as `a` has columns, C and `arg` as
+    /// many as `a` has rows, and all have as many columns as the plan was made for; all live in this backend's context.
+    /// C has an element, and there is an `arg` only if the aggregation has arguments.
     unsafe fn spmm_reduce(
         &self,
         plan: &mut Self::Plan,
@@ -153,8 +153,8 @@ pub trait SpmmReduceKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     ) -> Result<()>;
 }
 
-/// A plan for `C ← ⊕ A·B` with one pattern and one number of columns; values may change between runs, as may the order and
-/// the leading dimension of B and C.
+/// A plan for `C ← ⊕ A·B` with one pattern and one number of columns; values may change between runs, as may the order
+/// and the leading dimension of B and C.
 #[derive(Debug)]
 pub struct SpmmReducePlan<B: SpmmReduceKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
@@ -196,8 +196,8 @@ impl<B: SpmmReduceKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpmmReducePlan
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) for arguments of sums and means; [`PlanMismatch`](Error::PlanMismatch) for
-    /// another pattern, [`Shape`](Error::Shape) and [`WrongContext`](Error::WrongContext) for wrong operands, all before
-    /// anything is written.
+    /// another pattern, [`Shape`](Error::Shape) and [`WrongContext`](Error::WrongContext) for wrong operands, all
+    /// before anything is written.
     pub fn run(
         &mut self,
         a: &M,

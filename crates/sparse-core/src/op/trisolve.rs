@@ -164,8 +164,8 @@ pub trait TrisolveKernel<M: SparseFormat<Space = SpaceOf<Self>>>: crate::Backend
     /// device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by this backend for the pattern of `a`; B and X have as many rows as `a`, as many columns as each
-    /// other, and at least one of both; all live in this backend's context.
+    /// `plan` was made by this backend for the pattern of `a`; B and X have as many rows as `a`, as many columns as
+    /// each other, and at least one of both; all live in this backend's context.
     unsafe fn trisolve(
         &self,
         plan: &mut Self::Plan,
@@ -175,16 +175,16 @@ pub trait TrisolveKernel<M: SparseFormat<Space = SpaceOf<Self>>>: crate::Backend
     ) -> Result<()>;
 }
 
-/// A plan for `op(A)·x = b` with one pattern, a triangle of A and one or many right-hand sides; values may change between
-/// runs.
+/// A plan for `op(A)·x = b` with one pattern, a triangle of A and one or many right-hand sides; values may change
+/// between runs.
 ///
 /// - Entries in the other triangle are ignored, as by SciPy's `spsolve_triangular`: A may store both factors of an LU
 ///   factorisation.
 /// - A row is summed from b on, in the accumulator's type: its products are subtracted in the order in which they are
 ///   stored (of an op that transposes, or of CSC, in the order of their rows or columns), the sum is divided by the
 ///   diagonal and rounded. So x has the same bits on every run, with any number of threads and of columns.
-/// - The computed x̂ satisfies |b − op(A)·x̂| ≤ γₖ·|op(A)|·|x̂| in every component, for rows of k entries (Higham: Accuracy
-///   and stability of numerical algorithms. 2nd edition 2002, section 8.1).
+/// - The computed x̂ satisfies |b − op(A)·x̂| ≤ γₖ·|op(A)|·|x̂| in every component, for rows of k entries (Higham:
+///   Accuracy and stability of numerical algorithms. 2nd edition 2002, section 8.1).
 ///
 /// ```
 /// use sparse_core::op::{Op, Triangular, TrisolvePlan};
@@ -212,8 +212,8 @@ impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, 
     /// Checks the pattern of `a`, finds an order of substitution and chooses an algorithm.
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if A is not square, [`WrongContext`](Error::WrongContext) if it lives elsewhere; else those
-    /// of [`TrisolveKernel::plan_trisolve`].
+    /// [`Shape`](Error::Shape) if A is not square, [`WrongContext`](Error::WrongContext) if it lives elsewhere; else
+    /// those of [`TrisolveKernel::plan_trisolve`].
     ///
     /// ```
     /// # use sparse_core::{Csr, PlanOptions, op::{Triangular, TrisolvePlan}, reference::Reference};

@@ -9,7 +9,8 @@ use crate::scalar::Scalar;
 /// The packed patterns of matrices of one shape, one after the other.
 #[derive(Debug, Clone, Copy)]
 pub enum PackedPattern<'a, I> {
-    /// A bit for each element, set where there is an entry. Rows are padded to whole bytes, the lowest bit is the first.
+    /// A bit for each element, set where there is an entry. Rows are padded to whole bytes, the lowest bit is the
+    /// first.
     Bits(&'a [u8]),
     /// The entries of each row.
     Counts {
@@ -24,15 +25,16 @@ pub enum PackedPattern<'a, I> {
 
 /// Packed patterns to CSR on a backend. Not every backend has it: what is packed can be unpacked on the host before.
 pub trait UnpackKernel<T: Scalar, I: Index, O: Index>: Backend {
-    /// The arrays of matrices of `rows` rows and `cols` columns; matrix k has entries `member_ptr[k]..member_ptr[k + 1]`.
+    /// The arrays of matrices of `rows` rows and `cols` columns; matrix k has entries `member_ptr[k]..member_ptr[k +
+    /// 1]`.
     ///
     /// # Errors
     /// What the device's runtime reports.
     ///
     /// # Safety
-    /// `member_ptr` rises from 0 to the number of values, by numbers that fit `O`, and `cols` fits `I`. The pattern has as
-    /// many rows, and each matrix as many entries, as these say. No bit behind the last column is set. Indices less their
-    /// base are below `cols` and ascend in each row.
+    /// `member_ptr` rises from 0 to the number of values, by numbers that fit `O`, and `cols` fits `I`. The pattern has
+    /// as many rows, and each matrix as many entries, as these say. No bit behind the last column is set. Indices less
+    /// their base are below `cols` and ascend in each row.
     unsafe fn unpack(
         &self,
         shape: (usize, usize),

@@ -4,8 +4,8 @@ use super::{ForeignArray, MemoryKind, WHAT};
 use sparse_core::{DType, Error, Result};
 
 impl ForeignArray {
-    /// The array of a CUDA array interface: its entries `typestr`, `data` (address and read-only), `shape`, `strides` in
-    /// bytes and `stream`. A type that NumPy lacks, bfloat16, has no name there.
+    /// The array of a CUDA array interface: its entries `typestr`, `data` (address and read-only), `shape`, `strides`
+    /// in bytes and `stream`. A type that NumPy lacks, bfloat16, has no name there.
     ///
     /// ```
     /// use sparse_core::DType;
@@ -18,8 +18,8 @@ impl ForeignArray {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a type that no matrix has, for strides that are no whole elements, and for the stream 0,
-    /// which the interface leaves undefined.
+    /// [`Error::Unsupported`] for a type that no matrix has, for strides that are no whole elements, and for the stream
+    /// 0, which the interface leaves undefined.
     pub fn from_cuda_array_interface(
         typestr: &str,
         (address, is_read_only): (usize, bool),

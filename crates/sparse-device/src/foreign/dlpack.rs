@@ -189,8 +189,8 @@ unsafe fn numbers<'a>(pointer: *const i64, count: i32) -> Option<&'a [i64]> {
 
 /// A tensor that was taken over from its owner, and is given back when this is dropped.
 ///
-/// Everything that was borrowed of it is dropped before, and all work with it done. It stays on its thread, since an owner
-/// may demand that.
+/// Everything that was borrowed of it is dropped before, and all work with it done. It stays on its thread, since an
+/// owner may demand that.
 #[derive(Debug)]
 pub struct ManagedArray {
     array: ForeignArray,

@@ -1,8 +1,8 @@
 //! Dense arrays in memory that somebody else has allocated, which operations read without a copy.
 //!
 //! A [`ForeignArray`] says where an array lies and how, with the meaning of DLPack ([`dlpack`]) and of the CUDA array
-//! interface. [`Device::borrow_stack`](crate::Device::borrow_stack) compares that with what the device's runtime knows of
-//! the memory, and gives the array as matrices on the device.
+//! interface. [`Device::borrow_stack`](crate::Device::borrow_stack) compares that with what the device's runtime knows
+//! of the memory, and gives the array as matrices on the device.
 
 mod cuda_array_interface;
 pub mod dlpack;
@@ -42,8 +42,8 @@ impl Display for MemoryKind {
     }
 }
 
-/// A dense, strided array in memory of somebody else's: a description, which claims nothing that is not checked before the
-/// memory is used.
+/// A dense, strided array in memory of somebody else's: a description, which claims nothing that is not checked before
+/// the memory is used.
 ///
 /// ```
 /// use sparse_core::{DType, Order};
@@ -71,8 +71,8 @@ pub struct ForeignArray {
     pub dtype: DType,
     /// The extent of each axis.
     pub shape: Vec<usize>,
-    /// The elements between neighbours along each axis; without them the last axis is contiguous, and each axis encloses the
-    /// next.
+    /// The elements between neighbours along each axis; without them the last axis is contiguous, and each axis
+    /// encloses the next.
     pub strides: Option<Vec<isize>>,
     /// True if nobody may write to the memory. Compression only reads.
     pub is_read_only: bool,
@@ -100,8 +100,9 @@ impl ForeignArray {
     /// columns), a column of one with one axis.
     ///
     /// # Errors
-    /// [`Error::Format`] for another number of axes, and for strides that no leading dimension expresses: negative ones, and
-    /// those by which rows or matrices overlap or interleave; [`Error::IndexOverflow`] for an array that fits no memory.
+    /// [`Error::Format`] for another number of axes, and for strides that no leading dimension expresses: negative
+    /// ones, and those by which rows or matrices overlap or interleave; [`Error::IndexOverflow`] for an array that fits
+    /// no memory.
     pub fn stack(&self) -> Result<StackLayout> {
         StackLayout::new(&self.shape, self.strides.as_deref())
     }
@@ -113,8 +114,8 @@ impl ForeignArray {
     /// [`stack`](Self::stack).
     ///
     /// # Safety
-    /// The handle is the address of initialised elements of the described array, which live for `'a`, and nobody writes to
-    /// them meanwhile.
+    /// The handle is the address of initialised elements of the described array, which live for `'a`, and nobody writes
+    /// to them meanwhile.
     pub unsafe fn host_elements<'a, T: Scalar>(&self) -> Result<&'a [T]> {
         if self.memory != MemoryKind::Host {
             return Err(self.lies_elsewhere("the host"));
@@ -200,17 +201,19 @@ impl<T: Scalar> BorrowedStack<T> {
 impl Device {
     /// The matrices of an array in this device's memory, without a copy.
     ///
-    /// The driver asks its runtime for what the memory is: of CUDA its device, context and allocation, of OpenCL its context
-    /// and size, of SYCL its context. Work on the array follows what the [stream](ForeignArray::stream) has so far.
+    /// The driver asks its runtime for what the memory is: of CUDA its device, context and allocation, of OpenCL its
+    /// context and size, of SYCL its context. Work on the array follows what the [stream](ForeignArray::stream) has so
+    /// far.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the array does not lie in this device's memory or not wholly in one allocation, has another
-    /// type, or is not aligned to the bytes of an element; those of [`ForeignArray::stack`]; an error of the runtime.
+    /// [`Error::Unsupported`] if the array does not lie in this device's memory or not wholly in one allocation, has
+    /// another type, or is not aligned to the bytes of an element; those of [`ForeignArray::stack`]; an error of the
+    /// runtime.
     ///
     /// # Safety
-    /// The handle is what [`MemoryKind`] says, and its stream a stream of the same device. The elements are initialised by
-    /// the work of that stream, outlive the stack and all work with it, and nobody writes to them meanwhile; up to the next
-    /// multiple of 16 bytes the memory can be read.
+    /// The handle is what [`MemoryKind`] says, and its stream a stream of the same device. The elements are initialised
+    /// by the work of that stream, outlive the stack and all work with it, and nobody writes to them meanwhile; up to
+    /// the next multiple of 16 bytes the memory can be read.
     pub unsafe fn borrow_stack<T: Scalar>(&self, array: &ForeignArray) -> Result<BorrowedStack<T>> {
         let (len, bytes) = array.extent::<T>()?;
         let layout = array.stack()?;
@@ -223,8 +226,8 @@ impl Device {
             return Err(misaligned(array.handle.wrapping_add(array.byte_offset), size_of::<T>()));
         }
         let start = first_byte / size_of::<T>();
-        // SAFETY: the driver has found the memory in this context, and the caller vouches for the elements; those before
-        // the first are in the same word or buffer, and no view names them.
+        // SAFETY: the driver has found the memory in this context, and the caller vouches for the elements; those
+        // before the first are in the same word or buffer, and no view names them.
         let buffer = unsafe { self.adopt::<T>(memory, start + len) };
         Ok(BorrowedStack { buffer, start, layout })
     }

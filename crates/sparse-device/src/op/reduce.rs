@@ -1,5 +1,5 @@
-//! Reductions of the rows of CSR and the columns of CSC: a thread or a warp reads the values of a line, for variances and
-//! 2-norms twice.
+//! Reductions of the rows of CSR and the columns of CSC: a thread or a warp reads the values of a line, for variances
+//! and 2-norms twice.
 
 use super::available_algorithms::Needs;
 use crate::defines::Defines;

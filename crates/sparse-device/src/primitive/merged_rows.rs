@@ -1,5 +1,5 @@
-//! The union or the intersection of two patterns: an entry finds its place in the other one by a binary search in one row,
-//! and from it its place in the result, whatever the lengths of rows.
+//! The union or the intersection of two patterns: an entry finds its place in the other one by a binary search in one
+//! row, and from it its place in the result, whatever the lengths of rows.
 
 use super::positions::Positions;
 use super::prefix_sum::PrefixSum;
@@ -11,7 +11,8 @@ use crate::{Buffer, Device, Kernel};
 use sparse_core::Result;
 use sparse_core::op::Elementwise;
 
-/// The pattern of an element-wise operation, and the position of each element in A and in B; −1 where nothing is stored.
+/// The pattern of an element-wise operation, and the position of each element in A and in B; −1 where nothing is
+/// stored.
 #[derive(Debug)]
 pub(crate) struct MergedRows {
     pub(crate) offsets: RawBuffer,

@@ -19,7 +19,8 @@ pub(super) const BLOCK: usize = 4 << 20;
 const COLUMNS: usize = 1024;
 /// One element in this many is not zero.
 const SPACING: usize = 10;
-/// Elements of a matrix that a thread of the host compresses, 4 MiB: of larger ones the arrays may be new memory each time.
+/// Elements of a matrix that a thread of the host compresses, 4 MiB: of larger ones the arrays may be new memory each
+/// time.
 const MESSAGE_BLOCK: usize = BLOCK / 4;
 /// One element in this many is not zero in the blocks that tell scan and packing apart.
 const FEW: usize = 64;

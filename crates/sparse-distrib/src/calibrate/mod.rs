@@ -9,15 +9,16 @@
 //! | host copies | the same threads copying that memory, flushed again, to 4 MiB each |
 //! | device | the device's backend compressing the block where it lies |
 //!
-//! The block has 16 MiB of `f32`, a tenth of them not zero; those of the host have 4 MiB. Each rate has a share of 200 ms: passes start small and double
-//! while there is time, so that a slow machine measures smaller blocks. A kernel that must be compiled first takes its time
-//! besides.
+//! The block has 16 MiB of `f32`, a tenth of them not zero; those of the host have 4 MiB. Each rate has a share of 200
+//! ms: passes start small and double while there is time, so that a slow machine measures smaller blocks. A kernel that
+//! must be compiled first takes its time besides.
 //!
 //! The memory that is read and copied is flushed from the caches first (`clflush`), for a source has more than they
 //! hold: unflushed, a processor with a cache of 300 MiB copied at 52 GB/s, and 25 GB of a source at 29 to 44. Other
 //! processors than x86-64 do not flush, and large caches count as memory there.
 //!
-//! Rates are stored by the machine's processor, its threads and instruction set, and by the name and driver of the device.
+//! Rates are stored by the machine's processor, its threads and instruction set, and by the name and driver of the
+//! device.
 
 mod measure;
 mod memory;
@@ -32,8 +33,8 @@ use sparse_core::{Backend, Host, Result};
 use std::path::PathBuf;
 use storage::{key, rates_from_bytes, rates_to_bytes};
 
-/// The environment variable that names the folder of measured rates, by an absolute path; empty, rates are measured each
-/// time. Without it the folder is `nnz/rates` in the user's cache folder.
+/// The environment variable that names the folder of measured rates, by an absolute path; empty, rates are measured
+/// each time. Without it the folder is `nnz/rates` in the user's cache folder.
 pub const RATES_VARIABLE: &str = "NNZ_RATES_CACHE";
 
 const ENTRIES: Kind = Kind { magic: *b"nnzrate5", extension: "rates" };

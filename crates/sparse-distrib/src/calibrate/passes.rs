@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 /// Elements of the smallest block that is timed, 1 MiB.
 pub(super) const SMALLEST_BLOCK: usize = BLOCK / 16;
-/// The time for each of link, device, unpacking, and the two blocks of the host. Making the block and measuring the memory take the rest of 200 ms.
+/// The time for each of link, device, unpacking, and the two blocks of the host. Making the block and measuring the
+/// memory take the rest of 200 ms.
 const SHARE: Duration = Duration::from_millis(25);
 
 /// The sum of the rates of so many threads, which begin together.

@@ -25,7 +25,8 @@ impl<A: Axis, T: Scalar, I: Index, O: ScanElement> Handle<A, T, I, O> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] if a matrix is not finished or has another shape than the first; an error of a device's runtime.
+    /// [`Error::Shape`] if a matrix is not finished or has another shape than the first; an error of a device's
+    /// runtime.
     pub fn to_batch(&self) -> Result<BatchCompressed<A, T, Host, I, O>> {
         let shape = self.common_shape()?;
         let lines = A::swap(shape.0, shape.1).0;

@@ -18,8 +18,8 @@ const SAMPLE_BYTES: usize = 1 << 20;
 
 /// The scheme of each device, and the model's table where the rates are known.
 ///
-/// Without a request, devices that compute in the host's memory compress what they read, and so do all without rates. Items
-/// in the memory of a device cross no link: where all lie so, a request counts for nothing.
+/// Without a request, devices that compute in the host's memory compress what they read, and so do all without rates.
+/// Items in the memory of a device cross no link: where all lie so, a request counts for nothing.
 pub(super) fn choose<T: Scalar, I: Index, O: Index>(
     workers: &[Box<dyn Worker<T, I, O>>],
     source: &dyn Source<T>,
@@ -55,8 +55,8 @@ pub(super) fn choose<T: Scalar, I: Index, O: Index>(
     (workers.iter().map(|worker| scheme(worker.as_ref())).collect(), explanation)
 }
 
-/// The rates for the elements of a source, as it has the first matrix: lent where devices copy them from, lent elsewhere,
-/// or not lent.
+/// The rates for the elements of a source, as it has the first matrix: lent where devices copy them from, lent
+/// elsewhere, or not lent.
 fn of_source<T: Scalar, I: Index, O: Index>(
     rates: Rates,
     workers: &[Box<dyn Worker<T, I, O>>],

@@ -31,13 +31,13 @@ pub(super) struct Assignment {
 }
 
 /// Bytes of a chunk of matrices in the memory of its device, at most. Nothing is copied there, so that chunks only cost
-/// launches and waits: 1000 matrices of 1024² in f32, 1 % of them entries, took an H100 4.2 ms in 16 chunks, where one launch
-/// needs 1.4. A chunk that has no memory for its entries is halved.
+/// launches and waits: 1000 matrices of 1024² in f32, 1 % of them entries, took an H100 4.2 ms in 16 chunks, where one
+/// launch needs 1.4. A chunk that has no memory for its entries is halved.
 const IN_PLACE_BYTES: u64 = 4 << 30;
 
 impl Assignment {
-    /// The chunks of all items: those in the memory of a device are its own, the others are given by a policy, in chunks of
-    /// at most `chunk_bytes` unless they are one item.
+    /// The chunks of all items: those in the memory of a device are its own, the others are given by a policy, in
+    /// chunks of at most `chunk_bytes` unless they are one item.
     pub(super) fn new<T: Scalar>(
         source: &dyn Source<T>,
         items: &[Item],

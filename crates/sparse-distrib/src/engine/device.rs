@@ -116,8 +116,8 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         }
     }
 
-    /// Compresses filled chunks until there are no more; after the end of the run or a failure of the device it gives them
-    /// back.
+    /// Compresses filled chunks until there are no more; after the end of the run or a failure of the device it gives
+    /// them back.
     pub(super) fn serve(&self, stream: usize, filled: &Mutex<Receiver<Filled<'_, T, I>>>) {
         let _guard = self.run.queue.stop_on_panic();
         while let Some(filled) = next(filled) {
@@ -331,8 +331,8 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         (0..self.streams.len()).for_each(|stream| self.worker(stream).trim());
     }
 
-    /// Moves the oldest batches to the host until the device has `wanted` bytes more. Does nothing, and returns false, if
-    /// all of them together have less.
+    /// Moves the oldest batches to the host until the device has `wanted` bytes more. Does nothing, and returns false,
+    /// if all of them together have less.
     fn spill(&self, wanted: u64) -> Result<bool> {
         let State { batches, report, .. } = &mut *self.state();
         let on_device = batches.iter().filter(|batch| batch.is_on_device());
@@ -362,8 +362,8 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
 }
 
 impl<T: Scalar, I: Index, O: Index> State<T, I, O> {
-    /// Takes the device out of service: its batches are moved to the host, and what it has lost or not compressed is left
-    /// to others.
+    /// Takes the device out of service: its batches are moved to the host, and what it has lost or not compressed is
+    /// left to others.
     fn retire(&mut self, run: &Run<'_, T>, index: usize, is_host: bool) {
         self.report.failure = self.failures.first().map(|failure| failure.error.to_string());
         if !is_host {

@@ -16,8 +16,8 @@ use std::time::Duration;
 /// The name of the host's memory, for matrices that were moved there.
 const HOST: &str = "host";
 
-/// The compressed matrices of a run, each in the memory of some device: CSR for `A` = [`Row`](sparse_core::Row), CSC for
-/// [`Col`](sparse_core::Col). Dropping it frees them.
+/// The compressed matrices of a run, each in the memory of some device: CSR for `A` = [`Row`](sparse_core::Row), CSC
+/// for [`Col`](sparse_core::Col). Dropping it frees them.
 ///
 /// A matrix that the run did not finish has a shape, and nothing else. One that was cut lies there in parts, perhaps on
 /// several devices; [`fetch`](Self::fetch) makes it whole.
@@ -94,8 +94,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
         self.matrices.get(matrix)?.items().map(|item| self.item_nnz(item)).sum()
     }
 
-    /// The device whose memory has a matrix, or `host`; `None` if it is not finished. Of a matrix in parts it is that of
-    /// the first.
+    /// The device whose memory has a matrix, or `host`; `None` if it is not finished. Of a matrix in parts it is that
+    /// of the first.
     pub fn placement(&self, matrix: usize) -> Option<&str> {
         let first = self.matrices.get(matrix)?.first;
         self.is_finished(matrix).then(|| self.locate(first).map(|(batch, _)| batch.placement()))?
@@ -183,8 +183,8 @@ impl<A: Axis, T: Scalar, I: Index, O: ScanElement> Handle<A, T, I, O> {
     /// A copy of a matrix on the host; its parts are merged.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there is no such matrix or it is not finished; [`Error::IndexOverflow`] if the parts have more
-    /// entries than `O` counts; an error of the device's runtime.
+    /// [`Error::Shape`] if there is no such matrix or it is not finished; [`Error::IndexOverflow`] if the parts have
+    /// more entries than `O` counts; an error of the device's runtime.
     pub fn fetch(&self, matrix: usize) -> Result<Block<A, T, I, O>> {
         let layout = self.matrices.get(matrix).ok_or_else(|| self.missing(matrix))?;
         if !layout.is_cut() {
@@ -262,8 +262,8 @@ impl<T: Scalar, I: Index, O: Index> ResidentBatch<T, I, O> {
         self.resident.member_ptr().last().copied().unwrap_or_default()
     }
 
-    /// The members where they are: [`Resident::as_any`] has the batch of the device's backend. Of matrices compressed to
-    /// CSC they are the transposes.
+    /// The members where they are: [`Resident::as_any`] has the batch of the device's backend. Of matrices compressed
+    /// to CSC they are the transposes.
     pub fn resident(&self) -> &dyn Resident<T, I, O> {
         self.resident.as_ref()
     }

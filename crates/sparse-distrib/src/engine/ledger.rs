@@ -1,7 +1,7 @@
 //! An account of a device's memory: bytes are reserved before they are allocated.
 //!
-//! A reservation is for the peak of an operation; when that is done, it shrinks to what stays. Drivers are not asked for
-//! free memory: others of the process may have been promised it.
+//! A reservation is for the peak of an operation; when that is done, it shrinks to what stays. Drivers are not asked
+//! for free memory: others of the process may have been promised it.
 
 use sparse_core::{Error, Result};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

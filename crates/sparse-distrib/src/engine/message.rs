@@ -147,8 +147,8 @@ impl<I> Pattern<I> {
 }
 
 impl<T: Scalar, I: Index> PackedBatch<T, I> {
-    /// Makes it the matrices of messages, whose parts have one shape, in the memory that it has. Each message is checked
-    /// as its decoder does.
+    /// Makes it the matrices of messages, whose parts have one shape, in the memory that it has. Each message is
+    /// checked as its decoder does.
     pub(crate) fn refill<O: Index>(
         &mut self,
         scheme: Scheme,

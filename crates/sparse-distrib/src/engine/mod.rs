@@ -12,28 +12,29 @@
 //! Matrices of one shape are brought together in chunks of up to 64 MiB. One that no device has memory for is cut into
 //! blocks of rows (CSR) or columns (CSC), and all are cut where a [`Partition`] is asked for: parts go to devices as
 //! matrices do. Each device has threads that fill slots of the host's memory from the source and threads that have the
-//! device compress what is in them: two of both for a device that chunks are copied to, so that the next chunk crosses the
-//! link while the one before is compressed; for the CPU as many of both as it has threads, each with a portion of up to 4
-//! MiB of a chunk, which stays in a cache from the source to the entries. So a device needs memory for two dense chunks
-//! and for the results, whatever the amount, and the host for the slots.
+//! device compress what is in them: two of both for a device that chunks are copied to, so that the next chunk crosses
+//! the link while the one before is compressed; for the CPU as many of both as it has threads, each with a portion of
+//! up to 4 MiB of a chunk, which stays in a cache from the source to the entries. So a device needs memory for two
+//! dense chunks and for the results, whatever the amount, and the host for the slots.
 //!
 //! Slots for a CUDA device are pinned, so that it copies them by itself. What the source does not lend in pinned memory
 //! is written to them by all of the host's threads, in portions of up to 16 MiB, matrix by matrix.
 //!
-//! By the [`Scheme`] `sfc` a device gets elements and compresses them. By the others the thread that fills a slot has the
-//! host compress them to messages, on all of the host's threads. A device that [unpacks](Worker::unpacks) messages gets
-//! them by `ed2` and `bitmap` as they are, once they were checked; else a thread of the device decodes them and copies the
-//! arrays. Where the rates of the machine are known, the scheme is the one that the model predicts to be faster.
+//! By the [`Scheme`] `sfc` a device gets elements and compresses them. By the others the thread that fills a slot has
+//! the host compress them to messages, on all of the host's threads. A device that [unpacks](Worker::unpacks) messages
+//! gets them by `ed2` and `bitmap` as they are, once they were checked; else a thread of the device decodes them and
+//! copies the arrays. Where the rates of the machine are known, the scheme is the one that the model predicts to be
+//! faster.
 //!
-//! Matrices that lie in a device's memory already ([`Source::on_device`]) are compressed there, in one launch for each 4
-//! GiB: nothing is copied, no policy moves them, and of the schemes it is `sfc`.
+//! Matrices that lie in a device's memory already ([`Source::on_device`]) are compressed there, in one launch for each
+//! 4 GiB: nothing is copied, no policy moves them, and of the schemes it is `sfc`.
 //!
 //! By [`Parallelism`] the same is done without a batch: inter-task, each thread a matrix, or intra-task, all threads or
 //! work-items one matrix after the other.
 //!
-//! A [`Policy`] gives matrices to devices: by `pull` a device that is free takes the next chunk of a common queue, by the
-//! others each has a queue of its own from the start. Whatever policy and scheme are, and whichever devices fail or run
-//! out of memory, a compressed matrix has the same bytes.
+//! A [`Policy`] gives matrices to devices: by `pull` a device that is free takes the next chunk of a common queue, by
+//! the others each has a queue of its own from the start. Whatever policy and scheme are, and whichever devices fail or
+//! run out of memory, a compressed matrix has the same bytes.
 //!
 //! | trouble | remedy, in this order |
 //! |---|---|
@@ -41,8 +42,8 @@
 //! | the device fails | its finished batches are moved to the host, or done again; others do the rest |
 //! | the source fails to read a matrix | it is read once more |
 //!
-//! [`Engine::compress_on_ranks`] divides the matrices among the ranks of a [`Transport`](crate::Transport), each with an
-//! engine of its own, and gathers the results.
+//! [`Engine::compress_on_ranks`] divides the matrices among the ranks of a [`Transport`](crate::Transport), each with
+//! an engine of its own, and gathers the results.
 //!
 //! The [`Report`] names every matrix that is not compressed, and why; the others are.
 //!
@@ -123,8 +124,8 @@ pub struct Options<'a, T: Scalar> {
     /// The policy that gives matrices to devices. `None` chooses: [`Policy::Lpt`] where the rates of all devices are
     /// known, else [`Policy::Pull`], which needs none.
     pub policy: Option<Policy>,
-    /// The form in which matrices reach the devices. `None` chooses: what the model predicts by `rates` to be faster, on
-    /// devices with memory of their own; else [`Scheme::Sfc`].
+    /// The form in which matrices reach the devices. `None` chooses: what the model predicts by `rates` to be faster,
+    /// on devices with memory of their own; else [`Scheme::Sfc`].
     pub scheme: Option<Scheme>,
     /// The division of the matrices among the threads or work-items of a device.
     pub parallelism: Parallelism,
@@ -194,7 +195,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Outcome<A, T, I, O> {
     /// Handle and report if all matrices are compressed.
     ///
     /// # Errors
-    /// The error of the first matrix that is not; [`Error::Operands`] if the run was cancelled or all devices have failed.
+    /// The error of the first matrix that is not; [`Error::Operands`] if the run was cancelled or all devices have
+    /// failed.
     pub fn complete(mut self) -> Result<(Handle<A, T, I, O>, Report)> {
         if self.report.unfinished.is_empty() {
             return Ok((self.handle, self.report));
@@ -228,8 +230,8 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
         Ok(Self { workers, further_streams, host: Box::new(Reference) })
     }
 
-    /// The engine with a backend of the host that compresses what travels compressed. Several threads compress at once, so
-    /// that one thread of the backend is enough.
+    /// The engine with a backend of the host that compresses what travels compressed. Several threads compress at once,
+    /// so that one thread of the backend is enough.
     ///
     /// ```
     /// use sparse_core::reference::Reference;
@@ -262,12 +264,13 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
     /// Compresses all matrices of a source: to CSR for `A` = [`Row`](sparse_core::Row), to CSC for
     /// [`Col`](sparse_core::Col).
     ///
-    /// A matrix that cannot be compressed costs no other, and is in the report; [`Outcome::complete`] makes it an error.
+    /// A matrix that cannot be compressed costs no other, and is in the report; [`Outcome::complete`] makes it an
+    /// error.
     ///
     /// # Errors
-    /// [`Error::IndexOverflow`] if a matrix has more elements than can be counted; [`Error::Shape`] if a device's rate is
-    /// not positive; [`Error::OutOfMemory`] for more matrices or parts than memory can list; [`Error::Unsupported`] for
-    /// [`Scheme::Ed1`] of values of half a word.
+    /// [`Error::IndexOverflow`] if a matrix has more elements than can be counted; [`Error::Shape`] if a device's rate
+    /// is not positive; [`Error::OutOfMemory`] for more matrices or parts than memory can list; [`Error::Unsupported`]
+    /// for [`Scheme::Ed1`] of values of half a word.
     pub fn compress<A: Axis>(
         &mut self,
         source: &dyn Source<T>,

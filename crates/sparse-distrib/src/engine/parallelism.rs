@@ -15,9 +15,9 @@ use std::str::FromStr;
 /// The results have the same bytes. Where the host compresses matrices to messages, its threads compress whole matrices
 /// by each of them, and only the devices, which unpack them, follow the name.
 ///
-/// Inter- and intra-task are the two of Hsu, Efficient strategies for compressing sparse matrices on graphics processing
-/// units, master's thesis, Chang Gung University 2013. Tasks that have whole matrices suit many small ones, up to about
-/// 64 × 64: a large one keeps its task busy while others have nothing to do.
+/// Inter- and intra-task are the two of Hsu, Efficient strategies for compressing sparse matrices on graphics
+/// processing units, master's thesis, Chang Gung University 2013. Tasks that have whole matrices suit many small ones,
+/// up to about 64 × 64: a large one keeps its task busy while others have nothing to do.
 ///
 /// ```
 /// use sparse_distrib::Parallelism;

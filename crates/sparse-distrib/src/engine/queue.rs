@@ -34,8 +34,8 @@ impl Queue {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// The next chunk for a device, its own first, or as many of its items as `portion` says. Waits while others may give
-    /// theirs back; `None` at the end.
+    /// The next chunk for a device, its own first, or as many of its items as `portion` says. Waits while others may
+    /// give theirs back; `None` at the end.
     pub(super) fn take(&self, device: usize, portion: impl Fn(&Chunk) -> usize) -> Option<Chunk> {
         let mut state = self.state();
         loop {

@@ -23,11 +23,12 @@ const ROOT: usize = 0;
 pub type RankOutcome<A, T, I, O> = (Option<Handle<A, T, I, O>>, Report);
 
 impl<T: Scalar, I: Index, O: ScanElement> Engine<T, I, O> {
-    /// Compresses all matrices of a source on all ranks, each with its own engine: a collective call. Rank 0 gets all of
-    /// them, in the host's memory and in the order of the source, as [`compress`](Self::compress) would make them alone.
+    /// Compresses all matrices of a source on all ranks, each with its own engine: a collective call. Rank 0 gets all
+    /// of them, in the host's memory and in the order of the source, as [`compress`](Self::compress) would make them
+    /// alone.
     ///
-    /// A rank compresses neighbouring matrices, or parts where [`Options::partition`] asks for parts, with about as many
-    /// elements as every other rank's. It reads these alone; all ranks know the shapes of all. Results travel as
+    /// A rank compresses neighbouring matrices, or parts where [`Options::partition`] asks for parts, with about as
+    /// many elements as every other rank's. It reads these alone; all ranks know the shapes of all. Results travel as
     /// [`ed2`], whose checksum notices a changed byte. The report is that of this rank's share.
     ///
     /// ```

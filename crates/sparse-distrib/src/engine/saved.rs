@@ -51,9 +51,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Operands`] if the set has the other format; [`Error::Io`] and [`Error::File`], with the name of the file,
-    /// for a part that cannot be read, is not what the manifest says, does not fit the types, or is not one of the
-    /// balanced blocks that [`Partition`] makes.
+    /// [`Error::Operands`] if the set has the other format; [`Error::Io`] and [`Error::File`], with the name of the
+    /// file, for a part that cannot be read, is not what the manifest says, does not fit the types, or is not one of
+    /// the balanced blocks that [`Partition`] makes.
     pub fn read(set: &PartSet) -> Result<Self> {
         if set.format().name() != A::FORMAT {
             let reason = format!("{} has {}, not {}", set.folder().display(), set.format().name(), A::FORMAT);

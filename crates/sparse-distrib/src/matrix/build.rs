@@ -38,9 +38,9 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         Self::from_root_rows(backend, root, division.transpose(), rows)
     }
 
-    /// Distributes a matrix of `root`, which makes the rows of one rank after the other: a collective call. `division` is
-    /// that of the rows, with the number of columns, or the root's error; other ranks' is `None`. `rows` are called at the
-    /// root alone, and sorted and without duplicates. Columns are divided as by [`from_root`](Self::from_root).
+    /// Distributes a matrix of `root`, which makes the rows of one rank after the other: a collective call. `division`
+    /// is that of the rows, with the number of columns, or the root's error; other ranks' is `None`. `rows` are called
+    /// at the root alone, and sorted and without duplicates. Columns are divided as by [`from_root`](Self::from_root).
     ///
     /// ```
     /// use sparse_core::{Csr, Host, reference::Reference};
@@ -61,8 +61,8 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Operands`] if the root has no division, [`Error::Shape`] if it is not for this number of ranks, the errors
-    /// of `rows`; those of [`from_rows`](Self::from_rows).
+    /// [`Error::Operands`] if the root has no division, [`Error::Shape`] if it is not for this number of ranks, the
+    /// errors of `rows`; those of [`from_rows`](Self::from_rows).
     pub fn from_root_rows<X, B, I>(
         backend: &DistributedBackend<X, B>,
         root: usize,

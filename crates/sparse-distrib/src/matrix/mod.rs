@@ -1,10 +1,10 @@
 //! Matrices and vectors that are distributed over ranks by rows, their products and solvers.
 //!
-//! Each rank has consecutive rows, divided by their entries ([`Ownership`]), as two blocks in the memory of its backend:
-//! the *diagonal block* of the columns that it owns, and the *off-diagonal block* of those that others own, with its
-//! columns numbered without gaps, so that indices have 32 bits whatever those of the matrix have. x is divided as the
-//! columns, y as the rows. A product posts the elements of x that others need ([`ExchangePlan`]), runs the diagonal
-//! block, receives, and runs the off-diagonal block:
+//! Each rank has consecutive rows, divided by their entries ([`Ownership`]), as two blocks in the memory of its
+//! backend: the *diagonal block* of the columns that it owns, and the *off-diagonal block* of those that others own,
+//! with its columns numbered without gaps, so that indices have 32 bits whatever those of the matrix have. x is divided
+//! as the columns, y as the rows. A product posts the elements of x that others need ([`ExchangePlan`]), runs the
+//! diagonal block, receives, and runs the off-diagonal block:
 //!
 //! | product | first | while messages travel | then |
 //! |---|---|---|---|
@@ -19,8 +19,8 @@
 //! rounding, within the componentwise bound of a product on one rank, and so may the number of iterations of a solver.
 //!
 //! # Cost
-//! The Laplacian of 2000 x 2000 points in `f64`, each rank a thread of [`Local`](crate::Local) with one thread of the CPU
-//! backend, on 2 cores that others kept busy too; the fastest of 50 products, in two runs:
+//! The Laplacian of 2000 x 2000 points in `f64`, each rank a thread of [`Local`](crate::Local) with one thread of the
+//! CPU backend, on 2 cores that others kept busy too; the fastest of 50 products, in two runs:
 //!
 //! | ranks | bytes exchanged | ms per product |
 //! |---|---|---|
@@ -78,10 +78,10 @@ pub type RowsOn<B, T, O = i32> = LocalRows<T, SpaceOf<B>, O>;
 
 /// The rows of a distributed matrix that one rank has, with all that its products need.
 ///
-/// Values are of type `T` (`f32`, `f64`, `c32`, `c64`), in the memory `S` of each rank's backend, with offsets `O`; half
-/// precision would be rounded twice, between the blocks. It is made from a matrix at one rank
-/// ([`from_root`](Self::from_root)), or from rows that each rank has ([`from_rows`](Self::from_rows)), made there or read
-/// from a file ([`read_rows`]); then no rank has it whole.
+/// Values are of type `T` (`f32`, `f64`, `c32`, `c64`), in the memory `S` of each rank's backend, with offsets `O`;
+/// half precision would be rounded twice, between the blocks. It is made from a matrix at one rank
+/// ([`from_root`](Self::from_root)), or from rows that each rank has ([`from_rows`](Self::from_rows)), made there or
+/// read from a file ([`read_rows`]); then no rank has it whole.
 ///
 /// ```
 /// use sparse_core::op::Op;
@@ -172,8 +172,8 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         &self.local.diagonal
     }
 
-    /// The entries of this rank's rows in columns of others, with a column for each ghost, ascending: spans of rows, and
-    /// their blocks. Where many rows have no such entries, the spans leave them out.
+    /// The entries of this rank's rows in columns of others, with a column for each ghost, ascending: spans of rows,
+    /// and their blocks. Where many rows have no such entries, the spans leave them out.
     pub fn off_diagonal_blocks(&self) -> impl Iterator<Item = (Range<usize>, &RowBlock<T, S, O>)> {
         self.local.off_diagonal.spans.iter().map(|span| (span.rows.clone(), &span.block))
     }
@@ -183,9 +183,9 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         &self.local.exchange
     }
 
-    /// The same matrix, for whose products elements travel from the memory of one rank's device to another's, in place of
-    /// the host's memory and the transport; results have the same bits. All ranks have peers, connected to each other, or
-    /// none has.
+    /// The same matrix, for whose products elements travel from the memory of one rank's device to another's, in place
+    /// of the host's memory and the transport; results have the same bits. All ranks have peers, connected to each
+    /// other, or none has.
     #[must_use]
     pub fn with_peers(mut self, peers: Arc<dyn PeerExchange<T, S>>) -> Self {
         self.local.peers = Some(peers);

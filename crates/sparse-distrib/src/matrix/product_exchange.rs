@@ -35,9 +35,9 @@ impl<B: Backend, T: Scalar> ProductExchange<B, T> {
         Ok(Self { backend: backend.clone(), sends, receives, peers, incoming: backend.zeros(elements)? })
     }
 
-    /// Sends elements of `outgoing`, and returns what came, one sender's elements after the other; `None` if nobody sends
-    /// to this rank. `meanwhile` runs while they travel. After a `prepared` that failed, this rank sends elements of no
-    /// meaning, so that nobody waits for it.
+    /// Sends elements of `outgoing`, and returns what came, one sender's elements after the other; `None` if nobody
+    /// sends to this rank. `meanwhile` runs while they travel. After a `prepared` that failed, this rank sends elements
+    /// of no meaning, so that nobody waits for it.
     pub(super) fn run(
         &mut self,
         transport: &impl Transport,

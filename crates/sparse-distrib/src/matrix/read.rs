@@ -14,8 +14,8 @@ const OP: &str = "read";
 /// The rank that reads all row offsets.
 const ROOT: usize = 0;
 
-/// This rank's rows of the matrix in a file that all ranks reach, of which no rank has the entries of others: a collective
-/// call, with the same `path` and types on all ranks.
+/// This rank's rows of the matrix in a file that all ranks reach, of which no rank has the entries of others: a
+/// collective call, with the same `path` and types on all ranks.
 ///
 /// The rows are those that [`DistributedMatrix::from_root`](super::DistributedMatrix::from_root) would send:
 /// [`from_rows`](super::DistributedMatrix::from_rows) makes the same matrix of them, to the bit. Rank 0 reads the row
@@ -39,8 +39,8 @@ const ROOT: usize = 0;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Of an uncompressed Matrix Market file of coordinates each rank parses a share of the lines, and ranks send each other the
-/// entries of their rows.
+/// Of an uncompressed Matrix Market file of coordinates each rank parses a share of the lines, and ranks send each
+/// other the entries of their rows.
 ///
 /// # Errors
 /// On all ranks, with the first rank that failed: [`Error::Unsupported`] if the file cannot be read by rows, or has
@@ -180,8 +180,8 @@ impl<T: Scalar> Entries<T> {
     }
 }
 
-/// Sends entries to the ranks of their rows, and returns those of this rank, one sender's behind the other's, as the file has
-/// them: a collective call.
+/// Sends entries to the ranks of their rows, and returns those of this rank, one sender's behind the other's, as the
+/// file has them: a collective call.
 fn exchange<T: Scalar>(
     transport: &(impl Transport + ?Sized),
     share: EntryShare<T>,

@@ -7,8 +7,8 @@ use std::env;
 const VARIABLES: [&str; 4] =
     ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"];
 
-/// The variables of the same launchers with the number of all processes. Slurm's is that of `srun`: the one of a whole job
-/// is there for its script, too.
+/// The variables of the same launchers with the number of all processes. Slurm's is that of `srun`: the one of a whole
+/// job is there for its script, too.
 const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
 
 /// The number of this process among those of its host, from 0, as `mpirun` or `srun` tells it in the environment;

@@ -11,8 +11,8 @@
 //! 'Row' is a column where the part is compressed by columns. Indices in `cfs`, `ed1` and `ed2` are those of the whole
 //! matrix; a decoder subtracts the part's origin. All numbers are little-endian.
 //!
-//! Compressing is the backend's, with its vector instructions; encoders add a copy with the indices of the whole matrix.
-//! Instructions for a byte of a dense `f32` matrix of 256 x 1024 (callgrind, x86-64):
+//! Compressing is the backend's, with its vector instructions; encoders add a copy with the indices of the whole
+//! matrix. Instructions for a byte of a dense `f32` matrix of 256 x 1024 (callgrind, x86-64):
 //!
 //! | not zero | compressing, scalar | compressing, AVX2 | and `cfs` | and `ed2` | and `bitmap` |
 //! |---|---|---|---|---|---|

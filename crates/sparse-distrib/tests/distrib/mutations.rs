@@ -66,8 +66,8 @@ fn mutate(message: &mut Vec<u8>, mutation: &Mutation) {
     }
 }
 
-/// The most bytes that one allocation may have: indices of 4 bytes for values of 4, vectors that grow by doubling, offsets
-/// of 4 bytes for the part's `lines` rows or columns, and the text of an error.
+/// The most bytes that one allocation may have: indices of 4 bytes for values of 4, vectors that grow by doubling,
+/// offsets of 4 bytes for the part's `lines` rows or columns, and the text of an error.
 fn limit(message: &[u8], lines: usize) -> usize {
     4 * message.len() + 8 * (lines + 1) + 1024
 }

@@ -23,8 +23,8 @@
 //! | `blocks` | judge | dense diagonal blocks with couplings | 6 |
 //! | `sampled` | judge | neighbourhoods drawn from a graph: some rows have a bounded number | 10 |
 //!
-//! Most have 0.5 to 10 million entries. Columns ascend and are unique in a row; values are integers from −4 to 4, never 0
-//! (but those of `social`, which are odd multiples of 1/128).
+//! Most have 0.5 to 10 million entries. Columns ascend and are unique in a row; values are integers from −4 to 4, never
+//! 0 (but those of `social`, which are odd multiples of 1/128).
 
 mod bipartite;
 mod mesh;

@@ -155,8 +155,9 @@ fn divide(numerator: u64, divisor: &Divisor) -> f64 {
 }
 
 impl Divisor {
-    /// Quotient and remainder of a dividend whose upper half is less than `shifted`, by two products. Source: N. Möller,
-    /// T. Granlund, Improved division by invariant integers, IEEE Transactions on Computers 60 (2011), algorithm 4.
+    /// Quotient and remainder of a dividend whose upper half is less than `shifted`, by two products. Source: N.
+    /// Möller, T. Granlund, Improved division by invariant integers, IEEE Transactions on Computers 60 (2011),
+    /// algorithm 4.
     #[inline(always)]
     fn divide(&self, dividend: u128) -> (u64, u64) {
         let (high, low) = ((dividend >> 64) as u64, dividend as u64);

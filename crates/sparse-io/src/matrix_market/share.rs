@@ -47,8 +47,8 @@ pub fn check_shares(path: impl AsRef<Path>) -> Result<()> {
     }
 }
 
-/// Reads the share `share` of `shares`, of similar numbers of bytes, of the lines of a coordinate file. Of the rest, nothing
-/// is read but the header.
+/// Reads the share `share` of `shares`, of similar numbers of bytes, of the lines of a coordinate file. Of the rest,
+/// nothing is read but the header.
 ///
 /// ```
 /// use sparse_io::matrix_market;

@@ -102,8 +102,8 @@ impl MappedArray {
         self.convert(&bytes[..size * out.len()], out)
     }
 
-    /// The integers that `T` does not represent, and which reading rounds; `None` if there are none, or if the elements are
-    /// not integers.
+    /// The integers that `T` does not represent, and which reading rounds; `None` if there are none, or if the elements
+    /// are not integers.
     ///
     /// ```
     /// # use sparse_io::npy::{self, MappedArray};

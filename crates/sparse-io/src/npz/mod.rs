@@ -1,5 +1,5 @@
-//! SciPy's `.npz` files of sparse matrices: CSR, CSC and COO, with the keys of `scipy.sparse.save_npz`; and batches, with
-//! keys of this workspace's own.
+//! SciPy's `.npz` files of sparse matrices: CSR, CSC and COO, with the keys of `scipy.sparse.save_npz`; and batches,
+//! with keys of this workspace's own.
 
 mod batch;
 mod patient;

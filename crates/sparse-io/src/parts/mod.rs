@@ -1,9 +1,9 @@
 //! Sets of compressed matrices in several files: a folder with parts and a manifest.
 //!
-//! A set is a batch of matrices of one shape, matrices of any shapes, or one or several matrices in blocks. Each part is an
-//! `.npz` file: of members, with the keys of [`npz::write_batch`](crate::npz::write_batch); of a block, with those of
-//! [`npz::write_compressed`](crate::npz::write_compressed) and indices that start at 0 in each block. `manifest.json` says
-//! what the parts are:
+//! A set is a batch of matrices of one shape, matrices of any shapes, or one or several matrices in blocks. Each part
+//! is an `.npz` file: of members, with the keys of [`npz::write_batch`](crate::npz::write_batch); of a block, with
+//! those of [`npz::write_compressed`](crate::npz::write_compressed) and indices that start at 0 in each block.
+//! `manifest.json` says what the parts are:
 //!
 //! ```json
 //! {

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 /// A set that is being written, of parts compressed along `A` with values of type `T`.
 ///
 /// Each part is on the disk before its call returns. The set is there when [`finish`](Self::finish) has returned: until
-/// then the folder has the old set, or none. A writer that is dropped before removes its parts; one that is killed leaves
-/// files that belong to no set.
+/// then the folder has the old set, or none. A writer that is dropped before removes its parts; one that is killed
+/// leaves files that belong to no set.
 ///
 /// ```
 /// use sparse_core::{BatchCsr, Row};
@@ -78,8 +78,8 @@ impl<A: Axis, T: Scalar> PartWriter<A, T> {
         Self::new(folder.as_ref(), SetKind::Matrices { members: 0 }, (0, 0))
     }
 
-    /// A writer of a matrix of `shape` in `row_blocks` times `col_blocks` blocks to a folder, which is made if it is not
-    /// there.
+    /// A writer of a matrix of `shape` in `row_blocks` times `col_blocks` blocks to a folder, which is made if it is
+    /// not there.
     ///
     /// # Errors
     /// As for [`batch`](Self::batch).
@@ -91,8 +91,8 @@ impl<A: Axis, T: Scalar> PartWriter<A, T> {
         Self::new(folder.as_ref(), SetKind::Matrix { row_blocks, col_blocks }, shape)
     }
 
-    /// A writer of matrices of any shapes, each in `row_blocks` times `col_blocks` blocks, to a folder, which is made if it
-    /// is not there. Blocks come matrix by matrix.
+    /// A writer of matrices of any shapes, each in `row_blocks` times `col_blocks` blocks, to a folder, which is made
+    /// if it is not there. Blocks come matrix by matrix.
     ///
     /// ```
     /// use sparse_core::{Csr, Row};
@@ -142,8 +142,8 @@ impl<A: Axis, T: Scalar> PartWriter<A, T> {
         self.write_batches(std::slice::from_ref(members))
     }
 
-    /// Writes the next members of a batch, or the next matrices, as [`write_members`](Self::write_members) does for each
-    /// of `batches`, by all threads: to compress a file takes one of them longer than to write it.
+    /// Writes the next members of a batch, or the next matrices, as [`write_members`](Self::write_members) does for
+    /// each of `batches`, by all threads: to compress a file takes one of them longer than to write it.
     ///
     /// # Errors
     /// As for [`write_members`](Self::write_members), of the first file that has one.

@@ -1,5 +1,5 @@
-//! The rules of `docs/matrix-market.md`, on small texts and, where a larger collection lies beside the repository, on its
-//! debatable files.
+//! The rules of `docs/matrix-market.md`, on small texts and, where a larger collection lies beside the repository, on
+//! its debatable files.
 
 use Outcome::{Reads, Refused};
 use sparse_core::{Error, c64};

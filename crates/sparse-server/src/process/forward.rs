@@ -25,8 +25,8 @@ use tokio::time::{Instant, sleep, timeout};
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 impl Supervisor {
-    /// A new connection to a worker that is ready. One that was used before would save some microseconds, but the worker
-    /// closes it behind a request whose body it did not read, perhaps while the next one is sent.
+    /// A new connection to a worker that is ready. One that was used before would save some microseconds, but the
+    /// worker closes it behind a request whose body it did not read, perhaps while the next one is sent.
     async fn connect(&self) -> Result<SendRequest<Gated>, Problem> {
         let began = Instant::now();
         loop {

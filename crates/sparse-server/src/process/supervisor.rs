@@ -15,8 +15,8 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-/// Makes the command that starts a worker process: the same program, which calls [`serve_as_worker`](super::serve_as_worker)
-/// with the device that it is to serve.
+/// Makes the command that starts a worker process: the same program, which calls
+/// [`serve_as_worker`](super::serve_as_worker) with the device that it is to serve.
 #[derive(Clone)]
 pub struct WorkerCommand(Arc<dyn Fn() -> std::process::Command + Send + Sync>);
 

@@ -71,8 +71,8 @@ impl Columns {
         (0..self.cols).find(|&col| !self.assign(col, &mut column_of, &mut seen))
     }
 
-    /// Finds a row for column `first`, and other rows for those that have it now, by depth-first search; `column_of` has
-    /// the column of each row, and `seen` the last search that met it.
+    /// Finds a row for column `first`, and other rows for those that have it now, by depth-first search; `column_of`
+    /// has the column of each row, and `seen` the last search that met it.
     fn assign(&self, first: usize, column_of: &mut [Option<usize>], seen: &mut [usize]) -> bool {
         // Each column of the path, with the next of its entries to try.
         let mut path = vec![(first, 0)];

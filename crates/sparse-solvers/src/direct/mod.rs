@@ -91,9 +91,10 @@ impl DirectPlan {
     /// The factors of `a`, which has the pattern that the plan was made for.
     ///
     /// # Errors
-    /// [`PlanMismatch`](Error::PlanMismatch) for another pattern; [`Singular`](Error::Singular) with a row whose diagonal
-    /// is not positive (Cholesky); [`Unsupported`](Error::Unsupported) if A is not positive definite (Cholesky),
-    /// structurally singular, with a column that has no pivot, singular, or not finite, or if memory is short.
+    /// [`PlanMismatch`](Error::PlanMismatch) for another pattern; [`Singular`](Error::Singular) with a row whose
+    /// diagonal is not positive (Cholesky); [`Unsupported`](Error::Unsupported) if A is not positive definite
+    /// (Cholesky), structurally singular, with a column that has no pivot, singular, or not finite, or if memory is
+    /// short.
     pub fn factorize<T: Scalar, I: Index, O: Index>(&self, a: &Csc<T, Host, I, O>) -> Result<Factorization> {
         self.check_pattern(a)?;
         self.of_values(Values::of(a), "it was asked for")
@@ -137,8 +138,8 @@ pub struct Factorization {
 }
 
 impl Factorization {
-    /// Factorizes `a` by QR if it is not square, by Cholesky if it is Hermitian with a positive diagonal and turns out to
-    /// be positive definite, and else by LU.
+    /// Factorizes `a` by QR if it is not square, by Cholesky if it is Hermitian with a positive diagonal and turns out
+    /// to be positive definite, and else by LU.
     ///
     /// # Errors
     /// Those of [`DirectPlan::new`] and [`DirectPlan::factorize`].
@@ -191,8 +192,8 @@ impl Factorization {
     /// X of A·X = B, and the outcome of each column; see [`solve`](Self::solve).
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if B has not as many rows as A, X not as many as A has columns, or they have unequal numbers
-    /// of columns; [`Unsupported`](Error::Unsupported) for a tolerance that is negative or not a number.
+    /// [`Shape`](Error::Shape) if B has not as many rows as A, X not as many as A has columns, or they have unequal
+    /// numbers of columns; [`Unsupported`](Error::Unsupported) for a tolerance that is negative or not a number.
     ///
     /// ```
     /// use sparse_core::{Csc, DenseView, DenseViewMut};

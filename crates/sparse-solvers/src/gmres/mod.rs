@@ -21,10 +21,10 @@ const CANCELLATION: f64 = 0.707;
 /// A·K⁻¹·V = V'·H by Arnoldi's process, V'ᴴ·V' = I    x ← x + K⁻¹·V·y with the y that minimizes ‖V'ᴴ·r − H·y‖₂
 /// ```
 /// Among all x of the Krylov space the residual is smallest: with `restart` = n, n iterations solve a regular system
-/// up to rounding. The j-th iteration of a cycle takes one product with A, one application of K⁻¹, j `dot` and j `axpby`
-/// by modified Gram-Schmidt, and as many again where they cancel; apart from the product it moves 5·j vectors of the
-/// order of A. The workspace is `restart` + 1 vectors, each allocated by the first iteration that needs it. Givens'
-/// rotations keep the norm of the residual known.
+/// up to rounding. The j-th iteration of a cycle takes one product with A, one application of K⁻¹, j `dot` and j
+/// `axpby` by modified Gram-Schmidt, and as many again where they cancel; apart from the product it moves 5·j vectors
+/// of the order of A. The workspace is `restart` + 1 vectors, each allocated by the first iteration that needs it.
+/// Givens' rotations keep the norm of the residual known.
 ///
 /// If a cycle does not lower the residual, the outcome is [`Breakdown::StalledCycle`]; if A is singular and b not in
 /// its Krylov space, [`Breakdown::SingularMatrix`].

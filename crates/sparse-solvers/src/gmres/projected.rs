@@ -3,8 +3,8 @@
 use crate::outcome::Breakdown;
 use sparse_core::c64;
 
-/// Minimizes ‖e₁ − H·y‖₂ while H, upper Hessenberg with a real subdiagonal, grows by columns. Each new column is rotated
-/// into a triangular R, so that the norm is known at once.
+/// Minimizes ‖e₁ − H·y‖₂ while H, upper Hessenberg with a real subdiagonal, grows by columns. Each new column is
+/// rotated into a triangular R, so that the norm is known at once.
 ///
 /// All numbers are double, whatever the type of the vectors: it is one code for all types, and at least as exact.
 #[derive(Debug)]

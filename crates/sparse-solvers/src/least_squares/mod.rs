@@ -45,8 +45,8 @@ impl LeastSquaresMethod {
 /// ```text
 /// β·u ← A·v − α·u    α·v ← Aᴴ·u − β·v    (Golub and Kahan)    d ← h + …·d    x ← x + …·d    h ← v + …·h
 /// ```
-/// An iteration takes one product with A, one with Aᴴ, three or four `nrm2` and four or five `axpby` or `scal`; the workspace is
-/// two vectors of as many elements as A has rows, and five of as many as it has columns.
+/// An iteration takes one product with A, one with Aᴴ, three or four `nrm2` and four or five `axpby` or `scal`; the
+/// workspace is two vectors of as many elements as A has rows, and five of as many as it has columns.
 ///
 /// The criteria are SciPy's, with an estimate of ‖A‖, and with norms computed from x:
 ///
@@ -145,8 +145,8 @@ where
 
     /// Solves the problem for `b` from the given `x`; `callback` is called after each iteration and may stop.
     ///
-    /// `a` has the pattern that the solver was made for; its values may have changed. If b = 0 and there is no damping, x
-    /// becomes 0. For every outcome, `x` is the last iterate.
+    /// `a` has the pattern that the solver was made for; its values may have changed. If b = 0 and there is no damping,
+    /// x becomes 0. For every outcome, `x` is the last iterate.
     ///
     /// ```
     /// use sparse_core::{Csr, reference::Reference};

@@ -12,9 +12,9 @@ const OP: &str = "ic0";
 /// K = L·Lᴴ for Hermitian positive definite A, with the pattern of its lower triangle: (L·Lᴴ)ᵢⱼ = aᵢⱼ wherever A has an
 /// entry. The upper triangle of A is not read.
 ///
-/// It exists for M-matrices, as of diffusion; for other positive definite A a pivot may become negative, which is an error.
-/// The factorisation runs on one thread of the host; an application is two triangular solves on the backend, which has a
-/// copy of the factor.
+/// It exists for M-matrices, as of diffusion; for other positive definite A a pivot may become negative, which is an
+/// error. The factorisation runs on one thread of the host; an application is two triangular solves on the backend,
+/// which has a copy of the factor.
 ///
 /// J. A. Meijerink and H. A. van der Vorst, An iterative solution method for linear systems of which the coefficient
 /// matrix is a symmetric M-matrix, Math. Comp. 31 (1977), 148–162.
@@ -55,9 +55,9 @@ where
     /// Factorises `a`, whose rows are sorted and store the diagonal.
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if its rows are not sorted or have
-    /// duplicates, [`Singular`](Error::Singular) with the first row whose diagonal is not stored or whose pivot is not
-    /// positive.
+    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if its rows are not sorted or
+    /// have duplicates, [`Singular`](Error::Singular) with the first row whose diagonal is not stored or whose pivot is
+    /// not positive.
     ///
     /// ```
     /// # use sparse_core::{Csr, reference::Reference};

@@ -14,8 +14,8 @@ const OP: &str = "ilu0";
 /// backend, which has a copy of the factors.
 ///
 /// J. A. Meijerink and H. A. van der Vorst, An iterative solution method for linear systems of which the coefficient
-/// matrix is a symmetric M-matrix, Math. Comp. 31 (1977), 148–162. Y. Saad, Iterative methods for sparse linear systems,
-/// 2nd edition 2003, algorithm 10.4.
+/// matrix is a symmetric M-matrix, Math. Comp. 31 (1977), 148–162. Y. Saad, Iterative methods for sparse linear
+/// systems, 2nd edition 2003, algorithm 10.4.
 ///
 /// ```
 /// use sparse_core::{Csr, reference::Reference};
@@ -53,9 +53,9 @@ where
     /// Factorises `a`, whose rows are sorted and store the diagonal.
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if its rows are not sorted or have
-    /// duplicates, [`Singular`](Error::Singular) with the first row whose diagonal is not stored or whose pivot is zero or
-    /// not finite.
+    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if its rows are not sorted or
+    /// have duplicates, [`Singular`](Error::Singular) with the first row whose diagonal is not stored or whose pivot is
+    /// zero or not finite.
     ///
     /// ```
     /// # use sparse_core::{Csr, reference::Reference};

@@ -76,8 +76,8 @@ pub fn inverse_diagonal<T: Accumulator, I: Index, O: Index>(a: &Csr<T, Host, I, 
     inverse_diagonal_of_block(a, 0)
 }
 
-/// As [`inverse_diagonal`], of a block on the diagonal of a larger matrix, from whose row `first` on it is: errors name the
-/// rows of the larger matrix.
+/// As [`inverse_diagonal`], of a block on the diagonal of a larger matrix, from whose row `first` on it is: errors name
+/// the rows of the larger matrix.
 ///
 /// ```
 /// use sparse_core::Csr;

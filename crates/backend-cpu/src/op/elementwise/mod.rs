@@ -1,8 +1,8 @@
 //! Sums and element-wise products of CSR and CSC.
 //!
 //! A plan merges the indices of both operands once, to count. Its first run merges them again and writes indices and
-//! values; a later run writes values alone, and all results share their pattern. A sum of a entries of A and b of B that
-//! has c reads `2·(a + b)` indices and `a + b` values, and writes c of each; a later run reads every index once.
+//! values; a later run writes values alone, and all results share their pattern. A sum of a entries of A and b of B
+//! that has c reads `2·(a + b)` indices and `a + b` values, and writes c of each; a later run reads every index once.
 
 mod merge;
 mod parts;
@@ -206,8 +206,8 @@ fn row_merge<A: Axis, T: Scalar, I: Index, O: Index>(
     let new = new.map(Some).collect();
     fill(cpu, plan, (alpha, lines_a), (beta, lines_b), new, &mut values);
     let order = IndexOrder::CANONICAL;
-    // SAFETY: the parts are all entries in order, each as many as were counted; the offsets are where rows ended; indices
-    // are those of the operands, merged in order and each written once.
+    // SAFETY: the parts are all entries in order, each as many as were counted; the offsets are where rows ended;
+    // indices are those of the operands, merged in order and each written once.
     let c = unsafe { Compressed::new_unchecked(a.nrows(), a.ncols(), offsets, indices, values, order) };
     plan.pattern = Some(c.pattern().clone());
     Ok(c)

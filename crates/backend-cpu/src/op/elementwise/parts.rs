@@ -87,8 +87,8 @@ fn cut_row<I: Index>(
     parts.push(MergePart { rows: row..row + 1, a: start.0..a.end, b: start.1..b.end });
 }
 
-/// The numbers of entries of two rows that make the first `entries` of their merge; one more where two with the same index
-/// would be separated.
+/// The numbers of entries of two rows that make the first `entries` of their merge; one more where two with the same
+/// index would be separated.
 fn split<I: Index>(a: &[I], b: &[I], entries: usize) -> (usize, usize) {
     let p = partition_point(entries.saturating_sub(b.len())..entries.min(a.len()), |p| {
         a[p] <= b[entries - 1 - p]

@@ -8,7 +8,8 @@ use std::ops::Range;
 pub(super) struct Bitmap(Vec<u64>);
 
 impl Bitmap {
-    /// Appends the columns of these rows, `products` in all, which lie in `window`, to `sorted`: in order and each once.
+    /// Appends the columns of these rows, `products` in all, which lie in `window`, to `sorted`: in order and each
+    /// once.
     #[inline(always)]
     pub(super) fn union<'a, I: Index>(
         &mut self,

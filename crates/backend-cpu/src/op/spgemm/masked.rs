@@ -1,7 +1,7 @@
 //! The values of C at the entries of a mask: a sum for each column of a row of the mask.
 //!
-//! A row of the right factor meets one of the mask by search: the shorter is walked, its columns are searched for in the
-//! longer. Work: for each entry of the left factor min(m, n)·log max(m, n), of rows of m and n entries.
+//! A row of the right factor meets one of the mask by search: the shorter is walked, its columns are searched for in
+//! the longer. Work: for each entry of the left factor min(m, n)·log max(m, n), of rows of m and n entries.
 
 use super::numeric::{Operands, Workspace, zeros};
 use sparse_core::{CompressedPattern, Host, Index, Scalar};

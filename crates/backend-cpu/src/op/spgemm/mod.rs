@@ -1,7 +1,7 @@
 //! `C ← A·B`: first the pattern of C, which is the plan, then its values.
 //!
-//! Rows of C are found and summed one by one, in parts of equal numbers of products, each by the method that is best for
-//! its products and for the window of columns that they lie in:
+//! Rows of C are found and summed one by one, in parts of equal numbers of products, each by the method that is best
+//! for its products and for the window of columns that they lie in:
 //!
 //! | method | columns | values | work |
 //! |---|---|---|---|

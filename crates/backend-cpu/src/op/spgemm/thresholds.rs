@@ -3,18 +3,18 @@
 use super::RowMethod;
 
 /// The crossovers from one method to another, for all processors. Measured in CPU time on one core with AVX-512, with
-/// values of f64, products of uniform rows: of 4 entries with 500 000 columns (16 products a row), of 8 with 300 000, 1 and
-/// 8 million (64), of 32 with 20 000 (1024), of 30 with 8 million (900).
+/// values of f64, products of uniform rows: of 4 entries with 500 000 columns (16 products a row), of 8 with 300 000, 1
+/// and 8 million (64), of 32 with 20 000 (1024), of 30 with 8 million (900).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SpgemmThresholds {
-    /// Words of 64 columns for each product up to which a bitmap finds the columns: with 0.3 words it took 210 ms in place
-    /// of 246 by sorting; with 73 words sorting took 227 ms, hashing 377.
+    /// Words of 64 columns for each product up to which a bitmap finds the columns: with 0.3 words it took 210 ms in
+    /// place of 246 by sorting; with 73 words sorting took 227 ms, hashing 377.
     pub(super) words_per_product: usize,
     /// Products up to which their columns are sorted beyond that; more are hashed, which removes repetitions first. No
     /// crossover for columns that do not repeat: 900 products took 239 ms in place of 353.
     pub(super) sorted_products: usize,
-    /// Bytes of a dense accumulator that stay in the cache of a core. 160 KB: 105 ms, by search 294, by hash 300; 2.4 MB:
-    /// 187, 151 and 334 ms; 8 MB: 210, 115 and 187.
+    /// Bytes of a dense accumulator that stay in the cache of a core. 160 KB: 105 ms, by search 294, by hash 300; 2.4
+    /// MB: 187, 151 and 334 ms; 8 MB: 210, 115 and 187.
     pub(super) cached_bytes: usize,
     /// Columns for each entry of a row up to which a dense accumulator pays off even beyond that cache.
     pub(super) columns_per_entry: usize,

@@ -149,8 +149,8 @@ fn longest<M: Members>(a: &M) -> usize {
     lines.map(|w| w[1].as_usize() - w[0].as_usize()).max().unwrap_or(0)
 }
 
-/// Multiplies by the lines of each part. With a `fault`, columns are checked as they are read: one out of range makes it
-/// true, and its part is left out.
+/// Multiplies by the lines of each part. With a `fault`, columns are checked as they are read: one out of range makes
+/// it true, and its part is left out.
 pub(super) fn multiply_stored<M: Members>(
     a: &M,
     cpu: &Cpu,

@@ -1,8 +1,8 @@
 //! Products of one call with CSR whose columns nobody has checked: the pass that multiplies compares them, too.
 //!
-//! A check before it would read the columns once more, a third of the bytes of a product of f64, and a plan reads the rows
-//! again. Along the rows, parts and sums are those of plans. Across them there is no time for a pattern of the transpose:
-//! chunks of entries add to sums of their own, whatever these take.
+//! A check before it would read the columns once more, a third of the bytes of a product of f64, and a plan reads the
+//! rows again. Along the rows, parts and sums are those of plans. Across them there is no time for a pattern of the
+//! transpose: chunks of entries add to sums of their own, whatever these take.
 
 use super::Product;
 use super::compressed::{multiply_across, multiply_stored};

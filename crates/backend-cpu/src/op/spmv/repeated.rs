@@ -149,8 +149,8 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for PartSums<'_, T, I, O> {
                 &lines.values[lines.offsets[rows.start].as_usize()..lines.offsets[rows.end].as_usize()];
             let y = &mut y[rows.start - part.rows.start..][..rows.len()];
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `S` is only run where the processor has it; the runs are those of the rows of a matrix, whose columns
-            // are below the length of `x`.
+            // SAFETY: `S` is only run where the processor has it; the runs are those of the rows of a matrix, whose
+            // columns are below the length of `x`.
             if unsafe { super::repeated_avx512::sums::<S, T>(runs, rows.start, values, x, y, update) } {
                 continue;
             }

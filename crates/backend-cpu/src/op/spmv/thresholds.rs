@@ -15,8 +15,8 @@ pub(super) struct SpmvThresholds {
     /// sorting them by their length gains nothing (`rows_by_length`). With 8 entries (uniform_8) a product took 12.4 ms
     /// in place of 14.3, with 27 (stencil_27) 2.05 in place of 2.6; with the long rows of ddi it was 0.7 times as fast.
     pub(super) long_rows: usize,
-    /// Sums of all chunks per entry up to which adding them costs less than a pattern by rows (`chunked_scatter`), which
-    /// reads a position and gathers a value for every entry. No measured crossover.
+    /// Sums of all chunks per entry up to which adding them costs less than a pattern by rows (`chunked_scatter`),
+    /// which reads a position and gathers a value for every entry. No measured crossover.
     pub(super) sums_per_entry: usize,
 }
 

@@ -5,7 +5,8 @@
 //! element of x, 16 to 32 bytes an entry. Rows of one level need no other row of it, so that threads share a level;
 //! narrow levels run on one thread. A row is summed in one order by both algorithms, which so have the same bits.
 //!
-//! Anderson, Saad: Solving sparse triangular linear systems on parallel computers. Int. J. High Speed Computing 1 (1989).
+//! Anderson, Saad: Solving sparse triangular linear systems on parallel computers. Int. J. High Speed Computing 1
+//! (1989).
 
 mod schedule;
 mod substitution;

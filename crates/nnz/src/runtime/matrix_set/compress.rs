@@ -17,8 +17,8 @@ impl MatrixSet {
     ///
     /// # Errors
     /// [`Shape`](Error::Shape) without devices, [`Unsupported`](Error::Unsupported) for a format but CSR and CSC,
-    /// [`Operands`](Error::Operands) for a device that is named twice or a tolerance that the type of values cannot hold;
-    /// where rates are measured, what a device's runtime reports.
+    /// [`Operands`](Error::Operands) for a device that is named twice or a tolerance that the type of values cannot
+    /// hold; where rates are measured, what a device's runtime reports.
     pub fn compress(
         devices: &[Device],
         source: &NpySource,
@@ -30,14 +30,15 @@ impl MatrixSet {
         })
     }
 
-    /// Compresses the matrices of all `stacks`, on all `devices` at once: those in the memory of one of the devices there,
-    /// where they lie. Others reach the devices as those of files do.
+    /// Compresses the matrices of all `stacks`, on all `devices` at once: those in the memory of one of the devices
+    /// there, where they lie. Others reach the devices as those of files do.
     ///
-    /// Of matrices that lie on a device, neither policy nor scheme say anything, and no rates are measured for them. All work
-    /// on the stacks is done when the call returns.
+    /// Of matrices that lie on a device, neither policy nor scheme say anything, and no rates are measured for them.
+    /// All work on the stacks is done when the call returns.
     ///
     /// # Errors
-    /// As for [`compress`](Self::compress); [`Operands`](Error::Operands) if a stack has another type than the options name.
+    /// As for [`compress`](Self::compress); [`Operands`](Error::Operands) if a stack has another type than the options
+    /// name.
     pub fn compress_stacks(
         devices: &[Device],
         stacks: &[DenseStack],
@@ -53,12 +54,12 @@ impl MatrixSet {
         })
     }
 
-    /// Compresses all matrices of `.npy` files on all ranks of `transport`, each with `devices` of its own: a collective
-    /// call. Rank 0 gets the set, in the host's memory and with the bytes of [`compress`](Self::compress); the report is
-    /// that of this rank's share.
+    /// Compresses all matrices of `.npy` files on all ranks of `transport`, each with `devices` of its own: a
+    /// collective call. Rank 0 gets the set, in the host's memory and with the bytes of [`compress`](Self::compress);
+    /// the report is that of this rank's share.
     ///
-    /// A rank compresses neighbouring matrices, or parts where the options ask for parts, and reads these alone. Over MPI
-    /// (feature `mpi`), `transport` is a `distrib::Mpi` of each process.
+    /// A rank compresses neighbouring matrices, or parts where the options ask for parts, and reads these alone. Over
+    /// MPI (feature `mpi`), `transport` is a `distrib::Mpi` of each process.
     ///
     /// ```
     /// use nnz::distrib::{Local, NpySource};

@@ -71,8 +71,8 @@ impl MatrixSet {
         (item < self.len()).then(|| self.0.partition(item))
     }
 
-    /// The device that has a matrix, by its name as in `cuda:0`, or `host`; `None` if it was not compressed. Of a matrix in
-    /// parts it is that of the first.
+    /// The device that has a matrix, by its name as in `cuda:0`, or `host`; `None` if it was not compressed. Of a
+    /// matrix in parts it is that of the first.
     pub fn placement(&self, item: usize) -> Option<&str> {
         self.0.placement(item)
     }
@@ -90,7 +90,8 @@ impl MatrixSet {
         self.0.get(item, device)
     }
 
-    /// A copy of part `index` of a matrix's [`partition`](Self::partition) in the memory of `device`, with local indices.
+    /// A copy of part `index` of a matrix's [`partition`](Self::partition) in the memory of `device`, with local
+    /// indices.
     ///
     /// # Errors
     /// As for [`get`](Self::get).
@@ -98,8 +99,9 @@ impl MatrixSet {
         self.0.get_part(item, index, device)
     }
 
-    /// Writes all matrices to a folder of `.npz` parts and a manifest ([`parts`](sparse_io::parts)), which is made if it is
-    /// not there: a batch if they have one shape, else the blocks of a diagonal. Only one part is in memory at a time.
+    /// Writes all matrices to a folder of `.npz` parts and a manifest ([`parts`](sparse_io::parts)), which is made if
+    /// it is not there: a batch if they have one shape, else the blocks of a diagonal. Only one part is in memory at a
+    /// time.
     ///
     /// ```
     /// use nnz::{MatrixSet, MatrixSetOptions, distrib::NpySource, prelude::*};
@@ -138,9 +140,9 @@ impl MatrixSet {
         self.0.write_blocks(item..item + 1, folder.as_ref())
     }
 
-    /// Writes all matrices, in the parts of the [`partition`](Self::partition) that all have, to one folder. A set of one
-    /// matrix is written as [`write_blocks`](Self::write_blocks) does; of several, other commands read the blocks of a
-    /// diagonal.
+    /// Writes all matrices, in the parts of the [`partition`](Self::partition) that all have, to one folder. A set of
+    /// one matrix is written as [`write_blocks`](Self::write_blocks) does; of several, other commands read the blocks
+    /// of a diagonal.
     ///
     /// ```
     /// use nnz::{MatrixSet, MatrixSetOptions, distrib::NpySource, prelude::*};
@@ -160,8 +162,8 @@ impl MatrixSet {
     /// ```
     ///
     /// # Errors
-    /// As for [`write_folder`](Self::write_folder), and [`Shape`](Error::Shape) if a matrix has another partition than the
-    /// first.
+    /// As for [`write_folder`](Self::write_folder), and [`Shape`](Error::Shape) if a matrix has another partition than
+    /// the first.
     pub fn write_all_blocks(&self, folder: impl AsRef<Path>) -> Result<()> {
         self.0.write_blocks(0..self.len(), folder.as_ref())
     }
@@ -177,7 +179,8 @@ impl MatrixSet {
     /// Moves all matrices to the memory of one device.
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), or what a device's runtime reports; those that were moved before stay there.
+    /// [`OutOfMemory`](Error::OutOfMemory), or what a device's runtime reports; those that were moved before stay
+    /// there.
     pub fn move_to(&mut self, device: &Device) -> Result<()> {
         self.0.move_to(device)
     }

@@ -16,9 +16,9 @@ impl MatrixSet {
     ///
     /// A folder with a manifest ([`parts`](sparse_io::parts)), as [`write_folder`](Self::write_folder) and
     /// `nnz distribute` make it, has matrices in CSR or CSC; those that were written in blocks keep their
-    /// [`partition`](Self::partition). Of any other folder all `.mtx`, `.mtx.gz`, `.npz` and `.npy` files are read, in the
-    /// order of their names: each is a matrix, or an `.npz` file a batch in CSR. Their values get the type that holds those
-    /// of all files, rows are sorted, and duplicates added.
+    /// [`partition`](Self::partition). Of any other folder all `.mtx`, `.mtx.gz`, `.npz` and `.npy` files are read, in
+    /// the order of their names: each is a matrix, or an `.npz` file a batch in CSR. Their values get the type that
+    /// holds those of all files, rows are sorted, and duplicates added.
     ///
     /// ```
     /// use nnz::{MatrixSet, prelude::*};
@@ -38,8 +38,8 @@ impl MatrixSet {
     /// ```
     ///
     /// # Errors
-    /// [`Io`](Error::Io) if the folder or a file cannot be read; [`File`](Error::File), with the name of the file and, of
-    /// text, the line, if the folder has no matrices or a file is not sound or not what the manifest says;
+    /// [`Io`](Error::Io) if the folder or a file cannot be read; [`File`](Error::File), with the name of the file and,
+    /// of text, the line, if the folder has no matrices or a file is not sound or not what the manifest says;
     /// [`IndexOverflow`](Error::IndexOverflow) for a matrix that needs 64-bit indices.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = folder.as_ref();

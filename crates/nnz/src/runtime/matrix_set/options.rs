@@ -20,8 +20,8 @@ pub struct MatrixSetOptions<'a> {
     pub tolerance: Option<f64>,
     /// The policy that gives matrices to devices; without it the engine chooses.
     pub policy: Option<Policy>,
-    /// The form in which matrices reach the devices; without it the one that is predicted to be the fastest, by rates of
-    /// this machine that are measured once and stored. The CPU reads and compresses in place then.
+    /// The form in which matrices reach the devices; without it the one that is predicted to be the fastest, by rates
+    /// of this machine that are measured once and stored. The CPU reads and compresses in place then.
     pub scheme: Option<Scheme>,
     /// The division of the matrices among the threads or work-items of a device.
     pub parallelism: Parallelism,

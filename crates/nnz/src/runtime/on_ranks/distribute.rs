@@ -17,8 +17,8 @@ use std::sync::Arc;
 const OP: &str = "distribute";
 
 impl MatrixOnRanks {
-    /// Divides the rows of the matrix that rank 0 has among all ranks of `transport`, by their entries, as CSR with 32-bit
-    /// indices: a collective call. `device` is this rank's own.
+    /// Divides the rows of the matrix that rank 0 has among all ranks of `transport`, by their entries, as CSR with
+    /// 32-bit indices: a collective call. `device` is this rank's own.
     ///
     /// # Errors
     /// On all ranks, with the first rank that failed: [`Operands`](Error::Operands) if rank 0 has no matrix;
@@ -54,9 +54,9 @@ impl MatrixOnRanks {
     /// `dtype`: a collective call with the same `path` and `dtype` on all ranks. The results are those of
     /// [`from_root`](Self::from_root), to the bit.
     ///
-    /// Each rank reads its own rows if all ranks reach the file and it is CSR in an `.npz` file or a folder of such parts, or
-    /// parses a share of an uncompressed Matrix Market file of coordinates; no rank has the whole matrix then. Otherwise, and
-    /// if there are duplicates, rank 0 reads all of it, as [`reading`](Self::reading) says.
+    /// Each rank reads its own rows if all ranks reach the file and it is CSR in an `.npz` file or a folder of such
+    /// parts, or parses a share of an uncompressed Matrix Market file of coordinates; no rank has the whole matrix
+    /// then. Otherwise, and if there are duplicates, rank 0 reads all of it, as [`reading`](Self::reading) says.
     ///
     /// ```
     /// use nnz::distrib::{Local, Transport};

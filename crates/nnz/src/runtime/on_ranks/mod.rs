@@ -24,10 +24,10 @@ const ROOT: usize = 0;
 /// A matrix whose rows are divided among ranks by their entries: those of one rank, on its device.
 ///
 /// All calls but those that ask for numbers are collective: all ranks make the same, with the same factors and options.
-/// Rank 0 has the matrix, passes vectors in the host's memory and gets results; all others pass `None`. The same number of
-/// ranks gives the same bits on every run, which are those of [`MatrixOnDevices`] with as many devices of the same kind.
-/// Elements that one rank needs of another's part of a vector travel by NCCL where all ranks of a host have CUDA devices of
-/// their own and its library is there, and by the host's memory and the transport otherwise, as
+/// Rank 0 has the matrix, passes vectors in the host's memory and gets results; all others pass `None`. The same number
+/// of ranks gives the same bits on every run, which are those of [`MatrixOnDevices`] with as many devices of the same
+/// kind. Elements that one rank needs of another's part of a vector travel by NCCL where all ranks of a host have CUDA
+/// devices of their own and its library is there, and by the host's memory and the transport otherwise, as
 /// [`exchange`](Self::exchange) says.
 ///
 /// ```
@@ -70,8 +70,8 @@ impl MatrixOnRanks {
         &self.reading
     }
 
-    /// The path of elements from one rank's device to another's, and why there is no faster one: `NCCL 2.28.3`, where each
-    /// rank of a host has a CUDA device of its own, or `the host's memory (…)`, by way of the transport.
+    /// The path of elements from one rank's device to another's, and why there is no faster one: `NCCL 2.28.3`, where
+    /// each rank of a host has a CUDA device of its own, or `the host's memory (…)`, by way of the transport.
     pub fn exchange(&self) -> &str {
         &self.exchange
     }

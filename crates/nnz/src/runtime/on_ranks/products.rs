@@ -23,8 +23,8 @@ impl MatrixOnRanks {
         Ok(y)
     }
 
-    /// `y ← alpha·op(A)·x + beta·y` at rank 0; a `beta` of zero does not read `y`. The plan serves further products by this
-    /// `op`.
+    /// `y ← alpha·op(A)·x + beta·y` at rank 0; a `beta` of zero does not read `y`. The plan serves further products by
+    /// this `op`.
     ///
     /// # Errors
     /// On all ranks: those of [`MatrixOnDevices::spmv`]; [`Operands`](Error::Operands) if rank 0 has no vectors.
@@ -72,12 +72,13 @@ impl MatrixOnRanks {
         Ok(c)
     }
 
-    /// `C ← alpha·op(A)·B + beta·C` at rank 0, for dense B and C; a `beta` of zero does not read C. The plan serves further
-    /// products by this `op` with as many columns.
+    /// `C ← alpha·op(A)·B + beta·C` at rank 0, for dense B and C; a `beta` of zero does not read C. The plan serves
+    /// further products by this `op` with as many columns.
     ///
     /// # Errors
-    /// On all ranks: [`Operands`](Error::Operands) if rank 0 has no matrices, types differ, they are not in the host's memory,
-    /// or a factor does not fit the type; [`Shape`](Error::Shape) for matrices of other shapes; those of any rank's device.
+    /// On all ranks: [`Operands`](Error::Operands) if rank 0 has no matrices, types differ, they are not in the host's
+    /// memory, or a factor does not fit the type; [`Shape`](Error::Shape) for matrices of other shapes; those of any
+    /// rank's device.
     pub fn spmm(
         &mut self,
         op: Op,

@@ -12,8 +12,8 @@ use sparse_solvers::{Iteration, Solution};
 use std::ops::ControlFlow;
 
 impl MatrixOnRanks {
-    /// The solution of A·x = b at rank 0, sought from x = 0, and how the iteration ended at all ranks. Not to converge is no
-    /// error.
+    /// The solution of A·x = b at rank 0, sought from x = 0, and how the iteration ended at all ranks. Not to converge
+    /// is no error.
     ///
     /// # Errors
     /// Those of [`solve_from`](Self::solve_from).
@@ -28,8 +28,8 @@ impl MatrixOnRanks {
         Ok((x, solution))
     }
 
-    /// Solves A·x = b from the `x` of rank 0, which gets the last iterate. The `callback` of rank 0 is called after each
-    /// computation of the residual's norm, and may stop.
+    /// Solves A·x = b from the `x` of rank 0, which gets the last iterate. The `callback` of rank 0 is called after
+    /// each computation of the residual's norm, and may stop.
     ///
     /// # Errors
     /// On all ranks: those of [`MatrixOnDevices::solve_from`]; [`Operands`](Error::Operands) if rank 0 has no vectors.

@@ -26,18 +26,18 @@ use summary::{Explained, Summary, Work};
 
 /// Compresses any amount of dense arrays to CSR or CSC, on several devices at once
 ///
-/// Every 2-D array is a matrix, a 1-D array one column, and every 3-D array of shape (count, rows, cols) `count` matrices.
-/// They are read one by one, so that they may be larger than any memory; each device compresses some and keeps them. Where a device
-/// fails, others do its work. A matrix that no device has memory for is cut, and comes out whole. With --ekmr an array of
-/// three or four dimensions is one matrix, too.
+/// Every 2-D array is a matrix, a 1-D array one column, and every 3-D array of shape (count, rows, cols) `count`
+/// matrices. They are read one by one, so that they may be larger than any memory; each device compresses some and
+/// keeps them. Where a device fails, others do its work. A matrix that no device has memory for is cut, and comes out
+/// whole. With --ekmr an array of three or four dimensions is one matrix, too.
 ///
 /// The matrices, in the order of the input, become one batch: in a file as `nnz compress` writes it, or in a folder of
 /// parts, which may have matrices of unequal shapes. Other commands read the folder where they read a file, and unequal
 /// shapes as the blocks of a diagonal. With --partition, matrices are written in their parts, which are read so, too.
 ///
 /// As in `mpirun -n 4 nnz distribute …`, of a build with the feature mpi, ranks divide the matrices, or the parts of
-/// --partition. Each reads its own with the device of its number on its host, and the first gathers and writes all of them:
-/// the same bytes as those of one process.
+/// --partition. Each reads its own with the device of its number on its host, and the first gathers and writes all of
+/// them: the same bytes as those of one process.
 #[derive(Debug, Args)]
 pub(crate) struct Distribute {
     /// Dense arrays (.npy), or one folder, of which all .npy files are read in the order of their names
@@ -47,7 +47,8 @@ pub(crate) struct Distribute {
     /// j·n_k + k, and element A[l][k][i][j] at row i·n_l + l and column j·n_k + k
     #[arg(long)]
     ekmr: bool,
-    /// The file to write (.npz), or a folder, whose name has no ending; - is standard output, and the report goes to stderr
+    /// The file to write (.npz), or a folder, whose name has no ending; - is standard output, and the report goes to
+    /// stderr
     #[arg(short = 'o', long = "out", value_name = "OUT")]
     out: PathBuf,
     /// The devices, as in cpu,cuda:0,cuda:1; without it that of --backend and --device, or the best that is there
@@ -61,15 +62,17 @@ pub(crate) struct Distribute {
     /// bitmap; auto is what rates of this machine, measured once, predict to be the fastest
     #[arg(long, value_name = "SCHEME", default_value = "auto", value_parser = parse_or_auto::<Scheme>)]
     scheme: OrAuto<Scheme>,
-    /// The division of the matrices: batch (all of a chunk in one launch of a device; on the CPU each thread whole matrices,
-    /// or all threads one above 4 MiB), inter_task (a warp, or a thread, whole matrices) or intra_task (all
+    /// The division of the matrices: batch (all of a chunk in one launch of a device; on the CPU each thread whole
+    /// matrices, or all threads one above 4 MiB), inter_task (a warp, or a thread, whole matrices) or intra_task (all
     /// work-items or threads one matrix after the other)
     #[arg(long, value_name = "NAME", default_value = "batch", value_parser = parse_parallelism)]
     parallel: Parallelism,
-    /// Prints the predicted time of every scheme, and beside it the time of the run; of each rank, where there are several
+    /// Prints the predicted time of every scheme, and beside it the time of the run; of each rank, where there are
+    /// several
     #[arg(long)]
     explain: bool,
-    /// Cuts every matrix, as in row:4, col:2 or mesh:2x3; parts are distributed as matrices are, and written to a folder
+    /// Cuts every matrix, as in row:4, col:2 or mesh:2x3; parts are distributed as matrices are, and written to a
+    /// folder
     #[arg(long, value_name = "PARTITION")]
     partition: Option<Partition>,
     /// The memory of each device that may be used, as in 512MiB or 4GiB; without it nearly all that it has
@@ -154,8 +157,8 @@ impl Distribute {
         Ok(Prepared { devices: self.open_devices(context)?, source, dtype, output })
     }
 
-    /// Fails if matrices or their parts have more rows or columns than 32-bit indices count, or if their number, or that of
-    /// their offsets, would fill the memory with few elements behind them.
+    /// Fails if matrices or their parts have more rows or columns than 32-bit indices count, or if their number, or
+    /// that of their offsets, would fill the memory with few elements behind them.
     fn check_sizes(&self, source: &NpySource) -> Result<()> {
         let partition = self.partition.unwrap_or(Partition::WHOLE);
         check_partition(partition, source)?;

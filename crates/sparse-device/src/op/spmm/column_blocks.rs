@@ -19,8 +19,8 @@ const SLICE_BYTES: usize = 256;
 /// Bytes of shared memory that the kernel declares itself.
 const OWN_BYTES: usize = 16;
 
-/// True if the kernel's `int` counts the entries that a row has in a block of columns, and a step of a warp beyond: one for
-/// each column, unless columns repeat.
+/// True if the kernel's `int` counts the entries that a row has in a block of columns, and a step of a warp beyond: one
+/// for each column, unless columns repeat.
 fn counts_in_int(a: RawCompressed<'_>) -> bool {
     a.order.unique || a.nnz() <= i32::MAX as usize - 2 * LANES
 }

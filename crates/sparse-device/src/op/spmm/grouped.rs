@@ -1,5 +1,5 @@
-//! Products with the entries grouped by the rows of op(A): those of batches, COO, ELL, HYB and SELL, and of CSR and CSC across
-//! the compressed direction.
+//! Products with the entries grouped by the rows of op(A): those of batches, COO, ELL, HYB and SELL, and of CSR and CSC
+//! across the compressed direction.
 
 use crate::op::available_algorithms::Needs;
 use crate::primitive::raw::DenseOperands;

@@ -1,5 +1,5 @@
-//! `C ← alpha·A·B + beta·C` for compressed rows that are short: some lanes walk over the entries of neighbouring rows, with
-//! the rows of B for the next entries on their way.
+//! `C ← alpha·A·B + beta·C` for compressed rows that are short: some lanes walk over the entries of neighbouring rows,
+//! with the rows of B for the next entries on their way.
 
 use crate::defines::Defines;
 use crate::lanes::{LANES, in_words, vector};
@@ -13,16 +13,17 @@ use sparse_core::{DType, Result};
 /// The file of the kernels.
 const FILE: &str = "csr_spmm_row_blocks";
 
-/// Rows and entries of a block: few, where rows are very short and neighbours read neighbouring rows of B. Measured on an
-/// H100 with K = 128: 567 and 625 µs with rows of 3.2 entries, 702 and 664 with 6.9.
+/// Rows and entries of a block: few, where rows are very short and neighbours read neighbouring rows of B. Measured on
+/// an H100 with K = 128: 567 and 625 µs with rows of 3.2 entries, 702 and 664 with 6.9.
 const SMALL: usize = 32;
 const LARGE: usize = 64;
 
 /// Average entries per row from which on blocks are large.
 const LONG_FOR_SMALL: usize = 6;
 
-/// Work-items per compute unit that make the walks, in which rows of B wait for those before, worth it. Measured with 970
-/// thousand rows and entries: 16.7 and 11.7 µs by chunks with K = 8, where there are 920, 31.7 and 38.3 with K = 32.
+/// Work-items per compute unit that make the walks, in which rows of B wait for those before, worth it. Measured with
+/// 970 thousand rows and entries: 16.7 and 11.7 µs by chunks with K = 8, where there are 920, 31.7 and 38.3 with K =
+/// 32.
 const ITEMS_PER_UNIT: usize = 1024;
 
 /// The plan: the blocks, and a kernel for operands of either alignment.

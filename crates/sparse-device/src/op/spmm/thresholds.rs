@@ -6,9 +6,9 @@ use crate::primitive::chunks;
 /// The crossovers from one algorithm to another, on one class of devices.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SpmmThresholds {
-    /// Calls from which on chunks of rows pay whatever the rows. Measured over 260 matrices: chunks take the least time of
-    /// all on 97 of 100, from rows of one entry on, and `crc` 1.4 × and `cwm` 1.2 × as much on average; a plan takes 0.1
-    /// to 0.5 ms.
+    /// Calls from which on chunks of rows pay whatever the rows. Measured over 260 matrices: chunks take the least time
+    /// of all on 97 of 100, from rows of one entry on, and `crc` 1.4 × and `cwm` 1.2 × as much on average; a plan takes
+    /// 0.1 to 0.5 ms.
     pub(super) calls_for_chunks: usize,
     /// Average entries per row from which on chunks of rows pay in plans of a few calls.
     pub(super) long_for_chunks: usize,
@@ -18,15 +18,15 @@ pub(super) struct SpmmThresholds {
     pub(super) columns_for_crc: usize,
 
     /// Average entries per row with entries below which blocks of rows take less time than chunks. Measured over 115
-    /// matrices: 0.76 of the time in the geometric mean below, 0.41 to 1.47; 0.74 to 1.7 with 12 to 21 entries, and 1.7 to 2.3
-    /// where half of the rows are empty and the others have 18.
+    /// matrices: 0.76 of the time in the geometric mean below, 0.41 to 1.47; 0.74 to 1.7 with 12 to 21 entries, and 1.7
+    /// to 2.3 where half of the rows are empty and the others have 18.
     pub(super) short_for_blocks: usize,
-    /// Average entries per row below which blocks take less time however long the rows with entries are, for the others are
-    /// many: 0.43 to 0.98 of it.
+    /// Average entries per row below which blocks take less time however long the rows with entries are, for the others
+    /// are many: 0.43 to 0.98 of it.
     pub(super) mostly_empty: usize,
 
-    /// Bytes of B from which on its slices are copied before use: the reach of a device's translation buffers is smaller,
-    /// and a copy costs little beside the reuse.
+    /// Bytes of B from which on its slices are copied before use: the reach of a device's translation buffers is
+    /// smaller, and a copy costs little beside the reuse.
     pub(super) far_bytes: usize,
     /// Average uses of a row of B from which on the cache is worth more than longer reads.
     pub(super) reuses: usize,
@@ -37,8 +37,8 @@ pub(super) struct SpmmThresholds {
     pub(super) entries_per_unit_for_column_blocks: usize,
     /// Average entries of a row per block of columns from which on the sums of blocks are a small part of the time.
     pub(super) long_for_column_blocks: usize,
-    /// Blocks up to which the sums of blocks are a small part of the time: measured up to 18, where chunks of rows take 1.4
-    /// times as long (2000 entries a row).
+    /// Blocks up to which the sums of blocks are a small part of the time: measured up to 18, where chunks of rows take
+    /// 1.4 times as long (2000 entries a row).
     pub(super) most_column_blocks: usize,
 }
 

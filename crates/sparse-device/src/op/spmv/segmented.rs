@@ -42,8 +42,8 @@ pub struct Segmented {
     order: RawBuffer,
     /// For each part, the row of its last entry, if that row begins in the part, or −1.
     open_rows: RawBuffer,
-    /// For each part, the last part with entries of the row of its last entry; as −1 − part if the row ends exactly with
-    /// that part.
+    /// For each part, the last part with entries of the row of its last entry; as −1 − part if the row ends exactly
+    /// with that part.
     open_ends: Buffer<i64>,
     head: RawBuffer,
     tail: RawBuffer,

@@ -48,8 +48,8 @@ impl Workspace for SellRows {
     }
 }
 
-/// Calls from which on a plan looks whether columns fit 16 bits, which takes it a few products' time. Measured on an H100,
-/// stencils and bands of 3 to 81 entries a row, columns over deltas: 0.93 to 1.15 in f32, 0.97 to 1.13 in f64.
+/// Calls from which on a plan looks whether columns fit 16 bits, which takes it a few products' time. Measured on an
+/// H100, stencils and bands of 3 to 81 entries a row, columns over deltas: 0.93 to 1.15 in f32, 0.97 to 1.13 in f64.
 const CALLS_FOR_DELTAS: usize = 32;
 
 impl Deltas {

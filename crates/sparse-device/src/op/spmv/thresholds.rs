@@ -8,7 +8,8 @@ pub(super) struct SpmvThresholds {
     /// Rows per compute unit from which on short rows fill a device: up to there several lanes a row are free, and wait
     /// side by side for what one lane would wait for in turn.
     pub(super) many_rows_per_unit: usize,
-    /// Average entries per row from which on several lanes a row are worth it, where the plan does not read the lengths.
+    /// Average entries per row from which on several lanes a row are worth it, where the plan does not read the
+    /// lengths.
     pub(super) lanes_from: usize,
     /// Average entries per row from which on each lane of a warp has several neighbouring ones. Where a warp is a
     /// work-group whose lanes meet at barriers, rows are better than segments from there on.
@@ -65,11 +66,11 @@ pub(super) struct FewRowsThresholds {
 pub(super) struct ManyRowsThresholds {
     /// Entries of a row that never make rows skewed.
     pub(super) never_skewed: usize,
-    /// Ratio of longest to average above which rows of a matrix that the cache holds are skewed. Measured, segments over
-    /// threads: 0.68 at a ratio of 11 (f32).
+    /// Ratio of longest to average above which rows of a matrix that the cache holds are skewed. Measured, segments
+    /// over threads: 0.68 at a ratio of 11 (f32).
     pub(super) skew_ratio_in_cache: usize,
-    /// Ratio of longest to average above which rows of other matrices, whose threads wait for memory, are skewed. Measured:
-    /// 0.86 at a ratio of 3.5 (f32, 43 MB).
+    /// Ratio of longest to average above which rows of other matrices, whose threads wait for memory, are skewed.
+    /// Measured: 0.86 at a ratio of 3.5 (f32, 43 MB).
     pub(super) skew_ratio_in_memory: usize,
     /// The least average of entries per row for row blocks, if rows are of similar length and the cache does not hold
     /// the matrix. Measured, the best other over row blocks: 1.04 to 1.20 on bands and meshes of 5 to 11 entries, 0.79
@@ -77,22 +78,23 @@ pub(super) struct ManyRowsThresholds {
     pub(super) row_blocks_from: usize,
     /// The largest average of entries per row for row blocks, under the same conditions.
     pub(super) row_blocks_up_to: usize,
-    /// Average entries per row below which a thread a row takes the least time if the cache holds the matrix: its threads
-    /// read neighbouring rows at once. Measured, segments over threads: 1.48 at 9 entries, 1.10 at 15, 0.89 at 16.
+    /// Average entries per row below which a thread a row takes the least time if the cache holds the matrix: its
+    /// threads read neighbouring rows at once. Measured, segments over threads: 1.48 at 9 entries, 1.10 at 15, 0.89 at
+    /// 16.
     pub(super) thread_below_in_cache: usize,
     /// Bytes of a row below which a thread a row takes the least time from memory too. Measured, segments over threads:
     /// 1.23 at 3 entries of 8 bytes, 0.97 at 6, 0.84 at 6 of 12 bytes.
     pub(super) thread_below_bytes: usize,
-    /// Average entries per row from which on a warp a row takes less time than segments, if no row has twice as many: 48.3
-    /// and 53.9 µs at 64 entries, 25.2 and 33.7 at 128.
+    /// Average entries per row from which on a warp a row takes less time than segments, if no row has twice as many:
+    /// 48.3 and 53.9 µs at 64 entries, 25.2 and 33.7 at 128.
     pub(super) vector_from: usize,
 }
 
 /// Devices on which a warp is a work-group whose lanes meet at barriers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BarriersThresholds {
-    /// Average entries per row below which skewed rows take less time along the merge path than in segments, where lanes
-    /// meet at barriers. Found by trial.
+    /// Average entries per row below which skewed rows take less time along the merge path than in segments, where
+    /// lanes meet at barriers. Found by trial.
     pub(super) merge_path_below: usize,
     /// Rows count as skewed, where lanes meet at barriers, when the longest has this many times the average, and more
     /// than [`never_skewed`](Self::never_skewed) entries.

@@ -29,8 +29,8 @@ const ITEMS_PER_UNIT: usize = 2048;
 /// units full, stencils take 1.2 times as long.
 const LEVELS_AT_ONCE: usize = 8;
 
-/// Levels are wide if one has at least this part of the rows that the device works on at once: then the instructions for
-/// all rows count, not the time that one takes.
+/// Levels are wide if one has at least this part of the rows that the device works on at once: then the instructions
+/// for all rows count, not the time that one takes.
 const WIDE: usize = 4;
 
 /// Lanes for a row.

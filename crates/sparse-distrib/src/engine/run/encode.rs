@@ -46,7 +46,8 @@ impl<'a, T: Scalar> Run<'a, T> {
         Ok(())
     }
 
-    /// Makes planes of the messages of a slot on this thread, so that those of the device's streams need not check them.
+    /// Makes planes of the messages of a slot on this thread, so that those of the device's streams need not check
+    /// them.
     pub(super) fn pack<I: Index, O: Index>(
         &self,
         scheme: Scheme,

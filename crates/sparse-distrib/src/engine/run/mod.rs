@@ -84,8 +84,8 @@ impl<'a, T: Scalar> Run<'a, T> {
         Self { source, items, options, queue, schemes, hosts, is_by_rows, total_bytes, start, tally }
     }
 
-    /// Compresses all chunks on devices that have a worker for each stream; returns the batches of all. A panic of a source or a callback goes on here, after
-    /// the other threads have ended.
+    /// Compresses all chunks on devices that have a worker for each stream; returns the batches of all. A panic of a
+    /// source or a callback goes on here, after the other threads have ended.
     pub(super) fn execute<I: Index, O: Index>(
         self,
         workers: Vec<Vec<&mut BoxedWorker<T, I, O>>>,

@@ -12,8 +12,8 @@ use std::thread;
 const THREADS_OF_SLOT: usize = 4;
 
 impl<'a, T: Scalar> Run<'a, T> {
-    /// The streams of a device that can find work, at least one. Of the host's there is one where all threads compress one
-    /// matrix after the other.
+    /// The streams of a device that can find work, at least one. Of the host's there is one where all threads compress
+    /// one matrix after the other.
     pub(super) fn most_streams(&self, index: usize) -> usize {
         if !self.hosts[index] {
             return usize::MAX;
@@ -25,9 +25,9 @@ impl<'a, T: Scalar> Run<'a, T> {
         portions as usize
     }
 
-    /// The number of threads that fill slots for a device: one for each stream, for a device behind a link one for every
-    /// [`THREADS_OF_SLOT`] of its share of the host's threads, or as many as it has where they compress on the host; no
-    /// more than there are items.
+    /// The number of threads that fill slots for a device: one for each stream, for a device behind a link one for
+    /// every [`THREADS_OF_SLOT`] of its share of the host's threads, or as many as it has where they compress on the
+    /// host; no more than there are items.
     pub(super) fn fillers(&self, index: usize, streams: usize) -> usize {
         let fillers = match self.schemes[index] {
             Scheme::Sfc if self.hosts[index] => streams,

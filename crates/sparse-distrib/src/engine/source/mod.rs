@@ -1,4 +1,5 @@
-//! Dense matrices that the engine reads one by one: from memory of the host or of a device, from a function, or from files.
+//! Dense matrices that the engine reads one by one: from memory of the host or of a device, from a function, or from
+//! files.
 
 mod chain;
 mod ekmr_layout;
@@ -42,15 +43,15 @@ pub trait Source<T: Scalar>: Sync {
     /// Those of the source: the item is then tried once more.
     fn fill(&self, item: usize, elements: &mut [T]) -> Result<()>;
 
-    /// The elements of some neighbouring matrices, as [`fill`](Self::fill) writes them one after the other, if they lie so
-    /// in the source's memory. The engine then copies none of them on the host, and a CUDA device copies them at the full
-    /// rate of its link if they are pinned.
+    /// The elements of some neighbouring matrices, as [`fill`](Self::fill) writes them one after the other, if they lie
+    /// so in the source's memory. The engine then copies none of them on the host, and a CUDA device copies them at the
+    /// full rate of its link if they are pinned.
     fn lend(&self, _items: Range<usize>) -> Option<&[T]> {
         None
     }
 
-    /// Some neighbouring matrices in the memory of a device, if all of them lie there. The device with that memory compresses
-    /// them where they are, whatever the policy and the scheme; others [read](Self::fill_part) them.
+    /// Some neighbouring matrices in the memory of a device, if all of them lie there. The device with that memory
+    /// compresses them where they are, whatever the policy and the scheme; others [read](Self::fill_part) them.
     fn on_device(&self, _items: Range<usize>) -> Option<DeviceMatrices<'_>> {
         None
     }

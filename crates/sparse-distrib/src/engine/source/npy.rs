@@ -56,8 +56,8 @@ impl NpySource {
     /// The matrices of several files, in their order.
     ///
     /// # Errors
-    /// [`Error::Io`] if a file cannot be read; [`Error::File`] if it is not a sound `.npy` file of a known type and of one
-    /// to three dimensions.
+    /// [`Error::Io`] if a file cannot be read; [`Error::File`] if it is not a sound `.npy` file of a known type and of
+    /// one to three dimensions.
     pub fn open_all<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
         Self::open_all_as(paths, ArrayReading::Stack)
     }

@@ -93,8 +93,8 @@ where
     I: Index,
     O: Index,
 {
-    /// A worker with the device's own name. Its budget is the device's memory less 5 % and at least 512 MiB, of the host's
-    /// memory less an eighth, and as much as is asked for where the backend does not know.
+    /// A worker with the device's own name. Its budget is the device's memory less 5 % and at least 512 MiB, of the
+    /// host's memory less an eighth, and as much as is asked for where the backend does not know.
     pub fn new(backend: B) -> Self {
         let caps = backend.caps();
         let name = format!("{}: {}", caps.backend, caps.device);

@@ -39,8 +39,8 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     /// Sets the division of the compressions that follow. By default it is left as it is: results have the same bytes.
     fn set_parallelism(&mut self, _parallelism: Parallelism) {}
 
-    /// Compresses the members of a chunk by rows, after it was copied to a device with memory of its own. The result takes
-    /// exactly the memory that its entries need.
+    /// Compresses the members of a chunk by rows, after it was copied to a device with memory of its own. The result
+    /// takes exactly the memory that its entries need.
     ///
     /// # Errors
     /// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if the extents or the entries of a member do not fit their
@@ -54,8 +54,8 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
         None
     }
 
-    /// Compresses matrices in the device's own memory by rows, as [`compress`](Self::compress) does those of the host. The
-    /// result may take more memory than its entries need: [`Resident::reserved_bytes`].
+    /// Compresses matrices in the device's own memory by rows, as [`compress`](Self::compress) does those of the host.
+    /// The result may take more memory than its entries need: [`Resident::reserved_bytes`].
     ///
     /// # Errors
     /// As for [`compress`](Self::compress); [`Unsupported`](sparse_core::Error::Unsupported) unless the worker has a
@@ -75,8 +75,8 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), or an error of the device's runtime.
     fn adopt(&self, part: &BatchCsr<T, Host, I, O>) -> Result<Box<dyn Resident<T, I, O>>>;
 
-    /// True if the device itself [unpacks](Self::unpack) messages by `ed2` and `bitmap`, so that they cross the link as they
-    /// are. Not by default: the host decodes them then.
+    /// True if the device itself [unpacks](Self::unpack) messages by `ed2` and `bitmap`, so that they cross the link as
+    /// they are. Not by default: the host decodes them then.
     fn unpacks(&self) -> bool {
         false
     }
@@ -90,8 +90,8 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
         Err(Error::unsupported(format!("unpacking on {}", self.name()), "the host decodes its messages"))
     }
 
-    /// The memory of the host that chunks are written to before the device [compresses](Self::compress) them; by default
-    /// memory like any other.
+    /// The memory of the host that chunks are written to before the device [compresses](Self::compress) them; by
+    /// default memory like any other.
     fn staging(&self) -> Box<dyn Staging<T>> {
         Box::new(Reference)
     }

@@ -4,8 +4,8 @@ use sparse_core::{Index, Scalar};
 
 /// Streams of a device with memory of its own: one copies a chunk there while the other compresses.
 pub(crate) const DEVICE_STREAMS: usize = 2;
-/// Bytes of the elements of a portion of a chunk, unless one matrix has more: few enough to stay in a cache. A thread of
-/// the host compresses it alone, without handing work over to others.
+/// Bytes of the elements of a portion of a chunk, unless one matrix has more: few enough to stay in a cache. A thread
+/// of the host compresses it alone, without handing work over to others.
 pub(crate) const PORTION_BYTES: u64 = 4 << 20;
 /// Bytes of the elements of a portion that is written to a slot for a device behind a link, unless one matrix has more:
 /// enough to hide the launches of its compression, few enough for slots that are soon pinned.
