@@ -21,6 +21,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "row_per_group.clh",
         "scalar.clh",
         "search.clh",
+        "smallest.clh",
         "sub_group.clh",
         "team.clh"
     ]

@@ -22,6 +22,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "scalar.cuh",
         "search.cuh",
         "slices.cuh",
+        "smallest.cuh",
         "team.cuh",
         "types.cuh",
         "update_pack.cuh",

@@ -101,6 +101,13 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "csr_deltas",
+                ["csr_deltas_make", "csr_deltas_spmv"],
+                [SCALAR, IDX, OFF, CONJ]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "csr_row_blocks",
                 ["csr_row_blocks_search", "csr_row_blocks_count", "csr_row_blocks_fill", "csr_row_blocks_sums"],
                 [SCALAR, IDX, OFF]

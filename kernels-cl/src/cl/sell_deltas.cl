@@ -8,6 +8,7 @@
 #include "scalar.clh"
 #include "index.clh"
 #define LANES 32
+#include "smallest.clh"
 #define PADDING 65535
 
 // Makes bases and deltas of columns; misfits[0] <- 1 if C columns side by side are too far apart. A work-group of 32
@@ -24,14 +25,7 @@ void sell_deltas_make(long slots, long slice_height, __global const IDX *col_idx
         for (long l = lid; l < slice_height; l += LANES)
             if (col_idx[begin + l] >= 0)
                 base = min(base, (long)col_idx[begin + l]);
-        smallest[lid] = base;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int lanes = LANES / 2; lanes > 0; lanes /= 2) {
-            if (lid < lanes)
-                smallest[lid] = min(smallest[lid], smallest[lid + lanes]);
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
-        base = smallest[0];
+        base = smallest_of_group(base, smallest);
         if (lid == 0)
             bases[slot] = (IDX)(base == LONG_MAX ? 0 : base);
         for (long l = lid; l < slice_height; l += LANES) {

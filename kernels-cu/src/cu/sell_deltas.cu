@@ -10,12 +10,8 @@
 #include "index.cuh"
 #include "slices.cuh"
 #include "warp.cuh"
+#include "smallest.cuh"
 #define PADDING 65535
-
-struct Smallest
-{
-    __device__ long long operator()(long long a, long long b) const { return min(a, b); }
-};
 
 // Makes bases and deltas of columns; misfits[0] <- 1 if C columns side by side are too far apart. A warp takes a slot.
 // For the plan.
@@ -24,14 +20,13 @@ KERNEL sell_deltas_make(long long slots, long long slice_height, const Idx *__re
 {
     for (long long slot = warp_index(); slot < slots; slot += warp_count()) {
         long long begin = slot * slice_height;
-        long long none = 0x7fffffffffffffffll;
-        long long base = none;
+        long long base = LARGEST;
         for (long long l = lane_index(); l < slice_height; l += WARP)
             if (col_idx[begin + l] >= 0)
                 base = min(base, (long long)col_idx[begin + l]);
         base = reduce_lanes(base, Smallest());
         if (lane_index() == 0)
-            bases[slot] = (Idx)(base == none ? 0 : base);
+            bases[slot] = (Idx)(base == LARGEST ? 0 : base);
         for (long long l = lane_index(); l < slice_height; l += WARP) {
             long long delta = col_idx[begin + l] < 0 ? PADDING : col_idx[begin + l] - base;
             if (col_idx[begin + l] >= 0 && delta >= PADDING)

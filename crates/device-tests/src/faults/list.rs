@@ -193,6 +193,13 @@ pub const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last column of 16 bits of a row is left out",
+        place: both("csr_deltas", "k < end; k++", "k < end - 1; k++"),
+        found_by: &[by("spmv/csr", "delta16")],
+        case: ROWS,
+    },
+    Fault {
         kind: Kind::WrongStride,
         what: "every column of B is taken for the first",
         place: both("csr_spmm", "indices[k] * b_row + col * b_col", "indices[k] * b_row"),

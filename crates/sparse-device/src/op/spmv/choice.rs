@@ -46,6 +46,24 @@ impl Device {
         Ok(reason.map(|reason| (RowAlgorithm::ColumnBlocks, reason)))
     }
 
+    /// True if the plan is worth a look at the columns, which takes it one or two products' time: rows are short and many,
+    /// so that a thread would take a row, or a warp a block of them.
+    pub(super) fn looks_for_deltas(
+        &self,
+        a: RawCompressed<'_>,
+        options: &PlanOptions,
+        algorithm: RowAlgorithm,
+    ) -> bool {
+        let ManyRowsThresholds { calls_for_deltas, deltas_up_to, .. } = LIMITS.many_rows;
+        let is_often = options.algorithm.is_none() && options.expected_calls >= calls_for_deltas;
+        let is_short = match algorithm {
+            RowAlgorithm::RowPerThread => a.mean_length() > 1,
+            RowAlgorithm::RowBlocks => (2..=deltas_up_to).contains(&a.mean_length()),
+            _ => false,
+        };
+        is_often && is_short && !self.caps().is_cpu
+    }
+
     /// The algorithm by the length of the longest row, if that decides.
     fn choose_by_longest(&self, a: RawCompressed<'_>) -> Result<Option<Preference>> {
         let (mean, longest) = (a.mean_length(), self.longest_row(a.offsets)?);

@@ -2,6 +2,7 @@
 
 use super::plan::{Grouped, GroupedAlgorithm, ProductPlan, Traversal};
 use super::row_algorithm::RowAlgorithm;
+use super::row_deltas::RowDeltas;
 use super::row_strategy::RowStrategy;
 use crate::primitive::raw::{RawCompressed, VectorOperands, along};
 use crate::primitive::stored_values::StoredValues;
@@ -56,9 +57,18 @@ impl Device {
         op: Op,
         options: &PlanOptions,
     ) -> Result<ProductPlan<RowStrategy>> {
-        let preferred = self.choose_row_algorithm(a, options)?;
+        let mut preferred = self.choose_row_algorithm(a, options)?;
+        let looks_for_deltas = self.looks_for_deltas(a, options, preferred.0);
+        let deltas = if looks_for_deltas { RowDeltas::of_moved_rows(self, a, op)? } else { None };
+        if deltas.is_some() {
+            preferred.0 = RowAlgorithm::Delta16;
+            preferred.1 += ", neighbours are alike, and columns fit 16 bits";
+        }
         let (algorithm, choice) = self.choose("spmv", options, self.offered::<RowAlgorithm>(), preferred)?;
-        let traversal = Traversal::Stored(RowStrategy::new(self, a, op, algorithm)?);
-        Ok(ProductPlan { choice, traversal })
+        let strategy = match deltas {
+            Some(deltas) => RowStrategy::Deltas(deltas),
+            None => RowStrategy::new(self, a, op, algorithm)?,
+        };
+        Ok(ProductPlan { choice, traversal: Traversal::Stored(strategy) })
     }
 }

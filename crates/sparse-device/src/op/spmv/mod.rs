@@ -13,6 +13,7 @@ mod merge_path;
 mod plan;
 mod row_algorithm;
 mod row_blocks;
+mod row_deltas;
 mod row_strategy;
 mod segmented;
 mod sell;

@@ -72,6 +72,14 @@ algorithms! {
         ),
         Needs::Nothing;
 
+        Delta16 = Algorithm::new(
+            "delta16",
+            "many calls on a GPU, rows are many, short and most of them the row before moved by a column, and the columns of each \
+             32 neighbouring rows lie less than 65536 apart: up to 9 entries on average, where the cache holds the matrix 15",
+        )
+        .preprocessing("16-bit column deltas, and a base for each 32 rows"),
+        Needs::Nothing;
+
         RowPerSubGroup = Algorithm::new("row_per_sub_group", "never: for OpenCL devices with sub-groups"),
         Needs::File(SUB_GROUP_FILE);
     }

@@ -6,6 +6,7 @@ use super::merge_path::MergePath;
 use super::plan::Workspace;
 use super::row_algorithm::{RowAlgorithm, SUB_GROUP_FILE};
 use super::row_blocks::BlockedRows;
+use super::row_deltas::RowDeltas;
 use super::segmented::Segmented;
 use crate::lanes::LANES;
 use crate::primitive::column_blocks::ColumnBlocks;
@@ -32,6 +33,8 @@ pub enum RowStrategy {
     SubGroupPerRow(Kernel),
     /// One warp for each block of neighbouring rows.
     RowBlocks(BlockedRows),
+    /// One work-item per row, with columns of 16 bits.
+    Deltas(RowDeltas),
     /// One work-group for each tile of the merge of rows and entries.
     MergePath(MergePath),
     /// One warp for each part of neighbouring entries.
@@ -69,6 +72,7 @@ impl RowStrategy {
             }
             RowAlgorithm::RowPerBlock => Self::BlockPerRow(BlockPerRow::new(backend, a, op)?),
             RowAlgorithm::RowBlocks => Self::RowBlocks(BlockedRows::new(backend, a, op)?),
+            RowAlgorithm::Delta16 => Self::Deltas(RowDeltas::new(backend, a, op)?),
             RowAlgorithm::MergePath => Self::MergePath(MergePath::new(backend, a, op)?),
             RowAlgorithm::Segmented => Self::Segmented(Segmented::new(backend, a, op)?),
             RowAlgorithm::ColumnBlocks => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),
@@ -94,6 +98,7 @@ impl RowStrategy {
             }
             Self::BlockPerRow(strategy) => strategy.run(backend, a, operands),
             Self::RowBlocks(strategy) => strategy.run(backend, a, operands),
+            Self::Deltas(strategy) => strategy.run(backend, a, operands),
             Self::MergePath(strategy) => strategy.run(backend, a, operands),
             Self::Segmented(strategy) => strategy.run(backend, a, operands),
             Self::ColumnBlocks(strategy) => strategy.spmv(backend, a, operands),
@@ -107,6 +112,7 @@ impl Workspace for RowStrategy {
             Self::ThreadPerRow(_) | Self::VectorPerRow { .. } | Self::SubGroupPerRow(_) => 0,
             Self::BlockPerRow(strategy) => strategy.bytes(),
             Self::RowBlocks(strategy) => strategy.bytes(),
+            Self::Deltas(strategy) => strategy.bytes(),
             Self::MergePath(strategy) => strategy.bytes(),
             Self::Segmented(strategy) => strategy.bytes(),
             Self::ColumnBlocks(strategy) => strategy.bytes(),

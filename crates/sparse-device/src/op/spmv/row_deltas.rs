@@ -1,0 +1,76 @@
+//! Compressed rows with columns of 16 bits: a base for each 32 neighbouring rows, and a delta for each entry.
+
+use super::plan::Workspace;
+use crate::buffer::RawBuffer;
+use crate::lanes::LANES;
+use crate::primitive::raw::{RawCompressed, VectorOperands};
+use crate::{Buffer, Device, Kernel};
+use sparse_core::op::Op;
+use sparse_core::{Backend, Error, Result};
+
+/// The file of the kernels.
+const FILE: &str = "csr_deltas";
+
+/// Rows that share a base: `ROWS` of the kernels.
+const ROWS: usize = LANES;
+
+/// The kernel, and what it reads in place of the columns.
+#[derive(Debug)]
+pub struct RowDeltas {
+    kernel: Kernel,
+    bases: RawBuffer,
+    deltas: Buffer<u16>,
+}
+
+impl RowDeltas {
+    /// The columns as deltas, where that is worth it: most rows are the row before, moved by a column. `None` where not,
+    /// or where the columns of some neighbouring rows lie 65536 or more apart.
+    pub(super) fn of_moved_rows(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Option<Self>> {
+        let (deltas, moved) = Self::make(backend, a, op)?;
+        Ok(deltas.filter(|_| moved >= a.rows.div_ceil(ROWS) / 4 * 3))
+    }
+
+    /// The columns as deltas, if they fit, and the number of [`ROWS`] whose second row is the first one moved by a
+    /// column.
+    fn make(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<(Option<Self>, usize)> {
+        let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, a.product_defines(op));
+        let bases = backend.allocate_raw(a.rows.div_ceil(ROWS), a.indices.element_bytes)?;
+        let (deltas, found) = (backend.allocate(a.nnz())?, backend.zeros::<i32>(2)?);
+        let make = kernel("csr_deltas_make")?;
+        let launch = backend.launch(&make).size(a.rows).buffer(a.offsets).buffer(a.indices);
+        launch.buffer(&bases).buffer(&deltas).buffer(&found).warps(a.rows.div_ceil(ROWS))?;
+        let found = backend.download(&found)?;
+        let deltas = Self { kernel: kernel("csr_deltas_spmv")?, bases, deltas };
+        Ok(((found[0] == 0).then_some(deltas), found[1] as usize))
+    }
+
+    /// The columns as deltas.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if those of some neighbouring rows lie 65536 or more apart.
+    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
+        Self::make(backend, a, op)?.0.ok_or_else(|| {
+            Error::unsupported(
+                "spmv algorithm `delta16` for this pattern",
+                format_args!("columns of {ROWS} neighbouring rows lie 65536 or more apart"),
+            )
+        })
+    }
+
+    /// Computes the product.
+    pub(super) fn run(
+        &self,
+        backend: &Device,
+        a: RawCompressed<'_>,
+        operands: VectorOperands<'_>,
+    ) -> Result<()> {
+        let launch = backend.launch(&self.kernel).size(a.rows).buffer(a.offsets).buffer(&self.bases);
+        launch.buffer(&self.deltas).buffer(a.values).vectors(operands).items(a.rows)
+    }
+}
+
+impl Workspace for RowDeltas {
+    fn bytes(&self) -> usize {
+        self.bases.bytes() + self.deltas.bytes()
+    }
+}

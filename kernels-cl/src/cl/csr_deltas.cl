@@ -1,0 +1,69 @@
+// csr_deltas: y <- alpha A x + beta y for compressed rows, as in csr_spmv.cl, with columns of 16 bits: column =
+// bases[row / ROWS] + deltas[entry]. Only if the columns of each ROWS neighbouring rows lie less than 65536 apart, as
+// those of stencils and bands do.
+// One work-item per row (spmv), one work-group of 32 per ROWS rows (make), striding over the grid; reads values,
+// deltas, bases and offsets once, gathers x, writes y once.
+// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A).   Launch: spmv any number of
+// work-groups of any size; make any number of work-groups of 32.
+#include "scalar.clh"
+#include "index.clh"
+#include "entry.clh"
+#define LANES 32
+#include "smallest.clh"
+#define ROWS 32
+#define LARGEST_DELTA 65535
+
+// True if a row begins and ends a column behind the row before it, as in stencils and bands.
+static int is_moved_by_one(long row, __global const OFF *offsets, __global const IDX *indices)
+{
+    long before = offsets[row - 1];
+    long begin = offsets[row];
+    long end = offsets[row + 1];
+    return end - begin == begin - before && begin < end && indices[begin] == indices[before] + 1 &&
+           indices[end - 1] == indices[begin - 1] + 1;
+}
+
+// Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
+// number of ROWS whose second row is the first one moved by a column. A work-group takes ROWS rows. For the plan.
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX *indices, __global IDX *bases,
+                     __global ushort *deltas, __global int *found)
+{
+    int lid = (int)get_local_id(0);
+    __local long smallest[LANES];
+    for (long first = get_group_id(0) * (long)ROWS; first < rows; first += get_num_groups(0) * (long)ROWS) {
+        long begin = offsets[first];
+        long end = offsets[min(first + ROWS, rows)];
+        long base = LONG_MAX;
+        for (long k = begin + lid; k < end; k += LANES)
+            base = min(base, (long)indices[k]);
+        base = smallest_of_group(base, smallest);
+        if (lid == 0) {
+            bases[first / ROWS] = (IDX)(base == LONG_MAX ? 0 : base);
+            if (first + 1 < rows && is_moved_by_one(first + 1, offsets, indices))
+                atomic_inc(found + 1);
+        }
+        for (long k = begin + lid; k < end; k += LANES) {
+            long delta = indices[k] - base;
+            if (delta > LARGEST_DELTA)
+                atomic_or(found, 1);
+            deltas[k] = (ushort)delta;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+// y <- alpha A x + beta y. A work-item takes a row and every get_global_size(0)-th one after it.
+__kernel void csr_deltas_spmv(long rows, __global const OFF *offsets, __global const IDX *bases,
+                              __global const ushort *deltas, __global const T *values, ACC alpha,
+                              __global const T *x, long x_start, ACC beta, __global T *y, long y_start)
+{
+    for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
+        ACC sum = (ACC)(0);
+        long own_x = x_start + bases[row / ROWS];
+        long end = offsets[row + 1];
+        for (long k = offsets[row]; k < end; k++)
+            sum += mul(entry(values, k), load(x, own_x + deltas[k]));
+        update(y, y_start + row, mul(alpha, sum), beta);
+    }
+}

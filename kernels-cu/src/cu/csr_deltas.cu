@@ -1,0 +1,68 @@
+// csr_deltas: y <- alpha A x + beta y for compressed rows, as in csr_spmv.cu, with columns of 16 bits: column =
+// bases[row / ROWS] + deltas[entry]. Only if the columns of each ROWS neighbouring rows lie less than 65536 apart, as
+// those of stencils and bands do.
+// One thread per row (spmv), one warp per ROWS rows (make), striding over the grid; reads values, deltas, bases and
+// offsets once, gathers x, writes y once.
+// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A).   Launch: spmv any number of
+// blocks of up to 256 threads; make any number of blocks of whole warps, up to 256 threads.
+#include "grid.cuh"
+#include "scalar.cuh"
+#include "index.cuh"
+#include "entry.cuh"
+#include "warp.cuh"
+#include "smallest.cuh"
+#define ROWS 32
+#define LARGEST_DELTA 65535
+
+// True if a row begins and ends a column behind the row before it, as in stencils and bands.
+static __device__ bool is_moved_by_one(long long row, const Off *offsets, const Idx *indices)
+{
+    long long before = offsets[row - 1];
+    long long begin = offsets[row];
+    long long end = offsets[row + 1];
+    return end - begin == begin - before && begin < end && indices[begin] == indices[before] + 1 &&
+           indices[end - 1] == indices[begin - 1] + 1;
+}
+
+// Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
+// number of ROWS whose second row is the first one moved by a column. A warp takes ROWS rows. For the plan.
+KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
+                       Idx *__restrict__ bases, unsigned short *__restrict__ deltas, int *__restrict__ found)
+{
+    for (long long first = warp_index() * ROWS; first < rows; first += warp_count() * ROWS) {
+        long long begin = offsets[first];
+        long long end = offsets[min(first + ROWS, rows)];
+        long long base = LARGEST;
+        for (long long k = begin + lane_index(); k < end; k += WARP)
+            base = min(base, (long long)indices[k]);
+        base = reduce_lanes(base, Smallest());
+        if (lane_index() == 0) {
+            bases[first / ROWS] = (Idx)(base == LARGEST ? 0 : base);
+            if (first + 1 < rows && is_moved_by_one(first + 1, offsets, indices))
+                atomicAdd(found + 1, 1);
+        }
+        for (long long k = begin + lane_index(); k < end; k += WARP) {
+            long long delta = indices[k] - base;
+            if (delta > LARGEST_DELTA)
+                found[0] = 1;
+            deltas[k] = (unsigned short)delta;
+        }
+    }
+}
+
+// y <- alpha A x + beta y. A thread takes a row and every thread_count()-th one after it.
+KERNEL csr_deltas_spmv(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ bases,
+                       const unsigned short *__restrict__ deltas, const T *__restrict__ values, ACC alpha,
+                       const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y, long long y_start)
+{
+    x += x_start;
+    for (long long row = thread_index(); row < rows; row += thread_count()) {
+        ACC sum = ACC(0);
+        const T *own_x = x + bases[row / ROWS];
+        Off end = offsets[row + 1];
+#pragma unroll 4
+        for (Off k = offsets[row]; k < end; k++)
+            sum += mul(entry(values, k), load(own_x, deltas[k]));
+        update(y, y_start + row, mul(alpha, sum), beta);
+    }
+}
