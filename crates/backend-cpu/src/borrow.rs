@@ -80,7 +80,7 @@ impl Cpu {
         x: &[T],
         y: &mut [T],
     ) -> Result<()> {
-        let (long, wide) = if op.transposes() { (cols, rows) } else { (rows, cols) };
+        let (long, wide) = op.orient(rows, cols);
         if (x.len(), y.len()) != (wide, long) {
             let reason =
                 format!("x has {} and y {} elements where {wide} and {long} are right", x.len(), y.len());

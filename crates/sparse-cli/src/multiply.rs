@@ -133,7 +133,7 @@ impl DenseInputs {
         options: &ProductOptions,
     ) -> Result<(Operands, Dimensions)> {
         let (host, (rows, columns), dimensions) = (Context::host()?, a.shape(), self.x.dimensions());
-        let shape = if options.op.transposes() { (columns, rows) } else { (rows, columns) };
+        let shape = options.op.orient(rows, columns);
         let sizes = Sizes { dtype: a.dtype(), device: &host, shape, nnz: a.nnz() };
         Ok((Operands::new(factor, &sizes, self, options)?, dimensions))
     }

@@ -279,7 +279,7 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn shape_of(&self, op: Op) -> (usize, usize) {
-        if op.transposes() { (self.ncols(), self.nrows()) } else { self.shape() }
+        op.orient(self.nrows(), self.ncols())
     }
 
     /// The number of members of a batch; `None` for one matrix.

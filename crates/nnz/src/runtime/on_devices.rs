@@ -179,10 +179,7 @@ impl MatrixOnDevices {
         beta: impl Into<c64>,
         y: &mut Vector,
     ) -> Result<()> {
-        let (rows, columns) = match op.transposes() {
-            false => (&self.rows, &self.columns),
-            true => (&self.columns, &self.rows),
-        };
+        let (rows, columns) = op.orient(&self.rows, &self.columns);
         check_lengths("spmv", [("x", x.len(), columns.len()), ("y", y.len(), rows.len())])?;
         check_operands("spmv", (self.dtype, &self.host), &[("x", x), ("y", y)])?;
         let _turn = self.turn.take();
@@ -250,10 +247,7 @@ impl MatrixOnDevices {
         beta: impl Into<c64>,
         y: &mut VectorOnDevices,
     ) -> Result<()> {
-        let (rows, columns) = match op.transposes() {
-            false => (&self.rows, &self.columns),
-            true => (&self.columns, &self.rows),
-        };
+        let (rows, columns) = op.orient(&self.rows, &self.columns);
         for (name, vector, division) in [("x", x, columns), ("y", &*y, rows)] {
             self.turn.check("spmv", &vector.turn)?;
             if vector.division != *division {

@@ -235,10 +235,7 @@ where
 {
     fn multiply(&mut self, op: Op, alpha: T, x: &[T], beta: T, host_y: &mut [T]) -> Result<()> {
         let (backend, a) = (&self.backend, &self.a);
-        let (rows, columns) = match op.transposes() {
-            false => (a.row_ownership(), a.col_ownership()),
-            true => (a.col_ownership(), a.row_ownership()),
-        };
+        let (rows, columns) = op.orient(a.row_ownership(), a.col_ownership());
         let x = DistributedVector::from_local(backend, columns, x)?;
         let mut y = match beta.is_zero() {
             true => DistributedVector::zeros(backend, rows)?,
@@ -278,10 +275,7 @@ where
         let local = self.backend.local();
         let uploaded = local.upload(b).and_then(|b| Ok((b, local.upload(host_c)?)));
         let (b, mut c) = self.backend.agree("spmm", uploaded)?;
-        let (rows, inner) = match op.transposes() {
-            false => (self.a.row_ownership(), self.a.col_ownership()),
-            true => (self.a.col_ownership(), self.a.row_ownership()),
-        };
+        let (rows, inner) = op.orient(self.a.row_ownership(), self.a.col_ownership());
         let (rows, inner) = (rows.range(self.backend.rank()).len(), inner.range(self.backend.rank()).len());
         let views = DenseView::new(SpaceOf::<B>::view(&b), inner, columns, columns, Order::RowMajor);
         let c_view =

@@ -43,7 +43,7 @@ pub(crate) fn ops(problem: &Problem) -> impl Iterator<Item = Op> {
 
 /// (rows, columns) of op(A).
 pub(crate) fn shape(matrix: &Triplets, op: Op) -> (usize, usize) {
-    if op.transposes() { (matrix.cols, matrix.rows) } else { (matrix.rows, matrix.cols) }
+    op.orient(matrix.rows, matrix.cols)
 }
 
 /// A call of a product, with NaN in operands that must not be read: y if beta is 0, x if alpha is 0.

@@ -120,7 +120,19 @@ impl Op {
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     pub fn shape(self, a: &impl SparseFormat) -> (usize, usize) {
-        if self.transposes() { (a.ncols(), a.nrows()) } else { (a.nrows(), a.ncols()) }
+        self.orient(a.nrows(), a.ncols())
+    }
+
+    /// What rows and columns of op(A) have, by what those of A have: swapped for a transpose.
+    ///
+    /// ```
+    /// use sparse_core::op::Op;
+    ///
+    /// assert_eq!(Op::None.orient("rows", "columns"), ("rows", "columns"));
+    /// assert_eq!(Op::ConjugateTranspose.orient("rows", "columns"), ("columns", "rows"));
+    /// ```
+    pub fn orient<X>(self, rows: X, cols: X) -> (X, X) {
+        if self.transposes() { (cols, rows) } else { (rows, cols) }
     }
 }
 

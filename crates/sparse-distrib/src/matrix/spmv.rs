@@ -81,10 +81,7 @@ where
         beta: T,
         y: &mut DistributedVector<T, SpaceOf<B>>,
     ) -> Result<()> {
-        let (rows, cols) = match self.op.transposes() {
-            false => (a.row_ownership(), a.col_ownership()),
-            true => (a.col_ownership(), a.row_ownership()),
-        };
+        let (rows, cols) = self.op.orient(a.row_ownership(), a.col_ownership());
         check_ownership("spmv", "x", cols, x.ownership())?;
         check_ownership("spmv", "y", rows, y.ownership())?;
         let product =

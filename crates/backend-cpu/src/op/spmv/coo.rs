@@ -99,7 +99,7 @@ fn multiply_segmented<T: Scalar, I: Index>(
 
 /// (rows, columns) of the entries of op(A).
 fn coordinates<T: Scalar, I: Index>(a: &Coo<T, Host, I>, op: Op) -> (&[I], &[I]) {
-    if op.transposes() { (a.col_idx(), a.row_idx()) } else { (a.row_idx(), a.col_idx()) }
+    op.orient(a.row_idx(), a.col_idx())
 }
 
 /// Chunks of entries.

@@ -20,7 +20,7 @@ impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
     pub(super) fn new<M: Entries<Index = I>>(a: &M, op: Op) -> Result<Self> {
         let pattern = RowPattern::new(a, op)?;
         let (rows, cols) = a.member_shape();
-        let shape = if op.transposes() { (cols, rows) } else { (rows, cols) };
+        let shape = op.orient(rows, cols);
         let starts = (0..pattern.offsets.len() - 1).step_by(shape.0.max(1));
         let members = starts.map(|start| &pattern.offsets[start..=start + shape.0]);
         let parts = Partition::cut(Cut::MergePath, members);

@@ -37,7 +37,7 @@ impl MatrixOnRanks {
         y: Option<&mut Vector>,
     ) -> Result<()> {
         let RankSizes { rows, columns, .. } = &self.sizes;
-        let (rows, columns) = if op.transposes() { (columns, rows) } else { (rows, columns) };
+        let (rows, columns) = op.orient(rows, columns);
         self.check_vectors("spmv", [("x", x, columns), ("y", y.as_deref(), rows)])?;
         self.rank.multiply(op, alpha.into(), (x, columns), beta.into(), (y, rows))
     }
@@ -88,7 +88,7 @@ impl MatrixOnRanks {
         c: Option<&mut DenseMatrix>,
     ) -> Result<()> {
         let RankSizes { rows, columns, .. } = &self.sizes;
-        let (rows, inner) = if op.transposes() { (columns, rows) } else { (rows, columns) };
+        let (rows, inner) = op.orient(rows, columns);
         let own = match (self.is_root(), b, c.as_deref()) {
             (false, ..) => Ok(0),
             (true, Some(b), Some(c)) => self.check_dense((b, inner), (c, rows)),

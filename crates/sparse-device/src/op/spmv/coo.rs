@@ -155,10 +155,7 @@ impl CooSums {
 
     /// Sets the common arguments of all walks.
     fn operands<'a>(&'a self, launch: Launch<'a>, a: RawCoo<'a>, x: Pointer<'a>) -> Launch<'a> {
-        let (rows, cols) = match self.op.transposes() {
-            false => (a.row_idx, a.col_idx),
-            true => (a.col_idx, a.row_idx),
-        };
+        let (rows, cols) = self.op.orient(a.row_idx, a.col_idx);
         launch.buffer(rows).buffer(cols).buffer(a.values).view(x).buffer(&self.sums)
     }
 
