@@ -60,6 +60,20 @@ fn solvers_converge_on_every_device() {
 }
 
 #[test]
+fn matrices_of_devices_with_one_name_work_together() {
+    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
+        if kind.probe().devices.is_empty() {
+            continue;
+        }
+        let default: Device = kind.name().parse().unwrap();
+        let again: Device = default.to_string().parse().unwrap();
+        let a = Matrix::from_typed(&default, Csr::<f32>::identity(3).unwrap()).unwrap();
+        let x = Vector::from_slice(&again, &[1.0_f32, 2.0, 3.0]).unwrap();
+        assert_eq!((&a * &x).unwrap().to_vec::<f32>().unwrap(), [1.0, 2.0, 3.0], "{kind}");
+    }
+}
+
+#[test]
 fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
     let host = Device::host().unwrap();
     let a: Csr<f32> = generate::stencil_5(20, 15).unwrap();
