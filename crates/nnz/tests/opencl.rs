@@ -29,9 +29,9 @@ impl WithBackend for Solve {
         let go_on = |_| ControlFlow::Continue(());
         let mut x = [backend.zeros(a.ncols())?, backend.zeros(a.ncols())?, backend.zeros(a.ncols())?];
         let (b, [first, second, third]) = (B::Space::view(&b), x.each_mut().map(B::Space::view_mut));
-        let jacobi = Jacobi::new(backend, inverse_diagonal(&host)?)?;
+        let jacobi = Jacobi::new(backend, &host)?;
         let cg = Cg::new(backend, &a, jacobi, &options)?.solve(&a, b, first, go_on)?;
-        let jacobi = Jacobi::new(backend, inverse_diagonal(&host)?)?;
+        let jacobi = Jacobi::new(backend, &host)?;
         let bicgstab = BiCgStab::new(backend, &a, jacobi, &options)?.solve(&a, b, second, go_on)?;
         let enqueued = EnqueuedCg::new(backend, &a, Identity, &options)?.solve(&a, b, third, go_on)?;
         for solution in [cg, bicgstab, enqueued] {
