@@ -152,6 +152,7 @@ impl Context {
     }
 
     /// True if [`device`](Self::device) would be one of CUDA, which is not opened.
+    #[cfg(feature = "server")]
     pub(crate) fn takes_cuda(&self) -> bool {
         match (self.options.backend, self.options.device) {
             (Some(backend), _) => backend == BackendKind::Cuda,
