@@ -64,7 +64,7 @@ where
         Ok(CpuPlan { algorithm, reference: ConversionPlan { choice, layout: layout.clone() } })
     }
 
-    unsafe fn convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
+    unsafe fn run_convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
         let functions: &Functions<From, To> = find(convert_table(), From::NAME, From::FORMAT)?;
         (functions.run)(from, self, plan.algorithm, &plan.reference.layout)
     }
