@@ -32,7 +32,12 @@ impl ToDenseKernel<Csr<f64>> for Mine {
         options.choose("to_dense", self.to_dense_algorithms(), "by_element", "there is no other")
     }
 
-    unsafe fn to_dense(&self, _: &mut Choice, a: &Csr<f64>, mut dense: DenseViewMut<'_, f64>) -> Result<()> {
+    unsafe fn run_to_dense(
+        &self,
+        _: &mut Choice,
+        a: &Csr<f64>,
+        mut dense: DenseViewMut<'_, f64>,
+    ) -> Result<()> {
         for (row, col) in (0..a.nrows()).flat_map(|row| (0..a.ncols()).map(move |col| (row, col))) {
             // Added to each other and not to 0, since a stored −0 stays one: the table looks at its sign.
             let here = a.major_entries(row).filter(|entry| entry.0 == col).map(|entry| entry.1);

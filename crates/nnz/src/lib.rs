@@ -100,7 +100,22 @@ pub mod cuda {
     pub use backend_cuda::{Event, address, borrow, on_stream, stream, synchronize_all};
 }
 
-/// The names that most programs need.
+/// The names that most programs need; the rest of [`op`] can be imported beside them.
+///
+/// ```
+/// use nnz::op::*;
+/// use nnz::prelude::*;
+///
+/// let cpu = Cpu::new()?;
+/// let a = Csr::<f64>::from_triplets(2, 2, [(0, 0, 4.0), (0, 1, 1.0), (1, 1, 3.0)])?;
+/// let (mut y, mut sums) = ([0.0; 2], [0.0; 2]);
+/// cpu.spmv(Op::None, 1.0, &a, &[1.0, 2.0], 0.0, &mut y)?;
+/// cpu.reduce(Reduction::Sum, &a, &mut sums)?;
+/// assert_eq!((y, sums), ([6.0, 6.0], [5.0, 3.0]));
+/// let square = cpu.sort(&cpu.spgemm(&a, &a)?)?;
+/// assert_eq!(square.values(), [16.0, 7.0, 9.0]);
+/// # Ok::<(), Error>(())
+/// ```
 pub mod prelude {
     #[cfg(feature = "cpu")]
     pub use crate::Cpu;

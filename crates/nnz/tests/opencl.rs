@@ -29,9 +29,9 @@ impl WithBackend for Solve {
         let go_on = |_| ControlFlow::Continue(());
         let mut x = [backend.zeros(a.ncols())?, backend.zeros(a.ncols())?, backend.zeros(a.ncols())?];
         let (b, [first, second, third]) = (B::Space::view(&b), x.each_mut().map(B::Space::view_mut));
-        let jacobi = Jacobi::new(backend, inverse_diagonal(&host)?)?;
+        let jacobi = Jacobi::new(backend, &host)?;
         let cg = Cg::new(backend, &a, jacobi, &options)?.solve(&a, b, first, go_on)?;
-        let jacobi = Jacobi::new(backend, inverse_diagonal(&host)?)?;
+        let jacobi = Jacobi::new(backend, &host)?;
         let bicgstab = BiCgStab::new(backend, &a, jacobi, &options)?.solve(&a, b, second, go_on)?;
         let enqueued = EnqueuedCg::new(backend, &a, Identity, &options)?.solve(&a, b, third, go_on)?;
         for solution in [cg, bicgstab, enqueued] {
@@ -56,6 +56,20 @@ fn solvers_converge_on_every_device() {
             let errors = device.with(Solve).unwrap();
             assert!(errors.iter().all(|&error| error < 1e-6), "{}: {errors:?}", caps.device);
         }
+    }
+}
+
+#[test]
+fn matrices_of_devices_with_one_name_work_together() {
+    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
+        if kind.probe().devices.is_empty() {
+            continue;
+        }
+        let default: Device = kind.name().parse().unwrap();
+        let again: Device = default.to_string().parse().unwrap();
+        let a = Matrix::from_typed(&default, Csr::<f32>::identity(3).unwrap()).unwrap();
+        let x = Vector::from_slice(&again, &[1.0_f32, 2.0, 3.0]).unwrap();
+        assert_eq!((&a * &x).unwrap().to_vec::<f32>().unwrap(), [1.0, 2.0, 3.0], "{kind}");
     }
 }
 

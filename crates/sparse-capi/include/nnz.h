@@ -291,9 +291,9 @@ nnz_status nnz_sddmm(const nnz_matrix *matrix, nnz_sampling sampling, size_t inn
 /* Solves A x = b, with `rows` elements of b and `cols` of x, from the x that is there, which gets the last iterate;
  * NNZ_DIRECT does not read x. NNZ_LSQR, NNZ_LSMR and NNZ_DIRECT for more rows than columns minimize |b - A x|. Not to
  * converge is NNZ_OK: `solution` says how it ended. Waits for the device. NNZ_SHAPE if A is not square, but for least
- * squares; NNZ_SINGULAR if incomplete factors have no pivot in a row, or NNZ_JACOBI no diagonal; NNZ_UNSUPPORTED for values
- * of 16 bits, for a method with a preconditioner that it does not take, for factors on a SYCL queue, and for a singular
- * matrix with NNZ_DIRECT. */
+ * squares; NNZ_SINGULAR if incomplete factors have no pivot in a row, NNZ_JACOBI no diagonal, or NNZ_DIRECT a singular
+ * matrix; NNZ_UNSUPPORTED for values of 16 bits, for a method with a preconditioner that it does not take, and
+ * for factors on a SYCL queue. */
 nnz_status nnz_solve(const nnz_matrix *matrix, const nnz_solve_options *options, const void *b, void *x,
                      nnz_solution *solution);
 

@@ -1,6 +1,6 @@
 //! The common state of all subcommands: the device, the value type, the form and the amount of output.
 
-use crate::failure::{Unavailable, usage};
+use crate::failure::{Unavailable, is_closed_pipe, usage};
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
@@ -113,6 +113,14 @@ pub(crate) trait Report: Serialize + Display {}
 
 impl<R: Serialize + Display> Report for R {}
 
+/// The outcome of writing to stdout, where a closed pipe is no failure: `nnz spy a.mtx | head`.
+pub(crate) fn printed(outcome: io::Result<()>) -> Result<()> {
+    match outcome {
+        Err(error) if !is_closed_pipe(&error) => Err(error).context("<stdout>"),
+        _ => Ok(()),
+    }
+}
+
 /// The common state of all subcommands.
 #[derive(Debug)]
 pub(crate) struct Context {
@@ -144,6 +152,7 @@ impl Context {
     }
 
     /// True if [`device`](Self::device) would be one of CUDA, which is not opened.
+    #[cfg(feature = "server")]
     pub(crate) fn takes_cuda(&self) -> bool {
         match (self.options.backend, self.options.device) {
             (Some(backend), _) => backend == BackendKind::Cuda,
@@ -243,13 +252,10 @@ impl Context {
         }
     }
 
-    /// Writes data and a line end to stdout. A closed pipe is no failure: `nnz spy a.mtx | head`.
+    /// Writes data and a line end to stdout.
     pub(crate) fn print(&self, data: impl Display) -> Result<()> {
         let mut out = io::stdout().lock();
-        match writeln!(out, "{data}").and_then(|()| out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("<stdout>"),
-            _ => Ok(()),
-        }
+        printed(writeln!(out, "{data}").and_then(|()| out.flush()))
     }
 
     /// True if integers that would be rounded are an error.

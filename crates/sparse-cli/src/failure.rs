@@ -55,23 +55,36 @@ pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
     let Err(error) = outcome else {
         return ExitCode::SUCCESS;
     };
+    let status = status(&error);
     if !error.is::<Told>() {
-        print(&chain(&error));
+        print(status, &chain(&error));
     }
-    ExitCode::from(status(&error))
+    ExitCode::from(status)
 }
 
-/// Prints an error in one call, which no line of another process divides.
-pub(crate) fn print(message: &str) {
+/// Prints an error in one call, which no line of another process divides; nothing for the exit status 0.
+pub(crate) fn print(status: u8, message: &str) {
+    if status == 0 {
+        return;
+    }
     let line = format!("error: {message}\n");
     // Without stderr the message is lost; the status remains.
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-/// The exit status of an error.
+/// True if the reader of a pipe has closed it, as `head` does when it has enough. It is no failure.
+pub(crate) fn is_closed_pipe(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}
+
+/// The exit status of an error; 0 for output to a closed pipe.
 pub(crate) fn status(error: &Error) -> u8 {
     if let Some(Told(status)) = error.downcast_ref() {
         *status
+    } else if let Some(nnz::Error::Io { source, .. }) = error.downcast_ref()
+        && is_closed_pipe(source)
+    {
+        0
     } else if error.chain().any(|cause| cause.is::<Usage>()) {
         2
     } else if error.chain().any(|cause| cause.is::<Unavailable>()) {
@@ -103,6 +116,13 @@ mod tests {
         let inner = nnz::Error::Io { path: "a.mtx".into(), source };
         let error = Error::new(inner).context("writing the result");
         assert_eq!(chain(&error), "writing the result: a.mtx: the disk is full");
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_failure() {
+        let written = |kind: io::ErrorKind| nnz::Error::Io { path: "<stdout>".into(), source: kind.into() };
+        assert_eq!(status(&Error::new(written(io::ErrorKind::BrokenPipe)).context("writing")), 0);
+        assert_eq!(status(&Error::new(written(io::ErrorKind::StorageFull))), 1);
     }
 
     #[test]

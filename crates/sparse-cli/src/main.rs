@@ -24,9 +24,16 @@ mod storage;
 mod text;
 
 use clap::Parser;
+use std::io::{Write, stdout};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = arguments::Arguments::parse();
-    failure::exit_code(arguments.run())
+    match arguments::Arguments::try_parse() {
+        Ok(arguments) => failure::exit_code(arguments.run()),
+        Err(error) if error.use_stderr() => error.exit(),
+        Err(help_or_version) => {
+            let printed = help_or_version.print().and_then(|()| stdout().flush());
+            failure::exit_code(context::printed(printed))
+        }
+    }
 }

@@ -58,6 +58,35 @@ fn a_full_disk_leaves_what_was_there() {
     }
 }
 
+/// What goes to stdout: help, version, a script, a report, data.
+const PRINTED: [&str; 7] =
+    ["--help", "-h", "help spmv", "--version", "completions bash", "info a.npz", "convert a.npz -"];
+
+#[test]
+fn a_full_stdout_is_an_error() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), "$NNZ generate uniform 500 500 9 7 -o a.npz");
+    for line in PRINTED {
+        let error = error(folder.path(), &format!("$NNZ {line} > /dev/full"));
+        assert!(error.starts_with("error: <stdout>: No space left"), "{line}: {error}");
+    }
+}
+
+#[test]
+fn a_closed_stdout_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), "$NNZ generate uniform 500 500 9 7 -o a.npz");
+    for line in PRINTED {
+        // The reader is gone before the command starts.
+        let done = shell(folder.path(), &format!("{{ sleep 0.2; $NNZ {line}; echo $? > status; }} | true"));
+        assert_eq!(String::from_utf8_lossy(&done.stderr), "", "{line}");
+        assert_eq!(fs::read_to_string(folder.path().join("status")).unwrap(), "0\n", "{line}");
+    }
+}
+
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn several_processes_without_mpi_are_refused() {

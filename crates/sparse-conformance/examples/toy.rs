@@ -119,7 +119,7 @@ impl SpmvKernel<Csr<f64>> for Toy {
         Ok(ToyPlan(options.choose("spmv", ALGORITHMS, "loop", "there is no other")?, op))
     }
 
-    unsafe fn spmv(
+    unsafe fn run_spmv(
         &self,
         ToyPlan(_, op): &mut ToyPlan,
         alpha: f64,

@@ -82,13 +82,13 @@ pub enum Error {
         /// Why it cannot be done, and what could be.
         reason: String,
     },
-    /// A row cannot be eliminated: its diagonal or pivot is missing, zero or of the wrong sign.
-    #[error("{op}: row {row}: {reason}")]
+    /// A matrix or one of its rows cannot be eliminated: a diagonal or pivot is missing, zero or of the wrong sign.
+    #[error("{op}: {}{reason}", row.map(|row| format!("row {row}: ")).unwrap_or_default())]
     Singular {
         /// The operation that was asked for.
         op: &'static str,
-        /// The row, counted from 0.
-        row: usize,
+        /// The row, counted from 0, if it is known.
+        row: Option<usize>,
         /// The diagonal or pivot that was found, and what is needed.
         reason: String,
     },
@@ -146,7 +146,12 @@ impl Error {
 
     /// A row of `op` that cannot be eliminated.
     pub fn singular(op: &'static str, row: usize, reason: impl Display) -> Self {
-        Self::Singular { op, row, reason: reason.to_string() }
+        Self::Singular { op, row: Some(row), reason: reason.to_string() }
+    }
+
+    /// A matrix that `op` cannot eliminate, where no row of it is to be named.
+    pub fn singular_matrix(op: &'static str, reason: impl Display) -> Self {
+        Self::Singular { op, row: None, reason: reason.to_string() }
     }
 
     /// Something that cannot be done, with the reason.

@@ -14,7 +14,7 @@ use sparse_core::{Backend, Caps, ContextId, Element, Error, Index, Result, error
 use std::any::Any;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// The largest work-group that kernels use.
 const LARGEST_BLOCK: usize = 256;
@@ -40,6 +40,17 @@ impl Clone for Device {
     }
 }
 
+/// A reference to a device that does not keep it open, made by [`Device::downgrade`].
+#[derive(Debug)]
+pub struct WeakDevice(Weak<Inner>);
+
+impl WeakDevice {
+    /// The device, if it is still open.
+    pub fn upgrade(&self) -> Option<Device> {
+        self.0.upgrade().map(|inner| Device { inner })
+    }
+}
+
 impl Device {
     /// A device over an open driver.
     ///
@@ -60,6 +71,11 @@ impl Device {
             context: ContextId::unique(),
         };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// A reference that does not keep the device open.
+    pub fn downgrade(&self) -> WeakDevice {
+        WeakDevice(Arc::downgrade(&self.inner))
     }
 
     /// The driver, for kernels outside the operations of this crate. Methods that could break a matrix are unsafe.

@@ -23,7 +23,7 @@ mod space;
 
 pub use buffer::{Buffer, View, ViewMut};
 pub use defines::Defines;
-pub use device::Device;
+pub use device::{Device, WeakDevice};
 pub use driver::{Arg, Driver, Grid, Kernel, Memory, Program, Properties, Value};
 pub use lanes::WORD_BYTES;
 pub use library::Library;

@@ -10,6 +10,9 @@ use sparse_core::scalar::Scalar;
 /// The quadrants' probabilities in the Graph500 benchmark.
 pub const GRAPH500: [f64; 4] = [0.57, 0.19, 0.19, 0.05];
 
+/// The largest scale: 2^30 vertices fit `i32`, 2^31 do not.
+const MAX_SCALE: u32 = 30;
+
 /// An R-MAT graph of 2^`scale` vertices (Chakrabarti, Zhan and Faloutsos 2004).
 ///
 /// Each of the `edges`·2^`scale` edges starts with the whole matrix and chooses one of its quadrants `scale` times,
@@ -26,12 +29,15 @@ pub const GRAPH500: [f64; 4] = [0.57, 0.19, 0.19, 0.05];
 /// ```
 ///
 /// # Errors
-/// [`Error::Unsupported`] unless `quadrants` are probabilities with the sum 1; [`Error::IndexOverflow`] if vertices or
-/// edges do not fit `i32`.
+/// [`Error::Unsupported`] if `scale` is above 30, or unless `quadrants` are probabilities with the sum 1;
+/// [`Error::IndexOverflow`] if edges do not fit `i32`.
 pub fn rmat<T: Scalar>(scale: u32, edges: usize, quadrants: [f64; 4], seed: u64) -> Result<Csr<T>> {
     check(quadrants)?;
-    let n = 1usize.checked_shl(scale).unwrap_or(usize::MAX);
-    i32::try_new("vertices (2^scale)", n)?;
+    if scale > MAX_SCALE {
+        let reason = format_args!("it is at most {MAX_SCALE}, since 2^scale vertices have to fit i32");
+        return Err(Error::unsupported(format_args!("an R-MAT graph of scale {scale}"), reason));
+    }
+    let n = 1 << scale;
     i32::try_new("edges", checked_product("vertices x edges", n, edges)?)?;
     let seed = Seed::new(seed);
     let mut drawn = Vec::with_capacity(n * edges);

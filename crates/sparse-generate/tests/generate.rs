@@ -160,7 +160,11 @@ fn rmat_prefers_its_heavy_quadrants() {
     assert!((quadrant(true, false) - 0.19).abs() < 0.03 && (quadrant(false, true) - 0.19).abs() < 0.03);
     assert!(quadrant(true, true) > 0.5 && quadrant(false, false) < 0.08);
     assert!(rmat::<f32>(3, 2, [0.5, 0.5, 0.5, 0.0], 0).is_err());
-    assert!(rmat::<f32>(31, 2, GRAPH500, 0).is_err());
+    for scale in [31, 64, u32::MAX] {
+        let refused = rmat::<f32>(scale, 1, GRAPH500, 0).unwrap_err().to_string();
+        let reason = "it is at most 30, since 2^scale vertices have to fit i32";
+        assert_eq!(refused, format!("an R-MAT graph of scale {scale} is not supported: {reason}"));
+    }
     assert_eq!(rmat::<f32>(0, 2, GRAPH500, 0).unwrap().nnz(), 1);
 }
 

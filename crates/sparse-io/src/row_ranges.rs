@@ -105,13 +105,15 @@ impl RowRanges {
     /// # Errors
     /// [`Error::Io`] if a file cannot be read; [`Error::File`] if its offsets are not sound.
     pub fn row_ptr(&self) -> Result<Vec<i64>> {
-        let mut row_ptr = vec![0; self.shape.0 + 1];
+        let mut row_ptr = vec![0];
         for Block { rows, file, .. } in &self.blocks {
             let offsets = file.offsets(0..rows.len() + 1)?;
             let ends = (offsets.first(), offsets.last().map(|&end| end as usize));
             if ends != (Some(&0), Some(file.nnz)) || !offsets.is_sorted() {
                 return Err(file.error(format!("`indptr` does not rise from 0 to {}", file.nnz)));
             }
+            // Only now is it known that the file has as many rows as it claims. Blocks leave out none before these.
+            row_ptr.resize(row_ptr.len().max(rows.end + 1), 0);
             for (row, ends) in rows.clone().zip(offsets.windows(2)) {
                 row_ptr[row + 1] += ends[1] - ends[0];
             }

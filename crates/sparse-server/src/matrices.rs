@@ -187,7 +187,7 @@ pub(crate) async fn pin(
     let parameters = parameters(pairs)?;
     let is_pinned = parameters.text("pinned").is_none() || parameters.flag("pinned")?;
     let (store, caller) = (app.store.clone(), caller(&app));
-    let pinned = app.workers.run(&identity.tenant, &caller.task, move || {
+    let pinned = app.workers.run_pinning(&identity.tenant, &caller.task, move || {
         // While it is leased it is not evicted; one that cannot be read is not pinned.
         let _lease = if is_pinned { Some(store.lease(&object)?) } else { None };
         object.set_pinned(is_pinned);

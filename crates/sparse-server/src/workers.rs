@@ -13,11 +13,14 @@ pub(crate) struct Workers {
     permits: Arc<Semaphore>,
     /// Permits for work that takes little time.
     brief: Arc<Semaphore>,
+    /// Permits for pinning.
+    pinning: Arc<Semaphore>,
     count: usize,
     queue: Arc<Queue>,
+    pinning_queue: Arc<Queue>,
 }
 
-/// The operations that run or wait, and how many may.
+/// The requests that run or wait, and how many may.
 #[derive(Debug)]
 struct Queue {
     admitted: Mutex<Admissions>,
@@ -39,6 +42,26 @@ pub(crate) struct Admitted {
 }
 
 impl Queue {
+    fn new(threads: usize, waiting: usize, waiting_of_tenant: usize) -> Arc<Self> {
+        let [limit, tenant_limit] =
+            [waiting, waiting_of_tenant].map(|waiting| threads.saturating_add(waiting));
+        Arc::new(Self { admitted: Mutex::default(), limit, tenant_limit })
+    }
+
+    /// A place; 429 if the queue is full, or the tenant has its part of it.
+    fn admit(self: &Arc<Self>, tenant: &str) -> Result<Admitted, Problem> {
+        let mut admitted = self.lock();
+        let of_tenant = admitted.tenants.get(tenant).copied().unwrap_or(0);
+        if admitted.all >= self.limit || of_tenant >= self.tenant_limit {
+            let all = admitted.all;
+            let detail = format!("{all} such requests run or wait, {of_tenant} of them yours: try again");
+            return Err(Problem::busy(detail));
+        }
+        admitted.all += 1;
+        admitted.tenants.insert(tenant.into(), of_tenant + 1);
+        Ok(Admitted { queue: self.clone(), tenant: tenant.into() })
+    }
+
     fn lock(&self) -> MutexGuard<'_, Admissions> {
         lock(&self.admitted)
     }
@@ -63,28 +86,23 @@ pub(crate) type Permit = OwnedSemaphorePermit;
 /// Threads for work that takes little time.
 const BRIEF_THREADS: usize = 2;
 
+/// Threads that pin matrices, which they read from disk where they were evicted. One more matrix is read at a time.
+const PINNING_THREADS: usize = 1;
+
 impl Workers {
-    /// Threads, and places for work that waits, of which one tenant may have a part.
+    /// Threads, and places for work that waits, of which one tenant may have a part. As many pins may wait.
     pub(crate) fn new(count: usize, queue: usize, tenant_queue: usize) -> Self {
         let count = count.max(1);
-        let (limit, tenant_limit) = (count.saturating_add(queue), count.saturating_add(tenant_queue));
-        let queue = Arc::new(Queue { admitted: Mutex::default(), limit, tenant_limit });
-        let (permits, brief) = (Arc::new(Semaphore::new(count)), Arc::new(Semaphore::new(BRIEF_THREADS)));
-        Self { permits, brief, count, queue }
+        let [permits, brief, pinning] =
+            [count, BRIEF_THREADS, PINNING_THREADS].map(|threads| Arc::new(Semaphore::new(threads)));
+        let [queue, pinning_queue] =
+            [count, PINNING_THREADS].map(|threads| Queue::new(threads, queue, tenant_queue));
+        Self { permits, brief, pinning, count, queue, pinning_queue }
     }
 
     /// A place in the queue; 429 if it is full, or the tenant has its part of it.
     pub(crate) fn admit(&self, tenant: &str) -> Result<Admitted, Problem> {
-        let mut admitted = self.queue.lock();
-        let of_tenant = admitted.tenants.get(tenant).copied().unwrap_or(0);
-        if admitted.all >= self.queue.limit || of_tenant >= self.queue.tenant_limit {
-            let all = admitted.all;
-            let detail = format!("{all} operations run or wait, {of_tenant} of them yours: try again");
-            return Err(Problem::busy(detail));
-        }
-        admitted.all += 1;
-        admitted.tenants.insert(tenant.into(), of_tenant + 1);
-        Ok(Admitted { queue: self.queue.clone(), tenant: tenant.into() })
+        self.queue.admit(tenant)
     }
 
     /// The next free thread.
@@ -131,6 +149,18 @@ impl Workers {
         Self::run_on_thread(permit, task, work).await
     }
 
+    /// Pins a matrix, on a thread that no operation takes; 429 if too many pins wait already.
+    pub(crate) async fn run_pinning<T: Send + 'static>(
+        &self,
+        tenant: &str,
+        task: &Task,
+        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let admitted = self.pinning_queue.admit(tenant)?;
+        let permit = task.within(self.pinning.clone().acquire_owned()).await?.map_err(Problem::internal)?;
+        Self::run_on_thread((permit, admitted), task, work).await
+    }
+
     async fn run_on_thread<T: Send + 'static>(
         held: impl Send + 'static,
         task: &Task,
@@ -163,7 +193,7 @@ impl Workers {
 mod tests {
     use super::*;
     use axum::http::StatusCode;
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{Receiver, channel};
     use std::time::Duration;
 
     fn task() -> Task {
@@ -211,6 +241,35 @@ mod tests {
         stopped.stop();
         let refused = workers.run("a", &stopped, || -> Result<(), _> { panic!("it was stopped") }).await;
         assert_eq!(refused.unwrap_err().status, StatusCode::CONFLICT);
+    }
+
+    #[tokio::test]
+    async fn pins_wait_for_pins_alone_and_a_full_queue_of_them_refuses() {
+        let workers = Workers::new(1, 0, 0);
+        let (release, wait) = channel::<()>();
+        let block = |wait: Receiver<()>| move || wait.recv().map_err(Problem::internal);
+        let operation = tokio::spawn({
+            let (workers, work) = (workers.clone(), block(wait));
+            async move { workers.run("a", &task(), work).await }
+        });
+        while workers.running() == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(workers.run_pinning("a", &task(), || Ok(7)).await.unwrap(), 7);
+        let (release_pin, wait) = channel::<()>();
+        let pin = tokio::spawn({
+            let (workers, work) = (workers.clone(), block(wait));
+            async move { workers.run_pinning("a", &task(), work).await }
+        });
+        while workers.pinning.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        let refused = workers.run_pinning("a", &task(), || Ok(())).await.unwrap_err();
+        assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+        release.send(()).unwrap();
+        release_pin.send(()).unwrap();
+        assert!(operation.await.unwrap().is_ok() && pin.await.unwrap().is_ok());
+        assert_eq!(workers.pinning_queue.lock().all, 0);
     }
 
     #[test]

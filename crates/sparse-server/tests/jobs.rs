@@ -179,6 +179,8 @@ fn a_job_that_is_deleted_stops() {
     assert_eq!(jobs["jobs"].as_array().unwrap().len(), 2);
     // Work that takes little time does not wait, and who leaves the queue leaves a place.
     server.send("PUT /v1/matrices/slow/labels?labels=a=1", &[], &[]).expect(200);
+    server.send("PUT /v1/matrices/slow/pin", &[], &[]).expect(200);
+    server.send("PUT /v1/matrices/slow/pin?pinned=0", &[], &[]).expect(200);
     server.send(&format!("DELETE /v1/jobs/{waiting}"), &[], &[]).expect(204);
     await_that("its place is free", || operations(&server) == (1, 0));
     let waiting = job(&solve(&server, "&async=1", &[]));

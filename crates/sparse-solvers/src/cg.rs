@@ -30,7 +30,7 @@ use sparse_core::{Accumulator, Result, Space, SparseFormat};
 /// use std::ops::ControlFlow;
 ///
 /// let a = sparse_generate::stencil_5::<f64>(10, 10)?;
-/// let jacobi = Jacobi::new(&Reference, inverse_diagonal(&a)?)?;
+/// let jacobi = Jacobi::new(&Reference, &a)?;
 /// let mut x = vec![0.0; 100];
 /// let mut solver = Cg::new(&Reference, &a, jacobi, &Options::default())?;
 /// assert!(solver.solve(&a, &[1.0; 100], &mut x, |_| ControlFlow::Continue(()))?.converged());

@@ -34,7 +34,7 @@ pub(super) struct Functions<M: ParallelPrune> {
     run: RunOf<M>,
 }
 
-/// As for [`PruneKernel::prune`].
+/// As for [`PruneKernel::run_prune`].
 type RunOf<M> =
     unsafe fn(&Cpu, &mut CpuPlan<PruneAlgorithm>, &M, Keep<<M as SparseFormat>::Scalar>) -> Result<M>;
 
@@ -54,7 +54,7 @@ impl<M: ParallelPrune> PruneKernel<M> for Cpu {
         CpuPlan::new("prune", options, PruneAlgorithm::CountFill, reason)
     }
 
-    unsafe fn prune(&self, plan: &mut Self::Plan, a: &M, keep: Keep<M::Scalar>) -> Result<M> {
+    unsafe fn run_prune(&self, plan: &mut Self::Plan, a: &M, keep: Keep<M::Scalar>) -> Result<M> {
         let functions: &Functions<M> = find(prune_table(), "prune", M::FORMAT)?;
         // SAFETY: the caller makes the same promises.
         unsafe { (functions.run)(self, plan, a, keep) }
@@ -62,7 +62,7 @@ impl<M: ParallelPrune> PruneKernel<M> for Cpu {
 }
 
 /// # Safety
-/// As for [`PruneKernel::prune`].
+/// As for [`PruneKernel::run_prune`].
 unsafe fn run<M: ParallelPrune>(
     cpu: &Cpu,
     plan: &mut CpuPlan<PruneAlgorithm>,
@@ -73,7 +73,7 @@ unsafe fn run<M: ParallelPrune>(
         PruneAlgorithm::CountFill => a.count_fill(cpu, keep),
         PruneAlgorithm::Sequential => {
             // SAFETY: the caller makes the reference's promises of the plan and the operands.
-            unsafe { Reference.prune(&mut plan.reference, a, keep) }
+            unsafe { Reference.run_prune(&mut plan.reference, a, keep) }
         }
     }
 }

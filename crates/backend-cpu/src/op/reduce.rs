@@ -32,7 +32,7 @@ pub(super) struct Functions<M: SparseFormat> {
     run: RunOf<M>,
 }
 
-/// As for [`ReduceKernel::reduce`].
+/// As for [`ReduceKernel::run_reduce`].
 type RunOf<M> = unsafe fn(
     &Cpu,
     &mut CpuPlan<ReduceAlgorithm, ReduceChoice>,
@@ -63,7 +63,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ReduceKernel<Compressed<A, T, Host,
         Ok(CpuPlan { algorithm, reference: ReduceChoice { choice, by } })
     }
 
-    unsafe fn reduce(
+    unsafe fn run_reduce(
         &self,
         plan: &mut Self::Plan,
         a: &Compressed<A, T, Host, I, O>,
@@ -76,7 +76,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ReduceKernel<Compressed<A, T, Host,
 }
 
 /// # Safety
-/// As for [`ReduceKernel::reduce`].
+/// As for [`ReduceKernel::run_reduce`].
 unsafe fn run<A: Axis, T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     plan: &mut CpuPlan<ReduceAlgorithm, ReduceChoice>,
@@ -87,7 +87,7 @@ unsafe fn run<A: Axis, T: Scalar, I: Index, O: Index>(
         ReduceAlgorithm::LinePerThread => line_per_thread(cpu, plan.reference.by, a, y),
         ReduceAlgorithm::Sequential => {
             // SAFETY: the caller makes the reference's promises of the plan and the operands.
-            unsafe { Reference.reduce(&mut plan.reference, a, y) }
+            unsafe { Reference.run_reduce(&mut plan.reference, a, y) }
         }
     }
 }

@@ -34,12 +34,16 @@ impl<T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Host, I, O>> for 
         CpuPlan::new("row_statistics", options, automatic, automatic.row().chosen)
     }
 
-    unsafe fn row_statistics(&self, plan: &mut Self::Plan, a: &Csr<T, Host, I, O>) -> Result<RowStatistics> {
+    unsafe fn run_row_statistics(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Csr<T, Host, I, O>,
+    ) -> Result<RowStatistics> {
         match plan.algorithm {
             RowStatisticsAlgorithm::LengthCounts => Ok(statistics(self, a.offsets())),
             RowStatisticsAlgorithm::Sequential => {
                 // SAFETY: the caller makes the reference's promises of the plan and the operands.
-                unsafe { Reference.row_statistics(&mut plan.reference, a) }
+                unsafe { Reference.run_row_statistics(&mut plan.reference, a) }
             }
         }
     }

@@ -41,12 +41,12 @@ impl<T: ScanElement> ScanKernel<T> for Cpu {
         Ok(CpuPlan { algorithm, reference: ScanSteps { choice, shape, order, kind } })
     }
 
-    unsafe fn scan(&self, plan: &mut Self::Plan, input: &[T], output: &mut [T]) -> Result<()> {
+    unsafe fn run_scan(&self, plan: &mut Self::Plan, input: &[T], output: &mut [T]) -> Result<()> {
         let ScanSteps { shape: (rows, cols), order, kind, .. } = plan.reference;
         match (plan.algorithm, order) {
             (ScanAlgorithm::Sequential, _) => {
                 // SAFETY: the reference has the same plan, and the caller promises operands of its shape.
-                return unsafe { Reference.scan(&mut plan.reference, input, output) };
+                return unsafe { Reference.run_scan(&mut plan.reference, input, output) };
             }
             (ScanAlgorithm::WorkEfficient, ScanOrder::ColumnMajor) => {
                 let by_columns = transposed(self, input, (rows, cols));

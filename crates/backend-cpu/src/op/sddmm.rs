@@ -223,7 +223,7 @@ impl<M: SddmmFormat> SddmmKernel<M> for Cpu {
         SddmmPlan::new(sampling, options)
     }
 
-    unsafe fn sddmm(
+    unsafe fn run_sddmm(
         &self,
         plan: &mut Self::Plan,
         alpha: AccOf<M>,
@@ -303,7 +303,7 @@ impl<T: Scalar> SddmmPlan<T> {
     /// Runs the plan by these functions.
     ///
     /// # Safety
-    /// As for [`SddmmKernel::sddmm`].
+    /// As for [`SddmmKernel::run_sddmm`].
     pub(super) unsafe fn run<M: SddmmFormat<Scalar = T>>(
         &mut self,
         cpu: &Cpu,
@@ -324,7 +324,7 @@ impl<T: Scalar> SddmmPlan<T> {
             }
             SddmmAlgorithm::Sequential => {
                 // SAFETY: the caller makes the reference's promises of the plan and the operands.
-                unsafe { Reference.sddmm(&mut self.reference, alpha, p, u, v, beta, c) }
+                unsafe { Reference.run_sddmm(&mut self.reference, alpha, p, u, v, beta, c) }
             }
         }
     }

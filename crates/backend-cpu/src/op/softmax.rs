@@ -27,7 +27,7 @@ pub(super) struct Functions<M: SparseFormat> {
     run: RunOf<M>,
 }
 
-/// As for [`SoftmaxKernel::softmax`].
+/// As for [`SoftmaxKernel::run_softmax`].
 type RunOf<M> =
     unsafe fn(&Cpu, &mut CpuPlan<SoftmaxAlgorithm>, &M, &mut [<M as SparseFormat>::Scalar]) -> Result<()>;
 
@@ -47,7 +47,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SoftmaxKernel<Compressed<A, T, Host
         CpuPlan::new("softmax", options, automatic, automatic.row().chosen)
     }
 
-    unsafe fn softmax(
+    unsafe fn run_softmax(
         &self,
         plan: &mut Self::Plan,
         a: &Compressed<A, T, Host, I, O>,
@@ -61,7 +61,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SoftmaxKernel<Compressed<A, T, Host
 }
 
 /// # Safety
-/// As for [`SoftmaxKernel::softmax`].
+/// As for [`SoftmaxKernel::run_softmax`].
 unsafe fn run<A: Axis, T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     plan: &mut CpuPlan<SoftmaxAlgorithm>,
@@ -72,7 +72,7 @@ unsafe fn run<A: Axis, T: Scalar, I: Index, O: Index>(
         SoftmaxAlgorithm::LinePerThread => line_per_thread(cpu, a, y),
         SoftmaxAlgorithm::Sequential => {
             // SAFETY: the caller makes the reference's promises of the plan and the operands.
-            return unsafe { Reference.softmax(&mut plan.reference, a, y) };
+            return unsafe { Reference.run_softmax(&mut plan.reference, a, y) };
         }
     }
     Ok(())

@@ -44,7 +44,7 @@ pub trait ParallelSort: SparseFormat<Space = Host> + Sized {
     /// A sorted copy.
     ///
     /// # Safety
-    /// As for [`SortKernel::sort`].
+    /// As for [`SortKernel::run_sort`].
     unsafe fn run(cpu: &Cpu, plan: &mut CpuPlan<Self::Algorithm>, a: &Self) -> Result<Self>;
 }
 
@@ -68,7 +68,7 @@ impl<M: ParallelSort> SortKernel<M> for Cpu {
         CpuPlan::new("sort", options, M::AUTOMATIC, M::AUTOMATIC.row().chosen)
     }
 
-    unsafe fn sort(&self, plan: &mut Self::Plan, a: &M) -> Result<M> {
+    unsafe fn run_sort(&self, plan: &mut Self::Plan, a: &M) -> Result<M> {
         let functions: &Functions<M> = find(sort_table(), "sort", M::FORMAT)?;
         // SAFETY: the caller makes the same promises.
         unsafe { (functions.run)(self, plan, a) }
@@ -85,7 +85,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelSort for Compressed<A, T, H
             CompressedSortAlgorithm::RowSort => Ok(sort_rows(cpu, a)),
             CompressedSortAlgorithm::Sequential => {
                 // SAFETY: the caller makes the reference's promises of the plan and the operands.
-                unsafe { Reference.sort(&mut plan.reference, a) }
+                unsafe { Reference.run_sort(&mut plan.reference, a) }
             }
         }
     }
@@ -101,7 +101,7 @@ impl<T: Scalar, I: Index> ParallelSort for Coo<T, Host, I> {
             CooSortAlgorithm::MergeSort => Ok(merge_sort(cpu, a)),
             CooSortAlgorithm::Sequential => {
                 // SAFETY: the caller makes the reference's promises of the plan and the operands.
-                unsafe { Reference.sort(&mut plan.reference, a) }
+                unsafe { Reference.run_sort(&mut plan.reference, a) }
             }
         }
     }

@@ -29,7 +29,7 @@ pub(super) struct Functions<M: SparseFormat> {
     run: RunOf<M>,
 }
 
-/// As for [`SpmmReduceKernel::spmm_reduce`].
+/// As for [`SpmmReduceKernel::run_spmm_reduce`].
 type RunOf<M> = unsafe fn(
     &Cpu,
     &mut CpuPlan<SpmmReduceAlgorithm, AggregationChoice>,
@@ -63,7 +63,7 @@ impl<T: Scalar, I: Index, O: Index> SpmmReduceKernel<Csr<T, Host, I, O>> for Cpu
         Ok(CpuPlan { algorithm, reference: AggregationChoice { choice, by } })
     }
 
-    unsafe fn spmm_reduce(
+    unsafe fn run_spmm_reduce(
         &self,
         plan: &mut Self::Plan,
         a: &Csr<T, Host, I, O>,
@@ -79,7 +79,7 @@ impl<T: Scalar, I: Index, O: Index> SpmmReduceKernel<Csr<T, Host, I, O>> for Cpu
 }
 
 /// # Safety
-/// As for [`SpmmReduceKernel::spmm_reduce`].
+/// As for [`SpmmReduceKernel::run_spmm_reduce`].
 unsafe fn run<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     plan: &mut CpuPlan<SpmmReduceAlgorithm, AggregationChoice>,
@@ -91,7 +91,7 @@ unsafe fn run<T: Scalar, I: Index, O: Index>(
         SpmmReduceAlgorithm::RowBlocks => row_blocks(cpu, plan.reference.by, (a, b), c, arg),
         SpmmReduceAlgorithm::Sequential => {
             // SAFETY: the caller makes the reference's promises of the plan and the operands.
-            return unsafe { Reference.spmm_reduce(&mut plan.reference, a, b, c, arg) };
+            return unsafe { Reference.run_spmm_reduce(&mut plan.reference, a, b, c, arg) };
         }
     }
     Ok(())

@@ -76,7 +76,7 @@ pub(super) struct Functions<M: ParallelToDense> {
     run: RunOf<M>,
 }
 
-/// As for [`ToDenseKernel::to_dense`].
+/// As for [`ToDenseKernel::run_to_dense`].
 type RunOf<M> = unsafe fn(
     &Cpu,
     &mut CpuPlan<ToDenseAlgorithm>,
@@ -106,7 +106,7 @@ where
         CpuPlan::new("to_dense", options, ToDenseAlgorithm::RowBlocks, reason)
     }
 
-    unsafe fn to_dense(
+    unsafe fn run_to_dense(
         &self,
         plan: &mut Self::Plan,
         a: &M,
@@ -119,7 +119,7 @@ where
 }
 
 /// # Safety
-/// As for [`ToDenseKernel::to_dense`].
+/// As for [`ToDenseKernel::run_to_dense`].
 unsafe fn run<M: ParallelToDense>(
     cpu: &Cpu,
     plan: &mut CpuPlan<ToDenseAlgorithm>,
@@ -133,7 +133,7 @@ where
         ToDenseAlgorithm::RowBlocks => a.row_blocks(cpu, dense),
         ToDenseAlgorithm::Sequential => {
             // SAFETY: the caller makes the reference's promises of the plan and the operands.
-            unsafe { Reference.to_dense(&mut plan.reference, a, dense) }
+            unsafe { Reference.run_to_dense(&mut plan.reference, a, dense) }
         }
     }
 }

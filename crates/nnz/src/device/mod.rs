@@ -2,6 +2,7 @@
 
 mod exchange;
 mod kind;
+mod opened;
 
 pub use exchange::ExchangePath;
 pub(crate) use exchange::{Connections, connect, connect_ranks};
@@ -282,7 +283,8 @@ pub struct DeviceId {
 }
 
 impl DeviceId {
-    /// Opens the device.
+    /// Opens the device. An accelerator that this process has open is not opened again: the result shares its context and
+    /// its queue, so that matrices of both work together.
     ///
     /// ```
     /// use nnz::DeviceId;
@@ -305,7 +307,10 @@ impl DeviceId {
             #[cfg(feature = "cpu")]
             BackendKind::Cpu => backend_cpu::Cpu::new().map(Device::Cpu),
             backend => match backend.library() {
-                Some(library) => library.open(self.index).map(|device| Device::Accelerator(device, self)),
+                Some(library) => {
+                    let device = opened::find_or_open(self, || library.open(self.index))?;
+                    Ok(Device::Accelerator(device, self))
+                }
                 None => Err(Error::unsupported(self.what(), backend.not_built())),
             },
         }

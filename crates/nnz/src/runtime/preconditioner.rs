@@ -120,7 +120,7 @@ impl Preconditioning {
     {
         Ok(Some(match self {
             Self::None => return Ok(None),
-            Self::Jacobi => Box::new(Jacobi::new(backend, inverse_diagonal_of::<T>(a)?)?),
+            Self::Jacobi => Box::new(Jacobi::from_inverse_diagonal(backend, inverse_diagonal_of::<T>(a)?)?),
             Self::BlockJacobi(size) => Box::new(block_jacobi(backend, a, size)?),
             Self::Ilu0 => backend.factorise(a, Factorisation::Ilu0)?,
             Self::Ic0 => backend.factorise(a, Factorisation::Ic0)?,

@@ -223,7 +223,7 @@ where
     fn jacobi(&self) -> Result<Jacobi<DistributedBackend<X, B>, T>> {
         let block = self.a.diagonal_block().to_host(self.backend.local())?;
         let first = self.a.row_ownership().range(self.backend.rank()).start;
-        Jacobi::new(&self.backend, inverse_diagonal_of_block(&block, first)?)
+        Jacobi::from_inverse_diagonal(&self.backend, inverse_diagonal_of_block(&block, first)?)
     }
 }
 

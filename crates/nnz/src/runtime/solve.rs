@@ -56,9 +56,9 @@ impl Matrix {
     /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if b is not as long as A has
     /// rows, or A not square though the method is not for least squares; [`Unsupported`](Error::Unsupported) for values
     /// of 16 bits, for a method that takes no preconditioner, for options out of their range, and for
-    /// [`Method::Direct`] if A is singular or the crate lacks the feature `direct`; [`Singular`](Error::Singular) with
-    /// the first row whose diagonal Jacobi's preconditioner cannot take, or that an incomplete factorisation cannot
-    /// eliminate.
+    /// [`Method::Direct`] if the crate lacks the feature `direct`; [`Singular`](Error::Singular) for
+    /// [`Method::Direct`] if A is singular, and with the first row whose diagonal Jacobi's preconditioner cannot take,
+    /// or that an incomplete factorisation cannot eliminate.
     ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};

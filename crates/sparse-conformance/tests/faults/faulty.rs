@@ -235,7 +235,7 @@ where
         Ok(FaultyPlan::new(self.cpu.plan_spmv(a, op, options)?, op))
     }
 
-    unsafe fn spmv(
+    unsafe fn run_spmv(
         &self,
         plan: &mut Self::Plan,
         alpha: f64,
@@ -250,7 +250,7 @@ where
             return Ok(());
         }
         // SAFETY: pattern and lengths are those that the caller promises.
-        unsafe { self.cpu.spmv(&mut plan.plan, alpha, &a, &x, beta, y)? };
+        unsafe { self.cpu.run_spmv(&mut plan.plan, alpha, &a, &x, beta, y)? };
         match self.fault {
             Fault::ReadsYAtBetaZero if beta == 0.0 => {
                 y.iter_mut().zip(before).for_each(|(y, before)| *y += beta * before);
@@ -278,7 +278,7 @@ where
         Ok(FaultyPlan::new(self.cpu.plan_spmm(a, op, columns, options)?, op))
     }
 
-    unsafe fn spmm(
+    unsafe fn run_spmm(
         &self,
         plan: &mut Self::Plan,
         alpha: f64,
@@ -291,7 +291,7 @@ where
             (c.data_mut().to_vec(), self.fault.operand(a)?, self.fault.elements(b.data()));
         let b = DenseView::<f64>::new(&elements, b.nrows(), b.ncols(), b.leading_dimension(), b.order())?;
         // SAFETY: pattern and shapes are those that the caller promises.
-        unsafe { self.cpu.spmm(&mut plan.plan, alpha, &a, b, beta, c.reborrow())? };
+        unsafe { self.cpu.run_spmm(&mut plan.plan, alpha, &a, b, beta, c.reborrow())? };
         self.fault.spoil_dense(&before, c, &mut plan.first);
         Ok(())
     }
@@ -318,7 +318,7 @@ where
         Ok(FaultyPlan::new(plan, system.op))
     }
 
-    unsafe fn trisolve(
+    unsafe fn run_trisolve(
         &self,
         plan: &mut Self::Plan,
         a: &M,
@@ -329,7 +329,7 @@ where
             (x.data_mut().to_vec(), self.fault.operand(a)?, self.fault.elements(b.data()));
         let b = DenseView::<f64>::new(&elements, b.nrows(), b.ncols(), b.leading_dimension(), b.order())?;
         // SAFETY: pattern and shapes are those that the caller promises.
-        unsafe { self.cpu.trisolve(&mut plan.plan, &a, b, x.reborrow())? };
+        unsafe { self.cpu.run_trisolve(&mut plan.plan, &a, b, x.reborrow())? };
         self.fault.spoil_dense(&before, x, &mut plan.first);
         Ok(())
     }
@@ -355,7 +355,7 @@ where
         Ok(FaultyPlan::new(self.cpu.plan_sddmm(p, sampling, inner, options)?, Op::None))
     }
 
-    unsafe fn sddmm(
+    unsafe fn run_sddmm(
         &self,
         plan: &mut Self::Plan,
         alpha: f64,
@@ -368,7 +368,7 @@ where
         let (before, p, elements) = (c.to_vec(), self.fault.operand(p)?, self.fault.elements(v.data()));
         let v = DenseView::<f64>::new(&elements, v.nrows(), v.ncols(), v.leading_dimension(), v.order())?;
         // SAFETY: pattern and shapes are those that the caller promises.
-        unsafe { self.cpu.sddmm(&mut plan.plan, alpha, &p, u, v, beta, c)? };
+        unsafe { self.cpu.run_sddmm(&mut plan.plan, alpha, &p, u, v, beta, c)? };
         self.fault.spoil(&before, c);
         self.fault.bring_back(&(0..c.len()).collect::<Vec<_>>(), c, &mut plan.first);
         Ok(())
@@ -389,10 +389,10 @@ where
         Ok(FaultyPlan::new(self.cpu.plan_reduce(by, a, options)?, Op::None))
     }
 
-    unsafe fn reduce(&self, plan: &mut Self::Plan, a: &M, y: &mut [f64]) -> Result<()> {
+    unsafe fn run_reduce(&self, plan: &mut Self::Plan, a: &M, y: &mut [f64]) -> Result<()> {
         let before = y.to_vec();
         // SAFETY: pattern and length are those that the caller promises.
-        unsafe { self.cpu.reduce(&mut plan.plan, &self.fault.operand(a)?, y)? };
+        unsafe { self.cpu.run_reduce(&mut plan.plan, &self.fault.operand(a)?, y)? };
         self.fault.spoil(&before, y);
         self.fault.bring_back(&(0..y.len()).collect::<Vec<_>>(), y, &mut plan.first);
         Ok(())
@@ -413,10 +413,15 @@ where
         Ok(FaultyPlan::new(self.cpu.plan_to_dense(a, options)?, Op::None))
     }
 
-    unsafe fn to_dense(&self, plan: &mut Self::Plan, a: &M, mut dense: DenseViewMut<'_, f64>) -> Result<()> {
+    unsafe fn run_to_dense(
+        &self,
+        plan: &mut Self::Plan,
+        a: &M,
+        mut dense: DenseViewMut<'_, f64>,
+    ) -> Result<()> {
         let before = dense.data_mut().to_vec();
         // SAFETY: pattern and shape are those that the caller promises.
-        unsafe { self.cpu.to_dense(&mut plan.plan, &self.fault.operand(a)?, dense.reborrow())? };
+        unsafe { self.cpu.run_to_dense(&mut plan.plan, &self.fault.operand(a)?, dense.reborrow())? };
         self.fault.spoil_dense(&before, dense, &mut plan.first);
         Ok(())
     }
@@ -439,13 +444,13 @@ impl ScanKernel<i32> for Faulty {
         ScanKernel::<i32>::plan_scan(&self.cpu, shape, order, kind, options)
     }
 
-    unsafe fn scan(&self, plan: &mut Self::Plan, input: &[i32], output: &mut [i32]) -> Result<()> {
+    unsafe fn run_scan(&self, plan: &mut Self::Plan, input: &[i32], output: &mut [i32]) -> Result<()> {
         let (before, mut input) = (output.to_vec(), input.to_vec());
         if self.fault == Fault::DropsAnEntry {
             drop_first(&mut input);
         }
         // SAFETY: the caller promises the same.
-        unsafe { ScanKernel::<i32>::scan(&self.cpu, plan, &input, output)? };
+        unsafe { ScanKernel::<i32>::run_scan(&self.cpu, plan, &input, output)? };
         self.fault.spoil(&before, output);
         Ok(())
     }

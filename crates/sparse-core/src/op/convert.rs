@@ -129,7 +129,7 @@ where
     ///
     /// # Safety
     /// `plan` was made by `plan_convert` of this backend for the pattern of `from`, which lives in its context.
-    unsafe fn convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To>;
+    unsafe fn run_convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To>;
 }
 
 /// A plan that turns matrices of one pattern into another format.
@@ -189,11 +189,11 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern; else those of [`ConvertKernel::convert`].
+    /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern; else those of [`ConvertKernel::run_convert`].
     pub fn run(&mut self, from: &From) -> Result<To> {
         self.bound.check(from.pattern_id())?;
         // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
-        unsafe { self.backend.convert(&mut self.kernel, from) }
+        unsafe { self.backend.run_convert(&mut self.kernel, from) }
     }
 
     /// The algorithm that runs, and the reason.

@@ -59,7 +59,7 @@ impl<T: Scalar> Keep<T> {
     }
 }
 
-/// The result of [`DenseToCsrKernel::dense_to_csr`]: the arrays of a [`BatchCompressed`], sorted and unique.
+/// The result of [`DenseToCsrKernel::run_dense_to_csr`]: the arrays of a [`BatchCompressed`], sorted and unique.
 #[derive(Debug)]
 pub struct CompressedArrays<B: Backend, T: Scalar, I: Index, O: Index> {
     /// The first entry of each member, and nnz.
@@ -100,7 +100,7 @@ pub trait DenseToCsrKernel<T: Scalar, I: Index, O: Index>: Backend {
     /// # Safety
     /// `plan` was made by this backend for views of the shape and order of `a`, which lives in its context; rows and
     /// columns fit `I`.
-    unsafe fn dense_to_csr(
+    unsafe fn run_dense_to_csr(
         &self,
         plan: &mut Self::Plan,
         a: DenseBatchView<'_, T, SpaceOf<Self>>,
@@ -188,7 +188,7 @@ where
         }
         check_context("dense_to_csr", "the dense matrix", self.backend.context(), a.data().context())?;
         // SAFETY: shape, order and context were checked, the extents in `new`.
-        unsafe { self.backend.dense_to_csr(&mut self.kernel, by_rows::<A, T, SpaceOf<B>>(a)) }
+        unsafe { self.backend.run_dense_to_csr(&mut self.kernel, by_rows::<A, T, SpaceOf<B>>(a)) }
     }
 
     /// Compresses one matrix.

@@ -111,7 +111,7 @@ pub trait ElementwiseKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     ///
     /// # Safety
     /// `plan` was made by this backend for the patterns of `a` and `b`, which live in its context.
-    unsafe fn elementwise(
+    unsafe fn run_elementwise(
         &self,
         plan: &mut Self::Plan,
         alpha: AccOf<M>,
@@ -161,12 +161,12 @@ impl<B: ElementwiseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> ElementwisePl
     ///
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for other patterns; else those of
-    /// [`ElementwiseKernel::elementwise`].
+    /// [`ElementwiseKernel::run_elementwise`].
     pub fn run(&mut self, alpha: AccOf<M>, a: &M, beta: AccOf<M>, b: &M) -> Result<M> {
         self.a.check(a.pattern_id())?;
         self.b.check(b.pattern_id())?;
         // SAFETY: the plan was made for these patterns, and `Bound::new` checked their context.
-        unsafe { self.backend.elementwise(&mut self.kernel, alpha, a, beta, b) }
+        unsafe { self.backend.run_elementwise(&mut self.kernel, alpha, a, beta, b) }
     }
 
     /// The algorithm that runs, and the reason.

@@ -28,7 +28,7 @@ pub trait PruneKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     ///
     /// # Safety
     /// `plan` was made by this backend for the pattern of `a`, which lives in its context.
-    unsafe fn prune(&self, plan: &mut Self::Plan, a: &M, keep: Keep<M::Scalar>) -> Result<M>;
+    unsafe fn run_prune(&self, plan: &mut Self::Plan, a: &M, keep: Keep<M::Scalar>) -> Result<M>;
 }
 
 /// A plan that removes small entries from matrices of one pattern.
@@ -69,7 +69,7 @@ impl<B: PruneKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> PrunePlan<B, M> {
     pub fn run(&mut self, a: &M, keep: Keep<M::Scalar>) -> Result<M> {
         self.bound.check(a.pattern_id())?;
         // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
-        unsafe { self.backend.prune(&mut self.kernel, a, keep) }
+        unsafe { self.backend.run_prune(&mut self.kernel, a, keep) }
     }
 
     /// The algorithm that runs, and the reason.

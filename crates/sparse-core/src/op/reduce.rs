@@ -248,7 +248,12 @@ pub trait ReduceKernel<M: StoredLines<Space = SpaceOf<Self>>>: Backend {
     /// # Safety
     /// `plan` was made by this backend for the pattern of `a`, which lives in its context, as `y` does; `y` has an
     /// element for each line.
-    unsafe fn reduce(&self, plan: &mut Self::Plan, a: &M, y: ViewMutOf<'_, Self, M::Scalar>) -> Result<()>;
+    unsafe fn run_reduce(
+        &self,
+        plan: &mut Self::Plan,
+        a: &M,
+        y: ViewMutOf<'_, Self, M::Scalar>,
+    ) -> Result<()>;
 }
 
 /// A plan that reduces the lines of matrices of one pattern.
@@ -290,7 +295,7 @@ impl<B: ReduceKernel<M>, M: StoredLines<Space = SpaceOf<B>>> ReducePlan<B, M> {
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern;
     /// [`WrongContext`](crate::Error::WrongContext) if `y` lives elsewhere; [`Shape`](crate::Error::Shape) if it has
-    /// not an element for each line; else those of [`ReduceKernel::reduce`].
+    /// not an element for each line; else those of [`ReduceKernel::run_reduce`].
     pub fn run(&mut self, a: &M, y: ViewMutOf<'_, B, M::Scalar>) -> Result<()> {
         let (lines, _) = a.lines();
         let contexts = [("the matrix", a.context()), ("y", y.context())];
@@ -299,7 +304,7 @@ impl<B: ReduceKernel<M>, M: StoredLines<Space = SpaceOf<B>>> ReducePlan<B, M> {
             return Ok(());
         }
         // SAFETY: pattern, length and contexts were checked above.
-        unsafe { self.backend.reduce(&mut self.kernel, a, y) }
+        unsafe { self.backend.run_reduce(&mut self.kernel, a, y) }
     }
 
     /// The algorithm that runs, and the reason.

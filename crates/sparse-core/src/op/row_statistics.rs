@@ -27,7 +27,7 @@ pub trait RowStatisticsKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     ///
     /// # Safety
     /// `plan` was made by this backend for the pattern of `a`, which lives in its context.
-    unsafe fn row_statistics(&self, plan: &mut Self::Plan, a: &M) -> Result<RowStatistics>;
+    unsafe fn run_row_statistics(&self, plan: &mut Self::Plan, a: &M) -> Result<RowStatistics>;
 }
 
 /// A plan that computes the [`RowStatistics`] of matrices of one pattern.
@@ -67,7 +67,7 @@ impl<B: RowStatisticsKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> RowStatisti
     pub fn run(&mut self, a: &M) -> Result<RowStatistics> {
         self.bound.check(a.pattern_id())?;
         // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
-        unsafe { self.backend.row_statistics(&mut self.kernel, a) }
+        unsafe { self.backend.run_row_statistics(&mut self.kernel, a) }
     }
 
     /// The algorithm that runs, and the reason.

@@ -92,7 +92,7 @@ pub trait ScanKernel<T: ScanElement>: Backend {
     /// # Safety
     /// `plan` was made by this backend; input and output have `rows · cols` elements, at least one, and live in this
     /// backend's context.
-    unsafe fn scan(
+    unsafe fn run_scan(
         &self,
         plan: &mut Self::Plan,
         input: ViewOf<'_, Self, T>,
@@ -166,7 +166,7 @@ impl<B: ScanKernel<T>, T: ScanElement> ScanPlan<B, T> {
             return Ok(());
         }
         // SAFETY: lengths and contexts were checked; there is work to do.
-        unsafe { self.backend.scan(&mut self.kernel, input, output) }
+        unsafe { self.backend.run_scan(&mut self.kernel, input, output) }
     }
 
     /// The algorithm that runs, and the reason.

@@ -116,7 +116,7 @@ pub trait SddmmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// `p` has columns, and both have the columns that the plan was made for; `c` has an element for each entry of `p`;
     /// all live in this backend's context. There are an entry and a column, and `alpha` is not zero.
     #[expect(clippy::too_many_arguments, reason = "the operands and factors of the formula")]
-    unsafe fn sddmm(
+    unsafe fn run_sddmm(
         &self,
         plan: &mut Self::Plan,
         alpha: AccOf<M>,
@@ -218,7 +218,7 @@ where
             return unsafe { self.backend.scal(Coefficient::from(beta), c) };
         }
         // SAFETY: pattern, shapes and contexts were checked above; there is work to do.
-        unsafe { self.backend.sddmm(&mut self.kernel, alpha, p, u, v, beta, c) }
+        unsafe { self.backend.run_sddmm(&mut self.kernel, alpha, p, u, v, beta, c) }
     }
 
     /// The algorithm that runs, and the reason.

@@ -67,7 +67,12 @@ pub trait SoftmaxKernel<M: StoredLines<Space = SpaceOf<Self>>>: Backend {
     /// # Safety
     /// `plan` was made by this backend for the pattern of `a`, which lives in its context, as `y` does; `y` has an
     /// element for each entry.
-    unsafe fn softmax(&self, plan: &mut Self::Plan, a: &M, y: ViewMutOf<'_, Self, M::Scalar>) -> Result<()>;
+    unsafe fn run_softmax(
+        &self,
+        plan: &mut Self::Plan,
+        a: &M,
+        y: ViewMutOf<'_, Self, M::Scalar>,
+    ) -> Result<()>;
 }
 
 /// A plan for the softmax of the lines of matrices of one pattern.
@@ -110,7 +115,7 @@ impl<B: SoftmaxKernel<M>, M: StoredLines<Space = SpaceOf<B>>> SoftmaxPlan<B, M> 
     /// # Errors
     /// [`PlanMismatch`](Error::PlanMismatch) for another pattern; [`WrongContext`](Error::WrongContext) if `y` lives
     /// elsewhere; [`Shape`](Error::Shape) if it has not an element for each entry; else those of
-    /// [`SoftmaxKernel::softmax`].
+    /// [`SoftmaxKernel::run_softmax`].
     pub fn run(&mut self, a: &M, y: ViewMutOf<'_, B, M::Scalar>) -> Result<()> {
         let contexts = [("the matrix", a.context()), ("y", y.context())];
         self.bound.check_operands(a.pattern_id(), &[("the length of y", a.nnz(), y.len())], &contexts)?;
@@ -118,7 +123,7 @@ impl<B: SoftmaxKernel<M>, M: StoredLines<Space = SpaceOf<B>>> SoftmaxPlan<B, M> 
             return Ok(());
         }
         // SAFETY: pattern, length and contexts were checked above.
-        unsafe { self.backend.softmax(&mut self.kernel, a, y) }
+        unsafe { self.backend.run_softmax(&mut self.kernel, a, y) }
     }
 
     /// The algorithm that runs, and the reason.

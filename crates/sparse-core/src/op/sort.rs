@@ -27,7 +27,7 @@ pub trait SortKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     ///
     /// # Safety
     /// `plan` was made by this backend for the pattern of `a`, which lives in its context.
-    unsafe fn sort(&self, plan: &mut Self::Plan, a: &M) -> Result<M>;
+    unsafe fn run_sort(&self, plan: &mut Self::Plan, a: &M) -> Result<M>;
 }
 
 /// A plan that sorts the entries of matrices of one pattern.
@@ -67,7 +67,7 @@ impl<B: SortKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SortPlan<B, M> {
     pub fn run(&mut self, a: &M) -> Result<M> {
         self.bound.check(a.pattern_id())?;
         // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
-        unsafe { self.backend.sort(&mut self.kernel, a) }
+        unsafe { self.backend.run_sort(&mut self.kernel, a) }
     }
 
     /// The algorithm that runs, and the reason.

@@ -61,7 +61,7 @@ pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// # Safety
     /// `plan` was made by this backend for the patterns of `a` and `b`, and `c` has the pattern that it found; all live
     /// in its context. C has an entry.
-    unsafe fn spgemm(&self, plan: &mut Self::Plan, a: &M, b: &M, c: &mut M) -> Result<()>;
+    unsafe fn run_spgemm(&self, plan: &mut Self::Plan, a: &M, b: &M, c: &mut M) -> Result<()>;
 }
 
 /// The work of a product and the most memory that its result can take, known before any of it is taken.
@@ -272,7 +272,7 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
             return Ok(());
         }
         // SAFETY: patterns and contexts were checked; C has an entry.
-        unsafe { self.backend.spgemm(&mut self.kernel, a, b, c) }
+        unsafe { self.backend.run_spgemm(&mut self.kernel, a, b, c) }
     }
 
     /// The number of entries of C.

@@ -33,7 +33,7 @@ pub trait SpmmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// `plan` was made by `plan_spmm` of this backend for the pattern of `a`; B has as many rows as op(A) has
     /// columns, C as many as op(A) has rows, and both have as many columns as the plan was made for; all live in
     /// this backend's context. Nothing is checked again here. No operand is empty, and `alpha` is not zero.
-    unsafe fn spmm(
+    unsafe fn run_spmm(
         &self,
         plan: &mut Self::Plan,
         alpha: AccOf<M>,
@@ -126,7 +126,7 @@ where
             return unsafe { self.backend.scale_dense(beta, c) };
         }
         // SAFETY: pattern, shapes and contexts were checked above; there is work to do.
-        unsafe { self.backend.spmm(&mut self.kernel, alpha, a, b, beta, c) }
+        unsafe { self.backend.run_spmm(&mut self.kernel, alpha, a, b, beta, c) }
     }
 
     /// The algorithm that runs, and the reason.

@@ -143,7 +143,7 @@ pub trait SpmmReduceKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// `plan` was made by this backend for the pattern of `a`; B has as many rows as `a` has columns, C and `arg` as
     /// many as `a` has rows, and all have as many columns as the plan was made for; all live in this backend's context.
     /// C has an element, and there is an `arg` only if the aggregation has arguments.
-    unsafe fn spmm_reduce(
+    unsafe fn run_spmm_reduce(
         &self,
         plan: &mut Self::Plan,
         a: &M,
@@ -228,7 +228,7 @@ impl<B: SpmmReduceKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpmmReducePlan
             return Ok(());
         }
         // SAFETY: pattern, shapes and contexts were checked above; C has an element.
-        unsafe { self.backend.spmm_reduce(&mut self.kernel, a, b, c, arg) }
+        unsafe { self.backend.run_spmm_reduce(&mut self.kernel, a, b, c, arg) }
     }
 
     /// The algorithm that runs, and the reason.

@@ -33,7 +33,7 @@ pub trait SpmvKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// `plan` was made by `plan_spmv` of this backend for the pattern of `a`; `x` has as many elements as op(A) has
     /// columns, `y` as many as it has rows; all live in this backend's context. Nothing is checked again here.
     /// Matrix and output are not empty, and `alpha` is not zero.
-    unsafe fn spmv(
+    unsafe fn run_spmv(
         &self,
         plan: &mut Self::Plan,
         alpha: AccOf<M>,
@@ -138,7 +138,7 @@ where
             return unsafe { self.backend.scal(beta.into(), y) };
         }
         // SAFETY: pattern, shapes and contexts were checked above; there is work to do.
-        unsafe { self.backend.spmv(&mut self.kernel, alpha, a, x, beta, y) }
+        unsafe { self.backend.run_spmv(&mut self.kernel, alpha, a, x, beta, y) }
     }
 
     /// The algorithm that runs, and the reason.

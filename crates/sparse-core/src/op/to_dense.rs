@@ -29,7 +29,7 @@ pub trait ToDenseKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// # Safety
     /// `plan` was made by this backend for the pattern of `a`; `dense` has its shape; both live in its context.
     /// The shape is not empty.
-    unsafe fn to_dense(
+    unsafe fn run_to_dense(
         &self,
         plan: &mut Self::Plan,
         a: &M,
@@ -88,7 +88,7 @@ impl<B: ToDenseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> ToDensePlan<B, M>
             return Ok(());
         }
         // SAFETY: pattern, shape and contexts were checked; there is work to do.
-        unsafe { self.backend.to_dense(&mut self.kernel, a, dense) }
+        unsafe { self.backend.run_to_dense(&mut self.kernel, a, dense) }
     }
 
     /// The algorithm that runs, and the reason.

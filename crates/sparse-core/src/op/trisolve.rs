@@ -166,7 +166,7 @@ pub trait TrisolveKernel<M: SparseFormat<Space = SpaceOf<Self>>>: crate::Backend
     /// # Safety
     /// `plan` was made by this backend for the pattern of `a`; B and X have as many rows as `a`, as many columns as
     /// each other, and at least one of both; all live in this backend's context.
-    unsafe fn trisolve(
+    unsafe fn run_trisolve(
         &self,
         plan: &mut Self::Plan,
         a: &M,
@@ -287,7 +287,7 @@ impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, 
             return Ok(());
         }
         // SAFETY: pattern, shapes and contexts were checked; there is work to do.
-        unsafe { self.backend.trisolve(&mut self.kernel, a, b, x) }
+        unsafe { self.backend.run_trisolve(&mut self.kernel, a, b, x) }
     }
 
     /// The algorithm that runs, and the reason.

@@ -29,7 +29,7 @@ pub trait Convert<To>: Conversion<To> {
     /// The matrix in the other format; the layout has passed [`check`](Self::check).
     ///
     /// # Errors
-    /// Those of [`ConvertKernel::convert`].
+    /// Those of [`ConvertKernel::run_convert`].
     fn convert(&self, layout: &Self::Layout) -> Result<To>;
 }
 
@@ -64,7 +64,7 @@ where
         Ok(ConversionPlan { choice: sequential(From::NAME, options)?, layout: layout.clone() })
     }
 
-    unsafe fn convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
+    unsafe fn run_convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
         from.convert(&plan.layout)
     }
 }

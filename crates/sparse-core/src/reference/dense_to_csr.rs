@@ -37,7 +37,7 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Reference {
         Ok(CompressionPlan { choice: sequential("dense_to_csr", options)?, keep })
     }
 
-    unsafe fn dense_to_csr(
+    unsafe fn run_dense_to_csr(
         &self,
         plan: &mut Self::Plan,
         a: DenseBatchView<'_, T>,

@@ -36,7 +36,7 @@ impl<M: Rebuild> ElementwiseKernel<M> for Reference {
         Ok(ElementwiseChoice { choice: sequential("elementwise", options)?, op })
     }
 
-    unsafe fn elementwise(
+    unsafe fn run_elementwise(
         &self,
         plan: &mut Self::Plan,
         alpha: AccOf<M>,

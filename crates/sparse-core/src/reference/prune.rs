@@ -16,7 +16,7 @@ impl<M: Rebuild> PruneKernel<M> for Reference {
         sequential("prune", options)
     }
 
-    unsafe fn prune(&self, _: &mut Choice, a: &M, keep: Keep<M::Scalar>) -> Result<M> {
+    unsafe fn run_prune(&self, _: &mut Choice, a: &M, keep: Keep<M::Scalar>) -> Result<M> {
         a.rebuild(a.entries().filter(|&(_, _, value)| keep.keeps(value)).collect())
     }
 }

@@ -41,7 +41,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ReduceKernel<Compressed<A, T, Host,
         Ok(ReduceChoice { choice: sequential("reduce", options)?, by })
     }
 
-    unsafe fn reduce(
+    unsafe fn run_reduce(
         &self,
         plan: &mut ReduceChoice,
         a: &Compressed<A, T, Host, I, O>,

@@ -16,7 +16,7 @@ impl<M: Entries> RowStatisticsKernel<M> for Reference {
         sequential("row_statistics", options)
     }
 
-    unsafe fn row_statistics(&self, _: &mut Choice, a: &M) -> Result<RowStatistics> {
+    unsafe fn run_row_statistics(&self, _: &mut Choice, a: &M) -> Result<RowStatistics> {
         let mut lengths = vec![0; a.nrows()];
         a.entries().for_each(|(i, _, _)| lengths[i] += 1);
         Ok(RowStatistics::from_lengths(lengths))

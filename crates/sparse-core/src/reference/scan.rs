@@ -52,7 +52,7 @@ impl<T: ScanElement> ScanKernel<T> for Reference {
         Ok(ScanSteps { choice: sequential("scan", options)?, shape, order, kind })
     }
 
-    unsafe fn scan(&self, plan: &mut ScanSteps, input: &[T], output: &mut [T]) -> Result<()> {
+    unsafe fn run_scan(&self, plan: &mut ScanSteps, input: &[T], output: &mut [T]) -> Result<()> {
         let mut sum = T::default();
         for at in (0..input.len()).map(|step| plan.position(step)) {
             let before = sum;

@@ -34,7 +34,7 @@ impl<M: Entries + EntryValues> SddmmKernel<M> for Reference {
         Ok(SddmmChoice { choice: sequential("sddmm", options)?, sampling })
     }
 
-    unsafe fn sddmm(
+    unsafe fn run_sddmm(
         &self,
         plan: &mut Self::Plan,
         alpha: AccOf<M>,

@@ -21,7 +21,12 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SoftmaxKernel<Compressed<A, T, Host
         sequential("softmax", options)
     }
 
-    unsafe fn softmax(&self, _: &mut Choice, a: &Compressed<A, T, Host, I, O>, y: &mut [T]) -> Result<()> {
+    unsafe fn run_softmax(
+        &self,
+        _: &mut Choice,
+        a: &Compressed<A, T, Host, I, O>,
+        y: &mut [T],
+    ) -> Result<()> {
         let mut terms = vec![];
         for line in 0..a.pattern().major() {
             let entries = a.pattern().range(line);

@@ -56,7 +56,7 @@ impl<M: Rebuild> SortKernel<M> for Reference {
         sequential("sort", options)
     }
 
-    unsafe fn sort(&self, _: &mut Choice, a: &M) -> Result<M> {
+    unsafe fn run_sort(&self, _: &mut Choice, a: &M) -> Result<M> {
         a.rebuild(sorted(a.entries(), M::key))
     }
 }

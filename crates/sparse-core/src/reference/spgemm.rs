@@ -83,7 +83,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         Compressed::from_pattern(plan.pattern.clone(), vec![T::ZERO; plan.pattern.indices().len()])
     }
 
-    unsafe fn spgemm(
+    unsafe fn run_spgemm(
         &self,
         plan: &mut Self::Plan,
         a: &Compressed<A, T, Host, I, O>,

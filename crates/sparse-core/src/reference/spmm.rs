@@ -18,7 +18,7 @@ impl<M: Entries> SpmmKernel<M> for Reference {
         Ok(ProductPlan::new(a, op, sequential("spmm", options)?))
     }
 
-    unsafe fn spmm(
+    unsafe fn run_spmm(
         &self,
         plan: &mut Self::Plan,
         alpha: AccOf<M>,

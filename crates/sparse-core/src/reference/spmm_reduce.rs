@@ -42,7 +42,7 @@ impl<T: Scalar, I: Index, O: Index> SpmmReduceKernel<Csr<T, Host, I, O>> for Ref
         Ok(AggregationChoice { choice: sequential("spmm_reduce", options)?, by })
     }
 
-    unsafe fn spmm_reduce(
+    unsafe fn run_spmm_reduce(
         &self,
         plan: &mut Self::Plan,
         a: &Csr<T, Host, I, O>,

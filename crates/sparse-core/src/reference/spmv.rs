@@ -57,7 +57,7 @@ impl<M: Entries> SpmvKernel<M> for Reference {
         Ok(ProductPlan::new(a, op, sequential("spmv", options)?))
     }
 
-    unsafe fn spmv(
+    unsafe fn run_spmv(
         &self,
         plan: &mut Self::Plan,
         alpha: AccOf<M>,

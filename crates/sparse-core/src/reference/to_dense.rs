@@ -19,7 +19,7 @@ impl<M: Entries> ToDenseKernel<M> for Reference {
         sequential("to_dense", options)
     }
 
-    unsafe fn to_dense(&self, _: &mut Choice, a: &M, dense: DenseViewMut<'_, M::Scalar>) -> Result<()> {
+    unsafe fn run_to_dense(&self, _: &mut Choice, a: &M, dense: DenseViewMut<'_, M::Scalar>) -> Result<()> {
         write(sorted(a.entries(), |i, j| (i, j)), dense)
     }
 }

@@ -40,7 +40,7 @@ impl<M: Entries> TrisolveKernel<M> for Reference {
         Ok(TrisolveChoice { choice, system })
     }
 
-    unsafe fn trisolve(
+    unsafe fn run_trisolve(
         &self,
         plan: &mut Self::Plan,
         a: &M,

@@ -115,7 +115,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ElementwiseKernel<Compressed<A, T, 
         Ok(MergePlan { choice, in_order, pattern: Arc::new(pattern), elements })
     }
 
-    unsafe fn elementwise(
+    unsafe fn run_elementwise(
         &self,
         plan: &mut Self::Plan,
         alpha: T::Acc,

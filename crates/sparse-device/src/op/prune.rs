@@ -88,7 +88,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A, T, Device
         PruningPlan::new(self, T::DTYPE, IndexType::of::<O>(), a.nnz(), options)
     }
 
-    unsafe fn prune(
+    unsafe fn run_prune(
         &self,
         plan: &mut PruningPlan,
         a: &Compressed<A, T, Device, I, O>,
@@ -114,7 +114,7 @@ impl<T: Scalar, I: Index> PruneKernel<Coo<T, Device, I>> for Device {
         PruningPlan::new(self, T::DTYPE, IndexType::of::<I>(), a.nnz(), options)
     }
 
-    unsafe fn prune(
+    unsafe fn run_prune(
         &self,
         plan: &mut PruningPlan,
         a: &Coo<T, Device, I>,

@@ -74,7 +74,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ReduceKernel<Compressed<A, T, Devic
         Ok(ReducePlan { choice, algorithm, by, kernel, unique })
     }
 
-    unsafe fn reduce(
+    unsafe fn run_reduce(
         &self,
         plan: &mut Self::Plan,
         a: &Compressed<A, T, Device, I, O>,

@@ -25,7 +25,7 @@ impl<T: Scalar, I: Index, O: Index> RowStatisticsKernel<Csr<T, Device, I, O>> fo
         Ok(choice)
     }
 
-    unsafe fn row_statistics(&self, _: &mut Choice, a: &Csr<T, Device, I, O>) -> Result<RowStatistics> {
+    unsafe fn run_row_statistics(&self, _: &mut Choice, a: &Csr<T, Device, I, O>) -> Result<RowStatistics> {
         Ok(RowStatistics::from_lengths(self.row_lengths(a)?))
     }
 }

@@ -227,7 +227,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SddmmKernel<BatchCompressed<A, T, D
         Ok(BatchSddmmPlan { plan, coordinates })
     }
 
-    unsafe fn sddmm(
+    unsafe fn run_sddmm(
         &self,
         plan: &mut BatchSddmmPlan,
         alpha: T::Acc,
@@ -266,7 +266,7 @@ macro_rules! sddmm {
                 SddmmPlan::new(self, $raw::from(p).into(), sampling, options)
             }
 
-            unsafe fn sddmm(
+            unsafe fn run_sddmm(
                 &self,
                 plan: &mut SddmmPlan,
                 alpha: T::Acc,

@@ -56,7 +56,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SoftmaxKernel<Compressed<A, T, Devi
         Ok(SoftmaxPlan { choice, algorithm, kernel })
     }
 
-    unsafe fn softmax(
+    unsafe fn run_softmax(
         &self,
         plan: &mut Self::Plan,
         a: &Compressed<A, T, Device, I, O>,

@@ -34,7 +34,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Device,
         Coordinates::along(self, a.into())?.compress(self, choice, Duplicates::Keep)
     }
 
-    unsafe fn sort(
+    unsafe fn run_sort(
         &self,
         plan: &mut Self::Plan,
         a: &Compressed<A, T, Device, I, O>,
@@ -58,7 +58,7 @@ impl<T: Scalar, I: Index> SortKernel<Coo<T, Device, I>> for Device {
         coordinates.into_coo(self, choice, true, order)
     }
 
-    unsafe fn sort(&self, plan: &mut Self::Plan, a: &Coo<T, Device, I>) -> Result<Coo<T, Device, I>> {
+    unsafe fn run_sort(&self, plan: &mut Self::Plan, a: &Coo<T, Device, I>) -> Result<Coo<T, Device, I>> {
         plan.run(self, StoredValues::values(a))
     }
 }

@@ -55,7 +55,7 @@ impl<T: Scalar, I: Index, O: Index> SpmmReduceKernel<Csr<T, Device, I, O>> for D
         Ok(SpmmReducePlan { choice, by, kernel })
     }
 
-    unsafe fn spmm_reduce(
+    unsafe fn run_spmm_reduce(
         &self,
         plan: &mut Self::Plan,
         a: &Csr<T, Device, I, O>,

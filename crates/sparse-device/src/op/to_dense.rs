@@ -79,7 +79,7 @@ impl<M: StoredValues> ToDenseKernel<M> for Device {
         ExpansionPlan::new(self, M::Scalar::DTYPE, options, &|| a.triplets(self))
     }
 
-    unsafe fn to_dense(
+    unsafe fn run_to_dense(
         &self,
         plan: &mut Self::Plan,
         a: &M,

@@ -237,7 +237,7 @@ where
         self.local.plan_spmv(a, op, options)
     }
 
-    unsafe fn spmv(
+    unsafe fn run_spmv(
         &self,
         plan: &mut Self::Plan,
         alpha: T::Acc,
@@ -247,6 +247,6 @@ where
         y: ViewMutOf<'_, Self, T>,
     ) -> Result<()> {
         // SAFETY: the caller promises the same; the context is that of `local`.
-        self.defer(unsafe { self.local.spmv(plan, alpha, a, x, beta, y) })
+        self.defer(unsafe { self.local.run_spmv(plan, alpha, a, x, beta, y) })
     }
 }

@@ -267,7 +267,7 @@ where
         LocalSpmv::new(self.local(), a, op, options)
     }
 
-    unsafe fn spmv(
+    unsafe fn run_spmv(
         &self,
         plan: &mut Self::Plan,
         alpha: T,

@@ -96,7 +96,7 @@ impl<M: Entries> SpmvKernel<M> for Failing {
         self.next()?.plan_spmv(a, op, options)
     }
 
-    unsafe fn spmv(
+    unsafe fn run_spmv(
         &self,
         plan: &mut Self::Plan,
         alpha: AccOf<M>,
@@ -106,7 +106,7 @@ impl<M: Entries> SpmvKernel<M> for Failing {
         y: &mut [M::Scalar],
     ) -> Result<()> {
         // SAFETY: as above.
-        unsafe { self.next()?.spmv(plan, alpha, a, x, beta, y) }
+        unsafe { self.next()?.run_spmv(plan, alpha, a, x, beta, y) }
     }
 }
 
@@ -121,7 +121,7 @@ impl<M: Entries> SpmmKernel<M> for Failing {
         self.next()?.plan_spmm(a, op, columns, options)
     }
 
-    unsafe fn spmm(
+    unsafe fn run_spmm(
         &self,
         plan: &mut Self::Plan,
         alpha: AccOf<M>,
@@ -131,6 +131,6 @@ impl<M: Entries> SpmmKernel<M> for Failing {
         c: DenseViewMut<'_, M::Scalar>,
     ) -> Result<()> {
         // SAFETY: as above.
-        unsafe { self.next()?.spmm(plan, alpha, a, b, beta, c) }
+        unsafe { self.next()?.run_spmm(plan, alpha, a, b, beta, c) }
     }
 }

@@ -116,14 +116,15 @@ impl DenseToCsrKernel<f32, i32, i32> for Faulty {
         DenseToCsrKernel::<f32, i32, i32>::plan_dense_to_csr(&Reference, a, keep, options)
     }
 
-    unsafe fn dense_to_csr(
+    unsafe fn run_dense_to_csr(
         &self,
         plan: &mut Self::Plan,
         a: DenseBatchView<'_, f32>,
     ) -> Result<CompressedArrays<Self, f32, i32, i32>> {
         self.0.reach(Step::Kernel)?;
         // SAFETY: the caller's promise.
-        let arrays: CompressedArrays<Reference, f32, i32, i32> = unsafe { Reference.dense_to_csr(plan, a) }?;
+        let arrays: CompressedArrays<Reference, f32, i32, i32> =
+            unsafe { Reference.run_dense_to_csr(plan, a) }?;
         let CompressedArrays { member_ptr, offsets, indices, values } = arrays;
         Ok(CompressedArrays { member_ptr, offsets, indices, values })
     }

@@ -87,7 +87,7 @@ pub(crate) fn solve<X: SharedTransport, B: SolverKernels>(
         Method::Cg => DistributedCg::new(rank, &a, Identity, &options)?.solve(&a, &b, &mut x, go_on)?,
         Method::JacobiCg => {
             let inverse = inverse_diagonal(&a.diagonal_block().to_host(rank.local())?)?;
-            let jacobi = Jacobi::new(rank, inverse)?;
+            let jacobi = Jacobi::from_inverse_diagonal(rank, inverse)?;
             DistributedCg::new(rank, &a, jacobi, &options)?.solve(&a, &b, &mut x, go_on)?
         }
         Method::BiCgStab => {

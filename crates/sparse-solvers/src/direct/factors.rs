@@ -28,6 +28,14 @@ impl Symbolic {
         };
         symbolic.map_err(out_of_memory)
     }
+
+    fn method(&self) -> DirectMethod {
+        match self {
+            Self::Cholesky(_) => DirectMethod::Cholesky,
+            Self::Lu(_) => DirectMethod::Lu,
+            Self::Qr(_) => DirectMethod::Qr,
+        }
+    }
 }
 
 /// Factors of a real or complex matrix.
@@ -49,7 +57,7 @@ impl AnyFactors {
         };
         factors.map_err(|failure| match failure {
             Failure::NotPositiveDefinite => not_positive_definite(columns, values),
-            Failure::Singular => singular(columns),
+            Failure::Singular => singular(symbolic.method(), columns),
             Failure::Memory(error) => out_of_memory(error),
         })
     }
@@ -148,21 +156,21 @@ fn not_positive_definite(columns: &Columns, values: &Values) -> Error {
             let reason = format!("the diagonal element is {element}, positive ones are needed; LU takes any");
             Error::singular("cholesky", row, reason)
         }
-        None => Error::unsupported(
-            "a Cholesky factorization",
-            "the matrix is not positive definite; LU takes any regular matrix",
-        ),
+        None => {
+            let reason = "the matrix is not positive definite; LU takes any regular matrix";
+            Error::singular_matrix("cholesky", reason)
+        }
     }
 }
 
-fn singular(columns: &Columns) -> Error {
+fn singular(method: DirectMethod, columns: &Columns) -> Error {
     let reason = match columns.column_without_pivot() {
         Some(col) => {
             format!("the matrix is structurally singular: column {col} has no entry that can be a pivot")
         }
         None => "the matrix is singular: a pivot is zero".to_string(),
     };
-    Error::unsupported("a factorization", reason)
+    Error::singular_matrix(method.name(), reason)
 }
 
 fn out_of_memory(error: FaerError) -> Error {

@@ -91,10 +91,9 @@ impl DirectPlan {
     /// The factors of `a`, which has the pattern that the plan was made for.
     ///
     /// # Errors
-    /// [`PlanMismatch`](Error::PlanMismatch) for another pattern; [`Singular`](Error::Singular) with a row whose
-    /// diagonal is not positive (Cholesky); [`Unsupported`](Error::Unsupported) if A is not positive definite
-    /// (Cholesky), structurally singular, with a column that has no pivot, singular, or not finite, or if memory is
-    /// short.
+    /// [`PlanMismatch`](Error::PlanMismatch) for another pattern; [`Singular`](Error::Singular) if A is singular, or
+    /// not positive definite (Cholesky), with a column that has no pivot or a row whose diagonal is not positive where
+    /// there is one; [`Unsupported`](Error::Unsupported) if A is not finite, or memory is short.
     pub fn factorize<T: Scalar, I: Index, O: Index>(&self, a: &Csc<T, Host, I, O>) -> Result<Factorization> {
         self.check_pattern(a)?;
         self.of_values(Values::of(a), "it was asked for")

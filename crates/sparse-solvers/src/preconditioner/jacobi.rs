@@ -19,22 +19,42 @@ where
     B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>,
     T: Accumulator,
 {
-    /// The preconditioner whose inverse has this diagonal, the result of [`inverse_diagonal`].
+    /// The preconditioner of `a`.
+    ///
+    /// ```
+    /// use sparse_core::{Csr, reference::Reference};
+    /// use sparse_solvers::{Jacobi, Preconditioner};
+    ///
+    /// let a = Csr::<f64>::from_triplets(2, 2, [(0, 0, 2.0), (0, 1, 1.0), (1, 1, 4.0)])?;
+    /// let mut jacobi = Jacobi::new(&Reference, &a)?;
+    /// assert_eq!(jacobi.apply(&[8.0, 8.0])?, [4.0, 2.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`inverse_diagonal`] and [`from_inverse_diagonal`](Self::from_inverse_diagonal).
+    pub fn new<I: Index, O: Index>(backend: &B, a: &Csr<T, Host, I, O>) -> Result<Self> {
+        Self::from_inverse_diagonal(backend, inverse_diagonal(a)?)
+    }
+
+    /// The preconditioner from the inverses 1 / a_ii of A's diagonal, not from the diagonal itself.
+    ///
+    /// [`inverse_diagonal`] computes them, and [`inverse_diagonal_of_block`] those of some rows.
     ///
     /// # Errors
     /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows on, and those of planning a product.
-    pub fn new(backend: &B, inverse_diagonal: Vec<T>) -> Result<Self> {
+    pub fn from_inverse_diagonal(backend: &B, inverse_diagonal: Vec<T>) -> Result<Self> {
         let inverse = Csr::<T>::identity(inverse_diagonal.len())?.with_values(inverse_diagonal)?;
         Ok(Self(InverseProduct::new(backend, &inverse)?))
     }
 
-    /// Takes another diagonal, as of new values of A.
+    /// Takes other inverses 1 / a_ii, as of new values of A.
     ///
     /// ```
     /// use sparse_core::reference::Reference;
     /// use sparse_solvers::{Jacobi, Preconditioner};
     ///
-    /// let mut jacobi = Jacobi::new(&Reference, vec![0.5, 0.25])?;
+    /// let mut jacobi = Jacobi::from_inverse_diagonal(&Reference, vec![0.5, 0.25])?;
     /// jacobi.update(&[1.0, 2.0])?;
     /// assert_eq!(jacobi.apply(&[8.0, 8.0])?, [8.0, 16.0]);
     /// # Ok::<(), sparse_core::Error>(())
@@ -57,7 +77,7 @@ where
     }
 }
 
-/// 1 / a_ii for every row, for [`Jacobi::new`]; duplicates are added.
+/// 1 / a_ii for every row, for [`Jacobi::from_inverse_diagonal`]; duplicates are added.
 ///
 /// ```
 /// use sparse_core::Csr;

@@ -22,7 +22,7 @@ use std::fmt::Debug;
 /// use sparse_core::reference::Reference;
 /// use sparse_solvers::{Jacobi, Preconditioner};
 ///
-/// let mut jacobi = Jacobi::new(&Reference, vec![0.5, 0.25])?;
+/// let mut jacobi = Jacobi::from_inverse_diagonal(&Reference, vec![0.5, 0.25])?;
 /// assert_eq!(jacobi.apply(&[8.0, 8.0])?, [4.0, 2.0]);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```

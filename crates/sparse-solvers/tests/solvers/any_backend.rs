@@ -6,7 +6,7 @@ use sparse_core::op::FullBackend;
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Result, Space, SparseFormat};
 use sparse_generate::stencil_5;
-use sparse_solvers::{BiCgStab, Cg, Jacobi, Options, Solution, inverse_diagonal};
+use sparse_solvers::{BiCgStab, Cg, Jacobi, Options, Solution};
 use std::ops::ControlFlow;
 
 /// Solves by two methods; the second starts from the result of the first, on the device.
@@ -15,7 +15,7 @@ where
     B: FullBackend<T, i32, i32>,
     T: Accumulator,
 {
-    let jacobi = Some(Jacobi::new(backend, inverse_diagonal(a)?)?);
+    let jacobi = Some(Jacobi::new(backend, a)?);
     let a = a.to_device(backend)?;
     let (b, mut x) = (backend.upload(b)?, backend.zeros::<T>(b.len())?);
     let go_on = |_| ControlFlow::Continue(());

@@ -5,7 +5,6 @@ use sparse_core::{Accumulator, Csr, Result, Scalar, c64};
 use sparse_generate::stencil_5;
 use sparse_solvers::{
     BiCgStab, Breakdown, Cg, EnqueuedCg, Gmres, Identity, Jacobi, Minres, Options, Outcome, Solution,
-    inverse_diagonal,
 };
 use std::ops::ControlFlow;
 
@@ -75,7 +74,7 @@ pub(crate) fn solve<T: Accumulator>(
     jacobi: bool,
     options: &Options,
 ) -> Result<(Solution, Vec<T>)> {
-    let preconditioner = if jacobi { Some(Jacobi::new(&Reference, inverse_diagonal(a)?)?) } else { None };
+    let preconditioner = if jacobi { Some(Jacobi::new(&Reference, a)?) } else { None };
     let go_on = |_| ControlFlow::Continue(());
     let mut x = vec![T::ZERO; b.len()];
     let solution = match method {

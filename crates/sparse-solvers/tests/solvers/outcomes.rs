@@ -197,7 +197,7 @@ fn another_pattern_is_refused() {
 #[test]
 fn a_preconditioner_of_another_order_is_refused() {
     let a = tridiagonal(3);
-    let jacobi = Jacobi::new(&Reference, vec![1.0; 4]).unwrap();
+    let jacobi = Jacobi::from_inverse_diagonal(&Reference, vec![1.0; 4]).unwrap();
     let mut solver = Cg::new(&Reference, &a, jacobi, &Options::default()).unwrap();
     let result = solver.solve(&a, &[1.0; 3], &mut [0.0; 3], |_| ControlFlow::Continue(()));
     assert!(matches!(result, Err(Error::Shape { .. })));

@@ -2,7 +2,7 @@
 
 use super::bucket::Coordinates;
 use super::radix::group;
-use super::{ConvertAlgorithm, ParallelConvert, SEQUENTIAL};
+use super::{ParallelConvert, SEQUENTIAL};
 use crate::Cpu;
 use crate::primitive::fill::Arrays;
 use sparse_core::op::Duplicates;
@@ -23,20 +23,12 @@ algorithms! {
     }
 }
 
-impl ConvertAlgorithm for CompressAlgorithm {
-    const AUTOMATIC: Self = Self::Radix;
-}
-
 algorithms! {
     /// The algorithms of CSR and CSC to COO.
     pub enum ExpandAlgorithm {
         Expand = Algorithm::new("expand", "always: offsets become indices, the rest is copied");
         Sequential = SEQUENTIAL;
     }
-}
-
-impl ConvertAlgorithm for ExpandAlgorithm {
-    const AUTOMATIC: Self = Self::Expand;
 }
 
 /// CSR or CSC of coordinates in any order.
@@ -72,14 +64,11 @@ algorithms! {
     }
 }
 
-impl ConvertAlgorithm for MembersAlgorithm {
-    const AUTOMATIC: Self = Self::ByMember;
-}
-
 impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelConvert<BatchCompressed<A::Other, T, Host, I, O>>
     for BatchCompressed<A, T, Host, I, O>
 {
     type Algorithm = MembersAlgorithm;
+    const AUTOMATIC: Self::Algorithm = MembersAlgorithm::ByMember;
 
     fn run(
         &self,
@@ -126,6 +115,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelConvert<Compressed<A, T, Ho
     for Coo<T, Host, I>
 {
     type Algorithm = CompressAlgorithm;
+    const AUTOMATIC: Self::Algorithm = CompressAlgorithm::Radix;
 
     fn run(
         &self,
@@ -142,6 +132,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelConvert<Compressed<A, T, Ho
 
 impl<T: Scalar, I: Index, O: Index> ParallelConvert<Csc<T, Host, I, O>> for Csr<T, Host, I, O> {
     type Algorithm = CompressAlgorithm;
+    const AUTOMATIC: Self::Algorithm = CompressAlgorithm::Radix;
 
     fn run(&self, cpu: &Cpu, algorithm: CompressAlgorithm, (): &()) -> Result<Csc<T, Host, I, O>> {
         match algorithm {
@@ -153,6 +144,7 @@ impl<T: Scalar, I: Index, O: Index> ParallelConvert<Csc<T, Host, I, O>> for Csr<
 
 impl<T: Scalar, I: Index, O: Index> ParallelConvert<Csr<T, Host, I, O>> for Csc<T, Host, I, O> {
     type Algorithm = CompressAlgorithm;
+    const AUTOMATIC: Self::Algorithm = CompressAlgorithm::Radix;
 
     fn run(&self, cpu: &Cpu, algorithm: CompressAlgorithm, (): &()) -> Result<Csr<T, Host, I, O>> {
         match algorithm {
@@ -166,6 +158,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelConvert<Coo<T, Host, I>>
     for Compressed<A, T, Host, I, O>
 {
     type Algorithm = ExpandAlgorithm;
+    const AUTOMATIC: Self::Algorithm = ExpandAlgorithm::Expand;
 
     fn run(&self, cpu: &Cpu, algorithm: ExpandAlgorithm, (): &()) -> Result<Coo<T, Host, I>> {
         match algorithm {

@@ -17,16 +17,12 @@ use sparse_core::reference::{ConversionPlan, Convert};
 use sparse_core::{Algorithm, AlgorithmSet, Host, PlanOptions, Result, SparseFormat};
 use std::fmt::Debug;
 
-/// The algorithms of a family of conversions.
-pub trait ConvertAlgorithm: AlgorithmSet + Debug + Send {
-    /// The one that plans choose by themselves.
-    const AUTOMATIC: Self;
-}
-
 /// A conversion with a parallel algorithm.
 pub trait ParallelConvert<To>: Convert<To> {
     /// The algorithms.
-    type Algorithm: ConvertAlgorithm;
+    type Algorithm: AlgorithmSet + Debug + Send;
+    /// The one that plans choose by themselves.
+    const AUTOMATIC: Self::Algorithm;
 
     /// The matrix in the other format; the layout has passed [`check`](Convert::check).
     fn run(&self, cpu: &Cpu, algorithm: Self::Algorithm, layout: &Self::Layout) -> Result<To>;
@@ -62,13 +58,13 @@ where
 
     fn plan_convert(&self, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self::Plan> {
         from.check(layout)?;
-        let (offered, automatic) = (From::Algorithm::table(&|_| true), From::Algorithm::AUTOMATIC);
+        let (offered, automatic) = (From::Algorithm::table(&|_| true), From::AUTOMATIC);
         let (algorithm, choice) =
             options.choose_among(From::NAME, offered, automatic, automatic.row().chosen)?;
         Ok(CpuPlan { algorithm, reference: ConversionPlan { choice, layout: layout.clone() } })
     }
 
-    unsafe fn convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
+    unsafe fn run_convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
         let functions: &Functions<From, To> = find(convert_table(), From::NAME, From::FORMAT)?;
         (functions.run)(from, self, plan.algorithm, &plan.reference.layout)
     }

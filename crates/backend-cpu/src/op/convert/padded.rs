@@ -1,6 +1,6 @@
 //! CSR to ELL, HYB and SELL, and back.
 
-use super::{ConvertAlgorithm, ParallelConvert, SEQUENTIAL, row_blocks};
+use super::{ParallelConvert, SEQUENTIAL, row_blocks};
 use crate::Cpu;
 use sparse_core::reference::Convert;
 use sparse_core::{
@@ -15,14 +15,11 @@ algorithms! {
     }
 }
 
-impl ConvertAlgorithm for PaddedAlgorithm {
-    const AUTOMATIC: Self = Self::RowBlocks;
-}
-
 macro_rules! padded {
     ($from:ty => $to:ty, $layout:ty, $row_blocks:expr) => {
         impl<T: Scalar, I: Index, O: Index> ParallelConvert<$to> for $from {
             type Algorithm = PaddedAlgorithm;
+            const AUTOMATIC: Self::Algorithm = PaddedAlgorithm::RowBlocks;
 
             fn run(&self, cpu: &Cpu, algorithm: PaddedAlgorithm, layout: &$layout) -> Result<$to> {
                 match algorithm {

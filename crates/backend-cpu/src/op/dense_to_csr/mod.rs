@@ -87,7 +87,7 @@ pub(super) struct Functions<T: Scalar, I: Index, O: Index> {
     run: RunOf<T, I, O>,
 }
 
-/// As for [`DenseToCsrKernel::dense_to_csr`].
+/// As for [`DenseToCsrKernel::run_dense_to_csr`].
 type RunOf<T, I, O> =
     fn(&Cpu, &mut CompressionPlan<T>, DenseBatchView<'_, T>) -> Result<CompressedArrays<Cpu, T, I, O>>;
 
@@ -126,7 +126,7 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
         })
     }
 
-    unsafe fn dense_to_csr(
+    unsafe fn run_dense_to_csr(
         &self,
         plan: &mut Self::Plan,
         a: DenseBatchView<'_, T>,
@@ -171,7 +171,7 @@ fn sequential<T: Scalar, I: Index, O: Index>(
     let mut plan =
         DenseToCsrKernel::<T, I, O>::plan_dense_to_csr(&Reference, &a, keep, &PlanOptions::once())?;
     // SAFETY: the plan was made for this view, and its extents fit, as the caller of the kernel promises.
-    let arrays = unsafe { DenseToCsrKernel::<T, I, O>::dense_to_csr(&Reference, &mut plan, a)? };
+    let arrays = unsafe { DenseToCsrKernel::<T, I, O>::run_dense_to_csr(&Reference, &mut plan, a)? };
     let CompressedArrays { member_ptr, offsets, indices, values } = arrays;
     Ok(CompressedArrays { member_ptr, offsets, indices, values })
 }

@@ -71,7 +71,7 @@ where
     run: RunOf<M>,
 }
 
-/// As for [`ElementwiseKernel::elementwise`].
+/// As for [`ElementwiseKernel::run_elementwise`].
 type RunOf<M> = unsafe fn(&Cpu, &mut PlanOf<M>, (AccOf<M>, &M), (AccOf<M>, &M)) -> Result<M>;
 
 type PlanOf<M> = <Cpu as ElementwiseKernel<M>>::Plan;
@@ -101,7 +101,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ElementwiseKernel<Compressed<A, T, 
         (Functions::find()?.plan)(self, op, a, b, options)
     }
 
-    unsafe fn elementwise(
+    unsafe fn run_elementwise(
         &self,
         plan: &mut Self::Plan,
         alpha: T::Acc,
@@ -136,7 +136,7 @@ fn plan<A: Axis, T: Scalar, I: Index, O: Index>(
 }
 
 /// # Safety
-/// As for [`ElementwiseKernel::elementwise`].
+/// As for [`ElementwiseKernel::run_elementwise`].
 unsafe fn run<A: Axis, T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     plan: &mut ElementwisePlan<I, O>,
@@ -147,7 +147,7 @@ unsafe fn run<A: Axis, T: Scalar, I: Index, O: Index>(
         ElementwiseAlgorithm::RowMerge => row_merge(cpu, plan, (alpha, a), (beta, b)),
         ElementwiseAlgorithm::Sequential => {
             // SAFETY: the caller makes the reference's promises of the plan and the operands.
-            unsafe { Reference.elementwise(&mut plan.reference, alpha, a, beta, b) }
+            unsafe { Reference.run_elementwise(&mut plan.reference, alpha, a, beta, b) }
         }
     }
 }

@@ -218,7 +218,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         plan.output()
     }
 
-    unsafe fn spgemm(
+    unsafe fn run_spgemm(
         &self,
         plan: &mut Self::Plan,
         a: &Compressed<A, T, Host, I, O>,
@@ -320,7 +320,7 @@ impl<T: Scalar, I: Index, O: Index> SpgemmPlan<T, I, O> {
     /// Computes the values of C.
     ///
     /// # Safety
-    /// As for [`SpgemmKernel::spgemm`].
+    /// As for [`SpgemmKernel::run_spgemm`].
     pub(super) unsafe fn run<A: Axis>(
         &mut self,
         cpu: &Cpu,
@@ -331,7 +331,7 @@ impl<T: Scalar, I: Index, O: Index> SpgemmPlan<T, I, O> {
         let (left, right) = row_factors::<A, _>(a, b);
         match &mut self.kernel {
             // SAFETY: the caller promises the same for this plan, which contains the reference's own.
-            Kernel::Sequential(plan) => return unsafe { Reference.spgemm(plan, a, b, c) },
+            Kernel::Sequential(plan) => return unsafe { Reference.run_spgemm(plan, a, b, c) },
             Kernel::Rows(rows) => {
                 let factors = Factors { left: left.pattern(), right: right.pattern() };
                 let operands = Operands { factors, left: left.values(), right: right.values() };

@@ -157,7 +157,7 @@ where
         (functions.plan)(a, op, columns, options)
     }
 
-    unsafe fn spmm(
+    unsafe fn run_spmm(
         &self,
         plan: &mut Self::Plan,
         alpha: AccOf<M>,
@@ -180,7 +180,7 @@ where
     pub(super) run: RunOf<M>,
 }
 
-/// As for [`SpmmKernel::spmm`].
+/// As for [`SpmmKernel::run_spmm`].
 type RunOf<M> = unsafe fn(
     &Cpu,
     &mut SpmmPlan<M>,
@@ -239,7 +239,7 @@ where
     }
 
     /// # Safety
-    /// As for [`SpmmKernel::spmm`].
+    /// As for [`SpmmKernel::run_spmm`].
     unsafe fn run(
         cpu: &Cpu,
         plan: &mut Self,
@@ -253,7 +253,7 @@ where
         let update = Update { alpha, beta };
         match &mut plan.kernel {
             // SAFETY: the caller promises the same for this plan, which contains the reference's own.
-            Kernel::Sequential(plan) => return unsafe { Reference.spmm(plan, alpha, a, b, beta, c) },
+            Kernel::Sequential(plan) => return unsafe { Reference.run_spmm(plan, alpha, a, b, beta, c) },
             Kernel::Rows(pattern, work) => {
                 let operands = Operands { b, c, update, op };
                 match a.stored_rows(op) {

@@ -175,7 +175,7 @@ where
         (functions.plan)(self, a, op, options)
     }
 
-    unsafe fn spmv(
+    unsafe fn run_spmv(
         &self,
         plan: &mut Self::Plan,
         alpha: AccOf<M>,
@@ -198,7 +198,7 @@ where
     pub(super) run: RunOf<M>,
 }
 
-/// As for [`SpmvKernel::spmv`].
+/// As for [`SpmvKernel::run_spmv`].
 type RunOf<M> = unsafe fn(
     &Cpu,
     &mut SpmvPlan<M>,
@@ -239,7 +239,7 @@ where
     }
 
     /// # Safety
-    /// As for [`SpmvKernel::spmv`].
+    /// As for [`SpmvKernel::run_spmv`].
     unsafe fn run(
         cpu: &Cpu,
         plan: &mut Self,
@@ -253,7 +253,7 @@ where
         let update = Update { alpha, beta };
         match &mut plan.kernel {
             // SAFETY: the caller promises the same for this plan, which contains the reference's own.
-            Kernel::Sequential(plan) => return unsafe { Reference.spmv(plan, alpha, a, x, beta, y) },
+            Kernel::Sequential(plan) => return unsafe { Reference.run_spmv(plan, alpha, a, x, beta, y) },
             Kernel::Gathered(gathered) => {
                 gathered.multiply(cpu, a.value_arrays(), Product { x, y, update, op })
             }

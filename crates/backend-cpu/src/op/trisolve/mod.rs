@@ -94,7 +94,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> TrisolveKernel<Compressed<A, T, Hos
         unsafe { TrisolvePlan::new(self, functions, a, system, options) }
     }
 
-    unsafe fn trisolve(
+    unsafe fn run_trisolve(
         &self,
         plan: &mut Self::Plan,
         a: &Compressed<A, T, Host, I, O>,
@@ -185,7 +185,7 @@ impl<T: Scalar, I: Index, O: Index> TrisolvePlan<T, I, O> {
     /// Solves for all columns of B.
     ///
     /// # Safety
-    /// As for [`TrisolveKernel::trisolve`].
+    /// As for [`TrisolveKernel::run_trisolve`].
     pub(super) unsafe fn run<A: Axis>(
         &mut self,
         cpu: &Cpu,
@@ -195,7 +195,7 @@ impl<T: Scalar, I: Index, O: Index> TrisolvePlan<T, I, O> {
     ) -> Result<()> {
         match &mut self.kernel {
             // SAFETY: the caller promises the same for this plan, which contains the reference's own.
-            Kernel::Sequential(plan) => unsafe { Reference.trisolve(plan, a, b, x) },
+            Kernel::Sequential(plan) => unsafe { Reference.run_trisolve(plan, a, b, x) },
             Kernel::Rows { system, schedule, solved, .. } => {
                 let operands = Substitution { schedule, system: *system, values: a.values(), b };
                 (self.functions.run)(&operands, cpu, solved, x)

@@ -42,7 +42,7 @@ impl<A: Axis> SpgemmKernel<Compressed<A, f64>> for Faulty {
         if self.fault == Fault::ShiftsAnIndex { self.fault.made(c, &mut None) } else { Ok(c) }
     }
 
-    unsafe fn spgemm(
+    unsafe fn run_spgemm(
         &self,
         plan: &mut Self::Plan,
         a: &Compressed<A, f64>,
@@ -50,7 +50,7 @@ impl<A: Axis> SpgemmKernel<Compressed<A, f64>> for Faulty {
         c: &mut Compressed<A, f64>,
     ) -> Result<()> {
         // SAFETY: the pattern is that which the caller promises.
-        unsafe { self.cpu.spgemm(&mut plan.plan, &self.fault.operand(a)?, b, c)? };
+        unsafe { self.cpu.run_spgemm(&mut plan.plan, &self.fault.operand(a)?, b, c)? };
         let all: Vec<_> = (0..c.nnz()).collect();
         self.fault.bring_back(&all, c.values_mut(), &mut plan.first);
         Ok(())
@@ -76,10 +76,10 @@ where
         ))
     }
 
-    unsafe fn convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
+    unsafe fn run_convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To> {
         // SAFETY: the pattern is the one that the caller promises.
         let made = unsafe {
-            ConvertKernel::<From, To>::convert(&self.cpu, &mut plan.plan, &self.fault.operand(from)?)?
+            ConvertKernel::<From, To>::run_convert(&self.cpu, &mut plan.plan, &self.fault.operand(from)?)?
         };
         self.fault.made(made, &mut plan.first)
     }
@@ -99,9 +99,9 @@ where
         Ok(FaultyPlan::new(self.cpu.plan_sort(a, options)?, Op::None))
     }
 
-    unsafe fn sort(&self, plan: &mut Self::Plan, a: &M) -> Result<M> {
+    unsafe fn run_sort(&self, plan: &mut Self::Plan, a: &M) -> Result<M> {
         // SAFETY: the pattern is the one that the caller promises.
-        let made = unsafe { self.cpu.sort(&mut plan.plan, &self.fault.operand(a)?)? };
+        let made = unsafe { self.cpu.run_sort(&mut plan.plan, &self.fault.operand(a)?)? };
         self.fault.made(made, &mut plan.first)
     }
 }
@@ -120,9 +120,9 @@ where
         Ok(FaultyPlan::new(self.cpu.plan_prune(a, options)?, Op::None))
     }
 
-    unsafe fn prune(&self, plan: &mut Self::Plan, a: &M, keep: Keep<f64>) -> Result<M> {
+    unsafe fn run_prune(&self, plan: &mut Self::Plan, a: &M, keep: Keep<f64>) -> Result<M> {
         // SAFETY: the pattern is the one that the caller promises.
-        let made = unsafe { self.cpu.prune(&mut plan.plan, &self.fault.operand(a)?, keep)? };
+        let made = unsafe { self.cpu.run_prune(&mut plan.plan, &self.fault.operand(a)?, keep)? };
         self.fault.made(made, &mut plan.first)
     }
 }
@@ -141,10 +141,18 @@ where
         Ok(FaultyPlan::new(self.cpu.plan_elementwise(op, a, b, options)?, Op::None))
     }
 
-    unsafe fn elementwise(&self, plan: &mut Self::Plan, alpha: f64, a: &M, beta: f64, b: &M) -> Result<M> {
+    unsafe fn run_elementwise(
+        &self,
+        plan: &mut Self::Plan,
+        alpha: f64,
+        a: &M,
+        beta: f64,
+        b: &M,
+    ) -> Result<M> {
         let beta = if self.fault == Fault::TakesAlphaForBeta { alpha } else { beta };
         // SAFETY: the patterns are those that the caller promises.
-        let made = unsafe { self.cpu.elementwise(&mut plan.plan, alpha, &self.fault.operand(a)?, beta, b)? };
+        let made =
+            unsafe { self.cpu.run_elementwise(&mut plan.plan, alpha, &self.fault.operand(a)?, beta, b)? };
         let made = match self.fault {
             Fault::DropsZeros => {
                 PrunePlan::new(&self.cpu, &made, &PlanOptions::once())?.run(&made, Keep::NonZero)?
@@ -172,14 +180,14 @@ impl DenseToCsrKernel<f64, i32, i32> for Faulty {
         Ok(FaultyPlan::new(plan, Op::None))
     }
 
-    unsafe fn dense_to_csr(
+    unsafe fn run_dense_to_csr(
         &self,
         plan: &mut Self::Plan,
         a: DenseBatchView<'_, f64>,
     ) -> Result<CompressedArrays<Self, f64, i32, i32>> {
         // SAFETY: the caller promises the same.
         let arrays: CompressedArrays<Cpu, f64, i32, i32> =
-            unsafe { self.cpu.dense_to_csr(&mut plan.plan, a)? };
+            unsafe { self.cpu.run_dense_to_csr(&mut plan.plan, a)? };
         let CompressedArrays { member_ptr, offsets, indices, mut values } = arrays;
         if self.fault == Fault::DropsAnEntry {
             drop_first(&mut values);

@@ -43,7 +43,7 @@ macro_rules! conversion {
                 $plan(self, from, layout, choice)
             }
 
-            unsafe fn convert(&self, plan: &mut Self::Plan, from: &$from) -> Result<$to> {
+            unsafe fn run_convert(&self, plan: &mut Self::Plan, from: &$from) -> Result<$to> {
                 plan.run(self, StoredValues::values(from))
             }
         }

@@ -223,7 +223,7 @@ impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Device {
         CompressionPlan::new(self, a.into(), types, Threshold::new(keep), options)
     }
 
-    unsafe fn dense_to_csr(
+    unsafe fn run_dense_to_csr(
         &self,
         plan: &mut CompressionPlan,
         a: DenseBatchView<'_, T, Self>,

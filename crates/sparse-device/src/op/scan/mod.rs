@@ -97,7 +97,12 @@ impl<T: ScanElement> ScanKernel<T> for Device {
         Ok(ScanSteps { choice, kind, passes })
     }
 
-    unsafe fn scan(&self, plan: &mut ScanSteps<T>, input: View<'_, T>, output: ViewMut<'_, T>) -> Result<()> {
+    unsafe fn run_scan(
+        &self,
+        plan: &mut ScanSteps<T>,
+        input: View<'_, T>,
+        output: ViewMut<'_, T>,
+    ) -> Result<()> {
         let output = Device::as_shared(&output);
         match &plan.passes {
             Passes::Levels(sum) => sum.run(self, plan.kind, input, output),

@@ -193,7 +193,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         Compressed::from_pattern(plan.pattern.clone(), self.zeros(plan.pattern.indices().len)?)
     }
 
-    unsafe fn spgemm(
+    unsafe fn run_spgemm(
         &self,
         plan: &mut Self::Plan,
         a: &Compressed<A, T, Device, I, O>,

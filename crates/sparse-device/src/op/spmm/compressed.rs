@@ -248,7 +248,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device,
         }
     }
 
-    unsafe fn spmm(
+    unsafe fn run_spmm(
         &self,
         plan: &mut CompressedPlan,
         alpha: T::Acc,

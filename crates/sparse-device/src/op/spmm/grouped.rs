@@ -86,7 +86,7 @@ macro_rules! grouped_spmm {
                 GroupedPlan::new(self, a, op, options)
             }
 
-            unsafe fn spmm(
+            unsafe fn run_spmm(
                 &self,
                 plan: &mut GroupedPlan,
                 alpha: T::Acc,

@@ -42,7 +42,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<BatchCompressed<A, T, De
         Ok(BatchPlan { choice, grouped: Grouped::new(self, a, op)? })
     }
 
-    unsafe fn spmv(
+    unsafe fn run_spmv(
         &self,
         plan: &mut BatchPlan,
         alpha: T::Acc,

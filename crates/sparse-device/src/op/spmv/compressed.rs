@@ -32,7 +32,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device,
         Ok(ProductPlan { choice, traversal: Traversal::Grouped(Grouped::new(self, a, op)?) })
     }
 
-    unsafe fn spmv(
+    unsafe fn run_spmv(
         &self,
         plan: &mut Self::Plan,
         alpha: T::Acc,

@@ -128,7 +128,7 @@ impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
         Ok(ProductPlan { choice, traversal })
     }
 
-    unsafe fn spmv(
+    unsafe fn run_spmv(
         &self,
         plan: &mut Self::Plan,
         alpha: T::Acc,

@@ -231,7 +231,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> TrisolveKernel<Compressed<A, T, Dev
         TrisolvePlan::new(self, T::DTYPE, a.row_groups(self, system.op)?, system, options)
     }
 
-    unsafe fn trisolve(
+    unsafe fn run_trisolve(
         &self,
         plan: &mut TrisolvePlan,
         a: &Compressed<A, T, Device, I, O>,
