@@ -457,7 +457,7 @@ macro_rules! operator_kernel {
                 Plan::new(&a.matrix, op, options)
             }
 
-            unsafe fn spmv(
+            unsafe fn run_spmv(
                 &self,
                 plan: &mut Self::Plan,
                 alpha: T::Acc,
