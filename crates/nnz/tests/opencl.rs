@@ -5,7 +5,7 @@
 use nnz::foreign::{ForeignArray, MemoryKind};
 use nnz::op::{Op, Triangular};
 use nnz::prelude::*;
-use nnz::solvers::{BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Options, inverse_diagonal};
+use nnz::solvers::{BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Options};
 use nnz::{
     BackendKind, DenseStack, MatrixSet, MatrixSetOptions, Method, Norm, Preconditioning, SolveOptions,
     generate,
