@@ -27,24 +27,49 @@ fn right() -> Wide<Host> {
     Reference.convert(&coo, &Duplicates::Sum).unwrap()
 }
 
-/// All algorithms, with other values in the same plan.
+/// All algorithms, with other values in the same plan, with and without memory for columns before they are counted.
 pub fn products_of_far_columns_are_those_of_the_reference(library: &Library) {
-    let (a, b) = (left(), right());
+    compare(library, &left(), &right());
+}
+
+/// Rows of A with more than a thousand entries, and long rows of B, whose products several work-groups share.
+pub fn products_of_long_rows_are_those_of_the_reference(library: &Library) {
+    let counts = [1100, 40, 0, 3];
+    let columns: Vec<i64> = counts.iter().flat_map(|&count| 0..count).collect();
+    let offsets = counts.iter().scan(0, |end, count| {
+        *end += count;
+        Some(*end)
+    });
+    let offsets: Vec<i64> = std::iter::once(0).chain(offsets).collect();
+    let count = columns.len();
+    let a = Csr::new(counts.len(), 1100, offsets, columns, values(count, 1)).unwrap();
+    let entries = (0..1100)
+        .flat_map(|row| (0..200).map(move |k| (row, (row * 37 + k * 15) % 3001, 1.0 + (k % 5) as f64)));
+    let b = Coo::<f64, Host, i64>::from_triplets(1100, 3001, entries).unwrap();
+    compare(library, &a, &Reference.convert(&b, &Duplicates::Sum).unwrap());
+}
+
+fn compare(library: &Library, a: &Wide<Host>, b: &Wide<Host>) {
     let other_values = values(a.nnz(), 2);
-    let expected = Operations::spgemm(&Reference, &a, &b).unwrap();
-    let changed = Operations::spgemm(&Reference, &a.with_values(other_values.clone()).unwrap(), &b).unwrap();
-    let bound = SpgemmPlan::bound(&Reference, &a, &b).unwrap();
+    let expected = Operations::spgemm(&Reference, a, b).unwrap();
+    let changed = Operations::spgemm(&Reference, &a.with_values(other_values.clone()).unwrap(), b).unwrap();
+    let bound = SpgemmPlan::bound(&Reference, a, b).unwrap();
     each_device(library, |backend| {
         let (first, right) = (a.to_device(backend).unwrap(), b.to_device(backend).unwrap());
         let second = first.with_values(backend.upload(&other_values).unwrap()).unwrap();
         assert_eq!(SpgemmPlan::bound(backend, &first, &right).unwrap(), bound);
-        for algorithm in SpgemmKernel::<Wide<Device>>::spgemm_algorithms(backend) {
-            let options = PlanOptions::forced(algorithm.name);
-            let mut plan = SpgemmPlan::new(backend, &first, &right, &options).unwrap();
-            let mut c = plan.run(&first, &right).unwrap();
-            assert_eq!(c.to_host(backend).unwrap(), expected, "{}", algorithm.name);
-            plan.run_into(&second, &right, &mut c).unwrap();
-            assert_eq!(c.to_host(backend).unwrap(), changed, "{}", algorithm.name);
+        let usual_limit = backend.scratch_limit();
+        for limit in [usual_limit, 0] {
+            backend.set_scratch_limit(limit);
+            for algorithm in SpgemmKernel::<Wide<Device>>::spgemm_algorithms(backend) {
+                let options = PlanOptions::forced(algorithm.name);
+                let mut plan = SpgemmPlan::new(backend, &first, &right, &options).unwrap();
+                let mut c = plan.run(&first, &right).unwrap();
+                assert_eq!(c.to_host(backend).unwrap(), expected, "{}, limit {limit}", algorithm.name);
+                plan.run_into(&second, &right, &mut c).unwrap();
+                assert_eq!(c.to_host(backend).unwrap(), changed, "{}, limit {limit}", algorithm.name);
+            }
         }
+        backend.set_scratch_limit(usual_limit);
     });
 }

@@ -14,10 +14,14 @@ use sparse_core::{Backend, Caps, ContextId, Element, Error, Index, Result, error
 use std::any::Any;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// The largest work-group that kernels use.
 const LARGEST_BLOCK: usize = 256;
+
+/// The part of the device's memory that is the first scratch limit.
+const SCRATCH_PART: u64 = 16;
 
 /// A device: a context and an in-order queue. Clones share both.
 #[derive(Debug)]
@@ -31,6 +35,8 @@ pub(crate) struct Inner {
     pub(crate) programs: Programs,
     driver: Box<dyn Driver>,
     pub(crate) block: usize,
+    /// Bytes of scratch memory that an operation may take to be faster.
+    scratch_limit: AtomicU64,
     context: ContextId,
 }
 
@@ -64,8 +70,10 @@ impl Device {
                 format!("its work-groups have at most {largest_group} work-items, {LANES} are needed");
             return Err(Error::unsupported(what, reason));
         }
+        let scratch_limit = caps.memory_bytes.map_or(u64::MAX, |bytes| bytes / SCRATCH_PART);
         let inner = Inner {
             programs: Programs::default(),
+            scratch_limit: AtomicU64::new(scratch_limit),
             driver,
             block: LARGEST_BLOCK.min(1 << largest_group.ilog2()),
             context: ContextId::unique(),
@@ -76,6 +84,17 @@ impl Device {
     /// A reference that does not keep the device open.
     pub fn downgrade(&self) -> WeakDevice {
         WeakDevice(Arc::downgrade(&self.inner))
+    }
+
+    /// Bytes of scratch memory that an operation may take to be faster: at first a sixteenth of the device's memory.
+    pub fn scratch_limit(&self) -> u64 {
+        self.inner.scratch_limit.load(Ordering::Relaxed)
+    }
+
+    /// Sets [`scratch_limit`](Self::scratch_limit), for this device and its clones. A sparse product whose columns do not
+    /// fit counts them before it writes them, which takes longer.
+    pub fn set_scratch_limit(&self, bytes: u64) {
+        self.inner.scratch_limit.store(bytes, Ordering::Relaxed);
     }
 
     /// The driver, for kernels outside the operations of this crate. Methods that could break a matrix are unsafe.

@@ -6,11 +6,12 @@
 // EACH * lanes products, sorted in local memory. window: a bit for each of 32 * WORDS * lanes neighbouring columns, in
 // local memory, window after window. hash: up to EACH * lanes products, in a table of at least twice as many slots, so
 // that only columns that differ are sorted. bitmap: any number, a bit for each column of a window in global memory, as
-// many windows as the row needs. Reads A once and its rows of B once, window once and bitmap twice for each window;
-// writes C.
-// Macros: IDX, OFF, EACH = 8 (products per lane), WORDS = 31 (words of a window per lane), BLOCK (lanes of the largest
-// team).   Launch: any number of work-groups of `lanes`, a power of two up to BLOCK; of any size for bins, bin_starts
-// and offsets.
+// many windows as the row needs. mark: a work-group takes a slice of a long row of A, and marks columns in a bitmap of the
+// row in global memory, which collect writes in order. Reads A once and its rows of B once, window once and bitmap twice
+// for each window; writes C.
+// Macros: IDX, OFF, EACH = 8 (products per lane), WORDS = 31 (words of a window per lane), LEAST_PART = 8 and LEAST_ROW =
+// 64 (products of a row of B), BLOCK (lanes of the largest team).   Launch: any number of work-groups of `lanes`, a power
+// of two up to BLOCK; of any size for bounds, bins, sum_bins, bin_starts, slices, offsets and starts.
 // Nagasaka, Nukada, Matsuoka: High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
 // Pascal GPU. ICPP (2017). Batcher: Sorting networks and their applications. AFIPS (1968).
 #include "index.clh"
@@ -26,14 +27,16 @@
 #endif
 #define CAPACITY (EACH * BLOCK)
 #define FREE (-1)
+#define LEAST_PART 8
+#define LEAST_ROW 64
 
-// products[i] <- how many products row i of C has; bounds[i] <- the most entries that it can have. They lie in spans[i]
-// columns from origins[i] on, which are looked for where the rows of B are `sorted` and row i has more than `few` products.
+// products[i] <- how many products row i of C has; products[rows + 1] <- the most of them, or 2^31 - 1 if those are more.
+// They lie in spans[i] columns from origins[i] on, which are looked for where the rows of B are `sorted` and row i has
+// more than `few` products.
 __kernel void spgemm_pattern_products(long rows, long cols, long lanes, long sorted, long few,
                                       __global const OFF *a_offsets, __global const IDX *a_indices,
                                       __global const OFF *b_offsets, __global const IDX *b_indices,
-                                      __global long *products, __global long *bounds, __global long *origins,
-                                      __global long *spans)
+                                      __global long *products, __global long *origins, __global long *spans)
 {
     int lid = (int)get_local_id(0);
     int width = (int)lanes;
@@ -58,26 +61,53 @@ __kernel void spgemm_pattern_products(long rows, long cols, long lanes, long sor
         below = min_team(own_of, lid, width, below);
         if (lid == 0) {
             products[row] = sum;
-            bounds[row] = min(sum, cols);
+            atomic_max((volatile __global int *)(products + rows + 1), (int)min(sum, (long)INT_MAX));
             origins[row] = looks ? least : 0;
             spans[row] = looks ? 1 - below - least : cols;
         }
     }
 }
 
-// bins[i] <- 0 for a row without elements, 1 or 2 for one that has at most as many as the first or second limit; of the
-// others, 3 for one that has at most as many as the third and fits the first window, 4 for one that fits the second, 5
-// for one that has at most as many elements as the third limit, else 6. starts[i + 1] - starts[i] are its elements;
-// without spans, no row fits a window.
+// bounds[i] <- the most entries that row i can have: starts[i + 1] - starts[i] are its products.
+__kernel void spgemm_pattern_bounds(long rows, long cols, __global const long *starts, __global long *bounds)
+{
+    for (long row = get_global_id(0); row < rows; row += get_global_size(0))
+        bounds[row] = min(starts[row + 1] - starts[row], cols);
+}
+
+// bins[i] <- the bin of row i by its products, which are starts[i + 1] - starts[i]: 0 for none, 1 or 2 for at most as many
+// as the first or second limit. Of the others, 7 for more than `split_above` entries of A, 3 for at most as many products
+// as the third limit in a window of `window1` lanes, 4 for a window of `window2` lanes, 5 for at most as many products as
+// the third limit, else 6.
 __kernel void spgemm_pattern_bins(long rows, long limit1, long limit2, long limit3, long window1, long window2,
-                                  __global const long *starts, __global const long *spans, __global int *bins)
+                                  long split_above, __global const long *starts, __global const long *spans,
+                                  __global const OFF *a_offsets, __global int *bins)
 {
     for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
         long size = starts[row + 1] - starts[row];
-        long span = spans ? spans[row] : window1 + window2 + 1;
-        int longer = size <= limit3 ? 5 : 6;
-        int wider = size <= limit3 && span <= window1 ? 3 : span <= window2 ? 4 : longer;
-        bins[row] = size == 0 ? 0 : size <= limit1 ? 1 : size <= limit2 ? 2 : wider;
+        int fits = size <= limit3;
+        int wider = spans[row] <= 32 * WORDS * window2 ? 4 : fits ? 5 : 6;
+        int longer = fits && spans[row] <= 32 * WORDS * window1 ? 3 : wider;
+        int long_or_split = a_offsets[row + 1] - a_offsets[row] > split_above ? 7 : longer;
+        bins[row] = size == 0 ? 0 : size <= limit1 ? 1 : size <= limit2 ? 2 : long_or_split;
+    }
+}
+
+// bins[i] <- the bin of row i of C by its entries, which are starts[i + 1] - starts[i]: 0 for none, 1 or 2 for at most as
+// many as the first or second limit. Of the others, with `by_entries`, 4 where the rows of B have LEAST_PART products or
+// more on average in each slice of up to `slice` entries, or LEAST_ROW if the row has at most as many entries as the third
+// limit; else 3 up to that limit, and 5.
+__kernel void spgemm_pattern_sum_bins(long rows, long limit1, long limit2, long limit3, long slice, long by_entries,
+                                      __global const long *starts, __global const long *products,
+                                      __global const OFF *a_offsets, __global int *bins)
+{
+    for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
+        long size = starts[row + 1] - starts[row];
+        long parts = (a_offsets[row + 1] - a_offsets[row]) * ((size + slice - 1) / slice);
+        long least = size <= limit3 ? LEAST_ROW : LEAST_PART;
+        int is_by_entries = by_entries && parts * least <= products[row + 1] - products[row];
+        int longer = is_by_entries ? 4 : size <= limit3 ? 3 : 5;
+        bins[row] = size == 0 ? 0 : size <= limit1 ? 1 : size <= limit2 ? 2 : longer;
     }
 }
 
@@ -147,7 +177,7 @@ __kernel void spgemm_pattern_sort(long first, long end, long lanes, __global con
     __local long ends[BLOCK];
     __local long origins[BLOCK];
     for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
-        long row = order[i];
+        long row = order ? order[i] : i;
         int n = 0;
         for (long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
             long count = products_from(ends, origins, lid, width, k + lid, a_offsets[row + 1], a_indices, b_offsets);
@@ -338,6 +368,76 @@ __kernel void spgemm_pattern_bitmap(long first, long end, long lanes, long cols,
             }
             barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
             from = least < cols ? window_end : cols;
+        }
+        if (counts && lid == 0)
+            counts[row] = found;
+    }
+}
+
+// slices[i] <- the number of slices of up to `size` elements of the row at place first + i.
+__kernel void spgemm_pattern_slices(long first, long end, long size, __global const long *order,
+                                    __global const OFF *offsets, __global long *slices)
+{
+    for (long i = first + get_global_id(0); i < end; i += get_global_size(0)) {
+        long row = order[i];
+        slices[i - first] = (offsets[row + 1] - offsets[row] + size - 1) / size;
+    }
+}
+
+// Marks the columns of the rows at places `from` up to `to` in bitmaps of `words` words, one for each of these rows: a
+// work-group takes up to `size` entries of a row of A. `slices` are the numbers of such slices before each row from `first`
+// on.
+__kernel void spgemm_pattern_mark(long first, long from, long to, long lanes, long size, long words,
+                                  __global const long *slices, __global const long *order,
+                                  __global const OFF *a_offsets, __global const IDX *a_indices,
+                                  __global const OFF *b_offsets, __global const IDX *b_indices, __global uint *bitmaps)
+{
+    int lid = (int)get_local_id(0);
+    int width = (int)lanes;
+    __local long ends[BLOCK];
+    __local long origins[BLOCK];
+    for (long i = slices[from - first] + get_group_id(0); i < slices[to - first]; i += get_num_groups(0)) {
+        long place = place_of(slices, to - first, i);
+        long row = order[first + place];
+        long begin = a_offsets[row] + (i - slices[place]) * size;
+        long end = min(begin + size, (long)a_offsets[row + 1]);
+        __global uint *bitmap = bitmaps + (first + place - from) * words;
+        for (long k = begin; k < end; k += width) {
+            long count = products_from(ends, origins, lid, width, k + lid, end, a_indices, b_offsets);
+            for (long p = lid; p < count; p += width) {
+                long column = column_of(ends, origins, width, p, b_indices);
+                atomic_or(bitmap + column / 32, 1u << (int)(column % 32));
+            }
+        }
+    }
+}
+
+// Writes or counts the columns that are marked for the rows at places `from` up to `to`, and clears their bitmaps. A
+// work-group takes a row.
+__kernel void spgemm_pattern_collect(long from, long to, long lanes, long words, __global const long *order,
+                                     __global const long *starts, __global long *counts, __global IDX *columns,
+                                     __global uint *bitmaps)
+{
+    int lid = (int)get_local_id(0);
+    int width = (int)lanes;
+    __local long sums[BLOCK];
+    for (long i = from + get_group_id(0); i < to; i += get_num_groups(0)) {
+        long row = order[i];
+        __global uint *bitmap = bitmaps + (i - from) * words;
+        long found = 0;
+        for (long base = 0; base < words; base += width) {
+            long at = base + lid;
+            uint word = at < words ? bitmap[at] : 0;
+            long all;
+            long before = scan_team(sums, lid, width, popcount(word), &all);
+            if (word)
+                bitmap[at] = 0;
+            if (columns) {
+                long place = starts[row] + found + before;
+                for (; word; word &= word - 1)
+                    columns[place++] = (IDX)(32 * at + 31 - (int)clz(word & -word));
+            }
+            found += all;
         }
         if (counts && lid == 0)
             counts[row] = found;

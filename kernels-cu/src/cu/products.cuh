@@ -37,11 +37,12 @@ struct TeamRow
     long long end;
 };
 
-// The row at place i of `order`, before place `end`; behind it one without entries.
+// The row at place i of `order`, or row i without an order, before place `end`; behind it one without entries.
 static __device__ TeamRow row_at(long long i, long long end, const long long *__restrict__ order,
                                  const Off *__restrict__ offsets)
 {
     if (i >= end)
         return {false, 0, 0, 0};
-    return {true, order[i], offsets[order[i]], offsets[order[i] + 1]};
+    long long row = order ? order[i] : i;
+    return {true, row, offsets[row], offsets[row + 1]};
 }

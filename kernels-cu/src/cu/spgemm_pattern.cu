@@ -6,11 +6,14 @@
 // of up to EACH * lanes products, sorted in registers. window: a bit for each of 32 * WORDS * lanes neighbouring
 // columns, in shared memory, window after window. hash: up to EACH * lanes products, in a table of at least twice as many
 // slots, so that only columns that differ are sorted. bitmap: any number, a bit for each column of a window in global
-// memory, as many windows as the row needs. Reads A once and its rows of B once, window once and bitmap twice for each
-// window; writes C.
+// memory, as many windows as the row needs. mark: a block takes a slice of a long row of A, and marks columns in a bitmap
+// of the row in global memory, which collect writes in order. Reads A once and its rows of B once, window once and bitmap
+// twice for each window; writes C.
 // Macros: IDX, OFF, EACH = 8 (products per lane), WORDS = 31 (words of a window per lane, an odd number), LONG = 16
-// (entries of A per lane), BLOCK (lanes of the largest team).   Launch: any number of blocks of 256 threads, `lanes` a
-// power of two up to 32 or 256; bitmap with `lanes` of 256; of any size for bins, bin_starts and offsets.
+// (entries of A per lane), WORDS_PER_LANE = 4 (words of a bitmap at once), TOGETHER = 4 (columns for each word from which
+// a warp writes those of a word together), LEAST_PART = 8 and LEAST_ROW = 64 (products of a row of B), BLOCK (lanes of the
+// largest team).   Launch: any number of blocks of 256 threads, `lanes` a power of two up to 32 or 256; bitmap, mark and
+// collect with `lanes` of 256; of any size for bounds, bins, sum_bins, bin_starts, slices, offsets and starts.
 // Nagasaka, Nukada, Matsuoka: High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
 // Pascal GPU. ICPP (2017). Batcher: Sorting networks and their applications. AFIPS (1968).
 #include "grid.cuh"
@@ -28,8 +31,13 @@
 #ifndef LONG
 #define LONG 16
 #endif
+#define WORDS_PER_LANE 4
+#define TOGETHER 4
+#define LEAST_PART 8
+#define LEAST_ROW 64
 #define CAPACITY (EACH * BLOCK)
 #define FREE (-1)
+#define MOST_INT 2147483647
 #define LARGEST ((Idx)((1ull << (8 * sizeof(Idx) - 1)) - 1))
 
 // What is known of a row of C before its columns are found.
@@ -70,20 +78,26 @@ static __device__ RowSize size_of_team(int lanes, RowSize own)
     return size;
 }
 
-// products[i] <- how many products row i of C has; bounds[i] <- the most entries that it can have. They lie in spans[i]
-// columns from origins[i] on, which are looked for where the rows of B are `sorted` and row i has more than `few` products.
-// Rows of A with more than LONG entries for each lane are taken by all lanes of the warp.
+// products[i] <- how many products row i of C has; products[rows + 1] <- the most of them, or 2^31 - 1 if those are more.
+// They lie in spans[i] columns from origins[i] on, which are looked for where the rows of B are `sorted` and row i has
+// more than `few` products. Rows of A with more than LONG entries for each lane are taken by all lanes of the warp, or of
+// the block.
 KERNEL spgemm_pattern_products(long long rows, long long cols, long long lanes, long long sorted, long long few,
                                const Off *__restrict__ a_offsets, const Idx *__restrict__ a_indices,
                                const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices,
-                               long long *__restrict__ products, long long *__restrict__ bounds,
-                               long long *__restrict__ origins, long long *__restrict__ spans)
+                               long long *__restrict__ products, long long *__restrict__ origins,
+                               long long *__restrict__ spans)
 {
+    __shared__ long long ranges[2];
     int width = (int)lanes;
     int lane = threadIdx.x % width;
-    for (long long row = team_index(width); any_of_warp(row < rows); row += team_count(width)) {
+    long long teams = blockDim.x / width;
+    for (long long first = blockIdx.x * teams; first < rows; first += gridDim.x * teams) {
+        long long row = first + threadIdx.x / width;
         long long begin = row < rows ? a_offsets[row] : 0;
         long long end = row < rows ? a_offsets[row + 1] : 0;
+        bool is_for_block = end - begin > LONG * blockDim.x;
+        bool some_are = __syncthreads_or(is_for_block);
         bool is_long = end - begin > LONG * width;
         long long short_end = is_long ? begin : end;
         RowSize size = size_of(begin + lane, short_end, width, false, cols, a_indices, b_offsets, b_indices);
@@ -93,7 +107,8 @@ KERNEL spgemm_pattern_products(long long rows, long long cols, long long lanes, 
             RowSize seen = size_of(begin + lane, short_end, width, looks, cols, a_indices, b_offsets, b_indices);
             size = size_of_team(width, seen);
         }
-        for (unsigned int longs = __ballot_sync(ALL_LANES, is_long && lane == 0); longs; longs &= longs - 1) {
+        bool is_for_warp = is_long && !is_for_block;
+        for (unsigned int longs = __ballot_sync(ALL_LANES, is_for_warp && lane == 0); longs; longs &= longs - 1) {
             int from = __ffs(longs) - 1;
             long long its_end = __shfl_sync(ALL_LANES, end, from);
             long long its_begin = __shfl_sync(ALL_LANES, begin, from);
@@ -102,29 +117,80 @@ KERNEL spgemm_pattern_products(long long rows, long long cols, long long lanes, 
             if (lane_index() == from)
                 size = its;
         }
+        if (some_are) {
+            for (int from = 0; from < blockDim.x; from += width) {
+                if (threadIdx.x == from) {
+                    ranges[0] = begin;
+                    ranges[1] = is_for_block ? end : begin;
+                }
+                __syncthreads();
+                long long its_begin = ranges[0];
+                long long its_end = ranges[1];
+                __syncthreads();
+                if (its_begin < its_end) {
+                    RowSize its = size_of(its_begin + threadIdx.x, its_end, blockDim.x, sorted, cols, a_indices, b_offsets,
+                                          b_indices);
+                    its = size_of_team(blockDim.x, its);
+                    if (threadIdx.x == from)
+                        size = its;
+                }
+            }
+        }
         if (row < rows && lane == 0) {
             products[row] = size.products;
-            bounds[row] = min(size.products, cols);
+            int most = (int)min(size.products, (long long)MOST_INT);
+            // Most rows see that they have not the most, without an atomic operation.
+            if (most > *(volatile int *)(products + rows + 1))
+                atomicMax((int *)(products + rows + 1), most);
             origins[row] = looks ? size.least : 0;
             spans[row] = looks ? size.greatest - size.least + 1 : cols;
         }
     }
 }
 
-// bins[i] <- 0 for a row without elements, 1 or 2 for one that has at most as many as the first or second limit; of the
-// others, 3 for one that has at most as many as the third and fits the first window, 4 for one that fits the second, 5
-// for one that has at most as many elements as the third limit, else 6. starts[i + 1] - starts[i] are its elements;
-// without spans, no row fits a window.
+// bounds[i] <- the most entries that row i can have: starts[i + 1] - starts[i] are its products.
+KERNEL spgemm_pattern_bounds(long long rows, long long cols, const long long *__restrict__ starts,
+                             long long *__restrict__ bounds)
+{
+    for (long long row = thread_index(); row < rows; row += thread_count())
+        bounds[row] = min(starts[row + 1] - starts[row], cols);
+}
+
+// bins[i] <- the bin of row i by its products, which are starts[i + 1] - starts[i]: 0 for none, 1 or 2 for at most as many
+// as the first or second limit. Of the others, 7 for more than `split_above` entries of A, 3 for at most as many products
+// as the third limit in a window of `window1` lanes, 4 for a window of `window2` lanes, 5 for at most as many products as
+// the third limit, else 6.
 KERNEL spgemm_pattern_bins(long long rows, long long limit1, long long limit2, long long limit3, long long window1,
-                           long long window2, const long long *__restrict__ starts,
-                           const long long *__restrict__ spans, int *__restrict__ bins)
+                           long long window2, long long split_above, const long long *__restrict__ starts,
+                           const long long *__restrict__ spans, const Off *__restrict__ a_offsets,
+                           int *__restrict__ bins)
 {
     for (long long row = thread_index(); row < rows; row += thread_count()) {
         long long size = starts[row + 1] - starts[row];
-        long long span = spans ? spans[row] : window1 + window2 + 1;
-        int longer = size <= limit3 ? 5 : 6;
-        int wider = size <= limit3 && span <= window1 ? 3 : span <= window2 ? 4 : longer;
-        bins[row] = size == 0 ? 0 : size <= limit1 ? 1 : size <= limit2 ? 2 : wider;
+        bool fits = size <= limit3;
+        int wider = spans[row] <= 32 * WORDS * window2 ? 4 : fits ? 5 : 6;
+        int longer = fits && spans[row] <= 32 * WORDS * window1 ? 3 : wider;
+        int long_or_split = a_offsets[row + 1] - a_offsets[row] > split_above ? 7 : longer;
+        bins[row] = size == 0 ? 0 : size <= limit1 ? 1 : size <= limit2 ? 2 : long_or_split;
+    }
+}
+
+// bins[i] <- the bin of row i of C by its entries, which are starts[i + 1] - starts[i]: 0 for none, 1 or 2 for at most as
+// many as the first or second limit. Of the others, with `by_entries`, 4 where the rows of B have LEAST_PART products or
+// more on average in each slice of up to `slice` entries, or LEAST_ROW if the row has at most as many entries as the third
+// limit; else 3 up to that limit, and 5.
+KERNEL spgemm_pattern_sum_bins(long long rows, long long limit1, long long limit2, long long limit3, long long slice,
+                               long long by_entries, const long long *__restrict__ starts,
+                               const long long *__restrict__ products, const Off *__restrict__ a_offsets,
+                               int *__restrict__ bins)
+{
+    for (long long row = thread_index(); row < rows; row += thread_count()) {
+        long long size = starts[row + 1] - starts[row];
+        long long parts = (a_offsets[row + 1] - a_offsets[row]) * ((size + slice - 1) / slice);
+        long long least = size <= limit3 ? LEAST_ROW : LEAST_PART;
+        bool is_by_entries = by_entries && parts * least <= products[row + 1] - products[row];
+        int longer = is_by_entries ? 4 : size <= limit3 ? 3 : 5;
+        bins[row] = size == 0 ? 0 : size <= limit1 ? 1 : size <= limit2 ? 2 : longer;
     }
 }
 
@@ -307,6 +373,21 @@ KERNEL spgemm_pattern_sort(long long first, long long end, long long lanes, cons
     }
 }
 
+// Writes the columns whose bits are set in the words of all lanes of a warp, each from `to` on: a lane for each bit of a
+// word after the other, so that neighbours write neighbours.
+static __device__ void write_together(unsigned int word, long long origin, Idx *to)
+{
+    for (unsigned int filled = __ballot_sync(ALL_LANES, word != 0); filled; filled &= filled - 1) {
+        int from = __ffs(filled) - 1;
+        unsigned int its = shuffle(word, from);
+        long long its_origin = shuffle(origin, from);
+        Idx *its_to = (Idx *)shuffle((unsigned long long)to, from);
+        unsigned int bit = 1u << lane_index();
+        if (its & bit)
+            its_to[__popc(its & (bit - 1))] = (Idx)(its_origin + lane_index());
+    }
+}
+
 // Writes the columns whose bits are set in the first `used` words of a window, in order, to `columns`, if there is such;
 // returns how many they are. Each lane has an odd number of neighbouring words, which lie in all banks of the memory.
 static __device__ int write_marked(const unsigned int *window, int used, int lane, int lanes, long long origin,
@@ -323,7 +404,14 @@ static __device__ int write_marked(const unsigned int *window, int used, int lan
     }
     int found;
     int before = scan_team(lanes, own, &found);
-    if (columns)
+    if (columns && found > TOGETHER * used)
+        for (int k = 0; k < each; k++) {
+            int at = lane * each + k;
+            unsigned int word = filled >> k & 1 ? window[at] : 0;
+            write_together(word, origin + 32 * at, columns + before);
+            before += __popc(word);
+        }
+    else if (columns)
         for (; filled; filled &= filled - 1) {
             int at = lane * each + __ffs(filled) - 1;
             for (unsigned int word = window[at]; word; word &= word - 1)
@@ -476,6 +564,73 @@ KERNEL spgemm_pattern_bitmap(long long first, long long end, long long lanes, lo
             from = least < cols ? window_end : cols;
         }
         if (counts && lane == 0)
+            counts[row] = found;
+    }
+}
+
+// slices[i] <- the number of slices of up to `size` elements of the row at place first + i.
+KERNEL spgemm_pattern_slices(long long first, long long end, long long size, const long long *__restrict__ order,
+                             const Off *__restrict__ offsets, long long *__restrict__ slices)
+{
+    for (long long i = first + thread_index(); i < end; i += thread_count()) {
+        long long row = order[i];
+        slices[i - first] = (offsets[row + 1] - offsets[row] + size - 1) / size;
+    }
+}
+
+// Marks the columns of the rows at places `from` up to `to` in bitmaps of `words` words, one for each of these rows: a
+// block takes up to `size` entries of a row of A. `slices` are the numbers of such slices before each row from `first` on.
+KERNEL spgemm_pattern_mark(long long first, long long from, long long to, long long lanes, long long size,
+                           long long words, const long long *__restrict__ slices,
+                           const long long *__restrict__ order, const Off *__restrict__ a_offsets,
+                           const Idx *__restrict__ a_indices, const Off *__restrict__ b_offsets,
+                           const Idx *__restrict__ b_indices, unsigned int *__restrict__ bitmaps)
+{
+    for (long long i = slices[from - first] + blockIdx.x; i < slices[to - first]; i += gridDim.x) {
+        long long place = count_below(slices, to - first, i + 1) - 1;
+        long long row = order[first + place];
+        long long begin = a_offsets[row] + (i - slices[place]) * size;
+        long long end = min(begin + size, (long long)a_offsets[row + 1]);
+        unsigned int *bitmap = bitmaps + (first + place - from) * words;
+        auto mark = [&](Idx column) {
+            atomicOr(bitmap + column / 32, 1u << column % 32);
+        };
+        for_each_column((int)lanes, begin, end, a_indices, b_offsets, b_indices, mark);
+    }
+}
+
+// Writes or counts the columns that are marked for the rows at places `from` up to `to`, and clears their bitmaps. A
+// block takes a row.
+KERNEL spgemm_pattern_collect(long long from, long long to, long long lanes, long long words,
+                              const long long *__restrict__ order, const long long *__restrict__ starts, long long *__restrict__ counts,
+                              Idx *__restrict__ columns, unsigned int *__restrict__ bitmaps)
+{
+    for (long long i = from + blockIdx.x; i < to; i += gridDim.x) {
+        long long row = order[i];
+        unsigned int *bitmap = bitmaps + (i - from) * words;
+        long long found = 0;
+        for (long long base = 0; base < words; base += WORDS_PER_LANE * lanes) {
+            long long at = base + WORDS_PER_LANE * threadIdx.x;
+            unsigned int own[WORDS_PER_LANE];
+            int count = 0;
+#pragma unroll
+            for (int word = 0; word < WORDS_PER_LANE; word++) {
+                own[word] = at + word < words ? bitmap[at + word] : 0;
+                count += __popc(own[word]);
+            }
+            int all;
+            long long at_place = (columns ? starts[row] : 0) + found + scan_team((int)lanes, count, &all);
+#pragma unroll
+            for (int word = 0; word < WORDS_PER_LANE; word++) {
+                if (own[word])
+                    bitmap[at + word] = 0;
+                if (columns)
+                    write_together(own[word], 32 * (at + word), columns + at_place);
+                at_place += __popc(own[word]);
+            }
+            found += all;
+        }
+        if (counts && threadIdx.x == 0)
             counts[row] = found;
     }
 }

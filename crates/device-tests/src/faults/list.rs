@@ -824,6 +824,17 @@ pub const FAULTS: &[Fault] = &[
     },
     Fault {
         kind: Kind::DroppedEntry,
+        what: "the last word of a bitmap is left out",
+        place: each(
+            "spgemm_pattern",
+            ("at < words ? bitmap[at] : 0", "at < words - 1 ? bitmap[at] : 0"),
+            ("at + word < words ? bitmap[at + word] : 0", "at + word < words - 1 ? bitmap[at + word] : 0"),
+        ),
+        found_by: &[by("spgemm/csr", "split"), by("spgemm/csc", "split")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
         what: "a product without a column of the mask is added to the next one",
         place: each(
             "spgemm_values",
@@ -841,7 +852,7 @@ pub const FAULTS: &[Fault] = &[
         what: "of entry after entry, only the last product of a sum is taken",
         place: each(
             "spgemm_values",
-            ("sums[at] += mul(", "sums[at] = mul("),
+            ("sums[at] += mul(factor", "sums[at] = mul(factor"),
             ("slice.sums[at] += mul(", "slice.sums[at] = mul("),
         ),
         found_by: &[by("spgemm/csr", "by_row"), by("spgemm/csc", "by_row")],

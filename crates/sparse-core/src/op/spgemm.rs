@@ -62,6 +62,20 @@ pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// `plan` was made by this backend for the patterns of `a` and `b`, and `c` has the pattern that it found; all live
     /// in its context. C has an entry.
     unsafe fn run_spgemm(&self, plan: &mut Self::Plan, a: &M, b: &M, c: &mut M) -> Result<()>;
+
+    /// A new C with its values. A backend whose [`run_spgemm`](Self::run_spgemm) writes all of them need not set them before.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), and those of [`run_spgemm`](Self::run_spgemm).
+    ///
+    /// # Safety
+    /// As for [`run_spgemm`](Self::run_spgemm).
+    unsafe fn run_spgemm_new(&self, plan: &mut Self::Plan, a: &M, b: &M) -> Result<M> {
+        let mut c = self.spgemm_output(plan)?;
+        // SAFETY: the caller's promise, and C is of the plan's pattern.
+        unsafe { self.run_spgemm(plan, a, b, &mut c)? };
+        Ok(c)
+    }
 }
 
 /// The work of a product and the most memory that its result can take, known before any of it is taken.
@@ -243,9 +257,11 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     /// [`PlanMismatch`](Error::PlanMismatch) for other patterns; an error of the device's runtime.
     pub fn run(&mut self, a: &M, b: &M) -> Result<M> {
         self.check(a, b)?;
-        let mut c = self.output()?;
-        self.fill(a, b, &mut c)?;
-        Ok(c)
+        if self.nnz() == 0 {
+            return self.output();
+        }
+        // SAFETY: patterns and contexts were checked; C has an entry.
+        unsafe { self.backend.run_spgemm_new(&mut self.kernel, a, b) }
     }
 
     /// `C ← A·B` into a matrix that a run of this plan returned; its values are not read.
@@ -259,20 +275,16 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
             let reason = "C has another pattern than the matrices that this plan returns".into();
             return Err(Error::PlanMismatch { op: OP, reason });
         }
-        self.fill(a, b, c)
-    }
-
-    fn check(&self, a: &M, b: &M) -> Result<()> {
-        self.a.check_operands(a.pattern_id(), &[], &[("A", a.context())])?;
-        self.b.check_operands(b.pattern_id(), &[], &[("B", b.context())])
-    }
-
-    fn fill(&mut self, a: &M, b: &M, c: &mut M) -> Result<()> {
         if self.nnz() == 0 {
             return Ok(());
         }
         // SAFETY: patterns and contexts were checked; C has an entry.
         unsafe { self.backend.run_spgemm(&mut self.kernel, a, b, c) }
+    }
+
+    fn check(&self, a: &M, b: &M) -> Result<()> {
+        self.a.check_operands(a.pattern_id(), &[], &[("A", a.context())])?;
+        self.b.check_operands(b.pattern_id(), &[], &[("B", b.context())])
     }
 
     /// The number of entries of C.

@@ -9,6 +9,7 @@
 //! | window | the bits of all columns from the least to the greatest, window after window | local |
 //! | hash | those of a table, sorted | a table in local memory |
 //! | bitmap | the bits of a window of columns after the other | global |
+//! | split | the bits of all columns, by a work-group for each 1024 entries of A | global |
 //!
 //! Columns are found once, into memory for as many as there are products, and moved together; where there is no memory
 //! for so many, they are counted first and found again.
@@ -27,7 +28,7 @@ use crate::defines::Defines;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
-use pattern::{PatternSearch, Products, row_sizes_of};
+use pattern::{PatternSearch, ProductCounts, row_sizes_of};
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
 use sparse_core::op::{SpgemmBound, SpgemmKernel, mask_pattern, row_factors};
@@ -36,12 +37,12 @@ use sparse_core::{
     PlanOptions, Result, Scalar, algorithms,
 };
 use std::sync::Arc;
-use values::ValueSums;
+use values::{KnownRows, ValueSums};
 
 algorithms! {
     /// The algorithms of CSR and CSC.
     enum SpgemmAlgorithm needs Needs {
-        ByRow = Algorithm::new("by_row", "always: each row by one of the next four")
+        ByRow = Algorithm::new("by_row", "always: each row by one of the next five")
             .preprocessing("the pattern of C, and its rows in bins of their lengths"),
         Needs::Nothing;
 
@@ -51,8 +52,7 @@ algorithms! {
 
         Window = Algorithm::new(
             "window",
-            "by by_row, for more products, with columns in a range of up to 7936 for each work-item of a work-group, where rows of \
-             B are sorted",
+            "by by_row, for more products, with columns in a range of up to 8 windows of a work-group, where rows of B are sorted",
         )
         .preprocessing("the pattern of C, and its rows in bins of their lengths"),
         Needs::Nothing;
@@ -62,6 +62,10 @@ algorithms! {
         Needs::Nothing;
 
         Bitmap = Algorithm::new("bitmap", "by by_row, for more products")
+            .preprocessing("the pattern of C, and its rows in bins of their lengths"),
+        Needs::Nothing;
+
+        Split = Algorithm::new("split", "by by_row, for rows of A with more than 1024 entries")
             .preprocessing("the pattern of C, and its rows in bins of their lengths"),
         Needs::Nothing;
     }
@@ -93,6 +97,9 @@ impl<'a> Factors<'a> {
 fn defines(backend: &Device, matrix: RawCompressed<'_>) -> Defines {
     matrix.defines().set("BLOCK", largest_team(backend))
 }
+
+/// The file of the kernels of patterns.
+const FILE: &str = "spgemm_pattern";
 
 /// Bytes of local memory for each lane of a team, at most: in `spgemm_values`, columns, sums and waiting lanes for
 /// entries of C, and two positions.
@@ -171,11 +178,24 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         if let Some(mask) = mask {
             let pattern = mask_pattern(mask)?.clone();
             let lengths = row_sizes_of(self, mask.into())?;
-            let sums = ValueSums::new(self, factors, T::DTYPE, &lengths)?;
+            let rows = KnownRows {
+                offsets: pattern.offsets(),
+                lengths: &lengths,
+                products: &lengths.starts,
+                longest: self.longest_row(&lengths.starts)?,
+            };
+            let sums = ValueSums::new(self, factors, T::DTYPE, rows)?;
             return Ok(SpgemmPlan { choice, pattern, sums });
         }
-        let found = PatternSearch::new(self, factors, algorithm)?.find(IndexType::of::<O>())?;
-        let sums = ValueSums::new(self, factors, T::DTYPE, &found.lengths)?;
+        let search = PatternSearch::new(self, factors, algorithm)?;
+        let found = search.find(IndexType::of::<O>())?;
+        let rows = KnownRows {
+            offsets: &found.offsets,
+            lengths: &found.lengths,
+            products: &search.products.counts.starts,
+            longest: search.products.most.min(factors.right.cols),
+        };
+        let sums = ValueSums::new(self, factors, T::DTYPE, rows)?;
         let shape = (factors.left.rows, factors.right.cols);
         let (offsets, indices) = (found.offsets.of(), found.indices.of());
         // SAFETY: the offsets are sums of the lengths of rows, and the kernels wrote so many columns of the right factor
@@ -202,12 +222,26 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
     ) -> Result<()> {
         plan.sums.run(self, Factors::new(a, b), (&*c).into())
     }
+
+    unsafe fn run_spgemm_new(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Compressed<A, T, Device, I, O>,
+        b: &Compressed<A, T, Device, I, O>,
+    ) -> Result<Compressed<A, T, Device, I, O>> {
+        // Every row with entries is in a bin, whose kernel writes all of them.
+        let values = self.allocate(plan.pattern.indices().len)?;
+        let c = Compressed::from_pattern(plan.pattern.clone(), values)?;
+        plan.sums.run(self, Factors::new(a, b), (&c).into())?;
+        Ok(c)
+    }
 }
 
 fn bound(backend: &Device, factors: Factors<'_>, sizes: Sizes) -> Result<SpgemmBound> {
-    let Products { counts, bounds, .. } = Products::new(backend, factors, i64::MAX as usize)?;
-    let (products, nnz) = (counts.total as u64, bounds.total as u64);
+    let products = ProductCounts::new(backend, factors, None)?;
+    let nnz = products.bounds().total as u64;
     let of_entries = nnz.saturating_mul((sizes.scalar + sizes.index) as u64);
     let of_offsets = ((factors.left.rows + 1) * sizes.offset) as u64;
-    Ok(SpgemmBound { products, nnz, bytes: of_entries.saturating_add(of_offsets) })
+    let bytes = of_entries.saturating_add(of_offsets);
+    Ok(SpgemmBound { products: products.counts.total as u64, nnz, bytes })
 }

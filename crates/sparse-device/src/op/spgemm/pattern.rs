@@ -1,26 +1,40 @@
 //! The pattern of C.
 
-use super::row_bins::{Bin, BinKind, Division, FILE, RowBins, RowSizes, groups_of};
-use super::{Factors, SpgemmAlgorithm, Teams, defines};
+use super::row_bins::{Bin, RowBins, RowSizes};
+use super::{FILE, Factors, SpgemmAlgorithm, Teams, defines};
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
+use crate::launch::Launch;
 use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
-use sparse_core::{Backend, Error, Result};
+use sparse_core::op::ScanKind;
+use sparse_core::{Backend, Error, Result, Space};
 
 /// Products of a row for each lane of the team that finds it in local memory: the kernels' macro `EACH`.
 const EACH: usize = 8;
 
-/// Columns of a window for each lane of its team: 32 for each word of the kernels' macro `WORDS`.
-const WINDOW_COLUMNS: usize = 32 * 31;
+/// Windows of the largest team for a row, one after the other: each takes it through all products again. Measured on an
+/// H100, two windows over a table and the sort of what it has, rows of 576 products: 0.55 of the time.
+const MOST_WINDOWS: usize = 8;
 
-/// The part of the device's memory that columns may take, at most, before they are moved together.
-const LOOSE_PART: u64 = 16;
+/// Entries of a row of A above which it is split, and those for each work-group that marks its columns. Measured on an
+/// H100: 83 rows of A with 1000 to 12 000 entries by a work-group each take 0.4 ms longer than split.
+const SPLIT_ABOVE: usize = 1024;
+const SLICE: usize = 256;
 
 /// Words of the bitmap of a work-group, at most: a window of 32 million columns.
 const MOST_WORDS: usize = 1 << 20;
+
+/// Work-groups of the largest team that a compute unit runs at once.
+const GROUPS_PER_UNIT: usize = 8;
+
+/// Bytes of bitmaps in global memory, unless one row needs more.
+const MOST_WORKSPACE: usize = 256 << 20;
+
+/// As a number of products that a row must exceed: no row does.
+const NO_ROW: usize = i64::MAX as usize;
 
 /// The offsets and columns of C, and the lengths of its rows.
 pub(super) struct FoundPattern {
@@ -29,31 +43,57 @@ pub(super) struct FoundPattern {
     pub(super) lengths: RowSizes,
 }
 
-/// The products of each row of C.
-pub(super) struct Products {
+/// The products of each row of C, and what they say about its columns.
+pub(super) struct ProductCounts {
     pub(super) counts: RowSizes,
-    /// The most entries that each row can have.
-    pub(super) bounds: RowSizes,
+    /// The products of the row that has most, or 2³¹ − 1 if those are more.
+    pub(super) most: usize,
+    /// The most entries that each row can have, where these are not its products.
+    bounds: Option<RowSizes>,
     /// The first column of each row's products; `spans` has the number of columns from there to the last.
     origins: Buffer<i64>,
     spans: Buffer<i64>,
 }
 
-impl Products {
-    /// Counts the products. Looks for the columns of rows with more than `few` of them; others have all columns.
-    pub(super) fn new(backend: &Device, factors: Factors<'_>, few: usize) -> Result<Self> {
+impl ProductCounts {
+    /// Counts the products. Looks for the columns of rows with more products than these; others have all columns.
+    pub(super) fn new(backend: &Device, factors: Factors<'_>, spans_above: Option<usize>) -> Result<Self> {
         let Factors { left, right } = factors;
-        let (counts, bounds) = (backend.zeros::<i64>(left.rows + 1)?, backend.zeros::<i64>(left.rows + 1)?);
+        // The products of each row, their sum and the most.
+        let counts = backend.zeros::<i64>(left.rows + 2)?;
         let (origins, spans) = (backend.allocate::<i64>(left.rows)?, backend.allocate::<i64>(left.rows)?);
         let lanes = Teams::new(backend, left.mean_length()).smallest;
         let count = backend.kernel(FILE, "spgemm_pattern_products", factors.defines(backend))?;
         let launch = backend.launch(&count).size(left.rows).size(right.cols).size(lanes);
-        let launch = launch.size(usize::from(right.order.sorted)).size(few);
+        let launch = launch.size(usize::from(right.order.sorted)).size(spans_above.unwrap_or(NO_ROW));
         let launch = launch.buffer(left.offsets).buffer(left.indices);
-        let launch = launch.buffer(right.offsets).buffer(right.indices).buffer(&counts).buffer(&bounds);
+        let launch = launch.buffer(right.offsets).buffer(right.indices).buffer(&counts);
         launch.buffer(&origins).buffer(&spans).teams(left.rows, lanes)?;
-        Ok(Self { counts: row_sizes(backend, counts)?, bounds: row_sizes(backend, bounds)?, origins, spans })
+        let starts = Device::slice(Device::view(&counts), 0..left.rows + 1);
+        PrefixSum::series(backend, left.rows + 1)?.run(backend, ScanKind::Exclusive, starts, starts)?;
+        let mut total_and_most = [0; 2];
+        let last = Device::slice(Device::view(&counts), left.rows..left.rows + 2);
+        backend.download_into(last, &mut total_and_most)?;
+        let [total, most] = total_and_most.map(|count| count as usize);
+        let counts = RowSizes { starts: counts, total };
+        let bounds = (most > right.cols).then(|| row_bounds(backend, factors, &counts)).transpose()?;
+        Ok(Self { counts, most, bounds, origins, spans })
     }
+
+    /// The most entries that each row can have.
+    pub(super) fn bounds(&self) -> &RowSizes {
+        self.bounds.as_ref().unwrap_or(&self.counts)
+    }
+}
+
+/// The most entries of each row: its products, or all columns.
+fn row_bounds(backend: &Device, factors: Factors<'_>, products: &RowSizes) -> Result<RowSizes> {
+    let rows = factors.left.rows;
+    let bounds = backend.zeros::<i64>(rows + 1)?;
+    let kernel = backend.kernel(FILE, "spgemm_pattern_bounds", factors.defines(backend))?;
+    let launch = backend.launch(&kernel).size(rows).size(factors.right.cols).buffer(&products.starts);
+    launch.buffer(&bounds).items(rows)?;
+    row_sizes(backend, bounds)
 }
 
 /// The sizes that these counts, followed by a zero, are.
@@ -71,6 +111,47 @@ pub(super) fn row_sizes_of(backend: &Device, matrix: RawCompressed<'_>) -> Resul
     Ok(RowSizes { starts, total: matrix.indices.len })
 }
 
+/// What the rows of a bin share, in the order of their numbers, which start at 1. A team has memory for [`EACH`] products
+/// per lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowBin {
+    /// The products fit the smallest team.
+    Short,
+    /// The products fit a warp.
+    Warp,
+    /// The products fit the largest team, and the columns are in a window of a warp.
+    WarpWindow,
+    /// Columns are in [`MOST_WINDOWS`] windows of the largest team.
+    GroupWindow,
+    /// The products fit the largest team.
+    Group,
+    /// Any others.
+    Long,
+    /// Rows of A with more than [`SPLIT_ABOVE`] entries.
+    Split,
+}
+
+const BINS: [RowBin; 7] = [
+    RowBin::Short,
+    RowBin::Warp,
+    RowBin::WarpWindow,
+    RowBin::GroupWindow,
+    RowBin::Group,
+    RowBin::Long,
+    RowBin::Split,
+];
+
+impl RowBin {
+    /// The lanes of the team that has a row.
+    fn lanes(self, teams: Teams) -> usize {
+        match self {
+            Self::Short => teams.smallest,
+            Self::Warp | Self::WarpWindow => LANES,
+            Self::GroupWindow | Self::Group | Self::Long | Self::Split => teams.largest,
+        }
+    }
+}
+
 /// The kernel that finds the columns of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Method {
@@ -78,6 +159,7 @@ enum Method {
     Window,
     Hash,
     Bitmap,
+    Split,
 }
 
 impl Method {
@@ -87,81 +169,96 @@ impl Method {
             Self::Window => "spgemm_pattern_window",
             Self::Hash => "spgemm_pattern_hash",
             Self::Bitmap => "spgemm_pattern_bitmap",
+            Self::Split => "spgemm_pattern_mark",
         }
-    }
-
-    /// The lanes of a team that has a row, at least.
-    fn least_lanes(self) -> usize {
-        if self == Self::Sort { 1 } else { LANES }
     }
 }
 
 impl SpgemmAlgorithm {
     /// The method for the rows of a bin. A table has columns below 2³¹.
-    fn method(self, kind: BinKind, cols: usize) -> Method {
+    fn method(self, bin: RowBin, cols: usize) -> Method {
         let table = if i32::try_from(cols).is_ok() { Method::Hash } else { Method::Bitmap };
-        match (self, kind) {
-            (Self::Bitmap, _) | (_, BinKind::Long) => Method::Bitmap,
-            (_, BinKind::WarpWindow | BinKind::GroupWindow) => Method::Window,
-            (Self::Hash, _) | (_, BinKind::Group) => table,
-            (_, BinKind::Short | BinKind::Warp) => Method::Sort,
+        match (self, bin) {
+            (_, RowBin::Split) => Method::Split,
+            (Self::Bitmap, _) | (_, RowBin::Long) => Method::Bitmap,
+            (_, RowBin::WarpWindow | RowBin::GroupWindow) => Method::Window,
+            (Self::Hash, _) | (_, RowBin::Group) => table,
+            (_, RowBin::Short | RowBin::Warp) => Method::Sort,
+        }
+    }
+
+    /// True if rows are in bins whatever their products are.
+    fn is_for_all_rows(self) -> bool {
+        matches!(self, Self::Window | Self::Split)
+    }
+
+    /// The entries that rows of A must exceed to be split, if rows are split by this algorithm. Each has a bitmap.
+    fn split_above(self, cols: usize) -> Option<usize> {
+        let fits = cols.div_ceil(32).saturating_mul(size_of::<u32>()) <= MOST_WORKSPACE;
+        match self {
+            Self::ByRow if fits => Some(SPLIT_ABOVE),
+            Self::Split if fits => Some(0),
+            _ => None,
         }
     }
 }
 
 /// Memory for the columns of rows, each from its start on.
 #[derive(Clone, Copy)]
-struct Columns<'a> {
+struct ColumnBuffer<'a> {
     starts: &'a Buffer<i64>,
     columns: &'a RawBuffer,
 }
 
-/// The kernel of a bin, and the workspace of bitmaps with the words of each work-group.
+/// Bitmaps in global memory, of so many words each.
+struct Bitmaps {
+    bits: RawBuffer,
+    words: usize,
+}
+
+impl Bitmaps {
+    /// Up to `most` bitmaps, within [`MOST_WORKSPACE`] unless one needs more.
+    fn new(backend: &Device, most: usize, words: usize) -> Result<Self> {
+        let count = most.min(MOST_WORKSPACE / (words * size_of::<u32>()).max(1)).max(1);
+        Ok(Self { bits: backend.zeros_raw(count * words, size_of::<u32>())?, words })
+    }
+
+    fn count(&self) -> usize {
+        self.bits.len / self.words
+    }
+}
+
+/// The kernels of a bin and their workspace.
 struct BinSearch {
     bin: Bin,
+    lanes: usize,
     method: Method,
     kernel: Kernel,
-    bitmaps: Option<(RawBuffer, usize)>,
+    bitmaps: Option<Bitmaps>,
+    /// The numbers of slices of rows of A before each row.
+    slices: Option<Buffer<i64>>,
 }
 
 /// The search for the pattern of C, by bins of rows of like numbers of products.
 pub(super) struct PatternSearch<'a> {
     backend: &'a Device,
     factors: Factors<'a>,
-    products: Products,
+    pub(super) products: ProductCounts,
     bins: RowBins,
     searches: Vec<BinSearch>,
 }
 
 impl<'a> PatternSearch<'a> {
     pub(super) fn new(backend: &'a Device, factors: Factors<'a>, algorithm: SpgemmAlgorithm) -> Result<Self> {
-        let only_windows = algorithm == SpgemmAlgorithm::Window;
-        let products = Products::new(backend, factors, if only_windows { 0 } else { EACH * LANES })?;
+        let spans_above = if algorithm.is_for_all_rows() { 0 } else { EACH * LANES };
+        let products = ProductCounts::new(backend, factors, Some(spans_above))?;
         let products_of_row = products.counts.total.div_ceil(factors.left.rows.max(1));
         let teams = Teams::new(backend, products_of_row.div_ceil(EACH));
-        let has_windows = matches!(algorithm, SpgemmAlgorithm::ByRow | SpgemmAlgorithm::Window);
-        let division = Division {
-            teams,
-            each: EACH,
-            spans: has_windows.then_some((&products.spans, WINDOW_COLUMNS)),
-            only_windows,
-        };
-        let bins = RowBins::new(backend, factors, &products.counts, division)?;
-        let cols = factors.right.cols;
+        let bins = row_bins(backend, factors, &products, algorithm, teams)?;
         let search = |bin: &Bin| {
-            let method = algorithm.method(bin.kind, cols);
-            let kernel = backend.kernel(FILE, method.entry(), factors.defines(backend))?;
-            let mut bin = bin.clone();
-            let bitmaps = if method == Method::Bitmap {
-                bin.lanes = teams.largest;
-                let words = cols.div_ceil(32).min(MOST_WORDS);
-                let groups = groups_of(backend, &bin, words * size_of::<u32>());
-                Some((backend.zeros_raw(groups * words, size_of::<u32>())?, words))
-            } else {
-                bin.lanes = bin.lanes.max(method.least_lanes());
-                None
-            };
-            Ok(BinSearch { bin, method, kernel, bitmaps })
+            let kind = BINS[bin.number - 1];
+            let method = algorithm.method(kind, factors.right.cols);
+            BinSearch::new(backend, factors, &bins, bin, method, kind.lanes(teams), teams)
         };
         let searches = bins.iter().map(search).collect::<Result<_>>()?;
         Ok(Self { backend, factors, products, bins, searches })
@@ -175,14 +272,15 @@ impl<'a> PatternSearch<'a> {
         let (backend, rows) = (self.backend, self.factors.left.rows);
         let counts = backend.zeros::<i64>(rows + 1)?;
         let loose = self.loose_columns()?;
-        let loose = loose.as_ref().map(|columns| Columns { starts: &self.products.bounds.starts, columns });
+        let loose =
+            loose.as_ref().map(|columns| ColumnBuffer { starts: &self.products.bounds().starts, columns });
         self.run(loose, Some(&counts))?;
         let lengths = row_sizes(backend, counts)?;
         offset.check("nnz", lengths.total)?;
         let indices = backend.allocate_raw(lengths.total, self.factors.right.indices.element_bytes)?;
         match loose {
             Some(found) => self.compact(found, &lengths, &indices)?,
-            None => self.run(Some(Columns { starts: &lengths.starts, columns: &indices }), None)?,
+            None => self.run(Some(ColumnBuffer { starts: &lengths.starts, columns: &indices }), None)?,
         }
         let offsets = self.offsets(&lengths.starts, offset)?;
         Ok(FoundPattern { offsets, indices, lengths })
@@ -190,9 +288,8 @@ impl<'a> PatternSearch<'a> {
 
     /// Memory for as many columns as rows can have, unless that is much or not there.
     fn loose_columns(&self) -> Result<Option<RawBuffer>> {
-        let (count, index_bytes) = (self.products.bounds.total, self.factors.right.indices.element_bytes);
-        let most = self.backend.caps().memory_bytes.map_or(u64::MAX, |bytes| bytes / LOOSE_PART);
-        if (count as u64).saturating_mul(index_bytes as u64) > most {
+        let (count, index_bytes) = (self.products.bounds().total, self.factors.right.indices.element_bytes);
+        if (count as u64).saturating_mul(index_bytes as u64) > self.backend.scratch_limit() {
             return Ok(None);
         }
         match self.backend.allocate_raw(count, index_bytes) {
@@ -202,7 +299,7 @@ impl<'a> PatternSearch<'a> {
     }
 
     /// Moves the columns of rows together.
-    fn compact(&self, found: Columns<'_>, lengths: &RowSizes, indices: &RawBuffer) -> Result<()> {
+    fn compact(&self, found: ColumnBuffer<'_>, lengths: &RowSizes, indices: &RawBuffer) -> Result<()> {
         let (backend, rows) = (self.backend, self.factors.left.rows);
         let lanes = Teams::new(backend, lengths.total.div_ceil(rows.max(1) * EACH)).smallest;
         let kernel = backend.kernel(FILE, "spgemm_pattern_compact", self.factors.defines(backend))?;
@@ -221,27 +318,138 @@ impl<'a> PatternSearch<'a> {
     }
 
     /// Finds the columns of all rows: writes them, counts them, or both.
-    fn run(&self, found: Option<Columns<'_>>, counts: Option<&RawBuffer>) -> Result<()> {
+    fn run(&self, found: Option<ColumnBuffer<'_>>, counts: Option<&RawBuffer>) -> Result<()> {
+        self.searches.iter().try_for_each(|search| match search.method {
+            Method::Split => self.run_split(search, found, counts),
+            _ => self.run_rows(search, found, counts),
+        })
+    }
+
+    /// A team finds the columns of a row.
+    fn run_rows(
+        &self,
+        search: &BinSearch,
+        found: Option<ColumnBuffer<'_>>,
+        counts: Option<&RawBuffer>,
+    ) -> Result<()> {
         let Factors { left, right } = self.factors;
-        let (starts, columns) = found.map(|found| (&**found.starts, found.columns)).unzip();
-        for BinSearch { bin, method, kernel, bitmaps } in &self.searches {
-            let mut launch = self.backend.launch(kernel).bin(bin);
-            if let Some((_, words)) = bitmaps {
-                launch = launch.size(right.cols).size(*words);
-            }
-            let launch = launch.order(&self.bins).buffer(left.offsets).buffer(left.indices);
-            let launch = launch.buffer(right.offsets).buffer(right.indices).buffer_or_null(starts);
-            let launch = launch.buffer_or_null(counts).buffer_or_null(columns);
-            let launch = match method {
-                Method::Window => launch.buffer(&self.products.origins).buffer(&self.products.spans),
-                Method::Hash => launch.buffer(&self.products.counts.starts),
-                Method::Sort | Method::Bitmap => launch,
-            };
-            match bitmaps {
-                Some((bitmaps, words)) => launch.buffer(bitmaps).groups(bitmaps.len / words, bin.lanes)?,
-                None => launch.teams(bin.rows.len(), bin.lanes)?,
-            }
+        let BinSearch { bin, lanes, method, kernel, bitmaps, .. } = search;
+        let mut launch = self.backend.launch(kernel).places(&bin.rows).size(*lanes);
+        if let Some(bitmaps) = bitmaps {
+            launch = launch.size(right.cols).size(bitmaps.words);
+        }
+        let launch = launch.order(&self.bins).buffer(left.offsets).buffer(left.indices);
+        let launch = launch.buffer(right.offsets).buffer(right.indices).found(found, counts);
+        let launch = match method {
+            Method::Window => launch.buffer(&self.products.origins).buffer(&self.products.spans),
+            Method::Hash => launch.buffer(&self.products.counts.starts),
+            Method::Sort | Method::Bitmap | Method::Split => launch,
+        };
+        match bitmaps {
+            Some(bitmaps) => launch.buffer(&bitmaps.bits).groups(bitmaps.count(), *lanes),
+            None => launch.teams(bin.rows.len(), *lanes),
+        }
+    }
+
+    /// Work-groups mark the columns of as many rows as there are bitmaps, and write them in order; then those of the next.
+    fn run_split(
+        &self,
+        search: &BinSearch,
+        found: Option<ColumnBuffer<'_>>,
+        counts: Option<&RawBuffer>,
+    ) -> Result<()> {
+        let Factors { left, right } = self.factors;
+        let BinSearch { bin, lanes, kernel, bitmaps: Some(bitmaps), slices: Some(slices), .. } = search
+        else {
+            return Ok(());
+        };
+        let collect =
+            self.backend.kernel(FILE, "spgemm_pattern_collect", self.factors.defines(self.backend))?;
+        for from in bin.rows.clone().step_by(bitmaps.count()) {
+            let places = from..bin.rows.end.min(from + bitmaps.count());
+            let launch = self.backend.launch(kernel).size(bin.rows.start).places(&places).size(*lanes);
+            let launch = launch.size(SLICE).size(bitmaps.words).buffer(slices).order(&self.bins);
+            let launch = launch.buffer(left.offsets).buffer(left.indices);
+            let launch = launch.buffer(right.offsets).buffer(right.indices);
+            let launch = launch.buffer(&bitmaps.bits);
+            launch.group_per_row(places.len() + left.indices.len / SLICE, *lanes)?;
+            let launch = self.backend.launch(&collect).places(&places).size(*lanes).size(bitmaps.words);
+            let launch = launch.order(&self.bins).found(found, counts).buffer(&bitmaps.bits);
+            launch.group_per_row(places.len(), *lanes)?;
         }
         Ok(())
+    }
+}
+
+/// The rows in bins of their products and entries of A.
+fn row_bins(
+    backend: &Device,
+    factors: Factors<'_>,
+    products: &ProductCounts,
+    algorithm: SpgemmAlgorithm,
+    teams: Teams,
+) -> Result<RowBins> {
+    let rows = factors.left.rows;
+    let is_for_all = algorithm.is_for_all_rows();
+    let limit = |bin: RowBin| if is_for_all { 0 } else { EACH * bin.lanes(teams) };
+    if products.counts.total == 0 {
+        return Ok(RowBins::none());
+    }
+    let are_sorted = algorithm.method(RowBin::Short, factors.right.cols) == Method::Sort;
+    if are_sorted && products.most <= limit(RowBin::Short) {
+        return Ok(RowBins::single(rows));
+    }
+    let has_windows = matches!(algorithm, SpgemmAlgorithm::ByRow | SpgemmAlgorithm::Window);
+    let window_lanes = |bin: RowBin| if has_windows { bin.lanes(teams) } else { 0 };
+    let split_above = algorithm.split_above(factors.right.cols).unwrap_or(NO_ROW);
+    RowBins::sorted(backend, factors, BINS.len(), |bins| {
+        let kernel = backend.kernel(FILE, "spgemm_pattern_bins", factors.defines(backend))?;
+        let launch = backend.launch(&kernel).size(rows).size(limit(RowBin::Short)).size(limit(RowBin::Warp));
+        let launch = launch.size(EACH * teams.largest).size(window_lanes(RowBin::WarpWindow));
+        let launch = launch.size(MOST_WINDOWS * window_lanes(RowBin::GroupWindow)).size(split_above);
+        let launch = launch.buffer(&products.counts.starts).buffer(&products.spans);
+        launch.buffer(factors.left.offsets).buffer(bins).items(rows)
+    })
+}
+
+impl BinSearch {
+    fn new(
+        backend: &Device,
+        factors: Factors<'_>,
+        bins: &RowBins,
+        bin: &Bin,
+        method: Method,
+        lanes: usize,
+        teams: Teams,
+    ) -> Result<Self> {
+        let words = factors.right.cols.div_ceil(32);
+        let busy = backend.caps().compute_units * GROUPS_PER_UNIT;
+        let bitmaps = match method {
+            Method::Bitmap => Some(Bitmaps::new(backend, bin.rows.len().min(busy), words.min(MOST_WORDS))?),
+            Method::Split => Some(Bitmaps::new(backend, bin.rows.len(), words)?),
+            Method::Sort | Method::Window | Method::Hash => None,
+        };
+        let slices = || bins.slices(backend, factors, bin, factors.left.offsets, SLICE);
+        let lanes = match method {
+            Method::Sort => lanes,
+            Method::Window | Method::Hash => lanes.max(LANES),
+            Method::Bitmap | Method::Split => teams.largest,
+        };
+        Ok(Self {
+            bin: bin.clone(),
+            lanes,
+            method,
+            kernel: backend.kernel(FILE, method.entry(), factors.defines(backend))?,
+            bitmaps,
+            slices: (method == Method::Split).then(slices).transpose()?,
+        })
+    }
+}
+
+impl<'a> Launch<'a> {
+    /// Where the columns of rows go, and their numbers.
+    fn found(self, found: Option<ColumnBuffer<'a>>, counts: Option<&'a RawBuffer>) -> Self {
+        let (starts, columns) = found.map(|found| (&**found.starts, found.columns)).unzip();
+        self.buffer_or_null(starts).buffer_or_null(counts).buffer_or_null(columns)
     }
 }
