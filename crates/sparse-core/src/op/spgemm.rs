@@ -63,7 +63,8 @@ pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// in its context. C has an entry.
     unsafe fn run_spgemm(&self, plan: &mut Self::Plan, a: &M, b: &M, c: &mut M) -> Result<()>;
 
-    /// A new C with its values. A backend whose [`run_spgemm`](Self::run_spgemm) writes all of them need not set them before.
+    /// A new C with its values. A backend whose [`run_spgemm`](Self::run_spgemm) writes all of them need not set them
+    /// before.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), and those of [`run_spgemm`](Self::run_spgemm).
