@@ -58,6 +58,8 @@ const FIXED: &[&str] = &[
     "WARP",
     "BITS",
     "PADDING",
+    "ROWS",
+    "LARGEST_DELTA",
     "OFFSETS",
     "RANGE",
     "FALLS",
