@@ -113,7 +113,7 @@ pub mod cuda {
 /// cpu.reduce(Reduction::Sum, &a, &mut sums)?;
 /// assert_eq!((y, sums), ([6.0, 6.0], [5.0, 3.0]));
 /// let square = cpu.sort(&cpu.spgemm(&a, &a)?)?;
-/// assert_eq!(square.values(), [16.0, 7.0, 9.0]);
+/// assert_eq!(*square.values(), [16.0, 7.0, 9.0]);
 /// # Ok::<(), Error>(())
 /// ```
 pub mod prelude {
