@@ -20,8 +20,8 @@ const MOST_SMALLEST: usize = 16;
 /// The entries of C that a work-item has in a slice: the kernels' macro `SLICE_EACH`, by the bytes of a column and a sum.
 fn slice_each(bytes: usize) -> usize {
     match bytes {
-        ..=8 => 16,
-        ..=16 => 8,
+        0..=8 => 16,
+        9..=16 => 8,
         _ => 4,
     }
 }

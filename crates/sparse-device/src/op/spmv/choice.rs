@@ -1,7 +1,7 @@
 //! The choice of an algorithm for compressed rows: by the columns, by the longest row, or by the average length.
 
 use super::row_algorithm::RowAlgorithm;
-use super::thresholds::{FewRowsThresholds, ManyRowsThresholds, SpmvThresholds};
+use super::thresholds::{DeltaThresholds, FewRowsThresholds, ManyRowsThresholds, SpmvThresholds};
 use crate::Device;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
@@ -46,32 +46,44 @@ impl Device {
         Ok(reason.map(|reason| (RowAlgorithm::ColumnBlocks, reason)))
     }
 
-    /// True if the plan is worth a look at the columns, which takes it one or two products' time: rows are short and many,
-    /// so that a thread would take a row, or a warp a block of them.
-    pub(super) fn looks_for_deltas(
+    /// The patterns for which a plan that runs often takes columns of 16 bits in place of `algorithm`. To find them takes
+    /// it one or two products' time.
+    pub(super) fn patterns_for_deltas(
         &self,
         a: RawCompressed<'_>,
         options: &PlanOptions,
         algorithm: RowAlgorithm,
-    ) -> bool {
-        let ManyRowsThresholds { calls_for_deltas, deltas_up_to, .. } = LIMITS.many_rows;
-        let is_often = options.algorithm.is_none() && options.expected_calls >= calls_for_deltas;
-        let is_short = match algorithm {
-            RowAlgorithm::RowPerThread => a.mean_length() > 1,
-            RowAlgorithm::RowBlocks => (2..=deltas_up_to).contains(&a.mean_length()),
-            _ => false,
-        };
-        is_often && is_short && !self.caps().is_cpu
+    ) -> Result<DeltaPatterns> {
+        let is_often = options.algorithm.is_none() && options.expected_calls >= LIMITS.deltas.calls;
+        if !is_often || self.caps().is_cpu || self.has_few_rows(a) {
+            return Ok(DeltaPatterns::None);
+        }
+        let lengths = self.measure_rows(a)?;
+        Ok(lengths.patterns_for_deltas(algorithm, self.properties().cache_bytes, &LIMITS.deltas))
+    }
+
+    /// Reads the length of the longest row.
+    fn measure_rows(&self, a: RawCompressed<'_>) -> Result<RowLengths> {
+        let longest = self.longest_row(a.offsets)?;
+        let entry_bytes = a.values.element_bytes + a.indices.element_bytes;
+        let value_bytes = a.values.element_bytes;
+        Ok(RowLengths {
+            rows: a.rows,
+            nnz: a.nnz(),
+            mean: a.mean_length(),
+            longest,
+            entry_bytes,
+            value_bytes,
+        })
     }
 
     /// The algorithm by the length of the longest row, if that decides.
     fn choose_by_longest(&self, a: RawCompressed<'_>) -> Result<Option<Preference>> {
-        let (mean, longest) = (a.mean_length(), self.longest_row(a.offsets)?);
+        let lengths = self.measure_rows(a)?;
+        let RowLengths { mean, longest, .. } = lengths;
         let algorithm = if self.has_barriers() {
             with_barriers(mean, longest, self.has_few_rows(a))
         } else {
-            let entry_bytes = a.values.element_bytes + a.indices.element_bytes;
-            let lengths = RowLengths { rows: a.rows, nnz: a.nnz(), mean, longest, entry_bytes };
             let properties = self.properties();
             Some(lengths.algorithm(properties.caps.compute_units, properties.cache_bytes, &LIMITS))
         };
@@ -119,6 +131,18 @@ struct RowLengths {
     longest: usize,
     /// Bytes of a value and of its column.
     entry_bytes: usize,
+    value_bytes: usize,
+}
+
+/// Patterns that take less time with columns of 16 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DeltaPatterns {
+    /// None.
+    None,
+    /// All that 16 bits suffice for.
+    Fitting,
+    /// Those of them whose rows are the rows before moved by a column.
+    Moved,
 }
 
 impl RowLengths {
@@ -131,6 +155,25 @@ impl RowLengths {
             self.of_few_rows(units, &limits.few_rows)
         } else {
             self.of_many_rows(cache_bytes, &limits.many_rows)
+        }
+    }
+
+    /// The patterns of many rows that take less time with columns of 16 bits than by `algorithm`.
+    fn patterns_for_deltas(
+        self,
+        algorithm: RowAlgorithm,
+        cache_bytes: usize,
+        limits: &DeltaThresholds,
+    ) -> DeltaPatterns {
+        let Self { nnz, mean, longest, value_bytes, .. } = self;
+        let is_cached = nnz * (value_bytes + size_of::<u16>()) <= cache_bytes / 3 * 2;
+        let is_alike = longest <= 2 * mean;
+        match algorithm {
+            _ if mean <= 1 => DeltaPatterns::None,
+            RowAlgorithm::RowPerThread => DeltaPatterns::Fitting,
+            _ if is_cached && is_alike && mean <= limits.up_to_in_cache => DeltaPatterns::Fitting,
+            RowAlgorithm::RowBlocks if mean <= limits.up_to => DeltaPatterns::Moved,
+            _ => DeltaPatterns::None,
         }
     }
 
@@ -194,9 +237,33 @@ mod tests {
 
     /// The algorithm on an H100, in f32 or f64.
     fn on_h100(rows: usize, nnz: usize, longest: usize, value_bytes: usize) -> &'static str {
-        let lengths =
-            RowLengths { rows, nnz, mean: nnz.div_ceil(rows), longest, entry_bytes: 4 + value_bytes };
-        lengths.algorithm(132, 50 << 20, &SpmvThresholds::H100).row().name
+        lengths(rows, nnz, longest, value_bytes).algorithm(132, 50 << 20, &LIMITS).row().name
+    }
+
+    fn lengths(rows: usize, nnz: usize, longest: usize, value_bytes: usize) -> RowLengths {
+        let (mean, entry_bytes) = (nnz.div_ceil(rows), 4 + value_bytes);
+        RowLengths { rows, nnz, mean, longest, entry_bytes, value_bytes }
+    }
+
+    #[test]
+    fn columns_of_16_bits_are_for_short_rows_and_for_what_the_cache_holds_by_them() {
+        let patterns = |rows, nnz, longest, value_bytes| {
+            let lengths = lengths(rows, nnz, longest, value_bytes);
+            let algorithm = lengths.algorithm(132, 50 << 20, &LIMITS);
+            lengths.patterns_for_deltas(algorithm, 50 << 20, &LIMITS.deltas)
+        };
+        assert_eq!(patterns(1_440_000, 4_608_000, 4, 4), DeltaPatterns::Fitting, "streets");
+        assert_eq!(patterns(1_331_000, 9_244_400, 7, 8), DeltaPatterns::Moved, "7 entries, in memory");
+        assert_eq!(
+            patterns(500_000, 5_499_970, 11, 4),
+            DeltaPatterns::Fitting,
+            "11, in the cache by 16 bits"
+        );
+        assert_eq!(patterns(500_000, 5_499_970, 11, 8), DeltaPatterns::None, "11, in memory");
+        assert_eq!(patterns(135_000, 4_590_000, 35, 4), DeltaPatterns::Fitting, "34, in the cache");
+        assert_eq!(patterns(150_000, 6_149_580, 41, 4), DeltaPatterns::None, "41");
+        assert_eq!(patterns(400_000, 3_760_000, 200, 4), DeltaPatterns::None, "skewed rows");
+        assert_eq!(patterns(2_000_000, 2_000_000, 1, 4), DeltaPatterns::None, "one entry");
     }
 
     #[test]

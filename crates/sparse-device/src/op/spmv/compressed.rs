@@ -58,11 +58,11 @@ impl Device {
         options: &PlanOptions,
     ) -> Result<ProductPlan<RowStrategy>> {
         let mut preferred = self.choose_row_algorithm(a, options)?;
-        let looks_for_deltas = self.looks_for_deltas(a, options, preferred.0);
-        let deltas = if looks_for_deltas { RowDeltas::of_moved_rows(self, a, op)? } else { None };
+        let patterns = self.patterns_for_deltas(a, options, preferred.0)?;
+        let deltas = RowDeltas::of_patterns(self, a, op, patterns)?;
         if deltas.is_some() {
             preferred.0 = RowAlgorithm::Delta16;
-            preferred.1 += ", neighbours are alike, and columns fit 16 bits";
+            preferred.1 += ", whose columns fit 16 bits";
         }
         let (algorithm, choice) = self.choose("spmv", options, self.offered::<RowAlgorithm>(), preferred)?;
         let strategy = match deltas {

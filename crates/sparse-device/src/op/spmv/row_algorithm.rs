@@ -74,8 +74,9 @@ algorithms! {
 
         Delta16 = Algorithm::new(
             "delta16",
-            "many calls on a GPU, rows are many, short and most of them the row before moved by a column, and the columns of each \
-             32 neighbouring rows lie less than 65536 apart: up to 9 entries on average, where the cache holds the matrix 15",
+            "many calls on a GPU, rows are many and their columns lie less than 65536 apart in each 32 of them: where a thread \
+             would take a row, where the cache holds the matrix so and rows are alike with up to 36 entries, or in place of \
+             row blocks with up to 9 entries if most rows are the row before moved by a column",
         )
         .preprocessing("16-bit column deltas, and a base for each 32 rows"),
         Needs::Nothing;

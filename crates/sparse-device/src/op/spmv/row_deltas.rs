@@ -1,5 +1,6 @@
 //! Compressed rows with columns of 16 bits: a base for each 32 neighbouring rows, and a delta for each entry.
 
+use super::choice::DeltaPatterns;
 use super::plan::Workspace;
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
@@ -23,11 +24,21 @@ pub struct RowDeltas {
 }
 
 impl RowDeltas {
-    /// The columns as deltas, where that is worth it: most rows are the row before, moved by a column. `None` where not,
-    /// or where the columns of some neighbouring rows lie 65536 or more apart.
-    pub(super) fn of_moved_rows(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Option<Self>> {
+    /// The columns as deltas, if the pattern is one of these: `None` if not, or if the columns of some neighbouring rows
+    /// lie 65536 or more apart.
+    pub(super) fn of_patterns(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        op: Op,
+        patterns: DeltaPatterns,
+    ) -> Result<Option<Self>> {
+        let least_moved = match patterns {
+            DeltaPatterns::None => return Ok(None),
+            DeltaPatterns::Fitting => 0,
+            DeltaPatterns::Moved => a.rows.div_ceil(ROWS) / 4 * 3,
+        };
         let (deltas, moved) = Self::make(backend, a, op)?;
-        Ok(deltas.filter(|_| moved >= a.rows.div_ceil(ROWS) / 4 * 3))
+        Ok(deltas.filter(|_| moved >= least_moved))
     }
 
     /// The columns as deltas, if they fit, and the number of [`ROWS`] whose second row is the first one moved by a

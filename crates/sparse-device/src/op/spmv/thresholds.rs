@@ -22,6 +22,8 @@ pub(super) struct SpmvThresholds {
     pub(super) many_rows: ManyRowsThresholds,
     /// Devices on which a warp is a work-group whose lanes meet at barriers.
     pub(super) barriers: BarriersThresholds,
+    /// Columns of 16 bits, for plans that run often.
+    pub(super) deltas: DeltaThresholds,
     /// Blocks of columns, for plans that run often.
     pub(super) column_blocks: ColumnBlocksThresholds,
 }
@@ -85,12 +87,6 @@ pub(super) struct ManyRowsThresholds {
     /// Bytes of a row below which a thread a row takes the least time from memory too. Measured, segments over threads:
     /// 1.23 at 3 entries of 8 bytes, 0.97 at 6, 0.84 at 6 of 12 bytes.
     pub(super) thread_below_bytes: usize,
-    /// Calls from which on a plan looks whether columns fit 16 bits.
-    pub(super) calls_for_deltas: usize,
-    /// The largest average of entries per row for columns of 16 bits in place of row blocks. Measured, row blocks or a
-    /// thread a row over columns of 16 bits: 1.04 to 1.35 on stencils and bands of 3 to 9 entries (f32), 0.92 to 1.23
-    /// (f64), 0.98 and 0.80 on a band of 11 from memory; in the cache 1.04 to 1.25 up to 15.
-    pub(super) deltas_up_to: usize,
     /// Average entries per row from which on a warp a row takes less time than segments, if no row has twice as many:
     /// 48.3 and 53.9 µs at 64 entries, 25.2 and 33.7 at 128.
     pub(super) vector_from: usize,
@@ -107,6 +103,21 @@ pub(super) struct BarriersThresholds {
     pub(super) skew_ratio: usize,
     /// Entries up to which a row never makes rows skewed, where lanes meet at barriers.
     pub(super) never_skewed: usize,
+}
+
+/// Columns of 16 bits, for plans that run often.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DeltaThresholds {
+    /// Calls from which on a plan looks whether columns fit 16 bits.
+    pub(super) calls: usize,
+    /// The largest average of entries per row for columns of 16 bits in place of row blocks. Measured, row blocks over
+    /// columns of 16 bits: 1.03 to 1.35 on stencils and bands of 3 to 9 entries (f32), 0.92 to 1.23 (f64), 0.78 on a
+    /// band of 11 from memory (f64).
+    pub(super) up_to: usize,
+    /// The largest average of entries per row where the cache holds the matrix with columns of 16 bits. Measured, segments
+    /// or row blocks over columns of 16 bits: 1.50 to 1.59 at 11 and 18 entries, 1.18 to 1.25 at 27 and 34, 0.92 at 41,
+    /// 0.50 at 74 (f32).
+    pub(super) up_to_in_cache: usize,
 }
 
 /// Blocks of columns, for plans that run often.
@@ -146,11 +157,10 @@ impl SpmvThresholds {
             row_blocks_up_to: 12,
             thread_below_in_cache: 16,
             thread_below_bytes: 64,
-            calls_for_deltas: 32,
-            deltas_up_to: 9,
             vector_from: 64,
         },
         barriers: BarriersThresholds { merge_path_below: 8, skew_ratio: 16, never_skewed: 256 },
+        deltas: DeltaThresholds { calls: 32, up_to: 9, up_to_in_cache: 36 },
         column_blocks: ColumnBlocksThresholds { calls: 32, entries_per_unit: 1 << 16, entries_per_block: 4 },
     };
 }
