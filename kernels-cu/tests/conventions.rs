@@ -57,6 +57,7 @@ const FIXED: &[&str] = &[
     "LANES",
     "WARP",
     "BITS",
+    "MOST_INT",
     "PADDING",
     "ROWS",
     "LARGEST_DELTA",

@@ -27,8 +27,12 @@
 #endif
 #define CAPACITY (EACH * BLOCK)
 #define FREE (-1)
+#ifndef LEAST_PART
 #define LEAST_PART 8
+#endif
+#ifndef LEAST_ROW
 #define LEAST_ROW 64
+#endif
 
 // products[i] <- how many products row i of C has; products[rows + 1] <- the most of them, or 2^31 - 1 if those are more.
 // They lie in spans[i] columns from origins[i] on, which are looked for where the rows of B are `sorted` and row i has

@@ -22,7 +22,9 @@
 #define EACH (SCALAR == C64 ? 4 : 8)
 #endif
 #define ELEMENT_BYTES (sizeof(ACC) + sizeof(IDX))
+#ifndef SLICE_EACH
 #define SLICE_EACH (ELEMENT_BYTES <= 8 ? 16 : ELEMENT_BYTES <= 16 ? 8 : 4)
+#endif
 #define WAITING (4 * BLOCK)
 #define NONE BLOCK
 

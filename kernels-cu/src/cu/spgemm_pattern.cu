@@ -31,10 +31,18 @@
 #ifndef LONG
 #define LONG 16
 #endif
+#ifndef WORDS_PER_LANE
 #define WORDS_PER_LANE 4
+#endif
+#ifndef TOGETHER
 #define TOGETHER 4
+#endif
+#ifndef LEAST_PART
 #define LEAST_PART 8
+#endif
+#ifndef LEAST_ROW
 #define LEAST_ROW 64
+#endif
 #define CAPACITY (EACH * BLOCK)
 #define FREE (-1)
 #define MOST_INT 2147483647

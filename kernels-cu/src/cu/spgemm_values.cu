@@ -26,7 +26,9 @@
 #define AHEAD 4
 #endif
 #define ELEMENT_BYTES (sizeof(ACC) + sizeof(Idx))
+#ifndef SLICE_EACH
 #define SLICE_EACH (ELEMENT_BYTES <= 8 ? 16 : ELEMENT_BYTES <= 16 ? 8 : 4)
+#endif
 #define WAITING (4 * BLOCK)
 #define NONE BLOCK
 
