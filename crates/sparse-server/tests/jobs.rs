@@ -267,5 +267,5 @@ fn vectors_that_wait_are_multiplied_together_with_the_bits_that_each_has_alone()
     };
     let (few, all) = (count("nnz_merged_bucket{le=\"4.0\"} "), count("nnz_merged_bucket{le=\"8.0\"} "));
     assert!(all - few >= 6, "two products of eight requests each time: {}", metrics.text());
-    assert_eq!(operations(&server), (0, 0));
+    await_that("all have ended", || operations(&server) == (0, 0));
 }
