@@ -58,7 +58,7 @@ fn a_full_disk_leaves_what_was_there() {
     }
 }
 
-/// What goes to stdout: help, version, a script, a report, data.
+/// Commands that write to stdout: help, version, a script, a report, data.
 const PRINTED: [&str; 7] =
     ["--help", "-h", "help spmv", "--version", "completions bash", "info a.npz", "convert a.npz -"];
 

@@ -23,8 +23,8 @@ pub trait PeerExchange<T: Element, S: Space>: Debug + Send + Sync {
     /// Sends segments of `outgoing`, each to its rank, receives segments of `incoming`, each from its rank, and calls
     /// `meanwhile` once while they travel.
     ///
-    /// What was enqueued before the call computes what is sent; what is enqueued behind it finds what came, and may
-    /// change `outgoing`. Work that `meanwhile` enqueues runs beside the exchange. The host waits for other ranks to
+    /// The exchange takes its turn in the queue: it sends what work before it has computed, and work after it reads what
+    /// was received, and may change `outgoing`. Work that `meanwhile` enqueues runs beside the exchange. The host waits for other ranks to
     /// make their calls, never for a device.
     ///
     /// Segments of `incoming` do not overlap. A rank sends at most one segment to each other rank, which names the

@@ -32,7 +32,7 @@ fn with_stand_in(test: &str, variables: &[(&str, &str)], flags: &[&str], body: i
     let output = command.envs(variables.iter().copied()).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success() && out.contains("1 passed"), "{}: {out}{err}", output.status);
+    assert!(output.status.success() && out.contains("ok. 1 passed"), "{}: {out}{err}", output.status);
 }
 
 fn compile(folder: &Path, (source, library): (&str, &str), flags: &[&str]) {

@@ -123,7 +123,7 @@ impl Op {
         self.orient(a.nrows(), a.ncols())
     }
 
-    /// What rows and columns of op(A) have, by what those of A have: swapped for a transpose.
+    /// Swaps the two for a transpose: from what belongs to the rows and columns of A to what belongs to those of op(A).
     ///
     /// ```
     /// use sparse_core::op::Op;
