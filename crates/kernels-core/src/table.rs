@@ -108,6 +108,13 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "csr_deltas_vector",
+                ["csr_deltas_row_per_vector"],
+                [SCALAR, IDX, OFF, CONJ, FEW_LANES]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "csr_row_blocks",
                 ["csr_row_blocks_search", "csr_row_blocks_count", "csr_row_blocks_fill", "csr_row_blocks_sums"],
                 [SCALAR, IDX, OFF]

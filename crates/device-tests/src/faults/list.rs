@@ -197,6 +197,13 @@ pub const FAULTS: &[Fault] = &[
         what: "the last column of 16 bits of a row is left out",
         place: both("csr_deltas", "k < end; k++", "k < end - 1; k++"),
         found_by: &[by("spmv/csr", "delta16")],
+        case: UNSORTED,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "lanes stop before the last column of 16 bits of a row",
+        place: both("csr_deltas_vector", "k < end; k += LANES", "k < end - 1; k += LANES"),
+        found_by: &[by("spmv/csr", "delta16")],
         case: ROWS,
     },
     Fault {

@@ -171,8 +171,8 @@ impl RowLengths {
         match algorithm {
             _ if mean <= 1 => DeltaPatterns::None,
             RowAlgorithm::RowPerThread => DeltaPatterns::Fitting,
-            _ if is_cached && is_alike && mean <= limits.up_to_in_cache => DeltaPatterns::Fitting,
-            RowAlgorithm::RowBlocks if mean <= limits.up_to => DeltaPatterns::Moved,
+            _ if is_alike && (is_cached || mean >= limits.lanes_from) => DeltaPatterns::Fitting,
+            RowAlgorithm::RowBlocks => DeltaPatterns::Moved,
             _ => DeltaPatterns::None,
         }
     }
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_16_bits_are_for_short_rows_and_for_what_the_cache_holds_by_them() {
+    fn columns_of_16_bits_are_for_short_rows_and_for_alike_ones() {
         let patterns = |rows, nnz, longest, value_bytes| {
             let lengths = lengths(rows, nnz, longest, value_bytes);
             let algorithm = lengths.algorithm(132, 50 << 20, &LIMITS);
@@ -254,14 +254,9 @@ mod tests {
         };
         assert_eq!(patterns(1_440_000, 4_608_000, 4, 4), DeltaPatterns::Fitting, "streets");
         assert_eq!(patterns(1_331_000, 9_244_400, 7, 8), DeltaPatterns::Moved, "7 entries, in memory");
-        assert_eq!(
-            patterns(500_000, 5_499_970, 11, 4),
-            DeltaPatterns::Fitting,
-            "11, in the cache by 16 bits"
-        );
-        assert_eq!(patterns(500_000, 5_499_970, 11, 8), DeltaPatterns::None, "11, in memory");
-        assert_eq!(patterns(135_000, 4_590_000, 35, 4), DeltaPatterns::Fitting, "34, in the cache");
-        assert_eq!(patterns(150_000, 6_149_580, 41, 4), DeltaPatterns::None, "41");
+        assert_eq!(patterns(490_000, 4_401_604, 9, 4), DeltaPatterns::Fitting, "9, in the cache");
+        assert_eq!(patterns(500_000, 5_499_970, 11, 8), DeltaPatterns::Fitting, "11, in memory");
+        assert_eq!(patterns(150_000, 6_149_580, 41, 8), DeltaPatterns::Fitting, "41, in memory");
         assert_eq!(patterns(400_000, 3_760_000, 200, 4), DeltaPatterns::None, "skewed rows");
         assert_eq!(patterns(2_000_000, 2_000_000, 1, 4), DeltaPatterns::None, "one entry");
     }

@@ -75,8 +75,8 @@ algorithms! {
         Delta16 = Algorithm::new(
             "delta16",
             "many calls on a GPU, rows are many and their columns lie less than 65536 apart in each 32 of them: where a thread \
-             would take a row, where the cache holds the matrix so and rows are alike with up to 36 entries, or in place of \
-             row blocks with up to 9 entries if most rows are the row before moved by a column",
+             would take a row, where rows are alike and have ten entries or the cache holds the matrix so, or in place of row \
+             blocks if most rows are the row before moved by a column",
         )
         .preprocessing("16-bit column deltas, and a base for each 32 rows"),
         Needs::Nothing;

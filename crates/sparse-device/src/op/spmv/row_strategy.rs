@@ -33,7 +33,7 @@ pub enum RowStrategy {
     SubGroupPerRow(Kernel),
     /// One warp for each block of neighbouring rows.
     RowBlocks(BlockedRows),
-    /// One work-item per row, with columns of 16 bits.
+    /// One or several work-items per row, with columns of 16 bits.
     Deltas(RowDeltas),
     /// One work-group for each tile of the merge of rows and entries.
     MergePath(MergePath),

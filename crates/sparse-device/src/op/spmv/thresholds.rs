@@ -110,14 +110,8 @@ pub(super) struct BarriersThresholds {
 pub(super) struct DeltaThresholds {
     /// Calls from which on a plan looks whether columns fit 16 bits.
     pub(super) calls: usize,
-    /// The largest average of entries per row for columns of 16 bits in place of row blocks. Measured, row blocks over
-    /// columns of 16 bits: 1.03 to 1.35 on stencils and bands of 3 to 9 entries (f32), 0.92 to 1.23 (f64), 0.78 on a
-    /// band of 11 from memory (f64).
-    pub(super) up_to: usize,
-    /// The largest average of entries per row where the cache holds the matrix with columns of 16 bits. Measured, segments
-    /// or row blocks over columns of 16 bits: 1.50 to 1.59 at 11 and 18 entries, 1.18 to 1.25 at 27 and 34, 0.92 at 41,
-    /// 0.50 at 74 (f32).
-    pub(super) up_to_in_cache: usize,
+    /// Average entries per row from which on rows of similar length have several lanes and need not be those of a band.
+    pub(super) lanes_from: usize,
 }
 
 /// Blocks of columns, for plans that run often.
@@ -160,7 +154,7 @@ impl SpmvThresholds {
             vector_from: 64,
         },
         barriers: BarriersThresholds { merge_path_below: 8, skew_ratio: 16, never_skewed: 256 },
-        deltas: DeltaThresholds { calls: 32, up_to: 9, up_to_in_cache: 36 },
+        deltas: DeltaThresholds { calls: 32, lanes_from: 10 },
         column_blocks: ColumnBlocksThresholds { calls: 32, entries_per_unit: 1 << 16, entries_per_block: 4 },
     };
 }
