@@ -3,7 +3,8 @@
 // those of stencils and bands do.
 // One work-item per row (spmv), one work-group of 32 per ROWS rows (make), striding over the grid; reads values,
 // deltas, bases and offsets once, gathers x, writes y once.
-// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A).   Launch: spmv any number of
+// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A), SHIFT = 8 (columns by which like
+// rows differ), NEAR = 2048 (columns between the first and the last of near ones).   Launch: spmv any number of
 // work-groups of any size; make any number of work-groups of 32.
 #include "scalar.clh"
 #include "index.clh"
@@ -12,19 +13,26 @@
 #include "smallest.clh"
 #define ROWS 32
 #define LARGEST_DELTA 65535
+#ifndef SHIFT
+#define SHIFT 8
+#endif
+#ifndef NEAR
+#define NEAR 2048
+#endif
 
-// True if a row begins and ends a column behind the row before it, as in stencils and bands.
-static int is_moved_by_one(long row, __global const OFF *offsets, __global const IDX *indices)
+// True if a row has as many entries as the row before it and begins and ends up to SHIFT columns beside it, as in stencils and bands.
+static int is_like_row_before(long row, __global const OFF *offsets, __global const IDX *indices)
 {
     long before = offsets[row - 1];
     long begin = offsets[row];
     long end = offsets[row + 1];
-    return end - begin == begin - before && begin < end && indices[begin] == indices[before] + 1 &&
-           indices[end - 1] == indices[begin - 1] + 1;
+    return end - begin == begin - before && begin < end && abs(indices[begin] - (long)indices[before]) <= SHIFT &&
+           abs(indices[end - 1] - (long)indices[begin - 1]) <= SHIFT;
 }
 
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
-// number of ROWS whose second row is the first one moved by a column. A work-group takes ROWS rows. For the plan.
+// number of ROWS whose second row is like the first; found[2] += the number of ROWS for which that is so or whose
+// columns lie at most NEAR apart. A work-group takes ROWS rows. For the plan.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX *indices, __global IDX *bases,
                      __global ushort *deltas, __global int *found)
@@ -35,20 +43,26 @@ void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX 
         long begin = offsets[first];
         long end = offsets[min(first + ROWS, rows)];
         long base = LONG_MAX;
-        for (long k = begin + lid; k < end; k += LANES)
-            base = min(base, (long)indices[k]);
-        base = smallest_of_group(base, smallest);
-        if (lid == 0) {
-            bases[first / ROWS] = (IDX)(base == LONG_MAX ? 0 : base);
-            if (first + 1 < rows && is_moved_by_one(first + 1, offsets, indices))
-                atomic_inc(found + 1);
-        }
+        long last = -1;
         for (long k = begin + lid; k < end; k += LANES) {
-            long delta = indices[k] - base;
-            if (delta > LARGEST_DELTA)
-                atomic_or(found, 1);
-            deltas[k] = (ushort)delta;
+            base = min(base, (long)indices[k]);
+            last = max(last, (long)indices[k]);
         }
+        base = smallest_of_group(base, smallest);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        last = -smallest_of_group(-last, smallest);
+        if (lid == 0) {
+            int is_alike = first + 1 < rows && is_like_row_before(first + 1, offsets, indices);
+            bases[first / ROWS] = (IDX)(last < 0 ? 0 : base);
+            if (last - base > LARGEST_DELTA)
+                atomic_or(found, 1);
+            if (is_alike)
+                atomic_inc(found + 1);
+            if (is_alike || last - base <= NEAR)
+                atomic_inc(found + 2);
+        }
+        for (long k = begin + lid; k < end; k += LANES)
+            deltas[k] = (ushort)(indices[k] - base);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -3,8 +3,9 @@
 // those of stencils and bands do.
 // One thread per row (spmv), one warp per ROWS rows (make), striding over the grid; reads values, deltas, bases and
 // offsets once, gathers x, writes y once.
-// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A).   Launch: spmv any number of
-// blocks of up to 256 threads; make any number of blocks of whole warps, up to 256 threads.
+// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A), SHIFT = 8 (columns by which like
+// rows differ), NEAR = 2048 (columns between the first and the last of near ones).   Launch: spmv any number of blocks
+// of up to 256 threads; make any number of blocks of whole warps, up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -13,19 +14,26 @@
 #include "smallest.cuh"
 #define ROWS 32
 #define LARGEST_DELTA 65535
+#ifndef SHIFT
+#define SHIFT 8
+#endif
+#ifndef NEAR
+#define NEAR 2048
+#endif
 
-// True if a row begins and ends a column behind the row before it, as in stencils and bands.
-static __device__ bool is_moved_by_one(long long row, const Off *offsets, const Idx *indices)
+// True if a row has as many entries as the row before it and begins and ends up to SHIFT columns beside it, as in stencils and bands.
+static __device__ bool is_like_row_before(long long row, const Off *offsets, const Idx *indices)
 {
     long long before = offsets[row - 1];
     long long begin = offsets[row];
     long long end = offsets[row + 1];
-    return end - begin == begin - before && begin < end && indices[begin] == indices[before] + 1 &&
-           indices[end - 1] == indices[begin - 1] + 1;
+    return end - begin == begin - before && begin < end && llabs(indices[begin] - (long long)indices[before]) <= SHIFT &&
+           llabs(indices[end - 1] - (long long)indices[begin - 1]) <= SHIFT;
 }
 
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
-// number of ROWS whose second row is the first one moved by a column. A warp takes ROWS rows. For the plan.
+// number of ROWS whose second row is like the first; found[2] += the number of ROWS for which that is so or whose
+// columns lie at most NEAR apart. A warp takes ROWS rows. For the plan.
 KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
                        Idx *__restrict__ bases, unsigned short *__restrict__ deltas, int *__restrict__ found)
 {
@@ -33,20 +41,25 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
         long long begin = offsets[first];
         long long end = offsets[min(first + ROWS, rows)];
         long long base = LARGEST;
-        for (long long k = begin + lane_index(); k < end; k += WARP)
-            base = min(base, (long long)indices[k]);
-        base = reduce_lanes(base, Smallest());
-        if (lane_index() == 0) {
-            bases[first / ROWS] = (Idx)(base == LARGEST ? 0 : base);
-            if (first + 1 < rows && is_moved_by_one(first + 1, offsets, indices))
-                atomicAdd(found + 1, 1);
-        }
+        long long last = -1;
         for (long long k = begin + lane_index(); k < end; k += WARP) {
-            long long delta = indices[k] - base;
-            if (delta > LARGEST_DELTA)
-                found[0] = 1;
-            deltas[k] = (unsigned short)delta;
+            base = min(base, (long long)indices[k]);
+            last = max(last, (long long)indices[k]);
         }
+        base = reduce_lanes(base, Smallest());
+        last = -reduce_lanes(-last, Smallest());
+        if (lane_index() == 0) {
+            bool is_alike = first + 1 < rows && is_like_row_before(first + 1, offsets, indices);
+            bases[first / ROWS] = (Idx)(last < 0 ? 0 : base);
+            if (last - base > LARGEST_DELTA)
+                found[0] = 1;
+            if (is_alike)
+                atomicAdd(found + 1, 1);
+            if (is_alike || last - base <= NEAR)
+                atomicAdd(found + 2, 1);
+        }
+        for (long long k = begin + lane_index(); k < end; k += WARP)
+            deltas[k] = (unsigned short)(indices[k] - base);
     }
 }
 

@@ -141,8 +141,10 @@ pub(super) enum DeltaPatterns {
     None,
     /// All that 16 bits suffice for.
     Fitting,
-    /// Those of them whose rows are the rows before moved by a column.
-    Moved,
+    /// Those of them whose neighbouring rows are alike, or have columns near each other.
+    Near,
+    /// Those of them whose neighbouring rows are alike: as long, and beginning and ending beside each other.
+    Alike,
 }
 
 impl RowLengths {
@@ -167,12 +169,13 @@ impl RowLengths {
     ) -> DeltaPatterns {
         let Self { nnz, mean, longest, value_bytes, .. } = self;
         let is_cached = nnz * (value_bytes + size_of::<u16>()) <= cache_bytes / 3 * 2;
-        let is_alike = longest <= 2 * mean;
+        let has_like_lengths = longest <= 2 * mean;
         match algorithm {
             _ if mean <= 1 => DeltaPatterns::None,
             RowAlgorithm::RowPerThread => DeltaPatterns::Fitting,
-            _ if is_alike && (is_cached || mean >= limits.lanes_from) => DeltaPatterns::Fitting,
-            RowAlgorithm::RowBlocks => DeltaPatterns::Moved,
+            _ if is_cached && has_like_lengths => DeltaPatterns::Near,
+            _ if mean >= limits.lanes_from && has_like_lengths => DeltaPatterns::Alike,
+            RowAlgorithm::RowBlocks => DeltaPatterns::Alike,
             _ => DeltaPatterns::None,
         }
     }
@@ -253,10 +256,11 @@ mod tests {
             lengths.patterns_for_deltas(algorithm, 50 << 20, &LIMITS.deltas)
         };
         assert_eq!(patterns(1_440_000, 4_608_000, 4, 4), DeltaPatterns::Fitting, "streets");
-        assert_eq!(patterns(1_331_000, 9_244_400, 7, 8), DeltaPatterns::Moved, "7 entries, in memory");
+        assert_eq!(patterns(1_331_000, 9_244_400, 7, 8), DeltaPatterns::Alike, "7 entries, in memory");
         assert_eq!(patterns(490_000, 4_401_604, 9, 4), DeltaPatterns::Fitting, "9, in the cache");
-        assert_eq!(patterns(500_000, 5_499_970, 11, 8), DeltaPatterns::Fitting, "11, in memory");
-        assert_eq!(patterns(150_000, 6_149_580, 41, 8), DeltaPatterns::Fitting, "41, in memory");
+        assert_eq!(patterns(50_000, 2_500_000, 60, 4), DeltaPatterns::Near, "50, in the cache");
+        assert_eq!(patterns(500_000, 5_499_970, 11, 8), DeltaPatterns::Alike, "11, in memory");
+        assert_eq!(patterns(150_000, 6_149_580, 41, 8), DeltaPatterns::Alike, "41, in memory");
         assert_eq!(patterns(400_000, 3_760_000, 200, 4), DeltaPatterns::None, "skewed rows");
         assert_eq!(patterns(2_000_000, 2_000_000, 1, 4), DeltaPatterns::None, "one entry");
     }

@@ -75,8 +75,8 @@ algorithms! {
         Delta16 = Algorithm::new(
             "delta16",
             "many calls on a GPU, rows are many and their columns lie less than 65536 apart in each 32 of them: where a thread \
-             would take a row, where rows are alike and have ten entries or the cache holds the matrix so, or in place of row \
-             blocks if most rows are the row before moved by a column",
+             would take a row; in place of row blocks and where rows have ten entries, if most rows are like the row before; \
+             where the cache holds the matrix so, if they are or their columns lie within 2048",
         )
         .preprocessing("16-bit column deltas, and a base for each 32 rows"),
         Needs::Nothing;

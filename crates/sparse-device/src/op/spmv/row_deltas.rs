@@ -27,6 +27,15 @@ pub struct RowDeltas {
     deltas: Buffer<u16>,
 }
 
+/// What the columns are like.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    /// The number of [`ROWS`] whose second row is like the first.
+    alike: usize,
+    /// The number of those, and of [`ROWS`] whose columns lie near each other.
+    near: usize,
+}
+
 impl RowDeltas {
     /// The columns as deltas, if the pattern is one of these: `None` if not, or if the columns of some neighbouring rows
     /// lie 65536 or more apart.
@@ -36,33 +45,37 @@ impl RowDeltas {
         op: Op,
         patterns: DeltaPatterns,
     ) -> Result<Option<Self>> {
-        let least_moved = match patterns {
-            DeltaPatterns::None => return Ok(None),
-            DeltaPatterns::Fitting => 0,
-            DeltaPatterns::Moved => a.rows.div_ceil(ROWS) / 4 * 3,
-        };
-        let (deltas, moved) = Self::make(backend, a, op)?;
-        Ok(deltas.filter(|_| moved >= least_moved))
+        if patterns == DeltaPatterns::None {
+            return Ok(None);
+        }
+        let (deltas, found) = Self::make(backend, a, op)?;
+        let most = a.rows.div_ceil(ROWS) / 4 * 3;
+        Ok(deltas.filter(|_| match patterns {
+            DeltaPatterns::None => false,
+            DeltaPatterns::Fitting => true,
+            DeltaPatterns::Near => found.near >= most,
+            DeltaPatterns::Alike => found.alike >= most,
+        }))
     }
 
-    /// The columns as deltas, if they fit, and the number of [`ROWS`] whose second row is the first one moved by a
-    /// column.
-    fn make(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<(Option<Self>, usize)> {
+    /// The columns as deltas, if they fit, and what was found on the way.
+    fn make(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<(Option<Self>, Found)> {
         let defines = a.product_defines(op);
         let kernel = |file, entry, defines| backend.kernel_of(a.dtype, file, entry, defines);
         let bases = backend.allocate_raw(a.rows.div_ceil(ROWS), a.indices.element_bytes)?;
-        let (deltas, found) = (backend.allocate(a.nnz())?, backend.zeros::<i32>(2)?);
+        let (deltas, found) = (backend.allocate(a.nnz())?, backend.zeros::<i32>(3)?);
         let make = kernel("csr_deltas", "csr_deltas_make", defines.clone())?;
         let launch = backend.launch(&make).size(a.rows).buffer(a.offsets).buffer(a.indices);
         launch.buffer(&bases).buffer(&deltas).buffer(&found).warps(a.rows.div_ceil(ROWS))?;
-        let found = backend.download(&found)?;
+        let counts = backend.download(&found)?;
         let lanes = lanes_for(a.mean_length());
         let kernel = match lanes {
             1 => kernel("csr_deltas", "csr_deltas_spmv", defines)?,
             _ => kernel("csr_deltas_vector", "csr_deltas_row_per_vector", defines.set("LANES", lanes))?,
         };
         let deltas = Self { kernel, lanes, bases, deltas };
-        Ok(((found[0] == 0).then_some(deltas), found[1] as usize))
+        let found = Found { alike: counts[1] as usize, near: counts[2] as usize };
+        Ok(((counts[0] == 0).then_some(deltas), found))
     }
 
     /// The columns as deltas.

@@ -110,7 +110,7 @@ pub(super) struct BarriersThresholds {
 pub(super) struct DeltaThresholds {
     /// Calls from which on a plan looks whether columns fit 16 bits.
     pub(super) calls: usize,
-    /// Average entries per row from which on rows of similar length have several lanes and need not be those of a band.
+    /// Average entries per row from which on rows of similar length take less time by several lanes.
     pub(super) lanes_from: usize,
 }
 
