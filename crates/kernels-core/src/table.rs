@@ -192,6 +192,13 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "csr_spmv_listed",
+                ["csr_spmv_listed_count", "csr_spmv_listed_fill", "csr_spmv_listed"],
+                [SCALAR, IDX, OFF, CONJ, FEW_LANES]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "csr_spmv_vector",
                 ["csr_spmv_row_per_vector"],
                 [SCALAR, IDX, OFF, CONJ, FEW_LANES]

@@ -88,6 +88,13 @@ pub const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
+        kind: Kind::Stale,
+        what: "rows without entries stay as they were",
+        place: both("csr_spmv_listed", "row % WARP & 1) == 0", "row % WARP & 1) > 1"),
+        found_by: &[by("spmv/csr", "listed_rows")],
+        case: ROWS,
+    },
+    Fault {
         kind: Kind::OffByOne,
         what: "rows end where the row before ends",
         place: both(

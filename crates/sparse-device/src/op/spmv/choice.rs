@@ -1,7 +1,10 @@
 //! The choice of an algorithm for compressed rows: by the columns, by the longest row, or by the average length.
 
+use super::listed_rows;
 use super::row_algorithm::RowAlgorithm;
-use super::thresholds::{DeltaThresholds, FewRowsThresholds, ManyRowsThresholds, SpmvThresholds};
+use super::thresholds::{
+    DeltaThresholds, FewRowsThresholds, ListedRowsThresholds, ManyRowsThresholds, SpmvThresholds,
+};
 use crate::Device;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
@@ -81,13 +84,21 @@ impl Device {
     fn choose_by_longest(&self, a: RawCompressed<'_>) -> Result<Option<Preference>> {
         let lengths = self.measure_rows(a)?;
         let RowLengths { mean, longest, .. } = lengths;
-        let algorithm = if self.has_barriers() {
+        let algorithm = if self.has_mostly_empty_rows(a, lengths)? {
+            Some(RowAlgorithm::ListedRows)
+        } else if self.has_barriers() {
             with_barriers(mean, longest, self.has_few_rows(a))
         } else {
             let properties = self.properties();
             Some(lengths.algorithm(properties.caps.compute_units, properties.cache_bytes, &LIMITS))
         };
         Ok(algorithm.map(|algorithm| (algorithm, format!("{}, one has {longest}", describe(a)))))
+    }
+
+    /// True if most rows are empty and none of the others is much longer; counts them if they have few entries.
+    fn has_mostly_empty_rows(&self, a: RawCompressed<'_>, lengths: RowLengths) -> Result<bool> {
+        let may_be = lengths.mean <= 1 && !self.has_few_rows(a);
+        Ok(may_be && lengths.are_mostly_empty(self.filled_rows(a.offsets)?, &LIMITS.listed_rows))
     }
 
     /// The algorithm by the number of rows and their average length.
@@ -148,6 +159,12 @@ pub(super) enum DeltaPatterns {
 }
 
 impl RowLengths {
+    /// True if `filled` rows with entries are few, and none of them keeps its lanes busy for long.
+    fn are_mostly_empty(self, filled: usize, limits: &ListedRowsThresholds) -> bool {
+        let most = limits.steps * listed_rows::lanes_for(self.nnz, filled);
+        filled * limits.rows_per_filled <= self.rows && self.longest <= most
+    }
+
     /// The algorithm for a device with `units` compute units and a cache of `cache_bytes`.
     fn algorithm(self, units: usize, cache_bytes: usize, limits: &SpmvThresholds) -> RowAlgorithm {
         if self.mean >= limits.long_rows.block_from && self.longest <= limits.long_rows.skew_ratio * self.mean
@@ -263,6 +280,17 @@ mod tests {
         assert_eq!(patterns(150_000, 6_149_580, 41, 8), DeltaPatterns::Alike, "41, in memory");
         assert_eq!(patterns(400_000, 3_760_000, 200, 4), DeltaPatterns::None, "skewed rows");
         assert_eq!(patterns(2_000_000, 2_000_000, 1, 4), DeltaPatterns::None, "one entry");
+    }
+
+    #[test]
+    fn rows_are_listed_where_most_are_empty() {
+        let are_mostly_empty = |rows, filled, nnz, longest| {
+            lengths(rows, nnz, longest, 4).are_mostly_empty(filled, &LIMITS.listed_rows)
+        };
+        assert!(are_mostly_empty(2_000_000, 2_022, 40_703, 39));
+        assert!(are_mostly_empty(2_000_000, 100_216, 1_053_905, 19));
+        assert!(!are_mostly_empty(4_000_000, 500_187, 500_187, 1), "one in eight");
+        assert!(!are_mostly_empty(2_000_000, 2_022, 40_703, 5_000), "a long row");
     }
 
     #[test]

@@ -47,6 +47,13 @@ algorithms! {
         ),
         Needs::Nothing;
 
+        ListedRows = Algorithm::new(
+            "listed_rows",
+            "a GPU, where the plan runs more than once, rows are many, most are empty, and none of the others is much longer",
+        )
+        .preprocessing("the rows with entries, and a bit for each row"),
+        Needs::Nothing;
+
         MergePath = Algorithm::new(
             "merge_path",
             "OpenCL, where the plan runs more than once, some row is much longer than the average, which is less than 8",

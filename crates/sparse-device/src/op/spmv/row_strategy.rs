@@ -2,6 +2,7 @@
 
 use super::block_per_row::BlockPerRow;
 use super::choice::lanes_for;
+use super::listed_rows::ListedRows;
 use super::merge_path::MergePath;
 use super::plan::Workspace;
 use super::row_algorithm::{RowAlgorithm, SUB_GROUP_FILE};
@@ -35,6 +36,8 @@ pub enum RowStrategy {
     RowBlocks(BlockedRows),
     /// One or several work-items per row, with columns of 16 bits.
     Deltas(RowDeltas),
+    /// Some lanes per row with entries.
+    Listed(ListedRows),
     /// One work-group for each tile of the merge of rows and entries.
     MergePath(MergePath),
     /// One warp for each part of neighbouring entries.
@@ -73,6 +76,7 @@ impl RowStrategy {
             RowAlgorithm::RowPerBlock => Self::BlockPerRow(BlockPerRow::new(backend, a, op)?),
             RowAlgorithm::RowBlocks => Self::RowBlocks(BlockedRows::new(backend, a, op)?),
             RowAlgorithm::Delta16 => Self::Deltas(RowDeltas::new(backend, a, op)?),
+            RowAlgorithm::ListedRows => Self::Listed(ListedRows::new(backend, a, op)?),
             RowAlgorithm::MergePath => Self::MergePath(MergePath::new(backend, a, op)?),
             RowAlgorithm::Segmented => Self::Segmented(Segmented::new(backend, a, op)?),
             RowAlgorithm::ColumnBlocks => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),
@@ -99,6 +103,7 @@ impl RowStrategy {
             Self::BlockPerRow(strategy) => strategy.run(backend, a, operands),
             Self::RowBlocks(strategy) => strategy.run(backend, a, operands),
             Self::Deltas(strategy) => strategy.run(backend, a, operands),
+            Self::Listed(strategy) => strategy.run(backend, a, operands),
             Self::MergePath(strategy) => strategy.run(backend, a, operands),
             Self::Segmented(strategy) => strategy.run(backend, a, operands),
             Self::ColumnBlocks(strategy) => strategy.spmv(backend, a, operands),
@@ -113,6 +118,7 @@ impl Workspace for RowStrategy {
             Self::BlockPerRow(strategy) => strategy.bytes(),
             Self::RowBlocks(strategy) => strategy.bytes(),
             Self::Deltas(strategy) => strategy.bytes(),
+            Self::Listed(strategy) => strategy.bytes(),
             Self::MergePath(strategy) => strategy.bytes(),
             Self::Segmented(strategy) => strategy.bytes(),
             Self::ColumnBlocks(strategy) => strategy.bytes(),
