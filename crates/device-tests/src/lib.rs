@@ -105,7 +105,7 @@ pub fn main(library: &'static Library, own: &[Test]) -> ExitCode {
         let run = test.run;
         trial(test.name.into(), test.needs_device, Box::new(move || run(library)))
     });
-    let planted = faults::FAULTS.iter().filter(|fault| fault.is_for(library)).map(|fault| {
+    let planted = faults::faults().filter(|fault| fault.is_for(library)).map(|fault| {
         trial(format!("faults::{}", fault.name()), true, Box::new(move || faults::is_found(library, fault)))
     });
     let trials: Vec<_> = tests.chain(planted).collect();

@@ -1,7 +1,7 @@
 //! Faults planted in kernels, each of which the conformance table must find.
 //!
 //! A [`Fault`] is one place of one kernel's text that is changed before it is compiled, or a read of the device's
-//! memory that goes wrong; [`FAULTS`] lists them. The table runs on a device with the fault, with values `f64` and
+//! memory that goes wrong; [`faults`] lists them. The table runs on a device with the fault, with values `f64` and
 //! indices `i32`, and must report a failure for every operation that the fault is for.
 //!
 //! Changes keep kernels inside their memory: a fault may spoil what a kernel computes, not the process that tests it.
@@ -11,7 +11,7 @@ mod list;
 #[cfg(test)]
 mod tests;
 
-pub use list::FAULTS;
+pub use list::faults;
 
 use driver::PlantedDriver;
 use kernels_core::File;
@@ -167,7 +167,7 @@ fn is_wrong_answer(record: &Record) -> bool {
 pub fn nothing_is_found_without_a_fault(library: &Library) {
     crate::each_device(library, |device| {
         let table = DeviceTable::new(device);
-        for fault in FAULTS.iter().filter(|fault| fault.is_for(library)) {
+        for fault in faults().filter(|fault| fault.is_for(library)) {
             for find in fault.found_by {
                 let records = table.records(fault.case, find);
                 let passes = |record: &Record| record.status == Status::Pass;

@@ -1,0 +1,50 @@
+//! Faults of sampled products.
+
+use super::{Fault, Kind, ROWS, both, by, each};
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last columns of U and V are left out",
+        place: both("sddmm", "t < inner; t++", "t < inner - 1; t++"),
+        found_by: &[
+            by("sddmm/csr", "chunk_per_thread"),
+            by("sddmm/coo", "chunk_per_thread"),
+            by("sddmm/batch_csr", "chunk_per_thread"),
+        ],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::OffByOne,
+        what: "the first entry of a row has the row of the entry before",
+        place: both("sddmm", "offsets[row + 1] <= k ?", "offsets[row + 1] < k ?"),
+        found_by: &[by("sddmm/csr", "chunk_per_thread"), by("sddmm/csc", "chunk_per_thread")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::Stale,
+        what: "neighbouring entries have the row of U of the first of them",
+        place: each(
+            "sddmm",
+            ("e > 0 && u_at[e] != u_at[e - 1]", "false"),
+            ("shuffle(row, from)", "shuffle(row, team * width)"),
+        ),
+        found_by: &[
+            by("sddmm/csr", "lanes_per_entry"),
+            by("sddmm/coo", "lanes_per_entry"),
+            by("sddmm/batch_csc", "lanes_per_entry"),
+        ],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "half of the lanes of an entry are not added",
+        place: each(
+            "sddmm",
+            ("half_lanes = (int)lanes / 2", "half_lanes = (int)lanes / 4"),
+            ("+ shuffle_xor(given, mask)", "+ (half > 1 ? shuffle_xor(given, mask) : ACC(0))"),
+        ),
+        found_by: &[by("sddmm/csr", "lanes_per_entry")],
+        case: ROWS,
+    },
+];

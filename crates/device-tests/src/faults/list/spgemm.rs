@@ -1,0 +1,90 @@
+//! Faults of products of two sparse matrices.
+
+use super::{Fault, Kind, ROWS, both, by, each};
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last column of a sorted row is left out",
+        place: each(
+            "spgemm_pattern",
+            ("at < n && (at == 0", "at < n - 1 && (at == 0"),
+            ("at + each < n && differs", "at + each < n - 1 && differs"),
+        ),
+        found_by: &[by("spgemm/csr", "sort"), by("spgemm/csc", "sort")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last word of a window in local memory is left out",
+        place: both("spgemm_pattern", "at < used ? window[at] : 0", "at < used - 1 ? window[at] : 0"),
+        found_by: &[by("spgemm/csr", "window"), by("spgemm/csc", "window")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::WrongOrder,
+        what: "columns stay in the order of the hash table",
+        place: each(
+            "spgemm_pattern",
+            ("sort_first(list, found, lid, width);", ""),
+            ("sort_first(list, found, lane, width);", ""),
+        ),
+        found_by: &[by("spgemm/csr", "hash"), by("spgemm/csc", "hash")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last column of a window is left out",
+        place: both("spgemm_pattern", "column < window_end)", "column < window_end - 1)"),
+        found_by: &[by("spgemm/csr", "bitmap"), by("spgemm/csc", "bitmap")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last word of a bitmap is left out",
+        place: each(
+            "spgemm_pattern",
+            ("at < words ? bitmap[at] : 0", "at < words - 1 ? bitmap[at] : 0"),
+            ("at + word < words ? bitmap[at + word] : 0", "at + word < words - 1 ? bitmap[at + word] : 0"),
+        ),
+        found_by: &[by("spgemm/csr", "split"), by("spgemm/csc", "split")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "a product without a column of the mask is added to the next one",
+        place: each(
+            "spgemm_values",
+            ("return low < n && columns[low] == column ? low : -1;", "return low < n ? low : -1;"),
+            (
+                "return at < slice.n && slice.columns[at] == column ? at : -1;",
+                "return at < slice.n ? at : -1;",
+            ),
+        ),
+        found_by: &[by("spgemm/csr", "by_row"), by("spgemm/csc", "by_row")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "of entry after entry, only the last product of a sum is taken",
+        place: each(
+            "spgemm_values",
+            ("sums[at] += mul(factor", "sums[at] = mul(factor"),
+            ("slice.sums[at] += mul(", "slice.sums[at] = mul("),
+        ),
+        found_by: &[by("spgemm/csr", "by_row"), by("spgemm/csc", "by_row")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "only the last product of a sum is taken",
+        place: each(
+            "spgemm_values",
+            ("sums[at] += product;", "sums[at] = product;"),
+            ("slice.sums[at] += product;", "slice.sums[at] = product;"),
+        ),
+        // The right factor of CSC, as rows, has no repetitions.
+        found_by: &[by("spgemm/csr", "by_row")],
+        case: ROWS,
+    },
+];
