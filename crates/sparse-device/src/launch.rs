@@ -20,6 +20,8 @@ const GROUPS_PER_UNIT: usize = 32;
 /// better than strides do; a CPU's runtime spends time on each.
 const WARPS_PER_UNIT: usize = 8192;
 const WARPS_PER_CPU_UNIT: usize = 256;
+/// Warps that a compute unit of a GPU runs at once.
+const WARPS_AT_ONCE: usize = 64;
 
 /// Arguments of most kernels, so that a launch allocates once.
 const MOST_ARGUMENTS: usize = 16;
@@ -171,6 +173,15 @@ impl<'a> Launch<'a> {
         let per_group = self.device.properties().warps_per_group;
         let groups = rows.min(self.most_warps()).div_ceil(per_group);
         self.groups(groups, per_group * LANES)
+    }
+
+    /// Launches a warp of [`LANES`] for each of `rows`, up to those that run at once: where rows are alike, strides balance
+    /// the work too, and no unit waits for its next group.
+    pub(crate) fn warps_at_once(self, rows: usize) -> Result<()> {
+        let caps = self.device.caps();
+        let most = if caps.is_cpu { WARPS_PER_CPU_UNIT } else { WARPS_AT_ONCE };
+        let rows = rows.min(caps.compute_units * most);
+        self.warps(rows)
     }
 
     /// Launches a work-group of `local` work-items for each of `rows`, up to the most worth it.

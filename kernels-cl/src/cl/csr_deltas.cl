@@ -31,7 +31,7 @@ static int is_like_row_before(long row, __global const OFF *offsets, __global co
 }
 
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
-// number of ROWS whose second row is like the first; found[2] += the number of ROWS for which that is so or whose
+// number of ROWS whose middle row is like the one before; found[2] += the number of ROWS for which that is so or whose
 // columns lie at most NEAR apart. A work-group takes ROWS rows. For the plan.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX *indices, __global IDX *bases,
@@ -52,7 +52,7 @@ void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX 
         barrier(CLK_LOCAL_MEM_FENCE);
         last = -smallest_of_group(-last, smallest);
         if (lid == 0) {
-            int is_alike = first + 1 < rows && is_like_row_before(first + 1, offsets, indices);
+            int is_alike = first + ROWS / 2 < rows && is_like_row_before(first + ROWS / 2, offsets, indices);
             bases[first / ROWS] = (IDX)(last < 0 ? 0 : base);
             if (last - base > LARGEST_DELTA)
                 atomic_or(found, 1);

@@ -32,7 +32,7 @@ static __device__ bool is_like_row_before(long long row, const Off *offsets, con
 }
 
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
-// number of ROWS whose second row is like the first; found[2] += the number of ROWS for which that is so or whose
+// number of ROWS whose middle row is like the one before; found[2] += the number of ROWS for which that is so or whose
 // columns lie at most NEAR apart. A warp takes ROWS rows. For the plan.
 KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
                        Idx *__restrict__ bases, unsigned short *__restrict__ deltas, int *__restrict__ found)
@@ -49,7 +49,7 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
         base = reduce_lanes(base, Smallest());
         last = -reduce_lanes(-last, Smallest());
         if (lane_index() == 0) {
-            bool is_alike = first + 1 < rows && is_like_row_before(first + 1, offsets, indices);
+            bool is_alike = first + ROWS / 2 < rows && is_like_row_before(first + ROWS / 2, offsets, indices);
             bases[first / ROWS] = (Idx)(last < 0 ? 0 : base);
             if (last - base > LARGEST_DELTA)
                 found[0] = 1;

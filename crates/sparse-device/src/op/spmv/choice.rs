@@ -191,8 +191,9 @@ impl RowLengths {
             _ if mean <= 1 => DeltaPatterns::None,
             RowAlgorithm::RowPerThread => DeltaPatterns::Fitting,
             _ if is_cached && has_like_lengths => DeltaPatterns::Near,
-            _ if mean >= limits.lanes_from && has_like_lengths => DeltaPatterns::Alike,
+            RowAlgorithm::RowBlocks if mean >= limits.lanes_from && value_bytes >= 8 => DeltaPatterns::None,
             RowAlgorithm::RowBlocks => DeltaPatterns::Alike,
+            _ if mean >= limits.lanes_from && has_like_lengths => DeltaPatterns::Alike,
             _ => DeltaPatterns::None,
         }
     }
@@ -276,7 +277,8 @@ mod tests {
         assert_eq!(patterns(1_331_000, 9_244_400, 7, 8), DeltaPatterns::Alike, "7 entries, in memory");
         assert_eq!(patterns(490_000, 4_401_604, 9, 4), DeltaPatterns::Fitting, "9, in the cache");
         assert_eq!(patterns(50_000, 2_500_000, 60, 4), DeltaPatterns::Near, "50, in the cache");
-        assert_eq!(patterns(500_000, 5_499_970, 11, 8), DeltaPatterns::Alike, "11, in memory");
+        assert_eq!(patterns(500_000, 5_499_970, 11, 8), DeltaPatterns::None, "11, in memory");
+        assert_eq!(patterns(800_000, 8_799_970, 11, 4), DeltaPatterns::Alike, "11, in memory, f32");
         assert_eq!(patterns(150_000, 6_149_580, 41, 8), DeltaPatterns::Alike, "41, in memory");
         assert_eq!(patterns(400_000, 3_760_000, 200, 4), DeltaPatterns::None, "skewed rows");
         assert_eq!(patterns(2_000_000, 2_000_000, 1, 4), DeltaPatterns::None, "one entry");

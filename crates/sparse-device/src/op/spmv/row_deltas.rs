@@ -13,10 +13,6 @@ use sparse_core::{Backend, Error, Result};
 /// Rows that share a base: `ROWS` of the kernels.
 const ROWS: usize = LANES;
 
-/// Average entries of a row for each of its lanes, at least, once there are several. Measured, f32: 18.0 µs by two lanes
-/// and 19.8 by one at 11 entries, 13.0 by four and 12.8 by two at 21, 12.1 by eight and 12.6 by four at 41.
-const ENTRIES_PER_LANE: usize = 5;
-
 /// The kernel, and what it reads in place of the columns.
 #[derive(Debug)]
 pub struct RowDeltas {
@@ -30,7 +26,7 @@ pub struct RowDeltas {
 /// What the columns are like.
 #[derive(Debug, Clone, Copy)]
 struct Found {
-    /// The number of [`ROWS`] whose second row is like the first.
+    /// The number of [`ROWS`] whose middle row is like the one before.
     alike: usize,
     /// The number of those, and of [`ROWS`] whose columns lie near each other.
     near: usize,
@@ -68,7 +64,7 @@ impl RowDeltas {
         let launch = backend.launch(&make).size(a.rows).buffer(a.offsets).buffer(a.indices);
         launch.buffer(&bases).buffer(&deltas).buffer(&found).warps(a.rows.div_ceil(ROWS))?;
         let counts = backend.download(&found)?;
-        let lanes = lanes_for(a.mean_length());
+        let lanes = lanes_for(a.mean_length(), a.values.element_bytes);
         let kernel = match lanes {
             1 => kernel("csr_deltas", "csr_deltas_spmv", defines)?,
             _ => kernel("csr_deltas_vector", "csr_deltas_row_per_vector", defines.set("LANES", lanes))?,
@@ -102,14 +98,18 @@ impl RowDeltas {
         let launch = launch.buffer(&self.deltas).buffer(a.values).vectors(operands);
         match self.lanes {
             1 => launch.items(a.rows),
-            lanes => launch.warps(a.rows.div_ceil(LANES / lanes)),
+            lanes => launch.warps_at_once(a.rows.div_ceil(LANES / lanes)),
         }
     }
 }
 
-/// Lanes for rows of `mean` entries, a power of two up to 32.
-fn lanes_for(mean: usize) -> usize {
-    let most = (mean / ENTRIES_PER_LANE).clamp(1, LANES);
+/// Lanes for rows of `mean` entries whose values have `value_bytes`: a power of two up to 32, with at least five entries
+/// each, four if values have 8 bytes. Measured with one, two, four and eight lanes: 19.8 and 18.0 µs by the first two at 11
+/// entries, 9.5 by two and 10.7 by four at 18, 13.0 by four and 12.8 by two at 21, 12.1 by eight and 12.6 by four at 41
+/// (f32); 27.6 by four and more by two at 18 (f64).
+fn lanes_for(mean: usize, value_bytes: usize) -> usize {
+    let entries_per_lane = if value_bytes < 8 { 5 } else { 4 };
+    let most = (mean / entries_per_lane).clamp(1, LANES);
     1 << most.ilog2()
 }
 
