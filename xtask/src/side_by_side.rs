@@ -33,16 +33,25 @@ struct Running {
     log: PathBuf,
 }
 
-/// Runs all steps, prints the output of each when it ends, and returns their seconds. After a failure nothing is
-/// started any more.
-pub(crate) fn run(steps: &'static [Step]) -> Result<Vec<(&'static Step, u64)>> {
+/// A step that passed.
+pub(crate) struct Passed {
+    pub(crate) step: &'static Step,
+    /// Seconds from its start to its end.
+    pub(crate) seconds: u64,
+    /// Seconds of processor time, where the system tells them.
+    pub(crate) processor: Option<f64>,
+}
+
+/// Runs all steps, prints the output of each when it ends, and returns their times. After a failure nothing is started any
+/// more.
+pub(crate) fn run(steps: &'static [Step]) -> Result<Vec<Passed>> {
     let folder = root().join("target/ci");
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     // Cargo replaces the program that runs here when it builds the workspace.
     let program = folder.join("xtask");
     fs::copy(std::env::current_exe()?, &program).with_context(|| program.display().to_string())?;
     let (mut waiting, mut running): (Vec<_>, Vec<Running>) = (steps.iter().collect(), vec![]);
-    let (mut passed, mut failed) = (vec![], vec![]);
+    let (mut passed, mut failed): (Vec<Passed>, _) = (vec![], vec![]);
     while !running.is_empty() || (failed.is_empty() && !waiting.is_empty()) {
         while failed.is_empty()
             && running.len() < AT_ONCE
@@ -53,9 +62,14 @@ pub(crate) fn run(steps: &'static [Step]) -> Result<Vec<(&'static Step, u64)>> {
         std::thread::sleep(PAUSE);
         let mut still = vec![];
         for mut job in running {
+            let before = processor_seconds();
             match job.process.try_wait()? {
                 None => still.push(job),
-                Some(status) if job.end(status)? => passed.push((job.step, job.start.elapsed().as_secs())),
+                Some(status) if job.end(status)? => passed.push(Passed {
+                    step: job.step,
+                    seconds: job.start.elapsed().as_secs(),
+                    processor: processor_seconds().zip(before).map(|(after, before)| after - before),
+                }),
                 Some(_) => failed.push(job.step.name),
             }
         }
@@ -68,8 +82,17 @@ pub(crate) fn run(steps: &'static [Step]) -> Result<Vec<(&'static Step, u64)>> {
 }
 
 /// True if all that a step needs has passed.
-fn is_ready(step: &Step, passed: &[(&Step, u64)]) -> bool {
-    step.needs.iter().all(|needed| passed.iter().any(|(step, _)| step.name == *needed))
+fn is_ready(step: &Step, passed: &[Passed]) -> bool {
+    step.needs.iter().all(|needed| passed.iter().any(|passed| passed.step.name == *needed))
+}
+
+/// Seconds of processor time of all processes that this one has waited for, as Linux tells them in hundredths.
+fn processor_seconds() -> Option<f64> {
+    let line = fs::read_to_string("/proc/self/stat").ok()?;
+    // Behind the name, which ends with the last parenthesis, stand the fields from the third on.
+    let fields = line.rsplit(") ").next()?.split(' ');
+    let hundredths = fields.skip(13).take(2).map(|field| field.parse::<u32>().ok());
+    Some(f64::from(hundredths.sum::<Option<u32>>()?) / 100.0)
 }
 
 impl Running {

@@ -1,0 +1,72 @@
+//! Steps that run the programs of the step `build`.
+
+use super::compile::workspace;
+use super::tables::unoptimised_pocl;
+use crate::bench;
+use crate::program::{BENCH, HARNESS, NNZ, target};
+use anyhow::Result;
+use provision::{Runtime, python_packages, root};
+use xshell::{Shell, cmd};
+
+/// Runs the tests without OpenCL: those of its devices are run by the step `opencl`.
+pub(super) fn test(sh: &Shell) -> Result<()> {
+    let workspace = workspace(sh);
+    Ok(cmd!(sh, "cargo test {workspace...}").env("OCL_ICD_VENDORS", "/nowhere/vendors").run()?)
+}
+
+pub(super) fn scipy(sh: &Shell) -> Result<()> {
+    let packages = python_packages(sh)?;
+    let _path = sh.push_env("PYTHONPATH", packages);
+    // Built by the step `build`: release mode takes longer to compile than it saves here.
+    let (nnz, workspace) = (NNZ.name, workspace(sh));
+    cmd!(sh, "cargo build {workspace...} --bin {nnz} --test command").run()?;
+    let nnz = NNZ.path();
+    Ok(cmd!(sh, "python3 crates/sparse-cli/tests/compare_with_scipy.py --nnz {nnz}").run()?)
+}
+
+/// Packs the extension into a wheel, installs it into an empty folder and runs its tests, with PoCL as a device.
+pub(super) fn python(sh: &Shell) -> Result<()> {
+    // With the features of the step `build`, which compiled all that the library is linked of.
+    let workspace = workspace(sh);
+    cmd!(sh, "cargo build {workspace...} --lib --test command").run()?;
+    let library = target().join("debug/libnnz_python.so");
+    let wheel = root().join("target/python-wheel");
+    sh.remove_path(&wheel)?;
+    sh.create_dir(&wheel)?;
+    cmd!(sh, "python3 crates/sparse-python/pack_wheel.py {library} {wheel}").run()?;
+    let installed = provision::install_wheel(sh, &wheel)?;
+    let pytest = provision::from_pypi(sh, "pytest", "mypy", &["pytest", "pytest-timeout", "mypy"])?;
+    // Their tests are skipped where they cannot be imported.
+    let parallel = provision::from_pypi(sh, "python-parallel", "mpi4py", &["dask", "distributed", "mpi4py"])?;
+    let learning = provision::from_pypi(sh, "python-learning", "sklearn", &["scikit-learn", "networkx"])?;
+    let packages = [installed, python_packages(sh)?, pytest, parallel, learning];
+    let _tests = sh.push_dir(root().join("crates/sparse-python"));
+    cmd!(sh, "python3 -m pytest --quiet")
+        .env("PYTHONPATH", std::env::join_paths(packages)?)
+        .env("NNZ_CONFORMANCE", HARNESS.path())
+        .envs(unoptimised_pocl(sh)?)
+        .run()?;
+    Ok(())
+}
+
+pub(super) fn benchmarks(sh: &Shell) -> Result<()> {
+    let _path = sh.push_env("PYTHONPATH", python_packages(sh)?);
+    // Builds the program, too, with the profile and the features of the step `build`, so that little is compiled again:
+    // the peers take minutes to compile in release mode, and a smoke run saves seconds by it.
+    let workspace = workspace(sh);
+    cmd!(sh, "cargo bench {workspace...} --profile dev --bench operations -- --test")
+        .envs(unoptimised_pocl(sh)?)
+        .run()?;
+    for suite in ["all", "choice"] {
+        BENCH.built(sh, &["--suite", suite, "--smoke"]).envs(bench::peers(sh)?).run()?;
+        BENCH
+            .built(sh, &["--suite", suite, "--smoke", "--backend", "opencl"])
+            .envs(unoptimised_pocl(sh)?)
+            .envs(provision::viennacl())
+            .run()?;
+    }
+    let figures = BENCH.built(sh, &["--suite", "seed-001", "--smoke"]);
+    figures.envs(unoptimised_pocl(sh)?).run()?;
+    let sycl = BENCH.built(sh, &["--suite", "all", "--smoke", "--backend", "sycl"]);
+    Ok(sycl.envs(provision::sycl(sh, Some(Runtime::Intel))?).run()?)
+}
