@@ -21,7 +21,7 @@ const GROUPS_PER_UNIT: usize = 32;
 const WARPS_PER_UNIT: usize = 8192;
 const WARPS_PER_CPU_UNIT: usize = 256;
 /// Warps that a compute unit of a GPU runs at once.
-const WARPS_AT_ONCE: usize = 64;
+pub(crate) const WARPS_AT_ONCE: usize = 64;
 
 /// Arguments of most kernels, so that a launch allocates once.
 const MOST_ARGUMENTS: usize = 16;

@@ -2,11 +2,13 @@
 
 use super::listed_rows;
 use super::row_algorithm::RowAlgorithm;
+use super::row_deltas;
 use super::thresholds::{
     DeltaThresholds, FewRowsThresholds, ListedRowsThresholds, ManyRowsThresholds, SpmvThresholds,
 };
 use crate::Device;
 use crate::lanes::LANES;
+use crate::launch::WARPS_AT_ONCE;
 use crate::primitive::raw::RawCompressed;
 use sparse_core::{Backend, PlanOptions, Result};
 
@@ -58,7 +60,7 @@ impl Device {
         algorithm: RowAlgorithm,
     ) -> Result<DeltaPatterns> {
         let is_often = options.algorithm.is_none() && options.expected_calls >= LIMITS.deltas.calls;
-        if !is_often || self.caps().is_cpu || self.has_few_rows(a) {
+        if !is_often || self.caps().is_cpu || !self.is_busy_with_lanes(a) {
             return Ok(DeltaPatterns::None);
         }
         let lengths = self.measure_rows(a)?;
@@ -72,6 +74,7 @@ impl Device {
         let value_bytes = a.values.element_bytes;
         Ok(RowLengths {
             rows: a.rows,
+            cols: a.cols,
             nnz: a.nnz(),
             mean: a.mean_length(),
             longest,
@@ -117,6 +120,13 @@ impl Device {
         self.properties().warps_per_group == 1
     }
 
+    /// True if the lanes that rows have with columns of 16 bits fill half of the device, or short rows all of it.
+    fn is_busy_with_lanes(&self, a: RawCompressed<'_>) -> bool {
+        let lanes = row_deltas::lanes_for(a.mean_length(), a.values.element_bytes);
+        let at_once = self.caps().compute_units * WARPS_AT_ONCE * LANES;
+        !self.has_few_rows(a) || lanes > 1 && a.rows * lanes >= at_once / 2
+    }
+
     /// True if short rows are too few to fill the device.
     fn has_few_rows(&self, a: RawCompressed<'_>) -> bool {
         a.rows <= self.caps().compute_units * LIMITS.many_rows_per_unit
@@ -136,6 +146,7 @@ fn with_barriers(mean: usize, longest: usize, few: bool) -> Option<RowAlgorithm>
 #[derive(Debug, Clone, Copy)]
 struct RowLengths {
     rows: usize,
+    cols: usize,
     nnz: usize,
     /// Entries per row on average, rounded up.
     mean: usize,
@@ -162,7 +173,8 @@ impl RowLengths {
     /// True if `filled` rows with entries are few, and none of them keeps its lanes busy for long.
     fn are_mostly_empty(self, filled: usize, limits: &ListedRowsThresholds) -> bool {
         let most = limits.steps * listed_rows::lanes_for(self.nnz, filled);
-        filled * limits.rows_per_filled <= self.rows && self.longest <= most
+        let words = self.value_bytes.div_ceil(4);
+        filled * limits.rows_per_filled * words <= self.rows && self.longest <= most
     }
 
     /// The algorithm for a device with `units` compute units and a cache of `cache_bytes`.
@@ -184,12 +196,14 @@ impl RowLengths {
         cache_bytes: usize,
         limits: &DeltaThresholds,
     ) -> DeltaPatterns {
-        let Self { nnz, mean, longest, value_bytes, .. } = self;
+        let Self { cols, nnz, mean, longest, value_bytes, .. } = self;
         let is_cached = nnz * (value_bytes + size_of::<u16>()) <= cache_bytes / 3 * 2;
         let has_like_lengths = longest <= 2 * mean;
+        let has_short_x = cols * value_bytes <= limits.short_x_bytes;
         match algorithm {
             _ if mean <= 1 => DeltaPatterns::None,
             RowAlgorithm::RowPerThread => DeltaPatterns::Fitting,
+            _ if has_short_x && has_like_lengths => DeltaPatterns::Fitting,
             _ if is_cached && has_like_lengths => DeltaPatterns::Near,
             RowAlgorithm::RowBlocks if mean >= limits.lanes_from && value_bytes >= 8 => DeltaPatterns::None,
             RowAlgorithm::RowBlocks => DeltaPatterns::Alike,
@@ -263,7 +277,7 @@ mod tests {
 
     fn lengths(rows: usize, nnz: usize, longest: usize, value_bytes: usize) -> RowLengths {
         let (mean, entry_bytes) = (nnz.div_ceil(rows), 4 + value_bytes);
-        RowLengths { rows, nnz, mean, longest, entry_bytes, value_bytes }
+        RowLengths { rows, cols: rows, nnz, mean, longest, entry_bytes, value_bytes }
     }
 
     #[test]
@@ -280,19 +294,21 @@ mod tests {
         assert_eq!(patterns(500_000, 5_499_970, 11, 8), DeltaPatterns::None, "11, in memory");
         assert_eq!(patterns(800_000, 8_799_970, 11, 4), DeltaPatterns::Alike, "11, in memory, f32");
         assert_eq!(patterns(150_000, 6_149_580, 41, 8), DeltaPatterns::Alike, "41, in memory");
+        assert_eq!(patterns(9_000, 8_000_000, 1_000, 4), DeltaPatterns::Fitting, "L1 holds x");
         assert_eq!(patterns(400_000, 3_760_000, 200, 4), DeltaPatterns::None, "skewed rows");
         assert_eq!(patterns(2_000_000, 2_000_000, 1, 4), DeltaPatterns::None, "one entry");
     }
 
     #[test]
     fn rows_are_listed_where_most_are_empty() {
-        let are_mostly_empty = |rows, filled, nnz, longest| {
-            lengths(rows, nnz, longest, 4).are_mostly_empty(filled, &LIMITS.listed_rows)
+        let are_mostly_empty = |rows, filled, nnz, longest, value_bytes| {
+            lengths(rows, nnz, longest, value_bytes).are_mostly_empty(filled, &LIMITS.listed_rows)
         };
-        assert!(are_mostly_empty(2_000_000, 2_022, 40_703, 39));
-        assert!(are_mostly_empty(2_000_000, 100_216, 1_053_905, 19));
-        assert!(!are_mostly_empty(4_000_000, 500_187, 500_187, 1), "one in eight");
-        assert!(!are_mostly_empty(2_000_000, 2_022, 40_703, 5_000), "a long row");
+        assert!(are_mostly_empty(2_000_000, 2_022, 40_703, 39, 8));
+        assert!(are_mostly_empty(2_000_000, 100_216, 1_053_905, 19, 8));
+        assert!(are_mostly_empty(4_000_000, 500_187, 500_187, 1, 4), "one in eight, f32");
+        assert!(!are_mostly_empty(4_000_000, 500_187, 500_187, 1, 8), "one in eight, f64");
+        assert!(!are_mostly_empty(2_000_000, 2_022, 40_703, 5_000, 4), "a long row");
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl RowDeltas {
 /// each, four if values have 8 bytes. Measured with one, two, four and eight lanes: 19.8 and 18.0 µs by the first two at 11
 /// entries, 9.5 by two and 10.7 by four at 18, 13.0 by four and 12.8 by two at 21, 12.1 by eight and 12.6 by four at 41
 /// (f32); 27.6 by four and more by two at 18 (f64).
-fn lanes_for(mean: usize, value_bytes: usize) -> usize {
+pub(super) fn lanes_for(mean: usize, value_bytes: usize) -> usize {
     let entries_per_lane = if value_bytes < 8 { 5 } else { 4 };
     let most = (mean / entries_per_lane).clamp(1, LANES);
     1 << most.ilog2()

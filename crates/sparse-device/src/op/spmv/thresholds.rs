@@ -110,8 +110,9 @@ pub(super) struct BarriersThresholds {
 /// Lists of the rows with entries, where most are empty.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListedRowsThresholds {
-    /// Rows for each that has entries, at least. Measured, f32 and f64, a thread a row over the list: 2.3 and 2.6 at one
-    /// in 1000, 1.5 and 1.8 at one in 20, 1.4 and 0.75 at one in 8, 0.9 at one in 4.
+    /// Rows for each that has entries, at least, if values have up to 4 bytes; twice as many at 8 bytes. Measured, f32 and
+    /// f64, a thread a row over the list: 2.7 and 2.1 at one in 1000, 1.5 and 1.8 at one in 20, 1.5 and 0.75 at one in 8,
+    /// 0.9 at one in 4.
     pub(super) rows_per_filled: usize,
     /// Steps of a lane in the longest row, at most. Not measured.
     pub(super) steps: usize,
@@ -125,6 +126,9 @@ pub(super) struct DeltaThresholds {
     /// Average entries per row from which on rows of similar length take less time by several lanes, but for row blocks of 8-byte values: 30.1 and 25.6 µs at
     /// 11 entries.
     pub(super) lanes_from: usize,
+    /// Bytes of x up to which every unit's own cache holds it, whatever columns come next. Measured with rows of 8 random
+    /// entries, row blocks over columns of 16 bits: 1.27 at 40 kB (f32), 1.33 at 80 kB (f64).
+    pub(super) short_x_bytes: usize,
 }
 
 /// Blocks of columns, for plans that run often.
@@ -167,8 +171,8 @@ impl SpmvThresholds {
             vector_from: 64,
         },
         barriers: BarriersThresholds { merge_path_below: 8, skew_ratio: 16, never_skewed: 256 },
-        listed_rows: ListedRowsThresholds { rows_per_filled: 16, steps: 32 },
-        deltas: DeltaThresholds { calls: 32, lanes_from: 10 },
+        listed_rows: ListedRowsThresholds { rows_per_filled: 7, steps: 32 },
+        deltas: DeltaThresholds { calls: 32, lanes_from: 10, short_x_bytes: 96 << 10 },
         column_blocks: ColumnBlocksThresholds { calls: 32, entries_per_unit: 1 << 16, entries_per_block: 4 },
     };
 }
