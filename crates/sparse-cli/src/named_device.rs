@@ -12,6 +12,25 @@ pub(crate) enum NamedDevice {
     Id(DeviceId),
 }
 
+impl NamedDevice {
+    #[cfg(all(unix, feature = "server"))]
+    pub(crate) fn backend(self) -> BackendKind {
+        match self {
+            Self::DefaultOf(backend) => backend,
+            Self::Id(id) => id.backend,
+        }
+    }
+
+    /// Opens the device, with the threads of `--threads`.
+    pub(crate) fn open(self, context: &Context) -> Result<Device> {
+        let opened = match self {
+            Self::DefaultOf(backend) => backend.open(),
+            Self::Id(id) => id.open(),
+        };
+        context.prepare(opened.map_err(Unavailable)?)
+    }
+}
+
 /// Parses `cpu`, `opencl` or `cuda:1`.
 pub(crate) fn parse(name: &str) -> Result<NamedDevice, nnz::Error> {
     let name = name.to_ascii_lowercase();
@@ -30,12 +49,5 @@ pub(crate) struct NamedDevices<'a> {
 
 /// Opens the devices in their order.
 pub(crate) fn open(devices: &[NamedDevice], context: &Context) -> Result<Vec<Device>> {
-    let open = |device: &NamedDevice| {
-        let opened = match device {
-            NamedDevice::DefaultOf(backend) => backend.open(),
-            NamedDevice::Id(id) => id.open(),
-        };
-        context.prepare(opened.map_err(Unavailable)?)
-    };
-    devices.iter().map(open).collect()
+    devices.iter().map(|device| device.open(context)).collect()
 }

@@ -42,14 +42,14 @@ impl App {
     /// The state of a process of the service, which is one of its workers if it has a number.
     pub(crate) fn new(config: Config, store: Store, service: &str, generation: Option<u64>) -> Self {
         Self(Arc::new(Shared {
-            store: Arc::new(store),
             workers: Workers::new(config.limits.workers, config.limits.queue, config.limits.tenant_queue),
             jobs: Jobs::new(config.limits.jobs, service, generation),
             queues: Queues::default(),
             keys: Arc::default(),
-            metrics: Metrics::new(),
+            metrics: Metrics::new(store.device_number),
             generation,
             config,
+            store: Arc::new(store),
         }))
     }
 

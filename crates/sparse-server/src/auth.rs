@@ -4,6 +4,7 @@ use crate::error::StartError;
 use crate::name;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
 use std::path::Path;
 use std::str::FromStr;
@@ -53,12 +54,15 @@ impl FromStr for Scope {
 pub(crate) struct Identity {
     pub(crate) tenant: String,
     scopes: Vec<Scope>,
+    /// The numbers of copies of matrices of other devices that were made for the request, by their names in it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) copies: BTreeMap<String, u64>,
 }
 
 impl Identity {
     /// The caller where no tokens are configured.
     pub(crate) fn anonymous() -> Self {
-        Self { tenant: "default".into(), scopes: Scope::ALL.to_vec() }
+        Self { tenant: "default".into(), scopes: Scope::ALL.to_vec(), copies: BTreeMap::new() }
     }
 
     pub(crate) fn may(&self, scope: Scope) -> bool {
@@ -107,7 +111,7 @@ fn parse_line(line: &str) -> Result<([u8; HASH_BYTES], Identity), String> {
     name::check("tenant", tenant)?;
     let scopes = scopes.split(',').map(str::parse).collect::<Result<_, _>>()?;
     let hash = from_hex(hash).ok_or("the SHA-256 of a token has 64 hexadecimal digits")?;
-    Ok((hash, Identity { tenant: tenant.into(), scopes }))
+    Ok((hash, Identity { tenant: tenant.into(), scopes, copies: BTreeMap::new() }))
 }
 
 fn from_hex(text: &str) -> Option<[u8; HASH_BYTES]> {

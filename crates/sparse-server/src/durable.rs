@@ -39,6 +39,38 @@ pub(crate) struct Disk {
     volatile: Option<PathBuf>,
 }
 
+/// The name of the manifest in the folder of data.
+const MANIFEST: &str = "manifest.redb";
+/// Begins the name of the folder of a device's data, and its number follows.
+const DEVICE_FOLDER: &str = "device-";
+
+/// The folder of the data of a device: that of the first is the folder of the service, as if there were no others.
+pub(crate) fn folder_of_device(data: &Path, device: usize) -> PathBuf {
+    if device == 0 { data.into() } else { data.join(format!("{DEVICE_FOLDER}{device}")) }
+}
+
+/// Fails if a device whose data is in the folder is not among the `count` that are served.
+pub(crate) fn check_folders(data: &Path, count: usize) -> Result<(), StartError> {
+    // A folder that is not there yet has no data.
+    for entry in fs::read_dir(data).into_iter().flatten() {
+        let path = entry.map_err(|error| StartError::file(data, error))?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let number = name.strip_prefix(DEVICE_FOLDER).and_then(|number| number.parse::<usize>().ok());
+        if let Some(number) = number
+            && number >= count
+            && path.join(MANIFEST).exists()
+        {
+            let reason = format!(
+                "it has durable matrices of device {number}, counted from 0, and {count} are served: start the server \
+                 with {} devices (`nnz serve --devices`), or move this folder away to do without its matrices",
+                number + 1
+            );
+            return Err(StartError::file(path, reason));
+        }
+    }
+    Ok(())
+}
+
 /// An object in the manifest, or in the records of a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
@@ -118,7 +150,7 @@ impl Disk {
             fs::create_dir_all(&path).map_err(|error| StartError::file(&path, error)).map(|()| path)
         };
         let segments = folder("segments")?;
-        let path = data.join("manifest.redb");
+        let path = data.join(MANIFEST);
         let manifest = open_manifest(&path).map_err(|error| StartError::file(&path, error))?;
         // From here on no other server is at work in the folder.
         let succeeds = generation.is_some_and(|generation| generation > 0);

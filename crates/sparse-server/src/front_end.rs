@@ -8,7 +8,7 @@ use crate::metrics::RequestMetrics;
 use crate::operations::Operation;
 use crate::problem::Problem;
 #[cfg(unix)]
-use crate::process::Supervisor;
+use crate::process::DeviceWorkers;
 use crate::rate::Rates;
 use crate::routes;
 use axum::extract::{MatchedPath, Request, State};
@@ -45,7 +45,7 @@ pub(crate) struct Shared {
 pub(crate) enum ComputeProcess {
     ThisProcess(App),
     #[cfg(unix)]
-    Worker(Arc<Supervisor>),
+    Workers(Arc<DeviceWorkers>),
 }
 
 impl std::ops::Deref for FrontEnd {
@@ -85,9 +85,9 @@ impl FrontEnd {
     pub(crate) async fn drain_jobs(&self) {
         match &self.compute {
             ComputeProcess::ThisProcess(app) => app.jobs.drain().await,
-            // It waits for them before it ends.
+            // They wait for them before they end.
             #[cfg(unix)]
-            ComputeProcess::Worker(supervisor) => supervisor.stop(),
+            ComputeProcess::Workers(workers) => workers.stop(),
         }
     }
 
@@ -96,14 +96,14 @@ impl FrontEnd {
         match &self.compute {
             ComputeProcess::ThisProcess(_) => background.abort(),
             #[cfg(unix)]
-            ComputeProcess::Worker(supervisor) => {
-                supervisor.end();
-                background.await.unwrap_or_else(|error| tracing::error!("watching the worker: {error}"));
+            ComputeProcess::Workers(workers) => {
+                workers.end();
+                background.await.unwrap_or_else(|error| tracing::error!("watching the workers: {error}"));
             }
         }
     }
 
-    /// Fails if no requests are taken, or no worker answers them.
+    /// Fails if no requests are taken, or no worker answers any.
     pub(crate) fn check_ready(&self) -> Result<(), Problem> {
         if self.is_stopping.load(Ordering::Relaxed) {
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server stops"));
@@ -111,7 +111,7 @@ impl FrontEnd {
         match &self.compute {
             ComputeProcess::ThisProcess(_) => Ok(()),
             #[cfg(unix)]
-            ComputeProcess::Worker(supervisor) => supervisor.check(),
+            ComputeProcess::Workers(workers) => workers.check(),
         }
     }
 

@@ -62,6 +62,19 @@ impl Keys {
         Ok(Begun::First(Some(Claim { keys: self.clone(), tenant: tenant.into(), key: key.into() })))
     }
 
+    /// Each `tenant/name` of an object that the request of a key has made.
+    #[cfg(unix)]
+    pub(crate) fn names(&self) -> Vec<String> {
+        let keys = self.lock();
+        let made =
+            keys.iter().flat_map(|(tenant, keys)| keys.iter().map(move |(_, effect)| (tenant, effect)));
+        let name = |(tenant, effect): (&String, &Effect)| match effect {
+            Effect::Made(name, _) => Some(format!("{tenant}/{name}")),
+            Effect::Pending => None,
+        };
+        made.filter_map(name).collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, VecDeque<(String, Effect)>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -57,6 +57,8 @@ pub(crate) struct Subject {
     pub(crate) operation: &'static str,
     /// The name and version of the matrix.
     pub(crate) matrix: String,
+    /// The name under which the result is stored, if it is.
+    pub(crate) into: Option<String>,
     /// The scope that whoever cancels it needs.
     pub(crate) scope: Scope,
 }
@@ -143,6 +145,15 @@ impl Jobs {
 
     fn all(&self) -> Vec<Arc<Job>> {
         lock(&self.jobs).jobs.values().cloned().collect()
+    }
+
+    /// Each `tenant/name` under which a job that is not finished may store its result.
+    #[cfg(unix)]
+    pub(crate) fn targets(&self) -> Vec<String> {
+        let mut jobs = self.all();
+        jobs.retain(|job| !*job.is_finished.borrow());
+        let target = |job: Arc<Job>| Some(format!("{}/{}", job.tenant, job.subject.into.as_ref()?));
+        jobs.into_iter().filter_map(target).collect()
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -12,7 +12,7 @@
 //! | uploads | sizes are checked before the first byte and while bytes come; bodies above 1 MiB go to a file |
 //! | memory | every byte is reserved before it is allocated; what does not fit is answered by 507 or 429 |
 //! | operations | end at their time limit or with their client; jobs go on without it, and are bounded and expire |
-//! | worker processes | one holds the device if that is asked for; the front end replaces it when it ends |
+//! | worker processes | one holds each device if that is asked for; the front end replaces those that end |
 //! | durable objects | acknowledged once segment and manifest are synced; a killed process loses none |
 
 mod answer;

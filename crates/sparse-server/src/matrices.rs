@@ -45,8 +45,12 @@ fn parse_name(text: &str) -> Result<(&str, Option<u64>), Problem> {
     name::parse(text).map_err(Problem::bad_request)
 }
 
-/// The object of `name` or `name@version`.
+/// The object of `name` or `name@version`, or its copy where the front end has made one.
 pub(crate) fn find(store: &Store, identity: &Identity, text: &str) -> Result<Arc<Object>, Problem> {
+    #[cfg(unix)]
+    if let Some(number) = identity.copies.get(text) {
+        return store.copy(*number);
+    }
     let (name, version) = parse_name(text)?;
     store.get(&identity.tenant, name, version)
 }
@@ -83,6 +87,9 @@ pub(crate) async fn describe(
 
 /// The parameters of what is stored.
 pub(crate) const WISHES: [&str; 5] = ["durable", "pinned", "replace", "ttl", "labels"];
+
+/// The parameters of an upload.
+pub(crate) const UPLOAD_PARAMETERS: [&str; 6] = ["durable", "pinned", "replace", "ttl", "labels", "device"];
 
 pub(crate) fn wishes(parameters: &Parameters, headers: &HeaderMap) -> Result<Wishes, Problem> {
     let is_first = match headers.get(header::IF_NONE_MATCH) {
@@ -121,7 +128,9 @@ pub(crate) async fn upload(
 ) -> Result<Response, Problem> {
     let name = segment(name)?;
     let name = new_name(&name)?.to_owned();
-    let wishes = wishes(&parameters(pairs)?, &headers)?;
+    let parameters = parameters(pairs)?;
+    let wishes = wishes(&parameters, &headers)?;
+    check_device(&app.store, &parameters)?;
     let kind = kind_of(&headers)?;
     let limits = &app.config.limits;
     let encoding = check_headers(&headers, limits.upload_bytes)?;
@@ -143,6 +152,17 @@ pub(crate) async fn upload(
         Ok(object)
     };
     Ok(created(&*app.workers.run(&identity.tenant, &caller.task, put).await?))
+}
+
+/// Fails for an upload to another device than that of this process.
+fn check_device(store: &Store, parameters: &Parameters) -> Result<(), Problem> {
+    let own = store.device_number.unwrap_or(0);
+    match parameters.get::<usize>("device")? {
+        Some(device) if device != own => {
+            Err(Problem::bad_request(format!("parameter device={device}: the only device is {own}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The answer to a request that is sent again.

@@ -103,9 +103,11 @@ pub(crate) struct Snapshot {
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Self {
+    /// The metrics of a device, in whose labels is its number if it has one.
+    pub(crate) fn new(device: Option<usize>) -> Self {
+        let labels = device.map(|number| ("device".into(), number.to_string().into()));
         let mut metrics = Self {
-            registry: Registry::with_prefix("nnz"),
+            registry: Registry::with_prefix_and_labels("nnz", labels.into_iter()),
             job_seconds: times(),
             merged: Histogram::new([1.0, 2.0, 4.0, 8.0]),
             memory_used: Gauge::default(),
@@ -168,6 +170,60 @@ impl Metrics {
     }
 }
 
+/// The metrics of several devices, each with a label for its own, as one text: samples of a metric stand together.
+#[cfg(unix)]
+pub(crate) fn merge(texts: &[String]) -> Result<String, fmt::Error> {
+    let mut metrics: Vec<(&str, String, String)> = vec![];
+    for text in texts {
+        let mut current = 0;
+        for line in text.lines().filter(|line| *line != "# EOF") {
+            let Some(about) = line.strip_prefix("# ") else {
+                metrics
+                    .get_mut(current)
+                    .iter_mut()
+                    .for_each(|(_, _, samples)| *samples += &format!("{line}\n"));
+                continue;
+            };
+            let name = about.split(' ').nth(1).unwrap_or_default();
+            current = metrics.iter().position(|(known, ..)| *known == name).unwrap_or(metrics.len());
+            if current == metrics.len() {
+                metrics.push((name, String::new(), String::new()));
+            }
+            let heading = &mut metrics[current].1;
+            if !heading.contains(line) {
+                *heading += &format!("{line}\n");
+            }
+        }
+    }
+    let mut merged: String = metrics.into_iter().map(|(_, heading, samples)| heading + &samples).collect();
+    encode_eof(&mut merged)?;
+    Ok(merged)
+}
+
 fn clamp(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_several_devices_stand_together() {
+        let now = Snapshot {
+            memory_used: 1,
+            memory_capacity: 2,
+            objects: 3,
+            running: 0,
+            waiting: 0,
+            jobs: 0,
+            evictions: 0,
+        };
+        let texts = [0, 1].map(|device| Metrics::new(Some(device)).text(now).unwrap());
+        let merged = merge(&texts).unwrap();
+        let objects = "# TYPE nnz_objects gauge\nnnz_objects{device=\"0\"} 3\nnnz_objects{device=\"1\"} 3\n";
+        assert!(merged.contains(objects) && merged.ends_with("# EOF\n"), "{merged}");
+        assert_eq!(merged.matches("# EOF").count(), 1);
+        assert_eq!(merge(&texts[..1]).unwrap(), texts[0], "one is as it was");
+    }
 }

@@ -105,9 +105,13 @@ impl Request {
         Ok(ControlFlow::Continue((Self { identity, target, claim, task }, reply)))
     }
 
-    /// The scope that whoever cancels the request needs.
-    pub(crate) fn scope(&self) -> Scope {
-        if matches!(self.target, Target::Object(..)) { Scope::Write } else { Scope::Read }
+    /// The subject of the job that the request may be.
+    pub(crate) fn subject(&self, operation: &'static str, matrix: String) -> Subject {
+        let (into, scope) = match &self.target {
+            Target::Object(name, _) => (Some(name.clone()), Scope::Write),
+            Target::Answer(_) | Target::DryRun => (None, Scope::Read),
+        };
+        Subject { operation, matrix, into, scope }
     }
 
     /// Answers with a result, or stores it.
@@ -261,8 +265,7 @@ pub(crate) struct Work {
 
 impl Work {
     fn subject(&self) -> Subject {
-        let (operation, scope) = (self.operation.name, self.request.scope());
-        Subject { operation, matrix: self.object.label(), scope }
+        self.request.subject(self.operation.name, self.object.label())
     }
 
     /// Computes, stores or predicts the result.

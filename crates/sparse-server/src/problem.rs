@@ -51,6 +51,12 @@ impl Problem {
         Self { detail: format!("{part}: {}", self.detail), ..self }
     }
 
+    /// What is wrong, for people.
+    #[cfg(unix)]
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     pub(crate) fn bad_request(detail: impl ToString) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", detail)
     }

@@ -7,7 +7,6 @@
 use crate::answer::Outcome;
 use crate::app::App;
 use crate::auth::Identity;
-use crate::jobs::Subject;
 use crate::ledger::Reservation;
 use crate::matrices::{Pairs, WISHES, find, parameters_among};
 use crate::name;
@@ -110,12 +109,19 @@ pub(crate) async fn run(
     let program = Program { request, steps, body };
     let admitted = app.workers.admit(&tenant)?;
     if reply.is_job() {
-        let (matrix, scope) = (program.matrix(), program.request.scope());
-        let subject = Subject { operation: "program", matrix, scope };
+        let subject = program.request.subject("program", program.matrix());
         return reply.into_job(&app, admitted, subject, &tenant, |store| program.run(store));
     }
     let store = app.store.clone();
     app.workers.run_admitted(admitted, &reply.caller.task, move || program.run(&store)).await?.respond()
+}
+
+/// The stored matrices that the steps of a program name; of a text that is no program none.
+#[cfg(unix)]
+pub(crate) fn stored_names(text: &str) -> Vec<String> {
+    let documents: Vec<Document> = serde_json::from_str(text).unwrap_or_default();
+    let matrices = documents.into_iter().flat_map(|step| [Some(step.matrix), step.other]);
+    matrices.flatten().filter(|name| !name.starts_with('$')).collect()
 }
 
 /// The steps of a program, whose stored matrices `find` knows.

@@ -41,8 +41,24 @@ pub(crate) struct Route {
 enum Handler {
     /// The one that faces clients.
     FrontEnd(fn() -> MethodRouter<FrontEnd>),
-    /// The one that holds matrices and computes, here or in a worker process.
-    Device(fn() -> MethodRouter<App>),
+    /// The one that holds matrices and computes, here or in worker processes, of which a request has a destination.
+    Device(fn() -> MethodRouter<App>, Destination),
+}
+
+/// The part of the devices that a request goes to.
+#[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "only worker processes are several"))]
+pub(crate) enum Destination {
+    /// The device that has the matrices of the path and the parameters; those of others are copied there.
+    Matrices,
+    /// The device that has the name of the path, or is to have it.
+    NewMatrix,
+    /// The device of the job of the path.
+    Job,
+    /// All devices, whose lists under this key become one.
+    Lists(&'static str),
+    /// All devices, whose numbers are added.
+    Status,
 }
 
 const MATRIX: &str = "/v1/matrices/{name}";
@@ -71,7 +87,7 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         method: "get",
         path: "/readyz",
-        summary: "200 while requests are taken, 503 once the server stops or while no worker process is ready",
+        summary: "200 while requests are taken, 503 once the server stops or while no worker process of any device is ready",
         parameters: None,
         scope: None,
         handler: Handler::FrontEnd(|| get(status::ready)),
@@ -95,10 +111,10 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         method: "get",
         path: "/v1/status",
-        summary: "The device, its memory and the caller's part of it",
+        summary: "The device or devices, their memory and the caller's part of it",
         parameters: Some(&[]),
         scope: Some(Scope::Read),
-        handler: Handler::Device(|| get(status::status)),
+        handler: Handler::Device(|| get(status::status), Destination::Status),
     },
     Route {
         method: "get",
@@ -106,15 +122,15 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "The caller's matrices; ?label=KEY=VALUE,KEY those that have all of these labels",
         parameters: Some(&["label"]),
         scope: Some(Scope::Read),
-        handler: Handler::Device(|| get(matrices::list)),
+        handler: Handler::Device(|| get(matrices::list), Destination::Lists("matrices")),
     },
     Route {
         method: "put",
         path: MATRIX,
-        summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier ones, ?ttl=SECONDS, ?labels=K=V",
-        parameters: Some(&matrices::WISHES),
+        summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier ones, ?ttl=SECONDS, ?labels=K=V, ?device=NUMBER",
+        parameters: Some(&matrices::UPLOAD_PARAMETERS),
         scope: Some(Scope::Write),
-        handler: Handler::Device(|| put(matrices::upload)),
+        handler: Handler::Device(|| put(matrices::upload), Destination::NewMatrix),
     },
     Route {
         method: "get",
@@ -122,7 +138,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Describes the newest version, or that of name@version",
         parameters: Some(&[]),
         scope: Some(Scope::Read),
-        handler: Handler::Device(|| get(matrices::describe)),
+        handler: Handler::Device(|| get(matrices::describe), Destination::Matrices),
     },
     Route {
         method: "delete",
@@ -130,7 +146,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Deletes all versions, or that of name@version",
         parameters: Some(&[]),
         scope: Some(Scope::Write),
-        handler: Handler::Device(|| delete(matrices::remove)),
+        handler: Handler::Device(|| delete(matrices::remove), Destination::Matrices),
     },
     Route {
         method: "get",
@@ -138,7 +154,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "The matrix as a file, by Accept",
         parameters: Some(&[]),
         scope: Some(Scope::Read),
-        handler: Handler::Device(|| get(matrices::data)),
+        handler: Handler::Device(|| get(matrices::data), Destination::Matrices),
     },
     Route {
         method: "put",
@@ -146,7 +162,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Keeps the matrix in the device's memory; ?pinned=0 lets it go again",
         parameters: Some(&["pinned"]),
         scope: Some(Scope::Write),
-        handler: Handler::Device(|| put(matrices::pin)),
+        handler: Handler::Device(|| put(matrices::pin), Destination::Matrices),
     },
     Route {
         method: "put",
@@ -154,7 +170,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Gives the matrix ?labels=KEY=VALUE,KEY=VALUE in place of those that it has",
         parameters: Some(&["labels"]),
         scope: Some(Scope::Write),
-        handler: Handler::Device(|| put(matrices::label)),
+        handler: Handler::Device(|| put(matrices::label), Destination::Matrices),
     },
     Route {
         method: "post",
@@ -162,7 +178,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Runs an operation",
         parameters: None,
         scope: Some(Scope::Read),
-        handler: Handler::Device(|| post(operate::operate)),
+        handler: Handler::Device(|| post(operate::operate), Destination::Matrices),
     },
     Route {
         method: "post",
@@ -170,7 +186,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Runs several operations, the steps of ?program=JSON; results of all but the last are not kept",
         parameters: None,
         scope: Some(Scope::Read),
-        handler: Handler::Device(|| post(program::run)),
+        handler: Handler::Device(|| post(program::run), Destination::Matrices),
     },
     Route {
         method: "get",
@@ -178,7 +194,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "The caller's jobs",
         parameters: Some(&[]),
         scope: Some(Scope::Read),
-        handler: Handler::Device(|| get(jobs::list)),
+        handler: Handler::Device(|| get(jobs::list), Destination::Lists("jobs")),
     },
     Route {
         method: "get",
@@ -186,7 +202,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "State, progress and log of a job; ?wait=SECONDS answers at its end, or then",
         parameters: Some(&["wait"]),
         scope: Some(Scope::Read),
-        handler: Handler::Device(|| get(jobs::describe)),
+        handler: Handler::Device(|| get(jobs::describe), Destination::Job),
     },
     Route {
         method: "delete",
@@ -194,7 +210,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Cancels a job, and forgets it and its result",
         parameters: Some(&[]),
         scope: Some(Scope::Read),
-        handler: Handler::Device(|| delete(jobs::remove)),
+        handler: Handler::Device(|| delete(jobs::remove), Destination::Job),
     },
     Route {
         method: "get",
@@ -202,7 +218,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "What the operation would have answered",
         parameters: Some(&[]),
         scope: Some(Scope::Read),
-        handler: Handler::Device(|| get(jobs::result)),
+        handler: Handler::Device(|| get(jobs::result), Destination::Job),
     },
 ];
 
@@ -211,11 +227,14 @@ impl Route {
     fn at_front_end(&self, front_end: &FrontEnd) -> MethodRouter {
         let handler = match (&self.handler, &front_end.compute) {
             (Handler::FrontEnd(handler), _) => handler().with_state(front_end.clone()),
-            (Handler::Device(handler), ComputeProcess::ThisProcess(app)) => handler().with_state(app.clone()),
-            #[cfg(unix)]
-            (Handler::Device(_), ComputeProcess::Worker(supervisor)) => {
-                on(self.filter(), process::forward).with_state(supervisor.clone())
+            (Handler::Device(handler, _), ComputeProcess::ThisProcess(app)) => {
+                handler().with_state(app.clone())
             }
+            #[cfg(unix)]
+            (Handler::Device(_, destination), ComputeProcess::Workers(workers)) => match workers.single() {
+                Some(worker) => on(self.filter(), process::forward).with_state(worker.clone()),
+                None => on(self.filter(), process::dispatch).with_state((workers.clone(), *destination)),
+            },
         };
         let handler = match self.parameters {
             Some(known) => handler.layer(from_fn_with_state(known, check_parameters)),
@@ -266,13 +285,16 @@ pub(crate) fn router(front_end: &FrontEnd) -> Router {
 pub(crate) fn worker_router(app: &App) -> Router {
     let mut router = Router::new();
     for route in ROUTES {
-        if let Handler::Device(handler) = route.handler {
+        if let Handler::Device(handler, _) = route.handler {
             router = router.route(route.path, handler());
         }
     }
     router
+        .route(process::COPIES, put(process::receive_copy))
+        .route(process::COPY, delete(process::drop_copy))
         .layer(from_fn(process::identify))
         .route("/metrics", get(status::device_metrics))
+        .route("/names", get(status::names))
         .with_state(app.clone())
 }
 

@@ -2,13 +2,13 @@
 
 use crate::app::App;
 use crate::config::Config;
-use crate::durable::Disk;
+use crate::durable::{Disk, check_folders};
 use crate::error::StartError;
 use crate::front_end::{ComputeProcess, FrontEnd};
 use crate::ledger::Ledger;
 use crate::objects::Store;
 #[cfg(unix)]
-use crate::process::{Supervision, WorkerCommand};
+use crate::process::{DeviceWorkers, WorkerCommand};
 use crate::{routes, tls};
 use axum::Router;
 use hyper::server::conn::http1;
@@ -38,9 +38,9 @@ const HEADER_BYTES: usize = 64 << 10;
 pub enum Compute {
     /// The server itself, on this device.
     Here(Device),
-    /// A worker process, which the server starts, watches and replaces when it ends.
+    /// A worker process for each device, which the server starts, watches and replaces when it ends.
     #[cfg(unix)]
-    InWorker(WorkerCommand),
+    InWorkers(Vec<WorkerCommand>),
 }
 
 impl From<Device> for Compute {
@@ -50,9 +50,16 @@ impl From<Device> for Compute {
 }
 
 #[cfg(unix)]
+impl From<Vec<WorkerCommand>> for Compute {
+    fn from(commands: Vec<WorkerCommand>) -> Self {
+        Self::InWorkers(commands)
+    }
+}
+
+#[cfg(unix)]
 impl From<WorkerCommand> for Compute {
     fn from(command: WorkerCommand) -> Self {
-        Self::InWorker(command)
+        Self::InWorkers(vec![command])
     }
 }
 
@@ -103,20 +110,22 @@ impl Server {
         let service = format!("{started:x}");
         let (front_end, background) = match compute.into() {
             Compute::Here(device) => {
+                check_folders(&config.data, 1)?;
                 let (disk, recovered) = Disk::open(&config.data, None)?;
                 let ledger = Ledger::new(config.memory, config.tenant_memory);
-                let store = Store::new(device, ledger, disk, recovered);
+                let store = Store::new((device, None), ledger, disk, recovered);
                 let app = App::new(config.clone(), store, &service, None);
                 let compute = ComputeProcess::ThisProcess(app.clone());
                 (FrontEnd::new(&config, service, compute)?, tokio::spawn(app.delete_expired()))
             }
             #[cfg(unix)]
-            Compute::InWorker(command) => {
-                let supervision = Supervision::start(config.clone(), service.clone(), command).await?;
-                let compute = ComputeProcess::Worker(supervision.supervisor());
+            Compute::InWorkers(commands) => {
+                check_folders(&config.data, commands.len())?;
+                let (workers, supervisions) = DeviceWorkers::start(&config, &service, commands).await?;
+                let compute = ComputeProcess::Workers(workers.clone());
                 let front_end = FrontEnd::new(&config, service, compute)?;
                 let restarts = front_end.metrics.restarts.clone();
-                (front_end, tokio::spawn(supervision.run(restarts)))
+                (front_end, tokio::spawn(workers.run(supervisions, restarts)))
             }
         };
         Ok(Self { config, front_end, background, listener, tls })

@@ -4,8 +4,6 @@ use crate::app::App;
 use crate::auth::{Identity, to_hex};
 use crate::front_end::{ComputeProcess, FrontEnd};
 use crate::problem::Problem;
-#[cfg(unix)]
-use crate::process;
 use crate::routes;
 use axum::extract::State;
 use axum::http::header;
@@ -38,18 +36,22 @@ pub(crate) async fn ready(State(front_end): State<FrontEnd>) -> Result<&'static 
     front_end.check_ready().map(|()| "ready\n")
 }
 
-/// The metrics of requests, and those of the device from the process that holds it.
+/// The metrics of requests, and those of each device from the process that holds it.
 pub(crate) async fn metrics(State(front_end): State<FrontEnd>) -> Result<impl IntoResponse, Problem> {
     let mut text = front_end.metrics.text().map_err(Problem::internal)?;
     match &front_end.compute {
         ComputeProcess::ThisProcess(app) => text += &device_metrics(State(app.clone())).await?,
         #[cfg(unix)]
-        ComputeProcess::Worker(supervisor) => match process::metrics(supervisor).await {
-            Some(of_device) => text += &String::from_utf8_lossy(&of_device),
-            None => prometheus_client::encoding::text::encode_eof(&mut text).map_err(Problem::internal)?,
-        },
+        ComputeProcess::Workers(workers) => text += &workers.metrics().await?,
     }
     Ok(([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text))
+}
+
+/// Each `tenant/name` that this process has, or may have once a job is done. Jobs come first: one that has ended
+/// meanwhile has stored its result.
+#[cfg(unix)]
+pub(crate) async fn names(State(app): State<App>) -> Json<Vec<String>> {
+    Json([app.jobs.targets(), app.store.names(), app.keys.names()].concat())
 }
 
 /// The part of the metrics that the process with the device has.

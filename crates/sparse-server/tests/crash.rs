@@ -46,7 +46,7 @@ fn serve(data: &Path) {
     };
     let compute = match std::env::var_os(HAS_WORKER) {
         None => Compute::Here(device().unwrap()),
-        Some(_) => Compute::InWorker(WorkerCommand::new(worker)),
+        Some(_) => WorkerCommand::new(worker).into(),
     };
     serve_until_stopped(Config::new(data, 1 << 20), compute, |address| println!("{address}")).unwrap();
 }

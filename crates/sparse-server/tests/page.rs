@@ -1,31 +1,13 @@
 //! The page in headless Chromium, where there is one. `NNZ_SCREENSHOT` names a file for a picture of it.
 
+#[path = "common/browser.rs"]
+mod browser;
 #[allow(dead_code, reason = "each test file uses a part")]
 mod common;
 
+use browser::{browse, chromium};
 use common::{MTX, NPY, Running, mtx, npy};
 use sparse_server::Config;
-use std::path::Path;
-use std::process::Command;
-
-fn chromium() -> Option<&'static str> {
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok())
-}
-
-fn browse(browser: &str, profile: &Path, arguments: &[&str]) -> String {
-    let always = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--virtual-time-budget=4000",
-        "--window-size=1280,1150",
-    ];
-    let profile = format!("--user-data-dir={}", profile.display());
-    let output = Command::new(browser).args(always).arg(profile).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
 
 #[test]
 fn the_page_shows_what_the_server_has() {

@@ -92,7 +92,7 @@ fn serve(data: &Path, name: &str) {
     };
     let compute = match std::env::var_os(WORKERS) {
         None => Compute::Here("cpu".parse().unwrap()),
-        Some(_) => Compute::InWorker(WorkerCommand::new(worker)),
+        Some(_) => WorkerCommand::new(worker).into(),
     };
     serve_until_stopped(config, compute, |address| println!("{address}")).unwrap();
 }

@@ -2,10 +2,14 @@
 
 use crate::context::Context;
 use crate::failure::usage;
+use crate::named_device::{self, NamedDevice};
 use anyhow::Result;
 use clap::Args;
 #[cfg(unix)]
 use clap::ValueEnum;
+#[cfg(unix)]
+use nnz::BackendKind;
+use nnz::Device;
 #[cfg(unix)]
 use sparse_server::WorkerCommand;
 use sparse_server::{Compute, Config, Limits, StartError, TlsFiles, parse_bytes, serve_until_stopped};
@@ -56,14 +60,19 @@ pub(crate) struct Serve {
     /// The certificates of authorities, in PEM, one of which must have signed the certificate of a client
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
-    /// Holds the matrices in a worker process, which is replaced when it ends, or not; without it on for CUDA alone
+    /// Holds matrices on these devices, as in cuda:0,cuda:1, each in the memory of a worker process of its own
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
+          conflicts_with_all = ["backend", "device"])]
+    devices: Vec<NamedDevice>,
+    /// Holds the matrices in a worker process, which is replaced when it ends, or not; without it on for CUDA and for
+    /// several devices
     #[cfg(unix)]
     #[arg(long, value_name = "SWITCH", ignore_case = true)]
     workers: Option<Switch>,
-    /// Is this worker process
+    /// Is the worker process of the device of this number
     #[cfg(unix)]
     #[arg(long, hide = true)]
-    worker: bool,
+    worker: Option<usize>,
 }
 
 /// A value of `--workers`.
@@ -77,8 +86,8 @@ enum Switch {
 impl Serve {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         #[cfg(unix)]
-        if self.worker {
-            return Ok(sparse_server::serve_as_worker(|| context.device())?);
+        if let Some(number) = self.worker {
+            return Ok(sparse_server::serve_as_worker(|| self.open(number, context))?);
         }
         let compute = self.compute(context)?;
         let config = self.config();
@@ -93,15 +102,41 @@ impl Serve {
         printed
     }
 
-    /// A worker process where that is asked for; the front end never opens the device then.
+    /// Worker processes where they are asked for; the front end never opens a device then.
     fn compute(&self, context: &Context) -> Result<Compute> {
+        let count = self.devices.len().max(1);
         #[cfg(unix)]
         match self.workers {
-            Some(Switch::On) => return Ok(Compute::InWorker(this_command()?)),
-            None if context.takes_cuda() => return Ok(Compute::InWorker(this_command()?)),
-            None | Some(Switch::Off) => (),
+            Some(Switch::Off) => (),
+            None if count == 1 && !self.takes_cuda(context) => (),
+            None | Some(Switch::On) => {
+                let commands = (0..count).map(worker_command).collect::<Result<_>>()?;
+                return Ok(Compute::InWorkers(commands));
+            }
         }
-        Ok(Compute::Here(context.device()?))
+        if count > 1 {
+            return Err(usage(
+                "--devices: several devices need worker processes, which --workers off forbids",
+            ));
+        }
+        Ok(Compute::Here(self.open(0, context)?))
+    }
+
+    /// True if the device is one of CUDA; it is not opened.
+    #[cfg(unix)]
+    fn takes_cuda(&self, context: &Context) -> bool {
+        match self.devices.first() {
+            Some(device) => device.backend() == BackendKind::Cuda,
+            None => context.takes_cuda(),
+        }
+    }
+
+    /// Opens the device of a number in `--devices`, or that of the global options.
+    fn open(&self, number: usize, context: &Context) -> Result<Device> {
+        match self.devices.get(number) {
+            Some(device) => device.open(context),
+            None => context.device(),
+        }
     }
 
     fn config(self) -> Config {
@@ -125,15 +160,15 @@ impl Serve {
     }
 }
 
-/// The command that starts this program again, as a worker.
+/// The command that starts this program again, as the worker of a device.
 #[cfg(unix)]
-fn this_command() -> Result<WorkerCommand> {
+fn worker_command(number: usize) -> Result<WorkerCommand> {
     // On Linux the program itself, even where another was installed in its place since.
     let program = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe()? };
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     Ok(WorkerCommand::new(move || {
         let mut command = std::process::Command::new(&program);
-        command.args(&arguments).arg("--worker");
+        command.args(&arguments).arg(format!("--worker={number}"));
         command
     }))
 }

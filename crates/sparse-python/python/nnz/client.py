@@ -112,14 +112,17 @@ class Client:
         replace: bool = False,
         ttl: int | None = None,
         labels: dict[str, Any] | None = None,
+        device: int | None = None,
     ) -> Matrix:
         """Stores a sparse matrix, or a dense one of two dimensions, as a new version of `name`.
 
         A `durable` one survives the server, a `pinned` one stays in the device's memory, `replace` drops all
         earlier versions, one with a `ttl` is deleted after so many seconds, and :meth:`list` finds it by its `labels`.
+        `device` is the number of the device that has it, where the server has several.
         """
         query = {"durable": int(durable), "pinned": int(pinned), "replace": int(replace)}
         query |= {} if ttl is None else {"ttl": ttl}
+        query |= {} if device is None else {"device": device}
         query |= {"labels": _labels(labels)} if labels else {}
         if sp.issparse(a):
             a = a if a.format in ("csr", "csc", "coo") else a.tocsr()

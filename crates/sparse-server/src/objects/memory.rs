@@ -143,8 +143,13 @@ fn read_segment(segment: &Segment, description: &Description, device: &Device) -
         return Ok(Matrix::read_batch(device, &file, file.value_type()?)?);
     }
     let matrix = Matrix::read_csr(device, &file, file.value_type()?)?;
-    Ok(match description.format.parse() {
-        Ok(Format::Csr) | Err(_) => matrix,
-        Ok(format) => matrix.to_format(format)?,
-    })
+    Ok(to_format_named(matrix, &description.format)?)
+}
+
+/// The matrix of a file in the format that a description names; of a batch there is one alone.
+pub(super) fn to_format_named(matrix: Matrix, format: &str) -> nnz::Result<Matrix> {
+    match format.parse() {
+        Ok(format) if matrix.members().is_none() && format != Format::Csr => matrix.to_format(format),
+        _ => Ok(matrix),
+    }
 }

@@ -1,5 +1,7 @@
 //! Objects: matrices by tenant, name and version, in the device's memory or on disk.
 
+#[cfg(unix)]
+mod copies;
 mod memory;
 mod object;
 mod publish;
@@ -32,18 +34,29 @@ struct Versions {
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(crate) device: Device,
+    /// The number of the device among those of its service, if it has several.
+    pub(crate) device_number: Option<usize>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) disk: Disk,
     /// The versions of each object, by (tenant, name).
     objects: Mutex<HashMap<(String, String), Versions>>,
     /// Held while objects appear and disappear, so that disk and memory change in one order.
     publishing: Mutex<()>,
+    /// Matrices of other devices, by the numbers of their copies.
+    #[cfg(unix)]
+    copies: Mutex<HashMap<u64, Arc<Object>>>,
     clock: AtomicU64,
     pub(crate) evictions: AtomicU64,
 }
 
 impl Store {
-    pub(crate) fn new(device: Device, ledger: Arc<Ledger>, disk: Disk, recovered: Recovered) -> Self {
+    /// The objects of a device, which has a number if its service has several.
+    pub(crate) fn new(
+        (device, device_number): (Device, Option<usize>),
+        ledger: Arc<Ledger>,
+        disk: Disk,
+        recovered: Recovered,
+    ) -> Self {
         let mut objects: HashMap<(String, String), Versions> = HashMap::new();
         for (name, last) in recovered.versions {
             if let Some((tenant, name)) = name.split_once('/') {
@@ -54,13 +67,25 @@ impl Store {
         let durable = recovered.records.iter().map(|record| recover_durable(&disk, record));
         let volatile = recovered.volatile.iter().map(|record| recover_volatile(&disk, record));
         for object in durable.chain(volatile) {
+            let object = Object { device: device_number, ..object };
             let versions = objects.entry((object.tenant.clone(), object.name.clone())).or_default();
             versions.last = versions.last.max(object.version);
             versions.ready.insert(object.version, Arc::new(object));
         }
         let (objects, publishing) = (Mutex::new(objects), Mutex::new(()));
         let (clock, evictions) = (AtomicU64::new(1), AtomicU64::new(0));
-        Self { device, ledger, disk, objects, publishing, clock, evictions }
+        Self {
+            device,
+            device_number,
+            ledger,
+            disk,
+            objects,
+            publishing,
+            #[cfg(unix)]
+            copies: Mutex::default(),
+            clock,
+            evictions,
+        }
     }
 
     /// An object by its name, in its newest version unless one is named.
@@ -84,6 +109,11 @@ impl Store {
         });
         found.sort_by(|a, b| (&a.name, a.version).cmp(&(&b.name, b.version)));
         found
+    }
+
+    /// Each `tenant/name` that an object has, or whose versions are remembered.
+    pub(crate) fn names(&self) -> Vec<String> {
+        lock(&self.objects).keys().map(|(tenant, name)| format!("{tenant}/{name}")).collect()
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Object>> {

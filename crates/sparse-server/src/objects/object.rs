@@ -50,6 +50,8 @@ pub(crate) struct Object {
     pub(super) tenant: String,
     pub(super) name: String,
     pub(crate) version: u64,
+    /// The number of its device, if the service has several.
+    pub(super) device: Option<usize>,
     pub(crate) description: Description,
     pub(super) is_durable: bool,
     /// Pinned objects are not evicted.
@@ -60,7 +62,7 @@ pub(crate) struct Object {
     pub(super) content: Mutex<Content>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Content {
     pub(super) resident: Option<Arc<Resident>>,
     pub(super) segment: Option<Segment>,
@@ -91,6 +93,8 @@ pub(crate) struct Resident {
 pub(crate) struct View {
     name: String,
     version: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<usize>,
     durable: bool,
     pinned: bool,
     /// `device`, `disk`, `moving`, `corrupt` or `lost`.
@@ -109,6 +113,22 @@ pub(super) fn now() -> u64 {
 }
 
 impl Object {
+    /// The object of a record, without its matrix.
+    pub(super) fn of(record: &Record, is_durable: bool) -> Self {
+        Self {
+            tenant: record.tenant.clone(),
+            name: record.name.clone(),
+            version: record.version,
+            device: None,
+            description: record.description.clone(),
+            is_durable,
+            is_pinned: AtomicBool::new(false),
+            labels: Mutex::new(record.labels.clone()),
+            last_use: AtomicU64::new(0),
+            content: Mutex::default(),
+        }
+    }
+
     pub(crate) fn view(&self) -> View {
         let (tier, sha256) = match self.content.try_lock() {
             Err(_) => ("moving", None),
@@ -120,6 +140,7 @@ impl Object {
         View {
             name: self.name.clone(),
             version: self.version,
+            device: self.device,
             durable: self.is_durable,
             pinned: self.is_pinned.load(Ordering::Relaxed),
             tier,

@@ -71,6 +71,7 @@ impl Store {
             tenant: tenant.into(),
             name: name.into(),
             version,
+            device: self.device_number,
             description,
             is_durable: wishes.is_durable,
             is_pinned: AtomicBool::new(wishes.is_pinned),

@@ -3,7 +3,6 @@
 use super::object::{Content, Defect, Object};
 use crate::durable::{Disk, Record, Segment};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// A durable object, which is read when it is first used.
 pub(super) fn recover_durable(disk: &Disk, record: &Record) -> Object {
@@ -24,15 +23,6 @@ pub(super) fn recover_volatile(disk: &Disk, record: &Record) -> Object {
 }
 
 fn recover(record: &Record, is_durable: bool, segment: Option<Segment>, defect: Option<Defect>) -> Object {
-    Object {
-        tenant: record.tenant.clone(),
-        name: record.name.clone(),
-        version: record.version,
-        description: record.description.clone(),
-        is_durable,
-        is_pinned: AtomicBool::new(false),
-        labels: Mutex::new(record.labels.clone()),
-        last_use: AtomicU64::new(0),
-        content: Mutex::new(Content { resident: None, segment, defect, is_removed: false }),
-    }
+    let content = Content { resident: None, segment, defect, is_removed: false };
+    Object { content: Mutex::new(content), ..Object::of(record, is_durable) }
 }

@@ -1,6 +1,7 @@
-//! Requests that the front end sends on to the worker, each over a connection of its own.
+//! Requests that the front end sends on to a worker, each over a connection of its own.
 
-use super::{IDENTITY, Supervisor};
+use super::IDENTITY;
+use super::supervisor::Supervisor;
 use crate::auth::Identity;
 use crate::problem::Problem;
 use axum::Extension;
@@ -12,6 +13,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use serde_json::Value;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,7 +21,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 /// Time in which a worker that is ready must accept a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
@@ -61,6 +63,46 @@ impl Supervisor {
         response.headers_mut().remove(header::CONNECTION);
         Ok(response.map(Body::new))
     }
+
+    /// Sends a request on, for its caller.
+    pub(super) async fn forward(&self, identity: &Identity, request: Request) -> Result<Response, Problem> {
+        let (mut head, body) = request.into_parts();
+        head.uri = path_of(&head.uri).parse::<Uri>().map_err(Problem::internal)?;
+        head.version = Version::HTTP_11;
+        for hop in [header::CONNECTION, header::AUTHORIZATION, header::EXPECT] {
+            head.headers.remove(hop);
+        }
+        head.headers.insert(IDENTITY, header_of(identity)?);
+        let mut request = Request::from_parts(head, Gated { body, gate: None });
+        if request.body().size_hint().upper().is_none_or(|bytes| bytes > SMALL_BODY) {
+            wait_for_continue(&mut request);
+        }
+        self.send(request).await
+    }
+
+    /// Sends a request without a body, for a caller.
+    pub(super) async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        identity: &Identity,
+    ) -> Result<Response, Problem> {
+        let mut request = Request::new(Gated { body: Body::empty(), gate: None });
+        *request.method_mut() = method;
+        *request.uri_mut() = path.parse::<Uri>().map_err(Problem::internal)?;
+        request.headers_mut().insert(IDENTITY, header_of(identity)?);
+        self.send(request).await
+    }
+}
+
+/// The part of an address behind the host.
+pub(super) fn path_of(address: &Uri) -> String {
+    address.path_and_query().map_or("/", |path| path.as_str()).to_owned()
+}
+
+fn header_of(identity: &Identity) -> Result<HeaderValue, Problem> {
+    let identity = serde_json::to_string(identity).map_err(Problem::internal)?;
+    HeaderValue::from_str(&identity).map_err(Problem::internal)
 }
 
 /// Sends a request on, for its caller.
@@ -69,33 +111,17 @@ pub(crate) async fn forward(
     Extension(identity): Extension<Identity>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let identity = serde_json::to_string(&identity).map_err(Problem::internal)?;
-    let identity = HeaderValue::from_str(&identity).map_err(Problem::internal)?;
-    let (mut head, body) = request.into_parts();
-    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
-    head.uri = path.parse::<Uri>().map_err(Problem::internal)?;
-    head.version = Version::HTTP_11;
-    for hop in [header::CONNECTION, header::AUTHORIZATION, header::EXPECT] {
-        head.headers.remove(hop);
-    }
-    head.headers.insert(IDENTITY, identity);
-    let mut request = Request::from_parts(head, Gated { body, gate: None });
-    if request.body().size_hint().upper().is_none_or(|bytes| bytes > SMALL_BODY) {
-        wait_for_continue(&mut request);
-    }
-    supervisor.send(request).await
+    supervisor.forward(&identity, request).await
 }
 
-/// The metrics of the worker; nothing if it does not answer.
-pub(crate) async fn metrics(supervisor: &Supervisor) -> Option<Bytes> {
-    supervisor.check().ok()?;
-    let mut request = Request::new(Gated { body: Body::empty(), gate: None });
-    (*request.method_mut(), *request.uri_mut()) = (Method::GET, Uri::from_static("/metrics"));
-    let text = async {
-        let response = supervisor.send(request).await.ok()?;
-        response.into_body().collect().await.ok().map(|body| body.to_bytes())
-    };
-    timeout(Duration::from_secs(5), text).await.ok()?
+/// The body of an answer, whole.
+pub(super) async fn body_of(response: Response) -> Result<Bytes, Problem> {
+    Ok(response.into_body().collect().await.map_err(Problem::unavailable)?.to_bytes())
+}
+
+/// The body of an answer in JSON.
+pub(super) async fn json_of(response: Response) -> Result<Value, Problem> {
+    serde_json::from_slice(&body_of(response).await?).map_err(Problem::internal)
 }
 
 /// Bodies of so many bytes are sent with their header.

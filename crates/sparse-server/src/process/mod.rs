@@ -8,14 +8,23 @@
 //!
 //! The worker owns matrices, ledger, manifest and jobs, as a server without workers does, and takes the number of its
 //! generation: a later one finds the files and the records of the one before it.
+//!
+//! A service of several devices has a worker for each, with a folder of data of its own, and its requests go where what
+//! they name is: [`Destination`](crate::routes::Destination).
 
+mod copies;
+mod device_workers;
+mod directory;
+mod dispatch;
 mod forward;
 mod supervisor;
 mod worker;
 
-pub(crate) use forward::{forward, metrics};
+pub(crate) use copies::{COPIES, COPY, drop_copy, receive_copy};
+pub(crate) use device_workers::DeviceWorkers;
+pub(crate) use dispatch::dispatch;
+pub(crate) use forward::forward;
 pub use supervisor::WorkerCommand;
-pub(crate) use supervisor::{Supervision, Supervisor};
 pub(crate) use worker::identify;
 pub use worker::serve_as_worker;
 
@@ -29,8 +38,10 @@ struct Settings {
     config: Config,
     /// Makes the ids of jobs different from those of the service before.
     service: String,
-    /// The number of the worker among those of the service, from 0.
+    /// The number of the worker among those of the service and the device, from 0.
     generation: u64,
+    /// The number of the device, if the service has several.
+    device: Option<usize>,
 }
 
 impl Settings {

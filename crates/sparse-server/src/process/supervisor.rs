@@ -1,4 +1,4 @@
-//! The side of the front end: starts the worker, watches it, and replaces it when it ends.
+//! The side of the front end: starts the worker of a device, watches it, and replaces it when it ends.
 
 use super::{MARK, READY, STOP, Settings};
 use crate::config::{Config, Limits};
@@ -152,9 +152,13 @@ impl Supervision {
         config: Config,
         service: String,
         command: WorkerCommand,
+        device: Option<usize>,
     ) -> Result<Self, StartError> {
-        let settings = Settings { config, service, generation: 0 };
-        let worker = Running::start(&command, &settings).await.map_err(StartError::Worker)?;
+        let settings = Settings { config, service, generation: 0, device };
+        let worker = Running::start(&command, &settings).await.map_err(|reason| {
+            let of_device = device.map(|device| format!("device {device}: ")).unwrap_or_default();
+            StartError::Worker(of_device + &reason)
+        })?;
         let supervisor = Arc::new(Supervisor {
             socket: Settings::socket(&settings.config.data),
             state: watch::Sender::new(State::Ready),

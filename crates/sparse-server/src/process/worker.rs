@@ -100,12 +100,12 @@ impl Worker {
         settings: Settings,
         open: impl FnOnce() -> Result<Device, E>,
     ) -> Result<Self, StartError> {
-        let Settings { config, service, generation } = settings;
+        let Settings { config, service, generation, device: number } = settings;
         let device = open().map_err(|error| StartError::Worker(error.to_string()))?;
         let (disk, recovered) = Disk::open(&config.data, Some(generation))?;
         let listener = listen(&config.data)?;
         let ledger = Ledger::new(config.memory, config.tenant_memory);
-        let store = Store::new(device, ledger, disk, recovered);
+        let store = Store::new((device, number), ledger, disk, recovered);
         Ok(Self { app: App::new(config, store, &service, Some(generation)), listener })
     }
 

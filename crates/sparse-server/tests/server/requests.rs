@@ -138,6 +138,7 @@ fn wrong_requests_say_what_is_right() {
         (400, "at least 0", "POST /v1/matrices/a/prune?tolerance=-1", &[], &[]),
         (400, "at least 0", "POST /v1/matrices/a/prune?tolerance=nan", &[], &[]),
         (400, "`other`", "POST /v1/matrices/a/add", &[], &[]),
+        (400, "the only device is 0", "PUT /v1/matrices/a?device=1", &[MTX], &[]),
         (409, "never change", "PUT /v1/matrices/a@1", &[MTX], &[]),
         (412, "already", "PUT /v1/matrices/a", &[MTX, "If-None-Match: *"], &matrix()),
         (415, "application/x-npz", "PUT /v1/matrices/a", &["Content-Type: text/csv"], &[]),
@@ -188,6 +189,7 @@ fn the_open_api_document_lists_the_routes_that_answer() {
     for (path, method, parameter) in [
         ("/v1/matrices", "get", "label"),
         ("/v1/matrices/{name}", "put", "durable"),
+        ("/v1/matrices/{name}", "put", "device"),
         ("/v1/matrices/{name}/pin", "put", "pinned"),
         ("/v1/jobs/{id}", "get", "wait"),
     ] {

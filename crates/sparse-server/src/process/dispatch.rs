@@ -1,0 +1,171 @@
+//! Requests to a service of several devices: each goes to the worker of the device that has what it names.
+
+use super::DeviceWorkers;
+use super::directory::Claim;
+use super::forward::{json_of, path_of};
+use crate::auth::Identity;
+use crate::matrices::Pairs;
+use crate::parameters::Parameters;
+use crate::problem::Problem;
+use crate::program;
+use crate::routes::Destination;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{Query, RawPathParams, Request, State};
+use axum::http::{HeaderMap, Method, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use serde_json::{Value, json};
+use std::cmp::Ordering;
+use std::future::Future;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Sends a request to its devices. What is wrong with it a worker says, and any will do.
+pub(crate) async fn dispatch(
+    State((workers, destination)): State<(Arc<DeviceWorkers>, Destination)>,
+    Extension(mut identity): Extension<Identity>,
+    path: Result<RawPathParams, RawPathParamsRejection>,
+    pairs: Pairs,
+    request: Request,
+) -> Result<Response, Problem> {
+    let in_path = |name| {
+        let found = path.iter().flatten().find(|(key, _)| *key == name);
+        found.map_or("", |(_, value)| value)
+    };
+    let parameters = Parameters::checked(pairs.map(|Query(pairs)| pairs).unwrap_or_default());
+    let tenant = identity.tenant.clone();
+    match destination {
+        Destination::Matrices => {
+            let names = names(in_path("name"), &parameters);
+            let device = names.iter().find_map(|name| workers.device_of(&tenant, name)).unwrap_or(0);
+            let claim = parameters.text("into").map(|name| workers.claim(device, &tenant, name));
+            let device = claim.as_ref().map_or(device, |claim| claim.device);
+            let answer = async {
+                match workers.copy_all(device, &names, &mut identity).await? {
+                    ControlFlow::Continue(_copies) => {
+                        workers.workers[device].forward(&identity, request).await
+                    }
+                    ControlFlow::Break(refused) => Ok(refused),
+                }
+            };
+            within(claim, answer).await
+        }
+        Destination::NewMatrix => {
+            let name = in_path("name");
+            let claim = match parameters.get::<usize>("device")? {
+                Some(device) => workers.place_on(workers.check_device(device)?, &tenant, name).await?,
+                None => workers.place(&tenant, name, body_bytes(request.headers())).await,
+            };
+            let worker = workers.workers[claim.device].clone();
+            within(Some(claim), worker.forward(&identity, request)).await
+        }
+        Destination::Job => {
+            let device = workers.device_of_job(in_path("id")).unwrap_or(0);
+            workers.workers[device].forward(&identity, request).await
+        }
+        Destination::Lists(key) => workers.lists(key, identity, path_of(request.uri())).await,
+        Destination::Status => Ok(workers.status(identity).await),
+    }
+}
+
+/// The answer to a request that has claimed the name under which it stores something.
+async fn within(
+    claim: Option<Claim>,
+    answer: impl Future<Output = Result<Response, Problem>>,
+) -> Result<Response, Problem> {
+    let answer = answer.await;
+    let is_refused = matches!(&answer, Ok(response) if response.status().is_client_error());
+    claim.into_iter().for_each(|claim| claim.answered(is_refused));
+    answer
+}
+
+/// The stored matrices that a request names.
+fn names(in_path: &str, parameters: &Parameters) -> Vec<String> {
+    let named = [in_path, parameters.text("other").unwrap_or_default()];
+    let mut names: Vec<_> = named.into_iter().filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    names.extend(parameters.text("program").into_iter().flat_map(program::stored_names));
+    names
+}
+
+/// Bytes that an upload may take on a device: those of its body, or some if it does not say.
+fn body_bytes(headers: &HeaderMap) -> u64 {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    length.unwrap_or(1 << 20)
+}
+
+impl DeviceWorkers {
+    fn check_device(&self, device: usize) -> Result<usize, Problem> {
+        let count = self.workers.len();
+        if device < count {
+            return Ok(device);
+        }
+        Err(Problem::bad_request(format!("parameter device={device}: the devices are 0 to {}", count - 1)))
+    }
+
+    /// The lists of all devices as one. Devices whose workers do not answer are named beside it.
+    async fn lists(&self, key: &str, identity: Identity, path: String) -> Result<Response, Problem> {
+        let answers = self.each(|worker| {
+            let (path, identity) = (path.clone(), identity.clone());
+            async move { worker.ask(Method::GET, &path, &identity).await }
+        });
+        let (mut entries, mut unavailable) = (vec![], vec![]);
+        for (device, answer) in answers.await.into_iter().enumerate() {
+            match answer {
+                Ok(response) if response.status().is_success() => {
+                    if let Value::Array(list) = json_of(response).await?[key].take() {
+                        entries.extend(list);
+                    }
+                }
+                Ok(refused) => return Ok(refused),
+                Err(problem) => unavailable.push(json!({ "device": device, "detail": problem.detail() })),
+            }
+        }
+        entries.sort_by(compare_entries);
+        let mut list = json!({ key: entries });
+        if !unavailable.is_empty() {
+            list["unavailable"] = unavailable.into();
+        }
+        Ok(Json(list).into_response())
+    }
+
+    /// The numbers of all devices, and their sums.
+    async fn status(&self, identity: Identity) -> Response {
+        let answers = self.each(|worker| {
+            let identity = identity.clone();
+            async move {
+                worker.check()?;
+                json_of(worker.ask(Method::GET, "/v1/status", &identity).await?).await
+            }
+        });
+        let devices: Vec<_> = answers.await.into_iter().enumerate().map(device_status).collect();
+        let sum = |part: &str, name: &str| -> u64 {
+            devices.iter().filter_map(|device| device[part][name].as_u64()).sum()
+        };
+        let memory = |part| json!({ "capacity_bytes": sum(part, "capacity_bytes"), "used_bytes": sum(part, "used_bytes") });
+        let mut tenant = memory("tenant");
+        tenant["name"] = identity.tenant.into();
+        let status = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "memory": memory("memory"),
+            "tenant": tenant,
+            "operations": { "running": sum("operations", "running"), "waiting": sum("operations", "waiting") },
+            "process": { "id": std::process::id(), "worker": null },
+            "devices": devices,
+        });
+        Json(status).into_response()
+    }
+}
+
+/// The status of a device in the list of all: what its worker says, or why it says nothing.
+fn device_status((number, answer): (usize, Result<Value, Problem>)) -> Value {
+    let mut status = answer.unwrap_or_else(|problem| json!({ "problem": problem.detail() }));
+    status["number"] = number.into();
+    status
+}
+
+/// The order of matrices in a list, by name and version, and of jobs, by time.
+fn compare_entries(a: &Value, b: &Value) -> Ordering {
+    let place = |entry: &Value| (entry["name"].as_str().map(str::to_owned), entry["version"].as_u64());
+    let created = |entry: &Value| entry["created"].as_f64().unwrap_or(0.0);
+    place(a).cmp(&place(b)).then(created(a).total_cmp(&created(b)))
+}
