@@ -61,8 +61,9 @@ pub(crate) fn check_folders(data: &Path, count: usize) -> Result<(), StartError>
             && path.join(MANIFEST).exists()
         {
             let reason = format!(
-                "it has durable matrices of device {number}, counted from 0, and {count} are served: start the server \
-                 with {} devices (`nnz serve --devices`), or move this folder away to do without its matrices",
+                "it has the data of device {number}, and the last device is {}: start the server with {} devices \
+                 (`nnz serve --devices`), or move this folder away to do without its matrices",
+                count - 1,
                 number + 1
             );
             return Err(StartError::file(path, reason));

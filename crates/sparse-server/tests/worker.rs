@@ -198,6 +198,18 @@ fn a_large_body_is_taken_once_the_worker_asks_for_it() {
     assert_eq!(refused.expect(404).status, 404);
 }
 
+#[test]
+fn a_body_that_is_not_read_disturbs_no_request_behind_it() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(config(&data, 1 << 20));
+    put(&server, "a", 3, 2.0);
+    let x = vec![1.0; 7000];
+    for _ in 0..50 {
+        server.send("POST /v1/matrices/b/spmv", &[NPY], &npy(&[x.len()], &x)).expect(404);
+        assert_eq!(multiply(&server, "a", 3).array(), [2.0; 3]);
+    }
+}
+
 /// A server of two devices.
 fn start_on_two(data: &tempfile::TempDir, memory: u64) -> Running {
     Running::start_with(config(data, memory), vec![worker(), worker()].into())
@@ -384,7 +396,7 @@ fn the_end_of_one_worker_costs_its_device_alone() {
         let compute: sparse_server::Compute = compute;
         let fewer = runtime.block_on(sparse_server::Server::start(config(&data, 1 << 20), compute));
         let reason = fewer.unwrap_err().to_string();
-        assert!(reason.contains("device-1: it has durable matrices of device 1"), "{reason}");
+        assert!(reason.contains("device-1: it has the data of device 1"), "{reason}");
     }
 }
 

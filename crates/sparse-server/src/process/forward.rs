@@ -1,8 +1,9 @@
-//! Requests that the front end sends on to a worker, each over a connection of its own.
+//! Requests that the front end sends on to a worker.
 
-use super::IDENTITY;
 use super::supervisor::Supervisor;
+use super::{BODY_READ, IDENTITY};
 use crate::auth::Identity;
+use crate::lock::lock;
 use crate::problem::Problem;
 use axum::Extension;
 use axum::body::{Body, Bytes, HttpBody};
@@ -16,7 +17,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::net::UnixStream;
@@ -26,13 +27,39 @@ use tokio::time::{Instant, sleep};
 /// Time in which a worker that is ready must accept a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
+/// Connections that may wait for a next request; behind more than these at once new ones are made.
+const IDLE_CONNECTIONS: usize = 64;
+
+/// Connections to the worker on which a whole exchange has passed.
+#[derive(Debug, Default)]
+pub(super) struct IdleConnections(Mutex<Vec<SendRequest<Gated>>>);
+
+impl IdleConnections {
+    /// One whose last answer was read to its end, if there is one.
+    fn take(&self) -> Option<SendRequest<Gated>> {
+        let mut connections = lock(&self.0);
+        let ready = connections.iter().rposition(SendRequest::is_ready)?;
+        Some(connections.swap_remove(ready))
+    }
+
+    fn put(&self, connection: SendRequest<Gated>) {
+        let mut connections = lock(&self.0);
+        connections.retain(|connection| !connection.is_closed());
+        if connections.len() < IDLE_CONNECTIONS {
+            connections.push(connection);
+        }
+    }
+}
+
 impl Supervisor {
-    /// A new connection to a worker that is ready. One that was used before would save some microseconds, but the
-    /// worker closes it behind a request whose body it did not read, perhaps while the next one is sent.
+    /// A connection to a worker that is ready, new or used before.
     async fn connect(&self) -> Result<SendRequest<Gated>, Problem> {
         let began = Instant::now();
         loop {
             self.ready().await?;
+            if let Some(connection) = self.idle.take() {
+                return Ok(connection);
+            }
             match UnixStream::connect(&self.socket).await {
                 Ok(stream) => {
                     let (sender, connection) =
@@ -50,18 +77,34 @@ impl Supervisor {
     }
 
     /// Sends a request, and returns the answer once its header is there.
-    async fn send(&self, request: Request<Gated>) -> Result<Response, Problem> {
-        let mut connection = self.connect().await?;
-        let answered = connection.send_request(request).await;
-        let mut response = answered.map_err(|error| {
-            tracing::error!("the worker process: {error}");
-            Problem::unavailable(
-                "the worker process ended while it had this request: what it held is lost or on disk, as \
-                 GET /v1/matrices says, and the next one starts",
-            )
-        })?;
-        response.headers_mut().remove(header::CONNECTION);
-        Ok(response.map(Body::new))
+    ///
+    /// The connection serves another request only if the worker says that it has read the body: it closes one with a
+    /// body that it did not read, perhaps while the next request is sent.
+    async fn send(&self, mut request: Request<Gated>) -> Result<Response, Problem> {
+        let began = Instant::now();
+        loop {
+            let mut connection = self.connect().await?;
+            match connection.try_send_request(request).await {
+                Ok(mut response) => {
+                    response.headers_mut().remove(header::CONNECTION);
+                    if response.headers_mut().remove(BODY_READ).is_some() {
+                        self.idle.put(connection);
+                    }
+                    return Ok(response.map(Body::new));
+                }
+                Err(mut failed) => match failed.take_message() {
+                    // The worker has ended since the last request, and has nothing of this one.
+                    Some(unsent) if began.elapsed() < CONNECT_TIME => request = unsent,
+                    _ => {
+                        tracing::error!("the worker process: {}", failed.into_error());
+                        return Err(Problem::unavailable(
+                            "the worker process ended while it had this request: what it held is lost or on disk, as \
+                             GET /v1/matrices says, and the next one starts",
+                        ));
+                    }
+                },
+            }
+        }
     }
 
     /// Sends a request on, for its caller.
@@ -141,7 +184,7 @@ fn wait_for_continue(request: &mut Request<Gated>) {
 }
 
 /// A body whose first byte is not read before its gate is open.
-struct Gated {
+pub(super) struct Gated {
     body: Body,
     gate: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }

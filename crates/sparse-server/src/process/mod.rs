@@ -57,6 +57,8 @@ impl Settings {
 
 /// The header in which the front end tells a worker who calls, as JSON. Clients cannot send it.
 const IDENTITY: &str = "nnz-identity";
+/// The header by which a worker says that it has read the body of the request to its end.
+const BODY_READ: &str = "nnz-body-read";
 /// Begins the line in which a worker says whether it is ready.
 const MARK: &str = "nnz-worker: ";
 const READY: &str = "ready";

@@ -1,5 +1,6 @@
 //! The side of the front end: starts the worker of a device, watches it, and replaces it when it ends.
 
+use super::forward::IdleConnections;
 use super::{MARK, READY, STOP, Settings};
 use crate::config::{Config, Limits};
 use crate::error::StartError;
@@ -79,6 +80,7 @@ enum Phase {
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     pub(super) socket: PathBuf,
+    pub(super) idle: IdleConnections,
     state: watch::Sender<State>,
     phase: watch::Sender<Phase>,
 }
@@ -161,6 +163,7 @@ impl Supervision {
         })?;
         let supervisor = Arc::new(Supervisor {
             socket: Settings::socket(&settings.config.data),
+            idle: IdleConnections::default(),
             state: watch::Sender::new(State::Ready),
             phase: watch::Sender::new(Phase::Serving),
         });

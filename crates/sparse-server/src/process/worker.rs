@@ -1,18 +1,23 @@
 //! The side of the worker.
 
-use super::{IDENTITY, MARK, READY, STOP, Settings};
+use super::{BODY_READ, IDENTITY, MARK, READY, STOP, Settings};
 use crate::app::App;
 use crate::auth::Identity;
 use crate::durable::Disk;
 use crate::error::StartError;
 use crate::ledger::Ledger;
+use crate::lock::lock;
 use crate::objects::Store;
 use crate::problem::Problem;
 use crate::routes;
 use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
+use axum::http::{HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use http_body_util::BodyExt;
+use hyper::body::{Frame, SizeHint};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
@@ -22,6 +27,9 @@ use std::fs::{self, DirBuilder};
 use std::io::{self, BufRead, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -176,11 +184,55 @@ async fn accept(listener: UnixListener, router: Router) {
     }
 }
 
-/// Takes the caller of a request from the front end, which has found it by its token.
-pub(crate) async fn identify(mut request: Request, next: Next) -> Result<Response, Problem> {
-    let identity = request.headers_mut().remove(IDENTITY);
+/// Time in which the rest of a body must arrive that no handler has read.
+const DISCARD_TIME: Duration = Duration::from_secs(1);
+
+/// Takes the caller of a request from the front end, which has found it by its token, and tells it whether the body was
+/// read. A body that comes with its header is read in any case: behind it the connection would be closed, perhaps before
+/// the front end has sent all, and then it would not see the answer.
+pub(crate) async fn identify(request: Request, next: Next) -> Result<Response, Problem> {
+    let (mut head, body) = request.into_parts();
+    let identity = head.headers.remove(IDENTITY);
     let identity = identity.ok_or_else(|| Problem::internal("the front end names no caller"))?;
     let identity: Identity = serde_json::from_slice(identity.as_bytes()).map_err(Problem::internal)?;
-    request.extensions_mut().insert(identity);
-    Ok(next.run(request).await)
+    head.extensions.insert(identity);
+    let is_awaited = head.headers.contains_key(header::EXPECT);
+    let body = SharedBody(Arc::new(Mutex::new(body)));
+    let mut response = next.run(Request::from_parts(head, Body::new(body.clone()))).await;
+    if !is_awaited {
+        // Behind a body that is late the connection is closed.
+        let _ = timeout(DISCARD_TIME, discard(body.clone())).await;
+    }
+    if body.is_end_stream() {
+        response.headers_mut().insert(BODY_READ, HeaderValue::from_static("1"));
+    }
+    Ok(response)
+}
+
+async fn discard(mut body: SharedBody) {
+    while let Some(Ok(_)) = body.frame().await {}
+}
+
+/// A body that its handler reads, and what follows on the handler.
+#[derive(Clone)]
+struct SharedBody(Arc<Mutex<Body>>);
+
+impl HttpBody for SharedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut *lock(&self.0)).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        lock(&self.0).is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        lock(&self.0).size_hint()
+    }
 }
