@@ -5,6 +5,10 @@
 //! one; and no measured rates are read or stored.
 
 use std::fs;
+#[cfg(all(unix, feature = "server"))]
+use std::io::{BufRead, BufReader, Read, Write};
+#[cfg(all(unix, feature = "server"))]
+use std::process::{Command, Stdio};
 
 /// Transcripts that find no device but the CPU.
 fn transcripts() -> trycmd::TestCases {
@@ -34,4 +38,34 @@ fn the_readme_shows_what_the_command_does() {
     );
     transcripts().case(&copy).run();
     assert!(folder.path().join("README.in/y.mtx").exists());
+}
+
+#[cfg(all(unix, feature = "server"))]
+#[test]
+fn two_devices_are_served_together_and_not_one_of_them_alone() {
+    let data = tempfile::tempdir().unwrap();
+    let serve = |devices: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nnz"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--memory", "1M", "--devices", devices, "--data"]);
+        command.arg(data.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let mut server = serve("cpu,cpu").spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("http://").expect("it serves");
+    let mut connection = std::net::TcpStream::connect(address).unwrap();
+    write!(connection, "GET /v1/status HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut status = String::new();
+    connection.read_to_string(&mut status).unwrap();
+    assert!(status.contains(r#""number":0"#) && status.contains(r#""number":1"#), "{status}");
+    Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap();
+    assert!(server.wait().unwrap().success());
+
+    let fewer = serve("cpu").output().unwrap();
+    let reason = String::from_utf8_lossy(&fewer.stderr);
+    assert!(!fewer.status.success() && reason.contains("device-1: it has the data of device 1"), "{reason}");
+    let in_one = serve("cpu,cpu").args(["--workers", "off"]).output().unwrap();
+    let reason = String::from_utf8_lossy(&in_one.stderr);
+    assert!(in_one.status.code() == Some(2) && reason.contains("need worker processes"), "{reason}");
 }

@@ -38,6 +38,7 @@ pub(crate) struct Route {
 }
 
 /// The part of a server that answers a route.
+#[cfg_attr(not(unix), allow(dead_code, reason = "destinations are for worker processes"))]
 enum Handler {
     /// The one that faces clients.
     FrontEnd(fn() -> MethodRouter<FrontEnd>),
@@ -47,7 +48,7 @@ enum Handler {
 
 /// The part of the devices that a request goes to.
 #[derive(Debug, Clone, Copy)]
-#[cfg_attr(not(unix), expect(dead_code, reason = "only worker processes are several"))]
+#[cfg_attr(not(unix), allow(dead_code, reason = "only worker processes are several"))]
 pub(crate) enum Destination {
     /// The device that has the matrices of the path and the parameters; those of others are copied there.
     Matrices,

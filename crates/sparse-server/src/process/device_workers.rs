@@ -72,9 +72,11 @@ impl DeviceWorkers {
         }
         let directory = Directory::new(config.limits.operation_time + PUBLISH_TIME);
         let workers = Self { workers, directory, budgets: Mutex::default(), service: service.into() };
-        for device in 0..count {
-            let updated = workers.update_names(device).await;
-            updated.map_err(|problem| StartError::Worker(problem.detail().into()))?;
+        if workers.single().is_none() {
+            for device in 0..count {
+                let updated = workers.update_names(device).await;
+                updated.map_err(|problem| StartError::Worker(problem.detail().into()))?;
+            }
         }
         Ok((Arc::new(workers), supervisions))
     }
