@@ -6,7 +6,7 @@
 #[allow(dead_code, reason = "each test file uses a part")]
 mod common;
 
-use common::{IS_WORKER, MTX, NPY, Response, mtx, npy, process_id, try_send};
+use common::{IS_WORKER, MTX, NPY, Response, mtx, npy, process_of, try_send};
 use sparse_server::{Compute, Config, WorkerCommand, serve_as_worker, serve_until_stopped};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 /// Names the folder of the server, in the environment of the child.
 const CHILD: &str = "NNZ_CRASH_TEST_DATA";
-/// Says that the server has a worker process.
-const HAS_WORKER: &str = "NNZ_CRASH_TEST_HAS_WORKER";
+/// The number of devices of a server that has worker processes.
+const WORKERS: &str = "NNZ_CRASH_TEST_WORKERS";
 
 fn main() {
     if std::env::var_os(IS_WORKER).is_some() {
@@ -44,9 +44,9 @@ fn serve(data: &Path) {
         worker.env(IS_WORKER, "1");
         worker
     };
-    let compute = match std::env::var_os(HAS_WORKER) {
-        None => Compute::Here(device().unwrap()),
-        Some(_) => WorkerCommand::new(worker).into(),
+    let compute = match std::env::var(WORKERS) {
+        Err(_) => Compute::Here(device().unwrap()),
+        Ok(count) => vec![WorkerCommand::new(worker); count.parse().unwrap()].into(),
     };
     serve_until_stopped(Config::new(data, 1 << 20), compute, |address| println!("{address}")).unwrap();
 }
@@ -58,13 +58,30 @@ enum Victim {
     Server,
     FrontEnd,
     Worker,
+    /// The worker of one of two devices.
+    WorkerOfTwo,
+}
+
+impl Victim {
+    const ALL: [Self; 4] = [Self::Server, Self::FrontEnd, Self::Worker, Self::WorkerOfTwo];
+
+    fn is_worker(self) -> bool {
+        matches!(self, Self::Worker | Self::WorkerOfTwo)
+    }
+
+    /// The number of worker processes of the server, if it has any.
+    fn workers(self) -> Option<&'static str> {
+        match self {
+            Self::Server => None,
+            Self::FrontEnd | Self::Worker => Some("1"),
+            Self::WorkerOfTwo => Some("2"),
+        }
+    }
 }
 
 fn start(data: &Path, victim: Victim) -> (Child, SocketAddr) {
     let mut program = program();
-    if victim != Victim::Server {
-        program.env(HAS_WORKER, "1");
-    }
+    program.envs(victim.workers().map(|count| (WORKERS, count)));
     let mut child = program.env(CHILD, data).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -81,44 +98,49 @@ enum Known {
 }
 
 fn nothing_acknowledged_is_lost() {
-    let cycles = std::env::var("NNZ_KILL_CYCLES").map_or(6_u32, |count| count.parse().unwrap());
-    let data = tempfile::tempdir().unwrap();
-    let mut known: Vec<Known> = vec![];
+    let cycles = std::env::var("NNZ_KILL_CYCLES").map_or(8_u32, |count| count.parse().unwrap());
+    // The data of one device, and those of two.
+    let mut data = [(); 2].map(|()| (tempfile::tempdir().unwrap(), vec![]));
     // A put lasts as long as the disk needs; the killer's instants are parts of it.
     let mut put = Duration::ZERO;
     for cycle in 0..cycles {
-        let victim = [Victim::Server, Victim::FrontEnd, Victim::Worker][cycle as usize % 3];
-        let (mut child, address) = start(data.path(), victim);
-        check(address, &mut known);
+        let victim = Victim::ALL[cycle as usize % Victim::ALL.len()];
+        let (folder, known) = &mut data[usize::from(victim == Victim::WorkerOfTwo)];
+        let (mut child, address) = start(folder.path(), victim);
+        check(address, known);
         if cycle == 0 {
             let began = Instant::now();
-            put_matrix(address, &mut known).expect("nobody kills it yet");
+            put_matrix(address, known).expect("nobody kills it yet");
             put = began.elapsed();
         }
-        put_in_memory(address);
-        let killed = if victim == Victim::Worker { process_id(address) } else { child.id().into() };
+        let device = if victim == Victim::WorkerOfTwo { cycle as usize / Victim::ALL.len() % 2 } else { 0 };
+        put_in_memory(address, device);
+        let process = process_of(address, device).expect("it serves");
+        let killed = if victim.is_worker() { process } else { child.id().into() };
         let killer = std::thread::spawn(move || {
             // Other instants in each cycle, within the first eight requests.
             std::thread::sleep(put * (1 + cycle * 79 % 160) / 20);
             common::kill(killed);
         });
-        work(address, &mut known, |_| !killer.is_finished());
+        work(address, known, |_| !killer.is_finished());
         killer.join().unwrap();
-        if victim == Victim::Worker {
-            common::await_next_worker(address, killed);
-            check(address, &mut known);
+        if victim.is_worker() {
+            common::await_next_worker(address, device, killed);
+            check(address, known);
             let lost = try_send(address, "POST /v1/matrices/memory/norm", &[], &[]).expect("an answer");
             assert!(lost.status == 410 && lost.text().contains("`memory@1`"), "{lost:?}");
-            work(address, &mut known, |done| done < 3);
+            work(address, known, |done| done < 3);
             terminate(child);
         } else {
             child.wait().unwrap();
         }
     }
-    let (child, address) = start(data.path(), Victim::FrontEnd);
-    check(address, &mut known);
-    terminate(child);
-    assert!(known.contains(&Known::Put), "the first matrix was put and never deleted");
+    for ((folder, known), victim) in data.iter_mut().zip([Victim::FrontEnd, Victim::WorkerOfTwo]) {
+        let (child, address) = start(folder.path(), victim);
+        check(address, known);
+        terminate(child);
+        assert!(known.contains(&Known::Put), "the first matrix was put and never deleted");
+    }
 }
 
 fn terminate(mut child: Child) {
@@ -126,9 +148,10 @@ fn terminate(mut child: Child) {
     assert!(child.wait().unwrap().success(), "SIGTERM ends the server well");
 }
 
-/// Puts a matrix that is not durable.
-fn put_in_memory(address: SocketAddr) {
-    let answer = try_send(address, "PUT /v1/matrices/memory", &[MTX], &mtx(1, 1, &[(0, 0, 1.0)]));
+/// Puts a matrix that is not durable on a device.
+fn put_in_memory(address: SocketAddr, device: usize) {
+    let request = format!("PUT /v1/matrices/memory?device={device}");
+    let answer = try_send(address, &request, &[MTX], &mtx(1, 1, &[(0, 0, 1.0)]));
     assert_eq!(answer.expect("nobody kills it yet").status, 201);
 }
 

@@ -12,7 +12,9 @@ mod jobs;
 #[path = "server/main.rs"]
 mod server;
 
-use common::{IS_WORKER, MTX, NPY, Response, Running, await_next_worker, kill, mtx, npy, process_id, worker};
+use common::{
+    IS_WORKER, MTX, NPY, Response, Running, await_next_worker, kill, mtx, npy, process_id, process_of, worker,
+};
 use sparse_server::{Config, WorkerCommand, serve_as_worker};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +49,7 @@ fn multiply(server: &Running, name: &str, n: usize) -> Response {
 fn replace_worker(server: &Running) {
     let worker = process_id(server.address);
     kill(worker);
-    await_next_worker(server.address, worker);
+    await_next_worker(server.address, 0, worker);
 }
 
 fn tier(server: &Running, name: &str) -> String {
@@ -89,7 +91,7 @@ fn a_worker_that_is_killed_at_work_loses_what_no_file_has() {
         let answer = at_work.join().unwrap().expect(503);
         assert!(answer.head.contains("retry-after") && answer.text().contains("worker process ended"));
     });
-    await_next_worker(server.address, worker);
+    await_next_worker(server.address, 0, worker);
 
     assert_eq!(multiply(&server, "durable", 3).array(), [2.0; 3]);
     let lost = multiply(&server, "memory", 3).expect(410);
@@ -213,12 +215,6 @@ fn a_body_that_is_not_read_disturbs_no_request_behind_it() {
 /// A server of two devices.
 fn start_on_two(data: &tempfile::TempDir, memory: u64) -> Running {
     Running::start_with(config(data, memory), vec![worker(), worker()].into())
-}
-
-/// The process of a device's worker.
-fn process_of(server: &Running, device: usize) -> u64 {
-    let status = server.send("GET /v1/status", &[], &[]).expect(200).json();
-    status["devices"][device]["process"]["id"].as_u64().unwrap_or(0)
 }
 
 fn names(list: &Response) -> Vec<(String, u64)> {
@@ -361,7 +357,7 @@ fn the_end_of_one_worker_costs_its_device_alone() {
     put(&server, "b?durable=1&device=1", 3, 3.0);
     put(&server, "lost?device=1", 3, 4.0);
     let job = server.send("POST /v1/matrices/b/norm?async=1", &[], &[]).expect(202).json();
-    let ended = process_of(&server, 1);
+    let ended = process_of(server.address, 1).unwrap();
     let goes_on = AtomicBool::new(true);
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
@@ -374,7 +370,7 @@ fn the_end_of_one_worker_costs_its_device_alone() {
             count
         });
         kill(ended);
-        await_that("the next worker is ready", || ![0, ended].contains(&process_of(&server, 1)));
+        await_next_worker(server.address, 1, ended);
         goes_on.store(false, Ordering::Relaxed);
         assert!(other.join().unwrap() > 0);
     });
@@ -413,7 +409,7 @@ fn a_device_whose_worker_is_given_up_is_named_and_the_other_serves() {
     let server = Running::start_with(config, vec![failing, worker()].into());
     put(&server, "a?device=0", 3, 2.0);
     put(&server, "b?device=1", 3, 3.0);
-    kill(process_of(&server, 0));
+    kill(process_id(server.address));
     await_that("it is given up", || {
         let status = server.send("GET /v1/status", &[], &[]).expect(200).json();
         status["devices"][0]["problem"].as_str().is_some_and(|problem| problem.contains("given up"))

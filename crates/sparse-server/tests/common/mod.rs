@@ -69,9 +69,16 @@ pub(crate) fn worker() -> WorkerCommand {
     })
 }
 
-/// The process that holds the matrices of a server.
+/// The process that holds the matrices of a server, or of its first device.
 pub(crate) fn process_id(address: SocketAddr) -> u64 {
-    send(address, "GET /v1/status", &[], &[]).json()["process"]["id"].as_u64().unwrap()
+    process_of(address, 0).unwrap()
+}
+
+/// The process that holds the matrices of a device; none while the next one starts.
+pub(crate) fn process_of(address: SocketAddr, device: usize) -> Option<u64> {
+    let answer = send(address, "GET /v1/status", &[], &[]);
+    let status = (answer.status == 200).then(|| answer.json())?;
+    status["devices"].get(device).unwrap_or(&status)["process"]["id"].as_u64()
 }
 
 /// Kills a process, which learns nothing of it.
@@ -80,15 +87,11 @@ pub(crate) fn kill(process_id: u64) {
     assert!(killed.unwrap().success());
 }
 
-/// Waits until another worker answers than this one, which was killed and may have a request still.
-pub(crate) fn await_next_worker(address: SocketAddr, killed: u64) {
+/// Waits until another worker of a device answers than this one, which was killed and may have a request still.
+pub(crate) fn await_next_worker(address: SocketAddr, device: usize, killed: u64) {
     let began = std::time::Instant::now();
-    loop {
-        let status = send(address, "GET /v1/status", &[], &[]);
-        if status.status == 200 && status.json()["process"]["id"] != killed {
-            return;
-        }
-        assert!(began.elapsed().as_secs() < 60, "the next worker answers: {status:?}");
+    while process_of(address, device).is_none_or(|process| process == killed) {
+        assert!(began.elapsed().as_secs() < 60, "the next worker answers");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
