@@ -415,8 +415,11 @@ fn a_device_whose_worker_is_given_up_is_named_and_the_other_serves() {
         status["devices"][0]["problem"].as_str().is_some_and(|problem| problem.contains("given up"))
     });
     server.send("GET /readyz", &[], &[]).expect(200);
-    assert!(multiply(&server, "a", 3).expect(503).text().contains("given up"));
+    assert!(
+        multiply(&server, "a", 3).expect(503).text().contains("the worker process of device 0 is given up")
+    );
     assert_eq!(multiply(&server, "b", 3).array(), [3.0; 3]);
+    multiply(&server, "nothing", 3).expect(404);
     assert_eq!(put(&server, "c", 3, 2.0).json()["device"], 1);
     let list = server.send("GET /v1/matrices", &[], &[]).expect(200);
     assert_eq!(names(&list).len(), 2);

@@ -37,7 +37,8 @@ pub(crate) async fn dispatch(
     match destination {
         Destination::Matrices => {
             let names = names(in_path("name"), &parameters);
-            let device = names.iter().find_map(|name| workers.device_of(&tenant, name)).unwrap_or(0);
+            let device = names.iter().find_map(|name| workers.device_of(&tenant, name));
+            let device = device.unwrap_or_else(|| workers.first_ready());
             let claim = parameters.text("into").map(|name| workers.claim(device, &tenant, name));
             let device = claim.as_ref().map_or(device, |claim| claim.device);
             let answer = async {
@@ -60,7 +61,7 @@ pub(crate) async fn dispatch(
             within(Some(claim), worker.forward(&identity, request)).await
         }
         Destination::Job => {
-            let device = workers.device_of_job(in_path("id")).unwrap_or(0);
+            let device = workers.device_of_job(in_path("id")).unwrap_or_else(|| workers.first_ready());
             workers.workers[device].forward(&identity, request).await
         }
         Destination::Lists(key) => workers.lists(key, identity, path_of(request.uri())).await,
@@ -94,6 +95,11 @@ fn body_bytes(headers: &HeaderMap) -> u64 {
 }
 
 impl DeviceWorkers {
+    /// The first device whose worker is ready, or the first.
+    fn first_ready(&self) -> usize {
+        self.workers.iter().position(|worker| worker.check().is_ok()).unwrap_or(0)
+    }
+
     fn check_device(&self, device: usize) -> Result<usize, Problem> {
         let count = self.workers.len();
         if device < count {
@@ -117,6 +123,7 @@ impl DeviceWorkers {
                     }
                 }
                 Ok(refused) => return Ok(refused),
+                Err(problem) if unavailable.len() + 1 == self.workers.len() => return Err(problem),
                 Err(problem) => unavailable.push(json!({ "device": device, "detail": problem.detail() })),
             }
         }

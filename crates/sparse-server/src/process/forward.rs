@@ -71,7 +71,7 @@ impl Supervisor {
                 }
                 // It has just ended, and nobody knows yet.
                 Err(_) if began.elapsed() < CONNECT_TIME => sleep(Duration::from_millis(10)).await,
-                Err(error) => return Err(Problem::unavailable(format!("the worker process: {error}"))),
+                Err(error) => return Err(Problem::unavailable(format!("{}: {error}", self.name))),
             }
         }
     }
@@ -96,11 +96,12 @@ impl Supervisor {
                     // The worker has ended since the last request, and has nothing of this one.
                     Some(unsent) if began.elapsed() < CONNECT_TIME => request = unsent,
                     _ => {
-                        tracing::error!("the worker process: {}", failed.into_error());
-                        return Err(Problem::unavailable(
-                            "the worker process ended while it had this request: what it held is lost or on disk, as \
-                             GET /v1/matrices says, and the next one starts",
-                        ));
+                        tracing::error!("{}: {}", self.name, failed.into_error());
+                        return Err(Problem::unavailable(format!(
+                            "{} ended while it had this request: what it held is lost or on disk, as GET /v1/matrices \
+                             says, and the next one starts",
+                            self.name
+                        )));
                     }
                 },
             }

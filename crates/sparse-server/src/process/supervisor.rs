@@ -79,6 +79,8 @@ enum Phase {
 /// Knows whether the worker is ready, and where it listens.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
+    /// The worker in messages.
+    pub(super) name: String,
     pub(super) socket: PathBuf,
     pub(super) idle: IdleConnections,
     state: watch::Sender<State>,
@@ -115,7 +117,7 @@ impl Supervisor {
         let decided = state.wait_for(|state| !matches!(state, State::Starting));
         match timeout(LONGEST_WAIT, decided).await {
             Ok(Ok(_)) => self.check(),
-            _ => Err(Problem::unavailable(STARTING)),
+            _ => Err(self.is_starting()),
         }
     }
 
@@ -123,11 +125,15 @@ impl Supervisor {
     pub(crate) fn check(&self) -> Result<(), Problem> {
         match &*self.state.borrow() {
             State::Ready => Ok(()),
-            State::Starting => Err(Problem::unavailable(STARTING)),
-            State::GivenUp(reason) => Err(Problem::unavailable(format!(
-                "the worker process is given up, it does not start: {reason}"
-            ))),
+            State::Starting => Err(self.is_starting()),
+            State::GivenUp(reason) => {
+                Err(Problem::unavailable(format!("{} is given up, it does not start: {reason}", self.name)))
+            }
         }
+    }
+
+    fn is_starting(&self) -> Problem {
+        Problem::unavailable(format!("{} has ended, and the next one starts: try again", self.name))
     }
 
     /// Lets the worker finish or end its jobs; requests may still come.
@@ -146,8 +152,6 @@ impl Supervisor {
     }
 }
 
-const STARTING: &str = "the worker process has ended, and the next one starts: try again";
-
 impl Supervision {
     /// Starts the first worker.
     pub(crate) async fn start(
@@ -163,6 +167,10 @@ impl Supervision {
         })?;
         let supervisor = Arc::new(Supervisor {
             socket: Settings::socket(&settings.config.data),
+            name: device.map_or_else(
+                || "the worker process".into(),
+                |device| format!("the worker process of device {device}"),
+            ),
             idle: IdleConnections::default(),
             state: watch::Sender::new(State::Ready),
             phase: watch::Sender::new(Phase::Serving),
