@@ -44,13 +44,15 @@ fn the_readme_shows_what_the_command_does() {
 #[test]
 fn two_devices_are_served_together_and_not_one_of_them_alone() {
     let data = tempfile::tempdir().unwrap();
-    let serve = |devices: &str| {
+    // The variable has two devices, and the option one.
+    let serve = |options: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nnz"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--memory", "1M", "--devices", devices, "--data"]);
-        command.arg(data.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--memory", "1M", "--data"]).arg(data.path());
+        command.args(options).env("NNZ_SERVE_DEVICES", "cpu,cpu");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };
-    let mut server = serve("cpu,cpu").spawn().unwrap();
+    let mut server = serve(&[]).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim().strip_prefix("http://").expect("it serves");
@@ -62,10 +64,10 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
     Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap();
     assert!(server.wait().unwrap().success());
 
-    let fewer = serve("cpu").output().unwrap();
+    let fewer = serve(&["--devices", "cpu"]).output().unwrap();
     let reason = String::from_utf8_lossy(&fewer.stderr);
     assert!(!fewer.status.success() && reason.contains("device-1: it has the data of device 1"), "{reason}");
-    let in_one = serve("cpu,cpu").args(["--workers", "off"]).output().unwrap();
+    let in_one = serve(&["--workers", "off"]).output().unwrap();
     let reason = String::from_utf8_lossy(&in_one.stderr);
     assert!(in_one.status.code() == Some(2) && reason.contains("need worker processes"), "{reason}");
 }

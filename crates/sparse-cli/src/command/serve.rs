@@ -19,55 +19,56 @@ use std::time::Duration;
 
 /// Serves matrices and operations on them to many clients, over HTTP
 ///
-/// Matrices stay in the memory of the device and are written to DIR when others need it. An address that other machines
+/// Matrices stay in the memory of devices and are written to DIR when others need it. An address that other machines
 /// reach needs --token-file, --tls-cert and --tls-key; tokens are made by `nnz token`. Prints the address once it
-/// answers. SIGTERM finishes the requests in flight and stops; SIGHUP reads the tokens again.
+/// answers. SIGTERM finishes the requests in flight and stops; SIGHUP reads the tokens again. An option that is not there
+/// is taken from its variable of the environment.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// The address and port to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8700")]
+    #[arg(long, env = "NNZ_SERVE_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8700")]
     listen: SocketAddr,
     /// The folder of durable objects, uploads and objects that are not in memory; for one server alone
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, env = "NNZ_SERVE_DATA", value_name = "DIR")]
     data: PathBuf,
-    /// The memory of the device that matrices and operands may take, as in 16G
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    /// The memory of each device that matrices and operands may take, as in 16G
+    #[arg(long, env = "NNZ_SERVE_MEMORY", value_name = "SIZE", value_parser = parse_bytes)]
     memory: u64,
     /// The part of it that one tenant may take; without it all
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, env = "NNZ_SERVE_TENANT_MEMORY", value_name = "SIZE", value_parser = parse_bytes)]
     tenant_memory: Option<u64>,
     /// The requests per second of one tenant; without it any number
-    #[arg(long, value_name = "REQUESTS")]
+    #[arg(long, env = "NNZ_SERVE_TENANT_RATE", value_name = "REQUESTS")]
     tenant_rate: Option<u32>,
     /// The largest upload
-    #[arg(long, value_name = "SIZE", default_value = "64G", value_parser = parse_bytes)]
+    #[arg(long, env = "NNZ_SERVE_MAX_UPLOAD", value_name = "SIZE", default_value = "64G", value_parser = parse_bytes)]
     max_upload: u64,
     /// The time that an operation may take, which requests can shorten
-    #[arg(long, value_name = "SECONDS", default_value = "600")]
+    #[arg(long, env = "NNZ_SERVE_OPERATION_TIME", value_name = "SECONDS", default_value = "600")]
     operation_time: u32,
     /// The time that an operation may take as a job
-    #[arg(long, value_name = "SECONDS", default_value = "21600")]
+    #[arg(long, env = "NNZ_SERVE_JOB_TIME", value_name = "SECONDS", default_value = "21600")]
     job_time: u32,
     /// The file of tokens, lines of `nnz token`; without it everybody on this machine may do everything
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, env = "NNZ_SERVE_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// The certificate chain for TLS, in PEM
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    #[arg(long, env = "NNZ_SERVE_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The private key for TLS, in PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, env = "NNZ_SERVE_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
     /// The certificates of authorities, in PEM, one of which must have signed the certificate of a client
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, env = "NNZ_SERVE_TLS_CLIENT_CA", value_name = "FILE", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
     /// Holds matrices on these devices, as in cuda:0,cuda:1, each in the memory of a worker process of its own
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
-          conflicts_with_all = ["backend", "device"])]
+    #[arg(long, env = "NNZ_SERVE_DEVICES", value_name = "LIST", value_delimiter = ',',
+          value_parser = named_device::parse, conflicts_with_all = ["backend", "device"])]
     devices: Vec<NamedDevice>,
     /// Holds the matrices in a worker process, which is replaced when it ends, or not; without it on for CUDA and for
     /// several devices
     #[cfg(unix)]
-    #[arg(long, value_name = "SWITCH", ignore_case = true)]
+    #[arg(long, env = "NNZ_SERVE_WORKERS", value_name = "SWITCH", ignore_case = true)]
     workers: Option<Switch>,
     /// Is the worker process of the device of this number
     #[cfg(unix)]
