@@ -11,9 +11,9 @@ use xshell::{Shell, cmd};
 pub(crate) struct Args {
     /// Parts of the names of scenarios; without them all, and 200 times a server, front end or worker that is killed
     scenarios: Vec<String>,
-    /// Gives the servers of the scenarios worker processes
-    #[arg(long)]
-    workers: bool,
+    /// Gives the servers of the scenarios so many devices, each with a worker process
+    #[arg(long, value_name = "DEVICES", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    workers: Option<usize>,
 }
 
 /// Runs the tests that start servers as long as their figures need, in release mode.
@@ -25,5 +25,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         "cargo test --release --quiet --manifest-path {manifest} -p sparse-server --test soak {crash...} -- {scenarios...}"
     );
     let tests = tests.env("NNZ_SOAK", "full").env("NNZ_KILL_CYCLES", "200");
-    exit_code(if args.workers { tests.env("NNZ_SOAK_WORKERS", "1") } else { tests })
+    exit_code(match args.workers {
+        Some(count) => tests.env("NNZ_SOAK_WORKERS", count.to_string()),
+        None => tests,
+    })
 }

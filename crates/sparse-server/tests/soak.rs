@@ -2,7 +2,7 @@
 //!
 //! The program starts itself as the server of each scenario, and stops it. Without `NNZ_SOAK=full`, which
 //! `cargo xtask soak` sets, it takes some seconds and asserts what does not depend on the machine's speed. Arguments
-//! are names of scenarios. With `NNZ_SOAK_WORKERS` set the servers have worker processes.
+//! are names of scenarios. `NNZ_SOAK_WORKERS` is the number of devices of servers with worker processes.
 
 #![allow(clippy::print_stdout, reason = "it prints figures, and the parent reads the address")]
 
@@ -52,7 +52,7 @@ fn set_memory(config: &mut Config, bytes: u64) {
 /// Name the folder and the scenario of the server, in the environment of the child.
 const DATA: &str = "NNZ_SOAK_TEST_DATA";
 const NAME: &str = "NNZ_SOAK_TEST_NAME";
-/// Gives the servers worker processes.
+/// Gives the servers so many devices, each with a worker process.
 const WORKERS: &str = "NNZ_SOAK_WORKERS";
 
 fn main() {
@@ -90,9 +90,9 @@ fn serve(data: &Path, name: &str) {
         worker.env(IS_WORKER, "1");
         worker
     };
-    let compute = match std::env::var_os(WORKERS) {
-        None => Compute::Here("cpu".parse().unwrap()),
-        Some(_) => WorkerCommand::new(worker).into(),
+    let compute = match std::env::var(WORKERS) {
+        Err(_) => Compute::Here("cpu".parse().unwrap()),
+        Ok(count) => vec![WorkerCommand::new(worker); count.parse().unwrap()].into(),
     };
     serve_until_stopped(config, compute, |address| println!("{address}")).unwrap();
 }
@@ -235,16 +235,19 @@ fn merging(server: &mut Server) {
     let (request, x, time) = ("POST /v1/matrices/a/spmv", ones(rows), Duration::from_millis(size(500, 5000)));
     let one = throughput(server, 1, time, request, &x);
     let many = throughput(server, 64, time, request, &x);
-    let metrics = server.send("GET /metrics", &[], &[]);
-    let number = |line: &str| -> f64 {
-        let found = metrics.text().lines().find_map(|found| found.strip_prefix(line));
-        found.unwrap().trim().parse().unwrap()
-    };
-    let width = number("nnz_merged_sum ") / number("nnz_merged_count ");
+    let width = metric(server, "nnz_merged_sum") / metric(server, "nnz_merged_count");
     server.say(format_args!(
         "spmv, {rows} rows of {each}: {one:.0}/s by one client, {many:.0}/s by 64, {:.1} times; {width:.1} requests a product",
         many / one
     ));
+}
+
+/// A number of the server, the sum of those of its devices.
+fn metric(server: &Server, name: &str) -> f64 {
+    let metrics = server.send("GET /metrics", &[], &[]);
+    let samples = metrics.text().lines().filter_map(|line| line.strip_prefix(name)?.rsplit_once(' '));
+    let of_devices = samples.filter(|(labels, _)| labels.is_empty() || labels.starts_with("{device="));
+    of_devices.map(|(_, number)| number.parse::<f64>().unwrap()).sum()
 }
 
 /// Large bodies in and out, against a server that only discards and sends.
@@ -393,9 +396,11 @@ fn zipf(server: &mut Server) {
     let resident = list["matrices"].as_array().unwrap().iter().filter(|view| view["tier"] == "device");
     let bytes: u64 = resident.map(|view| view["bytes"].as_u64().unwrap()).sum();
     await_that("the ledger is the sum of what is resident", || server.used_bytes() == bytes);
-    let evictions = server.send("GET /metrics", &[], &[]);
-    let evictions = evictions.text().lines().find(|line| line.starts_with("nnz_evictions ")).unwrap();
-    server.say(format_args!("{} right answers, {} retries, {evictions}", 4 * requests, retries.into_inner()));
+    let (answers, evictions) = (4 * requests, metric(server, "nnz_evictions"));
+    server.say(format_args!(
+        "{answers} right answers, {} retries, {evictions} evictions",
+        retries.into_inner()
+    ));
 }
 
 #[track_caller]
