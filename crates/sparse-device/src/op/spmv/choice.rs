@@ -86,11 +86,11 @@ impl Device {
     /// The algorithm by the length of the longest row, if that decides.
     fn choose_by_longest(&self, a: RawCompressed<'_>) -> Result<Option<Preference>> {
         let lengths = self.measure_rows(a)?;
-        let RowLengths { mean, longest, .. } = lengths;
+        let longest = lengths.longest;
         let algorithm = if self.has_mostly_empty_rows(a, lengths)? {
             Some(RowAlgorithm::ListedRows)
         } else if self.has_barriers() {
-            with_barriers(mean, longest, self.has_few_rows(a))
+            lengths.algorithm_with_barriers(self.has_few_rows(a), self.properties().cache_bytes, &LIMITS)
         } else {
             let properties = self.properties();
             Some(lengths.algorithm(properties.caps.compute_units, properties.cache_bytes, &LIMITS))
@@ -133,16 +133,7 @@ impl Device {
     }
 }
 
-/// The algorithm where lanes meet at barriers, if the lengths decide: rows are skewed, or neither short nor long.
-fn with_barriers(mean: usize, longest: usize, few: bool) -> Option<RowAlgorithm> {
-    let is_skewed = longest > LIMITS.barriers.never_skewed.max(LIMITS.barriers.skew_ratio * mean);
-    let is_medium = mean >= LIMITS.lanes_from && !few && mean < LIMITS.warp_from;
-    let is_short = mean < LIMITS.barriers.merge_path_below;
-    let algorithm = if is_short { RowAlgorithm::MergePath } else { RowAlgorithm::Segmented };
-    (is_skewed || is_medium).then_some(algorithm)
-}
-
-/// The lengths of rows on a device whose work-groups have several warps, found without reading columns.
+/// The lengths of rows, found without reading columns.
 #[derive(Debug, Clone, Copy)]
 struct RowLengths {
     rows: usize,
@@ -186,6 +177,32 @@ impl RowLengths {
             self.of_few_rows(units, &limits.few_rows)
         } else {
             self.of_many_rows(cache_bytes, &limits.many_rows)
+        }
+    }
+
+    /// The algorithm for a device on which lanes meet at barriers, if the lengths decide: rows are skewed, or neither short
+    /// nor long nor few.
+    fn algorithm_with_barriers(
+        self,
+        few: bool,
+        cache_bytes: usize,
+        limits: &SpmvThresholds,
+    ) -> Option<RowAlgorithm> {
+        let Self { mean, longest, nnz, entry_bytes, .. } = self;
+        let barriers = &limits.barriers;
+        let is_skewed = longest > barriers.never_skewed.max(barriers.skew_ratio * mean);
+        let is_medium = mean >= limits.lanes_from && !few && mean < limits.warp_from;
+        let is_cached = nnz * entry_bytes <= cache_bytes / 4 * 3;
+        let thread_below =
+            if is_cached { barriers.thread_below_bytes_in_cache } else { barriers.thread_below_bytes };
+        if is_medium && longest <= barriers.like_ratio * mean {
+            let is_short = mean * entry_bytes < thread_below;
+            Some(if is_short { RowAlgorithm::RowPerThread } else { RowAlgorithm::RowBlocks })
+        } else if is_skewed || is_medium {
+            let is_short = mean < barriers.merge_path_below;
+            Some(if is_short { RowAlgorithm::MergePath } else { RowAlgorithm::Segmented })
+        } else {
+            None
         }
     }
 
@@ -297,6 +314,20 @@ mod tests {
         assert_eq!(patterns(9_000, 8_000_000, 1_000, 4), DeltaPatterns::Fitting, "L1 holds x");
         assert_eq!(patterns(400_000, 3_760_000, 200, 4), DeltaPatterns::None, "skewed rows");
         assert_eq!(patterns(2_000_000, 2_000_000, 1, 4), DeltaPatterns::None, "one entry");
+    }
+
+    #[test]
+    fn where_lanes_meet_at_barriers_rows_of_like_lengths_need_no_segments() {
+        let chosen = |rows, nnz, longest, value_bytes| {
+            let lengths = lengths(rows, nnz, longest, value_bytes);
+            lengths.algorithm_with_barriers(false, 50 << 20, &LIMITS).map(|algorithm| algorithm.row().name)
+        };
+        assert_eq!(chosen(490_000, 4_401_604, 9, 4), Some("row_per_thread"), "9 entries");
+        assert_eq!(chosen(300_000, 5_380_000, 18, 8), Some("row_blocks"), "18 entries, in memory");
+        assert_eq!(chosen(200_000, 3_599_968, 18, 4), Some("row_per_thread"), "18 entries, in the cache");
+        assert_eq!(chosen(200_000, 2_000_000, 3_000, 4), Some("segmented"), "a long row");
+        assert_eq!(chosen(1_000_000, 3_000_000, 3_000, 4), Some("merge_path"), "a long row among short ones");
+        assert_eq!(chosen(1_000_000, 3_000_000, 3, 4), None, "short rows");
     }
 
     #[test]

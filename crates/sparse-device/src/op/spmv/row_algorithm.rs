@@ -20,8 +20,9 @@ algorithms! {
 
         RowPerThread = Algorithm::new(
             "row_per_thread",
-            "the device is a CPU, or rows are many and short: fewer than 8 entries on average with OpenCL, fewer than 64 bytes \
-             with CUDA or, where the cache holds the matrix, 16 entries",
+            "the device is a CPU, or rows are many and short: with CUDA fewer than 64 bytes on average or, where the cache holds the \
+             matrix, 16 entries; with OpenCL 8 entries or, where the plan runs more than once and lengths are alike, 128 bytes, \
+             and 192 where the cache holds the matrix",
         ),
         Needs::Nothing;
 
@@ -63,16 +64,16 @@ algorithms! {
 
         Segmented = Algorithm::new(
             "segmented",
-            "the plan runs more than once, and rows are many, and neither short nor long and uniform, or one is much longer than the \
-             average",
+            "the plan runs more than once, and rows are many, and neither short nor long and uniform (with OpenCL, not alike), or one \
+             is much longer than the average",
         )
         .preprocessing("a bit per entry, the rows in order, and two partial sums for some hundred entries"),
         Needs::Nothing;
 
         RowBlocks = Algorithm::new(
             "row_blocks",
-            "CUDA, where the plan runs more than once, and rows are many: alike ones of 5 to 12 entries that the cache does not \
-             hold, or ones of which one is much longer and most are empty",
+            "the plan runs more than once, and rows are many: with CUDA alike ones of 5 to 12 entries that the cache does not hold, or \
+             ones of which one is much longer and most are empty; with OpenCL alike ones that are neither short nor long",
         )
         .preprocessing(
             "the first row and entry of each block of 252 rows and entries, and a partial sum for each block inside a long row",

@@ -105,6 +105,13 @@ pub(super) struct BarriersThresholds {
     pub(super) skew_ratio: usize,
     /// Entries up to which a row never makes rows skewed, where lanes meet at barriers.
     pub(super) never_skewed: usize,
+    /// The longest row over the average up to which rows need no segments: row blocks take 0.65 to 1.02 of their time.
+    pub(super) like_ratio: usize,
+    /// Bytes of such rows below which a thread a row takes less time than row blocks. Measured with f32 and f64, row blocks
+    /// over threads: 1.5 at 88 bytes, 1.0 to 1.3 at 96 to 112, 0.9 to 1.3 at 128 to 168, 0.6 at 250.
+    pub(super) thread_below_bytes: usize,
+    /// The same where the cache holds the matrix: 1.2 to 1.3 at 144 to 192 bytes, 0.8 to 1.2 at 216.
+    pub(super) thread_below_bytes_in_cache: usize,
 }
 
 /// Lists of the rows with entries, where most are empty.
@@ -170,7 +177,14 @@ impl SpmvThresholds {
             thread_below_bytes: 64,
             vector_from: 64,
         },
-        barriers: BarriersThresholds { merge_path_below: 8, skew_ratio: 16, never_skewed: 256 },
+        barriers: BarriersThresholds {
+            merge_path_below: 8,
+            skew_ratio: 16,
+            never_skewed: 256,
+            like_ratio: 4,
+            thread_below_bytes: 128,
+            thread_below_bytes_in_cache: 192,
+        },
         listed_rows: ListedRowsThresholds { rows_per_filled: 7, steps: 32 },
         deltas: DeltaThresholds { calls: 32, lanes_from: 10, short_x_bytes: 96 << 10 },
         column_blocks: ColumnBlocksThresholds { calls: 32, entries_per_unit: 1 << 16, entries_per_block: 4 },
