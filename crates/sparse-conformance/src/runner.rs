@@ -37,15 +37,17 @@ impl Filter {
     }
 
     /// True if the tier includes the subject for this case: the quick tier takes 64-bit indices with one type of
-    /// values, and so does the next for cases that are large or not quick; the tiny one takes no other type at all, and
-    /// no compressed columns, which the kernels take for the rows of the transpose.
+    /// values, and so does the next for cases that are large or not quick, which have one type of each width and kind;
+    /// the tiny one takes no other type at all, and no compressed columns, which the kernels take for the rows of the
+    /// transpose.
     fn takes_subject(&self, subject: &dyn Subject, case: &Case) -> bool {
         let key = subject.key();
         let (narrow, one) = (key.is_narrow(), key.dtype == DType::F64);
         let types = match self.tier {
             Tier::Tiny => narrow && one && !key.is_by_columns(),
             Tier::Quick => narrow || one,
-            Tier::Ci => narrow || one || !case.large && case.tier < Tier::Ci,
+            Tier::Ci if !case.large && case.tier < Tier::Ci => true,
+            Tier::Ci => one || narrow && !matches!(key.dtype, DType::Bf16 | DType::C32),
             Tier::Nightly => true,
         };
         let any = self.types.is_empty() || key.types.is_empty();
