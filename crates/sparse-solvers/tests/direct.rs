@@ -1,5 +1,6 @@
 //! Direct solvers: exact solutions, the choice of a factorization, and each error.
 
+use sparse_core::op::Op;
 use sparse_core::{Csc, Csr, DenseView, DenseViewMut, Error, Scalar, c32, c64};
 use sparse_generate::stencil_5;
 use sparse_solvers::{Breakdown, DirectMethod, DirectPlan, Factorization, Outcome};
@@ -98,6 +99,43 @@ fn many_right_hand_sides_are_solved_at_once() {
     let one = DenseViewMut::col_major(&mut one, 63, 1).unwrap();
     let error = Factorization::new(&a).unwrap().solve_many(b, one, 1e-13).unwrap_err();
     assert_eq!(error.to_string(), "cholesky: X has 1 columns, B has 2");
+}
+
+#[test]
+fn transposed_systems_have_the_same_factors() {
+    let rows: [&[c64]; 3] = [
+        &[c64::new(2.0, 1.0), c64::new(1.0, 0.0), c64::ZERO],
+        &[c64::ZERO, c64::new(0.0, 3.0), c64::new(-1.0, 0.5)],
+        &[c64::new(1.0, -1.0), c64::ZERO, c64::new(4.0, 0.0)],
+    ];
+    let exact = [c64::new(1.0, 2.0), c64::new(-1.0, 0.5), c64::new(0.0, 3.0)];
+    let general = by_columns::<c64>(&rows);
+    for (a, method) in [(&general, DirectMethod::Lu), (&laplacian(), DirectMethod::Cholesky)] {
+        let factors = DirectPlan::new(a, method).unwrap().factorize(a).unwrap();
+        let exact: Vec<c64> = (0..a.nrows()).map(|k| exact[k % 3]).collect();
+        for op in [Op::None, Op::Transpose, Op::ConjugateTranspose] {
+            let mut b = vec![c64::ZERO; a.nrows()];
+            for (i, j, value) in a.triplets() {
+                match op {
+                    Op::None => b[i] += value * exact[j],
+                    Op::Transpose => b[j] += value * exact[i],
+                    Op::ConjugateTranspose => b[j] += value.conj() * exact[i],
+                }
+            }
+            let mut x = vec![c64::ZERO; b.len()];
+            let (b, column) = (
+                DenseView::col_major(&b, b.len(), 1).unwrap(),
+                DenseViewMut::col_major(&mut x, b.len(), 1).unwrap(),
+            );
+            factors.apply(op, b, column).unwrap();
+            assert!(x.iter().zip(&exact).all(|(x, exact)| (x - exact).norm() < 1e-11), "{method:?} {op:?}");
+        }
+    }
+    let qr = DirectPlan::new(&general, DirectMethod::Qr).unwrap().factorize(&general).unwrap();
+    let (b, mut x) = ([c64::ONE; 3], [c64::ZERO; 3]);
+    let (b, column) =
+        (DenseView::col_major(&b, 3, 1).unwrap(), DenseViewMut::col_major(&mut x, 3, 1).unwrap());
+    assert!(matches!(qr.apply(Op::Transpose, b, column), Err(Error::Unsupported { .. })));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use faer::sparse::linalg::{LltError, LuError};
 use faer::sparse::{FaerError, SparseColMatRef};
 use faer::traits::ComplexField;
 use faer::{Conj, MatMut, Side};
+use sparse_core::op::Op;
 use sparse_core::{Accumulator, Error, Result, c64};
 
 /// The elimination order and the patterns of the factors.
@@ -62,22 +63,23 @@ impl AnyFactors {
         })
     }
 
-    /// The solutions for `count` right-hand sides of `rows` elements each, at the start of as many elements each.
-    pub(super) fn solve(&self, b: &[c64], rows: usize, count: usize) -> Vec<c64> {
+    /// The solutions of op(A)·x = b for `count` right-hand sides of `rows` elements each, at the start of as many
+    /// elements each. QR has those of A alone.
+    pub(super) fn solve(&self, op: Op, b: &[c64], rows: usize, count: usize) -> Vec<c64> {
         match self {
             Self::Complex(factors) => {
                 let mut x = b.to_vec();
-                factors.solve(&mut x, rows, count);
+                factors.solve(op, &mut x, rows, count);
                 x
             }
             Self::Real(factors) if b.iter().all(|b| b.im == 0.0) => {
                 let mut x: Vec<f64> = b.iter().map(|b| b.re).collect();
-                factors.solve(&mut x, rows, count);
+                factors.solve(op, &mut x, rows, count);
                 x.into_iter().map(c64::from).collect()
             }
             Self::Real(factors) => {
                 let mut x: Vec<f64> = b.iter().map(|b| b.re).chain(b.iter().map(|b| b.im)).collect();
-                factors.solve(&mut x, rows, 2 * count);
+                factors.solve(op, &mut x, rows, 2 * count);
                 let (re, im) = x.split_at(b.len());
                 re.iter().zip(im).map(|(&re, &im)| c64::new(re, im)).collect()
             }
@@ -114,7 +116,7 @@ impl<F: ComplexField + Accumulator> Factors<F> {
         };
         // faer divides by pivots of zero without an error: they show in any solution.
         let mut ones = vec![F::from_real(num_traits::One::one()); columns.rows];
-        factors.solve(&mut ones, columns.rows, 1);
+        factors.solve(Op::None, &mut ones, columns.rows, 1);
         match ones[..columns.cols].iter().all(|x| x.is_finite()) {
             true => Ok(factors),
             false => Err(Failure::Singular),
@@ -122,13 +124,21 @@ impl<F: ComplexField + Accumulator> Factors<F> {
     }
 
     /// Replaces each column of b by x, in its first elements.
-    fn solve(&self, b: &mut [F], rows: usize, count: usize) {
+    fn solve(&self, op: Op, b: &mut [F], rows: usize, count: usize) {
         let b = MatMut::from_column_major_slice_mut(b, rows, count);
         match self {
-            Self::Cholesky(factors) => factors.solve_in_place_with_conj(Conj::No, b),
-            Self::Lu(factors) => factors.solve_in_place_with_conj(Conj::No, b),
+            Self::Cholesky(factors) => solve_square(factors, op, b),
+            Self::Lu(factors) => solve_square(&**factors, op, b),
             Self::Qr(factors) => factors.solve_lstsq_in_place_with_conj(Conj::No, b),
         }
+    }
+}
+
+fn solve_square<F: ComplexField>(factors: &impl SolveCore<F>, op: Op, b: MatMut<'_, F>) {
+    match op {
+        Op::None => factors.solve_in_place_with_conj(Conj::No, b),
+        Op::Transpose => factors.solve_transpose_in_place_with_conj(Conj::No, b),
+        Op::ConjugateTranspose => factors.solve_transpose_in_place_with_conj(Conj::Yes, b),
     }
 }
 

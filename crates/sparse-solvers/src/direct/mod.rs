@@ -7,6 +7,7 @@ use crate::krylov::{check_tolerance, to_f64};
 use crate::outcome::{Breakdown, Outcome, Solution};
 use columns::{Columns, Values};
 use factors::{AnyFactors, Symbolic};
+use sparse_core::op::Op;
 use sparse_core::op::vector::nrm2;
 use sparse_core::reference::Reference;
 use sparse_core::{
@@ -212,19 +213,8 @@ impl Factorization {
         tolerance: f64,
     ) -> Result<Vec<Solution>> {
         check_tolerance("a tolerance", tolerance)?;
+        let (right, solved) = self.solutions(Op::None, b, (x.nrows(), x.ncols()))?;
         let Columns { rows, cols, .. } = *self.plan.columns;
-        let lengths = [("b", b.nrows(), rows), ("x", x.nrows(), cols)];
-        if let Some((name, found, needed)) = lengths.into_iter().find(|(_, found, needed)| found != needed) {
-            let reason = format!("the length of {name} is {found} where {needed} is needed");
-            return Err(Error::shape(self.choice.algorithm, reason));
-        }
-        let count = b.ncols();
-        if x.ncols() != count {
-            let reason = format!("X has {} columns, B has {count}", x.ncols());
-            return Err(Error::shape(self.choice.algorithm, reason));
-        }
-        let right: Vec<c64> = (0..count).flat_map(|j| (0..rows).map(move |i| b.at(i, j).to_c64())).collect();
-        let solved = self.factors.solve(&right, rows, count);
         let column = |j: usize| {
             let rounded = |i: usize| {
                 let element = T::from_c64(solved[j * rows + i]);
@@ -234,7 +224,59 @@ impl Factorization {
             let x: Vec<c64> = (0..cols).map(rounded).collect();
             self.solution(&right[j * rows..][..rows], &x, tolerance)
         };
-        (0..count).map(column).collect()
+        (0..b.ncols()).map(column).collect()
+    }
+
+    /// Writes the X of op(A)·X = B, without a look at residuals.
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) as [`solve_many`](Self::solve_many); [`Unsupported`](Error::Unsupported) for the
+    /// transpose of a matrix that was factorized by QR.
+    ///
+    /// ```
+    /// use sparse_core::{Csc, DenseView, DenseViewMut, op::Op};
+    /// use sparse_solvers::Factorization;
+    /// let a = Csc::<f64>::new(2, 2, vec![0, 1, 3], vec![0, 0, 1], vec![2.0, 1.0, 4.0])?;
+    /// let (b, mut x) = ([2.0, 5.0], [0.0; 2]);
+    /// let (b, column) = (DenseView::col_major(&b, 2, 1)?, DenseViewMut::col_major(&mut x, 2, 1)?);
+    /// Factorization::new(&a)?.apply(Op::Transpose, b, column)?;
+    /// assert_eq!(x, [1.0, 1.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    pub fn apply<T: Scalar>(&self, op: Op, b: DenseView<'_, T>, mut x: DenseViewMut<'_, T>) -> Result<()> {
+        let (_, solved) = self.solutions(op, b, (x.nrows(), x.ncols()))?;
+        let rows = b.nrows();
+        for j in 0..x.ncols() {
+            (0..x.nrows()).for_each(|i| *x.at_mut(i, j) = T::from_c64(solved[j * rows + i]));
+        }
+        Ok(())
+    }
+
+    /// B and the solutions of op(A)·X = B by columns, each of as many elements as B has rows.
+    fn solutions<T: Scalar>(
+        &self,
+        op: Op,
+        b: DenseView<'_, T>,
+        (x_rows, x_cols): (usize, usize),
+    ) -> Result<(Vec<c64>, Vec<c64>)> {
+        let name = self.choice.algorithm;
+        if op != Op::None && self.plan.method == DirectMethod::Qr {
+            let reason = "the factors are those of A alone; factorize the transpose";
+            return Err(Error::unsupported("the transposed system by qr", reason));
+        }
+        let Columns { rows, cols, .. } = *self.plan.columns;
+        let (count, lengths) = (b.ncols(), [("b", b.nrows(), rows), ("x", x_rows, cols)]);
+        if let Some((operand, found, needed)) = lengths.into_iter().find(|(_, found, needed)| found != needed)
+        {
+            let reason = format!("the length of {operand} is {found} where {needed} is needed");
+            return Err(Error::shape(name, reason));
+        }
+        if x_cols != count {
+            return Err(Error::shape(name, format_args!("X has {x_cols} columns, B has {count}")));
+        }
+        let right: Vec<c64> = (0..count).flat_map(|j| (0..rows).map(move |i| b.at(i, j).to_c64())).collect();
+        let solved = self.factors.solve(op, &right, rows, count);
+        Ok((right, solved))
     }
 
     /// The outcome by the norms of b − A·x and, for more rows than columns, Aᴴ·(b − A·x).
