@@ -37,7 +37,8 @@
 //! | [`select`](Matrix::select), [`permute`](Matrix::permute) | [`Compressed::select`](crate::Compressed::select) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve_triangular`](Matrix::solve_triangular), [`solve_triangular_many`](Matrix::solve_triangular_many) | [`TrisolvePlan`](crate::op::TrisolvePlan) |
-//! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`], [`Gmres`], [`Minres`], [`LeastSquares`]; `Factorization` |
+//! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver), [`solver_with`](Matrix::solver_with) a [`preconditioner`](Matrix::preconditioner) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`], [`Gmres`], [`Minres`], [`LeastSquares`] |
+//! | `factorize`, `refactor` with the feature `direct` | `Factorization` |
 //! | [`graph`](Matrix::graph), [`reverse_cuthill_mckee`](Matrix::reverse_cuthill_mckee), [`connected_components`](Matrix::connected_components) | [`Graph`](crate::graph::Graph) |
 //! | [`distribute`](Matrix::distribute) to several devices, [`from_root`](MatrixOnRanks::from_root) to ranks, or [`read`](MatrixOnRanks::read) by them | [`DistributedMatrix`](crate::distrib::DistributedMatrix) |
 //! | [`read`](Matrix::read), [`read_csr`](Matrix::read_csr), [`read_coo`](Matrix::read_coo), [`read_batch`](Matrix::read_batch), [`write`](Matrix::write) | [`io`](crate::io) |
@@ -93,6 +94,7 @@ mod runtime_format;
 mod scale;
 mod sddmm;
 mod select;
+mod shared_preconditioner;
 mod solve;
 mod spgemm;
 mod trisolve;
@@ -117,6 +119,7 @@ pub use plan::{MatmulPlan, MatvecPlan};
 pub use preconditioner::Preconditioning;
 pub use reduce::{Each, Norm, Reduction};
 pub use sddmm::SampledPlan;
+pub use shared_preconditioner::Preconditioner;
 pub use solve::{SolveOptions, Solver};
 pub use vector::Vector;
 pub use vector_on_devices::VectorOnDevices;

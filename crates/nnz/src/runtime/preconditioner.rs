@@ -1,5 +1,6 @@
 //! Preconditioners that are chosen at run time.
 
+use super::backend::RuntimeBackend;
 use super::{Format, Matrix};
 use sparse_core::backend::{Backend, SpaceOf};
 use sparse_core::op::{SpmvKernel, TrisolveKernel, VectorKernel};
@@ -77,6 +78,19 @@ pub(super) trait Factorises<T: Scalar>: Backend {
     fn factorise(&self, a: &Matrix, by: Factorisation) -> Result<AnyPreconditioner<Self, T>>;
 }
 
+/// A backend with what its preconditioners are declared for.
+pub(super) trait PreconditionerKernels<T: Scalar>:
+    RuntimeBackend + Factorises<T> + VectorKernel<T> + SpmvKernel<Csr<T, SpaceOf<Self>>>
+{
+}
+
+impl<B, T> PreconditionerKernels<T> for B
+where
+    B: RuntimeBackend + Factorises<T> + VectorKernel<T> + SpmvKernel<Csr<T, SpaceOf<B>>>,
+    T: Scalar,
+{
+}
+
 /// An incomplete factorisation.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Factorisation {
@@ -115,7 +129,7 @@ impl Preconditioning {
     /// The preconditioner of `a`.
     pub(super) fn of<B, T>(self, backend: &B, a: &Matrix) -> Result<Option<AnyPreconditioner<B, T>>>
     where
-        B: Factorises<T> + SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>,
+        B: PreconditionerKernels<T>,
         T: Accumulator,
     {
         Ok(Some(match self {

@@ -3,15 +3,15 @@
 use super::backend::RuntimeBackend;
 use super::erased::AnyMatrix;
 use super::fit::mismatch;
-use super::preconditioner::{AnyPreconditioner, Factorises};
-use super::{Matrix, Method, Preconditioning, Vector};
+use super::preconditioner::{AnyPreconditioner, PreconditionerKernels};
+use super::{Matrix, Method, Preconditioner, Preconditioning, Vector};
 use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::format::Transfer;
-use sparse_core::op::{Op, SpmvKernel, VectorKernel};
+use sparse_core::op::{Op, SpmvKernel};
 use sparse_core::{
-    Accumulator, Algorithm, Choice, ContextId, Csr, DType, Error, Host, KernelPlan, PatternId, PlanOptions,
+    Accumulator, Algorithm, Choice, ContextId, DType, Error, Host, KernelPlan, PatternId, PlanOptions,
     Result, Scalar, Space, SparseFormat, c32, c64,
 };
 use sparse_device::Device as Accelerator;
@@ -126,11 +126,39 @@ impl Matrix {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn solver(&self, options: &SolveOptions) -> Result<Solver> {
+        self.any_solver(options, None)
+    }
+
+    /// As [`solver`](Self::solver), with a preconditioner that is made already in place of that of `options`.
+    ///
+    /// # Errors
+    /// As there; [`Operands`](Error::Operands) for a preconditioner of another type or device,
+    /// [`Shape`](Error::Shape) for one of another size.
+    ///
+    /// ```
+    /// use nnz::{Method, Preconditioning, SolveOptions, prelude::*};
+    /// use std::ops::ControlFlow;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(9, 9)?)?;
+    /// let ic0 = a.preconditioner(Preconditioning::Ic0)?;
+    /// let (b, mut x) = (Vector::from_vec(&device, vec![1.0; 81])?, Vector::zeros(&device, DType::F64, 81)?);
+    /// for method in [Method::Cg, Method::Minres] {
+    ///     let mut solver = a.solver_with(&SolveOptions::by(method), &ic0)?;
+    ///     assert!(solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(()))?.converged());
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn solver_with(&self, options: &SolveOptions, preconditioner: &Preconditioner) -> Result<Solver> {
+        self.any_solver(options, Some(preconditioner))
+    }
+
+    fn any_solver(&self, options: &SolveOptions, made: Option<&Preconditioner>) -> Result<Solver> {
+        check_preconditioner(options, made)?;
         let solver = match self.dtype() {
-            DType::F32 => solver_typed::<f32>(self, options),
-            DType::F64 => solver_typed::<f64>(self, options),
-            DType::C32 => solver_typed::<c32>(self, options),
-            DType::C64 => solver_typed::<c64>(self, options),
+            DType::F32 => solver_typed::<f32>(self, options, made),
+            DType::F64 => solver_typed::<f64>(self, options, made),
+            DType::C32 => solver_typed::<c32>(self, options, made),
+            DType::C64 => solver_typed::<c64>(self, options, made),
             half @ (DType::F16 | DType::Bf16) => Err(Error::unsupported(
                 format_args!("a solver of {half} values"),
                 "f32, f64, c32 and c64 have them: a.cast(DType::F32)?",
@@ -201,34 +229,31 @@ pub(super) trait AnySolver: Send {
 }
 
 /// Fails for a preconditioner of a method that takes none.
-pub(super) fn check_preconditioner(options: &SolveOptions) -> Result<()> {
+fn check_preconditioner(options: &SolveOptions, made: Option<&Preconditioner>) -> Result<()> {
     let &SolveOptions { method, preconditioner, .. } = options;
-    if preconditioner != Preconditioning::None && !method.takes_preconditioner() {
+    let is_asked_for = made.is_some() || preconditioner != Preconditioning::None;
+    if is_asked_for && !method.takes_preconditioner() {
         let takers = "cg, bicgstab, gmres and minres take one";
         return Err(Error::unsupported(format_args!("a preconditioner of {method}"), takers));
     }
     Ok(())
 }
 
-/// A backend with the products of a solver, and those that its preconditioner is declared for.
-trait SolverKernels<T: Scalar>:
-    RuntimeBackend
-    + Factorises<T>
-    + VectorKernel<T>
-    + SpmvKernel<Operator<T, SpaceOf<Self>>>
-    + SpmvKernel<Csr<T, SpaceOf<Self>>>
-{
-}
+/// A backend with the products of a solver and its preconditioner.
+trait SolverKernels<T: Scalar>: PreconditionerKernels<T> + SpmvKernel<Operator<T, SpaceOf<Self>>> {}
 
 impl<B, T> SolverKernels<T> for B
 where
-    B: RuntimeBackend + Factorises<T> + VectorKernel<T>,
-    B: SpmvKernel<Operator<T, SpaceOf<B>>> + SpmvKernel<Csr<T, SpaceOf<B>>>,
+    B: PreconditionerKernels<T> + SpmvKernel<Operator<T, SpaceOf<B>>>,
     T: Scalar,
 {
 }
 
-fn solver_typed<T: Accumulator>(a: &Matrix, options: &SolveOptions) -> Result<Box<dyn AnySolver>>
+fn solver_typed<T: Accumulator>(
+    a: &Matrix,
+    options: &SolveOptions,
+    made: Option<&Preconditioner>,
+) -> Result<Box<dyn AnySolver>>
 where
     HostBackend: SolverKernels<T>,
     Accelerator: SolverKernels<T>,
@@ -238,8 +263,10 @@ where
         return super::direct::solver::<T>(a, options);
     }
     Ok(match a.device() {
-        Device::Cpu(backend) => Box::new(TypedSolver::<HostBackend, T>::new(backend, a, options)?),
-        Device::Accelerator(backend, _) => Box::new(TypedSolver::<Accelerator, T>::new(backend, a, options)?),
+        Device::Cpu(backend) => Box::new(TypedSolver::<HostBackend, T>::new(backend, a, options, made)?),
+        Device::Accelerator(backend, _) => {
+            Box::new(TypedSolver::<Accelerator, T>::new(backend, a, options, made)?)
+        }
     })
 }
 
@@ -287,10 +314,12 @@ where
     B: SolverKernels<T>,
     T: Accumulator,
 {
-    fn new(backend: &B, a: &Matrix, options: &SolveOptions) -> Result<Self> {
-        check_preconditioner(options)?;
+    fn new(backend: &B, a: &Matrix, options: &SolveOptions, made: Option<&Preconditioner>) -> Result<Self> {
         let &SolveOptions { method, preconditioner: preconditioning, ref options } = options;
-        let preconditioner = || preconditioning.of::<B, T>(backend, a);
+        let preconditioner = || match made {
+            Some(made) => made.lend::<B, T>(a).map(Some),
+            None => preconditioning.of::<B, T>(backend, a),
+        };
         let operator = Operator { matrix: a.clone(), types: PhantomData };
         let method = match method {
             Method::Cg => TypedMethod::Cg(Cg::new(backend, &operator, preconditioner()?, options)?),

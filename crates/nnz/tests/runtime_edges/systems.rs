@@ -3,6 +3,7 @@
 use super::{cpu, methods};
 use nnz::prelude::*;
 use nnz::{HostCsr, Method, Preconditioning, SolveOptions};
+use std::ops::ControlFlow;
 
 #[test]
 fn systems_that_do_not_fit_are_named() {
@@ -38,6 +39,67 @@ fn direct_solvers_say_why_there_are_no_factors() {
     options.preconditioner = Preconditioning::Jacobi;
     let error = a.solver(&options).unwrap_err().to_string();
     assert!(error.starts_with("a preconditioner of direct is not supported"), "{error}");
+}
+
+#[test]
+fn solvers_share_a_preconditioner_that_fits() {
+    let device = cpu();
+    let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(12, 12).unwrap()).unwrap();
+    let b = Vector::from_vec(&device, (0..144).map(f64::from).collect()).unwrap();
+    for by in [Preconditioning::None, Preconditioning::Jacobi, Preconditioning::Ilu0, Preconditioning::Ic0] {
+        let shared = a.preconditioner(by).unwrap();
+        let options = SolveOptions { preconditioner: by, ..SolveOptions::by(Method::Gmres) };
+        let (expected, own) = a.solve(&b, &options).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let mut x = Vector::zeros(&device, DType::F64, 144).unwrap();
+                    let mut solver = a.solver_with(&options, &shared).unwrap();
+                    let found = solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(())).unwrap();
+                    assert_eq!((found.converged(), found.iterations), (true, own.iterations), "{by}");
+                    assert_eq!(x.to_vec::<f64>().unwrap(), expected.to_vec::<f64>().unwrap(), "{by}");
+                });
+            }
+        });
+    }
+    let shared = a.preconditioner(Preconditioning::Jacobi).unwrap();
+    let gmres = SolveOptions::by(Method::Gmres);
+    let error = a.cast(DType::F32).unwrap().solver_with(&gmres, &shared).unwrap_err().to_string();
+    let types =
+        "the matrix is f32 on the CPU, the preconditioner f64 on the CPU: make it of a matrix like this one";
+    assert_eq!(error, format!("precondition: {types}"));
+    let smaller = Matrix::from_typed(&device, Csr::<f64>::identity(2).unwrap()).unwrap();
+    let error = smaller.solver_with(&gmres, &shared).unwrap_err().to_string();
+    assert_eq!(error, "precondition: the preconditioner has 144 rows, for a matrix of 2 rows");
+    let error = a.solver_with(&SolveOptions::by(Method::Lsqr), &shared).unwrap_err().to_string();
+    assert!(error.starts_with("a preconditioner of lsqr is not supported"), "{error}");
+    let error = shared.apply(&b.cast(DType::F32).unwrap()).unwrap_err().to_string();
+    assert!(error.starts_with("precondition: the preconditioner is f64 on the CPU, r is f32"), "{error}");
+    let error = shared.apply(&Vector::zeros(&device, DType::F64, 3).unwrap()).unwrap_err();
+    assert!(matches!(error, Error::Shape { .. }), "{error}");
+}
+
+#[cfg(feature = "direct")]
+#[test]
+fn factors_serve_new_values_of_columns_in_order() {
+    let device = cpu();
+    let unsorted = Csc::<f64>::new_unsorted(2, 2, vec![0, 2, 3], vec![1, 0, 1], vec![1.0, 2.0, 4.0]).unwrap();
+    let unsorted = Matrix::from_typed(&device, unsorted).unwrap();
+    let sorted = unsorted.sort().unwrap();
+    for a in [&unsorted, &sorted, &sorted.to_format(Format::Csr).unwrap()] {
+        let mut factors = a.factorize().unwrap();
+        let mut x = [0.0; 2];
+        let (b, column) = (
+            DenseView::col_major(&[2.0, 5.0], 2, 1).unwrap(),
+            DenseViewMut::col_major(&mut x, 2, 1).unwrap(),
+        );
+        factors.apply(Op::None, b, column).unwrap();
+        assert_eq!(x, [1.0, 1.0]);
+        let new = a.scaled(2.0).unwrap().refactor(&mut factors);
+        assert_eq!(new.is_ok(), std::ptr::eq(a, &raw const sorted), "{new:?}");
+    }
+    let error = sorted.cast(DType::F16).unwrap().factorize().unwrap_err().to_string();
+    assert!(error.starts_with("a factorization of f16 values is not supported"), "{error}");
 }
 
 #[test]
