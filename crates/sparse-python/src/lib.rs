@@ -14,6 +14,7 @@ mod host;
 mod matrix;
 mod matrix_set;
 mod operand;
+mod operations;
 mod plan;
 mod product;
 mod solve;
@@ -43,6 +44,10 @@ mod _native {
     use super::matrix::Matrix;
     #[pymodule_export]
     use super::matrix_set::MatrixSet;
+    #[pymodule_export]
+    use super::operations::{
+        add, cast, convert, diagonal, multiply_elements, multiply_sparse, reduce, scale, scale_lines, select,
+    };
     #[pymodule_export]
     use super::plan::{Plan, delay, stream, synchronize};
     #[pymodule_export]

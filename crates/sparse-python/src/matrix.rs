@@ -1,19 +1,18 @@
 //! Matrices that own their arrays: batches, and matrices in the memory of a device.
 
-use crate::arrays::{Arrays, slice, to_python};
+use crate::arrays::{Arrays, to_python};
 use crate::count;
 use crate::device::{host, open};
 use crate::device_array::{DeviceArray, Shared, accelerator, of_buffer};
 use crate::dlpack::Element;
 use crate::error::{exception, format_named};
 use crate::operand::{Input, Operand, Output, index_type, one_index_type, value_type};
-use crate::types::{Position, Value, char_of, dtype_of, with_types, with_values};
+use crate::types::{Position, Value, char_of, op_of, with_types, with_values};
 use nnz::op::Op;
 use nnz::{
     Accelerator, Col, CompressOptions, Coo, Csc, Csr, DenseMatrix, Device, Error, Format, IndexType, Order,
-    Result, Row, Vector, c64,
+    Result, Row, c64,
 };
-use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Arc;
@@ -60,13 +59,21 @@ impl Matrix {
             .map_err(exception)
     }
 
-    /// Writes A·B to `out`, with the one operand as B.
-    fn multiply<'py>(&self, py: Python<'py>, inputs: [Operand<'py>; 1], out: Operand<'py>) -> PyResult<()> {
+    /// Writes op(A)·B to `out`, with the one operand as B.
+    #[pyo3(signature = (inputs, out, op="N"))]
+    fn multiply<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: [Operand<'py>; 1],
+        out: Operand<'py>,
+        op: &str,
+    ) -> PyResult<()> {
         count();
+        let op = op_of(op)?;
         with_values!(self.0.dtype(), T => {
             // SAFETY: as in `Plan::run`.
             let (b, out) = unsafe { (inputs[0].input::<T>("B")?, out.output::<T>("out")?) };
-            py.detach(|| multiply(&self.0, &b, out))
+            py.detach(|| multiply(op, &self.0, &b, out))
         })
         .map_err(exception)
     }
@@ -189,50 +196,6 @@ impl Matrix {
         count();
         to_python(py, self.0.clone())
     }
-
-    /// A·x as a new array of the host; of a batch, with x of all members one behind the other.
-    fn matvec<'py>(&self, py: Python<'py>, x: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
-        count();
-        with_values!(dtype_of("x", x)?, T => self.matvec_typed::<T>(py, x))
-    }
-
-    /// A·B as a new array of the host in C order, with B in C order.
-    fn matmat<'py>(&self, py: Python<'py>, b: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
-        count();
-        with_values!(dtype_of("B", b)?, T => self.matmat_typed::<T>(py, b))
-    }
-}
-
-impl Matrix {
-    fn matvec_typed<'py, T: Value>(
-        &self,
-        py: Python<'py>,
-        x: &Bound<'py, PyUntypedArray>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: the argument owns a reference to the array; that no other thread writes it meanwhile is asked of
-        // programs, as NumPy does.
-        let x = unsafe { slice::<T>("x", x)? };
-        let product = || self.0.matvec(&Vector::from_slice(self.0.device(), x)?)?.to_vec::<T>();
-        let y = py.detach(product).map_err(exception)?;
-        Ok(PyArray1::from_vec(py, y).into_any())
-    }
-
-    fn matmat_typed<'py, T: Value>(
-        &self,
-        py: Python<'py>,
-        b: &Bound<'py, PyUntypedArray>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let &[rows, columns] = b.shape() else { return Err(dimensions("B", b, "two")) };
-        // SAFETY: as in `matvec_typed`.
-        let elements = unsafe { slice::<T>("B", b)? };
-        let product = || {
-            let b = Vector::from_slice(self.0.device(), elements)?;
-            let b = DenseMatrix::new(b, rows, columns, columns, Order::RowMajor)?;
-            self.0.matmul(&b)?.into_values().to_vec::<T>()
-        };
-        let c = PyArray1::from_vec(py, py.detach(product).map_err(exception)?);
-        Ok(c.reshape((self.0.nrows(), columns))?.into_any())
-    }
 }
 
 /// The matrix over arrays of a GPU, which it keeps.
@@ -288,16 +251,16 @@ fn array_of<T: nnz::Element>(
     of_buffer(matrix.device(), buffer, (vec![len], Element::of_known(char)), Box::new(matrix.clone()))
 }
 
-fn multiply<T: Value>(a: &nnz::Matrix, b: &Input<'_, T>, mut out: Output<'_, T>) -> Result<()> {
+fn multiply<T: Value>(op: Op, a: &nnz::Matrix, b: &Input<'_, T>, mut out: Output<'_, T>) -> Result<()> {
     let (device, zero) = (a.device(), c64::new(0.0, 0.0));
     // SAFETY: as in `plan::State::run`.
     let (b, mut result) = unsafe { (b.matrix(device)?, out.vector(device, zero)?) };
     let (rows, columns) = out.extents();
     if columns == 1 {
-        a.spmv(Op::None, 1.0, b.values(), zero, &mut result)?;
+        a.spmv(op, 1.0, b.values(), zero, &mut result)?;
     } else {
         let mut c = DenseMatrix::new(result, rows, columns, columns, Order::RowMajor)?;
-        a.spmm(Op::None, 1.0, &b, zero, &mut c)?;
+        a.spmm(op, 1.0, &b, zero, &mut c)?;
         result = c.into_values();
     }
     out.store(&result)
@@ -332,12 +295,4 @@ fn compressed<T: Value>(
     // stream waits for this one.
     let dense = unsafe { stack.matrix(place)? };
     dense.plan_compress(&options)?.run(&dense)?.to_device(device)
-}
-
-fn dimensions(name: &str, array: &Bound<'_, PyUntypedArray>, needed: &str) -> PyErr {
-    let shape = array.shape();
-    exception(Error::shape(
-        "array",
-        format_args!("{name} has shape {shape:?} where {needed} dimensions are needed"),
-    ))
 }

@@ -5,12 +5,11 @@ use crate::device::open;
 use crate::error::exception;
 use crate::matrix::Matrix;
 use crate::operand::{Input, Operand, Output};
-use crate::types::{Value, with_values};
-use nnz::op::{Op, Sampling};
+use crate::types::{Value, factor, op_of, with_values};
+use nnz::op::Sampling;
 use nnz::{DType, DenseMatrix, Error, MatmulPlan, MatvecPlan, Order, PlanOptions, Result, SampledPlan, c64};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyComplexMethods};
+use pyo3::types::PyComplex;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A plan and its matrix, whose values can change.
@@ -31,22 +30,8 @@ enum Product {
     Sddmm(SampledPlan),
 }
 
-/// op(A) by its letter, as BLAS has it.
-fn op_of(letter: &str) -> PyResult<Op> {
-    match letter {
-        "N" => Ok(Op::None),
-        "T" => Ok(Op::Transpose),
-        "H" => Ok(Op::ConjugateTranspose),
-        _ => Err(PyValueError::new_err(format!("op is '{letter}' where 'N', 'T' or 'H' is right"))),
-    }
-}
-
 fn options(algorithm: Option<&str>) -> PlanOptions {
     algorithm.map_or_else(PlanOptions::default, PlanOptions::forced)
-}
-
-fn factor(number: &Bound<'_, PyComplex>) -> c64 {
-    c64::new(number.real(), number.imag())
 }
 
 impl Plan {

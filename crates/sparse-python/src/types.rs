@@ -1,8 +1,11 @@
-//! The types of NumPy's arrays that a matrix can have.
+//! The types of NumPy's arrays that a matrix can have, and other arguments of Python by their names.
 
 use crate::error::wrong_type;
-use nnz::{DType, IndexType, Scalar};
+use nnz::op::Op;
+use nnz::{DType, IndexType, Scalar, c64};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::types::{PyComplex, PyComplexMethods};
 use pyo3::{Bound, PyResult};
 
 /// A type of values that NumPy has, too.
@@ -142,4 +145,19 @@ pub(crate) fn index_of(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResul
         (b'i', 8, Some(true)) => Ok(IndexType::I64),
         _ => Err(wrong_type(name, &descr, "int32 or int64")),
     }
+}
+
+/// op(A) by its letter, as BLAS has it.
+pub(crate) fn op_of(letter: &str) -> PyResult<Op> {
+    match letter {
+        "N" => Ok(Op::None),
+        "T" => Ok(Op::Transpose),
+        "H" => Ok(Op::ConjugateTranspose),
+        _ => Err(PyValueError::new_err(format!("op is '{letter}' where 'N', 'T' or 'H' is right"))),
+    }
+}
+
+/// A factor of any type of number.
+pub(crate) fn factor(number: &Bound<'_, PyComplex>) -> c64 {
+    c64::new(number.real(), number.imag())
 }

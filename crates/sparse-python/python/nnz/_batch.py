@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from . import _dlpack, _native
-from ._arrays import TYPES, contiguous, csr_array, operand
+from ._arrays import TYPES, contiguous, csr_array
 from ._device import to_native
 from ._matrix_set import MatrixSet, compress_set
 from ._picture import html_of
+from ._product import converted, product, wrong_shape
 from ._progress import Callback
 
 
@@ -83,30 +84,18 @@ class BatchCsr:
         An array on the batch's GPU has the first dimension; the result stays there.
         """
         count, rows, cols = self.shape
-        if _dlpack.is_on_gpu(other):
-            return self._product_on_gpu(other)
-        other = np.asarray(other)
-        if other.shape[:1] == (cols,) and other.ndim < 3 and other.shape[:2] != (count, cols):
+        on_gpu = _dlpack.is_on_gpu(other)
+        other = other if on_gpu else np.asarray(other)
+        if not on_gpu and other.shape[:1] == (cols,) and other.ndim < 3 and other.shape[:2] != (count, cols):
             other = np.broadcast_to(other, (count, *other.shape))
-        if other.ndim not in (2, 3) or other.shape[:2] != (count, cols):
-            raise ValueError(f"the operand has shape {other.shape} where ({count}, {cols}[, k]) or ({cols}[, k]) is right")
-        x = operand(self.dtype, other)
-        if x is None:
-            raise TypeError(f"the operand is {other.dtype}, the batch {self.dtype}: cast one of them")
-        if x.ndim == 2:
-            return self._native.matvec(x.reshape(-1)).reshape(count, rows)
-        columns = x.shape[2]
-        return self._native.matmat(x.reshape(count * cols, columns)).reshape(count, rows, columns)
-
-    def _product_on_gpu(self, other: Any) -> Any:
-        """The products in the memory of the GPU that has both, in one launch."""
-        count, rows, cols = self.shape
         shape = tuple(other.shape)
         if len(shape) not in (2, 3) or shape[:2] != (count, cols):
-            raise ValueError(f"the operand has shape {shape} where ({count}, {cols}[, k]) is right")
-        out = _dlpack.like(other, (count * rows, *shape[2:]), self.device)
-        _dlpack.product(self._native.multiply, other.reshape(count * cols, *shape[2:]), out, self.device)
-        return out.reshape(count, rows, *shape[2:])
+            right = f"({count}, {cols}[, k])" if on_gpu else f"({count}, {cols}[, k]) or ({cols}[, k])"
+            raise wrong_shape("the operand", shape, right)
+        x = other if on_gpu else converted("the operand", other, "batch", self.dtype)
+        x, one_below_the_other = x.reshape(count * cols, *shape[2:]), (count * rows, *shape[2:])
+        y = product(self._native.multiply, x, None, one_below_the_other, self.dtype, self.device)
+        return y.reshape(count, rows, *shape[2:])
 
     @property
     def nbytes(self) -> int:

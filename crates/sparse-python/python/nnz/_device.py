@@ -7,8 +7,11 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+import scipy.sparse as sp
+
 from . import _dlpack, _native
-from ._arrays import coo_array, csc_array, csr_array, operand, plain_arrays
+from ._arrays import TYPES, coo_array, csc_array, csr_array, plain_arrays
+from ._operations import Operations
 from ._picture import html_of
 
 
@@ -37,10 +40,21 @@ def to_native(matrix: Any, device: str) -> _native.Matrix:
     return _native.Matrix.from_arrays(matrix.format, (matrix.shape, *plain_arrays(matrix)), device)
 
 
-class DeviceMatrix:
+def native_of(A: Any) -> _native.Matrix:
+    """The matrix on a device that is there already, or a copy of a sparse array of the host."""
+    if isinstance(A, DeviceMatrix):
+        return A._native
+    if not sp.issparse(A) or A.ndim != 2:
+        raise TypeError(f"A is {type(A).__name__} where a sparse array of two dimensions or a matrix on a device is needed")
+    if A.dtype not in TYPES:
+        raise TypeError(f"A has values of {A.dtype} where float32, float64, complex64 or complex128 is needed")
+    return to_native(A if A.format in ("csr", "csc", "coo") else A.tocsr(), "cpu")
+
+
+class DeviceMatrix(Operations):
     """A sparse matrix that stays on its device."""
 
-    #: NumPy leaves `array @ matrix` and its kin to this class, which has none of them.
+    #: NumPy leaves `array @ matrix` and its kin to this class.
     __array_ufunc__ = None
     _format: ClassVar[str]
 
@@ -85,24 +99,27 @@ class DeviceMatrix:
         """The device's name."""
         return self._native.device
 
-    def __matmul__(self, other: Any) -> Any:
-        """A·x or A·B.
+    def toarray(self) -> Any:
+        """All elements, zeros included, as an array of NumPy."""
+        dense = np.empty(self.shape, self.dtype)
+        self._native.todense(dense)
+        return dense
 
-        An array on the matrix's GPU stays there, and so does the result, which is an array of the same library; it is in
-        order with that library's current stream. An array of NumPy is copied to the device, and the result back.
-        """
-        on_gpu = _dlpack.is_on_gpu(other)
-        other = other if on_gpu else np.asarray(other)
-        if len(other.shape) not in (1, 2) or other.shape[0] != self.shape[1]:
-            raise ValueError(f"the operand has shape {tuple(other.shape)} where ({self.shape[1]}[, k]) is right")
-        if on_gpu:
-            out = _dlpack.like(other, (self.shape[0], *other.shape[1:]), self.device)
-            _dlpack.product(self._native.multiply, other, out, self.device)
-            return out
-        x = operand(self.dtype, other)
-        if x is None:
-            raise TypeError(f"the operand is {other.dtype}, the matrix {self.dtype}: cast one of them")
-        return self._native.matvec(x) if x.ndim == 1 else self._native.matmat(x)
+    def tocsr(self) -> DeviceCsr:
+        """The matrix in CSR, with duplicates of coordinates added."""
+        return DeviceCsr(_native.convert(self._native, "csr"))
+
+    def tocsc(self) -> DeviceCsc:
+        """The matrix in CSC, with duplicates of coordinates added."""
+        return DeviceCsc(_native.convert(self._native, "csc"))
+
+    def tocoo(self) -> DeviceCoo:
+        """The matrix as coordinates."""
+        return DeviceCoo(_native.convert(self._native, "coo"))
+
+    def _made(self: _Self, native: _native.Matrix) -> _Self:
+        """A result in the format of this matrix."""
+        return type(self)(native if native.format == self._format else _native.convert(native, self._format))
 
     def _repr_html_(self) -> str:
         return html_of(self)

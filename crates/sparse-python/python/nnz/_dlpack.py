@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -56,6 +58,37 @@ def release(array: Any, device: str) -> None:
         _native.synchronize(device)
     else:
         _native.delay(device, stream)
+
+
+@contextmanager
+def in_stream(array: Any, stream: Any) -> Iterator[None]:
+    """Makes `stream` the current one of the array's library, CuPy or PyTorch, if it is given.
+
+    An array of another library says itself which work comes before it, and its products are waited for.
+    """
+    library = _library(array)
+    if stream is None or library not in ("cupy", "torch"):
+        yield
+    elif library == "torch":
+        import torch
+
+        with torch.cuda.stream(torch.cuda.ExternalStream(address_of(stream), device=array.device)):
+            yield
+    else:
+        import cupy
+
+        with cupy.cuda.ExternalStream(address_of(stream)):
+            yield
+
+
+def address_of(stream: Any) -> int:
+    """The address of a stream: a number, or an object of CuPy, of PyTorch or with `__cuda_stream__`."""
+    if hasattr(stream, "__cuda_stream__"):
+        return stream.__cuda_stream__()[1]
+    for name in ("cuda_stream", "ptr"):
+        if hasattr(stream, name):
+            return getattr(stream, name)
+    return operator.index(stream)
 
 
 def _library(array: Any) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from . import _dlpack, _native
-from ._arrays import TYPES, operand
-from ._device import DeviceMatrix, to_native
+from ._device import native_of
+from ._product import converted, product, wrong_shape
 
 
 class _Plan:
@@ -46,54 +45,35 @@ class _Plan:
 
     def update_values(self, values: Any) -> None:
         """Copies new values for the entries of A, in their order; the pattern stays."""
-        if _dlpack.is_on_gpu(values):
-            if tuple(values.shape) != (self._matrix.nnz,):
-                raise ValueError(self._wrong("values", tuple(values.shape), f"({self._matrix.nnz},)"))
+        on_gpu = _dlpack.is_on_gpu(values)
+        values = values if on_gpu else converted("values", values, "plan", self.dtype)
+        if tuple(values.shape) != (self._matrix.nnz,):
+            raise wrong_shape("values", tuple(values.shape), f"({self._matrix.nnz},)")
+        if on_gpu:
             self._native.update_values(_dlpack.take(values, self.device))
             _native.synchronize(self.device)
-            return
-        values = self._host("values", values)
-        if values.shape != (self._matrix.nnz,):
-            raise ValueError(self._wrong("values", values.shape, f"({self._matrix.nnz},)"))
-        self._native.update_values(values)
+        else:
+            self._native.update_values(values)
 
-    def _run(self, b: Any, shape: tuple[int, ...], out: Any, alpha: complex, beta: complex) -> Any:
-        """Runs into `out`, or a new array of `shape`."""
+    def _run(
+        self, name: str, b: Any, shapes: tuple[tuple[int, ...], ...], out: Any, alpha: complex, beta: complex, stream: Any
+    ) -> Any:
+        """Runs with an operand of the first of two shapes, into `out` or a new array of the second."""
+        b = b if _dlpack.is_on_gpu(b) else converted(name, b, "plan", self.dtype)
+        if tuple(b.shape) != shapes[0]:
+            raise wrong_shape(name, tuple(b.shape), str(shapes[0]))
         if out is None and beta != 0:
             raise ValueError(f"beta is {beta} without out: there is nothing that it could scale")
         factors = complex(alpha), complex(beta)
-        if _dlpack.is_on_gpu(b):
-            if out is None:
-                out = _dlpack.like(b, shape, self.device)
-            elif tuple(out.shape) != shape:
-                raise ValueError(self._wrong("out", tuple(out.shape), str(shape)))
-            _dlpack.product(lambda inputs, target: self._native.run(inputs, target, *factors), b, out, self.device)
-            return out
-        if out is None:
-            out = np.empty(shape, self.dtype)
-        elif not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != self.dtype:
-            found = (getattr(out, "shape", type(out).__name__), getattr(out, "dtype", None))
-            raise ValueError(self._wrong("out", found, f"{shape} of {self.dtype}"))
-        elif np.may_share_memory(out, b):
-            raise ValueError("out shares memory with the operand: the product would read what it has written")
-        self._native.run([b], out, *factors)
-        return out
-
-    def _host(self, name: str, array: Any) -> Any:
-        array = np.asarray(array)
-        converted = operand(self.dtype, array)
-        if converted is None:
-            raise TypeError(f"{name} is {array.dtype}, the plan {self.dtype}: cast one of them")
-        return converted
-
-    def _operand(self, name: str, b: Any, shape: tuple[int, ...]) -> Any:
-        b = b if _dlpack.is_on_gpu(b) else self._host(name, b)
-        if tuple(b.shape) != shape:
-            raise ValueError(self._wrong(name, tuple(b.shape), str(shape)))
-        return b
-
-    def _wrong(self, name: str, found: Any, right: str) -> str:
-        return f"{name} has shape {found} where {right} is right"
+        return product(
+            lambda inputs, target: self._native.run(inputs, target, *factors),
+            b,
+            out,
+            shapes[1],
+            self.dtype,
+            self.device,
+            stream,
+        )
 
     def __repr__(self) -> str:
         rows, cols = self.shape
@@ -105,10 +85,13 @@ class SpmvPlan(_Plan):
 
     _name = "spmv"
 
-    def run(self, x: Any, out: Any = None, alpha: complex = 1.0, beta: complex = 0.0) -> Any:
-        """alpha·op(A)·x + beta·out, in `out` if there is one, else in a new array."""
+    def run(self, x: Any, out: Any = None, alpha: complex = 1.0, beta: complex = 0.0, stream: Any = None) -> Any:
+        """alpha·op(A)·x + beta·out, in `out` if there is one, else in a new array.
+
+        `stream` is as in :meth:`nnz.DeviceCsr.dot`.
+        """
         rows, cols = self.shape
-        return self._run(self._operand("x", x, (cols,)), (rows,), out, alpha, beta)
+        return self._run("x", x, ((cols,), (rows,)), out, alpha, beta, stream)
 
 
 class SpmmPlan(_Plan):
@@ -121,11 +104,13 @@ class SpmmPlan(_Plan):
         #: The number of columns of B and C.
         self.columns = columns
 
-    def run(self, B: Any, out: Any = None, alpha: complex = 1.0, beta: complex = 0.0) -> Any:
-        """alpha·op(A)·B + beta·out, in `out` if there is one, else in a new array in C order."""
+    def run(self, B: Any, out: Any = None, alpha: complex = 1.0, beta: complex = 0.0, stream: Any = None) -> Any:
+        """alpha·op(A)·B + beta·out, in `out` if there is one, else in a new array in C order.
+
+        `stream` is as in :meth:`nnz.DeviceCsr.dot`.
+        """
         rows, cols = self.shape
-        b = self._operand("B", B, (cols, self.columns))
-        return self._run(b, (rows, self.columns), out, alpha, beta)
+        return self._run("B", B, ((cols, self.columns), (rows, self.columns)), out, alpha, beta, stream)
 
 
 def plan_spmv(A: Any, *, op: str = "N", algorithm: str | None = None) -> SpmvPlan:
@@ -133,21 +118,11 @@ def plan_spmv(A: Any, *, op: str = "N", algorithm: str | None = None) -> SpmvPla
 
     A is a sparse array of the host, whose arrays are copied, or a matrix on a device. `algorithm` forces one by its name.
     """
-    matrix = _matrix(A)
+    matrix = native_of(A)
     return SpmvPlan(matrix, _native.Plan.spmv(matrix, op, algorithm), op)
 
 
 def plan_spmm(A: Any, k: int, *, op: str = "N", algorithm: str | None = None) -> SpmmPlan:
     """A plan of products of a dense matrix of `k` columns with A, Aᵀ or Aᴴ; see :func:`plan_spmv`."""
-    matrix = _matrix(A)
+    matrix = native_of(A)
     return SpmmPlan(matrix, _native.Plan.spmm(matrix, op, k, algorithm), op, k)
-
-
-def _matrix(A: Any) -> _native.Matrix:
-    if isinstance(A, DeviceMatrix):
-        return A._native
-    if not sp.issparse(A) or A.ndim != 2:
-        raise TypeError(f"A is {type(A).__name__} where a sparse array of two dimensions or a matrix on a device is needed")
-    if A.dtype not in TYPES:
-        raise TypeError(f"A has values of {A.dtype} where float32, float64, complex64 or complex128 is needed")
-    return to_native(A if A.format in ("csr", "csc", "coo") else A.tocsr(), "cpu")

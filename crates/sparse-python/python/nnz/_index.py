@@ -1,0 +1,63 @@
+"""The rows and columns that `A[…]` chooses."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+#: The chosen lines in their order; None for all of them.
+Lines = np.ndarray[Any, np.dtype[np.int64]] | None
+
+
+def chosen(key: Any, shape: tuple[int, int]) -> tuple[Lines, Lines, bool]:
+    """Rows, columns, and whether both are numbers, so that they choose one element."""
+    keys = key if isinstance(key, tuple) else (key, slice(None))
+    if len(keys) == 1:
+        keys = (*keys, slice(None))
+    if len(keys) != 2:
+        raise IndexError(f"{len(keys)} indices where a matrix has two dimensions")
+    first, second = keys
+    if _are_lists(first, second):
+        reason = "two lists choose single elements, as in NumPy: A[rows][:, columns] or A[numpy.ix_(rows, columns)] chooses lines"
+        raise IndexError(reason)
+    rows, columns = _lines(first, shape[0]), _lines(second, shape[1])
+    return rows, columns, _is_number(first) and _is_number(second)
+
+
+def _is_number(key: Any) -> bool:
+    return hasattr(key, "__index__") and np.ndim(key) == 0
+
+
+def _are_lists(first: Any, second: Any) -> bool:
+    """True unless one key is a number or a slice, or both are those of `numpy.ix_`."""
+    if any(isinstance(key, slice) or _is_number(key) for key in (first, second)):
+        return False
+    first, second = np.shape(first), np.shape(second)
+    return not (len(first) == len(second) == 2 and first[1] == second[0] == 1)
+
+
+def _lines(key: Any, extent: int) -> Lines:
+    if isinstance(key, slice):
+        start, stop, step = key.indices(extent)
+        return None if (start, stop, step) == (0, extent, 1) else np.arange(start, stop, step, dtype=np.int64)
+    if _is_number(key):
+        return _in_range(np.array([operator.index(key)]), extent)
+    lines = np.asarray(key).ravel()
+    if lines.dtype == bool:
+        if len(lines) != extent:
+            raise IndexError(f"the mask has {len(lines)} elements where {extent} are right")
+        return np.flatnonzero(lines).astype(np.int64)
+    if lines.size and lines.dtype.kind not in "iu":
+        raise IndexError(f"the indices are {lines.dtype} where integers, a mask or a slice are right")
+    return _in_range(lines, extent)
+
+
+def _in_range(lines: Any, extent: int) -> Lines:
+    """Negative indices count from the end."""
+    outside = (lines < -extent) | (lines >= extent)
+    if outside.any():
+        raise IndexError(f"index {lines[outside][0]} is out of range for {extent}")
+    lines = lines.astype(np.int64)
+    return np.where(lines < 0, lines + extent, lines)

@@ -1,0 +1,182 @@
+"""Operations of matrices on devices, which run there unless they say otherwise."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from numbers import Complex
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from . import _dlpack, _native
+from ._index import chosen
+from ._native import Matrix
+from ._product import converted, product, wrong_shape
+
+_Self = TypeVar("_Self", bound="Operations")
+
+
+class Operations(ABC):
+    """The operations of a matrix in the memory of a device.
+
+    Operands and results that are sparse are on the same device, with the same type of values.
+    """
+
+    _native: Matrix
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    @abstractmethod
+    def device(self) -> str: ...
+
+    @abstractmethod
+    def _made(self: _Self, native: Matrix) -> _Self: ...
+
+    def dot(self, other: Any, out: Any = None, stream: Any = None) -> Any:
+        """A·x, A·B, or the sparse product with a matrix on the device.
+
+        An array on the matrix's GPU stays there, and so does the result, which is an array of the same library; it is in
+        order with that library's current stream, or with `stream`: its address, or an object of CuPy, of PyTorch or with
+        `__cuda_stream__`. An array of NumPy is copied to the device, and the result back. The result is in `out`, if there
+        is one.
+        """
+        if not isinstance(other, Operations):
+            return self._dense_product("N", other, out, stream)
+        if out is not None or stream is not None:
+            raise ValueError("a sparse product makes a new matrix, in the stream of its device: without out and stream")
+        return self._sparse_product(other)
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.dot(other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        """x·A, for a vector, or a dense matrix of NumPy."""
+        if len(np.shape(other)) == 2:
+            return self._dense_product("T", np.asarray(other).T, None, None).T
+        return self._dense_product("T", other, None, None)
+
+    def _dense_product(self, op: str, other: Any, out: Any, stream: Any) -> Any:
+        rows, cols = self.shape if op == "N" else self.shape[::-1]
+        on_gpu = _dlpack.is_on_gpu(other)
+        other = other if on_gpu else np.asarray(other)
+        shape = tuple(other.shape)
+        if len(shape) not in (1, 2) or shape[0] != cols:
+            raise wrong_shape("the operand", shape, f"({cols}[, k])")
+        b = other if on_gpu else converted("the operand", other, "matrix", self.dtype)
+
+        def run(inputs: list[Any], target: Any) -> None:
+            self._native.multiply(inputs, target, op)
+
+        return product(run, b, out, (rows, *shape[1:]), self.dtype, self.device, stream)
+
+    def _sparse_product(self: _Self, other: Operations) -> _Self:
+        a, b = self._native, other._native
+        format = "csr" if a.format == "coo" else a.format
+        a, b = (each if each.format == format else _native.convert(each, format) for each in (a, b))
+        return self._made(_native.multiply_sparse(a, b))
+
+    def matvec(self, x: Any) -> Any:
+        """A·x, as linear operators of SciPy have it: its functions take the matrix as one."""
+        return self.dot(x)
+
+    def rmatvec(self, x: Any) -> Any:
+        """Aᴴ·x."""
+        return self._dense_product("H", x, None, None)
+
+    def aslinearoperator(self) -> LinearOperator:
+        """The matrix as a linear operator of SciPy, whose products run on the device."""
+        by = {"matvec": self.dot, "matmat": self.dot, "rmatvec": self.rmatvec, "rmatmat": self.rmatvec}
+        return LinearOperator(self.shape, dtype=self.dtype, **by)
+
+    def __add__(self: _Self, other: Any) -> _Self:
+        return self._sum(other, 1)
+
+    def __sub__(self: _Self, other: Any) -> _Self:
+        return self._sum(other, -1)
+
+    def _sum(self: _Self, other: Any, beta: int) -> _Self:
+        if not isinstance(other, Operations):
+            return NotImplemented
+        return self._made(_native.add(self._native, other._native, complex(1), complex(beta)))
+
+    def __mul__(self: _Self, other: Any) -> _Self:
+        return self.multiply(other)
+
+    def __rmul__(self: _Self, other: Any) -> _Self:
+        return self.multiply(other)
+
+    def __truediv__(self: _Self, other: Any) -> _Self:
+        return self.multiply(1 / other) if isinstance(other, Complex) else NotImplemented
+
+    def __neg__(self: _Self) -> _Self:
+        return self.multiply(-1)
+
+    def multiply(self: _Self, other: Any) -> _Self:
+        """The products of elements with those of a matrix on the device, with a number, or with an array of one row or one
+        column, which scales the columns or the rows."""
+        if isinstance(other, Operations):
+            return self._made(_native.multiply_elements(self._native, other._native))
+        if isinstance(other, Complex):
+            return self._made(_native.scale(self._native, complex(other)))
+        on_gpu = _dlpack.is_on_gpu(other)
+        other = other if on_gpu else converted("the operand", other, "matrix", self.dtype)
+        (rows, cols), shape = self.shape, tuple(other.shape)
+        if shape not in ((cols,), (1, cols), (rows, 1)):
+            raise wrong_shape("the operand", shape, f"({cols},), (1, {cols}) or ({rows}, 1)")
+        factors = other.reshape(-1)
+        factors = _dlpack.take(factors, self.device) if on_gpu else factors
+        of_rows = shape == (rows, 1) and shape != (1, cols)
+        lines = (factors, None) if of_rows else (None, factors)
+        scaled = _native.scale_lines(self._native, *lines)
+        if on_gpu:
+            _dlpack.release(other, self.device)
+        return self._made(scaled)
+
+    def astype(self: _Self, dtype: Any) -> _Self:
+        """The matrix with its values as another type, each rounded to nearest; by way of the host."""
+        return self._made(_native.cast(self._native, np.dtype(dtype).char))
+
+    def __getitem__(self: _Self, key: Any) -> Any:
+        """The matrix of the chosen rows and columns, `A[i0:i1, j0:j1]`, `A[rows]`, `A[:, columns]`; of two numbers an
+        element. A row or a column is a matrix, too. The host chooses."""
+        rows, columns, is_element = chosen(key, self.shape)
+        made = self._made(_native.select(self._native, rows, columns))
+        return made.sum() if is_element else made
+
+    def diagonal(self, k: int = 0) -> Any:
+        """The elements (i, i + k), as an array of NumPy."""
+        rows, cols = self.shape
+        first, last = max(0, -k), min(rows, cols - k)
+        return _native.diagonal(self._native, k)[first : max(first, last)]
+
+    def sum(self, axis: int | None = None) -> Any:
+        """The sums of columns (`axis=0`) or rows (`axis=1`), as an array of NumPy, or the sum of all elements."""
+        return self._each("sum", axis) if axis is not None else self._each("sum", 1).sum()
+
+    def mean(self, axis: int | None = None) -> Any:
+        """The means of columns or rows, or of all elements; those that are not stored are zeros, and count."""
+        if axis is not None:
+            return self._each("mean", axis)
+        rows, cols = self.shape
+        return self.sum() / self.dtype.type(rows * cols)
+
+    def min(self, axis: int | None = None) -> Any:
+        """The least elements of columns or rows, or of all, of real numbers; those that are not stored are zeros."""
+        return self._each("min", axis) if axis is not None else self._each("min", 1).min()
+
+    def max(self, axis: int | None = None) -> Any:
+        """The largest elements of columns or rows, or of all; see :meth:`min`."""
+        return self._each("max", axis) if axis is not None else self._each("max", 1).max()
+
+    def _each(self, by: str, axis: int) -> Any:
+        if axis not in (0, 1, -1, -2):
+            raise ValueError(f"axis is {axis} where 0, 1 or None is right")
+        return _native.reduce(self._native, axis in (1, -1), by)

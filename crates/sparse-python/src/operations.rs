@@ -1,0 +1,159 @@
+//! Operations on matrices on devices, whose results are matrices there or vectors of the host.
+
+use crate::arrays::slice;
+use crate::count;
+use crate::error::{exception, format_named, wrong_type};
+use crate::matrix::Matrix;
+use crate::operand::{Input, Operand};
+use crate::types::{Value, factor, index_of, named, with_values};
+use nnz::{Each, IndexType, Reduction, Result, Vector, c64};
+use numpy::{PyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyComplex;
+
+/// The matrix that `make` makes, without Python's lock.
+fn made(py: Python<'_>, make: impl FnOnce() -> Result<nnz::Matrix> + Send) -> PyResult<Matrix> {
+    count();
+    py.detach(make).map(Matrix).map_err(exception)
+}
+
+/// The vector that `make` makes, without Python's lock, as an array of NumPy.
+fn vector<'py>(py: Python<'py>, make: impl FnOnce() -> Result<Vector> + Send) -> PyResult<Bound<'py, PyAny>> {
+    count();
+    let vector = py.detach(make).map_err(exception)?;
+    with_values!(vector.dtype(), T => {
+        let elements = py.detach(|| vector.to_vec::<T>()).map_err(exception)?;
+        Ok(PyArray1::from_vec(py, elements).into_any())
+    })
+}
+
+/// The matrix in another format.
+#[pyfunction]
+pub(crate) fn convert(py: Python<'_>, a: &Matrix, format: &str) -> PyResult<Matrix> {
+    let format = format_named(format)?;
+    made(py, || a.0.to_format(format))
+}
+
+/// The matrix with values of another type, by NumPy's character.
+#[pyfunction]
+pub(crate) fn cast(py: Python<'_>, a: &Matrix, dtype: char) -> PyResult<Matrix> {
+    let dtype = named(dtype)?;
+    made(py, || a.0.cast(dtype))
+}
+
+/// alpha·A.
+#[pyfunction]
+pub(crate) fn scale(py: Python<'_>, a: &Matrix, alpha: &Bound<'_, PyComplex>) -> PyResult<Matrix> {
+    let alpha = factor(alpha);
+    made(py, || a.0.scaled(alpha))
+}
+
+/// diag(rows)·A·diag(columns), each where it is given.
+#[pyfunction]
+#[pyo3(signature = (a, rows=None, columns=None))]
+pub(crate) fn scale_lines<'py>(
+    py: Python<'py>,
+    a: &Matrix,
+    rows: Option<Operand<'py>>,
+    columns: Option<Operand<'py>>,
+) -> PyResult<Matrix> {
+    with_values!(a.0.dtype(), T => {
+        // SAFETY: as in `Plan::run`.
+        let (rows, columns) = unsafe {
+            let rows = rows.as_ref().map(|rows| rows.input::<T>("rows")).transpose()?;
+            (rows, columns.as_ref().map(|columns| columns.input::<T>("columns")).transpose()?)
+        };
+        made(py, || scaled_by(&a.0, rows.as_ref(), columns.as_ref()))
+    })
+}
+
+fn scaled_by<T: Value>(
+    a: &nnz::Matrix,
+    rows: Option<&Input<'_, T>>,
+    columns: Option<&Input<'_, T>>,
+) -> Result<nnz::Matrix> {
+    // SAFETY: as in `Plan::run`.
+    let on_device = |factors: &Input<'_, T>| Ok(unsafe { factors.matrix(a.device())? }.into_values());
+    let (rows, columns) = (rows.map(on_device).transpose()?, columns.map(on_device).transpose()?);
+    a.scaled_by(rows.as_ref(), columns.as_ref())
+}
+
+/// alpha·A + beta·B.
+#[pyfunction]
+pub(crate) fn add(
+    py: Python<'_>,
+    a: &Matrix,
+    b: &Matrix,
+    alpha: &Bound<'_, PyComplex>,
+    beta: &Bound<'_, PyComplex>,
+) -> PyResult<Matrix> {
+    let (alpha, beta) = (factor(alpha), factor(beta));
+    made(py, || a.0.add(&b.0, alpha, beta))
+}
+
+/// The products of the elements of A and B.
+#[pyfunction]
+pub(crate) fn multiply_elements(py: Python<'_>, a: &Matrix, b: &Matrix) -> PyResult<Matrix> {
+    made(py, || a.0.multiply(&b.0))
+}
+
+/// A·B of two matrices, both in CSR or both in CSC.
+#[pyfunction]
+pub(crate) fn multiply_sparse(py: Python<'_>, a: &Matrix, b: &Matrix) -> PyResult<Matrix> {
+    made(py, || a.0.matmul_sparse(&b.0))
+}
+
+/// The elements in chosen rows and columns, in the order of these arrays of int64; None stands for all.
+#[pyfunction]
+#[pyo3(signature = (a, rows=None, columns=None))]
+pub(crate) fn select<'py>(
+    py: Python<'py>,
+    a: &Matrix,
+    rows: Option<Bound<'py, PyUntypedArray>>,
+    columns: Option<Bound<'py, PyUntypedArray>>,
+) -> PyResult<Matrix> {
+    let rows = chosen("rows", rows.as_ref(), a.0.nrows())?;
+    let columns = chosen("columns", columns.as_ref(), a.0.ncols())?;
+    made(py, || a.0.select(&rows, &columns))
+}
+
+fn chosen(name: &str, indices: Option<&Bound<'_, PyUntypedArray>>, extent: usize) -> PyResult<Vec<usize>> {
+    let Some(indices) = indices else { return Ok((0..extent).collect()) };
+    if index_of(name, indices)? != IndexType::I64 {
+        return Err(wrong_type(name, &indices.dtype(), "int64"));
+    }
+    // SAFETY: the argument owns a reference to the array, which is copied at once.
+    let indices = unsafe { slice::<i64>(name, indices)? };
+    // A negative index is out of every range, and is reported with the rest.
+    Ok(indices.iter().map(|&index| usize::try_from(index).unwrap_or(usize::MAX)).collect())
+}
+
+/// A number for each row, or for each column.
+#[pyfunction]
+pub(crate) fn reduce<'py>(
+    py: Python<'py>,
+    a: &Matrix,
+    of_rows: bool,
+    by: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let by = by.parse::<Reduction>().map_err(PyValueError::new_err)?;
+    let each = if of_rows { Each::Row } else { Each::Column };
+    vector(py, || a.0.reduce(each, by))
+}
+
+/// The elements (i, i + k), for each row, with zeros where there is none.
+#[pyfunction]
+pub(crate) fn diagonal<'py>(py: Python<'py>, a: &Matrix, k: isize) -> PyResult<Bound<'py, PyAny>> {
+    vector(py, || {
+        let (rows, columns) = a.0.shape();
+        let on_diagonal = |row: usize| {
+            let column = row.checked_add_signed(k).filter(|&column| column < columns)?;
+            Some((row, column, c64::ONE))
+        };
+        let ones: Vec<_> = (0..rows).filter_map(on_diagonal).collect();
+        let (dtype, index) = (a.0.dtype(), a.0.index_type());
+        let ones = nnz::Matrix::from_triplets(a.0.device(), dtype, index, (rows, columns), &ones)?;
+        a.0.multiply(&ones)?.reduce(Each::Row, Reduction::Sum)
+    })
+}

@@ -1,0 +1,216 @@
+"""Operations of matrices on devices beside SciPy's."""
+
+import operator
+
+import nnz
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg as scipy_linalg
+from conftest import TYPES, assert_within_bound, dense, device_names, random
+
+KINDS = {"csr": nnz.DeviceCsr, "csc": nnz.DeviceCsc, "coo": nnz.DeviceCoo}
+SHAPE = (12, 9)
+
+
+@pytest.fixture(params=device_names())
+def place(request):
+    """A device."""
+    return request.param
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    """A class of matrices on devices."""
+    return KINDS[request.param]
+
+
+def assert_is(found, expected, kind):
+    """The class and the elements of a result, whose entries are of small integers."""
+    assert type(found) is kind
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    np.testing.assert_array_equal(found.toarray(), expected.toarray())
+
+
+def integers(shape: tuple[int, int], char: str = "f", seed: int = 0) -> sp.csr_array:
+    """A matrix of small integers, whose sums and products are exact."""
+    made = random(shape, 0.3, char, seed=seed)
+    made.data = np.round(10 * made.data) + 1
+    return made
+
+
+@pytest.mark.parametrize("other", KINDS)
+def test_formats(ours, kind, place, other):
+    theirs = integers(SHAPE)
+    a = kind.from_scipy(theirs, place)
+    with ours():
+        made = getattr(a, f"to{other}")()
+    assert_is(made, theirs, KINDS[other])
+    assert made.nnz == theirs.nnz
+
+
+def test_sums_and_products_of_elements(ours, kind, place):
+    left, right = integers(SHAPE), integers(SHAPE, seed=1)
+    a, b = kind.from_scipy(left, place), nnz.DeviceCsr.from_scipy(right, place)
+    for operation in (operator.add, operator.sub, operator.mul):
+        with ours():
+            found = operation(a, b)
+        assert_is(found, operation(left, right), kind)
+    assert_is(a.multiply(b), left.multiply(right), kind)
+    for found, expected in ((2 * a, 2 * left), (a * np.float32(0.5), left / 2), (a / 4, left / 4), (-a, -left)):
+        assert_is(found, expected.astype("f"), kind)
+    for factors in (np.arange(9, dtype="f"), np.arange(9.0, dtype="f")[None], np.arange(12, dtype="f")[:, None]):
+        assert_is(a.multiply(factors), sp.csr_array(left.multiply(factors)), kind)
+    with pytest.raises(ValueError, match=r"\(12,\) where \(9,\), \(1, 9\) or \(12, 1\)"):
+        a.multiply(np.ones(12, "f"))
+    with pytest.raises(TypeError):
+        a + right
+    with pytest.raises(TypeError):
+        a + 1
+
+
+def test_sparse_products(ours, kind, place):
+    left, right = integers(SHAPE), integers((9, 7), seed=1)
+    a = kind.from_scipy(left, place)
+    for other in KINDS.values():
+        with ours():
+            found = a @ other.from_scipy(right, place)
+        assert_is(found, left @ right, kind)
+    with pytest.raises(ValueError, match="without out"):
+        a.dot(a.T, out=np.ones((12, 12), "f"))
+    with pytest.raises(ValueError, match="f32"):
+        a @ nnz.DeviceCsr.from_scipy(right.astype("d") if place == "cpu" else right, "cpu").astype("F")
+
+
+def test_dense_products(ours, kind, place):
+    theirs = random(SHAPE, 0.3, "f")
+    a = kind.from_scipy(theirs, place)
+    for columns in [(), (1,), (4,), (0,)]:
+        b = dense((9, *columns), "f")
+        bound = abs(theirs) @ abs(b)
+        out = np.full((12, *columns), np.nan, "f")
+        with ours():
+            assert a.dot(b, out=out) is out
+        assert_within_bound(out, theirs @ b, bound, 12)
+    for shape in [(12,), (3, 12)]:
+        x = dense(shape, "f")
+        with ours():
+            found = x @ a
+        assert_within_bound(found, x @ theirs, abs(x) @ abs(theirs), 12)
+    with pytest.raises(ValueError, match=r"out has shape \(\(12,\), dtype\('float64'\)\) where \(12,\) of float32"):
+        a.dot(np.ones(9, "f"), out=np.ones(12))
+    with pytest.raises(ValueError, match="in no stream"):
+        a.dot(np.ones(9, "f"), stream=0)
+    with pytest.raises(ValueError, match=r"shape \(9,\) where \(12\[, k\]\)"):
+        np.ones(9, "f") @ a
+
+
+@pytest.mark.parametrize("char", TYPES)
+def test_the_conjugate_transpose(char):
+    theirs = random(SHAPE, 0.3, char)
+    a, x = nnz.DeviceCsr.from_scipy(theirs), dense((12,), char)
+    assert_within_bound(a.rmatvec(x), theirs.conj().T @ x, abs(theirs).T @ abs(x), 12)
+
+
+KEYS = {
+    "rows": np.s_[2:7],
+    "both": np.s_[2:7, 1:8:2],
+    "backwards": np.s_[::-1, 5:1:-2],
+    "all": np.s_[:],
+    "none": np.s_[4:4],
+    "columns": np.s_[:, 3:],
+    "list": np.s_[[3, 0, 3, -1]],
+    "list of columns": np.s_[:, [8, -9, 2]],
+    "list and slice": np.s_[[1, 2], 4:],
+    "mask": np.s_[np.arange(12) % 3 == 0],
+    "grid": np.ix_([1, 5, -2], [0, 8]),
+    "empty list": np.s_[[]],
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_chosen_rows_and_columns(ours, kind, place, name):
+    theirs = integers(SHAPE)
+    a = kind.from_scipy(theirs, place)
+    with ours():
+        found = a[KEYS[name]]
+    assert type(found) is kind
+    np.testing.assert_array_equal(found.toarray(), theirs.toarray()[KEYS[name]])
+
+
+def test_rows_and_elements(kind, place):
+    theirs = integers(SHAPE)
+    a, elements = kind.from_scipy(theirs, place), theirs.toarray()
+    np.testing.assert_array_equal(a[-2].toarray(), elements[-2:-1])
+    np.testing.assert_array_equal(a[:, 4].toarray(), elements[:, 4:5])
+    assert a[np.int64(3), -1] == elements[3, -1]
+    assert np.array_equal([row.toarray()[0] for row in a], elements)
+    for key, reason in {
+        (12,): "index 12 is out of range for 12",
+        (0, -10): "index -10 is out of range for 9",
+        (0, 0, 0): "3 indices",
+        ((1, 2), (3, 4)): "two lists",
+    }.items():
+        with pytest.raises(IndexError, match=reason):
+            a[tuple(list(each) if isinstance(each, tuple) else each for each in key)]
+    with pytest.raises(IndexError, match="float64 where integers"):
+        a[[1.0]]
+    with pytest.raises(IndexError, match="mask has 2 elements where 12"):
+        a[[True, False]]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, -2, None])
+@pytest.mark.parametrize("by", ["sum", "mean", "min", "max"])
+def test_reductions(ours, kind, place, by, axis):
+    theirs = integers(SHAPE)
+    with ours():
+        found = getattr(kind.from_scipy(theirs, place), by)(axis)
+    expected = getattr(theirs.toarray(), by)(axis)
+    assert found.dtype == np.dtype("f")
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_what_cannot_be_reduced(place):
+    with pytest.raises(NotImplementedError, match="they have no order"):
+        nnz.DeviceCsr.from_scipy(integers(SHAPE, "F"), place).max()
+    with pytest.raises(ValueError, match="axis is 2"):
+        nnz.DeviceCsr.from_scipy(integers(SHAPE), place).sum(2)
+    with pytest.raises(ValueError, match="no elements"):
+        nnz.DeviceCsr.from_scipy(sp.csr_array((3, 0), dtype="f"), place).min(1)
+
+
+@pytest.mark.parametrize("k", [0, 2, -3, 8, -11, 9, -12, 40])
+def test_diagonals(ours, kind, place, k):
+    theirs = integers(SHAPE)
+    a = kind.from_scipy(theirs, place)
+    with ours():
+        found = a.diagonal(k)
+    assert found.dtype == np.dtype("f")
+    np.testing.assert_array_equal(found, theirs.diagonal(k))
+
+
+def test_types(kind, place):
+    theirs = integers(SHAPE)
+    a = kind.from_scipy(theirs, place)
+    assert_is(a.astype(np.complex64), theirs.astype("F"), kind)
+    with pytest.raises(TypeError, match="'i' where"):
+        a.astype(np.int32)
+    with pytest.raises(NotImplementedError, match="imaginary parts would be lost"):
+        a.astype("F").astype("f")
+
+
+def test_matrices_are_linear_operators(ours, place):
+    theirs = random((30, 20), 0.3, "f", seed=4)
+    a = nnz.DeviceCsr.from_scipy(theirs, place)
+    x, y = dense((20, 3), "f"), dense((30, 3), "f")
+    for made in (a.aslinearoperator(), scipy_linalg.aslinearoperator(a)):
+        assert (made.shape, made.dtype) == ((30, 20), np.dtype("f"))
+        with ours():
+            found = made @ x
+        assert_within_bound(found, theirs @ x, abs(theirs) @ abs(x), 20)
+        assert_within_bound(made.H @ y, theirs.T @ y, abs(theirs).T @ abs(y), 30)
+    with ours():
+        found = scipy_linalg.svds(a.aslinearoperator(), 2, v0=np.ones(20, "f"), return_singular_vectors=False)
+    expected = np.linalg.svd(theirs.toarray(), compute_uv=False)[:2]
+    np.testing.assert_allclose(np.sort(found)[::-1], expected, rtol=1e-4)
