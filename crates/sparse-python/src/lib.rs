@@ -9,6 +9,7 @@ mod device;
 mod device_array;
 mod dlpack;
 mod error;
+mod factor;
 mod file;
 mod host;
 mod matrix;
@@ -37,6 +38,8 @@ mod _native {
     #[pymodule_export]
     use super::device_array::DeviceArray;
     #[pymodule_export]
+    use super::factor::Factors;
+    #[pymodule_export]
     use super::file::{read, write};
     #[pymodule_export]
     use super::host::{coo_to_compressed, csr_multiply, csr_sort, csr_to_csc};
@@ -53,7 +56,7 @@ mod _native {
     #[pymodule_export]
     use super::product::{csr_matmat, csr_matvec, csr_todense};
     #[pymodule_export]
-    use super::solve::solve;
+    use super::solve::{Preconditioner, solve};
 
     /// The number of operations that ran in this library.
     #[pyo3::pyfunction]

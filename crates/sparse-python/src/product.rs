@@ -165,7 +165,7 @@ fn todense<T: Value, I: Position>(
 }
 
 /// Rows and columns of an array of two dimensions in C order.
-fn extents(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<(usize, usize)> {
+pub(crate) fn extents(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<(usize, usize)> {
     match *array.shape() {
         [rows, cols] if array.is_c_contiguous() => Ok((rows, cols)),
         ref shape => {

@@ -1,54 +1,143 @@
-//! Iterative solvers.
+//! Iterative solvers, and preconditioners for them.
 
-use crate::arrays::{Arrays, slice, slice_mut};
 use crate::count;
-use crate::device::host;
 use crate::error::exception;
-use crate::types::{Value, with_values};
-use nnz::{Format, Matrix, Method, SolveOptions, Vector, solvers};
-use numpy::PyUntypedArray;
+use crate::matrix::Matrix;
+use crate::operand::{Input, Operand, Output};
+use crate::types::{Value, char_of, with_values};
+use nnz::{Method, Preconditioning, Result, SolveOptions, c64, solvers};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 
-/// The stopping criteria: ‖b − A·x‖ / ‖b‖, the most iterations, and the cycle of GMRES.
-#[derive(FromPyObject, Clone, Copy)]
-pub(crate) struct Limits(f64, Option<usize>, usize);
+/// An approximate inverse of a matrix, on its device.
+#[pyclass(frozen, module = "nnz._native")]
+pub(crate) struct Preconditioner(nnz::Preconditioner);
 
-/// Solves A·x = b with A in CSR, from the x that is there: (converged, iterations, relative residual).
-#[pyfunction]
-pub(crate) fn solve<'py>(
-    py: Python<'py>,
-    a: Arrays<'py>,
-    method: &str,
-    b: &Bound<'py, PyUntypedArray>,
-    x: &Bound<'py, PyUntypedArray>,
-    limits: Limits,
-) -> PyResult<(bool, usize, f64)> {
-    count();
-    let Limits(tolerance, max_iterations, restart) = limits;
-    let options = solvers::Options { tolerance, max_iterations, restart, ..solvers::Options::default() };
-    let options = SolveOptions { options, ..SolveOptions::by(method.parse::<Method>().map_err(exception)?) };
-    let matrix = a.to_matrix(py, Format::Csr)?;
-    with_values!(matrix.dtype(), T => solve_typed::<T>(py, &matrix, &options, b, x))
+#[pymethods]
+impl Preconditioner {
+    /// The preconditioner of a matrix: `jacobi`, `block-jacobi:8`, `ilu0` or `ic0`.
+    #[staticmethod]
+    fn of(py: Python<'_>, matrix: &Matrix, by: &str) -> PyResult<Self> {
+        count();
+        let by = by.parse::<Preconditioning>().map_err(PyValueError::new_err)?;
+        py.detach(|| matrix.0.preconditioner(by)).map(Self).map_err(exception)
+    }
+
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.0.nrows(), self.0.nrows())
+    }
+
+    /// NumPy's character of the type of the values.
+    #[getter]
+    fn dtype(&self) -> char {
+        char_of(self.0.dtype())
+    }
+
+    #[getter]
+    fn device(&self) -> String {
+        self.0.device().to_string()
+    }
+
+    /// Writes K⁻¹·r to `out`, with the one operand as r.
+    fn apply<'py>(&self, py: Python<'py>, inputs: [Operand<'py>; 1], out: Operand<'py>) -> PyResult<()> {
+        count();
+        with_values!(self.0.dtype(), T => {
+            // SAFETY: as in `Plan::run`.
+            let (r, out) = unsafe { (inputs[0].input::<T>("r")?, out.output::<T>("out")?) };
+            py.detach(|| apply(&self.0, &r, out))
+        })
+        .map_err(exception)
+    }
 }
 
-fn solve_typed<T: Value>(
-    py: Python<'_>,
+fn apply<T: Value>(
+    preconditioner: &nnz::Preconditioner,
+    r: &Input<'_, T>,
+    mut out: Output<'_, T>,
+) -> Result<()> {
+    let (device, zero) = (preconditioner.device(), c64::new(0.0, 0.0));
+    // SAFETY: as in `Plan::run`.
+    let (r, mut result) = unsafe { (r.matrix(device)?.into_values(), out.vector(device, zero)?) };
+    preconditioner.apply_into(&r, &mut result)?;
+    out.store(&result)
+}
+
+/// The stopping criteria ‖b − A·x‖ ≤ max(rtol·‖b‖, atol), the most iterations, and the cycle of GMRES.
+#[derive(FromPyObject, Clone, Copy)]
+pub(crate) struct Limits(f64, f64, Option<usize>, usize);
+
+/// Solves A·x = b from `x0`, or from 0, and writes the last x to `out`: (converged, iterations).
+#[pyfunction]
+#[pyo3(signature = (a, method, b, out, limits, x0=None, preconditioner=None))]
+pub(crate) fn solve<'py>(
+    py: Python<'py>,
     a: &Matrix,
-    options: &SolveOptions,
-    b: &Bound<'_, PyUntypedArray>,
-    x: &Bound<'_, PyUntypedArray>,
-) -> PyResult<(bool, usize, f64)> {
-    let device = host()?;
-    // SAFETY: the arguments own references to the arrays; that no other thread uses `x` or writes `b` meanwhile is
-    // asked of programs, as NumPy does.
-    let (b, x) = unsafe { (slice::<T>("b", b)?, slice_mut::<T>("x", x)?) };
-    let solution = py.detach(|| {
-        let (b, mut solution) = (Vector::from_slice(device, b)?, Vector::from_slice(device, x)?);
-        let found = a.solve_from(&b, &mut solution, options, |_| ControlFlow::Continue(()))?;
-        x.copy_from_slice(&solution.to_vec::<T>()?);
+    method: &str,
+    b: Operand<'py>,
+    out: Operand<'py>,
+    limits: Limits,
+    x0: Option<Operand<'py>>,
+    preconditioner: Option<&Preconditioner>,
+) -> PyResult<(bool, usize)> {
+    count();
+    let system = System {
+        a: &a.0,
+        method: method.parse().map_err(exception)?,
+        limits,
+        preconditioner: preconditioner.map(|preconditioner| &preconditioner.0),
+    };
+    with_values!(a.0.dtype(), T => {
+        // SAFETY: as in `Plan::run`.
+        let (b, x0, out) = unsafe {
+            let x0 = x0.as_ref().map(|x0| x0.input::<T>("x0")).transpose()?;
+            (b.input::<T>("b")?, x0, out.output::<T>("out")?)
+        };
+        py.detach(|| system.solve(&b, x0.as_ref(), out))
+    })
+    .map_err(exception)
+}
+
+/// A matrix and the way in which its systems are solved.
+struct System<'a> {
+    a: &'a nnz::Matrix,
+    method: Method,
+    limits: Limits,
+    preconditioner: Option<&'a nnz::Preconditioner>,
+}
+
+impl System<'_> {
+    fn solve<T: Value>(
+        &self,
+        b: &Input<'_, T>,
+        x0: Option<&Input<'_, T>>,
+        mut out: Output<'_, T>,
+    ) -> Result<(bool, usize)> {
+        let (device, zero) = (self.a.device(), c64::new(0.0, 0.0));
+        // SAFETY: as in `Plan::run`.
+        let (b, mut x) = unsafe { (b.matrix(device)?.into_values(), out.vector(device, zero)?) };
+        let norm = b.nrm2()?;
+        match x0 {
+            // SAFETY: as above.
+            Some(x0) if norm > 0.0 => x.axpby(1.0, unsafe { x0.matrix(device)? }.values(), zero)?,
+            _ => x.axpby(zero, &b, zero)?,
+        }
+        let found = if norm > 0.0 { self.iterate(&b, &mut x, norm)? } else { (true, 0) };
+        out.store(&x)?;
         Ok(found)
-    });
-    let found = solution.map_err(exception)?;
-    Ok((found.converged(), found.iterations, found.relative_residual))
+    }
+
+    fn iterate(&self, b: &nnz::Vector, x: &mut nnz::Vector, norm: f64) -> Result<(bool, usize)> {
+        let Limits(rtol, atol, max_iterations, restart) = self.limits;
+        let tolerance = rtol.max(atol / norm);
+        let options = solvers::Options { tolerance, max_iterations, restart, ..solvers::Options::default() };
+        let options = SolveOptions { options, ..SolveOptions::by(self.method) };
+        let mut solver = match self.preconditioner {
+            Some(preconditioner) => self.a.solver_with(&options, preconditioner)?,
+            None => self.a.solver(&options)?,
+        };
+        let found = solver.solve_from(b, x, |_| ControlFlow::Continue(()))?;
+        Ok((found.converged(), found.iterations))
+    }
 }

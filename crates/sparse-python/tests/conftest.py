@@ -39,6 +39,12 @@ def random(shape: tuple[int, int], density: float, char: str, index=np.int32, se
     return made
 
 
+def laplace(n: int, char: str = "d") -> sp.csr_array:
+    """The Laplacian of a square grid, shifted, so that it is positive definite."""
+    line = sp.diags_array([-1.0, 2.1, -1.0], offsets=[-1, 0, 1], shape=(n, n))
+    return sp.csr_array(sp.kron(line, sp.eye_array(n)) + sp.kron(sp.eye_array(n), line)).astype(char)
+
+
 def dense(shape: tuple[int, ...], char: str, seed: int = 1) -> np.ndarray:
     """An array of this type."""
     rng = np.random.default_rng(seed)

@@ -10,13 +10,8 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 import scipy.sparse.linalg as scipy_linalg
-from conftest import TYPES, assert_within_bound, dense, device_names, random
+from conftest import TYPES, assert_within_bound, dense, device_names, laplace, random
 from scipy.sparse import csgraph
-
-
-def laplace(n: int, char: str = "d") -> sp.csr_array:
-    line = sp.diags_array([-1.0, 2.1, -1.0], offsets=[-1, 0, 1], shape=(n, n))
-    return sp.csr_array(sp.kron(line, sp.eye_array(n)) + sp.kron(sp.eye_array(n), line)).astype(char)
 
 
 @pytest.mark.parametrize("char", TYPES)

@@ -1,0 +1,144 @@
+"""Direct solution: factors of a sparse matrix, with SciPy's names and signatures."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as scipy_linalg
+
+from . import _native
+from ._arrays import TYPES, contiguous, csc_array, plain_arrays
+from ._device import DeviceMatrix
+
+
+class Factors:
+    """The factors of a square matrix, in double precision; :func:`nnz.linalg.splu` makes them."""
+
+    def __init__(self, A: Any) -> None:
+        self._pattern = _columns(A)
+        self._native = _native.Factors.of((self._pattern.shape, *plain_arrays(self._pattern)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns) of A."""
+        return self._pattern.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values of A."""
+        return self._pattern.dtype
+
+    @property
+    def method(self) -> str:
+        """`cholesky`, of a Hermitian positive definite matrix, or `lu`."""
+        return self._native.method
+
+    def solve(self, rhs: Any, trans: str = "N") -> Any:
+        """The x of A·x = rhs, of Aᵀ·x = rhs (`trans="T"`) or of Aᴴ·x = rhs (`trans="H"`), for a vector or for columns."""
+        if trans not in ("N", "T", "H"):
+            raise ValueError(f"trans is {trans!r} where 'N', 'T' or 'H' is right")
+        rhs = np.asarray(rhs)
+        if rhs.ndim not in (1, 2) or rhs.shape[0] != self.shape[0]:
+            raise ValueError(f"rhs has shape {rhs.shape} where ({self.shape[0]}[, k]) is right")
+        dtype = np.result_type(self.dtype, rhs.dtype)
+        if dtype not in TYPES:
+            raise TypeError(f"rhs is {rhs.dtype}, the matrix {self.dtype}: cast one of them")
+        b = contiguous(rhs, dtype)
+        b = b if b.ndim == 2 else b[:, None]
+        x = np.empty(b.shape, dtype)
+        self._native.solve(trans, b, x)
+        return x.reshape(rhs.shape)
+
+    def update(self, A: Any) -> None:
+        """Takes the factors of another matrix of the same pattern, whose analysis is not repeated."""
+        matrix = _columns(A)
+        known = self._pattern
+        same = matrix.shape == known.shape and all(
+            np.array_equal(getattr(matrix, name), getattr(known, name)) for name in ("indptr", "indices")
+        )
+        if not same:
+            raise ValueError("the matrix has another pattern than the one that was factorized: splu analyses it")
+        self._native.update(contiguous(matrix.data, self.dtype))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        hidden = "; scipy.sparse.linalg.splu has it" if name in ("L", "U", "perm_r", "perm_c", "nnz") else ""
+        raise AttributeError(f"the factors have no {name!r}{hidden}")
+
+    def __repr__(self) -> str:
+        rows, cols = self.shape
+        return f"<Factors of {rows} x {cols} {self.dtype}: {self.method}>"
+
+
+def _columns(A: Any) -> Any:
+    """CSC in order and without duplicates, of a type that nnz computes with."""
+    matrix = csc_array(A.get() if isinstance(A, DeviceMatrix) else A)
+    matrix = matrix.astype(np.result_type(matrix.dtype, np.float32), copy=False)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
+def _is_ours(A: Any) -> bool:
+    """True for a square sparse matrix with values that nnz computes with."""
+    if not isinstance(A, DeviceMatrix) and not (sp.issparse(A) and A.ndim == 2):
+        return False
+    return A.shape[0] == A.shape[1] > 0 and np.result_type(A.dtype, np.float32) in TYPES
+
+
+def splu(
+    A: Any,
+    permc_spec: str | None = None,
+    diag_pivot_thresh: float | None = None,
+    relax: int | None = None,
+    panel_size: int | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """:func:`scipy.sparse.linalg.splu`: factors for many right-hand sides.
+
+    They are of Cholesky where A is Hermitian and positive definite, else of LU with partial pivoting, by the crate faer. With
+    any of the other arguments they are SciPy's, which are SuperLU's. A singular matrix is a `RuntimeError`, as there.
+    """
+    others = {
+        "permc_spec": permc_spec,
+        "diag_pivot_thresh": diag_pivot_thresh,
+        "relax": relax,
+        "panel_size": panel_size,
+        "options": options,
+    }
+    given = {name: value for name, value in others.items() if value is not None}
+    if not given and _is_ours(A):
+        return Factors(A)
+    return scipy_linalg.splu(A, **given)
+
+
+def factorized(A: Any) -> Callable[[Any], Any]:
+    """:func:`scipy.sparse.linalg.factorized`: the function that solves A·x = b for a b."""
+    return splu(A).solve if _is_ours(A) else scipy_linalg.factorized(A)
+
+
+def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = True) -> Any:
+    """:func:`scipy.sparse.linalg.spsolve`: the x of A·x = b, for a dense b.
+
+    For a sparse b, and with `permc_spec`, it is SciPy's. There is no UMFPACK here. Of a singular matrix x is NaN, with SciPy's
+    warning.
+    """
+    if permc_spec is None and _is_ours(A) and not sp.issparse(b):
+        rhs = np.asarray(b)
+        fits = rhs.ndim in (1, 2) and rhs.shape[0] == A.shape[0]
+        if fits and np.result_type(A.dtype, rhs.dtype, np.float32) in TYPES:
+            x = _solution(A, rhs)
+            return x.ravel() if x.ndim == 1 or x.shape[1] == 1 else x
+    return scipy_linalg.spsolve(A, b, permc_spec=permc_spec, use_umfpack=use_umfpack)
+
+
+def _solution(A: Any, b: Any) -> Any:
+    try:
+        return Factors(A).solve(b)
+    except RuntimeError:
+        warnings.warn("Matrix is exactly singular", scipy_linalg.MatrixRankWarning, stacklevel=3)
+        return np.full(b.shape, np.nan, np.result_type(A.dtype, b.dtype, np.float32))

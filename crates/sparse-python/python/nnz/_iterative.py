@@ -1,0 +1,77 @@
+"""The systems that iterative solvers of nnz take, with SciPy's arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _dlpack, _native
+from ._arrays import TYPES, contiguous, csr_array
+from ._device import DeviceMatrix, to_native
+from ._precondition import Preconditioner
+
+
+def solve(
+    method: str,
+    A: Any,
+    b: Any,
+    x0: Any,
+    tolerances: tuple[float, float],
+    maxiter: int | None,
+    M: Any,
+    restart: int = 20,
+) -> tuple[Any, int] | None:
+    """(x, 0), or (x, iterations) where they did not suffice; None where SciPy has to solve."""
+    if not isinstance(A, DeviceMatrix) and not (sp.issparse(A) and A.ndim == 2):
+        return None
+    on_gpu = _dlpack.is_on_gpu(b)
+    b = b if on_gpu else np.asarray(b)
+    dtype = A.dtype if on_gpu else np.result_type(A.dtype, b.dtype, np.float32)
+    rows, cols = A.shape
+    if dtype not in TYPES or rows != cols or isinstance(x0, str):
+        return None
+    limit = (5 if method == "minres" else 10) * rows if maxiter is None else maxiter
+    rtol, atol = tolerances
+    if atol is None or restart < 1 or (limit < 1 and method != "gmres"):
+        return None
+    x0 = x0 if x0 is None or on_gpu else np.asarray(x0, dtype)
+    if any(tuple(vector.shape) not in ((rows,), (rows, 1)) for vector in (b, x0) if vector is not None):
+        return None
+    matrix = _matrix(A, dtype)
+    if M is not None and not (isinstance(M, Preconditioner) and _fits(M._native, matrix)):
+        return None
+    run = _solve_on_gpu if on_gpu else _solve_on_host
+    x, converged, iterations = run(matrix, method, b, x0, (rtol, atol, limit, restart), None if M is None else M._native)
+    # SciPy goes on where a method cannot, cg for instance with a matrix that is not positive definite.
+    if not converged and iterations < limit and not on_gpu:
+        return None
+    return x, 0 if converged else max(iterations, 1)
+
+
+def _matrix(A: Any, dtype: np.dtype[Any]) -> _native.Matrix:
+    if isinstance(A, DeviceMatrix):
+        return A._native if A.dtype == dtype else _native.cast(A._native, dtype.char)
+    return to_native(csr_array(A).astype(dtype, copy=False), "cpu")
+
+
+def _fits(preconditioner: _native.Preconditioner, matrix: _native.Matrix) -> bool:
+    return all(getattr(preconditioner, name) == getattr(matrix, name) for name in ("shape", "dtype", "device"))
+
+
+def _solve_on_host(matrix: Any, method: str, b: Any, x0: Any, limits: Any, M: Any) -> tuple[Any, bool, int]:
+    dtype = np.dtype(matrix.dtype)
+    x = np.empty(len(b), dtype)
+    first = None if x0 is None else contiguous(x0.ravel())
+    return x, *_native.solve(matrix, method, contiguous(b.ravel(), dtype), x, limits, first, M)
+
+
+def _solve_on_gpu(matrix: Any, method: str, b: Any, x0: Any, limits: Any, M: Any) -> tuple[Any, bool, int]:
+    device = matrix.device
+    x = _dlpack.like(b, (b.shape[0],), device)
+    first = None if x0 is None else _dlpack.take(x0.reshape(-1), device)
+    right, out = _dlpack.take(b.reshape(-1), device), _dlpack.take(x, device)
+    found = _native.solve(matrix, method, right, out, limits, first, M)
+    _dlpack.release(b, device)
+    return x, *found

@@ -1,0 +1,209 @@
+"""Direct solvers, preconditioners, and systems on devices."""
+
+import nnz
+import nnz.linalg
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg as scipy_linalg
+from conftest import TYPES, dense, device_names, laplace, random
+
+
+def general(n: int, char: str) -> sp.csr_array:
+    """A regular matrix without symmetry."""
+    return sp.csr_array((random((n, n), 0.2, char) + 3 * sp.eye_array(n)).astype(char))
+
+
+MATRICES = {"lu": general(30, "D"), "cholesky": laplace(6, "d")}
+
+
+@pytest.mark.parametrize("char", TYPES)
+@pytest.mark.parametrize("method", MATRICES)
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_factors_solve_every_system(ours, format, method, char):
+    complete = MATRICES[method]
+    matrix = sp.csr_array(complete if char in "FD" else complete.real).astype(char)
+    n = matrix.shape[0]
+    with ours():
+        factors = nnz.linalg.splu(matrix.asformat(format))
+    assert (factors.shape, factors.dtype, factors.method) == ((n, n), np.dtype(char), method)
+    tolerance = 1e-5 if char in "fF" else 1e-12
+    for trans, a in {"N": matrix, "T": matrix.T, "H": matrix.conj().T}.items():
+        for shape in [(n,), (n, 1), (n, 3), (n, 0)]:
+            x = dense(shape, char)
+            with ours():
+                found = factors.solve((a @ x).astype(char), trans)
+            assert (found.dtype, found.shape) == (np.dtype(char), shape)
+            np.testing.assert_allclose(found, x, rtol=0, atol=tolerance * 30)
+
+
+def test_right_hand_sides_have_their_own_type():
+    matrix = general(20, "f")
+    factors = nnz.linalg.splu(matrix)
+    for char, result in {"d": "d", "D": "D", "F": "F", "l": "d", "e": "f"}.items():
+        b = np.arange(20).astype(char)
+        found = factors.solve(np.asfortranarray(np.stack([b, b], axis=1)))
+        assert found.dtype == np.dtype(result)
+        np.testing.assert_allclose(matrix.astype("D") @ found[:, 1], b, atol=1e-4)
+    with pytest.raises(ValueError, match=r"rhs has shape \(3,\) where \(20\[, k\]\)"):
+        factors.solve(np.ones(3))
+    with pytest.raises(ValueError, match="trans is 'X'"):
+        factors.solve(np.ones(20), "X")
+    with pytest.raises(TypeError, match="rhs is <U1"):
+        factors.solve(np.full(20, "a"))
+
+
+def test_one_analysis_serves_all_values_of_a_pattern(ours):
+    matrix = general(30, "d")
+    factors = nnz.linalg.splu(matrix)
+    b = dense((30,), "d")
+    with ours():
+        factors.update(-2 * matrix)
+    np.testing.assert_allclose(factors.solve(b), scipy_linalg.spsolve(-2 * matrix, b), rtol=1e-10)
+    with pytest.raises(ValueError, match="another pattern"):
+        factors.update(matrix + sp.eye_array(30, k=3))
+    with pytest.raises(RuntimeError, match="singular"):
+        factors.update(0 * matrix)
+    np.testing.assert_allclose(factors.solve(b), scipy_linalg.spsolve(-2 * matrix, b), rtol=1e-10)
+
+
+def test_duplicates_are_added():
+    twice = sp.csc_array((np.array([1.0, 2, 4, 1]), np.array([1, 0, 0, 1]), np.array([0, 3, 4])), shape=(2, 2))
+    np.testing.assert_allclose(nnz.linalg.splu(twice).solve(np.array([6.0, 3])), [1, 2])
+    assert twice.nnz == 4
+
+
+@pytest.mark.parametrize("char", TYPES)
+def test_spsolve(ours, char):
+    matrix = general(30, char)
+    for shape in [(30,), (30, 1), (30, 4)]:
+        b = dense(shape, char)
+        with ours():
+            found = nnz.linalg.spsolve(matrix, b)
+        expected = scipy_linalg.spsolve(matrix, b)
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_allclose(found, expected, rtol=1e-3 if char in "fF" else 1e-10)
+    with ours():
+        np.testing.assert_allclose(nnz.linalg.factorized(matrix)(b), expected, rtol=1e-3 if char in "fF" else 1e-10)
+    with ours():
+        nnz.linalg.spsolve(nnz.DeviceCsr.from_scipy(matrix), b)
+    integers = sp.csr_array(np.array([[2, 0], [1, 4]]))
+    np.testing.assert_allclose(nnz.linalg.spsolve(integers, np.array([2, 5])), [1, 1])
+
+
+def test_what_faer_does_not_take_is_scipys():
+    matrix = general(20, "d").tocsc()
+    b = dense((20,), "d")
+    expected = scipy_linalg.spsolve(matrix, b)
+    assert nnz.linalg.splu(matrix, diag_pivot_thresh=0.5).perm_r.shape == (20,)
+    np.testing.assert_allclose(nnz.linalg.spsolve(matrix, b, permc_spec="NATURAL"), expected)
+    solved = nnz.linalg.spsolve(matrix, sp.csc_array(np.stack([b, b], axis=1)))
+    np.testing.assert_allclose(solved.toarray()[:, 1], expected)
+    assert nnz.linalg.spilu is scipy_linalg.spilu
+    with pytest.raises(AttributeError, match=r"no 'perm_c'; scipy\.sparse\.linalg\.splu has it"):
+        _ = nnz.linalg.splu(matrix).perm_c
+    with pytest.raises(ValueError, match="square"):
+        nnz.linalg.splu(sp.csc_array(np.ones((2, 3))))
+
+
+def test_singular_matrices_are_scipys_errors():
+    singular = sp.csc_array(np.array([[1.0, 2], [2, 4]]))
+    empty_column = sp.csc_array(np.array([[1.0, 0], [2, 0]]))
+    for matrix in (singular, empty_column):
+        with pytest.raises(RuntimeError, match="singular"):
+            nnz.linalg.splu(matrix)
+        with pytest.warns(scipy_linalg.MatrixRankWarning):
+            assert np.isnan(nnz.linalg.spsolve(matrix, np.ones(2))).all()
+    with pytest.raises(NotImplementedError, match="row 0 and column 0 is NaN"):
+        nnz.linalg.splu(sp.csc_array(np.array([[np.nan]])))
+
+
+PRECONDITIONERS = {
+    "jacobi": nnz.linalg.jacobi,
+    "blocks": lambda A: nnz.linalg.jacobi(A, block=4),
+    "ilu0": nnz.linalg.ilu0,
+    "ic0": nnz.linalg.ic0,
+}
+
+
+@pytest.mark.parametrize("char", TYPES)
+@pytest.mark.parametrize("name", PRECONDITIONERS)
+def test_preconditioners_are_linear_operators(ours, name, char):
+    # Without fill-in the incomplete factors are the factors.
+    matrix = sp.csr_array(sp.diags_array([-1.0, 4.0, -1.0], offsets=[-1, 0, 1], shape=(20, 20))).astype(char)
+    k = PRECONDITIONERS[name](matrix)
+    assert (k.shape, k.dtype) == ((20, 20), np.dtype(char))
+    elements = matrix.toarray()
+    blocks = np.arange(20) // {"jacobi": 1, "blocks": 4}.get(name, 20)
+    elements[blocks[:, None] != blocks] = 0
+    x = dense((20, 2), char)
+    for of_vectors in (lambda b: np.stack([k.solve(column) for column in b.T], axis=1), lambda b: k @ b):
+        with ours():
+            found = of_vectors(elements @ x)
+        np.testing.assert_allclose(found, x, atol=1e-5 if char in "fF" else 1e-13)
+    np.testing.assert_allclose(k @ (elements @ x).astype("D"), x, atol=1e-5)
+
+
+@pytest.mark.parametrize("char", TYPES)
+@pytest.mark.parametrize("name", PRECONDITIONERS)
+@pytest.mark.parametrize("method", ["cg", "bicgstab", "gmres", "minres"])
+def test_solvers_take_preconditioners(ours, method, name, char):
+    a = laplace(12, char)
+    b = dense(a.shape[:1], char)
+    k = PRECONDITIONERS[name](a)
+    solve = getattr(nnz.linalg, method)
+    for _ in range(2):
+        before = nnz._native.calls()
+        x, info = solve(a, b, rtol=1e-4, M=k)
+        # The copy of the matrix and the solution: SciPy would apply the preconditioner once for each iteration.
+        assert nnz._native.calls() - before == 2
+        assert info == 0
+        assert np.linalg.norm(b - a @ x) <= 1.01e-4 * np.linalg.norm(b)
+    if name.startswith("i"):
+        few = solve(a, b, rtol=1e-4, M=k, maxiter=18)[1]
+        assert few == 0
+        assert solve(a, b, rtol=1e-4, maxiter=1 if method == "gmres" else 12)[1] > 0
+
+
+def test_foreign_preconditioners_are_applied_by_scipy():
+    a = laplace(8, "d")
+    b = dense((64,), "d")
+    for k in (nnz.linalg.ilu0(a.astype("f")), sp.diags_array(1 / a.diagonal())):
+        x, info = nnz.linalg.bicgstab(a, b, rtol=1e-8, M=k)
+        assert info == 0
+        np.testing.assert_allclose(a @ x, b, atol=1e-6)
+    scipys, info = scipy_linalg.cg(a, b, rtol=1e-8, M=nnz.linalg.ic0(a))
+    assert info == 0
+    np.testing.assert_allclose(a @ scipys, b, atol=1e-6)
+
+
+def test_preconditioners_name_the_row_that_they_cannot_take():
+    with pytest.raises(ValueError, match="row 1: a diagonal entry"):
+        nnz.linalg.ilu0(sp.csr_array(np.array([[1.0, 1], [1, 0]])))
+    with pytest.raises(ValueError, match="row 1"):
+        nnz.linalg.ic0(sp.csr_array(np.array([[1.0, 2], [2, 1]])))
+    with pytest.raises(TypeError, match="A has values of int64"):
+        nnz.linalg.jacobi(sp.csr_array(np.eye(2, dtype=int)))
+    with pytest.raises(ValueError, match=r"rhs has shape \(3,\) where \(2,\)"):
+        nnz.linalg.jacobi(sp.eye_array(2, format="csr")).solve(np.ones(3))
+
+
+@pytest.mark.parametrize("place", device_names())
+@pytest.mark.parametrize("kind", [nnz.DeviceCsr, nnz.DeviceCsc, nnz.DeviceCoo])
+def test_systems_on_devices(ours, kind, place):
+    theirs = laplace(10, "f")
+    a, b = kind.from_scipy(theirs, place), dense((100,), "f")
+    for method, make in {"cg": None, "bicgstab": nnz.linalg.ilu0, "minres": nnz.linalg.ic0, "gmres": nnz.linalg.jacobi}.items():
+        k = None if make is None else make(a)
+        for x0 in (None, np.ones(100, "f")):
+            with ours():
+                x, info = getattr(nnz.linalg, method)(a, b, x0, rtol=1e-4, M=k)
+            assert info == 0
+            assert np.linalg.norm(b - theirs @ x) <= 1.1e-4 * np.linalg.norm(b)
+    seen = []
+    x, info = nnz.linalg.cg(a, b, rtol=1e-4, callback=seen.append)  # by SciPy, with the matrix as an operator
+    assert info == 0
+    assert seen
+    x, info = nnz.linalg.cg(a, 0 * b, b)
+    assert info == 0
+    assert not x.any()
