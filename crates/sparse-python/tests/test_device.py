@@ -1,6 +1,7 @@
 """Operations of matrices on devices beside SciPy's."""
 
 import operator
+from types import SimpleNamespace
 
 import nnz
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as scipy_linalg
 from conftest import TYPES, assert_within_bound, dense, device_names, random
+from nnz._dlpack import address_of
 
 KINDS = {"csr": nnz.DeviceCsr, "csc": nnz.DeviceCsc, "coo": nnz.DeviceCoo}
 SHAPE = (12, 9)
@@ -214,3 +216,11 @@ def test_matrices_are_linear_operators(ours, place):
         found = scipy_linalg.svds(a.aslinearoperator(), 2, v0=np.ones(20, "f"), return_singular_vectors=False)
     expected = np.linalg.svd(theirs.toarray(), compute_uv=False)[:2]
     np.testing.assert_allclose(np.sort(found)[::-1], expected, rtol=1e-4)
+
+
+def test_streams_are_named_as_their_libraries_have_them():
+    protocol = SimpleNamespace(__cuda_stream__=lambda: (0, 7), ptr=8)
+    for stream in (7, np.int64(7), SimpleNamespace(ptr=7), SimpleNamespace(cuda_stream=7), protocol):
+        assert address_of(stream) == 7
+    with pytest.raises(TypeError):
+        address_of("default")

@@ -6,7 +6,7 @@ import nnz
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import TYPES, assert_within_bound, dense, random
+from conftest import TYPES, assert_within_bound, dense, laplace, random
 
 cupy = pytest.importorskip("cupy")
 if not any(info.backend == "cuda" for info in nnz.devices()):
@@ -110,6 +110,44 @@ def test_the_work_of_a_producer_on_another_stream_comes_first():
             np.testing.assert_array_equal(cupy.asnumpy(values), theirs.data)
         with producer:
             assert_within_bound(cupy.asnumpy(found), expected, abs(theirs) @ abs(b.get()), 1500)
+
+
+@pytest.mark.parametrize("name_of", [lambda stream: stream, lambda stream: stream.ptr])
+def test_a_product_is_in_order_with_a_stream_that_is_named(name_of):
+    theirs = random((2000, 1500), 0.02, "f")
+    a, b = nnz.DeviceCsr.from_cupy(on_gpu(theirs)), dense((1500, 8), "f")
+    plan = nnz.plan_spmm(a, 8)
+    bound = abs(theirs) @ abs(b)
+    for run in (a.dot, plan.run):
+        operand, out = cupy.full(b.shape, cupy.nan, "f"), cupy.full((2000, 8), cupy.nan, "f")
+        cupy.cuda.Device().synchronize()
+        stream = cupy.cuda.Stream(non_blocking=True)
+        busy(stream)
+        with stream:
+            operand.set(b)
+        assert run(operand, out=out, stream=name_of(stream)) is out
+        with stream:
+            found = out.copy()
+        stream.synchronize()
+        assert_within_bound(found.get(), theirs @ b, bound, 1500)
+
+
+def test_vectors_on_the_gpu_stay_there(ours):
+    theirs = laplace(20)
+    a, b = nnz.DeviceCsr.from_cupy(on_gpu(theirs)), dense((400,), "d")
+    on_device = cupy.asarray(b)
+    for make in (None, nnz.linalg.jacobi, nnz.linalg.ic0):
+        k = None if make is None else make(a)
+        for x0 in (None, cupy.ones(400)):
+            with ours():
+                x, info = nnz.linalg.cg(a, on_device, x0, rtol=1e-8, M=k)
+            assert info == 0
+            assert isinstance(x, cupy.ndarray)
+            assert np.linalg.norm(b - theirs @ x.get()) <= 1.1e-8 * np.linalg.norm(b)
+    applied = nnz.linalg.jacobi(a).solve(on_device)
+    np.testing.assert_allclose(applied.get(), b / theirs.diagonal(), rtol=1e-14)
+    for factors, expected in ((on_device, theirs * b), (on_device[:, None], theirs * b[:, None])):
+        np.testing.assert_allclose(a.multiply(factors).toarray(), sp.csr_array(expected).toarray(), rtol=1e-14)
 
 
 def test_memory_lives_as_long_as_somebody_has_it():
