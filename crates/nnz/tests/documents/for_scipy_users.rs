@@ -112,11 +112,12 @@ fn main() -> nnz::Result<()> {
     let x = s.solve_triangular(Triangular::lower().unit_diagonal(), &b)?;
     options.method = Method::BiCgStab;
     options.preconditioner = Preconditioning::Ilu0;
-    let (mut x, solution) = s.solve(&b, &options)?;
+    let (_, solution) = s.solve(&b, &options)?;
     assert!(solution.converged());
     let ilu0 = s.preconditioner(Preconditioning::Ilu0)?;
     let mut solver = s.solver_with(&options, &ilu0)?;
-    assert!(solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(()))?.converged());
+    let mut next = b.clone();
+    assert!(solver.solve_from(&b, &mut next, |_| ControlFlow::Continue(()))?.converged());
 
     // Graphs
     let p = s.reverse_cuthill_mckee()?;
