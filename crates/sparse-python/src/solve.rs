@@ -68,20 +68,23 @@ fn apply<T: Value>(
 #[derive(FromPyObject, Clone, Copy)]
 pub(crate) struct Limits(f64, f64, Option<usize>, usize);
 
-/// Solves A·x = b from `x0`, or from 0, and writes the last x to `out`: (converged, iterations).
+/// b, where x begins, if not at 0, and the array that takes it.
+#[derive(FromPyObject)]
+pub(crate) struct Vectors<'py>(Operand<'py>, Option<Operand<'py>>, Operand<'py>);
+
+/// Solves A·x = b: (converged, iterations).
 #[pyfunction]
-#[pyo3(signature = (a, method, b, out, limits, x0=None, preconditioner=None))]
+#[pyo3(signature = (a, method, vectors, limits, preconditioner=None))]
 pub(crate) fn solve<'py>(
     py: Python<'py>,
     a: &Matrix,
     method: &str,
-    b: Operand<'py>,
-    out: Operand<'py>,
+    vectors: Vectors<'py>,
     limits: Limits,
-    x0: Option<Operand<'py>>,
     preconditioner: Option<&Preconditioner>,
 ) -> PyResult<(bool, usize)> {
     count();
+    let Vectors(b, x0, out) = vectors;
     let system = System {
         a: &a.0,
         method: method.parse().map_err(exception)?,

@@ -69,6 +69,12 @@ class _Compressed(_Containers):
         arrays = {name: contiguous(state[name]) for name in ("indptr", "indices", "data")}
         self.__dict__.update(state | arrays)
 
+    def __matmul__(self: Any, other: Any) -> Any:
+        # What SciPy asks about an operand takes longer than a small product.
+        if type(other) is np.ndarray and other.ndim and other.shape == self._shape[1:]:
+            return self._matmul_vector(other)
+        return super().__matmul__(other)
+
     def _matmul_vector(self: Any, other: Any) -> Any:
         x = operand(self.data.dtype, other)
         if x is not None and len(self._shape) == 2:

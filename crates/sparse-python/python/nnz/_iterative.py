@@ -64,7 +64,7 @@ def _solve_on_host(matrix: Any, method: str, b: Any, x0: Any, limits: Any, M: An
     dtype = np.dtype(matrix.dtype)
     x = np.empty(len(b), dtype)
     first = None if x0 is None else contiguous(x0.ravel())
-    return x, *_native.solve(matrix, method, contiguous(b.ravel(), dtype), x, limits, first, M)
+    return x, *_native.solve(matrix, method, (contiguous(b.ravel(), dtype), first, x), limits, M)
 
 
 def _solve_on_gpu(matrix: Any, method: str, b: Any, x0: Any, limits: Any, M: Any) -> tuple[Any, bool, int]:
@@ -72,6 +72,6 @@ def _solve_on_gpu(matrix: Any, method: str, b: Any, x0: Any, limits: Any, M: Any
     x = _dlpack.like(b, (b.shape[0],), device)
     first = None if x0 is None else _dlpack.take(x0.reshape(-1), device)
     right, out = _dlpack.take(b.reshape(-1), device), _dlpack.take(x, device)
-    found = _native.solve(matrix, method, right, out, limits, first, M)
+    found = _native.solve(matrix, method, (right, first, out), limits, M)
     _dlpack.release(b, device)
     return x, *found

@@ -74,10 +74,8 @@ def diagonal(a: Matrix, k: int) -> _Array: ...
 def solve(
     a: Matrix,
     method: str,
-    b: _Operand,
-    out: _Operand,
+    vectors: tuple[_Operand, _Operand | None, _Operand],
     limits: tuple[float, float, int | None, int],
-    x0: _Operand | None = None,
     preconditioner: Preconditioner | None = None,
 ) -> tuple[bool, int]: ...
 
