@@ -122,7 +122,8 @@ impl Cpu {
         self.all(positions, 1, |part| self.simd().run(Ascends(part)))
     }
 
-    fn lie_below<I: Index>(&self, columns: &[I], end: usize) -> bool {
+    /// True if all indices are from 0 to `end` − 1.
+    pub(crate) fn lie_below<I: Index>(&self, columns: &[I], end: usize) -> bool {
         self.all(columns, 0, |part| self.lies_below(part, end))
     }
 

@@ -62,6 +62,8 @@ for_each_operation!(functions);
 impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
     // Of CSR in the caller's memory alone.
     const SPMV_ONCE: &'static Functions = &[&spmv::once::Functions::<T, I, O>::ALL];
+    // Of arrays in the caller's memory.
+    const BORROWED: &'static Functions = &[&convert::borrowed::Functions::<T, I, O>::ALL];
     // CSR and CSC have the same functions.
     const SPGEMM: &'static Functions = &[&spgemm::Functions::<T, I, O>::ALL];
     const TRISOLVE: &'static Functions = &[&trisolve::Functions::<T, I, O>::ALL];
@@ -94,6 +96,7 @@ table!($ spmm_reduce_table, spmm_reduce_rows, SPMM_REDUCE);
 table!($ sddmm_table, sddmm_rows, SDDMM);
 table!($ spgemm_table, spgemm_rows, SPGEMM);
 table!($ convert_table, convert_rows, CONVERT);
+table!($ borrowed_table, borrowed_rows, BORROWED);
 table!($ to_dense_table, to_dense_rows, TO_DENSE);
 table!($ sort_table, sort_rows, SORT);
 table!($ prune_table, prune_rows, PRUNE);

@@ -2,6 +2,7 @@
 
 use super::bucket::Coordinates;
 use super::radix::group;
+use super::transpose::{Lines, by_spans};
 use super::{ParallelConvert, SEQUENTIAL};
 use crate::Cpu;
 use crate::primitive::fill::Arrays;
@@ -17,7 +18,7 @@ algorithms! {
     pub enum CompressAlgorithm {
         Radix = Algorithm::new(
             "radix",
-            "always: stable, buckets of rows or columns by fixed chunks of entries (none if they are in order), then each bucket",
+            "always: stable, buckets of rows or columns by fixed chunks of entries (none if they are in order), then each bucket; of CSR and CSC whose parts span few indices, entries are counted into their places",
         );
         Sequential = SEQUENTIAL;
     }
@@ -44,7 +45,7 @@ pub(in crate::op) fn coo_to_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
     Ok(compressed(a.nrows(), a.ncols(), grouped, unique))
 }
 
-fn compressed<A: Axis, T: Scalar, I: Index, O: Index>(
+pub(super) fn compressed<A: Axis, T: Scalar, I: Index, O: Index>(
     rows: usize,
     cols: usize,
     Arrays { offsets, indices, values }: Arrays<T, I, O>,
@@ -90,10 +91,23 @@ fn recompress<A: Axis, T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     a: &Compressed<A, T, Host, I, O>,
 ) -> Result<Compressed<A::Other, T, Host, I, O>> {
-    let minor = cpu.expand(a.offsets());
-    let entries = Coordinates { major: a.indices(), minor: &minor, values: a.values() };
-    let grouped = group(cpu, a.pattern().minor(), entries, Duplicates::Keep, A::Other::swap)?;
-    Ok(compressed(a.nrows(), a.ncols(), grouped, a.order().unique))
+    let arrays = along_other_axis(cpu, a.pattern().minor(), (a.offsets(), a.indices(), a.values()))?;
+    Ok(compressed(a.nrows(), a.ncols(), arrays, a.order().unique))
+}
+
+/// The lines along the other axis, of which there are `minor`.
+pub(super) fn along_other_axis<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    minor: usize,
+    lines: Lines<'_, T, I, O>,
+) -> Result<Arrays<T, I, O>> {
+    if let Some(arrays) = by_spans(cpu, minor, lines)? {
+        return Ok(arrays);
+    }
+    let (offsets, indices, values) = lines;
+    let expanded = cpu.expand(offsets);
+    let entries = Coordinates { major: indices, minor: &expanded, values };
+    group(cpu, minor, entries, Duplicates::Keep, |major, minor| (major, minor))
 }
 
 /// The entries in storage order, with both indices.

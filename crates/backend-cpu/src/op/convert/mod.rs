@@ -1,10 +1,12 @@
 //! Conversions between sparse formats.
 
+pub(in crate::op) mod borrowed;
 mod bucket;
 mod compress;
 mod padded;
 mod radix;
 mod row_blocks;
+mod transpose;
 
 pub(super) use compress::coo_to_compressed;
 
