@@ -2,7 +2,7 @@
 
 use crate::error::{exception, wrong_type};
 use crate::types::{Position, Value, dtype_of, index_of, with_types};
-use nnz::{Coo, Csc, Csr, DType, Format, Host, IndexOrder, IndexType, Matrix, Result};
+use nnz::{Coo, Csc, Csr, DType, Format, Host, IndexType, Matrix};
 use numpy::{Element, PyArray1, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -57,18 +57,6 @@ impl Arrays<'_> {
         with_types!(self.dtype()?, self.index()?, T, I => self.copied::<T, I>(py, format))
     }
 
-    /// Coordinates with copies of the arrays, which are checked, in an order that nobody looks at: for conversions.
-    pub(crate) fn to_unordered_coo(&self, py: Python<'_>) -> PyResult<Matrix> {
-        with_types!(self.dtype()?, self.index()?, T, I => self.unordered::<T, I>(py))
-    }
-
-    fn unordered<T: Value, I: Position>(&self, py: Python<'_>) -> PyResult<Matrix> {
-        let (shape, device) = (self.0, crate::device::host()?);
-        // SAFETY: as in `copied`.
-        let slices = unsafe { self.slices::<T, I>(Format::Coo)? };
-        py.detach(|| Matrix::from_typed(device, unordered(shape, copies(slices))?)).map_err(exception)
-    }
-
     fn copied<T: Value, I: Position>(&self, py: Python<'_>, format: Format) -> PyResult<Matrix> {
         let ((rows, cols), device) = (self.0, crate::device::host()?);
         // SAFETY: `Arrays` owns references to the arrays. What another thread of Python writes to them while they are
@@ -107,33 +95,6 @@ fn copies<T: Value, I: Position>((first, second, values): Slices<'_, T, I>) -> (
         let (first, second) = (first.to_vec(), second.to_vec());
         (first, second, copied.join().unwrap_or_else(|_| values.to_vec()))
     })
-}
-
-/// Coordinates that are checked, with an order that nobody has looked at.
-fn unordered<T: Value, I: Position>(
-    (rows, cols): (usize, usize),
-    (row_idx, col_idx, values): (Vec<I>, Vec<I>, Vec<T>),
-) -> Result<Coo<T, Host, I>> {
-    let alike = row_idx.len() == values.len() && col_idx.len() == values.len();
-    let fits = rows <= I::MAX && cols <= I::MAX;
-    if !(alike && fits && lie_below(&row_idx, rows) && lie_below(&col_idx, cols)) {
-        // It finds the same fault, and says where.
-        return Coo::new(rows, cols, row_idx, col_idx, values);
-    }
-    let order = IndexOrder { major_sorted: false, sorted: false, unique: false };
-    // SAFETY: lengths and ranges were checked, and the order promises nothing.
-    Ok(unsafe { Coo::new_unchecked(rows, cols, row_idx, col_idx, values, order) })
-}
-
-/// True if all indices are from 0 to `end` − 1.
-fn lie_below<I: Position>(indices: &[I], end: usize) -> bool {
-    let Some(&first) = indices.first() else { return true };
-    let extremes = (first, first);
-    // Without a branch, so that it is vectorised.
-    let (least, greatest) = indices.iter().fold(extremes, |(least, greatest), &index| {
-        (if index < least { index } else { least }, if index > greatest { index } else { greatest })
-    });
-    least.as_i64() >= 0 && greatest.as_usize() < end
 }
 
 /// The elements of an array without gaps, of any shape, in C or Fortran order.
@@ -202,17 +163,24 @@ pub(crate) fn to_python(py: Python<'_>, matrix: Matrix) -> PyResult<Bound<'_, Py
 
 fn moved<T: Value, I: Position>(py: Python<'_>, matrix: Matrix) -> PyResult<Bound<'_, PyTuple>> {
     let (format, said) = (matrix.format(), format!("{matrix:?}"));
-    let parts = match format {
+    let arrays = match format {
         Format::Csr => matrix.into_typed::<Csr<T, Host, I, I>>().map(Csr::into_parts),
         Format::Csc => matrix.into_typed::<Csc<T, Host, I, I>>().map(Csc::into_parts),
         Format::Coo => matrix.into_typed::<Coo<T, Host, I>>().map(Coo::into_parts),
         _ => None,
     };
-    let (first, second, values) = parts.ok_or_else(|| {
+    let arrays = arrays.ok_or_else(|| {
         let reason = "csr, csc and coo with indices and offsets of one type have them";
         exception(nnz::Error::unsupported(format_args!("the arrays of {said}"), reason))
     })?;
-    let arrays =
-        (PyArray1::from_vec(py, first), PyArray1::from_vec(py, second), PyArray1::from_vec(py, values));
-    arrays.into_pyobject(py)
+    parts(py, arrays)
+}
+
+/// Arrays of NumPy with these elements.
+pub(crate) fn parts<T: Value, I: Position>(
+    py: Python<'_>,
+    (first, second, values): (Vec<I>, Vec<I>, Vec<T>),
+) -> PyResult<Bound<'_, PyTuple>> {
+    let (first, second) = (PyArray1::from_vec(py, first), PyArray1::from_vec(py, second));
+    (first, second, PyArray1::from_vec(py, values)).into_pyobject(py)
 }

@@ -1,9 +1,12 @@
 //! Operations on NumPy's arrays that make a matrix: conversions, sorting, sparse products.
 
-use crate::arrays::{Arrays, to_python};
+use crate::arrays::{Arrays, parts, to_python};
 use crate::count;
+use crate::device::host;
 use crate::error::exception;
-use nnz::{Format, Matrix, Result};
+use crate::product::cpu;
+use crate::types::with_types;
+use nnz::{Col, Format, Matrix, Result, Row};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -24,14 +27,32 @@ pub(crate) fn coo_to_compressed<'py>(
     coo: Arrays<'py>,
     csc: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let format = if csc { Format::Csc } else { Format::Csr };
-    made(py, coo.to_unordered_coo(py)?, |coo| coo.to_format(format))
+    count();
+    let cpu = cpu(host()?).map_err(exception)?;
+    with_types!(coo.dtype()?, coo.index()?, T, I => {
+        // SAFETY: as in `product::matvec`.
+        let (rows, cols, values) = unsafe { coo.slices::<T, I>(Format::Coo)? };
+        if csc {
+            let csc = py.detach(|| cpu.compress_coo::<Col, T, I>(coo.0, rows, cols, values));
+            parts(py, csc.map_err(exception)?.into_parts())
+        } else {
+            let csr = py.detach(|| cpu.compress_coo::<Row, T, I>(coo.0, rows, cols, values));
+            parts(py, csr.map_err(exception)?.into_parts())
+        }
+    })
 }
 
 /// The arrays of CSC from those of CSR, and with rows and columns exchanged the other way.
 #[pyfunction]
 pub(crate) fn csr_to_csc<'py>(py: Python<'py>, csr: Arrays<'py>) -> PyResult<Bound<'py, PyTuple>> {
-    made(py, csr.to_matrix(py, Format::Csr)?, |csr| csr.to_format(Format::Csc))
+    count();
+    let cpu = cpu(host()?).map_err(exception)?;
+    with_types!(csr.dtype()?, csr.index()?, T, I => {
+        // SAFETY: as in `product::matvec`.
+        let (offsets, indices, values) = unsafe { csr.slices::<T, I>(Format::Csr)? };
+        let csc = py.detach(|| cpu.csr_to_csc(csr.0, offsets, indices, values)).map_err(exception)?;
+        parts(py, csc.into_parts())
+    })
 }
 
 /// The arrays of CSR with ascending columns in each row; duplicates stay.

@@ -24,7 +24,8 @@ fn op(transpose: bool) -> Op {
     if transpose { Op::Transpose } else { Op::None }
 }
 
-fn cpu(device: &Device) -> Result<&Cpu> {
+/// The backend of the host.
+pub(crate) fn cpu(device: &Device) -> Result<&Cpu> {
     match device {
         Device::Cpu(cpu) => Ok(cpu),
         _ => Err(Error::unsupported("arrays of the host on a device", "the CPU takes them")),
@@ -121,15 +122,15 @@ fn matmat<'py, T: Value, I: Position>(
     let c = PyArray2::<T>::zeros(py, (rows, columns), false);
     // SAFETY: as in `matvec`.
     let (b, result) = unsafe { (slice::<T>("B", b)?, slice_mut::<T>("C", c.as_untyped())?) };
-    // For one product all threads transpose A faster than one finds the positions of its columns.
-    let transposed = transpose.then(|| a.to_matrix(py, Format::Csr)).transpose()?;
     // SAFETY: as in `matvec`.
     let slices = unsafe { a.slices::<T, I>(Format::Csr)? };
     py.detach(|| {
-        let a = match transposed {
-            Some(a) => a.to_format(Format::Csc)?,
+        let a = if transpose {
+            // For one product all threads transpose A faster than one finds the positions of its columns.
+            Matrix::from_typed(device, cpu(device)?.csr_to_csc(shape, slices.0, slices.1, slices.2)?)?
+        } else {
             // SAFETY: matrices are dropped before the slices.
-            None => unsafe { borrow(device, shape, slices)? },
+            unsafe { borrow(device, shape, slices)? }
         };
         // SAFETY: as above.
         let (b, c) = unsafe { (read(device, b)?, written(device, result)?) };
