@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-
 import scipy.sparse as sp
 
 from . import _dlpack, _native
@@ -106,11 +105,11 @@ class DeviceMatrix(Operations):
         return dense
 
     def tocsr(self) -> DeviceCsr:
-        """The matrix in CSR, with duplicates of coordinates added."""
+        """The matrix in CSR; of coordinates, those of one place are added."""
         return DeviceCsr(_native.convert(self._native, "csr"))
 
     def tocsc(self) -> DeviceCsc:
-        """The matrix in CSC, with duplicates of coordinates added."""
+        """The matrix in CSC; of coordinates, those of one place are added."""
         return DeviceCsc(_native.convert(self._native, "csc"))
 
     def tocoo(self) -> DeviceCoo:
