@@ -106,7 +106,7 @@ impl Preconditioner {
     }
 
     /// The preconditioner for a solver of `a`.
-    pub(super) fn lend<B, T>(&self, a: &Matrix) -> Result<AnyPreconditioner<B, T>>
+    pub(super) fn for_solver_of<B, T>(&self, a: &Matrix) -> Result<AnyPreconditioner<B, T>>
     where
         B: RuntimeBackend,
         T: Accumulator,
@@ -115,7 +115,9 @@ impl Preconditioner {
             return Err(self.wrong_size(format_args!("a matrix of {} rows", a.nrows())));
         }
         match self.inner.as_any().downcast_ref::<Shared<B, T>>() {
-            Some(shared) if shared.backend.context() == a.context() => Ok(Box::new(Lent::of(shared)?)),
+            Some(shared) if shared.backend.context() == a.context() => {
+                Ok(Box::new(SolverPreconditioner::of(shared)?))
+            }
             _ => {
                 let reason = format!(
                     "the matrix is {} on {}, the preconditioner {} on {}: make it of a matrix like this one",
@@ -195,15 +197,15 @@ fn lock<P>(inner: &Mutex<P>) -> MutexGuard<'_, P> {
     inner.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A [`Shared`] preconditioner as one of a solver. Views of the vectors beyond an application's lock are of its own.
-struct Lent<B: RuntimeBackend, T: Scalar> {
+/// A [`Shared`] preconditioner of one solver, with the vectors whose views outlive the lock of an application.
+struct SolverPreconditioner<B: RuntimeBackend, T: Scalar> {
     backend: B,
     inner: Arc<Mutex<Option<AnyPreconditioner<B, T>>>>,
     residual: Buf<B, T>,
     result: Buf<B, T>,
 }
 
-impl<B: RuntimeBackend, T: Scalar> Lent<B, T> {
+impl<B: RuntimeBackend, T: Scalar> SolverPreconditioner<B, T> {
     fn of(shared: &Shared<B, T>) -> Result<Self> {
         let Shared { backend, rows, inner } = shared;
         let (residual, result) = (backend.zeros(*rows)?, backend.zeros(*rows)?);
@@ -211,13 +213,13 @@ impl<B: RuntimeBackend, T: Scalar> Lent<B, T> {
     }
 }
 
-impl<B: RuntimeBackend, T: Scalar> Debug for Lent<B, T> {
+impl<B: RuntimeBackend, T: Scalar> Debug for SolverPreconditioner<B, T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lent").finish_non_exhaustive()
+        f.debug_struct("SolverPreconditioner").finish_non_exhaustive()
     }
 }
 
-impl<B: RuntimeBackend, T: Scalar> sparse_solvers::Preconditioner<B, T> for Lent<B, T> {
+impl<B: RuntimeBackend, T: Scalar> sparse_solvers::Preconditioner<B, T> for SolverPreconditioner<B, T> {
     fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
         let Self { backend, inner, residual, result } = self;
         backend.copy::<T>(r, SpaceOf::<B>::view_mut(residual))?;

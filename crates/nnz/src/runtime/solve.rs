@@ -317,7 +317,7 @@ where
     fn new(backend: &B, a: &Matrix, options: &SolveOptions, made: Option<&Preconditioner>) -> Result<Self> {
         let &SolveOptions { method, preconditioner: preconditioning, ref options } = options;
         let preconditioner = || match made {
-            Some(made) => made.lend::<B, T>(a).map(Some),
+            Some(made) => made.for_solver_of::<B, T>(a).map(Some),
             None => preconditioning.of::<B, T>(backend, a),
         };
         let operator = Operator { matrix: a.clone(), types: PhantomData };
