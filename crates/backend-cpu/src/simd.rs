@@ -2,6 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use sparse_core::{DType, Scalar};
+use std::sync::LazyLock;
 
 /// An instruction set that kernels are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,6 +57,29 @@ impl Simd {
             Self::Neon => "neon",
         }
     }
+}
+
+/// True if a gather takes less time than a load for each of its lanes.
+///
+/// On AMD's processors it takes more: with rows of 3, 5, 13 and 50 entries in f64 a product takes 3.7, 1.4, 0.86 and 0.62
+/// ns an entry by the gathers of AVX-512 on Zen 4, and 0.93, 0.76, 0.70 and 0.44 without.
+pub(crate) fn has_fast_gathers() -> bool {
+    static FAST: LazyLock<bool> = LazyLock::new(|| is_made_by(b"GenuineIntel"));
+    *FAST
+}
+
+/// True if the processor names this vendor.
+#[cfg(target_arch = "x86_64")]
+#[allow(unused_unsafe, reason = "safe since Rust 1.94")]
+fn is_made_by(vendor: &[u8; 12]) -> bool {
+    // SAFETY: every processor of x86-64 has leaf 0.
+    let leaf = unsafe { std::arch::x86_64::__cpuid(0) };
+    [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).as_flattened() == vendor
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn is_made_by(_: &[u8; 12]) -> bool {
+    true
 }
 
 /// An instruction set as a type parameter.

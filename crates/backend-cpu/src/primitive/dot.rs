@@ -1,6 +1,8 @@
 //! `Σ value·x[column]` over contiguous entries.
 
 use crate::simd::Isa;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::simd::has_fast_gathers;
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 
@@ -17,9 +19,11 @@ pub(crate) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
     op: Op,
 ) -> T::Acc {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    // SAFETY: the caller's promise; `S` is only run where the processor has it.
-    if let Some(sum) = unsafe { super::gather::dot::<S, T, I>(columns, values, x) } {
-        return sum;
+    if has_fast_gathers() {
+        // SAFETY: the caller's promise; `S` is only run where the processor has it.
+        if let Some(sum) = unsafe { super::gather::dot::<S, T, I>(columns, values, x) } {
+            return sum;
+        }
     }
     let product = |column: I, value: T| op.apply(value).to_acc() * x[column.as_usize()].to_acc();
     let (columns4, last_columns) = columns.as_chunks::<4>();

@@ -1,6 +1,6 @@
 //! Faults of products of a matrix and a vector.
 
-use super::{Fault, Kind, LONG_ROWS, ROWS, UNSORTED, any, both, by, cl, cu, each};
+use super::{Fault, Kind, LONG_ROWS, ROWS, SHORT_ROWS, UNSORTED, any, both, by, cl, cu, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -166,7 +166,7 @@ pub(super) const FAULTS: &[Fault] = &[
         what: "the last column of 16 bits of a row is left out",
         place: both("csr_deltas", "k < end; k++", "k < end - 1; k++"),
         found_by: &[by("spmv/csr", "delta16")],
-        case: UNSORTED,
+        case: SHORT_ROWS,
     },
     Fault {
         kind: Kind::DroppedEntry,
