@@ -43,8 +43,8 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> GalerkinPlan<B, M>
     /// # Errors
     /// Those of [`SpgemmPlan::new`] for either product.
     pub fn new(backend: &B, r: &M, a: &M, p: &M, options: &PlanOptions) -> Result<Self> {
-        let mut inner = SpgemmPlan::new(backend, a, p, options)?;
-        let product = inner.run(a, p)?;
+        let inner = SpgemmPlan::new(backend, a, p, options)?;
+        let product = inner.output()?;
         let outer = SpgemmPlan::new(backend, r, &product, options)?;
         Ok(Self { inner, outer, product })
     }
