@@ -18,7 +18,7 @@ pub(crate) enum Suite {
     Spmm,
     /// SDDMM.
     Sddmm,
-    /// SpGEMM, A·A.
+    /// SpGEMM: A·A, and the Galerkin product R·A·P.
     Spgemm,
     /// A + Aᵀ.
     Add,
@@ -60,7 +60,7 @@ impl Suite {
             Self::Spmv => ["spmv", "coo_spmv"].contains(&op),
             Self::Spmm => op == "spmm",
             Self::Sddmm => op == "sddmm",
-            Self::Spgemm => op == "spgemm",
+            Self::Spgemm => ["spgemm", "galerkin"].contains(&op),
             Self::Add => op == "add",
             Self::Trisolve => op == "trisolve",
             Self::Cg => op == "cg",

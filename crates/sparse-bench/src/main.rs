@@ -13,11 +13,13 @@ mod conversion;
 mod device;
 mod limit;
 mod measure;
+mod multigrid;
 mod op;
 mod peer;
 mod product;
 mod report;
 mod seed001;
+mod sparse_product;
 mod workload;
 
 use anyhow::Result;

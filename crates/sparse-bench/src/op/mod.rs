@@ -8,6 +8,7 @@ mod coo_to_csr;
 mod dense_batch;
 mod dense_to_csr;
 pub(crate) mod formats;
+mod galerkin;
 mod io;
 mod sddmm;
 mod spgemm;
@@ -41,13 +42,14 @@ const PAUSE: Duration = Duration::from_millis(2);
 type Run = fn(&Context<'_>, &mut Report) -> Result<()>;
 
 /// All operations by name.
-const ALL: [(&str, Run); 13] = [
+const ALL: [(&str, Run); 14] = [
     ("dense_to_csr", dense_to_csr::run),
     ("coo_to_csr", coo_to_csr::run),
     ("spmv", spmv::run),
     ("spmm", spmm::run),
     ("sddmm", sddmm::run),
     ("spgemm", spgemm::run),
+    ("galerkin", galerkin::run),
     ("add", add::run),
     ("trisolve", trisolve::run),
     ("cg", cg::run),

@@ -4,11 +4,12 @@ use super::checked::planned;
 use super::context::Context;
 use super::made;
 use crate::arguments::PeerName::{Faer, Scipy, Sprs};
+use crate::measure::Contender;
 use crate::peer::{faer, mkl, scipy, sprs};
 use crate::report::{Case, Report};
-use crate::workload;
+use crate::{sparse_product, workload};
 use anyhow::Result;
-use sparse_core::op::{Operations, SpgemmPlan};
+use sparse_core::op::SpgemmPlan;
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, PlanOptions};
 
@@ -20,21 +21,29 @@ pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
 
 /// `ours` makes its plan in every run, `ours:run` has one.
 fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>) -> Result<()> {
-    let backend = &context.backend;
-    let products = SpgemmPlan::bound(backend, a, a)?.products as usize;
-    let expected = Operations::spgemm(&Reference, a, a)?;
-    let plan = || SpgemmPlan::<_, Csr<f32>>::new(backend, a, a, &PlanOptions::once());
+    let (expected, bytes) = sparse_product::expected(&Reference, &[a, a])?;
+    let plan = || SpgemmPlan::<_, Csr<f32>>::new(&context.backend, a, a, &PlanOptions::once());
     let (mut reused, seconds) = planned(plan)?;
     let mut contenders = vec![
         made("ours", || plan()?.run(a, a), &expected)?,
         made("ours:run", move || reused.run(a, a), &expected)?.planned(seconds),
     ];
-    if let Some(library) = &context.mkl {
-        contenders.extend(mkl::spgemm(library, a, &expected));
-    }
-    contenders.extend(context.peer(Sprs, || Ok([sprs::spgemm(a)?])));
-    contenders.extend(context.peer(Faer, || Ok([faer::spgemm(a)])));
+    contenders.extend(peers(context, &[a, a], &expected));
     contenders.extend(context.peer(Scipy, || scipy::contender("spgemm", a.into(), 1)));
-    let bytes = 8 * (a.nnz() + products + expected.nnz());
     report.compare(Case::streams("spgemm", name, bytes, expected.nnz()), contenders)
+}
+
+/// The product of the factors, from the last two on, by the other libraries of this process.
+pub(super) fn peers<'a>(
+    context: &'a Context<'_>,
+    factors: &[&'a Csr<f32>],
+    expected: &Csr<f32>,
+) -> Vec<Contender<'a>> {
+    let mut contenders = vec![];
+    if let Some(library) = &context.mkl {
+        contenders.extend(mkl::spgemm(library, factors, expected));
+    }
+    contenders.extend(context.peer(Sprs, || Ok([sprs::spgemm(factors)?])));
+    contenders.extend(context.peer(Faer, || Ok([faer::spgemm(factors)])));
+    contenders
 }

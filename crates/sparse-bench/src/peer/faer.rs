@@ -2,10 +2,11 @@
 
 use super::parts;
 use crate::measure::Contender;
+use crate::sparse_product::chained;
 use anyhow::Result;
 use faer::sparse::linalg::matmul::{sparse_dense_matmul, sparse_sparse_matmul};
 use faer::sparse::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::sparse::{SparseRowMat, SymbolicSparseRowMat, Triplet, ops};
+use faer::sparse::{SparseColMat, SparseRowMat, SymbolicSparseRowMat, Triplet, ops};
 use faer::{Accum, Conj, Mat, MatMut, MatRef, Par};
 use sparse_core::{Coo, Csr};
 use std::hint::black_box;
@@ -39,12 +40,15 @@ pub(crate) fn spmm(a: &Csr<f32>, b: &[f32], columns: usize) -> Contender<'static
     })
 }
 
-/// Rows are columns of Aᵀ: `Aᵀ·Aᵀ = (A·A)ᵀ`.
-pub(crate) fn spgemm(a: &Csr<f32>) -> Contender<'static> {
-    let a = matrix(a);
+/// The product of the factors, from the last two on. Rows are columns of the transpose: `Bᵀ·Aᵀ = (A·B)ᵀ`.
+pub(crate) fn spgemm(factors: &[&Csr<f32>]) -> Contender<'static> {
+    let transposes: Vec<_> = factors.iter().map(|a| matrix(a).into_transpose()).collect();
     Contender::new("faer", move || {
-        let a = a.as_ref().transpose();
-        black_box(sparse_sparse_matmul(a, a, 1.0, Par::rayon(0))?);
+        let transposes: Vec<_> = transposes.iter().collect();
+        let multiply = |a: &SparseColMat<u32, f32>, b: &SparseColMat<u32, f32>| {
+            Ok(sparse_sparse_matmul(b.as_ref(), a.as_ref(), 1.0, Par::rayon(0))?)
+        };
+        black_box(chained(&transposes, multiply)?);
         Ok(())
     })
 }

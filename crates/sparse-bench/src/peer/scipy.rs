@@ -12,6 +12,11 @@ const SCRIPT: &str = include_str!("scipy_peer.py");
 pub(crate) enum Input<'a> {
     Csr(&'a Csr<f32>),
     Coo(&'a Coo<f32>),
+    /// The factors of Pᵀ·A·P; `number` is the number of columns of P.
+    Galerkin {
+        a: &'a Csr<f32>,
+        p: &'a Csr<f32>,
+    },
     /// `count` matrices of `n` rows and columns.
     Dense {
         data: &'a [f32],
@@ -48,11 +53,10 @@ pub(crate) fn contender(op: &str, input: Input<'_>, number: usize) -> Result<Opt
 /// Writes the arrays of the input as raw files; returns its shape.
 fn write(folder: &Path, input: &Input<'_>) -> Result<(usize, usize)> {
     match input {
-        Input::Csr(a) => {
-            file(folder, "indptr", bytemuck::cast_slice(a.row_ptr()))?;
-            file(folder, "indices", bytemuck::cast_slice(a.col_idx()))?;
-            file(folder, "data", bytemuck::cast_slice(a.values()))?;
-            Ok((a.nrows(), a.ncols()))
+        Input::Csr(a) => csr(folder, "", a),
+        Input::Galerkin { a, p } => {
+            csr(folder, "p_", p)?;
+            csr(folder, "", a)
         }
         Input::Coo(a) => {
             file(folder, "row", bytemuck::cast_slice(a.row_idx()))?;
@@ -69,4 +73,12 @@ fn write(folder: &Path, input: &Input<'_>) -> Result<(usize, usize)> {
             Ok((0, 0))
         }
     }
+}
+
+/// Writes the arrays of a matrix, whose names begin with `prefix`; returns its shape.
+fn csr(folder: &Path, prefix: &str, a: &Csr<f32>) -> Result<(usize, usize)> {
+    file(folder, &format!("{prefix}indptr"), bytemuck::cast_slice(a.row_ptr()))?;
+    file(folder, &format!("{prefix}indices"), bytemuck::cast_slice(a.col_idx()))?;
+    file(folder, &format!("{prefix}data"), bytemuck::cast_slice(a.values()))?;
+    Ok((a.nrows(), a.ncols()))
 }

@@ -15,6 +15,10 @@ def operation(name, folder, shape, number):
     def load(array, dtype):
         return np.fromfile(Path(folder) / array, dtype)
 
+    def csr(prefix, shape):
+        indices, indptr = load(prefix + "indices", np.int32), load(prefix + "indptr", np.int32)
+        return sp.csr_matrix((load(prefix + "data", np.float32), indices, indptr), shape=shape)
+
     if name == "io":
         import scipy.io
 
@@ -33,9 +37,13 @@ def operation(name, folder, shape, number):
             return a
 
         return convert
-    a = sp.csr_matrix((data, load("indices", np.int32), load("indptr", np.int32)), shape=shape)
+    a = csr("", shape)
     if name == "spgemm":
         return lambda: a @ a
+    if name == "galerkin":
+        p = csr("p_", (shape[1], number))
+        r = p.T.tocsr()
+        return lambda: r @ (a @ p)
     if name == "add":
         transposed = a.T.tocsr()
         return lambda: a + transposed

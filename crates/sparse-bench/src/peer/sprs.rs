@@ -1,6 +1,7 @@
 //! sprs: one thread, any index type.
 
 use crate::measure::Contender;
+use crate::sparse_product::chained;
 use anyhow::{Result, anyhow};
 use ndarray::{ArrayView2, ArrayViewMut2};
 use sparse_core::{Coo, Csr};
@@ -37,10 +38,12 @@ pub(crate) fn spmm<'a>(a: &Csr<f32>, b: &'a [f32], columns: usize) -> Result<Con
     }))
 }
 
-pub(crate) fn spgemm(a: &Csr<f32>) -> Result<Contender<'static>> {
-    let a = matrix(a)?;
+/// The product of the factors, from the last two on.
+pub(crate) fn spgemm(factors: &[&Csr<f32>]) -> Result<Contender<'static>> {
+    let factors = factors.iter().map(|a| matrix(a)).collect::<Result<Vec<_>>>()?;
     Ok(Contender::new("sprs", move || {
-        black_box(&a * &a);
+        let factors: Vec<_> = factors.iter().collect();
+        black_box(chained(&factors, |a, b| Ok(a * b))?);
         Ok(())
     }))
 }

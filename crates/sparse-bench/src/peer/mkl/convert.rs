@@ -4,6 +4,7 @@ use super::functions::{FROM_ZERO, GENERAL, PLAIN, ROW_MAJOR};
 use super::library::Mkl;
 use super::matrix::{SparseMatrix, available, check};
 use crate::measure::Contender;
+use crate::sparse_product::chained;
 use anyhow::{Result, ensure};
 use sparse_core::{Coo, Csr};
 use std::ptr;
@@ -29,10 +30,15 @@ pub(crate) fn dense_to_csr<'a>(
     ])
 }
 
-/// A·A with its rows in order, and as the library leaves them.
-pub(crate) fn spgemm<'a>(library: &'a Mkl, a: &'a Csr<f32>, expected: &Csr<f32>) -> Vec<Contender<'a>> {
-    let unordered = Contender::new("mkl:spmm_unordered", move || product(library, a).map(drop));
-    let ordered = checked("mkl:spmm", move || product(library, a)?.ordered(), expected);
+/// The product of the factors, from the last two on, with its rows in order, and as the library leaves them.
+pub(crate) fn spgemm<'a>(
+    library: &'a Mkl,
+    factors: &[&'a Csr<f32>],
+    expected: &Csr<f32>,
+) -> Vec<Contender<'a>> {
+    let (factors, others) = (factors.to_vec(), factors.to_vec());
+    let unordered = Contender::new("mkl:spmm_unordered", move || product(library, &others).map(drop));
+    let ordered = checked("mkl:spmm", move || product(library, &factors)?.ordered(), expected);
     available([("spmm", ordered), ("spmm_unordered", Ok(unordered))])
 }
 
@@ -46,11 +52,15 @@ pub(crate) fn add<'a>(
     available([("add", checked("mkl:add", move || sum(library, a, b)?.ordered(), expected))])
 }
 
-fn product<'a>(library: &'a Mkl, a: &'a Csr<f32>) -> Result<SparseMatrix<'a>> {
-    let (multiply, a) = (library.mkl_sparse_spmm()?, SparseMatrix::of(library, a)?);
-    SparseMatrix::made(library, "mkl_sparse_spmm", |handle| {
-        // SAFETY: the handle of the factor is alive.
-        unsafe { multiply(PLAIN, a.handle, a.handle, handle) }
+fn product<'a>(library: &'a Mkl, factors: &[&'a Csr<f32>]) -> Result<SparseMatrix<'a>> {
+    let multiply = library.mkl_sparse_spmm()?;
+    let factors = factors.iter().map(|a| SparseMatrix::of(library, a)).collect::<Result<Vec<_>>>()?;
+    let factors: Vec<_> = factors.iter().collect();
+    chained(&factors, |a, b| {
+        SparseMatrix::made(library, "mkl_sparse_spmm", |handle| {
+            // SAFETY: the handles of the factors are alive.
+            unsafe { multiply(PLAIN, a.handle, b.handle, handle) }
+        })
     })
 }
 
