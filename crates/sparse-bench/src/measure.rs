@@ -12,6 +12,8 @@ pub(crate) struct Contender<'a> {
     pub(crate) plan_seconds: Option<f64>,
     /// The choice of an automatic plan, with the reason.
     pub(crate) choice: Option<Choice>,
+    /// The device memory that it takes, where that is measured.
+    pub(crate) peak_memory: Option<PeakMemory>,
     run: Box<dyn FnMut() -> Result<f64> + 'a>,
 }
 
@@ -27,7 +29,7 @@ impl<'a> Contender<'a> {
 
     /// A contender that measures its own time in seconds.
     pub(crate) fn external(name: impl Into<String>, run: impl FnMut() -> Result<f64> + 'a) -> Self {
-        Self { name: name.into(), plan_seconds: None, choice: None, run: Box::new(run) }
+        Self { name: name.into(), plan_seconds: None, choice: None, peak_memory: None, run: Box::new(run) }
     }
 
     /// Sets the choice of its plan.
@@ -39,6 +41,20 @@ impl<'a> Contender<'a> {
     pub(crate) fn planned(self, seconds: impl Into<Option<f64>>) -> Self {
         Self { plan_seconds: seconds.into(), ..self }
     }
+
+    /// Sets the device memory that it takes.
+    pub(crate) fn taking(self, peak_memory: Option<PeakMemory>) -> Self {
+        Self { peak_memory, ..self }
+    }
+}
+
+/// Device memory in use during a run beside the operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct PeakMemory {
+    /// The most bytes at a time: the plan, the result and everything else.
+    pub(crate) bytes: u64,
+    /// Those without the arrays of the result.
+    pub(crate) workspace_bytes: u64,
 }
 
 /// The seconds of the timed runs of one contender.

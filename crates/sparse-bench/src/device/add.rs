@@ -5,7 +5,6 @@ use super::conversion::compare;
 use super::device_timer::DeviceTimer;
 use crate::conversion::{Arrays, Conversion};
 use crate::peer::interface::Peer;
-use crate::product::planned;
 use crate::report::Report;
 use crate::workload;
 use anyhow::Result;
@@ -32,10 +31,9 @@ fn on<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, name: &str, a: 
         let options = PlanOptions::once();
         ElementwisePlan::<_, Csr<f32, Device>>::new(device, Elementwise::Add, &a, &b, &options)
     };
-    let (mut reused, seconds) = planned(device, plan)?;
     let mut conversions = vec![
-        Conversion::ours("ours", None, device, || plan()?.run(1.0, &a, 1.0, &b)),
-        Conversion::ours("ours:run", Some(seconds), device, || reused.run(1.0, &a, 1.0, &b)),
+        Conversion::ours("ours", device, || plan()?.run(1.0, &a, 1.0, &b)),
+        Conversion::ours_planned("ours:run", device, plan, |plan| plan.run(1.0, &a, 1.0, &b)),
     ];
     if let Some(peer) = &bench.peer {
         conversions.extend(peer.add(&a, &b)?);

@@ -7,7 +7,6 @@ use crate::arguments::PeerName;
 use crate::conversion::{Arrays, Conversion};
 use crate::peer::cupy;
 use crate::peer::interface::Peer;
-use crate::product::planned;
 use crate::report::Report;
 use crate::workload;
 use anyhow::Result;
@@ -26,24 +25,21 @@ pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> 
 }
 
 /// A conversion finds the pattern, so ours makes its plan in every run; `ours:run` has one.
-fn on<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, name: &str, coo: &Coo<f32>) -> Result<()> {
-    let expected: Csr<f32> = Reference.convert(coo, &Duplicates::Sum)?;
-    let bytes = 12 * coo.nnz() + 8 * expected.nnz() + 4 * coo.nrows();
-    let cupy = match D::HAS_CUPY && bench.arguments.wants_peer(PeerName::Cupy) {
-        true => cupy::coo_to_csr(coo)?,
-        false => None,
-    };
-    let (device, coo) = (&bench.device, coo.to_device(&bench.device)?);
+fn on<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, name: &str, host: &Coo<f32>) -> Result<()> {
+    let expected: Csr<f32> = Reference.convert(host, &Duplicates::Sum)?;
+    let bytes = 12 * host.nnz() + 8 * expected.nnz() + 4 * host.nrows();
+    let (device, coo) = (&bench.device, host.to_device(&bench.device)?);
     let plan =
         || ConvertPlan::<_, _, Csr<f32, Device>>::new(device, &coo, &Duplicates::Sum, &PlanOptions::once());
-    let (mut reused, seconds) = planned(device, plan)?;
     let mut conversions = vec![
-        Conversion::ours("ours", None, device, || plan()?.run(&coo)),
-        Conversion::ours("ours:run", Some(seconds), device, || reused.run(&coo)),
+        Conversion::ours("ours", device, || plan()?.run(&coo)),
+        Conversion::ours_planned("ours:run", device, plan, |plan| plan.run(&coo)),
     ];
     if let Some(peer) = &bench.peer {
         conversions.extend(peer.coo_to_csr(&coo)?);
     }
-    conversions.extend(cupy);
+    if D::HAS_CUPY && bench.arguments.wants_peer(PeerName::Cupy) {
+        conversions.extend(cupy::coo_to_csr(host)?);
+    }
     compare(bench, report, ("coo_to_csr", name, bytes), &Arrays::from(expected), conversions)
 }

@@ -5,7 +5,6 @@ use super::conversion::compare;
 use super::device_timer::DeviceTimer;
 use crate::conversion::{Arrays, Conversion};
 use crate::peer::interface::Peer;
-use crate::product::planned;
 use crate::report::Report;
 use crate::workload;
 use anyhow::Result;
@@ -13,6 +12,8 @@ use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel, Keep, Operations}
 use sparse_core::reference::Reference;
 use sparse_core::{BatchCsr, Csr, DenseBatchView, DenseView, Order, PlanOptions, Row, Space};
 use sparse_device::Device;
+
+type Plan = DenseToCompressedPlan<Device, Row, f32, i32, i32>;
 
 /// Members of the batch that differ; the others repeat them.
 const DIFFERENT: usize = 8;
@@ -90,10 +91,9 @@ fn single<D: DeviceTimer>(
     let view = DenseView::new(Device::view(&uploaded), n, n, n, Order::RowMajor)?;
     let mut conversions = vec![];
     for (name, options) in contenders::<D>(device) {
-        let plan = || DenseToCompressedPlan::<_, Row, _, _, i32>::new(device, view, Keep::NonZero, &options);
-        let (mut plan, seconds) = planned(device, plan)?;
-        let run = move || -> sparse_core::Result<Csr<f32, _>> { plan.run(view) };
-        conversions.push(Conversion::ours(&name, Some(seconds), device, run));
+        let plan = move || Plan::new(device, view, Keep::NonZero, &options);
+        let run = move |plan: &mut Plan| -> sparse_core::Result<Csr<f32, _>> { plan.run(view) };
+        conversions.push(Conversion::ours_planned(&name, device, plan, run));
     }
     if let Some(peer) = &bench.peer {
         conversions.extend(peer.dense_to_csr(view.into(), nnz)?);
@@ -127,10 +127,9 @@ fn batch<D: DeviceTimer>(
     let view = DenseBatchView::new(Device::view(&uploaded), count, n * n, (n, n), n, Order::RowMajor)?;
     let mut conversions = vec![];
     for (name, options) in contenders::<D>(device) {
-        let plan = || DenseToCompressedPlan::<_, Row, _, _, i32>::new(device, view, Keep::NonZero, &options);
-        let (mut plan, seconds) = planned(device, plan)?;
-        let run = move || -> sparse_core::Result<BatchCsr<f32, _>> { plan.run_batch(view) };
-        conversions.push(Conversion::ours(&name, Some(seconds), device, run));
+        let plan = move || Plan::new(device, view, Keep::NonZero, &options);
+        let run = move |plan: &mut Plan| -> sparse_core::Result<BatchCsr<f32, _>> { plan.run_batch(view) };
+        conversions.push(Conversion::ours_planned(&name, device, plan, run));
     }
     if let Some(peer) = &bench.peer {
         conversions.extend(peer.dense_to_csr(view, most)?);

@@ -1,5 +1,6 @@
 //! Timing of the work of a device.
 
+use super::memory_pool::MemoryPool;
 use crate::peer::cusparse::Cusparse;
 #[cfg(feature = "sycl")]
 use crate::peer::interface::Nobody;
@@ -9,7 +10,7 @@ use backend_cuda::{CUDA, Graph};
 use backend_opencl::OPENCL;
 #[cfg(feature = "sycl")]
 use backend_opencl::sycl::{self, SYCL};
-use sparse_core::Result;
+use sparse_core::{Backend, Result};
 use sparse_device::{Device, Library};
 
 /// A function that enqueues work.
@@ -43,6 +44,17 @@ pub(crate) trait DeviceTimer: 'static {
     fn replayed(device: &Device, times: usize, work: &mut Work<'_>) -> Result<f64> {
         Self::seconds(device, &mut || (0..times).try_for_each(|_| work()))
     }
+
+    /// The bytes of the device's memory that are in use, if its driver says.
+    fn bytes_in_use(_: &Device) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// Does `work`; returns the most bytes that were in use meanwhile, if the driver says.
+    fn peak_bytes(_: &Device, work: &mut Work<'_>) -> Result<Option<u64>> {
+        work()?;
+        Ok(None)
+    }
 }
 
 /// CUDA, beside cuSPARSE.
@@ -74,6 +86,20 @@ impl DeviceTimer for Cuda {
         let mut graph = Graph::record(device, || (0..times).try_for_each(|_| work()))?;
         graph.launch()?;
         Self::seconds(device, &mut || graph.launch())
+    }
+
+    fn bytes_in_use(device: &Device) -> Result<Option<u64>> {
+        device.synchronize()?;
+        MemoryPool::preferred()?.in_use().map(Some)
+    }
+
+    fn peak_bytes(device: &Device, work: &mut Work<'_>) -> Result<Option<u64>> {
+        device.synchronize()?;
+        let pool = MemoryPool::preferred()?;
+        pool.reset()?;
+        work()?;
+        device.synchronize()?;
+        pool.peak().map(Some)
     }
 }
 

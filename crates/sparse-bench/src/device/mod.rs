@@ -9,7 +9,9 @@ mod coo_spmv;
 mod coo_to_csr;
 mod dense_to_csr;
 mod device_timer;
+mod galerkin;
 mod gather;
+mod memory_pool;
 mod sddmm;
 mod spgemm;
 mod spmm;
@@ -35,7 +37,7 @@ use std::time::Duration;
 type OnGraph<D> = fn(&Bench<'_, D>, &mut Report, &Graph<'_>) -> Result<()>;
 
 /// The operations of devices.
-const OPERATIONS: [&str; 13] = [
+const OPERATIONS: [&str; 14] = [
     "dense_to_csr",
     "coo_to_csr",
     "spmv",
@@ -43,6 +45,7 @@ const OPERATIONS: [&str; 13] = [
     "spmm",
     "sddmm",
     "spgemm",
+    "galerkin",
     "add",
     "trisolve",
     "cg",
@@ -86,6 +89,9 @@ pub(crate) fn run<D: DeviceTimer>(arguments: &Arguments) -> Result<ExitCode> {
     }
     if arguments.wants_op("spgemm") {
         spgemm::run(&bench, &mut report)?;
+    }
+    if arguments.wants_op("galerkin") {
+        galerkin::run(&bench, &mut report)?;
     }
     if arguments.wants_op("add") {
         add::run(&bench, &mut report)?;

@@ -5,12 +5,11 @@ use super::conversion::compare;
 use super::device_timer::DeviceTimer;
 use crate::conversion::{Arrays, Conversion};
 use crate::peer::interface::Peer;
-use crate::product::planned;
 use crate::report::Report;
-use crate::workload;
+use crate::{sparse_product, workload};
 use anyhow::Result;
 use backend_cpu::Cpu;
-use sparse_core::op::{Operations, SpgemmPlan};
+use sparse_core::op::SpgemmPlan;
 use sparse_core::{Csr, PlanOptions, SparseFormat};
 use sparse_device::Device;
 
@@ -18,22 +17,44 @@ pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> 
     workload::for_each_square(bench.arguments, workload::SQUARED, |name, a| on(bench, report, name, a))
 }
 
-/// `ours` makes its plan in every run, `ours:run` has one.
 fn on<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, name: &str, a: &Csr<f32>) -> Result<()> {
     let a = workload::of_integers(a)?;
-    let cpu = Cpu::new()?;
-    let products = SpgemmPlan::bound(&cpu, &a, &a)?.products as usize;
-    let expected = Operations::spgemm(&cpu, &a, &a)?;
-    let bytes = 8 * (a.nnz() + products + expected.nnz());
-    let (device, a) = (&bench.device, a.to_device(&bench.device)?);
-    let plan = || SpgemmPlan::<_, Csr<f32, Device>>::new(device, &a, &a, &PlanOptions::once());
-    let (mut reused, seconds) = planned(device, plan)?;
-    let mut conversions = vec![
-        Conversion::ours("ours", None, device, || plan()?.run(&a, &a)),
-        Conversion::ours("ours:run", Some(seconds), device, || reused.run(&a, &a)),
-    ];
+    let (expected, bytes) = sparse_product::expected(&Cpu::new()?, &[&a, &a])?;
+    let (device, a) = (&bench.device, &a.to_device(&bench.device)?);
+    let plan = || SpgemmPlan::<_, Csr<f32, Device>>::new(device, a, a, &PlanOptions::once());
+    let ours = Ours {
+        first: Conversion::ours("ours", device, || plan()?.run(a, a)),
+        planned: Conversion::ours_into("ours", device, plan, |plan, last| match last {
+            Some(mut c) => plan.run_into(a, a, &mut c).map(|()| c),
+            None => plan.run(a, a),
+        }),
+    };
+    compare_calls(bench, report, ("spgemm", name, bytes), &expected.into(), ours, &[a, a])
+}
+
+/// A product of sparse matrices by ours.
+pub(super) struct Ours<'a> {
+    /// The plan, the product, and all of their memory.
+    pub(super) first: Conversion<'a>,
+    /// The values of a product that has its plan and memory.
+    pub(super) planned: Conversion<'a>,
+}
+
+/// Compares first calls of ours and of the peer, which multiplies the factors from the last two on; and apart from them,
+/// as operation `{op} planned`, runs with plans.
+pub(super) fn compare_calls<'a, D: DeviceTimer>(
+    bench: &'a Bench<'_, D>,
+    report: &mut Report,
+    (op, workload, bytes): (&str, &str, usize),
+    expected: &Arrays,
+    ours: Ours<'a>,
+    factors: &[&'a Csr<f32, Device>],
+) -> Result<()> {
+    let (mut first, mut planned) = (vec![ours.first], vec![ours.planned]);
     if let Some(peer) = &bench.peer {
-        conversions.extend(peer.spgemm(&a)?);
+        first.extend(peer.spgemm(factors)?);
+        planned.extend(peer.spgemm_planned(factors)?);
     }
-    compare(bench, report, ("spgemm", name, bytes), &Arrays::from(expected), conversions)
+    compare(bench, report, (op, workload, bytes), expected, first)?;
+    compare(bench, report, (&format!("{op} planned"), workload, bytes), expected, planned)
 }

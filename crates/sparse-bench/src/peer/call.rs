@@ -12,7 +12,7 @@ struct CallFailed<S: Debug> {
 }
 
 /// The error of a call of `library`.
-pub(super) fn failed<S>(library: &'static str, call: &'static str, code: S) -> Error
+pub(crate) fn failed<S>(library: &'static str, call: &'static str, code: S) -> Error
 where
     S: Debug + Send + Sync + 'static,
 {

@@ -10,7 +10,7 @@ use sparse_core::{Coo, Error, Result as CoreResult};
 const SCRIPT: &str = include_str!("cupy_peer.py");
 
 /// `None` where Python or CuPy is missing, or CuPy finds no device.
-pub(crate) fn coo_to_csr(a: &Coo<f32>) -> Result<Option<Conversion<'static>>> {
+pub(crate) fn coo_to_csr<'a>(a: &Coo<f32>) -> Result<Option<Conversion<'a>>> {
     if !Process::finds("import cupyx.scipy.sparse, cupy; cupy.zeros(1)") {
         return Ok(None);
     }
@@ -19,8 +19,7 @@ pub(crate) fn coo_to_csr(a: &Coo<f32>) -> Result<Option<Conversion<'static>>> {
     file(folder.path(), "col", bytemuck::cast_slice(a.col_idx()))?;
     file(folder.path(), "data", bytemuck::cast_slice(a.values()))?;
     let process = Process::start(SCRIPT, folder, &[&a.nrows().to_string(), &a.ncols().to_string()])?;
-    let convert = Box::new(CooToCsr(process));
-    Ok(Some(Conversion { name: "cupy".into(), plan_seconds: None, convert }))
+    Ok(Some(Conversion::new("cupy", move || Ok(CooToCsr(process)))))
 }
 
 struct CooToCsr(Process);

@@ -66,8 +66,13 @@ pub(crate) trait Peer: Products<Device> + Sized {
         Ok(vec![])
     }
 
-    /// A·A by each of its algorithms.
-    fn spgemm<'a>(&'a self, _a: &'a Csr<f32, Device>) -> Result<Vec<Conversion<'a>>> {
+    /// The product of the factors, from the last two on, by each of its algorithms, which find patterns in every run.
+    fn spgemm<'a>(&'a self, _factors: &[&'a Csr<f32, Device>]) -> Result<Vec<Conversion<'a>>> {
+        Ok(vec![])
+    }
+
+    /// The product of the factors, from the last two on, whose patterns are known.
+    fn spgemm_planned<'a>(&'a self, _factors: &[&'a Csr<f32, Device>]) -> Result<Vec<Conversion<'a>>> {
         Ok(vec![])
     }
 

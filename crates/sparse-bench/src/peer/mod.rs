@@ -1,7 +1,7 @@
 //! The libraries to compare with. A contender has its own copy of the matrix in its own format, made outside the timed
 //! runs.
 
-mod call;
+pub(crate) mod call;
 mod cublas;
 mod cuda;
 pub(crate) mod cupy;

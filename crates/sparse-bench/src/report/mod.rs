@@ -9,7 +9,7 @@ pub(crate) use summary::geomean;
 
 use crate::arguments::Arguments;
 use crate::limit::Reading;
-use crate::measure::{Contender, Rounds, Times, interleave};
+use crate::measure::{Contender, PeakMemory, Rounds, Times, interleave};
 use anyhow::{Context as _, Result, ensure};
 use row::{Row, best, best_and_default, peers};
 use sparse_core::Choice;
@@ -124,6 +124,7 @@ impl Report {
                 ratio: seconds.median / times[0].median,
                 plan_seconds: contender.plan_seconds,
                 algorithm: contender.choice.as_ref().map(|choice| choice.algorithm.into()),
+                peak_memory: contender.peak_memory,
             })?;
         }
         if let Some(Choice { algorithm, reason }) = &contenders[0].choice {
@@ -158,8 +159,13 @@ impl Report {
     fn add(&mut self, row: Row) -> Result<()> {
         let Times { median, p10, p90 } = row.seconds;
         let plan = row.plan_seconds.map(|s| format!("  plan {:.3} ms", s * 1e3)).unwrap_or_default();
+        let memory = row.peak_memory.map(|PeakMemory { bytes, workspace_bytes }| {
+            let [peak, workspace] = [bytes, workspace_bytes].map(|bytes| bytes as f64 / 1e6);
+            format!("  peak {peak:.1} MB, workspace {workspace:.1} MB")
+        });
+        let memory = memory.unwrap_or_default();
         println!(
-            "  {:<28} {:>10.4} ms  [{:.4} {:.4}]  {:>7.2} GB/s  {:>5.2} of limit  {:>7.2} x ours{plan}",
+            "  {:<28} {:>10.4} ms  [{:.4} {:.4}]  {:>7.2} GB/s  {:>5.2} of limit  {:>7.2} x ours{plan}{memory}",
             row.contender,
             median * 1e3,
             p10 * 1e3,

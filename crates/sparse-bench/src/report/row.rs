@@ -1,6 +1,6 @@
 //! One contender on one workload, as a line of JSON.
 
-use crate::measure::Times;
+use crate::measure::{PeakMemory, Times};
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader};
@@ -37,6 +37,8 @@ pub(crate) struct Row {
     /// The algorithm that an automatic plan chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) algorithm: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) peak_memory: Option<PeakMemory>,
 }
 
 impl Row {
@@ -131,6 +133,7 @@ pub(super) mod tests {
             ratio: median,
             plan_seconds: None,
             algorithm: None,
+            peak_memory: None,
         }
     }
 

@@ -14,9 +14,10 @@ pub(super) fn conversion<'a>(
     library: &'a Cusparse,
     a: &'a Csr<f32, Device>,
     b: &'a Csr<f32, Device>,
-) -> Result<Conversion<'a>> {
-    let convert = Box::new(Sum { library, a, b, general: General::new()?, made: None });
-    Ok(Conversion { name: "cusparse:csrgeam2".into(), plan_seconds: None, convert })
+) -> Conversion<'a> {
+    Conversion::new("cusparse:csrgeam2", move || {
+        Ok(Sum { library, a, b, general: General::new()?, made: None })
+    })
 }
 
 /// The descriptor of a general matrix with indices from 0 on.
@@ -150,7 +151,7 @@ impl Convert for Sum<'_> {
                 indices: device.download(indices)?,
                 values: device.download(values)?,
             }),
-            None => Ok(Arrays { offsets: vec![], indices: vec![], values: vec![] }),
+            None => Ok(Arrays::default()),
         }
     }
 }

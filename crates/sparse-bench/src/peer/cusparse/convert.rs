@@ -5,7 +5,6 @@ use super::library::{Cusparse, check};
 use crate::conversion::{Arrays, Conversion, Convert};
 use backend_cuda::Device;
 use cudarc::cusparse::sys;
-use rayon::prelude::*;
 use sparse_core::{Backend, Coo, DenseBatchView, Element, Error, Result, Space};
 use sparse_device::Buffer;
 use std::ffi::c_void;
@@ -19,14 +18,12 @@ pub(super) fn dense_to_csr<'a>(
     library: &'a Cusparse,
     a: DenseBatchView<'a, f32, Device>,
     most: usize,
-) -> Result<Conversion<'a>> {
-    let convert = Box::new(DenseToCsr::new(library, a, most)?);
-    Ok(Conversion { name: "cusparse".into(), plan_seconds: None, convert })
+) -> Conversion<'a> {
+    Conversion::new("cusparse", move || DenseToCsr::new(library, a, most))
 }
 
-pub(super) fn coo_to_csr<'a>(library: &'a Cusparse, a: &'a Coo<f32, Device>) -> Result<Conversion<'a>> {
-    let convert = Box::new(CooToCsr::new(library, a)?);
-    Ok(Conversion { name: "cusparse:coosort".into(), plan_seconds: None, convert })
+pub(super) fn coo_to_csr<'a>(library: &'a Cusparse, a: &'a Coo<f32, Device>) -> Conversion<'a> {
+    Conversion::new("cusparse:coosort", move || CooToCsr::new(library, a))
 }
 
 /// A part of a buffer on the host.
@@ -136,16 +133,14 @@ impl Convert for DenseToCsr<'_> {
         let (mut indices, mut values) = (vec![], vec![]);
         for (member, nnz) in self.nnz.iter().enumerate() {
             let entries = member * self.most..member * self.most + nnz;
-            let columns = download(device, &self.indices, entries.clone())?;
-            let mut entries: Vec<_> =
-                columns.into_iter().zip(download(device, &self.values, entries)?).collect();
-            let (mut rows, mut left) = (vec![], entries.as_mut_slice());
-            for ends in offsets[member * (self.a.nrows() + 1)..][..=self.a.nrows()].windows(2) {
-                rows.extend(left.split_off_mut(..(ends[1] - ends[0]) as usize));
-            }
-            rows.into_par_iter().for_each(|row| row.sort_by_key(|&(column, _)| column));
-            indices.extend(entries.iter().map(|&(column, _)| column));
-            values.extend(entries.iter().map(|&(_, value)| value));
+            let rows = Arrays {
+                offsets: offsets[member * (self.a.nrows() + 1)..][..=self.a.nrows()].to_vec(),
+                indices: download(device, &self.indices, entries.clone())?,
+                values: download(device, &self.values, entries)?,
+            };
+            let sorted = rows.with_sorted_rows();
+            indices.extend(sorted.indices);
+            values.extend(sorted.values);
         }
         Ok(Arrays { offsets, indices, values })
     }

@@ -52,15 +52,19 @@ impl Peer for Cusparse {
         a: DenseBatchView<'a, f32, Device>,
         most: usize,
     ) -> Result<Vec<Conversion<'a>>> {
-        Ok(vec![convert::dense_to_csr(self, a, most)?])
+        Ok(vec![convert::dense_to_csr(self, a, most)])
     }
 
     fn coo_to_csr<'a>(&'a self, a: &'a Coo<f32, Device>) -> Result<Vec<Conversion<'a>>> {
-        Ok(vec![convert::coo_to_csr(self, a)?])
+        Ok(vec![convert::coo_to_csr(self, a)])
     }
 
-    fn spgemm<'a>(&'a self, a: &'a Csr<f32, Device>) -> Result<Vec<Conversion<'a>>> {
-        Ok(spgemm::all(self, a))
+    fn spgemm<'a>(&'a self, factors: &[&'a Csr<f32, Device>]) -> Result<Vec<Conversion<'a>>> {
+        Ok(spgemm::first_calls(self, factors))
+    }
+
+    fn spgemm_planned<'a>(&'a self, factors: &[&'a Csr<f32, Device>]) -> Result<Vec<Conversion<'a>>> {
+        Ok(spgemm::planned(self, factors))
     }
 
     fn sddmm<'a>(
@@ -77,7 +81,7 @@ impl Peer for Cusparse {
     }
 
     fn add<'a>(&'a self, a: &'a Csr<f32, Device>, b: &'a Csr<f32, Device>) -> Result<Vec<Conversion<'a>>> {
-        Ok(vec![add::conversion(self, a, b)?])
+        Ok(vec![add::conversion(self, a, b)])
     }
 
     fn cg<'a>(

@@ -1,0 +1,251 @@
+//! Products of sparse matrices in CSR, from the last two factors on: by SpGEMM, which finds the pattern in every run, and
+//! by SpGEMMreuse, which can keep it.
+
+mod multiply;
+mod reuse;
+
+use super::descriptor::{SparseMatrix, start};
+use super::library::{Cusparse, check};
+use crate::conversion::{Arrays, Conversion, Convert};
+use backend_cuda::Device;
+use cudarc::cusparse::sys::{self, cusparseSpGEMMAlg_t as Algorithm, cusparseSpGEMMDescr_t as Descriptor};
+use sparse_core::error::checked_product;
+use sparse_core::{Backend, Csr, Element, Result, space};
+use sparse_device::Buffer;
+use std::ptr;
+
+const NONE: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
+
+/// The library's functions for a product whose pattern is unknown.
+#[derive(Debug, Clone, Copy)]
+enum Interface {
+    SpGemm(Algorithm),
+    SpGemmReuse(Algorithm),
+}
+
+/// The algorithms of SpGEMM.
+const ALGORITHMS: [(&str, Algorithm); 3] = [
+    ("cusparse:alg1", Algorithm::CUSPARSE_SPGEMM_ALG1),
+    ("cusparse:alg2", Algorithm::CUSPARSE_SPGEMM_ALG2),
+    ("cusparse:alg3", Algorithm::CUSPARSE_SPGEMM_ALG3),
+];
+
+/// The algorithms of SpGEMMreuse, the default first.
+const REUSE_ALGORITHMS: [(&str, Algorithm); 2] = [
+    ("cusparse:reuse", Algorithm::CUSPARSE_SPGEMM_DEFAULT),
+    ("cusparse:reuse_deterministic", Algorithm::CUSPARSE_SPGEMM_CSR_ALG_DETERMINITIC),
+];
+
+impl Interface {
+    fn multiply(self, library: &Cusparse, left: Factor<'_>, right: Factor<'_>) -> Result<Product> {
+        match self {
+            Self::SpGemm(algorithm) => multiply::multiply(library, algorithm, left, right),
+            Self::SpGemmReuse(algorithm) => reuse::Plan::new(library, algorithm, left, right)?.into_product(),
+        }
+    }
+}
+
+/// The product by each interface and algorithm, with all of its memory allocated in every run.
+pub(super) fn first_calls<'a>(
+    library: &'a Cusparse,
+    factors: &[&'a Csr<f32, Device>],
+) -> Vec<Conversion<'a>> {
+    let conversion = |(name, interface)| {
+        let factors = factors.to_vec();
+        Conversion::new(name, move || Ok(FirstCall { library, factors, interface, made: None }))
+    };
+    let one_call = ALGORITHMS.map(|(name, algorithm)| (name, Interface::SpGemm(algorithm)));
+    let reuse = REUSE_ALGORITHMS.map(|(name, algorithm)| (name, Interface::SpGemmReuse(algorithm)));
+    one_call.into_iter().chain(reuse).map(conversion).collect()
+}
+
+/// The product whose patterns are known: every run computes its values.
+pub(super) fn planned<'a>(library: &'a Cusparse, factors: &[&'a Csr<f32, Device>]) -> Vec<Conversion<'a>> {
+    let conversion = |(name, algorithm)| {
+        let factors = factors.to_vec();
+        let plan =
+            move |left: Factor<'_>, right: Factor<'_>| reuse::Plan::new(library, algorithm, left, right);
+        let plans = move || products(&factors, plan);
+        Conversion::planned(name, &library.device, plans, |plans| KnownPatterns { library, plans })
+    };
+    REUSE_ALGORITHMS.into_iter().map(conversion).collect()
+}
+
+/// The products of the factors, from the last two on: each is the right factor of the next.
+fn products<P: AsRef<Product>>(
+    factors: &[&Csr<f32, Device>],
+    multiply: impl Fn(Factor<'_>, Factor<'_>) -> Result<P>,
+) -> Result<Vec<P>> {
+    let mut products: Vec<P> = vec![];
+    let Some((last, others)) = factors.split_last() else { return Ok(products) };
+    for left in others.iter().rev() {
+        let right = products.last().map_or(Factor::of(last), |product| product.as_ref().as_factor());
+        let product = multiply(Factor::of(left), right)?;
+        products.push(product);
+    }
+    Ok(products)
+}
+
+/// A factor in CSR.
+#[derive(Clone, Copy)]
+struct Factor<'a> {
+    shape: (usize, usize),
+    offsets: &'a Buffer<i32>,
+    indices: &'a Buffer<i32>,
+    values: &'a Buffer<f32>,
+}
+
+impl<'a> Factor<'a> {
+    fn of(a: &'a Csr<f32, Device>) -> Self {
+        let shape = (a.nrows(), a.ncols());
+        Self { shape, offsets: a.row_ptr(), indices: a.col_idx(), values: a.values() }
+    }
+
+    /// A descriptor, which must not be used after the arrays are dropped.
+    fn describe(&self) -> Result<SparseMatrix> {
+        let arrays = (start(self.offsets), start(self.indices), start(self.values));
+        SparseMatrix::csr::<f32>(self.shape, space::Buffer::len(self.indices), arrays)
+    }
+}
+
+/// Row offsets of a product that is being computed, with its descriptor.
+struct Offsets {
+    shape: (usize, usize),
+    buffer: Buffer<i32>,
+    descriptor: SparseMatrix,
+}
+
+impl Offsets {
+    fn new(device: &Device, left: Factor<'_>, right: Factor<'_>) -> Result<Self> {
+        let shape = (left.shape.0, right.shape.1);
+        let buffer = uninitialised(device, shape.0 + 1)?;
+        let arrays = (start(&buffer), ptr::null_mut(), ptr::null_mut());
+        let descriptor = SparseMatrix::csr::<f32>(shape, 0, arrays)?;
+        Ok(Self { shape, buffer, descriptor })
+    }
+
+    /// The product with memory for its entries, which the library has counted, and its descriptor. `allocate` returns the
+    /// memory of as many values.
+    fn with_entries(
+        self,
+        device: &Device,
+        allocate: impl FnOnce(usize) -> Result<Buffer<f32>>,
+    ) -> Result<(Product, SparseMatrix)> {
+        let Self { shape, buffer: offsets, descriptor } = self;
+        let (mut rows, mut cols, mut nnz) = (0, 0, 0);
+        // SAFETY: the descriptor is alive, and the numbers are written by the call.
+        let status =
+            unsafe { sys::cusparseSpMatGetSize(descriptor.0, &raw mut rows, &raw mut cols, &raw mut nnz) };
+        check("cusparseSpMatGetSize", status)?;
+        let (indices, values) = (uninitialised(device, nnz as usize)?, allocate(nnz as usize)?);
+        // SAFETY: the descriptor is alive; the arrays have the sizes that it says.
+        let status = unsafe {
+            sys::cusparseCsrSetPointers(descriptor.0, start(&offsets), start(&indices), start(&values))
+        };
+        check("cusparseCsrSetPointers", status)?;
+        Ok((Product { shape, offsets, indices, values }, descriptor))
+    }
+}
+
+/// The arrays of a product.
+struct Product {
+    shape: (usize, usize),
+    offsets: Buffer<i32>,
+    indices: Buffer<i32>,
+    values: Buffer<f32>,
+}
+
+impl AsRef<Self> for Product {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+impl Product {
+    fn as_factor(&self) -> Factor<'_> {
+        let Self { shape, offsets, indices, values } = self;
+        Factor { shape: *shape, offsets, indices, values }
+    }
+
+    /// The arrays, with sorted rows, which the library does not promise.
+    fn download(&self, device: &Device) -> Result<Arrays> {
+        let arrays = Arrays {
+            offsets: device.download(&self.offsets)?,
+            indices: device.download(&self.indices)?,
+            values: device.download(&self.values)?,
+        };
+        Ok(arrays.with_sorted_rows())
+    }
+}
+
+/// The state of a product between its calls.
+struct State(Descriptor);
+
+impl State {
+    fn new() -> Result<Self> {
+        let mut descriptor = ptr::null_mut();
+        // SAFETY: the call writes the descriptor.
+        let status = unsafe { sys::cusparseSpGEMM_createDescr(&raw mut descriptor) };
+        check("cusparseSpGEMM_createDescr", status)?;
+        Ok(Self(descriptor))
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor was made by `new` and is not used after this.
+        let _ = unsafe { sys::cusparseSpGEMM_destroyDescr(self.0) };
+    }
+}
+
+/// A buffer of arbitrary contents, as the library's users allocate it: the library writes it before it reads it. It is
+/// allocated and freed in order with the work of the library.
+fn uninitialised<T: Element>(device: &Device, len: usize) -> Result<Buffer<T>> {
+    let bytes = checked_product("length x size of an element", len, size_of::<T>())?;
+    let memory = device.driver().allocate(bytes)?;
+    // SAFETY: the memory is the device's, in whole words of at least as many bytes, whose contents, whatever they are,
+    // are elements.
+    Ok(unsafe { device.adopt(memory, len) })
+}
+
+/// The product without anything known before.
+struct FirstCall<'a> {
+    library: &'a Cusparse,
+    factors: Vec<&'a Csr<f32, Device>>,
+    interface: Interface,
+    /// That of the last run.
+    made: Option<Product>,
+}
+
+impl Convert for FirstCall<'_> {
+    fn run(&mut self) -> Result<Option<f64>> {
+        self.made = None;
+        let multiply =
+            |left: Factor<'_>, right: Factor<'_>| self.interface.multiply(self.library, left, right);
+        self.made = products(&self.factors, multiply)?.pop();
+        Ok(None)
+    }
+
+    fn arrays(&mut self) -> Result<Arrays> {
+        let download = |product: &Product| product.download(&self.library.device);
+        self.made.as_ref().map_or(Ok(Arrays::default()), download)
+    }
+}
+
+/// The product with a plan for each multiplication.
+struct KnownPatterns<'a> {
+    library: &'a Cusparse,
+    plans: Vec<reuse::Plan<'a>>,
+}
+
+impl Convert for KnownPatterns<'_> {
+    fn run(&mut self) -> Result<Option<f64>> {
+        self.plans.iter().try_for_each(reuse::Plan::compute)?;
+        Ok(None)
+    }
+
+    fn arrays(&mut self) -> Result<Arrays> {
+        let download = |plan: &reuse::Plan<'_>| plan.as_ref().download(&self.library.device);
+        self.plans.last().map_or(Ok(Arrays::default()), download)
+    }
+}
