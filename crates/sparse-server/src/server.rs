@@ -180,8 +180,12 @@ impl Server {
         self.front_end.is_stopping.store(true, Ordering::Relaxed);
         drop(self.listener);
         tracing::info!("stopping: requests in flight are finished");
-        let jobs = self.front_end.drain_jobs();
-        if timeout(drain_time, async { tokio::join!(connections.shutdown(), jobs) }).await.is_err() {
+        let finished = timeout(drain_time, async {
+            tokio::join!(connections.shutdown(), self.front_end.drain_jobs());
+            // The requests that were in flight may have made more.
+            self.front_end.drain_jobs().await;
+        });
+        if finished.await.is_err() {
             tracing::warn!("stopping after {drain_time:?} with requests or jobs in flight");
         }
         self.front_end.end(self.background).await;

@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "each test file uses a part")]
 mod common;
 
-use common::{MTX, NPY, Response, Running, mtx, npy};
+use common::{MTX, NPY, Response, Running, mtx, npy, read};
 use serde_json::Value;
 use sparse_server::{Config, Scope, new_token};
 use std::io::Write;
@@ -268,4 +268,27 @@ fn vectors_that_wait_are_multiplied_together_with_the_bits_that_each_has_alone()
     let (few, all) = (count("nnz_merged_bucket{le=\"4.0\"} "), count("nnz_merged_bucket{le=\"8.0\"} "));
     assert!(all - few >= 6, "two products of eight requests each time: {}", metrics.text());
     await_that("all have ended", || operations(&server) == (0, 0));
+}
+
+#[test]
+fn a_job_that_is_accepted_while_the_server_stops_is_finished() {
+    let (data, mut server) = server(|_| ());
+    put_slow(&server, &[]);
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let (address, body) = (server.address, npy(&[4, 1], &[1.0; 4]));
+    let request = "POST /v1/matrices/slow/sddmm?async=1&into=stored&durable=1";
+    let head = format!(
+        "{request} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{NPY}\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(&[head.as_bytes(), &body[..20]].concat()).unwrap();
+    let before = job(&solve(&server, "&into=x&async=1&timeout=0.5", &[]));
+    await_that("it runs", || operations(&server) == (1, 0));
+    server.stop();
+    await_that("the server stops", || TcpStream::connect(address).is_err());
+    stream.write_all(&body[20..]).unwrap();
+    assert_ne!(job(&read(&mut stream).unwrap()), before);
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    server.send("GET /v1/matrices/stored", &[], &[]).expect(200);
 }
