@@ -292,3 +292,24 @@ fn a_job_that_is_accepted_while_the_server_stops_is_finished() {
     let server = Running::start(Config::new(data.path(), 1 << 20));
     server.send("GET /v1/matrices/stored", &[], &[]).expect(200);
 }
+
+#[test]
+fn a_matrix_that_is_deleted_before_it_is_read_is_not_found() {
+    let (data, first) = server(|_| ());
+    first.send("PUT /v1/matrices/a?durable=1", &[MTX], &mtx(1, 1, &[(0, 0, 1.0)])).expect(201);
+    drop(first);
+    let mut config = Config::new(data.path(), 1 << 20);
+    config.limits.workers = 1;
+    let server = Running::start(config);
+    put_slow(&server, &[]);
+    let running = begin_endless(&server);
+    await_that("it runs", || operations(&server) == (1, 0));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| server.send("POST /v1/matrices/a/norm", &[], &[]));
+        await_that("one waits", || operations(&server) == (1, 1));
+        server.send("DELETE /v1/matrices/a", &[], &[]).expect(204);
+        drop(running);
+        let answer = waiting.join().unwrap().expect(404);
+        assert!(answer.text().contains("`a@1` was deleted"), "{}", answer.text());
+    });
+}

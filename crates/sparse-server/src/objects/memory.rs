@@ -24,6 +24,10 @@ impl Store {
         if let Some(resident) = &content.resident {
             return Ok(resident.clone());
         }
+        if content.is_removed && object.is_durable {
+            let detail = format!("`{}` was deleted while this request waited", object.label());
+            return Err(Problem::not_found(detail));
+        }
         let loaded = match (&content.defect, &content.segment) {
             (Some(defect), _) => Err(defect.clone()),
             (None, None) => Err(Defect::Corrupt("it has no file".into())),
