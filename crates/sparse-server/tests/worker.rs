@@ -210,6 +210,10 @@ fn a_body_that_is_not_read_disturbs_no_request_behind_it() {
         server.send("POST /v1/matrices/b/spmv", &[NPY], &npy(&[x.len()], &x)).expect(404);
         assert_eq!(multiply(&server, "a", 3).array(), [2.0; 3]);
     }
+    // One that breaks off is the fault of its client, and not of the worker.
+    let broken =
+        server.send("POST /v1/matrices/a/spmv", &[NPY, "Transfer-Encoding: chunked"], b"no chunk\r\n");
+    assert!(broken.expect(400).text().contains("the body broke off"));
 }
 
 /// A server of two devices.

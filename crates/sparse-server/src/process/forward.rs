@@ -15,6 +15,7 @@ use hyper::body::{Frame, SizeHint};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
+use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -95,17 +96,24 @@ impl Supervisor {
                 Err(mut failed) => match failed.take_message() {
                     // The worker has ended since the last request, and has nothing of this one.
                     Some(unsent) if began.elapsed() < CONNECT_TIME => request = unsent,
-                    _ => {
-                        tracing::error!("{}: {}", self.name, failed.into_error());
-                        return Err(Problem::unavailable(format!(
-                            "{} ended while it had this request: what it held is lost or on disk, as GET /v1/matrices \
-                             says, and the next one starts",
-                            self.name
-                        )));
-                    }
+                    _ => return Err(self.unanswered(&failed.into_error())),
                 },
             }
         }
+    }
+
+    /// The problem of a request that was sent, at least in part, and has no answer.
+    fn unanswered(&self, error: &hyper::Error) -> Problem {
+        if error.is_user() {
+            let reason = error.source().unwrap_or(error);
+            return Problem::bad_request(format!("the body broke off: {reason}"));
+        }
+        tracing::error!("{}: {error}", self.name);
+        Problem::unavailable(format!(
+            "{} ended while it had this request: what it held is lost or on disk, as GET /v1/matrices says, and the \
+             next one starts",
+            self.name
+        ))
     }
 
     /// Sends a request on, for its caller.
