@@ -12,6 +12,7 @@ use crate::name;
 use crate::problem::Problem;
 use axum::http::Method;
 use prometheus_client::metrics::counter::Counter;
+use serde_json::Value;
 use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,8 +39,8 @@ struct Budgets {
 
 /// Time for which the free bytes of devices are not asked for again.
 const BUDGET_TIME: Duration = Duration::from_secs(1);
-/// Time in which a worker must answer a question of the front end's own.
-const QUESTION_TIME: Duration = Duration::from_secs(5);
+/// Time in which a worker must answer a question of the front end's own, or for its part of a list.
+pub(super) const QUESTION_TIME: Duration = Duration::from_secs(5);
 /// Time between two lists of the names of a device.
 const NAMES_PERIOD: Duration = Duration::from_secs(60);
 /// Time for which the effect of an operation may be published behind its time limit.
@@ -240,13 +241,27 @@ fn key(tenant: &str, name: &str) -> String {
 }
 
 /// The answer to a question of the front end's own, if the worker is ready and has it in time.
-async fn answer_of<T>(
+pub(super) async fn answer_of<T>(
     worker: &Supervisor,
     time: Duration,
     answer: impl Future<Output = Result<T, Problem>>,
 ) -> Result<T, Problem> {
     worker.check()?;
-    timeout(time, answer).await.map_err(Problem::unavailable)?
+    in_time(worker, time, answer).await
+}
+
+/// The answer of a worker, if it has it in time.
+pub(super) async fn in_time<T>(
+    worker: &Supervisor,
+    time: Duration,
+    answer: impl Future<Output = Result<T, Problem>>,
+) -> Result<T, Problem> {
+    let late = |_| Problem::unavailable(format!("{} did not answer within {time:?}", worker.name));
+    timeout(time, answer).await.map_err(late)?
+}
+
+pub(super) async fn status_of(worker: &Supervisor, identity: &Identity) -> Result<Value, Problem> {
+    json_of(worker.ask(Method::GET, "/v1/status", identity).await?).await
 }
 
 async fn metrics_of(worker: &Supervisor) -> Result<String, Problem> {
@@ -262,7 +277,7 @@ async fn names_of(worker: &Supervisor) -> Result<Vec<String>, Problem> {
 
 /// The bytes of a device's memory that are not reserved.
 async fn free_bytes(worker: &Supervisor) -> Result<u64, Problem> {
-    let status = json_of(worker.ask(Method::GET, "/v1/status", &Identity::anonymous()).await?).await?;
+    let status = status_of(worker, &Identity::anonymous()).await?;
     let bytes = |name: &str| status["memory"][name].as_u64().unwrap_or(0);
     Ok(bytes("capacity_bytes").saturating_sub(bytes("used_bytes")))
 }

@@ -1,6 +1,7 @@
 //! Requests to a service of several devices: each goes to the worker of the device that has what it names.
 
 use super::DeviceWorkers;
+use super::device_workers::{QUESTION_TIME, answer_of, in_time, status_of};
 use super::directory::Claim;
 use super::forward::{json_of, path_of};
 use crate::auth::Identity;
@@ -112,17 +113,27 @@ impl DeviceWorkers {
     async fn lists(&self, key: &str, identity: Identity, path: String) -> Result<Response, Problem> {
         let answers = self.each(|worker| {
             let (path, identity) = (path.clone(), identity.clone());
-            async move { worker.ask(Method::GET, &path, &identity).await }
+            // One that starts is waited for.
+            async move {
+                in_time(&worker, QUESTION_TIME, async {
+                    let answer = worker.ask(Method::GET, &path, &identity).await?;
+                    match answer.status().is_success() {
+                        true => json_of(answer).await.map(ControlFlow::Continue),
+                        false => Ok(ControlFlow::Break(answer)),
+                    }
+                })
+                .await
+            }
         });
         let (mut entries, mut unavailable) = (vec![], vec![]);
         for (device, answer) in answers.await.into_iter().enumerate() {
             match answer {
-                Ok(response) if response.status().is_success() => {
-                    if let Value::Array(list) = json_of(response).await?[key].take() {
+                Ok(ControlFlow::Continue(mut list)) => {
+                    if let Value::Array(list) = list[key].take() {
                         entries.extend(list);
                     }
                 }
-                Ok(refused) => return Ok(refused),
+                Ok(ControlFlow::Break(refused)) => return Ok(refused),
                 Err(problem) if unavailable.len() + 1 == self.workers.len() => return Err(problem),
                 Err(problem) => unavailable.push(json!({ "device": device, "detail": problem.detail() })),
             }
@@ -139,10 +150,7 @@ impl DeviceWorkers {
     async fn status(&self, identity: Identity) -> Response {
         let answers = self.each(|worker| {
             let identity = identity.clone();
-            async move {
-                worker.check()?;
-                json_of(worker.ask(Method::GET, "/v1/status", &identity).await?).await
-            }
+            async move { answer_of(&worker, QUESTION_TIME, status_of(&worker, &identity)).await }
         });
         let devices: Vec<_> = answers.await.into_iter().enumerate().map(device_status).collect();
         let sum = |part: &str, name: &str| -> u64 {
