@@ -116,10 +116,13 @@ pub(crate) async fn run(
     app.workers.run_admitted(admitted, &reply.caller.task, move || program.run(&store)).await?.respond()
 }
 
-/// The stored matrices that the steps of a program name; of a text that is no program none.
+/// The stored matrices that the steps of a program name; of a text that is no program, or has too many steps, none.
 #[cfg(unix)]
 pub(crate) fn stored_names(text: &str) -> Vec<String> {
-    let documents: Vec<Document> = serde_json::from_str(text).unwrap_or_default();
+    let mut documents: Vec<Document> = serde_json::from_str(text).unwrap_or_default();
+    if documents.len() > MOST_STEPS {
+        documents.clear();
+    }
     let matrices = documents.into_iter().flat_map(|step| [Some(step.matrix), step.other]);
     matrices.flatten().filter(|name| !name.starts_with('$')).collect()
 }

@@ -291,8 +291,7 @@ pub(crate) fn worker_router(app: &App) -> Router {
         }
     }
     router
-        .route(process::COPIES, put(process::receive_copy))
-        .route(process::COPY, delete(process::drop_copy))
+        .route(process::COPY, put(process::receive_copy))
         .layer(from_fn(process::identify))
         .route("/metrics", get(status::device_metrics))
         .route("/names", get(status::names))

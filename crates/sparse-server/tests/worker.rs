@@ -16,6 +16,8 @@ use common::{
     IS_WORKER, MTX, NPY, Response, Running, await_next_worker, kill, mtx, npy, process_id, process_of, worker,
 };
 use sparse_server::{Config, WorkerCommand, serve_as_worker};
+use std::io::Write;
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -344,9 +346,21 @@ fn matrices_of_two_devices_are_computed_with_on_one() {
     let sum = server.send(&format!("POST /v1/programs?program={steps}&into=e"), &[], &[]).expect(201).json();
     assert_eq!((&sum["device"], norm("e")), (&0.into(), 9.0.into()));
 
+    // Clients that do not wait leave no copy behind.
+    for name in ["large", "other"] {
+        put(&server, &format!("{name}?device={}", u8::from(name == "other")), 2000, 1.0);
+    }
+    for delay in 0..20 {
+        let mut client = TcpStream::connect(server.address).unwrap();
+        let head = "POST /v1/matrices/large/add?other=other HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        client.write_all(head.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_millis(delay / 2));
+    }
+
+    server.send("POST /v1/matrices/a/norm?other=b@7", &[], &[]).expect(400);
     let missing = server.send("POST /v1/matrices/a/spgemm?other=b@7", &[], &[]).expect(404);
     assert!(missing.text().contains("`b@7`"), "{}", missing.text());
-    for name in ["c", "coo", "d", "moved", "away", "batch", "e"] {
+    for name in ["c", "coo", "d", "moved", "away", "batch", "e", "large", "other"] {
         server.send(&format!("DELETE /v1/matrices/{name}"), &[], &[]).expect(204);
     }
     await_that("copies are dropped", || used() == before);

@@ -9,37 +9,48 @@ use crate::ledger::Reservation;
 use crate::lock::lock;
 use crate::problem::Problem;
 use nnz::Matrix;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+/// A copy that is found by its number until the value is dropped; those who use it keep it until they are done.
+#[derive(Debug)]
+pub(crate) struct KeptCopy {
+    store: Arc<Store>,
+    number: u64,
+}
+
 impl Store {
-    /// Keeps a copy of a matrix, in the format that it has on its own device, and returns the number of the copy.
+    /// Keeps a copy of a matrix, in the format that it has on its own device.
     pub(crate) fn keep_copy(
-        &self,
+        self: &Arc<Self>,
+        number: u64,
         id: (&str, &str, u64),
         (matrix, mut bytes): (Matrix, Reservation),
         format: &str,
-    ) -> Result<u64, Problem> {
+    ) -> Result<KeptCopy, Problem> {
         let matrix = to_format_named(matrix, format)?;
         self.settle(&mut bytes, id.0, matrix.bytes() as u64)?;
         let record = Record::new(id, None, Description::of(&matrix), Labels::default());
         let resident = Some(Arc::new(Resident { matrix, _bytes: bytes }));
         let content = Content { resident, segment: None, defect: None, is_removed: false };
         let copy = Object { content: Mutex::new(content), ..Object::of(&record, false) };
-        let number = self.clock.fetch_add(1, Ordering::Relaxed);
         lock(&self.copies).insert(number, Arc::new(copy));
-        Ok(number)
+        Ok(KeptCopy { store: self.clone(), number })
     }
 
     /// The copy with a number, which is not evicted.
     pub(crate) fn copy(&self, number: u64) -> Result<Arc<Object>, Problem> {
         let found = lock(&self.copies).get(&number).cloned();
-        found.ok_or_else(|| Problem::internal("the copy of a matrix of another device is gone"))
+        found.ok_or_else(|| {
+            let detail =
+                "the worker process that had a copy of a matrix of another device has ended: try again";
+            Problem::unavailable(detail)
+        })
     }
+}
 
-    /// Drops a copy; those who use it keep it until they are done.
-    pub(crate) fn drop_copy(&self, number: u64) {
-        let dropped = lock(&self.copies).remove(&number);
+impl Drop for KeptCopy {
+    fn drop(&mut self) {
+        let dropped = lock(&self.store.copies).remove(&self.number);
         drop(dropped);
     }
 }

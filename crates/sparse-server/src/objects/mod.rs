@@ -12,6 +12,8 @@ use crate::labels::Selector;
 use crate::ledger::Ledger;
 use crate::lock::lock;
 use crate::problem::Problem;
+#[cfg(unix)]
+pub(crate) use copies::KeptCopy;
 use nnz::Device;
 pub(crate) use object::{Description, Object, Resident, View};
 pub(crate) use publish::Wishes;

@@ -7,41 +7,33 @@ use super::supervisor::Supervisor;
 use crate::app::App;
 use crate::auth::Identity;
 use crate::matrices::{Pairs, parameters};
+use crate::objects::KeptCopy;
 use crate::problem::Problem;
 use crate::task::StopOnDrop;
 use crate::upload::{Encoding, NPZ, extension, read_matrix, receive};
-use axum::body::Body;
+use axum::Extension;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
-use axum::{Extension, Json};
+use hyper::body::Frame;
 use nnz::io::FileKind;
+use std::convert::Infallible;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
 
 /// A copy on the device of a worker, which is dropped with the value.
 #[derive(Debug)]
 pub(super) struct Copy {
-    worker: Arc<Supervisor>,
-    identity: Identity,
     number: u64,
+    /// The worker's answer, which has no end: the worker drops the copy once nobody waits for it.
+    _answer: Response,
 }
 
-impl Drop for Copy {
-    fn drop(&mut self) {
-        let (worker, identity, path) =
-            (self.worker.clone(), self.identity.clone(), format!("{COPIES}/{}", self.number));
-        tokio::spawn(async move {
-            if let Err(problem) = worker.ask(Method::DELETE, &path, &identity).await {
-                tracing::debug!("dropping a copy: {}", problem.detail());
-            }
-        });
-    }
-}
-
-/// The address of copies at a worker.
-pub(crate) const COPIES: &str = "/copies";
-/// The address of one.
+/// The address of a copy at a worker. The front end gives each number once, so that a request never finds the copy of
+/// another one in the next worker.
 pub(crate) const COPY: &str = "/copies/{number}";
 
 impl DeviceWorkers {
@@ -94,27 +86,37 @@ impl DeviceWorkers {
         if file.status() != StatusCode::OK {
             return Ok(ControlFlow::Break(file));
         }
+        let number = self.copies.fetch_add(1, Ordering::Relaxed);
         let mut request = Request::new(file.into_body());
         *request.method_mut() = Method::PUT;
-        *request.uri_mut() = format!("{COPIES}?name={name}&version={version}&format={format}")
+        *request.uri_mut() = format!("/copies/{number}?name={name}&version={version}&format={format}")
             .parse()
             .map_err(Problem::internal)?;
-        let copied = to.forward(identity, request).await?;
-        if copied.status() != StatusCode::OK {
-            return Ok(ControlFlow::Break(copied));
+        let is_cut_off = |status| matches!(status, StatusCode::BAD_REQUEST | StatusCode::REQUEST_TIMEOUT);
+        match to.forward(identity, request).await {
+            Ok(answer) if answer.status() == StatusCode::OK => {
+                Ok(ControlFlow::Continue(Copy { number, _answer: answer }))
+            }
+            Ok(answer) if is_cut_off(answer.status()) => Err(cut_off(&name, from)),
+            Err(problem) if is_cut_off(problem.status) => Err(cut_off(&name, from)),
+            refused => refused.map(ControlFlow::Break),
         }
-        let number = serde_json::from_value(json_of(copied).await?).map_err(Problem::internal)?;
-        Ok(ControlFlow::Continue(Copy { worker: to.clone(), identity: identity.clone(), number }))
     }
 }
 
-/// Receives a copy at the worker that is to compute with it.
+/// The problem of a copy whose file did not come to its end, for which the client can do nothing.
+fn cut_off(name: &str, from: &Supervisor) -> Problem {
+    Problem::unavailable(format!("copying `{name}`: {} did not send all of it: try again", from.name))
+}
+
+/// Receives a copy at the worker that is to compute with it, and keeps it while the answer is waited for.
 pub(crate) async fn receive_copy(
     State(app): State<App>,
     Extension(identity): Extension<Identity>,
+    Path(number): Path<u64>,
     pairs: Pairs,
     body: Body,
-) -> Result<Json<u64>, Problem> {
+) -> Result<Body, Problem> {
     let parameters = parameters(pairs)?;
     let (name, version) = (parameters.required::<String>("name")?, parameters.required("version")?);
     let format: String = parameters.required("format")?;
@@ -124,14 +126,23 @@ pub(crate) async fn receive_copy(
     let (store, tenant) = (app.store.clone(), identity.tenant.clone());
     let keep = move || {
         let matrix = read_matrix(&store, &tenant, received, kind)?;
-        store.keep_copy((&tenant, &name, version), matrix, &format)
+        store.keep_copy(number, (&tenant, &name, version), matrix, &format)
     };
     let caller = StopOnDrop::new(limits.operation_time);
-    Ok(Json(app.workers.run(&identity.tenant, &caller.task, keep).await?))
+    Ok(Body::new(CopyBody(app.workers.run(&identity.tenant, &caller.task, keep).await?)))
 }
 
-/// Drops a copy.
-pub(crate) async fn drop_copy(State(app): State<App>, Path(number): Path<u64>) -> StatusCode {
-    app.store.drop_copy(number);
-    StatusCode::NO_CONTENT
+/// A body that has no bytes and no end, and is dropped with its connection.
+struct CopyBody(#[allow(dead_code, reason = "it is dropped with the body")] KeptCopy);
+
+impl HttpBody for CopyBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Pending
+    }
 }

@@ -15,6 +15,7 @@ use prometheus_client::metrics::counter::Counter;
 use serde_json::Value;
 use std::future::{Future, pending};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
@@ -27,6 +28,8 @@ pub(crate) struct DeviceWorkers {
     pub(super) workers: Vec<Arc<Supervisor>>,
     directory: Arc<Directory>,
     budgets: Mutex<Budgets>,
+    /// The number of the next copy.
+    pub(super) copies: AtomicU64,
     service: String,
 }
 
@@ -72,7 +75,8 @@ impl DeviceWorkers {
             return Err(StartError::Worker("there is no device to start one for".into()));
         }
         let directory = Directory::new(config.limits.operation_time + PUBLISH_TIME);
-        let workers = Self { workers, directory, budgets: Mutex::default(), service: service.into() };
+        let (budgets, copies, service) = (Mutex::default(), AtomicU64::default(), service.into());
+        let workers = Self { workers, directory, budgets, copies, service };
         if workers.single().is_none() {
             for device in 0..count {
                 let updated = workers.update_names(device).await;

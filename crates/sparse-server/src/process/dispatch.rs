@@ -6,6 +6,7 @@ use super::directory::Claim;
 use super::forward::{json_of, path_of};
 use crate::auth::Identity;
 use crate::matrices::Pairs;
+use crate::operations::Operation;
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::program;
@@ -37,7 +38,7 @@ pub(crate) async fn dispatch(
     let tenant = identity.tenant.clone();
     match destination {
         Destination::Matrices => {
-            let names = names(in_path("name"), &parameters);
+            let names = names(in_path("name"), in_path("operation"), &parameters);
             let device = names.iter().find_map(|name| workers.device_of(&tenant, name));
             let device = device.unwrap_or_else(|| workers.first_ready());
             let claim = parameters.text("into").map(|name| workers.claim(device, &tenant, name));
@@ -81,12 +82,14 @@ async fn within(
     answer
 }
 
-/// The stored matrices that a request names.
-fn names(in_path: &str, parameters: &Parameters) -> Vec<String> {
-    let named = [in_path, parameters.text("other").unwrap_or_default()];
-    let mut names: Vec<_> = named.into_iter().filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    names.extend(parameters.text("program").into_iter().flat_map(program::stored_names));
-    names
+/// The stored matrices that a request takes: those of its program, or of its path and its operation.
+fn names(in_path: &str, operation: &str, parameters: &Parameters) -> Vec<String> {
+    if in_path.is_empty() {
+        return parameters.text("program").map(program::stored_names).unwrap_or_default();
+    }
+    let takes_other = Operation::find(operation).is_ok_and(|operation| operation.has_other);
+    let other = parameters.text("other").filter(|_| takes_other);
+    [Some(in_path), other].into_iter().flatten().map(str::to_owned).collect()
 }
 
 /// Bytes that an upload may take on a device: those of its body, or some if it does not say.

@@ -20,7 +20,7 @@ mod forward;
 mod supervisor;
 mod worker;
 
-pub(crate) use copies::{COPIES, COPY, drop_copy, receive_copy};
+pub(crate) use copies::{COPY, receive_copy};
 pub(crate) use device_workers::DeviceWorkers;
 pub(crate) use dispatch::dispatch;
 pub(crate) use forward::forward;
