@@ -33,7 +33,7 @@ impl NamedDevice {
 
 /// Parses `cpu`, `opencl` or `cuda:1`.
 pub(crate) fn parse(name: &str) -> Result<NamedDevice, nnz::Error> {
-    let name = name.to_ascii_lowercase();
+    let name = name.trim().to_ascii_lowercase();
     match name.contains(':') {
         true => name.parse().map(NamedDevice::Id),
         false => name.parse().map(NamedDevice::DefaultOf),

@@ -48,7 +48,7 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
     let serve = |options: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nnz"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--memory", "1M", "--data"]).arg(data.path());
-        command.args(options).env("NNZ_SERVE_DEVICES", "cpu,cpu");
+        command.args(options).env("NNZ_SERVE_DEVICES", "cpu, cpu");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };

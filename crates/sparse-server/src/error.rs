@@ -32,6 +32,9 @@ pub enum StartError {
         /// The failure, and what would have been right.
         reason: String,
     },
+    /// The device of a worker process cannot be opened, for this reason.
+    #[error("{0}")]
+    Device(String),
     /// The worker process does not start.
     #[error("the worker process: {0}")]
     Worker(String),

@@ -109,7 +109,7 @@ impl Worker {
         open: impl FnOnce() -> Result<Device, E>,
     ) -> Result<Self, StartError> {
         let Settings { config, service, generation, device: number } = settings;
-        let device = open().map_err(|error| StartError::Worker(error.to_string()))?;
+        let device = open().map_err(|error| StartError::Device(error.to_string()))?;
         let (disk, recovered) = Disk::open(&config.data, Some(generation))?;
         let listener = listen(&config.data)?;
         let ledger = Ledger::new(config.memory, config.tenant_memory);
