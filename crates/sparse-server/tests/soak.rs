@@ -42,7 +42,7 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { name: "mutation", configure: |_| (), run: mutation },
     Scenario { name: "trickle", configure: |_| (), run: trickle },
     Scenario { name: "stop", configure: |_| (), run: stop },
-    Scenario { name: "churn", configure: |config| set_memory(config, 1 << 20), run: churn },
+    Scenario { name: "churn", configure: |config| set_memory(config, 16 << 20), run: churn },
 ];
 
 fn set_memory(config: &mut Config, bytes: u64) {
@@ -526,7 +526,7 @@ fn stop(server: &mut Server) {
     assert_eq!(answered, count, "none is lost");
 }
 
-/// Puts, products, jobs and deletions, behind which nothing is left.
+/// Puts, products, sums, jobs and deletions, behind which nothing is left.
 fn churn(server: &mut Server) {
     if !Path::new("/proc/self/statm").exists() {
         return server.say("skipped: there is no /proc");
@@ -545,7 +545,7 @@ fn churn(server: &mut Server) {
     round(4, Duration::from_secs(size(1, 20 * 60)));
     await_that("no connection is left", || descriptors(server) <= files + 2);
     let (memory_after, files_after) = resources();
-    assert_eq!(server.used_bytes(), 0);
+    await_that("no byte of the ledger is left", || server.used_bytes() == 0);
     for folder in ["uploads", "spilled", "segments"] {
         let left = std::fs::read_dir(server.data.path().join(folder)).unwrap().count();
         assert_eq!(left, 0, "files in {folder}");
@@ -564,9 +564,15 @@ fn churn_client(server: &Server, seed: u64, time: Duration) {
     while began.elapsed() < time {
         let (name, n) = (format!("c{seed}-{count}"), 100 + random.below(900));
         let durable = random.below(2);
-        let put = format!("PUT /v1/matrices/{name}?durable={durable}");
-        client.send(&put, &[MTX], &banded(n, 1 + random.below(5))).unwrap().expect(201);
+        let (put, body) =
+            (format!("PUT /v1/matrices/{name}?durable={durable}"), banded(n, 1 + random.below(5)));
+        client.send(&put, &[MTX], &body).unwrap().expect(201);
         client.send(&format!("POST /v1/matrices/{name}/spmv"), &[NPY], &ones(n)).unwrap().expect(200);
+        // Of several devices it is often on another.
+        client.send(&format!("PUT /v1/matrices/{name}-other"), &[MTX], &body).unwrap().expect(201);
+        let add = format!("POST /v1/matrices/{name}/add?other={name}-other");
+        client.send(&add, &[], &[]).unwrap().expect(200);
+        client.send(&format!("DELETE /v1/matrices/{name}-other"), &[], &[]).unwrap().expect(204);
         let transpose = format!("POST /v1/matrices/{name}/transpose?async=1");
         let job = client.send(&transpose, &[], &[]).unwrap().expect(202).json();
         let id = job["id"].as_str().unwrap();
