@@ -148,7 +148,13 @@ fn listen(data: &Path) -> Result<UnixListener, StartError> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     };
-    removed.and_then(|()| UnixListener::bind(&socket)).map_err(|error| StartError::file(&socket, error))
+    removed.and_then(|()| UnixListener::bind(&socket)).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => StartError::file(
+            &socket,
+            "the path of a socket is too long: name a folder of data with a shorter one",
+        ),
+        _ => StartError::file(&socket, error),
+    })
 }
 
 /// Leaves signals that a terminal or systemd sends to all processes of a service to the front end.
