@@ -30,6 +30,7 @@ pub(crate) struct DeviceWorkers {
     budgets: Mutex<Budgets>,
     /// The number of the next copy.
     pub(super) copies: AtomicU64,
+    pub(super) operation_time: Duration,
     service: String,
 }
 
@@ -74,9 +75,10 @@ impl DeviceWorkers {
         if workers.is_empty() {
             return Err(StartError::Worker("there is no device to start one for".into()));
         }
-        let directory = Directory::new(config.limits.operation_time + PUBLISH_TIME);
+        let operation_time = config.limits.operation_time;
+        let directory = Directory::new(operation_time + PUBLISH_TIME);
         let (budgets, copies, service) = (Mutex::default(), AtomicU64::default(), service.into());
-        let workers = Self { workers, directory, budgets, copies, service };
+        let workers = Self { workers, directory, budgets, copies, operation_time, service };
         if workers.single().is_none() {
             for device in 0..count {
                 let updated = workers.update_names(device).await;

@@ -11,6 +11,7 @@ use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::program;
 use crate::routes::Destination;
+use crate::task::Task;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{Query, RawPathParams, Request, State};
 use axum::http::{HeaderMap, Method, header};
@@ -21,6 +22,7 @@ use std::cmp::Ordering;
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Sends a request to its devices. What is wrong with it a worker says, and any will do.
 pub(crate) async fn dispatch(
@@ -44,7 +46,8 @@ pub(crate) async fn dispatch(
             let claim = parameters.text("into").map(|name| workers.claim(device, &tenant, name));
             let device = claim.as_ref().map_or(device, |claim| claim.device);
             let answer = async {
-                match workers.copy_all(device, &names, &mut identity).await? {
+                let copies = workers.copy_all(device, &names, &mut identity);
+                match Task::new(workers.copy_time(&parameters)).within(copies).await?? {
                     ControlFlow::Continue(_copies) => {
                         workers.workers[device].forward(&identity, request).await
                     }
@@ -102,6 +105,15 @@ impl DeviceWorkers {
     /// The first device whose worker is ready, or the first.
     fn first_ready(&self) -> usize {
         self.workers.iter().position(|worker| worker.check().is_ok()).unwrap_or(0)
+    }
+
+    /// The time that copies for a request may take: as much as its operation.
+    fn copy_time(&self, parameters: &Parameters) -> Duration {
+        let seconds = parameters.get("timeout").ok().flatten();
+        // What is wrong with others the worker says.
+        let valid = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let valid = valid.filter(|time| !time.is_zero());
+        valid.map_or(self.operation_time, |time| time.min(self.operation_time))
     }
 
     fn check_device(&self, device: usize) -> Result<usize, Problem> {
