@@ -64,6 +64,7 @@ pub(crate) enum Destination {
 
 const MATRIX: &str = "/v1/matrices/{name}";
 const JOB: &str = "/v1/jobs/{id}";
+const JOB_RESULT: &str = "/v1/jobs/{id}/result";
 pub(crate) const PROGRAMS: &str = "/v1/programs";
 pub(crate) const OPERATION: &str = "/v1/matrices/{name}/{operation}";
 
@@ -215,7 +216,7 @@ pub(crate) const ROUTES: &[Route] = &[
     },
     Route {
         method: "get",
-        path: "/v1/jobs/{id}/result",
+        path: JOB_RESULT,
         summary: "What the operation would have answered",
         parameters: Some(&[]),
         scope: Some(Scope::Read),
@@ -337,7 +338,7 @@ fn describe(route: &Route) -> Value {
     let mut described = json!({
         "summary": route.summary,
         "parameters": parameters,
-        "responses": { "default": problem() },
+        "responses": responses(route),
     });
     if let Some(scope) = route.scope {
         described["security"] = json!([{ "token": [scope.to_string()] }]);
@@ -364,17 +365,33 @@ fn describe_operation(operation: &Operation) -> Value {
         "summary": operation.summary,
         "parameters": parameters,
         "security": [{ "token": [Scope::Read.to_string()] }],
-        "responses": {
-            "200": { "description": "The result", "content": { NPY: {}, NPZ: {}, MTX: {}, "application/json": {} } },
-            "201": { "description": "The result was stored, by ?into=" },
-            "202": { "description": "The operation became the job of Location, by ?async=1 or Prefer: respond-async" },
-            "default": problem(),
-        },
+        "responses": responses_of_operation(),
     });
     if operation.operand != Operand::None {
         described["requestBody"] = json!({ "required": true, "content": { NPY: {} } });
     }
     described
+}
+
+/// The answers to a request.
+fn responses(route: &Route) -> Value {
+    let (status, description) = match (route.method, route.path) {
+        (_, PROGRAMS) => return responses_of_operation(),
+        ("put", MATRIX) => ("201", "The new version is ready"),
+        ("delete", _) => ("204", "It is deleted"),
+        (_, JOB_RESULT) => ("2XX", "The answer of the operation"),
+        _ => ("200", "The answer"),
+    };
+    json!({ status: { "description": description }, "default": problem() })
+}
+
+fn responses_of_operation() -> Value {
+    json!({
+        "200": { "description": "The result", "content": { NPY: {}, NPZ: {}, MTX: {}, "application/json": {} } },
+        "201": { "description": "The result was stored, by ?into=" },
+        "202": { "description": "The operation became the job of Location, by ?async=1 or Prefer: respond-async" },
+        "default": problem(),
+    })
 }
 
 fn query_parameter(name: &str, is_required: bool) -> Value {
