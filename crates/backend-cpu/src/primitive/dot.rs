@@ -1,8 +1,6 @@
 //! `Σ value·x[column]` over contiguous entries.
 
 use crate::simd::Isa;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use crate::simd::has_fast_gathers;
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 
@@ -19,12 +17,16 @@ pub(crate) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
     op: Op,
 ) -> T::Acc {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    if has_fast_gathers() {
-        // SAFETY: the caller's promise; `S` is only run where the processor has it.
-        if let Some(sum) = unsafe { super::gather::dot::<S, T, I>(columns, values, x) } {
-            return sum;
-        }
+    // SAFETY: the caller's promise; `S` is only run where the processor has it.
+    if let Some(sum) = unsafe { super::gather::dot::<S, T, I>(columns, values, x) } {
+        return sum;
     }
+    dot_by_loads(columns, values, x, op)
+}
+
+/// [`dot`] without gathers.
+#[inline(always)]
+pub(crate) fn dot_by_loads<T: Scalar, I: Index>(columns: &[I], values: &[T], x: &[T], op: Op) -> T::Acc {
     let product = |column: I, value: T| op.apply(value).to_acc() * x[column.as_usize()].to_acc();
     let (columns4, last_columns) = columns.as_chunks::<4>();
     let (values4, last_values) = values.as_chunks::<4>();

@@ -11,7 +11,7 @@ use crate::op::SEQUENTIAL;
 use crate::parallel::hull;
 use crate::primitive::lines::Lines;
 use crate::primitive::partition::{Carry, Cut, PART_SIZE, Partition, cut_merge_path};
-use crate::simd::{Simd, has_fast_gathers};
+use crate::simd::Simd;
 use sparse_core::op::{AccOf, Op};
 use sparse_core::{Algorithm, DType, Index, Result, Scalar, algorithms};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,8 +37,8 @@ algorithms! {
 
         RowsByLength = Algorithm::new(
             "rows_by_length",
-            "a plan for 32 calls and more, of f32 with 32-bit columns, with AVX-512 whose gathers are fast (Intel's): rows have \
-             fewer than 32 entries on average, and none is longer than a part",
+            "a plan for 32 calls and more, of f32 with 32-bit columns, with AVX-512: rows have fewer than 32 entries on average, \
+             and none is longer than a part",
         )
         .preprocessing("the rows of each part by their length"),
         Needs::Own;
@@ -105,7 +105,7 @@ impl<M: Members> SpmvFormat for M {
             ));
         }
         let native = dtype == DType::F32 && size_of::<M::Index>() == size_of::<i32>();
-        let by_length = native && has_fast_gathers() && longest(self) <= PART_SIZE && are_short(self);
+        let by_length = native && longest(self) <= PART_SIZE && are_short(self);
         by_length.then(|| (CompressedAlgorithm::RowsByLength, "rows are short".into()))
     }
 

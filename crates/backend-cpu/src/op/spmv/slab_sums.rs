@@ -2,8 +2,6 @@
 
 use crate::primitive::slab::{LANES, Slab};
 use crate::simd::Isa;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use crate::simd::has_fast_gathers;
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 
@@ -20,7 +18,7 @@ pub(super) unsafe fn add_slab<S: Isa, T: Scalar, I: Index>(
 ) {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     // SAFETY: the caller's promise; `S` is only run where the processor has it.
-    if has_fast_gathers() && unsafe { crate::primitive::gather::add_slab::<S, T, I>(slab, sums, x) } {
+    if unsafe { crate::primitive::gather::add_slab::<S, T, I>(slab, sums, x) } {
         return;
     }
     for k in 0..slab.width {
