@@ -171,7 +171,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::DroppedEntry,
         what: "lanes stop before the last column of 16 bits of a row",
-        place: both("csr_deltas_vector", "k < end; k += LANES", "k < end - 1; k += LANES"),
+        place: both("csr_deltas_vector", "k < end; k += LANES", "k + 1 < end; k += LANES"),
         found_by: &[by("spmv/csr", "delta16")],
         case: ROWS,
     },
