@@ -217,12 +217,13 @@ impl RowLengths {
         let is_cached = nnz * (value_bytes + size_of::<u16>()) <= cache_bytes / 3 * 2;
         let has_like_lengths = longest <= 2 * mean;
         let has_short_x = cols * value_bytes <= limits.short_x_bytes;
+        let few_lanes = limits.lanes_from..limits.wide_lanes_from;
         match algorithm {
             _ if mean <= 1 => DeltaPatterns::None,
             RowAlgorithm::RowPerThread => DeltaPatterns::Fitting,
             _ if has_short_x && has_like_lengths => DeltaPatterns::Fitting,
             _ if is_cached && has_like_lengths => DeltaPatterns::Near,
-            RowAlgorithm::RowBlocks if mean >= limits.lanes_from && value_bytes >= 8 => DeltaPatterns::None,
+            RowAlgorithm::RowBlocks if value_bytes >= 8 && few_lanes.contains(&mean) => DeltaPatterns::None,
             RowAlgorithm::RowBlocks => DeltaPatterns::Alike,
             _ if mean >= limits.lanes_from && has_like_lengths => DeltaPatterns::Alike,
             _ => DeltaPatterns::None,
@@ -310,6 +311,10 @@ mod tests {
         assert_eq!(patterns(50_000, 2_500_000, 60, 4), DeltaPatterns::Near, "50, in the cache");
         assert_eq!(patterns(500_000, 5_499_970, 11, 8), DeltaPatterns::None, "11, in memory");
         assert_eq!(patterns(800_000, 8_799_970, 11, 4), DeltaPatterns::Alike, "11, in memory, f32");
+        let by_blocks = lengths(300_000, 6_299_890, 21, 8);
+        let patterns_of_blocks =
+            by_blocks.patterns_for_deltas(RowAlgorithm::RowBlocks, 50 << 20, &LIMITS.deltas);
+        assert_eq!(patterns_of_blocks, DeltaPatterns::Alike, "21, in memory, with OpenCL");
         assert_eq!(patterns(150_000, 6_149_580, 41, 8), DeltaPatterns::Alike, "41, in memory");
         assert_eq!(patterns(9_000, 8_000_000, 1_000, 4), DeltaPatterns::Fitting, "L1 holds x");
         assert_eq!(patterns(400_000, 3_760_000, 200, 4), DeltaPatterns::None, "skewed rows");

@@ -130,9 +130,11 @@ pub(super) struct ListedRowsThresholds {
 pub(super) struct DeltaThresholds {
     /// Calls from which on a plan looks whether columns fit 16 bits.
     pub(super) calls: usize,
-    /// Average entries per row from which on rows of similar length take less time by several lanes, but for row blocks of 8-byte values: 30.1 and 25.6 µs at
-    /// 11 entries.
+    /// Average entries per row from which on rows of similar length take less time by several lanes.
     pub(super) lanes_from: usize,
+    /// The same in place of row blocks of 8-byte values: 30.1 and 25.6 µs by row blocks at 11 entries, 38.0 and 51.5 at
+    /// 21 (with OpenCL).
+    pub(super) wide_lanes_from: usize,
     /// Bytes of x up to which every unit's own cache holds it, whatever columns come next. Measured with rows of 8 random
     /// entries, row blocks over columns of 16 bits: 1.27 at 40 kB (f32), 1.33 at 80 kB (f64).
     pub(super) short_x_bytes: usize,
@@ -186,7 +188,7 @@ impl SpmvThresholds {
             thread_below_bytes_in_cache: 192,
         },
         listed_rows: ListedRowsThresholds { rows_per_filled: 7, steps: 32 },
-        deltas: DeltaThresholds { calls: 32, lanes_from: 10, short_x_bytes: 96 << 10 },
+        deltas: DeltaThresholds { calls: 32, lanes_from: 10, wide_lanes_from: 13, short_x_bytes: 96 << 10 },
         column_blocks: ColumnBlocksThresholds { calls: 32, entries_per_unit: 1 << 16, entries_per_block: 4 },
     };
 }
