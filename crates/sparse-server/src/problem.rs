@@ -51,7 +51,7 @@ impl Problem {
         Self { detail: format!("{part}: {}", self.detail), ..self }
     }
 
-    /// What is wrong, for people.
+    /// The description of the problem, for people to read.
     #[cfg(unix)]
     pub(crate) fn detail(&self) -> &str {
         &self.detail

@@ -52,7 +52,7 @@ pub(super) const STEPS: &[Step] = &[
     Step {
         name: "conformance",
         about: "the conformance table, with the corpus where it is",
-        budget: 560,
+        budget: 300,
         needs: &["harness"],
         run: tables::conformance,
     },

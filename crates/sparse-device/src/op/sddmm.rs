@@ -87,7 +87,7 @@ struct RawEntries<'a> {
     values: &'a RawBuffer,
 }
 
-/// What tells the row of an entry.
+/// Where the row of an entry is found.
 #[derive(Debug, Clone, Copy)]
 enum RowOf<'a> {
     /// Where rows begin.

@@ -135,7 +135,7 @@ impl DeviceWorkers {
         metrics::merge(&texts).map_err(Problem::internal)
     }
 
-    /// What each worker answers, in the order of devices; all are asked at once.
+    /// Asks all workers at once, and returns their answers in the order of devices.
     pub(super) async fn each<T, F>(&self, ask: impl Fn(Arc<Supervisor>) -> F) -> Vec<Result<T, Problem>>
     where
         T: Send + 'static,

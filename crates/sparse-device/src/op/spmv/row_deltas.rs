@@ -23,7 +23,7 @@ pub struct RowDeltas {
     deltas: Buffer<u16>,
 }
 
-/// What the columns are like.
+/// The number of groups of rows whose columns pay off as deltas.
 #[derive(Debug, Clone, Copy)]
 struct Found {
     /// The number of [`ROWS`] whose middle row is like the one before.

@@ -105,7 +105,7 @@ pub(super) struct BarriersThresholds {
     pub(super) skew_ratio: usize,
     /// Entries up to which a row never makes rows skewed, where lanes meet at barriers.
     pub(super) never_skewed: usize,
-    /// The longest row over the average up to which rows need no segments: row blocks take 0.65 to 1.02 of their time.
+    /// The longest row over the average up to which rows need no segments: row blocks take 0.47 to 1.04 of their time.
     pub(super) like_ratio: usize,
     /// Bytes of such rows below which a thread a row takes less time than row blocks. Measured with f32 and f64, row blocks
     /// over threads: 1.5 at 88 bytes, 1.0 to 1.3 at 96 to 112, 0.9 to 1.3 at 128 to 168, 0.6 at 250.
