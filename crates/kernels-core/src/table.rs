@@ -28,6 +28,8 @@ defines! {
     KEY: "KEY" = "uint" | "ulong";
     /// The type of positions of entries.
     POS: "POS" = "int" | "long";
+    /// The type of places among the entries of a row.
+    PLACE: "PLACE" = "uchar" | "ushort";
     /// The work-items per row.
     LANES: "LANES" = "4" | "8" | "16" | "32";
     /// The work-items per row, where two are enough.
@@ -334,6 +336,20 @@ macro_rules! files {
                     "spgemm_pattern_starts",
                 ],
                 [IDX, OFF, BLOCK]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "spgemm_places",
+                [
+                    "spgemm_places_parts",
+                    "spgemm_places_find",
+                    "spgemm_places_sum",
+                    "spgemm_places_count",
+                    "spgemm_places_pairs",
+                    "spgemm_places_sum_pairs",
+                ],
+                [SCALAR, IDX, OFF, BLOCK, PLACE]
             ),
             $crate::file!(
                 $language,

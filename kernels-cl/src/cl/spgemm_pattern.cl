@@ -97,21 +97,37 @@ __kernel void spgemm_pattern_bins(long rows, long limit1, long limit2, long limi
     }
 }
 
-// bins[i] <- the bin of row i of C by its entries, which are starts[i + 1] - starts[i]: 0 for none, 1 or 2 for at most as
-// many as the first or second limit. Of the others, with `by_entries`, 4 where the rows of B have LEAST_PART products or
-// more on average in each slice of up to `slice` entries, or LEAST_ROW if the row has at most as many entries as the third
-// limit; else 3 up to that limit, and 5.
-__kernel void spgemm_pattern_sum_bins(long rows, long limit1, long limit2, long limit3, long slice, long by_entries,
+// bins[i] <- the bin of row i of C by its entries, which are starts[i + 1] - starts[i]: 0 for none, 1 or 2 for at most
+// as many as the first or second limit, where the row of A has at most `most_left` entries and the row of C at most
+// `most_products` products. Of the others, with `by_entries`, 4 where the rows of B have LEAST_PART products or more on
+// average in each slice of up to `slice` entries, or LEAST_ROW if the row has at most as many entries as the third
+// limit, and with `has_places` 3 in place of 4 up to that limit where rows are so short; else 3 up to that limit
+// without `has_places`, and 5.
+__kernel void spgemm_pattern_sum_bins(long rows, long limit1, long limit2, long limit3, long slice, long most_left,
+                                      long most_products, long by_entries, long has_places,
                                       __global const long *starts, __global const long *products,
                                       __global const OFF *a_offsets, __global int *bins)
 {
     for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
         long size = starts[row + 1] - starts[row];
-        long parts = (a_offsets[row + 1] - a_offsets[row]) * ((size + slice - 1) / slice);
+        long left = a_offsets[row + 1] - a_offsets[row];
+        long parts = left * ((size + slice - 1) / slice);
         long least = size <= limit3 ? LEAST_ROW : LEAST_PART;
         int is_by_entries = by_entries && parts * least <= products[row + 1] - products[row];
-        int longer = is_by_entries ? 4 : size <= limit3 ? 3 : 5;
-        bins[row] = size == 0 ? 0 : size <= limit1 ? 1 : size <= limit2 ? 2 : longer;
+        int is_short = left <= most_left && products[row + 1] - products[row] <= most_products;
+        int fits_group = size <= limit3;
+        int bin = 5;
+        if (size == 0)
+            bin = 0;
+        else if (is_short && size <= limit1)
+            bin = 1;
+        else if (is_short && size <= limit2)
+            bin = 2;
+        else if (is_by_entries)
+            bin = has_places && is_short && fits_group ? 3 : 4;
+        else if (!has_places && fits_group)
+            bin = 3;
+        bins[row] = bin;
     }
 }
 

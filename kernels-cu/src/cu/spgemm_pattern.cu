@@ -183,22 +183,37 @@ KERNEL spgemm_pattern_bins(long long rows, long long limit1, long long limit2, l
     }
 }
 
-// bins[i] <- the bin of row i of C by its entries, which are starts[i + 1] - starts[i]: 0 for none, 1 or 2 for at most as
-// many as the first or second limit. Of the others, with `by_entries`, 4 where the rows of B have LEAST_PART products or
-// more on average in each slice of up to `slice` entries, or LEAST_ROW if the row has at most as many entries as the third
-// limit; else 3 up to that limit, and 5.
+// bins[i] <- the bin of row i of C by its entries, which are starts[i + 1] - starts[i]: 0 for none, 1 or 2 for at most
+// as many as the first or second limit, where the row of A has at most `most_left` entries and the row of C at most
+// `most_products` products. Of the others, with `by_entries`, 4 where the rows of B have LEAST_PART products or more on
+// average in each slice of up to `slice` entries, or LEAST_ROW if the row has at most as many entries as the third
+// limit, and with `has_places` 3 in place of 4 up to that limit where rows are so short; else 3 up to that limit
+// without `has_places`, and 5.
 KERNEL spgemm_pattern_sum_bins(long long rows, long long limit1, long long limit2, long long limit3, long long slice,
-                               long long by_entries, const long long *__restrict__ starts,
-                               const long long *__restrict__ products, const Off *__restrict__ a_offsets,
-                               int *__restrict__ bins)
+                               long long most_left, long long most_products, long long by_entries, long long has_places,
+                               const long long *__restrict__ starts, const long long *__restrict__ products,
+                               const Off *__restrict__ a_offsets, int *__restrict__ bins)
 {
     for (long long row = thread_index(); row < rows; row += thread_count()) {
         long long size = starts[row + 1] - starts[row];
-        long long parts = (a_offsets[row + 1] - a_offsets[row]) * ((size + slice - 1) / slice);
+        long long left = a_offsets[row + 1] - a_offsets[row];
+        long long parts = left * ((size + slice - 1) / slice);
         long long least = size <= limit3 ? LEAST_ROW : LEAST_PART;
         bool is_by_entries = by_entries && parts * least <= products[row + 1] - products[row];
-        int longer = is_by_entries ? 4 : size <= limit3 ? 3 : 5;
-        bins[row] = size == 0 ? 0 : size <= limit1 ? 1 : size <= limit2 ? 2 : longer;
+        bool is_short = left <= most_left && products[row + 1] - products[row] <= most_products;
+        bool fits_group = size <= limit3;
+        int bin = 5;
+        if (size == 0)
+            bin = 0;
+        else if (is_short && size <= limit1)
+            bin = 1;
+        else if (is_short && size <= limit2)
+            bin = 2;
+        else if (is_by_entries)
+            bin = has_places && is_short && fits_group ? 3 : 4;
+        else if (!has_places && fits_group)
+            bin = 3;
+        bins[row] = bin;
     }
 }
 

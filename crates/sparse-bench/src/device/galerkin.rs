@@ -27,13 +27,18 @@ fn on<D: DeviceTimer>(
     let device = &bench.device;
     let [r, a, p] = factors.map(|factor| factor.to_device(device));
     let (r, a, p) = (&r?, &a?, &p?);
-    let plan = || GalerkinPlan::<_, Csr<f32, Device>>::new(device, r, a, p, &PlanOptions::once());
+    let plan = |options| GalerkinPlan::<_, Csr<f32, Device>>::new(device, r, a, p, &options);
     let ours = Ours {
-        first: Conversion::ours("ours", device, || plan()?.run(r, a, p)),
-        planned: Conversion::ours_into("ours", device, plan, |plan, last| match last {
-            Some(mut c) => plan.run_into(r, a, p, &mut c).map(|()| c),
-            None => plan.run(r, a, p),
-        }),
+        first: Conversion::ours("ours", device, || plan(PlanOptions::once())?.run(r, a, p)),
+        planned: Conversion::ours_into(
+            "ours",
+            device,
+            || plan(PlanOptions::default()),
+            |plan, last| match last {
+                Some(mut c) => plan.run_into(r, a, p, &mut c).map(|()| c),
+                None => plan.run(r, a, p),
+            },
+        ),
     };
     compare_calls(bench, report, ("galerkin", name, bytes), &expected.into(), ours, &[r, a, p])
 }

@@ -21,13 +21,18 @@ fn on<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, name: &str, a: 
     let a = workload::of_integers(a)?;
     let (expected, bytes) = sparse_product::expected(&Cpu::new()?, &[&a, &a])?;
     let (device, a) = (&bench.device, &a.to_device(&bench.device)?);
-    let plan = || SpgemmPlan::<_, Csr<f32, Device>>::new(device, a, a, &PlanOptions::once());
+    let plan = |options| SpgemmPlan::<_, Csr<f32, Device>>::new(device, a, a, &options);
     let ours = Ours {
-        first: Conversion::ours("ours", device, || plan()?.run(a, a)),
-        planned: Conversion::ours_into("ours", device, plan, |plan, last| match last {
-            Some(mut c) => plan.run_into(a, a, &mut c).map(|()| c),
-            None => plan.run(a, a),
-        }),
+        first: Conversion::ours("ours", device, || plan(PlanOptions::once())?.run(a, a)),
+        planned: Conversion::ours_into(
+            "ours",
+            device,
+            || plan(PlanOptions::default()),
+            |plan, last| match last {
+                Some(mut c) => plan.run_into(a, a, &mut c).map(|()| c),
+                None => plan.run(a, a),
+            },
+        ),
     };
     compare_calls(bench, report, ("spgemm", name, bytes), &expected.into(), ours, &[a, a])
 }

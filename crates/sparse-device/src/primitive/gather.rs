@@ -37,7 +37,7 @@ impl Device {
     }
 
     /// The elements of one buffer at these positions.
-    pub(super) fn gathered(&self, positions: &Positions, from: &RawBuffer) -> Result<RawBuffer> {
+    pub(crate) fn gathered(&self, positions: &Positions, from: &RawBuffer) -> Result<RawBuffer> {
         self.gather(&self.gather_kernel(from.element_bytes, positions)?, positions, Values::one(from))
     }
 

@@ -1,6 +1,6 @@
 //! Faults of products of two sparse matrices.
 
-use super::{Fault, Kind, ROWS, both, by, each};
+use super::{Fault, Kind, LONG_ROWS, ROWS, both, by, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -49,6 +49,39 @@ pub(super) const FAULTS: &[Fault] = &[
         ),
         found_by: &[by("spgemm/csr", "split"), by("spgemm/csc", "split")],
         case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last product of an entry is left out",
+        place: each(
+            "spgemm_places",
+            ("p < length; p += width", "p < length - 1; p += width"),
+            ("time * width < step.length;", "time * width < step.length - 1;"),
+        ),
+        found_by: &[by("spgemm/csr", "places"), by("spgemm/csc", "places")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "a product without a column of the mask has the next one's place",
+        place: each(
+            "spgemm_places",
+            ("at < n && columns[at] == column ? (int)at : -1;", "at < n ? (int)at : -1;"),
+            ("at < n && columns[at] == column ? at : -1;", "at < n ? at : -1;"),
+        ),
+        found_by: &[by("spgemm/csr", "places"), by("spgemm/csc", "places")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last product in the list of an entry is left out",
+        place: each(
+            "spgemm_places",
+            ("p < starts[e + 1]; p++", "p < starts[e + 1] - 1; p++"),
+            ("p < end && !is_long; p++", "p < end - 1 && !is_long; p++"),
+        ),
+        found_by: &[by("spgemm/csr", "places"), by("spgemm/csc", "places")],
+        case: LONG_ROWS,
     },
     Fault {
         kind: Kind::DroppedEntry,

@@ -16,9 +16,14 @@
 //!
 //! A mask is the pattern of C, and its rows are summed alike: products without a column there are left out.
 //!
+//! A run finds the place of each product among the columns of its row of C. A plan of many runs keeps these places, 8 or 16
+//! bits for a product, for rows whose sums fit in local memory, and lists the products of most other rows by entries of C.
+//!
 //! A team goes through the entries of A's row one after the other, so that sums are added in their order.
 
+mod lists;
 mod pattern;
+mod places;
 mod row_bins;
 mod values;
 
@@ -28,7 +33,8 @@ use crate::defines::Defines;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
-use pattern::{PatternSearch, ProductCounts, row_sizes_of};
+use pattern::{FoundPattern, PatternSearch, ProductCounts, row_sizes_of};
+use places::Places;
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
 use sparse_core::op::{SpgemmBound, SpgemmKernel, mask_pattern, row_factors};
@@ -68,6 +74,13 @@ algorithms! {
         Split = Algorithm::new("split", "by by_row, for rows of A with more than 1024 entries")
             .preprocessing("the pattern of C, and its rows in bins of their lengths"),
         Needs::Nothing;
+
+        Places = Algorithm::new(
+            "places",
+            "plans of 6 calls or more, where rows of B have no column twice and places take up to a sixteenth of the memory",
+        )
+        .preprocessing("as by_row, and the place of each product in its row of C"),
+        Needs::Nothing;
     }
 }
 
@@ -100,6 +113,9 @@ fn defines(backend: &Device, matrix: RawCompressed<'_>) -> Defines {
 
 /// The file of the kernels of patterns.
 const FILE: &str = "spgemm_pattern";
+
+/// As a number of products or entries that a row must exceed: no row does.
+const NO_ROW: usize = i64::MAX as usize;
 
 /// Bytes of local memory for each lane of a team, at most: in `spgemm_values`, columns, sums and waiting lanes for
 /// entries of C, and two positions.
@@ -175,34 +191,33 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         let (algorithm, choice) =
             self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), automatic)?;
         let factors = Factors::new(a, b);
-        if let Some(mask) = mask {
-            let pattern = mask_pattern(mask)?.clone();
-            let lengths = row_sizes_of(self, mask.into())?;
-            let rows = KnownRows {
-                offsets: pattern.offsets(),
-                lengths: &lengths,
-                products: &lengths.starts,
-                longest: self.longest_row(&lengths.starts)?,
-            };
-            let sums = ValueSums::new(self, factors, T::DTYPE, rows)?;
-            return Ok(SpgemmPlan { choice, pattern, sums });
-        }
-        let search = PatternSearch::new(self, factors, algorithm)?;
-        let found = search.find(IndexType::of::<O>())?;
-        let rows = KnownRows {
-            offsets: &found.offsets,
-            lengths: &found.lengths,
-            products: &search.products.counts.starts,
-            longest: search.products.most.min(factors.right.cols),
+        let is_repeated = options.algorithm.is_none() && options.expected_calls >= places::CALLS;
+        let keeps_places =
+            (is_repeated || algorithm == SpgemmAlgorithm::Places) && factors.right.order.unique;
+        let (pattern, sums) = match mask {
+            Some(mask) => {
+                (mask_pattern(mask)?.clone(), masked_sums(self, factors, mask.into(), keeps_places)?)
+            }
+            None => {
+                let (found, sums) = find_sums(self, factors, algorithm, IndexType::of::<O>(), keeps_places)?;
+                let shape = (factors.left.rows, factors.right.cols);
+                let (offsets, indices) = (found.offsets.of(), found.indices.of());
+                // SAFETY: the offsets are sums of the lengths of rows, and the kernels wrote so many columns of the right
+                // factor to each row, in order and each once. Extents are those of factors, which have the same type of
+                // indices.
+                let pattern = unsafe {
+                    CompressedPattern::new_unchecked(shape, offsets, indices, IndexOrder::CANONICAL)
+                };
+                (Arc::new(pattern), sums)
+            }
         };
-        let sums = ValueSums::new(self, factors, T::DTYPE, rows)?;
-        let shape = (factors.left.rows, factors.right.cols);
-        let (offsets, indices) = (found.offsets.of(), found.indices.of());
-        // SAFETY: the offsets are sums of the lengths of rows, and the kernels wrote so many columns of the right factor
-        // to each row, in order and each once. Extents are those of factors, which have the same type of indices.
-        let pattern =
-            unsafe { CompressedPattern::new_unchecked(shape, offsets, indices, IndexOrder::CANONICAL) };
-        Ok(SpgemmPlan { choice, pattern: Arc::new(pattern), sums })
+        let choice = if is_repeated && sums.has_places() {
+            let repeated = (SpgemmAlgorithm::Places, "a plan of many calls");
+            self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), repeated)?.1
+        } else {
+            choice
+        };
+        Ok(SpgemmPlan { choice, pattern, sums })
     }
 
     fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize) {
@@ -235,6 +250,62 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         plan.sums.run(self, Factors::new(a, b), (&c).into())?;
         Ok(c)
     }
+}
+
+/// The pattern of C, and the sums of its entries.
+fn find_sums(
+    backend: &Device,
+    factors: Factors<'_>,
+    algorithm: SpgemmAlgorithm,
+    offset: IndexType,
+    keeps_places: bool,
+) -> Result<(FoundPattern, ValueSums)> {
+    let search = PatternSearch::new(backend, factors, algorithm)?;
+    let found = search.find(offset)?;
+    let products = &search.products;
+    let (longest, places) = if keeps_places {
+        let longest = backend.longest_row(&found.lengths.starts)?;
+        (longest, Places::new(backend, factors, products, longest)?)
+    } else {
+        (products.most.min(factors.right.cols), None)
+    };
+    let rows = KnownRows {
+        offsets: &found.offsets,
+        columns: &found.indices,
+        lengths: &found.lengths,
+        products: &products.counts.starts,
+        longest,
+        most_products: products.most,
+        total_products: products.counts.total,
+    };
+    let sums = ValueSums::new(backend, factors, rows, places)?;
+    Ok((found, sums))
+}
+
+/// The sums of a C that has the pattern of a mask.
+fn masked_sums(
+    backend: &Device,
+    factors: Factors<'_>,
+    mask: RawCompressed<'_>,
+    keeps_places: bool,
+) -> Result<ValueSums> {
+    let lengths = row_sizes_of(backend, mask)?;
+    let longest = backend.longest_row(&lengths.starts)?;
+    let products = keeps_places.then(|| ProductCounts::new(backend, factors, None)).transpose()?;
+    let places = match &products {
+        Some(products) => Places::new(backend, factors, products, longest)?,
+        None => None,
+    };
+    let rows = KnownRows {
+        offsets: mask.offsets,
+        columns: mask.indices,
+        lengths: &lengths,
+        products: products.as_ref().map_or(&lengths.starts, |products| &products.counts.starts),
+        longest,
+        most_products: products.as_ref().map_or(longest, |products| products.most),
+        total_products: products.as_ref().map_or(lengths.total, |products| products.counts.total),
+    };
+    ValueSums::new(backend, factors, rows, places)
 }
 
 fn bound(backend: &Device, factors: Factors<'_>, sizes: Sizes) -> Result<SpgemmBound> {

@@ -1,7 +1,7 @@
 //! The pattern of C.
 
 use super::row_bins::{Bin, RowBins, RowSizes};
-use super::{FILE, Factors, SpgemmAlgorithm, Teams, defines};
+use super::{FILE, Factors, NO_ROW, SpgemmAlgorithm, Teams, defines};
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
@@ -32,9 +32,6 @@ const GROUPS_PER_UNIT: usize = 8;
 
 /// Bytes of bitmaps in global memory, unless one row needs more.
 const MOST_WORKSPACE: usize = 256 << 20;
-
-/// As a number of products that a row must exceed: no row does.
-const NO_ROW: usize = i64::MAX as usize;
 
 /// The offsets and columns of C, and the lengths of its rows.
 pub(super) struct FoundPattern {
@@ -75,7 +72,7 @@ impl ProductCounts {
         let last = Device::slice(Device::view(&counts), left.rows..left.rows + 2);
         backend.download_into(last, &mut total_and_most)?;
         let [total, most] = total_and_most.map(|count| count as usize);
-        let counts = RowSizes { starts: counts, total };
+        let counts = RowSizes { starts: counts.into(), total };
         let bounds = (most > right.cols).then(|| row_bounds(backend, factors, &counts)).transpose()?;
         Ok(Self { counts, most, bounds, origins, spans })
     }
@@ -99,7 +96,7 @@ fn row_bounds(backend: &Device, factors: Factors<'_>, products: &RowSizes) -> Re
 /// The sizes that these counts, followed by a zero, are.
 fn row_sizes(backend: &Device, counts: Buffer<i64>) -> Result<RowSizes> {
     let total = PrefixSum::series(backend, counts.len)?.starts_and_sum(backend, &counts)?;
-    Ok(RowSizes { starts: counts, total })
+    Ok(RowSizes { starts: counts.into(), total })
 }
 
 /// The sizes of the rows of a matrix.
@@ -108,7 +105,7 @@ pub(super) fn row_sizes_of(backend: &Device, matrix: RawCompressed<'_>) -> Resul
     let widen = backend.kernel(FILE, "spgemm_pattern_starts", defines(backend, matrix))?;
     let launch = backend.launch(&widen).size(starts.len).buffer(matrix.offsets);
     launch.buffer(&starts).items(starts.len)?;
-    Ok(RowSizes { starts, total: matrix.indices.len })
+    Ok(RowSizes { starts: starts.into(), total: matrix.indices.len })
 }
 
 /// What the rows of a bin share, in the order of their numbers, which start at 1. A team has memory for [`EACH`] products

@@ -10,6 +10,7 @@ use crate::primitive::radix_sort::radix_sort;
 use crate::{Buffer, Device};
 use sparse_core::{Backend, Result};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Bits of the number of a bin.
 const BITS: u32 = 3;
@@ -17,7 +18,7 @@ const BITS: u32 = 3;
 /// Sizes of rows as their prefix sums, and the sum of all.
 #[derive(Debug)]
 pub(super) struct RowSizes {
-    pub(super) starts: Buffer<i64>,
+    pub(super) starts: Arc<Buffer<i64>>,
     pub(super) total: usize,
 }
 

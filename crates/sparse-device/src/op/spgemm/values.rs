@@ -1,12 +1,14 @@
 //! The values of C, whose pattern is known.
 
+use super::lists::Lists;
+use super::places::{self, Places};
 use super::row_bins::{Bin, RowBins, RowSizes};
-use super::{FILE, Factors, Teams};
+use super::{FILE, Factors, NO_ROW, Teams};
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
-use sparse_core::{DType, Result};
+use sparse_core::Result;
 
 /// Bytes of sums for each lane of the team that sums a row in local memory: the kernels' macro `EACH` counts sums, and is
 /// at most [`MOST_EACH`].
@@ -17,6 +19,12 @@ const MOST_EACH: usize = 8;
 /// entries, and 0.95 for 27.
 const MOST_SMALLEST: usize = 16;
 
+/// Entries of a row of A up to which a team of up to a warp has the row.
+const MOST_LEFT: usize = 1024;
+
+/// Products of a row up to which rows need no bins, if all are short.
+const MOST_PRODUCTS: usize = 4096;
+
 /// The entries of C that a work-item has in a slice: the kernels' macro `SLICE_EACH`, by the bytes of a column and a sum.
 fn slice_each(bytes: usize) -> usize {
     match bytes {
@@ -26,16 +34,25 @@ fn slice_each(bytes: usize) -> usize {
     }
 }
 
+/// The most entries of C that the rows of the first bins have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) short: usize,
+    pub(super) warp: usize,
+    pub(super) group: usize,
+}
+
 /// The teams that sum rows of C, in the order of their bins' numbers, which start at 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SumBin {
-    /// The entries fit the smallest team.
+pub(super) enum SumBin {
+    /// The sums fit the smallest team.
     Short,
-    /// The entries fit a warp.
+    /// The sums fit a warp.
     Warp,
-    /// The entries fit the largest team.
+    /// The sums fit a work-group: the largest team has a row, or a warp where places are kept.
     Group,
-    /// The largest team has a slice, and goes through the entries of A one after the other.
+    /// The largest team has a slice, and goes through the entries of A one after the other. Where places are kept, products
+    /// are listed, if there is memory for it; so for the next bin.
     SlicesByEntries,
     /// The largest team has a slice, and shares the products of as many entries of A as it has lanes.
     Slices,
@@ -46,10 +63,11 @@ const BINS: [SumBin; 5] =
 
 impl SumBin {
     /// The lanes of the team that has a row or a slice.
-    fn lanes(self, teams: Teams) -> usize {
+    fn lanes(self, teams: Teams, has_places: bool) -> usize {
         match self {
             Self::Short => teams.smallest,
             Self::Warp => LANES,
+            Self::Group if has_places => LANES,
             Self::Group | Self::SlicesByEntries | Self::Slices => teams.largest,
         }
     }
@@ -60,13 +78,26 @@ impl SumBin {
     }
 }
 
-/// The rows of a bin, and the numbers of slices before each of them if they are cut.
+/// The rows of a bin, and how their products find their sums.
 #[derive(Debug)]
-struct BinSums {
-    kind: SumBin,
-    bin: Bin,
-    lanes: usize,
-    slices: Option<Slices>,
+pub(super) struct BinSums {
+    pub(super) kind: SumBin,
+    pub(super) bin: Bin,
+    pub(super) lanes: usize,
+    search: Search,
+}
+
+/// How the products of a bin's rows find their sums.
+#[derive(Debug)]
+enum Search {
+    /// Among the columns of the row.
+    Columns,
+    /// Among the columns of a slice of the row.
+    Slices(Slices),
+    /// By their places.
+    Places,
+    /// As they are listed.
+    Lists(Lists),
 }
 
 /// The slices of the rows of a bin.
@@ -85,67 +116,99 @@ pub(super) struct ValueSums {
     bins: RowBins,
     sums: Vec<BinSums>,
     kernel: Kernel,
+    places: Option<Places>,
 }
 
 /// The rows of C, as known before their values.
 #[derive(Clone, Copy)]
 pub(super) struct KnownRows<'a> {
     pub(super) offsets: &'a RawBuffer,
+    pub(super) columns: &'a RawBuffer,
     pub(super) lengths: &'a RowSizes,
     /// The products of each row, or fewer.
-    pub(super) products: &'a Buffer<i64>,
+    pub(super) products: &'a RawBuffer,
     /// The entries of the longest row, or more.
     pub(super) longest: usize,
+    /// The products of the row that has most, or fewer.
+    pub(super) most_products: usize,
+    /// The products of all rows, or fewer.
+    pub(super) total_products: usize,
 }
 
 impl ValueSums {
     pub(super) fn new(
         backend: &Device,
         factors: Factors<'_>,
-        dtype: DType,
         rows: KnownRows<'_>,
+        places: Option<Places>,
     ) -> Result<Self> {
-        let each = (BYTES_PER_LANE / dtype.accumulator().bytes()).min(MOST_EACH);
-        let teams = Teams::new(backend, factors.right.mean_length().min(MOST_SMALLEST));
-        let column_bytes = factors.right.indices.element_bytes;
-        let slice = teams.largest * slice_each(dtype.accumulator().bytes() + column_bytes);
-        let kernel = |entry| backend.kernel_of(dtype, "spgemm_values", entry, factors.defines(backend));
-        let bins = Self::bins(backend, factors, rows, (each, slice), teams)?;
+        let sum_bytes = factors.left.dtype.accumulator().bytes();
+        let (teams, limits) = match places {
+            Some(_) => {
+                let teams = Places::teams(backend, factors);
+                (teams, Places::limits(factors, teams))
+            }
+            None => {
+                let teams = Teams::new(backend, factors.right.mean_length().min(MOST_SMALLEST));
+                (teams, limits(sum_bytes, teams))
+            }
+        };
+        let slice = teams.largest * slice_each(sum_bytes + factors.right.indices.element_bytes);
+        let bins = Self::bins(backend, factors, rows, limits, slice, places.is_some())?;
+        let kernel = |entry| kernel(backend, factors, entry);
         let sums = |bin: &Bin| {
             let kind = BINS[bin.number - 1];
-            let cut = || {
-                let starts = bins.slices(backend, factors, bin, rows.offsets, slice)?;
-                let most = bin.rows.len() + rows.lengths.total / slice;
-                Ok::<_, sparse_core::Error>(Slices { starts, most, kernel: kernel("spgemm_values_slices")? })
+            let lanes = kind.lanes(teams, places.is_some());
+            let mut sums = BinSums { kind, bin: bin.clone(), lanes, search: Search::Columns };
+            let lists = match &places {
+                Some(places) if kind.is_cut() => Lists::new(backend, factors, places, (&bins, bin), rows)?,
+                _ => None,
             };
-            let slices = kind.is_cut().then(cut).transpose()?;
-            Ok(BinSums { kind, bin: bin.clone(), lanes: kind.lanes(teams), slices })
+            sums.search = match (lists, &places) {
+                (Some(lists), _) => Search::Lists(lists),
+                _ if kind.is_cut() => {
+                    let starts = bins.slices(backend, factors, bin, rows.offsets, slice)?;
+                    let most = bin.rows.len() + rows.lengths.total / slice;
+                    Search::Slices(Slices { starts, most, kernel: kernel("spgemm_values_slices")? })
+                }
+                (None, Some(places)) => {
+                    places.find(backend, factors, &bins, &sums, rows)?;
+                    Search::Places
+                }
+                (None, None) => Search::Columns,
+            };
+            Ok(sums)
         };
         let sums = bins.iter().map(sums).collect::<Result<_>>()?;
-        Ok(Self { bins, sums, kernel: kernel("spgemm_values")? })
+        Ok(Self { bins, sums, kernel: kernel("spgemm_values")?, places })
     }
 
-    /// The rows in bins; a work-item has `each` entries of a row, and a team `slice` entries of a slice.
+    /// The rows in bins; a slice has `slice` entries.
     fn bins(
         backend: &Device,
         factors: Factors<'_>,
         rows: KnownRows<'_>,
-        (each, slice): (usize, usize),
-        teams: Teams,
+        limits: Limits,
+        slice: usize,
+        has_places: bool,
     ) -> Result<RowBins> {
         if rows.lengths.total == 0 {
             return Ok(RowBins::none());
         }
-        if rows.longest <= each * teams.smallest {
+        if rows.longest <= limits.short && rows.most_products <= MOST_PRODUCTS {
             return Ok(RowBins::single(factors.left.rows));
         }
         let order = factors.right.order;
-        let limit = |bin: SumBin| each * bin.lanes(teams);
         RowBins::sorted(backend, factors, BINS.len(), |bins| {
             let kernel = backend.kernel(FILE, "spgemm_pattern_sum_bins", factors.defines(backend))?;
-            let launch = backend.launch(&kernel).size(factors.left.rows).size(limit(SumBin::Short));
-            let launch = launch.size(limit(SumBin::Warp)).size(limit(SumBin::Group)).size(slice);
-            let launch = launch.size(usize::from(order.sorted && order.unique));
+            let launch = backend.launch(&kernel).size(factors.left.rows);
+            let launch = launch.size(limits.short).size(limits.warp).size(limits.group).size(slice);
+            let (most_left, most_products) = match has_places {
+                true => (places::MOST_LEFT, places::most_products(rows.total_products)),
+                false => (MOST_LEFT, NO_ROW),
+            };
+            let launch = launch.size(most_left).size(most_products);
+            let launch = launch.size(usize::from(order.sorted && order.unique)).size(usize::from(has_places));
             let launch = launch.buffer(&rows.lengths.starts).buffer(rows.products);
             launch.buffer(factors.left.offsets).buffer(bins).items(factors.left.rows)
         })
@@ -153,33 +216,66 @@ impl ValueSums {
 
     /// Writes the values of C.
     pub(super) fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
+        self.sums.iter().try_for_each(|sums| match (&sums.search, &self.places) {
+            (Search::Lists(lists), _) => lists.run(backend, factors, (&self.bins, &sums.bin), c),
+            (Search::Places, Some(places)) => places.run(backend, factors, &self.bins, sums, c),
+            _ => self.run_bin(backend, factors, sums, c),
+        })
+    }
+
+    /// Writes the values of a bin's rows, by the columns of products.
+    fn run_bin(
+        &self,
+        backend: &Device,
+        factors: Factors<'_>,
+        sums: &BinSums,
+        c: RawCompressed<'_>,
+    ) -> Result<()> {
         let Factors { left, right } = factors;
-        for BinSums { kind, bin, lanes, slices } in &self.sums {
-            let kernel = slices.as_ref().map_or(&self.kernel, |slices| &slices.kernel);
-            let mut launch = backend.launch(kernel).places(&bin.rows).size(*lanes);
-            if slices.is_some() {
-                launch = launch.size(usize::from(right.order.sorted));
-            }
-            let by_entries = right.order.unique && (*lanes <= LANES || *kind == SumBin::SlicesByEntries);
-            launch = launch.size(usize::from(by_entries));
-            if let Some(slices) = slices {
-                launch = launch.buffer(&slices.starts);
-            }
-            let launch = launch.order(&self.bins);
-            let launch = launch.buffer(left.offsets).buffer(left.indices).buffer(left.values);
-            let launch = launch.buffer(right.offsets).buffer(right.indices).buffer(right.values);
-            let launch = launch.buffer(c.offsets).buffer(c.indices).buffer(c.values);
-            match slices {
-                Some(slices) => launch.group_per_row(slices.most, *lanes)?,
-                None => launch.teams(bin.rows.len(), *lanes)?,
-            }
+        let BinSums { kind, bin, lanes, search } = sums;
+        let slices = if let Search::Slices(slices) = search { Some(slices) } else { None };
+        let kernel = slices.map_or(&self.kernel, |slices| &slices.kernel);
+        let mut launch = backend.launch(kernel).places(&bin.rows).size(*lanes);
+        if slices.is_some() {
+            launch = launch.size(usize::from(right.order.sorted));
         }
-        Ok(())
+        let by_entries = right.order.unique && (*lanes <= LANES || *kind == SumBin::SlicesByEntries);
+        launch = launch.size(usize::from(by_entries));
+        if let Some(slices) = slices {
+            launch = launch.buffer(&slices.starts);
+        }
+        let launch = launch.order(&self.bins);
+        let launch = launch.buffer(left.offsets).buffer(left.indices).buffer(left.values);
+        let launch = launch.buffer(right.offsets).buffer(right.indices).buffer(right.values);
+        let launch = launch.buffer(c.offsets).buffer(c.indices).buffer(c.values);
+        match slices {
+            Some(slices) => launch.group_per_row(slices.most, *lanes),
+            None => launch.teams(bin.rows.len(), *lanes),
+        }
+    }
+
+    /// True if the places of products are listed.
+    pub(super) fn has_places(&self) -> bool {
+        self.places.is_some()
     }
 
     /// Bytes on the device.
     pub(super) fn bytes(&self) -> usize {
-        let slices = self.sums.iter().flat_map(|sums| &sums.slices);
-        self.bins.bytes() + slices.map(|slices| slices.starts.bytes()).sum::<usize>()
+        let searches = self.sums.iter().map(|sums| match &sums.search {
+            Search::Slices(slices) => slices.starts.bytes(),
+            Search::Lists(lists) => lists.bytes(),
+            Search::Columns | Search::Places => 0,
+        });
+        self.bins.bytes() + searches.sum::<usize>() + self.places.as_ref().map_or(0, Places::bytes)
     }
+}
+
+/// The most entries of rows whose columns and sums are in local memory.
+fn limits(sum_bytes: usize, teams: Teams) -> Limits {
+    let each = (BYTES_PER_LANE / sum_bytes).min(MOST_EACH);
+    Limits { short: each * teams.smallest, warp: each * LANES, group: each * teams.largest }
+}
+
+fn kernel(backend: &Device, factors: Factors<'_>, entry: &'static str) -> Result<Kernel> {
+    backend.kernel_of(factors.left.dtype, "spgemm_values", entry, factors.defines(backend))
 }

@@ -1,0 +1,155 @@
+//! The places of products in their rows of C, which plans of many runs keep.
+
+use super::pattern::ProductCounts;
+use super::row_bins::RowBins;
+use super::values::{BinSums, KnownRows, Limits, SumBin};
+use super::{Factors, Teams};
+use crate::buffer::RawBuffer;
+use crate::lanes::LANES;
+use crate::primitive::raw::RawCompressed;
+use crate::{Buffer, Device, Kernel};
+use sparse_core::{Error, Result};
+use std::sync::Arc;
+
+/// Runs for which a plan keeps places: to find them takes up to four runs without them, of which a run with them takes a
+/// third.
+pub(super) const CALLS: usize = 6;
+
+/// Entries of a row of A up to which a team has the row, unless rows of B are long. Measured on an H100: a warp takes half
+/// a microsecond for each pair of entries, one after the other.
+pub(super) const MOST_LEFT: usize = 128;
+
+/// Products of a row up to which a team has the row, where there are so many in all: while a warp adds them, a GPU adds a
+/// thousand times as many, and a launch takes as long as few.
+pub(super) fn most_products(total: usize) -> usize {
+    (total / 1000).max(2048)
+}
+
+/// The longest row of C whose places have 8 bits, with those of a warp behind it.
+const LONGEST_OF_BYTES: usize = u8::MAX as usize - LANES;
+
+/// Bytes of sums for each lane: the kernels' macro `EACH` counts sums.
+const BYTES_PER_LANE: usize = 64;
+
+/// The lanes of the smallest team: as many as the mean length of a row of B, in which a lane has up to three entries at
+/// once. Measured on an H100: 16 lanes take 0.75 of the time of 32 for rows of 41 entries, and 0.9 for 27; 4 take 0.77 of
+/// 8 for rows of 5, and 2 take 0.7 of 4 for rows of one entry.
+const SMALLEST: [usize; 2] = [2, 16];
+
+/// The mean length of a row of B above which the smallest team is a warp.
+const LONG: usize = 3 * SMALLEST[1];
+
+/// The place of each product in its row of C; those of long rows are in lists.
+#[derive(Debug)]
+pub(super) struct Places {
+    /// Where the row of B of each entry of A begins and ends.
+    pub(super) parts: RawBuffer,
+    /// The number of products before each row.
+    pub(super) starts: Arc<Buffer<i64>>,
+    places: RawBuffer,
+    sum: Kernel,
+}
+
+impl Places {
+    /// The smallest and the largest team.
+    pub(super) fn teams(backend: &Device, factors: Factors<'_>) -> Teams {
+        let mean = factors.right.mean_length();
+        let lanes = if mean > LONG { LANES } else { 1 << mean.clamp(SMALLEST[0], SMALLEST[1]).ilog2() };
+        Teams::new(backend, lanes)
+    }
+
+    /// The most entries of rows of C. Where rows are longer than a warp's part of a work-group's sums, it has all of them.
+    pub(super) fn limits(factors: Factors<'_>, teams: Teams) -> Limits {
+        let each = BYTES_PER_LANE / factors.left.dtype.accumulator().bytes();
+        Limits { short: each * teams.smallest, warp: each * LANES, group: each * teams.largest }
+    }
+
+    /// Memory for the places of these products, unless that is much or not there. Rows of B have no column twice, and no
+    /// row of C has more entries than the `longest`.
+    pub(super) fn new(
+        backend: &Device,
+        factors: Factors<'_>,
+        products: &ProductCounts,
+        longest: usize,
+    ) -> Result<Option<Self>> {
+        let Factors { left, right } = factors;
+        let place_bytes = if longest <= LONGEST_OF_BYTES { size_of::<u8>() } else { size_of::<u16>() };
+        let bytes = products.counts.total.saturating_mul(place_bytes);
+        if bytes as u64 > backend.scratch_limit() || i32::try_from(products.most + 1).is_err() {
+            return Ok(None);
+        }
+        let places = match backend.allocate_raw(products.counts.total, place_bytes) {
+            Err(Error::OutOfMemory { .. }) => return Ok(None),
+            places => places?,
+        };
+        let parts = backend.allocate_raw(2 * left.indices.len, right.offsets.element_bytes)?;
+        let sum = kernel(backend, factors, place_bytes, "spgemm_places_sum")?;
+        let find = kernel(backend, factors, place_bytes, "spgemm_places_parts")?;
+        let launch = backend.launch(&find).size(left.indices.len).buffer(left.indices);
+        launch.buffer(right.offsets).buffer(&parts).items(left.indices.len)?;
+        Ok(Some(Self { parts, starts: products.counts.starts.clone(), places, sum }))
+    }
+
+    /// Finds the places of the products of a bin's rows.
+    pub(super) fn find(
+        &self,
+        backend: &Device,
+        factors: Factors<'_>,
+        bins: &RowBins,
+        sums: &BinSums,
+        rows: KnownRows<'_>,
+    ) -> Result<()> {
+        let (numbers, lanes) = (&sums.bin.rows, sums.lanes);
+        let kernel = self.kernel(backend, factors, "spgemm_places_find")?;
+        let launch = backend.launch(&kernel).places(numbers).size(lanes).order(bins);
+        let launch = launch.buffer(factors.left.offsets).buffer(&self.parts).buffer(factors.right.indices);
+        let launch = launch.buffer(rows.offsets).buffer(rows.columns).buffer(&self.starts);
+        launch.buffer(&self.places).teams(numbers.len(), lanes)
+    }
+
+    /// Writes the values of a bin's rows.
+    pub(super) fn run(
+        &self,
+        backend: &Device,
+        factors: Factors<'_>,
+        bins: &RowBins,
+        sums: &BinSums,
+        c: RawCompressed<'_>,
+    ) -> Result<()> {
+        let Factors { left, right } = factors;
+        let (rows, lanes) = (&sums.bin.rows, sums.lanes);
+        let launch = backend.launch(&self.sum).places(rows).size(lanes).order(bins);
+        let launch = launch.buffer(left.offsets).buffer(&self.parts).buffer(left.values);
+        let launch = launch.buffer(right.values).buffer(c.offsets).buffer(c.values);
+        let launch = launch.buffer(&self.starts).buffer(&self.places);
+        match sums.kind {
+            SumBin::Group => launch.group_per_row(rows.len(), lanes),
+            _ => launch.teams(rows.len(), lanes),
+        }
+    }
+
+    /// A kernel with the type of these places.
+    pub(super) fn kernel(
+        &self,
+        backend: &Device,
+        factors: Factors<'_>,
+        entry: &'static str,
+    ) -> Result<Kernel> {
+        kernel(backend, factors, self.places.element_bytes, entry)
+    }
+
+    /// Bytes on the device.
+    pub(super) fn bytes(&self) -> usize {
+        self.parts.bytes() + self.starts.bytes() + self.places.bytes()
+    }
+}
+
+fn kernel(backend: &Device, factors: Factors<'_>, place_bytes: usize, entry: &'static str) -> Result<Kernel> {
+    let place = if place_bytes == size_of::<u8>() { "uchar" } else { "ushort" };
+    backend.kernel_of(
+        factors.left.dtype,
+        "spgemm_places",
+        entry,
+        factors.defines(backend).set("PLACE", place),
+    )
+}

@@ -1,0 +1,289 @@
+// spgemm_places: the values of C = A B for plans of many runs, for compressed rows and a C whose pattern is known, in
+// order and without repetitions, where rows of B have no column twice. Where each product belongs is found once and
+// kept, so that a run only adds. A row has either places or lists.
+// spgemm_places_parts: parts[k] <- where the row of B that entry k of A names begins and ends.
+// spgemm_places_find: a team of `lanes` has a row: places[starts[i] + p] <- the place of product p of row i, counted in
+// the order of A's entries, among the entries of its row of C; where C has no such column, one of the `lanes` places
+// behind them.
+// spgemm_places_sum: a team has a row, whose sums are in shared memory: its lanes have the products of one entry of A
+// after the other. Reads A, the parts, the places and the rows of B that A names once; writes C once.
+// spgemm_places_count: products[i] and entries[i] <- those of row i of a list.
+// spgemm_places_pairs: a team has a row: keys[q] <- the entry of C of product q, or `unlisted` where C has no such
+// column, and pairs[q] <- the positions of its entry of A (upper half) and of B. `products` and `entries` are those
+// before each row.
+// spgemm_places_sum_pairs: a thread has an entry of C, whose pairs are neighbours: pairs[starts[e]] up to starts[e +
+// 1]. A warp shares those of an entry with more than SHORT. Reads each pair, and what it names, once; writes C once.
+// Rows come in an order of their lengths, `first` up to `end` of it.
+// Macros: SCALAR, IDX, OFF, PLACE (uchar or ushort: the type of places), EACH = 16, 8 or 4 (sums per lane, in 64
+// bytes), AHEAD = 2 (entries of A whose rows of B are loaded at once), AT_ONCE = 6 (products of a lane in a long row of
+// B), SHORT = 32 (products of an entry that a thread adds), LEAST_BLOCKS = 3, 4 or 5 by the types' sizes, BLOCK
+// (threads of the largest block).   Launch: any number of blocks of 32 to BLOCK threads, a multiple of 32, `lanes` a
+// power of two from 2 to 32. The teams of a block share (EACH + 1) * BLOCK sums: a row has as many entries as its
+// team's part, less `lanes`.
+// Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
+#ifndef LEAST_BLOCKS
+#define LEAST_BLOCKS (sizeof(ACC) > 8 ? 3 : sizeof(ACC) > 4 || sizeof(Off) > 4 ? 4 : 5)
+#endif
+#include "grid.cuh"
+#include "scalar.cuh"
+#include "warp_scalar.cuh"
+#include "index.cuh"
+#include "team.cuh"
+#include "search.cuh"
+#include "products.cuh"
+#ifndef EACH
+#define EACH (64 / sizeof(ACC))
+#endif
+#ifndef AHEAD
+#define AHEAD 2
+#endif
+#ifndef AT_ONCE
+#define AT_ONCE 6
+#endif
+#ifndef SHORT
+#define SHORT 32
+#endif
+#ifndef PLACE
+#error "PLACE is missing: uchar or ushort"
+#endif
+typedef unsigned char type_uchar;
+typedef TYPE(PLACE) Place;
+
+// A row of B.
+struct __align__(2 * sizeof(Off)) Part
+{
+    Off begin;
+    Off end;
+};
+
+// An entry of A for all lanes: its row of B, and the number of products before it.
+struct __align__(16) Step
+{
+    Off begin;
+    int length;
+    int before;
+    ACC factor;
+};
+
+KERNEL spgemm_places_parts(long long entries, const Idx *__restrict__ a_indices, const Off *__restrict__ b_offsets,
+                           Part *__restrict__ parts)
+{
+    for (long long k = thread_index(); k < entries; k += thread_count())
+        parts[k] = {b_offsets[a_indices[k]], b_offsets[a_indices[k] + 1]};
+}
+
+// The place of a column among the n of a row of C, or -1.
+static __device__ int find_column(Idx column, const Idx *__restrict__ columns, int n)
+{
+    int at = count_below(columns, n, column);
+    return at < n && columns[at] == column ? at : -1;
+}
+
+KERNEL spgemm_places_find(long long first, long long end, long long lanes, const long long *__restrict__ order,
+                          const Off *__restrict__ a_offsets, const Part *__restrict__ parts,
+                          const Idx *__restrict__ b_indices, const Off *__restrict__ c_offsets,
+                          const Idx *__restrict__ c_indices, const long long *__restrict__ starts,
+                          Place *__restrict__ places)
+{
+    int width = (int)lanes;
+    int lane = threadIdx.x % width;
+    for (long long i = first + team_index(width); any_of_warp(i < end); i += team_count(width)) {
+        TeamRow row = row_at(i, end, order, a_offsets);
+        long long begin = row.is_there ? (long long)c_offsets[row.number] : 0;
+        int n = row.is_there ? (int)(c_offsets[row.number + 1] - begin) : 0;
+        long long start = row.is_there ? starts[row.number] : 0;
+        for (long long k = row.begin; any_of_warp(k < row.end); k += width) {
+            Part part = k + lane < row.end ? parts[k + lane] : Part{0, 0};
+            Products products = products_of(width, part.begin, part.end - part.begin);
+            for (long long p = lane; p < products.count; p += width) {
+                int owner = owner_of(products, width, p);
+                int at = find_column(b_indices[products.origins[owner] + p], c_indices + begin, n);
+                int before = owner > 0 ? (int)products.ends[owner - 1] : 0;
+                places[start + p] = (Place)(at >= 0 ? at : n + ((int)p - before) % width);
+            }
+            start += products.count;
+        }
+    }
+}
+
+// Adds the products of `entries` steps, whose rows of B have at most TIMES entries for each lane: `places` and
+// `b_values` are those of the lane's first product. A lane without a product adds nothing to sum `unused`, which is its
+// own.
+template <int TIMES>
+static __device__ void add_products(ACC *sums, int unused, const Step *steps, int entries, int lane, int width,
+                                    const Place *__restrict__ places, const T *__restrict__ b_values)
+{
+    for (int first = 0; any_of_warp(first < entries); first += AHEAD) {
+        int at[AHEAD][TIMES];
+        ACC values[AHEAD][TIMES];
+        ACC factors[AHEAD];
+#pragma unroll
+        for (int ahead = 0; ahead < AHEAD; ahead++) {
+            Step step = steps[first + ahead];
+            factors[ahead] = step.factor;
+#pragma unroll
+            for (int time = 0; time < TIMES; time++) {
+                bool is_there = lane + time * width < step.length;
+                at[ahead][time] = is_there ? places[step.before + time * width] : unused;
+                values[ahead][time] = is_there ? load(b_values, step.begin + time * width) : ACC(0);
+            }
+        }
+#pragma unroll
+        for (int ahead = 0; ahead < AHEAD; ahead++) {
+#pragma unroll
+            for (int time = 0; time < TIMES; time++)
+                sums[at[ahead][time]] += mul(factors[ahead], values[ahead][time]);
+            __syncwarp();
+        }
+    }
+}
+
+// As above, with any number of entries in rows of B, of which a lane has up to AT_ONCE at once.
+static __device__ void add_long_products(ACC *sums, int unused, const Step *steps, int entries, int lane, int width,
+                                         const Place *__restrict__ places, const T *__restrict__ b_values)
+{
+    for (int k = 0; any_of_warp(k < entries); k++) {
+        Step step = steps[k];
+        for (int begin = 0; lane + begin < step.length; begin += AT_ONCE * width) {
+            int at[AT_ONCE];
+            ACC values[AT_ONCE];
+#pragma unroll
+            for (int time = 0; time < AT_ONCE; time++) {
+                int offset = begin + time * width;
+                bool is_there = lane + offset < step.length;
+                at[time] = is_there ? places[step.before + offset] : unused;
+                values[time] = is_there ? load(b_values, step.begin + offset) : ACC(0);
+            }
+#pragma unroll
+            for (int time = 0; time < AT_ONCE; time++)
+                sums[at[time]] += mul(step.factor, values[time]);
+        }
+        __syncwarp();
+    }
+}
+
+KERNEL spgemm_places_sum(long long first, long long end, long long lanes, const long long *__restrict__ order,
+                         const Off *__restrict__ a_offsets, const Part *__restrict__ parts,
+                         const T *__restrict__ a_values, const T *__restrict__ b_values,
+                         const Off *__restrict__ c_offsets, T *__restrict__ c_values,
+                         const long long *__restrict__ starts, const Place *__restrict__ places)
+{
+    __shared__ ACC all_sums[(EACH + 1) * BLOCK];
+    __shared__ Step all_steps[BLOCK];
+    int width = (int)lanes;
+    int lane = threadIdx.x % width;
+    int team = threadIdx.x / width;
+    // Neighbouring teams begin in different banks.
+    ACC *sums = all_sums + team * ((EACH + 1) * BLOCK / (blockDim.x / width));
+    Step *steps = all_steps + team * width;
+    for (long long i = first + team_index(width); any_of_warp(i < end); i += team_count(width)) {
+        TeamRow row = row_at(i, end, order, a_offsets);
+        long long begin = row.is_there ? (long long)c_offsets[row.number] : 0;
+        int n = row.is_there ? (int)(c_offsets[row.number + 1] - begin) : 0;
+        const Place *own = places + (row.is_there ? starts[row.number] : 0) + lane;
+        for (int at = lane; at < n; at += width)
+            sums[at] = ACC(0);
+        for (long long k = row.begin; any_of_warp(k < row.end); k += width) {
+            Step step = {0, 0, 0, ACC(0)};
+            if (k + lane < row.end) {
+                Part part = parts[k + lane];
+                step = {part.begin, (int)(part.end - part.begin), 0, load(a_values, k + lane)};
+            }
+            int count;
+            step.before = scan_team(width, step.length, &count);
+            steps[lane] = step;
+            __syncwarp();
+            int entries = (int)max(0ll, min((long long)width, row.end - k));
+            if (!any_of_warp(step.length > width))
+                add_products<1>(sums, n + lane, steps, entries, lane, width, own, b_values + lane);
+            else if (!any_of_warp(step.length > 2 * width))
+                add_products<2>(sums, n + lane, steps, entries, lane, width, own, b_values + lane);
+            else if (!any_of_warp(step.length > 3 * width))
+                add_products<3>(sums, n + lane, steps, entries, lane, width, own, b_values + lane);
+            else
+                add_long_products(sums, n + lane, steps, entries, lane, width, own, b_values + lane);
+            own += count;
+        }
+        for (int at = lane; at < n; at += width)
+            store(c_values, begin + at, sums[at]);
+        __syncwarp();
+    }
+}
+
+KERNEL spgemm_places_count(long long first, long long end, const long long *__restrict__ order,
+                           const Off *__restrict__ c_offsets, const long long *__restrict__ starts,
+                           long long *__restrict__ products, long long *__restrict__ entries)
+{
+    for (long long i = thread_index(); i < end - first; i += thread_count()) {
+        long long row = order[first + i];
+        products[i] = starts[row + 1] - starts[row];
+        entries[i] = c_offsets[row + 1] - c_offsets[row];
+    }
+}
+
+KERNEL spgemm_places_pairs(long long first, long long end, long long lanes, long long unlisted,
+                           const long long *__restrict__ order, const Off *__restrict__ a_offsets,
+                           const Part *__restrict__ parts, const Idx *__restrict__ b_indices,
+                           const Off *__restrict__ c_offsets, const Idx *__restrict__ c_indices,
+                           const long long *__restrict__ products_before, const long long *__restrict__ entries_before,
+                           int *__restrict__ keys, unsigned long long *__restrict__ pairs)
+{
+    int width = (int)lanes;
+    int lane = threadIdx.x % width;
+    for (long long i = first + team_index(width); any_of_warp(i < end); i += team_count(width)) {
+        TeamRow row = row_at(i, end, order, a_offsets);
+        long long begin = row.is_there ? (long long)c_offsets[row.number] : 0;
+        int n = row.is_there ? (int)(c_offsets[row.number + 1] - begin) : 0;
+        long long start = row.is_there ? products_before[i - first] : 0;
+        int entry = row.is_there ? (int)entries_before[i - first] : 0;
+        for (long long k = row.begin; any_of_warp(k < row.end); k += width) {
+            Part part = k + lane < row.end ? parts[k + lane] : Part{0, 0};
+            Products products = products_of(width, part.begin, part.end - part.begin);
+            for (long long p = lane; p < products.count; p += width) {
+                int owner = owner_of(products, width, p);
+                long long place = products.origins[owner] + p;
+                int at = find_column(b_indices[place], c_indices + begin, n);
+                keys[start + p] = at >= 0 ? entry + at : (int)unlisted;
+                pairs[start + p] = (unsigned long long)(k + owner) << 32 | (unsigned long long)place;
+            }
+            start += products.count;
+        }
+    }
+}
+
+// The product that a pair names.
+static __device__ ACC product_of(unsigned long long pair, const T *__restrict__ a_values, const T *__restrict__ b_values)
+{
+    return mul(load(a_values, pair >> 32), load(b_values, pair & 0xffffffffu));
+}
+
+KERNEL spgemm_places_sum_pairs(long long first, long long rows, long long entries, const long long *__restrict__ order,
+                               const long long *__restrict__ entries_before, const long long *__restrict__ starts,
+                               const unsigned long long *__restrict__ pairs, const T *__restrict__ a_values,
+                               const T *__restrict__ b_values, const Off *__restrict__ c_offsets, T *__restrict__ c_values)
+{
+    for (long long e0 = warp_index() * WARP; e0 < entries; e0 += warp_count() * WARP) {
+        long long e = e0 + lane_index();
+        long long begin = e < entries ? starts[e] : 0;
+        long long end = e < entries ? starts[e + 1] : 0;
+        bool is_long = end - begin > SHORT;
+        ACC sum = ACC(0);
+        for (long long p = begin; p < end && !is_long; p++)
+            sum += product_of(pairs[p], a_values, b_values);
+        for (unsigned int left = __ballot_sync(ALL_LANES, is_long); left != 0; left &= left - 1) {
+            int owner = __ffs(left) - 1;
+            long long from = __shfl_sync(ALL_LANES, begin, owner);
+            long long to = __shfl_sync(ALL_LANES, end, owner);
+            ACC part = ACC(0);
+            for (long long p = from + lane_index(); p < to; p += WARP)
+                part += product_of(pairs[p], a_values, b_values);
+            part = sum_lanes(part);
+            if (lane_index() == owner)
+                sum = part;
+        }
+        if (e < entries) {
+            long long place = count_below(entries_before, rows, e + 1) - 1;
+            store(c_values, c_offsets[order[first + place]] + e - entries_before[place], sum);
+        }
+    }
+}
