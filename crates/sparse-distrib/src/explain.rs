@@ -81,14 +81,13 @@ impl Explanation {
         rates: &Rates,
         ratio: impl Fn(&SchemeInfo) -> f64,
     ) -> Self {
-        let here = rates.at(density);
         let predictions = SCHEMES.iter().map(|info| {
             let wire_ratio = ratio(info);
-            let (limit, seconds_per_byte) = slowest(info.compressor, wire_ratio, &here);
+            let (limit, seconds_per_byte) = slowest(info.compressor, wire_ratio, rates);
             Prediction { scheme: info.scheme, wire_ratio, seconds: dense_bytes * seconds_per_byte, limit }
         });
         let predictions = predictions.collect();
-        let chosen = fastest(ratio, &here);
+        let chosen = fastest(ratio, rates);
         Self { density, dense_bytes, rates: *rates, predictions, chosen, outcome: None }
     }
 

@@ -7,7 +7,7 @@ use crate::dispatch::compress_whole;
 use crate::engine::message::{self, HostCompressor, MatrixCompressor, PackedBatch};
 use crate::engine::worker::DEVICE_STREAMS;
 use crate::partition::Part;
-use crate::scheme::{Rates, Scheme};
+use crate::scheme::{Density, Rates, Scheme};
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{DenseToCsrKernel, Keep};
 use sparse_core::{Backend, DenseView, Host, Order, Result, Row, Space};
@@ -83,7 +83,7 @@ fn scan_rate<B: DenseToCsrKernel<f32, i32, i32>>(
     })
 }
 
-/// The rates of the scan and the packing of the host: the time of a byte is linear in the ratio of nonzeros.
+/// The rates of the scan and the packing of the host: the time of a dense byte is linear in the bytes of the messages.
 fn host_rates<H>(host: &H) -> Result<(f64, f64)>
 where
     H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
@@ -94,9 +94,13 @@ where
         Ok(1.0 / message_rate(host, &block)?)
     };
     let (few, many) = (seconds_per_byte(FEW)?, seconds_per_byte(MANY)?);
-    let packing = (many - few) / (1.0 / MANY as f64 - 1.0 / FEW as f64);
+    let wire_ratio = |spacing: usize| {
+        let nonzeros = 1.0 / spacing as f64;
+        (Scheme::Ed2.info().wire_ratio)(Density { nonzeros, value_bytes: 4.0, index_bytes: 4.0 })
+    };
+    let packing = (many - few) / (wire_ratio(MANY) - wire_ratio(FEW));
     // Measurements that are no such line have no scan below half of the shorter time.
-    let scan = (few - packing / FEW as f64).max(few / 2.0);
+    let scan = (few - packing * wire_ratio(FEW)).max(few / 2.0);
     Ok((1.0 / scan, if packing > 0.0 { 1.0 / packing } else { f64::INFINITY }))
 }
 

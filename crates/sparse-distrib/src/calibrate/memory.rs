@@ -6,11 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 /// Words of the memory that a thread copies to, over and over: 4 MiB, as a thread has of a slot.
 const SLOT_WORDS: usize = 1 << 19;
+
 /// Bytes that a thread reads at least, and that all read at least: few, since new memory takes longer than passes over
 /// it.
-const MEMORY_BYTES: (usize, usize) = (8 << 20, 64 << 20);
+const MEMORY_BYTES: (usize, usize) = (4 << 20, 32 << 20);
 /// Passes over the memory, of which the shortest counts.
-const MEMORY_PASSES: usize = 3;
+const MEMORY_PASSES: usize = 2;
 /// Bytes that processors flush from their caches at once.
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;

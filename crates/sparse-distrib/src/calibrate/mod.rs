@@ -4,14 +4,15 @@
 //! |---|---|
 //! | link | uploads of a block of zeros and numbers from memory that the backend allocates for them; unlimited for a backend that computes in the host's memory |
 //! | host scan, host packing | each thread of the host compressing blocks with few and with many nonzeros to messages by `ed2` and checking these, as it does for the engine, with the part of the processors that two streams leave |
-//! | host unpacking | two threads, as many as a device has streams, uploading the planes of such messages; unlimited as the link is |
-//! | host memory | all threads reading memory of their own, 8 MiB each at least, flushed from the caches before |
+//! | host unpacking | as many threads as a device has streams for messages, uploading the planes of such messages; unlimited as the link is |
+//! | host memory | all threads reading memory of their own, 4 MiB each at least, flushed from the caches before |
 //! | host copies | the same threads copying that memory, flushed again, to 4 MiB each |
 //! | device | the device's backend compressing the block where it lies |
 //!
-//! The block has 16 MiB of `f32`, a tenth of them not zero; those of the host have 4 MiB. Each rate has a share of 200
-//! ms: passes start small and double while there is time, so that a slow machine measures smaller blocks. A kernel that
-//! must be compiled first takes its time besides.
+//! The block has 16 MiB of `f32`, a tenth of them not zero; those of the host have 4 MiB. A calibration takes 200 ms at
+//! most: 20 ms for each rate but the memory's, in which passes start small and double while there is time, so that a
+//! slow machine measures smaller blocks; the memory's rates are those of few bytes. A kernel that must be compiled
+//! first takes its time besides, as do the streams and the pinned memory of a device.
 //!
 //! The memory that is read and copied is flushed from the caches first (`clflush`), for a source has more than they
 //! hold: unflushed, a processor with a cache of 300 MiB copied at 52 GB/s, and 25 GB of a source at 29 to 44. Other
@@ -37,7 +38,7 @@ use storage::{key, rates_from_bytes, rates_to_bytes};
 /// each time. Without it the folder is `nnz/rates` in the user's cache folder.
 pub const RATES_VARIABLE: &str = "NNZ_RATES_CACHE";
 
-const ENTRIES: Kind = Kind { magic: *b"nnzrate5", extension: "rates" };
+const ENTRIES: Kind = Kind { magic: *b"nnzrate6", extension: "rates" };
 
 /// The devices that matrices are sent to: equal ones, each with a link of its own.
 #[derive(Debug, Clone)]
