@@ -5,7 +5,7 @@ use super::memory::memory_rates;
 use super::passes::{SMALLEST_BLOCK, rate, rate_of_threads};
 use crate::dispatch::compress_whole;
 use crate::engine::message::{self, HostCompressor, MatrixCompressor, PackedBatch};
-use crate::engine::worker::DEVICE_STREAMS;
+use crate::engine::worker::{DEVICE_STREAMS, UNPACKING_STREAMS};
 use crate::partition::Part;
 use crate::scheme::{Density, Rates, Scheme};
 use sparse_core::backend::SpaceOf;
@@ -152,7 +152,7 @@ where
     let ratio = message.len() as f64 / size_of_val(&block[..SMALLEST_BLOCK]) as f64;
     let mut batch = PackedBatch::default();
     pack(&mut batch, part, &vec![message; BLOCK / SMALLEST_BLOCK])?;
-    let dense_rate = rate_of_threads(DEVICE_STREAMS, || {
+    let dense_rate = rate_of_threads(UNPACKING_STREAMS, || {
         let (mut members, mut part) = (0, batch.members(0..0));
         rate(BLOCK, |elements| {
             // Copied in the first pass of this size alone.

@@ -11,14 +11,16 @@
 //!
 //! Matrices of one shape are brought together in chunks of up to 64 MiB. One that no device has memory for is cut into
 //! blocks of rows (CSR) or columns (CSC), and all are cut where a [`Partition`] is asked for: parts go to devices as
-//! matrices do. Each device has threads that fill slots of the host's memory from the source and threads that have the
-//! device compress what is in them: two of both for a device that chunks are copied to, so that the next chunk crosses
-//! the link while the one before is compressed; for the CPU as many of both as it has threads, each with a portion of
-//! up to 4 MiB of a chunk, which stays in a cache from the source to the entries. So a device needs memory for two
-//! dense chunks and for the results, whatever the amount, and the host for the slots.
+//! matrices do. Each device has threads that fill slots of the host's memory from the source and threads, its streams,
+//! that have the device compress what is in them: two streams for a device that chunks are copied to, so that the next
+//! chunk crosses the link while the one before is compressed, and four where it unpacks messages, which they copy to
+//! pinned memory; for the CPU as many of both as it has threads, each with a portion of up to 4 MiB of a chunk, which
+//! stays in a cache from the source to the entries. So a device needs memory for two dense chunks and for the results,
+//! whatever the amount, and the host for the slots.
 //!
 //! Slots for a CUDA device are pinned, so that it copies them by itself. What the source does not lend in pinned memory
-//! is written to them by all of the host's threads, in portions of up to 16 MiB, matrix by matrix.
+//! is written to them by the host's threads, in portions of up to 16 MiB, matrix by matrix. The device's backend retains
+//! the slots of a run for the next, since to pin memory takes longer than to fill it.
 //!
 //! By the [`Scheme`] `sfc` a device gets elements and compresses them. By the others the thread that fills a slot has
 //! the host compress them to messages, on all of the host's threads. A device that [unpacks](Worker::unpacks) messages

@@ -2,12 +2,15 @@
 
 use super::Run;
 use crate::engine::parallelism::Parallelism;
-use crate::engine::worker::PORTION_BYTES;
+use crate::engine::worker::{DEVICE_STREAMS, PORTION_BYTES};
 use crate::scheme::Scheme;
 use sparse_core::Scalar;
 use std::num::NonZero;
 use std::thread;
 
+/// Slots of a device that are filled at once, at most: each is pinned when it is first filled, 7 ms for 16 MiB, and 32
+/// threads write more than a link takes.
+const MOST_FILLERS: usize = 8;
 /// Threads that write a slot together, where there are enough: a portion has four matrices of 1024² in f32.
 const THREADS_OF_SLOT: usize = 4;
 
@@ -16,7 +19,7 @@ impl<'a, T: Scalar> Run<'a, T> {
     /// one matrix after the other.
     pub(super) fn most_streams(&self, index: usize) -> usize {
         if !self.hosts[index] {
-            return usize::MAX;
+            return if self.schemes[index] == Scheme::Sfc { DEVICE_STREAMS } else { usize::MAX };
         }
         if self.options.parallelism == Parallelism::IntraTask {
             return 1;
@@ -26,12 +29,12 @@ impl<'a, T: Scalar> Run<'a, T> {
     }
 
     /// The number of threads that fill slots for a device: one for each stream, for a device behind a link one for
-    /// every [`THREADS_OF_SLOT`] of its share of the host's threads, or as many as it has where they compress on the
-    /// host; no more than there are items.
+    /// every [`THREADS_OF_SLOT`] of its share of the host's threads, up to [`MOST_FILLERS`], or as many as it has where
+    /// they compress on the host; no more than there are items.
     pub(super) fn fillers(&self, index: usize, streams: usize) -> usize {
         let fillers = match self.schemes[index] {
             Scheme::Sfc if self.hosts[index] => streams,
-            Scheme::Sfc => (self.share_of_threads() / THREADS_OF_SLOT).max(streams),
+            Scheme::Sfc => (self.share_of_threads() / THREADS_OF_SLOT).min(MOST_FILLERS).max(streams),
             _ => {
                 let compressing = self.schemes.iter().filter(|&&scheme| scheme != Scheme::Sfc).count();
                 (available_threads() / compressing).max(streams)

@@ -1,7 +1,7 @@
 //! A worker over a backend.
 
 use super::Worker;
-use super::portion::{DEVICE_STREAMS, PORTION_BYTES};
+use super::portion::{DEVICE_STREAMS, PORTION_BYTES, UNPACKING_STREAMS};
 use super::resident::{Capacity, DeviceBatch, Resident};
 use crate::engine::ledger::{Lease, Ledger};
 use crate::engine::message::PackedBatch;
@@ -315,9 +315,13 @@ where
     }
 
     /// On the host one for each thread of the backend, this one included. On a device one more, which copies a chunk
-    /// there while the other compresses.
+    /// there while the other compresses, and more of them where it unpacks messages.
     fn further_streams(&self) -> Vec<Box<dyn Worker<T, I, O>>> {
-        let streams = if self.is_host() { self.backend.caps().compute_units } else { DEVICE_STREAMS };
+        let streams = match self.unpack {
+            _ if self.is_host() => self.backend.caps().compute_units,
+            Some(_) => UNPACKING_STREAMS,
+            None => DEVICE_STREAMS,
+        };
         let stream = |_| -> Box<dyn Worker<T, I, O>> {
             Box::new(Self {
                 backend: self.backend.clone(),

@@ -10,7 +10,7 @@ use super::parallelism::Parallelism;
 use super::source::DeviceMatrices;
 use super::staging::Staging;
 pub use device::DeviceWorker;
-pub(crate) use portion::DEVICE_STREAMS;
+pub(crate) use portion::{DEVICE_STREAMS, UNPACKING_STREAMS};
 pub(super) use portion::{MOST_PINNED_BYTES, PORTION_BYTES, STAGED_BYTES, peak_bytes};
 pub use resident::Resident;
 pub(super) use resident::{Capacity, DeviceBatch, batch_bytes};
@@ -100,7 +100,7 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     fn trim(&mut self);
 
     /// Other workers for the same device, with the same account, which work on chunks of their own while this one does.
-    /// None, as by default, where they would gain nothing.
+    /// None, as by default, where they would gain nothing. Where chunks cross a link dense, one of them works.
     fn further_streams(&self) -> Vec<Box<dyn Worker<T, I, O>>> {
         vec![]
     }
