@@ -1,5 +1,5 @@
 //! Seconds in which the engine brings 6000 matrices of 1024² to CSR in the memory of GPUs: of one by where the matrices
-//! come from, of several by their number, from pinned memory.
+//! come from, of several by their number, from pinned and from other memory.
 //!
 //! `cargo run --release -p backend-cuda --example engine_rates [COUNT [GPUS]]`
 
@@ -46,10 +46,15 @@ fn main() -> Result<()> {
     std::fs::create_dir_all(&folder).expect("a folder for the file");
     for per_mille in [10, 100, 500] {
         let data = Data::new(per_mille)?;
+        let pinned = Pinned::new(&devices[0], &data, count)?;
         for number in 1..=gpus {
-            from_pinned(&devices[..number], &data, count, rates)?;
+            from_pinned(&devices[..number], &data, &pinned, rates)?;
         }
+        drop(pinned);
         if gpus > 1 {
+            for number in 1..=gpus {
+                from_other_memory(&devices[..number], &data, count)?;
+            }
             continue;
         }
         if per_mille < 500 {
@@ -134,28 +139,40 @@ fn time(
 }
 
 /// Every scheme from pinned memory, but those whose work on the host takes seconds.
-fn from_pinned(devices: &[Device], data: &Data, count: usize, rates: Rates) -> Result<()> {
-    let pinned = Pinned::new(&devices[0], data, count)?;
+fn from_pinned(devices: &[Device], data: &Data, pinned: &Pinned, rates: Rates) -> Result<()> {
     let rates = Rates { devices: devices.len(), ..rates };
-    let data_of = (data, count);
-    time("pinned", devices, data_of, &pinned, (Some(Scheme::Sfc), None))?;
-    time("pinned, auto", devices, data_of, &pinned, (None, Some(rates)))?;
+    let data_of = (data, pinned.count);
+    time("pinned", devices, data_of, pinned, (Some(Scheme::Sfc), None))?;
+    time("pinned, auto", devices, data_of, pinned, (None, Some(rates)))?;
     if data.per_mille < 500 {
-        time("pinned, ed2", devices, data_of, &pinned, (Some(Scheme::Ed2), None))?;
-        time("pinned, bitmap", devices, data_of, &pinned, (Some(Scheme::Bitmap), None))?;
+        time("pinned, ed2", devices, data_of, pinned, (Some(Scheme::Ed2), None))?;
+        time("pinned, bitmap", devices, data_of, pinned, (Some(Scheme::Bitmap), None))?;
     }
     Ok(())
+}
+
+/// Elements in a cache that are copied to slots, and 25 GB in memory that is not pinned.
+fn from_other_memory(devices: &[Device], data: &Data, count: usize) -> Result<()> {
+    let (all, sfc) = ((data, count), (Some(Scheme::Sfc), None));
+    time("generator", devices, all, &copies(data, count), sfc)?;
+    let elements = repeated(data, count);
+    let pageable = DenseBatchView::new(&elements[..], count, ELEMENTS, (SIDE, SIDE), SIDE, Order::RowMajor)?;
+    time("pageable", devices, all, &pageable, sfc)
+}
+
+/// A function that copies matrices.
+fn copies(data: &Data, count: usize) -> impl Source<f32> + '_ {
+    Generated::new(vec![(SIDE, SIDE); count], |item, elements: &mut [f32]| {
+        elements.copy_from_slice(data.member(item));
+        Ok(())
+    })
 }
 
 /// Matrices that are not in pinned memory, and one large one.
 fn from_the_host(devices: &[Device], data: &Data, count: usize, rates: Rates, folder: &Path) -> Result<()> {
     let (sfc, auto, bitmap) = ((Some(Scheme::Sfc), None), (None, Some(rates)), (Some(Scheme::Bitmap), None));
     let all = (data, count);
-    let generated = Generated::new(vec![(SIDE, SIDE); count], |item, elements: &mut [f32]| {
-        elements.copy_from_slice(data.member(item));
-        Ok(())
-    });
-    time("generator", devices, all, &generated, sfc)?;
+    time("generator", devices, all, &copies(data, count), sfc)?;
     let path = folder.join("stack.npy");
     sparse_io::npy::write(
         &path,

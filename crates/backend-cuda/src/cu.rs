@@ -4,7 +4,8 @@ use crate::devices::{DeviceInfo, devices};
 use crate::error::{NAME, failed};
 use crate::foreign;
 use crate::memory::CuMemory;
-use crate::pinned::{self, PinnedVec};
+use crate::pinned;
+use crate::pinned_pool::PinnedPool;
 use crate::program::{CuKernel, Module};
 use crate::queue::Queue;
 use crate::staging::Staging;
@@ -29,6 +30,7 @@ pub(crate) struct CuDriver {
     queue: Arc<Queue>,
     staging: Mutex<Staging>,
     uploads: Uploads,
+    pinned: Arc<PinnedPool>,
     /// The part of a multiprocessor's memory that kernels prefer to be shared, in percent; otherwise the driver
     /// chooses.
     carveout: Option<u8>,
@@ -64,7 +66,8 @@ impl CuDriver {
         let queue = Arc::new(Queue::new(info.device, stream)?);
         keep_freed_memory(info.device)?;
         let staging = Mutex::new(Staging::new(&queue)?);
-        Ok(Self { info, queue, staging, uploads: Uploads::default(), carveout: None })
+        let (uploads, pinned) = (Uploads::default(), Arc::default());
+        Ok(Self { info, queue, staging, uploads, pinned, carveout: None })
     }
 
     pub(crate) fn queue(&self) -> &Arc<Queue> {
@@ -140,7 +143,7 @@ unsafe impl Driver for CuDriver {
     }
 
     fn pinned(&self, bytes: usize) -> Option<HostBuffer<u8>> {
-        PinnedVec::<u8>::on(&self.queue, bytes).ok().map(|memory| Box::new(memory) as HostBuffer<u8>)
+        self.pinned.zeros(bytes, &self.queue).ok().map(|memory| Box::new(memory) as HostBuffer<u8>)
     }
 
     /// True also of few bytes, of which a copy costs nothing, and where the driver cannot say.

@@ -19,6 +19,7 @@ mod memory;
 mod nvrtc;
 mod peer;
 mod pinned;
+mod pinned_pool;
 mod program;
 mod queue;
 mod staging;

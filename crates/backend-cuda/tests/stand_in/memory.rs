@@ -2,7 +2,9 @@
 
 use super::{context, with_stand_in, works};
 use backend_cuda::{CUDA, Device, Event, Graph, PinnedVec};
+use sparse_core::backend::HostBuffer;
 use sparse_core::{Backend, Space};
+
 #[test]
 fn the_context_of_the_caller_comes_back() {
     with_stand_in("the_context_of_the_caller_comes_back", &[], &[], || {
@@ -62,5 +64,51 @@ fn a_large_array_is_uploaded_whole_by_several_threads() {
             let copy = device.upload(&numbers).unwrap();
             assert!(device.download(&copy).unwrap() == numbers);
         }
+    });
+}
+
+#[test]
+fn pinned_memory_is_used_again_and_zero_again() {
+    with_stand_in("pinned_memory_is_used_again_and_zero_again", &[], &[], || {
+        let device = CUDA.open(0).unwrap();
+        let allocate = |len: usize| device.host_buffer::<i32>(len).unwrap();
+        let address = |buffer: &HostBuffer<i32>| buffer.as_ptr().addr();
+        let (mut first, second) = (allocate(1 << 20), allocate(1 << 20));
+        first.fill(7);
+        let addresses = [&first, &second].map(address);
+        assert_ne!(addresses[0], addresses[1]);
+        drop(first);
+
+        let smaller = allocate((1 << 20) - 5);
+        assert!(smaller.len() == (1 << 20) - 5 && smaller.iter().all(|&number| number == 0));
+        assert!(address(&smaller) == addresses[0] && device.uploads_directly(&smaller));
+        let copy = device.upload(&smaller).unwrap();
+        assert!(*device.download(&copy).unwrap() == **smaller);
+        drop((smaller, second));
+
+        // Neither of them for more elements than it has, nor for a few.
+        for len in [1 << 21, 100] {
+            assert!(!addresses.contains(&address(&allocate(len))));
+        }
+        let whole = allocate(1 << 20);
+        assert!(addresses.contains(&address(&whole)) && whole.iter().all(|&number| number == 0));
+        drop((device, copy));
+        assert_eq!(whole.len(), 1 << 20);
+    });
+}
+
+/// 256 MiB are retained: of five buffers of 64 MiB the oldest is freed.
+#[test]
+fn unused_pinned_memory_has_a_limit() {
+    with_stand_in("unused_pinned_memory_has_a_limit", &[], &[], || {
+        let device = CUDA.open(0).unwrap();
+        let allocate = || device.host_buffer::<u8>(64 << 20).unwrap();
+        let buffers: Vec<_> = (0..5).map(|_| allocate()).collect();
+        let addresses: Vec<_> = buffers.iter().map(|buffer| buffer.as_ptr().addr()).collect();
+        buffers.into_iter().for_each(drop);
+        let again: Vec<_> = (0..4).map(|_| allocate()).collect();
+        assert!(
+            again.iter().zip(&addresses[1..]).all(|(buffer, &address)| buffer.as_ptr().addr() == address)
+        );
     });
 }
