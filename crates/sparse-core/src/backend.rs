@@ -84,7 +84,8 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     fn upload<T: Element>(&self, host: &[T]) -> Result<Buf<Self, T>>;
 
     /// Allocates `len` zeros in the host's memory from which [`upload`](Self::upload) is fastest: pinned memory where a
-    /// device copies that by itself, by default a vector.
+    /// device copies that by itself, by default a vector. To pin memory takes longer than to fill it: a device may
+    /// retain some that is dropped, for the next call.
     ///
     /// ```
     /// use sparse_core::{Backend, reference::Reference};
