@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import http.server
+import json
 import os
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -243,3 +246,35 @@ def test_wrong_addresses_say_what_is_right(monkeypatch):
     monkeypatch.delenv("NNZ_SERVER", raising=False)
     with pytest.raises(ValueError, match="NNZ_SERVER"):
         nnz.client.connect()
+
+
+def test_devices_that_do_not_answer_are_named():
+    view = {"name": "a", "version": 1, "nnz": 0, "dtype": "f64", "rows": 1, "cols": 1}
+    unavailable = [{"device": 1, "detail": "the worker process of device 1 did not answer within 5s"}]
+
+    class Answers(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            kind = self.path.rsplit("/")[-1]
+            items = {"matrices": [view], "jobs": []}[kind]
+            body = json.dumps({kind: items, "unavailable": unavailable}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            with nnz.client.connect(f"http://127.0.0.1:{server.server_port}") as client:
+                with pytest.warns(nnz.client.IncompleteListWarning, match="matrices of device 1 are missing"):
+                    found = client.list()
+                assert [matrix.label for matrix in found] == ["a@1"] and found.unavailable == unavailable
+                with pytest.warns(nnz.client.IncompleteListWarning):
+                    found = asyncio.run(nnz.client.AsyncClient(client).jobs())
+                assert found == [] and found.unavailable == unavailable
+        finally:
+            server.shutdown()

@@ -24,13 +24,27 @@ import threading
 import time
 import urllib.parse
 import uuid
+import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-__all__ = ["AsyncClient", "AsyncJob", "AsyncMatrix", "Client", "Job", "Matrix", "ServerError", "connect", "connect_async"]
+__all__ = [
+    "AsyncClient",
+    "AsyncJob",
+    "AsyncMatrix",
+    "Client",
+    "IncompleteListWarning",
+    "Job",
+    "Listing",
+    "Matrix",
+    "ServerError",
+    "connect",
+    "connect_async",
+]
 
 NPY, NPZ = "application/x-npy", "application/x-npz"
 
@@ -42,6 +56,22 @@ class ServerError(Exception):
         super().__init__(f"{status}: {problem.get('detail', 'no reason given')}")
         self.status = status
         self.problem = problem
+
+
+class IncompleteListWarning(UserWarning):
+    """A list lacks what is on devices whose worker processes do not answer."""
+
+
+class Listing(list):
+    """A list of matrices or jobs.
+
+    `unavailable` has the `device` and the `detail` of each device of the server that did not answer, and whose matrices
+    or jobs are missing.
+    """
+
+    def __init__(self, items: Iterable[Any], unavailable: list[dict[str, Any]]):
+        super().__init__(items)
+        self.unavailable = unavailable
 
 
 def connect(url: str | None = None, *, token: str | None = None, **options: Any) -> Client:
@@ -145,10 +175,13 @@ class Client:
         """The matrix `name`, or `name@version`."""
         return Matrix(self, self._request("GET", f"/v1/matrices/{_quote(name)}"))
 
-    def list(self, labels: dict[str, Any] | None = None) -> list[Matrix]:
-        """The newest and older versions of all matrices, or of those with all of these labels; None is any value."""
+    def list(self, labels: dict[str, Any] | None = None) -> Listing:
+        """The newest and older versions of all matrices, or of those with all of these labels; None is any value.
+
+        Devices that do not answer are in `unavailable` of the list, with an :class:`IncompleteListWarning`.
+        """
         query = {"label": _labels(labels)} if labels else None
-        return [Matrix(self, view) for view in self._request("GET", "/v1/matrices", query)["matrices"]]
+        return self._listing("matrices", Matrix, query)
 
     def delete(self, name: str) -> None:
         """Deletes all versions of `name`, or that of `name@version`."""
@@ -168,9 +201,17 @@ class Client:
         array = None if body is None else _npy(np.asarray(body))
         return _result(self, self._request("POST", "/v1/programs", query, array, NPY))
 
-    def jobs(self) -> list[Job]:
-        """The jobs whose results have not expired."""
-        return [Job(self, view) for view in self._request("GET", "/v1/jobs")["jobs"]]
+    def jobs(self) -> Listing:
+        """The jobs whose results have not expired, as :meth:`list` has matrices."""
+        return self._listing("jobs", Job)
+
+    def _listing(self, kind: str, of: type, query: dict[str, Any] | None = None) -> Listing:
+        answer = self._request("GET", f"/v1/{kind}", query)
+        unavailable = answer.get("unavailable", [])
+        for missing in unavailable:
+            message = f"{kind} of device {missing['device']} are missing: {missing['detail']}"
+            warnings.warn(message, IncompleteListWarning, stacklevel=3)
+        return Listing([of(self, view) for view in answer[kind]], unavailable)
 
     def status(self) -> dict[str, Any]:
         """The device, its memory and the caller's part of it."""
@@ -416,9 +457,10 @@ class AsyncClient:
         """As :meth:`Client.get`."""
         return AsyncMatrix(await asyncio.to_thread(self.sync.get, name))
 
-    async def list(self, labels: dict[str, Any] | None = None) -> list[AsyncMatrix]:
+    async def list(self, labels: dict[str, Any] | None = None) -> Listing:
         """As :meth:`Client.list`."""
-        return [AsyncMatrix(matrix) for matrix in await asyncio.to_thread(self.sync.list, labels)]
+        found = await asyncio.to_thread(self.sync.list, labels)
+        return Listing(map(AsyncMatrix, found), found.unavailable)
 
     async def delete(self, name: str) -> None:
         """As :meth:`Client.delete`."""
@@ -430,9 +472,10 @@ class AsyncClient:
         named = [{key: matrix(value) for key, value in step.items()} for step in steps]
         return _async(await asyncio.to_thread(self.sync.program, named, body, **parameters))
 
-    async def jobs(self) -> list[AsyncJob]:
+    async def jobs(self) -> Listing:
         """As :meth:`Client.jobs`."""
-        return [AsyncJob(job) for job in await asyncio.to_thread(self.sync.jobs)]
+        found = await asyncio.to_thread(self.sync.jobs)
+        return Listing(map(AsyncJob, found), found.unavailable)
 
     async def status(self) -> dict[str, Any]:
         """As :meth:`Client.status`."""
