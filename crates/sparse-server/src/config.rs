@@ -68,7 +68,7 @@ pub struct Limits {
     pub jobs: usize,
     /// Time that a finished job and its result are kept.
     pub result_time: Duration,
-    /// Time for requests in flight to finish when the server stops.
+    /// Time for requests and jobs in flight to finish when the server stops.
     pub drain_time: Duration,
     /// Time for a worker process to open its device and the folder of data.
     pub worker_start_time: Duration,
@@ -95,7 +95,7 @@ impl Default for Limits {
             job_time: Duration::from_secs(6 * 3600),
             jobs: 64,
             result_time: Duration::from_secs(600),
-            drain_time: Duration::from_secs(60),
+            drain_time: Duration::from_secs(20),
             worker_start_time: Duration::from_secs(120),
             worker_attempts: 8,
             worker_delay: Duration::from_millis(250),

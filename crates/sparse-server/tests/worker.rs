@@ -218,6 +218,26 @@ fn a_body_that_is_not_read_disturbs_no_request_behind_it() {
     assert!(broken.expect(400).text().contains("the body broke off"));
 }
 
+#[test]
+fn a_worker_that_hangs_does_not_keep_the_server_from_stopping() {
+    let data = tempfile::tempdir().unwrap();
+    let mut config = config(&data, 1 << 20);
+    config.limits.drain_time = Duration::from_millis(200);
+    let mut server = Running::start(config);
+    put(&server, "a", 3, 2.0);
+    let worker = process_id(server.address).to_string();
+    assert!(Command::new("kill").args(["-STOP", &worker]).status().unwrap().success());
+    let address = server.address;
+    std::thread::scope(|scope| {
+        scope.spawn(|| common::try_send(address, "GET /v1/matrices/a", &[], &[]));
+        std::thread::sleep(Duration::from_millis(100));
+        let began = Instant::now();
+        server.stop();
+        drop(server);
+        assert!(began.elapsed() < Duration::from_secs(5), "the worker is killed");
+    });
+}
+
 /// A server of two devices.
 fn start_on_two(data: &tempfile::TempDir, memory: u64) -> Running {
     Running::start_with(config(data, memory), vec![worker(), worker()].into())

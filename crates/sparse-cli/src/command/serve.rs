@@ -49,6 +49,9 @@ pub(crate) struct Serve {
     /// The time that an operation may take as a job
     #[arg(long, env = "NNZ_SERVE_JOB_TIME", value_name = "SECONDS", default_value = "21600")]
     job_time: u32,
+    /// The time that requests and jobs in flight have to finish when the server stops
+    #[arg(long, env = "NNZ_SERVE_STOP_TIME", value_name = "SECONDS", default_value = "20")]
+    stop_time: u32,
     /// The file of tokens, lines of `nnz token`; without it everybody on this machine may do everything
     #[arg(long, env = "NNZ_SERVE_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -154,6 +157,7 @@ impl Serve {
                 tenant_rate: self.tenant_rate,
                 operation_time: Duration::from_secs(self.operation_time.into()),
                 job_time: Duration::from_secs(self.job_time.into()),
+                drain_time: Duration::from_secs(self.stop_time.into()),
                 ..Limits::default()
             },
             ..Config::new(self.data, self.memory)

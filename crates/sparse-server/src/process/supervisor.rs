@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, copy, sink};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 /// Makes the command that starts a worker process: the same program, which calls
 /// [`serve_as_worker`](super::serve_as_worker) with the device that it is to serve.
@@ -96,7 +96,7 @@ pub(crate) struct Supervision {
     worker: Running,
 }
 
-/// Time that a process without pipes has to end.
+/// Time that a process has to end that has closed its pipes, or has no more requests and jobs.
 const END_TIME: Duration = Duration::from_secs(1);
 
 /// The process of a worker.
@@ -230,15 +230,15 @@ impl Supervision {
 
     /// Lets the worker end its jobs, then itself; one that takes too long is killed.
     async fn finish(mut self) {
+        let deadline = Instant::now() + self.settings.config.limits.drain_time + END_TIME;
         let asked = self.worker.stdin.write_all(format!("{STOP}\n").as_bytes()).await;
         self.supervisor.reached(Phase::Ending).await;
         drop(self.worker.stdin);
-        let drain_time = self.settings.config.limits.drain_time;
-        match timeout(drain_time, self.worker.child.wait()).await {
+        match timeout_at(deadline, self.worker.child.wait()).await {
             Ok(ended) if asked.is_ok() => tracing::info!("the worker process has ended: {ended:?}"),
             Ok(ended) => report_end(ended),
             // It is killed when it is dropped.
-            Err(_) => tracing::warn!("the worker process is killed after {drain_time:?}"),
+            Err(_) => tracing::warn!("{} does not end, and is killed", self.supervisor.name),
         }
     }
 }
