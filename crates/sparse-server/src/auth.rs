@@ -54,6 +54,9 @@ impl FromStr for Scope {
 pub(crate) struct Identity {
     pub(crate) tenant: String,
     scopes: Vec<Scope>,
+    /// The first digits of the hash of the token, if there is one; for the front end alone.
+    #[serde(skip)]
+    pub(crate) token: Option<String>,
     /// The numbers of copies of matrices of other devices that were made for the request, by their names in it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) copies: BTreeMap<String, u64>,
@@ -62,7 +65,7 @@ pub(crate) struct Identity {
 impl Identity {
     /// The caller where no tokens are configured.
     pub(crate) fn anonymous() -> Self {
-        Self { tenant: "default".into(), scopes: Scope::ALL.to_vec(), copies: BTreeMap::new() }
+        Self { tenant: "default".into(), scopes: Scope::ALL.to_vec(), token: None, copies: BTreeMap::new() }
     }
 
     pub(crate) fn may(&self, scope: Scope) -> bool {
@@ -71,6 +74,8 @@ impl Identity {
 }
 
 const HASH_BYTES: usize = 32;
+/// Bytes of the hash of a token by which the audit log names it.
+const TOKEN_ID_BYTES: usize = 6;
 
 /// The hashes of the tokens of a file.
 #[derive(Debug)]
@@ -111,7 +116,8 @@ fn parse_line(line: &str) -> Result<([u8; HASH_BYTES], Identity), String> {
     name::check("tenant", tenant)?;
     let scopes = scopes.split(',').map(str::parse).collect::<Result<_, _>>()?;
     let hash = from_hex(hash).ok_or("the SHA-256 of a token has 64 hexadecimal digits")?;
-    Ok((hash, Identity { tenant: tenant.into(), scopes, copies: BTreeMap::new() }))
+    let token = Some(to_hex(&hash[..TOKEN_ID_BYTES]));
+    Ok((hash, Identity { tenant: tenant.into(), scopes, token, copies: BTreeMap::new() }))
 }
 
 fn from_hex(text: &str) -> Option<[u8; HASH_BYTES]> {

@@ -70,6 +70,8 @@ pub struct Limits {
     pub result_time: Duration,
     /// Time for requests and jobs in flight to finish when the server stops.
     pub drain_time: Duration,
+    /// Bytes of all files of the audit log; the oldest lines go first.
+    pub audit_bytes: u64,
     /// Time for a worker process to open its device and the folder of data.
     pub worker_start_time: Duration,
     /// Times in a row that a worker process may fail to start before it is given up.
@@ -96,6 +98,7 @@ impl Default for Limits {
             jobs: 64,
             result_time: Duration::from_secs(600),
             drain_time: Duration::from_secs(20),
+            audit_bytes: 128 << 20,
             worker_start_time: Duration::from_secs(120),
             worker_attempts: 8,
             worker_delay: Duration::from_millis(250),

@@ -1,6 +1,7 @@
 //! The part of a server that faces clients: who calls, what is counted and logged, and where requests go.
 
 use crate::app::App;
+use crate::audit::{self, AuditLog};
 use crate::auth::{Identity, Scope, Tokens};
 use crate::config::Config;
 use crate::error::StartError;
@@ -11,7 +12,9 @@ use crate::problem::Problem;
 use crate::process::DeviceWorkers;
 use crate::rate::Rates;
 use crate::routes;
-use axum::extract::{MatchedPath, Request, State};
+use axum::Extension;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{MatchedPath, RawPathParams, Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
@@ -33,6 +36,7 @@ pub(crate) struct Shared {
     token_file: Option<PathBuf>,
     tokens: RwLock<Option<Tokens>>,
     rates: Rates,
+    pub(crate) audit: Arc<AuditLog>,
     pub(crate) metrics: RequestMetrics,
     pub(crate) is_stopping: AtomicBool,
     /// Makes the ids of requests different from those of the service before.
@@ -63,6 +67,7 @@ impl FrontEnd {
             token_file: config.tokens.clone(),
             tokens: RwLock::default(),
             rates: Rates::new(config.limits.tenant_rate),
+            audit: AuditLog::open(&config.data, config.limits.audit_bytes)?,
             metrics: RequestMetrics::new(),
             is_stopping: AtomicBool::new(false),
             service,
@@ -72,8 +77,17 @@ impl FrontEnd {
         Ok(front_end)
     }
 
-    /// Reads the file of tokens, at the start and again on request; on an error the old ones stay.
-    pub(crate) fn read_tokens(&self) -> Result<(), StartError> {
+    /// Reads the file of tokens again; on an error the old ones stay.
+    pub(crate) fn read_tokens_again(&self) {
+        let error = self.read_tokens().err().map(|error| error.to_string());
+        match &error {
+            None => tracing::info!("the tokens were read again"),
+            Some(error) => tracing::error!("the tokens stay as they were: {error}"),
+        }
+        self.audit.event("read tokens", error);
+    }
+
+    fn read_tokens(&self) -> Result<(), StartError> {
         if let Some(path) = &self.token_file {
             let tokens = Tokens::read(path)?;
             *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Some(tokens);
@@ -162,17 +176,32 @@ fn is_local(host: &str) -> bool {
     is_loopback || name.eq_ignore_ascii_case("localhost")
 }
 
-/// Lets a request through if its caller may do what the route asks for.
+/// Lets a request through if its caller may do what the route asks for. Changes are recorded in the audit log, and so is
+/// what a token does not allow.
 pub(crate) async fn authorize(
     State((front_end, scope)): State<(FrontEnd, Scope)>,
+    Extension(RequestId(id)): Extension<RequestId>,
+    path: Result<RawPathParams, RawPathParamsRejection>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
     let identity = front_end.identify(request.headers())?;
-    check_scope(&identity, scope)?;
-    front_end.rates.count(&identity.tenant, Instant::now())?;
-    request.extensions_mut().insert(identity);
-    Ok(next.run(request).await)
+    let allowed = check_scope(&identity, scope);
+    let is_recorded = allowed.is_err() || audit::is_change(&request);
+    let entry = is_recorded.then(|| {
+        let action = format!("{} {}", method_of(&request), route_of(&request));
+        front_end.audit.begin((&id, &identity, action), path.as_ref().ok(), &request)
+    });
+    let counted = allowed.and_then(|()| front_end.rates.count(&identity.tenant, Instant::now()));
+    let response = match counted {
+        Ok(()) => {
+            request.extensions_mut().insert(identity);
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    };
+    entry.into_iter().for_each(|entry| entry.answered(&response));
+    Ok(response)
 }
 
 pub(crate) fn check_scope(identity: &Identity, scope: Scope) -> Result<(), Problem> {
@@ -182,16 +211,21 @@ pub(crate) fn check_scope(identity: &Identity, scope: Scope) -> Result<(), Probl
     Err(Problem::forbidden(format!("the token lacks the scope `{scope}`")))
 }
 
-/// Gives every request a number, and counts and logs its answer. Headers are never logged.
-pub(crate) async fn observe(State(front_end): State<FrontEnd>, request: Request, next: Next) -> Response {
+/// The id of a request, which its client has as `x-request-id`.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(Arc<str>);
+
+/// Gives every request an id, and counts and logs its answer. Headers are never logged.
+pub(crate) async fn observe(State(front_end): State<FrontEnd>, mut request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let number = front_end.requests.fetch_add(1, Ordering::Relaxed);
-    let id = format!("{}-{number:x}", front_end.service);
+    let id: Arc<str> = format!("{}-{number:x}", front_end.service).into();
+    request.extensions_mut().insert(RequestId(id.clone()));
     let (method, route) = (method_of(&request), route_of(&request));
     let mut response = next.run(request).await.into_response();
     let (time, code) = (begun.elapsed(), response.status().as_u16());
     front_end.metrics.observe(&format!("{method} {route}"), code, time);
-    tracing::info!(id, method, route, code, ms = time.as_secs_f64() * 1e3, "request");
+    tracing::info!(id = &*id, method, route, code, ms = time.as_secs_f64() * 1e3, "request");
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert("x-request-id", id);
     }

@@ -13,10 +13,12 @@
 //! | memory | every byte is reserved before it is allocated; what does not fit is answered by 507 or 429 |
 //! | operations | end at their time limit or with their client; jobs go on without it, and are bounded and expire |
 //! | worker processes | one holds each device if that is asked for; the front end replaces those that end |
+//! | audit log | has a line of JSON for each request that stores, changes or deletes, and never a token |
 //! | durable objects | acknowledged once segment and manifest are synced; a killed process loses none |
 
 mod answer;
 mod app;
+mod audit;
 mod auth;
 mod config;
 mod durable;

@@ -128,6 +128,7 @@ impl Server {
                 (front_end, tokio::spawn(workers.run(supervisions, restarts)))
             }
         };
+        front_end.audit.event("start", None);
         Ok(Self { config, front_end, background, listener, tls })
     }
 
@@ -179,6 +180,7 @@ impl Server {
         }
         self.front_end.is_stopping.store(true, Ordering::Relaxed);
         drop(self.listener);
+        self.front_end.audit.event("stop", None);
         tracing::info!("stopping: requests in flight are finished");
         let finished = timeout(drain_time, async {
             tokio::join!(connections.shutdown(), self.front_end.drain_jobs());
@@ -260,10 +262,7 @@ fn stop_signal(front_end: FrontEnd) -> Result<impl Future<Output = ()>, StartErr
             tokio::select! {
                 _ = terminate.recv() => return,
                 _ = interrupt.recv() => return,
-                _ = reload.recv() => match front_end.read_tokens() {
-                    Ok(()) => tracing::info!("the tokens were read again"),
-                    Err(error) => tracing::error!("the tokens stay as they were: {error}"),
-                },
+                _ = reload.recv() => front_end.read_tokens_again(),
             }
         }
     })

@@ -64,6 +64,49 @@ fn tokens_open_one_tenant_and_their_scopes() {
 }
 
 #[test]
+fn the_audit_log_has_changes_and_refusals_and_no_token() {
+    let data = tempfile::tempdir().unwrap();
+    let (lab, lab_line) = new_token("lab", &[Scope::Read, Scope::Write]).unwrap();
+    let (reader, reader_line) = new_token("lab", &[Scope::Read]).unwrap();
+    let file = data.path().join("tokens");
+    std::fs::write(&file, format!("{lab_line}\n{reader_line}\n")).unwrap();
+    let server = Running::start(Config { tokens: Some(file), ..Config::new(data.path(), 1 << 20) });
+    let of = |token: &str| format!("Authorization: Bearer {token}");
+    let put = server.send("PUT /v1/matrices/a", &[MTX, &of(&lab)], &matrix()).expect(201);
+    server.send("POST /v1/matrices/a/transpose?into=b", &[&of(&lab)], &[]).expect(201);
+    server.send("POST /v1/matrices/a/norm", &[&of(&lab)], &[]).expect(200);
+    let job = server.send("POST /v1/matrices/a/scale?into=c&async=1", &[&of(&lab)], &[]).expect(202).json();
+    server.send("DELETE /v1/matrices/a@1", &[&of(&reader)], &[]).expect(403);
+    server.send("DELETE /v1/matrices/a@1", &[&of(&lab)], &[]).expect(204);
+    server.send("DELETE /v1/matrices/a@1", &[], &[]).expect(401);
+    drop(server);
+
+    let log = std::fs::read_to_string(data.path().join("audit.jsonl")).unwrap();
+    assert!(!log.contains(&lab[4..]) && !log.contains(&reader[4..]), "{log}");
+    let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let text = |line: &serde_json::Value, field: &str| line[field].as_str().unwrap_or("").to_owned();
+    let fields = ["action", "object", "into", "version"];
+    let found: Vec<_> =
+        lines.iter().map(|line| (fields.map(|field| text(line, field)), &line["status"])).collect();
+    let none = serde_json::Value::Null;
+    let expected = [
+        (["start", "", "", ""], &none),
+        (["PUT /v1/matrices/{name}", "a", "", "1"], &201.into()),
+        (["POST transpose", "a", "b", "1"], &201.into()),
+        (["POST scale", "a", "c", ""], &202.into()),
+        (["DELETE /v1/matrices/{name}", "a@1", "", ""], &403.into()),
+        (["DELETE /v1/matrices/{name}", "a@1", "", ""], &204.into()),
+        (["stop", "", "", ""], &none),
+    ];
+    assert_eq!(found, expected.map(|(fields, status)| (fields.map(str::to_owned), status)));
+    assert!(put.head.contains(&format!("x-request-id: {}", text(&lines[1], "request"))), "{}", put.head);
+    assert_eq!(text(&lines[3], "job"), job["id"].as_str().unwrap());
+    // Tokens are told apart by the first digits of their hashes, which are in the file of tokens.
+    assert!(lab_line.contains(&text(&lines[1], "token")) && text(&lines[1], "token").len() == 12);
+    assert!(reader_line.contains(&text(&lines[4], "token")) && text(&lines[4], "tenant") == "lab");
+}
+
+#[test]
 fn a_tenant_is_refused_above_its_rate_and_others_are_not() {
     let data = tempfile::tempdir().unwrap();
     let (lab, lab_line) = new_token("lab", &Scope::ALL).unwrap();
