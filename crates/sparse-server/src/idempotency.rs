@@ -1,12 +1,17 @@
 //! Keys by which a request that is sent again does not take effect again.
 
+use crate::lock::lock;
+use crate::objects::Object;
 use crate::problem::Problem;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+/// The header of a key.
+pub(crate) const KEY: &str = "idempotency-key";
 /// Keys of one tenant that are remembered; the oldest go first.
-const KEYS_PER_TENANT: usize = 1000;
+pub(crate) const KEYS_PER_TENANT: usize = 1000;
 
 /// The keys of all tenants, in the order in which they came.
 #[derive(Debug, Default)]
@@ -17,8 +22,28 @@ pub(crate) struct Keys(Mutex<HashMap<String, VecDeque<(String, Effect)>>>);
 enum Effect {
     /// The request is running.
     Pending,
-    /// The name and version of the object that it made.
-    Made(String, u64),
+    Made(Made),
+}
+
+/// The object that a request made, as it was then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Made {
+    name: String,
+    tag: HeaderValue,
+    /// Its description in JSON.
+    view: Vec<u8>,
+}
+
+impl Made {
+    /// The first answer once more, for a request that is to make the same name.
+    pub(crate) fn answer(self, name: &str) -> Result<Response, Problem> {
+        if name == self.name {
+            let json = (header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            return Ok((StatusCode::CREATED, [(header::ETAG, self.tag), json], self.view).into_response());
+        }
+        let detail = format!("this Idempotency-Key belongs to a request that made `{}`", self.name);
+        Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key", detail))
+    }
 }
 
 /// The state of a key at the start of a request.
@@ -26,8 +51,8 @@ enum Effect {
 pub(crate) enum Begun {
     /// There is no key, or a new one.
     First(Option<Claim>),
-    /// The name and version of the object that an earlier request made.
-    Before(String, u64),
+    /// An earlier request with the key made this.
+    Before(Made),
 }
 
 /// A key whose request is at work; unless it [succeeds](Self::made), the key is forgotten.
@@ -41,25 +66,24 @@ pub(crate) struct Claim {
 impl Keys {
     /// Claims the key of a request, if it has one; 429 while another request with it is at work.
     pub(crate) fn begin(self: &Arc<Self>, tenant: &str, headers: &HeaderMap) -> Result<Begun, Problem> {
-        let Some(key) = headers.get("idempotency-key") else { return Ok(Begun::First(None)) };
-        let key =
-            key.to_str().ok().filter(|key| (1..=128).contains(&key.len())).ok_or_else(|| {
-                Problem::bad_request("Idempotency-Key: 1 to 128 visible characters are needed")
-            })?;
+        let Some(key) = key_of(headers)? else { return Ok(Begun::First(None)) };
         let mut keys = self.lock();
         let of_tenant = keys.entry(tenant.into()).or_default();
-        match of_tenant.iter().find(|(known, _)| known == key) {
-            Some((_, Effect::Made(name, version))) => return Ok(Begun::Before(name.clone(), *version)),
-            Some((_, Effect::Pending)) => {
-                return Err(Problem::busy("a request with this Idempotency-Key is at work"));
-            }
-            None => (),
+        if let Some(made) = made_by(of_tenant, key)? {
+            return Ok(Begun::Before(made));
         }
         if of_tenant.len() == KEYS_PER_TENANT {
             of_tenant.pop_front();
         }
         of_tenant.push_back((key.into(), Effect::Pending));
         Ok(Begun::First(Some(Claim { keys: self.clone(), tenant: tenant.into(), key: key.into() })))
+    }
+
+    /// The object that a request with a key has made, if it has; 429 while it is at work.
+    #[cfg(unix)]
+    pub(crate) fn find(&self, tenant: &str, headers: &HeaderMap) -> Result<Option<Made>, Problem> {
+        let Some(key) = key_of(headers)? else { return Ok(None) };
+        self.lock().get(tenant).map_or(Ok(None), |of_tenant| made_by(of_tenant, key))
     }
 
     /// Each `tenant/name` of an object that the request of a key has made.
@@ -69,25 +93,46 @@ impl Keys {
         let made =
             keys.iter().flat_map(|(tenant, keys)| keys.iter().map(move |(_, effect)| (tenant, effect)));
         let name = |(tenant, effect): (&String, &Effect)| match effect {
-            Effect::Made(name, _) => Some(format!("{tenant}/{name}")),
+            Effect::Made(made) => Some(format!("{tenant}/{}", made.name)),
             Effect::Pending => None,
         };
         made.filter_map(name).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, VecDeque<(String, Effect)>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
+    }
+}
+
+fn key_of(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let Some(key) = headers.get(KEY) else { return Ok(None) };
+    let key = key.to_str().ok().filter(|key| (1..=128).contains(&key.len()));
+    let needed = || Problem::bad_request("Idempotency-Key: 1 to 128 visible characters are needed");
+    key.ok_or_else(needed).map(Some)
+}
+
+fn made_by(keys: &VecDeque<(String, Effect)>, key: &str) -> Result<Option<Made>, Problem> {
+    match keys.iter().find(|(known, _)| known == key) {
+        Some((_, Effect::Made(made))) => Ok(Some(made.clone())),
+        Some((_, Effect::Pending)) => Err(Problem::busy("a request with this Idempotency-Key is at work")),
+        None => Ok(None),
     }
 }
 
 impl Claim {
     /// Remembers what the request made.
-    pub(crate) fn made(&self, name: &str, version: u64) {
+    pub(crate) fn made(&self, object: &Object) {
+        // A view is plain data, of which JSON can be made.
+        let view = serde_json::to_vec(&object.view()).unwrap_or_default();
+        self.remember(Made { name: object.name.clone(), tag: object.tag(), view });
+    }
+
+    fn remember(&self, made: Made) {
         let mut keys = self.keys.lock();
         let of_tenant = keys.get_mut(&self.tenant);
         if let Some((_, effect)) = of_tenant.and_then(|all| all.iter_mut().find(|(key, _)| *key == self.key))
         {
-            *effect = Effect::Made(name.into(), version);
+            *effect = Effect::Made(made);
         }
     }
 }
@@ -101,16 +146,9 @@ impl Drop for Claim {
     }
 }
 
-/// The refusal of a key that belongs to another name.
-pub(crate) fn wrong_name(made: &str) -> Problem {
-    let detail = format!("this Idempotency-Key belongs to a request that made `{made}`");
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key", detail)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::http::HeaderValue;
 
     fn begin(keys: &Arc<Keys>, key: &str) -> Result<Begun, Problem> {
         let headers = HeaderMap::from_iter([(
@@ -118,6 +156,10 @@ mod tests {
             HeaderValue::from_str(key).unwrap(),
         )]);
         keys.begin("a", &headers)
+    }
+
+    fn made(name: &str) -> Made {
+        Made { name: name.into(), tag: HeaderValue::from_static("\"3\""), view: b"{}".to_vec() }
     }
 
     #[test]
@@ -129,11 +171,13 @@ mod tests {
         let Ok(Begun::First(Some(claim))) = begin(&keys, "k") else {
             panic!("what failed may be tried again")
         };
-        claim.made("m", 3);
+        claim.remember(made("m"));
         drop(claim);
-        assert!(matches!(begin(&keys, "k"), Ok(Begun::Before(name, 3)) if name == "m"));
+        let Ok(Begun::Before(before)) = begin(&keys, "k") else { panic!("it has taken effect") };
+        assert_eq!(before.clone().answer("m").unwrap().status(), StatusCode::CREATED);
+        assert_eq!(before.answer("n").unwrap_err().status, StatusCode::UNPROCESSABLE_ENTITY);
         (0..KEYS_PER_TENANT).for_each(|k| match begin(&keys, &format!("{k}")) {
-            Ok(Begun::First(Some(claim))) => claim.made("n", 1),
+            Ok(Begun::First(Some(claim))) => claim.remember(made("n")),
             other => panic!("{other:?}"),
         });
         assert!(matches!(begin(&keys, "k"), Ok(Begun::First(_))), "the oldest goes first");

@@ -3,7 +3,7 @@
 use crate::answer::{ResultFile, accepted_kind, created, etag, file_etag};
 use crate::app::App;
 use crate::auth::Identity;
-use crate::idempotency::{Begun, wrong_name};
+use crate::idempotency::Begun;
 use crate::labels::{Labels, Selector};
 use crate::name;
 use crate::objects::{Object, Store, View, Wishes};
@@ -136,7 +136,7 @@ pub(crate) async fn upload(
     let encoding = check_headers(&headers, limits.upload_bytes)?;
     let claim = match app.keys.begin(&identity.tenant, &headers)? {
         Begun::First(claim) => claim,
-        Begun::Before(made, version) => return made_before(&app, &identity, &name, (&made, version)),
+        Begun::Before(made) => return made.answer(&name),
     };
     // What would be refused behind the body is refused before it.
     drop(app.workers.admit(&identity.tenant)?);
@@ -148,7 +148,7 @@ pub(crate) async fn upload(
         let matrix = read_matrix(&store, &tenant, received, kind)?;
         task.commit()?;
         let object = store.put((&tenant, &name), matrix, wishes)?;
-        claim.iter().for_each(|claim| claim.made(&name, object.version));
+        claim.iter().for_each(|claim| claim.made(&object));
         Ok(object)
     };
     Ok(created(&*app.workers.run(&identity.tenant, &caller.task, put).await?))
@@ -163,19 +163,6 @@ fn check_device(store: &Store, parameters: &Parameters) -> Result<(), Problem> {
         }
         _ => Ok(()),
     }
-}
-
-/// The answer to a request that is sent again.
-pub(crate) fn made_before(
-    app: &App,
-    identity: &Identity,
-    name: &str,
-    (made, version): (&str, u64),
-) -> Result<Response, Problem> {
-    if name != made {
-        return Err(wrong_name(made));
-    }
-    Ok(created(&*app.store.get(&identity.tenant, made, Some(version))?))
 }
 
 pub(crate) async fn remove(

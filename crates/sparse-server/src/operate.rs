@@ -7,9 +7,7 @@ use crate::front_end::check_scope;
 use crate::idempotency::{Begun, Claim};
 use crate::jobs::{self, Subject};
 use crate::ledger::Reservation;
-use crate::matrices::{
-    Pairs, Segment, WISHES, find, made_before, new_name, parameters_among, segment, wishes,
-};
+use crate::matrices::{Pairs, Segment, WISHES, find, new_name, parameters_among, segment, wishes};
 use crate::merge;
 use crate::objects::{Object, Resident, Store, Wishes};
 use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation};
@@ -94,9 +92,7 @@ impl Request {
         let claim = match &target {
             Target::Object(name, _) => match app.keys.begin(&identity.tenant, headers)? {
                 Begun::First(claim) => claim,
-                Begun::Before(made, version) => {
-                    return made_before(app, &identity, name, (&made, version)).map(ControlFlow::Break);
-                }
+                Begun::Before(made) => return made.answer(name).map(ControlFlow::Break),
             },
             Target::Answer(_) | Target::DryRun => None,
         };
@@ -136,7 +132,7 @@ impl Request {
                 store.settle(&mut reserved, tenant, matrix.bytes() as u64)?;
                 self.task.commit()?;
                 let object = store.put((tenant, &name), (matrix, reserved), wishes)?;
-                self.claim.iter().for_each(|claim| claim.made(&name, object.version));
+                self.claim.iter().for_each(|claim| claim.made(&object));
                 Ok(Outcome::Created(object))
             }
         }

@@ -293,6 +293,7 @@ pub(crate) fn worker_router(app: &App) -> Router {
     }
     router
         .route(process::COPY, put(process::receive_copy))
+        .route(process::MADE, get(process::made))
         .layer(from_fn(process::identify))
         .route("/metrics", get(status::device_metrics))
         .route("/names", get(status::names))

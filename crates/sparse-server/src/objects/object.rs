@@ -48,7 +48,7 @@ impl Description {
 #[derive(Debug)]
 pub(crate) struct Object {
     pub(super) tenant: String,
-    pub(super) name: String,
+    pub(crate) name: String,
     pub(crate) version: u64,
     /// The number of its device, if the service has several.
     pub(super) device: Option<usize>,

@@ -2,6 +2,7 @@
 
 use super::directory::{Claim, Directory};
 use super::forward::{body_of, json_of};
+use super::keys::KeyDevices;
 use super::supervisor::{Supervision, Supervisor, WorkerCommand};
 use crate::auth::Identity;
 use crate::config::Config;
@@ -28,6 +29,7 @@ pub(crate) struct DeviceWorkers {
     pub(super) workers: Vec<Arc<Supervisor>>,
     directory: Arc<Directory>,
     budgets: Mutex<Budgets>,
+    pub(super) keys: KeyDevices,
     /// The number of the next copy.
     pub(super) copies: AtomicU64,
     pub(super) operation_time: Duration,
@@ -78,7 +80,8 @@ impl DeviceWorkers {
         let operation_time = config.limits.operation_time;
         let directory = Directory::new(operation_time + PUBLISH_TIME);
         let (budgets, copies, service) = (Mutex::default(), AtomicU64::default(), service.into());
-        let workers = Self { workers, directory, budgets, copies, operation_time, service };
+        let keys = KeyDevices::default();
+        let workers = Self { workers, directory, budgets, keys, copies, operation_time, service };
         if workers.single().is_none() {
             for device in 0..count {
                 let updated = workers.update_names(device).await;

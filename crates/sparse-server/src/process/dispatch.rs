@@ -46,6 +46,12 @@ pub(crate) async fn dispatch(
             let claim = parameters.text("into").map(|name| workers.claim(device, &tenant, name));
             let device = claim.as_ref().map_or(device, |claim| claim.device);
             let answer = async {
+                if let Some(name) = parameters.text("into")
+                    && let Some(made) =
+                        workers.made_elsewhere(&identity, (name, device), request.headers()).await?
+                {
+                    return Ok(made);
+                }
                 let copies = workers.copy_all(device, &names, &mut identity);
                 match Task::new(workers.copy_time(&parameters)).within(copies).await?? {
                     ControlFlow::Continue(_copies) => {
@@ -62,8 +68,14 @@ pub(crate) async fn dispatch(
                 Some(device) => workers.place_on(workers.check_device(device)?, &tenant, name).await?,
                 None => workers.place(&tenant, name, body_bytes(request.headers())).await,
             };
-            let worker = workers.workers[claim.device].clone();
-            within(Some(claim), worker.forward(&identity, request)).await
+            let device = claim.device;
+            let answer = async {
+                match workers.made_elsewhere(&identity, (name, device), request.headers()).await? {
+                    Some(made) => Ok(made),
+                    None => workers.workers[device].forward(&identity, request).await,
+                }
+            };
+            within(Some(claim), answer).await
         }
         Destination::Job => {
             let device = workers.device_of_job(in_path("id")).unwrap_or_else(|| workers.first_ready());

@@ -17,6 +17,7 @@ mod device_workers;
 mod directory;
 mod dispatch;
 mod forward;
+mod keys;
 mod supervisor;
 mod worker;
 
@@ -24,6 +25,7 @@ pub(crate) use copies::{COPY, receive_copy};
 pub(crate) use device_workers::DeviceWorkers;
 pub(crate) use dispatch::dispatch;
 pub(crate) use forward::forward;
+pub(crate) use keys::{MADE, made};
 pub use supervisor::WorkerCommand;
 pub(crate) use worker::identify;
 pub use worker::serve_as_worker;
