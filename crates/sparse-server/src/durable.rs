@@ -13,7 +13,9 @@ use crate::objects::Description;
 use crate::problem::Problem;
 use nnz::io::{FileKind, Output};
 use nnz::{Error, Matrix};
-use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{
+    Database, DatabaseError, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition,
+};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
@@ -58,7 +60,7 @@ pub(crate) fn check_folders(data: &Path, count: usize) -> Result<(), StartError>
         let number = name.strip_prefix(DEVICE_FOLDER).and_then(|number| number.parse::<usize>().ok());
         if let Some(number) = number
             && number >= count
-            && path.join(MANIFEST).exists()
+            && has_records(&path.join(MANIFEST))
         {
             let reason = format!(
                 "it has the data of device {number}, and the last device is {}: start the server with {} devices \
@@ -70,6 +72,16 @@ pub(crate) fn check_folders(data: &Path, count: usize) -> Result<(), StartError>
         }
     }
     Ok(())
+}
+
+/// True for a manifest that names objects, or knows numbers of versions that must not be given again; also for one that
+/// cannot be read.
+fn has_records(path: &Path) -> bool {
+    let are_empty = || -> Result<bool, redb::Error> {
+        let read = open_manifest(path)?.begin_read()?;
+        Ok(read.open_table(OBJECTS)?.is_empty()? && read.open_table(VERSIONS)?.is_empty()?)
+    };
+    path.exists() && !are_empty().unwrap_or(false)
 }
 
 /// An object in the manifest, or in the records of a worker.
