@@ -3,7 +3,8 @@
 use crate::command::*;
 use crate::context::{Context, GlobalOptions};
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
 use tracing::Level;
 
 /// Sparse matrices on CPUs, OpenCL devices, SYCL queues and CUDA GPUs.
@@ -64,6 +65,15 @@ impl Command {
 }
 
 impl Arguments {
+    /// Parses the arguments of the process, with the settings of a file where `serve` has one.
+    pub(crate) fn of_process() -> Result<Self, clap::Error> {
+        let arguments: Vec<OsString> = std::env::args_os().collect();
+        let command = Self::command();
+        #[cfg(feature = "server")]
+        let command = crate::settings::with_file(command, &arguments)?;
+        Self::from_arg_matches(&command.try_get_matches_from(arguments)?)
+    }
+
     /// Runs the subcommand.
     pub(crate) fn run(self) -> Result<()> {
         let context = Context::new(self.global, self.command.log_level())?;

@@ -20,15 +20,16 @@ mod product;
 mod ranks;
 mod rounding;
 mod selection;
+#[cfg(feature = "server")]
+mod settings;
 mod storage;
 mod text;
 
-use clap::Parser;
 use std::io::{Write, stdout};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match arguments::Arguments::try_parse() {
+    match arguments::Arguments::of_process() {
         Ok(arguments) => failure::exit_code(arguments.run()),
         Err(error) if error.use_stderr() => error.exit(),
         Err(help_or_version) => {

@@ -40,14 +40,30 @@ fn the_readme_shows_what_the_command_does() {
     assert!(folder.path().join("README.in/y.mtx").exists());
 }
 
+/// The answer to a request of HTTP.
+#[cfg(all(unix, feature = "server"))]
+fn ask(address: &str, request: &str, headers: &str, body: &str) -> String {
+    let mut connection = std::net::TcpStream::connect(address).unwrap();
+    let length = body.len();
+    let common = format!("Host: {address}\r\nConnection: close\r\nContent-Length: {length}");
+    write!(connection, "{request} HTTP/1.1\r\n{common}\r\n{headers}\r\n{body}").unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    answer
+}
+
 #[cfg(all(unix, feature = "server"))]
 #[test]
 fn two_devices_are_served_together_and_not_one_of_them_alone() {
     let data = tempfile::tempdir().unwrap();
-    // The variable has two devices, and the option one.
+    let settings = data.path().join("nnz.toml");
+    let text =
+        format!("memory = '1M'\ndata = '{}'\nlisten = '0.0.0.0:1'\ndevices = 'cpu'\n", data.path().display());
+    fs::write(&settings, text).unwrap();
+    // The file has one device, the variable two, and the option one.
     let serve = |options: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nnz"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--memory", "1M", "--data"]).arg(data.path());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(&settings);
         command.args(options).env("NNZ_SERVE_DEVICES", "cpu, cpu");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -56,11 +72,12 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
     let mut line = String::new();
     BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim().strip_prefix("http://").expect("it serves");
-    let mut connection = std::net::TcpStream::connect(address).unwrap();
-    write!(connection, "GET /v1/status HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
-    let mut status = String::new();
-    connection.read_to_string(&mut status).unwrap();
+    let status = ask(address, "GET /v1/status", "", "");
     assert!(status.contains(r#""number":0"#) && status.contains(r#""number":1"#), "{status}");
+    let one = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n";
+    let put = "PUT /v1/matrices/a?durable=1&device=1";
+    let made = ask(address, put, "Content-Type: text/x-matrix-market\r\n", one);
+    assert!(made.starts_with("HTTP/1.1 201"), "{made}");
     Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap();
     assert!(server.wait().unwrap().success());
 
@@ -70,4 +87,11 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
     let in_one = serve(&["--workers", "off"]).output().unwrap();
     let reason = String::from_utf8_lossy(&in_one.stderr);
     assert!(in_one.status.code() == Some(2) && reason.contains("need worker processes"), "{reason}");
+    fs::write(&settings, "memory = '1M'\nmemroy = '1M'\n").unwrap();
+    let wrong = serve(&[]).output().unwrap();
+    let reason = String::from_utf8_lossy(&wrong.stderr);
+    assert!(
+        wrong.status.code() == Some(2) && reason.contains("nnz.toml: line 2: unknown setting `memroy`"),
+        "{reason}"
+    );
 }

@@ -3,6 +3,8 @@
 use crate::context::Context;
 use crate::failure::usage;
 use crate::named_device::{self, NamedDevice};
+#[cfg(unix)]
+use crate::settings;
 use anyhow::Result;
 use clap::Args;
 #[cfg(unix)]
@@ -22,9 +24,12 @@ use std::time::Duration;
 /// Matrices stay in the memory of devices and are written to DIR when others need it. An address that other machines
 /// reach needs --token-file, --tls-cert and --tls-key; tokens are made by `nnz token`. Prints the address once it
 /// answers. SIGTERM finishes the requests in flight and stops; SIGHUP reads the tokens again. An option that is not there
-/// is taken from its variable of the environment.
+/// is taken from its variable of the environment, and else from the file of --config.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
+    /// The file of settings, in TOML: options by their names, as in memory = "16G"
+    #[arg(long, env = "NNZ_SERVE_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
     /// The address and port to listen on; port 0 takes a free one
     #[arg(long, env = "NNZ_SERVE_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8700")]
     listen: SocketAddr,
@@ -97,7 +102,7 @@ impl Serve {
             return Ok(sparse_server::serve_as_worker(|| self.open(number, context))?);
         }
         let compute = self.compute(context)?;
-        let config = self.config();
+        let config = self.into_config()?;
         config.check().map_err(usage)?;
         let is_encrypted = config.tls.is_some();
         let mut printed = Ok(());
@@ -117,7 +122,9 @@ impl Serve {
             Some(Switch::Off) => (),
             None if count == 1 && !self.takes_cuda(context) => (),
             None | Some(Switch::On) => {
-                let commands = (0..count).map(worker_command).collect::<Result<_>>()?;
+                let settings = self.config.as_deref().map(settings::read).transpose().map_err(usage)?;
+                let command = |number| worker_command(number, settings.clone());
+                let commands = (0..count).map(command).collect::<Result<_>>()?;
                 return Ok(Compute::InWorkers(commands));
             }
         }
@@ -146,11 +153,17 @@ impl Serve {
         }
     }
 
-    fn config(self) -> Config {
+    fn into_config(self) -> Result<Config> {
+        // The parser does not compare what comes from a file.
+        if self.tls_cert.is_some() != self.tls_key.is_some()
+            || (self.tls_client_ca.is_some() && self.tls_cert.is_none())
+        {
+            return Err(usage("--tls-cert and --tls-key: both are needed for TLS, and for --tls-client-ca"));
+        }
         let client_authorities = self.tls_client_ca;
         let tls = self.tls_cert.zip(self.tls_key);
         let tls = tls.map(|(certificate, key)| TlsFiles { certificate, key, client_authorities });
-        Config {
+        Ok(Config {
             listen: self.listen,
             tenant_memory: self.tenant_memory.unwrap_or(self.memory),
             tokens: self.token_file,
@@ -165,19 +178,20 @@ impl Serve {
                 ..Limits::default()
             },
             ..Config::new(self.data, self.memory)
-        }
+        })
     }
 }
 
-/// The command that starts this program again, as the worker of a device.
+/// The command that starts this program again, as the worker of a device, with the same text of the file of settings.
 #[cfg(unix)]
-fn worker_command(number: usize) -> Result<WorkerCommand> {
+fn worker_command(number: usize, settings: Option<String>) -> Result<WorkerCommand> {
     // On Linux the program itself, even where another was installed in its place since.
     let program = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe()? };
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     Ok(WorkerCommand::new(move || {
         let mut command = std::process::Command::new(&program);
         command.args(&arguments).arg(format!("--worker={number}"));
+        command.envs(settings.iter().map(|text| (settings::INHERITED, text)));
         command
     }))
 }
