@@ -143,13 +143,13 @@ impl FrontEnd {
     }
 }
 
-fn bearer(value: &[u8]) -> Option<&[u8]> {
+pub(crate) fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked("Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token)
 }
 
 /// Fails for requests that pages of other sites make a browser of this machine send, which tokens would keep out.
-fn check_local(headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn check_local(headers: &HeaderMap) -> Result<(), Problem> {
     let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or(""));
     let host = text(header::HOST).unwrap_or("");
     if !is_local(host) {

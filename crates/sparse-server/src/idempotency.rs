@@ -104,7 +104,7 @@ impl Keys {
     }
 }
 
-fn key_of(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+pub(crate) fn key_of(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let Some(key) = headers.get(KEY) else { return Ok(None) };
     let key = key.to_str().ok().filter(|key| (1..=128).contains(&key.len()));
     let needed = || Problem::bad_request("Idempotency-Key: 1 to 128 visible characters are needed");

@@ -24,6 +24,9 @@ mod config;
 mod durable;
 mod error;
 mod front_end;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzz;
 mod idempotency;
 mod jobs;
 mod labels;

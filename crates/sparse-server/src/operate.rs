@@ -214,13 +214,13 @@ pub(crate) async fn operate(
 /// The preference (RFC 7240) for an answer before the operation is done.
 const RESPOND_ASYNC: &str = "respond-async";
 
-fn prefers_async(headers: &HeaderMap) -> bool {
+pub(crate) fn prefers_async(headers: &HeaderMap) -> bool {
     let mut preferences = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
     preferences.any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(RESPOND_ASYNC)))
 }
 
 /// The time that a request gives its operation, in seconds by `timeout`.
-fn time_limit(parameters: &Parameters, longest: Duration) -> Result<Duration, Problem> {
+pub(crate) fn time_limit(parameters: &Parameters, longest: Duration) -> Result<Duration, Problem> {
     let Some(seconds) = parameters.get::<f64>("timeout")? else { return Ok(longest) };
     match Duration::try_from_secs_f64(seconds) {
         Ok(limit) if limit <= longest && !limit.is_zero() => Ok(limit),

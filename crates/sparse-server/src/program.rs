@@ -49,7 +49,7 @@ struct Document {
 
 /// A step whose stored matrices were found.
 #[derive(Debug)]
-struct Step {
+pub(crate) struct Step {
     /// Its position, counted from 1, and its operation.
     label: String,
     operation: &'static Operation,
@@ -128,7 +128,10 @@ pub(crate) fn stored_names(text: &str) -> Vec<String> {
 }
 
 /// The steps of a program, whose stored matrices `find` knows.
-fn parse(text: &str, find: impl Fn(&str) -> Result<Arc<Object>, Problem>) -> Result<Vec<Step>, Problem> {
+pub(crate) fn parse(
+    text: &str,
+    find: impl Fn(&str) -> Result<Arc<Object>, Problem>,
+) -> Result<Vec<Step>, Problem> {
     let documents: Vec<Document> = serde_json::from_str(text).map_err(|error| {
         Problem::bad_request(format!("parameter program: a list of steps in JSON: {error}"))
     })?;

@@ -114,7 +114,7 @@ pub(super) fn now() -> u64 {
 
 impl Object {
     /// The object of a record, without its matrix.
-    pub(super) fn of(record: &Record, is_durable: bool) -> Self {
+    pub(crate) fn of(record: &Record, is_durable: bool) -> Self {
         Self {
             tenant: record.tenant.clone(),
             name: record.name.clone(),
