@@ -27,6 +27,7 @@ mod front_end;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzz;
+mod heap;
 mod idempotency;
 mod jobs;
 mod labels;

@@ -9,7 +9,7 @@ use crate::ledger::Ledger;
 use crate::objects::Store;
 #[cfg(unix)]
 use crate::process::{DeviceWorkers, WorkerCommand};
-use crate::{routes, tls};
+use crate::{heap, routes, tls};
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -239,6 +239,7 @@ pub fn serve_until_stopped(
     compute: impl Into<Compute>,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), StartError> {
+    heap::return_large_buffers();
     let runtime = tokio::runtime::Runtime::new()?;
     let served = runtime.block_on(async {
         let server = Server::start(config, compute).await?;

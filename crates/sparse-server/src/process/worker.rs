@@ -5,6 +5,7 @@ use crate::app::App;
 use crate::auth::Identity;
 use crate::durable::Disk;
 use crate::error::StartError;
+use crate::heap;
 use crate::ledger::Ledger;
 use crate::lock::lock;
 use crate::objects::Store;
@@ -46,6 +47,7 @@ pub fn serve_as_worker<E: Display>(open: impl FnOnce() -> Result<Device, E>) -> 
     io::stdin().lock().read_line(&mut line)?;
     let settings = serde_json::from_str(&line).map_err(|error| StartError::Worker(error.to_string()))?;
     let front_end = Listen::start();
+    heap::return_large_buffers();
     let runtime = tokio::runtime::Runtime::new()?;
     let served = runtime.block_on(async {
         match Worker::start(settings, open) {
