@@ -1,0 +1,108 @@
+//! More requests than a server can answer, clients that are slow, and a stop with requests in flight.
+
+use crate::client::{banded, ones, put_slow, quantile, slow};
+use crate::common::{MTX, NPY};
+use crate::rates::throughput;
+use crate::service::Server;
+use crate::{BUDGET, size};
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Ten times as many clients as workers: those that are accepted wait little, and others are refused.
+pub(crate) fn overload(server: &mut Server) {
+    put_slow(server);
+    let (request, body) = slow(size(500, 5000));
+    let time = Duration::from_secs(size(1, 60));
+    let load = |clients: usize| {
+        let refused = AtomicUsize::new(0);
+        let began = Instant::now();
+        let accepted: Vec<Duration> = std::thread::scope(|scope| {
+            let one = || {
+                let (mut client, mut times) = (server.client(), vec![]);
+                while began.elapsed() < time {
+                    let sent = Instant::now();
+                    match client.send(&request, &[NPY], &body).unwrap() {
+                        answer if answer.status == 200 => times.push(sent.elapsed()),
+                        answer => {
+                            assert!(answer.expect(429).head.contains("retry-after"));
+                            refused.fetch_add(1, Ordering::Relaxed);
+                            std::thread::sleep(Duration::from_millis(10));
+                        }
+                    }
+                }
+                times
+            };
+            let clients: Vec<_> = (0..clients).map(|_| scope.spawn(one)).collect();
+            clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+        });
+        (accepted, refused.into_inner())
+    };
+    let (mut unloaded, none) = load(2);
+    let idle = server.resident_bytes();
+    let (peak, (mut loaded, refused)) = server.peak_bytes(|| load(20));
+    let (before, after) = (quantile(&mut unloaded, 0.99), quantile(&mut loaded, 0.99));
+    server.say(format_args!(
+        "20 clients of 2 workers: {} accepted with p99 {after:.1} ms, {:.1} times that of 2 clients; {refused} refused",
+        loaded.len(),
+        after / before
+    ));
+    assert!(none == 0 && refused > 0 && !loaded.is_empty());
+    server.require(
+        "those that are accepted take 3 times as long as without load at most",
+        after <= 3.0 * before,
+    );
+    let grown = peak.zip(idle).map_or(0, |(peak, idle)| peak.saturating_sub(idle));
+    server.require("memory stays within the budget and 5 %", grown <= BUDGET + BUDGET / 20);
+}
+
+/// Clients that send a byte now and then beside one that does not.
+pub(crate) fn trickle(server: &mut Server) {
+    server.send("PUT /v1/matrices/a", &[MTX], &banded(1000, 5)).expect(201);
+    let (request, x, time) = ("POST /v1/matrices/a/spmv", ones(1000), Duration::from_secs(size(1, 10)));
+    let alone = throughput(server, 1, time, request, &x);
+    let (clients, ends) = (size(100, 500), AtomicBool::new(false));
+    let beside = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let head = format!(
+                "PUT /v1/matrices/b HTTP/1.1\r\nHost: {}\r\n{MTX}\r\nContent-Length: 999\r\n\r\n",
+                server.address
+            );
+            let mut streams: Vec<_> =
+                (0..clients).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+            for byte in head.bytes().chain(std::iter::repeat(b'%')) {
+                if ends.load(Ordering::Relaxed) {
+                    break;
+                }
+                // The server may close what is too slow.
+                streams.retain_mut(|stream| stream.write_all(&[byte]).is_ok());
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        });
+        let beside = throughput(server, 1, time, request, &x);
+        ends.store(true, Ordering::Relaxed);
+        beside
+    });
+    let part = beside / alone;
+    server.say(format_args!("{clients} slow clients leave another {part:.2} of its {alone:.0} requests/s"));
+    server.require("slow clients leave another 0.9 of its rate", part >= 0.9);
+}
+
+/// Requests that run or wait when the server is asked to stop.
+pub(crate) fn stop(server: &mut Server) {
+    put_slow(server);
+    let count = size(20, 100);
+    let (request, body) = slow(size(2000, 5000));
+    let answered: usize = std::thread::scope(|scope| {
+        let send = || server.client().send(&request, &[NPY], &body).is_ok_and(|answer| answer.status == 200);
+        let clients: Vec<_> = (0..count).map(|_| scope.spawn(send)).collect();
+        // All that are left are in the server, and most have just begun to wait.
+        std::thread::sleep(Duration::from_millis(300));
+        let left = server.operations();
+        server.terminate();
+        server.say(format_args!("{left} of {count} requests in flight at SIGTERM"));
+        clients.into_iter().map(|client| usize::from(client.join().unwrap())).sum()
+    });
+    assert_eq!(answered, count, "none is lost");
+}
