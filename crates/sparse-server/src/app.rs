@@ -6,7 +6,11 @@ use crate::jobs::Jobs;
 use crate::merge::Queues;
 use crate::metrics::{Metrics, Snapshot};
 use crate::objects::Store;
+#[cfg(unix)]
+use crate::usage::Usage;
 use crate::workers::Workers;
+#[cfg(unix)]
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -43,7 +47,7 @@ impl App {
     pub(crate) fn new(config: Config, store: Store, service: &str, generation: Option<u64>) -> Self {
         Self(Arc::new(Shared {
             workers: Workers::new(config.limits.workers, config.limits.queue, config.limits.tenant_queue),
-            jobs: Jobs::new(config.limits.jobs, service, generation),
+            jobs: Jobs::new(config.limits.jobs, store.ledger.elsewhere.clone(), service, generation),
             queues: Queues::default(),
             keys: Arc::default(),
             metrics: Metrics::new(store.device_number),
@@ -51,6 +55,26 @@ impl App {
             config,
             store: Arc::new(store),
         }))
+    }
+
+    /// What a tenant has on the device.
+    #[cfg(unix)]
+    pub(crate) fn usage(&self, tenant: &str) -> Usage {
+        Usage {
+            bytes: self.store.ledger.used_by(tenant),
+            jobs: self.jobs.count_of(tenant),
+            matrices: self.store.count_of(tenant),
+        }
+    }
+
+    /// What each tenant has on the device.
+    #[cfg(unix)]
+    pub(crate) fn usages(&self) -> HashMap<String, Usage> {
+        let tenants: HashSet<_> = [self.store.ledger.tenants(), self.jobs.tenants(), self.store.tenants()]
+            .concat()
+            .into_iter()
+            .collect();
+        tenants.into_iter().map(|tenant| (tenant.clone(), self.usage(&tenant))).collect()
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {

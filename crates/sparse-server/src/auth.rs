@@ -2,6 +2,7 @@
 
 use crate::error::StartError;
 use crate::name;
+use crate::usage::Usage;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -60,12 +61,25 @@ pub(crate) struct Identity {
     /// The numbers of copies of matrices of other devices that were made for the request, by their names in it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) copies: BTreeMap<String, u64>,
+    /// What the tenant has on other devices, where that is to be counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) elsewhere: Option<Usage>,
 }
 
 impl Identity {
     /// The caller where no tokens are configured.
     pub(crate) fn anonymous() -> Self {
-        Self { tenant: "default".into(), scopes: Scope::ALL.to_vec(), token: None, copies: BTreeMap::new() }
+        Self::new("default", Scope::ALL.to_vec(), None)
+    }
+
+    fn new(tenant: &str, scopes: Vec<Scope>, token: Option<String>) -> Self {
+        Self { tenant: tenant.into(), scopes, token, copies: BTreeMap::new(), elsewhere: None }
+    }
+
+    /// The caller, whose usage elsewhere the request does not tell.
+    #[cfg(unix)]
+    pub(crate) fn uncounted(&self) -> Self {
+        Self { elsewhere: None, ..self.clone() }
     }
 
     pub(crate) fn may(&self, scope: Scope) -> bool {
@@ -117,7 +131,7 @@ fn parse_line(line: &str) -> Result<([u8; HASH_BYTES], Identity), String> {
     let scopes = scopes.split(',').map(str::parse).collect::<Result<_, _>>()?;
     let hash = from_hex(hash).ok_or("the SHA-256 of a token has 64 hexadecimal digits")?;
     let token = Some(to_hex(&hash[..TOKEN_ID_BYTES]));
-    Ok((hash, Identity { tenant: tenant.into(), scopes, token, copies: BTreeMap::new() }))
+    Ok((hash, Identity::new(tenant, scopes, token)))
 }
 
 fn from_hex(text: &str) -> Option<[u8; HASH_BYTES]> {

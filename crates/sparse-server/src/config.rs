@@ -15,7 +15,7 @@ pub struct Config {
     pub data: PathBuf,
     /// Bytes that matrices and operands may take in the device's memory.
     pub memory: u64,
-    /// Bytes of them that one tenant may take.
+    /// Bytes of the memory of all devices that one tenant may take.
     pub tenant_memory: u64,
     /// The file of tokens; without it everybody who reaches the address may do everything.
     pub tokens: Option<PathBuf>,
@@ -118,11 +118,17 @@ impl Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             data: data.into(),
             memory,
-            tenant_memory: memory,
+            tenant_memory: u64::MAX,
             tokens: None,
             tls: None,
             limits: Limits::default(),
         }
+    }
+
+    /// The bytes that a tenant may take of the memory of so many devices, if that is not all.
+    pub(crate) fn quota(&self, devices: usize) -> Option<u64> {
+        let all = self.memory.saturating_mul(devices as u64);
+        (self.tenant_memory < all).then_some(self.tenant_memory)
     }
 
     /// Checks that a server which others can reach asks for tokens and encrypts.

@@ -9,6 +9,7 @@ use crate::matrices::{Pairs, Segment, parameters, segment};
 use crate::objects::Store;
 use crate::problem::Problem;
 use crate::task::{Notes, Task};
+use crate::usage::Usages;
 use crate::workers::Admitted;
 use axum::extract::State as Extracted;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -27,6 +28,8 @@ pub(crate) struct Jobs {
     jobs: Mutex<Table>,
     /// Jobs that one tenant may have, finished ones with their results among them.
     limit: usize,
+    /// What tenants have on other devices.
+    elsewhere: Arc<Usages>,
     service: String,
     /// Makes the ids of a worker process different from those of the workers before it.
     generation: Option<u64>,
@@ -86,9 +89,15 @@ struct View {
     problem: Option<Value>,
 }
 
+impl Table {
+    fn count_of(&self, tenant: &str) -> usize {
+        self.jobs.values().filter(|job| job.tenant == tenant).count()
+    }
+}
+
 impl Jobs {
-    pub(crate) fn new(limit: usize, service: &str, generation: Option<u64>) -> Self {
-        Self { jobs: Mutex::default(), limit, service: service.into(), generation }
+    pub(crate) fn new(limit: usize, elsewhere: Arc<Usages>, service: &str, generation: Option<u64>) -> Self {
+        Self { jobs: Mutex::default(), limit, elsewhere, service: service.into(), generation }
     }
 
     fn id(&self, number: u64) -> String {
@@ -111,7 +120,7 @@ impl Jobs {
     }
 
     fn check_count(&self, table: &Table, tenant: &str) -> Result<(), Problem> {
-        let count = table.jobs.values().filter(|job| job.tenant == tenant).count();
+        let count = table.count_of(tenant) + self.elsewhere.of(tenant).jobs;
         if count < self.limit {
             return Ok(());
         }
@@ -154,6 +163,17 @@ impl Jobs {
         jobs.retain(|job| !*job.is_finished.borrow());
         let target = |job: Arc<Job>| Some(format!("{}/{}", job.tenant, job.subject.into.as_ref()?));
         jobs.into_iter().filter_map(target).collect()
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn count_of(&self, tenant: &str) -> usize {
+        lock(&self.jobs).count_of(tenant)
+    }
+
+    /// The tenants of all jobs.
+    #[cfg(unix)]
+    pub(crate) fn tenants(&self) -> Vec<String> {
+        self.all().iter().map(|job| job.tenant.clone()).collect()
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -1,6 +1,7 @@
 //! Account of the device's memory: every byte is reserved before it is used.
 
 use crate::lock::lock;
+use crate::usage::Usages;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -8,7 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 #[derive(Debug)]
 pub(crate) struct Ledger {
     capacity: u64,
-    tenant_capacity: u64,
+    /// The bytes that a tenant may have on all devices, if that is not all.
+    quota: Option<u64>,
+    /// What tenants have on other devices.
+    pub(crate) elsewhere: Arc<Usages>,
     used: Mutex<Used>,
 }
 
@@ -36,18 +40,18 @@ pub(crate) struct Refused {
 }
 
 impl Ledger {
-    pub(crate) fn new(capacity: u64, tenant_capacity: u64) -> Arc<Self> {
-        let tenant_capacity = tenant_capacity.min(capacity);
-        Arc::new(Self { capacity, tenant_capacity, used: Mutex::default() })
+    pub(crate) fn new(capacity: u64, quota: Option<u64>) -> Arc<Self> {
+        Arc::new(Self { capacity, quota, elsewhere: Arc::default(), used: Mutex::default() })
     }
 
     pub(crate) fn reserve(self: &Arc<Self>, tenant: &str, bytes: u64) -> Result<Reservation, Refused> {
         let mut used = self.lock();
         let of_tenant = used.tenants.get(tenant).copied().unwrap_or(0);
-        let free_of_tenant = self.tenant_capacity.saturating_sub(of_tenant);
+        let taken = of_tenant.saturating_add(self.elsewhere.of(tenant).bytes);
         let free = self.capacity.saturating_sub(used.total);
-        let has_quota = self.tenant_capacity < self.capacity;
-        if has_quota && bytes > free_of_tenant {
+        if let Some(free_of_tenant) = self.quota.map(|quota| quota.saturating_sub(taken))
+            && bytes > free_of_tenant
+        {
             return Err(Refused { free: free_of_tenant, by_quota: true });
         }
         if bytes > free {
@@ -58,9 +62,9 @@ impl Ledger {
         Ok(Reservation { ledger: self.clone(), tenant: tenant.into(), bytes })
     }
 
-    /// The most bytes that a tenant can ever have.
+    /// The most bytes that a tenant can ever have, on all devices if there is a quota.
     pub(crate) fn tenant_capacity(&self) -> u64 {
-        self.tenant_capacity
+        self.quota.unwrap_or(self.capacity)
     }
 
     pub(crate) fn capacity(&self) -> u64 {
@@ -73,6 +77,12 @@ impl Ledger {
 
     pub(crate) fn used_by(&self, tenant: &str) -> u64 {
         self.lock().tenants.get(tenant).copied().unwrap_or(0)
+    }
+
+    /// The tenants that have bytes.
+    #[cfg(unix)]
+    pub(crate) fn tenants(&self) -> Vec<String> {
+        self.lock().tenants.keys().cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Used> {
@@ -114,10 +124,11 @@ impl Drop for Reservation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::usage::Usage;
 
     #[test]
     fn bytes_come_back_and_quotas_hold() {
-        let ledger = Ledger::new(100, 60);
+        let ledger = Ledger::new(100, Some(60));
         let mut a = ledger.reserve("a", 20).unwrap();
         a.merge(ledger.reserve("a", 40).unwrap());
         assert_eq!(ledger.reserve("a", 1).unwrap_err(), Refused { free: 0, by_quota: true });
@@ -127,9 +138,11 @@ mod tests {
         assert_eq!((ledger.used(), ledger.used_by("b")), (100, 40));
         a.shrink_to(50);
         assert_eq!(ledger.used(), 90);
+        ledger.elsewhere.set("b", Usage { bytes: 15, ..Usage::default() });
+        assert_eq!(ledger.reserve("b", 6).unwrap_err(), Refused { free: 5, by_quota: true });
         drop((a, b));
         assert_eq!((ledger.used(), ledger.lock().tenants.len()), (0, 0));
-        let without_quota = Ledger::new(100, 100);
+        let without_quota = Ledger::new(100, None);
         assert_eq!(without_quota.reserve("a", 101).unwrap_err(), Refused { free: 100, by_quota: false });
     }
 }

@@ -53,6 +53,7 @@ mod tags;
 mod task;
 mod tls;
 mod upload;
+mod usage;
 mod workers;
 
 pub use auth::{Scope, new_token};

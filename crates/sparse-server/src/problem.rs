@@ -14,6 +14,8 @@ pub(crate) struct Problem {
     kind: &'static str,
     detail: String,
     retry_after: Option<u64>,
+    /// Bytes of a quota that are taken on other devices, which the front end may free.
+    lacking: u64,
     memory: Option<MemoryShortage>,
 }
 
@@ -43,7 +45,7 @@ const RETRY_AFTER: u64 = 1;
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, kind: &'static str, detail: impl ToString) -> Self {
-        Self { status, kind, detail: detail.to_string(), retry_after: None, memory: None }
+        Self { status, kind, detail: detail.to_string(), retry_after: None, lacking: 0, memory: None }
     }
 
     /// The problem with the part of the request in which it lies.
@@ -112,6 +114,11 @@ impl Problem {
             Self::new(StatusCode::INSUFFICIENT_STORAGE, "out-of-memory", detail)
         };
         Self { memory: Some(shortage), ..problem }
+    }
+
+    /// The problem with the bytes of a quota that are taken on other devices.
+    pub(crate) fn lacking(self, bytes: u64) -> Self {
+        Self { lacking: bytes, ..self }
     }
 
     /// The document that clients get.
@@ -189,6 +196,10 @@ impl IntoResponse for Problem {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        #[cfg(unix)]
+        if self.lacking > 0 {
+            headers.insert(crate::process::LACKING, HeaderValue::from(self.lacking));
         }
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

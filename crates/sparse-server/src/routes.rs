@@ -16,8 +16,6 @@ use crate::upload::{MTX, NPY, NPZ};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, Uri};
-#[cfg(unix)]
-use axum::middleware::from_fn;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 #[cfg(unix)]
@@ -294,9 +292,11 @@ pub(crate) fn worker_router(app: &App) -> Router {
     router
         .route(process::COPY, put(process::receive_copy))
         .route(process::MADE, get(process::made))
-        .layer(from_fn(process::identify))
+        .route(process::EVICT, post(process::evict))
+        .layer(from_fn_with_state(app.clone(), process::identify))
         .route("/metrics", get(status::device_metrics))
         .route("/names", get(status::names))
+        .route(process::USAGES, get(process::usages))
         .with_state(app.clone())
 }
 

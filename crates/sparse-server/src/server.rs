@@ -112,7 +112,7 @@ impl Server {
             Compute::Here(device) => {
                 check_folders(&config.data, 1)?;
                 let (disk, recovered) = Disk::open(&config.data, None)?;
-                let ledger = Ledger::new(config.memory, config.tenant_memory);
+                let ledger = Ledger::new(config.memory, config.quota(1));
                 let store = Store::new((device, None), ledger, disk, recovered);
                 let app = App::new(config.clone(), store, &service, None);
                 let compute = ComputeProcess::ThisProcess(app.clone());

@@ -228,7 +228,7 @@ fn a_job_belongs_to_its_tenant_and_ends_at_its_time_limit() {
 
 #[test]
 fn vectors_that_wait_are_multiplied_together_with_the_bits_that_each_has_alone() {
-    let (_data, server) = server(|config| (config.memory, config.tenant_memory) = (64 << 20, 64 << 20));
+    let (_data, server) = server(|config| config.memory = 64 << 20);
     put_slow(&server, &[]);
     // Rows of many lengths, one longer than a segment of the product.
     let n = 6000;

@@ -338,6 +338,44 @@ fn two_devices_are_one_service() {
 }
 
 #[test]
+fn limits_of_a_tenant_are_for_all_devices() {
+    let data = tempfile::tempdir().unwrap();
+    let mut config = config(&data, 1 << 20);
+    // A matrix of 500 rows takes 8004 bytes, and an upload five times as much.
+    (config.tenant_memory, config.limits.jobs) = (60_000, 2);
+    let server = Running::start_with(config, vec![worker(), worker()].into());
+    for (k, name) in ["a", "b", "c"].iter().enumerate() {
+        put(&server, &format!("{name}?device=0"), 500, k as f64);
+    }
+    // The front end moves what is on the first device to disk, and the next attempt succeeds.
+    let entries: Vec<_> = (0..500).map(|row| (row, row, 3.0)).collect();
+    let upload = || server.send("PUT /v1/matrices/d?device=1", &[MTX], &mtx(500, 500, &entries));
+    let refused = upload().expect(429);
+    assert!(
+        refused.text().contains("of your quota have moved to disk on other devices"),
+        "{}",
+        refused.text()
+    );
+    await_that("the quota is free", || upload().status == 201);
+    let tiers = ["a", "b", "c", "d"].map(|name| tier(&server, name));
+    assert!(tiers[..3].contains(&"disk".into()) && tiers[3] == "device", "{tiers:?}");
+    let status = server.send("GET /v1/status", &[], &[]).expect(200).json();
+    assert_eq!(status["tenant"]["capacity_bytes"], 60_000);
+
+    // What is pinned stays, and so the request is refused for good.
+    server.send("PUT /v1/matrices/a/pin", &[], &[]).expect(200);
+    server.send("PUT /v1/matrices/b/pin", &[], &[]).expect(200);
+    server.send("PUT /v1/matrices/c/pin", &[], &[]).expect(200);
+    await_that("the front end knows of it", || upload().status == 507);
+
+    let job = |name: &str| server.send(&format!("POST /v1/matrices/{name}/norm?async=1"), &[], &[]);
+    let jobs = [job("a").expect(202), job("d").expect(202)];
+    assert!(job("a").expect(429).text().contains("there are 2 jobs") && job("d").status == 429);
+    server.send(&format!("DELETE /v1/jobs/{}", jobs[1].json()["id"].as_str().unwrap()), &[], &[]).expect(204);
+    await_that("another job may be", || job("a").status == 202);
+}
+
+#[test]
 fn matrices_of_two_devices_are_computed_with_on_one() {
     let data = tempfile::tempdir().unwrap();
     let server = start_on_two(&data, 1 << 20);

@@ -39,7 +39,7 @@ pub(crate) struct Serve {
     /// The memory of each device that matrices and operands may take, as in 16G
     #[arg(long, env = "NNZ_SERVE_MEMORY", value_name = "SIZE", value_parser = parse_bytes)]
     memory: u64,
-    /// The part of it that one tenant may take; without it all
+    /// The memory of all devices together that one tenant may take; without it all
     #[arg(long, env = "NNZ_SERVE_TENANT_MEMORY", value_name = "SIZE", value_parser = parse_bytes)]
     tenant_memory: Option<u64>,
     /// The requests per second of one tenant; without it any number
@@ -165,7 +165,7 @@ impl Serve {
         let tls = tls.map(|(certificate, key)| TlsFiles { certificate, key, client_authorities });
         Ok(Config {
             listen: self.listen,
-            tenant_memory: self.tenant_memory.unwrap_or(self.memory),
+            tenant_memory: self.tenant_memory.unwrap_or(u64::MAX),
             tokens: self.token_file,
             tls,
             limits: Limits {

@@ -77,13 +77,15 @@ impl Store {
                 if refused.by_quota { self.ledger.tenant_capacity() } else { self.ledger.capacity() };
             // What other requests in flight hold comes back; what is pinned does not.
             let fixed = self.pinned_bytes(only).saturating_add(held);
-            let may_retry = bytes <= capacity.saturating_sub(fixed);
+            let elsewhere = if refused.by_quota { self.ledger.elsewhere.of(tenant).bytes } else { 0 };
+            let may_retry = bytes <= capacity.saturating_sub(fixed).saturating_sub(elsewhere);
             let whose = if refused.by_quota { "your quota" } else { "the device's memory" };
             let detail = format!(
                 "{bytes} bytes are needed, {} of {whose} are free and {evictable} more can be evicted",
                 refused.free
             );
-            return Err(Problem::memory(shortage, may_retry, detail));
+            let lacking = bytes.saturating_sub(refused.free).min(elsewhere);
+            return Err(Problem::memory(shortage, may_retry, detail).lacking(lacking));
         }
     }
 
@@ -116,6 +118,15 @@ impl Store {
 
     fn owned_by(&self, tenant: Option<&str>) -> impl Iterator<Item = Arc<Object>> {
         self.all().into_iter().filter(move |object| tenant.is_none_or(|tenant| object.tenant == tenant))
+    }
+
+    /// Moves objects of a tenant to disk until so many bytes are free; returns how many are.
+    #[cfg(unix)]
+    pub(crate) fn evict_bytes(&self, tenant: &str, bytes: u64) -> Result<u64, Problem> {
+        let before = self.ledger.used_by(tenant);
+        let evicted = || before.saturating_sub(self.ledger.used_by(tenant));
+        while evicted() < bytes && self.evict(Some(tenant))? {}
+        Ok(evicted())
     }
 
     /// Moves the object whose last use is longest ago to disk; false if there is none to move.

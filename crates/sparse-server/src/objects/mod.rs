@@ -113,6 +113,22 @@ impl Store {
         found
     }
 
+    /// The number of matrices of a tenant.
+    pub(crate) fn count_of(&self, tenant: &str) -> usize {
+        let objects = lock(&self.objects);
+        objects
+            .iter()
+            .filter(|((owner, _), _)| owner == tenant)
+            .map(|(_, versions)| versions.ready.len())
+            .sum()
+    }
+
+    /// The tenants of all matrices.
+    #[cfg(unix)]
+    pub(crate) fn tenants(&self) -> Vec<String> {
+        lock(&self.objects).keys().map(|(tenant, _)| tenant.clone()).collect()
+    }
+
     /// Each `tenant/name` that an object has, or whose versions are remembered.
     pub(crate) fn names(&self) -> Vec<String> {
         lock(&self.objects).keys().map(|(tenant, name)| format!("{tenant}/{name}")).collect()

@@ -104,13 +104,12 @@ impl Store {
 
     /// The version of a new object, and the objects that it replaces.
     fn next_version(&self, tenant: &str, name: &str, wishes: &Wishes) -> Result<Next, Problem> {
-        let objects = lock(&self.objects);
-        let of_tenant = objects.iter().filter(|((owner, _), _)| owner == tenant);
-        let count: usize = of_tenant.map(|(_, versions)| versions.ready.len()).sum();
+        let count = self.count_of(tenant) + self.ledger.elsewhere.of(tenant).matrices;
         if count >= OBJECTS_PER_TENANT {
             let detail = format!("there are {count} matrices already, as many as may be: delete some");
             return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many-objects", detail));
         }
+        let objects = lock(&self.objects);
         let versions = objects.get(&(tenant.into(), name.into()));
         let newest = versions.and_then(|versions| versions.ready.values().next_back());
         check_match(wishes.if_match.as_ref(), newest)?;

@@ -46,6 +46,7 @@ impl DeviceWorkers {
         identity: &mut Identity,
     ) -> Result<ControlFlow<Response, Vec<Copy>>, Problem> {
         let mut copies = vec![];
+        identity.elsewhere = Some(self.elsewhere(device, &identity.tenant));
         for name in names {
             let Some(from) = self.device_of(&identity.tenant, name) else { continue };
             if from == device || identity.copies.contains_key(name) {
@@ -71,7 +72,9 @@ impl DeviceWorkers {
         identity: &Identity,
     ) -> Result<ControlFlow<Response, Copy>, Problem> {
         let [from, to] = [from, to].map(|device| &self.workers[device]);
-        let described = from.ask(Method::GET, &format!("/v1/matrices/{name}"), identity).await?;
+        // The copy is made there, and counted with what is elsewhere.
+        let reader = &identity.uncounted();
+        let described = from.ask(Method::GET, &format!("/v1/matrices/{name}"), reader).await?;
         if described.status() != StatusCode::OK {
             return Ok(ControlFlow::Break(described));
         }
@@ -82,7 +85,7 @@ impl DeviceWorkers {
         *request.uri_mut() =
             format!("/v1/matrices/{name}@{version}/data").parse().map_err(Problem::internal)?;
         request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(NPZ));
-        let file = from.forward(identity, request).await?;
+        let file = from.forward(reader, request).await?;
         if file.status() != StatusCode::OK {
             return Ok(ControlFlow::Break(file));
         }

@@ -30,6 +30,8 @@ pub(crate) struct DeviceWorkers {
     directory: Arc<Directory>,
     budgets: Mutex<Budgets>,
     pub(super) keys: KeyDevices,
+    /// The bytes that a tenant may have on all devices, if that is not all.
+    pub(super) quota: Option<u64>,
     /// The number of the next copy.
     pub(super) copies: AtomicU64,
     pub(super) operation_time: Duration,
@@ -59,14 +61,14 @@ impl DeviceWorkers {
         service: &str,
         commands: Vec<WorkerCommand>,
     ) -> Result<(Arc<Self>, Vec<Supervision>), StartError> {
-        let count = commands.len();
+        let (count, quota) = (commands.len(), config.quota(commands.len()));
         let start = |(device, command)| {
             let config = Config { data: folder_of_device(&config.data, device), ..config.clone() };
             let (service, number) = match count {
                 1 => (service.into(), None),
                 _ => (format!("{service}{JOB_DEVICE}{device}"), Some(device)),
             };
-            tokio::spawn(Supervision::start(config, service, command, number))
+            tokio::spawn(Supervision::start(config, service, command, (number, quota)))
         };
         let starting: Vec<_> = commands.into_iter().enumerate().map(start).collect();
         let mut supervisions = vec![];
@@ -81,7 +83,7 @@ impl DeviceWorkers {
         let directory = Directory::new(operation_time + PUBLISH_TIME);
         let (budgets, copies, service) = (Mutex::default(), AtomicU64::default(), service.into());
         let keys = KeyDevices::default();
-        let workers = Self { workers, directory, budgets, keys, copies, operation_time, service };
+        let workers = Self { workers, directory, budgets, keys, quota, copies, operation_time, service };
         if workers.single().is_none() {
             for device in 0..count {
                 let updated = workers.update_names(device).await;
@@ -106,6 +108,7 @@ impl DeviceWorkers {
         tokio::select! {
             () = ended => (),
             () = self.keep_names_current() => (),
+            () = self.keep_usages_current() => (),
         }
     }
 

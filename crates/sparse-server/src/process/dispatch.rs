@@ -54,9 +54,7 @@ pub(crate) async fn dispatch(
                 }
                 let copies = workers.copy_all(device, &names, &mut identity);
                 match Task::new(workers.copy_time(&parameters)).within(copies).await?? {
-                    ControlFlow::Continue(_copies) => {
-                        workers.workers[device].forward(&identity, request).await
-                    }
+                    ControlFlow::Continue(_copies) => workers.send(device, &mut identity, request).await,
                     ControlFlow::Break(refused) => Ok(refused),
                 }
             };
@@ -72,7 +70,7 @@ pub(crate) async fn dispatch(
             let answer = async {
                 match workers.made_elsewhere(&identity, (name, device), request.headers()).await? {
                     Some(made) => Ok(made),
-                    None => workers.workers[device].forward(&identity, request).await,
+                    None => workers.send(device, &mut identity, request).await,
                 }
             };
             within(Some(claim), answer).await
@@ -185,6 +183,9 @@ impl DeviceWorkers {
         };
         let memory = |part| json!({ "capacity_bytes": sum(part, "capacity_bytes"), "used_bytes": sum(part, "used_bytes") });
         let mut tenant = memory("tenant");
+        if let Some(quota) = self.quota {
+            tenant["capacity_bytes"] = quota.into();
+        }
         tenant["name"] = identity.tenant.into();
         let status = json!({
             "version": env!("CARGO_PKG_VERSION"),

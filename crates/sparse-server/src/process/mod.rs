@@ -18,6 +18,7 @@ mod directory;
 mod dispatch;
 mod forward;
 mod keys;
+mod limits;
 mod supervisor;
 mod worker;
 
@@ -26,6 +27,7 @@ pub(crate) use device_workers::DeviceWorkers;
 pub(crate) use dispatch::dispatch;
 pub(crate) use forward::forward;
 pub(crate) use keys::{MADE, made};
+pub(crate) use limits::{EVICT, LACKING, USAGES, evict, usages};
 pub use supervisor::WorkerCommand;
 pub(crate) use worker::identify;
 pub use worker::serve_as_worker;
@@ -44,6 +46,8 @@ struct Settings {
     generation: u64,
     /// The number of the device, if the service has several.
     device: Option<usize>,
+    /// The bytes that a tenant may have on all devices, if that is not all.
+    quota: Option<u64>,
 }
 
 impl Settings {

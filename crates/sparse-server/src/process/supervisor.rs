@@ -5,6 +5,7 @@ use super::{MARK, READY, STOP, Settings};
 use crate::config::{Config, Limits};
 use crate::error::StartError;
 use crate::problem::Problem;
+use crate::usage::Usages;
 use prometheus_client::metrics::counter::Counter;
 use std::fmt;
 use std::path::PathBuf;
@@ -83,6 +84,8 @@ pub(crate) struct Supervisor {
     pub(super) name: String,
     pub(super) socket: PathBuf,
     pub(super) idle: IdleConnections,
+    /// What tenants have on the device.
+    pub(super) usages: Usages,
     state: watch::Sender<State>,
     phase: watch::Sender<Phase>,
 }
@@ -158,9 +161,9 @@ impl Supervision {
         config: Config,
         service: String,
         command: WorkerCommand,
-        device: Option<usize>,
+        (device, quota): (Option<usize>, Option<u64>),
     ) -> Result<Self, StartError> {
-        let settings = Settings { config, service, generation: 0, device };
+        let settings = Settings { config, service, generation: 0, device, quota };
         let worker = Running::start(&command, &settings).await.map_err(|reason| {
             let of_device = device.map(|device| format!("device {device}: ")).unwrap_or_default();
             StartError::Worker(of_device + &reason)
@@ -172,6 +175,7 @@ impl Supervision {
                 |device| format!("the worker process of device {device}"),
             ),
             idle: IdleConnections::default(),
+            usages: Usages::default(),
             state: watch::Sender::new(State::Ready),
             phase: watch::Sender::new(Phase::Serving),
         });

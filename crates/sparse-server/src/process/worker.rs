@@ -1,5 +1,6 @@
 //! The side of the worker.
 
+use super::limits;
 use super::{BODY_READ, IDENTITY, MARK, READY, STOP, Settings};
 use crate::app::App;
 use crate::auth::Identity;
@@ -13,7 +14,7 @@ use crate::problem::Problem;
 use crate::routes;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -110,11 +111,11 @@ impl Worker {
         settings: Settings,
         open: impl FnOnce() -> Result<Device, E>,
     ) -> Result<Self, StartError> {
-        let Settings { config, service, generation, device: number } = settings;
+        let Settings { config, service, generation, device: number, quota } = settings;
         let device = open().map_err(|error| StartError::Device(error.to_string()))?;
         let (disk, recovered) = Disk::open(&config.data, Some(generation))?;
         let listener = listen(&config.data)?;
-        let ledger = Ledger::new(config.memory, config.tenant_memory);
+        let ledger = Ledger::new(config.memory, quota);
         let store = Store::new((device, number), ledger, disk, recovered);
         Ok(Self { app: App::new(config, store, &service, Some(generation)), listener })
     }
@@ -200,11 +201,17 @@ const DISCARD_TIME: Duration = Duration::from_secs(1);
 /// Takes the caller of a request from the front end, which has found it by its token, and tells it whether the body was
 /// read. A body that comes with its header is read in any case: behind it the connection would be closed, perhaps before
 /// the front end has sent all, and then it would not see the answer.
-pub(crate) async fn identify(request: Request, next: Next) -> Result<Response, Problem> {
+pub(crate) async fn identify(
+    State(app): State<App>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     let (mut head, body) = request.into_parts();
     let identity = head.headers.remove(IDENTITY);
     let identity = identity.ok_or_else(|| Problem::internal("the front end names no caller"))?;
     let identity: Identity = serde_json::from_slice(identity.as_bytes()).map_err(Problem::internal)?;
+    limits::learn(&app, &identity);
+    let tenant = identity.tenant.clone();
     head.extensions.insert(identity);
     let is_awaited = head.headers.contains_key(header::EXPECT);
     let body = SharedBody(Arc::new(Mutex::new(body)));
@@ -213,6 +220,7 @@ pub(crate) async fn identify(request: Request, next: Next) -> Result<Response, P
         // Behind a body that is late the connection is closed.
         let _ = timeout(DISCARD_TIME, discard(body.clone())).await;
     }
+    limits::tell(&app, &tenant, &mut response);
     if body.is_end_stream() {
         response.headers_mut().insert(BODY_READ, HeaderValue::from_static("1"));
     }

@@ -51,7 +51,7 @@ const SCENARIOS: &[Scenario] = &[
 ];
 
 fn set_memory(config: &mut Config, bytes: u64) {
-    (config.memory, config.tenant_memory) = (bytes, bytes);
+    config.memory = bytes;
 }
 
 /// Bytes of memory that a server has unless its scenario says otherwise.

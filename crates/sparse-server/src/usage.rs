@@ -1,0 +1,48 @@
+//! What a tenant has on a device, and on the other devices of its service: limits of tenants are for all of them.
+
+use crate::lock::lock;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+/// What a tenant has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Usage {
+    /// Bytes of memory that are reserved.
+    pub(crate) bytes: u64,
+    pub(crate) jobs: usize,
+    pub(crate) matrices: usize,
+}
+
+impl Usage {
+    /// The sum of two.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(other.bytes),
+            jobs: self.jobs.saturating_add(other.jobs),
+            matrices: self.matrices.saturating_add(other.matrices),
+        }
+    }
+}
+
+/// The usage of each tenant somewhere, as it was when it was last told.
+#[derive(Debug, Default)]
+pub(crate) struct Usages(Mutex<HashMap<String, Usage>>);
+
+impl Usages {
+    pub(crate) fn of(&self, tenant: &str) -> Usage {
+        lock(&self.0).get(tenant).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn set(&self, tenant: &str, usage: Usage) {
+        let mut usages = lock(&self.0);
+        match usage == Usage::default() {
+            true => usages.remove(tenant),
+            false => usages.insert(tenant.into(), usage),
+        };
+    }
+
+    pub(crate) fn replace(&self, usages: HashMap<String, Usage>) {
+        *lock(&self.0) = usages;
+    }
+}
