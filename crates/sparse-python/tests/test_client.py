@@ -24,8 +24,8 @@ COMMAND = os.environ.get("NNZ_COMMAND", str(Path(__file__).parent / "../../../ta
 pytestmark = pytest.mark.skipif(not Path(COMMAND).exists(), reason=f"there is no {COMMAND}")
 
 
-def serve(folder: Path, listen: str = "127.0.0.1:0") -> tuple[subprocess.Popen, str]:
-    arguments = ["serve", "--listen", listen, "--data", str(folder), "--memory", "64M", "--backend", "cpu"]
+def serve(folder: Path, listen: str = "127.0.0.1:0", *options: str) -> tuple[subprocess.Popen, str]:
+    arguments = ["serve", "--listen", listen, "--data", str(folder), "--memory", "64M", "--backend", "cpu", *options]
     process = subprocess.Popen([COMMAND, *arguments], stdout=subprocess.PIPE, text=True)
     return process, process.stdout.readline().strip()
 
@@ -246,6 +246,22 @@ def test_wrong_addresses_say_what_is_right(monkeypatch):
     monkeypatch.delenv("NNZ_SERVER", raising=False)
     with pytest.raises(ValueError, match="NNZ_SERVER"):
         nnz.client.connect()
+
+
+def test_large_bodies_are_files_where_files_are_shared(tmp_path):
+    shared = tmp_path / "shared" / "default"
+    shared.mkdir(parents=True)
+    process, url = serve(tmp_path / "data", "127.0.0.1:0", "--shared", str(shared.parent))
+    a, x = sp.random_array((20_000, 20_000), density=1e-3, rng=np.random.default_rng(3), format="csr"), np.ones(20_000)
+    with nnz.client.connect(url, shared=shared) as client, nnz.client.connect(url) as other:
+        h = client.put(a, "a")
+        product = h @ x
+        np.testing.assert_array_equal(product, other.get("a") @ x)
+        assert type(product) is np.ndarray and h.operation("norm") == other.get("a").operation("norm")
+        with pytest.raises(nnz.client.ServerError, match="20000 is needed"):
+            _ = h @ np.ones(30_000)
+        assert list(shared.iterdir()) == []
+    stop(process)
 
 
 def test_devices_that_do_not_answer_are_named():

@@ -171,8 +171,8 @@ impl Drop for Entry {
 pub(crate) fn is_change(request: &Request) -> bool {
     match *request.method() {
         Method::PUT | Method::DELETE => true,
-        Method::POST => into(request).is_some(),
-        _ => false,
+        Method::POST if into(request).is_some() => true,
+        _ => request.headers().contains_key("nnz-result-file"),
     }
 }
 

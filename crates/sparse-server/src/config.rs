@@ -19,6 +19,8 @@ pub struct Config {
     pub tenant_memory: u64,
     /// The file of tokens; without it everybody who reaches the address may do everything.
     pub tokens: Option<PathBuf>,
+    /// The folder of files that clients on the same machine name in place of bodies; each tenant has a folder in it.
+    pub shared: Option<PathBuf>,
     /// Certificate and key for TLS.
     pub tls: Option<TlsFiles>,
     /// Limits of requests.
@@ -120,6 +122,7 @@ impl Config {
             memory,
             tenant_memory: u64::MAX,
             tokens: None,
+            shared: None,
             tls: None,
             limits: Limits::default(),
         }

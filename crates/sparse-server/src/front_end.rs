@@ -12,6 +12,8 @@ use crate::problem::Problem;
 use crate::process::DeviceWorkers;
 use crate::rate::Rates;
 use crate::routes;
+#[cfg(unix)]
+use crate::shared::SharedFolder;
 use axum::Extension;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{MatchedPath, RawPathParams, Request, State};
@@ -37,6 +39,8 @@ pub(crate) struct Shared {
     tokens: RwLock<Option<Tokens>>,
     rates: Rates,
     pub(crate) audit: Arc<AuditLog>,
+    #[cfg(unix)]
+    pub(crate) shared: Option<SharedFolder>,
     pub(crate) metrics: RequestMetrics,
     pub(crate) is_stopping: AtomicBool,
     /// Makes the ids of requests different from those of the service before.
@@ -67,6 +71,8 @@ impl FrontEnd {
             token_file: config.tokens.clone(),
             tokens: RwLock::default(),
             rates: Rates::new(config.limits.tenant_rate),
+            #[cfg(unix)]
+            shared: config.shared.as_deref().map(SharedFolder::open).transpose()?,
             audit: AuditLog::open(&config.data, config.limits.audit_bytes)?,
             metrics: RequestMetrics::new(),
             is_stopping: AtomicBool::new(false),

@@ -48,6 +48,8 @@ mod program;
 mod rate;
 mod routes;
 mod server;
+#[cfg(unix)]
+mod shared;
 mod status;
 mod tags;
 mod task;

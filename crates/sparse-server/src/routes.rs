@@ -11,6 +11,8 @@ use crate::problem::Problem;
 #[cfg(unix)]
 use crate::process;
 use crate::program;
+#[cfg(unix)]
+use crate::shared;
 use crate::status;
 use crate::upload::{MTX, NPY, NPZ};
 use axum::Router;
@@ -236,6 +238,11 @@ impl Route {
                 None => on(self.filter(), process::dispatch).with_state((workers.clone(), *destination)),
             },
         };
+        #[cfg(unix)]
+        let handler = match self.handler {
+            Handler::Device(..) => handler.layer(from_fn_with_state(front_end.clone(), shared::exchange)),
+            Handler::FrontEnd(_) => handler,
+        };
         let handler = match self.parameters {
             Some(known) => handler.layer(from_fn_with_state(known, check_parameters)),
             None => handler,
@@ -334,7 +341,7 @@ fn describe(route: &Route) -> Value {
     let in_query = route.parameters.unwrap_or_default().iter().map(|name| query_parameter(name, false));
     let mut parameters: Vec<_> = path_parameters(route.path).into_iter().chain(in_query).collect();
     if (route.method, route.path) == ("put", MATRIX) {
-        parameters.push(idempotency_key());
+        parameters.extend([header_parameter("Idempotency-Key"), header_parameter("nnz-body-file")]);
     }
     let mut described = json!({
         "summary": route.summary,
@@ -350,7 +357,7 @@ fn describe(route: &Route) -> Value {
     if route.path == PROGRAMS {
         let known = program::known_parameters();
         let parameters = known.into_iter().map(|name| query_parameter(name, name == "program"));
-        described["parameters"] = parameters.chain([idempotency_key()]).collect();
+        described["parameters"] = parameters.chain(HEADERS.map(header_parameter)).collect();
         described["requestBody"] = json!({ "required": false, "content": { NPY: {} } });
     }
     described
@@ -361,7 +368,7 @@ fn describe_operation(operation: &Operation) -> Value {
     for name in operation.known_parameters() {
         parameters.push(query_parameter(name, operation.has_other && name == "other"));
     }
-    parameters.push(idempotency_key());
+    parameters.extend(HEADERS.map(header_parameter));
     let mut described = json!({
         "summary": operation.summary,
         "parameters": parameters,
@@ -399,9 +406,11 @@ fn query_parameter(name: &str, is_required: bool) -> Value {
     json!({ "name": name, "in": "query", "required": is_required, "schema": { "type": "string" } })
 }
 
-/// The header of requests that store something.
-fn idempotency_key() -> Value {
-    json!({ "name": "Idempotency-Key", "in": "header", "required": false, "schema": { "type": "string" } })
+/// The headers of operations, beside those that all of HTTP has.
+const HEADERS: [&str; 3] = ["Idempotency-Key", "nnz-body-file", "nnz-result-file"];
+
+fn header_parameter(name: &str) -> Value {
+    json!({ "name": name, "in": "header", "required": false, "schema": { "type": "string" } })
 }
 
 fn path_parameters(path: &str) -> Vec<Value> {

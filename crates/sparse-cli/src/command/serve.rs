@@ -63,6 +63,10 @@ pub(crate) struct Serve {
     /// The file of tokens, lines of `nnz token`; without it everybody on this machine may do everything
     #[arg(long, env = "NNZ_SERVE_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// The folder of files that clients on this machine name in place of bodies, in folders with the names of tenants
+    #[cfg(unix)]
+    #[arg(long, env = "NNZ_SERVE_SHARED", value_name = "DIR")]
+    shared: Option<PathBuf>,
     /// The certificate chain for TLS, in PEM
     #[arg(long, env = "NNZ_SERVE_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -167,6 +171,8 @@ impl Serve {
             listen: self.listen,
             tenant_memory: self.tenant_memory.unwrap_or(u64::MAX),
             tokens: self.token_file,
+            #[cfg(unix)]
+            shared: self.shared,
             tls,
             limits: Limits {
                 upload_bytes: self.max_upload,

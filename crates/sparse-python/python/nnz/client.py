@@ -26,7 +26,8 @@ import urllib.parse
 import uuid
 import warnings
 from collections.abc import Iterable
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,6 +48,9 @@ __all__ = [
 ]
 
 NPY, NPZ = "application/x-npy", "application/x-npz"
+
+#: Bytes from which a body is a file where files are shared.
+LARGE_BODY = 1 << 16
 
 
 class ServerError(Exception):
@@ -91,7 +95,8 @@ class Client:
     """Connections to a server, from any number of threads.
 
     `timeout` is the time in seconds that the server may send nothing, `attempts` how often a request is sent at most,
-    and `context` an :class:`ssl.SSLContext` for certificates of one's own.
+    and `context` an :class:`ssl.SSLContext` for certificates of one's own. `shared` is the tenant's folder in that of the
+    server's `--shared` on the same machine: large bodies and their results are files there, and no bytes of a connection.
     """
 
     def __init__(
@@ -102,6 +107,7 @@ class Client:
         timeout: float = 660.0,
         attempts: int = 6,
         context: ssl.SSLContext | None = None,
+        shared: str | os.PathLike[str] | None = None,
     ):
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
@@ -112,6 +118,7 @@ class Client:
         self._context = context or (ssl.create_default_context() if parts.scheme == "https" else None)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._timeout, self._attempts = timeout, attempts
+        self._shared = None if shared is None else Path(shared)
         self._idle: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
 
@@ -240,6 +247,8 @@ class Client:
         for attempt in range(1, self._attempts + 1):
             is_last = attempt == self._attempts
             try:
+                if self._shared and sum(map(len, body or [])) >= LARGE_BODY:
+                    return self._send_file(self._shared, method, path, headers, body or [])
                 return self._send(method, path, headers, body)
             except ServerError as error:
                 # Refused requests had no effect; one whose worker process ended may have, and its key is gone.
@@ -254,6 +263,26 @@ class Client:
                     raise
             time.sleep(min(0.05 * 2**attempt, 5.0) * random.uniform(0.5, 1.5))
         raise AssertionError("unreachable")
+
+    def _send_file(self, folder: Path, method: str, path: str, headers: dict[str, str], body: list[Any]) -> Any:
+        """As :meth:`_send`, with files in place of the bodies; the result of an operation is mapped."""
+        operand, result = (folder / f"{uuid.uuid4().hex}.{kind}" for kind in ("body", "result"))
+        try:
+            with operand.open("xb") as file:
+                file.writelines(body)
+            files = {"nnz-body-file": operand.name, "Content-Length": "0"}
+            files |= {"nnz-result-file": result.name} if method == "POST" else {}
+            answer = self._send(method, path, headers | files, None)
+            if not (isinstance(answer, dict) and answer.get("file") == result.name):
+                return answer
+            if answer["media_type"] == NPY:
+                # The array has its memory after the name of the file is gone, too.
+                return np.asarray(np.load(result, mmap_mode="c"))
+            with result.open("rb") as file:
+                return _read_npz(file)
+        finally:
+            operand.unlink(missing_ok=True)
+            result.unlink(missing_ok=True)
 
     def _send(self, method: str, path: str, headers: dict[str, str], body: list[Any] | None) -> Any:
         connection = self._connection()
@@ -630,7 +659,7 @@ def _decode(response: http.client.HTTPResponse) -> Any:
     return json.loads(text) if text else None
 
 
-def _read_npz(file: io.BytesIO) -> Any:
+def _read_npz(file: IO[bytes]) -> Any:
     """A matrix of SciPy's, or a list of those of a batch."""
     with np.load(file) as arrays:
         make = {b"batch_csr": sp.csr_array, b"batch_csc": sp.csc_array}.get(arrays["format"].item())

@@ -77,6 +77,64 @@ fn integers_that_are_no_doubles_are_refused() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn bodies_and_results_are_files_of_the_tenant_s_folder_alone() {
+    let data = tempfile::tempdir().unwrap();
+    let shared = tempfile::tempdir().unwrap();
+    let folder = shared.path().join("default");
+    std::fs::create_dir(&folder).unwrap();
+    let mut config = Config::new(data.path(), 1 << 20);
+    config.shared = Some(shared.path().into());
+    config.limits.operand_bytes = 1000;
+    let server = Running::start(config);
+    std::fs::write(folder.join("a.mtx"), matrix()).unwrap();
+    server.send("PUT /v1/matrices/a", &[MTX, "nnz-body-file: a.mtx"], &[]).expect(201);
+    std::fs::write(folder.join("x.npy"), npy(&[3], &[1.0, 2.0, 3.0])).unwrap();
+    let spmv = |files: &[&str]| server.send("POST /v1/matrices/a/spmv", &[&[NPY], files].concat(), &[]);
+    let (x, y) = ("nnz-body-file: x.npy", "nnz-result-file: y.npy");
+    assert_eq!(spmv(&[x, y]).expect(200).json()["file"], "y.npy");
+    let result = nnz::io::npy::read(folder.join("y.npy")).unwrap();
+    assert_eq!(result.values.into_typed::<f64>().unwrap(), [6.0, 7.0, 6.0]);
+    assert_eq!(spmv(&[x]).array(), [6.0, 7.0, 6.0]);
+    spmv(&[x, y]).expect(409);
+    // Numbers stay in the answer, and what fails leaves no file.
+    let norm = server.send("POST /v1/matrices/a/norm?ord=1", &["nnz-result-file: norm.npy"], &[]).expect(200);
+    assert_eq!(norm.json()["norm"], 5.0);
+    server.send("POST /v1/matrices/b/spmv", &[NPY, x, "nnz-result-file: z.npy"], &[]).expect(404);
+    assert!(!folder.join("norm.npy").exists() && !folder.join("z.npy").exists());
+
+    // Nothing outside of the folder is read or written.
+    std::fs::write(shared.path().join("secret.npy"), npy(&[3], &[1.0; 3])).unwrap();
+    std::os::unix::fs::symlink("../secret.npy", folder.join("link.npy")).unwrap();
+    std::fs::hard_link(shared.path().join("secret.npy"), folder.join("hard.npy")).unwrap();
+    std::os::unix::fs::symlink(shared.path().join("made.npy"), folder.join("made.npy")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success());
+    for (status, file) in [
+        (400, "../secret.npy"),
+        (400, "/etc/passwd"),
+        (400, ".."),
+        (422, "link.npy"),
+        (422, "hard.npy"),
+        (422, "pipe"),
+        (422, "none.npy"),
+    ] {
+        spmv(&[&format!("nnz-body-file: {file}")]).expect(status);
+    }
+    for (status, file) in [(400, "../made.npy"), (409, "made.npy")] {
+        spmv(&[x, &format!("nnz-result-file: {file}")]).expect(status);
+    }
+    assert!(!shared.path().join("made.npy").exists());
+    std::fs::write(folder.join("large.npy"), npy(&[200], &[1.0; 200])).unwrap();
+    spmv(&["nnz-body-file: large.npy"]).expect(413);
+    let both = server.send("POST /v1/matrices/a/spmv", &[NPY, x], &npy(&[3], &[1.0; 3]));
+    assert!(both.expect(400).text().contains("without a body of its own"));
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let refused = server.send("PUT /v1/matrices/a", &[MTX, "nnz-body-file: a.mtx"], &[]).expect(400);
+    assert!(refused.text().contains("--shared DIR"), "{}", refused.text());
+}
+
 fn gzipped(body: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
     encoder.write_all(body).unwrap();
