@@ -3,7 +3,8 @@
 use crate::auth::Identity;
 use crate::error::StartError;
 use crate::lock::lock;
-use axum::extract::{Query, RawPathParams, Request};
+use crate::requests::Subject;
+use axum::extract::{Query, Request};
 use axum::http::{Method, StatusCode, header};
 use axum::response::Response;
 use serde::Serialize;
@@ -77,19 +78,19 @@ impl AuditLog {
         Ok(Arc::new(Self { folder: folder.into(), file_bytes, current: Mutex::new(current) }))
     }
 
-    /// Begins the record of a request by its id, its caller, its action and the parameters of its path.
+    /// Begins the record of a request and its caller.
     pub(crate) fn begin(
         self: &Arc<Self>,
-        (id, identity, action): (&str, &Identity, String),
-        path: Option<&RawPathParams>,
+        subject: &Subject,
+        identity: &Identity,
         request: &Request,
     ) -> Entry {
         let record = Record {
-            request: Some(id.into()),
+            request: Some(subject.id.clone()),
             token: identity.token.clone(),
             tenant: Some(identity.tenant.clone()),
-            action,
-            object: path.and_then(|path| path.iter().next()).map(|(_, value)| shortened(value)),
+            action: subject.action.clone(),
+            object: subject.object.clone(),
             into: into(request),
             ..Record::default()
         };
@@ -183,7 +184,7 @@ fn into(request: &Request) -> Option<String> {
 }
 
 /// A text of the client, of which a wrong one can be long.
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     text.chars().take(160).collect()
 }
 

@@ -72,6 +72,8 @@ pub struct Limits {
     pub result_time: Duration,
     /// Time for requests and jobs in flight to finish when the server stops.
     pub drain_time: Duration,
+    /// Time from which a request is listed as slow.
+    pub slow_time: Duration,
     /// Bytes of all files of the audit log; the oldest lines go first.
     pub audit_bytes: u64,
     /// Time for a worker process to open its device and the folder of data.
@@ -100,6 +102,7 @@ impl Default for Limits {
             jobs: 64,
             result_time: Duration::from_secs(600),
             drain_time: Duration::from_secs(20),
+            slow_time: Duration::from_secs(1),
             audit_bytes: 128 << 20,
             worker_start_time: Duration::from_secs(120),
             worker_attempts: 8,

@@ -11,6 +11,7 @@ use crate::problem::Problem;
 #[cfg(unix)]
 use crate::process::DeviceWorkers;
 use crate::rate::Rates;
+use crate::requests::{Requests, Subject};
 use crate::routes;
 #[cfg(unix)]
 use crate::shared::SharedFolder;
@@ -39,6 +40,7 @@ pub(crate) struct Shared {
     tokens: RwLock<Option<Tokens>>,
     rates: Rates,
     pub(crate) audit: Arc<AuditLog>,
+    pub(crate) listed: Arc<Requests>,
     #[cfg(unix)]
     pub(crate) shared: Option<SharedFolder>,
     pub(crate) metrics: RequestMetrics,
@@ -71,6 +73,7 @@ impl FrontEnd {
             token_file: config.tokens.clone(),
             tokens: RwLock::default(),
             rates: Rates::new(config.limits.tenant_rate),
+            listed: Requests::new(config.limits.slow_time),
             #[cfg(unix)]
             shared: config.shared.as_deref().map(SharedFolder::open).transpose()?,
             audit: AuditLog::open(&config.data, config.limits.audit_bytes)?,
@@ -193,11 +196,12 @@ pub(crate) async fn authorize(
 ) -> Result<Response, Problem> {
     let identity = front_end.identify(request.headers())?;
     let allowed = check_scope(&identity, scope);
+    let action = format!("{} {}", method_of(&request), route_of(&request));
+    let object = path.ok().and_then(|path| path.iter().next().map(|(_, value)| audit::shortened(value)));
     let is_recorded = allowed.is_err() || audit::is_change(&request);
-    let entry = is_recorded.then(|| {
-        let action = format!("{} {}", method_of(&request), route_of(&request));
-        front_end.audit.begin((&id, &identity, action), path.as_ref().ok(), &request)
-    });
+    let subject = Subject::new(&id, &identity.tenant, action, object);
+    let entry = is_recorded.then(|| front_end.audit.begin(&subject, &identity, &request));
+    let mut listed = (!routes::waits(&request)).then(|| front_end.listed.begin(subject));
     let counted = allowed.and_then(|()| front_end.rates.count(&identity.tenant, Instant::now()));
     let response = match counted {
         Ok(()) => {
@@ -207,6 +211,7 @@ pub(crate) async fn authorize(
         Err(problem) => problem.into_response(),
     };
     entry.into_iter().for_each(|entry| entry.answered(&response));
+    listed.iter_mut().for_each(|listed| listed.status = Some(response.status().as_u16()));
     Ok(response)
 }
 

@@ -46,6 +46,7 @@ mod problem;
 mod process;
 mod program;
 mod rate;
+mod requests;
 mod routes;
 mod server;
 #[cfg(unix)]

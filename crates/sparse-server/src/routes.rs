@@ -11,12 +11,13 @@ use crate::problem::Problem;
 #[cfg(unix)]
 use crate::process;
 use crate::program;
+use crate::requests;
 #[cfg(unix)]
 use crate::shared;
 use crate::status;
 use crate::upload::{MTX, NPY, NPZ};
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
@@ -64,6 +65,7 @@ pub(crate) enum Destination {
 
 const MATRIX: &str = "/v1/matrices/{name}";
 const JOB: &str = "/v1/jobs/{id}";
+const REQUESTS: &str = "/v1/requests";
 const JOB_RESULT: &str = "/v1/jobs/{id}/result";
 pub(crate) const PROGRAMS: &str = "/v1/programs";
 pub(crate) const OPERATION: &str = "/v1/matrices/{name}/{operation}";
@@ -117,6 +119,14 @@ pub(crate) const ROUTES: &[Route] = &[
         parameters: Some(&[]),
         scope: Some(Scope::Read),
         handler: Handler::Device(|| get(status::status), Destination::Status),
+    },
+    Route {
+        method: "get",
+        path: REQUESTS,
+        summary: "The caller's requests that run, and the last ones that were slow",
+        parameters: Some(&[]),
+        scope: Some(Scope::Read),
+        handler: Handler::FrontEnd(|| get(requests::list)),
     },
     Route {
         method: "get",
@@ -223,6 +233,12 @@ pub(crate) const ROUTES: &[Route] = &[
         handler: Handler::Device(|| get(jobs::result), Destination::Job),
     },
 ];
+
+/// True for requests that ask what goes on, and may wait for it.
+pub(crate) fn waits(request: &Request) -> bool {
+    let pattern = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    *request.method() == Method::GET && matches!(pattern, Some(REQUESTS | JOB))
+}
 
 impl Route {
     /// The handler at the part that faces clients.

@@ -12,7 +12,11 @@ use sparse_server::Config;
 #[test]
 fn the_page_shows_what_the_server_has() {
     let data = tempfile::tempdir().unwrap();
-    let server = Running::start(Config::new(data.path(), 64 << 20));
+    let mut config = Config::new(data.path(), 64 << 20);
+    // All requests are slow, but for those of the page in its picture.
+    let picture = std::env::var_os("NNZ_SCREENSHOT");
+    config.limits.slow_time = std::time::Duration::from_millis(picture.iter().map(|_| 3).sum());
+    let server = Running::start(config);
     let page = server.send("GET /", &[], &[]).expect(200);
     assert!(page.head.contains("content-security-policy: default-src 'none'"), "{}", page.head);
     assert!(!page.text().contains("NONCE") && !page.text().contains("http://"), "no template, no other site");
@@ -47,6 +51,7 @@ fn the_page_shows_what_the_server_has() {
         ">Longest row</dt><dd>3</dd>",
         &format!("Forget job {id}"),
         "<option>trisolve</option>",
+        "<td class=\"\">PUT /v1/matrices/{name}</td><td class=\"\">stack</td>",
     ] {
         assert!(dom.contains(shown), "`{shown}` is missing: {dom}");
     }
@@ -55,7 +60,7 @@ fn the_page_shows_what_the_server_has() {
         "{dom}"
     );
     assert!(dom.contains(r#"id="message" class="problem" role="alert"></span>"#), "no error: {dom}");
-    if let Some(file) = std::env::var_os("NNZ_SCREENSHOT") {
+    if let Some(file) = picture {
         let picture = format!("--screenshot={}", file.display());
         browse(browser, &profile, &[&picture, &url]);
     }

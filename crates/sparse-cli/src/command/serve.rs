@@ -57,6 +57,9 @@ pub(crate) struct Serve {
     /// The time that requests and jobs in flight have to finish when the server stops
     #[arg(long, env = "NNZ_SERVE_STOP_TIME", value_name = "SECONDS", default_value = "20")]
     stop_time: u32,
+    /// The time from which a request is logged and listed as slow
+    #[arg(long, env = "NNZ_SERVE_SLOW_TIME", value_name = "SECONDS", default_value = "1")]
+    slow_time: u32,
     /// The size of all files of the audit log, DIR/audit.jsonl and older ones
     #[arg(long, env = "NNZ_SERVE_AUDIT_SIZE", value_name = "SIZE", default_value = "128M", value_parser = parse_bytes)]
     audit_size: u64,
@@ -180,6 +183,7 @@ impl Serve {
                 operation_time: Duration::from_secs(self.operation_time.into()),
                 job_time: Duration::from_secs(self.job_time.into()),
                 drain_time: Duration::from_secs(self.stop_time.into()),
+                slow_time: Duration::from_secs(self.slow_time.into()),
                 audit_bytes: self.audit_size,
                 ..Limits::default()
             },
