@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let crash = if scenarios.is_empty() { &["--test", "crash"][..] } else { &[] };
     let tests = cmd!(
         shell,
-        "cargo test --release --quiet --manifest-path {manifest} -p sparse-server --test soak {crash...} -- {scenarios...}"
+        "cargo test --release --quiet --no-fail-fast --manifest-path {manifest} -p sparse-server --test soak {crash...} -- {scenarios...}"
     );
     let tests = tests.env("NNZ_SOAK", "full").env("NNZ_KILL_CYCLES", "200");
     exit_code(match args.workers {
