@@ -50,6 +50,8 @@ enum Command {
     Serve(serve::Serve),
     #[cfg(feature = "server")]
     Token(token::Token),
+    #[cfg(feature = "server")]
+    Client(client::CallServer),
     Completions(completions::Completions),
 }
 
@@ -106,6 +108,8 @@ impl Arguments {
             Command::Serve(command) => command.run(&context),
             #[cfg(feature = "server")]
             Command::Token(command) => command.run(&context),
+            #[cfg(feature = "server")]
+            Command::Client(command) => command.run(&context),
             Command::Completions(command) => command.run(&context),
         }
     }

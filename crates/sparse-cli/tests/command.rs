@@ -78,6 +78,26 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
     let put = "PUT /v1/matrices/a?durable=1&device=1";
     let made = ask(address, put, "Content-Type: text/x-matrix-market\r\n", one);
     assert!(made.starts_with("HTTP/1.1 201"), "{made}");
+    let call = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nnz"));
+        command.args(["client", "--server", &format!("http://{address}")]).args(arguments);
+        command.current_dir(data.path()).output().unwrap()
+    };
+    fs::write(data.path().join("b.mtx"), one).unwrap();
+    let put = call(&["put", "b.mtx", "b", "labels=k=v"]);
+    assert!(
+        put.status.success() && String::from_utf8_lossy(&put.stdout).contains(r#""version":1"#),
+        "{put:?}"
+    );
+    assert!(call(&["run", "b", "scale", "alpha=3", "--to", "c.mtx"]).status.success());
+    let scaled = fs::read_to_string(data.path().join("c.mtx")).unwrap();
+    assert_eq!(scaled.trim().rsplit(' ').next().unwrap().parse(), Ok(3.0), "{scaled}");
+    assert!(String::from_utf8_lossy(&call(&["run", "b", "norm"]).stdout).contains(r#""norm":1.0"#));
+    assert!(call(&["delete", "b"]).status.success());
+    let gone = call(&["get", "b", "b.npz"]);
+    let reason = String::from_utf8_lossy(&gone.stderr);
+    assert!(gone.status.code() == Some(1) && reason.contains("404: there is no matrix `b`"), "{reason}");
+    assert!(!data.path().join("b.part").exists() && !data.path().join("b.npz").exists());
     Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap();
     assert!(server.wait().unwrap().success());
 

@@ -20,6 +20,7 @@ mod answer;
 mod app;
 mod audit;
 mod auth;
+mod client;
 mod config;
 mod durable;
 mod error;
@@ -60,6 +61,8 @@ mod usage;
 mod workers;
 
 pub use auth::{Scope, new_token};
+pub use axum::http::Method as HttpMethod;
+pub use client::{Client, ClientError, ClientRequest};
 pub use config::{Config, Limits, TlsFiles, parse_bytes};
 pub use error::StartError;
 #[cfg(unix)]

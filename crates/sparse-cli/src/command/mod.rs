@@ -2,6 +2,8 @@
 
 pub(crate) mod add;
 pub(crate) mod advise;
+#[cfg(feature = "server")]
+pub(crate) mod client;
 pub(crate) mod completions;
 pub(crate) mod components;
 pub(crate) mod compress;

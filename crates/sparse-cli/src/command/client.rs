@@ -1,0 +1,188 @@
+//! `nnz client`: requests to an HTTP server of `nnz serve`.
+
+use crate::context::Context;
+use crate::failure::usage;
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, Subcommand};
+use sparse_server::{Client, ClientRequest, HttpMethod};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Calls a server of `nnz serve`
+///
+/// The token is that of the variable NNZ_TOKEN. Descriptions and numbers go to stdout as JSON; matrices and arrays to a
+/// file, .npz, .npy or .mtx by its name.
+#[derive(Debug, Args)]
+pub(crate) struct CallServer {
+    /// The server, as in http://127.0.0.1:8700
+    #[arg(long, env = "NNZ_SERVER", value_name = "URL")]
+    server: String,
+    /// The certificates of authorities, in PEM, one of which must have signed that of the server
+    #[arg(long, env = "NNZ_SERVER_CA", value_name = "FILE")]
+    ca: Option<PathBuf>,
+    #[command(subcommand)]
+    request: Request,
+}
+
+#[derive(Debug, Subcommand)]
+enum Request {
+    /// The devices and their memory
+    Status,
+    /// The matrices
+    List {
+        /// Those that have these labels, as in project=pde,run
+        #[arg(long, value_name = "LABELS")]
+        label: Option<String>,
+    },
+    /// A matrix without its entries
+    Describe {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Uploads a file as a new version
+    Put {
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// How it is stored, as in durable=1
+        #[arg(value_name = "KEY=VALUE", value_parser = parse_pair)]
+        parameters: Vec<(String, String)>,
+    },
+    /// Writes a matrix to a file
+    Get {
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Deletes all versions of a name, or that of name@version
+    Delete {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Runs an operation on a matrix
+    Run {
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[arg(value_name = "OPERATION")]
+        operation: String,
+        /// Parameters, as in op=t
+        #[arg(value_name = "KEY=VALUE", value_parser = parse_pair)]
+        parameters: Vec<(String, String)>,
+        /// The .npy file of the operand
+        #[arg(long, value_name = "FILE")]
+        operand: Option<PathBuf>,
+        /// The file of the result
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+    },
+}
+
+fn parse_pair(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("KEY=VALUE is needed")?;
+    Ok((key.into(), value.into()))
+}
+
+impl CallServer {
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        let client = Client::new(&self.server, std::env::var("NNZ_TOKEN").ok(), self.ca).map_err(usage)?;
+        let (request, to) = self.request.into_parts()?;
+        match to {
+            None => print(&client, &request, context),
+            Some(file) => write(&client, &request, &file, context),
+        }
+    }
+}
+
+/// Prints an answer, which must be text.
+fn print(client: &Client, request: &ClientRequest, context: &Context) -> Result<()> {
+    let mut answer = vec![];
+    let media = client.send(request, &mut answer)?;
+    match answer.is_empty() {
+        true => Ok(()),
+        false if media.starts_with("application/json") => context.print(String::from_utf8_lossy(&answer)),
+        false => bail!("the result is {media}, of {} bytes: name a file with --to", answer.len()),
+    }
+}
+
+/// Writes an answer to a file, which is there once it is whole; JSON is printed.
+fn write(client: &Client, request: &ClientRequest, file: &Path, context: &Context) -> Result<()> {
+    let part = file.with_extension("part");
+    let at = || part.display().to_string();
+    let mut sink = File::create(&part).with_context(at)?;
+    let sent = client.send(request, &mut sink).map_err(anyhow::Error::from);
+    let written = sent.and_then(|media| {
+        sink.flush().with_context(at)?;
+        if media.starts_with("application/json") {
+            context.print(fs::read_to_string(&part).with_context(at)?)?;
+            return fs::remove_file(&part).with_context(at);
+        }
+        fs::rename(&part, file).with_context(|| file.display().to_string())
+    });
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+impl Request {
+    /// The request, and the file of its answer.
+    fn into_parts(self) -> Result<(ClientRequest, Option<PathBuf>)> {
+        let get = |path: String| ClientRequest { method: HttpMethod::GET, path, body: None, accept: "*/*" };
+        let matrix = |name: &str| format!("/v1/matrices/{}", encoded(name));
+        Ok(match self {
+            Self::Status => (get("/v1/status".into()), None),
+            Self::List { label } => {
+                let pairs: Vec<_> = label.map(|label| ("label".into(), label)).into_iter().collect();
+                (get(format!("/v1/matrices{}", query(&pairs))), None)
+            }
+            Self::Describe { name } => (get(matrix(&name)), None),
+            Self::Get { name, file } => {
+                let accept = media(&file)?;
+                (ClientRequest { accept, ..get(format!("{}/data", matrix(&name))) }, Some(file))
+            }
+            Self::Delete { name } => {
+                (ClientRequest { method: HttpMethod::DELETE, ..get(matrix(&name)) }, None)
+            }
+            Self::Put { file, name, parameters } => {
+                let body = Some((file.clone(), media(&file)?));
+                let path = matrix(&name) + &query(&parameters);
+                (ClientRequest { method: HttpMethod::PUT, body, ..get(path) }, None)
+            }
+            Self::Run { name, operation, parameters, operand, to } => {
+                let path = format!("{}/{}{}", matrix(&name), encoded(&operation), query(&parameters));
+                let body =
+                    operand.map(|file| Ok::<_, anyhow::Error>((file.clone(), media(&file)?))).transpose()?;
+                let accept = to.as_deref().map_or(Ok("*/*"), media)?;
+                (ClientRequest { method: HttpMethod::POST, path, body, accept }, to)
+            }
+        })
+    }
+}
+
+/// The media type of a file, by its name.
+fn media(file: &Path) -> Result<&'static str> {
+    match file.extension().and_then(|extension| extension.to_str()) {
+        Some("npz") => Ok("application/x-npz"),
+        Some("npy") => Ok("application/x-npy"),
+        Some("mtx") => Ok("text/x-matrix-market"),
+        _ => Err(usage(format_args!("{}: a name with .npz, .npy or .mtx is needed", file.display()))),
+    }
+}
+
+/// The query of these parameters, with its question mark if there are any.
+fn query(pairs: &[(String, String)]) -> String {
+    let pairs: Vec<_> =
+        pairs.iter().map(|(key, value)| format!("{}={}", encoded(key), encoded(value))).collect();
+    if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
+}
+
+/// A text as a part of an address.
+fn encoded(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~@,".contains(&byte);
+    let encode = |byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(encode).collect()
+}

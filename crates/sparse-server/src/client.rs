@@ -1,0 +1,182 @@
+//! A client of a server: `nnz client`.
+
+use crate::tls;
+use axum::body::Body;
+use axum::http::uri::Scheme;
+use axum::http::{Method, Request, StatusCode, Uri, header};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_util::io::ReaderStream;
+
+/// A server, and what it asks of its callers. Each request has a connection of its own.
+#[derive(Debug, Clone)]
+pub struct Client {
+    server: Uri,
+    token: Option<String>,
+    authorities: Option<PathBuf>,
+}
+
+/// A request to a server.
+#[derive(Debug, Clone)]
+pub struct ClientRequest {
+    /// The method.
+    pub method: Method,
+    /// Path and query, as in `/v1/matrices/a/spmv?op=t`.
+    pub path: String,
+    /// The file of the body and its media type.
+    pub body: Option<(PathBuf, &'static str)>,
+    /// The media types of the answer.
+    pub accept: &'static str,
+}
+
+/// The reason for which a request has no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The server refused the request, with this status and for this reason.
+    #[error("{status}: {detail}")]
+    Refused {
+        /// The status.
+        status: u16,
+        /// The reason, and what would have been right.
+        detail: String,
+    },
+    /// The server cannot be reached, or the connection broke.
+    #[error("{0}")]
+    Connection(String),
+    /// A file cannot be read or written.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl Client {
+    /// A client of the server at an address such as `http://127.0.0.1:8700`. A token goes through TLS or stays on this
+    /// machine. With https the server's certificate must be signed by an authority of the PEM file.
+    ///
+    /// # Errors
+    /// A message that says what would have been right.
+    ///
+    /// ```
+    /// use sparse_server::Client;
+    ///
+    /// assert!(Client::new("http://127.0.0.1:8700", Some("nnz_00".into()), None).is_ok());
+    /// assert!(Client::new("http://lab.example:8700", Some("nnz_00".into()), None).is_err());
+    /// assert!(Client::new("127.0.0.1:8700", None, None).is_err());
+    /// ```
+    pub fn new(url: &str, token: Option<String>, authorities: Option<PathBuf>) -> Result<Self, String> {
+        let wrong = || format!("`{url}` where http://HOST:PORT or https://HOST:PORT is right");
+        let server: Uri = url.trim_end_matches('/').parse().map_err(|_| wrong())?;
+        let is_tls = server.scheme() == Some(&Scheme::HTTPS);
+        let host =
+            server.host().filter(|_| is_tls || server.scheme() == Some(&Scheme::HTTP)).ok_or_else(wrong)?;
+        if token.is_some() && !is_tls && !matches!(host, "127.0.0.1" | "localhost" | "[::1]") {
+            return Err("a token is not sent without TLS: https:// is needed".into());
+        }
+        if is_tls && authorities.is_none() {
+            return Err("https:// needs the certificates of authorities that sign the server's".into());
+        }
+        Ok(Self { server, token, authorities })
+    }
+
+    /// Sends a request, and writes the body of the answer to `sink`; returns its media type.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn send(&self, request: &ClientRequest, sink: &mut dyn Write) -> Result<String, ClientError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(connection)?.block_on(async {
+            let port = if self.authorities_of_tls().is_some() { 443 } else { 80 };
+            let address = (self.host(), self.server.port_u16().unwrap_or(port));
+            let stream = TcpStream::connect(address).await.map_err(|error| {
+                ClientError::Connection(format!("{}:{}: {error}", self.host(), address.1))
+            })?;
+            match self.authorities_of_tls() {
+                None => self.exchange(stream, request, sink).await,
+                Some(authorities) => {
+                    let stream = tls::connect(authorities, self.host(), stream).await;
+                    self.exchange(stream.map_err(ClientError::Connection)?, request, sink).await
+                }
+            }
+        })
+    }
+
+    /// The file of authorities, if the server is called through TLS.
+    fn authorities_of_tls(&self) -> Option<&Path> {
+        self.authorities.as_deref().filter(|_| self.server.scheme() == Some(&Scheme::HTTPS))
+    }
+
+    fn host(&self) -> &str {
+        self.server.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']')
+    }
+
+    async fn exchange(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        request: &ClientRequest,
+        sink: &mut dyn Write,
+    ) -> Result<String, ClientError> {
+        let (mut sender, connected) =
+            http1::handshake::<_, Body>(TokioIo::new(stream)).await.map_err(connection)?;
+        tokio::spawn(connected);
+        let response = sender.send_request(self.request(request).await?).await.map_err(connection)?;
+        let status = response.status();
+        let media = response.headers().get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok());
+        let media = media.unwrap_or_default().to_owned();
+        if status.is_client_error() || status.is_server_error() {
+            return Err(refused(status, response.into_body()).await);
+        }
+        let mut body = response.into_body();
+        while let Some(frame) = body.frame().await {
+            if let Ok(data) = frame.map_err(connection)?.into_data() {
+                sink.write_all(&data).map_err(connection)?;
+            }
+        }
+        Ok(media)
+    }
+
+    async fn request(&self, request: &ClientRequest) -> Result<Request<Body>, ClientError> {
+        let authority = self.server.authority().map_or("", |authority| authority.as_str());
+        let mut built = Request::builder()
+            .method(&request.method)
+            .uri(&request.path)
+            .header(header::HOST, authority)
+            .header(header::ACCEPT, request.accept);
+        if let Some(token) = &self.token {
+            built = built.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let Some((path, media)) = &request.body else { return built.body(Body::empty()).map_err(connection) };
+        let unreadable = |error: std::io::Error| file(path, error);
+        let contents = tokio::fs::File::open(path).await.map_err(unreadable)?;
+        let length = contents.metadata().await.map_err(unreadable)?.len();
+        let built = built.header(header::CONTENT_TYPE, *media).header(header::CONTENT_LENGTH, length);
+        built.body(Body::from_stream(ReaderStream::with_capacity(contents, 1 << 20))).map_err(connection)
+    }
+}
+
+async fn refused(status: StatusCode, body: Incoming) -> ClientError {
+    let text = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let problem: Value = serde_json::from_slice(&text).unwrap_or_default();
+    let detail =
+        problem["detail"].as_str().map_or_else(|| String::from_utf8_lossy(&text).into(), str::to_owned);
+    ClientError::Refused { status: status.as_u16(), detail }
+}
+
+fn connection(error: impl ToString) -> ClientError {
+    ClientError::Connection(error.to_string())
+}
+
+fn file(path: &Path, error: impl ToString) -> ClientError {
+    ClientError::File { path: path.into(), reason: error.to_string() }
+}
