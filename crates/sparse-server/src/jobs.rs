@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 /// The jobs of a server, by their numbers.
 #[derive(Debug)]
@@ -272,11 +273,12 @@ async fn run(
     let code = result.as_ref().map_or_else(|problem| problem.status, |_| StatusCode::OK);
     app.metrics.observe_job(job.subject.operation, code.as_u16(), job.task.elapsed());
     job.finish(result);
-    // The result goes as soon as the job is deleted, not with this task.
-    let number = job.number;
+    // The sender goes with the job, and so this task ends once that is deleted.
+    let (number, mut deleted) = (job.number, job.is_finished.subscribe());
     drop(job);
-    tokio::time::sleep(app.config.limits.result_time).await;
-    app.jobs.remove(number);
+    if timeout(app.config.limits.result_time, deleted.wait_for(|_| false)).await.is_err() {
+        app.jobs.remove(number);
+    }
 }
 
 pub(crate) async fn list(
@@ -304,7 +306,7 @@ pub(crate) async fn describe(
         return Err(Problem::bad_request(detail));
     }
     // After the wait the job is described, finished or not.
-    let _ = tokio::time::timeout(Duration::from_secs_f64(wait), job.finished()).await;
+    let _ = timeout(Duration::from_secs_f64(wait), job.finished()).await;
     Ok(Json(job.view()).into_response())
 }
 
