@@ -239,12 +239,12 @@ pub fn serve_until_stopped(
     compute: impl Into<Compute>,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), StartError> {
-    heap::return_large_buffers();
     let runtime = tokio::runtime::Runtime::new()?;
     let served = runtime.block_on(async {
         let server = Server::start(config, compute).await?;
         let stop = stop_signal(server.front_end())?;
         ready(server.address()?);
+        tokio::spawn(heap::return_freed_memory());
         server.run(stop).await
     });
     // An operation that cannot stop does not keep the process.

@@ -48,7 +48,6 @@ pub fn serve_as_worker<E: Display>(open: impl FnOnce() -> Result<Device, E>) -> 
     io::stdin().lock().read_line(&mut line)?;
     let settings = serde_json::from_str(&line).map_err(|error| StartError::Worker(error.to_string()))?;
     let front_end = Listen::start();
-    heap::return_large_buffers();
     let runtime = tokio::runtime::Runtime::new()?;
     let served = runtime.block_on(async {
         match Worker::start(settings, open) {
@@ -125,6 +124,7 @@ impl Worker {
         let Self { app, listener } = self;
         ignore_signals()?;
         tokio::spawn(app.clone().delete_expired());
+        tokio::spawn(heap::return_freed_memory());
         tokio::spawn(end_with_device(app.clone()));
         let router = routes::worker_router(&app);
         tokio::spawn(accept(listener, router));
