@@ -59,32 +59,24 @@ pub(crate) struct Carry<Acc> {
 }
 
 impl Part {
-    /// Calls `write(row, sum)` for each row that lies whole in the part, counted from the first of the part.
+    /// The sums of the part: `whole_rows` sums and writes a range of rows, whose first entry it is given, and returns the
+    /// end of the last one; `sum` sums the entries of a row that is in several parts.
     #[inline(always)]
     pub(crate) fn sums<Acc>(
         &self,
-        ends: impl RowEnds,
+        ends: &impl RowEnds,
+        whole_rows: impl FnOnce(Range<usize>, usize) -> usize,
         sum: impl Fn(Range<usize>) -> Acc,
-        mut write: impl FnMut(usize, Acc),
     ) -> Carry<Acc> {
-        let Range { start, end: last } = self.rows;
-        let mut entry = self.entries.start;
-        let open = start < last && !ends.row_starts_at(start, entry);
+        let (Range { mut start, end: last }, mut entry) = (self.rows.clone(), self.entries.start);
         let mut head = None;
-        let mut row = start;
-        loop {
-            // One place calls `sum`, so that it is compiled in line.
-            let end = if row == last { self.entries.end } else { ends.end(row, entry) };
-            let sum = sum(entry..end);
-            if row == last {
-                return Carry { head, tail: sum };
-            } else if open && row == start {
-                head = Some(sum);
-            } else {
-                write(row - start, sum);
-            }
-            (row, entry) = (row + 1, end);
+        if start < last && !ends.row_starts_at(start, entry) {
+            let end = ends.end(start, entry);
+            head = Some(sum(entry..end));
+            (start, entry) = (start + 1, end);
         }
+        let entry = whole_rows(start..last, entry);
+        Carry { head, tail: sum(entry..self.entries.end) }
     }
 }
 

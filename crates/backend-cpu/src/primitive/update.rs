@@ -20,6 +20,21 @@ impl<Acc: Accumulator> Update<Acc> {
         }
         *y = T::from_acc(value);
     }
+
+    /// [`write`](Self::write) of neighbouring elements.
+    #[inline(always)]
+    pub(crate) fn write_all<T: Scalar<Acc = Acc>>(&self, y: &mut [T], sums: &[Acc]) {
+        // Outside the loop, which is then compiled to vectors.
+        if self.beta.is_zero() {
+            for (y, &sum) in y.iter_mut().zip(sums) {
+                *y = T::from_acc(self.alpha * sum);
+            }
+        } else {
+            for (y, &sum) in y.iter_mut().zip(sums) {
+                self.write(y, sum);
+            }
+        }
+    }
 }
 
 /// Memory that the tasks of one operation write at positions of their own.

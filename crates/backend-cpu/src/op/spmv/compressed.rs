@@ -170,7 +170,7 @@ pub(super) fn multiply_stored<M: Members>(
             fault.store(true, Ordering::Relaxed);
             return Carry::default();
         }
-        let write = |row: usize, sum| write(&mut y[row], sum);
+        let write = |row: usize, sums: &[_]| update.write_all(&mut y[row..], sums);
         cpu.simd().run(PartSums { part, ends, columns, values, x, op, write })
     });
 }

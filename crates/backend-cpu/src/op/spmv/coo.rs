@@ -92,7 +92,7 @@ fn multiply_segmented<T: Scalar, I: Index>(
     let write = |y: &mut T, sum| update.write(y, sum);
     parts.run(cpu, y, write, |part, y| {
         let ends = Segments(a.row_idx());
-        let write = |row: usize, sum| write(&mut y[row], sum);
+        let write = |row: usize, sums: &[_]| update.write_all(&mut y[row..], sums);
         cpu.simd().run(PartSums { part, ends, columns, values, x, op, write })
     });
 }

@@ -45,7 +45,15 @@ impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
                 let offsets = &pattern.offsets[part.member * rows..][..=rows];
                 let x = &x[part.member * cols..][..cols];
                 let sum = |range| sum(pattern, values, x, op, range);
-                part.sums(offsets, sum, |row, sum| update.write(&mut y[row], sum))
+                let whole_rows = |rows: Range<usize>, mut entry| {
+                    for row in rows {
+                        let end = offsets[row + 1].as_usize();
+                        update.write(&mut y[row - part.rows.start], sum(entry..end));
+                        entry = end;
+                    }
+                    entry
+                };
+                part.sums(&offsets, whole_rows, sum)
             },
         );
     }

@@ -98,7 +98,7 @@ impl<T: Scalar, I: Index> SpmvFormat for Hyb<T, Host, I> {
         let ends = offsets.as_slice();
         let write = |total: &mut T::Acc, sum| *total = sum;
         parts.run(cpu, sums, write, |part, sums| {
-            let write = |row: usize, sum| write(&mut sums[row], sum);
+            let write = |row: usize, found: &[_]| sums[row..][..found.len()].copy_from_slice(found);
             cpu.simd().run(PartSums { part, ends, columns, values, x, op, write })
         });
         multiply_ell(cpu, self.ell(), product, |rows, sums| overflow.add_to(rows, sums));

@@ -17,6 +17,7 @@ mod part_sums;
 mod repeated;
 #[cfg(target_arch = "x86_64")]
 mod repeated_avx512;
+mod row_block;
 mod scatter;
 mod sell;
 mod slab_sums;

@@ -1,0 +1,316 @@
+//! Sums of rows, a block of neighbouring rows at a time.
+//!
+//! | rows of the block | method |
+//! |---|---|
+//! | short, all of one length | four rows side by side, entry by entry |
+//! | short, with AVX-512 | all products first, then each row's sum from vectors whose other lanes are masked |
+//! | others | one row after the other |
+//!
+//! The first two have no branch that depends on the length of one row: an end that a processor does not foresee takes as
+//! long as 10 entries.
+
+use crate::primitive::dot::{dot, dot_by_loads};
+use crate::primitive::partition::RowEnds;
+use crate::simd::{Isa, Simd, fetch};
+#[cfg(target_arch = "x86_64")]
+use bytemuck::{cast_slice, cast_slice_mut};
+use sparse_core::op::Op;
+use sparse_core::{Accumulator, DType, Index, Scalar};
+use std::ops::{Range, RangeInclusive};
+
+/// Rows of a block.
+const ROWS: usize = 64;
+
+/// The longest rows that count as short.
+const SHORT: usize = 24;
+
+/// Rows that are summed side by side.
+const SIDE_BY_SIDE: usize = 4;
+
+/// The most products that come first: they fit the L1 cache.
+const PRODUCTS: usize = SHORT * ROWS;
+
+/// The most vectors of products of a row.
+const VECTORS: usize = 4;
+
+/// Entries by which columns and values are prefetched ahead.
+const AHEAD: usize = 512;
+
+/// The entries of a matrix, and the operand, whose length exceeds every column.
+#[derive(Clone, Copy)]
+pub(super) struct Entries<'a, T, I> {
+    pub(super) columns: &'a [I],
+    pub(super) values: &'a [T],
+    pub(super) x: &'a [T],
+    pub(super) op: Op,
+}
+
+impl<T: Scalar, I: Index> Entries<'_, T, I> {
+    /// The product of an entry.
+    ///
+    /// # Safety
+    /// The entry lies inside the matrix, whose columns are below the length of `x`.
+    #[inline(always)]
+    unsafe fn product(&self, entry: usize) -> T::Acc {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let x = self.x.get_unchecked(self.columns.get_unchecked(entry).as_usize());
+            self.op.apply(*self.values.get_unchecked(entry)).to_acc() * x.to_acc()
+        }
+    }
+
+    /// The sum of the products of a range of entries, which are added one after the other.
+    ///
+    /// # Safety
+    /// As for [`sum`](Self::sum).
+    #[inline(always)]
+    unsafe fn sum_in_order(&self, range: Range<usize>) -> T::Acc {
+        let mut sum = T::Acc::ZERO;
+        for entry in range {
+            // SAFETY: the caller's promise.
+            sum += unsafe { self.product(entry) };
+        }
+        sum
+    }
+
+    /// Prefetches the entries that are needed [`AHEAD`] entries after this range.
+    #[inline(always)]
+    fn fetch(&self, range: &Range<usize>) {
+        fetch(self.columns, range.start + AHEAD, range.len());
+        fetch(self.values, range.start + AHEAD, range.len());
+    }
+
+    /// The sum of the products of a range of entries.
+    ///
+    /// # Safety
+    /// The range lies inside the matrix, whose columns are below the length of `x`.
+    #[inline(always)]
+    pub(super) unsafe fn sum<S: Isa>(&self, range: Range<usize>) -> T::Acc {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if range.end <= range.start + SHORT {
+                return self.sum_in_order(range);
+            }
+            let (columns, values) = (&self.columns[range.clone()], &self.values[range]);
+            if Simd::has_fast_gathers() {
+                dot::<S, T, I>(columns, values, self.x, self.op)
+            } else {
+                dot_by_loads(columns, values, self.x, self.op)
+            }
+        }
+    }
+
+    /// The sums of rows of `length` entries each, the first of which begins at `start`.
+    ///
+    /// # Safety
+    /// As for [`sum`](Self::sum).
+    #[inline(always)]
+    unsafe fn sum_alike(&self, start: usize, length: usize, sums: &mut [T::Acc]) {
+        let (groups, rest) = sums.as_chunks_mut::<SIDE_BY_SIDE>();
+        let mut start = start;
+        for group in groups {
+            let mut totals = [T::Acc::ZERO; SIDE_BY_SIDE];
+            for k in 0..length {
+                for (row, total) in totals.iter_mut().enumerate() {
+                    // SAFETY: the caller's promise.
+                    *total += unsafe { self.product(start + row * length + k) };
+                }
+            }
+            *group = totals;
+            start += SIDE_BY_SIDE * length;
+        }
+        for sum in rest {
+            // SAFETY: the caller's promise.
+            *sum = unsafe { self.sum_in_order(start..start + length) };
+            start += length;
+        }
+    }
+
+    /// Writes the products of a range of entries.
+    #[inline(always)]
+    fn multiply(&self, range: Range<usize>, products: &mut [T::Acc]) {
+        let entries = self.columns[range.clone()].iter().zip(&self.values[range]);
+        for (product, (column, &value)) in products.iter_mut().zip(entries) {
+            // Checked, else it is compiled to gathers, which take longer on some processors.
+            *product = self.op.apply(value).to_acc() * self.x[column.as_usize()].to_acc();
+        }
+    }
+}
+
+/// The lanes of a vector of sums, if `S` has masks for them.
+const fn lanes<S: Isa, Acc: Scalar>() -> Option<usize> {
+    match (S::SIMD, Acc::DTYPE) {
+        (Simd::Avx512, DType::F32) => Some(16),
+        (Simd::Avx512, DType::F64) => Some(8),
+        _ => None,
+    }
+}
+
+/// The workspace of a block.
+pub(super) struct Block<Acc> {
+    /// The entries at which rows begin, and the end of the last one.
+    starts: [usize; ROWS + 1],
+    sums: [Acc; ROWS],
+    products: [Acc; PRODUCTS],
+}
+
+impl<Acc: Accumulator> Block<Acc> {
+    pub(super) fn new() -> Self {
+        Self { starts: [0; ROWS + 1], sums: [Acc::ZERO; ROWS], products: [Acc::ZERO; PRODUCTS] }
+    }
+
+    /// Sums rows, of which the first begins at `entry`, and calls `write` with the first row and the sums of each block;
+    /// returns the end of the last row.
+    ///
+    /// # Safety
+    /// The rows are those of the matrix, whose columns are below the length of `x`; `S` is run where the processor has it.
+    #[inline(always)]
+    pub(super) unsafe fn sum<S: Isa, T: Scalar<Acc = Acc>, I: Index>(
+        &mut self,
+        entries: &Entries<'_, T, I>,
+        rows: Range<usize>,
+        mut entry: usize,
+        ends: &impl RowEnds,
+        mut write: impl FnMut(usize, &[Acc]),
+    ) -> usize {
+        for row in rows.clone().step_by(ROWS) {
+            let count = ROWS.min(rows.end - row);
+            let (end, lengths) = self.measure(row, count, entry, ends);
+            // SAFETY: the caller's promises; rows ascend.
+            unsafe { self.sum_block::<S, T, I>(entries, count, entry..end, lengths) };
+            write(row, &self.sums[..count]);
+            entry = end;
+        }
+        entry
+    }
+
+    /// Stores where `count` rows from `row` on begin, the first of them at `entry`; returns the end of the last one, and
+    /// the least and the greatest length.
+    #[inline(always)]
+    fn measure(
+        &mut self,
+        row: usize,
+        count: usize,
+        entry: usize,
+        ends: &impl RowEnds,
+    ) -> (usize, RangeInclusive<usize>) {
+        let mut end = entry;
+        self.starts[0] = entry;
+        for (k, start) in self.starts[1..=count].iter_mut().enumerate() {
+            end = ends.end(row + k, end);
+            *start = end;
+        }
+        // By itself, so that it is compiled to vectors.
+        let lengths =
+            self.starts[..count].iter().zip(&self.starts[1..=count]).map(|(start, end)| end - start);
+        let (least, greatest) = lengths
+            .fold((usize::MAX, 0), |(least, greatest), length| (least.min(length), greatest.max(length)));
+        (end, least..=greatest)
+    }
+
+    /// Sums the entries of `count` rows with these lengths.
+    ///
+    /// # Safety
+    /// As for [`sum`](Self::sum).
+    #[inline(always)]
+    unsafe fn sum_block<S: Isa, T: Scalar<Acc = Acc>, I: Index>(
+        &mut self,
+        entries: &Entries<'_, T, I>,
+        count: usize,
+        range: Range<usize>,
+        lengths: RangeInclusive<usize>,
+    ) {
+        let (least, greatest) = lengths.into_inner();
+        if range.len() <= PRODUCTS {
+            entries.fetch(&range);
+        }
+        let vectors = lanes::<S, Acc>().map(|lanes| greatest.div_ceil(lanes));
+        // SAFETY: the caller's promises.
+        unsafe {
+            if least == greatest && greatest <= SHORT {
+                return entries.sum_alike(range.start, greatest, &mut self.sums[..count]);
+            }
+            if let Some(vectors) = vectors.filter(|&vectors| vectors <= VECTORS && range.len() <= PRODUCTS) {
+                entries.multiply(range.clone(), &mut self.products);
+                return self.add(count, vectors);
+            }
+            for (sum, row) in self.sums[..count].iter_mut().zip(self.starts.windows(2)) {
+                *sum = entries.sum::<S>(row[0]..row[1]);
+            }
+        }
+    }
+
+    /// Adds the products of each of `count` rows.
+    ///
+    /// # Safety
+    /// The processor has AVX-512, with [`lanes`] for the type; rows ascend, and have at most so many vectors of products.
+    #[inline(always)]
+    unsafe fn add(&mut self, count: usize, vectors: usize) {
+        let Self { products, starts, sums, .. } = self;
+        let (starts, sums) = (&starts[..=count], &mut sums[..count]);
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the caller's promises.
+        unsafe {
+            match Acc::DTYPE {
+                DType::F64 => avx512_f64::add(cast_slice(products), starts, vectors, cast_slice_mut(sums)),
+                _ => avx512_f32::add(cast_slice(products), starts, vectors, cast_slice_mut(sums)),
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (products, starts, vectors, sums);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! avx512 {
+    ($module:ident, $t:ty, lanes $lanes:literal,
+     [$zero:ident, $load:ident, $add:ident, $reduce:ident],
+     [$counts:ident, $load_counts:ident, $is_greater:ident]) => {
+        mod $module {
+            use std::arch::x86_64::*;
+
+            /// The number of each lane.
+            const NUMBERS: [i32; $lanes] = {
+                let mut numbers = [0; $lanes];
+                let mut k = 0;
+                while k < $lanes {
+                    numbers[k] = k as i32;
+                    k += 1;
+                }
+                numbers
+            };
+
+            /// Sums of the products of rows between these positions, counted from that of the first product.
+            ///
+            /// # Safety
+            /// The processor has AVX-512; the positions ascend, and are those of `products`.
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            pub(super) unsafe fn add(products: &[$t], starts: &[usize], vectors: usize, sums: &mut [$t]) {
+                // SAFETY: as many numbers as lanes.
+                let numbers = unsafe { $load_counts(NUMBERS.as_ptr().cast()) };
+                for (sum, row) in sums.iter_mut().zip(starts.windows(2)) {
+                    let mut total = $zero();
+                    for k in 0..vectors {
+                        let left = (row[1] - row[0]) as i32 - (k * $lanes) as i32;
+                        let live = $is_greater($counts(left), numbers);
+                        let position = row[0] - starts[0] + k * $lanes;
+                        // SAFETY: live lanes are those of products of the row.
+                        total = $add(total, unsafe { $load(live, products.as_ptr().wrapping_add(position)) });
+                    }
+                    *sum = $reduce(total);
+                }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+avx512!(avx512_f64, f64, lanes 8,
+    [_mm512_setzero_pd, _mm512_maskz_loadu_pd, _mm512_add_pd, _mm512_reduce_add_pd],
+    [_mm256_set1_epi32, _mm256_loadu_si256, _mm256_cmpgt_epi32_mask]);
+
+#[cfg(target_arch = "x86_64")]
+avx512!(avx512_f32, f32, lanes 16,
+    [_mm512_setzero_ps, _mm512_maskz_loadu_ps, _mm512_add_ps, _mm512_reduce_add_ps],
+    [_mm512_set1_epi32, _mm512_loadu_si512, _mm512_cmpgt_epi32_mask]);
