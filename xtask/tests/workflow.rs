@@ -1,4 +1,5 @@
-//! `.github/workflows/ci.yml` does not run here; so its commands are checked against cargo, rustup and xtask.
+//! The workflows do not run here; so the commands of `.github/workflows/ci.yml` are checked against cargo, rustup and
+//! xtask, and the versions in `wheels.yml` against the Python package.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -50,7 +51,11 @@ impl Job {
 }
 
 fn workflow() -> Workflow {
-    serde_norway::from_str(&file(".github/workflows/ci.yml")).expect("a workflow")
+    workflow_in("ci.yml")
+}
+
+fn workflow_in(name: &str) -> Workflow {
+    serde_norway::from_str(&file(&format!(".github/workflows/{name}"))).expect("a workflow")
 }
 
 /// A file of the workspace.
@@ -236,5 +241,26 @@ fn every_job_checks_out_and_caches_what_is_built() {
         let folders: Vec<_> = cache["path"].lines().collect();
         assert_eq!(folders, ["~/.cargo/registry", "~/.cargo/git", "target"], "{name}");
         assert!(cache["key"].contains("hashFiles('Cargo.lock')"), "{name}");
+    }
+}
+
+#[test]
+fn wheels_are_tested_with_the_oldest_versions_that_the_package_allows() {
+    let package = "crates/sparse-python";
+    let project = file(&format!("{package}/pyproject.toml"));
+    let workflow = workflow_in("wheels.yml");
+    let commands = workflow.jobs["wheel"].commands().join("\n");
+    for name in ["numpy", "scipy"] {
+        let after = project.split(&format!("\"{name}>=")).nth(1).expect("a least version");
+        let least = after.split('"').next().expect("a version");
+        assert!(commands.contains(&format!("{name}=={least}.*")), "{name} {least}");
+    }
+    let python = project.split("requires-python = \">=").nth(1).expect("a least version of Python");
+    let python = python.split('"').next().expect("a version");
+    assert!(commands.contains(&format!("python{python} -m venv")), "Python {python}");
+    for job in workflow.jobs.values() {
+        let tested = format!("python -m pytest {package}");
+        assert!(job.commands().iter().any(|command| command.ends_with(&tested)));
+        assert!(job.steps.iter().flat_map(|step| step.with.values()).all(|value| !value.is_empty()));
     }
 }

@@ -39,8 +39,16 @@ pub(super) fn python(sh: &Shell) -> Result<()> {
     // Their tests are skipped where they cannot be imported.
     let parallel = provision::from_pypi(sh, "python-parallel", "mpi4py", &["dask", "distributed", "mpi4py"])?;
     let learning = provision::from_pypi(sh, "python-learning", "sklearn", &["scikit-learn", "networkx"])?;
-    let packages = [installed, python_packages(sh)?, pytest, parallel, learning];
     let _tests = sh.push_dir(root().join("crates/sparse-python"));
+    // The oldest versions that the package allows, where there are wheels of them for this Python.
+    let oldest = ["--only-binary=:all:", "numpy==1.26.*", "scipy==1.15.*"];
+    if let Ok(oldest) = provision::from_pypi(sh, "python-oldest", "scipy", &oldest) {
+        let packages = std::env::join_paths([&installed, &oldest, &pytest])?;
+        cmd!(sh, "python3 -m pytest --quiet tests/test_arrays.py tests/test_linalg.py")
+            .env("PYTHONPATH", packages)
+            .run()?;
+    }
+    let packages = [installed, python_packages(sh)?, pytest, parallel, learning];
     cmd!(sh, "python3 -m pytest --quiet")
         .env("PYTHONPATH", std::env::join_paths(packages)?)
         .env("NNZ_CONFORMANCE", HARNESS.path())
