@@ -260,7 +260,14 @@ where
             false => ended,
         };
         let relative_residual = if residual == 0.0 { 0.0 } else { residual / norm_b };
-        Ok(Solution { outcome, iterations, residual, relative_residual, normal_residual: None })
+        Ok(Solution {
+            outcome,
+            iterations,
+            residual,
+            relative_residual,
+            normal_residual: None,
+            estimates: None,
+        })
     }
 
     /// `r ← b − A·x`.

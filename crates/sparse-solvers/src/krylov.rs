@@ -312,6 +312,7 @@ where
                     residual,
                     relative_residual,
                     normal_residual: None,
+                    estimates: None,
                 });
             }
             tracing::debug!(method = R::NAME, iterations = watch.iterations, residual, "start");

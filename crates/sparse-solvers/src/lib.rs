@@ -73,7 +73,9 @@ pub use gmres::{GeneralizedMinimalResiduals, Gmres};
 pub use krylov::{Iterate, Krylov, Recurrence};
 pub use least_squares::{LeastSquares, LeastSquaresMethod};
 pub use minres::{MinimalResiduals, Minres};
-pub use outcome::{Breakdown, Halt, Iteration, LeastSquaresOptions, Options, Outcome, Solution};
+pub use outcome::{
+    Breakdown, Halt, Iteration, LeastSquaresOptions, MatrixEstimates, Options, Outcome, Solution,
+};
 pub use preconditioner::{
     BlockJacobi, Ic0, Identity, Ilu0, Jacobi, Preconditioner, inverse_diagonal, inverse_diagonal_of_block,
 };

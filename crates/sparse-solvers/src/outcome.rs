@@ -165,9 +165,11 @@ impl Display for Breakdown {
 /// ```
 /// use sparse_solvers::{Outcome, Solution};
 ///
-/// let (residual, relative_residual, normal_residual) = (0.5, 0.25, None);
+/// let (residual, relative_residual) = (0.5, 0.25);
 /// let outcome = Outcome::IterationLimit;
-/// let solution = Solution { outcome, iterations: 9, residual, relative_residual, normal_residual };
+/// let (normal_residual, estimates) = (None, None);
+/// let solution =
+///     Solution { outcome, iterations: 9, residual, relative_residual, normal_residual, estimates };
 /// assert!(!solution.converged());
 /// assert_eq!(
 ///     solution.to_string(),
@@ -186,12 +188,31 @@ pub struct Solution {
     pub relative_residual: f64,
     /// ‖Aᴴ·(b − A·x) − damp²·(x − x₀)‖₂ of a least-squares problem.
     pub normal_residual: Option<f64>,
+    /// What LSQR and LSMR found out about A.
+    pub estimates: Option<MatrixEstimates>,
+}
+
+/// The norm and the condition of A, by the elements of the process of Golub and Kahan; LSQR has those of A and damp·I
+/// one above the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MatrixEstimates {
+    /// The Frobenius norm.
+    pub norm: f64,
+    /// The condition number.
+    pub condition: f64,
 }
 
 impl Solution {
     /// The solution where ‖b‖, zero or not finite, decides before there is an iteration.
     pub(crate) fn at_once(outcome: Outcome, norm_b: f64) -> Self {
-        Self { outcome, iterations: 0, residual: norm_b, relative_residual: norm_b, normal_residual: None }
+        Self {
+            outcome,
+            iterations: 0,
+            residual: norm_b,
+            relative_residual: norm_b,
+            normal_residual: None,
+            estimates: None,
+        }
     }
 
     /// True if the tolerance was met.

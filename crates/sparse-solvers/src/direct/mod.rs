@@ -291,6 +291,7 @@ impl Factorization {
             residual,
             relative_residual: if residual == 0.0 { 0.0 } else { residual / norm_b },
             normal_residual: None,
+            estimates: None,
         };
         let mut is_least = false;
         if columns.rows > columns.cols {

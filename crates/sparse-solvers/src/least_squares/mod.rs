@@ -4,7 +4,7 @@ mod criterion;
 mod scalars;
 
 use crate::krylov::{Watch, check_tolerance, divide, to_f64};
-use crate::outcome::{Breakdown, Iteration, Options, Outcome, Solution};
+use crate::outcome::{Breakdown, Iteration, MatrixEstimates, Options, Outcome, Solution};
 use crate::progress::Ended;
 use criterion::{Criterion, Norms};
 use num_traits::{Float, One, Zero};
@@ -194,6 +194,7 @@ where
                     residual,
                     relative_residual: if norm_b == 0.0 { 0.0 } else { residual / norm_b },
                     normal_residual: Some(truth.normal_residual),
+                    estimates: Some(MatrixEstimates { norm: process.norms.a, condition: process.condition }),
                 });
             }
         }
@@ -260,7 +261,7 @@ where
         let elements = Elements { alpha, beta };
         let norms = Norms { residual: beta, normal_residual: alpha * beta, a: alpha, x: self.norm(x)? };
         let scalars = Scalars::new(self.method, elements, self.options.least_squares.damp);
-        Ok(Process { elements, scalars, norms })
+        Ok(Process { elements, scalars, norms, condition: 0.0 })
     }
 
     /// Iterates until the estimates claim convergence, or something else ends it.
@@ -277,14 +278,14 @@ where
             if watch.iterations >= watch.limit {
                 return Ok(Ended::By(Outcome::IterationLimit));
             }
-            let condition = self.step(process, a, x)?;
+            self.step(process, a, x)?;
             if let Err(outcome) = watch.see(1, process.norms.residual) {
                 return Ok(Ended::By(outcome));
             }
             if criterion.claimed_by(&process.norms) {
                 return Ok(Ended::Claim);
             }
-            if limit > 0.0 && condition >= limit {
+            if limit > 0.0 && process.condition >= limit {
                 return Ok(Ended::By(Breakdown::IllConditioned.into()));
             }
         }
@@ -292,8 +293,8 @@ where
         Ok(Ended::By(Breakdown::Stagnation.into()))
     }
 
-    /// Takes one iteration; returns the estimate of the condition.
-    fn step(&mut self, process: &mut Process, a: &M, x: &mut ViewMutOf<'_, B, M::Scalar>) -> Result<f64> {
+    /// Takes one iteration.
+    fn step(&mut self, process: &mut Process, a: &M, x: &mut ViewMutOf<'_, B, M::Scalar>) -> Result<()> {
         let before = process.elements.alpha;
         process.elements = self.extend(process.elements, a)?;
         let direction = match self.method {
@@ -313,7 +314,8 @@ where
         }
         let x = self.norm(SpaceOf::<B>::as_shared::<M::Scalar>(x))?;
         process.norms = Norms { residual, normal_residual, a: process.scalars.norm(), x };
-        Ok(condition)
+        process.condition = condition;
+        Ok(())
     }
 
     /// `β·u ← A·v − α·u`, `α·v ← Aᴴ·u − β·v`.
@@ -386,6 +388,8 @@ struct Process {
     scalars: Scalars,
     /// Estimates.
     norms: Norms,
+    /// The estimate of the condition of A.
+    condition: f64,
 }
 
 impl Process {

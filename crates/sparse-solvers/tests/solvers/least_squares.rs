@@ -163,6 +163,18 @@ fn what_is_solved_at_once_takes_no_iteration() {
 }
 
 #[test]
+fn norm_and_condition_are_estimated() {
+    // Of singular values 4 and 1, each of which b has a part of.
+    let a = rows::<f64>(&[&[4.0, 0.0], &[0.0, 1.0], &[0.0, 0.0]]);
+    for method in METHODS {
+        let solution = solve(method, &a, &[1.0, 1.0, 1.0], &mut [0.0; 2], &tolerance(1e-12));
+        let estimates = solution.estimates.unwrap();
+        assert!((4.0..4.2).contains(&estimates.norm), "{method:?}: {estimates:?}");
+        assert!((3.9..8.0).contains(&estimates.condition), "{method:?}: {estimates:?}");
+    }
+}
+
+#[test]
 fn numbers_that_are_not_finite_break_down() {
     let (a, broken) = (rows::<f64>(&[&[1.0], &[2.0]]), rows::<f64>(&[&[1.0], &[f64::NAN]]));
     for method in METHODS {
