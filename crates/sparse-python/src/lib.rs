@@ -56,7 +56,7 @@ mod _native {
     #[pymodule_export]
     use super::product::{csr_matmat, csr_matvec, csr_todense};
     #[pymodule_export]
-    use super::solve::{Preconditioner, solve};
+    use super::solve::{Preconditioner, lsqr, solve};
 
     /// The number of operations that ran in this library.
     #[pyo3::pyfunction]

@@ -5,7 +5,8 @@ use crate::error::exception;
 use crate::matrix::Matrix;
 use crate::operand::{Input, Operand, Output};
 use crate::types::{Value, char_of, with_values};
-use nnz::{Method, Preconditioning, Result, SolveOptions, c64, solvers};
+use nnz::solvers::{self, Breakdown, LeastSquaresOptions, Outcome};
+use nnz::{Method, Preconditioning, Result, SolveOptions, c64};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
@@ -100,6 +101,72 @@ pub(crate) fn solve<'py>(
         py.detach(|| system.solve(&b, x0.as_ref(), out))
     })
     .map_err(exception)
+}
+
+/// `damp`, the stopping criteria `atol`, `btol` and `conlim`, and the most iterations of LSQR.
+#[derive(FromPyObject, Clone, Copy)]
+pub(crate) struct LeastSquaresLimits(f64, f64, f64, f64, Option<usize>);
+
+impl LeastSquaresLimits {
+    fn options(self) -> SolveOptions {
+        let Self(damp, atol, btol, condition_limit, max_iterations) = self;
+        let least_squares = LeastSquaresOptions { damp, atol: Some(atol), btol: Some(btol), condition_limit };
+        let options = solvers::Options { max_iterations, least_squares, ..solvers::Options::default() };
+        SolveOptions { options, ..SolveOptions::by(Method::Lsqr) }
+    }
+}
+
+/// What SciPy's `lsqr` returns beside x: `istop`, if it has a number for the outcome, `itn`, `r1norm`, `r2norm`, `anorm`,
+/// `acond`, `arnorm` and `xnorm`.
+type LeastSquaresFound = (Option<u8>, usize, f64, f64, f64, f64, f64, f64);
+
+/// Minimizes ‖b − A·x‖² + damp²·‖x − x₀‖² from the x₀ that `x` has, which takes the solution.
+#[pyfunction]
+pub(crate) fn lsqr<'py>(
+    py: Python<'py>,
+    a: &Matrix,
+    b: Operand<'py>,
+    x: Operand<'py>,
+    limits: LeastSquaresLimits,
+) -> PyResult<LeastSquaresFound> {
+    count();
+    with_values!(a.0.dtype(), T => {
+        // SAFETY: as in `Plan::run`.
+        let (b, x) = unsafe { (b.input::<T>("b")?, x.output::<T>("x")?) };
+        py.detach(|| minimize(&a.0, &b, x, limits))
+    })
+    .map_err(exception)
+}
+
+fn minimize<T: Value>(
+    a: &nnz::Matrix,
+    b: &Input<'_, T>,
+    mut out: Output<'_, T>,
+    limits: LeastSquaresLimits,
+) -> Result<LeastSquaresFound> {
+    // SAFETY: as in `Plan::run`.
+    let (b, mut x) = unsafe { (b.matrix(a.device())?.into_values(), out.vector(a.device(), c64::ONE)?) };
+    let mut moved = nnz::Vector::zeros(a.device(), a.dtype(), x.len())?;
+    moved.axpby(-1.0, &x, 0.0)?;
+    let found = a.solve_from(&b, &mut x, &limits.options(), |_| ControlFlow::Continue(()))?;
+    moved.axpby(1.0, &x, 1.0)?;
+    let damped = found.residual.hypot(limits.0 * moved.nrm2()?);
+    let (norm, condition) = found.estimates.map_or((0.0, 0.0), |of| (of.norm, of.condition));
+    let (istop, normal_residual) = (istop(found.outcome), found.normal_residual.unwrap_or(f64::NAN));
+    let norm_x = x.nrm2()?;
+    out.store(&x)?;
+    Ok((istop, found.iterations, found.residual, damped, norm, condition, normal_residual, norm_x))
+}
+
+/// The `istop` of SciPy's `lsqr`, if it has one for the outcome.
+fn istop(outcome: Outcome) -> Option<u8> {
+    match outcome {
+        Outcome::Converged => Some(1),
+        Outcome::LeastSquares => Some(2),
+        Outcome::Breakdown(Breakdown::IllConditioned) => Some(3),
+        Outcome::IterationLimit => Some(7),
+        _ => None,
+    }
 }
 
 /// A matrix and the way in which its systems are solved.

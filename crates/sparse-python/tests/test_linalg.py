@@ -67,6 +67,20 @@ def test_one_analysis_serves_all_values_of_a_pattern(ours):
     np.testing.assert_allclose(factors.solve(b), scipy_linalg.spsolve(-2 * matrix, b), rtol=1e-10)
 
 
+@pytest.mark.parametrize("method", MATRICES)
+def test_factors_show_l_u_and_permutations(method):
+    matrix = MATRICES[method]
+    factors = nnz.linalg.splu(matrix)
+    ones, all_of_them = np.ones(matrix.shape[0]), np.arange(matrix.shape[0])
+    for factor in (1, 2):
+        rows = sp.csc_array((ones, (factors.perm_r, all_of_them)))
+        columns = sp.csc_array((ones, (all_of_them, factors.perm_c)))
+        product = factors.L @ factors.U
+        np.testing.assert_allclose((rows @ (factor * matrix) @ columns).toarray(), product.toarray(), atol=1e-12)
+        assert factors.nnz == scipy_linalg.splu(sp.csc_array(factor * matrix)).nnz
+        factors.update(2 * matrix)
+
+
 def test_duplicates_are_added():
     twice = sp.csc_array((np.array([1.0, 2, 4, 1]), np.array([1, 0, 0, 1]), np.array([0, 3, 4])), shape=(2, 2))
     np.testing.assert_allclose(nnz.linalg.splu(twice).solve(np.array([6.0, 3])), [1, 2])
@@ -100,8 +114,6 @@ def test_what_faer_does_not_take_is_scipys():
     solved = nnz.linalg.spsolve(matrix, sp.csc_array(np.stack([b, b], axis=1)))
     np.testing.assert_allclose(solved.toarray()[:, 1], expected)
     assert nnz.linalg.spilu is scipy_linalg.spilu
-    with pytest.raises(AttributeError, match=r"no 'perm_c'; scipy\.sparse\.linalg\.splu has it"):
-        _ = nnz.linalg.splu(matrix).perm_c
     with pytest.raises(ValueError, match="square"):
         nnz.linalg.splu(sp.csc_array(np.ones((2, 3))))
 
@@ -207,3 +219,50 @@ def test_systems_on_devices(ours, kind, place):
     x, info = nnz.linalg.cg(a, 0 * b, b)
     assert info == 0
     assert not x.any()
+
+
+def assert_as_scipys_lsqr(found, expected) -> None:
+    """The tuples of two runs that stop at the same criterion."""
+    x, istop, iterations, *norms = found
+    assert istop == expected[1]
+    assert abs(iterations - expected[2]) <= 1
+    np.testing.assert_allclose(x, expected[0], rtol=0, atol=1e-3 * np.linalg.norm(expected[0]))
+    for k, name in enumerate(["r1norm", "r2norm", "anorm", "acond", "arnorm", "xnorm"]):
+        np.testing.assert_allclose(norms[k], expected[3 + k], rtol=0.05, atol=5e-3, err_msg=name)
+    assert norms[6].tolist() == [0.0] * len(x)
+
+
+@pytest.mark.parametrize("char", TYPES)
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60), (30, 30)])
+def test_lsqr(ours, shape, char):
+    rows, cols = shape
+    a = sp.csr_array((random(shape, 0.3, char) + 2 * sp.eye_array(rows, cols)).astype(char))
+    b, x0 = dense((rows,), char), dense((cols,), char)
+    for options in ({}, {"damp": 0.5}, {"atol": 1e-4, "btol": 1e-4}, {"iter_lim": 3}):
+        expected = scipy_linalg.lsqr(a, b, **options)
+        for matrix in (a, nnz.csc_array(a), nnz.DeviceCsr.from_scipy(a)):
+            before = nnz._native.calls()
+            found = nnz.linalg.lsqr(matrix, b, **options)
+            assert nnz._native.calls() - before <= 3
+            assert_as_scipys_lsqr(found, expected)
+    # SciPy measures x from x0 then, and stops at another iterate.
+    x, istop, *_, xnorm, _ = nnz.linalg.lsqr(a, b, x0=x0)
+    assert istop == scipy_linalg.lsqr(a, b, x0=x0)[1]
+    np.testing.assert_allclose(x, scipy_linalg.lsqr(a, b, x0=x0)[0], atol=1e-3)
+    np.testing.assert_allclose(xnorm, np.linalg.norm(x), rtol=1e-5)
+
+
+def test_what_lsqr_leaves_to_scipy():
+    a, b = random((20, 8), 0.5, "d"), dense((20,), "d")
+    np.testing.assert_allclose(nnz.linalg.lsqr(a, b, calc_var=True)[9], scipy_linalg.lsqr(a, b, calc_var=True)[9])
+    assert nnz.linalg.lsqr(a, 0 * b)[1] == scipy_linalg.lsqr(a, 0 * b)[1] == 0
+    np.testing.assert_allclose(nnz.linalg.lsqr(a.toarray(), b)[0], scipy_linalg.lsqr(a, b)[0])
+    exact = nnz.linalg.lsqr(a, b, atol=0, btol=0)
+    assert exact[1] == scipy_linalg.lsqr(a, b, atol=0, btol=0)[1]
+
+
+@pytest.mark.parametrize("place", device_names())
+def test_lsqr_on_devices(place):
+    a, b = random((40, 12), 0.4, "f"), dense((40,), "f")
+    found = nnz.linalg.lsqr(nnz.DeviceCsc.from_scipy(a, place), b, damp=0.1)
+    assert_as_scipys_lsqr(found, scipy_linalg.lsqr(a, b, damp=0.1))

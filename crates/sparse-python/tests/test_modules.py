@@ -70,7 +70,7 @@ START = dense((64,), "d")
 PROGRAMS = {
     "cg": lambda a, b: scipy_linalg.cg(a, b, rtol=1e-8)[0],
     "gmres": lambda a, b: scipy_linalg.gmres(a, b, rtol=1e-8)[0],
-    "lsqr": lambda a, b: nnz.linalg.lsqr(a, b, atol=1e-9, btol=1e-9)[0],
+    "lsqr": lambda a, b: scipy_linalg.lsqr(a, b, atol=1e-9, btol=1e-9)[0],
     "eigsh": lambda a, b: np.sort(scipy_linalg.eigsh(a, 3, v0=START, return_eigenvectors=False)),
     "svds": lambda a, b: np.sort(scipy_linalg.svds(a, 3, v0=START, return_singular_vectors=False)),
     "expm_multiply": scipy_linalg.expm_multiply,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,18 +19,19 @@ class Factors:
     """The factors of a square matrix, in double precision; :func:`nnz.linalg.splu` makes them."""
 
     def __init__(self, A: Any) -> None:
-        self._pattern = _columns(A)
-        self._native = _native.Factors.of((self._pattern.shape, *plain_arrays(self._pattern)))
+        self._matrix = _columns(A)
+        self._superlu: Any = None
+        self._native = _native.Factors.of((self._matrix.shape, *plain_arrays(self._matrix)))
 
     @property
     def shape(self) -> tuple[int, int]:
         """(rows, columns) of A."""
-        return self._pattern.shape
+        return self._matrix.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the values of A."""
-        return self._pattern.dtype
+        return self._matrix.dtype
 
     @property
     def method(self) -> str:
@@ -56,17 +57,48 @@ class Factors:
     def update(self, A: Any) -> None:
         """Takes the factors of another matrix of the same pattern, whose analysis is not repeated."""
         matrix = _columns(A)
-        known = self._pattern
+        known = self._matrix
         same = matrix.shape == known.shape and all(
             np.array_equal(getattr(matrix, name), getattr(known, name)) for name in ("indptr", "indices")
         )
         if not same:
             raise ValueError("the matrix has another pattern than the one that was factorized: splu analyses it")
         self._native.update(contiguous(matrix.data, self.dtype))
+        self._matrix, self._superlu = matrix, None
 
-    def __getattr__(self, name: str) -> NoReturn:
-        hidden = "; scipy.sparse.linalg.splu has it" if name in ("L", "U", "perm_r", "perm_c", "nnz") else ""
-        raise AttributeError(f"the factors have no {name!r}{hidden}")
+    def _shown(self) -> Any:
+        """SciPy's factors of the same matrix: faer's cannot be read."""
+        if self._superlu is None:
+            self._superlu = scipy_linalg.splu(sp.csc_array(self._matrix))
+        return self._superlu
+
+    @property
+    def L(self) -> Any:
+        """The lower triangular factor with a unit diagonal of Pr·A·Pc = L·U, with `U`, `perm_r` and `perm_c`.
+
+        They are computed by SciPy when one of them is first asked for, as :func:`scipy.sparse.linalg.splu` has them.
+        """
+        return self._shown().L
+
+    @property
+    def U(self) -> Any:
+        """The upper triangular factor; see :attr:`L`."""
+        return self._shown().U
+
+    @property
+    def perm_r(self) -> Any:
+        """The permutation Pr of the rows; see :attr:`L`."""
+        return self._shown().perm_r
+
+    @property
+    def perm_c(self) -> Any:
+        """The permutation Pc of the columns; see :attr:`L`."""
+        return self._shown().perm_c
+
+    @property
+    def nnz(self) -> int:
+        """The entries of `L` and `U`; see :attr:`L`."""
+        return int(self._shown().nnz)
 
     def __repr__(self) -> str:
         rows, cols = self.shape
@@ -74,12 +106,10 @@ class Factors:
 
 
 def _columns(A: Any) -> Any:
-    """CSC in order and without duplicates, of a type that nnz computes with."""
+    """A copy in CSC, in order and without duplicates, of a type that nnz computes with."""
     matrix = csc_array(A.get() if isinstance(A, DeviceMatrix) else A)
-    matrix = matrix.astype(np.result_type(matrix.dtype, np.float32), copy=False)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
+    matrix = matrix.astype(np.result_type(matrix.dtype, np.float32))
+    matrix.sum_duplicates()
     return matrix
 
 

@@ -39,7 +39,7 @@ def solve(
     x0 = x0 if x0 is None or on_gpu else np.asarray(x0, dtype)
     if any(tuple(vector.shape) not in ((rows,), (rows, 1)) for vector in (b, x0) if vector is not None):
         return None
-    matrix = _matrix(A, dtype)
+    matrix = matrix_of(A, dtype)
     if M is not None and not (isinstance(M, Preconditioner) and _fits(M._native, matrix)):
         return None
     run = _solve_on_gpu if on_gpu else _solve_on_host
@@ -50,7 +50,7 @@ def solve(
     return x, 0 if converged else max(iterations, 1)
 
 
-def _matrix(A: Any, dtype: np.dtype[Any]) -> _native.Matrix:
+def matrix_of(A: Any, dtype: np.dtype[Any]) -> _native.Matrix:
     if isinstance(A, DeviceMatrix):
         return A._native if A.dtype == dtype else _native.cast(A._native, dtype.char)
     return to_native(csr_array(A).astype(dtype, copy=False), "cpu")

@@ -26,6 +26,7 @@ __all__ = [
     "delay",
     "devices",
     "diagonal",
+    "lsqr",
     "multiply_elements",
     "multiply_sparse",
     "read",
@@ -78,6 +79,10 @@ def solve(
     limits: tuple[float, float, int | None, int],
     preconditioner: Preconditioner | None = None,
 ) -> tuple[bool, int]: ...
+
+def lsqr(
+    a: Matrix, b: _Operand, x: _Operand, limits: tuple[float, float, float, float, int | None]
+) -> tuple[int | None, int, float, float, float, float, float, float]: ...
 
 @final
 class Factors:

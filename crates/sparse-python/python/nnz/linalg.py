@@ -14,8 +14,9 @@ import scipy.sparse.linalg as scipy_linalg
 
 from ._factor import Factors, factorized, splu, spsolve
 from ._iterative import solve as _solve
+from ._least_squares import lsqr
 from ._precondition import Preconditioner, ic0, ilu0, jacobi
-from scipy.sparse.linalg import lsqr, spilu
+from scipy.sparse.linalg import spilu
 
 __all__ = [
     "Factors",
