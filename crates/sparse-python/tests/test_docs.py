@@ -14,7 +14,7 @@ BLOCKS = [
     for k, block in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL))
 ]
 #: Libraries without which nnz works.
-OPTIONAL = {"cupy", "dask", "mpi4py", "torch"}
+OPTIONAL = {"anndata", "cupy", "dask", "mpi4py", "torch"}
 
 
 @pytest.mark.parametrize("block", BLOCKS)

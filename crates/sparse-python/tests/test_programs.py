@@ -53,3 +53,17 @@ def test_networkx():
     graphs = [networkx.from_scipy_sparse_array(kind(theirs + theirs.T)) for kind in (sp.csr_array, nnz.csr_array)]
     found, expected = (networkx.pagerank(graph) for graph in graphs)
     assert found == expected
+
+
+def test_anndata(ours):
+    anndata = pytest.importorskip("anndata")
+    theirs = abs(random((60, 20), 0.3, "f"))
+    cells = anndata.AnnData(nnz.csr_array(theirs))
+    assert type(cells.X) is nnz.csr_array
+    chosen = cells[10:50, [3, 5, 7]].copy()
+    assert type(chosen.X) is nnz.csr_array
+    np.testing.assert_array_equal(chosen.X.toarray(), theirs[10:50][:, [3, 5, 7]].toarray())
+    assert type(cells.T.X) is nnz.csc_array
+    with ours():
+        totals = cells.X.sum(axis=1)
+    np.testing.assert_allclose(totals, theirs.sum(axis=1), rtol=1e-5)
