@@ -1,8 +1,8 @@
-"""Measures nnz beside SciPy, scikit-learn and PyTorch on the CPU: `python3 bench.py [--seconds 2] [--json FILE]`.
+"""Measures nnz beside SciPy, scikit-learn and PyTorch on the CPU: `python3 bench.py [MATRIX.mtx …]`.
 
 With an `nnz` that was built in release mode. Each line has the medians of both, which take turns, so that both see the same
-machine. What needs scikit-learn or PyTorch is left out where they are not installed; threads are as many as the process may
-use (`taskset`).
+machine. Threads are as many as the process may use (`taskset`); with one, the times are processor time, which other programs
+hardly lengthen. What needs scikit-learn or PyTorch is left out where they are not installed.
 """
 
 import argparse
@@ -33,13 +33,14 @@ class Bench:
 
     def compare(self, what: str, matrix: str, ours: Callable[[], object], theirs: Callable[[], object], peer: str = "SciPy") -> None:
         """Measures and prints one line."""
+        clock = time.perf_counter if len(os.sched_getaffinity(0)) > 1 else time.process_time
         times: tuple[list[float], list[float]] = ([], [])
         end = time.perf_counter() + self.seconds
         while time.perf_counter() < end or len(times[0]) < 5:
             for function, into in zip((ours, theirs), times, strict=True):
-                start = time.perf_counter()
+                start = clock()
                 function()
-                into.append(time.perf_counter() - start)
+                into.append(clock() - start)
         # The first call makes threads and touches memory.
         found, others = (statistics.median(of_each[1:]) for of_each in times)
         self.lines.append({"what": what, "matrix": matrix, "peer": peer, "ours_s": found, "peer_s": others, "ratio": others / found})
@@ -55,20 +56,25 @@ class Bench:
             Path(self.json_path).write_text("".join(json.dumps(line) + "\n" for line in self.lines))
 
 
+def by_lengths(lengths: np.ndarray, rng: np.random.Generator) -> sp.csr_array:
+    """A square matrix with about so many entries in each row, anywhere."""
+    rows, ends = len(lengths), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    made = sp.csr_array((rng.random(ends[-1]), rng.integers(0, rows, ends[-1], np.int32), ends), shape=(rows, rows))
+    made.sum_duplicates()
+    return made
+
+
 def matrices() -> dict[str, sp.csr_array]:
     rng = np.random.default_rng(0)
     line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(700, 700))
     rows = 100_000
-    lengths = np.minimum(rng.zipf(1.8, rows), 2000)
-    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    skewed = sp.csr_array((rng.random(ends[-1]), rng.integers(0, rows, ends[-1], np.int32), ends), shape=(rows, rows))
-    skewed.sum_duplicates()
     band = sp.diags_array(np.ones(41), offsets=np.arange(-20, 21), shape=(60_000, 60_000))
     return {
         "grid": sp.csr_array(sp.kron(line, sp.eye_array(700)) + sp.kron(sp.eye_array(700), line)),
         "band": sp.csr_array(band),
         "uniform": sp.random_array((rows, rows), density=30 / rows, rng=rng, format="csr"),
-        "skewed": skewed,
+        "skewed": by_lengths(np.minimum(rng.zipf(1.8, rows), 2000), rng),
+        "1 to 9": by_lengths(rng.integers(1, 10, 3 * rows), rng),
         "text": sp.random_array((20_000, 50_000), density=100 / 50_000, rng=rng, format="csr"),
     }
 
@@ -84,7 +90,10 @@ def overheads(bench: Bench) -> None:
 def operations(bench: Bench, name: str, theirs: sp.csr_array) -> None:
     a, x = nnz.csr_array(theirs), np.ones(theirs.shape[1])
     bench.compare("A @ x", name, lambda: a @ x, lambda: theirs @ x)
-    for columns in (2, 8, 32):
+    single, theirs_single = (kind(theirs.astype("f")) for kind in (nnz.csr_array, sp.csr_array))
+    x1 = x.astype("f")
+    bench.compare("A @ x, float32", name, lambda: single @ x1, lambda: theirs_single @ x1)
+    for columns in (8, 32, 128):
         b = np.ones((theirs.shape[1], columns))
         bench.compare(f"A @ B, K = {columns}", name, lambda: a @ b, lambda: theirs @ b)
     ours_csc, csc = nnz.csc_array(theirs), theirs.tocsc()
@@ -141,10 +150,12 @@ def beside_torch(bench: Bench, name: str, theirs: sp.csr_array) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", metavar="MATRIX.mtx", help="in place of the matrices that it makes")
     parser.add_argument("--seconds", type=float, default=2.0, help="for each line")
     parser.add_argument("--json", help="a file for the record")
     arguments = parser.parse_args()
-    bench, made = Bench(arguments.seconds, arguments.json), matrices()
+    bench = Bench(arguments.seconds, arguments.json)
+    made = {Path(path).stem: sp.csr_array(scipy.io.mmread(path)).astype("d") for path in arguments.files} or matrices()
     print(f"SciPy {scipy.__version__}, NumPy {np.__version__}, {len(os.sched_getaffinity(0))} processors")
     print(f"{'microseconds':<51} {'nnz':>12} {'other':>12} {'ratio':>7}")
     overheads(bench)
@@ -152,7 +163,8 @@ def main() -> None:
         operations(bench, name, theirs)
         beside_torch(bench, name, theirs)
     files(bench, made)
-    learning(bench, made["text"])
+    if "text" in made:
+        learning(bench, made["text"])
     bench.finish()
 
 
