@@ -101,12 +101,11 @@ __kernel void spgemm_pattern_bins(long rows, long limit1, long limit2, long limi
 // as many as the first or second limit, where the row of A has at most `most_left` entries and the row of C at most
 // `most_products` products. Of the others, with `by_entries`, 4 where the rows of B have LEAST_PART products or more on
 // average in each slice of up to `slice` entries, or LEAST_ROW if the row has at most as many entries as the third
-// limit, and with `has_places` 3 in place of 4 up to that limit where rows are so short; else 3 up to that limit
-// without `has_places`, and 5.
+// limit; else 3 up to that limit, and 5.
 __kernel void spgemm_pattern_sum_bins(long rows, long limit1, long limit2, long limit3, long slice, long most_left,
-                                      long most_products, long by_entries, long has_places,
-                                      __global const long *starts, __global const long *products,
-                                      __global const OFF *a_offsets, __global int *bins)
+                                      long most_products, long by_entries, __global const long *starts,
+                                      __global const long *products, __global const OFF *a_offsets,
+                                      __global int *bins)
 {
     for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
         long size = starts[row + 1] - starts[row];
@@ -115,7 +114,6 @@ __kernel void spgemm_pattern_sum_bins(long rows, long limit1, long limit2, long 
         long least = size <= limit3 ? LEAST_ROW : LEAST_PART;
         int is_by_entries = by_entries && parts * least <= products[row + 1] - products[row];
         int is_short = left <= most_left && products[row + 1] - products[row] <= most_products;
-        int fits_group = size <= limit3;
         int bin = 5;
         if (size == 0)
             bin = 0;
@@ -124,8 +122,8 @@ __kernel void spgemm_pattern_sum_bins(long rows, long limit1, long limit2, long 
         else if (is_short && size <= limit2)
             bin = 2;
         else if (is_by_entries)
-            bin = has_places && is_short && fits_group ? 3 : 4;
-        else if (!has_places && fits_group)
+            bin = 4;
+        else if (size <= limit3)
             bin = 3;
         bins[row] = bin;
     }

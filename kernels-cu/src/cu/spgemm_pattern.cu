@@ -187,10 +187,9 @@ KERNEL spgemm_pattern_bins(long long rows, long long limit1, long long limit2, l
 // as many as the first or second limit, where the row of A has at most `most_left` entries and the row of C at most
 // `most_products` products. Of the others, with `by_entries`, 4 where the rows of B have LEAST_PART products or more on
 // average in each slice of up to `slice` entries, or LEAST_ROW if the row has at most as many entries as the third
-// limit, and with `has_places` 3 in place of 4 up to that limit where rows are so short; else 3 up to that limit
-// without `has_places`, and 5.
+// limit; else 3 up to that limit, and 5.
 KERNEL spgemm_pattern_sum_bins(long long rows, long long limit1, long long limit2, long long limit3, long long slice,
-                               long long most_left, long long most_products, long long by_entries, long long has_places,
+                               long long most_left, long long most_products, long long by_entries,
                                const long long *__restrict__ starts, const long long *__restrict__ products,
                                const Off *__restrict__ a_offsets, int *__restrict__ bins)
 {
@@ -201,7 +200,6 @@ KERNEL spgemm_pattern_sum_bins(long long rows, long long limit1, long long limit
         long long least = size <= limit3 ? LEAST_ROW : LEAST_PART;
         bool is_by_entries = by_entries && parts * least <= products[row + 1] - products[row];
         bool is_short = left <= most_left && products[row + 1] - products[row] <= most_products;
-        bool fits_group = size <= limit3;
         int bin = 5;
         if (size == 0)
             bin = 0;
@@ -210,8 +208,8 @@ KERNEL spgemm_pattern_sum_bins(long long rows, long long limit1, long long limit
         else if (is_short && size <= limit2)
             bin = 2;
         else if (is_by_entries)
-            bin = has_places && is_short && fits_group ? 3 : 4;
-        else if (!has_places && fits_group)
+            bin = 4;
+        else if (size <= limit3)
             bin = 3;
         bins[row] = bin;
     }

@@ -17,9 +17,8 @@
 // Macros: SCALAR, IDX, OFF, PLACE (uchar or ushort: the type of places), EACH = 16, 8 or 4 (sums per lane, in 64
 // bytes), AHEAD = 2 (entries of A whose rows of B are loaded at once), AT_ONCE = 6 (products of a lane in a long row of
 // B), SHORT = 32 (products of an entry that a thread adds), LEAST_BLOCKS = 3, 4 or 5 by the types' sizes, BLOCK
-// (threads of the largest block).   Launch: any number of blocks of 32 to BLOCK threads, a multiple of 32, `lanes` a
-// power of two from 2 to 32. The teams of a block share (EACH + 1) * BLOCK sums: a row has as many entries as its
-// team's part, less `lanes`.
+// (threads of the largest block).   Launch: any number of blocks of up to BLOCK threads, a multiple of 32, `lanes` a
+// power of two from 2 to 32. A row with places has up to EACH * lanes entries.
 // Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
 #ifndef LEAST_BLOCKS
 #define LEAST_BLOCKS (sizeof(ACC) > 8 ? 3 : sizeof(ACC) > 4 || sizeof(Off) > 4 ? 4 : 5)
@@ -174,7 +173,7 @@ KERNEL spgemm_places_sum(long long first, long long end, long long lanes, const 
     int lane = threadIdx.x % width;
     int team = threadIdx.x / width;
     // Neighbouring teams begin in different banks.
-    ACC *sums = all_sums + team * ((EACH + 1) * BLOCK / (blockDim.x / width));
+    ACC *sums = all_sums + team * (EACH + 1) * width;
     Step *steps = all_steps + team * width;
     for (long long i = first + team_index(width); any_of_warp(i < end); i += team_count(width)) {
         TeamRow row = row_at(i, end, order, a_offsets);

@@ -2,7 +2,7 @@
 
 use super::pattern::ProductCounts;
 use super::row_bins::RowBins;
-use super::values::{BinSums, KnownRows, Limits, SumBin};
+use super::values::{BinSums, KnownRows, Limits};
 use super::{Factors, Teams};
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
@@ -58,10 +58,10 @@ impl Places {
         Teams::new(backend, lanes)
     }
 
-    /// The most entries of rows of C. Where rows are longer than a warp's part of a work-group's sums, it has all of them.
+    /// The most entries of rows of C that have places.
     pub(super) fn limits(factors: Factors<'_>, teams: Teams) -> Limits {
         let each = BYTES_PER_LANE / factors.left.dtype.accumulator().bytes();
-        Limits { short: each * teams.smallest, warp: each * LANES, group: each * teams.largest }
+        Limits { short: each * teams.smallest, warp: each * LANES, group: 0 }
     }
 
     /// Memory for the places of these products, unless that is much or not there. Rows of B have no column twice, and no
@@ -121,11 +121,7 @@ impl Places {
         let launch = backend.launch(&self.sum).places(rows).size(lanes).order(bins);
         let launch = launch.buffer(left.offsets).buffer(&self.parts).buffer(left.values);
         let launch = launch.buffer(right.values).buffer(c.offsets).buffer(c.values);
-        let launch = launch.buffer(&self.starts).buffer(&self.places);
-        match sums.kind {
-            SumBin::Group => launch.group_per_row(rows.len(), lanes),
-            _ => launch.teams(rows.len(), lanes),
-        }
+        launch.buffer(&self.starts).buffer(&self.places).teams(rows.len(), lanes)
     }
 
     /// A kernel with the type of these places.

@@ -49,7 +49,7 @@ pub(super) enum SumBin {
     Short,
     /// The sums fit a warp.
     Warp,
-    /// The sums fit a work-group: the largest team has a row, or a warp where places are kept.
+    /// The columns and sums fit the largest team.
     Group,
     /// The largest team has a slice, and goes through the entries of A one after the other. Where places are kept, products
     /// are listed, if there is memory for it; so for the next bin.
@@ -63,11 +63,10 @@ const BINS: [SumBin; 5] =
 
 impl SumBin {
     /// The lanes of the team that has a row or a slice.
-    fn lanes(self, teams: Teams, has_places: bool) -> usize {
+    fn lanes(self, teams: Teams) -> usize {
         match self {
             Self::Short => teams.smallest,
             Self::Warp => LANES,
-            Self::Group if has_places => LANES,
             Self::Group | Self::SlicesByEntries | Self::Slices => teams.largest,
         }
     }
@@ -158,7 +157,7 @@ impl ValueSums {
         let kernel = |entry| kernel(backend, factors, entry);
         let sums = |bin: &Bin| {
             let kind = BINS[bin.number - 1];
-            let lanes = kind.lanes(teams, places.is_some());
+            let lanes = kind.lanes(teams);
             let mut sums = BinSums { kind, bin: bin.clone(), lanes, search: Search::Columns };
             let lists = match &places {
                 Some(places) if kind.is_cut() => Lists::new(backend, factors, places, (&bins, bin), rows)?,
@@ -208,7 +207,7 @@ impl ValueSums {
                 false => (MOST_LEFT, NO_ROW),
             };
             let launch = launch.size(most_left).size(most_products);
-            let launch = launch.size(usize::from(order.sorted && order.unique)).size(usize::from(has_places));
+            let launch = launch.size(usize::from(order.sorted && order.unique));
             let launch = launch.buffer(&rows.lengths.starts).buffer(rows.products);
             launch.buffer(factors.left.offsets).buffer(bins).items(factors.left.rows)
         })
