@@ -16,9 +16,9 @@
 // Rows come in an order of their lengths, `first` up to `end` of it.
 // Macros: SCALAR, IDX, OFF, PLACE (uchar or ushort: the type of places), EACH = 16, 8 or 4 (sums per lane, in 64
 // bytes), AHEAD = 2 (entries of A whose rows of B are loaded at once), AT_ONCE = 6 (products of a lane in a long row of
-// B), SHORT = 32 (products of an entry that a thread adds), LEAST_BLOCKS = 3, 4 or 5 by the types' sizes, BLOCK
-// (threads of the largest block).   Launch: any number of blocks of up to BLOCK threads, a multiple of 32, `lanes` a
-// power of two from 2 to 32. A row with places has up to EACH * lanes entries.
+// B), SHORT = 32 (products of an entry that a thread adds), TOGETHER = 4 (products that it loads at once), LEAST_BLOCKS
+// = 3, 4 or 5 by the types' sizes, BLOCK (threads of the largest block).   Launch: any number of blocks of up to BLOCK
+// threads, a multiple of 32, `lanes` a power of two from 2 to 32. A row with places has up to EACH * lanes entries.
 // Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
 #ifndef LEAST_BLOCKS
 #define LEAST_BLOCKS (sizeof(ACC) > 8 ? 3 : sizeof(ACC) > 4 || sizeof(Off) > 4 ? 4 : 5)
@@ -38,6 +38,9 @@
 #endif
 #ifndef AT_ONCE
 #define AT_ONCE 6
+#endif
+#ifndef TOGETHER
+#define TOGETHER 4
 #endif
 #ifndef SHORT
 #define SHORT 32
@@ -256,6 +259,23 @@ static __device__ ACC product_of(unsigned long long pair, const T *__restrict__ 
     return mul(load(a_values, pair >> 32), load(b_values, pair & 0xffffffffu));
 }
 
+// The sum of the products of every `step`-th pair from `begin` up to `end`, TOGETHER of them on the way at once.
+static __device__ ACC sum_pairs(long long begin, long long end, int step, const unsigned long long *__restrict__ pairs,
+                                const T *__restrict__ a_values, const T *__restrict__ b_values)
+{
+    ACC sum = ACC(0);
+    for (long long p = begin; p < end; p += TOGETHER * step) {
+        ACC products[TOGETHER];
+#pragma unroll
+        for (int i = 0; i < TOGETHER; i++)
+            products[i] = p + i * step < end ? product_of(pairs[p + i * step], a_values, b_values) : ACC(0);
+#pragma unroll
+        for (int i = 0; i < TOGETHER; i++)
+            sum += products[i];
+    }
+    return sum;
+}
+
 KERNEL spgemm_places_sum_pairs(long long first, long long rows, long long entries, const long long *__restrict__ order,
                                const long long *__restrict__ entries_before, const long long *__restrict__ starts,
                                const unsigned long long *__restrict__ pairs, const T *__restrict__ a_values,
@@ -266,17 +286,12 @@ KERNEL spgemm_places_sum_pairs(long long first, long long rows, long long entrie
         long long begin = e < entries ? starts[e] : 0;
         long long end = e < entries ? starts[e + 1] : 0;
         bool is_long = end - begin > SHORT;
-        ACC sum = ACC(0);
-        for (long long p = begin; p < end && !is_long; p++)
-            sum += product_of(pairs[p], a_values, b_values);
+        ACC sum = sum_pairs(begin, is_long ? begin : end, 1, pairs, a_values, b_values);
         for (unsigned int left = __ballot_sync(ALL_LANES, is_long); left != 0; left &= left - 1) {
             int owner = __ffs(left) - 1;
             long long from = __shfl_sync(ALL_LANES, begin, owner);
             long long to = __shfl_sync(ALL_LANES, end, owner);
-            ACC part = ACC(0);
-            for (long long p = from + lane_index(); p < to; p += WARP)
-                part += product_of(pairs[p], a_values, b_values);
-            part = sum_lanes(part);
+            ACC part = sum_lanes(sum_pairs(from + lane_index(), to, WARP, pairs, a_values, b_values));
             if (lane_index() == owner)
                 sum = part;
         }

@@ -78,7 +78,7 @@ pub(super) const FAULTS: &[Fault] = &[
         place: each(
             "spgemm_places",
             ("p < starts[e + 1]; p++", "p < starts[e + 1] - 1; p++"),
-            ("p < end && !is_long; p++", "p < end - 1 && !is_long; p++"),
+            ("p + i * step < end ?", "p + i * step < end - 1 ?"),
         ),
         found_by: &[by("spgemm/csr", "places"), by("spgemm/csc", "places")],
         case: LONG_ROWS,
