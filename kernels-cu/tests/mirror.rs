@@ -7,6 +7,7 @@ use kernels_core::File;
 const SPELLINGS: &[(&str, &str)] = &[
     ("__global ", ""),
     ("__restrict__ ", ""),
+    ("unsigned long long ", "ulong "),
     ("long long", "long"),
     ("unsigned int ", "uint "),
     ("unsigned char ", "uchar "),
@@ -17,6 +18,9 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("Element ", "ELEMENT "),
     ("Key ", "KEY "),
     ("Position ", "POS "),
+    ("Place ", "PLACE "),
+    // Where rows begin and end.
+    ("Part *parts", "OFF *parts"),
     // Each stores the bits of a mask in its own order.
     ("Words *mask", "uchar *mask"),
 ];
