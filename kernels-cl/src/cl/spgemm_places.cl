@@ -9,8 +9,8 @@
 // after the other. Reads A, the parts, the places and the rows of B that A names once; writes C once.
 // spgemm_places_count: products[i] and entries[i] <- those of row i of a list.
 // spgemm_places_pairs: a team has a row: keys[q] <- the entry of C of product q, or `unlisted` where C has no such
-// column, and pairs[q] <- the positions of its entry of A (upper half) and of B. `products` and `entries` are those
-// before each row.
+// column; pairs[q] <- the positions of its entry of A (upper half) and of B; rows[e] <- the row of the list that has entry
+// 32 e. `products_before` and `entries_before` are those before each row.
 // spgemm_places_sum_pairs: a work-item has an entry of C, whose pairs are neighbours: pairs[starts[e]] up to starts[e +
 // 1]. Reads each pair, and what it names, once; writes C once.
 // Rows come in an order of their lengths, `first` up to `end` of it.
@@ -124,7 +124,8 @@ __kernel void spgemm_places_pairs(long first, long end, long lanes, long unliste
                                   __global const OFF *a_offsets, __global const OFF *parts,
                                   __global const IDX *b_indices, __global const OFF *c_offsets,
                                   __global const IDX *c_indices, __global const long *products_before,
-                                  __global const long *entries_before, __global int *keys, __global ulong *pairs)
+                                  __global const long *entries_before, __global int *keys, __global ulong *pairs,
+                                  __global int *rows)
 {
     int lid = (int)get_local_id(0);
     int width = (int)lanes;
@@ -135,6 +136,9 @@ __kernel void spgemm_places_pairs(long first, long end, long lanes, long unliste
         long begin = c_offsets[row];
         long n = c_offsets[row + 1] - begin;
         long start = products_before[i - first];
+        long entry = entries_before[i - first];
+        for (long at = (entry + 31) / 32 + lid; at * 32 < entry + n; at += width)
+            rows[at] = (int)(i - first);
         for (long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
             long b_begin = k + lid < a_offsets[row + 1] ? parts[2 * (k + lid)] : 0;
             long length = k + lid < a_offsets[row + 1] ? parts[2 * (k + lid) + 1] - b_begin : 0;
@@ -143,7 +147,7 @@ __kernel void spgemm_places_pairs(long first, long end, long lanes, long unliste
                 int owner = owner_of(ends, width, p);
                 long place = origins[owner] + p;
                 int at = find_column(b_indices[place], c_indices + begin, n);
-                keys[start + p] = at >= 0 ? (int)entries_before[i - first] + at : (int)unlisted;
+                keys[start + p] = at >= 0 ? (int)entry + at : (int)unlisted;
                 pairs[start + p] = (ulong)(k + owner) << 32 | (ulong)place;
             }
             start += count;
@@ -151,8 +155,9 @@ __kernel void spgemm_places_pairs(long first, long end, long lanes, long unliste
     }
 }
 
-__kernel void spgemm_places_sum_pairs(long first, long rows, long entries, __global const long *order,
-                                      __global const long *entries_before, __global const long *starts,
+__kernel void spgemm_places_sum_pairs(long first, long entries, __global const long *order,
+                                      __global const long *entries_before, __global const int *rows,
+                                      __global const long *starts,
                                       __global const ulong *pairs, __global const T *a_values,
                                       __global const T *b_values, __global const OFF *c_offsets, __global T *c_values)
 {
@@ -160,7 +165,9 @@ __kernel void spgemm_places_sum_pairs(long first, long rows, long entries, __glo
         ACC sum = (ACC)(0);
         for (long p = starts[e]; p < starts[e + 1]; p++)
             sum += mul(load(a_values, (long)(pairs[p] >> 32)), load(b_values, (long)(pairs[p] & 0xffffffff)));
-        long place = place_of(entries_before, rows, e);
-        store(c_values, c_offsets[order[first + place]] + e - entries_before[place], sum);
+        int row = rows[e / 32];
+        while (entries_before[row + 1] <= e)
+            row++;
+        store(c_values, c_offsets[order[first + row]] + e - entries_before[row], sum);
     }
 }

@@ -9,8 +9,8 @@
 // after the other. Reads A, the parts, the places and the rows of B that A names once; writes C once.
 // spgemm_places_count: products[i] and entries[i] <- those of row i of a list.
 // spgemm_places_pairs: a team has a row: keys[q] <- the entry of C of product q, or `unlisted` where C has no such
-// column, and pairs[q] <- the positions of its entry of A (upper half) and of B. `products` and `entries` are those
-// before each row.
+// column; pairs[q] <- the positions of its entry of A (upper half) and of B; rows[e] <- the row of the list that has entry
+// 32 e. `products_before` and `entries_before` are those before each row.
 // spgemm_places_sum_pairs: a thread has an entry of C, whose pairs are neighbours: pairs[starts[e]] up to starts[e +
 // 1]. A warp shares those of an entry with more than SHORT. Reads each pair, and what it names, once; writes C once.
 // Rows come in an order of their lengths, `first` up to `end` of it.
@@ -228,7 +228,8 @@ KERNEL spgemm_places_pairs(long long first, long long end, long long lanes, long
                            const Part *__restrict__ parts, const Idx *__restrict__ b_indices,
                            const Off *__restrict__ c_offsets, const Idx *__restrict__ c_indices,
                            const long long *__restrict__ products_before, const long long *__restrict__ entries_before,
-                           int *__restrict__ keys, unsigned long long *__restrict__ pairs)
+                           int *__restrict__ keys, unsigned long long *__restrict__ pairs,
+                           int *__restrict__ rows)
 {
     int width = (int)lanes;
     int lane = threadIdx.x % width;
@@ -238,6 +239,8 @@ KERNEL spgemm_places_pairs(long long first, long long end, long long lanes, long
         int n = row.is_there ? (int)(c_offsets[row.number + 1] - begin) : 0;
         long long start = row.is_there ? products_before[i - first] : 0;
         int entry = row.is_there ? (int)entries_before[i - first] : 0;
+        for (int at = (entry + WARP - 1) / WARP + lane; at * WARP < entry + n; at += width)
+            rows[at] = (int)(i - first);
         for (long long k = row.begin; any_of_warp(k < row.end); k += width) {
             Part part = k + lane < row.end ? parts[k + lane] : Part{0, 0};
             Products products = products_of(width, part.begin, part.end - part.begin);
@@ -276,8 +279,9 @@ static __device__ ACC sum_pairs(long long begin, long long end, int step, const 
     return sum;
 }
 
-KERNEL spgemm_places_sum_pairs(long long first, long long rows, long long entries, const long long *__restrict__ order,
-                               const long long *__restrict__ entries_before, const long long *__restrict__ starts,
+KERNEL spgemm_places_sum_pairs(long long first, long long entries, const long long *__restrict__ order,
+                               const long long *__restrict__ entries_before, const int *__restrict__ rows,
+                               const long long *__restrict__ starts,
                                const unsigned long long *__restrict__ pairs, const T *__restrict__ a_values,
                                const T *__restrict__ b_values, const Off *__restrict__ c_offsets, T *__restrict__ c_values)
 {
@@ -296,8 +300,10 @@ KERNEL spgemm_places_sum_pairs(long long first, long long rows, long long entrie
                 sum = part;
         }
         if (e < entries) {
-            long long place = count_below(entries_before, rows, e + 1) - 1;
-            store(c_values, c_offsets[order[first + place]] + e - entries_before[place], sum);
+            int row = rows[e0 / WARP];
+            while (entries_before[row + 1] <= e)
+                row++;
+            store(c_values, c_offsets[order[first + row]] + e - entries_before[row], sum);
         }
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct Lists {
     /// The number of entries of C before each row.
     entries_before: Buffer<i64>,
     entries: usize,
+    /// The row of each entry whose number is a multiple of [`LANES`].
+    rows: Buffer<i32>,
     /// The number of pairs before each entry, and of all.
     starts: Buffer<i64>,
     /// The positions in A and in B of the factors of each product.
@@ -63,7 +65,8 @@ impl Lists {
         let launch = launch.buffer(factors.left.offsets).buffer(&places.parts).buffer(factors.right.indices);
         let launch = launch.buffer(rows.offsets).buffer(rows.columns);
         let launch = launch.buffer(&products_before).buffer(&entries_before).buffer(&keys).buffer(&pairs);
-        launch.teams(bin.rows.len(), LANES)?;
+        let rows_of_entries = backend.allocate::<i32>(entries.div_ceil(LANES))?;
+        launch.buffer(&rows_of_entries).teams(bin.rows.len(), LANES)?;
         let bits = usize::BITS - entries.leading_zeros();
         let sorted = radix_sort(backend, keys.raw, None, IndexType::I32, 0..bits)?;
         let pairs = backend.gathered(&sorted.positions, &pairs)?;
@@ -71,7 +74,14 @@ impl Lists {
         let search = backend.kernel(FILE, "spgemm_pattern_bin_starts", factors.defines(backend))?;
         let launch = backend.launch(&search).size(products).size(starts.len).buffer(&sorted.keys);
         launch.buffer(&starts).items(starts.len)?;
-        Ok(Some(Self { entries_before, entries, starts, pairs, kernel: kernel("spgemm_places_sum_pairs")? }))
+        Ok(Some(Self {
+            entries_before,
+            entries,
+            rows: rows_of_entries,
+            starts,
+            pairs,
+            kernel: kernel("spgemm_places_sum_pairs")?,
+        }))
     }
 
     /// Writes the values of a bin's rows.
@@ -82,14 +92,14 @@ impl Lists {
         (bins, bin): (&RowBins, &Bin),
         c: RawCompressed<'_>,
     ) -> Result<()> {
-        let launch = backend.launch(&self.kernel).size(bin.rows.start).size(bin.rows.len());
-        let launch = launch.size(self.entries).order(bins).buffer(&self.entries_before).buffer(&self.starts);
+        let launch = backend.launch(&self.kernel).size(bin.rows.start).size(self.entries).order(bins);
+        let launch = launch.buffer(&self.entries_before).buffer(&self.rows).buffer(&self.starts);
         let launch = launch.buffer(&self.pairs).buffer(factors.left.values).buffer(factors.right.values);
         launch.buffer(c.offsets).buffer(c.values).items(self.entries)
     }
 
     /// Bytes on the device.
     pub(super) fn bytes(&self) -> usize {
-        self.entries_before.bytes() + self.starts.bytes() + self.pairs.bytes()
+        self.entries_before.bytes() + self.rows.bytes() + self.starts.bytes() + self.pairs.bytes()
     }
 }
