@@ -194,7 +194,9 @@ impl ValueSums {
         if rows.lengths.total == 0 {
             return Ok(RowBins::none());
         }
-        if rows.longest <= limits.short && rows.most_products <= MOST_PRODUCTS {
+        // A row with so many products has no more entries of A that name any.
+        let few_products = if has_places { places::MOST_LEFT } else { MOST_PRODUCTS };
+        if rows.longest <= limits.short && rows.most_products <= few_products {
             return Ok(RowBins::single(factors.left.rows));
         }
         let order = factors.right.order;
