@@ -44,7 +44,7 @@ impl Lists {
         let products_before = backend.zeros::<i64>(bin.rows.len() + 1)?;
         let entries_before = backend.zeros::<i64>(bin.rows.len() + 1)?;
         let count = kernel("spgemm_places_count")?;
-        let launch = backend.launch(&count).places(&bin.rows).order(bins).buffer(rows.offsets);
+        let launch = backend.launch(&count).range(&bin.rows).order(bins).buffer(rows.offsets);
         let launch = launch.buffer(&places.starts).buffer(&products_before).buffer(&entries_before);
         launch.items(bin.rows.len())?;
         let sums = PrefixSum::series(backend, bin.rows.len() + 1)?;
@@ -61,7 +61,7 @@ impl Lists {
             (keys, pairs) => (keys?, pairs?),
         };
         let find = kernel("spgemm_places_pairs")?;
-        let launch = backend.launch(&find).places(&bin.rows).size(LANES).size(entries).order(bins);
+        let launch = backend.launch(&find).range(&bin.rows).size(LANES).size(entries).order(bins);
         let launch = launch.buffer(factors.left.offsets).buffer(&places.parts).buffer(factors.right.indices);
         let launch = launch.buffer(rows.offsets).buffer(rows.columns);
         let launch = launch.buffer(&products_before).buffer(&entries_before).buffer(&keys).buffer(&pairs);

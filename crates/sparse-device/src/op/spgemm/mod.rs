@@ -77,7 +77,7 @@ algorithms! {
 
         Places = Algorithm::new(
             "places",
-            "plans of 6 calls or more, where rows of B have no column twice and places take up to a sixteenth of the memory",
+            "plans of 16 calls or more, where rows of B have no column twice and places take up to a sixteenth of the memory",
         )
         .preprocessing("as by_row, and the place of each product in its row of C"),
         Needs::Nothing;

@@ -331,7 +331,7 @@ impl<'a> PatternSearch<'a> {
     ) -> Result<()> {
         let Factors { left, right } = self.factors;
         let BinSearch { bin, lanes, method, kernel, bitmaps, .. } = search;
-        let mut launch = self.backend.launch(kernel).places(&bin.rows).size(*lanes);
+        let mut launch = self.backend.launch(kernel).range(&bin.rows).size(*lanes);
         if let Some(bitmaps) = bitmaps {
             launch = launch.size(right.cols).size(bitmaps.words);
         }
@@ -364,13 +364,13 @@ impl<'a> PatternSearch<'a> {
             self.backend.kernel(FILE, "spgemm_pattern_collect", self.factors.defines(self.backend))?;
         for from in bin.rows.clone().step_by(bitmaps.count()) {
             let places = from..bin.rows.end.min(from + bitmaps.count());
-            let launch = self.backend.launch(kernel).size(bin.rows.start).places(&places).size(*lanes);
+            let launch = self.backend.launch(kernel).size(bin.rows.start).range(&places).size(*lanes);
             let launch = launch.size(SLICE).size(bitmaps.words).buffer(slices).order(&self.bins);
             let launch = launch.buffer(left.offsets).buffer(left.indices);
             let launch = launch.buffer(right.offsets).buffer(right.indices);
             let launch = launch.buffer(&bitmaps.bits);
             launch.group_per_row(places.len() + left.indices.len / SLICE, *lanes)?;
-            let launch = self.backend.launch(&collect).places(&places).size(*lanes).size(bitmaps.words);
+            let launch = self.backend.launch(&collect).range(&places).size(*lanes).size(bitmaps.words);
             let launch = launch.order(&self.bins).found(found, counts).buffer(&bitmaps.bits);
             launch.group_per_row(places.len(), *lanes)?;
         }

@@ -11,16 +11,16 @@ use crate::{Buffer, Device, Kernel};
 use sparse_core::{Error, Result};
 use std::sync::Arc;
 
-/// Runs for which a plan keeps places: to find them takes up to four runs without them, of which a run with them takes a
-/// third.
-pub(super) const CALLS: usize = 6;
+/// Calls from which on a plan keeps places. Measured on an H100: to find them takes as long as they save in 1 to 3 runs
+/// of stencils, a band and uniform rows, and to sort the lists of a power law as long as they save in 14.
+pub(super) const CALLS: usize = 16;
 
-/// Entries of a row of A up to which a team has the row, unless rows of B are long. Measured on an H100: a warp takes half
-/// a microsecond for each pair of entries, one after the other.
+/// Entries of a row of A up to which the products of the row have places; else they are in lists. A warp takes about half
+/// a microsecond for two entries, one pair after the other (H100).
 pub(super) const MOST_LEFT: usize = 128;
 
-/// Products of a row up to which a team has the row, where there are so many in all: while a warp adds them, a GPU adds a
-/// thousand times as many, and a launch takes as long as few.
+/// Products of a row up to which they have places, of `total` products in all: while one warp adds them, a GPU adds about
+/// a thousand times as many, and 2048 take no longer than a launch.
 pub(super) fn most_products(total: usize) -> usize {
     (total / 1000).max(2048)
 }
@@ -58,7 +58,7 @@ impl Places {
         Teams::new(backend, lanes)
     }
 
-    /// The most entries of rows of C that have places.
+    /// The most entries of rows of C that have places; those of more have lists, so that no bin is of a work-group.
     pub(super) fn limits(factors: Factors<'_>, teams: Teams) -> Limits {
         let each = BYTES_PER_LANE / factors.left.dtype.accumulator().bytes();
         Limits { short: each * teams.smallest, warp: each * LANES, group: 0 }
@@ -99,12 +99,12 @@ impl Places {
         sums: &BinSums,
         rows: KnownRows<'_>,
     ) -> Result<()> {
-        let (numbers, lanes) = (&sums.bin.rows, sums.lanes);
+        let (rows_of_bin, lanes) = (&sums.bin.rows, sums.lanes);
         let kernel = self.kernel(backend, factors, "spgemm_places_find")?;
-        let launch = backend.launch(&kernel).places(numbers).size(lanes).order(bins);
+        let launch = backend.launch(&kernel).range(rows_of_bin).size(lanes).order(bins);
         let launch = launch.buffer(factors.left.offsets).buffer(&self.parts).buffer(factors.right.indices);
         let launch = launch.buffer(rows.offsets).buffer(rows.columns).buffer(&self.starts);
-        launch.buffer(&self.places).teams(numbers.len(), lanes)
+        launch.buffer(&self.places).teams(rows_of_bin.len(), lanes)
     }
 
     /// Writes the values of a bin's rows.
@@ -118,7 +118,7 @@ impl Places {
     ) -> Result<()> {
         let Factors { left, right } = factors;
         let (rows, lanes) = (&sums.bin.rows, sums.lanes);
-        let launch = backend.launch(&self.sum).places(rows).size(lanes).order(bins);
+        let launch = backend.launch(&self.sum).range(rows).size(lanes).order(bins);
         let launch = launch.buffer(left.offsets).buffer(&self.parts).buffer(left.values);
         let launch = launch.buffer(right.values).buffer(c.offsets).buffer(c.values);
         launch.buffer(&self.starts).buffer(&self.places).teams(rows.len(), lanes)

@@ -89,7 +89,7 @@ impl RowBins {
     ) -> Result<Buffer<i64>> {
         let slices = backend.zeros::<i64>(bin.rows.len() + 1)?;
         let kernel = backend.kernel(FILE, "spgemm_pattern_slices", factors.defines(backend))?;
-        let launch = backend.launch(&kernel).places(&bin.rows).size(size).order(self);
+        let launch = backend.launch(&kernel).range(&bin.rows).size(size).order(self);
         launch.buffer(offsets).buffer(&slices).items(bin.rows.len())?;
         PrefixSum::series(backend, slices.len)?.starts(backend, &slices)?;
         Ok(slices)
@@ -103,7 +103,7 @@ impl RowBins {
 
 impl<'a> Launch<'a> {
     /// A range of places in the order of rows.
-    pub(super) fn places(self, places: &Range<usize>) -> Self {
+    pub(super) fn range(self, places: &Range<usize>) -> Self {
         self.size(places.start).size(places.end)
     }
 

@@ -77,25 +77,25 @@ impl SumBin {
     }
 }
 
-/// The rows of a bin, and how their products find their sums.
+/// The rows of a bin, and the method that sums them.
 #[derive(Debug)]
 pub(super) struct BinSums {
     pub(super) kind: SumBin,
     pub(super) bin: Bin,
     pub(super) lanes: usize,
-    search: Search,
+    method: SumMethod,
 }
 
-/// How the products of a bin's rows find their sums.
+/// A method to sum the products of a bin's rows.
 #[derive(Debug)]
-enum Search {
-    /// Among the columns of the row.
+enum SumMethod {
+    /// A run looks for the column of each product in its row of C.
     Columns,
-    /// Among the columns of a slice of the row.
+    /// A run looks for it in a slice of the row.
     Slices(Slices),
-    /// By their places.
+    /// The plan keeps the place of each product.
     Places,
-    /// As they are listed.
+    /// The plan lists the products of each entry of C.
     Lists(Lists),
 }
 
@@ -158,23 +158,23 @@ impl ValueSums {
         let sums = |bin: &Bin| {
             let kind = BINS[bin.number - 1];
             let lanes = kind.lanes(teams);
-            let mut sums = BinSums { kind, bin: bin.clone(), lanes, search: Search::Columns };
+            let mut sums = BinSums { kind, bin: bin.clone(), lanes, method: SumMethod::Columns };
             let lists = match &places {
                 Some(places) if kind.is_cut() => Lists::new(backend, factors, places, (&bins, bin), rows)?,
                 _ => None,
             };
-            sums.search = match (lists, &places) {
-                (Some(lists), _) => Search::Lists(lists),
+            sums.method = match (lists, &places) {
+                (Some(lists), _) => SumMethod::Lists(lists),
                 _ if kind.is_cut() => {
                     let starts = bins.slices(backend, factors, bin, rows.offsets, slice)?;
                     let most = bin.rows.len() + rows.lengths.total / slice;
-                    Search::Slices(Slices { starts, most, kernel: kernel("spgemm_values_slices")? })
+                    SumMethod::Slices(Slices { starts, most, kernel: kernel("spgemm_values_slices")? })
                 }
                 (None, Some(places)) => {
                     places.find(backend, factors, &bins, &sums, rows)?;
-                    Search::Places
+                    SumMethod::Places
                 }
-                (None, None) => Search::Columns,
+                (None, None) => SumMethod::Columns,
             };
             Ok(sums)
         };
@@ -194,7 +194,7 @@ impl ValueSums {
         if rows.lengths.total == 0 {
             return Ok(RowBins::none());
         }
-        // A row with so many products has no more entries of A that name any.
+        // A row with so few products has no more entries of A, but for those that name empty rows of B.
         let few_products = if has_places { places::MOST_LEFT } else { MOST_PRODUCTS };
         if rows.longest <= limits.short && rows.most_products <= few_products {
             return Ok(RowBins::single(factors.left.rows));
@@ -217,9 +217,9 @@ impl ValueSums {
 
     /// Writes the values of C.
     pub(super) fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
-        self.sums.iter().try_for_each(|sums| match (&sums.search, &self.places) {
-            (Search::Lists(lists), _) => lists.run(backend, factors, (&self.bins, &sums.bin), c),
-            (Search::Places, Some(places)) => places.run(backend, factors, &self.bins, sums, c),
+        self.sums.iter().try_for_each(|sums| match (&sums.method, &self.places) {
+            (SumMethod::Lists(lists), _) => lists.run(backend, factors, (&self.bins, &sums.bin), c),
+            (SumMethod::Places, Some(places)) => places.run(backend, factors, &self.bins, sums, c),
             _ => self.run_bin(backend, factors, sums, c),
         })
     }
@@ -233,10 +233,10 @@ impl ValueSums {
         c: RawCompressed<'_>,
     ) -> Result<()> {
         let Factors { left, right } = factors;
-        let BinSums { kind, bin, lanes, search } = sums;
-        let slices = if let Search::Slices(slices) = search { Some(slices) } else { None };
+        let BinSums { kind, bin, lanes, method } = sums;
+        let slices = if let SumMethod::Slices(slices) = method { Some(slices) } else { None };
         let kernel = slices.map_or(&self.kernel, |slices| &slices.kernel);
-        let mut launch = backend.launch(kernel).places(&bin.rows).size(*lanes);
+        let mut launch = backend.launch(kernel).range(&bin.rows).size(*lanes);
         if slices.is_some() {
             launch = launch.size(usize::from(right.order.sorted));
         }
@@ -255,19 +255,19 @@ impl ValueSums {
         }
     }
 
-    /// True if the places of products are listed.
+    /// True if the plan keeps the places of products.
     pub(super) fn has_places(&self) -> bool {
         self.places.is_some()
     }
 
     /// Bytes on the device.
     pub(super) fn bytes(&self) -> usize {
-        let searches = self.sums.iter().map(|sums| match &sums.search {
-            Search::Slices(slices) => slices.starts.bytes(),
-            Search::Lists(lists) => lists.bytes(),
-            Search::Columns | Search::Places => 0,
+        let methods = self.sums.iter().map(|sums| match &sums.method {
+            SumMethod::Slices(slices) => slices.starts.bytes(),
+            SumMethod::Lists(lists) => lists.bytes(),
+            SumMethod::Columns | SumMethod::Places => 0,
         });
-        self.bins.bytes() + searches.sum::<usize>() + self.places.as_ref().map_or(0, Places::bytes)
+        self.bins.bytes() + methods.sum::<usize>() + self.places.as_ref().map_or(0, Places::bytes)
     }
 }
 
