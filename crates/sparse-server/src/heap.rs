@@ -11,8 +11,8 @@ const PERIOD: Duration = Duration::from_secs(10);
 ///
 /// glibc keeps a buffer in the heap if one as large was freed before, up to 32 MiB, and the heap shrinks from its end
 /// alone: small objects that live keep it from shrinking. `docs/server.md` has the figures. With a fixed threshold for
-/// mappings (`M_MMAP_THRESHOLD`) each buffer would go back at once, but each would have new pages, too: 64 clients of a
-/// matrix of 20 000 rows had 170 to 260 products a second in place of 290 to 420.
+/// mappings (`M_MMAP_THRESHOLD`) each buffer would go back at once, but each would have new pages, too: in short runs on a
+/// busy machine 64 clients of a matrix of 20 000 rows had 170 to 260 products a second in place of 290 to 420.
 pub(crate) async fn return_freed_memory() {
     let mut periods = interval(PERIOD);
     loop {

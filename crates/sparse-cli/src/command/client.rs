@@ -46,7 +46,7 @@ enum Request {
         file: PathBuf,
         #[arg(value_name = "NAME")]
         name: String,
-        /// How it is stored, as in durable=1
+        /// Parameters of the upload: durable=1 keeps it over restarts
         #[arg(value_name = "KEY=VALUE", value_parser = parse_pair)]
         parameters: Vec<(String, String)>,
     },
