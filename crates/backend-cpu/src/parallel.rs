@@ -18,7 +18,8 @@ impl Cpu {
         if elements < SERIAL_LIMIT || self.threads() == 1 { work() } else { self.pool.install(work) }
     }
 
-    /// Calls `work` for every item, in parallel if they stand for enough `elements`.
+    /// Calls `work` for every item, in parallel if they stand for enough `elements`; an item is begun only when all
+    /// before it are.
     pub(crate) fn for_each<T: Send>(&self, elements: usize, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
         self.for_each_item(elements, items, &work);
     }
@@ -28,28 +29,11 @@ impl Cpu {
         if elements < SERIAL_LIMIT || self.threads() == 1 {
             return items.into_iter().for_each(work);
         }
-        let items: Vec<_> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
-        self.for_each_index(items.len(), &|k| {
-            let item = items[k].lock().unwrap_or_else(PoisonError::into_inner).take();
-            item.into_iter().for_each(work);
-        });
-    }
-
-    /// Calls `work` for every item in parallel, but begins an item only when all before it are begun.
-    pub(crate) fn for_each_in_order<T: Send>(
-        &self,
-        elements: usize,
-        items: Vec<T>,
-        work: impl Fn(T) + Send + Sync,
-    ) {
-        if elements < SERIAL_LIMIT || self.threads() == 1 {
-            return items.into_iter().for_each(work);
-        }
         let count = items.len();
         let items = Mutex::new(items.into_iter());
         self.for_each_index(count, &|_| {
             let item = items.lock().unwrap_or_else(PoisonError::into_inner).next();
-            item.into_iter().for_each(&work);
+            item.into_iter().for_each(work);
         });
     }
 

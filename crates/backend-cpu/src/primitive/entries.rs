@@ -186,7 +186,7 @@ impl<I: Index> RowPattern<I> {
     /// # Errors
     /// [`OutOfMemory`](sparse_core::Error::OutOfMemory) for more rows than memory has offsets for.
     pub(crate) fn new<M: Entries<Index = I>>(a: &M, op: Op) -> Result<Self> {
-        Self::with_columns(a, op, |_, col| col)
+        Self::with_columns(a, op, 0)
     }
 
     /// Builds the pattern of the block-diagonal matrix of the members.
@@ -196,12 +196,12 @@ impl<I: Index> RowPattern<I> {
     pub(crate) fn block_diagonal<M: Entries>(a: &M, op: Op) -> Result<Self> {
         let (member_rows, member_cols) = a.member_shape();
         let extent = if op.transposes() { member_rows } else { member_cols };
-        Self::with_columns(a, op, |member, col| member * extent + col)
+        Self::with_columns(a, op, extent)
     }
 
-    /// Builds the pattern by a counting sort, so that the entries of a row stay in order; `column` has the column of
-    /// op(A) for a member and a column there.
-    fn with_columns<M: Entries>(a: &M, op: Op, column: impl Fn(usize, usize) -> usize) -> Result<Self> {
+    /// Builds the pattern by a counting sort, so that the entries of a row stay in order; the columns of each member
+    /// begin `step` behind those of the one before.
+    fn with_columns<M: Entries>(a: &M, op: Op, step: usize) -> Result<Self> {
         let (rows, _) = op.shape(a);
         let (member_rows, member_cols) = a.member_shape();
         let place = |member, row, col| {
@@ -222,7 +222,7 @@ impl<I: Index> RowPattern<I> {
         let mut positions = vec![0; a.nnz()];
         a.for_each_entry(|member, row, col, position| {
             let (row, col) = place(member, row, col);
-            columns[next[row]] = I::cast(column(member, col));
+            columns[next[row]] = I::cast(member * step + col);
             positions[next[row]] = position;
             next[row] += 1;
         });

@@ -94,7 +94,7 @@ pub(super) fn compress<A: Axis, T: Scalar, I: Index, O: Index>(
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> Convert<Compressed<A, T, Host, I, O>> for Coo<T, Host, I> {
     fn convert(&self, duplicates: &Duplicates) -> Result<Compressed<A, T, Host, I, O>> {
-        let entries = merge(sorted(self.entries(), A::swap), *duplicates)?;
+        let entries = merge(sorted(self.entries(), &A::swap), *duplicates)?;
         compress(self.nrows(), self.ncols(), entries)
     }
 }
@@ -107,13 +107,13 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Convert<Coo<T, Host, I>> for Compre
 
 impl<T: Scalar, I: Index, O: Index> Convert<Csc<T, Host, I, O>> for Csr<T, Host, I, O> {
     fn convert(&self, (): &()) -> Result<Csc<T, Host, I, O>> {
-        compress(self.nrows(), self.ncols(), sorted(self.entries(), Col::swap))
+        compress(self.nrows(), self.ncols(), sorted(self.entries(), &Col::swap))
     }
 }
 
 impl<T: Scalar, I: Index, O: Index> Convert<Csr<T, Host, I, O>> for Csc<T, Host, I, O> {
     fn convert(&self, (): &()) -> Result<Csr<T, Host, I, O>> {
-        compress(self.nrows(), self.ncols(), sorted(self.entries(), Row::swap))
+        compress(self.nrows(), self.ncols(), sorted(self.entries(), &Row::swap))
     }
 }
 
@@ -201,7 +201,7 @@ impl<T: Scalar, I: Index, O: Index> Convert<Sell<T, Host, I, O>> for Csr<T, Host
 
 /// CSR with the entries of each row in the order in which `a` stores them.
 fn to_csr<T: Scalar, I: Index, O: Index>(a: &impl Entries<Scalar = T>) -> Result<Csr<T, Host, I, O>> {
-    compress(a.nrows(), a.ncols(), sorted(a.entries(), |i, _| i))
+    compress(a.nrows(), a.ncols(), sorted(a.entries(), &|i, _| i))
 }
 
 impl<T: Scalar, I: Index, O: Index> Convert<Csr<T, Host, I, O>> for Ell<T, Host, I> {

@@ -60,5 +60,5 @@ impl<M: Rebuild> ElementwiseKernel<M> for Reference {
 
 /// The entries, those of one coordinate added.
 fn without_duplicates<M: Rebuild>(a: &M) -> Result<Vec<Entry<M::Scalar>>> {
-    merge(sorted(a.entries(), M::key), Duplicates::Sum)
+    merge(sorted(a.entries(), &M::key), Duplicates::Sum)
 }

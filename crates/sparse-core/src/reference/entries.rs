@@ -71,12 +71,12 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Entries for BatchCompressed<A, T, H
 /// Puts entries in order of `key`; those with equal keys keep their order.
 pub(super) fn sorted<T, K: Ord>(
     entries: impl Iterator<Item = Entry<T>>,
-    key: impl Fn(usize, usize) -> K,
+    key: &dyn Fn(usize, usize) -> K,
 ) -> Vec<Entry<T>> {
     let mut sorted = vec![];
     // Collecting nested iterators costs the compiler far more code, for every format and type.
     entries.for_each(|entry| sorted.push(entry));
-    sort(&mut sorted, &key);
+    sort(&mut sorted, key);
     sorted
 }
 

@@ -50,7 +50,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ReduceKernel<Compressed<A, T, Host,
         let key = <Compressed<A, T, Host, I, O> as Rebuild>::key;
         let duplicates = if plan.by.needs_unique() { Duplicates::Sum } else { Duplicates::Keep };
         let mut lines = vec![vec![]; y.len()];
-        for (i, j, value) in merge(sorted(a.entries(), key), duplicates)? {
+        for (i, j, value) in merge(sorted(a.entries(), &key), duplicates)? {
             lines[key(i, j).0].push(value);
         }
         for (y, stored) in y.iter_mut().zip(lines) {

@@ -57,6 +57,6 @@ impl<M: Rebuild> SortKernel<M> for Reference {
     }
 
     unsafe fn run_sort(&self, _: &mut Choice, a: &M) -> Result<M> {
-        a.rebuild(sorted(a.entries(), M::key))
+        a.rebuild(sorted(a.entries(), &M::key))
     }
 }

@@ -28,7 +28,8 @@ impl<M: Entries> SpmmKernel<M> for Reference {
         mut c: DenseViewMut<'_, M::Scalar>,
     ) -> Result<()> {
         for column in 0..c.ncols() {
-            let sums = plan.multiply(a, |j| b.at(j, column));
+            let x: Vec<_> = (0..b.nrows()).map(|row| b.at(row, column)).collect();
+            let sums = plan.multiply(a, &x);
             for (row, &sum) in sums.iter().enumerate() {
                 update(c.at_mut(row, column), alpha * sum, beta);
             }

@@ -22,7 +22,7 @@ impl<Acc: Accumulator> ProductPlan<Acc> {
     }
 
     /// The rows of op(A)·x.
-    pub(super) fn multiply<M: Entries>(&mut self, a: &M, x: impl Fn(usize) -> M::Scalar) -> &[Acc]
+    pub(super) fn multiply<M: Entries>(&mut self, a: &M, x: &[M::Scalar]) -> &[Acc]
     where
         M::Scalar: Scalar<Acc = Acc>,
     {
@@ -30,7 +30,7 @@ impl<Acc: Accumulator> ProductPlan<Acc> {
         self.sums.fill(Acc::ZERO);
         a.entries().for_each(|(i, j, value)| {
             let (row, col) = if op.transposes() { (j, i) } else { (i, j) };
-            self.sums[row] += op.apply(value).to_acc() * x(col).to_acc();
+            self.sums[row] += op.apply(value).to_acc() * x[col].to_acc();
         });
         &self.sums
     }
@@ -66,7 +66,7 @@ impl<M: Entries> SpmvKernel<M> for Reference {
         beta: AccOf<M>,
         y: &mut [M::Scalar],
     ) -> Result<()> {
-        let sums = plan.multiply(a, |j| x[j]);
+        let sums = plan.multiply(a, x);
         for (y, &sum) in y.iter_mut().zip(sums) {
             update(y, alpha * sum, beta);
         }

@@ -20,7 +20,7 @@ impl<M: Entries> ToDenseKernel<M> for Reference {
     }
 
     unsafe fn run_to_dense(&self, _: &mut Choice, a: &M, dense: DenseViewMut<'_, M::Scalar>) -> Result<()> {
-        write(sorted(a.entries(), |i, j| (i, j)), dense)
+        write(sorted(a.entries(), &|i, j| (i, j)), dense)
     }
 }
 

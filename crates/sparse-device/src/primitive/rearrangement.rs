@@ -20,9 +20,22 @@ pub(crate) enum Source {
 }
 
 impl Source {
+    /// A gather for each array of values: of those whose numbers it has.
+    fn gathers(backend: &Device, dtype: DType, arrays: Vec<&[f64]>) -> Result<Vec<Self>> {
+        let gather = |numbers: &[f64]| {
+            let positions: Vec<_> = numbers.iter().map(|&number| position(number)).collect();
+            Self::gather(backend, dtype, Positions::upload(backend, &positions)?)
+        };
+        arrays.into_iter().map(gather).collect()
+    }
+
     /// A gather of the values at these positions.
     pub(crate) fn gather(backend: &Device, dtype: DType, positions: Positions) -> Result<Self> {
         Ok(Self::Gather(backend.gather_kernel(dtype.bytes(), &positions)?, positions))
+    }
+
+    fn run_all(sources: &[Self], backend: &Device, values: Values<'_>) -> Result<Vec<RawBuffer>> {
+        sources.iter().map(|source| source.run(backend, values)).collect()
     }
 
     fn run(&self, backend: &Device, values: Values<'_>) -> Result<RawBuffer> {
@@ -48,11 +61,7 @@ pub(crate) type ToCoo<T, I> = Rearrangement<Coo<T, Device, I>>;
 impl<To: HostTarget> Rearrangement<To> {
     /// A plan that moves each value to the position of its number in `numbered`.
     pub(crate) fn gather(backend: &Device, choice: Choice, numbered: &To::OnHost) -> Result<Self> {
-        let gather = |numbers: &[f64]| {
-            let positions: Vec<_> = numbers.iter().map(|&number| position(number)).collect();
-            Source::gather(backend, To::Scalar::DTYPE, Positions::upload(backend, &positions)?)
-        };
-        let arrays = To::numbers(numbered).into_iter().map(gather).collect::<Result<_>>()?;
+        let arrays = Source::gathers(backend, To::Scalar::DTYPE, To::numbers(numbered))?;
         Ok(Self { choice, target: To::upload(numbered, backend)?, arrays })
     }
 }
@@ -70,8 +79,7 @@ impl<To: Target> Rearrangement<To> {
 
     /// The matrix with these values.
     pub(crate) fn run(&self, backend: &Device, values: Values<'_>) -> Result<To> {
-        let arrays = self.arrays.iter().map(|source| source.run(backend, values));
-        self.target.with_arrays(arrays.collect::<Result<_>>()?)
+        self.target.with_arrays(Source::run_all(&self.arrays, backend, values)?)
     }
 }
 

@@ -210,7 +210,7 @@ pub(super) fn through_host<T: Scalar>(
     elements: Result<Vec<T>>,
     sends: &[Segment],
     receives: &[Segment],
-    mut meanwhile: impl FnMut() -> Result<()>,
+    meanwhile: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Vec<T>> {
     let bytes = |range: &Range<usize>| match &elements {
         Ok(elements) => bytemuck::cast_slice(&elements[range.clone()]).to_vec(),
@@ -222,5 +222,9 @@ pub(super) fn through_host<T: Scalar>(
     let messages = transport.exchange(messages, &senders, &mut || computed = meanwhile());
     elements?;
     computed?;
-    Ok(messages?.iter().flat_map(|message| bytemuck::pod_collect_to_vec::<u8, T>(message)).collect())
+    let mut received = vec![];
+    for message in messages? {
+        received.extend(bytemuck::pod_collect_to_vec::<u8, T>(&message));
+    }
+    Ok(received)
 }

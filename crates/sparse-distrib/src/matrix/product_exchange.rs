@@ -43,11 +43,11 @@ impl<B: Backend, T: Scalar> ProductExchange<B, T> {
         transport: &impl Transport,
         prepared: Result<()>,
         outgoing: ViewOf<'_, B, T>,
-        meanwhile: impl FnMut() -> Result<()>,
+        mut meanwhile: impl FnMut() -> Result<()>,
     ) -> Result<Option<ViewOf<'_, B, T>>> {
         match self.peers.clone() {
             Some(peers) => self.by_peers(&*peers, prepared, outgoing, meanwhile)?,
-            None => self.through_host(transport, prepared, outgoing, meanwhile)?,
+            None => self.through_host(transport, prepared, outgoing, &mut meanwhile)?,
         }
         Ok((!self.receives.is_empty()).then(|| SpaceOf::<B>::view(&self.incoming)))
     }
@@ -71,7 +71,7 @@ impl<B: Backend, T: Scalar> ProductExchange<B, T> {
         transport: &impl Transport,
         prepared: Result<()>,
         outgoing: ViewOf<'_, B, T>,
-        meanwhile: impl FnMut() -> Result<()>,
+        meanwhile: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
         let elements = prepared.and_then(|()| self.downloaded(outgoing));
         let received = through_host(transport, elements, &self.sends, &self.receives, meanwhile)?;

@@ -66,7 +66,7 @@ pub(super) fn find_and_pack<T: Scalar, I: Index>(
     let work = parts.iter().zip(memory).enumerate();
     let work =
         work.map(|(number, (rows, (bits, lengths)))| RowBlock { number, rows: rows.clone(), bits, lengths });
-    cpu.for_each_in_order(elements, work.collect(), |part: RowBlock<'_>| {
+    cpu.for_each(elements, work.collect(), |part: RowBlock<'_>| {
         bits::find(cpu, a, keep, part.rows.clone(), part.bits, part.lengths);
         lock().waiting.insert(part.number, part);
         let next = || lock().next();
