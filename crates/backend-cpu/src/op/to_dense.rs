@@ -14,7 +14,6 @@ use sparse_core::{
     Algorithm, AlgorithmSet, Choice, Coo, Csc, Csr, DenseViewMut, Ell, Host, HostCsr, Hyb, Index, Order,
     PlanOptions, Result, Scalar, Sell, SparseFormat, algorithms,
 };
-use std::ops::Range;
 
 algorithms! {
     /// The algorithms of all formats.
@@ -37,7 +36,7 @@ fn expand<T: Scalar>(cpu: &Cpu, a: &impl Rows<T>, unique: bool, dense: DenseView
     cpu.for_each(rows * cols, tiles.into_iter().enumerate().collect(), |(k, mut tile)| {
         tile.iter_mut().for_each(|part| part.fill(T::ZERO));
         let first = k * block;
-        let store = |i: usize, j: usize, value| {
+        let mut store = |i: usize, j: usize, value| {
             let (line, at) = if by_row { (i - first, j) } else { (j, i - first) };
             tile[line][at] = value;
         };
@@ -45,24 +44,20 @@ fn expand<T: Scalar>(cpu: &Cpu, a: &impl Rows<T>, unique: bool, dense: DenseView
         if unique {
             a.visit(block_rows, store);
         } else {
-            visit_sums(a, block_rows, store);
+            let mut entries = vec![];
+            a.visit(block_rows, |i, j, value| entries.push((i, j, value)));
+            visit_sums(entries, &mut store);
         }
     });
 }
 
-/// Visits every coordinate once, with the sum of its entries in storage order.
-fn visit_sums<T: Scalar>(a: &impl Rows<T>, rows: Range<usize>, mut visit: impl FnMut(usize, usize, T)) {
-    let mut entries = vec![];
-    a.visit(rows, |i, j, value| entries.push((i, j, value)));
-    sort(&mut entries);
+/// Visits every coordinate once, with the sum of its entries in their order. (Apart from their enumeration, so that it is
+/// compiled once for all formats.)
+fn visit_sums<T: Scalar>(mut entries: Vec<(usize, usize, T)>, visit: &mut dyn FnMut(usize, usize, T)) {
+    entries.sort_by_key(|&(i, j, _)| (i, j));
     for same in entries.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         visit(same[0].0, same[0].1, sum(same.iter().map(|entry| entry.2)));
     }
-}
-
-/// Sorts entries by coordinate. (Apart from the enumeration, so that it is compiled once for all formats.)
-fn sort<T: Scalar>(entries: &mut [(usize, usize, T)]) {
-    entries.sort_by_key(|&(i, j, _)| (i, j));
 }
 
 /// A format that is expanded in parallel.

@@ -144,8 +144,8 @@ impl<Acc: Accumulator> Partition<Acc> {
         &mut self,
         cpu: &Cpu,
         y: &mut [T],
-        write: impl Fn(&mut T, Acc),
-        work: impl Fn(&Part, &mut [T]) -> Carry<Acc> + Send + Sync,
+        write: &dyn Fn(&mut T, Acc),
+        work: &(dyn Fn(&Part, &mut [T]) -> Carry<Acc> + Sync),
     ) {
         let y_parts = split_mut(y, &self.task_rows);
         let carry_parts = split_mut(&mut self.carries, &self.tasks);

@@ -145,8 +145,11 @@ impl<M: Members> SpmvFormat for M {
 
 /// The entries of the longest row.
 fn longest<M: Members>(a: &M) -> usize {
-    let lines = (0..a.members()).flat_map(|k| a.lines(k).offsets.windows(2));
-    lines.map(|w| w[1].as_usize() - w[0].as_usize()).max().unwrap_or(0)
+    (0..a.members()).map(|k| longest_line(a.lines(k).offsets)).max().unwrap_or(0)
+}
+
+fn longest_line<O: Index>(offsets: &[O]) -> usize {
+    offsets.windows(2).map(|w| w[1].as_usize() - w[0].as_usize()).max().unwrap_or(0)
 }
 
 /// Multiplies by the lines of each part. With a `fault`, columns are checked as they are read: one out of range makes
@@ -161,7 +164,7 @@ pub(super) fn multiply_stored<M: Members>(
     let Product { x, y, update, op } = product;
     let cols = x.len() / a.members();
     let write = |y: &mut M::Scalar, sum| update.write(y, sum);
-    parts.run(cpu, y, write, |part, y| {
+    parts.run(cpu, y, &write, &|part, y| {
         let Lines { offsets: ends, indices: columns, values } = a.lines(part.member);
         let x = &x[part.member * cols..][..cols];
         if let Some(fault) = fault

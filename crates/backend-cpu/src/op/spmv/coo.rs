@@ -90,7 +90,7 @@ fn multiply_segmented<T: Scalar, I: Index>(
     let Product { x, y, update, op } = product;
     let (columns, values) = (a.col_idx(), a.values());
     let write = |y: &mut T, sum| update.write(y, sum);
-    parts.run(cpu, y, write, |part, y| {
+    parts.run(cpu, y, &write, &|part, y| {
         let ends = Segments(a.row_idx());
         let write = |row: usize, sums: &[_]| update.write_all(&mut y[row..], sums);
         cpu.simd().run(PartSums { part, ends, columns, values, x, op, write })

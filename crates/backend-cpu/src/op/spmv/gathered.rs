@@ -37,25 +37,20 @@ impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
     {
         let Product { x, y, update, op } = product;
         let (pattern, (rows, cols)) = (&self.pattern, self.shape);
-        self.parts.run(
-            cpu,
-            y,
-            |y, sum| update.write(y, sum),
-            |part, y| {
-                let offsets = &pattern.offsets[part.member * rows..][..=rows];
-                let x = &x[part.member * cols..][..cols];
-                let sum = |range| sum(pattern, values, x, op, range);
-                let whole_rows = |rows: Range<usize>, mut entry| {
-                    for row in rows {
-                        let end = offsets[row + 1].as_usize();
-                        update.write(&mut y[row - part.rows.start], sum(entry..end));
-                        entry = end;
-                    }
-                    entry
-                };
-                part.sums(&offsets, whole_rows, sum)
-            },
-        );
+        self.parts.run(cpu, y, &|y, sum| update.write(y, sum), &|part, y| {
+            let offsets = &pattern.offsets[part.member * rows..][..=rows];
+            let x = &x[part.member * cols..][..cols];
+            let sum = |range| sum(pattern, values, x, op, range);
+            let whole_rows = |rows: Range<usize>, mut entry| {
+                for row in rows {
+                    let end = offsets[row + 1].as_usize();
+                    update.write(&mut y[row - part.rows.start], sum(entry..end));
+                    entry = end;
+                }
+                entry
+            };
+            part.sums(&offsets, whole_rows, sum)
+        });
     }
 }
 

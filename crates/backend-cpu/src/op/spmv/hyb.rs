@@ -97,7 +97,7 @@ impl<T: Scalar, I: Index> SpmvFormat for Hyb<T, Host, I> {
         let Overflow { offsets, parts, sums, .. } = overflow;
         let ends = offsets.as_slice();
         let write = |total: &mut T::Acc, sum| *total = sum;
-        parts.run(cpu, sums, write, |part, sums| {
+        parts.run(cpu, sums, &write, &|part, sums| {
             let write = |row: usize, found: &[_]| sums[row..][..found.len()].copy_from_slice(found);
             cpu.simd().run(PartSums { part, ends, columns, values, x, op, write })
         });

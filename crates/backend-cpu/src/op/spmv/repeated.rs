@@ -46,18 +46,29 @@ pub struct Repeated {
 
 /// True if there are so few groups of rows that their runs are worth a plan.
 pub(super) fn repeats<M: Members>(a: &M) -> bool {
-    let rows = |k| 0..a.lines(k).offsets.len() - 1;
-    let most = (0..a.members()).map(|k| rows(k).len()).sum::<usize>() / SpmvThresholds::CPU.rows_of_group;
-    (0..a.members()).flat_map(|k| groups(a.lines(k), rows(k))).take(most + 1).count() <= most
+    let rows: usize = (0..a.members()).map(|k| a.lines(k).offsets.len() - 1).sum();
+    let most = rows / SpmvThresholds::CPU.rows_of_group;
+    let mut count = 0;
+    (0..a.members()).all(|k| {
+        let Lines { offsets, indices, .. } = a.lines(k);
+        count += count_groups(offsets, indices, most + 1 - count);
+        count <= most
+    })
+}
+
+/// The number of groups of all rows, counted up to `most`.
+fn count_groups<I: Index, O: Index>(offsets: &[O], indices: &[I], most: usize) -> usize {
+    groups(offsets, indices, 0..offsets.len() - 1).take(most).count()
 }
 
 /// Groups of neighbouring rows whose columns are each one further than in the row before.
-fn groups<'a, T: Scalar, I: Index, O: Index>(
-    lines: Lines<'a, T, I, O>,
+fn groups<'a, I: Index, O: Index>(
+    offsets: &'a [O],
+    indices: &'a [I],
     rows: Range<usize>,
 ) -> impl Iterator<Item = Range<usize>> + 'a {
     let follows = move |row: &usize| {
-        let (before, own) = (columns(lines, row - 1), columns(lines, *row));
+        let (before, own) = (columns(offsets, indices, row - 1), columns(offsets, indices, *row));
         before.len() == own.len() && before.iter().zip(own).all(|(b, o)| b.as_usize() + 1 == o.as_usize())
     };
     let mut first = rows.start;
@@ -68,17 +79,17 @@ fn groups<'a, T: Scalar, I: Index, O: Index>(
     })
 }
 
-fn columns<'a, T: Scalar, I: Index, O: Index>(lines: Lines<'a, T, I, O>, row: usize) -> &'a [I] {
-    &lines.indices[lines.offsets[row].as_usize()..lines.offsets[row + 1].as_usize()]
+fn columns<'a, I, O: Index>(offsets: &[O], indices: &'a [I], row: usize) -> &'a [I] {
+    &indices[offsets[row].as_usize()..offsets[row + 1].as_usize()]
 }
 
-/// The runs of a row.
-fn runs_of<T, I: Index>(row: usize, columns: &[I]) -> Vec<Run> {
+/// The runs of a row, of up to `longest` columns each.
+fn runs_of<I: Index>(row: usize, columns: &[I], longest: usize) -> Vec<Run> {
     let mut runs: Vec<Run> = vec![];
     for column in columns {
         let distance = column.as_usize() as isize - row as isize;
         match runs.last_mut() {
-            Some(run) if run.distance + run.len as isize == distance && run.len < 64 / size_of::<T>() => {
+            Some(run) if run.distance + run.len as isize == distance && run.len < longest => {
                 run.len += 1;
             }
             _ => runs.push(Run { distance, len: 1 }),
@@ -87,25 +98,52 @@ fn runs_of<T, I: Index>(row: usize, columns: &[I]) -> Vec<Run> {
     runs
 }
 
+/// All runs of rows, those of like rows once.
+#[derive(Default)]
+struct DistinctRuns {
+    runs: Vec<Run>,
+    places: HashMap<Vec<Run>, Range<usize>>,
+}
+
+impl DistinctRuns {
+    /// The groups of some rows, with runs of up to `longest` columns.
+    fn groups<I: Index, O: Index>(
+        &mut self,
+        offsets: &[O],
+        indices: &[I],
+        rows: Range<usize>,
+        longest: usize,
+    ) -> Vec<Group> {
+        let group = |rows: Range<usize>| {
+            let own = runs_of(rows.start, columns(offsets, indices, rows.start), longest);
+            Group { rows, runs: self.place(own) }
+        };
+        groups(offsets, indices, rows).map(group).collect()
+    }
+
+    /// Where the runs of a row are.
+    fn place(&mut self, own: Vec<Run>) -> Range<usize> {
+        let Self { runs, places } = self;
+        let place = places.entry(own).or_insert_with_key(|own| {
+            runs.extend_from_slice(own);
+            runs.len() - own.len()..runs.len()
+        });
+        place.clone()
+    }
+}
+
 impl Repeated {
     pub(super) fn new<M: Members>(a: &M) -> Self {
-        let (mut parts, mut runs, mut found) = (vec![], vec![], HashMap::new());
+        let longest = 64 / size_of::<M::Scalar>();
+        let (mut parts, mut distinct) = (vec![], DistinctRuns::default());
         for member in 0..a.members() {
-            let lines = a.lines(member);
-            for rows in rows_by_entries(lines.offsets, CHUNK) {
-                let group = |rows: Range<usize>| {
-                    let own = runs_of::<M::Scalar, _>(rows.start, columns(lines, rows.start));
-                    let stored = found.entry(own).or_insert_with_key(|own| {
-                        runs.extend_from_slice(own);
-                        runs.len() - own.len()..runs.len()
-                    });
-                    Group { rows, runs: stored.clone() }
-                };
-                let groups = groups(lines, rows.clone()).map(group).collect();
+            let Lines { offsets, indices, .. } = a.lines(member);
+            for rows in rows_by_entries(offsets, CHUNK) {
+                let groups = distinct.groups(offsets, indices, rows.clone(), longest);
                 parts.push(RowTask { member, rows, groups });
             }
         }
-        Self { parts, runs, entries: a.nnz() }
+        Self { parts, runs: distinct.runs, entries: a.nnz() }
     }
 
     pub(super) fn bytes(&self) -> usize {
