@@ -307,6 +307,10 @@ fn distribute_reads_integers_and_empty_stacks_as_compress_does() {
     );
     assert_eq!(names(folder), ["odd", "odd.npy"]);
 
+    let complex = [npy_header("<c16", "(1, 1)"), vec![0; 16]].concat();
+    fs::write(folder.join("complex.npy"), complex).unwrap();
+    let refused = error(folder, "$NNZ distribute odd.npy complex.npy --dtype f64 -o none");
+    assert_eq!(refused, "error: complex.npy: the values are complex, f64 is not");
     array(folder, "none.npy", "(0, 3, 4)", &[]);
     run(folder, "$NNZ -q compress none.npy alone.npz && $NNZ -q distribute none.npy -o file.npz");
     assert_eq!(fs::read(folder.join("file.npz")).unwrap(), fs::read(folder.join("alone.npz")).unwrap());

@@ -8,7 +8,7 @@ use crate::product::{check_algorithm, check_factor, parse_not_negative, tell_cho
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use nnz::io::FileKind;
-use nnz::io::npy::NpyArray;
+use nnz::io::npy::{NpyArray, show_shape};
 use nnz::{CompressOptions, DType, DenseMatrix, Error, Format, IndexType, Matrix, PlanOptions};
 use std::path::PathBuf;
 
@@ -50,8 +50,9 @@ impl Compress {
         let device = context.device()?;
         let (path, dense) = operand::read_array(&self.dense)?;
         let file_error = |reason| Error::File { path: path.clone(), line: None, reason };
-        if let [length] = dense.shape[..] {
-            let reason = format!("an array of 2 or 3 dimensions is needed, the shape is ({length},)");
+        if dense.shape.len() == 1 {
+            let shape = show_shape(&dense.shape);
+            let reason = format!("an array of 2 or 3 dimensions is needed, the shape is {shape}");
             return Err(file_error(reason).into());
         }
         self.check_offsets(&dense).map_err(|error| file_error(error.to_string()))?;

@@ -66,13 +66,15 @@ fn files_of_other_dimensions() {
         })
     };
     assert_eq!(open(&[3, 4], ArrayReading::Ekmr).unwrap(), (1, (3, 4), Order::ColMajor));
-    assert_eq!(open(&[12], ArrayReading::Ekmr).unwrap(), (1, (12, 1), Order::ColMajor));
     assert_eq!(open(&[3, 2, 2], ArrayReading::Ekmr).unwrap(), (1, (2, 6), Order::RowMajor));
     assert_eq!(open(&[3, 2, 2], ArrayReading::Stack).unwrap(), (3, (2, 2), Order::ColMajor));
-    for (shape, reading, most) in
-        [(&[1, 3, 2, 2][..], ArrayReading::Stack, "three"), (&[1, 1, 3, 2, 2], ArrayReading::Ekmr, "four")]
-    {
+    for (shape, reading, told) in [
+        (&[12][..], ArrayReading::Stack, "2 or 3 dimensions is needed, the shape is (12,)"),
+        (&[12], ArrayReading::Ekmr, "2 to 4 dimensions is needed, the shape is (12,)"),
+        (&[1, 3, 2, 2], ArrayReading::Stack, "2 or 3 dimensions is needed, the shape is (1, 3, 2, 2)"),
+        (&[1, 1, 3, 2, 2], ArrayReading::Ekmr, "2 to 4 dimensions is needed, the shape is (1, 1, 3, 2, 2)"),
+    ] {
         let error = open(shape, reading).unwrap_err().to_string();
-        assert!(error.ends_with(&format!("dimensions, not one to {most}")), "{error}");
+        assert!(error.ends_with(told), "{error}");
     }
 }

@@ -449,7 +449,11 @@ impl Header {
 }
 
 /// A shape in Python's syntax.
-fn show_shape(shape: &[usize]) -> String {
+///
+/// ```
+/// assert_eq!([&[2, 3][..], &[4]].map(sparse_io::npy::show_shape), ["(2, 3)", "(4,)"]);
+/// ```
+pub fn show_shape(shape: &[usize]) -> String {
     let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
     if let [extent] = &extents[..] { format!("({extent},)") } else { format!("({})", extents.join(", ")) }
 }

@@ -4,7 +4,7 @@ use super::Source;
 use super::ekmr_layout::EkmrLayout;
 use crate::partition::Part;
 use sparse_core::{Error, Order, Result, Scalar};
-use sparse_io::npy::MappedArray;
+use sparse_io::npy::{MappedArray, show_shape};
 use std::path::{Path, PathBuf};
 
 /// The matrices that an array of more than two dimensions is read as.
@@ -18,7 +18,7 @@ pub enum ArrayReading {
 }
 
 /// Matrices of `.npy` files, which are memory-mapped: of a 2-D array the one that it is, of a 3-D array `a` the
-/// matrices `a[0]`, `a[1]`, …, or one by [`ArrayReading::Ekmr`]; a 1-D array is a column.
+/// matrices `a[0]`, `a[1]`, …, or one by [`ArrayReading::Ekmr`]. A 1-D array is refused: it could be a row or a column.
 ///
 /// Elements are converted to the type of the engine as they are read, rounded to nearest. A 3-D array in Fortran order
 /// has the elements of a matrix far apart, so that each is read by itself.
@@ -57,7 +57,7 @@ impl NpySource {
     ///
     /// # Errors
     /// [`Error::Io`] if a file cannot be read; [`Error::File`] if it is not a sound `.npy` file of a known type and of
-    /// one to three dimensions.
+    /// two or three dimensions.
     pub fn open_all<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
         Self::open_all_as(paths, ArrayReading::Stack)
     }
@@ -155,8 +155,7 @@ impl NpySource {
         }
         match *self.files[file].shape() {
             [.., rows, cols] => (rows, cols),
-            [rows] => (rows, 1),
-            [] => unreachable!("arrays have one to three dimensions"),
+            [] | [_] => unreachable!("arrays have two or three dimensions"),
         }
     }
 
@@ -241,11 +240,12 @@ fn too_many(file: &MappedArray, before: usize, count: usize) -> Error {
 /// The number of matrices of a file that is not one by EKMR.
 fn matrices(file: &MappedArray, reading: ArrayReading) -> Result<usize> {
     match *file.shape() {
-        [_] | [_, _] => Ok(1),
+        [_, _] => Ok(1),
         [count, _, _] => Ok(count),
-        _ => {
-            let most = if reading == ArrayReading::Ekmr { "four" } else { "three" };
-            let reason = format!("the array has {} dimensions, not one to {most}", file.shape().len());
+        ref shape => {
+            let needed = if reading == ArrayReading::Ekmr { "2 to 4" } else { "2 or 3" };
+            let shape = show_shape(shape);
+            let reason = format!("an array of {needed} dimensions is needed, the shape is {shape}");
             Err(Error::File { path: file.path().into(), line: None, reason })
         }
     }
