@@ -110,10 +110,10 @@ where
     H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
 {
     let (threads, host) = (host.caps().compute_units.max(1), host.single_threaded());
-    rate_of_threads(threads, || {
+    rate_of_threads(threads, |team| {
         let mut compressor = HostCompressor::<f32, i32, i32>::start(&host);
         let (mut message, mut batch) = (vec![], PackedBatch::default());
-        rate(block.len(), |elements| {
+        team.rate(block.len(), |elements| {
             let part = compress_to_message(compressor.as_mut(), &block[..elements], &mut message)?;
             pack(&mut batch, part, std::slice::from_ref(&message))?;
             black_box(&batch);
@@ -158,11 +158,11 @@ where
         drop(black_box(planes));
         Ok(())
     };
-    let dense_rate = rate_of_threads(UNPACKING_STREAMS, || {
+    let dense_rate = rate_of_threads(UNPACKING_STREAMS, |team| {
         // A stream of the backend for each thread, with its pinned memory, is no part of the rate.
         upload(&batch)?;
         let (mut members, mut part) = (0, batch.members(0..0));
-        rate(BLOCK, |elements| {
+        team.rate(BLOCK, |elements| {
             // Copied in the first pass of this size alone.
             if members != elements / SMALLEST_BLOCK {
                 members = elements / SMALLEST_BLOCK;

@@ -10,8 +10,9 @@
 //! | device | the device's backend compressing the block where it lies |
 //!
 //! The block has 16 MiB of `f32`, a tenth of them not zero; those of the host have 4 MiB. A calibration takes 200 ms at
-//! most: 20 ms for each rate but the memory's, in which passes start small and double while there is time, so that a
-//! slow machine measures smaller blocks; the memory's rates are those of few bytes. A kernel that must be compiled
+//! most: 12 ms for each rate but the memory's. A pass over a small block says how large a block there is time for, so
+//! that a slow machine measures smaller ones, and passes end before when two agree within 3 %; the memory's rates are
+//! those of few bytes. A kernel that must be compiled
 //! first takes its time besides, as do the streams and the pinned memory of a device.
 //!
 //! The memory that is read and copied is flushed from the caches first (`clflush`), for a source has more than they
