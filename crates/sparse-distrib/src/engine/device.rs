@@ -13,7 +13,6 @@ use sparse_core::op::Keep;
 use sparse_core::{BatchCsr, DenseBatchView, Error, Host, Index, Order, Result, Scalar};
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -116,11 +115,14 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         }
     }
 
-    /// Compresses filled chunks until there are no more; after the end of the run or a failure of the device it gives
+    /// Compresses filled chunks until there is no next; after the end of the run or a failure of the device it gives
     /// them back.
-    pub(super) fn serve(&self, stream: usize, filled: &Mutex<Receiver<Filled<'_, T, I>>>) {
+    pub(super) fn serve<'f>(&self, stream: usize, mut next: impl FnMut() -> Option<Filled<'f, T, I>>)
+    where
+        T: 'f,
+    {
         let _guard = self.run.queue.stop_on_panic();
-        while let Some(filled) = next(filled) {
+        while let Some(filled) = next() {
             if self.run.has_ended() || self.has_failed() {
                 self.run.queue.give_back(filled.chunk);
                 continue;
@@ -383,11 +385,6 @@ impl<T: Scalar, I: Index, O: Index> State<T, I, O> {
         }
         run.queue.retire(index);
     }
-}
-
-/// The next chunk that is sent to a device.
-fn next<'a, T: Scalar, I: Index>(filled: &Mutex<Receiver<Filled<'a, T, I>>>) -> Option<Filled<'a, T, I>> {
-    filled.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
 fn is_out_of_memory<R>(result: &Result<R>) -> bool {

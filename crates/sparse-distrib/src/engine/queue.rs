@@ -34,6 +34,12 @@ impl Queue {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
+    /// The number of chunks that a device may take now.
+    pub(super) fn chunks_of(&self, device: usize) -> usize {
+        let state = self.state();
+        state.own[device].len() + state.shared.len()
+    }
+
     /// The next chunk for a device, its own first, or as many of its items as `portion` says. Waits while others may
     /// give theirs back; `None` at the end.
     pub(super) fn take(&self, device: usize, portion: impl Fn(&Chunk) -> usize) -> Option<Chunk> {

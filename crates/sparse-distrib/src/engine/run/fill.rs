@@ -37,15 +37,21 @@ impl<'a, T: Scalar> Run<'a, T> {
         to_device: &Sender<Filled<'a, T, I>>,
     ) {
         let _guard = self.queue.stop_on_panic();
-        loop {
-            let mut slot = filler.slots.take();
-            let Some((chunk, location)) = self.fill_next(&mut filler, &mut slot) else {
-                return;
-            };
-            if let Err(unsent) = to_device.send(Filled { chunk, slot, location }) {
+        while let Some(filled) = self.next_filled(&mut filler) {
+            if let Err(unsent) = to_device.send(filled) {
                 return self.queue.give_back(unsent.0.chunk);
             }
         }
+    }
+
+    /// A free slot with the next chunk of a device.
+    pub(super) fn next_filled<I: Index, O: Index>(
+        &self,
+        filler: &mut Filler<'_, T, I, O>,
+    ) -> Option<Filled<'a, T, I>> {
+        let mut slot = filler.slots.take();
+        let (chunk, location) = self.fill_next(filler, &mut slot)?;
+        Some(Filled { chunk, slot, location })
     }
 
     /// Fills a slot with the next chunk of a device that the source can read, or finds it in the source's memory.

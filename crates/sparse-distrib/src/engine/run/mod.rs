@@ -22,7 +22,7 @@ use crate::scheme::Scheme;
 use fill::Filler;
 use sparse_core::{Index, Scalar};
 use std::panic::resume_unwind;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -39,6 +39,8 @@ pub(super) struct Run<'a, T: Scalar> {
     pub(super) schemes: Vec<Scheme>,
     /// True for each device that computes in the host's memory.
     hosts: Vec<bool>,
+    /// True if all items lie in the memory of devices.
+    is_in_place: bool,
     /// True for CSR.
     pub(super) is_by_rows: bool,
     total_bytes: u64,
@@ -81,7 +83,20 @@ impl<'a, T: Scalar> Run<'a, T> {
         let tally = Mutex::new(Tally { open_parts, matrices: 0, bytes: 0, retries: 0 });
         let (queue, start) = (Queue::new(assignment), Instant::now());
         let total_bytes = items.iter().map(|item| item.bytes).fold(0, u64::saturating_add);
-        Self { source, items, options, queue, schemes, hosts, is_by_rows, total_bytes, start, tally }
+        let is_in_place = items.iter().all(|item| item.device.is_some());
+        Self {
+            source,
+            items,
+            options,
+            queue,
+            schemes,
+            hosts,
+            is_in_place,
+            is_by_rows,
+            total_bytes,
+            start,
+            tally,
+        }
     }
 
     /// Compresses all chunks on devices that have a worker for each stream; returns the batches of all. A panic of a
@@ -95,9 +110,13 @@ impl<'a, T: Scalar> Run<'a, T> {
     ) -> (Vec<ResidentBatch<T, I, O>>, Report) {
         let run = &self;
         let joined: Vec<_> = thread::scope(|scope| {
+            let mut workers = workers.into_iter().enumerate();
+            let first = workers.next();
             let serve = |(index, workers)| scope.spawn(move || run.serve_device(index, workers, host));
-            let threads: Vec<_> = workers.into_iter().enumerate().map(serve).collect();
-            threads.into_iter().map(|thread| thread.join()).collect()
+            let threads: Vec<_> = workers.map(serve).collect();
+            // The first device needs no thread of its own.
+            let first = first.map(|(index, workers)| Ok(run.serve_device(index, workers, host)));
+            first.into_iter().chain(threads.into_iter().map(|thread| thread.join())).collect()
         });
         let (mut batches, mut devices) = (vec![], vec![]);
         for device in joined {
@@ -151,31 +170,58 @@ impl<'a, T: Scalar> Run<'a, T> {
         let slots = Slots::new(count, workers[0].staging());
         let unpacks = workers[0].unpacks() && message::can_be_packed(self.schemes[index]);
         let device = ActiveDevice::new(self, index, workers);
+        let threads = self.threads_of_filler(fillers);
+        let filler = || {
+            let (slots, host) = (slots.clone(), host.start());
+            Filler { device: index, slots, threads, unpacks, host, elements: vec![] }
+        };
+        if self.is_in_place {
+            self.serve_in_place(&device, streams, &filler);
+            return device.finish();
+        }
         let (to_device, filled) = channel();
         let filled = Arc::new(Mutex::new(filled));
         thread::scope(|scope| {
-            let threads = self.threads_of_filler(fillers);
             let fill = |_| {
-                let (slots, to_device) = (slots.clone(), to_device.clone());
-                scope.spawn(move || {
-                    let host = host.start();
-                    self.fill_slots(
-                        Filler { device: index, slots, threads, unpacks, host, elements: vec![] },
-                        &to_device,
-                    );
-                })
+                let (filler, to_device) = (&filler, to_device.clone());
+                scope.spawn(move || self.fill_slots(filler(), &to_device))
             };
             let mut threads: Vec<_> = (0..fillers).map(fill).collect();
             drop(to_device);
             for stream in 1..streams {
                 let (device, filled) = (&device, filled.clone());
-                threads.push(scope.spawn(move || device.serve(stream, &filled)));
+                threads.push(scope.spawn(move || device.serve(stream, || receive(&filled))));
             }
-            device.serve(0, &filled);
+            device.serve(0, || receive(&filled));
             // A thread that fills slots waits for one until nobody can send it any more.
             drop(filled);
             threads.into_iter().for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         });
         device.finish()
     }
+
+    /// Compresses chunks in the memory of a device. Nothing is filled, unless another device has failed, so that each
+    /// stream takes its chunks itself: to start and wake other threads takes as long as a GPU does for 1 GB.
+    fn serve_in_place<'h, I: Index, O: Index>(
+        &self,
+        device: &ActiveDevice<'_, T, I, O>,
+        streams: usize,
+        filler: &(impl Fn() -> Filler<'h, T, I, O> + Sync),
+    ) {
+        let serve = |stream| {
+            let mut filler = filler();
+            device.serve(stream, || self.next_filled(&mut filler));
+        };
+        thread::scope(|scope| {
+            let serve = &serve;
+            let threads: Vec<_> = (1..streams).map(|stream| scope.spawn(move || serve(stream))).collect();
+            serve(0);
+            threads.into_iter().for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        });
+    }
+}
+
+/// The next chunk that is sent to a device.
+fn receive<'a, T: Scalar, I: Index>(filled: &Mutex<Receiver<Filled<'a, T, I>>>) -> Option<Filled<'a, T, I>> {
+    filled.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }

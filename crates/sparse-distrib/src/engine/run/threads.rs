@@ -19,7 +19,11 @@ impl<'a, T: Scalar> Run<'a, T> {
     /// one matrix after the other.
     pub(super) fn most_streams(&self, index: usize) -> usize {
         if !self.hosts[index] {
-            return if self.schemes[index] == Scheme::Sfc { DEVICE_STREAMS } else { usize::MAX };
+            return match self.schemes[index] {
+                Scheme::Sfc if self.is_in_place => self.queue.chunks_of(index).clamp(1, DEVICE_STREAMS),
+                Scheme::Sfc => DEVICE_STREAMS,
+                _ => usize::MAX,
+            };
         }
         if self.options.parallelism == Parallelism::IntraTask {
             return 1;
