@@ -6,7 +6,7 @@ use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, Backend, BatchCsr, Caps, ContextId, DenseBatchView, Element, Error, Host, PlanOptions, Result,
 };
-use sparse_distrib::{DeviceWorker, Ledger, PackedBatch, Parallelism, Resident, Worker};
+use sparse_distrib::{DeviceMatrices, DeviceWorker, Ledger, PackedBatch, Parallelism, Resident, Worker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -233,6 +233,18 @@ impl Worker<f32, i32, i32> for FaultyWorker {
     ) -> Result<Box<dyn Resident<f32, i32, i32>>> {
         drop(Faulty(self.faults.clone()).upload(chunk.data())?);
         self.worker.compress(chunk, keep)
+    }
+
+    fn context(&self) -> Option<ContextId> {
+        self.worker.context()
+    }
+
+    fn compress_in_place(
+        &mut self,
+        matrices: &DeviceMatrices<'_>,
+        keep: Keep<f32>,
+    ) -> Result<Box<dyn Resident<f32, i32, i32>>> {
+        self.worker.compress_in_place(matrices, keep)
     }
 
     fn adopt(&self, part: &BatchCsr<f32>) -> Result<Box<dyn Resident<f32, i32, i32>>> {

@@ -6,6 +6,8 @@ mod common;
 mod corruption;
 mod ekmr_files;
 mod engine;
+mod engine_failures;
+mod engine_handles;
 mod engine_lending;
 mod engine_parallelism;
 mod engine_ranks;
