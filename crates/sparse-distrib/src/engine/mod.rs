@@ -29,7 +29,7 @@
 //! faster.
 //!
 //! Matrices that lie in a device's memory already ([`Source::on_device`]) are compressed there, in one launch for each
-//! 4 GiB: nothing is copied, no policy moves them, and of the schemes it is `sfc`.
+//! 4 GiB: nothing is copied, no thread fills slots, no policy moves them, and of the schemes it is `sfc`.
 //!
 //! By [`Parallelism`] the same is done without a batch: inter-task, each thread a matrix, or intra-task, all threads or
 //! work-items one matrix after the other.
