@@ -1,5 +1,6 @@
 //! Arrays whose type is known only at run time.
 
+use crate::stream::{Reserve, grow};
 use sparse_core::{DType, Error, Index, Result, Scalar, c32, c64};
 use std::any::Any;
 
@@ -99,6 +100,52 @@ impl AnyValues {
     }
 }
 
+/// Values that are extended as they are decoded.
+impl AnyValues {
+    /// Makes space for `more` values, of `most` in all.
+    pub(crate) fn grow(&mut self, more: usize, most: usize, reserve: &mut Reserve<'_>) -> Result<()> {
+        match self {
+            Self::F32(values) => grow(values, more, most, reserve),
+            Self::F64(values) => grow(values, more, most, reserve),
+            Self::C32(values) => grow(values, more, most, reserve),
+            Self::C64(values) => grow(values, more, most, reserve),
+            Self::I64(values) => grow(values, more, most, reserve),
+            Self::U64(values) => grow(values, more, most, reserve),
+        }
+    }
+
+    /// Adds values of the same type; others take the place of those that are there.
+    pub(crate) fn append(&mut self, more: Self) {
+        match (self, more) {
+            (Self::F32(values), Self::F32(more)) => values.extend(more),
+            (Self::F64(values), Self::F64(more)) => values.extend(more),
+            (Self::C32(values), Self::C32(more)) => values.extend(more),
+            (Self::C64(values), Self::C64(more)) => values.extend(more),
+            (Self::I64(values), Self::I64(more)) => values.extend(more),
+            (Self::U64(values), Self::U64(more)) => values.extend(more),
+            (values, other) => *values = other,
+        }
+    }
+
+    /// The values that are not zero, of either sign; `each` is called with their positions.
+    pub(crate) fn nonzeros(self, each: impl FnMut(usize)) -> Self {
+        match self {
+            Self::F32(values) => Self::F32(without(values, 0.0, each)),
+            Self::F64(values) => Self::F64(without(values, 0.0, each)),
+            Self::C32(values) => Self::C32(without(values, c32::ZERO, each)),
+            Self::C64(values) => Self::C64(without(values, c64::ZERO, each)),
+            Self::I64(values) => Self::I64(without(values, 0, each)),
+            Self::U64(values) => Self::U64(without(values, 0, each)),
+        }
+    }
+}
+
+/// The elements other than `zero`.
+fn without<T: PartialEq>(values: Vec<T>, zero: T, mut each: impl FnMut(usize)) -> Vec<T> {
+    let others = values.into_iter().enumerate().filter(|(_, value)| *value != zero);
+    others.inspect(|(position, _)| each(*position)).map(|(_, value)| value).collect()
+}
+
 /// Integers that a type of values does not represent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundedIntegers {
@@ -189,6 +236,23 @@ impl AnyIndices {
     /// True if there are no indices.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Makes space for `more` indices, of `most` in all.
+    pub(crate) fn grow(&mut self, more: usize, most: usize, reserve: &mut Reserve<'_>) -> Result<()> {
+        match self {
+            Self::I32(indices) => grow(indices, more, most, reserve),
+            Self::I64(indices) => grow(indices, more, most, reserve),
+        }
+    }
+
+    /// Adds indices of the same type; others take the place of those that are there.
+    pub(crate) fn append(&mut self, more: Self) {
+        match (self, more) {
+            (Self::I32(indices), Self::I32(more)) => indices.extend(more),
+            (Self::I64(indices), Self::I64(more)) => indices.extend(more),
+            (indices, other) => *indices = other,
+        }
     }
 
     /// The indices as `I`; errors name the array by `what`.

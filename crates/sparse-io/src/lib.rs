@@ -18,6 +18,7 @@ mod parallel;
 pub mod parts;
 mod row_ranges;
 mod source;
+pub mod stream;
 
 pub use assemble::{are_rows_too_many, csr_from_triplets};
 pub use file::{Claim, MatrixFile};

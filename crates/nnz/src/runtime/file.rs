@@ -8,6 +8,7 @@ use sparse_core::{
 };
 use sparse_io::npy::{self, NpyArray};
 use sparse_io::npz::{self, NpzFormat};
+use sparse_io::stream::Decoded;
 use sparse_io::{FileKind, MatrixFile, Output, matrix_market};
 use std::path::Path;
 
@@ -118,6 +119,39 @@ impl Matrix {
                 "it has one matrix",
             )),
         }
+    }
+
+    /// The matrix or the batch that a [`Decoder`](sparse_io::stream::Decoder) has made of a file, in the memory of
+    /// `device`, as [`read_csr`](Self::read_csr) and [`read_batch`](Self::read_batch) read it.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// ```
+    /// use nnz::io::stream::Decoder;
+    /// use nnz::{io::FileKind, io::npy, prelude::*};
+    /// let mut file = npy::header::<f64>(&[2, 1], Order::RowMajor)?;
+    /// file.extend([0.0, 7.0].map(f64::to_ne_bytes).concat());
+    /// let mut decoder = Decoder::new(FileKind::Npy, &file)?.unwrap();
+    /// decoder.push(&file, &mut |_| Ok(()))?;
+    /// let a = Matrix::from_decoded(&"cpu".parse()?, decoder.finish()?)?;
+    /// assert_eq!((a.shape(), a.nnz()), ((2, 1), 1));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn from_decoded(device: &Device, decoded: Decoded) -> Result<Self> {
+        let is_narrow = decoded.is_narrow();
+        with_dtype!(decoded.dtype(), T => match decoded {
+            Decoded::Sparse(matrix) if is_narrow => Self::from_typed(device, matrix.into_sorted_csr::<T, i32, i32>()?),
+            Decoded::Sparse(matrix) => Self::from_typed(device, matrix.into_sorted_csr::<T, i64, i64>()?),
+            Decoded::Batch(batch) if batch.format == NpzFormat::Csc => match is_narrow {
+                true => Self::from_typed(device, batch.into_typed::<Col, T, i32, i32>()?),
+                false => Self::from_typed(device, batch.into_typed::<Col, T, i64, i64>()?),
+            },
+            Decoded::Batch(batch) => match is_narrow {
+                true => Self::from_typed(device, batch.into_typed::<Row, T, i32, i32>()?),
+                false => Self::from_typed(device, batch.into_typed::<Row, T, i64, i64>()?),
+            },
+        })
     }
 
     /// Writes the matrix to a file of the kind of its name: Matrix Market (`.mtx`, `.mtx.gz`, and standard output),

@@ -4,8 +4,10 @@
 mod element;
 mod header;
 mod mapped;
+mod stream;
 
 pub use mapped::MappedArray;
+pub(crate) use stream::{ArrayDecoder, DenseDecoder, Elements};
 
 use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
 use crate::output::Output;

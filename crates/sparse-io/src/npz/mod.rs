@@ -4,10 +4,12 @@
 mod batch;
 mod patient;
 mod rows;
+mod stream;
 
 pub use batch::{AnyBatch, read_batch, write_batch};
 pub(crate) use batch::{batch_format, parse_batch_file};
 pub(crate) use rows::{CsrFile, check_array};
+pub(crate) use stream::NpzDecoder;
 
 use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
 use crate::assemble::csr_from_triplets;
@@ -373,17 +375,21 @@ impl<R: Read + Seek> Archive<R> {
 
     /// The array `shape`, of `N` sizes.
     fn shape<const N: usize>(&mut self) -> Result<[usize; N], String> {
-        let shape = self.describe("shape", |array| array.indices())?;
-        let shape = shape.into_typed::<i64>("shape").map_err(|error| error.to_string())?;
-        let extents: Result<Vec<usize>, _> = shape.iter().map(|&extent| extent.try_into()).collect();
-        let extents = extents.ok().and_then(|extents| extents.try_into().ok());
-        extents.ok_or_else(|| format!("the shape is {shape:?}, not {N} sizes"))
+        extents(self.describe("shape", |array| array.indices())?)
     }
 
     /// The file `key.npy`, still compressed.
     fn member(&mut self, key: &str) -> Result<ZipFile<'_, R>, String> {
         self.zip.by_name(&format!("{key}.npy")).map_err(|error| format!("`{key}`: {error}"))
     }
+}
+
+/// The sizes of a shape.
+fn extents<const N: usize>(shape: AnyIndices) -> Result<[usize; N], String> {
+    let shape = shape.into_typed::<i64>("shape").map_err(|error| error.to_string())?;
+    let extents: Result<Vec<usize>, _> = shape.iter().map(|&extent| extent.try_into()).collect();
+    let extents = extents.ok().and_then(|extents| extents.try_into().ok());
+    extents.ok_or_else(|| format!("the shape is {shape:?}, not {N} sizes"))
 }
 
 /// Writes a CSR matrix.

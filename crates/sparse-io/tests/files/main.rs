@@ -9,3 +9,4 @@ mod round_trip;
 mod row_ranges;
 mod scipy_files;
 mod shared_data;
+mod streams;

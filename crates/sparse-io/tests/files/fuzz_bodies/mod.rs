@@ -2,8 +2,9 @@
 //!
 //! A target must return for any bytes, and an accepted matrix must be valid.
 
-use sparse_core::{Coo, Csc, Csr, Ell, Host, Sell, c64};
-use sparse_io::{matrix_market, npy, npz};
+use sparse_core::{Coo, Csc, Csr, Ell, Host, Result, Sell, c64};
+use sparse_io::stream::{Decoded, Decoder, HEAD_BYTES};
+use sparse_io::{FileKind, matrix_market, npy, npz};
 
 /// Reads Matrix Market in every way; CSR has at most the entries of COO.
 pub(crate) fn matrix_market(data: &[u8]) {
@@ -17,8 +18,13 @@ pub(crate) fn matrix_market(data: &[u8]) {
     let _ = matrix_market::parse_dense::<f64>(data);
 }
 
-/// Reads `.npz` and converts it.
+/// Reads `.npz` and converts it, and decodes it in parts.
 pub(crate) fn npz(data: &[u8]) {
+    if let Ok(Some(Decoded::Sparse(sparse))) = decode(FileKind::Npz, data)
+        && let Ok(csr) = sparse.into_sorted_csr::<c64, i64, i64>()
+    {
+        walk(csr.nrows(), csr.ncols(), csr.triplets());
+    }
     let Ok(sparse) = npz::parse(data) else { return };
     if let Ok(csr) = sparse.clone().into_csr::<c64, i64, i64>() {
         walk(csr.nrows(), csr.ncols(), csr.triplets());
@@ -26,9 +32,29 @@ pub(crate) fn npz(data: &[u8]) {
     let _ = sparse.into_csr::<f32, i32, i32>();
 }
 
-/// Reads `.npy` and converts it.
+/// Decodes a file in parts, of which each is larger than the one before; nothing if it is not decoded so.
+fn decode(kind: FileKind, data: &[u8]) -> Result<Option<Decoded>> {
+    let Some(mut decoder) = Decoder::new(kind, &data[..data.len().min(HEAD_BYTES)])? else { return Ok(None) };
+    let (mut rest, mut size) = (data, 1);
+    while !rest.is_empty() {
+        let (part, behind) = rest.split_at(size.min(rest.len()));
+        decoder.push(part, &mut |_| Ok(()))?;
+        (rest, size) = (behind, 2 * size);
+    }
+    decoder.finish().map(Some)
+}
+
+/// Reads `.npy` and converts it; what is decoded in parts has the same elements.
 pub(crate) fn npy(data: &[u8]) {
+    let decoded = decode(FileKind::Npy, data);
     let Ok(array) = npy::parse(data) else { return };
+    if let Some(Decoded::Sparse(sparse)) = decoded.expect("what is read whole is decoded in parts")
+        && let Ok(csr) = sparse.into_sorted_csr::<c64, i64, i64>()
+    {
+        walk(csr.nrows(), csr.ncols(), csr.triplets());
+        let dense = array.clone().into_dense::<c64>().expect("it is a matrix");
+        assert_eq!(csr.nnz(), dense.data().iter().filter(|value| **value != c64::ZERO).count());
+    }
     assert_eq!(array.values.len(), array.shape.iter().product::<usize>());
     let _ = array.clone().into_dense::<c64>();
     let _ = array.into_dense::<f32>();

@@ -1,0 +1,280 @@
+//! Arrays from the bytes of a file as they come.
+
+use super::element::Element;
+use super::header::{self, Header};
+use super::{HEADER_BYTES, show_shape};
+use crate::any::{AnyIndices, AnyValues};
+use crate::npz::{AnySparse, NpzFormat};
+use crate::stream::{Reserve, grow, wrong};
+use sparse_core::{Order, Result};
+
+/// Bytes that are converted at once, few enough to stay in the cache.
+const BLOCK_BYTES: usize = 16 << 10;
+/// Elements of which none is looked at if all of their bytes are zero.
+const ZERO_BLOCK: usize = 128;
+
+/// Bytes of elements, of which one may come in several parts.
+#[derive(Debug)]
+struct WholeElements {
+    size: usize,
+    /// The start of an element that is not complete yet.
+    begun: Vec<u8>,
+}
+
+impl WholeElements {
+    fn new(element: Element) -> Self {
+        Self { size: element.bytes(), begun: vec![] }
+    }
+
+    /// Calls `each` with bytes of whole elements.
+    fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        if !self.begun.is_empty() {
+            let (first, rest) = bytes.split_at((self.size - self.begun.len()).min(bytes.len()));
+            self.begun.extend_from_slice(first);
+            bytes = rest;
+            if self.begun.len() < self.size {
+                return Ok(());
+            }
+            each(&self.begun)?;
+            self.begun.clear();
+        }
+        let (whole, begun) = bytes.split_at(bytes.len() / self.size * self.size);
+        self.begun.extend_from_slice(begun);
+        if whole.is_empty() { Ok(()) } else { each(whole) }
+    }
+}
+
+/// Fails unless an array has the bytes that its header claims.
+fn check_bytes(header: &Header, found: usize) -> Result<()> {
+    header.check_length(found).map_err(wrong)
+}
+
+fn too_long(header: &Header, claimed: usize) -> sparse_core::Error {
+    let shape = show_shape(&header.shape);
+    wrong(format!("shape {shape} needs {claimed} bytes, but more follow the header"))
+}
+
+/// The elements of a 1-D array.
+#[derive(Debug)]
+pub(crate) enum Elements {
+    Values(AnyValues),
+    Indices(AnyIndices),
+}
+
+/// Decodes a 1-D array of a file.
+#[derive(Debug)]
+pub(crate) struct ArrayDecoder {
+    are_indices: bool,
+    /// The start of the file, until it has the header.
+    head: Vec<u8>,
+    body: Option<Body>,
+}
+
+#[derive(Debug)]
+struct Body {
+    header: Header,
+    element: Element,
+    whole: WholeElements,
+    elements: Elements,
+    /// Elements that the header claims.
+    claimed: usize,
+}
+
+impl ArrayDecoder {
+    pub(crate) fn new(are_indices: bool) -> Self {
+        Self { are_indices, head: vec![], body: None }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8], reserve: &mut Reserve<'_>) -> Result<()> {
+        if let Some(body) = &mut self.body {
+            return body.push(bytes, reserve);
+        }
+        let missing = (HEADER_BYTES as usize).saturating_sub(self.head.len());
+        let (head, rest) = bytes.split_at(missing.min(bytes.len()));
+        self.head.extend_from_slice(head);
+        if rest.is_empty() { Ok(()) } else { self.begin(reserve)?.push(rest, reserve) }
+    }
+
+    fn begin(&mut self, reserve: &mut Reserve<'_>) -> Result<&mut Body> {
+        let (header, data) = header::parse(&self.head).map_err(wrong)?;
+        if header.shape.len() != 1 {
+            return Err(wrong(format!("the array has {} dimensions, not one", header.shape.len())));
+        }
+        let element = Element::parse(&header.descr).map_err(wrong)?;
+        let elements = if self.are_indices {
+            let other = || wrong(format!("the type is `{}`, neither int32 nor int64", header.descr));
+            Elements::Indices(element.indices(&[]).ok_or_else(other)?)
+        } else {
+            Elements::Values(element.values(&[]))
+        };
+        let claimed = header.data_bytes().map_err(wrong)? / element.bytes();
+        let body = Body { whole: WholeElements::new(element), header, element, elements, claimed };
+        let body = self.body.insert(body);
+        body.push(data, reserve)?;
+        Ok(body)
+    }
+
+    /// The array, if it is as long as its header claims.
+    pub(crate) fn finish(mut self, reserve: &mut Reserve<'_>) -> Result<Elements> {
+        if self.body.is_none() {
+            self.begin(reserve)?;
+        }
+        let Some(Body { header, element, whole, elements, .. }) = self.body else {
+            return Err(wrong("the file ends in its header"));
+        };
+        check_bytes(&header, elements.len() * element.bytes() + whole.begun.len())?;
+        Ok(elements)
+    }
+}
+
+impl Body {
+    fn push(&mut self, bytes: &[u8], reserve: &mut Reserve<'_>) -> Result<()> {
+        let Self { header, element, whole, elements, claimed } = self;
+        let size = element.bytes();
+        whole.push(bytes, &mut |bytes| {
+            let len = elements.len() + bytes.len() / size;
+            if len > *claimed {
+                return Err(too_long(header, *claimed * size));
+            }
+            elements.grow(bytes.len() / size, *claimed, reserve)?;
+            for block in bytes.chunks(BLOCK_BYTES / size * size) {
+                elements.append(*element, block);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Elements {
+    fn len(&self) -> usize {
+        match self {
+            Self::Values(values) => values.len(),
+            Self::Indices(indices) => indices.len(),
+        }
+    }
+
+    fn grow(&mut self, more: usize, most: usize, reserve: &mut Reserve<'_>) -> Result<()> {
+        match self {
+            Self::Values(values) => values.grow(more, most, reserve),
+            Self::Indices(indices) => indices.grow(more, most, reserve),
+        }
+    }
+
+    /// Adds elements of the type that the array has.
+    fn append(&mut self, element: Element, bytes: &[u8]) {
+        match self {
+            Self::Values(values) => values.append(element.values(bytes)),
+            Self::Indices(indices) => {
+                element.indices(bytes).into_iter().for_each(|more| indices.append(more))
+            }
+        }
+    }
+}
+
+/// Decodes a dense array of one or two dimensions, of which only what is not zero stays in memory.
+#[derive(Debug)]
+pub(crate) struct DenseDecoder {
+    header: Header,
+    element: Element,
+    /// Bytes of the header that are still to come.
+    header_left: usize,
+    whole: WholeElements,
+    shape: [usize; 2],
+    /// Elements of a row, or of a column in Fortran order.
+    line: usize,
+    lines: usize,
+    /// Elements that have come.
+    at: usize,
+    offsets: Vec<i64>,
+    indices: Vec<i32>,
+    values: AnyValues,
+}
+
+impl DenseDecoder {
+    /// The decoder of a file with these first bytes; none for arrays of other dimensions, without elements, or with
+    /// lines that 32 bits do not count.
+    pub(crate) fn new(head: &[u8]) -> Result<Option<Self>> {
+        let (header, data) = header::parse(head).map_err(wrong)?;
+        let element = Element::parse(&header.descr).map_err(wrong)?;
+        header.data_bytes().map_err(wrong)?;
+        let shape @ [rows, cols] = match header.shape[..] {
+            [rows] => [rows, 1],
+            [rows, cols] => [rows, cols],
+            _ => return Ok(None),
+        };
+        let (lines, line) = if header.order == Order::RowMajor { (rows, cols) } else { (cols, rows) };
+        if lines == 0 || line == 0 || i32::try_from(line).is_err() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            header_left: head.len() - data.len(),
+            whole: WholeElements::new(element),
+            values: element.values(&[]),
+            header,
+            element,
+            shape,
+            line,
+            lines,
+            at: 0,
+            offsets: vec![0],
+            indices: vec![],
+        }))
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8], reserve: &mut Reserve<'_>) -> Result<()> {
+        let (header, bytes) = bytes.split_at(self.header_left.min(bytes.len()));
+        self.header_left -= header.len();
+        let mut whole = std::mem::replace(&mut self.whole, WholeElements::new(self.element));
+        let pushed = whole.push(bytes, &mut |bytes| self.compress(bytes, reserve));
+        self.whole = whole;
+        pushed
+    }
+
+    /// Adds the entries among some elements.
+    fn compress(&mut self, mut bytes: &[u8], reserve: &mut Reserve<'_>) -> Result<()> {
+        let (size, all) = (self.element.bytes(), self.lines.saturating_mul(self.line));
+        let count = bytes.len() / size;
+        if count > all - self.at {
+            return Err(too_long(&self.header, all.saturating_mul(size)));
+        }
+        self.values.grow(count, all, reserve)?;
+        grow(&mut self.indices, count, all, reserve)?;
+        grow(&mut self.offsets, count / self.line + 1, self.lines + 1, reserve)?;
+        while !bytes.is_empty() {
+            let first = self.at % self.line;
+            let count = (self.line - first).min(bytes.len() / size).min(ZERO_BLOCK);
+            let (block, rest) = bytes.split_at(count * size);
+            if !is_zero(block) {
+                let indices = &mut self.indices;
+                let entries = self.element.values(block).nonzeros(|k| indices.push((first + k) as i32));
+                self.values.append(entries);
+            }
+            (bytes, self.at) = (rest, self.at + count);
+            if first + count == self.line {
+                self.offsets.push(self.indices.len() as i64);
+            }
+        }
+        Ok(())
+    }
+
+    /// The matrix of the entries, if the file is as long as its header claims.
+    pub(crate) fn finish(self) -> Result<AnySparse> {
+        check_bytes(&self.header, self.at * self.element.bytes() + self.whole.begun.len())?;
+        let [rows, cols] = self.shape;
+        Ok(AnySparse {
+            format: if self.header.order == Order::RowMajor { NpzFormat::Csr } else { NpzFormat::Csc },
+            rows,
+            cols,
+            major: AnyIndices::I64(self.offsets),
+            minor: AnyIndices::I32(self.indices),
+            values: self.values,
+        })
+    }
+}
+
+/// True if all bytes are zero.
+fn is_zero(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks();
+    let any = words.iter().fold(0, |any, word| any | u64::from_ne_bytes(*word));
+    any == 0 && rest.iter().all(|&byte| byte == 0)
+}

@@ -1,0 +1,181 @@
+//! Matrices decoded from the bytes of a file as they come, with neither the file nor a dense array in memory.
+
+use crate::FileKind;
+use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
+use crate::assemble::canonical;
+use crate::npy::DenseDecoder;
+use crate::npz::{AnyBatch, AnySparse, NpzDecoder, NpzFormat};
+use sparse_core::{Csr, DType, Error, Host, Index, Result, Scalar};
+
+/// Asks for bytes of memory before they are allocated; an error ends the decoding.
+pub type Reserve<'a> = dyn FnMut(usize) -> Result<()> + 'a;
+
+/// Bytes of a file's start that a [`Decoder`] is chosen by.
+pub const HEAD_BYTES: usize = 4096;
+
+/// Decodes an `.npz` file, or an `.npy` file of one or two dimensions, from front to back.
+///
+/// Of an archive the arrays are in memory, of a dense array what is not zero. Arrays are extended as their elements
+/// come, whatever their headers claim, and all memory is asked for first.
+///
+/// ```
+/// use sparse_core::{Csr, Order};
+/// use sparse_io::stream::{Decoded, Decoder};
+/// use sparse_io::{FileKind, npy};
+///
+/// let mut file = npy::header::<f64>(&[2, 3], Order::RowMajor)?;
+/// for value in [0.0, 5.0, 0.0, 0.0, 0.0, 7.0] {
+///     file.extend(f64::to_ne_bytes(value));
+/// }
+/// let (mut decoder, mut bytes) = (Decoder::new(FileKind::Npy, &file)?.unwrap(), 0);
+/// let reserve = &mut |more| { bytes += more; Ok(()) };
+/// file.chunks(7).try_for_each(|part| decoder.push(part, reserve))?;
+/// let Decoded::Sparse(a) = decoder.finish()? else { unreachable!("it is one matrix") };
+/// let a: Csr<f64> = a.into_csr()?;
+/// assert!(a.triplets().eq([(0, 1, 5.0), (1, 2, 7.0)]));
+/// assert!(bytes >= 2 * 12);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Decoder(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Npz(NpzDecoder),
+    Dense(Box<DenseDecoder>),
+}
+
+impl Decoder {
+    /// The decoder of a file that starts with `head`, [`HEAD_BYTES`] or all of it; none for files that are not decoded
+    /// from front to back: text, arrays of three dimensions, archives that were written to a pipe.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the header is not sound.
+    pub fn new(kind: FileKind, head: &[u8]) -> Result<Option<Self>> {
+        let kind = match kind {
+            FileKind::MatrixMarket => None,
+            FileKind::Npz => NpzDecoder::new(head).map(Kind::Npz),
+            FileKind::Npy => DenseDecoder::new(head)?.map(|dense| Kind::Dense(Box::new(dense))),
+        };
+        Ok(kind.map(Self))
+    }
+
+    /// Decodes the next bytes, the first ones of `head` included.
+    ///
+    /// # Errors
+    /// [`Error::File`] if they are not sound; those of `reserve`.
+    pub fn push(&mut self, bytes: &[u8], reserve: &mut Reserve<'_>) -> Result<()> {
+        match &mut self.0 {
+            Kind::Npz(archive) => archive.push(bytes, reserve),
+            Kind::Dense(array) => array.push(bytes, reserve),
+        }
+    }
+
+    /// The matrix or the batch, once all bytes were decoded.
+    ///
+    /// # Errors
+    /// [`Error::File`] if some are missing.
+    pub fn finish(self) -> Result<Decoded> {
+        match self.0 {
+            Kind::Npz(archive) => archive.finish(),
+            Kind::Dense(array) => array.finish().map(Decoded::Sparse),
+        }
+    }
+}
+
+/// A matrix or a batch from a file, its arrays not yet checked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decoded {
+    /// One matrix.
+    Sparse(AnySparse),
+    /// Many matrices.
+    Batch(AnyBatch),
+}
+
+impl Decoded {
+    /// The type of the values.
+    pub fn dtype(&self) -> DType {
+        self.values().dtype()
+    }
+
+    fn values(&self) -> &AnyValues {
+        match self {
+            Self::Sparse(matrix) => &matrix.values,
+            Self::Batch(batch) => &batch.values,
+        }
+    }
+
+    /// The integers that `T` does not represent; see [`AnyValues::rounded_integers`].
+    pub fn rounded_integers<T: Scalar>(&self) -> Option<RoundedIntegers> {
+        self.values().rounded_integers::<T>()
+    }
+
+    /// True if 32 bits suffice for each index and offset.
+    pub fn is_narrow(&self) -> bool {
+        let fits = |size: usize| i32::try_from(size).is_ok();
+        match self {
+            Self::Sparse(matrix) => fits(matrix.rows) && fits(matrix.cols) && fits(matrix.values.len()),
+            Self::Batch(batch) => {
+                let offsets_fit = match &batch.offsets {
+                    AnyIndices::I32(_) => true,
+                    AnyIndices::I64(offsets) => offsets.iter().all(|&offset| i32::try_from(offset).is_ok()),
+                };
+                fits(batch.rows) && fits(batch.cols) && offsets_fit
+            }
+        }
+    }
+
+    /// Bytes that are allocated on the way to a matrix, from above: arrays of other types or in another order.
+    pub fn conversion_bytes(&self) -> usize {
+        let entry = |indices: &AnyIndices| match (self.values(), indices) {
+            (AnyValues::I64(_) | AnyValues::U64(_), _) => size_of::<f64>() + size_of::<i64>(),
+            (_, AnyIndices::I32(_)) => 0,
+            (_, AnyIndices::I64(_)) => size_of::<i64>(),
+        };
+        let (entries, offsets) = match self {
+            Self::Sparse(matrix) if matrix.format == NpzFormat::Csr => {
+                (entry(&matrix.minor), matrix.major.len())
+            }
+            // Sorted by rows, with the places of the rows.
+            Self::Sparse(matrix) => {
+                let copy = 2 * (matrix.values.dtype().bytes() + size_of::<i64>());
+                (entry(&matrix.minor) + copy, matrix.rows.saturating_mul(2))
+            }
+            Self::Batch(batch) => (entry(&batch.indices), batch.offsets.len() + 2 * batch.member_ptr.len()),
+        };
+        let offset_bytes = offsets.saturating_mul(size_of::<i64>());
+        self.values().len().saturating_mul(entries).saturating_add(offset_bytes)
+    }
+}
+
+impl AnySparse {
+    /// The matrix as CSR, with sorted rows and without duplicates, which are added.
+    ///
+    /// # Errors
+    /// Those of [`into_csr`](Self::into_csr).
+    pub fn into_sorted_csr<T: Scalar, I: Index, O: Index>(self) -> Result<Csr<T, Host, I, O>> {
+        self.into_csr().and_then(canonical)
+    }
+}
+
+/// The error of a file that is not sound.
+pub(crate) fn wrong(reason: impl Into<String>) -> Error {
+    Error::File { path: "<stream>".into(), line: None, reason: reason.into() }
+}
+
+/// Makes a vector long enough for `more` elements, of `most` in all, in steps that double it.
+pub(crate) fn grow<T>(
+    elements: &mut Vec<T>,
+    more: usize,
+    most: usize,
+    reserve: &mut Reserve<'_>,
+) -> Result<()> {
+    let (needed, capacity) = (elements.len() + more, elements.capacity());
+    if needed <= capacity {
+        return Ok(());
+    }
+    let aim = needed.max(capacity.saturating_mul(2).min(most));
+    reserve((aim - capacity).saturating_mul(size_of::<T>()))?;
+    let failed = |_| Error::OutOfMemory { needed: (aim * size_of::<T>()) as u64, available: 0 };
+    elements.try_reserve_exact(aim - elements.len()).map_err(failed)
+}
