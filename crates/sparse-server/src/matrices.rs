@@ -11,7 +11,7 @@ use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::tags::Tags;
 use crate::task::StopOnDrop;
-use crate::upload::{check_headers, extension, kind_of, read_matrix, receive};
+use crate::upload::{Reception, check_headers, kind_of, read_matrix};
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
@@ -140,8 +140,9 @@ pub(crate) async fn upload(
     };
     // What would be refused behind the body is refused before it.
     drop(app.workers.admit(&identity.tenant)?);
-    let folder = app.store.disk.uploads();
-    let received = receive(body, encoding, limits.upload_bytes, limits, folder, extension(kind)).await?;
+    let reception =
+        Reception { kind, encoding, limit: limits.upload_bytes, limits, folder: app.store.disk.uploads() };
+    let received = reception.receive_matrix(body, &app.store, &identity.tenant).await?;
     let caller = caller(&app);
     let (store, task, tenant) = (app.store.clone(), caller.task.clone(), identity.tenant.clone());
     let put = move || {

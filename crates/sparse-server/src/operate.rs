@@ -14,7 +14,7 @@ use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::{StopOnDrop, Task};
-use crate::upload::{self, Received, check_headers, check_integers, kind_of, receive};
+use crate::upload::{self, Received, Reception, check_headers, check_integers, kind_of};
 use crate::workers::Admitted;
 use axum::Extension;
 use axum::body::Body;
@@ -244,8 +244,8 @@ pub(crate) async fn receive_operand(
     }
     let limits = &app.config.limits;
     let encoding = check_headers(headers, limits.operand_bytes)?;
-    let folder = app.store.disk.uploads();
-    receive(body, encoding, limits.operand_bytes, limits, folder, ".npy").await
+    let (kind, limit, folder) = (FileKind::Npy, limits.operand_bytes, app.store.disk.uploads());
+    Reception { kind, encoding, limit, limits, folder }.receive(body).await
 }
 
 /// An operation with everything that it needs, for a worker.

@@ -10,7 +10,7 @@ use crate::matrices::{Pairs, parameters};
 use crate::objects::KeptCopy;
 use crate::problem::Problem;
 use crate::task::StopOnDrop;
-use crate::upload::{Encoding, NPZ, extension, read_matrix, receive};
+use crate::upload::{Encoding, NPZ, Reception, read_matrix};
 use axum::Extension;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Path, Request, State};
@@ -125,7 +125,8 @@ pub(crate) async fn receive_copy(
     let format: String = parameters.required("format")?;
     let (limits, folder) = (&app.config.limits, app.store.disk.uploads());
     let kind = FileKind::Npz;
-    let received = receive(body, Encoding::Identity, u64::MAX, limits, folder, extension(kind)).await?;
+    let reception = Reception { kind, encoding: Encoding::Identity, limit: u64::MAX, limits, folder };
+    let received = reception.receive_matrix(body, &app.store, &identity.tenant).await?;
     let (store, tenant) = (app.store.clone(), identity.tenant.clone());
     let keep = move || {
         let matrix = read_matrix(&store, &tenant, received, kind)?;

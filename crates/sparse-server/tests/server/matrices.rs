@@ -82,6 +82,38 @@ fn a_batch_is_stored_again_and_its_results_too() {
 }
 
 #[test]
+fn large_bodies_are_decoded_as_they_come() {
+    const NPZ: &str = "Content-Type: application/x-npz";
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 12 << 20));
+    // Values that deflate leaves as large as they are.
+    let value = |k: usize| if k.is_multiple_of(3) { (k as f64 + 1.0).sqrt() } else { 0.0 };
+    let values: Vec<f64> = (0..512 * 900).map(value).collect();
+    let created = server.send("PUT /v1/matrices/a", &[NPY], &npy(&[512, 900], &values)).expect(201).json();
+    assert_eq!((&created["nnz"], &created["format"]), (&153_600.into(), &"csr".into()));
+    let dense = |name: &str| server.send(&format!("POST /v1/matrices/{name}/dense"), &[], &[]).array();
+    assert!(dense("a") == values);
+    let mut file = server.send("GET /v1/matrices/a/data", &[], &[]).expect(200).body;
+    let again = server.send("PUT /v1/matrices/b", &[NPZ], &file).expect(201).json();
+    assert!(dense("b") == values);
+    let used = || server.send("GET /v1/status", &[], &[]).json()["memory"]["used_bytes"].clone();
+    let both = created["bytes"].as_u64().unwrap() + again["bytes"].as_u64().unwrap();
+    assert_eq!(used(), both, "the ledger has the matrices and nothing else");
+
+    let middle = file.len() / 2;
+    file[middle] ^= 1;
+    let refused = server.send("PUT /v1/matrices/c", &[NPZ], &file).expect(422);
+    assert!(refused.text().contains("the checksum is wrong"), "{}", refused.text());
+    let cut_off = npy(&[512, 900], &values);
+    server.send("PUT /v1/matrices/c", &[NPY], &cut_off[..cut_off.len() - 4]).expect(422);
+    assert_eq!(used(), both);
+    // What the memory does not hold is refused once that is known, and received to its end.
+    let full = npy(&[1024, 1024], &vec![1.0; 1 << 20]);
+    let refused = server.send("PUT /v1/matrices/c", &[NPY], &full).expect(507).json();
+    assert!(refused["needed_bytes"].as_u64() > Some(0), "{refused}");
+}
+
+#[test]
 fn conditions_are_kept() {
     let data = tempfile::tempdir().unwrap();
     let server = Running::start(Config::new(data.path(), 1 << 20));

@@ -1,0 +1,77 @@
+//! Matrices that are decoded as their bodies come.
+
+use super::check_magic;
+use super::matrix::check_integers;
+use crate::ledger::Reservation;
+use crate::objects::Store;
+use crate::problem::Problem;
+use nnz::io::FileKind;
+use nnz::io::stream::{Decoder, HEAD_BYTES};
+use nnz::{Error, Matrix};
+use std::sync::Arc;
+
+/// A matrix of which a part has come, with its bytes in the ledger.
+#[derive(Debug)]
+pub(crate) struct Decoding {
+    decoder: Decoder,
+    memory: Memory,
+}
+
+#[derive(Debug)]
+struct Memory {
+    store: Arc<Store>,
+    tenant: String,
+    reserved: Reservation,
+}
+
+impl Decoding {
+    /// The decoding of a body that starts with `first`; none if it cannot be decoded from front to back.
+    pub(super) fn new(
+        kind: FileKind,
+        first: &[u8],
+        store: &Arc<Store>,
+        tenant: &str,
+    ) -> Result<Option<Self>, Problem> {
+        check_magic(first, kind)?;
+        let Some(decoder) = Decoder::new(kind, &first[..first.len().min(HEAD_BYTES)])? else {
+            return Ok(None);
+        };
+        let reserved = store.reserve(tenant, 0)?;
+        let memory = Memory { store: store.clone(), tenant: tenant.into(), reserved };
+        Ok(Some(Self { decoder, memory }))
+    }
+
+    pub(super) fn push(&mut self, part: &[u8]) -> Result<(), Problem> {
+        let (memory, mut refused) = (&mut self.memory, None);
+        let pushed = self.decoder.push(part, &mut |needed| {
+            memory.reserve(needed).map_err(|problem| {
+                refused = Some(problem);
+                Error::OutOfMemory { needed: needed as u64, available: 0 }
+            })
+        });
+        match refused {
+            Some(problem) => Err(problem),
+            None => Ok(pushed?),
+        }
+    }
+
+    /// The matrix in the device's memory.
+    pub(super) fn finish(self) -> Result<(Matrix, Reservation), Problem> {
+        let Self { decoder, mut memory } = self;
+        let decoded = decoder.finish()?;
+        check_integers(decoded.rounded_integers::<f64>())?;
+        memory.reserve(decoded.conversion_bytes())?;
+        let matrix = Matrix::from_decoded(&memory.store.device, decoded)?;
+        memory.store.settle(&mut memory.reserved, &memory.tenant, matrix.bytes() as u64)?;
+        Ok((matrix, memory.reserved))
+    }
+}
+
+impl Memory {
+    /// Reserves more bytes.
+    fn reserve(&mut self, bytes: usize) -> Result<(), Problem> {
+        let more = self.store.reserve_beside(&self.tenant, bytes as u64, self.reserved.bytes())?;
+        self.reserved.merge(more);
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! Bodies of requests: received with bounded memory, time and size, and read as matrices and arrays.
+
+mod decoding;
+mod encoding;
+mod matrix;
+mod receive;
+
+use crate::problem::Problem;
+use axum::http::{HeaderMap, StatusCode, header};
+use nnz::DType;
+use nnz::io::npy::{self, NpyArray};
+use nnz::io::{FileKind, MatrixFile};
+use std::io::Read;
+use tempfile::NamedTempFile;
+
+use decoding::Decoding;
+pub(crate) use encoding::{Encoding, check_headers};
+pub(crate) use matrix::{check_integers, read_matrix};
+#[cfg(unix)]
+pub(crate) use receive::Incoming;
+pub(crate) use receive::Reception;
+
+/// More bytes than the header of an `.npy` body takes.
+const NPY_HEADER_BYTES: usize = 4096;
+
+/// A body that was received whole.
+#[derive(Debug)]
+pub(crate) enum Received {
+    Memory(Vec<u8>),
+    File(NamedTempFile),
+}
+
+/// The body of an upload.
+#[derive(Debug)]
+pub(crate) enum Upload {
+    Received(Received),
+    /// It was decoded as it came.
+    Decoded(Box<Decoding>),
+}
+
+/// The kind of a matrix, by its `Content-Type`.
+pub(crate) fn kind_of(headers: &HeaderMap) -> Result<FileKind, Problem> {
+    let found = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    kind_of_media(found.split(';').next().unwrap_or("").trim()).ok_or_else(|| {
+        let detail = format!(
+            "Content-Type `{}`: {NPZ} (SciPy's save_npz), {NPY} (numpy.save) or {MTX} (Matrix Market) is needed",
+            found.escape_debug()
+        );
+        Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", detail)
+    })
+}
+
+pub(crate) const NPZ: &str = "application/x-npz";
+pub(crate) const NPY: &str = "application/x-npy";
+pub(crate) const MTX: &str = "text/x-matrix-market";
+
+pub(crate) fn kind_of_media(media: &str) -> Option<FileKind> {
+    match &*media.to_ascii_lowercase() {
+        NPZ => Some(FileKind::Npz),
+        NPY => Some(FileKind::Npy),
+        MTX => Some(FileKind::MatrixMarket),
+        _ => None,
+    }
+}
+
+pub(crate) fn extension(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::Npz => ".npz",
+        FileKind::Npy => ".npy",
+        FileKind::MatrixMarket => ".mtx",
+    }
+}
+
+impl Received {
+    /// Bytes of the host's memory that the body takes now.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::File(_) => 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> Result<u64, Problem> {
+        match self {
+            Self::Memory(bytes) => Ok(bytes.len() as u64),
+            Self::File(file) => Ok(file.as_file().metadata()?.len()),
+        }
+    }
+
+    /// Bytes of an array of an `.npy` body: as it was received, as it is read, and as values of `dtype`, or of its own
+    /// type without one. Integers of one byte are read as eight.
+    pub(crate) fn array_bytes(&self, dtype: Option<DType>) -> Result<u64, Problem> {
+        let head = match self {
+            Self::Memory(bytes) => {
+                MatrixFile::from_reader("body.npy", &bytes[..bytes.len().min(NPY_HEADER_BYTES)])?
+            }
+            Self::File(file) => MatrixFile::open(file.path())?,
+        };
+        let (received, read) = (self.len()?, head.value_type()?);
+        let elements = received.min(head.claim()?.stored as u64);
+        let element = read.bytes() + dtype.unwrap_or(read).bytes();
+        Ok(received.saturating_add(elements.saturating_mul(element as u64)))
+    }
+
+    /// The array of an `.npy` body.
+    pub(crate) fn into_array(self) -> Result<NpyArray, Problem> {
+        Ok(match self {
+            Self::Memory(bytes) => npy::parse(&bytes)?,
+            Self::File(file) => npy::read(file.path())?,
+        })
+    }
+
+    /// Fails if it begins as a body of another kind.
+    fn check_magic(&self, kind: FileKind) -> Result<(), Problem> {
+        match self {
+            Self::Memory(bytes) => check_magic(bytes, kind),
+            Self::File(file) => {
+                let mut first = [0; 2];
+                std::fs::File::open(file.path())?.read_exact(&mut first)?;
+                check_magic(&first, kind)
+            }
+        }
+    }
+
+    fn as_matrix_file(&self, kind: FileKind) -> Result<MatrixFile, Problem> {
+        let file = match self {
+            Self::Memory(bytes) => MatrixFile::from_reader(format!("body{}", extension(kind)), &bytes[..])?,
+            Self::File(file) => MatrixFile::open(file.path())?,
+        };
+        Ok(file)
+    }
+}
+
+/// Fails if the first bytes of a body are those of another kind, compressed text among them.
+fn check_magic(first: &[u8], kind: FileKind) -> Result<(), Problem> {
+    let (expected, what) = match kind {
+        FileKind::Npz => (b"PK", "an .npz file (a ZIP archive)"),
+        FileKind::Npy => (b"\x93N", "an .npy file"),
+        FileKind::MatrixMarket => (b"%%", "a Matrix Market file, uncompressed: %%MatrixMarket"),
+    };
+    if first.starts_with(expected) {
+        return Ok(());
+    }
+    Err(Problem::unprocessable(format!("body: it does not begin as {what}")))
+}

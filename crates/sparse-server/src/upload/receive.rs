@@ -1,0 +1,225 @@
+//! Reception of bodies: in memory while they are small, then in a file or a decoder, one part while the next one comes.
+
+use super::decoding::Decoding;
+use super::encoding::{Encoding, inflate};
+use super::{Received, Upload, extension};
+use crate::config::Limits;
+use crate::objects::Store;
+use crate::problem::Problem;
+use axum::body::{Body, Bytes};
+use axum::http::StatusCode;
+use http_body_util::BodyExt;
+use nnz::io::FileKind;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::NamedTempFile;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::{Instant, timeout};
+
+/// Bytes of a body that are received before the first part is handed over; smaller bodies stay in memory.
+pub(super) const IN_MEMORY: usize = 1 << 20;
+
+/// Bytes of each further part, few enough to stay in the cache.
+const PART: usize = 256 << 10;
+
+/// How a body is received.
+#[derive(Debug)]
+pub(crate) struct Reception<'a> {
+    pub(crate) kind: FileKind,
+    pub(crate) encoding: Encoding,
+    /// Bytes of the body, compressed and not.
+    pub(crate) limit: u64,
+    pub(crate) limits: &'a Limits,
+    /// The folder of files.
+    pub(crate) folder: &'a Path,
+}
+
+/// The destination of a body that does not stay in memory.
+#[derive(Debug)]
+enum Sink {
+    File(NamedTempFile),
+    Decoding(Box<Decoding>),
+}
+
+/// A sink that takes a part, which comes back empty.
+type Writing = JoinHandle<Result<(Sink, Vec<u8>), Problem>>;
+
+impl Reception<'_> {
+    /// Receives a body.
+    pub(crate) async fn receive(&self, body: Body) -> Result<Received, Problem> {
+        let received = self.receive_to(body, |_| Ok(Sink::File(self.new_file()?))).await?;
+        match received {
+            Upload::Received(received) if self.encoding != Encoding::Identity => self.inflate(received).await,
+            Upload::Received(received) => Ok(received),
+            Upload::Decoded(_) => Err(Problem::internal("a body was decoded as a matrix")),
+        }
+    }
+
+    /// Receives a matrix, which is decoded as it comes where that can be: then neither the body nor a dense array is in
+    /// memory or on disk. Memory is reserved as it is needed; what is refused is received and discarded to its end, so
+    /// that its client reads the answer.
+    pub(crate) async fn receive_matrix(
+        &self,
+        body: Body,
+        store: &Arc<Store>,
+        tenant: &str,
+    ) -> Result<Upload, Problem> {
+        if self.encoding != Encoding::Identity {
+            return self.receive(body).await.map(Upload::Received);
+        }
+        let open = |first: &[u8]| match Decoding::new(self.kind, first, store, tenant)? {
+            Some(decoding) => Ok(Sink::Decoding(Box::new(decoding))),
+            None => Ok(Sink::File(self.new_file()?)),
+        };
+        self.receive_to(body, open).await
+    }
+
+    fn new_file(&self) -> Result<NamedTempFile, Problem> {
+        new_file(self.folder, extension(self.kind))
+    }
+
+    async fn inflate(&self, received: Received) -> Result<Received, Problem> {
+        let (encoding, limit) = (self.encoding, self.limit);
+        let (folder, extension) = (self.folder.to_owned(), extension(self.kind));
+        let inflated = spawn_blocking(move || inflate(&received, encoding, limit, &folder, extension));
+        inflated.await.map_err(Problem::internal)?
+    }
+
+    /// Receives a body as it is; `open` makes the sink of a large one by its first bytes.
+    async fn receive_to(
+        &self,
+        body: Body,
+        open: impl Fn(&[u8]) -> Result<Sink, Problem>,
+    ) -> Result<Upload, Problem> {
+        let mut incoming =
+            Incoming { body, received: 0, limit: self.limit, started: Instant::now(), limits: self.limits };
+        let (mut buffer, mut capacity) = (Vec::new(), IN_MEMORY);
+        let mut writing: Option<Writing> = None;
+        while let Some(data) = incoming.next().await? {
+            if buffer.len() + data.len() > capacity {
+                match hand_over(writing, buffer, &open).await {
+                    Ok((next, empty)) => (writing, buffer, capacity) = (Some(next), empty, PART),
+                    Err(problem) => {
+                        incoming.discard_rest().await;
+                        return Err(problem);
+                    }
+                }
+            }
+            buffer.extend_from_slice(&data);
+        }
+        match writing {
+            None => Ok(Upload::Received(Received::Memory(buffer))),
+            Some(_) => {
+                let (last, _) = hand_over(writing, buffer, &open).await?;
+                Ok(match joined(last).await?.0 {
+                    Sink::File(file) => Upload::Received(Received::File(file)),
+                    Sink::Decoding(decoding) => Upload::Decoded(decoding),
+                })
+            }
+        }
+    }
+}
+
+/// Hands a part to its sink once that has taken the part before; returns an empty buffer for the next one.
+async fn hand_over(
+    writing: Option<Writing>,
+    part: Vec<u8>,
+    open: impl Fn(&[u8]) -> Result<Sink, Problem>,
+) -> Result<(Writing, Vec<u8>), Problem> {
+    let (mut sink, empty) = match writing {
+        None => (open(&part)?, Vec::with_capacity(PART)),
+        Some(writing) => joined(writing).await?,
+    };
+    let next = spawn_blocking(move || {
+        sink.write(&part)?;
+        let mut part = part;
+        part.clear();
+        part.shrink_to(PART);
+        Ok((sink, part))
+    });
+    Ok((next, empty))
+}
+
+async fn joined(writing: Writing) -> Result<(Sink, Vec<u8>), Problem> {
+    writing.await.map_err(Problem::internal)?
+}
+
+impl Sink {
+    fn write(&mut self, part: &[u8]) -> Result<(), Problem> {
+        match self {
+            Self::File(file) => Ok(file.write_all(part)?),
+            Self::Decoding(decoding) => decoding.push(part),
+        }
+    }
+}
+
+/// A body that comes, within its limits.
+pub(crate) struct Incoming<'a> {
+    body: Body,
+    received: u64,
+    limit: u64,
+    started: Instant,
+    limits: &'a Limits,
+}
+
+impl<'a> Incoming<'a> {
+    pub(crate) fn new(body: Body, limit: u64, limits: &'a Limits) -> Self {
+        Self { body, received: 0, limit, started: Instant::now(), limits }
+    }
+
+    /// The next bytes, in time.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        let limits = self.limits;
+        while let Some(frame) =
+            timeout(limits.idle_time, self.body.frame()).await.map_err(|_| too_slow(limits))?
+        {
+            let frame =
+                frame.map_err(|error| Problem::bad_request(format!("the body broke off: {error}")))?;
+            let Ok(data) = frame.into_data() else { continue };
+            self.received += data.len() as u64;
+            if self.received > self.limit {
+                let _rest = timeout(limits.idle_time, discard(&mut self.body)).await;
+                return Err(Problem::too_large(self.limit));
+            }
+            check_rate(self.received, self.started.elapsed(), limits)?;
+            return Ok(Some(data));
+        }
+        Ok(None)
+    }
+
+    /// Receives the rest of a body that is refused: a connection that is closed while its client writes can lose the
+    /// answer.
+    async fn discard_rest(&mut self) {
+        while let Ok(Some(_)) = self.next().await {}
+    }
+}
+
+/// Reads some more of a body that is too large.
+async fn discard(body: &mut Body) {
+    let mut discarded = 0;
+    while discarded < IN_MEMORY
+        && let Some(Ok(frame)) = body.frame().await
+    {
+        discarded += frame.data_ref().map_or(0, Bytes::len);
+    }
+}
+
+pub(super) fn new_file(folder: &Path, extension: &str) -> Result<NamedTempFile, Problem> {
+    Ok(tempfile::Builder::new().suffix(extension).tempfile_in(folder)?)
+}
+
+/// Fails if a client sends so slowly that it only holds the connection.
+fn check_rate(received: u64, elapsed: Duration, limits: &Limits) -> Result<(), Problem> {
+    let counted = elapsed.saturating_sub(limits.idle_time).as_secs();
+    if received < counted.saturating_mul(limits.least_rate) { Err(too_slow(limits)) } else { Ok(()) }
+}
+
+fn too_slow(limits: &Limits) -> Problem {
+    let detail = format!(
+        "the body came too slowly: after {:?} it must reach {} bytes per second",
+        limits.idle_time, limits.least_rate
+    );
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", detail)
+}
