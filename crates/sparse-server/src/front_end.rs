@@ -12,6 +12,8 @@ use crate::problem::Problem;
 use crate::process::DeviceWorkers;
 use crate::rate::Rates;
 use crate::requests::{Requests, Subject};
+#[cfg(unix)]
+use crate::resumable::Uploads;
 use crate::routes;
 #[cfg(unix)]
 use crate::shared::SharedFolder;
@@ -43,6 +45,8 @@ pub(crate) struct Shared {
     pub(crate) listed: Arc<Requests>,
     #[cfg(unix)]
     pub(crate) shared: Option<SharedFolder>,
+    #[cfg(unix)]
+    pub(crate) uploads: Arc<Uploads>,
     pub(crate) metrics: RequestMetrics,
     pub(crate) is_stopping: AtomicBool,
     /// Makes the ids of requests different from those of the service before.
@@ -76,6 +80,8 @@ impl FrontEnd {
             listed: Requests::new(config.limits.slow_time),
             #[cfg(unix)]
             shared: config.shared.as_deref().map(SharedFolder::open).transpose()?,
+            #[cfg(unix)]
+            uploads: Uploads::open(&config.data, &config.limits)?,
             audit: AuditLog::open(&config.data, config.limits.audit_bytes)?,
             metrics: RequestMetrics::new(),
             is_stopping: AtomicBool::new(false),

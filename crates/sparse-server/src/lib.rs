@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`Config::check`] | an address that other machines reach needs tokens and TLS |
 //! | tokens | 256 random bits each, of which the server has hashes; each has scopes and belongs to one tenant |
-//! | uploads | sizes are checked before the first byte and while bytes come; bodies above 1 MiB go to a file |
+//! | uploads | sizes are checked before the first byte and while bytes come; bodies above 1 MiB are decoded as they come, or go to a file |
 //! | memory | every byte is reserved before it is allocated; what does not fit is answered by 507 or 429 |
 //! | operations | end at their time limit or with their client; jobs go on without it, and are bounded and expire |
 //! | worker processes | one holds each device if that is asked for; the front end replaces those that end |
@@ -48,6 +48,8 @@ mod process;
 mod program;
 mod rate;
 mod requests;
+#[cfg(unix)]
+mod resumable;
 mod routes;
 mod server;
 #[cfg(unix)]

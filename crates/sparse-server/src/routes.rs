@@ -13,6 +13,8 @@ use crate::process;
 use crate::program;
 use crate::requests;
 #[cfg(unix)]
+use crate::resumable;
+#[cfg(unix)]
 use crate::shared;
 use crate::status;
 use crate::upload::{MTX, NPY, NPZ};
@@ -22,7 +24,7 @@ use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 #[cfg(unix)]
-use axum::routing::{MethodFilter, on};
+use axum::routing::{MethodFilter, head, on, patch};
 use axum::routing::{MethodRouter, delete, get, post, put};
 use serde_json::{Value, json};
 
@@ -65,6 +67,8 @@ pub(crate) enum Destination {
 
 const MATRIX: &str = "/v1/matrices/{name}";
 const JOB: &str = "/v1/jobs/{id}";
+#[cfg(unix)]
+const UPLOAD: &str = "/v1/uploads/{upload}";
 const REQUESTS: &str = "/v1/requests";
 const JOB_RESULT: &str = "/v1/jobs/{id}/result";
 pub(crate) const PROGRAMS: &str = "/v1/programs";
@@ -127,6 +131,42 @@ pub(crate) const ROUTES: &[Route] = &[
         parameters: Some(&[]),
         scope: Some(Scope::Read),
         handler: Handler::FrontEnd(|| get(requests::list)),
+    },
+    #[cfg(unix)]
+    Route {
+        method: "post",
+        path: "/v1/uploads",
+        summary: "Begins an upload of Upload-Length bytes that can be resumed; Location is its address",
+        parameters: Some(&[]),
+        scope: Some(Scope::Write),
+        handler: Handler::FrontEnd(|| post(resumable::begin)),
+    },
+    #[cfg(unix)]
+    Route {
+        method: "head",
+        path: UPLOAD,
+        summary: "The bytes of an upload that are there, in Upload-Offset",
+        parameters: Some(&[]),
+        scope: Some(Scope::Write),
+        handler: Handler::FrontEnd(|| head(resumable::describe)),
+    },
+    #[cfg(unix)]
+    Route {
+        method: "patch",
+        path: UPLOAD,
+        summary: "Adds the bytes from Upload-Offset on to an upload",
+        parameters: Some(&[]),
+        scope: Some(Scope::Write),
+        handler: Handler::FrontEnd(|| patch(resumable::append)),
+    },
+    #[cfg(unix)]
+    Route {
+        method: "delete",
+        path: UPLOAD,
+        summary: "Forgets an upload",
+        parameters: Some(&[]),
+        scope: Some(Scope::Write),
+        handler: Handler::FrontEnd(|| delete(resumable::remove)),
     },
     Route {
         method: "get",
@@ -357,7 +397,12 @@ fn describe(route: &Route) -> Value {
     let in_query = route.parameters.unwrap_or_default().iter().map(|name| query_parameter(name, false));
     let mut parameters: Vec<_> = path_parameters(route.path).into_iter().chain(in_query).collect();
     if (route.method, route.path) == ("put", MATRIX) {
-        parameters.extend([header_parameter("Idempotency-Key"), header_parameter("nnz-body-file")]);
+        parameters.extend(["Idempotency-Key", "nnz-body-file", "nnz-upload"].map(header_parameter));
+    }
+    match (route.method, route.path) {
+        ("post", "/v1/uploads") => parameters.push(header_parameter("Upload-Length")),
+        ("patch", _) => parameters.push(header_parameter("Upload-Offset")),
+        _ => (),
     }
     let mut described = json!({
         "summary": route.summary,
@@ -403,6 +448,8 @@ fn responses(route: &Route) -> Value {
         (_, PROGRAMS) => return responses_of_operation(),
         ("put", MATRIX) => ("201", "The new version is ready"),
         ("delete", _) => ("204", "It is deleted"),
+        ("post", "/v1/uploads") => ("201", "The upload is begun"),
+        ("head" | "patch", _) => ("204", "Upload-Offset bytes are there"),
         (_, JOB_RESULT) => ("2XX", "The answer of the operation"),
         _ => ("200", "The answer"),
     };
@@ -423,14 +470,14 @@ fn query_parameter(name: &str, is_required: bool) -> Value {
 }
 
 /// The headers of operations, beside those that all of HTTP has.
-const HEADERS: [&str; 3] = ["Idempotency-Key", "nnz-body-file", "nnz-result-file"];
+const HEADERS: [&str; 4] = ["Idempotency-Key", "nnz-body-file", "nnz-result-file", "nnz-upload"];
 
 fn header_parameter(name: &str) -> Value {
     json!({ "name": name, "in": "header", "required": false, "schema": { "type": "string" } })
 }
 
 fn path_parameters(path: &str) -> Vec<Value> {
-    let names = ["name", "id"].into_iter().filter(|name| path.contains(&format!("{{{name}}}")));
+    let names = ["name", "id", "upload"].into_iter().filter(|name| path.contains(&format!("{{{name}}}")));
     names
         .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
         .collect()

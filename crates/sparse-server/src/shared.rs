@@ -10,6 +10,7 @@ use crate::error::StartError;
 use crate::front_end::FrontEnd;
 use crate::name;
 use crate::problem::Problem;
+use crate::resumable::UPLOAD;
 use crate::upload::kind_of_media;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -56,7 +57,7 @@ impl SharedFolder {
     }
 }
 
-/// Takes the body of a request from the file that it names, and puts that of the answer into another.
+/// Takes the body of a request from the file or the upload that it names, and puts that of the answer into another file.
 pub(crate) async fn exchange(
     State(front_end): State<FrontEnd>,
     Extension(identity): Extension<Identity>,
@@ -66,6 +67,30 @@ pub(crate) async fn exchange(
     let named = |headers: &mut HeaderMap, header| headers.remove(header).map(|name| checked(header, &name));
     let body_file = named(request.headers_mut(), BODY_FILE).transpose()?;
     let result_file = named(request.headers_mut(), RESULT_FILE).transpose()?;
+    let upload = match named(request.headers_mut(), UPLOAD).transpose()? {
+        Some(_) if body_file.is_some() => {
+            return Err(Problem::bad_request(format!("{UPLOAD} and {BODY_FILE}: one of the two is needed")));
+        }
+        Some(id) => Some(front_end.uploads.whole(&identity.tenant, &id).await?),
+        None => None,
+    };
+    if let Some(upload) = &upload {
+        request = with_body(request, upload.file()?, UPLOAD)?;
+    }
+    let files = (body_file, result_file);
+    let response = with_files(&front_end, &identity, request, files, next).await?;
+    upload.into_iter().for_each(|upload| upload.answered(response.status()));
+    Ok(response)
+}
+
+/// Answers a request whose body, or the body of whose answer, may be in a file of the tenant's folder.
+async fn with_files(
+    front_end: &FrontEnd,
+    identity: &Identity,
+    mut request: Request,
+    (body_file, result_file): (Option<String>, Option<String>),
+    next: Next,
+) -> Result<Response, Problem> {
     if body_file.is_none() && result_file.is_none() {
         return Ok(next.run(request).await);
     }
@@ -76,7 +101,7 @@ pub(crate) async fn exchange(
     })?;
     let folder = shared.of(&identity.tenant)?;
     if let Some(name) = body_file {
-        request = with_body(request, open(&folder, &name)?)?;
+        request = with_body(request, open(&folder, &name)?, BODY_FILE)?;
     }
     match result_file {
         None => Ok(next.run(request).await),
@@ -109,13 +134,11 @@ fn open(folder: &OwnedFd, name: &str) -> Result<File, Problem> {
 }
 
 /// The request with the contents of a file as its body.
-fn with_body(mut request: Request, file: File) -> Result<Request, Problem> {
+fn with_body(mut request: Request, file: File, header: &str) -> Result<Request, Problem> {
     let headers = request.headers_mut();
     let has_body = headers.get(header::CONTENT_LENGTH).is_some_and(|length| length != "0");
     if has_body || headers.contains_key(header::TRANSFER_ENCODING) {
-        return Err(Problem::bad_request(format!(
-            "{BODY_FILE}: a request without a body of its own is needed"
-        )));
+        return Err(Problem::bad_request(format!("{header}: a request without a body of its own is needed")));
     }
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(file.metadata()?.len()));
     let parts = ReaderStream::with_capacity(tokio::fs::File::from_std(file), PART);

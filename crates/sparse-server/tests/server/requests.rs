@@ -1,6 +1,6 @@
 //! Requests: wrong ones, repeated ones, and those that claim much.
 
-use super::common::{MTX, NPY, Running, mtx, npy};
+use super::common::{MTX, NPY, Response, Running, mtx, npy};
 use super::matrix;
 use sparse_server::Config;
 use std::io::Write;
@@ -135,6 +135,65 @@ fn bodies_and_results_are_files_of_the_tenant_s_folder_alone() {
     assert!(refused.text().contains("--shared DIR"), "{}", refused.text());
 }
 
+#[cfg(unix)]
+#[test]
+fn an_upload_is_resumed_where_it_broke_off() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let (body, length) = (matrix(), matrix().len());
+    let begin = |length: u64| server.send("POST /v1/uploads", &[&format!("Upload-Length: {length}")], &[]);
+    let head = |response: &Response, name: &str| {
+        let prefix = format!("{name}: ");
+        response.head.lines().find_map(|line| line.strip_prefix(&prefix).map(str::to_owned))
+    };
+    let address = head(&begin(length as u64).expect(201), "location").unwrap();
+    let offset =
+        || head(&server.send(&format!("HEAD {address}"), &[], &[]).expect(204), "upload-offset").unwrap();
+    let patch = |offset: usize, headers: &[&str], part: &[u8]| {
+        let offset = format!("Upload-Offset: {offset}");
+        server.send(&format!("PATCH {address}"), &[&[&*offset], headers].concat(), part)
+    };
+    assert_eq!(offset(), "0");
+    patch(0, &[], &body[..10]).expect(204);
+    // A connection that breaks leaves what has come.
+    let mut stream = std::net::TcpStream::connect(server.address).unwrap();
+    let part = format!(
+        "PATCH {address} HTTP/1.1\r\nHost: {}\r\nUpload-Offset: 10\r\nContent-Length: {}\r\n\r\n",
+        server.address,
+        length - 10
+    );
+    stream.write_all(&[part.as_bytes(), &body[10..25]].concat()).unwrap();
+    let began = std::time::Instant::now();
+    while offset() != "25" {
+        assert!(began.elapsed().as_secs() < 20, "{} bytes are there", offset());
+        // A question ends the part that is being received; here it is sent again.
+        let there: usize = offset().parse().unwrap();
+        if there < 25 {
+            patch(there, &[], &body[there..25]).expect(204);
+        }
+    }
+    drop(stream);
+    let refused = patch(10, &[], &body[10..]).expect(409);
+    assert_eq!(head(&refused, "upload-offset").as_deref(), Some("25"));
+    let upload = format!("nnz-upload: {}", address.rsplit('/').next().unwrap());
+    let put =
+        |name: &str, body: &[u8]| server.send(&format!("PUT /v1/matrices/{name}"), &[MTX, &upload], body);
+    assert!(put("a", &[]).expect(409).text().contains("25 of its"));
+    assert_eq!(patch(25, &[], &[&body[25..], &b"more"[..]].concat()).status, 413);
+    patch(offset().parse().unwrap(), &[], &body[offset().parse().unwrap()..]).expect(204);
+    put("a", &body).expect(400);
+    put(".a", &[]).expect(400);
+    assert_eq!(put("a", &[]).expect(201).json()["nnz"], 5);
+    put("a", &[]).expect(404);
+    assert_eq!(std::fs::read_dir(data.path().join("resumable")).unwrap().count(), 0);
+
+    begin(1 << 60).expect(413);
+    server.send("POST /v1/uploads", &[], &[]).expect(400);
+    let other = head(&begin(10).expect(201), "location").unwrap();
+    server.send(&format!("DELETE {other}"), &[], &[]).expect(204);
+    server.send(&format!("HEAD {other}"), &[], &[]).expect(404);
+}
+
 fn gzipped(body: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
     encoder.write_all(body).unwrap();
@@ -260,10 +319,12 @@ fn the_open_api_document_lists_the_routes_that_answer() {
     let id = server.send("POST /v1/matrices/a/norm?async=1", &[], &[]).expect(202).json()["id"].clone();
     let id = id.as_str().unwrap();
     server.send(&format!("GET /v1/jobs/{id}?wait=10"), &[], &[]).expect(200);
+    let begun = server.send("POST /v1/uploads", &["Upload-Length: 4"], &[]).expect(201);
+    let upload = begun.head.lines().find_map(|line| line.strip_prefix("location: /v1/uploads/")).unwrap();
     for (path, methods) in paths {
         for (method, described) in methods.as_object().unwrap() {
-            let request =
-                format!("{} {}", method.to_uppercase(), path.replace("{name}", "a").replace("{id}", id));
+            let address = path.replace("{name}", "a").replace("{id}", id).replace("{upload}", upload);
+            let request = format!("{} {address}", method.to_uppercase());
             let headers: &[&str] = if method == "delete" { &["Origin: http://a.example"] } else { &[] };
             let status = server.send(&request, headers, &[]).status;
             assert!(!matches!(status, 404 | 405 | 500..), "{request}: {status}");

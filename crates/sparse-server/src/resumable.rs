@@ -1,0 +1,256 @@
+//! Uploads that can be resumed: the parts of a body are received one after the other, on any number of connections, into
+//! a file that then is the body of a request. The headers are those of the draft "Resumable Uploads for HTTP" of the
+//! IETF, which tus has, too.
+
+use crate::auth::{Identity, to_hex};
+use crate::config::Limits;
+use crate::error::StartError;
+use crate::front_end::FrontEnd;
+use crate::lock::lock;
+use crate::problem::Problem;
+use crate::upload::Incoming;
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path as Segments, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tempfile::NamedTempFile;
+use tokio::sync::OwnedMutexGuard;
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
+
+/// The header that names the upload which is the body of a request.
+pub(crate) const UPLOAD: &str = "nnz-upload";
+/// The bytes that are there, and with a part those before it.
+const OFFSET: HeaderName = HeaderName::from_static("upload-offset");
+/// The bytes of the whole body.
+const LENGTH: HeaderName = HeaderName::from_static("upload-length");
+
+/// Uploads that a tenant may have begun.
+const UPLOADS_PER_TENANT: usize = 64;
+/// Time after its last part that an upload is kept.
+const KEPT: Duration = Duration::from_secs(3600);
+
+/// The uploads that were begun, by their ids.
+#[derive(Debug)]
+pub(crate) struct Uploads {
+    folder: PathBuf,
+    limits: Limits,
+    begun: Mutex<HashMap<String, Arc<Upload>>>,
+}
+
+#[derive(Debug)]
+struct Upload {
+    tenant: String,
+    length: u64,
+    /// Locked while a part is received, or the body read.
+    parts: Arc<tokio::sync::Mutex<Parts>>,
+    recent: Mutex<Recent>,
+}
+
+/// The parts that were received.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    file: NamedTempFile,
+    received: u64,
+}
+
+#[derive(Debug)]
+struct Recent {
+    used: Instant,
+    /// Ends the request that sends a part, once another takes its place: its client may be gone.
+    request: CancellationToken,
+}
+
+/// The file of an upload that is complete, as the body of a request at work.
+pub(crate) struct WholeUpload {
+    uploads: Arc<Uploads>,
+    id: String,
+    parts: OwnedMutexGuard<Parts>,
+}
+
+impl Uploads {
+    /// No uploads, in a folder of data that is empty then: none survives the server.
+    pub(crate) fn open(data: &Path, limits: &Limits) -> Result<Arc<Self>, StartError> {
+        let folder = data.join("resumable");
+        let emptied = fs::create_dir_all(&folder)
+            .and_then(|()| fs::remove_dir_all(&folder))
+            .and_then(|()| fs::create_dir(&folder));
+        emptied.map_err(|error| StartError::file(&folder, error))?;
+        Ok(Arc::new(Self { folder, limits: limits.clone(), begun: Mutex::default() }))
+    }
+
+    /// Begins an upload of so many bytes; its id.
+    fn begin(&self, tenant: &str, length: u64) -> Result<String, Problem> {
+        let limit = self.limits.upload_bytes;
+        let mut begun = lock(&self.begun);
+        begun.retain(|_, upload| !upload.is_over());
+        let own: Vec<_> = begun.values().filter(|upload| upload.tenant == tenant).collect();
+        let bytes = own.iter().fold(length, |bytes, upload| bytes.saturating_add(upload.length));
+        if length > limit {
+            return Err(Problem::too_large(limit));
+        }
+        if own.len() >= UPLOADS_PER_TENANT || bytes > limit {
+            let detail = format!(
+                "{} uploads were begun, of {bytes} bytes with this one: {UPLOADS_PER_TENANT} of {limit} bytes in all may be",
+                own.len()
+            );
+            return Err(Problem::busy(detail));
+        }
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).map_err(Problem::internal)?;
+        let id = to_hex(&random);
+        let parts = Parts { file: NamedTempFile::new_in(&self.folder)?, received: 0 };
+        let recent = Recent { used: Instant::now(), request: CancellationToken::new() };
+        let upload = Upload {
+            tenant: tenant.into(),
+            length,
+            parts: Arc::new(tokio::sync::Mutex::new(parts)),
+            recent: Mutex::new(recent),
+        };
+        begun.insert(id.clone(), Arc::new(upload));
+        Ok(id)
+    }
+
+    fn find(&self, tenant: &str, id: &str) -> Result<Arc<Upload>, Problem> {
+        let found = lock(&self.begun).get(id).cloned();
+        let found = found.filter(|upload| upload.tenant == tenant && !upload.is_over());
+        found.ok_or_else(|| Problem::not_found("there is no such upload: POST /v1/uploads begins one"))
+    }
+
+    fn remove(&self, id: &str) {
+        let removed = lock(&self.begun).remove(id);
+        drop(removed);
+    }
+
+    /// The body of a request, of an upload that is complete.
+    pub(crate) async fn whole(self: &Arc<Self>, tenant: &str, id: &str) -> Result<WholeUpload, Problem> {
+        let upload = self.find(tenant, id)?;
+        let (parts, _) = upload.take_over().await;
+        if parts.received != upload.length {
+            let (received, length) = (parts.received, upload.length);
+            return Err(Problem::conflict(format!("{UPLOAD}: {received} of its {length} bytes are there")));
+        }
+        Ok(WholeUpload { uploads: self.clone(), id: id.into(), parts })
+    }
+}
+
+impl Upload {
+    fn is_over(&self) -> bool {
+        lock(&self.recent).used.elapsed() > KEPT
+    }
+
+    /// Ends the request that is at work with the parts, and takes them.
+    async fn take_over(&self) -> (OwnedMutexGuard<Parts>, CancellationToken) {
+        let next = CancellationToken::new();
+        let recent = Recent { used: Instant::now(), request: next.clone() };
+        std::mem::replace(&mut *lock(&self.recent), recent).request.cancel();
+        (self.parts.clone().lock_owned().await, next)
+    }
+}
+
+impl WholeUpload {
+    pub(crate) fn file(&self) -> Result<File, Problem> {
+        Ok(self.parts.file.reopen()?)
+    }
+
+    /// Forgets the upload if the request has been answered well; else it can be sent again.
+    pub(crate) fn answered(self, status: StatusCode) {
+        if status.is_success() {
+            self.uploads.remove(&self.id);
+        }
+    }
+}
+
+/// Begins an upload.
+pub(crate) async fn begin(
+    State(front_end): State<FrontEnd>,
+    Extension(identity): Extension<Identity>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let length = number(&headers, &LENGTH)?;
+    let id = front_end.uploads.begin(&identity.tenant, length)?;
+    let location = HeaderValue::from_str(&format!("/v1/uploads/{id}")).map_err(Problem::internal)?;
+    Ok((StatusCode::CREATED, [(header::LOCATION, location), (OFFSET, HeaderValue::from(0))]).into_response())
+}
+
+/// Says how many bytes of an upload are there; a part that is being received ends.
+pub(crate) async fn describe(
+    State(front_end): State<FrontEnd>,
+    Extension(identity): Extension<Identity>,
+    Segments(id): Segments<String>,
+) -> Result<Response, Problem> {
+    let upload = front_end.uploads.find(&identity.tenant, &id)?;
+    let (parts, _) = upload.take_over().await;
+    let about = [
+        (OFFSET, HeaderValue::from(parts.received)),
+        (LENGTH, HeaderValue::from(upload.length)),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    Ok((StatusCode::NO_CONTENT, about).into_response())
+}
+
+/// Receives the next part, of which what has come stays if the connection breaks.
+pub(crate) async fn append(
+    State(front_end): State<FrontEnd>,
+    Extension(identity): Extension<Identity>,
+    Segments(id): Segments<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let offset = number(&headers, &OFFSET)?;
+    let upload = front_end.uploads.find(&identity.tenant, &id)?;
+    let (mut parts, request) = upload.take_over().await;
+    if offset != parts.received {
+        let detail = format!("Upload-Offset {offset}: {} bytes are there", parts.received);
+        return Ok(([(OFFSET, HeaderValue::from(parts.received))], Problem::conflict(detail)).into_response());
+    }
+    let mut incoming = Incoming::new(body, upload.length - offset, &front_end.uploads.limits);
+    loop {
+        let part = tokio::select! {
+            biased;
+            () = request.cancelled() => return Err(Problem::conflict("another request continues the upload")),
+            part = incoming.next() => part?,
+        };
+        let Some(part) = part else { break };
+        parts = spawn_blocking(move || parts.append(&part).map(|()| parts))
+            .await
+            .map_err(Problem::internal)??;
+        lock(&upload.recent).used = Instant::now();
+    }
+    Ok((StatusCode::NO_CONTENT, [(OFFSET, HeaderValue::from(parts.received))]).into_response())
+}
+
+/// Forgets an upload.
+pub(crate) async fn remove(
+    State(front_end): State<FrontEnd>,
+    Extension(identity): Extension<Identity>,
+    Segments(id): Segments<String>,
+) -> Result<StatusCode, Problem> {
+    front_end.uploads.find(&identity.tenant, &id)?;
+    front_end.uploads.remove(&id);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+impl Parts {
+    /// Adds bytes behind those that are there; of some that were not written whole none count.
+    fn append(&mut self, part: &[u8]) -> Result<(), Problem> {
+        let file = self.file.as_file_mut();
+        file.seek(SeekFrom::Start(self.received))?;
+        file.write_all(part)?;
+        self.received += part.len() as u64;
+        Ok(())
+    }
+}
+
+/// The number of bytes in a header.
+fn number(headers: &HeaderMap, name: &HeaderName) -> Result<u64, Problem> {
+    let found = headers.get(name).and_then(|value| value.to_str().ok()?.parse().ok());
+    found.ok_or_else(|| Problem::bad_request(format!("header {name}: a number of bytes is needed")))
+}
