@@ -46,7 +46,7 @@ impl App {
     /// The state of a process of the service, which is one of its workers if it has a number.
     pub(crate) fn new(config: Config, store: Store, service: &str, generation: Option<u64>) -> Self {
         Self(Arc::new(Shared {
-            workers: Workers::new(config.limits.workers, config.limits.queue, config.limits.tenant_queue),
+            workers: Workers::new(&config.limits),
             jobs: Jobs::new(config.limits.jobs, store.ledger.elsewhere.clone(), service, generation),
             queues: Queues::default(),
             keys: Arc::default(),

@@ -56,6 +56,9 @@ pub struct Limits {
     pub tenant_queue: usize,
     /// Requests per second of one tenant, and as many at once; more are refused with 429.
     pub tenant_rate: Option<u32>,
+    /// Seconds of each minute that the operations of one tenant may run on a device, added up over its workers; more are
+    /// refused with 429.
+    pub tenant_seconds: Option<u32>,
     /// Time for the header of a request, and for which a connection may idle between requests.
     pub header_time: Duration,
     /// Time that a client may send or take no byte.
@@ -94,6 +97,7 @@ impl Default for Limits {
             queue: 1024,
             tenant_queue: 512,
             tenant_rate: None,
+            tenant_seconds: None,
             header_time: Duration::from_secs(10),
             idle_time: Duration::from_secs(30),
             least_rate: 1024,

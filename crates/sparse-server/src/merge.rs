@@ -17,6 +17,7 @@ use nnz::op::Op;
 use nnz::{DenseMatrix, c64};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
 use tokio::sync::oneshot;
 
 /// The requests that wait, by their product.
@@ -37,7 +38,7 @@ struct Product {
 struct Waiting {
     work: Work,
     /// Its place in the queue, until it is answered.
-    _admitted: Admitted,
+    admitted: Admitted,
     answer: oneshot::Sender<Result<Outcome, Problem>>,
 }
 
@@ -92,7 +93,7 @@ impl Queues {
 pub(crate) async fn run(app: &App, admitted: Admitted, work: Work) -> Result<Outcome, Problem> {
     let (product, task) = (Product::of(&work)?, work.request.task.clone());
     let (answer, answered) = oneshot::channel();
-    if app.queues.push(product, Waiting { work, _admitted: admitted, answer }) {
+    if app.queues.push(product, Waiting { work, admitted, answer }) {
         dispatch(app.clone(), product);
     }
     let answered = task.within(answered).await?;
@@ -120,12 +121,13 @@ fn serve(app: App, product: Product, permit: Permit) {
         }
         if !taken.is_empty() {
             app.metrics.observe_merged(taken.len());
-            answer(taken, &app.store);
+            answer(taken, &app);
         }
     });
 }
 
-fn answer(waiting: Vec<Waiting>, store: &Store) {
+fn answer(waiting: Vec<Waiting>, app: &App) {
+    let (store, began, count) = (&app.store, Instant::now(), waiting.len() as u32);
     let mut ready = vec![];
     for mut waiting in waiting {
         match waiting.work.prepare(store) {
@@ -137,12 +139,16 @@ fn answer(waiting: Vec<Waiting>, store: &Store) {
         Some(columns) => {
             for ((waiting, operands), column) in ready.into_iter().zip(columns) {
                 drop(operands);
+                app.workers.charge(&waiting.admitted, began.elapsed() / count);
                 send(waiting.answer, Ok(Outcome::Array(column)));
             }
         }
         None => {
-            for (Waiting { work, answer, _admitted }, operands) in ready {
-                send(answer, work.finish(store, operands));
+            for (Waiting { work, answer, admitted }, operands) in ready {
+                let began = Instant::now();
+                let done = work.finish(store, operands);
+                app.workers.charge(&admitted, began.elapsed());
+                send(answer, done);
             }
         }
     }

@@ -1,10 +1,13 @@
 //! Threads for work that blocks, of which few run and few wait.
 
+use crate::config::Limits;
 use crate::lock::lock;
 use crate::problem::Problem;
+use crate::rate::WorkerTime;
 use crate::task::Task;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A bounded pool with a bounded queue.
@@ -18,6 +21,7 @@ pub(crate) struct Workers {
     count: usize,
     queue: Arc<Queue>,
     pinning_queue: Arc<Queue>,
+    time: Arc<WorkerTime>,
 }
 
 /// The requests that run or wait, and how many may.
@@ -91,18 +95,25 @@ const PINNING_THREADS: usize = 1;
 
 impl Workers {
     /// Threads, and places for work that waits, of which one tenant may have a part. As many pins may wait.
-    pub(crate) fn new(count: usize, queue: usize, tenant_queue: usize) -> Self {
-        let count = count.max(1);
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let (count, queue, tenant_queue) = (limits.workers.max(1), limits.queue, limits.tenant_queue);
+        let time = Arc::new(WorkerTime::new(limits.tenant_seconds));
         let [permits, brief, pinning] =
             [count, BRIEF_THREADS, PINNING_THREADS].map(|threads| Arc::new(Semaphore::new(threads)));
         let [queue, pinning_queue] =
             [count, PINNING_THREADS].map(|threads| Queue::new(threads, queue, tenant_queue));
-        Self { permits, brief, pinning, count, queue, pinning_queue }
+        Self { permits, brief, pinning, count, queue, pinning_queue, time }
     }
 
-    /// A place in the queue; 429 if it is full, or the tenant has its part of it.
+    /// A place in the queue; 429 if it is full, or the tenant has its part of it, or has used its time.
     pub(crate) fn admit(&self, tenant: &str) -> Result<Admitted, Problem> {
+        self.time.check(tenant, Instant::now())?;
         self.queue.admit(tenant)
+    }
+
+    /// Counts time that a worker has spent on an admitted request.
+    pub(crate) fn charge(&self, admitted: &Admitted, time: Duration) {
+        self.time.charge(&admitted.tenant, Instant::now(), time);
     }
 
     /// The next free thread.
@@ -136,7 +147,14 @@ impl Workers {
         work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let permit = task.within(self.permit()).await??;
-        Self::run_on_thread((permit, admitted), task, work).await
+        let workers = self.clone();
+        let timed = move || {
+            let began = Instant::now();
+            let done = work();
+            workers.charge(&admitted, began.elapsed());
+            done
+        };
+        Self::run_on_thread(permit, task, timed).await
     }
 
     /// Runs work that takes little time, such as changing labels, on a thread that no operation takes.
@@ -194,7 +212,10 @@ mod tests {
     use super::*;
     use axum::http::StatusCode;
     use std::sync::mpsc::{Receiver, channel};
-    use std::time::Duration;
+
+    fn pool(workers: usize, queue: usize, tenant_queue: usize) -> Workers {
+        Workers::new(&Limits { workers, queue, tenant_queue, ..Limits::default() })
+    }
 
     fn task() -> Task {
         Task::new(Duration::from_secs(60))
@@ -202,7 +223,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_queue_refuses_and_a_panic_is_an_error() {
-        let workers = Workers::new(1, 0, 0);
+        let workers = pool(1, 0, 0);
         let (release, wait) = channel::<()>();
         let first = tokio::spawn({
             let workers = workers.clone();
@@ -225,7 +246,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_deadline_ends_the_wait_and_stopped_work_does_not_begin() {
-        let workers = Workers::new(1, 1, 1);
+        let workers = pool(1, 1, 1);
         let (release, wait) = channel::<()>();
         let short = Task::new(Duration::from_millis(20));
         let late =
@@ -245,7 +266,7 @@ mod tests {
 
     #[tokio::test]
     async fn pins_wait_for_pins_alone_and_a_full_queue_of_them_refuses() {
-        let workers = Workers::new(1, 0, 0);
+        let workers = pool(1, 0, 0);
         let (release, wait) = channel::<()>();
         let block = |wait: Receiver<()>| move || wait.recv().map_err(Problem::internal);
         let operation = tokio::spawn({
@@ -274,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_tenant_has_a_part_of_the_queue() {
-        let workers = Workers::new(1, 3, 1);
+        let workers = pool(1, 3, 1);
         let admit = |tenant| workers.admit(tenant);
         let own = [admit("a").unwrap(), admit("a").unwrap()];
         assert_eq!(admit("a").unwrap_err().status, StatusCode::TOO_MANY_REQUESTS);

@@ -45,6 +45,9 @@ pub(crate) struct Serve {
     /// The requests per second of one tenant; without it any number
     #[arg(long, env = "NNZ_SERVE_TENANT_RATE", value_name = "REQUESTS")]
     tenant_rate: Option<u32>,
+    /// The seconds of each minute that the operations of one tenant may run on a device; without it any number
+    #[arg(long, env = "NNZ_SERVE_TENANT_SECONDS", value_name = "SECONDS")]
+    tenant_seconds: Option<u32>,
     /// The largest upload
     #[arg(long, env = "NNZ_SERVE_MAX_UPLOAD", value_name = "SIZE", default_value = "64G", value_parser = parse_bytes)]
     max_upload: u64,
@@ -180,6 +183,7 @@ impl Serve {
             limits: Limits {
                 upload_bytes: self.max_upload,
                 tenant_rate: self.tenant_rate,
+                tenant_seconds: self.tenant_seconds,
                 operation_time: Duration::from_secs(self.operation_time.into()),
                 job_time: Duration::from_secs(self.job_time.into()),
                 drain_time: Duration::from_secs(self.stop_time.into()),
