@@ -25,11 +25,11 @@ pub(crate) async fn return_freed_memory() {
 
 /// Gives the free pages of all arenas back.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn trim() {
+pub(crate) fn trim() {
     // SAFETY: any thread may call it at any time; it locks each arena, and gives back pages that no buffer has.
     unsafe { libc::malloc_trim(0) };
 }
 
 /// Other allocators give memory back by themselves.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-fn trim() {}
+pub(crate) fn trim() {}

@@ -3,6 +3,7 @@
 use super::Store;
 use super::object::{Defect, Description, Object, Resident};
 use crate::durable::{ReadError, Segment};
+use crate::heap;
 use crate::ledger::Reservation;
 use crate::lock::lock;
 use crate::problem::{MemoryShortage, Problem};
@@ -62,14 +63,22 @@ impl Store {
 
     /// As [`reserve`](Self::reserve), for a request that has `held` bytes, which do not come back while it waits.
     pub(crate) fn reserve_beside(&self, tenant: &str, bytes: u64, held: u64) -> Result<Reservation, Problem> {
+        let mut has_evicted = false;
         loop {
             let refused = match self.ledger.reserve(tenant, bytes) {
-                Ok(reservation) => return Ok(reservation),
+                Ok(reservation) => {
+                    // Else the memory of what was evicted would stay in the heap, beside that of what comes.
+                    if has_evicted {
+                        heap::trim();
+                    }
+                    return Ok(reservation);
+                }
                 Err(refused) => refused,
             };
             let only = refused.by_quota.then_some(tenant);
             let evictable = self.evictable_bytes(only);
             if refused.free.saturating_add(evictable) >= bytes && self.evict(only)? {
+                has_evicted = true;
                 continue;
             }
             let shortage = MemoryShortage { needed: bytes, free: refused.free, evictable };

@@ -6,7 +6,7 @@ use super::{Received, Upload, extension};
 use crate::config::Limits;
 use crate::objects::Store;
 use crate::problem::Problem;
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::StatusCode;
 use http_body_util::BodyExt;
 use nnz::io::FileKind;
@@ -95,7 +95,9 @@ impl Reception<'_> {
     ) -> Result<Upload, Problem> {
         let mut incoming =
             Incoming { body, received: 0, limit: self.limit, started: Instant::now(), limits: self.limits };
-        let (mut buffer, mut capacity) = (Vec::new(), IN_MEMORY);
+        // As long as the body says that it is: a buffer that grows is copied, and may be twice as long.
+        let claimed = usize::try_from(incoming.body.size_hint().lower()).unwrap_or(usize::MAX);
+        let (mut buffer, mut capacity) = (Vec::with_capacity(claimed.min(IN_MEMORY)), IN_MEMORY);
         let mut writing: Option<Writing> = None;
         while let Some(data) = incoming.next().await? {
             if buffer.len() + data.len() > capacity {
