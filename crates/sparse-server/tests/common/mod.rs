@@ -225,6 +225,7 @@ fn read_one(stream: &mut TcpStream) -> io::Result<Response> {
 }
 
 pub(crate) const NPY: &str = "Content-Type: application/x-npy";
+pub(crate) const NPZ: &str = "Content-Type: application/x-npz";
 pub(crate) const MTX: &str = "Content-Type: text/x-matrix-market";
 
 /// An `.npy` body of doubles.

@@ -1,6 +1,6 @@
 //! Matrices: stored, listed, replaced, deleted.
 
-use super::common::{MTX, NPY, Running, npy};
+use super::common::{MTX, NPY, NPZ, Running, npy};
 use super::matrix;
 use sparse_server::Config;
 use std::time::Duration;
@@ -83,7 +83,6 @@ fn a_batch_is_stored_again_and_its_results_too() {
 
 #[test]
 fn large_bodies_are_decoded_as_they_come() {
-    const NPZ: &str = "Content-Type: application/x-npz";
     let data = tempfile::tempdir().unwrap();
     let server = Running::start(Config::new(data.path(), 12 << 20));
     // Values that deflate leaves as large as they are.

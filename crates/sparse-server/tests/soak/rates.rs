@@ -1,7 +1,7 @@
 //! Times and rates of a server that is asked for nothing unusual.
 
 use crate::client::{banded, ones, quantile};
-use crate::common::{Client, MTX, NPY, npy};
+use crate::common::{Client, MTX, NPY, NPZ, npy};
 use crate::service::Server;
 use crate::size;
 use axum::Router;
@@ -62,39 +62,101 @@ pub(crate) fn merging(server: &mut Server) {
     server.require("64 clients have 5 times the products of one", many >= 5.0 * one);
 }
 
-/// Large bodies in and out, against a server that only discards and sends.
+/// Large bodies in and out, each in turn with a server that only discards and sends.
 pub(crate) fn transfer(server: &mut Server) {
     let bytes: usize = size(32 << 20, 1 << 30);
-    // The upload is an array with one entry, and the result that array again.
+    let raw = raw_server();
+    let results = format!("POST /raw?{bytes}");
+    for (name, kind, body) in [("dense", NPY, one_entry(bytes)), ("archive", NPZ, archive(bytes))] {
+        let [up, raw_up] = rates(
+            bytes,
+            [&|| send(server.address, "PUT /v1/matrices/x?replace=1", kind, &body), &|| {
+                send(raw, "PUT /raw", kind, &body)
+            }],
+        );
+        server.say(format_args!(
+            "{} MB, {name}: upload {up:.2} GB/s, {:.2} of raw",
+            body.len() >> 20,
+            up / raw_up
+        ));
+        server.require("uploads have 0.6 of the raw rate", up >= 0.6 * raw_up);
+        if name == "dense" {
+            let [down, raw_down] = rates(
+                bytes,
+                [&|| send(server.address, "POST /v1/matrices/x/dense", NPY, &[]), &|| {
+                    send(raw, &results, NPY, &[])
+                }],
+            );
+            let part = down / raw_down;
+            server.say(format_args!("{} MB: result {down:.2} GB/s, {part:.2} of raw", bytes >> 20));
+            server.require("results have 0.6 of the raw rate", down >= 0.6 * raw_down);
+        }
+    }
+}
+
+fn send(address: SocketAddr, request: &str, kind: &str, body: &[u8]) {
+    let answer = Client::new(address).send(request, &[kind], body).unwrap();
+    assert!(answer.status < 300, "{}", answer.text());
+}
+
+/// The median rates of two ways to move so many bytes, in GB/s. They take turns, so that other load on the machine
+/// slows both.
+fn rates(bytes: usize, ways: [&dyn Fn(); 2]) -> [f64; 2] {
+    let mut times = [vec![], vec![]];
+    for _ in 0..size(2, 5) {
+        for (way, times) in ways.iter().zip(&mut times) {
+            let began = Instant::now();
+            way();
+            times.push(began.elapsed());
+        }
+    }
+    times.map(|mut times| bytes as f64 / quantile(&mut times, 0.5) / 1e6)
+}
+
+/// A dense array with one entry.
+fn one_entry(bytes: usize) -> Vec<u8> {
     let mut values = vec![0.0; bytes / 8];
     values[0] = 1.0;
-    let body = npy(&[bytes / 8 / 1024, 1024], &values);
-    drop(values);
-    let raw = raw_server();
-    let rate = |began: Instant| bytes as f64 / began.elapsed().as_secs_f64() / 1e9;
-    let best = |mut once: Box<dyn FnMut() -> f64 + '_>| (0..3).map(|_| once()).fold(0.0, f64::max);
-    let send = |address, request: &'static str, body| {
-        best(Box::new(move || {
-            let began = Instant::now();
-            let answer = Client::new(address).send(request, &[NPY], body).unwrap();
-            assert!(answer.status < 300, "{}", answer.text());
-            rate(began)
-        }))
+    npy(&[bytes / 8 / 1024, 1024], &values)
+}
+
+/// An archive that is not deflated, of a matrix with 1024 entries in a row.
+fn archive(bytes: usize) -> Vec<u8> {
+    let (entries, each) = (bytes / 12, 1024);
+    let rows = entries / each;
+    let array = |descr: &str, shape: String, data: Vec<u8>| {
+        let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+        header.extend(std::iter::repeat_n(' ', 128 - 10 - header.len()));
+        [b"\x93NUMPY\x01\x00\x76\x00", header.as_bytes(), &data].concat()
     };
-    let (up, raw_up) =
-        (send(server.address, "PUT /v1/matrices/x?replace=1", &body), send(raw, "PUT /raw", &body[..]));
-    let (down, raw_down) = (
-        send(server.address, "POST /v1/matrices/x/dense", &[]),
-        send(raw, Box::leak(format!("POST /raw?{bytes}").into_boxed_str()), &[]),
-    );
-    server.say(format_args!(
-        "{} MB: upload {up:.2} GB/s, {:.2} of raw; result {down:.2} GB/s, {:.2} of raw",
-        bytes >> 20,
-        up / raw_up,
-        down / raw_down
-    ));
-    server.require("uploads have 0.6 of the raw rate", up >= 0.6 * raw_up);
-    server.require("results have 0.6 of the raw rate", down >= 0.6 * raw_down);
+    let integers = |range: &mut dyn Iterator<Item = usize>| -> Vec<u8> {
+        range.flat_map(|number| (number as i32).to_le_bytes()).collect()
+    };
+    let arrays = [
+        (
+            "indices",
+            array("<i4", format!("({},)", rows * each), integers(&mut (0..rows * each).map(|k| k % each))),
+        ),
+        ("indptr", array("<i4", format!("({},)", rows + 1), integers(&mut (0..=rows).map(|row| row * each)))),
+        ("format", array("|S3", "()".into(), b"csr".to_vec())),
+        ("shape", array("<i4", "(2,)".into(), integers(&mut [rows, each].into_iter()))),
+        ("data", array("<f8", format!("({},)", rows * each), 1.5_f64.to_le_bytes().repeat(rows * each))),
+    ];
+    let mut archive = vec![];
+    for (key, file) in arrays {
+        let mut crc = flate2::Crc::new();
+        crc.update(&file);
+        let name = format!("{key}.npy");
+        archive.extend(b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0");
+        for number in [crc.sum(), file.len() as u32, file.len() as u32, name.len() as u32] {
+            archive.extend(number.to_le_bytes());
+        }
+        archive.extend(name.into_bytes());
+        archive.extend(file);
+    }
+    archive.extend(b"PK\x05\x06");
+    archive.extend([0; 18]);
+    archive
 }
 
 /// A server that discards what is put, and answers as many bytes as are posted for.
