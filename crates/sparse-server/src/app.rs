@@ -50,7 +50,7 @@ impl App {
             jobs: Jobs::new(config.limits.jobs, store.ledger.elsewhere.clone(), service, generation),
             queues: Queues::default(),
             keys: Arc::default(),
-            metrics: Metrics::new(store.device_number),
+            metrics: Metrics::new(store.device_number, &store.traffic),
             generation,
             config,
             store: Arc::new(store),

@@ -173,7 +173,10 @@ fn multiply(ready: &[(Waiting, Ready)], store: &Store) -> Option<Vec<Array>> {
     let tenant = &first.work.request.identity.tenant;
     let mut reserved = store.reserve(tenant, column_bytes(cols + rows)).ok()?;
     let values: Vec<&DenseMatrix> = vectors.iter().map(|x| &x.values).collect();
+    let began = Instant::now();
     let y = multiply_together(a, (op, alpha), &values).ok()?;
+    let moved = a.bytes() as u64 + column_bytes(cols + rows);
+    store.traffic.observe(first.work.operation.name, moved, began.elapsed());
     reserved.shrink_to(column_bytes(rows));
     let is_vector: Vec<_> = vectors.iter().map(|x| x.is_vector).collect();
     Array::columns(y, rows, &is_vector, reserved).ok()

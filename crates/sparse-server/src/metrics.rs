@@ -1,5 +1,6 @@
 //! Counters and times for Prometheus.
 
+use crate::operations::Traffic;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
@@ -104,7 +105,7 @@ pub(crate) struct Snapshot {
 
 impl Metrics {
     /// The metrics of a device, in whose labels is its number if it has one.
-    pub(crate) fn new(device: Option<usize>) -> Self {
+    pub(crate) fn new(device: Option<usize>, traffic: &Traffic) -> Self {
         let labels = device.map(|number| ("device".into(), number.to_string().into()));
         let mut metrics = Self {
             registry: Registry::with_prefix_and_labels("nnz", labels.into_iter()),
@@ -119,6 +120,7 @@ impl Metrics {
             evictions: Gauge::default(),
         };
         metrics.register();
+        traffic.register(&mut metrics.registry);
         metrics
     }
 
@@ -219,7 +221,7 @@ mod tests {
             jobs: 0,
             evictions: 0,
         };
-        let texts = [0, 1].map(|device| Metrics::new(Some(device)).text(now).unwrap());
+        let texts = [0, 1].map(|device| Metrics::new(Some(device), &Traffic::default()).text(now).unwrap());
         let merged = merge(&texts).unwrap();
         let objects = "# TYPE nnz_objects gauge\nnnz_objects{device=\"0\"} 3\nnnz_objects{device=\"1\"} 3\n";
         assert!(merged.contains(objects) && merged.ends_with("# EOF\n"), "{merged}");

@@ -26,7 +26,7 @@ use nnz::{DType, DenseMatrix, Device, Matrix};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The destination of a result.
 #[derive(Debug)]
@@ -310,7 +310,11 @@ impl Work {
         };
         if let Target::DryRun = self.request.target {
             let predicted = self.operation.predict(&call)?;
-            return Ok(Outcome::Json(json!({ "bytes": predicted.saturating_add(reserved.bytes()) })));
+            let moved = self.operation.moved_bytes(&call, predicted);
+            let seconds = moved.and_then(|moved| store.traffic.predict(self.operation.name, moved));
+            return Ok(Outcome::Json(json!({
+                "bytes": predicted.saturating_add(reserved.bytes()), "moved_bytes": moved, "seconds": seconds,
+            })));
         }
         let answer = compute(store, owner, self.operation, &call, &mut reserved)?;
         drop(call);
@@ -360,9 +364,15 @@ pub(crate) fn compute(
     call: &Call<'_>,
     reserved: &mut Reservation,
 ) -> Result<Answer, Problem> {
-    owner.reserve(store, operation.predict(call)?, reserved)?;
+    let needed = operation.predict(call)?;
+    owner.reserve(store, needed, reserved)?;
     call.task.check()?;
-    operation.run(call)
+    let began = Instant::now();
+    let answer = operation.run(call)?;
+    if let Some(moved) = operation.moved_bytes(call, needed) {
+        store.traffic.observe(operation.name, moved, began.elapsed());
+    }
+    Ok(answer)
 }
 
 /// The operands of an operation in the device's memory, with their bytes in the ledger.

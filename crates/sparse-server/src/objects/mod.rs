@@ -11,6 +11,7 @@ use crate::durable::{Disk, Recovered};
 use crate::labels::Selector;
 use crate::ledger::Ledger;
 use crate::lock::lock;
+use crate::operations::Traffic;
 use crate::problem::Problem;
 #[cfg(unix)]
 pub(crate) use copies::KeptCopy;
@@ -49,6 +50,7 @@ pub(crate) struct Store {
     copies: Mutex<HashMap<u64, Arc<Object>>>,
     clock: AtomicU64,
     pub(crate) evictions: AtomicU64,
+    pub(crate) traffic: Traffic,
 }
 
 impl Store {
@@ -87,6 +89,7 @@ impl Store {
             copies: Mutex::default(),
             clock,
             evictions,
+            traffic: Traffic::default(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod predict;
 mod run;
+mod traffic;
 
 use crate::matrices::WISHES;
 use crate::parameters::Parameters;
@@ -13,6 +14,7 @@ use predict::*;
 use run::*;
 pub(crate) use run::{MERGED_COLUMNS, are_columns_independent, multiply_together};
 use serde_json::{Value, json};
+pub(crate) use traffic::Traffic;
 
 /// An operation on a matrix.
 #[derive(Debug)]
@@ -332,6 +334,16 @@ impl Operation {
     /// Bytes that a call needs beside its operands, from above.
     pub(crate) fn predict(&self, call: &Call<'_>) -> Result<u64, Problem> {
         (self.predict)(call)
+    }
+
+    /// Bytes that a call reads and writes, by those that it needs beside its operands; none if it does so as often as
+    /// it iterates.
+    pub(crate) fn moved_bytes(&self, call: &Call<'_>, needed: u64) -> Option<u64> {
+        const ITERATIVE: &str = "solve";
+        let matrices = [Some(call.a), call.other].into_iter().flatten();
+        let matrices: u64 = matrices.map(|matrix| matrix.bytes() as u64).sum();
+        let operand = call.operand.map_or(0, Columns::bytes);
+        (self.name != ITERATIVE).then(|| needed.saturating_add(matrices).saturating_add(operand))
     }
 
     pub(crate) fn run(&self, call: &Call<'_>) -> Result<Answer, Problem> {

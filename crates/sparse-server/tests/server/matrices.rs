@@ -32,9 +32,19 @@ fn a_matrix_is_stored_and_computed_with() {
     let unsolved = post("a/solve?max_iterations=1", &npy(&[3, 2], &[f64::NAN, 0.0, 1.0, 0.0, 1.0, 0.0]));
     assert!(unsolved.head.contains(r#""relative_residual":"NaN""#), "{}", unsolved.head);
     assert_eq!(post("a/trisolve?triangle=upper", &npy(&[3], &[6.0, 3.0, 2.0])).array(), [1.25, 1.0, 1.0]);
+    let predicted = |request: &str, body: &[u8]| post(request, body).expect(200).json();
+    let x = npy(&[3], &[1.0; 3]);
+    assert!(predicted("a/spmv?dry_run=1", &x)["bytes"].as_u64().unwrap() >= 48);
+    post("a/spmv", &x).expect(200);
+    let seconds = predicted("a/spmv?dry_run=1", &x);
     assert!(
-        post("a/spmv?dry_run=1", &npy(&[3], &[1.0; 3])).expect(200).json()["bytes"].as_u64().unwrap() >= 48
+        seconds["seconds"].as_f64() > Some(0.0) && seconds["moved_bytes"].as_u64() > Some(76),
+        "{seconds}"
     );
+    assert!(predicted("a/solve?dry_run=1", &x)["seconds"].is_null(), "nobody knows the iterations");
+    assert!(predicted("a/transpose?dry_run=1", &[])["seconds"].is_null(), "none has run");
+    let metrics = server.send("GET /metrics", &[], &[]);
+    assert!(metrics.text().contains("nnz_operation_runs_total{operation=\"spmv\"} 3"), "{}", metrics.text());
 
     // Results become matrices, and those files.
     post("a/spgemm?other=a&into=squared", &[]).expect(201);
