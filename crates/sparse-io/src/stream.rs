@@ -177,5 +177,25 @@ pub(crate) fn grow<T>(
     let aim = needed.max(capacity.saturating_mul(2).min(most));
     reserve((aim - capacity).saturating_mul(size_of::<T>()))?;
     let failed = |_| Error::OutOfMemory { needed: (aim * size_of::<T>()) as u64, available: 0 };
-    elements.try_reserve_exact(aim - elements.len()).map_err(failed)
+    elements.try_reserve_exact(aim - elements.len()).map_err(failed)?;
+    #[cfg(target_os = "linux")]
+    advise_huge_pages(elements.spare_capacity_mut());
+    Ok(())
+}
+
+/// Bytes from which memory is asked for in huge pages: a fault for each 4 KiB takes as long as its elements.
+#[cfg(target_os = "linux")]
+const HUGE: usize = 8 << 20;
+
+#[cfg(target_os = "linux")]
+fn advise_huge_pages<T>(memory: &mut [std::mem::MaybeUninit<T>]) {
+    const PAGE: usize = 4096;
+    let (start, len) = (memory.as_mut_ptr().cast::<u8>(), size_of_val(memory));
+    if len >= HUGE {
+        let skipped = start.align_offset(PAGE);
+        let len = (len - skipped) / PAGE * PAGE;
+        // SAFETY: the range lies within `memory`; the advice changes neither its contents nor its validity, and failing
+        // to follow it is no error.
+        unsafe { libc::madvise(start.add(skipped).cast(), len, libc::MADV_HUGEPAGE) };
+    }
 }

@@ -115,6 +115,26 @@ impl Element {
         }
     }
 
+    /// Adds the elements in `data` to values that this type has.
+    pub(super) fn append_values(self, values: &mut AnyValues, data: &[u8]) {
+        match values {
+            AnyValues::F32(values) if self.is_native::<f32>() => append(values, data),
+            AnyValues::F64(values) if self.is_native::<f64>() => append(values, data),
+            AnyValues::C32(values) if self.is_native::<c32>() => append(values, data),
+            AnyValues::C64(values) if self.is_native::<c64>() => append(values, data),
+            values => values.append(self.values(data)),
+        }
+    }
+
+    /// Adds the elements in `data` to indices that this type has.
+    pub(super) fn append_indices(self, indices: &mut AnyIndices, data: &[u8]) {
+        match (self.kind, indices) {
+            (Kind::I32, AnyIndices::I32(indices)) if !self.swapped => append(indices, data),
+            (Kind::I64, AnyIndices::I64(indices)) if !self.swapped => append(indices, data),
+            (_, indices) => self.indices(data).into_iter().for_each(|more| indices.append(more)),
+        }
+    }
+
     /// The elements in `data`, as indices; none if they are of another type.
     pub(super) fn indices(self, data: &[u8]) -> Option<AnyIndices> {
         match self.kind {
@@ -134,6 +154,11 @@ fn elements<T: Pod>(data: &[u8], swapped: bool, number_bytes: usize) -> Vec<T> {
         bytes.chunks_exact_mut(number_bytes).for_each(<[u8]>::reverse);
     }
     elements
+}
+
+/// Adds the elements in `data`, which are as this machine has them.
+fn append<T: Pod>(elements: &mut Vec<T>, data: &[u8]) {
+    elements.extend(data.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned::<T>));
 }
 
 fn widened<T: Pod + Into<i64>>(data: &[u8], swapped: bool) -> Vec<i64> {

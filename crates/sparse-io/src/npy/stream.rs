@@ -163,10 +163,8 @@ impl Elements {
     /// Adds elements of the type that the array has.
     fn append(&mut self, element: Element, bytes: &[u8]) {
         match self {
-            Self::Values(values) => values.append(element.values(bytes)),
-            Self::Indices(indices) => {
-                element.indices(bytes).into_iter().for_each(|more| indices.append(more))
-            }
+            Self::Values(values) => element.append_values(values, bytes),
+            Self::Indices(indices) => element.append_indices(indices, bytes),
         }
     }
 }

@@ -7,7 +7,8 @@ use super::{AnyBatch, AnySparse, DESCRIPTION_BYTES, NpzFormat, batch};
 use crate::any::{AnyIndices, AnyValues};
 use crate::npy::{ArrayDecoder, Elements, HEADER_BYTES, RawArray};
 use crate::stream::{Decoded, Reserve, wrong};
-use flate2::{Crc, Decompress, FlushDecompress, Status};
+use crc32fast::Hasher;
+use flate2::{Decompress, FlushDecompress, Status};
 use sparse_core::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -39,7 +40,7 @@ struct File {
     /// Bytes that are still to come.
     left: u64,
     inflate: Option<Inflate>,
-    crc: Crc,
+    crc: Hasher,
     array: ArrayState,
 }
 
@@ -281,7 +282,7 @@ impl File {
             buffer: vec![0; INFLATED],
             is_done: false,
         });
-        Self { left: about.packed, about, inflate, crc: Crc::new(), array }
+        Self { left: about.packed, about, inflate, crc: Hasher::new(), array }
     }
 
     /// Decodes the bytes of this file among these; returns the others.
@@ -308,7 +309,7 @@ impl File {
         if is_cut_off || size != self.about.size {
             return Err(wrong(format!("{size} bytes where its header says {}", self.about.size)));
         }
-        if self.crc.sum() != self.about.crc {
+        if self.crc.finalize() != self.about.crc {
             return Err(wrong("the checksum is wrong"));
         }
         Ok(match self.array {
