@@ -8,7 +8,7 @@ use sparse_core::{Error, HostCsr, Index, IndexOrder, Result, Scalar};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The order of indices that nobody has looked at.
-const UNKNOWN: IndexOrder = IndexOrder { major_sorted: true, sorted: false, unique: false };
+pub(crate) const UNKNOWN: IndexOrder = IndexOrder { major_sorted: true, sorted: false, unique: false };
 
 /// Elements of one chunk of an array that is checked.
 const CHECKED: usize = 8 * CHUNK;

@@ -35,6 +35,17 @@ impl Arrays<'_> {
         Ok(first)
     }
 
+    /// An error if the types of `other` are not those of this matrix.
+    pub(crate) fn require_types_of(&self, other: &Self) -> PyResult<()> {
+        if self.dtype()? != other.dtype()? {
+            return Err(wrong_type("data of B", &other.3.dtype(), &self.dtype()?.to_string()));
+        }
+        if self.index()? != other.index()? {
+            return Err(wrong_type("indices of B", &other.2.dtype(), &self.index()?.to_string()));
+        }
+        Ok(())
+    }
+
     /// The elements where they lie, of CSR those in front of the last offset: SciPy allows more, and ignores them.
     ///
     /// # Safety

@@ -61,13 +61,20 @@ pub(crate) fn csr_sort<'py>(py: Python<'py>, csr: Arrays<'py>) -> PyResult<Bound
     made(py, csr.to_matrix(py, Format::Csr)?, |csr| csr.sort())
 }
 
-/// The arrays of A·B of two matrices in CSR.
+/// The arrays of A·B of two matrices in CSR of one type.
 #[pyfunction]
 pub(crate) fn csr_multiply<'py>(
     py: Python<'py>,
     a: Arrays<'py>,
     b: Arrays<'py>,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let b = b.to_matrix(py, Format::Csr)?;
-    made(py, a.to_matrix(py, Format::Csr)?, |a| a.matmul_sparse(&b))
+    count();
+    let cpu = cpu(host()?).map_err(exception)?;
+    a.require_types_of(&b)?;
+    with_types!(a.dtype()?, a.index()?, T, I => {
+        // SAFETY: as in `product::matvec`.
+        let (left, right) = unsafe { (a.slices::<T, I>(Format::Csr)?, b.slices::<T, I>(Format::Csr)?) };
+        let product = py.detach(|| cpu.multiply_csr(a.0, left, b.0, right)).map_err(exception)?;
+        parts(py, product.into_parts())
+    })
 }

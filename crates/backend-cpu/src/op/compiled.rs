@@ -64,6 +64,7 @@ impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
     const SPMV_ONCE: &'static Functions = &[&spmv::once::Functions::<T, I, O>::ALL];
     // Of arrays in the caller's memory.
     const BORROWED: &'static Functions = &[&convert::borrowed::Functions::<T, I, O>::ALL];
+    const SPGEMM_ONCE: &'static Functions = &[&spgemm::once::Functions::<T, I, O>::ALL];
     // CSR and CSC have the same functions.
     const SPGEMM: &'static Functions = &[&spgemm::Functions::<T, I, O>::ALL];
     const TRISOLVE: &'static Functions = &[&trisolve::Functions::<T, I, O>::ALL];
@@ -95,6 +96,7 @@ table!($ spmm_table, spmm_rows, SPMM);
 table!($ spmm_reduce_table, spmm_reduce_rows, SPMM_REDUCE);
 table!($ sddmm_table, sddmm_rows, SDDMM);
 table!($ spgemm_table, spgemm_rows, SPGEMM);
+table!($ spgemm_once_table, spgemm_once_rows, SPGEMM_ONCE);
 table!($ convert_table, convert_rows, CONVERT);
 table!($ borrowed_table, borrowed_rows, BORROWED);
 table!($ to_dense_table, to_dense_rows, TO_DENSE);

@@ -30,15 +30,18 @@ pub(crate) fn try_zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
 
 /// The memory, in huge pages if it is large and untouched.
 fn in_huge_pages<T>(memory: Vec<T>) -> Vec<T> {
-    #[cfg(target_os = "linux")]
-    if size_of_val(&*memory) >= HUGE {
-        advise_huge_pages(&memory);
-    }
+    advise_huge_pages(&memory);
     memory
 }
 
+#[cfg(not(target_os = "linux"))]
+fn advise_huge_pages<T>(_: &[T]) {}
+
 #[cfg(target_os = "linux")]
 fn advise_huge_pages<T>(memory: &[T]) {
+    if size_of_val(memory) < HUGE {
+        return;
+    }
     const PAGE: usize = 4096;
     let start = memory.as_ptr().cast::<u8>();
     let skipped = start.align_offset(PAGE);
@@ -110,6 +113,29 @@ impl Cpu {
             part.copy_from_slice(&source[start..start + part.len()]);
         });
         copy
+    }
+
+    /// Appends `parts` to `target`, by all threads. If it has no capacity for them, it gets one for `expected` elements.
+    pub(crate) fn append<T: Element>(&self, target: &mut Vec<T>, parts: &[&[T]], expected: usize) {
+        let len = target.len() + parts.iter().map(|part| part.len()).sum::<usize>();
+        if len > target.capacity() {
+            target.reserve_exact(expected.max(len) - target.len());
+            advise_huge_pages(target.spare_capacity_mut());
+        }
+        let mut places = Vec::with_capacity(parts.len());
+        let mut rest = target.spare_capacity_mut();
+        for &part in parts {
+            let (place, after) = rest.split_at_mut(part.len());
+            places.push((place, part));
+            rest = after;
+        }
+        self.for_each(len, places, |(place, part)| {
+            place.iter_mut().zip(part).for_each(|(place, &element)| {
+                place.write(element);
+            });
+        });
+        // SAFETY: as many elements were written, one part behind the other.
+        unsafe { target.set_len(len) };
     }
 
     /// Compressed arrays whose rows have these lengths; `fill` writes the entries of a range of rows.

@@ -16,6 +16,17 @@ const RANKED: usize = 16;
 /// The most moves per entry of a row by insertion; rows in worse order are merged.
 const MOVES: usize = 4;
 
+/// The order of the entries within rows.
+pub(crate) fn order_of<I: Index, O: Index>(cpu: &Cpu, offsets: &[O], columns: &[I]) -> IndexOrder {
+    let row = |row: usize| &columns[offsets[row].as_usize()..offsets[row + 1].as_usize()];
+    let orders = cpu.map(columns.len(), rows_by_entries(offsets, CHUNK), |rows| {
+        let is_canonical = rows.clone().all(|k| row(k).is_sorted_by(|before, next| before < next));
+        (is_canonical || rows.clone().all(|k| row(k).is_sorted()), is_canonical)
+    });
+    let (sorted, unique) = (orders.iter().all(|order| order.0), orders.iter().all(|order| order.1));
+    IndexOrder { major_sorted: true, sorted, unique }
+}
+
 /// Sorts each row by itself, in parts of rows with equal entries.
 pub(crate) fn sort_rows<A: Axis, T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,

@@ -78,6 +78,39 @@ fn rows_of_every_method_agree_with_the_reference() {
     check("long rows", &long, &inexact(uniform(4000, 700, 11, 4).unwrap()));
 }
 
+/// A·B of the arrays of both, without a plan.
+fn product_of_arrays<T: Scalar>(cpu: &Cpu, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
+    let arrays = |m: &Csr<T>| (m.offsets().clone(), m.indices().clone(), m.values().clone());
+    let ((x, y), shape) = ((arrays(a), arrays(b)), |m: &Csr<T>| (m.nrows(), m.ncols()));
+    cpu.multiply_csr(shape(a), (&x.0, &x.1, &x.2), shape(b), (&y.0, &y.1, &y.2))
+}
+
+#[test]
+fn products_of_arrays_are_those_of_plans() {
+    let small = adversarial::all::<f64>().unwrap().into_iter().filter(|(_, a)| a.nnz() < 3000);
+    // Entries in no order with repetitions, and several waves of rows whose products differ from wave to wave.
+    let unsorted = Csr::new_unsorted(2, 3, vec![0, 3, 5], vec![2, 0, 2, 1, 1], vec![1.5, 2.0, 3.0, 4.0, 5.0]);
+    let lengths: Vec<_> = (0..20_000).map(|row| if row < 10_000 { row % 3 } else { 12 }).collect();
+    let waves = with_row_lengths::<f64>(&lengths, 20_000, 1).unwrap();
+    let pairs = small.map(|(_, a)| (a.clone(), transposed(&a)));
+    let unsorted = unsorted.unwrap();
+    for (a, b) in pairs.chain([(unsorted.clone(), transposed(&unsorted)), (waves.clone(), waves)]) {
+        let (a, b) = (inexact(a), inexact(b));
+        let expected = product(&Reference, &a, &b, None).unwrap();
+        for cpu in backends() {
+            let found = product_of_arrays(cpu, &a, &b).unwrap();
+            assert!(contents(&found) == contents(&expected), "{a:?} on {cpu:?}");
+            assert_eq!(found.offsets(), expected.offsets());
+        }
+    }
+    let cpu = &backends()[0];
+    let (two, three) = (Csr::<f64>::identity(2).unwrap(), Csr::<f64>::identity(3).unwrap());
+    let error = product_of_arrays(cpu, &two, &three).unwrap_err();
+    assert_eq!(error.to_string(), "spgemm: A has 2 columns and B has 3 rows");
+    let error = cpu.multiply_csr((1, 1), (&[0, 1], &[1], &[1.0]), (1, 1), (&[0, 0], &[], &[])).unwrap_err();
+    assert_eq!(error.to_string(), "csr: row 0: column 1 is not below 1");
+}
+
 #[test]
 fn other_types_agree_with_the_reference() {
     fn check_type<T: Scalar>() {

@@ -3,6 +3,7 @@
 use crate::Cpu;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use crate::primitive::fill::{Arrays, entry_ranges, starts, zeroed};
+use crate::primitive::row_sort::order_of;
 use crate::primitive::rows::{Rows, SellRows, tiles_mut};
 use sparse_core::error::checked_product;
 use sparse_core::estimate::Sizes;
@@ -152,17 +153,6 @@ fn to_csr<T: Scalar, I: Index, O: Index>(
     let order = order.unwrap_or_else(|| order_of(cpu, &arrays.offsets, &arrays.indices));
     // SAFETY: the offsets are the sums of the rows' lengths; every column is one of `a`.
     Ok(unsafe { Csr::new_unchecked(rows, cols, arrays.offsets, arrays.indices, arrays.values, order) })
-}
-
-/// The order of the entries within the rows.
-fn order_of<I: Index, O: Index>(cpu: &Cpu, offsets: &[O], columns: &[I]) -> IndexOrder {
-    let row = |row: usize| &columns[offsets[row].as_usize()..offsets[row + 1].as_usize()];
-    let orders = cpu.map(columns.len(), rows_by_entries(offsets, CHUNK), |rows| {
-        let is_sorted = rows.clone().all(|k| row(k).is_sorted());
-        (is_sorted, is_sorted && rows.clone().all(|k| row(k).is_sorted_by(|before, next| before < next)))
-    });
-    let (sorted, unique) = (orders.iter().all(|order| order.0), orders.iter().all(|order| order.1));
-    IndexOrder { major_sorted: true, sorted, unique }
 }
 
 pub(super) fn ell_to_csr<T: Scalar, I: Index, O: Index>(

@@ -5,80 +5,91 @@ use std::ops::Range;
 
 /// The columns of a row within a window: a bit for each. All bits are zero between rows.
 #[derive(Debug, Default)]
-pub(super) struct Bitmap(Vec<u64>);
+pub(super) struct Bitmap {
+    words: Vec<u64>,
+    /// 1 for each word with a bit, so that the others need not be looked at. Bytes and not bits: a store need not wait
+    /// for the one before.
+    used: Vec<u8>,
+    /// The column of the first bit.
+    first: usize,
+}
+
+/// Words whose flags are looked at together.
+const FLAGS: usize = size_of::<u64>();
 
 impl Bitmap {
-    /// Appends the columns of these rows, `products` in all, which lie in `window`, to `sorted`: in order and each
-    /// once.
+    /// Makes the set ready for columns in `window`, of which there are none yet.
     #[inline(always)]
-    pub(super) fn union<'a, I: Index>(
-        &mut self,
-        window: Range<usize>,
-        (rows, products): (impl Iterator<Item = &'a [I]>, usize),
-        sorted: &mut Vec<I>,
-    ) {
-        let first = window.start / 64 * 64;
-        let words = (window.end - first).div_ceil(64);
-        if self.0.len() < words {
-            self.0.resize(words, 0);
+    pub(super) fn begin(&mut self, window: &Range<usize>) {
+        self.first = window.start / 64 * 64;
+        let words = (window.end - self.first).div_ceil(64).next_multiple_of(FLAGS);
+        if self.words.len() < words {
+            self.words.resize(words, 0);
+            self.used.resize(words, 0);
         }
-        let words = &mut self.0[..words];
-        rows.for_each(|columns| insert(words, columns, first));
-        drain(words, first, products.min(64 * words.len()), sorted);
+    }
+
+    /// Adds a column of the window.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, column: usize) {
+        let at = column - self.first;
+        self.words[at / 64] |= 1 << (at % 64);
+        self.used[at / 64] = 1;
+    }
+
+    /// Adds columns of the window, of which there is at least one.
+    #[inline(always)]
+    pub(super) fn insert_range(&mut self, columns: Range<usize>) {
+        let (start, last) = (columns.start - self.first, columns.end - 1 - self.first);
+        for word in start / 64..=last / 64 {
+            let from = if word == start / 64 { start % 64 } else { 0 };
+            let to = if word == last / 64 { last % 64 } else { 63 };
+            self.words[word] |= (!0 << from) & (!0 >> (63 - to));
+            self.used[word] = 1;
+        }
+    }
+
+    /// Appends the columns to `sorted`, in order, and removes them. There are at most `most`.
+    #[inline(always)]
+    pub(super) fn drain<I: Index>(&mut self, window: &Range<usize>, most: usize, sorted: &mut Vec<I>) {
+        let words = (window.end - self.first).div_ceil(64);
+        sorted.reserve(most.min(64 * words) + AT_ONCE);
+        let (before, spare) = (sorted.len(), sorted.spare_capacity_mut());
+        let mut len = 0;
+        for (group, flags) in
+            self.used[..words.next_multiple_of(FLAGS)].as_chunks_mut::<FLAGS>().0.iter_mut().enumerate()
+        {
+            let mut used = u64::from_le_bytes(std::mem::take(flags));
+            while used != 0 {
+                let word = FLAGS * group + used.trailing_zeros() as usize / 8;
+                used &= used - 1;
+                let mut bits = std::mem::take(&mut self.words[word]);
+                let end = len + bits.count_ones() as usize;
+                let first = self.first + 64 * word;
+                let mut next = || {
+                    let column = first + bits.trailing_zeros() as usize % 64;
+                    bits &= bits.wrapping_sub(1);
+                    I::cast(column)
+                };
+                for slot in &mut spare[len..len + AT_ONCE] {
+                    slot.write(next());
+                }
+                if end > len + AT_ONCE {
+                    for slot in &mut spare[len + AT_ONCE..end] {
+                        slot.write(next());
+                    }
+                }
+                len = end;
+            }
+        }
+        // SAFETY: of each word as many elements were written as `len` counts.
+        unsafe { sorted.set_len(before + len) };
     }
 }
 
 /// Columns of a word that are written at once, be there fewer: so no branch depends on the number of its bits, which is
 /// unpredictable. Daniel Lemire: Really fast bitset decoding for "average" densities, 2019.
-const AT_ONCE: usize = 8;
-
-/// Appends the columns of words that begin at column `first`, at most `most`, and clears the words.
-#[inline(always)]
-fn drain<I: Index>(words: &mut [u64], first: usize, most: usize, sorted: &mut Vec<I>) {
-    sorted.reserve(most + AT_ONCE);
-    let (before, spare) = (sorted.len(), sorted.spare_capacity_mut());
-    let mut len = 0;
-    for (k, word) in words.iter_mut().enumerate() {
-        let mut bits = std::mem::take(word);
-        if bits == 0 {
-            continue;
-        }
-        let end = len + bits.count_ones() as usize;
-        let mut next = || {
-            let column = first + 64 * k + bits.trailing_zeros() as usize % 64;
-            bits &= bits.wrapping_sub(1);
-            I::cast(column)
-        };
-        for slot in &mut spare[len..len + AT_ONCE] {
-            slot.write(next());
-        }
-        if end > len + AT_ONCE {
-            for slot in &mut spare[len + AT_ONCE..end] {
-                slot.write(next());
-            }
-        }
-        len = end;
-    }
-    // SAFETY: of each word as many elements were written as `len` counts.
-    unsafe { sorted.set_len(before + len) };
-}
-
-/// Sets the bits of columns in words that begin at column `first`. Neighbouring columns of one word are gathered in a
-/// register, so that they need not wait for each other's store.
-#[inline(always)]
-fn insert<I: Index>(words: &mut [u64], columns: &[I], first: usize) {
-    let Some(least) = columns.first() else { return };
-    let (mut word, mut bits) = ((least.as_usize() - first) / 64, 0);
-    for column in columns {
-        let at = column.as_usize() - first;
-        if at / 64 != word {
-            words[word] |= bits;
-            (word, bits) = (at / 64, 0);
-        }
-        bits |= 1 << (at % 64);
-    }
-    words[word] |= bits;
-}
+const AT_ONCE: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -88,14 +99,19 @@ mod tests {
     fn columns_come_out_in_order_and_once() {
         let mut bitmap = Bitmap::default();
         for _ in 0..2 {
-            let rows: [&[i32]; 3] = [&[70, 9000, 20_000], &[], &[9001, 70, 69]];
+            let rows = [[70, 9000, 20_000], [9001, 70, 69]];
             let mut sorted = vec![-7];
-            bitmap.union(69..20_001, (rows.into_iter(), 6), &mut sorted);
+            bitmap.begin(&(69..20_001));
+            rows.as_flattened().iter().for_each(|&column| bitmap.insert(column));
+            bitmap.drain::<i32>(&(69..20_001), 6, &mut sorted);
             assert_eq!(sorted, [-7, 69, 70, 9000, 9001, 20_000]);
-            let dense: Vec<i32> = (5..150).collect();
-            bitmap.union(5..150, ([&dense[..]].into_iter(), 145), &mut sorted);
-            assert_eq!(sorted[6..], dense);
-            assert!(bitmap.0.iter().all(|&word| word == 0));
+            bitmap.begin(&(5..150));
+            for columns in [5..9, 9..64, 60..129, 129..150] {
+                bitmap.insert_range(columns);
+            }
+            bitmap.drain(&(5..150), 145, &mut sorted);
+            assert!(sorted[6..].iter().copied().eq(5..150));
+            assert!(bitmap.words.iter().all(|&word| word == 0) && bitmap.used.iter().all(|&used| used == 0));
         }
     }
 }

@@ -15,8 +15,7 @@ pub(super) fn sum_rows<T: Scalar, I: Index, O: Index>(
     mut values: &mut [T],
     workspace: &mut Workspace<T::Acc, I>,
 ) {
-    let right = operands.factors.right.order();
-    let is_canonical = right.sorted && right.unique;
+    let is_canonical = operands.factors.right.is_canonical();
     for row in rows {
         let columns = &mask.indices()[mask.range(row)];
         let (output, rest) = values.split_at_mut(columns.len());

@@ -24,6 +24,7 @@ mod factors;
 mod hash;
 mod masked;
 mod numeric;
+pub(super) mod once;
 mod pool;
 mod symbolic;
 mod thresholds;
@@ -137,7 +138,7 @@ impl<T: Scalar, I: Index, O: Index> RowProducts<T, I, O> {
     ) -> Result<Self> {
         let products = factors.product_offsets(cpu)?;
         let parts = rows_by_entries(&products, PART);
-        let bound = bound::<T, I, O>(&products, factors.right.minor());
+        let bound = bound::<T, I, O>(&products, factors.right.minor);
         let total = bound.products as usize;
         let pattern = match mask {
             Some(mask) => mask.clone(),
@@ -156,7 +157,9 @@ impl<T: Scalar, I: Index, O: Index> RowProducts<T, I, O> {
                 if self.is_masked {
                     masked::sum_rows(operands, pattern, rows, values, workspace);
                 } else {
-                    cpu.simd().run(SumRows { operands, pattern, rows, values, method, workspace });
+                    let offsets = &pattern.offsets()[rows.start..=rows.end];
+                    let columns = &pattern.indices()[offsets[0].as_usize()..][..values.len()];
+                    cpu.simd().run(SumRows { operands, rows, offsets, columns, values, method, workspace });
                 }
             });
         });
@@ -263,7 +266,8 @@ pub(super) fn bound_of<A: Axis, T: Scalar, I: Index, O: Index>(
     b: &Compressed<A, T, Host, I, O>,
 ) -> Result<SpgemmBound> {
     let (left, right) = row_factors::<A, _>(a, b);
-    let products = Factors { left: left.pattern(), right: right.pattern() }.product_offsets(cpu)?;
+    let products = Factors { left: (&**left.pattern()).into(), right: (&**right.pattern()).into() }
+        .product_offsets(cpu)?;
     Ok(bound::<T, I, O>(&products, right.pattern().minor()))
 }
 
@@ -282,7 +286,7 @@ impl<T: Scalar, I: Index, O: Index> SpgemmPlan<T, I, O> {
         let (algorithm, choice) =
             options.choose_among("spgemm", algorithms(), SpgemmAlgorithm::ByRow, reason)?;
         let (left, right) = row_factors::<A, _>(a, b);
-        let factors = Factors { left: left.pattern(), right: right.pattern() };
+        let factors = Factors { left: (&**left.pattern()).into(), right: (&**right.pattern()).into() };
         let kernel = match algorithm {
             SpgemmAlgorithm::Sequential => {
                 let options = PlanOptions { algorithm: None, ..options.clone() };
@@ -333,7 +337,8 @@ impl<T: Scalar, I: Index, O: Index> SpgemmPlan<T, I, O> {
             // SAFETY: the caller promises the same for this plan, which contains the reference's own.
             Kernel::Sequential(plan) => return unsafe { Reference.run_spgemm(plan, a, b, c) },
             Kernel::Rows(rows) => {
-                let factors = Factors { left: left.pattern(), right: right.pattern() };
+                let factors =
+                    Factors { left: (&**left.pattern()).into(), right: (&**right.pattern()).into() };
                 let operands = Operands { factors, left: left.values(), right: right.values() };
                 (self.functions.run)(rows, cpu, operands, c.values_mut());
             }

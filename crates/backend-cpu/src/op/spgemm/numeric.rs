@@ -7,7 +7,7 @@ use super::thresholds::SpgemmThresholds;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Simd;
 use crate::simd::{Isa, Vectorize, fetch_line};
-use sparse_core::{CompressedPattern, Host, Index, Scalar};
+use sparse_core::{Index, Scalar};
 use std::ops::Range;
 
 /// Columns that are compared with the column of a product at once.
@@ -42,24 +42,32 @@ pub(super) struct Operands<'a, T, I: Index, O: Index> {
 }
 
 impl<'a, T: Scalar, I: Index, O: Index> Operands<'a, T, I, O> {
-    /// An entry of the left factor, with columns and values of the row of the right one that it multiplies.
+    /// An entry of the left factor, with columns and values of the row of the right one that it multiplies. Those of
+    /// later entries are prefetched.
     #[inline(always)]
     pub(super) fn factor(self, entry: usize) -> (T::Acc, &'a [I], &'a [T]) {
-        let Factors { left, right } = self.factors;
         self.factors.fetch_ahead(entry, |start| {
-            fetch_line(right.indices(), start);
+            fetch_line(self.factors.right.indices, start);
             fetch_line(self.right, start);
         });
-        let entries = right.range(left.indices()[entry].as_usize());
-        (self.left[entry].to_acc(), &right.indices()[entries.clone()], &self.right[entries])
+        self.cached_factor(entry)
+    }
+
+    /// As [`factor`](Self::factor), of an entry whose neighbours multiply neighbouring rows: nothing is prefetched.
+    #[inline(always)]
+    pub(super) fn cached_factor(self, entry: usize) -> (T::Acc, &'a [I], &'a [T]) {
+        let Factors { left, right } = self.factors;
+        let entries = right.range(left.indices[entry].as_usize());
+        (self.left[entry].to_acc(), &right.indices[entries.clone()], &self.right[entries])
     }
 }
 
-/// The values of a part of the rows.
+/// The values of some rows, whose columns are known; offsets count from the first of them.
 pub(super) struct SumRows<'a, T: Scalar, I: Index, O: Index> {
     pub(super) operands: Operands<'a, T, I, O>,
-    pub(super) pattern: &'a CompressedPattern<Host, I, O>,
     pub(super) rows: Range<usize>,
+    pub(super) offsets: &'a [O],
+    pub(super) columns: &'a [I],
     pub(super) values: &'a mut [T],
     pub(super) method: Option<RowMethod>,
     pub(super) workspace: &'a mut Workspace<T::Acc, I>,
@@ -70,9 +78,10 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for SumRows<'_, T, I, O> {
 
     #[inline(always)]
     fn run<S: Isa>(self) {
-        let Self { operands, pattern, rows, mut values, method, workspace } = self;
-        for row in rows {
-            let columns = &pattern.indices()[pattern.range(row)];
+        let Self { operands, rows, offsets, columns, mut values, method, workspace } = self;
+        for (row, ends) in rows.zip(offsets.windows(2)) {
+            let [start, end] = [ends[0], ends[1]].map(|offset| offset.as_usize() - offsets[0].as_usize());
+            let columns = &columns[start..end];
             let (output, rest) = values.split_at_mut(columns.len());
             values = rest;
             let [first, .., last] = columns else {
@@ -121,7 +130,7 @@ fn dense<T: Scalar, I: Index, O: Index>(
     sums: &mut Vec<T::Acc>,
 ) {
     let (first, sums) = (columns[0].as_usize(), zeros(sums, window));
-    let is_canonical = operands.factors.right.order().unique;
+    let is_canonical = operands.factors.right.is_canonical();
     for entry in operands.factors.left.range(row) {
         let (x, columns, factors) = operands.factor(entry);
         let (Some(least), Some(greatest)) = (columns.first(), columns.last()) else { continue };

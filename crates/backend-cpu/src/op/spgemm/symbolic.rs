@@ -9,6 +9,7 @@ use super::thresholds::SpgemmThresholds;
 use crate::Cpu;
 use crate::parallel::split_mut;
 use crate::primitive::fill::{entry_ranges, zeroed};
+use crate::simd::{Isa, Vectorize};
 use sparse_core::{CompressedPattern, Host, Index, IndexOrder, Result};
 use std::ops::Range;
 
@@ -24,11 +25,8 @@ pub(super) fn pattern<I: Index, O: Index>(
     method: Option<RowMethod>,
     most_entries: u64,
 ) -> Result<CompressedPattern<Host, I, O>> {
-    let repetitions = method.is_none().then(|| factors.repetitions(cpu));
-    let search = Search { factors, products, method, repetitions };
-    if most_entries > O::MAX as u64 {
-        cpu.offsets::<O>(&lengths(&search.find(cpu, parts, false)))?;
-    }
+    let search = Search::new(cpu, factors, products, method);
+    search.check(cpu, parts, most_entries)?;
     let found = search.find(cpu, parts, true);
     let offsets = cpu.offsets::<O>(&lengths(&found))?;
     let entries = entry_ranges(&offsets, parts);
@@ -38,16 +36,23 @@ pub(super) fn pattern<I: Index, O: Index>(
     cpu.for_each(nnz, outputs, |(output, part): (&mut [I], PartPattern<I>)| {
         output.copy_from_slice(&part.columns);
     });
-    let shape = (factors.left.major(), factors.right.minor());
+    let shape = (factors.left.major(), factors.right.minor);
     // SAFETY: the offsets are sums of the lengths of rows; the columns are those of the right factor, so that they are
     // below its extent, and every row has them in order and once.
     Ok(unsafe { CompressedPattern::new_unchecked(shape, offsets, indices, IndexOrder::CANONICAL) })
 }
 
 /// The rows of a part: their lengths, and their columns one after the other.
-struct PartPattern<I> {
-    lengths: Vec<usize>,
-    columns: Vec<I>,
+#[derive(Debug)]
+pub(super) struct PartPattern<I> {
+    pub(super) lengths: Vec<usize>,
+    pub(super) columns: Vec<I>,
+}
+
+impl<I> Default for PartPattern<I> {
+    fn default() -> Self {
+        Self { lengths: vec![], columns: vec![] }
+    }
 }
 
 /// The lengths of all rows.
@@ -57,8 +62,8 @@ fn lengths<I>(parts: &[PartPattern<I>]) -> Vec<usize> {
 
 /// The data that a thread needs to find rows.
 #[derive(Debug)]
-struct Workspace<I> {
-    bitmap: Bitmap,
+pub(super) struct Workspace<I> {
+    pub(super) bitmap: Bitmap,
     table: ColumnTable<I>,
 }
 
@@ -69,7 +74,7 @@ impl<I> Default for Workspace<I> {
 }
 
 /// The search for the pattern of C.
-struct Search<'a, I: Index, O: Index> {
+pub(super) struct Search<'a, I: Index, O: Index> {
     factors: Factors<'a, I, O>,
     /// The number of products before each row, and of all.
     products: &'a [i64],
@@ -79,20 +84,36 @@ struct Search<'a, I: Index, O: Index> {
     repetitions: Option<Repetitions>,
 }
 
-impl<I: Index, O: Index> Search<'_, I, O> {
+impl<'a, I: Index, O: Index> Search<'a, I, O> {
+    pub(super) fn new(
+        cpu: &Cpu,
+        factors: Factors<'a, I, O>,
+        products: &'a [i64],
+        method: Option<RowMethod>,
+    ) -> Self {
+        let repetitions = method.is_none().then(|| factors.repetitions(cpu));
+        Self { factors, products, method, repetitions }
+    }
+
+    /// Counts the entries of C without storing them, where `O` might not count them.
+    pub(super) fn check(&self, cpu: &Cpu, parts: &[Range<usize>], most_entries: u64) -> Result<()> {
+        if most_entries > O::MAX as u64 {
+            cpu.offsets::<O>(&lengths(&self.find(cpu, parts, false)))?;
+        }
+        Ok(())
+    }
+
     /// The rows of these parts; without their columns, if these are not to be stored.
     fn find(&self, cpu: &Cpu, parts: &[Range<usize>], stores: bool) -> Vec<PartPattern<I>> {
         let pool = Pool::<Workspace<I>>::default();
         let total = self.products[self.factors.left.major()] as usize;
         cpu.map(total, parts.to_vec(), |rows| {
+            let mut found = PartPattern { lengths: Vec::with_capacity(rows.len()), columns: vec![] };
+            let part = &mut found;
             pool.lend(|workspace| {
-                let mut found = PartPattern { lengths: Vec::with_capacity(rows.len()), columns: vec![] };
-                for row in rows {
-                    let length = self.find_row(workspace, row, &mut found, stores);
-                    found.lengths.push(length);
-                }
-                found
-            })
+                cpu.simd().run(FindRows { search: self, rows, workspace, found: part, stores })
+            });
+            found
         })
     }
 
@@ -105,23 +126,22 @@ impl<I: Index, O: Index> Search<'_, I, O> {
         PartPattern { lengths, columns }: &mut PartPattern<I>,
         stores: bool,
     ) -> usize {
-        let (factors, start) = (self.factors, columns.len());
-        if let Some(repetitions) = &self.repetitions
-            && let Some(&length) = lengths.last()
-            && factors.repeats(repetitions, row)
-        {
+        let start = columns.len();
+        if let Some(length) = self.repeats(row, lengths) {
             if stores {
                 repeat(columns, length);
             }
             return length;
         }
-        if let Some(only) = factors.only_row(row) {
+        if let Some(only) = self.factors.only_row(row) {
             if stores {
                 columns.extend_from_slice(only);
             }
             return only.len();
         }
-        self.unite(workspace, row, columns);
+        if self.products(row) > 0 {
+            self.unite(row, self.factors.window(row), workspace, columns);
+        }
         let length = columns.len() - start;
         if !stores {
             columns.truncate(start);
@@ -129,47 +149,97 @@ impl<I: Index, O: Index> Search<'_, I, O> {
         length
     }
 
-    /// Appends the columns of all products of a row.
+    /// The products of a row.
     #[inline(always)]
-    fn unite(&self, workspace: &mut Workspace<I>, row: usize, columns: &mut Vec<I>) {
-        let (factors, start) = (self.factors, columns.len());
-        let products = (self.products[row + 1] - self.products[row]) as usize;
-        if products == 0 {
-            return;
-        }
-        let window = factors.window(row);
+    pub(super) fn products(&self, row: usize) -> usize {
+        (self.products[row + 1] - self.products[row]) as usize
+    }
+
+    /// The length of the row before, the last of these, if `row` is that row shifted by one column.
+    #[inline(always)]
+    pub(super) fn repeats(&self, row: usize, lengths: &[usize]) -> Option<usize> {
+        let (repetitions, &length) = (self.repetitions.as_ref()?, lengths.last()?);
+        if self.factors.repeats(repetitions, row) { Some(length) } else { None }
+    }
+
+    /// Appends the columns of all products of a row, of which there are some, and which lie in `window`.
+    #[inline(always)]
+    pub(super) fn unite(
+        &self,
+        row: usize,
+        window: Range<usize>,
+        workspace: &mut Workspace<I>,
+        columns: &mut Vec<I>,
+    ) {
+        let (factors, start, products) = (self.factors, columns.len(), self.products(row));
         match self.method.unwrap_or_else(|| SpgemmThresholds::CPU.of_pattern(products, window.len())) {
             RowMethod::Sort => {
-                factors.right_rows(row).for_each(|row| columns.extend_from_slice(row));
+                for row in factors.right_rows(row) {
+                    columns.extend_from_slice(row);
+                }
                 columns[start..].sort_unstable();
                 remove_duplicates(columns, start);
             }
             RowMethod::Hash => {
                 workspace.table.clear(products.min(window.len()));
-                for &column in factors.right_rows(row).flatten() {
-                    if workspace.table.insert(column).1 {
-                        columns.push(column);
+                for row in factors.right_rows(row) {
+                    for &column in row {
+                        if workspace.table.insert(column).1 {
+                            columns.push(column);
+                        }
                     }
                 }
                 columns[start..].sort_unstable();
             }
             RowMethod::Dense => {
-                workspace.bitmap.union(window, (factors.right_rows(row), products), columns);
+                workspace.bitmap.begin(&window);
+                for row in factors.right_rows(row) {
+                    for column in row {
+                        workspace.bitmap.insert(column.as_usize());
+                    }
+                }
+                workspace.bitmap.drain(&window, products, columns);
             }
         }
     }
 }
 
+/// The search for some rows.
+struct FindRows<'a, 'b, I: Index, O: Index> {
+    search: &'a Search<'b, I, O>,
+    rows: Range<usize>,
+    workspace: &'a mut Workspace<I>,
+    found: &'a mut PartPattern<I>,
+    stores: bool,
+}
+
+impl<I: Index, O: Index> Vectorize for FindRows<'_, '_, I, O> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self) {
+        let Self { search, rows, workspace, found, stores } = self;
+        for row in rows {
+            let length = search.find_row(workspace, row, found, stores);
+            found.lengths.push(length);
+        }
+    }
+}
+
 /// Appends the last `length` columns again, each one higher.
-fn repeat<I: Index>(columns: &mut Vec<I>, length: usize) {
+#[inline(always)]
+pub(super) fn repeat<I: Index>(columns: &mut Vec<I>, length: usize) {
     let start = columns.len();
-    columns.extend_from_within(start - length..);
-    for column in &mut columns[start..] {
-        *column = I::cast(column.as_usize() + 1);
+    columns.resize(start + length, I::default());
+    // Not copied and increased in place: a load of what another size of store has just written waits for it.
+    let (before, row) = columns.split_at_mut(start);
+    for (column, before) in row.iter_mut().zip(&before[start - length..]) {
+        *column = I::cast(before.as_usize() + 1);
     }
 }
 
 /// Removes repetitions among the sorted columns from `start` on.
+#[inline(always)]
 fn remove_duplicates<I: Index>(columns: &mut Vec<I>, start: usize) {
     let mut end = start;
     for at in start..columns.len() {

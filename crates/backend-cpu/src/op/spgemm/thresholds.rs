@@ -53,4 +53,10 @@ impl SpgemmThresholds {
             () => RowMethod::Hash,
         }
     }
+    /// True if the dense method both finds and sums a row of so many products: then it does it in one pass.
+    #[inline(always)]
+    pub(super) fn sums_while_it_finds(&self, products: usize, window: usize, bytes: usize) -> bool {
+        let methods = [self.of_pattern(products, window), self.of_values(products, window, bytes)];
+        methods == [RowMethod::Dense; 2]
+    }
 }
