@@ -11,7 +11,8 @@ use crate::error::exception;
 use crate::types::{Position, Value, with_types};
 use nnz::op::Op;
 use nnz::{Cpu, DenseMatrix, Device, Error, Format, Matrix, Order, PlanOptions, Result, Vector};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 
 /// A plan that is used once. It says two calls, since the serial reference would compute a product of one call with
@@ -83,19 +84,36 @@ fn matvec<'py, T: Value, I: Position>(
     transpose: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (device, shape) = (host()?, a.0);
-    let y = PyArray1::<T>::zeros(py, if transpose { shape.1 } else { shape.0 }, false);
     // SAFETY: the arguments own references to the arrays, which keep NumPy from freeing or resizing them; that no other
-    // thread writes them meanwhile is asked of programs, as NumPy does. The result is known to nobody else.
-    let (slices, x, result) = unsafe {
-        (a.slices::<T, I>(Format::Csr)?, slice::<T>("x", x)?, slice_mut::<T>("y", y.as_untyped())?)
-    };
+    // thread writes them meanwhile is asked of programs, as NumPy does.
+    let (slices, x) = unsafe { (a.slices::<T, I>(Format::Csr)?, slice::<T>("x", x)?) };
     let (offsets, indices, values) = slices;
-    py.detach(|| {
+    let y = made(py, (if transpose { shape.1 } else { shape.0 }, 1), |y| {
         // SAFETY: as above.
-        unsafe { cpu(device)?.multiply_borrowed(shape, (offsets, indices, values), op(transpose), x, result) }
-    })
-    .map_err(exception)?;
-    Ok(y.into_any())
+        unsafe { cpu(device)?.multiply_borrowed(shape, (offsets, indices, values), op(transpose), x, y) }
+    })?;
+    Ok(PyArray1::from_vec(py, y).into_any())
+}
+
+/// The elements of a matrix of this shape, which `write` writes, all of them, with Python's lock released. They are not
+/// cleared before.
+fn made<T: Value>(
+    py: Python<'_>,
+    (rows, columns): (usize, usize),
+    write: impl FnOnce(&mut [T]) -> Result<()> + Send,
+) -> PyResult<Vec<T>> {
+    let len = rows.saturating_mul(columns);
+    let mut elements = Vec::<T>::new();
+    let reserved = elements.try_reserve_exact(len);
+    reserved.map_err(|_| PyMemoryError::new_err(format!("a result of {rows} x {columns} elements")))?;
+    // SAFETY: the memory is there, and every pattern of bytes is a number. Products with beta = 0 read no element before
+    // they write it, and they write all.
+    unsafe {
+        let all = std::slice::from_raw_parts_mut(elements.as_mut_ptr(), len);
+        py.detach(|| write(all)).map_err(exception)?;
+        elements.set_len(len);
+    }
+    Ok(elements)
 }
 
 /// `op(A)·B` as a new array in C order, with A in CSR and B in C order, of A's type.
@@ -119,27 +137,19 @@ fn matmat<'py, T: Value, I: Position>(
     let (device, shape) = (host()?, a.0);
     let (inner, columns) = extents("B", b)?;
     let rows = if transpose { shape.1 } else { shape.0 };
-    let c = PyArray2::<T>::zeros(py, (rows, columns), false);
     // SAFETY: as in `matvec`.
-    let (b, result) = unsafe { (slice::<T>("B", b)?, slice_mut::<T>("C", c.as_untyped())?) };
-    // SAFETY: as in `matvec`.
-    let slices = unsafe { a.slices::<T, I>(Format::Csr)? };
-    py.detach(|| {
-        let a = if transpose {
-            // For one product all threads transpose A faster than one finds the positions of its columns.
-            Matrix::from_typed(device, cpu(device)?.csr_to_csc(shape, slices.0, slices.1, slices.2)?)?
-        } else {
-            // SAFETY: matrices are dropped before the slices.
-            unsafe { borrow(device, shape, slices)? }
-        };
-        // SAFETY: as above.
-        let (b, c) = unsafe { (read(device, b)?, written(device, result)?) };
+    let (slices, b) = unsafe { (a.slices::<T, I>(Format::Csr)?, slice::<T>("B", b)?) };
+    let c = made(py, (rows, columns), |c| {
+        if transpose {
+            return cpu(device)?.multiply_transposed(shape, slices, b, columns, c);
+        }
+        // SAFETY: matrices are dropped before the slices.
+        let (a, b, c) = unsafe { (borrow(device, shape, slices)?, read(device, b)?, written(device, c)?) };
         let b = DenseMatrix::new(b, inner, columns, columns, Order::RowMajor)?;
         let mut c = DenseMatrix::new(c, rows, columns, columns, Order::RowMajor)?;
-        a.plan_spmm(op(transpose), columns, &options())?.run(1.0, &a, &b, 0.0, &mut c)
-    })
-    .map_err(exception)?;
-    Ok(c.into_any())
+        a.plan_spmm(Op::None, columns, &options())?.run(1.0, &a, &b, 0.0, &mut c)
+    })?;
+    Ok(PyArray1::from_vec(py, c).reshape([rows, columns])?.into_any())
 }
 
 /// Writes all elements of a CSR matrix to an array in C order.

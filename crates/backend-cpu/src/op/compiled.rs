@@ -64,6 +64,7 @@ impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
     const SPMV_ONCE: &'static Functions = &[&spmv::once::Functions::<T, I, O>::ALL];
     // Of arrays in the caller's memory.
     const BORROWED: &'static Functions = &[&convert::borrowed::Functions::<T, I, O>::ALL];
+    const SPMM_ACROSS: &'static Functions = &[&spmm::across::Functions::<T, I, O>::ALL];
     const SPGEMM_ONCE: &'static Functions = &[&spgemm::once::Functions::<T, I, O>::ALL];
     // CSR and CSC have the same functions.
     const SPGEMM: &'static Functions = &[&spgemm::Functions::<T, I, O>::ALL];
@@ -93,6 +94,7 @@ macro_rules! table {
 table!($ spmv_table, spmv_rows, SPMV);
 table!($ spmv_once_table, spmv_once_rows, SPMV_ONCE);
 table!($ spmm_table, spmm_rows, SPMM);
+table!($ spmm_across_table, spmm_across_rows, SPMM_ACROSS);
 table!($ spmm_reduce_table, spmm_reduce_rows, SPMM_REDUCE);
 table!($ sddmm_table, sddmm_rows, SDDMM);
 table!($ spgemm_table, spgemm_rows, SPGEMM);

@@ -102,6 +102,32 @@ fn check_all_formats<T: Scalar>(cases: Vec<(String, Csr<T>)>, columns: usize) {
 }
 
 #[test]
+fn transposed_products_of_arrays_add_rows_in_order() {
+    // Over more than one range and part; the last has columns in no order, and all sums are exact.
+    let mut cases = cases::<f64>();
+    let (offsets, columns) = (vec![0, 3, 3, 5], vec![2, 0, 2, 1, 1]);
+    cases.push(("unsorted".into(), Csr::new_unsorted(3, 4, offsets, columns, integers(5)).unwrap()));
+    for (name, a) in &cases {
+        let arrays = (&a.offsets()[..], &a.indices()[..], &a.values()[..]);
+        for columns in [0, 1, 7, 8, 45] {
+            let b = integers::<f64>(a.nrows() * columns);
+            let mut expected = vec![0.0; a.ncols() * columns];
+            for (i, j, value) in a.triplets() {
+                (0..columns).for_each(|k| expected[j * columns + k] += value * b[i * columns + k]);
+            }
+            for cpu in backends() {
+                let mut c = vec![f64::NAN; expected.len()];
+                cpu.multiply_transposed((a.nrows(), a.ncols()), arrays, &b, columns, &mut c).unwrap();
+                assert_eq!(c, expected, "{name}, {columns} columns");
+            }
+        }
+    }
+    let error = Cpu::new().unwrap().multiply_transposed((1, 2), (&[0, 0], &[], &[]), &[1.0], 1, &mut [0.0]);
+    let reason = "B has 1 elements and C 1 where 1 and 2 rows of 1 are right";
+    assert_eq!(error.unwrap_err().to_string(), format!("spmm: {reason}"));
+}
+
+#[test]
 fn small_matrices_with_every_number_of_columns() {
     for columns in [0, 1, 8, 33, 40, 64] {
         let cases = cases::<f64>();

@@ -8,6 +8,7 @@
     allow(dead_code, reason = "kernels in registers are written for x86 alone")
 )]
 
+pub(super) mod across;
 mod block;
 mod product;
 #[cfg(target_arch = "x86_64")]

@@ -1,0 +1,172 @@
+//! `C ← Aᵀ·B` of arrays in the caller's memory, with A in CSR: each row of A is added to the rows of C that its columns
+//! name, where SpMM along the rows of Aᵀ would have to transpose A first.
+//!
+//! C is cut into ranges of rows, one for each thread, and each task walks through A and adds what belongs to its range.
+//! So the elements of C are added up in the order of A's rows, whatever the number of threads. A task skips the parts of
+//! A that have no column in its range, which are most of them in bands and grids; of others it reads the columns, a
+//! small part of the work of a product with several columns of B.
+
+use crate::Cpu;
+use crate::borrow::Extremes;
+use crate::op::compiled::{find, spmm_across_table};
+use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use crate::primitive::fill::entry_ranges;
+use crate::primitive::lines::Lines;
+use crate::simd::{Isa, Vectorize};
+use sparse_core::{Error, HostCsr, Index, Result, Scalar};
+use std::ops::Range;
+
+/// The most ranges of C: each reads all columns of A that lie anywhere.
+const RANGES: usize = 8;
+
+/// Columns of A by which C is cut into ranges of equal work.
+const SAMPLES: usize = 4096;
+
+/// Columns of B that are added at a time, in registers, and fewer.
+const WIDE: usize = 32;
+const NARROW: usize = 8;
+
+impl Cpu {
+    /// `C ← Aᵀ·B`, with A in CSR over the caller's arrays, and B and C of `columns` columns by rows.
+    ///
+    /// ```
+    /// # use backend_cpu::Cpu;
+    /// let (a, b, mut c) = ((&[0, 1, 3][..], &[1, 0, 1][..], &[1.0, 2.0, 3.0][..]), [1.0, 10.0], [f64::NAN; 2]);
+    /// Cpu::new()?.multiply_transposed((2, 2), a, &b, 1, &mut c)?;
+    /// assert_eq!(c, [20.0, 31.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`HostCsr::borrow`]; [`Error::Shape`] for a B or C of another size; [`Error::Unsupported`] for half
+    /// precision, which sums would lose.
+    pub fn multiply_transposed<T: Scalar, I: Index, O: Index>(
+        &self,
+        (rows, cols): (usize, usize),
+        (offsets, indices, values): (&[O], &[I], &[T]),
+        b: &[T],
+        columns: usize,
+        c: &mut [T],
+    ) -> Result<()> {
+        if (b.len(), c.len()) != (rows * columns, cols * columns) {
+            let found = format!("B has {} elements and C {}", b.len(), c.len());
+            let reason = format!("{found} where {rows} and {cols} rows of {columns} are right");
+            return Err(Error::shape("spmm", reason));
+        }
+        if size_of::<T>() != size_of::<T::Acc>() {
+            return Err(Error::unsupported("sums in half precision", "f32, f64, c32 and c64 have them"));
+        }
+        // SAFETY: the slices outlive the matrix, which is only checked.
+        unsafe { self.borrow_csr((rows, cols), offsets, indices, values) }.map(drop::<HostCsr<T, I, O>>)?;
+        let functions: &Functions<T, I, O> = find(spmm_across_table(), "spmm", "csr")?;
+        (functions.multiply)(self, Lines { offsets, indices, values }, (b, columns), c);
+        Ok(())
+    }
+}
+
+/// The functions for one triple of types, which are compiled in this crate.
+pub(in crate::op) struct Functions<T: Scalar, I: Index, O: Index> {
+    multiply: fn(&Cpu, Lines<'_, T, I, O>, (&[T], usize), &mut [T]),
+}
+
+impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
+    pub(in crate::op) const ALL: Self = Self { multiply };
+}
+
+/// Some rows of A, and the range of their columns.
+struct Part {
+    rows: Range<usize>,
+    columns: Range<usize>,
+}
+
+fn multiply<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    a: Lines<'_, T, I, O>,
+    (b, columns): (&[T], usize),
+    c: &mut [T],
+) {
+    if columns == 0 {
+        return;
+    }
+    let rows = rows_by_entries(a.offsets, CHUNK);
+    let entries = entry_ranges(a.offsets, &rows);
+    let parts = rows.into_iter().zip(entries).collect();
+    let parts: Vec<Part> = cpu.map(a.indices.len(), parts, |(rows, entries)| {
+        let extremes = cpu.simd().run(Extremes(&a.indices[entries]));
+        Part { rows, columns: extremes.map_or(0..0, |(least, most)| least.as_usize()..most.as_usize() + 1) }
+    });
+    let ranges = ranges_of_equal_work(a.indices, c.len() / columns, cpu.threads().min(RANGES));
+    let elements: Vec<_> = ranges.iter().map(|range| range.start * columns..range.end * columns).collect();
+    let tasks = ranges.into_iter().zip(split_mut(c, &elements)).collect();
+    cpu.for_each(a.indices.len().saturating_mul(columns), tasks, |(range, c): (Range<usize>, &mut [T])| {
+        c.fill(T::ZERO);
+        for part in &parts {
+            if part.columns.start < range.end && range.start < part.columns.end {
+                cpu.simd().run(AddPart { a, part, b, columns, range: range.clone(), c });
+            }
+        }
+    });
+}
+
+/// At most `count` ranges that cover `0..rows`, with about as many of the indices in each.
+fn ranges_of_equal_work<I: Index>(indices: &[I], rows: usize, count: usize) -> Vec<Range<usize>> {
+    let mut samples: Vec<_> = indices.iter().step_by(indices.len() / SAMPLES + 1).collect();
+    samples.sort_unstable();
+    let quantile = |k: usize| samples.get(k * samples.len() / count).map_or(rows, |index| index.as_usize());
+    let mut ends: Vec<_> = (1..count).map(quantile).chain([rows]).collect();
+    ends.dedup();
+    std::iter::once(0).chain(ends.iter().copied()).zip(&ends).map(|(start, &end)| start..end).collect()
+}
+
+/// The products of a part of A that belong to a range of rows of C.
+struct AddPart<'a, T, I, O> {
+    a: Lines<'a, T, I, O>,
+    part: &'a Part,
+    b: &'a [T],
+    columns: usize,
+    range: Range<usize>,
+    c: &'a mut [T],
+}
+
+impl<T: Scalar, I: Index, O: Index> Vectorize for AddPart<'_, T, I, O> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(mut self) {
+        let mut first = 0;
+        while first < self.columns {
+            first += match self.columns - first {
+                WIDE.. => self.add::<WIDE>(first),
+                NARROW.. => self.add::<NARROW>(first),
+                left => (first..first + left).map(|column| self.add::<1>(column)).sum(),
+            }
+        }
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> AddPart<'_, T, I, O> {
+    /// Adds the products of `W` columns from `first` on; returns `W`.
+    #[inline(always)]
+    fn add<const W: usize>(&mut self, first: usize) -> usize {
+        let Self { a, part, b, columns, range, c } = self;
+        let block = |row: usize| row * *columns + first..row * *columns + first + W;
+        let all = range.start <= part.columns.start && part.columns.end <= range.end;
+        for row in part.rows.clone() {
+            let Some(b) = b[block(row)].first_chunk::<W>() else { continue };
+            let mut row_of_b = [T::Acc::ZERO; W];
+            row_of_b.iter_mut().zip(b).for_each(|(to, b)| *to = b.to_acc());
+            for entry in a.offsets[row].as_usize()..a.offsets[row + 1].as_usize() {
+                let to = a.indices[entry].as_usize();
+                if !all && !range.contains(&to) {
+                    continue;
+                }
+                let value = a.values[entry].to_acc();
+                let c = &mut c[block(to - range.start)];
+                for (c, &b) in c.iter_mut().zip(&row_of_b) {
+                    *c = T::from_acc(c.to_acc() + value * b);
+                }
+            }
+        }
+        W
+    }
+}
