@@ -4,6 +4,7 @@
 //! they lie and compute on the run-time layer of the crate `nnz`, with Python's lock released. What they do not take
 //! (other types, arrays with gaps) is an error that the Python classes avoid: they leave it to SciPy.
 
+mod allocator;
 mod arrays;
 mod device;
 mod device_array;
@@ -22,6 +23,10 @@ mod solve;
 mod types;
 
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Results in Python's arrays are freed by this library, too.
+#[global_allocator]
+static ALLOCATOR: allocator::Recycler = allocator::Recycler::new();
 
 /// The number of operations that ran here.
 static CALLS: AtomicU64 = AtomicU64::new(0);

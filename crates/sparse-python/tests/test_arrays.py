@@ -178,6 +178,24 @@ def test_threads_multiply_with_one_matrix():
     assert all(np.array_equal(y, expected) for y in found)
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is kept on Linux")
+def test_freed_results_lend_their_memory_to_the_next_ones():
+    import resource
+
+    a, b = nnz.csr_array(sp.eye_array(40_000, format="csr")), dense((40_000, 32), "d")
+    living = a @ b
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for factor in range(1, 30):
+        found = a @ (b * factor)
+        assert not np.shares_memory(found, living)
+        np.testing.assert_array_equal(found, b * factor)
+        del found
+    np.testing.assert_array_equal(living, b)
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    # NumPy's own arrays take fresh pages too, but huge ones.
+    assert faults * resource.getpagesize() < 29 * living.nbytes
+
+
 def _product_in_child(a, x, results):
     results.put(a @ x)
 
