@@ -162,6 +162,13 @@ def test_rows_and_elements(kind, place):
         a[[True, False]]
 
 
+def test_matrices_are_not_copied_to_the_host_by_themselves(kind, place):
+    a = kind.from_scipy(integers(SHAPE), place)
+    for convert in (np.asarray, nnz.csr_array):
+        with pytest.raises(TypeError, match=r"get\(\) makes SciPy's array"):
+            convert(a)
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1, -2, None])
 @pytest.mark.parametrize("by", ["sum", "mean", "min", "max"])
 def test_reductions(ours, kind, place, by, axis):

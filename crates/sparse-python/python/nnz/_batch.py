@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -46,7 +47,7 @@ class BatchCsr:
 
     def __getitem__(self, k: int) -> csr_array:
         """A copy of matrix `k`; a negative `k` counts from the end."""
-        count = len(self)
+        count, k = len(self), operator.index(k)
         if not -count <= k < count:
             raise IndexError(f"{k} is out of range for a batch of {count}")
         member = self._native.member(k % count)

@@ -60,6 +60,10 @@ class DeviceMatrix(Operations):
     def __init__(self, native: _native.Matrix) -> None:
         self._native = native
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        # NumPy would make an array of one object of it, on which SciPy's errors say nothing about devices.
+        raise TypeError(f"a {type(self).__name__} is not copied to the host by itself: get() makes SciPy's array of it")
+
     @classmethod
     def from_scipy(cls: type[_Self], matrix: Any, device: str = "cpu") -> _Self:
         """A copy of a sparse array or matrix on a device: `cpu`, `cuda`, `opencl:1`, or what :func:`devices` names."""
