@@ -70,8 +70,10 @@ impl Cpu {
 
 /// The functions for one triple of types, which are compiled in this crate.
 pub(in crate::op) struct Functions<T: Scalar, I: Index, O: Index> {
-    multiply: fn(&Cpu, Operands<'_, T, I, O>) -> Result<Arrays<T, I, O>>,
+    multiply: Multiply<T, I, O>,
 }
+
+type Multiply<T, I, O> = fn(&Cpu, Operands<'_, T, I, O>) -> Result<Arrays<T, I, O>>;
 
 impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
     pub(in crate::op) const ALL: Self = Self { multiply: multiply_all };

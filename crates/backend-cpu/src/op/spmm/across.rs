@@ -66,8 +66,10 @@ impl Cpu {
 
 /// The functions for one triple of types, which are compiled in this crate.
 pub(in crate::op) struct Functions<T: Scalar, I: Index, O: Index> {
-    multiply: fn(&Cpu, Lines<'_, T, I, O>, (&[T], usize), &mut [T]),
+    multiply: Multiply<T, I, O>,
 }
+
+type Multiply<T, I, O> = fn(&Cpu, Lines<'_, T, I, O>, (&[T], usize), &mut [T]);
 
 impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
     pub(in crate::op) const ALL: Self = Self { multiply };
