@@ -122,7 +122,13 @@ fn transposed_products_of_arrays_add_rows_in_order() {
             }
         }
     }
-    let error = Cpu::new().unwrap().multiply_transposed((1, 2), (&[0, 0], &[], &[]), &[1.0], 1, &mut [0.0]);
+    let error = Cpu::new().unwrap().multiply_transposed::<f64, i32, i32>(
+        (1, 2),
+        (&[0, 0], &[], &[]),
+        &[1.0],
+        1,
+        &mut [0.0],
+    );
     let reason = "B has 1 elements and C 1 where 1 and 2 rows of 1 are right";
     assert_eq!(error.unwrap_err().to_string(), format!("spmm: {reason}"));
 }

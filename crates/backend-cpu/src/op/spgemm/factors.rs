@@ -116,7 +116,9 @@ impl<'a, I: Index, O: Index> Factors<'a, I, O> {
     /// The rows of C that are the row before, shifted by one column: those of a stencil or a band.
     pub(super) fn repetitions(self, cpu: &Cpu) -> Repetitions {
         let right = shifted_rows(cpu, self.right);
-        let is_square = std::ptr::eq(self.left.indices, self.right.indices);
+        // Arrays without entries may have one address.
+        let is_square = std::ptr::eq(self.left.offsets, self.right.offsets)
+            && std::ptr::eq(self.left.indices, self.right.indices);
         Repetitions { left: (!is_square).then(|| shifted_rows(cpu, self.left)), right }
     }
 
