@@ -94,37 +94,56 @@ fn free(block: *mut u8, bytes: usize) {
 /// Tells the operating system that it may take the pages of a block until they are written.
 fn offer(block: *mut u8, bytes: usize) {
     #[cfg(target_os = "linux")]
-    {
-        const PAGE: usize = 4096;
-        let skipped = block.align_offset(PAGE);
-        // SAFETY: the pages lie in the block, whose contents nobody needs; failing to follow the advice is no error.
-        unsafe { libc::madvise(block.add(skipped).cast(), (bytes - skipped) / PAGE * PAGE, libc::MADV_FREE) };
-    }
+    advise(block, bytes, libc::MADV_FREE);
     #[cfg(not(target_os = "linux"))]
     let _ = (block, bytes);
+}
+
+/// A block that nobody has used, in huge pages: of small ones an offer takes longer than the clearing that it saves.
+fn fresh(block: *mut u8, bytes: usize) -> *mut u8 {
+    #[cfg(target_os = "linux")]
+    if !block.is_null() {
+        advise(block, bytes, libc::MADV_HUGEPAGE);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = bytes;
+    block
+}
+
+#[cfg(target_os = "linux")]
+fn advise(block: *mut u8, bytes: usize, advice: i32) {
+    const PAGE: usize = 4096;
+    let skipped = block.align_offset(PAGE);
+    // SAFETY: the pages lie in the block, whose contents nobody needs where they are offered; failing to follow the
+    // advice is no error.
+    unsafe { libc::madvise(block.add(skipped).cast(), (bytes - skipped) / PAGE * PAGE, advice) };
 }
 
 // SAFETY: blocks are the system's, of the layouts of `block`; those that wait are no one's.
 unsafe impl GlobalAlloc for Recycler {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !is_kept(layout) {
+            // SAFETY: the caller's promise.
+            return unsafe { System.alloc(layout) };
+        }
         let block = block(layout);
-        let kept = if is_kept(layout) { self.take(block.size()) } else { None };
         // SAFETY: the caller's promise.
-        kept.unwrap_or_else(|| unsafe { System.alloc(block) })
+        self.take(block.size()).unwrap_or_else(|| fresh(unsafe { System.alloc(block) }, block.size()))
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        let block = block(layout);
-        let kept = if is_kept(layout) { self.take(block.size()) } else { None };
-        match kept {
-            Some(kept) => {
-                // SAFETY: the block has at least these bytes.
-                unsafe { kept.write_bytes(0, layout.size()) };
-                kept
-            }
+        if !is_kept(layout) {
             // SAFETY: the caller's promise.
-            None => unsafe { System.alloc_zeroed(block) },
+            return unsafe { System.alloc_zeroed(layout) };
         }
+        let block = block(layout);
+        let Some(kept) = self.take(block.size()) else {
+            // SAFETY: the caller's promise.
+            return fresh(unsafe { System.alloc_zeroed(block) }, block.size());
+        };
+        // SAFETY: the block has at least these bytes.
+        unsafe { kept.write_bytes(0, layout.size()) };
+        kept
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
