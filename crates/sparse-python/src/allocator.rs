@@ -1,4 +1,4 @@
-//! An allocator that keeps large blocks for the next results of their size.
+//! An allocator for Linux that keeps large blocks for the next results of their size.
 //!
 //! A program that multiplies in a loop frees each result before it asks for the next. The C library returns such memory
 //! to the operating system, which clears every page that it gives out again: more than half of the time of a product with
@@ -93,24 +93,17 @@ fn free(block: *mut u8, bytes: usize) {
 
 /// Tells the operating system that it may take the pages of a block until they are written.
 fn offer(block: *mut u8, bytes: usize) {
-    #[cfg(target_os = "linux")]
     advise(block, bytes, libc::MADV_FREE);
-    #[cfg(not(target_os = "linux"))]
-    let _ = (block, bytes);
 }
 
 /// A block that nobody has used, in huge pages: of small ones an offer takes longer than the clearing that it saves.
 fn fresh(block: *mut u8, bytes: usize) -> *mut u8 {
-    #[cfg(target_os = "linux")]
     if !block.is_null() {
         advise(block, bytes, libc::MADV_HUGEPAGE);
     }
-    #[cfg(not(target_os = "linux"))]
-    let _ = bytes;
     block
 }
 
-#[cfg(target_os = "linux")]
 fn advise(block: *mut u8, bytes: usize, advice: i32) {
     const PAGE: usize = 4096;
     let skipped = block.align_offset(PAGE);

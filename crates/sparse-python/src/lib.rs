@@ -4,6 +4,7 @@
 //! they lie and compute on the run-time layer of the crate `nnz`, with Python's lock released. What they do not take
 //! (other types, arrays with gaps) is an error that the Python classes avoid: they leave it to SciPy.
 
+#[cfg(target_os = "linux")]
 mod allocator;
 mod arrays;
 mod device;
@@ -25,6 +26,7 @@ mod types;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Results in Python's arrays are freed by this library, too.
+#[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: allocator::Recycler = allocator::Recycler::new();
 

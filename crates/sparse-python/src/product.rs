@@ -88,7 +88,7 @@ fn matvec<'py, T: Value, I: Position>(
     // thread writes them meanwhile is asked of programs, as NumPy does.
     let (slices, x) = unsafe { (a.slices::<T, I>(Format::Csr)?, slice::<T>("x", x)?) };
     let (offsets, indices, values) = slices;
-    let y = made(py, (if transpose { shape.1 } else { shape.0 }, 1), |y| {
+    let y = new_elements(py, (if transpose { shape.1 } else { shape.0 }, 1), |y| {
         // SAFETY: as above.
         unsafe { cpu(device)?.multiply_borrowed(shape, (offsets, indices, values), op(transpose), x, y) }
     })?;
@@ -97,7 +97,7 @@ fn matvec<'py, T: Value, I: Position>(
 
 /// The elements of a matrix of this shape, which `write` writes, all of them, with Python's lock released. They are not
 /// cleared before.
-fn made<T: Value>(
+fn new_elements<T: Value>(
     py: Python<'_>,
     (rows, columns): (usize, usize),
     write: impl FnOnce(&mut [T]) -> Result<()> + Send,
@@ -139,7 +139,7 @@ fn matmat<'py, T: Value, I: Position>(
     let rows = if transpose { shape.1 } else { shape.0 };
     // SAFETY: as in `matvec`.
     let (slices, b) = unsafe { (a.slices::<T, I>(Format::Csr)?, slice::<T>("B", b)?) };
-    let c = made(py, (rows, columns), |c| {
+    let c = new_elements(py, (rows, columns), |c| {
         if transpose {
             return cpu(device)?.multiply_transposed(shape, slices, b, columns, c);
         }

@@ -1,4 +1,4 @@
-//! What each tenant may use in a time, by token buckets: requests, and seconds of workers.
+//! Limits of each tenant, by token buckets: requests per second, and seconds of workers per minute.
 
 use crate::lock::lock;
 use crate::problem::Problem;

@@ -97,6 +97,7 @@ mod select;
 mod shared_preconditioner;
 mod solve;
 mod spgemm;
+mod threads;
 mod trisolve;
 mod typed;
 mod typed_vector;

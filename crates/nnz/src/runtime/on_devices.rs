@@ -4,6 +4,7 @@
 use super::Method;
 use super::fit::{factor, mismatch};
 use super::rank::{AnyRank, Callback, Rank, RankKernels, host_rows, on_host, on_host_mut};
+use super::threads::on_all;
 use super::vector_on_devices::{AnyParts, Parts};
 use super::{Format, Matrix, SolveOptions, Vector, VectorOnDevices};
 use crate::device::{Connections, HostBackend, connect};
@@ -16,7 +17,6 @@ use sparse_solvers::{Iteration, Solution};
 use std::fmt::{Debug, Formatter};
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 
 /// A matrix whose rows are divided among devices by their entries, as [`Matrix::distribute`] makes it.
 ///
@@ -404,31 +404,6 @@ where
         turn: Turn::default(),
         ranks: Box::new(Ranks(ranks)),
     })
-}
-
-/// Runs `work` for each item on a thread of its own; the error of the first that failed.
-pub(super) fn on_all<I: Send, R: Send>(
-    items: Vec<I>,
-    work: impl Fn(I) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
-    let mut results: Vec<_> = items.iter().map(|_| None).collect();
-    let work = &work;
-    let mut tasks: Vec<Box<dyn FnOnce() + Send + '_>> = vec![];
-    for (item, result) in items.into_iter().zip(&mut results) {
-        tasks.push(Box::new(move || *result = Some(work(item))));
-    }
-    run_on_threads(tasks);
-    results.into_iter().flatten().collect()
-}
-
-/// Runs each task on a thread of its own. Not generic, so that it is compiled once.
-fn run_on_threads(tasks: Vec<Box<dyn FnOnce() + Send + '_>>) {
-    thread::scope(|scope| {
-        let threads: Vec<_> = tasks.into_iter().map(|task| scope.spawn(task)).collect();
-        for thread in threads {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        }
-    });
 }
 
 /// The ranks of all devices.

@@ -2,8 +2,9 @@
 
 use super::Vector;
 use super::fit::factor;
-use super::on_devices::{Turn, on_all, parts_mut};
+use super::on_devices::{Turn, parts_mut};
 use super::rank::{AnyLocalVector, on_host_mut, other_matrix};
+use super::threads::on_all;
 use crate::Device;
 use sparse_core::{Accumulator, DType, Error, Result, c64};
 use sparse_distrib::Ownership;

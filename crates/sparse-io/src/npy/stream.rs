@@ -1,4 +1,4 @@
-//! Arrays from the bytes of a file as they come.
+//! Decoding of `.npy` arrays from their bytes as they come.
 
 use super::element::Element;
 use super::header::{self, Header};

@@ -1,4 +1,4 @@
-//! Archives from their bytes as they come.
+//! Decoding of `.npz` archives from their bytes as they come.
 //!
 //! The files of a zip archive stand one behind the other, each behind a header with its length and checksum, and a
 //! directory follows. What is written to a pipe has lengths behind the files instead, and is not decoded here.
@@ -68,7 +68,7 @@ enum Array {
     Elements(Elements),
 }
 
-/// What the header of a file says.
+/// The fields of the header in front of a file.
 #[derive(Debug, PartialEq)]
 struct Header {
     /// The name without `.npy`.

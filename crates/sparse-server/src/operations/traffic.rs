@@ -12,7 +12,7 @@ struct Labels {
     operation: &'static str,
 }
 
-/// What the operations of a device have moved since its start. A clone is the same.
+/// Counters of bytes, seconds and runs for each operation of a device. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Traffic {
     bytes: Family<Labels, Counter>,

@@ -1,4 +1,4 @@
-//! Bodies that are compressed.
+//! `Content-Encoding` of bodies, and their inflation.
 
 use super::Received;
 use super::receive::{IN_MEMORY, new_file};

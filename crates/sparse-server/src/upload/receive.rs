@@ -24,7 +24,7 @@ pub(super) const IN_MEMORY: usize = 1 << 20;
 /// Bytes of each further part, few enough to stay in the cache.
 const PART: usize = 256 << 10;
 
-/// How a body is received.
+/// The kind, the encoding and the limits of a body that is to be received.
 #[derive(Debug)]
 pub(crate) struct Reception<'a> {
     pub(crate) kind: FileKind,

@@ -56,9 +56,8 @@ impl Bitmap {
         sorted.reserve(most.min(64 * words) + AT_ONCE);
         let (before, spare) = (sorted.len(), sorted.spare_capacity_mut());
         let mut len = 0;
-        for (group, flags) in
-            self.used[..words.next_multiple_of(FLAGS)].as_chunks_mut::<FLAGS>().0.iter_mut().enumerate()
-        {
+        let (groups, _) = self.used[..words.next_multiple_of(FLAGS)].as_chunks_mut::<FLAGS>();
+        for (group, flags) in groups.iter_mut().enumerate() {
             let mut used = u64::from_le_bytes(std::mem::take(flags));
             while used != 0 {
                 let word = FLAGS * group + used.trailing_zeros() as usize / 8;

@@ -60,6 +60,13 @@ pub(super) struct Factors<'a, I, O> {
 }
 
 impl<'a, I: Index, O: Index> Factors<'a, I, O> {
+    pub(super) fn new(
+        left: &'a CompressedPattern<Host, I, O>,
+        right: &'a CompressedPattern<Host, I, O>,
+    ) -> Self {
+        Self { left: left.into(), right: right.into() }
+    }
+
     /// The rows of the right factor whose entries are multiplied in a row of C.
     #[inline(always)]
     pub(super) fn right_rows(self, row: usize) -> impl Iterator<Item = &'a [I]> {

@@ -266,8 +266,7 @@ pub(super) fn bound_of<A: Axis, T: Scalar, I: Index, O: Index>(
     b: &Compressed<A, T, Host, I, O>,
 ) -> Result<SpgemmBound> {
     let (left, right) = row_factors::<A, _>(a, b);
-    let products = Factors { left: (&**left.pattern()).into(), right: (&**right.pattern()).into() }
-        .product_offsets(cpu)?;
+    let products = Factors::new(left.pattern(), right.pattern()).product_offsets(cpu)?;
     Ok(bound::<T, I, O>(&products, right.pattern().minor()))
 }
 
@@ -286,7 +285,7 @@ impl<T: Scalar, I: Index, O: Index> SpgemmPlan<T, I, O> {
         let (algorithm, choice) =
             options.choose_among("spgemm", algorithms(), SpgemmAlgorithm::ByRow, reason)?;
         let (left, right) = row_factors::<A, _>(a, b);
-        let factors = Factors { left: (&**left.pattern()).into(), right: (&**right.pattern()).into() };
+        let factors = Factors::new(left.pattern(), right.pattern());
         let kernel = match algorithm {
             SpgemmAlgorithm::Sequential => {
                 let options = PlanOptions { algorithm: None, ..options.clone() };
@@ -337,8 +336,7 @@ impl<T: Scalar, I: Index, O: Index> SpgemmPlan<T, I, O> {
             // SAFETY: the caller promises the same for this plan, which contains the reference's own.
             Kernel::Sequential(plan) => return unsafe { Reference.run_spgemm(plan, a, b, c) },
             Kernel::Rows(rows) => {
-                let factors =
-                    Factors { left: (&**left.pattern()).into(), right: (&**right.pattern()).into() };
+                let factors = Factors::new(left.pattern(), right.pattern());
                 let operands = Operands { factors, left: left.values(), right: right.values() };
                 (self.functions.run)(rows, cpu, operands, c.values_mut());
             }

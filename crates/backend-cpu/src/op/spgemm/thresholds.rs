@@ -53,6 +53,7 @@ impl SpgemmThresholds {
             () => RowMethod::Hash,
         }
     }
+
     /// True if the dense method both finds and sums a row of so many products: then it does it in one pass.
     #[inline(always)]
     pub(super) fn sums_while_it_finds(&self, products: usize, window: usize, bytes: usize) -> bool {
