@@ -14,17 +14,21 @@ pub(crate) struct Args {
     /// Gives the servers of the scenarios so many devices, each with a worker process
     #[arg(long, value_name = "DEVICES", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
     workers: Option<usize>,
+    /// The backend of these devices: cpu, cuda or opencl
+    #[arg(long, default_value = "cpu")]
+    backend: String,
 }
 
 /// Runs the tests that start servers as long as their figures need, in release mode.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let (shell, manifest, scenarios) = (Shell::new()?, root().join("Cargo.toml"), &args.scenarios);
     let crash = if scenarios.is_empty() { &["--test", "crash"][..] } else { &[] };
+    let (backend, feature) = (&args.backend, format!("nnz/{}", args.backend));
     let tests = cmd!(
         shell,
-        "cargo test --release --quiet --no-fail-fast --manifest-path {manifest} -p sparse-server --test soak {crash...} -- {scenarios...}"
+        "cargo test --release --quiet --no-fail-fast --manifest-path {manifest} -p sparse-server --features {feature} --test soak {crash...} -- {scenarios...}"
     );
-    let tests = tests.env("NNZ_SOAK", "full").env("NNZ_KILL_CYCLES", "200");
+    let tests = tests.env("NNZ_SOAK", "full").env("NNZ_SOAK_BACKEND", backend).env("NNZ_KILL_CYCLES", "200");
     exit_code(match args.workers {
         Some(count) => tests.env("NNZ_SOAK_WORKERS", count.to_string()),
         None => tests,

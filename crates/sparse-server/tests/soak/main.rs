@@ -1,7 +1,9 @@
 //! A server under load, with little memory, wrong bodies and slow clients. Prints figures.
 //!
 //! The program starts itself as the server of each scenario, and stops it. Without `NNZ_SOAK=full`, which
-//! `cargo xtask soak` sets, it takes some seconds and asserts what does not depend on the machine's speed. Arguments are names of scenarios. `NNZ_SOAK_WORKERS` is the number of devices of servers with worker processes.
+//! `cargo xtask soak` sets, it takes some seconds and asserts what does not depend on the machine's speed. Arguments are
+//! names of scenarios. `NNZ_SOAK_WORKERS` is the number of devices of servers with worker processes, and
+//! `NNZ_SOAK_BACKEND` their backend, `cpu` by default.
 
 #![allow(clippy::print_stdout, reason = "it prints figures, and the parent reads the address")]
 
@@ -62,10 +64,12 @@ const DATA: &str = "NNZ_SOAK_TEST_DATA";
 const NAME: &str = "NNZ_SOAK_TEST_NAME";
 /// Gives the servers so many devices, each with a worker process.
 const WORKERS: &str = "NNZ_SOAK_WORKERS";
+/// Names the backend of the devices.
+const BACKEND: &str = "NNZ_SOAK_BACKEND";
 
 fn main() {
-    if std::env::var_os(IS_WORKER).is_some() {
-        return serve_as_worker(|| "cpu".parse()).unwrap();
+    if let Ok(index) = std::env::var(IS_WORKER) {
+        return serve_as_worker(|| device(&index)).unwrap();
     }
     if let Some(data) = std::env::var_os(DATA) {
         return serve(Path::new(&data), &std::env::var(NAME).unwrap());
@@ -91,18 +95,28 @@ fn is_full() -> bool {
     std::env::var_os("NNZ_SOAK").is_some_and(|size| size == "full")
 }
 
+/// The device of an index; the host, which is one, whatever the index.
+fn device(index: &str) -> nnz::Result<nnz::Device> {
+    match std::env::var(BACKEND) {
+        Ok(backend) if backend != "cpu" => format!("{backend}:{index}").parse(),
+        _ => "cpu".parse(),
+    }
+}
+
 fn serve(data: &Path, name: &str) {
     let mut config = Config::new(data, BUDGET);
     let scenario = SCENARIOS.iter().find(|scenario| scenario.name == name).unwrap();
     (scenario.configure)(&mut config);
-    let worker = || {
-        let mut worker = Command::new(std::env::current_exe().unwrap());
-        worker.env(IS_WORKER, "1");
-        worker
+    let worker = |index: usize| {
+        WorkerCommand::new(move || {
+            let mut worker = Command::new(std::env::current_exe().unwrap());
+            worker.env(IS_WORKER, index.to_string());
+            worker
+        })
     };
     let compute = match std::env::var(WORKERS) {
-        Err(_) => Compute::Here("cpu".parse().unwrap()),
-        Ok(count) => vec![WorkerCommand::new(worker); count.parse().unwrap()].into(),
+        Err(_) => Compute::Here(device("0").unwrap()),
+        Ok(count) => (0..count.parse().unwrap()).map(worker).collect::<Vec<_>>().into(),
     };
     serve_until_stopped(config, compute, |address| println!("{address}")).unwrap();
 }
