@@ -2,7 +2,7 @@
 //! A's rows, by their number and the path on which they exchange elements of x: for a stencil on a square grid, by default
 //! with 10⁸ entries. Up to there also y = A·x for as many entries in random columns, ten in a row.
 //!
-//! `cargo run --release -p backend-cuda --example product_rates [GPUS [SIDE_OF_THE_GRID]]`
+//! `cargo run --release -p backend-cuda --example product_rates [GPUS [SIDE_OF_THE_GRID [FEWEST_GPUS]]]`
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
@@ -37,12 +37,13 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1).map_while(|argument| argument.parse().ok());
     let (gpus, side) = (arguments.next().unwrap_or(1), arguments.next().unwrap_or(DEFAULT_SIDE));
     let devices: Vec<_> = (0..gpus).map(|index| CUDA.open(index)).collect::<Result<_>>()?;
-    compare("stencil_5", &devices, &stencil_5(side, side)?, &[spmv, spmm, cg])?;
+    let fewest = arguments.next().unwrap_or(1);
+    compare("stencil_5", (&devices, fewest), &stencil_5(side, side)?, &[spmv, spmm, cg])?;
     if side > DEFAULT_SIDE {
         return Ok(());
     }
     let rows = side * side / 2;
-    compare("uniform_10", &devices, &uniform(rows, rows, 10, 1)?, &[spmv])
+    compare("uniform_10", (&devices, fewest), &uniform(rows, rows, 10, 1)?, &[spmv])
 }
 
 /// What is measured on a rank with its rows of a matrix and its elements of x.
@@ -75,12 +76,18 @@ impl Rows {
     }
 }
 
-/// Prints the times of operations with a matrix on one device and more.
-fn compare(name: &str, devices: &[Device], a: &Csr<f64>, measures: &[Measure]) -> Result<()> {
+/// Prints the times of operations with a matrix on one device, or the fewest, and more.
+fn compare(
+    name: &str,
+    (devices, fewest): (&[Device], usize),
+    a: &Csr<f64>,
+    measures: &[Measure],
+) -> Result<()> {
     println!("{name}: {} entries", a.nnz());
     let x: Vec<f64> = (0..a.ncols()).map(|k| (k % 1000) as f64 / 1000.0 - 0.5).collect();
     let mut iterates: Option<Vec<f64>> = None;
-    for number in (0..).map(|power| 1 << power).take_while(|&number| number <= devices.len()) {
+    let numbers = (0..).map(|power| 1 << power).take_while(|&number| number <= devices.len());
+    for number in numbers.filter(|&number| number >= fewest) {
         for path in [None, Some(PeerPath::Copies), Some(PeerPath::Nccl)] {
             if number == 1 && path.is_some() {
                 continue;
