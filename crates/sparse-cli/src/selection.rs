@@ -12,10 +12,10 @@ use std::str::FromStr;
 /// Chosen rows or columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Selection {
-    /// `START:STOP:STEP`; a stop past the end is the end, as in NumPy.
-    Range { start: usize, stop: Option<usize>, step: usize },
-    /// One number.
-    One(usize),
+    /// `START:STOP:STEP` as in NumPy: negative ones count from the end, and a stop past the end is the end.
+    Range { start: Option<isize>, stop: Option<isize>, step: isize },
+    /// One number; a negative one counts from the end.
+    One(isize),
     /// The numbers of a .npy file.
     File(PathBuf),
 }
@@ -29,20 +29,18 @@ impl FromStr for Selection {
         }
         let number = |part: &str| match part {
             "" => Ok(None),
-            part => match part.parse::<usize>() {
+            part => match part.parse::<isize>() {
                 Ok(number) => Ok(Some(number)),
                 Err(_) => {
-                    Err(format!("`{part}` is no number from 0 on; START:STOP:STEP or a .npy file is needed"))
+                    Err(format!("`{part}` is no whole number; START:STOP:STEP or a .npy file is needed"))
                 }
             },
         };
         match text.split(':').map(number).collect::<Result<Vec<_>, _>>()?[..] {
             [Some(one)] => Ok(Self::One(one)),
-            [start, stop] => Ok(Self::Range { start: start.unwrap_or(0), stop, step: 1 }),
-            [_, _, Some(0)] => Err("the step is 0; 1 or more is needed".into()),
-            [start, stop, step] => {
-                Ok(Self::Range { start: start.unwrap_or(0), stop, step: step.unwrap_or(1) })
-            }
+            [start, stop] => Ok(Self::Range { start, stop, step: 1 }),
+            [_, _, Some(0)] => Err("the step is 0; another number is needed".into()),
+            [start, stop, step] => Ok(Self::Range { start, stop, step: step.unwrap_or(1) }),
             _ => Err("a number, START:STOP, START:STOP:STEP or a .npy file is needed".into()),
         }
     }
@@ -52,10 +50,13 @@ impl Selection {
     /// The chosen ones of `extent` rows or columns.
     pub(crate) fn indices(&self, extent: usize) -> Result<Vec<usize>> {
         match self {
-            Self::Range { start, stop, step } => {
-                Ok((*start..stop.unwrap_or(extent).min(extent)).step_by(*step).collect())
-            }
-            Self::One(one) => Ok(vec![*one]),
+            Self::Range { start, stop, step } => Ok(range(extent, *start, *stop, *step)),
+            Self::One(one) => match from_start(extent, *one) {
+                Some(index) => Ok(vec![index]),
+                None => {
+                    bail!("{one} counts from the end of {extent} rows or columns, and is before the first")
+                }
+            },
             Self::File(path) => {
                 let list = Operand::read(path)?;
                 list.check_vector()?;
@@ -75,6 +76,24 @@ impl Selection {
             }
         }
     }
+}
+
+/// An index that counts from the end where it is negative; none before the first.
+fn from_start(extent: usize, index: isize) -> Option<usize> {
+    if index >= 0 { Some(index.unsigned_abs()) } else { extent.checked_sub(index.unsigned_abs()) }
+}
+
+/// The indices of a range, as in NumPy.
+fn range(extent: usize, start: Option<isize>, stop: Option<isize>, step: isize) -> Vec<usize> {
+    let stride = step.unsigned_abs();
+    if step > 0 {
+        let bound = |index: isize| from_start(extent, index).unwrap_or(0).min(extent);
+        return (start.map_or(0, bound)..stop.map_or(extent, bound)).step_by(stride).collect();
+    }
+    // Numbers of indices from 0 on: the start belongs to a range that descends, and the stop does not.
+    let count =
+        |index: isize| from_start(extent, index).map_or(0, |index| index.saturating_add(1)).min(extent);
+    (stop.map_or(0, count)..start.map_or(extent, count)).rev().step_by(stride).collect()
 }
 
 /// The positions where a mask is true, as in NumPy.
@@ -97,8 +116,18 @@ mod tests {
         assert_eq!(indices("1::2"), [1, 3]);
         assert_eq!(indices("3:99"), [3, 4]);
         assert_eq!(indices("4"), [4]);
-        assert!(indices("4:2").is_empty());
-        for text in ["", "::0", "a:3", "-1:", "1:2:3:4"] {
+        assert_eq!(indices("-2"), [3]);
+        assert_eq!(indices("-2:"), [3, 4]);
+        assert_eq!(indices("-99:-3"), [0, 1]);
+        assert_eq!(indices("::-1"), [4, 3, 2, 1, 0]);
+        assert_eq!(indices("3::-2"), [3, 1]);
+        assert_eq!(indices("99:1:-1"), [4, 3, 2]);
+        assert_eq!(indices("-1:-4:-2"), [4, 2]);
+        for text in ["4:2", "1:3:-1", "-9::-1", ":-1:-1"] {
+            assert!(indices(text).is_empty(), "{text}");
+        }
+        assert!("-6".parse::<Selection>().unwrap().indices(5).is_err());
+        for text in ["", "::0", "a:3", "1.5:", "1:2:3:4"] {
             assert!(text.parse::<Selection>().is_err(), "{text}");
         }
     }

@@ -10,17 +10,18 @@ use std::path::PathBuf;
 
 /// Takes rows and columns: one, a range as in NumPy, or those that a .npy file lists
 ///
-/// A range is START:STOP or START:STOP:STEP; what is left out is the first, the end, or 1. Rows and columns of a list
-/// come in its order, and may repeat; a list of booleans is a mask, as in NumPy.
+/// A range is START:STOP or START:STOP:STEP; what is left out is the first, the end, or 1. Negative numbers count from
+/// the end, and a negative step goes backwards. Rows and columns of a list come in its order, and may repeat; a list of
+/// booleans is a mask.
 #[derive(Debug, Args)]
 pub(crate) struct Slice {
     /// The matrix A; - is standard input
     matrix: PathBuf,
     /// The rows: a number, a range, or a .npy file of numbers; without it all
-    #[arg(long, default_value = ":")]
+    #[arg(long, default_value = ":", allow_hyphen_values = true)]
     rows: Selection,
     /// The columns, likewise
-    #[arg(long, default_value = ":")]
+    #[arg(long, default_value = ":", allow_hyphen_values = true)]
     cols: Selection,
     /// The file to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
     #[arg(short = 'o', long = "out", value_name = "B")]
