@@ -50,6 +50,9 @@ struct Record {
     /// The name under which a result is stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     into: Option<String>,
+    /// The matrix to which an alias is to point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
     /// The version that was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
@@ -91,7 +94,8 @@ impl AuditLog {
             tenant: Some(identity.tenant.clone()),
             action: subject.action.clone(),
             object: subject.object.clone(),
-            into: into(request),
+            into: parameter(request, "into"),
+            to: parameter(request, "to"),
             ..Record::default()
         };
         Entry { log: self.clone(), record }
@@ -172,15 +176,15 @@ impl Drop for Entry {
 pub(crate) fn is_change(request: &Request) -> bool {
     match *request.method() {
         Method::PUT | Method::DELETE => true,
-        Method::POST if into(request).is_some() => true,
+        Method::POST if parameter(request, "into").is_some() => true,
         _ => request.headers().contains_key("nnz-result-file"),
     }
 }
 
-/// The name under which a request stores its result.
-fn into(request: &Request) -> Option<String> {
+/// A parameter of a request: the name under which it stores its result, or that of the target of an alias.
+fn parameter(request: &Request, name: &str) -> Option<String> {
     let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(request.uri()).ok()?;
-    pairs.into_iter().find(|(name, _)| name == "into").map(|(_, value)| shortened(&value))
+    pairs.into_iter().find(|(key, _)| key == name).map(|(_, value)| shortened(&value))
 }
 
 /// A text of the client, of which a wrong one can be long.

@@ -61,6 +61,9 @@ pub(crate) struct Identity {
     /// The numbers of copies of matrices of other devices that were made for the request, by their names in it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) copies: BTreeMap<String, u64>,
+    /// The matrices to which aliases point, by their names in the request.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) aliases: BTreeMap<String, String>,
     /// What the tenant has on other devices, where that is to be counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) elsewhere: Option<Usage>,
@@ -73,13 +76,25 @@ impl Identity {
     }
 
     fn new(tenant: &str, scopes: Vec<Scope>, token: Option<String>) -> Self {
-        Self { tenant: tenant.into(), scopes, token, copies: BTreeMap::new(), elsewhere: None }
+        Self {
+            tenant: tenant.into(),
+            scopes,
+            token,
+            copies: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+            elsewhere: None,
+        }
     }
 
     /// The caller, whose usage elsewhere the request does not tell.
     #[cfg(unix)]
     pub(crate) fn uncounted(&self) -> Self {
         Self { elsewhere: None, ..self.clone() }
+    }
+
+    /// The `name` or `name@version` that a text of the request stands for, which may be an alias.
+    pub(crate) fn target<'a>(&'a self, text: &'a str) -> &'a str {
+        self.aliases.get(text).map_or(text, |target| target)
     }
 
     pub(crate) fn may(&self, scope: Scope) -> bool {

@@ -78,7 +78,7 @@ pub(crate) fn check_folders(data: &Path, count: usize) -> Result<(), StartError>
 /// cannot be read.
 fn has_records(path: &Path) -> bool {
     let are_empty = || -> Result<bool, redb::Error> {
-        let read = open_manifest(path)?.begin_read()?;
+        let read = open_database(path)?.begin_read()?;
         Ok(read.open_table(OBJECTS)?.is_empty()? && read.open_table(VERSIONS)?.is_empty()?)
     };
     path.exists() && !are_empty().unwrap_or(false)
@@ -164,7 +164,7 @@ impl Disk {
         };
         let segments = folder("segments")?;
         let path = data.join(MANIFEST);
-        let manifest = open_manifest(&path).map_err(|error| StartError::file(&path, error))?;
+        let manifest = open_database(&path).map_err(|error| StartError::file(&path, error))?;
         // From here on no other server is at work in the folder.
         let succeeds = generation.is_some_and(|generation| generation > 0);
         let left = if succeeds { &["uploads"][..] } else { &["uploads", "spilled", "volatile"] };
@@ -380,14 +380,15 @@ impl Segment {
     }
 }
 
-/// Time that another process which goes, as a worker whose front end was killed, may still hold the manifest.
-const MANIFEST_WAIT: Duration = Duration::from_secs(5);
+/// Time that another process which goes, as a worker whose front end was killed, may still hold a database.
+const DATABASE_WAIT: Duration = Duration::from_secs(5);
 
-fn open_manifest(path: &Path) -> Result<Database, DatabaseError> {
+/// Opens a database, which is made if it is not there.
+pub(crate) fn open_database(path: &Path) -> Result<Database, DatabaseError> {
     let began = Instant::now();
     loop {
         match Database::create(path) {
-            Err(DatabaseError::DatabaseAlreadyOpen) if began.elapsed() < MANIFEST_WAIT => {
+            Err(DatabaseError::DatabaseAlreadyOpen) if began.elapsed() < DATABASE_WAIT => {
                 std::thread::sleep(Duration::from_millis(20));
             }
             opened => return opened,

@@ -1,11 +1,13 @@
 //! The part of a server that faces clients: who calls, what is counted and logged, and where requests go.
 
+use crate::aliases::Aliases;
 use crate::app::App;
 use crate::audit::{self, AuditLog};
 use crate::auth::{Identity, Scope, Tokens};
 use crate::config::Config;
 use crate::error::StartError;
 use crate::metrics::RequestMetrics;
+use crate::name;
 use crate::operations::Operation;
 use crate::problem::Problem;
 #[cfg(unix)]
@@ -41,6 +43,7 @@ pub(crate) struct Shared {
     token_file: Option<PathBuf>,
     tokens: RwLock<Option<Tokens>>,
     rates: Rates,
+    pub(crate) aliases: Arc<Aliases>,
     pub(crate) audit: Arc<AuditLog>,
     pub(crate) listed: Arc<Requests>,
     #[cfg(unix)]
@@ -62,6 +65,20 @@ pub(crate) enum ComputeProcess {
     Workers(Arc<DeviceWorkers>),
 }
 
+impl ComputeProcess {
+    /// True if the caller has a matrix of this `name`, or this `name@version`.
+    pub(crate) async fn has_matrix(&self, identity: &Identity, text: &str) -> Result<bool, Problem> {
+        match self {
+            Self::ThisProcess(app) => {
+                let (name, version) = name::parse(text).map_err(Problem::bad_request)?;
+                Ok(app.store.get(&identity.tenant, name, version).is_ok())
+            }
+            #[cfg(unix)]
+            Self::Workers(workers) => workers.has_matrix(identity, text).await,
+        }
+    }
+}
+
 impl std::ops::Deref for FrontEnd {
     type Target = Shared;
 
@@ -77,6 +94,7 @@ impl FrontEnd {
             token_file: config.tokens.clone(),
             tokens: RwLock::default(),
             rates: Rates::new(config.limits.tenant_rate),
+            aliases: Aliases::open(&config.data)?,
             listed: Requests::new(config.limits.slow_time),
             #[cfg(unix)]
             shared: config.shared.as_deref().map(SharedFolder::open).transpose()?,

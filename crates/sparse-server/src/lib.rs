@@ -16,6 +16,7 @@
 //! | audit log | has a line of JSON for each request that stores, changes or deletes, and never a token |
 //! | durable objects | acknowledged once segment and manifest are synced; a killed process loses none |
 
+mod aliases;
 mod answer;
 mod app;
 mod audit;

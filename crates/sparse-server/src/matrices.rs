@@ -45,14 +45,16 @@ fn parse_name(text: &str) -> Result<(&str, Option<u64>), Problem> {
     name::parse(text).map_err(Problem::bad_request)
 }
 
-/// The object of `name` or `name@version`, or its copy where the front end has made one.
+/// The object of `name`, `name@version` or an alias, or its copy where the front end has made one.
 pub(crate) fn find(store: &Store, identity: &Identity, text: &str) -> Result<Arc<Object>, Problem> {
+    let target = identity.target(text);
     #[cfg(unix)]
-    if let Some(number) = identity.copies.get(text) {
+    if let Some(number) = identity.copies.get(target) {
         return store.copy(*number);
     }
-    let (name, version) = parse_name(text)?;
-    store.get(&identity.tenant, name, version)
+    let (name, version) = parse_name(target)?;
+    let found = store.get(&identity.tenant, name, version);
+    if target == text { found } else { found.map_err(|problem| problem.within(&format!("alias `{text}`"))) }
 }
 
 /// The task of a request that ends with it.
@@ -91,17 +93,21 @@ pub(crate) const WISHES: [&str; 5] = ["durable", "pinned", "replace", "ttl", "la
 /// The parameters of an upload.
 pub(crate) const UPLOAD_PARAMETERS: [&str; 6] = ["durable", "pinned", "replace", "ttl", "labels", "device"];
 
+/// True if a request is to make something that is not there yet.
+pub(crate) fn is_first(headers: &HeaderMap) -> Result<bool, Problem> {
+    match headers.get(header::IF_NONE_MATCH) {
+        None => Ok(false),
+        Some(tag) if tag == "*" => Ok(true),
+        Some(_) => Err(Problem::bad_request("If-None-Match: only * is understood")),
+    }
+}
+
 pub(crate) fn wishes(parameters: &Parameters, headers: &HeaderMap) -> Result<Wishes, Problem> {
-    let is_first = match headers.get(header::IF_NONE_MATCH) {
-        None => false,
-        Some(tag) if tag == "*" => true,
-        Some(_) => return Err(Problem::bad_request("If-None-Match: only * is understood")),
-    };
     Ok(Wishes {
         is_durable: parameters.flag("durable")?,
         is_pinned: parameters.flag("pinned")?,
         replaces: parameters.flag("replace")?,
-        is_first,
+        is_first: is_first(headers)?,
         if_match: Tags::of(headers, header::IF_MATCH),
         ttl: parameters.get("ttl")?,
         labels: Labels::parse(parameters.text("labels").unwrap_or_default())?,

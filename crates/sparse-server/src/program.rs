@@ -117,7 +117,6 @@ pub(crate) async fn run(
 }
 
 /// The stored matrices that the steps of a program name; of a text that is no program, or has too many steps, none.
-#[cfg(unix)]
 pub(crate) fn stored_names(text: &str) -> Vec<String> {
     let mut documents: Vec<Document> = serde_json::from_str(text).unwrap_or_default();
     if documents.len() > MOST_STEPS {

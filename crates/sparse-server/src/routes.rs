@@ -1,5 +1,6 @@
 //! The table of routes, from which router, authorization and OpenAPI are made.
 
+use crate::aliases;
 use crate::app::App;
 use crate::auth::Scope;
 use crate::front_end::{ComputeProcess, FrontEnd, authorize, observe};
@@ -65,7 +66,8 @@ pub(crate) enum Destination {
     Status,
 }
 
-const MATRIX: &str = "/v1/matrices/{name}";
+pub(crate) const MATRIX: &str = "/v1/matrices/{name}";
+const ALIAS: &str = "/v1/aliases/{name}";
 const JOB: &str = "/v1/jobs/{id}";
 #[cfg(unix)]
 const UPLOAD: &str = "/v1/uploads/{upload}";
@@ -131,6 +133,38 @@ pub(crate) const ROUTES: &[Route] = &[
         parameters: Some(&[]),
         scope: Some(Scope::Read),
         handler: Handler::FrontEnd(|| get(requests::list)),
+    },
+    Route {
+        method: "get",
+        path: "/v1/aliases",
+        summary: "The caller's aliases: names that point to matrices",
+        parameters: Some(&[]),
+        scope: Some(Scope::Read),
+        handler: Handler::FrontEnd(|| get(aliases::list)),
+    },
+    Route {
+        method: "put",
+        path: ALIAS,
+        summary: "Points an alias to ?to=NAME, whose newest version is meant, or to ?to=NAME@VERSION; ?durable=1",
+        parameters: Some(&["to", "durable"]),
+        scope: Some(Scope::Write),
+        handler: Handler::FrontEnd(|| put(aliases::put)),
+    },
+    Route {
+        method: "get",
+        path: ALIAS,
+        summary: "The matrix to which an alias points",
+        parameters: Some(&[]),
+        scope: Some(Scope::Read),
+        handler: Handler::FrontEnd(|| get(aliases::describe)),
+    },
+    Route {
+        method: "delete",
+        path: ALIAS,
+        summary: "Forgets an alias; the matrix stays",
+        parameters: Some(&[]),
+        scope: Some(Scope::Write),
+        handler: Handler::FrontEnd(|| delete(aliases::remove)),
     },
     #[cfg(unix)]
     Route {
@@ -299,6 +333,10 @@ impl Route {
             Handler::Device(..) => handler.layer(from_fn_with_state(front_end.clone(), shared::exchange)),
             Handler::FrontEnd(_) => handler,
         };
+        let handler = match self.handler {
+            Handler::Device(..) => handler.layer(from_fn_with_state(front_end.clone(), aliases::resolve)),
+            Handler::FrontEnd(_) => handler,
+        };
         let handler = match self.parameters {
             Some(known) => handler.layer(from_fn_with_state(known, check_parameters)),
             None => handler,
@@ -447,6 +485,7 @@ fn responses(route: &Route) -> Value {
     let (status, description) = match (route.method, route.path) {
         (_, PROGRAMS) => return responses_of_operation(),
         ("put", MATRIX) => ("201", "The new version is ready"),
+        ("put", ALIAS) => ("2XX", "It points there: 201 if it is new, 200 if it has moved"),
         ("delete", _) => ("204", "It is deleted"),
         ("post", "/v1/uploads") => ("201", "The upload is begun"),
         ("head" | "patch", _) => ("204", "Upload-Offset bytes are there"),

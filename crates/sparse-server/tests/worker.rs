@@ -428,6 +428,14 @@ fn matrices_of_two_devices_are_computed_with_on_one() {
         std::thread::sleep(Duration::from_millis(delay / 2));
     }
 
+    // An alias is of all devices.
+    for (alias, matrix) in [("first", "a"), ("second", "b@1")] {
+        server.send(&format!("PUT /v1/aliases/{alias}?to={matrix}"), &[], &[]).expect(201);
+    }
+    server.send("PUT /v1/aliases/third?to=nothing", &[], &[]).expect(404);
+    server.send("POST /v1/matrices/first/spgemm?other=second&into=c", &[], &[]).expect(201);
+    assert_eq!((norm("c"), norm("second")), (6.0.into(), 3.0.into()));
+
     server.send("POST /v1/matrices/a/norm?other=b@7", &[], &[]).expect(400);
     let missing = server.send("POST /v1/matrices/a/spgemm?other=b@7", &[], &[]).expect(404);
     assert!(missing.text().contains("`b@7`"), "{}", missing.text());

@@ -236,10 +236,10 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "diagonal",
-        summary: "The diagonal of A",
+        summary: "The elements (i, i + k) of A, for k of any sign, 0 if it is not given",
         operand: Operand::None,
         has_other: false,
-        parameters: &[],
+        parameters: &["k"],
         predict: |call| Ok(lines_bytes(call).saturating_mul(3)),
         run: diagonal,
     },

@@ -11,7 +11,7 @@ use crate::error::StartError;
 use crate::metrics;
 use crate::name;
 use crate::problem::Problem;
-use axum::http::Method;
+use axum::http::{Method, StatusCode};
 use prometheus_client::metrics::counter::Counter;
 use serde_json::Value;
 use std::future::{Future, pending};
@@ -159,6 +159,19 @@ impl DeviceWorkers {
     pub(super) fn device_of(&self, tenant: &str, text: &str) -> Option<usize> {
         let (name, _) = name::parse(text).ok()?;
         self.directory.find(&key(tenant, name))
+    }
+
+    /// True if the caller has a matrix of this `name`, or this `name@version`.
+    pub(crate) async fn has_matrix(&self, identity: &Identity, text: &str) -> Result<bool, Problem> {
+        let device = self.single().map_or_else(|| self.device_of(&identity.tenant, text), |_| Some(0));
+        let Some(worker) = device.map(|device| &self.workers[device]) else { return Ok(false) };
+        let path = format!("/v1/matrices/{text}");
+        let answer = in_time(worker, QUESTION_TIME, worker.ask(Method::GET, &path, identity)).await?;
+        match answer.status() {
+            StatusCode::OK => Ok(true),
+            StatusCode::NOT_FOUND => Ok(false),
+            status => Err(Problem::unavailable(format!("{} answered {status}", worker.name))),
+        }
     }
 
     /// The device of a job, by its id.

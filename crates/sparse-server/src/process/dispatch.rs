@@ -40,7 +40,8 @@ pub(crate) async fn dispatch(
     let tenant = identity.tenant.clone();
     match destination {
         Destination::Matrices => {
-            let names = names(in_path("name"), in_path("operation"), &parameters);
+            let named = names(in_path("name"), in_path("operation"), &parameters);
+            let names: Vec<_> = named.iter().map(|name| identity.target(name).to_owned()).collect();
             let device = names.iter().find_map(|name| workers.device_of(&tenant, name));
             let device = device.unwrap_or_else(|| workers.first_ready());
             let claim = parameters.text("into").map(|name| workers.claim(device, &tenant, name));

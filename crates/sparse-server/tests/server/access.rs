@@ -45,6 +45,16 @@ fn tokens_open_one_tenant_and_their_scopes() {
     server.send("GET /v1/matrices/a", &[&other], &[]).expect(404);
     server.send("DELETE /v1/matrices/a", &[&reader], &[]).expect(403);
     server.send("POST /v1/matrices/a/transpose?into=b", &[&reader], &[]).expect(403);
+    let alias = "PUT /v1/aliases/best?to=a";
+    server.send(alias, &[&reader], &[]).expect(403);
+    server.send(alias, &[&other], &[]).expect(404);
+    server.send(alias, &[&lab], &[]).expect(201);
+    server.send("GET /v1/matrices/best", &[&reader], &[]).expect(200);
+    server.send("DELETE /v1/aliases/best", &[&reader], &[]).expect(403);
+    server.send("DELETE /v1/aliases/best", &[&other], &[]).expect(404);
+    assert_eq!(server.send("GET /v1/aliases", &[&other], &[]).json()["aliases"], serde_json::json!([]));
+    server.send("PUT /v1/matrices/best", &[MTX, &other], &matrix()).expect(201);
+    server.send("DELETE /v1/matrices/best", &[&other], &[]).expect(204);
     server.send("GET /metrics", &[&lab], &[]).expect(403);
     let metrics = server.send("GET /metrics", &[&other], &[]).expect(200);
     let counted = r#"nnz_requests_total{route="GET /v1/matrices/{name}",code="404"} 1"#;

@@ -21,6 +21,11 @@ fn a_matrix_is_stored_and_computed_with() {
         [4.0, 1.0, 1.0, 3.0, 0.0, 0.0]
     );
     assert_eq!(post("a/diagonal", &[]).array(), [4.0, 3.0, 2.0]);
+    for (k, diagonal) in
+        [("1", &[1.0, 0.0][..]), ("-1", &[1.0, 0.0]), ("2", &[0.0]), ("-9223372036854775808", &[])]
+    {
+        assert_eq!(post(&format!("a/diagonal?k={k}"), &[]).array(), diagonal);
+    }
     assert_eq!(post("a/reduce?each=column&by=max", &[]).array(), [4.0, 3.0, 2.0]);
     assert_eq!(post("a/norm?ord=1", &[]).json()["norm"], 5.0);
     let spy = post("a/spy?size=2", &[]).expect(200).json();
@@ -185,6 +190,75 @@ fn matrices_are_listed_by_labels_that_survive() {
     assert_eq!(names(&server, "?label=old"), ["a@1"]);
     let next = server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201).json();
     assert_eq!(next["version"], 3);
+}
+
+#[test]
+fn an_alias_stands_for_a_matrix_and_moves_in_one_step() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let send = |request: &str, headers: &[&str]| server.send(request, headers, &[]);
+    let point = |request: &str, headers: &[&str]| send(&format!("PUT /v1/aliases/{request}"), headers);
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    server.send("PUT /v1/matrices/a", &[NPY], &npy(&[1, 2], &[3.0, 4.0])).expect(201);
+
+    let made = point("best?to=a@1&durable=1", &["If-None-Match: *"]).expect(201);
+    let view = serde_json::json!({ "name": "best", "target": "a@1", "durable": true });
+    assert!(made.json() == view && made.head.contains("etag: \"a@1\""), "{made:?}");
+    // It is a name of the matrix in every request that reads or changes one.
+    let version =
+        |name: &str| send(&format!("GET /v1/matrices/{name}"), &[]).expect(200).json()["version"].clone();
+    assert_eq!(version("best"), 1);
+    let x = npy(&[3], &[1.0, 2.0, 3.0]);
+    assert_eq!(server.send("POST /v1/matrices/best/spmv", &[NPY], &x).array(), [6.0, 7.0, 6.0]);
+    send("GET /v1/matrices/best/data", &[]).expect(200);
+    send("PUT /v1/matrices/best/pin", &[]).expect(200);
+    send("PUT /v1/matrices/best/labels?labels=k=v", &[]).expect(200);
+    assert_eq!(send("GET /v1/matrices?label=k=v", &[]).json()["matrices"][0]["version"], 1);
+    send("POST /v1/matrices/a@1/add?other=best&into=twice", &[]).expect(201);
+    let step = "%5B%7B%22operation%22%3A%22norm%22%2C%22matrix%22%3A%22best%22%7D%5D";
+    send(&format!("POST /v1/programs?program={step}"), &[]).expect(200);
+
+    // It moves, perhaps only from where it is thought to be; without a version it follows the newest.
+    assert!(point("best?to=a", &["If-Match: \"a@2\""]).expect(412).text().contains("points to `a@1`"));
+    point("best?to=a", &["If-None-Match: *"]).expect(412);
+    point("best?to=a", &["If-Match: \"a@1\""]).expect(200);
+    assert_eq!(version("best"), 2);
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    assert_eq!(version("best"), 3);
+
+    // Nothing is stored or deleted under its name, and it points to matrices alone.
+    for (status, reason, request) in [
+        (409, "`best` is an alias of `a`", "PUT /v1/matrices/best"),
+        (409, "`best` is an alias of `a`", "DELETE /v1/matrices/best"),
+        (409, "`best` is an alias of `a`", "POST /v1/matrices/a/scale?into=best"),
+        (409, "is an alias itself", "PUT /v1/aliases/other?to=best"),
+        (409, "there is a matrix `a`", "PUT /v1/aliases/a?to=twice"),
+        (404, "no matrix `a@7`", "PUT /v1/aliases/best?to=a@7"),
+        (404, "no alias `other`", "GET /v1/aliases/other"),
+        (404, "no alias `other`", "DELETE /v1/aliases/other"),
+        (404, "no matrix `best@1`", "GET /v1/matrices/best@1"),
+        (400, "letters, digits", "PUT /v1/aliases/a%2Fb?to=a"),
+        (400, "letters, digits", "PUT /v1/aliases/b?to=..%2Fa"),
+        (400, "`to` is needed", "PUT /v1/aliases/b"),
+        (400, "unknown parameter `ttl`", "PUT /v1/aliases/b?to=a&ttl=1"),
+    ] {
+        let refused = send(request, &[MTX]).expect(status);
+        assert!(refused.text().contains(reason), "{request}: {}", refused.text());
+    }
+
+    // Only those that are durable are there again; one whose matrix is gone says so.
+    point("kept?to=a@1&durable=1", &[]).expect(201);
+    assert_eq!(send("GET /v1/aliases", &[]).json()["aliases"].as_array().unwrap().len(), 2);
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let list = server.send("GET /v1/aliases", &[], &[]).expect(200).json();
+    let kept = serde_json::json!([{ "name": "kept", "target": "a@1", "durable": true }]);
+    assert_eq!(list["aliases"], kept);
+    let dangling = server.send("POST /v1/matrices/kept/norm", &[], &[]).expect(404);
+    assert!(dangling.text().contains("alias `kept`: there is no matrix `a@1`"), "{}", dangling.text());
+    server.send("DELETE /v1/aliases/kept", &["If-Match: \"a@2\""], &[]).expect(412);
+    server.send("DELETE /v1/aliases/kept", &[], &[]).expect(204);
+    server.send("PUT /v1/matrices/kept", &[MTX], &matrix()).expect(201);
 }
 
 #[test]

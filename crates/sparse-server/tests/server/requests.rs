@@ -303,6 +303,7 @@ fn the_open_api_document_lists_the_routes_that_answer() {
     let data = tempfile::tempdir().unwrap();
     let server = Running::start(Config::new(data.path(), 1 << 20));
     server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    server.send("PUT /v1/aliases/alias?to=a", &[], &[]).expect(201);
     let document = server.send("GET /openapi.json", &[], &[]).expect(200).json();
     let paths = document["paths"].as_object().unwrap();
     assert!(paths.contains_key("/v1/matrices/{name}/spmv") && paths.contains_key("/livez"));
@@ -311,6 +312,7 @@ fn the_open_api_document_lists_the_routes_that_answer() {
         ("/v1/matrices/{name}", "put", "durable"),
         ("/v1/matrices/{name}", "put", "device"),
         ("/v1/matrices/{name}/pin", "put", "pinned"),
+        ("/v1/aliases/{name}", "put", "to"),
         ("/v1/jobs/{id}", "get", "wait"),
     ] {
         let parameters = paths[path][method]["parameters"].as_array().unwrap();
@@ -323,7 +325,8 @@ fn the_open_api_document_lists_the_routes_that_answer() {
     let upload = begun.head.lines().find_map(|line| line.strip_prefix("location: /v1/uploads/")).unwrap();
     for (path, methods) in paths {
         for (method, described) in methods.as_object().unwrap() {
-            let address = path.replace("{name}", "a").replace("{id}", id).replace("{upload}", upload);
+            let name = if path.starts_with("/v1/aliases") { "alias" } else { "a" };
+            let address = path.replace("{name}", name).replace("{id}", id).replace("{upload}", upload);
             let request = format!("{} {address}", method.to_uppercase());
             let headers: &[&str] = if method == "delete" { &["Origin: http://a.example"] } else { &[] };
             let status = server.send(&request, headers, &[]).status;

@@ -1,0 +1,228 @@
+//! Aliases: names that point to matrices of their tenant, and move from one to another in one step.
+//!
+//! The part that faces clients has them: it tells a request which matrices its aliases point to, wherever those are. An
+//! alias that is durable is in a database of its own, `aliases.redb`, before it is acknowledged.
+
+mod requests;
+
+use crate::durable::open_database;
+use crate::error::StartError;
+use crate::lock::lock;
+use crate::problem::Problem;
+use crate::tags::Tags;
+use axum::http::{HeaderValue, StatusCode};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
+pub(crate) use requests::{describe, list, put, remove, resolve};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// The target of each durable alias, by `tenant/name`.
+const ALIASES: TableDefinition<'_, &str, &str> = TableDefinition::new("aliases");
+/// The name of the database in the folder of data.
+const FILE: &str = "aliases.redb";
+
+/// Aliases that a tenant may have.
+const ALIASES_PER_TENANT: usize = 1000;
+
+/// The aliases of all tenants.
+#[derive(Debug)]
+pub(crate) struct Aliases {
+    path: PathBuf,
+    /// The database, once there has been a durable alias; locked while an alias changes.
+    database: Mutex<Option<Database>>,
+    /// By tenant and name.
+    known: Mutex<HashMap<String, BTreeMap<String, Alias>>>,
+}
+
+/// The matrix to which an alias points.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Alias {
+    /// `name`, whose newest version is meant, or `name@version`.
+    target: String,
+    durable: bool,
+}
+
+/// What must be so before an alias changes.
+#[derive(Debug, Default)]
+struct Conditions {
+    /// The alias must be new.
+    is_first: bool,
+    /// The alias must have one of these tags.
+    if_match: Option<Tags>,
+}
+
+impl Alias {
+    /// The entity tag: the target, in quotes.
+    fn tag(&self) -> HeaderValue {
+        HeaderValue::from_str(&format!("\"{}\"", self.target)).unwrap_or(HeaderValue::from_static("\"\""))
+    }
+}
+
+impl Conditions {
+    fn check(&self, found: Option<&Alias>) -> Result<(), Problem> {
+        let failed = |detail| Err(Problem::new(StatusCode::PRECONDITION_FAILED, "no-match", detail));
+        match (found, &self.if_match) {
+            (Some(alias), _) if self.is_first => {
+                failed(format!("If-None-Match: the alias points to `{}`", alias.target))
+            }
+            (Some(alias), Some(tags)) if !tags.contain(&alias.tag()) => {
+                failed(format!("If-Match: the alias points to `{}`", alias.target))
+            }
+            (None, Some(_)) => failed("If-Match: there is no such alias".into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Aliases {
+    /// The durable aliases of a folder of data.
+    pub(crate) fn open(data: &Path) -> Result<Arc<Self>, StartError> {
+        let path = data.join(FILE);
+        let (mut database, mut known) = (None, HashMap::new());
+        if path.exists() {
+            let opened = open_database(&path).map_err(|error| StartError::file(&path, error))?;
+            known = read(&opened).map_err(|error| StartError::file(&path, error))?;
+            database = Some(opened);
+        }
+        Ok(Arc::new(Self { path, database: Mutex::new(database), known: Mutex::new(known) }))
+    }
+
+    fn has_any(&self, tenant: &str) -> bool {
+        lock(&self.known).contains_key(tenant)
+    }
+
+    fn find(&self, tenant: &str, name: &str) -> Option<Alias> {
+        lock(&self.known).get(tenant)?.get(name).cloned()
+    }
+
+    fn of(&self, tenant: &str) -> BTreeMap<String, Alias> {
+        lock(&self.known).get(tenant).cloned().unwrap_or_default()
+    }
+
+    /// Points a name to a target, at first or in place of another one; true if the alias is new.
+    fn set(
+        &self,
+        (tenant, name): (&str, &str),
+        alias: Alias,
+        conditions: &Conditions,
+    ) -> Result<bool, Problem> {
+        let mut database = lock(&self.database);
+        let found = self.find(tenant, name);
+        conditions.check(found.as_ref())?;
+        let count = lock(&self.known).get(tenant).map_or(0, BTreeMap::len);
+        if found.is_none() && count >= ALIASES_PER_TENANT {
+            let detail = format!("there are {count} aliases already, as many as may be: delete some");
+            return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many-objects", detail));
+        }
+        if alias.durable || found.as_ref().is_some_and(|found| found.durable) {
+            self.write(&mut database, &key(tenant, name), Some(&*alias.target).filter(|_| alias.durable))?;
+        }
+        lock(&self.known).entry(tenant.into()).or_default().insert(name.into(), alias);
+        Ok(found.is_none())
+    }
+
+    fn remove(&self, (tenant, name): (&str, &str), conditions: &Conditions) -> Result<(), Problem> {
+        let mut database = lock(&self.database);
+        let found = self.find(tenant, name).ok_or_else(|| missing(name))?;
+        conditions.check(Some(&found))?;
+        if found.durable {
+            self.write(&mut database, &key(tenant, name), None)?;
+        }
+        let mut known = lock(&self.known);
+        if let Some(of_tenant) = known.get_mut(tenant) {
+            of_tenant.remove(name);
+            if of_tenant.is_empty() {
+                known.remove(tenant);
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the database up to date with an alias, or with one that is no longer there.
+    fn write(&self, database: &mut Option<Database>, key: &str, target: Option<&str>) -> Result<(), Problem> {
+        let mut write = || -> Result<(), redb::Error> {
+            let opened = match database.take() {
+                Some(opened) => opened,
+                None => open_database(&self.path)?,
+            };
+            let write = database.insert(opened).begin_write()?;
+            let mut aliases = write.open_table(ALIASES)?;
+            match target {
+                Some(target) => aliases.insert(key, target)?,
+                None => aliases.remove(key)?,
+            };
+            drop(aliases);
+            Ok(write.commit()?)
+        };
+        write().map_err(|error| match error {
+            redb::Error::Io(error) => Problem::disk(&error),
+            error => Problem::internal(format!("the aliases: {error}")),
+        })
+    }
+}
+
+fn key(tenant: &str, name: &str) -> String {
+    format!("{tenant}/{name}")
+}
+
+fn missing(name: &str) -> Problem {
+    Problem::not_found(format!("there is no alias `{name}`: GET /v1/aliases lists them"))
+}
+
+fn read(database: &Database) -> Result<HashMap<String, BTreeMap<String, Alias>>, redb::Error> {
+    let mut known: HashMap<String, BTreeMap<String, Alias>> = HashMap::new();
+    let aliases = match database.begin_read()?.open_table(ALIASES) {
+        // A process that was killed before its first alias leaves a database without a table.
+        Err(TableError::TableDoesNotExist(_)) => return Ok(known),
+        opened => opened?,
+    };
+    for entry in aliases.iter()? {
+        let (key, target) = entry?;
+        if let Some((tenant, name)) = key.value().split_once('/') {
+            let alias = Alias { target: target.value().into(), durable: true };
+            known.entry(tenant.into()).or_default().insert(name.into(), alias);
+        }
+    }
+    Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alias(target: &str, durable: bool) -> Alias {
+        Alias { target: target.into(), durable }
+    }
+
+    #[test]
+    fn durable_aliases_are_there_again_and_others_are_not() {
+        let data = tempfile::tempdir().unwrap();
+        let aliases = Aliases::open(data.path()).unwrap();
+        let set =
+            |name, to, durable| aliases.set(("t", name), alias(to, durable), &Conditions::default()).unwrap();
+        assert!(set("fleeting", "a", false));
+        assert!(!data.path().join(FILE).exists(), "nothing durable has been asked for");
+        assert!(set("kept", "a@1", true) && !set("kept", "a@2", true));
+        // One that is durable no longer does not come back with the target that it had.
+        assert!(set("changed", "a@1", true) && !set("changed", "a@2", false));
+        assert!(set("gone", "a", true));
+        aliases.remove(("t", "gone"), &Conditions::default()).unwrap();
+        assert_eq!(aliases.of("t").len(), 3);
+        drop(aliases);
+        let aliases = Aliases::open(data.path()).unwrap();
+        assert_eq!(aliases.of("t"), BTreeMap::from([("kept".into(), alias("a@2", true))]));
+        assert!(!aliases.has_any("other") && aliases.find("other", "kept").is_none());
+    }
+
+    #[test]
+    fn a_tenant_has_so_many_aliases_and_others_have_theirs() {
+        let data = tempfile::tempdir().unwrap();
+        let aliases = Aliases::open(data.path()).unwrap();
+        let set = |tenant, name: &str| aliases.set((tenant, name), alias("a", false), &Conditions::default());
+        (0..ALIASES_PER_TENANT).for_each(|k| assert!(set("t", &format!("n{k}")).unwrap()));
+        assert_eq!(set("t", "more").unwrap_err().status, StatusCode::INSUFFICIENT_STORAGE);
+        assert!(!set("t", "n0").unwrap() && set("other", "more").unwrap());
+    }
+}
