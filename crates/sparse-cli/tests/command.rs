@@ -93,6 +93,14 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
     let scaled = fs::read_to_string(data.path().join("c.mtx")).unwrap();
     assert_eq!(scaled.trim().rsplit(' ').next().unwrap().parse(), Ok(3.0), "{scaled}");
     assert!(String::from_utf8_lossy(&call(&["run", "b", "norm"]).stdout).contains(r#""norm":1.0"#));
+    assert!(call(&["alias", "best", "b@1"]).status.success());
+    assert!(String::from_utf8_lossy(&call(&["aliases"]).stdout).contains(r#""target":"b@1""#));
+    assert!(String::from_utf8_lossy(&call(&["describe", "best"]).stdout).contains(r#""name":"b""#));
+    assert!(
+        call(&["delete-alias", "best"]).status.success() && !call(&["describe", "best"]).status.success()
+    );
+    let resumed = call(&["put", "b.mtx", "b", "--resumable"]);
+    assert!(String::from_utf8_lossy(&resumed.stdout).contains(r#""version":2"#), "{resumed:?}");
     assert!(call(&["delete", "b"]).status.success());
     let gone = call(&["get", "b", "b.npz"]);
     let reason = String::from_utf8_lossy(&gone.stderr);

@@ -1,9 +1,10 @@
 //! A client of a server: `nnz client`.
 
 use crate::tls;
+use crate::upload::{UPLOAD, UPLOAD_LENGTH, UPLOAD_OFFSET};
 use axum::body::Body;
 use axum::http::uri::Scheme;
-use axum::http::{Method, Request, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, Method, Request, StatusCode, Uri, header};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
@@ -11,7 +12,8 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tokio::io::{AsyncRead, AsyncWrite};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncSeekExt, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_util::io::ReaderStream;
 
@@ -36,6 +38,18 @@ pub struct ClientRequest {
     pub accept: &'static str,
 }
 
+/// Headers of a request beside those that all have, and the bytes of its body that are left out.
+#[derive(Debug, Default)]
+struct Extras {
+    headers: Vec<(HeaderName, String)>,
+    offset: u64,
+}
+
+/// Attempts to go on with an upload that gets no further.
+const ATTEMPTS: u32 = 6;
+/// Time before the second attempt, which doubles with each one.
+const DELAY: Duration = Duration::from_millis(200);
+
 /// The reason for which a request has no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -51,6 +65,14 @@ pub enum ClientError {
     /// The server cannot be reached, or the connection broke.
     #[error("{0}")]
     Connection(String),
+    /// An upload broke off too often: a later request can go on with it.
+    #[error("{reason}; the upload {upload} is not complete")]
+    Incomplete {
+        /// The id of the upload.
+        upload: String,
+        /// The last failure.
+        reason: Box<Self>,
+    },
     /// A file cannot be read or written.
     #[error("{}: {reason}", path.display())]
     File {
@@ -95,6 +117,88 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub fn send(&self, request: &ClientRequest, sink: &mut dyn Write) -> Result<String, ClientError> {
+        self.answer(request, &Extras::default(), sink).map(|headers| text(&headers, &header::CONTENT_TYPE))
+    }
+
+    /// As [`send`](Self::send), with the body by an upload that goes on where it was when a connection breaks: a new one,
+    /// or that with the id `upload`, which broke off before.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn send_in_parts(
+        &self,
+        request: &ClientRequest,
+        upload: Option<String>,
+        sink: &mut dyn Write,
+    ) -> Result<String, ClientError> {
+        let Some((path, media)) = &request.body else { return self.send(request, sink) };
+        let length = std::fs::metadata(path).map_err(|error| file(path, error))?.len();
+        let id = upload.map_or_else(|| self.begin_upload(length), Ok)?;
+        let incomplete = |reason| ClientError::Incomplete { upload: id.clone(), reason: Box::new(reason) };
+        self.append_all(&id, (path, length)).map_err(incomplete)?;
+        let headers = [
+            (HeaderName::from_static(UPLOAD), id.clone()),
+            (header::CONTENT_TYPE, (*media).to_owned()),
+            (header::CONTENT_LENGTH, "0".to_owned()),
+        ];
+        let whole = ClientRequest { body: None, ..request.clone() };
+        let answered = self.answer(&whole, &Extras { headers: headers.into(), offset: 0 }, sink);
+        answered.map(|headers| text(&headers, &header::CONTENT_TYPE))
+    }
+
+    /// Begins an upload of so many bytes; its id.
+    fn begin_upload(&self, length: u64) -> Result<String, ClientError> {
+        let begin = ClientRequest::without_body(Method::POST, "/v1/uploads".into());
+        let headers = vec![(UPLOAD_LENGTH, length.to_string()), (header::CONTENT_LENGTH, "0".into())];
+        let answered = self.answer(&begin, &Extras { headers, offset: 0 }, &mut std::io::sink())?;
+        let location = text(&answered, &header::LOCATION);
+        Ok(location.rsplit('/').next().unwrap_or_default().to_owned())
+    }
+
+    /// Sends what an upload lacks of a file of this length, on as many connections as it takes.
+    fn append_all(&self, id: &str, (path, length): (&Path, u64)) -> Result<(), ClientError> {
+        let address = format!("/v1/uploads/{id}");
+        let describe = ClientRequest::without_body(Method::HEAD, address.clone());
+        let append = ClientRequest {
+            body: Some((path.into(), "application/octet-stream")),
+            ..ClientRequest::without_body(Method::PATCH, address)
+        };
+        let (mut attempt, mut furthest) = (0, 0);
+        loop {
+            let described = self.answer(&describe, &Extras::default(), &mut std::io::sink());
+            let failed = match described {
+                Ok(headers) if text(&headers, &UPLOAD_LENGTH) != length.to_string() => {
+                    let claimed = text(&headers, &UPLOAD_LENGTH);
+                    return Err(file(path, format!("it has {length} bytes, and the upload is of {claimed}")));
+                }
+                Ok(headers) => {
+                    let offset = text(&headers, &UPLOAD_OFFSET).parse().map_err(connection)?;
+                    if offset == length {
+                        return Ok(());
+                    }
+                    attempt = if offset > furthest { 0 } else { attempt };
+                    furthest = offset;
+                    let extras = Extras { headers: vec![(UPLOAD_OFFSET, offset.to_string())], offset };
+                    self.answer(&append, &extras, &mut std::io::sink()).err()
+                }
+                Err(error) => Some(error),
+            };
+            match failed {
+                None => continue,
+                Some(error) if attempt + 1 == ATTEMPTS || !error.is_passing() => return Err(error),
+                Some(_) => std::thread::sleep(DELAY * 2_u32.pow(attempt)),
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Sends a request, and writes the body of the answer to `sink`; returns its headers.
+    fn answer(
+        &self,
+        request: &ClientRequest,
+        extras: &Extras,
+        sink: &mut dyn Write,
+    ) -> Result<HeaderMap, ClientError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.map_err(connection)?.block_on(async {
             let port = if self.authorities_of_tls().is_some() { 443 } else { 80 };
@@ -103,10 +207,10 @@ impl Client {
                 ClientError::Connection(format!("{}:{}: {error}", self.host(), address.1))
             })?;
             match self.authorities_of_tls() {
-                None => self.exchange(stream, request, sink).await,
+                None => self.exchange(stream, (request, extras), sink).await,
                 Some(authorities) => {
                     let stream = tls::connect(authorities, self.host(), stream).await;
-                    self.exchange(stream.map_err(ClientError::Connection)?, request, sink).await
+                    self.exchange(stream.map_err(ClientError::Connection)?, (request, extras), sink).await
                 }
             }
         })
@@ -124,16 +228,15 @@ impl Client {
     async fn exchange(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        request: &ClientRequest,
+        (request, extras): (&ClientRequest, &Extras),
         sink: &mut dyn Write,
-    ) -> Result<String, ClientError> {
+    ) -> Result<HeaderMap, ClientError> {
         let (mut sender, connected) =
             http1::handshake::<_, Body>(TokioIo::new(stream)).await.map_err(connection)?;
         tokio::spawn(connected);
-        let response = sender.send_request(self.request(request).await?).await.map_err(connection)?;
-        let status = response.status();
-        let media = response.headers().get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok());
-        let media = media.unwrap_or_default().to_owned();
+        let request = self.request(request, extras).await?;
+        let response = sender.send_request(request).await.map_err(connection)?;
+        let (status, headers) = (response.status(), response.headers().clone());
         if status.is_client_error() || status.is_server_error() {
             return Err(refused(status, response.into_body()).await);
         }
@@ -143,10 +246,10 @@ impl Client {
                 sink.write_all(&data).map_err(connection)?;
             }
         }
-        Ok(media)
+        Ok(headers)
     }
 
-    async fn request(&self, request: &ClientRequest) -> Result<Request<Body>, ClientError> {
+    async fn request(&self, request: &ClientRequest, extras: &Extras) -> Result<Request<Body>, ClientError> {
         let authority = self.server.authority().map_or("", |authority| authority.as_str());
         let mut built = Request::builder()
             .method(&request.method)
@@ -156,13 +259,35 @@ impl Client {
         if let Some(token) = &self.token {
             built = built.header(header::AUTHORIZATION, format!("Bearer {token}"));
         }
+        for (name, value) in &extras.headers {
+            built = built.header(name, value);
+        }
         let Some((path, media)) = &request.body else { return built.body(Body::empty()).map_err(connection) };
         let unreadable = |error: std::io::Error| file(path, error);
-        let contents = tokio::fs::File::open(path).await.map_err(unreadable)?;
-        let length = contents.metadata().await.map_err(unreadable)?.len();
+        let mut contents = tokio::fs::File::open(path).await.map_err(unreadable)?;
+        let length = contents.metadata().await.map_err(unreadable)?.len().saturating_sub(extras.offset);
+        contents.seek(std::io::SeekFrom::Start(extras.offset)).await.map_err(unreadable)?;
         let built = built.header(header::CONTENT_TYPE, *media).header(header::CONTENT_LENGTH, length);
         built.body(Body::from_stream(ReaderStream::with_capacity(contents, 1 << 20))).map_err(connection)
     }
+}
+
+impl ClientRequest {
+    fn without_body(method: Method, path: String) -> Self {
+        Self { method, path, body: None, accept: "*/*" }
+    }
+}
+
+impl ClientError {
+    /// True if the same request may be answered well a moment later.
+    fn is_passing(&self) -> bool {
+        matches!(self, Self::Connection(_) | Self::Refused { status: 409 | 429 | 503, .. })
+    }
+}
+
+/// The text of a header, empty without it.
+fn text(headers: &HeaderMap, name: &HeaderName) -> String {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
 }
 
 async fn refused(status: StatusCode, body: Incoming) -> ClientError {

@@ -8,7 +8,7 @@ use crate::error::StartError;
 use crate::front_end::FrontEnd;
 use crate::lock::lock;
 use crate::problem::Problem;
-use crate::upload::Incoming;
+use crate::upload::{Incoming, UPLOAD, UPLOAD_LENGTH, UPLOAD_OFFSET};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path as Segments, State};
@@ -24,13 +24,6 @@ use tempfile::NamedTempFile;
 use tokio::sync::OwnedMutexGuard;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
-
-/// The header that names the upload which is the body of a request.
-pub(crate) const UPLOAD: &str = "nnz-upload";
-/// The bytes that are there, and with a part those before it.
-const OFFSET: HeaderName = HeaderName::from_static("upload-offset");
-/// The bytes of the whole body.
-const LENGTH: HeaderName = HeaderName::from_static("upload-length");
 
 /// Uploads that a tenant may have begun.
 const UPLOADS_PER_TENANT: usize = 64;
@@ -174,10 +167,11 @@ pub(crate) async fn begin(
     Extension(identity): Extension<Identity>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let length = number(&headers, &LENGTH)?;
+    let length = number(&headers, &UPLOAD_LENGTH)?;
     let id = front_end.uploads.begin(&identity.tenant, length)?;
     let location = HeaderValue::from_str(&format!("/v1/uploads/{id}")).map_err(Problem::internal)?;
-    Ok((StatusCode::CREATED, [(header::LOCATION, location), (OFFSET, HeaderValue::from(0))]).into_response())
+    Ok((StatusCode::CREATED, [(header::LOCATION, location), (UPLOAD_OFFSET, HeaderValue::from(0))])
+        .into_response())
 }
 
 /// Says how many bytes of an upload are there; a part that is being received ends.
@@ -189,8 +183,8 @@ pub(crate) async fn describe(
     let upload = front_end.uploads.find(&identity.tenant, &id)?;
     let (parts, _) = upload.take_over().await;
     let about = [
-        (OFFSET, HeaderValue::from(parts.received)),
-        (LENGTH, HeaderValue::from(upload.length)),
+        (UPLOAD_OFFSET, HeaderValue::from(parts.received)),
+        (UPLOAD_LENGTH, HeaderValue::from(upload.length)),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];
     Ok((StatusCode::NO_CONTENT, about).into_response())
@@ -204,12 +198,14 @@ pub(crate) async fn append(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let offset = number(&headers, &OFFSET)?;
+    let offset = number(&headers, &UPLOAD_OFFSET)?;
     let upload = front_end.uploads.find(&identity.tenant, &id)?;
     let (mut parts, request) = upload.take_over().await;
     if offset != parts.received {
         let detail = format!("Upload-Offset {offset}: {} bytes are there", parts.received);
-        return Ok(([(OFFSET, HeaderValue::from(parts.received))], Problem::conflict(detail)).into_response());
+        return Ok(
+            ([(UPLOAD_OFFSET, HeaderValue::from(parts.received))], Problem::conflict(detail)).into_response()
+        );
     }
     let mut incoming = Incoming::new(body, upload.length - offset, &front_end.uploads.limits);
     loop {
@@ -224,7 +220,7 @@ pub(crate) async fn append(
             .map_err(Problem::internal)??;
         lock(&upload.recent).used = Instant::now();
     }
-    Ok((StatusCode::NO_CONTENT, [(OFFSET, HeaderValue::from(parts.received))]).into_response())
+    Ok((StatusCode::NO_CONTENT, [(UPLOAD_OFFSET, HeaderValue::from(parts.received))]).into_response())
 }
 
 /// Forgets an upload.

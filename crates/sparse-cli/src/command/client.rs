@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::failure::usage;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
-use sparse_server::{Client, ClientRequest, HttpMethod};
+use sparse_server::{Client, ClientError, ClientRequest, HttpMethod};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,12 @@ enum Request {
         /// Parameters of the upload: durable=1 keeps it over restarts
         #[arg(value_name = "KEY=VALUE", value_parser = parse_pair)]
         parameters: Vec<(String, String)>,
+        /// Goes on where it was when the connection breaks
+        #[arg(long)]
+        resumable: bool,
+        /// Goes on with the upload of this id, which broke off
+        #[arg(long, value_name = "ID")]
+        upload: Option<String>,
     },
     /// Writes a matrix to a file
     Get {
@@ -61,6 +67,24 @@ enum Request {
     Delete {
         #[arg(value_name = "NAME")]
         name: String,
+    },
+    /// The aliases
+    Aliases,
+    /// Points an alias to a matrix, at first or in place of another
+    Alias {
+        #[arg(value_name = "ALIAS")]
+        alias: String,
+        /// The matrix: NAME, whose newest version is meant, or NAME@VERSION
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// durable=1 keeps it over restarts
+        #[arg(value_name = "KEY=VALUE", value_parser = parse_pair)]
+        parameters: Vec<(String, String)>,
+    },
+    /// Deletes an alias; the matrix stays
+    DeleteAlias {
+        #[arg(value_name = "ALIAS")]
+        alias: String,
     },
     /// Runs an operation on a matrix
     Run {
@@ -88,18 +112,37 @@ fn parse_pair(text: &str) -> Result<(String, String), String> {
 impl CallServer {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let client = Client::new(&self.server, std::env::var("NNZ_TOKEN").ok(), self.ca).map_err(usage)?;
+        let parts = self.request.parts();
         let (request, to) = self.request.into_parts()?;
+        let send = |sink: &mut dyn Write| match &parts {
+            None => client.send(&request, sink),
+            Some(upload) => client.send_in_parts(&request, upload.clone(), sink),
+        };
         match to {
-            None => print(&client, &request, context),
-            Some(file) => write(&client, &request, &file, context),
+            None => print(send, context).map_err(with_upload),
+            Some(file) => write(send, &file, context),
         }
     }
 }
 
+/// An error that says how an upload goes on.
+fn with_upload(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(ClientError::Incomplete { upload, .. }) => {
+            let next = format!("the same command with --upload {upload} goes on within an hour");
+            error.context(next)
+        }
+        _ => error,
+    }
+}
+
+/// Sends the request, and writes the body of the answer; returns its media type.
+type Sent = Result<String, ClientError>;
+
 /// Prints an answer, which must be text.
-fn print(client: &Client, request: &ClientRequest, context: &Context) -> Result<()> {
+fn print(send: impl Fn(&mut dyn Write) -> Sent, context: &Context) -> Result<()> {
     let mut answer = vec![];
-    let media = client.send(request, &mut answer)?;
+    let media = send(&mut answer)?;
     match answer.is_empty() {
         true => Ok(()),
         false if media.starts_with("application/json") => context.print(String::from_utf8_lossy(&answer)),
@@ -108,11 +151,11 @@ fn print(client: &Client, request: &ClientRequest, context: &Context) -> Result<
 }
 
 /// Writes an answer to a file, which is there once it is whole; JSON is printed.
-fn write(client: &Client, request: &ClientRequest, file: &Path, context: &Context) -> Result<()> {
+fn write(send: impl Fn(&mut dyn Write) -> Sent, file: &Path, context: &Context) -> Result<()> {
     let part = file.with_extension("part");
     let at = || part.display().to_string();
     let mut sink = File::create(&part).with_context(at)?;
-    let sent = client.send(request, &mut sink).map_err(anyhow::Error::from);
+    let sent = send(&mut sink).map_err(anyhow::Error::from);
     let written = sent.and_then(|media| {
         sink.flush().with_context(at)?;
         if media.starts_with("application/json") {
@@ -129,6 +172,14 @@ fn write(client: &Client, request: &ClientRequest, file: &Path, context: &Contex
 }
 
 impl Request {
+    /// The upload that goes on, or None for a new one, where the body is sent in parts.
+    fn parts(&self) -> Option<Option<String>> {
+        match self {
+            Self::Put { resumable, upload, .. } if *resumable || upload.is_some() => Some(upload.clone()),
+            _ => None,
+        }
+    }
+
     /// The request, and the file of its answer.
     fn into_parts(self) -> Result<(ClientRequest, Option<PathBuf>)> {
         let get = |path: String| ClientRequest { method: HttpMethod::GET, path, body: None, accept: "*/*" };
@@ -147,7 +198,17 @@ impl Request {
             Self::Delete { name } => {
                 (ClientRequest { method: HttpMethod::DELETE, ..get(matrix(&name)) }, None)
             }
-            Self::Put { file, name, parameters } => {
+            Self::Aliases => (get("/v1/aliases".into()), None),
+            Self::Alias { alias, name, parameters } => {
+                let parameters = [vec![("to".into(), name)], parameters].concat();
+                let path = format!("/v1/aliases/{}{}", encoded(&alias), query(&parameters));
+                (ClientRequest { method: HttpMethod::PUT, ..get(path) }, None)
+            }
+            Self::DeleteAlias { alias } => {
+                let path = format!("/v1/aliases/{}", encoded(&alias));
+                (ClientRequest { method: HttpMethod::DELETE, ..get(path) }, None)
+            }
+            Self::Put { file, name, parameters, .. } => {
                 let body = Some((file.clone(), media(&file)?));
                 let path = matrix(&name) + &query(&parameters);
                 (ClientRequest { method: HttpMethod::PUT, body, ..get(path) }, None)

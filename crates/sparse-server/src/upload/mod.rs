@@ -6,7 +6,7 @@ mod matrix;
 mod receive;
 
 use crate::problem::Problem;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use nnz::DType;
 use nnz::io::npy::{self, NpyArray};
 use nnz::io::{FileKind, MatrixFile};
@@ -49,6 +49,13 @@ pub(crate) fn kind_of(headers: &HeaderMap) -> Result<FileKind, Problem> {
         Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", detail)
     })
 }
+
+/// The header that names the upload which is the body of a request.
+pub(crate) const UPLOAD: &str = "nnz-upload";
+/// The bytes of an upload that are there, and with a part those before it.
+pub(crate) const UPLOAD_OFFSET: HeaderName = HeaderName::from_static("upload-offset");
+/// The bytes of the whole body of an upload.
+pub(crate) const UPLOAD_LENGTH: HeaderName = HeaderName::from_static("upload-length");
 
 pub(crate) const NPZ: &str = "application/x-npz";
 pub(crate) const NPY: &str = "application/x-npy";

@@ -2,7 +2,7 @@
 
 use super::common::{MTX, Running, try_send};
 use super::{matrix, tls};
-use sparse_server::{Config, Scope, TlsFiles, new_token};
+use sparse_server::{Client, ClientError, ClientRequest, Config, HttpMethod, Scope, TlsFiles, new_token};
 
 #[test]
 fn a_client_needs_a_certificate_of_the_authority() {
@@ -25,6 +25,71 @@ fn a_client_needs_a_certificate_of_the_authority() {
     let start = sparse_server::Server::start(config("server.key"), device);
     let refused = tokio::runtime::Runtime::new().unwrap().block_on(start).unwrap_err();
     assert!(refused.to_string().contains("server.key"), "a file without certificates: {refused}");
+}
+
+#[test]
+fn a_client_trusts_the_authorities_that_it_names_and_sends_its_token() {
+    let data = tempfile::tempdir().unwrap();
+    let (token, line) = new_token("lab", &[Scope::Read, Scope::Write]).unwrap();
+    let file = data.path().join("tokens");
+    std::fs::write(&file, line).unwrap();
+    let (certificate, key) = (tls::file("server.pem"), tls::file("server.key"));
+    let files = TlsFiles { certificate, key, client_authorities: None };
+    let config = Config { tls: Some(files), tokens: Some(file), ..Config::new(data.path(), 1 << 20) };
+    let server = Running::start(config);
+    let body = data.path().join("a.mtx");
+    std::fs::write(&body, matrix()).unwrap();
+    let request = |path: &str, body| ClientRequest {
+        method: if body { HttpMethod::PUT } else { HttpMethod::GET },
+        path: path.into(),
+        body: body.then(|| (data.path().join("a.mtx"), "text/x-matrix-market")),
+        accept: "*/*",
+    };
+    let client = |token: Option<&str>, authority| {
+        let url = format!("https://{}", server.address);
+        Client::new(&url, token.map(str::to_owned), Some(tls::file(authority))).unwrap()
+    };
+    let (put, status) = (request("/v1/matrices/a", true), request("/v1/status", false));
+    let mut answer = vec![];
+    let trusting = client(Some(&token), "authority.pem");
+    assert_eq!(trusting.send(&put, &mut answer).unwrap(), "application/json");
+    assert!(String::from_utf8_lossy(&answer).contains(r#""nnz":5"#));
+    trusting.send_in_parts(&put, None, &mut vec![]).unwrap();
+    let refused = client(None, "authority.pem").send(&status, &mut vec![]).unwrap_err();
+    assert!(matches!(refused, ClientError::Refused { status: 401, .. }), "{refused}");
+    let stranger = client(Some(&token), "stranger.pem").send(&status, &mut vec![]).unwrap_err();
+    assert!(matches!(stranger, ClientError::Connection(_)), "{stranger}");
+    assert!(!stranger.to_string().contains(&token));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_client_goes_on_with_an_upload_that_broke_off() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let (path, body) = (data.path().join("a.mtx"), matrix());
+    std::fs::write(&path, &body).unwrap();
+    let begun =
+        server.send("POST /v1/uploads", &[&format!("Upload-Length: {}", body.len())], &[]).expect(201);
+    let id = begun.head.lines().find_map(|line| line.strip_prefix("location: /v1/uploads/")).unwrap();
+    server.send(&format!("PATCH /v1/uploads/{id}"), &["Upload-Offset: 0"], &body[..20]).expect(204);
+    let client = Client::new(&format!("http://{}", server.address), None, None).unwrap();
+    let put = ClientRequest {
+        method: HttpMethod::PUT,
+        path: "/v1/matrices/a".into(),
+        body: Some((path.clone(), "text/x-matrix-market")),
+        accept: "*/*",
+    };
+    let mut answer = vec![];
+    client.send_in_parts(&put, Some(id.into()), &mut answer).unwrap();
+    assert!(String::from_utf8_lossy(&answer).contains(r#""nnz":5"#));
+    let gone = client.send_in_parts(&put, Some(id.into()), &mut vec![]).unwrap_err();
+    assert!(gone.to_string().contains("404") && gone.to_string().contains(id), "{gone}");
+    std::fs::write(&path, "%%").unwrap();
+    let other = server.send("POST /v1/uploads", &["Upload-Length: 9"], &[]).expect(201);
+    let other = other.head.lines().find_map(|line| line.strip_prefix("location: /v1/uploads/")).unwrap();
+    let refused = client.send_in_parts(&put, Some(other.into()), &mut vec![]).unwrap_err();
+    assert!(refused.to_string().contains("it has 2 bytes, and the upload is of 9"), "{refused}");
 }
 
 #[test]
