@@ -25,8 +25,8 @@ def main(library: str, folder: str) -> None:
     tag = f"cp310-abi3-{platform}"
     about = f"nnz-{version}.dist-info"
     files = {
-        f"nnz/{path.name}": path.read_bytes()
-        for path in sorted((ROOT / "python/nnz").iterdir())
+        str(path.relative_to(ROOT / "python")): path.read_bytes()
+        for path in sorted((ROOT / "python/nnz").rglob("*"))
         if path.suffix in (".py", ".pyi", ".typed")
     }
     files["nnz/_native.abi3.so"] = Path(library).read_bytes()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.server
 import json
 import os
+import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -81,6 +84,73 @@ def test_matrices_are_listed_by_labels(client):
         h.set_labels({"a b": 1})
     with pytest.raises(ValueError, match="are right"):
         h.set_labels({"a": "1,b=2"})
+
+
+def test_an_alias_moves_from_one_matrix_to_another(client):
+    first, second = client.put(matrix(), "aliased"), client.put(2 * matrix(), "aliased")
+    client.alias("best", first, durable=True)
+    assert client.aliases()["best"] == "aliased@1"
+    np.testing.assert_allclose(client.get("best") @ np.ones(50), matrix() @ np.ones(50))
+    with pytest.raises(nnz.client.ServerError, match="If-Match: the alias points to `aliased@1`"):
+        client.alias("best", "aliased", expected=second)
+    client.alias("best", "aliased", expected=first)
+    assert client.get("best").version == second.version
+    with pytest.raises(nnz.client.ServerError, match="is an alias of"):
+        client.put(matrix(), "best")
+    client.delete_alias("best")
+    assert "best" not in client.aliases() and client.get("aliased").version == 2
+
+
+@contextlib.contextmanager
+def breaking_proxy(port: int, breaks: int, after: int) -> Iterator[str]:
+    """A way to a server that closes so many connections once more than `after` bytes have come on them."""
+    left = [breaks]
+
+    def pump(source: socket.socket, sink: socket.socket, breaks_off: bool) -> None:
+        count = 0
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 14):
+                sink.sendall(data)
+                count += len(data)
+                if breaks_off and left[0] and count > after:
+                    left[0] -= 1
+                    break
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def accept(listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, far = listener.accept()[0], socket.create_connection(("127.0.0.1", port))
+                threads = [threading.Thread(target=pump, args=ends) for ends in ((near, far, True), (far, near, False))]
+                threading.Thread(target=close_behind, args=(threads, near, far)).start()
+
+    def close_behind(threads: list[threading.Thread], *ends: socket.socket) -> None:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for end in ends:
+            end.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        accepting = threading.Thread(target=accept, args=(listener,))
+        accepting.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            accepting.join()
+
+
+def test_an_upload_goes_on_where_its_connection_broke(client):
+    dense = np.random.default_rng(5).random((200, 300))
+    with breaking_proxy(client._connections.port, 3, 100_000) as url, nnz.client.connect(url, attempts=2) as broken:
+        h = broken.put(dense, "resumed", resumable=True)
+        np.testing.assert_array_equal(h.to_numpy(), dense)
+        with pytest.raises(nnz.client.ServerError, match="letters, digits"):
+            broken.put(dense, "a b", resumable=True)
 
 
 def test_a_program_is_one_request(client):
@@ -216,7 +286,7 @@ def test_asyncio_has_what_threads_have(client):
 
 def test_a_request_that_times_out_is_not_sent_again(client):
     slow = client.put(sp.diags_array([1.0, 1e6], format="csr"), "late")
-    with nnz.client.Client(f"http://127.0.0.1:{client._address[2]}", timeout=0.3) as hasty:
+    with nnz.client.Client(client.url, timeout=0.3) as hasty:
         h, began = hasty.get("late"), time.monotonic()
         with pytest.raises(TimeoutError):
             h.solve(np.array([1e3, 1.0]), method="gmres", restart=1, tol=0, max_iterations=10**12)
@@ -261,6 +331,20 @@ def test_large_bodies_are_files_where_files_are_shared(tmp_path):
         with pytest.raises(nnz.client.ServerError, match="20000 is needed"):
             _ = h @ np.ones(30_000)
         assert list(shared.iterdir()) == []
+    stop(process)
+
+
+def test_certificates_are_those_that_the_environment_names(tmp_path, monkeypatch):
+    certificates = Path(__file__).parents[2] / "sparse-server/tests/tls"
+    files = ["--tls-cert", str(certificates / "server.pem"), "--tls-key", str(certificates / "server.key")]
+    process, url = serve(tmp_path, "127.0.0.1:0", *files)
+    monkeypatch.setenv("NNZ_SERVER", url)
+    monkeypatch.setenv("NNZ_SERVER_CA", str(certificates / "authority.pem"))
+    with nnz.client.connect() as client:
+        np.testing.assert_array_equal(client.put(matrix(), "a").to_numpy(), matrix().toarray())
+    monkeypatch.setenv("NNZ_SERVER_CA", str(certificates / "stranger.pem"))
+    with nnz.client.connect() as client, pytest.raises(ssl.SSLCertVerificationError):
+        client.status()
     stop(process)
 
 
