@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import http.server
 import json
 import os
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg
+from nnz import _remote
 
 COMMAND = os.environ.get("NNZ_COMMAND", str(Path(__file__).parent / "../../../target/debug/nnz"))
 
@@ -151,6 +154,56 @@ def test_an_upload_goes_on_where_its_connection_broke(client):
         np.testing.assert_array_equal(h.to_numpy(), dense)
         with pytest.raises(nnz.client.ServerError, match="letters, digits"):
             broken.put(dense, "a b", resumable=True)
+
+
+def program() -> list[np.ndarray]:
+    """Computes with a matrix on the device that there is."""
+    theirs = matrix()
+    a = nnz.DeviceCsr.from_scipy(theirs)
+    x = np.arange(50.0)
+    results = [a @ x, a.T @ x, x @ a, a @ np.eye(50)[:, :3], a.rmatvec(x)]
+    results += [a.sum(), a.sum(0), a.mean(1), a.max(0), a.diagonal(), a.diagonal(-2), a[3, 4]]
+    made = [a @ a, a + a.T.tocsr(), 2 * a, a - a / 2, a.multiply(x), a.multiply(x[:, None]), a.multiply(a), -a]
+    made += [a[2:9, ::-1], a[[3, 0, 3]], a[:, 5], a[[]], a.tocsc(), a.tocoo(), a.astype("F")]
+    results += [each.toarray() for each in made]
+    results += [a.get().toarray(), a.aslinearoperator() @ x]
+    normal = a @ a.T.tocsr()
+    for solver in (nnz.linalg.cg, nnz.linalg.gmres, nnz.linalg.bicgstab):
+        for options in ({}, {"x0": np.ones(50), "maxiter": 300}):
+            y, info = solver(normal, x, rtol=1e-9, **options)
+            assert info == 0
+            results.append(y)
+    assert isinstance(a, nnz.DeviceCsr) and isinstance(a.T, nnz.DeviceCsc) and (a.shape, a.nnz) == ((50, 50), theirs.nnz)
+    return results
+
+
+def test_a_program_runs_here_and_on_the_server_that_the_environment_names(client, monkeypatch):
+    here = program()
+    before = [found.label for found in client.list()]
+    monkeypatch.setenv("NNZ_SERVER", client.url)
+    there = program()
+    for k, (found, expected) in enumerate(zip(there, here, strict=True)):
+        assert found.dtype == expected.dtype, k
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-4, err_msg=str(k))
+    a = nnz.DeviceCsr.from_scipy(matrix())
+    assert a.is_remote and a.device == client.url and not nnz.DeviceCsr.from_scipy(matrix(), "cpu").is_remote
+    lines = np.arange(5000) % 50
+    for key in (lines, np.s_[:, lines[::-1]]):
+        np.testing.assert_array_equal(a[key].toarray(), matrix().toarray()[key])
+    for wrong, reason in [(lambda: a + nnz.DeviceCsr.from_scipy(matrix(), "cpu"), "one on the CPU"), (lambda: nnz.plan_spmv(a), "no plans")]:
+        with pytest.raises(TypeError, match=reason):
+            wrong()
+    with pytest.raises(ValueError, match="50"):
+        a + nnz.DeviceCsr.from_scipy(sp.eye_array(3, format="csr"))
+    # What Python has no use for is deleted, and what a program has at its end, too.
+    del a
+    gc.collect()
+    _remote._collect()
+    assert [found.label for found in client.list()] == before
+    code = "import nnz, scipy.sparse as sp; a = nnz.DeviceCsr.from_scipy(sp.eye_array(3, format='csr')); b = a @ a; print(b.sum())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("3.0\n", "")
+    assert [found.label for found in client.list()] == before
 
 
 def test_a_program_is_one_request(client):

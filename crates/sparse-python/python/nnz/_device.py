@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -34,14 +35,22 @@ def devices() -> list[DeviceInfo]:
 _Self = TypeVar("_Self", bound="DeviceMatrix")
 
 
-def to_native(matrix: Any, device: str) -> _native.Matrix:
-    """A copy of SciPy's CSR, CSC or COO on a device, in its format."""
-    return _native.Matrix.from_arrays(matrix.format, (matrix.shape, *plain_arrays(matrix)), device)
+def to_native(matrix: Any, device: str | None) -> Any:
+    """A copy of SciPy's CSR, CSC or COO on a device, in its format; None is the server of `NNZ_SERVER`, or `cpu`."""
+    arrays = (matrix.shape, *plain_arrays(matrix))
+    if device is None and os.environ.get("NNZ_SERVER"):
+        # Only programs that use it import the client.
+        from . import _remote
+
+        return _remote.Matrix.from_arrays(matrix.format, arrays)
+    return _native.Matrix.from_arrays(matrix.format, arrays, device or "cpu")
 
 
 def native_of(A: Any) -> _native.Matrix:
     """The matrix on a device that is there already, or a copy of a sparse array of the host."""
     if isinstance(A, DeviceMatrix):
+        if A.is_remote:
+            raise TypeError(f"A is on the server {A.device}, which makes no plans and preconditioners: get() makes SciPy's array")
         return A._native
     if not sp.issparse(A) or A.ndim != 2:
         raise TypeError(f"A is {type(A).__name__} where a sparse array of two dimensions or a matrix on a device is needed")
@@ -65,8 +74,11 @@ class DeviceMatrix(Operations):
         raise TypeError(f"a {type(self).__name__} is not copied to the host by itself: get() makes SciPy's array of it")
 
     @classmethod
-    def from_scipy(cls: type[_Self], matrix: Any, device: str = "cpu") -> _Self:
-        """A copy of a sparse array or matrix on a device: `cpu`, `cuda`, `opencl:1`, or what :func:`devices` names."""
+    def from_scipy(cls: type[_Self], matrix: Any, device: str | None = None) -> _Self:
+        """A copy of a sparse array or matrix on a device: `cpu`, `cuda`, `opencl:1`, or what :func:`devices` names.
+
+        Without a device it is on the server of the variable `NNZ_SERVER`, if that is set, and else on `cpu`.
+        """
         return cls(to_native(matrix.asformat(cls._format), device))
 
     def get(self) -> Any:
@@ -99,8 +111,13 @@ class DeviceMatrix(Operations):
 
     @property
     def device(self) -> str:
-        """The device's name."""
+        """The device's name, or the address of the server."""
         return self._native.device
+
+    @property
+    def is_remote(self) -> bool:
+        """True for a matrix on the server of `NNZ_SERVER`."""
+        return self._engine is not _native
 
     def toarray(self) -> Any:
         """All elements, zeros included, as an array of NumPy."""
@@ -110,19 +127,19 @@ class DeviceMatrix(Operations):
 
     def tocsr(self) -> DeviceCsr:
         """The matrix in CSR; of coordinates, those of one place are added."""
-        return DeviceCsr(_native.convert(self._native, "csr"))
+        return DeviceCsr(self._engine.convert(self._native, "csr"))
 
     def tocsc(self) -> DeviceCsc:
         """The matrix in CSC; of coordinates, those of one place are added."""
-        return DeviceCsc(_native.convert(self._native, "csc"))
+        return DeviceCsc(self._engine.convert(self._native, "csc"))
 
     def tocoo(self) -> DeviceCoo:
         """The matrix as coordinates."""
-        return DeviceCoo(_native.convert(self._native, "coo"))
+        return DeviceCoo(self._engine.convert(self._native, "coo"))
 
     def _made(self: _Self, native: _native.Matrix) -> _Self:
         """A result in the format of this matrix."""
-        return type(self)(native if native.format == self._format else _native.convert(native, self._format))
+        return type(self)(native if native.format == self._format else self._engine.convert(native, self._format))
 
     def _repr_html_(self) -> str:
         return html_of(self)

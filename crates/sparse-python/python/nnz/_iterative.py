@@ -39,6 +39,8 @@ def solve(
     x0 = x0 if x0 is None or on_gpu else np.asarray(x0, dtype)
     if any(tuple(vector.shape) not in ((rows,), (rows, 1)) for vector in (b, x0) if vector is not None):
         return None
+    if getattr(A, "is_remote", False) and on_gpu:
+        return None
     matrix = matrix_of(A, dtype)
     if M is not None and not (isinstance(M, Preconditioner) and _fits(M._native, matrix)):
         return None
@@ -52,7 +54,7 @@ def solve(
 
 def matrix_of(A: Any, dtype: np.dtype[Any]) -> _native.Matrix:
     if isinstance(A, DeviceMatrix):
-        return A._native if A.dtype == dtype else _native.cast(A._native, dtype.char)
+        return A._native if A.dtype == dtype else A._engine.cast(A._native, dtype.char)
     return to_native(csr_array(A).astype(dtype, copy=False), "cpu")
 
 
@@ -64,7 +66,8 @@ def _solve_on_host(matrix: Any, method: str, b: Any, x0: Any, limits: Any, M: An
     dtype = np.dtype(matrix.dtype)
     x = np.empty(len(b), dtype)
     first = None if x0 is None else contiguous(x0.ravel())
-    return x, *_native.solve(matrix, method, (contiguous(b.ravel(), dtype), first, x), limits, M)
+    engine = getattr(matrix, "engine", _native)
+    return x, *engine.solve(matrix, method, (contiguous(b.ravel(), dtype), first, x), limits, M)
 
 
 def _solve_on_gpu(matrix: Any, method: str, b: Any, x0: Any, limits: Any, M: Any) -> tuple[Any, bool, int]:

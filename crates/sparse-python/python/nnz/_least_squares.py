@@ -40,6 +40,8 @@ def lsqr(
 
 def _lsqr(A: Any, b: Any, damp: float, criteria: tuple[float, float, float], limit: int | None, x0: Any) -> Any:
     """SciPy's tuple; None where SciPy has to solve."""
+    if getattr(A, "is_remote", False):
+        return None
     if not isinstance(A, DeviceMatrix) and not (sp.issparse(A) and A.ndim == 2):
         return None
     on_gpu = _dlpack.is_on_gpu(b)

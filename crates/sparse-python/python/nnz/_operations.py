@@ -26,6 +26,11 @@ class Operations(ABC):
     _native: Matrix
 
     @property
+    def _engine(self) -> Any:
+        """The functions for the matrix: those of `nnz._native`, or of `nnz._remote` for one on a server."""
+        return getattr(self._native, "engine", _native)
+
+    @property
     @abstractmethod
     def shape(self) -> tuple[int, int]: ...
 
@@ -80,8 +85,8 @@ class Operations(ABC):
     def _sparse_product(self: _Self, other: Operations) -> _Self:
         a, b = self._native, other._native
         format = "csr" if a.format == "coo" else a.format
-        a, b = (each if each.format == format else _native.convert(each, format) for each in (a, b))
-        return self._made(_native.multiply_sparse(a, b))
+        a, b = (each if each.format == format else self._engine.convert(each, format) for each in (a, b))
+        return self._made(self._engine.multiply_sparse(a, b))
 
     def matvec(self, x: Any) -> Any:
         """A·x, as linear operators of SciPy have it: its functions take the matrix as one."""
@@ -105,7 +110,7 @@ class Operations(ABC):
     def _sum(self: _Self, other: Any, beta: int) -> _Self:
         if not isinstance(other, Operations):
             return NotImplemented
-        return self._made(_native.add(self._native, other._native, complex(1), complex(beta)))
+        return self._made(self._engine.add(self._native, other._native, complex(1), complex(beta)))
 
     def __mul__(self: _Self, other: Any) -> _Self:
         return self.multiply(other)
@@ -123,9 +128,9 @@ class Operations(ABC):
         """The products of elements with those of a matrix on the device, with a number, or with an array of one row or one
         column, which scales the columns or the rows."""
         if isinstance(other, Operations):
-            return self._made(_native.multiply_elements(self._native, other._native))
+            return self._made(self._engine.multiply_elements(self._native, other._native))
         if isinstance(other, Complex):
-            return self._made(_native.scale(self._native, complex(other)))
+            return self._made(self._engine.scale(self._native, complex(other)))
         on_gpu = _dlpack.is_on_gpu(other)
         other = other if on_gpu else converted("the operand", other, "matrix", self.dtype)
         (rows, cols), shape = self.shape, tuple(other.shape)
@@ -135,27 +140,27 @@ class Operations(ABC):
         factors = _dlpack.take(factors, self.device) if on_gpu else factors
         of_rows = shape == (rows, 1) and shape != (1, cols)
         lines = (factors, None) if of_rows else (None, factors)
-        scaled = _native.scale_lines(self._native, *lines)
+        scaled = self._engine.scale_lines(self._native, *lines)
         if on_gpu:
             _dlpack.release(other, self.device)
         return self._made(scaled)
 
     def astype(self: _Self, dtype: Any) -> _Self:
         """The matrix with its values as another type, each rounded to nearest; by way of the host."""
-        return self._made(_native.cast(self._native, np.dtype(dtype).char))
+        return self._made(self._engine.cast(self._native, np.dtype(dtype).char))
 
     def __getitem__(self: _Self, key: Any) -> Any:
         """The matrix of the chosen rows and columns, `A[i0:i1, j0:j1]`, `A[rows]`, `A[:, columns]`; of two numbers an
         element. A row or a column is a matrix, too. The host chooses."""
         rows, columns, is_element = chosen(key, self.shape)
-        made = self._made(_native.select(self._native, rows, columns))
+        made = self._made(self._engine.select(self._native, rows, columns))
         return made.sum() if is_element else made
 
     def diagonal(self, k: int = 0) -> Any:
         """The elements (i, i + k), as an array of NumPy."""
         rows, cols = self.shape
         first, last = max(0, -k), min(rows, cols - k)
-        return _native.diagonal(self._native, k)[first : max(first, last)]
+        return self._engine.diagonal(self._native, k)[first : max(first, last)]
 
     def sum(self, axis: int | None = None) -> Any:
         """The sums of columns (`axis=0`) or rows (`axis=1`), as an array of NumPy, or the sum of all elements."""
@@ -179,4 +184,4 @@ class Operations(ABC):
     def _each(self, by: str, axis: int) -> Any:
         if axis not in (0, 1, -1, -2):
             raise ValueError(f"axis is {axis} where 0, 1 or None is right")
-        return _native.reduce(self._native, axis in (1, -1), by)
+        return self._engine.reduce(self._native, axis in (1, -1), by)
