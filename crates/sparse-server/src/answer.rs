@@ -39,10 +39,20 @@ pub(crate) fn accepted_kind_of_result(headers: &HeaderMap) -> Result<FileKind, P
     }
 }
 
+/// The names in the header of a client, in small letters, with their qualities, 0 to 1.
+pub(crate) fn qualities(text: &str) -> Vec<(String, f32)> {
+    let ranges = text.split(',').map(|range| {
+        let mut parts = range.split(';').map(|part| part.trim().to_ascii_lowercase());
+        let name = parts.next().unwrap_or_default();
+        let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok());
+        (name, quality.unwrap_or(1.0))
+    });
+    ranges.collect()
+}
+
 /// The media types that a client takes.
 struct Accept {
     text: String,
-    /// Types in small letters with their qualities, 0 to 1.
     ranges: Vec<(String, f32)>,
 }
 
@@ -51,13 +61,7 @@ impl Accept {
         let values: Vec<_> =
             headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok()).collect();
         let text = if values.is_empty() { "*/*".into() } else { values.join(",") };
-        let ranges = text.split(',').map(|range| {
-            let mut parts = range.split(';').map(|part| part.trim().to_ascii_lowercase());
-            let media = parts.next().unwrap_or_default();
-            let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok());
-            (media, quality.unwrap_or(1.0))
-        });
-        Self { ranges: ranges.collect(), text }
+        Self { ranges: qualities(&text), text }
     }
 
     /// The quality of a type by the range that fits it best, and the position of that; none if it is not taken.

@@ -30,7 +30,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::available_parallelism;
 use std::time::Instant;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 /// The state of the part that faces clients; a clone is the same.
@@ -44,6 +46,8 @@ pub(crate) struct Shared {
     tokens: RwLock<Option<Tokens>>,
     rates: Rates,
     pub(crate) aliases: Arc<Aliases>,
+    /// A permit for each thread that compresses answers.
+    pub(crate) encoders: Arc<Semaphore>,
     pub(crate) audit: Arc<AuditLog>,
     pub(crate) listed: Arc<Requests>,
     #[cfg(unix)]
@@ -95,6 +99,7 @@ impl FrontEnd {
             tokens: RwLock::default(),
             rates: Rates::new(config.limits.tenant_rate),
             aliases: Aliases::open(&config.data)?,
+            encoders: Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))),
             listed: Requests::new(config.limits.slow_time),
             #[cfg(unix)]
             shared: config.shared.as_deref().map(SharedFolder::open).transpose()?,

@@ -18,6 +18,7 @@
 
 mod aliases;
 mod answer;
+mod answer_encoding;
 mod app;
 mod audit;
 mod auth;

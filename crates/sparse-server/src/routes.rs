@@ -1,6 +1,7 @@
 //! The table of routes, from which router, authorization and OpenAPI are made.
 
 use crate::aliases;
+use crate::answer_encoding;
 use crate::app::App;
 use crate::auth::Scope;
 use crate::front_end::{ComputeProcess, FrontEnd, authorize, observe};
@@ -334,7 +335,9 @@ impl Route {
             Handler::FrontEnd(_) => handler,
         };
         let handler = match self.handler {
-            Handler::Device(..) => handler.layer(from_fn_with_state(front_end.clone(), aliases::resolve)),
+            Handler::Device(..) => handler
+                .layer(from_fn_with_state(front_end.clone(), aliases::resolve))
+                .layer(from_fn_with_state(front_end.clone(), answer_encoding::encode)),
             Handler::FrontEnd(_) => handler,
         };
         let handler = match self.parameters {

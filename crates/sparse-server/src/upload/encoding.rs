@@ -2,10 +2,11 @@
 
 use super::Received;
 use super::receive::{IN_MEMORY, new_file};
+use super::zstd::Frames;
 use crate::problem::Problem;
 use axum::http::{HeaderMap, StatusCode, header};
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
 /// The compression of a body.
@@ -15,6 +16,19 @@ pub(crate) enum Encoding {
     Gzip,
     /// The format of zlib.
     Deflate,
+    Zstd,
+}
+
+impl Encoding {
+    /// The name that it has in headers.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Gzip => "gzip",
+            Self::Deflate => "deflate",
+            Self::Zstd => "zstd",
+        }
+    }
 }
 
 /// The encoding of a body; fails before the first byte for another, or if it says that it is too large.
@@ -24,9 +38,11 @@ pub(crate) fn check_headers(headers: &HeaderMap, limit: u64) -> Result<Encoding,
         None | Some("identity") => Encoding::Identity,
         Some("gzip" | "x-gzip") => Encoding::Gzip,
         Some("deflate") => Encoding::Deflate,
+        Some("zstd") => Encoding::Zstd,
         Some(other) => {
             let other = other.escape_debug();
-            let detail = format!("Content-Encoding `{other}`: one of identity, gzip and deflate is needed");
+            let detail =
+                format!("Content-Encoding `{other}`: one of identity, gzip, deflate and zstd is needed");
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoding", detail));
         }
     };
@@ -53,11 +69,13 @@ pub(super) fn inflate(
         Encoding::Identity => compressed,
         Encoding::Gzip => Box::new(MultiGzDecoder::new(compressed)),
         Encoding::Deflate => Box::new(ZlibDecoder::new(compressed)),
+        Encoding::Zstd => Box::new(Frames::new(BufReader::new(compressed))),
     };
     let (mut contents, mut file) = (contents.take(limit.saturating_add(1)), new_file(folder, extension)?);
     let (mut buffer, mut inflated) = (vec![0; IN_MEMORY], 0);
     loop {
-        let wrong = |error| Problem::unprocessable(format!("body: Content-Encoding {encoding:?}: {error}"));
+        let wrong =
+            |error| Problem::unprocessable(format!("body: Content-Encoding {}: {error}", encoding.name()));
         let read = contents.read(&mut buffer).map_err(wrong)?;
         if read == 0 {
             return Ok(Received::File(file));

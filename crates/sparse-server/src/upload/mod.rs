@@ -4,6 +4,7 @@ mod decoding;
 mod encoding;
 mod matrix;
 mod receive;
+mod zstd;
 
 use crate::problem::Problem;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
@@ -122,8 +123,9 @@ impl Received {
         match self {
             Self::Memory(bytes) => check_magic(bytes, kind),
             Self::File(file) => {
-                let mut first = [0; 2];
-                std::fs::File::open(file.path())?.read_exact(&mut first)?;
+                // There may be fewer.
+                let mut first = vec![];
+                std::fs::File::open(file.path())?.take(2).read_to_end(&mut first)?;
                 check_magic(&first, kind)
             }
         }

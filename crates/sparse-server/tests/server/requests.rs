@@ -3,7 +3,7 @@
 use super::common::{MTX, NPY, Response, Running, mtx, npy};
 use super::matrix;
 use sparse_server::Config;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -201,6 +201,76 @@ fn gzipped(body: &[u8]) -> Vec<u8> {
 }
 
 #[test]
+fn bodies_and_answers_are_compressed_as_headers_say() {
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+    let data = tempfile::tempdir().unwrap();
+    let mut config = Config::new(data.path(), 8 << 20);
+    config.limits.upload_bytes = 1 << 20;
+    let server = Running::start(config);
+    let zstd = |body: &[u8]| compress_to_vec(body, CompressionLevel::Fastest);
+    let put = |body: &[u8]| server.send("PUT /v1/matrices/a", &[NPY, "Content-Encoding: zstd"], body);
+    let values: Vec<f64> = (0..100 * 100).map(|k| f64::from(k % 7)).collect();
+    let body = npy(&[100, 100], &values);
+    // Frames stand one behind the other, and others are skipped.
+    let skipped = b"\x50\x2a\x4d\x18\x03\0\0\0abc";
+    let (first, second) = body.split_at(5000);
+    put(&[&zstd(first)[..], skipped, &zstd(second)].concat()).expect(201);
+    let dense = |headers: &[&str]| server.send("POST /v1/matrices/a/dense", headers, &[]).expect(200);
+    let plain = dense(&[]);
+    assert_eq!(plain.array(), values);
+
+    // What is damaged, or larger than a body or a window may be, is refused.
+    let mut damaged = zstd(&body);
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    put(&damaged).expect(422);
+    put(&zstd(&body)[..middle]).expect(422);
+    put(b"no frame").expect(422);
+    put(&zstd(&vec![0; 2 << 20])).expect(413);
+    // Its header claims a window of 16 MiB, and that of the second 8 MiB.
+    let frame = |window: u8| [&b"\x28\xb5\x2f\xfd\0"[..], &[window], &[1, 0, 0]].concat();
+    assert!(put(&frame(14 << 3)).expect(422).text().contains("window"));
+    assert!(!put(&frame(13 << 3)).expect(422).text().contains("window"), "it is allowed, and empty");
+
+    for (encoding, least) in [("gzip", 10), ("deflate", 10), ("zstd", 10)] {
+        let answer = dense(&[&format!("Accept-Encoding: {encoding}"), "Connection: close"]);
+        assert!(answer.head.contains(&format!("content-encoding: {encoding}")), "{}", answer.head);
+        let mut found = vec![];
+        let body = &unchunked(&answer.body)[..];
+        let read = match encoding {
+            "gzip" => flate2::read::GzDecoder::new(body).read_to_end(&mut found),
+            "deflate" => flate2::read::ZlibDecoder::new(body).read_to_end(&mut found),
+            _ => ruzstd::decoding::StreamingDecoder::new(body).unwrap().read_to_end(&mut found),
+        };
+        assert!(read.is_ok() && found == plain.body && body.len() * least < found.len(), "{encoding}");
+    }
+    let accept = "Accept-Encoding: gzip";
+    let file = server.send("GET /v1/matrices/a/data", &[accept], &[]).expect(200);
+    assert!(
+        file.head.contains("etag: W/\"1.npz\"") && file.head.contains("vary: accept-encoding"),
+        "{}",
+        file.head
+    );
+    server.send("GET /v1/matrices/a/data", &[accept, "If-None-Match: W/\"1.npz\""], &[]).expect(304);
+    let small = server.send("POST /v1/matrices/a/norm", &[accept], &[]).expect(200);
+    assert!(!small.head.contains("content-encoding"), "{}", small.head);
+}
+
+/// The contents of a chunked body.
+fn unchunked(mut body: &[u8]) -> Vec<u8> {
+    let mut contents = vec![];
+    loop {
+        let end = body.windows(2).position(|window| window == b"\r\n").unwrap();
+        let length = usize::from_str_radix(std::str::from_utf8(&body[..end]).unwrap(), 16).unwrap();
+        if length == 0 {
+            return contents;
+        }
+        contents.extend(&body[end + 2..end + 2 + length]);
+        body = &body[end + 4 + length..];
+    }
+}
+
+#[test]
 fn a_request_with_a_key_takes_effect_once() {
     let data = tempfile::tempdir().unwrap();
     let server = Running::start(Config::new(data.path(), 1 << 20));
@@ -263,7 +333,7 @@ fn wrong_requests_say_what_is_right() {
         (412, "already", "PUT /v1/matrices/a", &[MTX, "If-None-Match: *"], &matrix()),
         (415, "application/x-npz", "PUT /v1/matrices/a", &["Content-Type: text/csv"], &[]),
         (415, "Content-Encoding `br`", "PUT /v1/matrices/a", &brotli, &[]),
-        (422, "Content-Encoding Gzip", "PUT /v1/matrices/a", &gzip, b"%%MatrixMarket"),
+        (422, "Content-Encoding gzip", "PUT /v1/matrices/a", &gzip, b"%%MatrixMarket"),
         (413, "1000 bytes", "PUT /v1/matrices/a", &gzip, &bomb),
         (422, "member", "POST /v1/matrices/a/norm?member=0", &[], &[]),
         (406, "text/x-matrix-market", "GET /v1/matrices/a/data", &["Accept: text/html"], &[]),
@@ -292,7 +362,7 @@ fn wrong_requests_say_what_is_right() {
     slow.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     slow.write_all(b"G").unwrap();
     let mut rest = vec![];
-    assert!(std::io::Read::read_to_end(&mut slow, &mut rest).is_ok(), "the server closes the connection");
+    assert!(slow.read_to_end(&mut rest).is_ok(), "the server closes the connection");
     assert_eq!(server.send("GET /v1/status", &[], &[]).json()["tenant"]["used_bytes"].as_u64(), {
         server.send("GET /v1/matrices/a", &[], &[]).json()["bytes"].as_u64()
     });
