@@ -14,7 +14,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts a server, in the tests of `worker.rs` with a worker process.
+    /// Starts a server, in the tests of `worker` with a worker process.
     pub(crate) fn start(config: Config) -> Self {
         match module_path!().starts_with("worker::") {
             true => Self::start_with(config, worker().into()),
