@@ -39,7 +39,7 @@ pub(crate) async fn encode(State(front_end): State<FrontEnd>, request: Request, 
 }
 
 /// The encoding that a client likes best of those that it names; none where it likes the bytes as they are no less.
-fn accepted(headers: &HeaderMap) -> Option<Encoding> {
+pub(crate) fn accepted(headers: &HeaderMap) -> Option<Encoding> {
     let text = headers.get(header::ACCEPT_ENCODING)?.to_str().ok()?;
     let qualities = qualities(text);
     let quality =

@@ -2,6 +2,7 @@
 //! of `sparse-io`. Tests run it on the seeds of their corpus.
 
 use crate::answer::accepted_kind_of_result;
+use crate::answer_encoding::accepted;
 use crate::front_end::{bearer, check_local};
 use crate::idempotency::key_of;
 use crate::labels::{Labels, Selector};
@@ -13,10 +14,11 @@ use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::program;
 use crate::tags::Tags;
-use crate::upload::{check_headers, kind_of};
+use crate::upload::{Frames, check_headers, kind_of};
 use axum::extract::Query;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use serde_json::json;
+use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,7 +80,7 @@ fn pairs(data: &[u8]) -> Option<Vec<(String, String)>> {
 /// # Panics
 /// On an error of the parser.
 pub fn headers(data: &[u8]) {
-    const NAMES: [HeaderName; 10] = [
+    const NAMES: [HeaderName; 11] = [
         header::ACCEPT,
         header::AUTHORIZATION,
         header::CONTENT_ENCODING,
@@ -89,6 +91,7 @@ pub fn headers(data: &[u8]) {
         header::ORIGIN,
         HeaderName::from_static(crate::idempotency::KEY),
         HeaderName::from_static("prefer"),
+        header::ACCEPT_ENCODING,
     ];
     let lines = data.split(|byte| *byte == b'\n').map(HeaderValue::from_bytes);
     let headers: HeaderMap =
@@ -99,9 +102,20 @@ pub fn headers(data: &[u8]) {
     check(check_local(&headers));
     check(key_of(&headers));
     prefers_async(&headers);
+    accepted(&headers);
     headers.get(header::AUTHORIZATION).map(|value| bearer(value.as_bytes()));
     let tags = Tags::of(&headers, header::IF_MATCH);
     tags.map(|tags| tags.contain(&HeaderValue::from_static("\"1\"")));
+}
+
+/// Reads the contents of a body with `Content-Encoding: zstd`, up to some bytes.
+///
+/// # Panics
+/// On an error of the decoder.
+pub fn zstd(data: &[u8]) {
+    const MOST: u64 = 1 << 20;
+    // What is no frame is refused.
+    let _ = std::io::copy(&mut Frames::new(data).take(MOST), &mut std::io::sink());
 }
 
 /// The parsed value. What is refused is the client's fault, and the document that says so can be written.
@@ -122,7 +136,8 @@ mod tests {
     type Target = fn(&[u8]);
 
     /// The targets; the folders of the corpus have the same names.
-    const TARGETS: [(&str, Target); 3] = [("program", program), ("query", query), ("headers", headers)];
+    const TARGETS: [(&str, Target); 4] =
+        [("program", program), ("query", query), ("headers", headers), ("zstd", zstd)];
 
     /// Bytes that mean something in one of the texts, or nothing in any.
     const BYTES: [u8; 8] = [0, b'"', b',', b'.', b'%', b'-', b'9', 0xff];
@@ -154,6 +169,10 @@ mod tests {
             std::fs::read_to_string(path).unwrap()
         };
         assert_eq!(program::parse(&seed("program/steps"), |_| Ok(object())).unwrap().len(), 3);
+        let frame = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/zstd/frame");
+        let mut text = String::new();
+        Frames::new(&std::fs::read(frame).unwrap()[..]).read_to_string(&mut text).unwrap();
+        assert!(text.starts_with("%%MatrixMarket"), "{text}");
         let pairs = pairs(seed("query/select").as_bytes()).unwrap();
         assert_eq!(Parameters::checked(pairs).positions("rows", 10).unwrap().len(), 5);
     }

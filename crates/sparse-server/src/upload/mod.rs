@@ -20,6 +20,8 @@ pub(crate) use matrix::{check_integers, read_matrix};
 #[cfg(unix)]
 pub(crate) use receive::Incoming;
 pub(crate) use receive::Reception;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use zstd::Frames;
 
 /// More bytes than the header of an `.npy` body takes.
 const NPY_HEADER_BYTES: usize = 4096;

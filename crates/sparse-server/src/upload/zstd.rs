@@ -8,14 +8,14 @@ use std::io::{self, BufRead, Read};
 const LARGEST_WINDOW: u64 = 8 << 20;
 
 /// The contents of frames that stand one behind the other, at most a window and a block of them in memory.
-pub(super) struct Frames<R> {
+pub(crate) struct Frames<R> {
     source: R,
     decoder: FrameDecoder,
     is_in_frame: bool,
 }
 
 impl<R: BufRead> Frames<R> {
-    pub(super) fn new(source: R) -> Self {
+    pub(crate) fn new(source: R) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(LARGEST_WINDOW);
         Self { source, decoder, is_in_frame: false }
