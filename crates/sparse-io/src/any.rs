@@ -1,7 +1,7 @@
 //! Arrays whose type is known only at run time.
 
 use crate::stream::{Reserve, grow};
-use sparse_core::{DType, Error, Index, Result, Scalar, c32, c64};
+use sparse_core::{DType, Error, Index, Result, Scalar, c32, c64, with_dtype};
 use std::any::Any;
 
 /// Values of the types that files contain.
@@ -92,10 +92,14 @@ impl AnyValues {
     /// assert_eq!((rounded.count, rounded.first.as_str()), (1, "9007199254740993"));
     /// ```
     pub fn rounded_integers<T: Scalar>(&self) -> Option<RoundedIntegers> {
+        self.integers_rounded_by(T::DTYPE)
+    }
+
+    pub(crate) fn integers_rounded_by(&self, dtype: DType) -> Option<RoundedIntegers> {
         match self {
             Self::F32(_) | Self::F64(_) | Self::C32(_) | Self::C64(_) => None,
-            Self::I64(values) => rounded::<T>(values.iter().map(|&value| (value as f64, value.into()))),
-            Self::U64(values) => rounded::<T>(values.iter().map(|&value| (value as f64, value.into()))),
+            Self::I64(values) => rounded(values.iter().map(|&value| (value as f64, value.into())), dtype),
+            Self::U64(values) => rounded(values.iter().map(|&value| (value as f64, value.into())), dtype),
         }
     }
 }
@@ -159,10 +163,10 @@ pub struct RoundedIntegers {
     pub line: Option<u64>,
 }
 
-/// Compares integers, given as `f64` and exactly, with their values as `T`.
-fn rounded<T: Scalar>(integers: impl Iterator<Item = (f64, i128)>) -> Option<RoundedIntegers> {
+/// Compares integers, given as `f64` and exactly, with their values as `dtype`.
+fn rounded(integers: impl Iterator<Item = (f64, i128)>, dtype: DType) -> Option<RoundedIntegers> {
     let is_rounded =
-        |&(_, (value, exact)): &(usize, (f64, i128))| nearest::<T>(value).to_c64().re as i128 != exact;
+        |&(_, (value, exact)): &(usize, (f64, i128))| nearest_real(dtype, value) as i128 != exact;
     let mut rounded = integers.enumerate().filter(is_rounded);
     let (position, (_, first)) = rounded.next()?;
     Some(RoundedIntegers {
@@ -171,6 +175,11 @@ fn rounded<T: Scalar>(integers: impl Iterator<Item = (f64, i128)>) -> Option<Rou
         position: Some(position),
         line: None,
     })
+}
+
+/// A real number rounded to `dtype`.
+pub(crate) fn nearest_real(dtype: DType, value: f64) -> f64 {
+    with_dtype!(dtype, T => nearest::<T>(value).to_c64().re)
 }
 
 /// A real number rounded to `T`.

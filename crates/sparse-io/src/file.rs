@@ -160,10 +160,15 @@ impl MatrixFile {
     /// # Errors
     /// Those of [`npz::read`], [`npy::read`] and [`matrix_market::read_header`].
     pub fn rounded_integers<T: Scalar>(&self) -> Result<Option<RoundedIntegers>> {
+        self.integers_rounded_by(T::DTYPE)
+    }
+
+    /// Not generic, so that the command, which knows types at run time, compiles none of it.
+    fn integers_rounded_by(&self, dtype: DType) -> Result<Option<RoundedIntegers>> {
         let rounded = match &self.source {
-            Source::MatrixMarket(text) => return matrix_market::rounded_integers::<T>(self.text(text)),
-            Source::Npz(bytes) => npz::rounded_integers::<T>(bytes),
-            Source::Npy(bytes) => npy::rounded_integers::<T>(bytes),
+            Source::MatrixMarket(text) => return matrix_market::rounded_integers(self.text(text), dtype),
+            Source::Npz(bytes) => npz::rounded_integers(bytes, dtype),
+            Source::Npy(bytes) => npy::rounded_integers(bytes, dtype),
             Source::Parts(_) => Ok(None), // parts with integers are refused
         };
         rounded.map_err(|reason| self.error(reason))

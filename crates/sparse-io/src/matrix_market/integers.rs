@@ -3,19 +3,20 @@
 use super::entries::Body;
 use super::header::{Field, Header, Layout};
 use super::token::Cursor;
-use crate::any::RoundedIntegers;
+use crate::any::{RoundedIntegers, nearest_real};
 use crate::source::Text;
 use rayon::prelude::*;
-use sparse_core::{DType, Scalar};
+use sparse_core::DType;
 use std::ops::Range;
 
-/// The integers of a valid file that `T` does not represent; none if there are none, or if the values are no integers.
-pub(super) fn rounded<T: Scalar>(text: Text<'_>, header: Header, parts: usize) -> Option<RoundedIntegers> {
+/// The integers of a valid file that `dtype` does not represent; none if there are none, or if the values are no
+/// integers.
+pub(super) fn rounded(text: Text<'_>, header: Header, parts: usize, dtype: DType) -> Option<RoundedIntegers> {
     if header.info.field != Field::Integer {
         return None;
     }
     let body = Body::split(text, header, parts);
-    let found: Vec<Rounded> = body.parts.par_iter().map(|part| scan::<T>(&body, part.clone())).collect();
+    let found: Vec<Rounded> = body.parts.par_iter().map(|part| scan(&body, part.clone(), dtype)).collect();
     let (at, first) = found.iter().find_map(|rounded| rounded.first)?;
     Some(RoundedIntegers {
         count: found.iter().map(|rounded| rounded.count).sum(),
@@ -33,7 +34,7 @@ struct Rounded<'a> {
     first: Option<(usize, &'a [u8])>,
 }
 
-fn scan<'a, T: Scalar>(body: &Body<'a>, part: Range<usize>) -> Rounded<'a> {
+fn scan<'a>(body: &Body<'a>, part: Range<usize>, dtype: DType) -> Rounded<'a> {
     let indices = if body.header.info.layout == Layout::Coordinate { 2 } else { 0 };
     let mut cursor = Cursor::new(&body.text.bytes[..part.end], part.start);
     let mut rounded = Rounded::default();
@@ -42,7 +43,7 @@ fn scan<'a, T: Scalar>(body: &Body<'a>, part: Range<usize>) -> Rounded<'a> {
         for _ in 0..indices {
             cursor.next_token();
         }
-        if let Some(integer) = cursor.next_token().filter(|integer| is_rounded::<T>(integer)) {
+        if let Some(integer) = cursor.next_token().filter(|integer| is_rounded(integer, dtype)) {
             rounded.count += 1;
             rounded.first.get_or_insert((at, integer));
         }
@@ -51,17 +52,17 @@ fn scan<'a, T: Scalar>(body: &Body<'a>, part: Range<usize>) -> Rounded<'a> {
     rounded
 }
 
-/// True if `T` does not represent an integer; the sign and leading zeros do not count.
-fn is_rounded<T: Scalar>(integer: &[u8]) -> bool {
+/// True if `dtype` does not represent an integer; the sign and leading zeros do not count.
+fn is_rounded(integer: &[u8], dtype: DType) -> bool {
     let start = integer.iter().position(|byte| matches!(byte, b'1'..=b'9')).unwrap_or(integer.len());
     let digits = &integer[start..];
-    if digits.len() <= exact_digits(T::DTYPE) {
+    if digits.len() <= exact_digits(dtype) {
         return false;
     }
     let Ok(value) = fast_float2::parse::<f64, _>(digits) else {
         return false;
     };
-    format!("{:.0}", T::from_c64(value.into()).to_c64().re).as_bytes() != digits
+    format!("{:.0}", nearest_real(dtype, value)).as_bytes() != digits
 }
 
 /// The most decimal digits of which every integer is exact.
@@ -77,11 +78,10 @@ fn exact_digits(dtype: DType) -> usize {
 mod tests {
     use super::*;
     use crate::matrix_market::header;
-    use sparse_core::c32;
 
-    fn rounded_in<T: Scalar>(text: &str, parts: usize) -> Option<(usize, String, Option<u64>)> {
+    fn rounded_in(dtype: DType, text: &str, parts: usize) -> Option<(usize, String, Option<u64>)> {
         let text = Text::in_memory(text.as_bytes());
-        let found = rounded::<T>(text, header::parse(&text).unwrap(), parts)?;
+        let found = rounded(text, header::parse(&text).unwrap(), parts, dtype)?;
         Some((found.count, found.first, found.line))
     }
 
@@ -90,12 +90,12 @@ mod tests {
         let text = "%%MatrixMarket matrix coordinate integer general\n% note\n2 2 5\n1 1 16777216\n1 2 -16777217\n\n\
                     2 1 +0009007199254740992\n2 2 9007199254740993\n2 1 36893488147419103232\n";
         for parts in 1..4 {
-            assert_eq!(rounded_in::<f64>(text, parts), Some((1, "9007199254740993".into(), Some(8))));
-            assert_eq!(rounded_in::<c32>(text, parts), Some((2, "-16777217".into(), Some(5))));
+            assert_eq!(rounded_in(DType::F64, text, parts), Some((1, "9007199254740993".into(), Some(8))));
+            assert_eq!(rounded_in(DType::C32, text, parts), Some((2, "-16777217".into(), Some(5))));
         }
-        assert_eq!(rounded_in::<f64>(&text.replace("40993", "40994"), 1), None);
-        assert_eq!(rounded_in::<f64>(&text.replace("integer", "real"), 1), None);
+        assert_eq!(rounded_in(DType::F64, &text.replace("40993", "40994"), 1), None);
+        assert_eq!(rounded_in(DType::F64, &text.replace("integer", "real"), 1), None);
         let array = "%%MatrixMarket matrix array integer general\n1 2\n0\n9007199254740993\n";
-        assert_eq!(rounded_in::<f64>(array, 1), Some((1, "9007199254740993".into(), Some(4))));
+        assert_eq!(rounded_in(DType::F64, array, 1), Some((1, "9007199254740993".into(), Some(4))));
     }
 }

@@ -27,7 +27,7 @@ use crate::any::RoundedIntegers;
 use crate::assemble::{csr_from_triplets, nonzeros};
 use crate::source::Text;
 use header::Header;
-use sparse_core::{Coo, Csr, Dense, Error, Host, Index, Result, Scalar};
+use sparse_core::{Coo, Csr, DType, Dense, Error, Host, Index, Result, Scalar};
 use std::path::Path;
 
 /// The least number of bytes of a part.
@@ -163,9 +163,9 @@ pub(crate) fn header_of(text: Text<'_>) -> Result<MatrixInfo> {
     Ok(header::parse(&text)?.info)
 }
 
-/// The integers of a text that `T` does not represent.
-pub(crate) fn rounded_integers<T: Scalar>(text: Text<'_>) -> Result<Option<RoundedIntegers>> {
-    Ok(integers::rounded::<T>(text, header::parse(&text)?, parts(&text)))
+/// The integers of a text that `dtype` does not represent.
+pub(crate) fn rounded_integers(text: Text<'_>, dtype: DType) -> Result<Option<RoundedIntegers>> {
+    Ok(integers::rounded(text, header::parse(&text)?, parts(&text), dtype))
 }
 
 /// A text as CSR.

@@ -116,13 +116,17 @@ impl MappedArray {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn rounded_integers<T: Scalar>(&self) -> Option<RoundedIntegers> {
+        self.integers_rounded_by(T::DTYPE)
+    }
+
+    fn integers_rounded_by(&self, dtype: DType) -> Option<RoundedIntegers> {
         if !self.element.is_integer() {
             return None;
         }
         let size = self.element.bytes();
         let parts = self.bytes[self.data_start..].chunks(PART_ELEMENTS * size).enumerate();
         let rounded = parts.filter_map(|(part, bytes)| {
-            let rounded = self.element.values(bytes).rounded_integers::<T>()?;
+            let rounded = self.element.values(bytes).integers_rounded_by(dtype)?;
             let position = rounded.position.map(|position| part * PART_ELEMENTS + position);
             Some(RoundedIntegers { position, ..rounded })
         });

@@ -133,12 +133,12 @@ pub(crate) fn holds_integers(bytes: &[u8]) -> Result<bool, String> {
     Ok(Element::parse(&header.descr)?.is_integer())
 }
 
-/// The integers of an array that `T` does not represent.
-pub(crate) fn rounded_integers<T: Scalar>(bytes: &[u8]) -> Result<Option<RoundedIntegers>, String> {
+/// The integers of an array that `dtype` does not represent.
+pub(crate) fn rounded_integers(bytes: &[u8], dtype: DType) -> Result<Option<RoundedIntegers>, String> {
     if !holds_integers(bytes)? {
         return Ok(None);
     }
-    Ok(RawArray::parse(bytes)?.values()?.rounded_integers::<T>())
+    Ok(RawArray::parse(bytes)?.values()?.integers_rounded_by(dtype))
 }
 
 /// Rows, columns and elements of a matrix, or of a vector as a column, from the header alone.

@@ -256,8 +256,8 @@ pub(crate) fn value_type(bytes: &[u8]) -> Result<DType, String> {
     npy::value_type(&Archive::open(bytes)?.head("data")?)
 }
 
-/// The integers of a file, of one matrix or of a batch, that `T` does not represent.
-pub(crate) fn rounded_integers<T: Scalar>(bytes: &[u8]) -> Result<Option<RoundedIntegers>, String> {
+/// The integers of a file, of one matrix or of a batch, that `dtype` does not represent.
+pub(crate) fn rounded_integers(bytes: &[u8], dtype: DType) -> Result<Option<RoundedIntegers>, String> {
     let mut archive = Archive::open(bytes)?;
     if !npy::holds_integers(&archive.head("data")?)? {
         return Ok(None);
@@ -266,7 +266,7 @@ pub(crate) fn rounded_integers<T: Scalar>(bytes: &[u8]) -> Result<Option<Rounded
         Some(_) => batch::described(&mut archive).map(drop)?,
         None => described(&mut archive).map(drop)?,
     }
-    archive.read("data", |array| Ok(array.values()?.rounded_integers::<T>()))
+    archive.read("data", |array| Ok(array.values()?.integers_rounded_by(dtype)))
 }
 
 /// Rows, columns and entries of the matrix in a file, of a batch those of the block-diagonal one.
