@@ -386,10 +386,10 @@ where
     let items = Local::group(devices.len()).into_iter().enumerate().zip(devices).zip(parts).collect();
     let ranks = on_all(items, |(((rank, end), device), part)| -> Result<Box<dyn AnyRank<T>>> {
         Ok(match device {
-            Device::Cpu(backend) => Box::new(Rank::from_rows(end, backend, &part, Some(&columns))?),
+            Device::Cpu(backend) => Box::new(Rank::from_rows(Arc::new(end), backend, &part, Some(&columns))?),
             Device::Accelerator(backend, _) => {
                 let peers = peers.get(rank).cloned();
-                Box::new(Rank::from_rows(end, backend, &part, Some(&columns))?.with_peers(peers))
+                Box::new(Rank::from_rows(Arc::new(end), backend, &part, Some(&columns))?.with_peers(peers))
             }
         })
     })?;

@@ -135,30 +135,33 @@ pub(super) fn host_rows<'a, T: Accumulator>(
     }
 }
 
+/// The transport of ranks, whose type is hidden, so that products and solvers are compiled once for all transports.
+type Transport = Arc<dyn SharedTransport>;
+
+type RankBackend<B> = DistributedBackend<Transport, B>;
+
 /// The rows of one rank.
-pub(super) struct Rank<X, B, T>
+pub(super) struct Rank<B, T>
 where
-    X: SharedTransport,
     B: RankKernels<T>,
     T: Accumulator,
 {
-    backend: DistributedBackend<X, B>,
+    backend: RankBackend<B>,
     a: DistributedMatrix<T, SpaceOf<B>>,
     /// The plan of the last product with a vector.
-    plan: Option<(Op, DistributedSpmvPlan<X, B, T>)>,
+    plan: Option<(Op, DistributedSpmvPlan<Transport, B, T>)>,
     /// The plan of the last product with a dense matrix, of so many columns.
-    dense_plan: Option<(Op, usize, DistributedSpmmPlan<X, B, T>)>,
+    dense_plan: Option<(Op, usize, DistributedSpmmPlan<Transport, B, T>)>,
 }
 
-impl<X, B, T> Rank<X, B, T>
+impl<B, T> Rank<B, T>
 where
-    X: SharedTransport,
     B: RankKernels<T>,
     T: Accumulator,
 {
     /// A rank that has its rows. Columns are divided as `columns` says, or as [`DistributedMatrix::from_rows`] does.
     pub(super) fn from_rows(
-        end: X,
+        end: Transport,
         backend: &B,
         rows: &HostRows<T>,
         columns: Option<&Ownership>,
@@ -177,7 +180,12 @@ where
     }
 
     /// A rank that gets its rows of rank `root`, which has all of them.
-    pub(super) fn from_root(end: X, backend: &B, root: usize, all: Option<&dyn AnyRows<T>>) -> Result<Self> {
+    pub(super) fn from_root(
+        end: Transport,
+        backend: &B,
+        root: usize,
+        all: Option<&dyn AnyRows<T>>,
+    ) -> Result<Self> {
         let backend = DistributedBackend::new(end, backend.clone());
         let division = all.map(|all| Ok((all.divide(backend.ranks())?, all.ncols()))).transpose();
         let rows =
@@ -201,14 +209,14 @@ where
         Ok(())
     }
 
-    fn take_plan(&mut self, op: Op) -> Result<DistributedSpmvPlan<X, B, T>> {
+    fn take_plan(&mut self, op: Op) -> Result<DistributedSpmvPlan<Transport, B, T>> {
         match self.plan.take() {
             Some((planned, plan)) if planned == op => Ok(plan),
             _ => DistributedSpmvPlan::new(&self.backend, &self.a, op, &PlanOptions::default()),
         }
     }
 
-    fn take_dense_plan(&mut self, op: Op, columns: usize) -> Result<DistributedSpmmPlan<X, B, T>> {
+    fn take_dense_plan(&mut self, op: Op, columns: usize) -> Result<DistributedSpmmPlan<Transport, B, T>> {
         match self.dense_plan.take() {
             Some((planned, width, plan)) if (planned, width) == (op, columns) => Ok(plan),
             _ => DistributedSpmmPlan::new(&self.backend, &self.a, op, columns, &PlanOptions::default()),
@@ -220,16 +228,15 @@ where
         self.backend.agree("download", self.backend.local().download_into(x.local(), host))
     }
 
-    fn jacobi(&self) -> Result<Jacobi<DistributedBackend<X, B>, T>> {
+    fn jacobi(&self) -> Result<Jacobi<RankBackend<B>, T>> {
         let block = self.a.diagonal_block().to_host(self.backend.local())?;
         let first = self.a.row_ownership().range(self.backend.rank()).start;
         Jacobi::from_inverse_diagonal(&self.backend, inverse_diagonal_of_block(&block, first)?)
     }
 }
 
-impl<X, B, T> AnyRank<T> for Rank<X, B, T>
+impl<B, T> AnyRank<T> for Rank<B, T>
 where
-    X: SharedTransport,
     B: RankKernels<T>,
     T: Accumulator,
 {
@@ -258,7 +265,7 @@ where
         beta: T,
         y: &mut dyn AnyLocalVector<T>,
     ) -> Result<()> {
-        let (x, y) = (LocalVector::<X, B, T>::of(x)?, LocalVector::<X, B, T>::of_mut(y)?);
+        let (x, y) = (LocalVector::<B, T>::of(x)?, LocalVector::<B, T>::of_mut(y)?);
         self.run(op, alpha, &x.vector, beta, &mut y.vector)
     }
 
@@ -350,12 +357,12 @@ where
 }
 
 /// A rank's elements of a vector.
-struct LocalVector<X, B: Backend, T: Accumulator> {
-    backend: DistributedBackend<X, B>,
+struct LocalVector<B: Backend, T: Accumulator> {
+    backend: RankBackend<B>,
     vector: DistributedVector<T, SpaceOf<B>>,
 }
 
-impl<X: SharedTransport, B: RankKernels<T>, T: Accumulator> LocalVector<X, B, T> {
+impl<B: RankKernels<T>, T: Accumulator> LocalVector<B, T> {
     fn of(part: &dyn AnyLocalVector<T>) -> Result<&Self> {
         part.as_any().downcast_ref().ok_or_else(other_matrix)
     }
@@ -365,7 +372,7 @@ impl<X: SharedTransport, B: RankKernels<T>, T: Accumulator> LocalVector<X, B, T>
     }
 }
 
-impl<X: SharedTransport, B: RankKernels<T>, T: Accumulator> AnyLocalVector<T> for LocalVector<X, B, T> {
+impl<B: RankKernels<T>, T: Accumulator> AnyLocalVector<T> for LocalVector<B, T> {
     fn download(&self, host: &mut [T]) -> Result<()> {
         self.backend.agree("download", self.backend.local().download_into(self.vector.local(), host))
     }

@@ -98,14 +98,23 @@ impl MatrixOnRanks {
         dtype: DType,
         path: ExchangePath,
     ) -> Result<Self> {
-        let file = file.as_ref();
-        match dtype {
-            DType::F32 => read::<f32>(transport, (device, path), file),
-            DType::F64 => read::<f64>(transport, (device, path), file),
-            DType::C32 => read::<c32>(transport, (device, path), file),
-            DType::C64 => read::<c64>(transport, (device, path), file),
-            half @ (DType::F16 | DType::Bf16) => Err(half_precision(half)),
-        }
+        read_file(transport, (device, path), file.as_ref(), dtype)
+    }
+}
+
+/// Not generic, so that the types are compiled here and not in each program that reads a file.
+fn read_file(
+    transport: Arc<dyn SharedTransport>,
+    device_and_path: (&Device, ExchangePath),
+    file: &Path,
+    dtype: DType,
+) -> Result<MatrixOnRanks> {
+    match dtype {
+        DType::F32 => read::<f32>(transport, device_and_path, file),
+        DType::F64 => read::<f64>(transport, device_and_path, file),
+        DType::C32 => read::<c32>(transport, device_and_path, file),
+        DType::C64 => read::<c64>(transport, device_and_path, file),
+        half @ (DType::F16 | DType::Bf16) => Err(half_precision(half)),
     }
 }
 
