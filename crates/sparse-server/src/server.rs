@@ -101,6 +101,10 @@ impl Server {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn start(config: Config, compute: impl Into<Compute>) -> Result<Self, StartError> {
+        Self::start_with(config, compute.into()).await
+    }
+
+    async fn start_with(config: Config, compute: Compute) -> Result<Self, StartError> {
         config.check()?;
         let tls = config.tls.as_ref().map(tls::acceptor).transpose()?.map(TlsAcceptorOf);
         let listen = config.listen;
@@ -108,7 +112,7 @@ impl Server {
             TcpListener::bind(listen).await.map_err(|source| StartError::Listen { listen, source })?;
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let service = format!("{started:x}");
-        let (front_end, background) = match compute.into() {
+        let (front_end, background) = match compute {
             Compute::Here(device) => {
                 check_folders(&config.data, 1)?;
                 let (disk, recovered) = Disk::open(&config.data, None)?;
@@ -238,6 +242,15 @@ pub fn serve_until_stopped(
     config: Config,
     compute: impl Into<Compute>,
     ready: impl FnOnce(SocketAddr),
+) -> Result<(), StartError> {
+    serve_by_new_runtime(config, compute.into(), Box::new(ready))
+}
+
+/// Not generic, so that the server is compiled here and not in each program that starts it.
+fn serve_by_new_runtime(
+    config: Config,
+    compute: Compute,
+    ready: Box<dyn FnOnce(SocketAddr) + '_>,
 ) -> Result<(), StartError> {
     let runtime = tokio::runtime::Runtime::new()?;
     let served = runtime.block_on(async {

@@ -44,6 +44,14 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 /// # Errors
 /// A device that cannot be opened and a folder of data that cannot be used, of which the front end is told.
 pub fn serve_as_worker<E: Display>(open: impl FnOnce() -> Result<Device, E>) -> Result<(), StartError> {
+    serve(Box::new(|| open().map_err(|error| StartError::Device(error.to_string()))))
+}
+
+/// Opens the device of a worker.
+type Open<'a> = Box<dyn FnOnce() -> Result<Device, StartError> + 'a>;
+
+/// Not generic, so that the worker is compiled here and not in each program that can be one.
+fn serve(open: Open<'_>) -> Result<(), StartError> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let settings = serde_json::from_str(&line).map_err(|error| StartError::Worker(error.to_string()))?;
@@ -106,12 +114,9 @@ struct Worker {
 }
 
 impl Worker {
-    fn start<E: Display>(
-        settings: Settings,
-        open: impl FnOnce() -> Result<Device, E>,
-    ) -> Result<Self, StartError> {
+    fn start(settings: Settings, open: Open<'_>) -> Result<Self, StartError> {
         let Settings { config, service, generation, device: number, quota } = settings;
-        let device = open().map_err(|error| StartError::Device(error.to_string()))?;
+        let device = open()?;
         let (disk, recovered) = Disk::open(&config.data, Some(generation))?;
         let listener = listen(&config.data)?;
         let ledger = Ledger::new(config.memory, quota);
