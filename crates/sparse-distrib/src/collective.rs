@@ -50,7 +50,21 @@ pub fn agree<R>(
     op: &'static str,
     own: Result<R>,
 ) -> Result<R> {
-    combine(transport, root, op, own, |_| vec![], |_| Ok(vec![])).map(|(own, _)| own)
+    let failure = first_failure(transport, root, own.as_ref().err().map(ToString::to_string))?;
+    own.and_then(|own| match failure {
+        None => Ok(own),
+        Some(reason) => Err(Error::operands(op, reason)),
+    })
+}
+
+/// The first of all ranks' failures. It knows no type of [`agree`], so that it is compiled once for each transport.
+fn first_failure(
+    transport: &(impl Transport + ?Sized),
+    root: usize,
+    own: Option<String>,
+) -> Result<Option<String>> {
+    let sent = tagged(own.map_or(Ok(vec![]), Err));
+    Ok(answer_of_root(transport, root, sent, &|_| Ok(vec![]))?.err())
 }
 
 /// The `words` of all ranks, by rank.
