@@ -26,20 +26,22 @@ impl Cpu {
 
     /// Has only the items as parameter, so that it is compiled once for all work on them.
     fn for_each_item<T: Send>(&self, elements: usize, items: Vec<T>, work: &(dyn Fn(T) + Sync)) {
-        if elements < SERIAL_LIMIT || self.threads() == 1 {
-            return items.into_iter().for_each(work);
-        }
         let count = items.len();
         let items = Mutex::new(items.into_iter());
-        self.for_each_index(count, &|_| {
+        self.for_each_index(elements, count, &|_| {
             let item = items.lock().unwrap_or_else(PoisonError::into_inner).next();
-            item.into_iter().for_each(work);
+            if let Some(item) = item {
+                work(item);
+            }
         });
     }
 
-    /// Calls `work` with 0, …, `count` − 1 in parallel. Not generic, so that rayon's code is compiled once and not for
-    /// every kernel and type.
-    fn for_each_index(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+    /// Calls `work` with 0, …, `count` − 1, in parallel if there are enough `elements`. Not generic, so that rayon's code
+    /// is compiled once and not for every kernel and type.
+    fn for_each_index(&self, elements: usize, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        if elements < SERIAL_LIMIT || self.threads() == 1 {
+            return (0..count).for_each(work);
+        }
         self.pool.install(|| (0..count).into_par_iter().with_max_len(1).for_each(work));
     }
 

@@ -201,7 +201,7 @@ impl<T: Scalar, I: Index, O: Index> Convert<Sell<T, Host, I, O>> for Csr<T, Host
 
 /// CSR with the entries of each row in the order in which `a` stores them.
 fn to_csr<T: Scalar, I: Index, O: Index>(a: &impl Entries<Scalar = T>) -> Result<Csr<T, Host, I, O>> {
-    compress(a.nrows(), a.ncols(), sorted(a.entries(), &|i, _| i))
+    compress(a.nrows(), a.ncols(), sorted(a.entries(), &|i, _| (i, 0)))
 }
 
 impl<T: Scalar, I: Index, O: Index> Convert<Csr<T, Host, I, O>> for Ell<T, Host, I> {

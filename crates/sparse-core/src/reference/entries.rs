@@ -69,9 +69,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Entries for BatchCompressed<A, T, H
 }
 
 /// Puts entries in order of `key`; those with equal keys keep their order.
-pub(super) fn sorted<T, K: Ord>(
+pub(super) fn sorted<T>(
     entries: impl Iterator<Item = Entry<T>>,
-    key: &dyn Fn(usize, usize) -> K,
+    key: &dyn Fn(usize, usize) -> (usize, usize),
 ) -> Vec<Entry<T>> {
     let mut sorted = vec![];
     // Collecting nested iterators costs the compiler far more code, for every format and type.
@@ -80,8 +80,8 @@ pub(super) fn sorted<T, K: Ord>(
     sorted
 }
 
-/// Has only the entries and the key as type parameters, so that sorting is compiled once for all formats.
-fn sort<T, K: Ord>(entries: &mut [Entry<T>], key: &dyn Fn(usize, usize) -> K) {
+/// Has only the entries as type parameter, so that sorting is compiled once for all formats.
+fn sort<T>(entries: &mut [Entry<T>], key: &dyn Fn(usize, usize) -> (usize, usize)) {
     entries.sort_by_key(|&(i, j, _)| key(i, j));
 }
 
