@@ -133,7 +133,12 @@ impl Matrix {
     /// The error of a plan for matrices of type `M` that is given this one.
     #[cold]
     pub(crate) fn other_plan<M: SparseFormat>(&self, op: &'static str) -> Error {
-        let (planned, found) = ((M::FORMAT, M::Scalar::DTYPE), (self.format(), self.dtype()));
+        self.plan_mismatch(op, (M::FORMAT, M::Scalar::DTYPE))
+    }
+
+    #[cold]
+    fn plan_mismatch(&self, op: &'static str, planned: (&str, DType)) -> Error {
+        let found = (self.format(), self.dtype());
         let reason = format!(
             "the plan was made for {} of {}, the matrix is {} of {} with {} indices on {}",
             planned.0,

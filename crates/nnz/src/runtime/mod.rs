@@ -84,6 +84,7 @@ mod matrix_set;
 mod method;
 mod on_devices;
 mod on_ranks;
+mod operands;
 mod operators;
 mod plan;
 mod preconditioner;

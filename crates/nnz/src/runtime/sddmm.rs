@@ -1,11 +1,11 @@
 //! Sampled products of two dense matrices.
 
 use super::backend::{FormatKernels, RuntimeBackend};
-use super::fit::{factor, mismatch};
+use super::operands::with_samples;
 use super::runtime_format::RuntimeFormat;
 use super::{DenseMatrix, Matrix, Vector};
 use sparse_core::op::{Sampling, SddmmKernel, SddmmPlan};
-use sparse_core::{Algorithm, Choice, Error, PlanOptions, Result, Scalar, c64};
+use sparse_core::{Algorithm, Choice, Error, PlanOptions, Result, c64};
 use std::fmt::{Debug, Formatter};
 use std::ops::Range;
 
@@ -186,23 +186,12 @@ where
         beta: c64,
         c: &mut Vector,
     ) -> Result<()> {
-        let op = "sddmm";
-        let Some(matrix) = a.downcast_ref::<M>() else { return Err(a.other_plan::<M>(op)) };
-        let (operand, context) = (("the matrix", M::Scalar::DTYPE, a.device()), matrix.context());
-        let views = (u.view_in::<B, M::Scalar>(context), v.view_in::<B, M::Scalar>(context));
-        let (Some(u_view), Some(v_view)) = views else {
-            return Err(mismatch(op, operand, &[u.as_operand("U"), v.as_operand("V"), c.as_operand("C")]));
-        };
-        let Some(c) = c.view_mut_in::<B, M::Scalar>(context) else {
-            return Err(mismatch(op, operand, &[c.as_operand("C")]));
-        };
-        let (alpha, beta) = (factor(op, "alpha", alpha)?, factor(op, "beta", beta)?);
-        let (u, v) = (u_view?, v_view?);
-        let (u, v) = match columns {
-            Some(columns) => (u.columns(columns.clone())?, v.columns(columns)?),
-            None => (u, v),
-        };
-        self.run(alpha, matrix, u, v, beta, c?)
+        let Some(matrix) = a.downcast_ref::<M>() else { return Err(a.other_plan::<M>("sddmm")) };
+        let operand = (a.as_operand(), matrix.context());
+        let (factors, c) = ((alpha, u, v), (beta, c));
+        with_samples::<B, M::Scalar>("sddmm", operand, columns, factors, c, &mut |alpha, u, v, beta, c| {
+            self.run(alpha, matrix, u, v, beta, c)
+        })
     }
 
     fn choice(&self) -> &Choice {

@@ -4,6 +4,7 @@ use super::backend::{FormatKernels, RuntimeBackend};
 use super::erased::{AnyMatrix, ProductExtent, Properties};
 use super::fit::{Operand, factor, keep, mismatch};
 use super::galerkin::{AnyTripleProductPlan, unlike_factors};
+use super::operands::{with_dense, with_vectors};
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
 use super::runtime_format::{DeviceBackend, RuntimeFormat, unavailable};
 use super::sddmm::AnySampledPlan;
@@ -17,8 +18,8 @@ use sparse_core::op::{
     SpmmPlan, SpmvPlan, VectorKernel,
 };
 use sparse_core::{
-    Algorithm, Choice, DType, Error, Host, Index, PlanOptions, Result, Scalar, Space, SparseFormat, c64,
-    cast_slice,
+    Algorithm, Choice, DType, DenseView, DenseViewMut, Error, Host, Index, PlanOptions, Result, Scalar,
+    Space, SparseFormat, c64, cast_slice,
     space::{Buffer as _, View as _},
     with_dtype,
 };
@@ -60,50 +61,6 @@ where
         };
         self.on().erase(self.matrix.map_values::<U>(&cast)?)
     }
-}
-
-/// `y ← alpha·op(A)·x + beta·y` by a plan for the pattern of `matrix`.
-fn run_spmv<B, M>(
-    plan: &mut SpmvPlan<B, M>,
-    (matrix, operand): (&M, Operand<'_>),
-    (alpha, x): (c64, &Vector),
-    (beta, y): (c64, &mut Vector),
-) -> Result<()>
-where
-    B: RuntimeBackend + FormatKernels<M>,
-    M: RuntimeFormat<B>,
-{
-    let (op, context) = ("spmv", matrix.context());
-    let Some(x) = x.view_in::<B, M::Scalar>(context) else {
-        return Err(mismatch(op, operand, &[x.as_operand("x"), y.as_operand("y")]));
-    };
-    let Some(y) = y.view_mut_in::<B, M::Scalar>(context) else {
-        return Err(mismatch(op, operand, &[y.as_operand("y")]));
-    };
-    let (alpha, beta) = (factor(op, "alpha", alpha)?, factor(op, "beta", beta)?);
-    plan.run(alpha, matrix, x, beta, y?)
-}
-
-/// `C ← alpha·op(A)·B + beta·C` by a plan for the pattern of `matrix`.
-fn run_spmm<B, M>(
-    plan: &mut SpmmPlan<B, M>,
-    (matrix, operand): (&M, Operand<'_>),
-    (alpha, b): (c64, &DenseMatrix),
-    (beta, c): (c64, &mut DenseMatrix),
-) -> Result<()>
-where
-    B: RuntimeBackend + FormatKernels<M> + SpmmKernel<M>,
-    M: RuntimeFormat<B>,
-{
-    let (op, context) = ("spmm", matrix.context());
-    let Some(b) = b.view_in::<B, M::Scalar>(context) else {
-        return Err(mismatch(op, operand, &[b.as_operand("B"), c.as_operand("C")]));
-    };
-    let Some(c) = c.view_mut_in::<B, M::Scalar>(context) else {
-        return Err(mismatch(op, operand, &[c.as_operand("C")]));
-    };
-    let (alpha, beta) = (factor(op, "alpha", alpha)?, factor(op, "beta", beta)?);
-    plan.run(alpha, matrix, b?, beta, c?)
 }
 
 impl<B, M> AnyMatrix for Typed<B, M>
@@ -224,32 +181,15 @@ where
     }
 
     fn elementwise(&self, op: Elementwise, alpha: c64, b: &Matrix, beta: c64) -> Result<Matrix> {
-        let name = op.name();
-        let Some(typed) = b.downcast_ref::<M>() else {
-            let (a, b) = (self.properties().index_type, b.index_type());
-            let reason = format_args!("A has indices of {a}, B of {b}, or offsets of other types");
-            return Err(Error::operands(name, reason));
-        };
-        let factors = [factor(name, "alpha", alpha)?, factor(name, "beta", beta)?];
-        self.on().erase(self.matrix.elementwise(&self.backend, op, factors, typed)?)
+        self.matrix.elementwise(self.on(), op, alpha, b, beta)
     }
 
     fn spgemm(&self, b: &Matrix, extent: ProductExtent<'_>) -> Result<Option<Matrix>> {
-        let Some(b) = b.downcast_ref::<M>() else { return Ok(None) };
-        let (backend, a) = (&self.backend, &self.matrix);
-        let product = match extent {
-            ProductExtent::Whole => a.spgemm(backend, b)?,
-            ProductExtent::Pattern => a.spgemm_pattern(backend, b)?,
-            ProductExtent::Masked(mask) => {
-                let Some(mask) = mask.downcast_ref::<M>() else { return Ok(None) };
-                a.spgemm_masked(backend, b, mask)?
-            }
-        };
-        self.on().erase(product).map(Some)
+        self.matrix.spgemm(self.on(), b, extent)
     }
 
     fn spgemm_bound(&self, b: &Matrix) -> Result<Option<SpgemmBound>> {
-        b.downcast_ref::<M>().map(|b| self.matrix.spgemm_bound(&self.backend, b)).transpose()
+        self.matrix.spgemm_bound(&self.backend, b)
     }
 
     fn plan_galerkin(&self, r: &Matrix, p: &Matrix) -> Result<Box<dyn AnyTripleProductPlan>> {
@@ -281,14 +221,7 @@ where
         c: &mut DenseMatrix,
         with_arguments: bool,
     ) -> Result<Vec<i64>> {
-        let context = self.matrix.context();
-        let Some(b_view) = b.view_in::<B, M::Scalar>(context) else {
-            return Err(mismatch("spmm_reduce", self.as_operand(), &[b.as_operand("B")]));
-        };
-        let Some(c) = c.view_mut_in::<B, M::Scalar>(context) else {
-            return Err(mismatch("spmm_reduce", self.as_operand(), &[c.as_operand("C")]));
-        };
-        self.matrix.spmm_reduce(&self.backend, by, b_view?, c?, with_arguments)
+        self.matrix.spmm_reduce(self.on(), by, b, c, with_arguments)
     }
 
     fn row_statistics(&self) -> Result<RowStatistics> {
@@ -368,8 +301,10 @@ where
 {
     fn run(&mut self, alpha: c64, a: &Matrix, x: &Vector, beta: c64, y: &mut Vector) -> Result<()> {
         let Some(matrix) = a.downcast_ref::<M>() else { return Err(a.other_plan::<M>("spmv")) };
-        let operand = ("the matrix", M::Scalar::DTYPE, a.device());
-        run_spmv(self, (matrix, operand), (alpha, x), (beta, y))
+        let operand = (a.as_operand(), matrix.context());
+        with_vectors::<B, M::Scalar>("spmv", operand, (alpha, x), (beta, y), &mut |alpha, x, beta, y| {
+            self.run(alpha, matrix, x, beta, y)
+        })
     }
 
     fn choice(&self) -> &Choice {
@@ -388,8 +323,12 @@ where
 {
     fn run(&mut self, alpha: c64, a: &Matrix, b: &DenseMatrix, beta: c64, c: &mut DenseMatrix) -> Result<()> {
         let Some(matrix) = a.downcast_ref::<M>() else { return Err(a.other_plan::<M>("spmm")) };
-        let operand = ("the matrix", M::Scalar::DTYPE, a.device());
-        run_spmm(self, (matrix, operand), (alpha, b), (beta, c))
+        let operand = (a.as_operand(), matrix.context());
+        let mut run = |b: DenseView<'_, _, _>, c: DenseViewMut<'_, _, _>| {
+            let (alpha, beta) = (factor("spmm", "alpha", alpha)?, factor("spmm", "beta", beta)?);
+            self.run(alpha, matrix, b, beta, c)
+        };
+        with_dense::<B, M::Scalar>("spmm", operand, b, c, &mut run)
     }
 
     fn choice(&self) -> &Choice {
@@ -399,6 +338,12 @@ where
     fn workspace_bytes(&self) -> usize {
         self.workspace_bytes()
     }
+}
+
+/// The error of a plan that is given a matrix of another format.
+#[cold]
+fn made_for(op: &'static str, format: &str) -> Error {
+    Error::PlanMismatch { op, reason: format!("the plan was made for {format}") }
 }
 
 impl<B, M> OperatorPlan<B, M::Scalar> for SpmvPlan<B, M>
@@ -415,10 +360,7 @@ where
         y: ViewMutOf<'_, B, M::Scalar>,
     ) -> Result<()> {
         let Some(matrix) = a.as_any().downcast_ref() else {
-            return Err(Error::PlanMismatch {
-                op: "spmv",
-                reason: format!("the plan was made for {}", M::FORMAT),
-            });
+            return Err(made_for("spmv", M::FORMAT));
         };
         self.run(alpha, matrix, x, beta, y)
     }

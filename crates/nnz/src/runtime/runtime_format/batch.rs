@@ -11,7 +11,6 @@ use sparse_core::op::{
     ConvertKernel, Op, Operations, RowStatistics, Sampling, SddmmKernel, SddmmPlan, SpmmKernel, SpmmPlan,
     SpmvKernel, VectorKernel,
 };
-use sparse_core::reference::Entries;
 use sparse_core::space::View as _;
 use sparse_core::{
     Algorithm, Axis, BatchCompressed, Compressed, Error, Host, Index, PlanOptions, Result, Scalar,
@@ -74,8 +73,16 @@ where
     }
 
     fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {
+        let (rows, _) = self.member_shape();
         let mut lengths = zeroed_vec(self.nrows())?;
-        self.to_host(backend)?.entries().for_each(|(row, ..)| lengths[row] += 1);
+        if A::IS_ROW {
+            count_by_offsets(&backend.download(self.offsets())?, rows, &mut lengths);
+        } else {
+            let indices = backend.download(self.indices())?;
+            for k in 0..self.count() {
+                count_by_indices(&indices[self.member_range(k)], &mut lengths[k * rows..][..rows]);
+            }
+        }
         Ok(RowStatistics::from_lengths(lengths))
     }
 
@@ -95,4 +102,17 @@ where
         let member = Compressed::<A, T, Host, I, O>::new_unsorted(rows, cols, offsets, indices, values)?;
         on.erase(member.to_device(on.backend)?)
     }
+}
+
+/// The lengths of the rows of all members, whose offsets begin at 0 each.
+fn count_by_offsets<O: Index>(offsets: &[O], rows: usize, lengths: &mut [usize]) {
+    let members = offsets.chunks_exact(rows + 1).flat_map(|member| member.windows(2));
+    for (length, ends) in lengths.iter_mut().zip(members) {
+        *length = ends[1].as_usize() - ends[0].as_usize();
+    }
+}
+
+/// The lengths of the rows of a member with these row indices.
+fn count_by_indices<I: Index>(indices: &[I], lengths: &mut [usize]) {
+    indices.iter().for_each(|row| lengths[row.as_usize()] += 1);
 }

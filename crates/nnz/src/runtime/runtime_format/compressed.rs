@@ -6,10 +6,13 @@ use super::{
     spmm_members,
 };
 use crate::runtime::backend::RuntimeBackend;
+use crate::runtime::erased::ProductExtent;
+use crate::runtime::fit::factor;
 use crate::runtime::galerkin::{AnyTripleProductPlan, TypedTripleProduct};
+use crate::runtime::operands::with_dense;
 use crate::runtime::plan::AnyMatmulPlan;
 use crate::runtime::sddmm::AnySampledPlan;
-use crate::runtime::{Format, IndexType, Layout, Matrix};
+use crate::runtime::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use sparse_core::backend::{SpaceOf, ViewMutOf};
 use sparse_core::op::vector::nrm2;
 use sparse_core::op::{
@@ -18,9 +21,15 @@ use sparse_core::op::{
     SpmmReducePlan,
 };
 use sparse_core::{
-    Algorithm, Col, Compressed, Coo, Csr, DenseView, DenseViewMut, Index, Order, PlanOptions, Result, Row,
-    Scalar, Space as _,
+    Algorithm, Col, Compressed, Coo, Csr, DenseViewMut, Error, Index, Order, PlanOptions, Result, Row,
+    Scalar, Space as _, SparseFormat as _, c64,
 };
+
+/// The error of operands whose types of indices or offsets differ.
+#[cold]
+fn other_indices(op: Elementwise, a: IndexType, b: IndexType) -> Error {
+    Error::operands(op.name(), format_args!("A has indices of {a}, B of {b}, or offsets of other types"))
+}
 
 /// The members of [`RuntimeFormat`] that CSR and CSC share.
 macro_rules! compressed_members {
@@ -59,13 +68,18 @@ macro_rules! compressed_members {
 
         fn elementwise(
             &self,
-            backend: &B,
+            on: DeviceBackend<'_, B>,
             op: Elementwise,
-            [alpha, beta]: [T::Acc; 2],
-            b: &Self,
-        ) -> Result<Self> {
-            let mut plan = ElementwisePlan::new(backend, op, self, b, &PlanOptions::once())?;
-            plan.run(alpha, self, beta, b)
+            alpha: c64,
+            b: &Matrix,
+            beta: c64,
+        ) -> Result<Matrix> {
+            let Some(typed) = b.downcast_ref::<Self>() else {
+                return Err(other_indices(op, IndexType::of::<I>(), b.index_type()));
+            };
+            let (alpha, beta) = (factor(op.name(), "alpha", alpha)?, factor(op.name(), "beta", beta)?);
+            let mut plan = ElementwisePlan::new(on.backend, op, self, typed, &PlanOptions::once())?;
+            on.erase(plan.run(alpha, self, beta, typed)?)
         }
 
         fn norm_of_values(&self, backend: &B) -> Result<Option<f64>> {
@@ -83,8 +97,27 @@ macro_rules! compressed_members {
             Operations::softmax(backend, self)
         }
 
-        fn spgemm(&self, backend: &B, b: &Self) -> Result<Self> {
-            Operations::spgemm(backend, self, b)
+        fn spgemm(
+            &self,
+            on: DeviceBackend<'_, B>,
+            b: &Matrix,
+            extent: ProductExtent<'_>,
+        ) -> Result<Option<Matrix>> {
+            let Some(b) = b.downcast_ref::<Self>() else { return Ok(None) };
+            let once = PlanOptions::once();
+            let product = match extent {
+                ProductExtent::Whole => Operations::spgemm(on.backend, self, b)?,
+                ProductExtent::Pattern => SpgemmPlan::new(on.backend, self, b, &once)?.output()?,
+                ProductExtent::Masked(mask) => {
+                    let Some(mask) = mask.downcast_ref::<Self>() else { return Ok(None) };
+                    SpgemmPlan::masked(on.backend, self, b, mask, &once)?.run(self, b)?
+                }
+            };
+            on.erase(product).map(Some)
+        }
+
+        fn spgemm_bound(&self, backend: &B, b: &Matrix) -> Result<Option<SpgemmBound>> {
+            b.downcast_ref::<Self>().map(|b| SpgemmPlan::bound(backend, self, b)).transpose()
         }
 
         fn plan_galerkin(
@@ -94,18 +127,6 @@ macro_rules! compressed_members {
             p: &Self,
         ) -> Result<Box<dyn AnyTripleProductPlan>> {
             Ok(Box::new(TypedTripleProduct::new(on, r, self, p)?))
-        }
-
-        fn spgemm_pattern(&self, backend: &B, b: &Self) -> Result<Self> {
-            SpgemmPlan::new(backend, self, b, &PlanOptions::once())?.output()
-        }
-
-        fn spgemm_bound(&self, backend: &B, b: &Self) -> Result<SpgemmBound> {
-            SpgemmPlan::bound(backend, self, b)
-        }
-
-        fn spgemm_masked(&self, backend: &B, b: &Self, mask: &Self) -> Result<Self> {
-            SpgemmPlan::masked(backend, self, b, mask, &PlanOptions::once())?.run(self, b)
         }
     };
 }
@@ -127,22 +148,27 @@ where
 
     fn spmm_reduce(
         &self,
-        backend: &B,
+        on: DeviceBackend<'_, B>,
         by: Aggregation,
-        b: DenseView<'_, T, SpaceOf<B>>,
-        c: DenseViewMut<'_, T, SpaceOf<B>>,
+        b: &DenseMatrix,
+        c: &mut DenseMatrix,
         with_arguments: bool,
     ) -> Result<Vec<i64>> {
-        let mut plan = SpmmReducePlan::new(backend, by, self, b.ncols(), &PlanOptions::once())?;
-        if !with_arguments {
-            plan.run(self, b, c, None)?;
-            return Ok(vec![]);
-        }
-        let (rows, cols) = c.shape();
-        let mut arguments = backend.zeros::<i64>(rows * cols)?;
-        let view = SpaceOf::<B>::view_mut(&mut arguments);
-        plan.run(self, b, c, Some(DenseViewMut::new(view, rows, cols, cols, Order::RowMajor)?))?;
-        backend.download(&arguments)
+        let operand = (("the matrix", T::DTYPE, on.device), self.context());
+        let (backend, mut result) = (on.backend, vec![]);
+        with_dense::<B, T>("spmm_reduce", operand, b, c, &mut |b, c| {
+            let mut plan = SpmmReducePlan::new(backend, by, self, b.ncols(), &PlanOptions::once())?;
+            if !with_arguments {
+                return plan.run(self, b, c, None);
+            }
+            let (rows, cols) = c.shape();
+            let mut arguments = backend.zeros::<i64>(rows * cols)?;
+            let view = SpaceOf::<B>::view_mut(&mut arguments);
+            plan.run(self, b, c, Some(DenseViewMut::new(view, rows, cols, cols, Order::RowMajor)?))?;
+            result = backend.download(&arguments)?;
+            Ok(())
+        })?;
+        Ok(result)
     }
 
     fn row_statistics(&self, backend: &B) -> Result<RowStatistics> {

@@ -5,15 +5,13 @@ use super::{DeviceBackend, MapValues, RuntimeFormat, one_matrix_members, sampled
 use crate::device::HostBackend;
 use crate::runtime::plan::AnyMatmulPlan;
 use crate::runtime::sddmm::AnySampledPlan;
-use crate::runtime::{Format, IndexType, Layout, Matrix};
+use crate::runtime::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{
     Aggregation, FullBackend, Keep, Op, Operations, Reduction, RowStatistics, Sampling, SddmmKernel,
     SddmmPlan, SpmmKernel, SpmmPlan,
 };
-use sparse_core::{
-    Algorithm, Csr, DenseView, DenseViewMut, Host, HostCsr, Index, PlanOptions, Result, Scalar,
-};
+use sparse_core::{Algorithm, Csr, DenseViewMut, Host, HostCsr, Index, PlanOptions, Result, Scalar};
 
 /// Operations other than products work on a copy that owns its arrays.
 impl<T, I, O> RuntimeFormat<HostBackend> for HostCsr<T, I, O>
@@ -72,12 +70,12 @@ where
 
     fn spmm_reduce(
         &self,
-        backend: &HostBackend,
+        on: DeviceBackend<'_, HostBackend>,
         by: Aggregation,
-        b: DenseView<'_, T>,
-        c: DenseViewMut<'_, T>,
+        b: &DenseMatrix,
+        c: &mut DenseMatrix,
         with_arguments: bool,
     ) -> Result<Vec<i64>> {
-        self.to_csr().spmm_reduce(backend, by, b, c, with_arguments)
+        self.to_csr().spmm_reduce(on, by, b, c, with_arguments)
     }
 }

@@ -9,21 +9,18 @@ mod shared_methods;
 mod to_layout;
 
 use super::backend::RuntimeBackend;
-use super::erased::BatchShape;
+use super::erased::{BatchShape, ProductExtent};
 use super::galerkin::AnyTripleProductPlan;
 use super::plan::AnyMatmulPlan;
 use super::sddmm::AnySampledPlan;
-use super::{Format, IndexType, Layout, Matrix};
+use super::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use crate::Device;
 use shared_methods::{one_matrix_members, sampled_members, spmm_members};
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewMutOf};
-use sparse_core::op::{
-    AccOf, Aggregation, Elementwise, Keep, Op, Reduction, RowStatistics, Sampling, SpgemmBound,
-};
+use sparse_core::op::{Aggregation, Elementwise, Keep, Op, Reduction, RowStatistics, Sampling, SpgemmBound};
 use sparse_core::space::Buffer as _;
 use sparse_core::{
-    Algorithm, DenseView, DenseViewMut, Element, Error, Index, PlanOptions, Result, Scalar, Space,
-    SparseFormat,
+    Algorithm, DenseViewMut, Element, Error, Index, PlanOptions, Result, Scalar, Space, SparseFormat, c64,
 };
 
 /// A device and its backend.
@@ -135,9 +132,16 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         Err(unavailable("prune", Self::KIND))
     }
 
-    /// The sum or the element-wise product with `b`, each with its factor.
-    fn elementwise(&self, backend: &B, op: Elementwise, factors: [AccOf<Self>; 2], b: &Self) -> Result<Self> {
-        let _ = (backend, factors, b);
+    /// The sum or the element-wise product with `b`, a matrix of the same type, each with its factor.
+    fn elementwise(
+        &self,
+        on: DeviceBackend<'_, B>,
+        op: Elementwise,
+        alpha: c64,
+        b: &Matrix,
+        beta: c64,
+    ) -> Result<Matrix> {
+        let _ = (on, alpha, b, beta);
         Err(unavailable(op.name(), Self::KIND))
     }
 
@@ -162,36 +166,29 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     /// Writes the aggregated products to `c`, and returns their arguments row by row, if they are asked for.
     fn spmm_reduce(
         &self,
-        backend: &B,
+        on: DeviceBackend<'_, B>,
         by: Aggregation,
-        b: DenseView<'_, Self::Scalar, SpaceOf<B>>,
-        c: DenseViewMut<'_, Self::Scalar, SpaceOf<B>>,
+        b: &DenseMatrix,
+        c: &mut DenseMatrix,
         with_arguments: bool,
     ) -> Result<Vec<i64>> {
-        let _ = (backend, by, b, c, with_arguments);
+        let _ = (on, by, b, c, with_arguments);
         Err(unavailable("spmm_reduce", Self::KIND))
     }
 
-    /// The product with `b`.
-    fn spgemm(&self, backend: &B, b: &Self) -> Result<Self> {
-        let _ = (backend, b);
+    /// The product with `b`, a matrix of the same type; `None` for another type.
+    fn spgemm(
+        &self,
+        on: DeviceBackend<'_, B>,
+        b: &Matrix,
+        extent: ProductExtent<'_>,
+    ) -> Result<Option<Matrix>> {
+        let _ = (on, b, extent);
         Err(unavailable("spgemm", Self::KIND))
     }
 
-    /// The pattern of the product with `b`, with zeros as values.
-    fn spgemm_pattern(&self, backend: &B, b: &Self) -> Result<Self> {
-        let _ = (backend, b);
-        Err(unavailable("spgemm", Self::KIND))
-    }
-
-    /// The elements of the product with `b` at the entries of `mask`.
-    fn spgemm_masked(&self, backend: &B, b: &Self, mask: &Self) -> Result<Self> {
-        let _ = (backend, b, mask);
-        Err(unavailable("spgemm", Self::KIND))
-    }
-
-    /// The most memory that the product with `b` can take.
-    fn spgemm_bound(&self, backend: &B, b: &Self) -> Result<SpgemmBound> {
+    /// The most memory that the product with `b` can take, a matrix of the same type; `None` for another type.
+    fn spgemm_bound(&self, backend: &B, b: &Matrix) -> Result<Option<SpgemmBound>> {
         let _ = (backend, b);
         Err(unavailable("spgemm", Self::KIND))
     }
