@@ -21,24 +21,29 @@ pub(crate) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
     if let Some(sum) = unsafe { super::gather::dot::<S, T, I>(columns, values, x) } {
         return sum;
     }
-    dot_by_loads(columns, values, x, op)
+    dot_by_loads(columns, values, x, op).unwrap_or_default()
 }
 
-/// [`dot`] without gathers.
+/// [`dot`] without gathers; `None` if a column is not below the length of `x`.
 #[inline(always)]
-pub(crate) fn dot_by_loads<T: Scalar, I: Index>(columns: &[I], values: &[T], x: &[T], op: Op) -> T::Acc {
-    let product = |column: I, value: T| op.apply(value).to_acc() * x[column.as_usize()].to_acc();
+pub(crate) fn dot_by_loads<T: Scalar, I: Index>(
+    columns: &[I],
+    values: &[T],
+    x: &[T],
+    op: Op,
+) -> Option<T::Acc> {
+    let product = |column: I, value: T| Some(op.apply(value).to_acc() * x.get(column.as_usize())?.to_acc());
     let (columns4, last_columns) = columns.as_chunks::<4>();
     let (values4, last_values) = values.as_chunks::<4>();
     let mut sums = [T::Acc::ZERO; 4];
     for (columns, values) in columns4.iter().zip(values4) {
         for lane in 0..4 {
-            sums[lane] += product(columns[lane], values[lane]);
+            sums[lane] += product(columns[lane], values[lane])?;
         }
     }
     let mut last = T::Acc::ZERO;
     for (&column, &value) in last_columns.iter().zip(last_values) {
-        last += product(column, value);
+        last += product(column, value)?;
     }
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + last
+    Some((sums[0] + sums[1]) + (sums[2] + sums[3]) + last)
 }

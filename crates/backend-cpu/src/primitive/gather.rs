@@ -43,6 +43,35 @@ pub(crate) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
     }
 }
 
+/// As [`dot`], with masked gathers of AVX-512 whatever the number of entries, of columns that are compared with the length
+/// of `x`: `Some(None)` if one is not below it. `None` if `S` or the types have no such gathers.
+///
+/// # Safety
+/// The processor has `S`; columns and values have one length.
+#[inline(always)]
+pub(crate) unsafe fn checked_dot<S: Isa, T: Scalar, I: Index>(
+    columns: &[I],
+    values: &[T],
+    x: &[T],
+) -> Option<Option<T::Acc>> {
+    if size_of::<I>() != size_of::<i32>() {
+        return None;
+    }
+    let columns = cast_slice(columns);
+    // SAFETY: the caller's promises.
+    unsafe {
+        match (S::SIMD, T::DTYPE) {
+            (Simd::Avx512, DType::F64) => {
+                Some(avx512_f64::checked_dot(columns, cast_slice(values), cast_slice(x)).map(cast))
+            }
+            (Simd::Avx512, DType::F32) => {
+                Some(avx512_f32::checked_dot(columns, cast_slice(values), cast_slice(x)).map(cast))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Adds the sum of each row of the slab to `sums`, if `S` has masked gathers for these types.
 ///
 /// # Safety
@@ -81,7 +110,7 @@ pub(crate) unsafe fn add_slab<S: Isa, T: Scalar, I: Index>(
 macro_rules! avx512 {
     ($module:ident, $t:ty, lanes $lanes:literal, mask $mask:ty, vector $vector:ty, columns $columns:ty,
      [$zero:ident, $load:ident, $load_columns:ident, $gather:ident, $fma:ident, $add:ident, $reduce:ident, $store:ident],
-     [$columns_zero:ident, $is_column:ident, $load_deltas:ident, $is_delta:ident, $no_delta:ident, $widen:ident, $base:ident, $add_columns:ident]) => {
+     [$columns_zero:ident, $is_column:ident, $load_deltas:ident, $is_delta:ident, $no_delta:ident, $widen:ident, $base:ident, $add_columns:ident, $is_beyond:ident]) => {
         mod $module {
             use super::*;
 
@@ -135,6 +164,29 @@ macro_rules! avx512 {
                     };
                 }
                 $reduce($add(sums[0], sums[1]))
+            }
+
+            /// One vector at a time, the last entries by a mask; `None` if a column is not below the length of `x`.
+            ///
+            /// # Safety
+            /// The processor has AVX-512; columns and values have one length.
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            pub(crate) unsafe fn checked_dot(columns: &[i32], values: &[$t], x: &[$t]) -> Option<$t> {
+                let end = $base(x.len() as i32);
+                let mut sum = $zero();
+                for (columns, values) in columns.chunks($lanes).zip(values.chunks($lanes)) {
+                    let live = <$mask>::MAX >> ($lanes - columns.len());
+                    // SAFETY: live lanes lie inside both slices; their columns are compared before they are used.
+                    unsafe {
+                        let columns = $load_columns(live, columns.as_ptr());
+                        if $is_beyond(live, columns, end) != 0 {
+                            return None;
+                        }
+                        sum = step(live, columns, values.as_ptr(), x, sum);
+                    }
+                }
+                Some($reduce(sum))
             }
 
             /// Adds a vector of lanes at a time, element by element of their rows.
@@ -200,13 +252,13 @@ avx512!(avx512_f64, f64, lanes 8, mask u8, vector __m512d, columns __m256i,
     [_mm512_setzero_pd, _mm512_maskz_loadu_pd, _mm256_maskz_loadu_epi32, _mm512_mask_i32gather_pd, _mm512_fmadd_pd,
      _mm512_add_pd, _mm512_reduce_add_pd, _mm512_storeu_pd],
     [_mm256_setzero_si256, _mm256_mask_cmpge_epi32_mask, _mm_maskz_loadu_epi16, _mm_mask_cmpneq_epu16_mask,
-     _mm_set1_epi16, _mm256_cvtepu16_epi32, _mm256_set1_epi32, _mm256_add_epi32]);
+     _mm_set1_epi16, _mm256_cvtepu16_epi32, _mm256_set1_epi32, _mm256_add_epi32, _mm256_mask_cmpge_epu32_mask]);
 
 avx512!(avx512_f32, f32, lanes 16, mask u16, vector __m512, columns __m512i,
     [_mm512_setzero_ps, _mm512_maskz_loadu_ps, _mm512_maskz_loadu_epi32, _mm512_mask_i32gather_ps, _mm512_fmadd_ps,
      _mm512_add_ps, _mm512_reduce_add_ps, _mm512_storeu_ps],
     [_mm512_setzero_si512, _mm512_mask_cmpge_epi32_mask, _mm256_maskz_loadu_epi16, _mm256_mask_cmpneq_epu16_mask,
-     _mm256_set1_epi16, _mm512_cvtepu16_epi32, _mm512_set1_epi32, _mm512_add_epi32]);
+     _mm256_set1_epi16, _mm512_cvtepu16_epi32, _mm512_set1_epi32, _mm512_add_epi32, _mm512_mask_cmpge_epu32_mask]);
 
 /// One step of half a vector.
 ///

@@ -53,30 +53,22 @@ impl<O: Index> RowEnds for &[O] {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Carry<Acc> {
     /// The sum of the rest of the first row, if that row began earlier.
-    head: Option<Acc>,
+    pub(crate) head: Option<Acc>,
     /// The sum of the row that continues in the next part.
-    tail: Acc,
+    pub(crate) tail: Acc,
 }
 
 impl Part {
-    /// The sums of the part: `whole_rows` sums and writes a range of rows, whose first entry it is given, and returns the
-    /// end of the last one; `sum` sums the entries of a row that is in several parts.
+    /// The rest of the first row, if that row began earlier; the rows that lie in this part as a whole, and the first of
+    /// their entries.
     #[inline(always)]
-    pub(crate) fn sums<Acc>(
-        &self,
-        ends: &impl RowEnds,
-        whole_rows: impl FnOnce(Range<usize>, usize) -> usize,
-        sum: impl Fn(Range<usize>) -> Acc,
-    ) -> Carry<Acc> {
-        let (Range { mut start, end: last }, mut entry) = (self.rows.clone(), self.entries.start);
-        let mut head = None;
-        if start < last && !ends.row_starts_at(start, entry) {
-            let end = ends.end(start, entry);
-            head = Some(sum(entry..end));
-            (start, entry) = (start + 1, end);
+    pub(crate) fn split(&self, ends: &impl RowEnds) -> (Option<Range<usize>>, Range<usize>, usize) {
+        let (Range { start, end: last }, entry) = (self.rows.clone(), self.entries.start);
+        if start == last || ends.row_starts_at(start, entry) {
+            return (None, start..last, entry);
         }
-        let entry = whole_rows(start..last, entry);
-        Carry { head, tail: sum(entry..self.entries.end) }
+        let end = ends.end(start, entry);
+        (Some(entry..end), start + 1..last, end)
     }
 }
 

@@ -135,7 +135,9 @@ impl<M: Members> SpmvFormat for M {
 
     unsafe fn multiply(&self, cpu: &Cpu, native: &mut Self::Native, product: Product<'_, Self::Scalar>) {
         match native {
-            Native::Split(WorkSplit::Partition(parts)) => multiply_stored(self, cpu, parts, product, None),
+            Native::Split(WorkSplit::Partition(parts)) => {
+                multiply_stored(self, cpu, parts, product);
+            }
             Native::Split(WorkSplit::Scatter(scatter)) => multiply_across(self, cpu, scatter, product),
             Native::Repeated(repeated) => repeated.multiply(self, cpu, product),
             Native::ByLength(rows) => rows.multiply(self, cpu, product),
@@ -152,30 +154,28 @@ fn longest_line<O: Index>(offsets: &[O]) -> usize {
     offsets.windows(2).map(|w| w[1].as_usize() - w[0].as_usize()).max().unwrap_or(0)
 }
 
-/// Multiplies by the lines of each part. With a `fault`, columns are checked as they are read: one out of range makes
-/// it true, and its part is left out.
+/// Multiplies by the lines of each part; false if a column is out of range, after which `y` has no meaning.
 pub(super) fn multiply_stored<M: Members>(
     a: &M,
     cpu: &Cpu,
     parts: &mut Partition<AccOf<M>>,
     product: Product<'_, M::Scalar>,
-    fault: Option<&AtomicBool>,
-) {
+) -> bool {
     let Product { x, y, update, op } = product;
     let cols = x.len() / a.members();
+    let has_fault = AtomicBool::new(false);
     let write = |y: &mut M::Scalar, sum| update.write(y, sum);
     parts.run(cpu, y, &write, &|part, y| {
         let Lines { offsets: ends, indices: columns, values } = a.lines(part.member);
         let x = &x[part.member * cols..][..cols];
-        if let Some(fault) = fault
-            && !cpu.lies_below(&columns[part.entries.clone()], cols)
-        {
-            fault.store(true, Ordering::Relaxed);
-            return Carry::default();
-        }
         let write = |row: usize, sums: &[_]| update.write_all(&mut y[row..], sums);
-        cpu.simd().run(PartSums { part, ends, columns, values, x, op, write })
+        let carry = cpu.simd().run(PartSums { part, ends, columns, values, x, op, write });
+        carry.unwrap_or_else(|| {
+            has_fault.store(true, Ordering::Relaxed);
+            Carry::default()
+        })
     });
+    !has_fault.into_inner()
 }
 
 /// Chunks of lines of each member.

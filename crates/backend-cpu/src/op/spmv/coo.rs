@@ -93,7 +93,7 @@ fn multiply_segmented<T: Scalar, I: Index>(
     parts.run(cpu, y, &write, &|part, y| {
         let ends = Segments(a.row_idx());
         let write = |row: usize, sums: &[_]| update.write_all(&mut y[row..], sums);
-        cpu.simd().run(PartSums { part, ends, columns, values, x, op, write })
+        cpu.simd().run(PartSums { part, ends, columns, values, x, op, write }).unwrap_or_default()
     });
 }
 

@@ -3,7 +3,7 @@
 use super::Product;
 use crate::Cpu;
 use crate::primitive::entries::{Entries, RowPattern, ValueArrays};
-use crate::primitive::partition::{Cut, Partition};
+use crate::primitive::partition::{Carry, Cut, Partition};
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Index, Result, Scalar};
 use std::ops::Range;
@@ -41,15 +41,13 @@ impl<I: Index, Acc: Accumulator> Gathered<I, Acc> {
             let offsets = &pattern.offsets[part.member * rows..][..=rows];
             let x = &x[part.member * cols..][..cols];
             let sum = |range| sum(pattern, values, x, op, range);
-            let whole_rows = |rows: Range<usize>, mut entry| {
-                for row in rows {
-                    let end = offsets[row + 1].as_usize();
-                    update.write(&mut y[row - part.rows.start], sum(entry..end));
-                    entry = end;
-                }
-                entry
-            };
-            part.sums(&offsets, whole_rows, sum)
+            let (head, rows, mut entry) = part.split(&offsets);
+            for row in rows {
+                let end = offsets[row + 1].as_usize();
+                update.write(&mut y[row - part.rows.start], sum(entry..end));
+                entry = end;
+            }
+            Carry { head: head.map(sum), tail: sum(entry..part.entries.end) }
         });
     }
 }

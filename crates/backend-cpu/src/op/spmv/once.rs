@@ -18,7 +18,6 @@ use crate::primitive::update::Update;
 use sparse_core::op::Op;
 use sparse_core::{HostCsr, Index, Result, Scalar};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Cpu {
     /// `y ← op(A)·x` without a plan; false if a column of A is out of range, which nobody has looked at.
@@ -67,9 +66,7 @@ fn along<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, product
     if parts.longest() > PART_SIZE {
         parts = cut(Cut::MergePath);
     }
-    let fault = AtomicBool::new(false);
-    multiply_stored(a, cpu, &mut parts, product, Some(&fault));
-    !fault.load(Ordering::Relaxed)
+    multiply_stored(a, cpu, &mut parts, product)
 }
 
 fn across<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, product: Product<'_, T>) -> bool {

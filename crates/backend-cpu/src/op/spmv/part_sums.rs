@@ -12,7 +12,6 @@ pub(super) struct PartSums<'a, T, I, Ends, Write> {
     pub(super) ends: Ends,
     pub(super) columns: &'a [I],
     pub(super) values: &'a [T],
-    /// The operand, whose length exceeds every column.
     pub(super) x: &'a [T],
     pub(super) op: Op,
     /// Called with the first of some rows, counted from the first of the part, and their sums.
@@ -23,20 +22,24 @@ impl<T: Scalar, I: Index, Ends: RowEnds, Write> Vectorize for PartSums<'_, T, I,
 where
     Write: FnMut(usize, &[T::Acc]),
 {
-    type Out = Carry<T::Acc>;
+    /// `None` if a column is not below the length of `x`, after which what was written has no meaning.
+    type Out = Option<Carry<T::Acc>>;
 
     #[inline(always)]
-    fn run<S: Isa>(self) -> Carry<T::Acc> {
+    fn run<S: Isa>(self) -> Self::Out {
         let Self { part, ends, columns, values, x, op, mut write } = self;
         let entries = Entries { columns, values, x, op };
         let mut block = Block::new();
         let write = |row, sums: &[T::Acc]| write(row - part.rows.start, sums);
-        // SAFETY: the entries of a part are those of its matrix, whose columns the plan checked; `S` is only run where the
-        // processor has it.
-        part.sums(
-            &ends,
-            |rows, entry| unsafe { block.sum::<S, T, I>(&entries, rows, entry, &ends, write) },
-            |range| unsafe { entries.sum::<S>(range) },
-        )
+        let (head, rows, entry) = part.split(&ends);
+        // SAFETY: the entries of a part are those of its matrix; `S` is only run where the processor has it.
+        unsafe {
+            let head = match head {
+                Some(range) => Some(entries.sum::<S>(range)?),
+                None => None,
+            };
+            let end = block.sum::<S, T, I>(&entries, rows, entry, &ends, write)?;
+            Some(Carry { head, tail: entries.sum::<S>(end..part.entries.end)? })
+        }
     }
 }
