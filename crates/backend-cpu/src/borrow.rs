@@ -101,7 +101,7 @@ impl Cpu {
     }
 
     /// True if sizes and positions are those of a matrix in CSR.
-    fn is_framed<I: Index, O: Index>(
+    pub(crate) fn is_framed<I: Index, O: Index>(
         &self,
         (rows, cols): (usize, usize),
         positions: &[O],

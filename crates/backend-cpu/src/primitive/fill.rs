@@ -16,6 +16,18 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
     in_huge_pages(bytemuck::zeroed_vec(len))
 }
 
+/// Memory for `len` elements that is not cleared: to clear what an earlier result has left takes as long as to write it.
+///
+/// # Safety
+/// Every pattern of bytes is an element, and the caller reads none before it has written it.
+#[expect(clippy::uninit_vec, reason = "the caller promises to write before it reads")]
+pub(crate) unsafe fn unwritten<T: bytemuck::Zeroable + Copy>(len: usize) -> Vec<T> {
+    let mut memory = Vec::with_capacity(len);
+    // SAFETY: the capacity, and the caller's promise.
+    unsafe { memory.set_len(len) };
+    in_huge_pages(memory)
+}
+
 /// `len` zeros, for a length that a shape claims and no data justify.
 ///
 /// # Errors
@@ -108,7 +120,8 @@ impl Cpu {
 
     /// A copy, made by all threads.
     pub(crate) fn copy_of<T: Element>(&self, source: &[T]) -> Vec<T> {
-        let mut copy = zeroed(source.len());
+        // SAFETY: elements are plain data, and the chunks below are all of them.
+        let mut copy = unsafe { unwritten(source.len()) };
         self.for_chunks(&mut copy, CHUNK, |start, part| {
             part.copy_from_slice(&source[start..start + part.len()]);
         });
@@ -168,7 +181,8 @@ impl Cpu {
     pub(crate) fn expand<I: Index, O: Index>(&self, offsets: &[O]) -> Vec<I> {
         let rows = offsets.len() - 1;
         let nnz = offsets[rows].as_usize();
-        let mut row_idx = zeroed(nnz);
+        // SAFETY: indices are plain data; every entry lies in a row, whose entries are written.
+        let mut row_idx = unsafe { unwritten(nnz) };
         let parts = rows_by_entries(offsets, CHUNK);
         let outputs = split_mut(&mut row_idx, &entry_ranges(offsets, &parts));
         self.for_each(nnz + rows, parts.into_iter().zip(outputs).collect(), |(rows, mut output)| {

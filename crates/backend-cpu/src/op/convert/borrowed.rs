@@ -8,7 +8,7 @@ use crate::Cpu;
 use crate::op::compiled::{borrowed_table, find};
 use crate::primitive::fill::Arrays;
 use sparse_core::op::Duplicates;
-use sparse_core::{Axis, Compressed, Coo, Csc, Host, HostCsr, Index, Result, Scalar};
+use sparse_core::{Axis, Compressed, Coo, Csc, Error, Host, HostCsr, Index, Result, Scalar};
 
 /// The functions for one triple of types, which are compiled in this crate.
 pub(in crate::op) struct Functions<T: Scalar, I: Index, O: Index> {
@@ -16,7 +16,7 @@ pub(in crate::op) struct Functions<T: Scalar, I: Index, O: Index> {
     add_up: AddUp<T, I, O>,
 }
 
-type AlongOtherAxis<T, I, O> = fn(&Cpu, usize, Lines<'_, T, I, O>) -> Result<Arrays<T, I, O>>;
+type AlongOtherAxis<T, I, O> = fn(&Cpu, usize, Lines<'_, T, I, O>) -> Result<Option<Arrays<T, I, O>>>;
 type AddUp<T, I, O> = fn(&Cpu, usize, Coordinates<'_, T, I>) -> Result<Arrays<T, I, O>>;
 
 impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
@@ -51,11 +51,16 @@ impl Cpu {
         indices: &[I],
         values: &[T],
     ) -> Result<Csc<T, Host, I, O>> {
-        // SAFETY: the slices outlive the matrix, which is only checked.
-        unsafe { self.borrow_csr(shape, offsets, indices, values) }.map(drop::<HostCsr<T, I, O>>)?;
         let functions: &Functions<T, I, O> = find(borrowed_table(), "convert", "csr")?;
-        let arrays = (functions.along_other_axis)(self, shape.1, (offsets, indices, values))?;
-        Ok(compressed(shape.0, shape.1, arrays, false))
+        if self.is_framed(shape, offsets, indices, values.len()) {
+            let arrays = (functions.along_other_axis)(self, shape.1, (offsets, indices, values))?;
+            if let Some(arrays) = arrays {
+                return Ok(compressed(shape.0, shape.1, arrays, false));
+            }
+        }
+        // It finds the same fault, and says where. SAFETY: the slices outlive the matrix, which is only checked.
+        unsafe { HostCsr::borrow(shape.0, shape.1, offsets, indices, values)? };
+        Err(Error::unsupported("arrays that change while they are converted", "nobody may write them"))
     }
 
     /// CSR (`A` is [`Row`](sparse_core::Row)) or CSC ([`Col`](sparse_core::Col)) of the arrays of coordinates in any

@@ -75,6 +75,10 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
             return Ok(indices.len());
         }
         cpu.simd().run(SortRows { indices, values, lengths: lengths.iter().copied() });
+        // Most buckets have no duplicates, for which `merge` would look row by row.
+        if ascend(indices, lengths) {
+            return Ok(indices.len());
+        }
         self.merge(duplicates, to_row_col)
     }
 
@@ -99,8 +103,9 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
     }
 
     fn fill(&mut self, entries: &[Entry<T, I>]) {
-        let Self { block, indices, values, lengths } = self;
-        let first = block.rows.start;
+        // In variables of this function, else they are loaded again for every entry.
+        let (indices, values, lengths) = (&mut *self.indices, &mut *self.values, &mut *self.lengths);
+        let first = self.block.rows.start;
         for (major, _, _) in entries {
             lengths[major.as_usize() - first] += 1;
         }

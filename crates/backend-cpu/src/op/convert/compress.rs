@@ -2,15 +2,15 @@
 
 use super::bucket::Coordinates;
 use super::radix::group;
-use super::transpose::{Lines, by_spans};
+use super::transpose::{Lines, by_spans, parts};
 use super::{ParallelConvert, SEQUENTIAL};
 use crate::Cpu;
 use crate::primitive::fill::Arrays;
 use sparse_core::op::Duplicates;
 use sparse_core::reference::Convert;
 use sparse_core::{
-    Algorithm, Axis, BatchCompressed, Compressed, Coo, Csc, Csr, Host, Index, IndexOrder, OtherAxis, Result,
-    Scalar, algorithms,
+    Algorithm, Axis, BatchCompressed, Compressed, Coo, Csc, Csr, Error, Host, Index, IndexOrder, OtherAxis,
+    Result, Scalar, algorithms,
 };
 
 algorithms! {
@@ -92,22 +92,24 @@ fn recompress<A: Axis, T: Scalar, I: Index, O: Index>(
     a: &Compressed<A, T, Host, I, O>,
 ) -> Result<Compressed<A::Other, T, Host, I, O>> {
     let arrays = along_other_axis(cpu, a.pattern().minor(), (a.offsets(), a.indices(), a.values()))?;
+    let arrays = arrays.ok_or_else(|| Error::format(A::FORMAT, "an index is out of range"))?;
     Ok(compressed(a.nrows(), a.ncols(), arrays, a.order().unique))
 }
 
-/// The lines along the other axis, of which there are `minor`.
+/// The lines along the other axis, of which there are `minor`; `None` if an index is not below that.
 pub(super) fn along_other_axis<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     minor: usize,
     lines: Lines<'_, T, I, O>,
-) -> Result<Arrays<T, I, O>> {
-    if let Some(arrays) = by_spans(cpu, minor, lines)? {
-        return Ok(arrays);
-    }
+) -> Result<Option<Arrays<T, I, O>>> {
     let (offsets, indices, values) = lines;
+    let Some(parts) = parts(cpu, minor, offsets, indices) else { return Ok(None) };
+    if let Some(arrays) = by_spans(cpu, minor, lines, parts)? {
+        return Ok(Some(arrays));
+    }
     let expanded = cpu.expand(offsets);
     let entries = Coordinates { major: indices, minor: &expanded, values };
-    group(cpu, minor, entries, Duplicates::Keep, |major, minor| (major, minor))
+    group(cpu, minor, entries, Duplicates::Keep, |major, minor| (major, minor)).map(Some)
 }
 
 /// The entries in storage order, with both indices.

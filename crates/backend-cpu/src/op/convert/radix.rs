@@ -7,7 +7,7 @@
 use super::bucket::{Bucket, Coordinates, Entry, RowBlock, Source, digit_shift};
 use crate::Cpu;
 use crate::parallel::{chunks, partition_point, split_mut};
-use crate::primitive::fill::{Arrays, try_zeroed, zeroed};
+use crate::primitive::fill::{Arrays, try_zeroed, unwritten};
 use crate::primitive::update::Disjoint;
 use crate::simd::LINE;
 use sparse_core::op::Duplicates;
@@ -46,7 +46,8 @@ pub(super) fn group<T: Scalar, I: Index, O: Index>(
         let (entries, blocks) = distribute(cpu, major, &input);
         (Source::Distributed(entries), blocks)
     };
-    let (mut indices, mut values) = (zeroed(nnz), zeroed(nnz));
+    // SAFETY: indices and values are plain data; buckets have all entries between them, and write before they read.
+    let (mut indices, mut values) = unsafe { (unwritten(nnz), unwritten(nnz)) };
     let mut lengths = try_zeroed(major)?;
     let ranges: Vec<_> = blocks.iter().map(|block| block.entries.clone()).collect();
     let rows: Vec<_> = blocks.iter().map(|block| block.rows.clone()).collect();
@@ -105,10 +106,13 @@ fn distribute<T: Scalar, I: Index>(
         counts
     });
     let blocks = scan(&mut places, bucket_rows);
-    let mut entries: Vec<Entry<T, I>> = zeroed(nnz + blocks.len() * GAP);
+    // SAFETY: entries are plain data; each has a position of its own, and gaps are never read.
+    let mut entries: Vec<Entry<T, I>> = unsafe { unwritten(nnz + blocks.len() * GAP) };
     let output = Disjoint::new(&mut entries);
     cpu.for_each(nnz, input_chunks.into_iter().zip(places).collect(), |(chunk, mut places)| {
         let Coordinates { major, minor, values } = input.slice(chunk);
+        // In variables of this closure, else they are loaded again for every entry.
+        let (output, places) = (output, places.as_mut_slice());
         for ((&major, &minor), &value) in major.iter().zip(minor).zip(values) {
             let place = &mut places[major.as_usize() >> shift];
             // SAFETY: each chunk has one position of its own in a bucket for each of its entries there.
@@ -141,7 +145,8 @@ fn compact<T: sparse_core::Element>(
     buckets: &[Range<usize>],
     kept: &[usize],
 ) -> Vec<T> {
-    let mut target = zeroed(kept.iter().sum());
+    // SAFETY: elements are plain data; the buckets are copied to all of it.
+    let mut target = unsafe { unwritten(kept.iter().sum()) };
     let mut rest = target.as_mut_slice();
     let mut work = Vec::with_capacity(kept.len());
     for (bucket, &kept) in buckets.iter().zip(kept) {

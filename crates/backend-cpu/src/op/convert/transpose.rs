@@ -9,66 +9,104 @@
 use crate::Cpu;
 use crate::borrow::Extremes;
 use crate::parallel::rows_by_entries;
-use crate::primitive::fill::{Arrays, entry_ranges, try_zeroed, zeroed};
+use crate::primitive::fill::{Arrays, entry_ranges, try_zeroed, unwritten};
 use crate::primitive::update::Disjoint;
 use sparse_core::{Index, Result, Scalar};
 use std::ops::Range;
 
-/// Entries and lines of a part.
+/// Entries and lines of a part, whose indices stay in the cache from the search for its span to the count.
 const PART: usize = 64 * 1024;
+
+/// Entries by which positions are prefetched ahead. Text with 100 of 50 000 words in a line took 23 ms without, 15 with it.
+const AHEAD: usize = 24;
+
+/// Entries of a part for each index of its span from which on their positions stay in the cache.
+const DENSE: usize = 3;
 
 /// Offsets, indices and values of the lines of a matrix.
 pub(super) type Lines<'a, T, I, O> = (&'a [O], &'a [I], &'a [T]);
 
-/// Some lines, and a number for each index in their span: entries that have it, then the position of the next of them.
-struct Part {
+/// Some lines, and the range of their indices.
+pub(super) struct Part<O> {
     lines: Range<usize>,
     entries: Range<usize>,
     span: Range<usize>,
-    counts: Vec<usize>,
+    /// A number for each index in the span: entries that have it, then the position of the next of them. `None` if the
+    /// span is longer than the part.
+    counts: Option<Vec<O>>,
 }
 
-impl Part {
-    fn count<I: Index>(&mut self, indices: &[I]) {
-        self.counts = vec![0; self.span.len()];
-        indices[self.entries.clone()].iter().for_each(|i| self.counts[i.as_usize() - self.span.start] += 1);
+/// The parts of lines whose indices nobody has compared; `None` if one is not below `minor`.
+pub(super) fn parts<I: Index, O: Index>(
+    cpu: &Cpu,
+    minor: usize,
+    offsets: &[O],
+    indices: &[I],
+) -> Option<Vec<Part<O>>> {
+    let lines = rows_by_entries(offsets, PART);
+    let parts = lines.iter().cloned().zip(entry_ranges(offsets, &lines)).collect();
+    let parts = cpu.map(indices.len(), parts, |(lines, entries)| {
+        let indices = &indices[entries.clone()];
+        let span = match cpu.simd().run(Extremes(indices)) {
+            Some((least, _)) if least.as_i64() < 0 => return None,
+            Some((_, greatest)) if greatest.as_usize() >= minor => return None,
+            Some((least, greatest)) => least.as_usize()..greatest.as_usize() + 1,
+            None => 0..0,
+        };
+        let counts = (span.len() <= lines.len() + entries.len()).then(|| count(indices, &span));
+        Some(Part { lines, entries, span, counts })
+    });
+    parts.into_iter().collect()
+}
+
+/// The number of entries with each index of a span.
+fn count<I: Index, O: Index>(indices: &[I], span: &Range<usize>) -> Vec<O> {
+    let mut counts = vec![O::default(); span.len()];
+    for index in indices {
+        let count = &mut counts[index.as_usize() - span.start];
+        *count = O::cast(count.as_usize() + 1);
     }
+    counts
 }
 
-/// The matrix along the other axis, where there are `minor` lines; `None` if the parts span more indices than there are
-/// entries.
+/// The matrix along the other axis, where there are `minor` lines; `None` if a part has no counts.
 pub(super) fn by_spans<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     minor: usize,
     (offsets, indices, values): Lines<'_, T, I, O>,
+    mut parts: Vec<Part<O>>,
 ) -> Result<Option<Arrays<T, I, O>>> {
-    let nnz = indices.len();
-    let lines = rows_by_entries(offsets, PART);
-    let entries = entry_ranges(offsets, &lines);
-    let spans = cpu.map(nnz, entries.clone(), |entries| match cpu.simd().run(Extremes(&indices[entries])) {
-        Some((least, greatest)) => least.as_usize()..greatest.as_usize() + 1,
-        None => 0..0,
-    });
-    if spans.iter().map(Range::len).sum::<usize>() > nnz {
+    if parts.iter().any(|part| part.counts.is_none()) {
         return Ok(None);
     }
-    let parts = lines.into_iter().zip(entries).zip(spans);
-    let mut parts: Vec<_> =
-        parts.map(|((lines, entries), span)| Part { lines, entries, span, counts: vec![] }).collect();
-    cpu.for_each(nnz, parts.iter_mut().collect(), |part: &mut Part| part.count(indices));
-    let offsets_there = positions(cpu, minor, &mut parts)?;
-    let (mut indices_there, mut values_there) = (zeroed(nnz), zeroed(nnz));
+    let nnz = indices.len();
+    let offsets_there = positions(minor, &mut parts)?;
+    // SAFETY: indices and values are plain data; each entry is moved to a position of its own.
+    let (mut indices_there, mut values_there) = unsafe { (unwritten(nnz), unwritten(nnz)) };
     let outputs = (Disjoint::new(&mut indices_there), Disjoint::new(&mut values_there));
-    cpu.for_each(nnz, parts, |mut part| {
-        for line in part.lines.clone() {
-            for entry in offsets[line].as_usize()..offsets[line + 1].as_usize() {
-                let position = &mut part.counts[indices[entry].as_usize() - part.span.start];
+    cpu.for_each(nnz, parts, |part: Part<O>| {
+        // In variables of this closure, else they are loaded again for every entry.
+        let ((indices_there, values_there), indices) = (outputs, indices);
+        let (mut next, first) = (part.counts.unwrap_or_default(), part.span.start);
+        let next = next.as_mut_slice();
+        let is_scattered = part.entries.len() < DENSE * next.len();
+        for line in part.lines {
+            let entries = offsets[line].as_usize()..offsets[line + 1].as_usize();
+            for (entry, &value) in entries.clone().zip(&values[entries]) {
+                let ahead = is_scattered.then(|| indices.get(entry + AHEAD)).flatten();
+                let ahead = ahead.and_then(|ahead| next.get(ahead.as_usize().wrapping_sub(first)));
+                if let Some(ahead) = ahead {
+                    indices_there.fetch(ahead.as_usize());
+                    values_there.fetch(ahead.as_usize());
+                }
+                let next = &mut next[indices[entry].as_usize() - first];
+                let position = next.as_usize();
+                *next = O::cast(position + 1);
                 // SAFETY: the scan gave each part as many positions for an index as it has entries there.
                 unsafe {
-                    *outputs.0.at(*position) = I::cast(line);
-                    *outputs.1.at(*position) = values[entry];
+                    *indices_there.at(position) = I::cast(line);
+                    *values_there.at(position) = value;
                 }
-                *position += 1;
             }
         }
     });
@@ -76,17 +114,25 @@ pub(super) fn by_spans<T: Scalar, I: Index, O: Index>(
 }
 
 /// Replaces the counts of the parts by the positions of their first entries; returns the offsets.
-fn positions<O: Index>(cpu: &Cpu, minor: usize, parts: &mut [Part]) -> Result<Vec<O>> {
-    let mut lengths = try_zeroed::<usize>(minor)?;
+fn positions<O: Index>(minor: usize, parts: &mut [Part<O>]) -> Result<Vec<O>> {
+    let add = |a: O, b: O| O::cast(a.as_usize() + b.as_usize());
+    let mut offsets = try_zeroed::<O>(minor + 1)?;
     for Part { span, counts, .. } in &*parts {
-        lengths[span.clone()].iter_mut().zip(counts).for_each(|(length, count)| *length += count);
+        let lengths = &mut offsets[1..][span.clone()];
+        lengths
+            .iter_mut()
+            .zip(counts.iter().flatten())
+            .for_each(|(length, &count)| *length = add(*length, count));
     }
-    let offsets: Vec<O> = cpu.offsets(&lengths)?;
-    let mut next = lengths;
-    next.iter_mut().zip(&offsets).for_each(|(next, offset)| *next = offset.as_usize());
+    let mut end = O::default();
+    for offset in &mut offsets {
+        end = add(end, *offset);
+        *offset = end;
+    }
+    let mut next = offsets[..minor].to_vec();
     for Part { span, counts, .. } in parts {
-        for (next, count) in next[span.clone()].iter_mut().zip(counts) {
-            *next += std::mem::replace(count, *next);
+        for (next, count) in next[span.clone()].iter_mut().zip(counts.iter_mut().flatten()) {
+            *next = add(*next, std::mem::replace(count, *next));
         }
     }
     Ok(offsets)
@@ -97,6 +143,10 @@ mod tests {
     use super::*;
     use crate::Simd;
     use sparse_core::{Coo, Csc, Csr, Host, reference::Convert};
+
+    fn transposed(cpu: &Cpu, minor: usize, lines: Lines<'_, f64, i32, i32>) -> Option<Arrays<f64, i32, i32>> {
+        by_spans(cpu, minor, lines, parts(cpu, minor, lines.0, lines.1)?).unwrap()
+    }
 
     #[test]
     fn bands_are_transposed_as_by_the_reference_and_other_matrices_are_left() {
@@ -109,12 +159,15 @@ mod tests {
             Coo::<f64>::from_triplets(rows, rows, entries).unwrap().convert(&Default::default()).unwrap();
         let expected: Csc<f64, Host, i32, i32> = band.convert(&()).unwrap();
         let lines = (&**band.offsets(), &**band.indices(), &**band.values());
-        let found = by_spans(&cpu, rows, lines).unwrap().expect("a band has short spans");
+        let found = transposed(&cpu, rows, lines).expect("a band has short spans");
         assert_eq!((&found.offsets, &found.indices), (expected.offsets(), expected.indices()));
         assert_eq!(&found.values, expected.values());
         let scattered = (&[0, 1, 2][..], &[0, 1 << 20][..], &[1.0, 2.0][..]);
-        assert!(by_spans::<f64, i32, i32>(&cpu, (1 << 20) + 1, scattered).unwrap().is_none());
-        let empty = by_spans::<f64, i32, i32>(&cpu, 3, (&[0, 0], &[], &[])).unwrap().unwrap();
+        assert!(transposed(&cpu, (1 << 20) + 1, scattered).is_none());
+        let empty = transposed(&cpu, 3, (&[0, 0], &[], &[])).unwrap();
         assert_eq!(empty.offsets, [0, 0, 0, 0]);
+        for outside in [-1, 2] {
+            assert!(parts(&cpu, 2, &[0, 1, 2], &[0, outside]).is_none());
+        }
     }
 }
