@@ -203,19 +203,23 @@ pub(super) fn multiply_across<M: Members>(
     let (x, op) = (product.x, product.op);
     let (major, minor) = (x.len() / a.members(), product.y.len() / a.members());
     scatter.multiply(cpu, product, |chunk, sums| {
-        let lines = a.lines(chunk.member);
-        let x = &x[chunk.member * major..][..major];
-        let mut entries = chunk.entries.clone();
-        for line in chunk.rows.start.. {
-            let Some(&x) = x.get(line).filter(|_| !entries.is_empty()) else { break };
-            let end = lines.offsets[line + 1].as_usize().min(entries.end);
-            for (index, &value) in
-                lines.indices[entries.start..end].iter().zip(&lines.values[entries.start..end])
-            {
-                let value = op.apply(value);
-                sums.add(chunk.member * minor + index.as_usize(), value.to_acc() * x.to_acc());
+        if chunk.entries.is_empty() {
+            return;
+        }
+        let Lines { offsets, indices, values } = a.lines(chunk.member);
+        // In variables of this closure, else they are loaded again for every entry.
+        let (first, sums) = sums.parts();
+        let first = first - chunk.member * minor;
+        let mut start = chunk.entries.start;
+        for (line, &x) in x[chunk.member * major..][..major].iter().enumerate().skip(chunk.rows.start) {
+            if start == chunk.entries.end {
+                break;
             }
-            entries.start = end;
+            let end = offsets[line + 1].as_usize().min(chunk.entries.end);
+            for (index, &value) in indices[start..end].iter().zip(&values[start..end]) {
+                sums[index.as_usize() - first] += op.apply(value).to_acc() * x.to_acc();
+            }
+            start = end;
         }
     });
 }

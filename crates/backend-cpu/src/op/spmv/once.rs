@@ -84,7 +84,7 @@ fn across<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, produc
     };
     let mut rows: Vec<_> = extremes.into_iter().map(range).collect();
     // Fewer chunks where their sums would take more time than the entries.
-    let limit = SpmvThresholds::CPU.sums_per_entry * a.nnz();
+    let limit = a.nnz() / SpmvThresholds::CPU.entries_per_sum;
     while chunks.len() > 2 && rows.iter().map(Range::len).sum::<usize>() > limit {
         chunks = chunks.chunks(2).map(join).collect();
         rows = rows.chunks(2).map(hull).collect();

@@ -7,6 +7,7 @@ use super::Product;
 use super::thresholds::SpmvThresholds;
 use crate::Cpu;
 use crate::parallel::{CHUNK, split_mut};
+use crate::primitive::fill::unwritten;
 use crate::primitive::partition::{PART_SIZE, Part, Partition};
 use sparse_core::{Accumulator, Algorithm, Scalar};
 use std::ops::Range;
@@ -63,6 +64,12 @@ pub(super) struct ChunkSums<'a, Acc> {
 }
 
 impl<Acc: Accumulator> ChunkSums<'_, Acc> {
+    /// The row of the first sum, and the sums.
+    #[inline(always)]
+    pub(super) fn parts(&mut self) -> (usize, &mut [Acc]) {
+        (self.first_row, self.sums)
+    }
+
     #[inline(always)]
     pub(super) fn add(&mut self, row: usize, product: Acc) {
         self.sums[row - self.first_row] += product;
@@ -86,7 +93,8 @@ impl<Acc: Accumulator> Scatter<Acc> {
         });
         let ranges = ranges.collect();
         let entries = chunks.iter().map(|chunk| chunk.entries.len()).sum();
-        Self { chunks, rows, ranges, sums: vec![Acc::ZERO; end], entries }
+        // SAFETY: sums are plain data; each chunk clears its own before it adds to them.
+        Self { chunks, rows, ranges, sums: unsafe { unwritten(end) }, entries }
     }
 
     pub(super) fn bytes(&self) -> usize {
