@@ -5,10 +5,12 @@
 mod fault;
 mod faulty;
 mod lossy;
+mod one_call;
 
 use backend_cpu::{Cpu, Simd};
 use fault::Fault;
 use faulty::Faulty;
+use one_call::OneCall;
 use sparse_conformance::{Case, Filter, Record, Run, Snapshots, Status, Suite, Tier, table};
 use sparse_core::catalog::Operation;
 use sparse_core::op::{FullBackend, ScanKernel};
@@ -165,6 +167,22 @@ fn without_a_fault_everything_passes() {
     let records = records(&suite(Fault::None), None);
     assert!(records.len() > 200, "{} records", records.len());
     let failures: Vec<_> = records.into_iter().filter(failed).collect();
+    assert_eq!(failures, vec![]);
+}
+
+#[test]
+fn operations_for_one_call_pass_on_every_case() {
+    let on_threads =
+        |threads| OneCall(Cpu::with(threads, Simd::detect()).expect("the CPU backend starts")).suite();
+    let suite = on_threads(1).compared_with(on_threads(2)).expect("the same operations");
+    let filter = Filter { tier: Tier::Quick, ..Filter::default() };
+    let (reference, cases) = (Suite::reference(), table());
+    let mut records = vec![];
+    let run = Run { suite: &suite, reference: &reference, cases: &cases, filter: &filter };
+    run.run(&mut Snapshots::compare(Snapshots::default_folder()), &mut records);
+    let passed = records.iter().filter(|record| record.status == Status::Pass).count();
+    assert!(passed > 500, "{passed} checks passed");
+    let failures: Vec<_> = records.into_iter().filter(|record| record.status == Status::Fail).collect();
     assert_eq!(failures, vec![]);
 }
 
