@@ -62,6 +62,11 @@ impl Simd {
     pub(crate) fn has_fast_gathers() -> bool {
         *IS_INTEL
     }
+
+    /// True if many prefetches at once do not delay the loads behind them: on AMD's processors they do.
+    pub(crate) fn prefetches_in_bursts() -> bool {
+        *IS_INTEL
+    }
 }
 
 static IS_INTEL: LazyLock<bool> = LazyLock::new(|| is_made_by(b"GenuineIntel"));
@@ -172,16 +177,10 @@ pub(crate) fn fetch_line<T>(data: &[T], position: usize) {
     fetch_address(data.as_ptr().wrapping_add(position));
 }
 
-/// Prefetches the cache lines of `len` elements from `start` on, as [`fetch_line`] does, on Intel's processors.
-///
-/// On AMD's many prefetches at once delay the loads behind them: SpMV of a grid took 2.8 ms with them and 1.8 without,
-/// of a band 2.6 and 1.6, SpMM of 32 columns 1.1 to 1.2 times as long (EPYC with AVX-512, one thread).
+/// Prefetches the cache lines of `len` elements from `start` on, as [`fetch_line`] does.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "for kernels in registers"))]
 pub(crate) fn fetch<T>(data: &[T], start: usize, len: usize) {
-    if !*IS_INTEL {
-        return;
-    }
     for at in (0..len).step_by(LINE / size_of::<T>()) {
         fetch_line(data, start + at);
     }
