@@ -129,7 +129,8 @@ fn positions<O: Index>(minor: usize, parts: &mut [Part<O>]) -> Result<Vec<O>> {
         end = add(end, *offset);
         *offset = end;
     }
-    let mut next = offsets[..minor].to_vec();
+    let mut next = try_zeroed(minor)?;
+    next.copy_from_slice(&offsets[..minor]);
     for Part { span, counts, .. } in parts {
         for (next, count) in next[span.clone()].iter_mut().zip(counts.iter_mut().flatten()) {
             *next = add(*next, std::mem::replace(count, *next));
