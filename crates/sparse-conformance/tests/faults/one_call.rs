@@ -271,7 +271,9 @@ impl ConvertKernel<Coo<f64>, Csr<f64>> for OneCall {
         layout: &Duplicates,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
-        let plan = || self.0.plan_convert(from, layout, &PlanOptions::default());
+        let plan = || {
+            ConvertKernel::<Coo<f64>, Csr<f64>>::plan_convert(&self.0, from, layout, &PlanOptions::default())
+        };
         let inner = if *layout == Duplicates::Sum { None } else { Some(plan()?) };
         Plan::new("coo_to_csr", options, inner)
     }
