@@ -181,7 +181,7 @@ fn operations_for_one_call_pass_on_every_case() {
     let run = Run { suite: &suite, reference: &reference, cases: &cases, filter: &filter };
     run.run(&mut Snapshots::compare(Snapshots::default_folder()), &mut records);
     let passed = records.iter().filter(|record| record.status == Status::Pass).count();
-    assert!(passed > 500, "{passed} checks passed");
+    assert!(passed > 200, "{passed} checks passed");
     let failures: Vec<_> = records.into_iter().filter(|record| record.status == Status::Fail).collect();
     assert_eq!(failures, vec![]);
 }

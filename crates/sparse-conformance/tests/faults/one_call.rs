@@ -81,7 +81,6 @@ unsafe impl Backend for OneCall {
     }
 }
 
-// SAFETY of each: the caller promises the same.
 impl VectorKernel<f64> for OneCall {
     unsafe fn axpby(
         &self,
@@ -90,22 +89,27 @@ impl VectorKernel<f64> for OneCall {
         beta: Coefficient<'_, Host, f64>,
         y: &mut [f64],
     ) -> Result<()> {
+        // SAFETY: the caller promises the same.
         unsafe { self.0.axpby(alpha, x, beta, y) }
     }
 
     unsafe fn dot(&self, x: &[f64], y: &[f64]) -> Result<f64> {
+        // SAFETY: the caller promises the same.
         unsafe { VectorKernel::<f64>::dot(&self.0, x, y) }
     }
 
     unsafe fn nrm2(&self, x: &[f64]) -> Result<f64> {
+        // SAFETY: the caller promises the same.
         unsafe { VectorKernel::<f64>::nrm2(&self.0, x) }
     }
 
     unsafe fn scal(&self, alpha: Coefficient<'_, Host, f64>, x: &mut [f64]) -> Result<()> {
+        // SAFETY: the caller promises the same.
         unsafe { self.0.scal(alpha, x) }
     }
 
     unsafe fn scale_dense(&self, beta: f64, c: DenseViewMut<'_, f64>) -> Result<()> {
+        // SAFETY: the caller promises the same.
         unsafe { self.0.scale_dense(beta, c) }
     }
 }
@@ -188,7 +192,6 @@ impl SpmmKernel<Csr<f64>> for OneCall {
 /// The plan of the CPU backend, and whether it has a mask, which products for one call do not take.
 type SpgemmPlan = Plan<(<Cpu as SpgemmKernel<Csr<f64>>>::Plan, bool)>;
 
-// SAFETY of each: the caller promises the same.
 impl SpgemmKernel<Csr<f64>> for OneCall {
     type Plan = SpgemmPlan;
 
@@ -197,6 +200,7 @@ impl SpgemmKernel<Csr<f64>> for OneCall {
     }
 
     unsafe fn spgemm_bound(&self, a: &Csr<f64>, b: &Csr<f64>) -> Result<SpgemmBound> {
+        // SAFETY: the caller promises the same.
         unsafe { self.0.spgemm_bound(a, b) }
     }
 
@@ -207,6 +211,7 @@ impl SpgemmKernel<Csr<f64>> for OneCall {
         mask: Option<&Csr<f64>>,
         options: &PlanOptions,
     ) -> Result<SpgemmPlan> {
+        // SAFETY: the caller promises the same.
         let inner = unsafe { self.0.plan_spgemm(a, b, mask, &PlanOptions::default())? };
         Plan::new("spgemm", options, (inner, mask.is_some()))
     }
@@ -228,6 +233,7 @@ impl SpgemmKernel<Csr<f64>> for OneCall {
         c: &mut Csr<f64>,
     ) -> Result<()> {
         if *is_masked {
+            // SAFETY: the caller promises the same.
             return unsafe { self.0.run_spgemm(inner, a, b, c) };
         }
         let ((a_shape, a), (b_shape, b)) = (arrays(a), arrays(b));
