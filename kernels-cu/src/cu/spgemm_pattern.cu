@@ -11,8 +11,8 @@
 // twice for each window; writes C.
 // Macros: IDX, OFF, EACH = 8 (products per lane), WORDS = 31 (words of a window per lane, an odd number), LONG = 16
 // (entries of A per lane), WORDS_PER_LANE = 4 (words of a bitmap at once), TOGETHER = 4 (columns for each word from which
-// a warp writes those of a word together), LEAST_PART = 8 and LEAST_ROW = 64 (products of a row of B), BLOCK (lanes of the
-// largest team).   Launch: any number of blocks of 256 threads, `lanes` a power of two up to 32 or 256; bitmap, mark and
+// a warp writes those of a word together), MOST_MOVED = 256 (columns per lane of a team that moves a row), LEAST_PART = 8 and
+// LEAST_ROW = 64 (products of a row of B), BLOCK (lanes of the largest team).   Launch: any number of blocks of 256 threads, `lanes` a power of two up to 32 or 256; bitmap, mark and
 // collect with `lanes` of 256; of any size for bounds, bins, sum_bins, bin_starts, slices, offsets and starts.
 // Nagasaka, Nukada, Matsuoka: High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
 // Pascal GPU. ICPP (2017). Batcher: Sorting networks and their applications. AFIPS (1968).
@@ -36,6 +36,9 @@
 #endif
 #ifndef TOGETHER
 #define TOGETHER 4
+#endif
+#ifndef MOST_MOVED
+#define MOST_MOVED 256
 #endif
 #ifndef LEAST_PART
 #define LEAST_PART 8
@@ -656,20 +659,35 @@ KERNEL spgemm_pattern_collect(long long from, long long to, long long lanes, lon
     }
 }
 
+// Moves columns by threads that are `step` apart.
+static __device__ void move_columns(long long n, int thread, int step, const Idx *__restrict__ from, Idx *__restrict__ to)
+{
+#pragma unroll 4
+    for (long long k = thread; k < n; k += step)
+        to[k] = from[k];
+}
+
 // Moves the columns of rows from where they were found, with room between them, to where they belong. A team takes a
-// row.
+// row; one with more than MOST_MOVED columns a lane, the whole block.
 KERNEL spgemm_pattern_compact(long long rows, long long lanes, const long long *__restrict__ found_starts,
                               const long long *__restrict__ starts, const Idx *__restrict__ found,
                               Idx *__restrict__ columns)
 {
     int width = (int)lanes;
-    for (long long row = team_index(width); row < rows; row += team_count(width)) {
-        long long n = starts[row + 1] - starts[row];
-        Idx *to = columns + starts[row];
-        const Idx *from = found + found_starts[row];
-#pragma unroll 4
-        for (long long k = threadIdx.x % width; k < n; k += width)
-            to[k] = from[k];
+    int teams = blockDim.x / width;
+    for (long long first = (long long)blockIdx.x * teams; first < rows; first += (long long)gridDim.x * teams) {
+        long long row = first + threadIdx.x / width;
+        long long n = row < rows ? starts[row + 1] - starts[row] : 0;
+        bool is_long = n > MOST_MOVED * width;
+        if (n > 0 && !is_long)
+            move_columns(n, threadIdx.x % width, width, found + found_starts[row], columns + starts[row]);
+        if (!__syncthreads_or(is_long))
+            continue;
+        for (row = first; row < rows && row < first + teams; row++) {
+            n = starts[row + 1] - starts[row];
+            if (n > MOST_MOVED * width)
+                move_columns(n, threadIdx.x, blockDim.x, found + found_starts[row], columns + starts[row]);
+        }
     }
 }
 
