@@ -49,15 +49,16 @@ pub fn products_of_long_rows_are_those_of_the_reference(library: &Library) {
     compare(library, &a, &Reference.convert(&b, &Duplicates::Sum).unwrap());
 }
 
-/// Rows of C with one product from every row of B in the same column, whose sums depend on the order of addition.
+/// Rows of C with one product from every row of B in the same column: exact products, whose sum depends on the order.
 pub fn products_that_meet_are_added_in_order(library: &Library) {
     let inner = 900;
     let columns: Vec<i64> = (0..inner as i64).chain((0..inner as i64).step_by(3)).collect();
     let offsets = vec![0, inner as i64, columns.len() as i64];
     let count = columns.len();
     let a = Csr::new(2, inner, offsets, columns, values(count, 1)).unwrap();
-    let entries = (0..inner)
-        .flat_map(|row| [(row, 7, 1.0 / (1 + row) as f64), (row, 100 + row * 37 % 2999, 0.1 * row as f64)]);
+    let shared = |row: usize| (1 + row % 7) as f64 * 2_f64.powi((row * 23 % 61) as i32 - 30);
+    let entries =
+        (0..inner).flat_map(|row| [(row, 7, shared(row)), (row, 100 + row * 37 % 2999, row as f64)]);
     let b = Coo::<f64, Host, i64>::from_triplets(inner, 3100, entries).unwrap();
     compare(library, &a, &Reference.convert(&b, &Duplicates::Sum).unwrap());
 }
