@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     compare("uniform_10", (&devices, fewest), &uniform(rows, rows, 10, 1)?, &[spmv])
 }
 
-/// What is measured on a rank with its rows of a matrix and its elements of x.
+/// Times an operation on a rank, with its rows of a matrix and its elements of x.
 type Measure = fn(&Rank, &OnRank, &[f64]) -> Result<Measured>;
 
 /// Milliseconds of an operation, and the rank's rows of its result.

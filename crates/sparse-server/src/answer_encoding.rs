@@ -142,7 +142,7 @@ impl Encoder {
         }
     }
 
-    /// What is to be sent behind these bytes.
+    /// Takes bytes of a body; returns compressed ones, which may be those of bytes before.
     fn push(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
         match self {
             Self::Gzip(encoder) => encoder.write_all(bytes).map(|()| std::mem::take(encoder.get_mut())),

@@ -44,7 +44,7 @@ pub(crate) struct Alias {
     durable: bool,
 }
 
-/// What must be so before an alias changes.
+/// The conditions of a request under which an alias may change: `If-None-Match` and `If-Match`.
 #[derive(Debug, Default)]
 struct Conditions {
     /// The alias must be new.
