@@ -138,6 +138,12 @@ impl Problem {
         Self { retry_after: Some(RETRY_AFTER), ..problem }
     }
 
+    /// A failure of the device, which a worker process that replaces this one may not have.
+    fn device(error: &Error) -> Self {
+        let problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "device", error);
+        Self { retry_after: Some(RETRY_AFTER), ..problem }
+    }
+
     /// A failure to write to the server's disk.
     pub(crate) fn disk(error: &io::Error) -> Self {
         match error.kind() {
@@ -166,7 +172,8 @@ impl From<Error> for Problem {
             Error::Unsupported { what, reason } => {
                 Self::unprocessable(format!("{what} is not supported: {}", in_requests(&reason)))
             }
-            Error::Backend { .. } | Error::WrongContext { .. } => Self::internal(error),
+            Error::Backend { .. } => Self::device(&error),
+            Error::WrongContext { .. } => Self::internal(error),
             error => Self::unprocessable(error),
         }
     }
@@ -205,5 +212,19 @@ impl IntoResponse for Problem {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Error, Problem, RETRY_AFTER, StatusCode};
+
+    #[test]
+    fn a_device_that_failed_may_be_asked_again() {
+        let problem = Problem::from(Error::Backend { backend: "cuda", source: "launch failed".into() });
+        assert_eq!(
+            (problem.status, problem.retry_after),
+            (StatusCode::SERVICE_UNAVAILABLE, Some(RETRY_AFTER))
+        );
     }
 }

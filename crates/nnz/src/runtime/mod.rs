@@ -97,6 +97,7 @@ mod sddmm;
 mod select;
 mod shared_preconditioner;
 mod solve;
+mod solver_matrix;
 mod spgemm;
 mod threads;
 mod trisolve;

@@ -8,7 +8,7 @@ use super::operands::{with_dense, with_vectors};
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
 use super::runtime_format::{DeviceBackend, RuntimeFormat, unavailable};
 use super::sddmm::AnySampledPlan;
-use super::solve::OperatorPlan;
+use super::solver_matrix::OperatorPlan;
 use super::{DenseMatrix, IndexType, Layout, Matrix, Vector};
 use crate::Device;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};

@@ -44,6 +44,9 @@
 //! | the device fails | its finished batches are moved to the host, or done again; others do the rest |
 //! | the source fails to read a matrix | it is read once more |
 //!
+//! A kernel that faults ends the contexts of all GPUs in its process (CUDA's sticky errors), not of its own alone: what is
+//! left then is done by workers that are no CUDA device, and other processes go on, such as the server's other workers.
+//!
 //! [`Engine::compress_on_ranks`] divides the matrices among the ranks of a [`Transport`](crate::Transport), each with
 //! an engine of its own, and gathers the results.
 //!
