@@ -11,13 +11,15 @@ use sparse_core::{
     Hyb, HybWidth, Order, PlanOptions, Row, Scalar, Sell, SellLayout, Space, SparseFormat, c32, f16,
 };
 use sparse_device::{Device, Library};
-use sparse_generate::adversarial;
+use sparse_generate::{adversarial, with_row_lengths};
 
 /// The adversarial matrices, and two with work for several work-groups and long rows, with small integers as values.
 fn matrices<T: Scalar>() -> Vec<(String, Csr<T>)> {
+    let row_of_many_chunks: Vec<usize> =
+        (0..600).map(|row| if row == 300 { 4200 } else { row % 9 }).collect();
     let larger = [
         ("many_lengths".to_string(), adversarial::staircase(300, 310).unwrap()),
-        ("row_of_many_chunks".to_string(), adversarial::long_row_in_stencil(70, 60).unwrap()),
+        ("row_of_many_chunks".to_string(), with_row_lengths(&row_of_many_chunks, 4200, 0).unwrap()),
     ];
     let all = adversarial::all::<T>().unwrap().into_iter().chain(larger);
     all.map(|(name, a)| (name, a.with_values(values(a.nnz(), 5)).unwrap())).collect()

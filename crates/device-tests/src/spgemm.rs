@@ -19,9 +19,9 @@ fn left() -> Wide<Host> {
     Csr::new(3, INNER, offsets, columns, values(count, 1)).unwrap()
 }
 
-/// Rows of five columns in eight clusters, which lie 2^36 columns apart.
+/// Rows of five columns in three clusters, which lie 2^38 columns apart.
 fn right() -> Wide<Host> {
-    let column = |row: usize, k: usize| (((row + 3 * k) % 8) << 36) + (row * 37 + k * 1001) % 2999;
+    let column = |row: usize, k: usize| (((row + k) % 3) << 38) + (row * 37 + k * 1001) % 2999;
     let entries = (0..INNER).flat_map(|row| (0..5).map(move |k| (row, column(row, k), 1.0 + k as f64)));
     let coo = Coo::<f64, Host, i64>::from_triplets(INNER, 1 << 40, entries).unwrap();
     Reference.convert(&coo, &Duplicates::Sum).unwrap()
