@@ -190,10 +190,11 @@ impl System<'_> {
         let norm = b.nrm2()?;
         match x0 {
             // SAFETY: as above.
-            Some(x0) if norm > 0.0 => x.axpby(1.0, unsafe { x0.matrix(device)? }.values(), zero)?,
+            Some(x0) if norm != 0.0 => x.axpby(1.0, unsafe { x0.matrix(device)? }.values(), zero)?,
             _ => x.axpby(zero, &b, zero)?,
         }
-        let found = if norm > 0.0 { self.iterate(&b, &mut x, norm)? } else { (true, 0) };
+        // A NaN is no zero: the method says that it cannot begin.
+        let found = if norm == 0.0 { (true, 0) } else { self.iterate(&b, &mut x, norm)? };
         out.store(&x)?;
         Ok(found)
     }

@@ -126,8 +126,9 @@ def test_singular_matrices_are_scipys_errors():
             nnz.linalg.splu(matrix)
         with pytest.warns(scipy_linalg.MatrixRankWarning):
             assert np.isnan(nnz.linalg.spsolve(matrix, np.ones(2))).all()
-    with pytest.raises(NotImplementedError, match="row 0 and column 0 is NaN"):
-        nnz.linalg.splu(sp.csc_array(np.array([[np.nan]])))
+    for solve in (nnz.linalg.splu, lambda A: nnz.linalg.spsolve(A, np.ones(1))):
+        with pytest.raises(NotImplementedError, match="row 0 and column 0 is NaN"):
+            solve(sp.csc_array(np.array([[np.nan]])))
 
 
 PRECONDITIONERS = {
@@ -175,6 +176,23 @@ def test_solvers_take_preconditioners(ours, method, name, char):
         few = solve(a, b, rtol=1e-4, M=k, maxiter=18)[1]
         assert few == 0
         assert solve(a, b, rtol=1e-4, maxiter=1 if method == "gmres" else 12)[1] > 0
+
+
+@pytest.mark.parametrize("method", ["cg", "bicgstab", "gmres", "minres"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_right_side_that_is_not_finite_has_no_solution(method, bad):
+    a = laplace(3, "d")
+    b = np.ones(9)
+    b[4] = bad
+    with np.errstate(all="ignore"):
+        x, info = getattr(nnz.linalg, method)(a, b)
+    assert info != 0 and np.isnan(x).any()
+
+
+@pytest.mark.parametrize("atol", [-1.0, None, "legacy"])
+def test_a_tolerance_that_scipy_refuses_is_refused(atol):
+    with pytest.raises(ValueError, match="atol"):
+        nnz.linalg.cg(laplace(3, "d"), np.ones(9), atol=atol)
 
 
 def test_foreign_preconditioners_are_applied_by_scipy():

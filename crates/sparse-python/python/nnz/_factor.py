@@ -169,6 +169,8 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = T
 def _solution(A: Any, b: Any) -> Any:
     try:
         return Factors(A).solve(b)
+    except NotImplementedError:  # of a value that is not finite; Python has it among the errors below
+        raise
     except RuntimeError:
         warnings.warn("Matrix is exactly singular", scipy_linalg.MatrixRankWarning, stacklevel=3)
         return np.full(b.shape, np.nan, np.result_type(A.dtype, b.dtype, np.float32))

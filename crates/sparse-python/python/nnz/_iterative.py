@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def solve(
         return None
     limit = (5 if method == "minres" else 10) * rows if maxiter is None else maxiter
     rtol, atol = tolerances
-    if atol is None or restart < 1 or (limit < 1 and method != "gmres"):
+    if not _is_tolerance(atol) or restart < 1 or limit < 0 or (limit < 1 and method != "gmres"):
         return None
     x0 = x0 if x0 is None or on_gpu else np.asarray(x0, dtype)
     if any(tuple(vector.shape) not in ((rows,), (rows, 1)) for vector in (b, x0) if vector is not None):
@@ -50,6 +51,11 @@ def solve(
     if not converged and iterations < limit and not on_gpu:
         return None
     return x, 0 if converged else max(iterations, 1)
+
+
+def _is_tolerance(atol: Any) -> bool:
+    """True for what SciPy takes: it has the error of anything else."""
+    return isinstance(atol, numbers.Real) and float(atol) >= 0
 
 
 def matrix_of(A: Any, dtype: np.dtype[Any]) -> _native.Matrix:
