@@ -87,10 +87,20 @@ def test_sorting_and_sums(ours, char):
     np.testing.assert_array_equal(a.data, backwards.data)
     for format, container in CONTAINERS.items():
         made = container(theirs)
-        with ours():
-            found = made.sum(axis=1 if format == "csr" else 0)
         axis = 1 if format == "csr" else 0
+        if char in "fd":
+            with ours():
+                found = made.sum(axis=axis)
+        else:
+            found = made.sum(axis=axis)
         assert_within_bound(found, theirs.sum(axis=axis), abs(theirs).sum(axis=axis), 50)
+
+
+def test_sums_of_infinities_are_not_nan():
+    infinite = np.array([[np.inf, 1], [0, 2]])
+    for values in (infinite, infinite.astype(complex)):
+        assert nnz.csr_array(values).sum(axis=1).tolist() == [np.inf, 2]
+        assert nnz.csc_array(values).sum(axis=0).tolist() == [np.inf, 3]
 
 
 def test_products_of_indices_of_two_types_are_scipys():

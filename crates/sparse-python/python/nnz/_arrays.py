@@ -16,6 +16,7 @@ from . import _native
 #: The types of values that nnz computes with.
 TYPES = frozenset(np.dtype(char) for char in "fdFD")
 
+_REAL = frozenset(np.dtype(char) for char in "fd")
 
 #: Entries per row from which on NumPy adds the values of rows in less time than a product takes, which reads columns too.
 _LONG_ROWS = 64
@@ -137,7 +138,8 @@ class _Compressed(_Containers):
 
     def sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         along, across = self._swap(((1, -1), (0, -2)))
-        ours = dtype is None and out is None and self.dtype in TYPES and self.ndim == 2
+        # A complex infinity times one is NaN.
+        ours = dtype is None and out is None and self.dtype in _REAL and self.ndim == 2
         ours = ours and self.nnz < _LONG_ROWS * len(self.indptr)
         # The ones take the memory of a dense row: of a very wide matrix more than the matrix has.
         if ours and axis in along and self.shape[along[0]] <= max(self.nnz, 1 << 20):
