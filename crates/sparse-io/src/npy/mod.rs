@@ -323,6 +323,12 @@ pub(crate) fn text_to_bytes(text: &str) -> ArrayBytes<'_> {
     (header::to_bytes(&header), text.as_bytes())
 }
 
+/// A scalar that is true.
+pub(crate) fn true_to_bytes() -> ArrayBytes<'static> {
+    let header = Header { descr: "|b1".into(), order: Order::RowMajor, shape: vec![] };
+    (header::to_bytes(&header), &[1])
+}
+
 /// Writes header and data.
 pub(crate) fn write_array(out: &mut impl Write, (header, data): &ArrayBytes<'_>) -> io::Result<()> {
     out.write_all(header)?;
@@ -405,13 +411,23 @@ impl<'a> RawArray<'a> {
         element.indices(&self.data).ok_or_else(other)
     }
 
-    /// The only string of bytes in the array.
-    pub(crate) fn text(&self) -> Result<&[u8], String> {
-        let descr = &self.header.descr;
-        if *descr == format!("|S{}", self.data.len()) {
-            return Ok(&self.data);
+    /// The only string in the array: of bytes, or of characters that are ASCII.
+    pub(crate) fn text(&self) -> Result<Cow<'_, [u8]>, String> {
+        let (descr, data) = (&self.header.descr, &self.data);
+        if *descr == format!("|S{}", data.len()) {
+            return Ok(Cow::Borrowed(data));
         }
-        Err(format!("{} bytes of type `{descr}` are not one string", self.data.len()))
+        let (characters, rest) = data.as_chunks::<4>();
+        let [little, big] = ["<", ">"].map(|order| format!("{order}U{}", characters.len()));
+        let ascii = |number: u32| u8::try_from(number).ok().filter(u8::is_ascii);
+        let text = match descr {
+            _ if !rest.is_empty() => None,
+            _ if *descr == little => characters.iter().map(|&c| ascii(u32::from_le_bytes(c))).collect(),
+            _ if *descr == big => characters.iter().map(|&c| ascii(u32::from_be_bytes(c))).collect(),
+            _ => None,
+        };
+        text.map(Cow::Owned)
+            .ok_or_else(|| format!("{} bytes of type `{descr}` are not one string", data.len()))
     }
 
     /// An error unless the data are as long as the header claims.
@@ -433,9 +449,9 @@ impl Header {
 
     /// Bytes of all elements.
     fn data_bytes(&self) -> Result<usize, String> {
-        let element = match self.descr.strip_prefix("|S").map(str::parse) {
-            Some(Ok(length)) => length,
-            _ => Element::parse(&self.descr)?.bytes(),
+        let element = match string_bytes(&self.descr) {
+            Some(bytes) => bytes,
+            None => Element::parse(&self.descr)?.bytes(),
         };
         if self.shape.contains(&0) {
             return Ok(0);
@@ -447,6 +463,15 @@ impl Header {
                 show_shape(&self.shape)
             )
         })
+    }
+}
+
+/// Bytes of a string of a `descr` such as `|S3` or `<U3`; none for other types.
+fn string_bytes(descr: &str) -> Option<usize> {
+    match descr.split_at_checked(2)? {
+        ("|S", length) => length.parse().ok(),
+        ("<U" | ">U", length) => length.parse::<usize>().ok()?.checked_mul(4),
+        _ => None,
     }
 }
 

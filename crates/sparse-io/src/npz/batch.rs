@@ -120,7 +120,7 @@ pub(crate) fn batch_format(bytes: &[u8]) -> Result<Option<NpzFormat>, String> {
 
 /// The format of the members, if the archive contains a batch.
 pub(super) fn format_in(archive: &mut Archive<impl Read + Seek>) -> Result<Option<NpzFormat>, String> {
-    archive.describe("format", |array| Ok(format_of(array.text()?)))
+    archive.describe("format", |array| Ok(format_of(&array.text()?)))
 }
 
 /// The format of the members, their number and extents, in an archive whose arrays claim the lengths that these need.
@@ -128,7 +128,7 @@ pub(super) fn described(archive: &mut Archive<impl Read + Seek>) -> Result<(NpzF
     let format = archive.describe("format", |array| {
         let name = array.text()?;
         let unknown = || format!("`{}` is neither batch_csr nor batch_csc", name.escape_ascii());
-        format_of(name).ok_or_else(unknown)
+        format_of(&name).ok_or_else(unknown)
     })?;
     let shape @ [count, rows, cols] = archive.shape()?;
     let entries = archive.length("data")?;

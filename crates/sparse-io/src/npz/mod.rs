@@ -237,7 +237,7 @@ fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
 
 /// The format and the shape of the matrix in an archive, whose arrays claim the lengths that these need.
 fn described(archive: &mut Archive<impl Read + Seek>) -> Result<(NpzFormat, [usize; 2]), String> {
-    let format = archive.describe("format", |array| NpzFormat::from_name(array.text()?))?;
+    let format = archive.describe("format", |array| NpzFormat::from_name(&array.text()?))?;
     let shape @ [rows, cols] = archive.shape()?;
     let (major, minor) = format.index_keys();
     let entries = archive.length("data")?;
@@ -281,7 +281,7 @@ pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
         };
         return Ok((all(rows)?, all(cols)?, archive.length("data")?));
     }
-    archive.describe("format", |array| NpzFormat::from_name(array.text()?))?;
+    archive.describe("format", |array| NpzFormat::from_name(&array.text()?))?;
     let [rows, cols] = archive.shape()?;
     Ok((rows, cols, archive.length("data")?))
 }
@@ -464,6 +464,8 @@ fn write_arrays<T: Scalar>(
         ("format", npy::text_to_bytes(format)),
         ("shape", npy::indices_to_bytes(&shape)),
         ("data", npy::values_to_bytes(values, &[values.len()], Order::RowMajor)?),
+        // By which SciPy knows its sparse arrays from its matrices, whose `*` is another product.
+        ("_is_array", npy::true_to_bytes()),
     ];
     output.write(|file| {
         let mut file = Patient::new(file);

@@ -124,7 +124,7 @@ impl NpzDecoder {
         if !matches!(self.state, State::Directory) {
             return Err(wrong("the archive ends before its directory"));
         }
-        let format = self.description("format", |array| Ok(array.text()?.to_vec()))?;
+        let format = self.description("format", |array| Ok(array.text()?.into_owned()))?;
         match batch::format_of(&format) {
             Some(format) => {
                 let [count, rows, cols] = self.shape()?;

@@ -28,3 +28,18 @@ fn all_formats_of_scipy_are_read() {
     check::<sparse_core::c32>("csc_c8", NpzFormat::Csc, DType::C32);
     check::<f32>("coo_f4", NpzFormat::Coo, DType::F32);
 }
+
+#[test]
+fn a_format_may_be_a_string_of_characters() {
+    // As SciPy 0.19 and `numpy.savez(file, format="csr", ...)` write it.
+    check::<f64>("csr_f8_text", NpzFormat::Csr, DType::F64);
+}
+
+#[test]
+fn scipy_finds_the_mark_of_its_arrays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npz");
+    npz::write_csr(&path, &Csr::<f64>::identity(2).unwrap()).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    assert!(bytes.windows(13).any(|name| name == b"_is_array.npy"));
+}
