@@ -131,6 +131,24 @@ def test_integers_of_files_stay_integers(tmp_path, format):
         assert a.toarray().tolist() == [[sum(values)], [0]]
 
 
+def test_integers_of_one_place_stay_apart(tmp_path):
+    file = tmp_path / "a.mtx"
+    file.write_text(f"{BANNER} coordinate integer general\n2 1 3\n2 1 5\n1 1 3\n1 1 4\n")
+    a = nnz.io.mmread(file)
+    assert (a.dtype, a.data.tolist(), a.coords[0].tolist()) == (np.int64, [5, 3, 4], [1, 0, 0])
+
+
+@pytest.mark.parametrize("container", [nnz.csr_array, nnz.csc_array])
+def test_a_matrix_that_a_program_has_broken_is_not_written(tmp_path, container):
+    a = container(np.eye(3))
+    for position, offset in [(3, 2**31 - 1), (1, -1), (1, 7)]:
+        broken = a.copy()
+        broken.indptr[position] = offset
+        with pytest.raises(ValueError, match="offset|pointer|indptr"):
+            nnz.io.mmwrite(tmp_path / "a.mtx", broken)
+    assert not (tmp_path / "a.mtx").exists()
+
+
 def test_dense_files_are_read_with_the_same_rules(tmp_path):
     file = tmp_path / "a.mtx"
     file.write_text(f"{BANNER} array real general\n2 2\n1.5D+03\n0\n-1\n+2\n")
@@ -180,6 +198,23 @@ def test_npz_files_are_scipys(tmp_path):
         np.savez(file, format=format, shape=np.array([2, 2]), **arrays)
         with pytest.raises(ValueError, match="2"):
             nnz.io.load_npz(file)
+
+
+def test_npz_files_keep_their_kind_of_matrix(tmp_path):
+    for format in ("csr", "csc"):
+        for kind in ("array", "matrix"):
+            container = getattr(sp, f"{format}_{kind}")
+            nnz.io.save_npz(tmp_path / "a.npz", container(np.eye(2)))
+            assert type(sp.load_npz(tmp_path / "a.npz")) is container
+
+
+def test_npz_files_of_other_programs(tmp_path):
+    eye = sp.csr_array(np.eye(2))
+    arrays = {"data": eye.data, "indices": eye.indices, "indptr": eye.indptr, "shape": (2, 2)}
+    np.savez(tmp_path / "a.npz", format="csr", **arrays)
+    (tmp_path / "a.other").write_bytes((tmp_path / "a.npz").read_bytes())
+    for name in ("a.npz", "a.other"):
+        assert nnz.io.load_npz(tmp_path / name).toarray().tolist() == [[1, 0], [0, 1]]
 
 
 @pytest.mark.parametrize("char", TYPES)

@@ -32,7 +32,8 @@ def mmread(source: Any, *, format: str = "coo") -> Any:
     if are_integers:
         if np.abs(matrix.data).max(initial=0) >= _LEAST_ROUNDED:
             return _by_scipy(source, format)
-        matrix = matrix.astype(np.int64)
+        # `astype` would add the entries of one place.
+        matrix = coo_array((matrix.data.astype(np.int64), matrix.coords), shape=matrix.shape)
     return matrix.toarray() if is_dense else matrix.asformat(format)
 
 
@@ -60,13 +61,16 @@ def mmwrite(target: Any, a: Any, **options: Any) -> None:
     path = os.fspath(target)
     if not path.endswith((".mtx", ".mtx.gz")):
         path += ".mtx"
-    matrix = coo_array(a)
-    _native.write(path, "coo", (matrix.shape, *plain_arrays(matrix)))
+    if a.format == "csc":
+        # SciPy makes coordinates of the arrays, column by column, without looking at them.
+        a.check_format(full_check=True)
+    matrix = a if a.format == "csr" else coo_array(a)
+    _native.write(path, matrix.format, (matrix.shape, *plain_arrays(matrix)))
 
 
 def load_npz(file: Any) -> Any:
     """The matrix of a file of :func:`scipy.sparse.save_npz`, in its format and checked; CSR has its indices sorted."""
-    if isinstance(file, (str, os.PathLike)):
+    if isinstance(file, (str, os.PathLike)) and os.fspath(file).endswith(".npz"):
         with np.load(file) as arrays:
             format = arrays["format"].item()
         format = format.decode() if isinstance(format, bytes) else format
@@ -110,7 +114,9 @@ _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
     """:func:`scipy.sparse.save_npz`: a compressed file of a CSR or CSC array by nnz, others by SciPy."""
-    if isinstance(file, (str, os.PathLike)) and compressed and matrix.format in ("csr", "csc") and _is_ours(matrix):
+    # The library writes arrays, which SciPy reads as such.
+    ours = isinstance(matrix, sp.sparray) and matrix.format in ("csr", "csc") and _is_ours(matrix)
+    if isinstance(file, (str, os.PathLike)) and compressed and ours:
         path = os.fspath(file)
         path = path if path.endswith(".npz") else path + ".npz"
         _native.write(path, matrix.format, (matrix.shape, *plain_arrays(matrix)))
