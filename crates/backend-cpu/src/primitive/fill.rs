@@ -33,11 +33,13 @@ pub(crate) unsafe fn unwritten<T: bytemuck::Zeroable + Copy>(len: usize) -> Vec<
 /// # Errors
 /// [`Error::OutOfMemory`].
 pub(crate) fn try_zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
-    let memory = try_zeroed_vec(len).map_err(|()| {
-        let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
-        Error::OutOfMemory { needed, available: 0 }
-    })?;
+    let memory = try_zeroed_vec(len).map_err(|()| out_of_memory::<T>(len))?;
     Ok(in_huge_pages(memory))
+}
+
+fn out_of_memory<T>(len: usize) -> Error {
+    let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
+    Error::OutOfMemory { needed, available: 0 }
 }
 
 /// The memory, in huge pages if it is large and untouched.
@@ -128,11 +130,23 @@ impl Cpu {
         copy
     }
 
-    /// Appends `parts` to `target`, by all threads. If it has no capacity for them, it gets one for `expected` elements.
-    pub(crate) fn append<T: Element>(&self, target: &mut Vec<T>, parts: &[&[T]], expected: usize) {
+    /// Appends `parts` to `target`, by all threads. If it has no capacity for them, it gets one for `expected` elements, or,
+    /// where memory is short, for no more than are there.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn append<T: Element>(
+        &self,
+        target: &mut Vec<T>,
+        parts: &[&[T]],
+        expected: usize,
+    ) -> Result<()> {
         let len = target.len() + parts.iter().map(|part| part.len()).sum::<usize>();
         if len > target.capacity() {
-            target.reserve_exact(expected.max(len) - target.len());
+            target
+                .try_reserve_exact(expected.max(len) - target.len())
+                .or_else(|_| target.try_reserve_exact(len - target.len()))
+                .map_err(|_| out_of_memory::<T>(len))?;
             advise_huge_pages(target.spare_capacity_mut());
         }
         let mut places = Vec::with_capacity(parts.len());
@@ -149,6 +163,7 @@ impl Cpu {
         });
         // SAFETY: as many elements were written, one part behind the other.
         unsafe { target.set_len(len) };
+        Ok(())
     }
 
     /// Compressed arrays whose rows have these lengths; `fill` writes the entries of a range of rows.
@@ -200,6 +215,13 @@ impl Cpu {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_appended_needs_no_more_memory_than_it_has() {
+        let (cpu, mut target) = (Cpu::new().unwrap(), vec![1]);
+        cpu.append(&mut target, &[&[2, 3], &[], &[4]], usize::MAX / 2).unwrap();
+        assert_eq!(target, [1, 2, 3, 4]);
+    }
 
     #[test]
     fn offsets_that_do_not_fit_are_refused_with_the_number_of_entries() {

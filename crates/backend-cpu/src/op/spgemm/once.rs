@@ -103,7 +103,7 @@ fn multiply_all<T: Scalar, I: Index, O: Index>(
         let wave = &mut wave[..rows.len()];
         let (before, after) = (products[rows[0].start], products[rows[rows.len() - 1].end]);
         cpu.for_each((after - before) as usize, rows.iter().zip(&mut *wave).collect(), multiply_part);
-        c.append(cpu, wave, after as f64 / most.products.max(1) as f64);
+        c.append(cpu, wave, after as f64 / most.products.max(1) as f64)?;
     }
     c.finish(cpu)
 }
@@ -317,16 +317,17 @@ impl<T, I> Default for GrowingProduct<T, I> {
 
 impl<T: Scalar, I: Index> GrowingProduct<T, I> {
     /// Appends the rows of some parts, with which this `share` of all products is done.
-    fn append(&mut self, cpu: &Cpu, parts: &[PartProduct<T, I>], share: f64) {
+    fn append(&mut self, cpu: &Cpu, parts: &[PartProduct<T, I>], share: f64) -> Result<()> {
         let nnz = self.values.len() + parts.iter().map(|part| part.values.len()).sum::<usize>();
         // An eighth more than the rest needs, if it is like what is done; and no more than eight times what is done, in
         // case it is not.
         let expected = (nnz as f64 / share * (1.0 + (1.0 - share) / 8.0)).min(8.0 * nnz as f64) as usize;
         let columns: Vec<_> = parts.iter().map(|part| &part.pattern.columns[..]).collect();
-        cpu.append(&mut self.indices, &columns, expected);
+        cpu.append(&mut self.indices, &columns, expected)?;
         let values: Vec<_> = parts.iter().map(|part| &part.values[..]).collect();
-        cpu.append(&mut self.values, &values, expected);
+        cpu.append(&mut self.values, &values, expected)?;
         parts.iter().for_each(|part| self.lengths.extend_from_slice(&part.pattern.lengths));
+        Ok(())
     }
 
     fn finish<O: Index>(mut self, cpu: &Cpu) -> Result<Arrays<T, I, O>> {
