@@ -131,6 +131,15 @@ fn transposed_products_of_arrays_add_rows_in_order() {
     );
     let reason = "B has 1 elements and C 1 where 1 and 2 rows of 1 are right";
     assert_eq!(error.unwrap_err().to_string(), format!("spmm: {reason}"));
+    let error = Cpu::new().unwrap().multiply_transposed::<f64, i64, i64>(
+        (1, 1 << 62),
+        (&[0, 1], &[5], &[1.0]),
+        &[1.0; 4],
+        4,
+        &mut [],
+    );
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("4611686018427387904"), "{error}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use crate::primitive::fill::entry_ranges;
 use crate::primitive::lines::Lines;
 use crate::simd::{Isa, Vectorize};
+use sparse_core::error::checked_product;
 use sparse_core::{Error, HostCsr, Index, Result, Scalar};
 use std::ops::Range;
 
@@ -48,7 +49,8 @@ impl Cpu {
         columns: usize,
         c: &mut [T],
     ) -> Result<()> {
-        if (b.len(), c.len()) != (rows * columns, cols * columns) {
+        let elements = |rows| checked_product("rows x columns", rows, columns);
+        if (b.len(), c.len()) != (elements(rows)?, elements(cols)?) {
             let found = format!("B has {} elements and C {}", b.len(), c.len());
             let reason = format!("{found} where {rows} and {cols} rows of {columns} are right");
             return Err(Error::shape("spmm", reason));
