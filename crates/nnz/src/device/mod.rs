@@ -10,6 +10,7 @@ pub use kind::BackendKind;
 use sparse_core::op::WithBackend;
 use sparse_core::{Backend as _, Caps, ContextId, Error, Probe, Result};
 use sparse_device::{Device as Accelerator, Library};
+use sparse_distrib::calibrate::memory_bandwidth;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -241,6 +242,24 @@ impl Device {
         match self {
             Self::Cpu(cpu) => cpu.synchronize(),
             Self::Accelerator(device, _) => device.synchronize(),
+        }
+    }
+
+    /// Bytes per second that the device reads and writes in its memory, as
+    /// [`memory_bandwidth`](sparse_distrib::calibrate::memory_bandwidth) measures them each time.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// assert!("cpu".parse::<Device>()?.memory_bandwidth()? > 1e6);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there.
+    pub fn memory_bandwidth(&self) -> Result<f64> {
+        match self {
+            Self::Cpu(cpu) => memory_bandwidth(cpu),
+            Self::Accelerator(device, _) => memory_bandwidth(device),
         }
     }
 

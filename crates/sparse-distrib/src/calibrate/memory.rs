@@ -1,9 +1,11 @@
-//! The rates at which all threads read and copy memory that no cache holds.
+//! The rates at which all threads, or a device, read and copy memory that no cache holds.
 
+use sparse_core::{Backend, Error, Result, Space};
 use std::hint::black_box;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
+
 /// Words of the memory that a thread copies to, over and over: 4 MiB, as a thread has of a slot.
 const SLOT_WORDS: usize = 1 << 19;
 
@@ -53,6 +55,56 @@ pub(super) fn memory_rates(threads: usize) -> (f64, f64) {
     })
 }
 
+/// Bytes that a device copies at once: more than its caches hold.
+const DEVICE_COPY_BYTES: usize = 128 << 20;
+/// The smallest copy that is tried where a device has no memory for larger ones.
+const LEAST_COPY_BYTES: usize = 1 << 20;
+/// Copies for which a device is waited once, so that the wait does not count.
+const COPIES: usize = 4;
+
+/// Bytes per second that a backend reads and writes in the memory where it computes, beyond its caches: on the host
+/// what all of its threads read, on a device a copy within its memory, whose bytes are read and written. Takes some
+/// milliseconds, in which nothing else should run there, and on a device 256 MiB or as much as there is.
+///
+/// ```
+/// use sparse_distrib::calibrate::memory_bandwidth;
+///
+/// assert!(memory_bandwidth(&sparse_core::reference::Reference)? > 1e6);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`OutOfMemory`](Error::OutOfMemory) where a device has no 2 MiB left, and other errors of its runtime.
+pub fn memory_bandwidth<B: Backend>(backend: &B) -> Result<f64> {
+    let caps = backend.caps();
+    if caps.is_cpu {
+        return Ok(memory_rates(caps.compute_units.max(1)).0);
+    }
+    let mut bytes = DEVICE_COPY_BYTES;
+    loop {
+        match device_copy_rate(backend, bytes) {
+            Err(Error::OutOfMemory { .. }) if bytes > LEAST_COPY_BYTES => bytes /= 2,
+            rate => return rate,
+        }
+    }
+}
+
+fn device_copy_rate<B: Backend>(backend: &B, bytes: usize) -> Result<f64> {
+    let words = bytes / size_of::<u32>();
+    let (from, mut to) = (backend.zeros::<u32>(words)?, backend.zeros::<u32>(words)?);
+    let mut shortest = Duration::MAX;
+    for _ in 0..=MEMORY_PASSES {
+        backend.synchronize()?;
+        let started = Instant::now();
+        for _ in 0..COPIES {
+            backend.copy(B::Space::view(&from), B::Space::view_mut(&mut to))?;
+        }
+        backend.synchronize()?;
+        shortest = shortest.min(started.elapsed());
+    }
+    Ok((2 * COPIES * bytes) as f64 / shortest.as_secs_f64().max(1e-9))
+}
+
 /// Leaves these words in the memory alone, so that whoever reads them next does not find them in a cache. Processors
 /// without an instruction for it keep what they have.
 fn flush_from_caches(words: &[u64]) {
@@ -69,6 +121,14 @@ fn flush_from_caches(words: &[u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sparse_core::reference::Reference;
+
+    #[test]
+    fn a_copy_counts_the_bytes_that_it_reads_and_writes() {
+        // Nobody copies a mebibyte in less than 100 ns, or in more than a second.
+        let rate = device_copy_rate(&Reference, 1 << 20).unwrap();
+        assert!((2e6..2e13).contains(&rate), "{rate}");
+    }
 
     /// The time of a chain of reads, each of another line, is that of the memory's latency, not of the cache's.
     #[cfg(target_arch = "x86_64")]

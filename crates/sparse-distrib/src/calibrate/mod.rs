@@ -30,6 +30,7 @@ mod storage;
 use crate::scheme::Rates;
 use disk_cache::{Cache, Kind};
 pub use measure::measure;
+pub use memory::memory_bandwidth;
 use sparse_core::op::DenseToCsrKernel;
 use sparse_core::{Backend, Host, Result};
 use std::path::PathBuf;
