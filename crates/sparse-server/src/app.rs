@@ -14,6 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
 use tokio::time::interval;
 
@@ -30,6 +31,7 @@ pub(crate) struct Shared {
     pub(crate) queues: Queues,
     pub(crate) keys: Arc<Keys>,
     pub(crate) metrics: Metrics,
+    bandwidth: OnceCell<Option<f64>>,
     /// The number of this process among the workers of its service, if it is one.
     pub(crate) generation: Option<u64>,
 }
@@ -51,6 +53,7 @@ impl App {
             queues: Queues::default(),
             keys: Arc::default(),
             metrics: Metrics::new(store.device_number, &store.traffic),
+            bandwidth: OnceCell::new(),
             generation,
             config,
             store: Arc::new(store),
@@ -77,10 +80,33 @@ impl App {
         tenants.into_iter().map(|tenant| (tenant.clone(), self.usage(&tenant))).collect()
     }
 
-    pub(crate) fn snapshot(&self) -> Snapshot {
+    /// The bandwidth of the device's memory, measured when it is first asked for.
+    pub(crate) async fn bandwidth(&self) -> Option<f64> {
+        let measure = || async {
+            let device = self.store.device.clone();
+            match spawn_blocking(move || device.memory_bandwidth()).await {
+                Ok(Ok(bandwidth)) => Some(bandwidth),
+                Ok(Err(error)) => {
+                    tracing::warn!("the memory's bandwidth: {error}");
+                    None
+                }
+                Err(error) => {
+                    tracing::error!("the memory's bandwidth: {error}");
+                    None
+                }
+            }
+        };
+        *self.bandwidth.get_or_init(measure).await
+    }
+
+    pub(crate) fn snapshot(&self, bandwidth: Option<f64>) -> Snapshot {
+        let host_tier = self.store.host_tier.as_ref();
         Snapshot {
             memory_used: self.store.ledger.used(),
             memory_capacity: self.store.ledger.capacity(),
+            bandwidth,
+            host_memory_capacity: host_tier.map_or(0, |tier| tier.ledger.capacity()),
+            tiers: self.store.bytes_by_tier(),
             objects: self.store.all().len(),
             running: self.workers.running(),
             waiting: self.workers.waiting(),

@@ -15,6 +15,9 @@ pub struct Config {
     pub data: PathBuf,
     /// Bytes that matrices and operands may take in the device's memory.
     pub memory: u64,
+    /// Bytes of the host's memory that matrices of each device may take which its own memory has no bytes for, before they
+    /// move to disk.
+    pub host_memory: u64,
     /// Bytes of the memory of all devices that one tenant may take.
     pub tenant_memory: u64,
     /// The file of tokens; without it everybody who reaches the address may do everything.
@@ -127,6 +130,7 @@ impl Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             data: data.into(),
             memory,
+            host_memory: 0,
             tenant_memory: u64::MAX,
             tokens: None,
             shared: None,

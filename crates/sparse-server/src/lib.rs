@@ -1,9 +1,9 @@
 //! An HTTP server that holds sparse matrices on a device and computes with them for many clients.
 //!
 //! Matrices are uploaded as SciPy's `.npz`, NumPy's `.npy` or Matrix Market, get a version that never changes, and stay
-//! in the device's memory: those that are used least move to disk when others need their bytes. Operations take and
-//! return `.npy` arrays and matrices. `docs/server.md` of the repository shows how to set one up, and `GET
-//! /openapi.json` lists what it answers.
+//! in the device's memory: those that are used least move to the host's or to disk when others need their bytes.
+//! Operations take and return `.npy` arrays and matrices. `docs/server.md` of the repository shows how to set one up,
+//! and `GET /openapi.json` lists what it answers.
 //!
 //! | part | what it keeps |
 //! |---|---|

@@ -1,5 +1,6 @@
 //! Counters and times for Prometheus.
 
+use crate::objects::TIERS;
 use crate::operations::Traffic;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
@@ -10,6 +11,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use std::fmt;
 use std::hash::Hash;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// The pattern of a request's address or the name of its operation, and how it was answered.
@@ -29,6 +31,12 @@ struct RouteLabels {
 struct JobLabels {
     operation: &'static str,
     code: u16,
+}
+
+/// Where matrices are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct TierLabels {
+    tier: &'static str,
 }
 
 /// Upper bounds of the classes of times, in seconds.
@@ -84,6 +92,10 @@ pub(crate) struct Metrics {
     merged: Histogram,
     memory_used: Gauge,
     memory_capacity: Gauge,
+    bandwidth: Gauge<f64, AtomicU64>,
+    traffic: Traffic,
+    host_memory_capacity: Gauge,
+    tiers: Family<TierLabels, Gauge>,
     objects: Gauge,
     running: Gauge,
     waiting: Gauge,
@@ -96,6 +108,11 @@ pub(crate) struct Metrics {
 pub(crate) struct Snapshot {
     pub(crate) memory_used: u64,
     pub(crate) memory_capacity: u64,
+    /// Bytes per second that the device's memory moves, if that could be measured.
+    pub(crate) bandwidth: Option<f64>,
+    pub(crate) host_memory_capacity: u64,
+    /// The bytes of matrices in each of the [`TIERS`].
+    pub(crate) tiers: [u64; 3],
     pub(crate) objects: usize,
     pub(crate) running: usize,
     pub(crate) waiting: usize,
@@ -113,6 +130,10 @@ impl Metrics {
             merged: Histogram::new([1.0, 2.0, 4.0, 8.0]),
             memory_used: Gauge::default(),
             memory_capacity: Gauge::default(),
+            bandwidth: Gauge::default(),
+            traffic: traffic.clone(),
+            host_memory_capacity: Gauge::default(),
+            tiers: Family::default(),
             objects: Gauge::default(),
             running: Gauge::default(),
             waiting: Gauge::default(),
@@ -132,15 +153,21 @@ impl Metrics {
         for (name, help, gauge) in [
             ("memory_used", "Bytes of the device's memory that are reserved", &self.memory_used),
             ("memory_capacity", "Bytes of the device's memory that may be", &self.memory_capacity),
+            ("host_memory_capacity", "Bytes of the host's memory that may be", &self.host_memory_capacity),
         ] {
             registry.register_with_unit(name, help, Unit::Bytes, gauge.clone());
         }
+        let help = "Bytes per second that the device's memory was measured to move; 0 if it was not";
+        let unit = Unit::Other("bytes_per_second".into());
+        registry.register_with_unit("memory_bandwidth", help, unit, self.bandwidth.clone());
+        let help = "Bytes of matrices in the device's memory, in the host's, and of those on disk alone";
+        registry.register_with_unit("tier", help, Unit::Bytes, self.tiers.clone());
         for (name, help, gauge) in [
             ("objects", "Matrices that are ready", &self.objects),
             ("operations_running", "Operations that run", &self.running),
             ("operations_waiting", "Operations that wait for a worker", &self.waiting),
             ("jobs", "Jobs, with those whose results are kept", &self.jobs),
-            ("evictions", "Matrices that were moved to disk since the start", &self.evictions),
+            ("evictions", "Matrices that left the device's memory since the start", &self.evictions),
         ] {
             registry.register(name, help, gauge.clone());
         }
@@ -160,6 +187,14 @@ impl Metrics {
     pub(crate) fn text(&self, now: Snapshot) -> Result<String, fmt::Error> {
         self.memory_used.set(clamp(now.memory_used));
         self.memory_capacity.set(clamp(now.memory_capacity));
+        if let Some(bandwidth) = now.bandwidth {
+            self.bandwidth.set(bandwidth);
+            self.traffic.compare_with(bandwidth);
+        }
+        self.host_memory_capacity.set(clamp(now.host_memory_capacity));
+        for (tier, bytes) in TIERS.into_iter().zip(now.tiers) {
+            self.tiers.get_or_create(&TierLabels { tier }).set(clamp(bytes));
+        }
         self.objects.set(clamp(now.objects as u64));
         self.running.set(clamp(now.running as u64));
         self.waiting.set(clamp(now.waiting as u64));
@@ -215,6 +250,9 @@ mod tests {
         let now = Snapshot {
             memory_used: 1,
             memory_capacity: 2,
+            bandwidth: None,
+            host_memory_capacity: 0,
+            tiers: [1, 0, 0],
             objects: 3,
             running: 0,
             waiting: 0,

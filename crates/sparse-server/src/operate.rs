@@ -369,6 +369,8 @@ pub(crate) fn compute(
     call.task.check()?;
     let began = Instant::now();
     let answer = operation.run(call)?;
+    // Else the time of a device that computes behind the call would be that of the call.
+    store.device.synchronize()?;
     if let Some(moved) = operation.moved_bytes(call, needed) {
         store.traffic.observe(operation.name, moved, began.elapsed());
     }

@@ -6,7 +6,7 @@ use crate::durable::{Disk, check_folders};
 use crate::error::StartError;
 use crate::front_end::{ComputeProcess, FrontEnd};
 use crate::ledger::Ledger;
-use crate::objects::Store;
+use crate::objects::{HostTier, Store};
 #[cfg(unix)]
 use crate::process::{DeviceWorkers, WorkerCommand};
 use crate::{heap, routes, tls};
@@ -117,7 +117,8 @@ impl Server {
                 check_folders(&config.data, 1)?;
                 let (disk, recovered) = Disk::open(&config.data, None)?;
                 let ledger = Ledger::new(config.memory, config.quota(1));
-                let store = Store::new((device, None), ledger, disk, recovered);
+                let host_tier = HostTier::open(&device, config.host_memory)?;
+                let store = Store::new((device, None), (ledger, host_tier), disk, recovered);
                 let app = App::new(config.clone(), store, &service, None);
                 let compute = ComputeProcess::ThisProcess(app.clone());
                 (FrontEnd::new(&config, service, compute)?, tokio::spawn(app.delete_expired()))

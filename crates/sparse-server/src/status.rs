@@ -56,7 +56,8 @@ pub(crate) async fn names(State(app): State<App>) -> Json<Vec<String>> {
 
 /// The part of the metrics that the process with the device has.
 pub(crate) async fn device_metrics(State(app): State<App>) -> Result<String, Problem> {
-    app.metrics.text(app.snapshot()).map_err(Problem::internal)
+    let bandwidth = app.bandwidth().await;
+    app.metrics.text(app.snapshot(bandwidth)).map_err(Problem::internal)
 }
 
 pub(crate) async fn open_api() -> Json<Value> {
@@ -65,10 +66,13 @@ pub(crate) async fn open_api() -> Json<Value> {
 
 pub(crate) async fn status(State(app): State<App>, Extension(identity): Extension<Identity>) -> Json<Value> {
     let (ledger, caps) = (&app.store.ledger, app.store.device.caps());
+    let host =
+        app.store.host_tier.as_ref().map_or((0, 0), |tier| (tier.ledger.capacity(), tier.ledger.used()));
     Json(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "device": { "backend": caps.backend, "name": caps.device },
         "memory": { "capacity_bytes": ledger.capacity(), "used_bytes": ledger.used() },
+        "host_memory": { "capacity_bytes": host.0, "used_bytes": host.1 },
         "tenant": {
             "name": identity.tenant, "capacity_bytes": ledger.tenant_capacity(),
             "used_bytes": ledger.used_by(&identity.tenant),

@@ -39,6 +39,9 @@ pub(crate) struct Serve {
     /// The memory of each device that matrices and operands may take, as in 16G
     #[arg(long, env = "NNZ_SERVE_MEMORY", value_name = "SIZE", value_parser = parse_bytes)]
     memory: u64,
+    /// The memory of the host that matrices of each device may take before they move to disk, as in 64G
+    #[arg(long, env = "NNZ_SERVE_HOST_MEMORY", value_name = "SIZE", default_value = "0", value_parser = parse_bytes)]
+    host_memory: u64,
     /// The memory of all devices together that one tenant may take; without it all
     #[arg(long, env = "NNZ_SERVE_TENANT_MEMORY", value_name = "SIZE", value_parser = parse_bytes)]
     tenant_memory: Option<u64>,
@@ -175,6 +178,7 @@ impl Serve {
         let tls = tls.map(|(certificate, key)| TlsFiles { certificate, key, client_authorities });
         Ok(Config {
             listen: self.listen,
+            host_memory: self.host_memory,
             tenant_memory: self.tenant_memory.unwrap_or(u64::MAX),
             tokens: self.token_file,
             #[cfg(unix)]

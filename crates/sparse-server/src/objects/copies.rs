@@ -31,7 +31,7 @@ impl Store {
         self.settle(&mut bytes, id.0, matrix.bytes() as u64)?;
         let record = Record::new(id, None, Description::of(&matrix), Labels::default());
         let resident = Some(Arc::new(Resident { matrix, _bytes: bytes }));
-        let content = Content { resident, segment: None, defect: None, is_removed: false };
+        let content = Content { resident, ..Content::default() };
         let copy = Object { content: Mutex::new(content), ..Object::of(&record, false) };
         lock(&self.copies).insert(number, Arc::new(copy));
         Ok(KeptCopy { store: self.clone(), number })

@@ -1,4 +1,4 @@
-//! The device's memory: leases on matrices, reservations, and evictions to disk.
+//! The device's memory: leases on matrices, reservations, and evictions to the host's memory or to disk.
 
 use super::Store;
 use super::object::{Defect, Description, Object, Resident};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Store {
-    /// A lease on the matrix of an object, which is read from disk if it was evicted.
+    /// A lease on the matrix of an object, which comes from the host's memory or from disk if it was evicted.
     pub(crate) fn lease(&self, object: &Object) -> Result<Arc<Resident>, Problem> {
         self.lease_beside(object, 0)
     }
@@ -29,10 +29,16 @@ impl Store {
             let detail = format!("`{}` was deleted while this request waited", object.label());
             return Err(Problem::not_found(detail));
         }
-        let loaded = match (&content.defect, &content.segment) {
-            (Some(defect), _) => Err(defect.clone()),
-            (None, None) => Err(Defect::Corrupt("it has no file".into())),
-            (None, Some(segment)) => {
+        let loaded = match (&content.defect, &content.host, &content.segment) {
+            (Some(defect), ..) => Err(defect.clone()),
+            (None, Some(copy), _) => {
+                let bytes = self.reserve_beside(&object.tenant, object.description.bytes, held)?;
+                let matrix = copy.matrix.to_device(&self.device);
+                let matrix = matrix.map_err(|error| Problem::from(error).within(&object.label()))?;
+                Ok((matrix, bytes))
+            }
+            (None, None, None) => Err(Defect::Corrupt("it has no file".into())),
+            (None, None, Some(segment)) => {
                 let bytes = self.reserve_beside(&object.tenant, object.description.bytes, held)?;
                 match read_segment(segment, &object.description, &self.device) {
                     Ok(matrix) => Ok((matrix, bytes)),
@@ -45,6 +51,7 @@ impl Store {
             Ok((matrix, bytes)) => {
                 let resident = Arc::new(Resident { matrix, _bytes: bytes });
                 content.resident = Some(resident.clone());
+                content.host = None;
                 Ok(resident)
             }
             Err(defect) => {
@@ -129,7 +136,7 @@ impl Store {
         self.all().into_iter().filter(move |object| tenant.is_none_or(|tenant| object.tenant == tenant))
     }
 
-    /// Moves objects of a tenant to disk until so many bytes are free; returns how many are.
+    /// Moves objects of a tenant out of the device's memory until so many bytes are free; returns how many are.
     #[cfg(unix)]
     pub(crate) fn evict_bytes(&self, tenant: &str, bytes: u64) -> Result<u64, Problem> {
         let before = self.ledger.used_by(tenant);
@@ -138,7 +145,7 @@ impl Store {
         Ok(evicted())
     }
 
-    /// Moves the object whose last use is longest ago to disk; false if there is none to move.
+    /// Moves the object whose last use is longest ago out of the device's memory; false if there is none to move.
     fn evict(&self, tenant: Option<&str>) -> Result<bool, Problem> {
         let mut candidates: Vec<_> =
             self.owned_by(tenant).filter(|object| object.evictable_bytes() > 0).collect();
@@ -148,12 +155,7 @@ impl Store {
             if content.is_removed || !content.is_idle() {
                 continue;
             }
-            if let (None, Some(resident)) = (&content.segment, &content.resident) {
-                let segment = self.disk.write_spilled(&resident.matrix)?;
-                self.disk.note(&object.record(Some(&segment)))?;
-                content.segment = Some(segment);
-            }
-            content.resident = None;
+            self.move_out(&object, &mut content)?;
             self.evictions.fetch_add(1, Ordering::Relaxed);
             return Ok(true);
         }

@@ -1,7 +1,8 @@
-//! Objects: matrices by tenant, name and version, in the device's memory or on disk.
+//! Objects: matrices by tenant, name and version, in the device's memory, the host's or on disk.
 
 #[cfg(unix)]
 mod copies;
+mod host_tier;
 mod memory;
 mod object;
 mod publish;
@@ -15,8 +16,9 @@ use crate::operations::Traffic;
 use crate::problem::Problem;
 #[cfg(unix)]
 pub(crate) use copies::KeptCopy;
+pub(crate) use host_tier::HostTier;
 use nnz::Device;
-pub(crate) use object::{Description, Object, Resident, View};
+pub(crate) use object::{Description, Object, Resident, TIERS, View};
 pub(crate) use publish::Wishes;
 use recover::{recover_durable, recover_volatile};
 use std::collections::{BTreeMap, HashMap};
@@ -40,6 +42,8 @@ pub(crate) struct Store {
     /// The number of the device among those of its service, if it has several.
     pub(crate) device_number: Option<usize>,
     pub(crate) ledger: Arc<Ledger>,
+    /// The host's memory, if matrices move there before they move to disk.
+    pub(crate) host_tier: Option<HostTier>,
     pub(crate) disk: Disk,
     /// The versions of each object, by (tenant, name).
     objects: Mutex<HashMap<(String, String), Versions>>,
@@ -57,7 +61,7 @@ impl Store {
     /// The objects of a device, which has a number if its service has several.
     pub(crate) fn new(
         (device, device_number): (Device, Option<usize>),
-        ledger: Arc<Ledger>,
+        (ledger, host_tier): (Arc<Ledger>, Option<HostTier>),
         disk: Disk,
         recovered: Recovered,
     ) -> Self {
@@ -82,6 +86,7 @@ impl Store {
             device,
             device_number,
             ledger,
+            host_tier,
             disk,
             objects,
             publishing,
@@ -135,6 +140,16 @@ impl Store {
     /// Each `tenant/name` that an object has, or whose versions are remembered.
     pub(crate) fn names(&self) -> Vec<String> {
         lock(&self.objects).keys().map(|(tenant, name)| format!("{tenant}/{name}")).collect()
+    }
+
+    /// The bytes of the matrices in each of the [`TIERS`].
+    pub(crate) fn bytes_by_tier(&self) -> [u64; 3] {
+        let mut bytes = [0; 3];
+        for (tier, of_object) in self.all().iter().filter_map(|object| object.tier_bytes()) {
+            let of_tier = TIERS.iter().position(|known| *known == tier).map(|place| &mut bytes[place]);
+            of_tier.into_iter().for_each(|sum| *sum += of_object);
+        }
+        bytes
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Object>> {

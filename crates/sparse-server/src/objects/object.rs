@@ -65,6 +65,8 @@ pub(crate) struct Object {
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub(super) resident: Option<Arc<Resident>>,
+    /// The matrix in the host's memory, while it is not in the device's.
+    pub(super) host: Option<Resident>,
     pub(super) segment: Option<Segment>,
     /// Why the matrix cannot be read.
     pub(super) defect: Option<Defect>,
@@ -81,7 +83,7 @@ pub(super) enum Defect {
     Lost,
 }
 
-/// A matrix in the device's memory, with its bytes in the ledger. Whoever holds it has a lease: it is not evicted.
+/// A matrix in memory, with its bytes in the ledger. In the device's whoever holds it has a lease: it is not evicted.
 #[derive(Debug)]
 pub(crate) struct Resident {
     pub(crate) matrix: Matrix,
@@ -97,7 +99,7 @@ pub(crate) struct View {
     device: Option<usize>,
     durable: bool,
     pinned: bool,
-    /// `device`, `disk`, `moving`, `corrupt` or `lost`.
+    /// `device`, `host`, `disk`, `moving`, `corrupt` or `lost`.
     tier: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
@@ -106,6 +108,12 @@ pub(crate) struct View {
     #[serde(flatten)]
     description: Description,
 }
+
+/// The tiers of matrices that can be had.
+pub(super) const DEVICE: &str = "device";
+pub(super) const HOST: &str = "host";
+pub(super) const DISK: &str = "disk";
+pub(crate) const TIERS: [&str; 3] = [DEVICE, HOST, DISK];
 
 /// Seconds since 1970.
 pub(super) fn now() -> u64 {
@@ -148,6 +156,14 @@ impl Object {
             labels: lock(&self.labels).clone(),
             description: self.description.clone(),
         }
+    }
+
+    /// The tier of the matrix, and its bytes there; none while it moves.
+    pub(super) fn tier_bytes(&self) -> Option<(&'static str, u64)> {
+        let content = self.content.try_lock().ok()?;
+        let on_disk = content.segment.as_ref().map_or(0, |segment| segment.bytes);
+        let tier = content.tier();
+        Some((tier, if tier == DISK { on_disk } else { self.description.bytes }))
     }
 
     pub(crate) fn set_pinned(&self, is_pinned: bool) {
@@ -201,11 +217,12 @@ impl Defect {
 
 impl Content {
     pub(super) fn tier(&self) -> &'static str {
-        match (&self.resident, &self.defect) {
-            (Some(_), _) => "device",
-            (None, Some(Defect::Corrupt(_))) => "corrupt",
-            (None, Some(Defect::Lost)) => "lost",
-            (None, None) => "disk",
+        match (&self.resident, &self.host, &self.defect) {
+            (Some(_), ..) => DEVICE,
+            (None, Some(_), _) => HOST,
+            (None, None, Some(Defect::Corrupt(_))) => "corrupt",
+            (None, None, Some(Defect::Lost)) => "lost",
+            (None, None, None) => DISK,
         }
     }
 

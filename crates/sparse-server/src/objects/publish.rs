@@ -77,7 +77,7 @@ impl Store {
             is_pinned: AtomicBool::new(wishes.is_pinned),
             labels: Mutex::new(wishes.labels),
             last_use: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
-            content: Mutex::new(Content { resident, segment, defect: None, is_removed: false }),
+            content: Mutex::new(Content { resident, segment, ..Content::default() }),
         });
         let mut objects = lock(&self.objects);
         let versions = objects.entry((tenant.into(), name.into())).or_default();

@@ -23,6 +23,6 @@ pub(super) fn recover_volatile(disk: &Disk, record: &Record) -> Object {
 }
 
 fn recover(record: &Record, is_durable: bool, segment: Option<Segment>, defect: Option<Defect>) -> Object {
-    let content = Content { resident: None, segment, defect, is_removed: false };
+    let content = Content { segment, defect, ..Content::default() };
     Object { content: Mutex::new(content), ..Object::of(record, is_durable) }
 }

@@ -191,6 +191,7 @@ impl DeviceWorkers {
         let status = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "memory": memory("memory"),
+            "host_memory": memory("host_memory"),
             "tenant": tenant,
             "operations": { "running": sum("operations", "running"), "waiting": sum("operations", "waiting") },
             "process": { "id": std::process::id(), "worker": null },

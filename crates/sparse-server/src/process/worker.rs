@@ -9,7 +9,7 @@ use crate::error::StartError;
 use crate::heap;
 use crate::ledger::Ledger;
 use crate::lock::lock;
-use crate::objects::Store;
+use crate::objects::{HostTier, Store};
 use crate::problem::Problem;
 use crate::routes;
 use axum::Router;
@@ -120,7 +120,8 @@ impl Worker {
         let (disk, recovered) = Disk::open(&config.data, Some(generation))?;
         let listener = listen(&config.data)?;
         let ledger = Ledger::new(config.memory, quota);
-        let store = Store::new((device, number), ledger, disk, recovered);
+        let host_tier = HostTier::open(&device, config.host_memory)?;
+        let store = Store::new((device, number), (ledger, host_tier), disk, recovered);
         Ok(Self { app: App::new(config, store, &service, Some(generation)), listener })
     }
 

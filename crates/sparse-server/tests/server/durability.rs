@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn matrices_move_to_disk_and_back_when_memory_is_short() {
@@ -42,6 +42,61 @@ fn matrices_move_to_disk_and_back_when_memory_is_short() {
     assert_eq!(used, resident * (200 * 12 + 201 * 4), "the ledger has what is resident, and no more");
     // With the matrix and the body that the request has, its result never fits.
     server.send("POST /v1/matrices/a/spmm", &[NPY], &npy(&[200, 3], &[1.0; 600])).expect(507);
+}
+
+#[test]
+fn matrices_move_to_the_host_s_memory_before_they_move_to_disk() {
+    let data = tempfile::tempdir().unwrap();
+    let bytes = 200 * 12 + 201 * 4;
+    // A product leaves memory for three matrices.
+    let mut config = Config::new(data.path(), 18_000);
+    config.host_memory = 2 * bytes + 100;
+    let server = Running::start(config);
+    let entries: Vec<_> = (0..200).map(|k| (k, k, k as f64)).collect();
+    let used =
+        |part: &str| server.send("GET /v1/status", &[], &[]).json()[part]["used_bytes"].as_u64().unwrap();
+    // The names of the matrices on disk, in the host's memory and in the device's.
+    let tiers = || {
+        let began = Instant::now();
+        while used("memory") % bytes != 0 {
+            assert!(began.elapsed() < Duration::from_secs(20), "results give their bytes back");
+        }
+        let list = server.send("GET /v1/matrices", &[], &[]).json();
+        let named = |tier: &str| -> String {
+            let views = list["matrices"].as_array().unwrap().iter().filter(|view| view["tier"] == tier);
+            views.map(|view| view["name"].as_str().unwrap()).collect()
+        };
+        let (disk, host, device) = (named("disk"), named("host"), named("device"));
+        let [on_host, on_device] = [&host, &device].map(|names| names.len() as u64 * bytes);
+        assert_eq!((used("host_memory"), used("memory")), (on_host, on_device), "the ledgers have no more");
+        let metrics = server.send("GET /metrics", &[], &[]).expect(200);
+        for (tier, bytes) in [("host", on_host), ("device", on_device)] {
+            let line = format!("nnz_tier_bytes{{tier=\"{tier}\"}} {bytes}\n");
+            assert!(metrics.text().contains(&line), "{line}{}", metrics.text());
+        }
+        format!("{disk} {host} {device}")
+    };
+    let multiply = |name: &str| {
+        let (x, y) = (npy(&[200], &[1.0; 200]), (0..200).map(f64::from).collect::<Vec<_>>());
+        assert_eq!(server.send(&format!("POST /v1/matrices/{name}/spmv"), &[NPY], &x).array(), y);
+        tiers()
+    };
+    for name in ["a", "b?durable=1", "c", "d", "e", "f", "g", "h"] {
+        server.send(&format!("PUT /v1/matrices/{name}"), &[MTX], &mtx(200, 200, &entries)).expect(201);
+    }
+    assert_eq!(tiers(), "abcde fg h");
+    assert_eq!(multiply("a"), "bcde fg ah");
+    assert_eq!(multiply("b"), "cde fg abh");
+    assert_eq!(multiply("c"), "def gh abc", "the oldest of the device's to the host, of the host's to disk");
+    assert_eq!(multiply("f"), "deg ah bcf");
+    assert_eq!(multiply("h"), "deg ab cfh", "it comes back from the host");
+    // What is pinned stays, and what is deleted gives its bytes back.
+    server.send("PUT /v1/matrices/a/pin", &[], &[]).expect(200);
+    assert_eq!(tiers(), "deg b acfh");
+    assert_eq!(multiply("d"), "beg cf adh");
+    server.send("DELETE /v1/matrices/c", &[], &[]).expect(204);
+    assert_eq!(tiers(), "beg f adh");
+    assert_eq!(multiply("e"), "bg fh ade");
 }
 
 #[test]

@@ -50,6 +50,12 @@ fn a_matrix_is_stored_and_computed_with() {
     assert!(predicted("a/transpose?dry_run=1", &[])["seconds"].is_null(), "none has run");
     let metrics = server.send("GET /metrics", &[], &[]);
     assert!(metrics.text().contains("nnz_operation_runs_total{operation=\"spmv\"} 3"), "{}", metrics.text());
+    for name in
+        ["nnz_memory_bandwidth_bytes_per_second ", "nnz_operation_bandwidth_ratio{operation=\"spmv\"} "]
+    {
+        let found = metrics.text().lines().find_map(|line| line.strip_prefix(name)?.parse::<f64>().ok());
+        assert!(found.is_some_and(|found| found > 0.0), "{name}: {}", metrics.text());
+    }
 
     // Results become matrices, and those files.
     post("a/spgemm?other=a&into=squared", &[]).expect(201);
