@@ -60,6 +60,13 @@ impl App {
         }))
     }
 
+    /// True if a tenant has a matrix of this name, or a job may make one. Jobs come first: one that has ended meanwhile
+    /// has stored its result.
+    pub(crate) fn is_taken(&self, tenant: &str, name: &str) -> bool {
+        self.jobs.targets().contains(&format!("{tenant}/{name}"))
+            || self.store.get(tenant, name, None).is_ok()
+    }
+
     /// What a tenant has on the device.
     #[cfg(unix)]
     pub(crate) fn usage(&self, tenant: &str) -> Usage {

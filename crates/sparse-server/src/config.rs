@@ -118,6 +118,16 @@ impl Default for Limits {
     }
 }
 
+/// Time for which the effect of an operation may be published behind its time limit.
+const PUBLISH_TIME: Duration = Duration::from_secs(60);
+
+impl Limits {
+    /// Time after which a request whose client is gone has no effect any more.
+    pub(crate) fn longest_request(&self) -> Duration {
+        self.operation_time + PUBLISH_TIME
+    }
+}
+
 impl Config {
     /// A server on a free port of the loopback, with the default limits.
     ///

@@ -70,6 +70,15 @@ pub(crate) enum ComputeProcess {
 }
 
 impl ComputeProcess {
+    /// True if the caller has a matrix of this `name`, or a job may make one.
+    pub(crate) async fn is_taken(&self, identity: &Identity, name: &str) -> Result<bool, Problem> {
+        match self {
+            Self::ThisProcess(app) => Ok(app.is_taken(&identity.tenant, name)),
+            #[cfg(unix)]
+            Self::Workers(workers) => workers.is_taken(identity, name).await,
+        }
+    }
+
     /// True if the caller has a matrix of this `name`, or this `name@version`.
     pub(crate) async fn has_matrix(&self, identity: &Identity, text: &str) -> Result<bool, Problem> {
         match self {
@@ -98,7 +107,7 @@ impl FrontEnd {
             token_file: config.tokens.clone(),
             tokens: RwLock::default(),
             rates: Rates::new(config.limits.tenant_rate),
-            aliases: Aliases::open(&config.data)?,
+            aliases: Aliases::open(&config.data, config.limits.longest_request())?,
             encoders: Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))),
             listed: Requests::new(config.limits.slow_time),
             #[cfg(unix)]

@@ -158,7 +158,6 @@ impl Jobs {
     }
 
     /// Each `tenant/name` under which a job that is not finished may store its result.
-    #[cfg(unix)]
     pub(crate) fn targets(&self) -> Vec<String> {
         let mut jobs = self.all();
         jobs.retain(|job| !*job.is_finished.borrow());

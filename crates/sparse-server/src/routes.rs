@@ -397,6 +397,7 @@ pub(crate) fn worker_router(app: &App) -> Router {
         .route(process::COPY, put(process::receive_copy))
         .route(process::MADE, get(process::made))
         .route(process::EVICT, post(process::evict))
+        .route("/taken/{name}", get(status::is_taken))
         .layer(from_fn_with_state(app.clone(), process::identify))
         .route("/metrics", get(status::device_metrics))
         .route("/names", get(status::names))

@@ -5,6 +5,8 @@ use crate::auth::{Identity, to_hex};
 use crate::front_end::{ComputeProcess, FrontEnd};
 use crate::problem::Problem;
 use crate::routes;
+#[cfg(unix)]
+use axum::extract::Path;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{Html, IntoResponse};
@@ -52,6 +54,16 @@ pub(crate) async fn metrics(State(front_end): State<FrontEnd>) -> Result<impl In
 #[cfg(unix)]
 pub(crate) async fn names(State(app): State<App>) -> Json<Vec<String>> {
     Json([app.jobs.targets(), app.store.names(), app.keys.names()].concat())
+}
+
+/// True if the caller has a matrix of a name in this process, or a job may make one.
+#[cfg(unix)]
+pub(crate) async fn is_taken(
+    State(app): State<App>,
+    Extension(identity): Extension<Identity>,
+    Path(name): Path<String>,
+) -> Json<bool> {
+    Json(app.is_taken(&identity.tenant, &name))
 }
 
 /// The part of the metrics that the process with the device has.

@@ -313,3 +313,19 @@ fn a_matrix_that_is_deleted_before_it_is_read_is_not_found() {
         assert!(answer.text().contains("`a@1` was deleted"), "{}", answer.text());
     });
 }
+
+#[test]
+fn the_name_of_a_job_s_result_is_no_alias() {
+    let (_data, server) = server(|_| ());
+    put_slow(&server, &[]);
+    let running = begin_endless(&server);
+    await_that("it runs", || operations(&server) == (1, 0));
+    let id = job(&server.send("POST /v1/matrices/slow/scale?into=later&async=1", &[], &[]));
+    let point = || server.send("PUT /v1/aliases/later?to=slow", &[], &[]);
+    assert!(point().expect(409).text().contains("there is a matrix `later`, or a job makes one"));
+    drop(running);
+    finished(&server, &id);
+    point().expect(409);
+    server.send("DELETE /v1/matrices/later", &[], &[]).expect(204);
+    point().expect(201);
+}

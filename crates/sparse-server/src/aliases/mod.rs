@@ -1,8 +1,10 @@
 //! Aliases: names that point to matrices of their tenant, and move from one to another in one step.
 //!
 //! The part that faces clients has them: it tells a request which matrices its aliases point to, wherever those are. An
-//! alias that is durable is in a database of its own, `aliases.redb`, before it is acknowledged.
+//! alias that is durable is in a database of its own, `aliases.redb`, before it is acknowledged. A request that may give
+//! a name to a matrix or to an alias claims it for as long as it is at work, so that both never have one.
 
+mod claims;
 mod requests;
 
 use crate::durable::open_database;
@@ -11,12 +13,14 @@ use crate::lock::lock;
 use crate::problem::Problem;
 use crate::tags::Tags;
 use axum::http::{HeaderValue, StatusCode};
+use claims::Claims;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 pub(crate) use requests::{describe, list, put, remove, resolve};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// The target of each durable alias, by `tenant/name`.
 const ALIASES: TableDefinition<'_, &str, &str> = TableDefinition::new("aliases");
@@ -34,6 +38,7 @@ pub(crate) struct Aliases {
     database: Mutex<Option<Database>>,
     /// By tenant and name.
     known: Mutex<HashMap<String, BTreeMap<String, Alias>>>,
+    claims: Claims,
 }
 
 /// The matrix to which an alias points.
@@ -77,8 +82,8 @@ impl Conditions {
 }
 
 impl Aliases {
-    /// The durable aliases of a folder of data.
-    pub(crate) fn open(data: &Path) -> Result<Arc<Self>, StartError> {
+    /// The durable aliases of a folder of data. A request whose client is gone has no effect after the time.
+    pub(crate) fn open(data: &Path, longest_request: Duration) -> Result<Arc<Self>, StartError> {
         let path = data.join(FILE);
         let (mut database, mut known) = (None, HashMap::new());
         if path.exists() {
@@ -86,7 +91,8 @@ impl Aliases {
             known = read(&opened).map_err(|error| StartError::file(&path, error))?;
             database = Some(opened);
         }
-        Ok(Arc::new(Self { path, database: Mutex::new(database), known: Mutex::new(known) }))
+        let (database, known) = (Mutex::new(database), Mutex::new(known));
+        Ok(Arc::new(Self { path, database, known, claims: Claims::new(longest_request) }))
     }
 
     fn has_any(&self, tenant: &str) -> bool {
@@ -95,6 +101,17 @@ impl Aliases {
 
     fn find(&self, tenant: &str, name: &str) -> Option<Alias> {
         lock(&self.known).get(tenant)?.get(name).cloned()
+    }
+
+    /// Fails for the name of an alias, under which nothing is stored or deleted.
+    fn check_no_alias(&self, tenant: &str, name: &str) -> Result<(), Problem> {
+        match self.find(tenant, name) {
+            None => Ok(()),
+            Some(alias) => Err(Problem::conflict(format!(
+                "`{name}` is an alias of `{}`: name the matrix, or /v1/aliases/{name} to change where it points",
+                alias.target
+            ))),
+        }
     }
 
     fn of(&self, tenant: &str) -> BTreeMap<String, Alias> {
@@ -199,7 +216,7 @@ mod tests {
     #[test]
     fn durable_aliases_are_there_again_and_others_are_not() {
         let data = tempfile::tempdir().unwrap();
-        let aliases = Aliases::open(data.path()).unwrap();
+        let aliases = Aliases::open(data.path(), Duration::ZERO).unwrap();
         let set =
             |name, to, durable| aliases.set(("t", name), alias(to, durable), &Conditions::default()).unwrap();
         assert!(set("fleeting", "a", false));
@@ -211,7 +228,7 @@ mod tests {
         aliases.remove(("t", "gone"), &Conditions::default()).unwrap();
         assert_eq!(aliases.of("t").len(), 3);
         drop(aliases);
-        let aliases = Aliases::open(data.path()).unwrap();
+        let aliases = Aliases::open(data.path(), Duration::ZERO).unwrap();
         assert_eq!(aliases.of("t"), BTreeMap::from([("kept".into(), alias("a@2", true))]));
         assert!(!aliases.has_any("other") && aliases.find("other", "kept").is_none());
     }
@@ -219,7 +236,7 @@ mod tests {
     #[test]
     fn a_tenant_has_so_many_aliases_and_others_have_theirs() {
         let data = tempfile::tempdir().unwrap();
-        let aliases = Aliases::open(data.path()).unwrap();
+        let aliases = Aliases::open(data.path(), Duration::ZERO).unwrap();
         let set = |tenant, name: &str| aliases.set((tenant, name), alias("a", false), &Conditions::default());
         (0..ALIASES_PER_TENANT).for_each(|k| assert!(set("t", &format!("n{k}")).unwrap()));
         assert_eq!(set("t", "more").unwrap_err().status, StatusCode::INSUFFICIENT_STORAGE);

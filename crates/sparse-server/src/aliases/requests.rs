@@ -1,7 +1,8 @@
 //! Requests for aliases, and those that name matrices by them.
 
+use super::claims::MatrixClaim;
 use super::{Alias, Conditions, missing};
-use crate::auth::Identity;
+use crate::auth::{Identity, Scope};
 use crate::front_end::FrontEnd;
 use crate::matrices::{Pairs, Segment, is_first, parameters, segment};
 use crate::name;
@@ -69,8 +70,10 @@ pub(crate) async fn put(
         let detail = format!("`{target}` is an alias itself: name the matrix to which it points");
         return Err(Problem::conflict(detail));
     }
-    if front_end.compute.has_matrix(&identity, &name).await? {
-        let detail = format!("there is a matrix `{name}`, and an alias needs a name of its own");
+    let claim = front_end.aliases.claim_for_alias(&identity.tenant, &name)?;
+    if front_end.compute.is_taken(&identity, &name).await? {
+        let detail =
+            format!("there is a matrix `{name}`, or a job makes one: an alias needs a name of its own");
         return Err(Problem::conflict(detail));
     }
     if !front_end.compute.has_matrix(&identity, target).await? {
@@ -80,6 +83,7 @@ pub(crate) async fn put(
     let (aliases, tenant) = (front_end.aliases.clone(), identity.tenant);
     let set = move || {
         let is_new = aliases.set((&tenant, &name), alias.clone(), &conditions)?;
+        drop(claim);
         let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
         Ok(answer(status, name, alias))
     };
@@ -111,45 +115,55 @@ pub(crate) async fn resolve(
     next: Next,
 ) -> Result<Response, Problem> {
     let aliases = &front_end.aliases;
-    if !aliases.has_any(&identity.tenant) {
-        return Ok(next.run(request).await);
-    }
+    let tenant = identity.tenant.clone();
     let in_path = path.iter().flatten().find(|(key, _)| *key == "name").map(|(_, value)| value.to_owned());
-    let (read, stored) = names(&request, in_path);
-    for name in stored {
-        if let Some(alias) = aliases.find(&identity.tenant, &name) {
-            return Err(Problem::conflict(format!(
-                "`{name}` is an alias of `{}`: name the matrix, or /v1/aliases/{name} to change where it points",
-                alias.target
-            )));
-        }
+    let names = Names::of(&request, in_path);
+    names.deleted.iter().try_for_each(|name| aliases.check_no_alias(&tenant, name))?;
+    // Who may not write makes nothing, nor does a name that is none.
+    let made = names.made.filter(|name| identity.may(Scope::Write) && name::check("name", name).is_ok());
+    let claim = made.map(|name| aliases.claim_for_matrix(&tenant, &name)).transpose()?;
+    if aliases.has_any(&tenant) {
+        let targets = names.read.into_iter().filter_map(|name| {
+            let alias = aliases.find(&tenant, &name)?;
+            Some((name, alias.target))
+        });
+        identity.aliases = targets.collect::<BTreeMap<_, _>>();
+        request.extensions_mut().insert(identity);
     }
-    let targets = read.into_iter().filter_map(|name| {
-        let alias = aliases.find(&identity.tenant, &name)?;
-        Some((name, alias.target))
-    });
-    identity.aliases = targets.collect::<BTreeMap<_, _>>();
-    request.extensions_mut().insert(identity);
-    Ok(next.run(request).await)
+    let response = next.run(request).await;
+    claim.into_iter().for_each(MatrixClaim::answered);
+    Ok(response)
 }
 
-/// The names that a request reads, and those that it makes or deletes.
-fn names(request: &Request, in_path: Option<String>) -> (Vec<String>, Vec<String>) {
-    let (mut read, mut stored) = (vec![], vec![]);
-    let pattern = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-    let changes = matches!(*request.method(), Method::PUT | Method::DELETE) && pattern == Some(MATRIX);
-    let list = if changes { &mut stored } else { &mut read };
-    list.extend(in_path);
-    let pairs = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
-    for (key, value) in pairs.map(|Query(pairs)| pairs).unwrap_or_default() {
-        match &*key {
-            "into" => stored.push(value),
-            "other" => read.push(value),
-            "program" => read.extend(program::stored_names(&value)),
-            _ => (),
+/// The matrices that a request names.
+#[derive(Default)]
+struct Names {
+    read: Vec<String>,
+    /// The name of the matrix that it makes.
+    made: Option<String>,
+    deleted: Option<String>,
+}
+
+impl Names {
+    fn of(request: &Request, in_path: Option<String>) -> Self {
+        let mut names = Self::default();
+        let pattern = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+        match (request.method(), pattern) {
+            (&Method::PUT, Some(MATRIX)) => names.made = in_path,
+            (&Method::DELETE, Some(MATRIX)) => names.deleted = in_path,
+            _ => names.read.extend(in_path),
         }
+        let pairs = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
+        for (key, value) in pairs.map(|Query(pairs)| pairs).unwrap_or_default() {
+            match &*key {
+                "into" => names.made = Some(value),
+                "other" => names.read.push(value),
+                "program" => names.read.extend(program::stored_names(&value)),
+                _ => (),
+            }
+        }
+        names
     }
-    (read, stored)
 }
 
 fn alias_name(path: Segment<String>) -> Result<String, Problem> {

@@ -51,8 +51,6 @@ const BUDGET_TIME: Duration = Duration::from_secs(1);
 pub(super) const QUESTION_TIME: Duration = Duration::from_secs(5);
 /// Time between two lists of the names of a device.
 const NAMES_PERIOD: Duration = Duration::from_secs(60);
-/// Time for which the effect of an operation may be published behind its time limit.
-const PUBLISH_TIME: Duration = Duration::from_secs(60);
 
 impl DeviceWorkers {
     /// Starts the first worker of each device, and learns the names that it has.
@@ -80,7 +78,7 @@ impl DeviceWorkers {
             return Err(StartError::Worker("there is no device to start one for".into()));
         }
         let operation_time = config.limits.operation_time;
-        let directory = Directory::new(operation_time + PUBLISH_TIME);
+        let directory = Directory::new(config.limits.longest_request());
         let (budgets, copies, service) = (Mutex::default(), AtomicU64::default(), service.into());
         let keys = KeyDevices::default();
         let workers = Self { workers, directory, budgets, keys, quota, copies, operation_time, service };
@@ -172,6 +170,16 @@ impl DeviceWorkers {
             StatusCode::NOT_FOUND => Ok(false),
             status => Err(Problem::unavailable(format!("{} answered {status}", worker.name))),
         }
+    }
+
+    /// True if the caller has a matrix of this `name`, or a job may make one.
+    pub(crate) async fn is_taken(&self, identity: &Identity, name: &str) -> Result<bool, Problem> {
+        let device = self.single().map_or_else(|| self.device_of(&identity.tenant, name), |_| Some(0));
+        let Some(worker) = device.map(|device| &self.workers[device]) else { return Ok(false) };
+        let path = format!("/taken/{name}");
+        let answer = async { json_of(worker.ask(Method::GET, &path, identity).await?).await };
+        let answer = in_time(worker, QUESTION_TIME, answer).await?;
+        answer.as_bool().ok_or_else(|| Problem::unavailable(format!("{} answered {answer}", worker.name)))
     }
 
     /// The device of a job, by its id.

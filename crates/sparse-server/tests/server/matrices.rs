@@ -3,6 +3,7 @@
 use super::common::{MTX, NPY, NPZ, Running, npy};
 use super::matrix;
 use sparse_server::Config;
+use std::sync::Barrier;
 use std::time::Duration;
 
 #[test]
@@ -265,6 +266,32 @@ fn an_alias_stands_for_a_matrix_and_moves_in_one_step() {
     server.send("DELETE /v1/aliases/kept", &["If-Match: \"a@2\""], &[]).expect(412);
     server.send("DELETE /v1/aliases/kept", &[], &[]).expect(204);
     server.send("PUT /v1/matrices/kept", &[MTX], &matrix()).expect(201);
+}
+
+#[test]
+fn a_name_is_given_to_a_matrix_or_to_an_alias() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    for turn in 0..20 {
+        let store = match turn % 2 {
+            0 => format!("PUT /v1/matrices/n{turn}"),
+            _ => format!("POST /v1/matrices/a/scale?into=n{turn}"),
+        };
+        let both_begin = Barrier::new(2);
+        let (stored, pointed) = std::thread::scope(|scope| {
+            let stored = scope.spawn(|| {
+                both_begin.wait();
+                server.send(&store, &[MTX], &matrix()).status
+            });
+            both_begin.wait();
+            let pointed = server.send(&format!("PUT /v1/aliases/n{turn}?to=a"), &[], &[]).status;
+            (stored.join().unwrap(), pointed)
+        });
+        assert!(matches!((stored, pointed), (201, 409) | (409, 201)), "{store}: {stored}, {pointed}");
+        let target = server.send(&format!("GET /v1/matrices/n{turn}"), &[], &[]).expect(200).json();
+        assert_eq!(target["name"], if stored == 201 { format!("n{turn}") } else { "a".into() });
+    }
 }
 
 #[test]
