@@ -57,13 +57,18 @@ fn ask(address: &str, request: &str, headers: &str, body: &str) -> String {
 fn two_devices_are_served_together_and_not_one_of_them_alone() {
     let data = tempfile::tempdir().unwrap();
     let settings = data.path().join("nnz.toml");
-    let text =
-        format!("memory = '1M'\ndata = '{}'\nlisten = '0.0.0.0:1'\ndevices = 'cpu'\n", data.path().display());
+    let text = format!(
+        "memory = '1M'\ndata = '{}'\nlisten = '0.0.0.0:1'\ndevices = 'cpu'\nhost-memory = '2M'\n",
+        data.path().display()
+    );
+    let shared = data.path().join("shared/default");
+    fs::create_dir_all(&shared).unwrap();
     fs::write(&settings, text).unwrap();
     // The file has one device, the variable two, and the option one.
     let serve = |options: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nnz"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(&settings);
+        command.arg("--shared").arg(data.path().join("shared"));
         command.args(options).env("NNZ_SERVE_DEVICES", "cpu, cpu");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -74,6 +79,7 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
     let address = line.trim().strip_prefix("http://").expect("it serves");
     let status = ask(address, "GET /v1/status", "", "");
     assert!(status.contains(r#""number":0"#) && status.contains(r#""number":1"#), "{status}");
+    assert!(status.contains(r#""host_memory":{"capacity_bytes":2097152,"used_bytes":0}"#), "{status}");
     let one = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n";
     let put = "PUT /v1/matrices/a?durable=1&device=1";
     let made = ask(address, put, "Content-Type: text/x-matrix-market\r\n", one);
@@ -93,6 +99,19 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
     let scaled = fs::read_to_string(data.path().join("c.mtx")).unwrap();
     assert_eq!(scaled.trim().rsplit(' ').next().unwrap().parse(), Ok(3.0), "{scaled}");
     assert!(String::from_utf8_lossy(&call(&["run", "b", "norm"]).stdout).contains(r#""norm":1.0"#));
+    // Files of the folder that both share are named; others are sent and received.
+    let by_files = |arguments: &[&str]| {
+        let answer = call(&[&["--shared", "shared/default"], arguments].concat());
+        assert!(answer.status.success(), "{answer:?}");
+        String::from_utf8_lossy(&answer.stdout).into_owned()
+    };
+    fs::write(shared.join("d.mtx"), one).unwrap();
+    assert!(by_files(&["put", "shared/default/d.mtx", "d"]).contains(r#""name":"d""#));
+    let named = by_files(&["run", "d", "scale", "alpha=3", "--to", "shared/default/e.mtx"]);
+    assert!(named.contains(r#""file":"e.mtx""#), "{named}");
+    assert_eq!(fs::read_to_string(shared.join("e.mtx")).unwrap(), scaled);
+    by_files(&["run", "d", "scale", "alpha=3", "--to", "f.mtx"]);
+    assert_eq!(fs::read_to_string(data.path().join("f.mtx")).unwrap(), scaled);
     assert!(call(&["alias", "best", "b@1"]).status.success());
     assert!(String::from_utf8_lossy(&call(&["aliases"]).stdout).contains(r#""target":"b@1""#));
     assert!(String::from_utf8_lossy(&call(&["describe", "best"]).stdout).contains(r#""name":"b""#));

@@ -1,5 +1,7 @@
 //! A client of a server: `nnz client`.
 
+#[cfg(unix)]
+use crate::shared::{BODY_FILE, RESULT_FILE};
 use crate::tls;
 use crate::upload::{UPLOAD, UPLOAD_LENGTH, UPLOAD_OFFSET};
 use axum::body::Body;
@@ -146,6 +148,35 @@ impl Client {
         answered.map(|headers| text(&headers, &header::CONTENT_TYPE))
     }
 
+    /// As [`send`](Self::send), where the server shares the folder of its tenant with this machine: of the body and of
+    /// the answer, which is to go `to` a file, those that are in the folder are named, and no byte of them is sent. The
+    /// answer is a description then, in JSON.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    #[cfg(unix)]
+    pub fn send_by_files(
+        &self,
+        request: &ClientRequest,
+        folder: &Path,
+        to: Option<&Path>,
+        sink: &mut dyn Write,
+    ) -> Result<String, ClientError> {
+        let (mut request, mut headers) = (request.clone(), vec![]);
+        let body = request.body.as_ref();
+        if let Some((name, media)) = body.and_then(|(path, media)| Some((name_in(folder, path)?, *media))) {
+            headers.push((HeaderName::from_static(BODY_FILE), name));
+            headers.push((header::CONTENT_TYPE, media.to_owned()));
+            headers.push((header::CONTENT_LENGTH, "0".to_owned()));
+            request.body = None;
+        }
+        headers.extend(
+            to.and_then(|to| name_in(folder, to)).map(|name| (HeaderName::from_static(RESULT_FILE), name)),
+        );
+        let answered = self.answer(&request, &Extras { headers, offset: 0 }, sink);
+        answered.map(|headers| text(&headers, &header::CONTENT_TYPE))
+    }
+
     /// Begins an upload of so many bytes; its id.
     fn begin_upload(&self, length: u64) -> Result<String, ClientError> {
         let begin = ClientRequest::without_body(Method::POST, "/v1/uploads".into());
@@ -283,6 +314,14 @@ impl ClientError {
     fn is_passing(&self) -> bool {
         matches!(self, Self::Connection(_) | Self::Refused { status: 409 | 429 | 503, .. })
     }
+}
+
+/// The name of a file that is in this folder.
+#[cfg(unix)]
+pub fn name_in(folder: &Path, path: &Path) -> Option<String> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_there = parent.canonicalize().ok()? == folder.canonicalize().ok()?;
+    is_there.then(|| path.file_name()?.to_str().map(str::to_owned)).flatten()
 }
 
 /// The text of a header, empty without it.

@@ -66,6 +66,8 @@ mod workers;
 
 pub use auth::{Scope, new_token};
 pub use axum::http::Method as HttpMethod;
+#[cfg(unix)]
+pub use client::name_in;
 pub use client::{Client, ClientError, ClientRequest};
 pub use config::{Config, Limits, TlsFiles, parse_bytes};
 pub use error::StartError;

@@ -4,6 +4,8 @@ use crate::context::Context;
 use crate::failure::usage;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
+#[cfg(unix)]
+use sparse_server::name_in;
 use sparse_server::{Client, ClientError, ClientRequest, HttpMethod};
 use std::fs::{self, File};
 use std::io::Write;
@@ -21,6 +23,10 @@ pub(crate) struct CallServer {
     /// The certificates of authorities, in PEM, one of which must have signed that of the server
     #[arg(long, env = "NNZ_SERVER_CA", value_name = "FILE")]
     ca: Option<PathBuf>,
+    /// The tenant's folder in that of the server's --shared on this machine: files there are named and not sent
+    #[cfg(unix)]
+    #[arg(long, env = "NNZ_SERVER_SHARED", value_name = "DIR")]
+    shared: Option<PathBuf>,
     #[command(subcommand)]
     request: Request,
 }
@@ -114,6 +120,14 @@ impl CallServer {
         let client = Client::new(&self.server, std::env::var("NNZ_TOKEN").ok(), self.ca).map_err(usage)?;
         let parts = self.request.parts();
         let (request, to) = self.request.into_parts()?;
+        #[cfg(unix)]
+        if let (None, Some(folder)) = (&parts, &self.shared) {
+            let send = |sink: &mut dyn Write| client.send_by_files(&request, folder, to.as_deref(), sink);
+            return match &to {
+                Some(file) if name_in(folder, file).is_none() => write(send, file, context),
+                _ => print(send, context),
+            };
+        }
         let send = |sink: &mut dyn Write| match &parts {
             None => client.send(&request, sink),
             Some(upload) => client.send_in_parts(&request, upload.clone(), sink),
