@@ -30,8 +30,11 @@ COMMAND = os.environ.get("NNZ_COMMAND", str(Path(__file__).parent / "../../../ta
 pytestmark = pytest.mark.skipif(not Path(COMMAND).exists(), reason=f"there is no {COMMAND}")
 
 
-def serve(folder: Path, listen: str = "127.0.0.1:0", *options: str) -> tuple[subprocess.Popen, str]:
-    arguments = ["serve", "--listen", listen, "--data", str(folder), "--memory", "64M", "--backend", "cpu", *options]
+def serve(
+    folder: Path, listen: str = "127.0.0.1:0", *options: str, backend: str = "cpu"
+) -> tuple[subprocess.Popen, str]:
+    folders = ["--data", str(folder)]
+    arguments = ["serve", "--listen", listen, *folders, "--memory", "64M", "--backend", backend, *options]
     process = subprocess.Popen([COMMAND, *arguments], stdout=subprocess.PIPE, text=True)
     return process, process.stdout.readline().strip()
 
@@ -54,6 +57,15 @@ def matrix(char: str = "d", n: int = 50) -> sp.csr_array:
     rng = np.random.default_rng(1)
     a = sp.random_array((n, n), density=0.1, rng=rng).tocsr() + 4 * sp.eye_array(n, format="csr")
     return sp.csr_array(a.astype(char) * (1 + 0.5j if char in "FD" else 1))
+
+
+@pytest.mark.skipif("opencl" not in {device.backend for device in nnz.devices()}, reason="there is no OpenCL device")
+@pytest.mark.parametrize("workers", ["off", "on"])
+def test_a_compiler_of_kernels_takes_no_signal(tmp_path, workers):
+    process, url = serve(tmp_path, "127.0.0.1:0", "--workers", workers, backend="opencl")
+    with nnz.client.connect(url) as client:
+        np.testing.assert_array_equal(client.put(sp.eye_array(3, format="csr"), name="a") @ np.ones(3), np.ones(3))
+    stop(process)
 
 
 @pytest.mark.parametrize("char", "fdFD")

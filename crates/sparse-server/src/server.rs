@@ -23,6 +23,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -237,26 +239,35 @@ where
 /// Serves until the process is asked to stop (SIGTERM, SIGINT); `ready` learns the address. SIGHUP reads the tokens
 /// again.
 ///
+/// `compute` is called once signals are listened to, and opens the device: LLVM, which PoCL compiles kernels with, ends the
+/// process by the handlers that were there before its own.
+///
 /// # Errors
-/// Those of [`Server::start`] and [`Server::run`].
-pub fn serve_until_stopped(
+/// Those of `compute`, [`Server::start`] and [`Server::run`].
+pub fn serve_until_stopped<E: From<StartError>>(
     config: Config,
-    compute: impl Into<Compute>,
+    compute: impl FnOnce() -> Result<Compute, E>,
     ready: impl FnOnce(SocketAddr),
-) -> Result<(), StartError> {
-    serve_by_new_runtime(config, compute.into(), Box::new(ready))
+) -> Result<(), E> {
+    let mut failure = None;
+    let compute = || compute().map_err(|error| failure = Some(error)).ok();
+    let served = serve_by_new_runtime(config, Box::new(compute), Box::new(ready));
+    failure.map_or(served.map_err(E::from), Err)
 }
 
-/// Not generic, so that the server is compiled here and not in each program that starts it.
+/// Not generic, so that the server is compiled here and not in each program that starts it. Without something to compute
+/// with it does nothing.
 fn serve_by_new_runtime(
     config: Config,
-    compute: Compute,
+    compute: Box<dyn FnOnce() -> Option<Compute> + '_>,
     ready: Box<dyn FnOnce(SocketAddr) + '_>,
 ) -> Result<(), StartError> {
     let runtime = tokio::runtime::Runtime::new()?;
     let served = runtime.block_on(async {
+        let signals = Signals::listen()?;
+        let Some(compute) = compute() else { return Ok(()) };
         let server = Server::start(config, compute).await?;
-        let stop = stop_signal(server.front_end())?;
+        let stop = signals.stop(server.front_end());
         ready(server.address()?);
         tokio::spawn(heap::return_freed_memory());
         server.run(stop).await
@@ -266,28 +277,49 @@ fn serve_by_new_runtime(
     served
 }
 
+/// The signals of a server.
 #[cfg(unix)]
-fn stop_signal(front_end: FrontEnd) -> Result<impl Future<Output = ()>, StartError> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut reload = signal(SignalKind::hangup())?;
-    Ok(async move {
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    reload: Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    /// Listens to signals, which no longer end the process.
+    fn listen() -> Result<Self, StartError> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            reload: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for a signal to stop.
+    async fn stop(mut self, front_end: FrontEnd) {
         loop {
             tokio::select! {
-                _ = terminate.recv() => return,
-                _ = interrupt.recv() => return,
-                _ = reload.recv() => front_end.read_tokens_again(),
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                _ = self.reload.recv() => front_end.read_tokens_again(),
             }
         }
-    })
+    }
 }
 
 #[cfg(not(unix))]
-fn stop_signal(_: FrontEnd) -> Result<impl Future<Output = ()>, StartError> {
-    Ok(async {
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn listen() -> Result<Self, StartError> {
+        Ok(Self)
+    }
+
+    async fn stop(self, _: FrontEnd) {
         if let Err(error) = tokio::signal::ctrl_c().await {
             tracing::error!("waiting for Ctrl-C: {error}");
         }
-    })
+    }
 }

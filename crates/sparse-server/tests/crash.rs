@@ -7,7 +7,7 @@
 mod common;
 
 use common::{IS_WORKER, MTX, NPY, Response, mtx, npy, process_of, try_send};
-use sparse_server::{Compute, Config, WorkerCommand, serve_as_worker, serve_until_stopped};
+use sparse_server::{Compute, Config, StartError, WorkerCommand, serve_as_worker, serve_until_stopped};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -48,7 +48,12 @@ fn serve(data: &Path) {
         Err(_) => Compute::Here(device().unwrap()),
         Ok(count) => vec![WorkerCommand::new(worker); count.parse().unwrap()].into(),
     };
-    serve_until_stopped(Config::new(data, 1 << 20), compute, |address| println!("{address}")).unwrap();
+    serve_until_stopped(
+        Config::new(data, 1 << 20),
+        || Ok::<_, StartError>(compute),
+        |address| println!("{address}"),
+    )
+    .unwrap();
 }
 
 /// The process that is killed.

@@ -14,7 +14,7 @@ use nnz::BackendKind;
 use nnz::Device;
 #[cfg(unix)]
 use sparse_server::WorkerCommand;
-use sparse_server::{Compute, Config, Limits, StartError, TlsFiles, parse_bytes, serve_until_stopped};
+use sparse_server::{Compute, Config, Limits, TlsFiles, parse_bytes, serve_until_stopped};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -114,16 +114,18 @@ impl Serve {
         if let Some(number) = self.worker {
             return Ok(sparse_server::serve_as_worker(|| self.open(number, context))?);
         }
-        let compute = self.compute(context)?;
-        let config = self.into_config()?;
+        let config = self.config()?;
         config.check().map_err(usage)?;
         let is_encrypted = config.tls.is_some();
         let mut printed = Ok(());
-        let served: Result<(), StartError> = serve_until_stopped(config, compute, |address| {
-            let scheme = if is_encrypted { "https" } else { "http" };
-            printed = context.print(format_args!("{scheme}://{address}"));
-        });
-        served?;
+        serve_until_stopped(
+            config,
+            || self.compute(context),
+            |address| {
+                let scheme = if is_encrypted { "https" } else { "http" };
+                printed = context.print(format_args!("{scheme}://{address}"));
+            },
+        )?;
         printed
     }
 
@@ -166,23 +168,23 @@ impl Serve {
         }
     }
 
-    fn into_config(self) -> Result<Config> {
+    fn config(&self) -> Result<Config> {
         // The parser does not compare what comes from a file.
         if self.tls_cert.is_some() != self.tls_key.is_some()
             || (self.tls_client_ca.is_some() && self.tls_cert.is_none())
         {
             return Err(usage("--tls-cert and --tls-key: both are needed for TLS, and for --tls-client-ca"));
         }
-        let client_authorities = self.tls_client_ca;
-        let tls = self.tls_cert.zip(self.tls_key);
+        let client_authorities = self.tls_client_ca.clone();
+        let tls = self.tls_cert.clone().zip(self.tls_key.clone());
         let tls = tls.map(|(certificate, key)| TlsFiles { certificate, key, client_authorities });
         Ok(Config {
             listen: self.listen,
             host_memory: self.host_memory,
             tenant_memory: self.tenant_memory.unwrap_or(u64::MAX),
-            tokens: self.token_file,
+            tokens: self.token_file.clone(),
             #[cfg(unix)]
-            shared: self.shared,
+            shared: self.shared.clone(),
             tls,
             limits: Limits {
                 upload_bytes: self.max_upload,
@@ -195,7 +197,7 @@ impl Serve {
                 audit_bytes: self.audit_size,
                 ..Limits::default()
             },
-            ..Config::new(self.data, self.memory)
+            ..Config::new(self.data.clone(), self.memory)
         })
     }
 }

@@ -116,6 +116,8 @@ struct Worker {
 impl Worker {
     fn start(settings: Settings, open: Open<'_>) -> Result<Self, StartError> {
         let Settings { config, service, generation, device: number, quota } = settings;
+        // Before the device is opened, for the reason that `serve_until_stopped` has.
+        ignore_signals()?;
         let device = open()?;
         let (disk, recovered) = Disk::open(&config.data, Some(generation))?;
         let listener = listen(&config.data)?;
@@ -128,7 +130,6 @@ impl Worker {
     /// Answers the front end's requests until it has no more.
     async fn run(self, front_end: Listen) -> Result<(), StartError> {
         let Self { app, listener } = self;
-        ignore_signals()?;
         tokio::spawn(app.clone().delete_expired());
         tokio::spawn(heap::return_freed_memory());
         tokio::spawn(end_with_device(app.clone()));

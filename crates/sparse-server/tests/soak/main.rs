@@ -20,7 +20,7 @@ mod zipf;
 
 use common::IS_WORKER;
 use service::Server;
-use sparse_server::{Compute, Config, WorkerCommand, serve_as_worker, serve_until_stopped};
+use sparse_server::{Compute, Config, StartError, WorkerCommand, serve_as_worker, serve_until_stopped};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -118,5 +118,5 @@ fn serve(data: &Path, name: &str) {
         Err(_) => Compute::Here(device("0").unwrap()),
         Ok(count) => (0..count.parse().unwrap()).map(worker).collect::<Vec<_>>().into(),
     };
-    serve_until_stopped(config, compute, |address| println!("{address}")).unwrap();
+    serve_until_stopped(config, || Ok::<_, StartError>(compute), |address| println!("{address}")).unwrap();
 }
