@@ -317,6 +317,23 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "spgemm_chunks",
+                [
+                    "spgemm_chunks_rows",
+                    "spgemm_chunks_lefts",
+                    "spgemm_chunks_find",
+                    "spgemm_chunks_cut",
+                    "spgemm_chunks_begin",
+                    "spgemm_chunks_segments",
+                    "spgemm_chunks_place",
+                    "spgemm_chunks_turns",
+                    "spgemm_chunks_sum",
+                ],
+                [SCALAR, IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "spgemm_pattern",
                 [
                     "spgemm_pattern_products",
@@ -345,9 +362,6 @@ macro_rules! files {
                     "spgemm_places_parts",
                     "spgemm_places_find",
                     "spgemm_places_sum",
-                    "spgemm_places_count",
-                    "spgemm_places_pairs",
-                    "spgemm_places_sum_pairs",
                 ],
                 [SCALAR, IDX, OFF, BLOCK, PLACE]
             ),

@@ -1,22 +1,16 @@
 // spgemm_places: the values of C = A B for plans of many runs, for compressed rows and a C whose pattern is known, in
 // order and without repetitions, where rows of B have no column twice. Where each product belongs is found once and
-// kept, so that a run only adds. A row has either places or lists.
+// kept, so that a run only adds. Long rows are those of spgemm_chunks.
 // spgemm_places_parts: parts[2 k] and parts[2 k + 1] <- where the row of B that entry k of A names begins and ends.
 // spgemm_places_find: a team of `lanes` work-items, which is a work-group, has a row: places[starts[i] + p] <- the
 // place of product p of row i, counted in the order of A's entries, among the entries of its row of C; where C has no
 // such column, one of the `lanes` places behind them.
 // spgemm_places_sum: a team has a row, whose sums are in local memory: its lanes have the products of one entry of A
 // after the other. Reads A, the parts, the places and the rows of B that A names once; writes C once.
-// spgemm_places_count: products[i] and entries[i] <- those of row i of a list.
-// spgemm_places_pairs: a team has a row: keys[q] <- the entry of C of product q, or `unlisted` where C has no such
-// column; pairs[q] <- the positions of its entry of A (upper half) and of B; rows[e] <- the row of the list that has entry
-// 32 e. `products_before` and `entries_before` are those before each row.
-// spgemm_places_sum_pairs: a work-item has an entry of C, whose pairs are neighbours: pairs[starts[e]] up to starts[e +
-// 1]. Reads each pair, and what it names, once; writes C once.
 // Rows come in an order of their lengths, `first` up to `end` of it.
 // Macros: SCALAR, IDX, OFF, PLACE (uchar or ushort: the type of places), EACH = 16, 8 or 4 (sums per lane, in 64
 // bytes), BLOCK (the largest team).   Launch: any number of work-groups of `lanes`, a power of two up to BLOCK; of any
-// size for parts, count and sum_pairs. A row with places has up to EACH * BLOCK entries.
+// size for parts. A row with places has up to EACH * BLOCK entries.
 // Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
 #include "scalar.clh"
 #include "index.clh"
@@ -107,67 +101,5 @@ __kernel void spgemm_places_sum(long first, long end, long lanes, __global const
         for (int at = lid; at < n; at += width)
             store(c_values, begin + at, sums[at]);
         barrier(CLK_LOCAL_MEM_FENCE);
-    }
-}
-
-__kernel void spgemm_places_count(long first, long end, __global const long *order, __global const OFF *c_offsets,
-                                  __global const long *starts, __global long *products, __global long *entries)
-{
-    for (long i = get_global_id(0); i < end - first; i += get_global_size(0)) {
-        long row = order[first + i];
-        products[i] = starts[row + 1] - starts[row];
-        entries[i] = c_offsets[row + 1] - c_offsets[row];
-    }
-}
-
-__kernel void spgemm_places_pairs(long first, long end, long lanes, long unlisted, __global const long *order,
-                                  __global const OFF *a_offsets, __global const OFF *parts,
-                                  __global const IDX *b_indices, __global const OFF *c_offsets,
-                                  __global const IDX *c_indices, __global const long *products_before,
-                                  __global const long *entries_before, __global int *keys, __global ulong *pairs,
-                                  __global int *rows)
-{
-    int lid = (int)get_local_id(0);
-    int width = (int)lanes;
-    __local long ends[BLOCK];
-    __local long origins[BLOCK];
-    for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
-        long row = order[i];
-        long begin = c_offsets[row];
-        long n = c_offsets[row + 1] - begin;
-        long start = products_before[i - first];
-        long entry = entries_before[i - first];
-        for (long at = (entry + 31) / 32 + lid; at * 32 < entry + n; at += width)
-            rows[at] = (int)(i - first);
-        for (long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
-            long b_begin = k + lid < a_offsets[row + 1] ? parts[2 * (k + lid)] : 0;
-            long length = k + lid < a_offsets[row + 1] ? parts[2 * (k + lid) + 1] - b_begin : 0;
-            long count = count_products(ends, origins, lid, width, b_begin, length);
-            for (long p = lid; p < count; p += width) {
-                int owner = owner_of(ends, width, p);
-                long place = origins[owner] + p;
-                int at = find_column(b_indices[place], c_indices + begin, n);
-                keys[start + p] = at >= 0 ? (int)entry + at : (int)unlisted;
-                pairs[start + p] = (ulong)(k + owner) << 32 | (ulong)place;
-            }
-            start += count;
-        }
-    }
-}
-
-__kernel void spgemm_places_sum_pairs(long first, long entries, __global const long *order,
-                                      __global const long *entries_before, __global const int *rows,
-                                      __global const long *starts,
-                                      __global const ulong *pairs, __global const T *a_values,
-                                      __global const T *b_values, __global const OFF *c_offsets, __global T *c_values)
-{
-    for (long e = get_global_id(0); e < entries; e += get_global_size(0)) {
-        ACC sum = (ACC)(0);
-        for (long p = starts[e]; p < starts[e + 1]; p++)
-            sum += mul(load(a_values, (long)(pairs[p] >> 32)), load(b_values, (long)(pairs[p] & 0xffffffff)));
-        int row = rows[e / 32];
-        while (entries_before[row + 1] <= e)
-            row++;
-        store(c_values, c_offsets[order[first + row]] + e - entries_before[row], sum);
     }
 }

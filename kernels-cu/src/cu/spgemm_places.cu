@@ -1,23 +1,16 @@
 // spgemm_places: the values of C = A B for plans of many runs, for compressed rows and a C whose pattern is known, in
 // order and without repetitions, where rows of B have no column twice. Where each product belongs is found once and
-// kept, so that a run only adds. A row has either places or lists.
+// kept, so that a run only adds. Long rows are those of spgemm_chunks.
 // spgemm_places_parts: parts[k] <- where the row of B that entry k of A names begins and ends.
 // spgemm_places_find: a team of `lanes` has a row: places[starts[i] + p] <- the place of product p of row i, counted in
 // the order of A's entries, among the entries of its row of C; where C has no such column, one of the `lanes` places
 // behind them.
 // spgemm_places_sum: a team has a row, whose sums are in shared memory: its lanes have the products of one entry of A
 // after the other. Reads A, the parts, the places and the rows of B that A names once; writes C once.
-// spgemm_places_count: products[i] and entries[i] <- those of row i of a list.
-// spgemm_places_pairs: a team has a row: keys[q] <- the entry of C of product q, or `unlisted` where C has no such
-// column; pairs[q] <- the positions of its entry of A (upper half) and of B; rows[e] <- the row of the list that has entry
-// 32 e. `products_before` and `entries_before` are those before each row.
-// spgemm_places_sum_pairs: a thread has an entry of C, whose pairs are neighbours: pairs[starts[e]] up to starts[e +
-// 1]. A warp shares those of an entry with more than SHORT. Reads each pair, and what it names, once; writes C once.
 // Rows come in an order of their lengths, `first` up to `end` of it.
 // Macros: SCALAR, IDX, OFF, PLACE (uchar or ushort: the type of places), EACH = 16, 8 or 4 (sums per lane, in 64
 // bytes), AHEAD = 2 (entries of A whose rows of B are loaded at once), AT_ONCE = 6 (products of a lane in a long row of
-// B), SHORT = 32 (products of an entry that a thread adds), TOGETHER = 4 (products that it loads at once), LEAST_BLOCKS
-// = 3, 4 or 5 by the types' sizes, BLOCK (threads of the largest block).   Launch: any number of blocks of up to BLOCK
+// B), LEAST_BLOCKS = 3, 4 or 5 by the types' sizes, BLOCK (threads of the largest block).   Launch: any number of blocks of up to BLOCK
 // threads, a multiple of 32, `lanes` a power of two from 2 to 32. A row with places has up to EACH * lanes entries.
 // Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
 #ifndef LEAST_BLOCKS
@@ -25,7 +18,6 @@
 #endif
 #include "grid.cuh"
 #include "scalar.cuh"
-#include "warp_scalar.cuh"
 #include "index.cuh"
 #include "team.cuh"
 #include "search.cuh"
@@ -38,12 +30,6 @@
 #endif
 #ifndef AT_ONCE
 #define AT_ONCE 6
-#endif
-#ifndef TOGETHER
-#define TOGETHER 4
-#endif
-#ifndef SHORT
-#define SHORT 32
 #endif
 #ifndef PLACE
 #error "PLACE is missing: uchar or ushort"
@@ -209,101 +195,5 @@ KERNEL spgemm_places_sum(long long first, long long end, long long lanes, const 
         for (int at = lane; at < n; at += width)
             store(c_values, begin + at, sums[at]);
         __syncwarp();
-    }
-}
-
-KERNEL spgemm_places_count(long long first, long long end, const long long *__restrict__ order,
-                           const Off *__restrict__ c_offsets, const long long *__restrict__ starts,
-                           long long *__restrict__ products, long long *__restrict__ entries)
-{
-    for (long long i = thread_index(); i < end - first; i += thread_count()) {
-        long long row = order[first + i];
-        products[i] = starts[row + 1] - starts[row];
-        entries[i] = c_offsets[row + 1] - c_offsets[row];
-    }
-}
-
-KERNEL spgemm_places_pairs(long long first, long long end, long long lanes, long long unlisted,
-                           const long long *__restrict__ order, const Off *__restrict__ a_offsets,
-                           const Part *__restrict__ parts, const Idx *__restrict__ b_indices,
-                           const Off *__restrict__ c_offsets, const Idx *__restrict__ c_indices,
-                           const long long *__restrict__ products_before, const long long *__restrict__ entries_before,
-                           int *__restrict__ keys, unsigned long long *__restrict__ pairs,
-                           int *__restrict__ rows)
-{
-    int width = (int)lanes;
-    int lane = threadIdx.x % width;
-    for (long long i = first + team_index(width); any_of_warp(i < end); i += team_count(width)) {
-        TeamRow row = row_at(i, end, order, a_offsets);
-        long long begin = row.is_there ? (long long)c_offsets[row.number] : 0;
-        int n = row.is_there ? (int)(c_offsets[row.number + 1] - begin) : 0;
-        long long start = row.is_there ? products_before[i - first] : 0;
-        int entry = row.is_there ? (int)entries_before[i - first] : 0;
-        for (int at = (entry + WARP - 1) / WARP + lane; at * WARP < entry + n; at += width)
-            rows[at] = (int)(i - first);
-        for (long long k = row.begin; any_of_warp(k < row.end); k += width) {
-            Part part = k + lane < row.end ? parts[k + lane] : Part{0, 0};
-            Products products = products_of(width, part.begin, part.end - part.begin);
-            for (long long p = lane; p < products.count; p += width) {
-                int owner = owner_of(products, width, p);
-                long long place = products.origins[owner] + p;
-                int at = find_column(b_indices[place], c_indices + begin, n);
-                keys[start + p] = at >= 0 ? entry + at : (int)unlisted;
-                pairs[start + p] = (unsigned long long)(k + owner) << 32 | (unsigned long long)place;
-            }
-            start += products.count;
-        }
-    }
-}
-
-// The product that a pair names.
-static __device__ ACC product_of(unsigned long long pair, const T *__restrict__ a_values, const T *__restrict__ b_values)
-{
-    return mul(load(a_values, pair >> 32), load(b_values, pair & 0xffffffffu));
-}
-
-// The sum of the products of every `step`-th pair from `begin` up to `end`, TOGETHER of them on the way at once.
-static __device__ ACC sum_pairs(long long begin, long long end, int step, const unsigned long long *__restrict__ pairs,
-                                const T *__restrict__ a_values, const T *__restrict__ b_values)
-{
-    ACC sum = ACC(0);
-    for (long long p = begin; p < end; p += TOGETHER * step) {
-        ACC products[TOGETHER];
-#pragma unroll
-        for (int i = 0; i < TOGETHER; i++)
-            products[i] = p + i * step < end ? product_of(pairs[p + i * step], a_values, b_values) : ACC(0);
-#pragma unroll
-        for (int i = 0; i < TOGETHER; i++)
-            sum += products[i];
-    }
-    return sum;
-}
-
-KERNEL spgemm_places_sum_pairs(long long first, long long entries, const long long *__restrict__ order,
-                               const long long *__restrict__ entries_before, const int *__restrict__ rows,
-                               const long long *__restrict__ starts,
-                               const unsigned long long *__restrict__ pairs, const T *__restrict__ a_values,
-                               const T *__restrict__ b_values, const Off *__restrict__ c_offsets, T *__restrict__ c_values)
-{
-    for (long long e0 = warp_index() * WARP; e0 < entries; e0 += warp_count() * WARP) {
-        long long e = e0 + lane_index();
-        long long begin = e < entries ? starts[e] : 0;
-        long long end = e < entries ? starts[e + 1] : 0;
-        bool is_long = end - begin > SHORT;
-        ACC sum = sum_pairs(begin, is_long ? begin : end, 1, pairs, a_values, b_values);
-        for (unsigned int left = __ballot_sync(ALL_LANES, is_long); left != 0; left &= left - 1) {
-            int owner = __ffs(left) - 1;
-            long long from = __shfl_sync(ALL_LANES, begin, owner);
-            long long to = __shfl_sync(ALL_LANES, end, owner);
-            ACC part = sum_lanes(sum_pairs(from + lane_index(), to, WARP, pairs, a_values, b_values));
-            if (lane_index() == owner)
-                sum = part;
-        }
-        if (e < entries) {
-            int row = rows[e0 / WARP];
-            while (entries_before[row + 1] <= e)
-                row++;
-            store(c_values, c_offsets[order[first + row]] + e - entries_before[row], sum);
-        }
     }
 }

@@ -74,11 +74,11 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         kind: Kind::DroppedEntry,
-        what: "the last product in the list of an entry is left out",
+        what: "the last product of a chunk is left out",
         place: each(
-            "spgemm_places",
-            ("p < starts[e + 1]; p++", "p < starts[e + 1] - 1; p++"),
-            ("p + i * step < end ?", "p + i * step < end - 1 ?"),
+            "spgemm_chunks",
+            ("if (base + lid < count) {", "if (base + lid < count - 1) {"),
+            ("if (offset < stream.count) {", "if (offset < stream.count - 1) {"),
         ),
         found_by: &[by("spgemm/csr", "places"), by("spgemm/csc", "places")],
         case: LONG_ROWS,

@@ -17,11 +17,12 @@
 //! A mask is the pattern of C, and its rows are summed alike: products without a column there are left out.
 //!
 //! A run finds the place of each product among the columns of its row of C. A plan of many runs keeps these places, 8 or 16
-//! bits for a product, for rows whose sums fit in local memory, and lists the products of most other rows by entries of C.
+//! bits for a product, for rows whose sums fit in local memory. Most other rows it cuts into chunks, whose products it keeps
+//! as segments of rows of B.
 //!
 //! A team goes through the entries of A's row one after the other, so that sums are added in their order.
 
-mod lists;
+mod chunks;
 mod pattern;
 mod places;
 mod row_bins;
@@ -276,7 +277,6 @@ fn find_sums(
         products: &products.counts.starts,
         longest,
         most_products: products.most,
-        total_products: products.counts.total,
     };
     let sums = ValueSums::new(backend, factors, rows, places)?;
     Ok((found, sums))
@@ -303,7 +303,6 @@ fn masked_sums(
         products: products.as_ref().map_or(&lengths.starts, |products| &products.counts.starts),
         longest,
         most_products: products.as_ref().map_or(longest, |products| products.most),
-        total_products: products.as_ref().map_or(lengths.total, |products| products.counts.total),
     };
     ValueSums::new(backend, factors, rows, places)
 }

@@ -12,18 +12,20 @@ use sparse_core::{Error, Result};
 use std::sync::Arc;
 
 /// Calls from which on a plan keeps places. Measured on an H100: to find them takes as long as they save in 1 to 3 runs
-/// of stencils, a band and uniform rows, and to sort the lists of a power law as long as they save in 14.
+/// of stencils, a band and uniform rows, and to sort the products of a power law as long as they save in 14.
 pub(super) const CALLS: usize = 16;
 
-/// Entries of a row of A up to which the products of the row have places; else they are in lists. A warp takes about half
-/// a microsecond for two entries, one pair after the other (H100).
-pub(super) const MOST_LEFT: usize = 128;
-
-/// Products of a row up to which they have places, of `total` products in all: while one warp adds them, a GPU adds about
-/// a thousand times as many, and 2048 take no longer than a launch.
-pub(super) fn most_products(total: usize) -> usize {
-    (total / 1000).max(2048)
+/// Entries of a row of A up to which the products of the row have places; those of longer rows, which a warp adds while
+/// others have ended, are in chunks. A warp takes about half a microsecond for two entries (H100).
+pub(super) fn most_left(factors: Factors<'_>) -> usize {
+    (2 * factors.left.mean_length()).max(2 * LANES)
 }
+
+/// Products of a row up to which rows need no bins, if all are short.
+pub(super) const FEW_PRODUCTS: usize = 128;
+
+/// Products of a row up to which they have places: those of one warp take no longer than a launch.
+pub(super) const MOST_PRODUCTS: usize = 2048;
 
 /// The longest row of C whose places have 8 bits, with those of a warp behind it.
 const LONGEST_OF_BYTES: usize = u8::MAX as usize - LANES;
@@ -39,7 +41,7 @@ const SMALLEST: [usize; 2] = [2, 16];
 /// The mean length of a row of B above which the smallest team is a warp.
 const LONG: usize = 3 * SMALLEST[1];
 
-/// The place of each product in its row of C; those of long rows are in lists.
+/// The place of each product in its row of C; those of long rows are in chunks.
 #[derive(Debug)]
 pub(super) struct Places {
     /// Where the row of B of each entry of A begins and ends.
@@ -58,7 +60,7 @@ impl Places {
         Teams::new(backend, lanes)
     }
 
-    /// The most entries of rows of C that have places; those of more have lists, so that no bin is of a work-group.
+    /// The most entries of rows of C that have places; those of more have chunks, so that no bin is of a work-group.
     pub(super) fn limits(factors: Factors<'_>, teams: Teams) -> Limits {
         let each = BYTES_PER_LANE / factors.left.dtype.accumulator().bytes();
         Limits { short: each * teams.smallest, warp: each * LANES, group: 0 }
@@ -100,7 +102,7 @@ impl Places {
         rows: KnownRows<'_>,
     ) -> Result<()> {
         let (rows_of_bin, lanes) = (&sums.bin.rows, sums.lanes);
-        let kernel = self.kernel(backend, factors, "spgemm_places_find")?;
+        let kernel = kernel(backend, factors, self.places.element_bytes, "spgemm_places_find")?;
         let launch = backend.launch(&kernel).range(rows_of_bin).size(lanes).order(bins);
         let launch = launch.buffer(factors.left.offsets).buffer(&self.parts).buffer(factors.right.indices);
         let launch = launch.buffer(rows.offsets).buffer(rows.columns).buffer(&self.starts);
@@ -122,16 +124,6 @@ impl Places {
         let launch = launch.buffer(left.offsets).buffer(&self.parts).buffer(left.values);
         let launch = launch.buffer(right.values).buffer(c.offsets).buffer(c.values);
         launch.buffer(&self.starts).buffer(&self.places).teams(rows.len(), lanes)
-    }
-
-    /// A kernel with the type of these places.
-    pub(super) fn kernel(
-        &self,
-        backend: &Device,
-        factors: Factors<'_>,
-        entry: &'static str,
-    ) -> Result<Kernel> {
-        kernel(backend, factors, self.places.element_bytes, entry)
     }
 
     /// Bytes on the device.

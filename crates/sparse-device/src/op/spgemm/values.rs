@@ -1,6 +1,6 @@
 //! The values of C, whose pattern is known.
 
-use super::lists::Lists;
+use super::chunks::Chunks;
 use super::places::{self, Places};
 use super::row_bins::{Bin, RowBins, RowSizes};
 use super::{FILE, Factors, NO_ROW, Teams};
@@ -9,6 +9,7 @@ use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::Result;
+use std::ops::Range;
 
 /// Bytes of sums for each lane of the team that sums a row in local memory: the kernels' macro `EACH` counts sums, and is
 /// at most [`MOST_EACH`].
@@ -51,8 +52,8 @@ pub(super) enum SumBin {
     Warp,
     /// The columns and sums fit the largest team.
     Group,
-    /// The largest team has a slice, and goes through the entries of A one after the other. Where places are kept, products
-    /// are listed, if there is memory for it; so for the next bin.
+    /// The largest team has a slice, and goes through the entries of A one after the other. Where places are kept, the rows
+    /// of this bin and of the next are cut into chunks, if there is memory for their products.
     SlicesByEntries,
     /// The largest team has a slice, and shares the products of as many entries of A as it has lanes.
     Slices,
@@ -95,8 +96,6 @@ enum SumMethod {
     Slices(Slices),
     /// The plan keeps the place of each product.
     Places,
-    /// The plan lists the products of each entry of C.
-    Lists(Lists),
 }
 
 /// The slices of the rows of a bin.
@@ -113,9 +112,11 @@ struct Slices {
 #[derive(Debug)]
 pub(super) struct ValueSums {
     bins: RowBins,
+    /// The sums of bins whose rows are not in chunks.
     sums: Vec<BinSums>,
     kernel: Kernel,
     places: Option<Places>,
+    chunks: Option<Chunks>,
 }
 
 /// The rows of C, as known before their values.
@@ -130,8 +131,6 @@ pub(super) struct KnownRows<'a> {
     pub(super) longest: usize,
     /// The products of the row that has most, or fewer.
     pub(super) most_products: usize,
-    /// The products of all rows, or fewer.
-    pub(super) total_products: usize,
 }
 
 impl ValueSums {
@@ -154,32 +153,32 @@ impl ValueSums {
         };
         let slice = teams.largest * slice_each(sum_bytes + factors.right.indices.element_bytes);
         let bins = Self::bins(backend, factors, rows, limits, slice, places.is_some())?;
+        let chunks = match (&places, cut_rows(&bins)) {
+            (Some(places), Some(cut)) => Chunks::new(backend, factors, places, (&bins, cut), rows)?,
+            _ => None,
+        };
         let kernel = |entry| kernel(backend, factors, entry);
         let sums = |bin: &Bin| {
             let kind = BINS[bin.number - 1];
             let lanes = kind.lanes(teams);
             let mut sums = BinSums { kind, bin: bin.clone(), lanes, method: SumMethod::Columns };
-            let lists = match &places {
-                Some(places) if kind.is_cut() => Lists::new(backend, factors, places, (&bins, bin), rows)?,
-                _ => None,
-            };
-            sums.method = match (lists, &places) {
-                (Some(lists), _) => SumMethod::Lists(lists),
+            sums.method = match &places {
                 _ if kind.is_cut() => {
                     let starts = bins.slices(backend, factors, bin, rows.offsets, slice)?;
                     let most = bin.rows.len() + rows.lengths.total / slice;
                     SumMethod::Slices(Slices { starts, most, kernel: kernel("spgemm_values_slices")? })
                 }
-                (None, Some(places)) => {
+                Some(places) => {
                     places.find(backend, factors, &bins, &sums, rows)?;
                     SumMethod::Places
                 }
-                (None, None) => SumMethod::Columns,
+                None => SumMethod::Columns,
             };
             Ok(sums)
         };
-        let sums = bins.iter().map(sums).collect::<Result<_>>()?;
-        Ok(Self { bins, sums, kernel: kernel("spgemm_values")?, places })
+        let is_left = |bin: &&Bin| chunks.is_none() || !BINS[bin.number - 1].is_cut();
+        let sums = bins.iter().filter(is_left).map(sums).collect::<Result<_>>()?;
+        Ok(Self { bins, sums, kernel: kernel("spgemm_values")?, places, chunks })
     }
 
     /// The rows in bins; a slice has `slice` entries.
@@ -195,7 +194,7 @@ impl ValueSums {
             return Ok(RowBins::none());
         }
         // A row with so few products has no more entries of A, but for those that name empty rows of B.
-        let few_products = if has_places { places::MOST_LEFT } else { MOST_PRODUCTS };
+        let few_products = if has_places { places::FEW_PRODUCTS } else { MOST_PRODUCTS };
         if rows.longest <= limits.short && rows.most_products <= few_products {
             return Ok(RowBins::single(factors.left.rows));
         }
@@ -205,7 +204,7 @@ impl ValueSums {
             let launch = backend.launch(&kernel).size(factors.left.rows);
             let launch = launch.size(limits.short).size(limits.warp).size(limits.group).size(slice);
             let (most_left, most_products) = match has_places {
-                true => (places::MOST_LEFT, places::most_products(rows.total_products)),
+                true => (places::most_left(factors), places::MOST_PRODUCTS),
                 false => (MOST_LEFT, NO_ROW),
             };
             let launch = launch.size(most_left).size(most_products);
@@ -217,8 +216,10 @@ impl ValueSums {
 
     /// Writes the values of C.
     pub(super) fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
+        if let Some(chunks) = &self.chunks {
+            chunks.run(backend, factors, c)?;
+        }
         self.sums.iter().try_for_each(|sums| match (&sums.method, &self.places) {
-            (SumMethod::Lists(lists), _) => lists.run(backend, factors, (&self.bins, &sums.bin), c),
             (SumMethod::Places, Some(places)) => places.run(backend, factors, &self.bins, sums, c),
             _ => self.run_bin(backend, factors, sums, c),
         })
@@ -264,11 +265,19 @@ impl ValueSums {
     pub(super) fn bytes(&self) -> usize {
         let methods = self.sums.iter().map(|sums| match &sums.method {
             SumMethod::Slices(slices) => slices.starts.bytes(),
-            SumMethod::Lists(lists) => lists.bytes(),
             SumMethod::Columns | SumMethod::Places => 0,
         });
-        self.bins.bytes() + methods.sum::<usize>() + self.places.as_ref().map_or(0, Places::bytes)
+        let kept =
+            self.places.as_ref().map_or(0, Places::bytes) + self.chunks.as_ref().map_or(0, Chunks::bytes);
+        self.bins.bytes() + methods.sum::<usize>() + kept
     }
+}
+
+/// The places of the rows in bins whose rows are cut, which are neighbours.
+fn cut_rows(bins: &RowBins) -> Option<Range<usize>> {
+    let mut cut = bins.iter().filter(|bin| BINS[bin.number - 1].is_cut()).map(|bin| &bin.rows);
+    let first = cut.next()?;
+    Some(first.start..cut.last().unwrap_or(first).end)
 }
 
 /// The most entries of rows whose columns and sums are in local memory.
