@@ -2,10 +2,10 @@
 
 use nnz::{Error, Format};
 use pyo3::exceptions::{
-    PyMemoryError, PyNotImplementedError, PyOSError, PyOverflowError, PyRuntimeError, PyTypeError,
-    PyValueError,
+    PyMemoryError, PyNotImplementedError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::{PyErr, PyResult};
+use std::io;
 
 /// The exception of an error, with its message.
 pub(crate) fn exception(error: Error) -> PyErr {
@@ -14,7 +14,8 @@ pub(crate) fn exception(error: Error) -> PyErr {
         Error::Unsupported { .. } => PyNotImplementedError::new_err(message),
         Error::OutOfMemory { .. } => PyMemoryError::new_err(message),
         Error::IndexOverflow { .. } => PyOverflowError::new_err(message),
-        Error::Io { .. } => PyOSError::new_err(message),
+        // `FileNotFoundError`, `PermissionError` and others, by its kind.
+        Error::Io { source, .. } => io::Error::new(source.kind(), message).into(),
         Error::Format { .. }
         | Error::Shape { .. }
         | Error::Operands { .. }

@@ -138,6 +138,18 @@ def test_integers_of_one_place_stay_apart(tmp_path):
     assert (a.dtype, a.data.tolist(), a.coords[0].tolist()) == (np.int64, [5, 3, 4], [1, 0, 0])
 
 
+def test_files_in_no_folder_are_not_found(tmp_path):
+    a = nnz.csr_array(np.eye(2))
+    for write, name in [(nnz.io.mmwrite, "a.mtx"), (nnz.io.save_npz, "a.npz")]:
+        with pytest.raises(FileNotFoundError, match=name):
+            write(tmp_path / "nowhere" / name, a)
+
+
+def test_a_comment_is_written_by_scipy(tmp_path):
+    nnz.io.mmwrite(tmp_path / "a.mtx", nnz.csr_array(np.eye(2)), "of two rows")
+    assert "of two rows" in (tmp_path / "a.mtx").read_text()
+
+
 @pytest.mark.parametrize("container", [nnz.csr_array, nnz.csc_array])
 def test_a_matrix_that_a_program_has_broken_is_not_written(tmp_path, container):
     a = container(np.eye(3))

@@ -53,10 +53,11 @@ def _by_scipy(source: Any, format: str) -> Any:
     return coo_array(read).asformat(format) if sp.issparse(read) else read
 
 
-def mmwrite(target: Any, a: Any, **options: Any) -> None:
-    """Writes a matrix to a Matrix Market file; `options` are those of :func:`scipy.io.mmwrite`, which then writes it."""
-    if options or not sp.issparse(a) or not isinstance(target, (str, os.PathLike)) or not _is_ours(a):
-        scipy.io.mmwrite(target, a, **options)
+def mmwrite(target: Any, a: Any, *arguments: Any, **options: Any) -> None:
+    """Writes a matrix to a Matrix Market file, all of its entries; by :func:`scipy.io.mmwrite` if it has further arguments."""
+    is_plain = not arguments and not options and isinstance(target, (str, os.PathLike))
+    if not is_plain or not sp.issparse(a) or not _is_ours(a):
+        scipy.io.mmwrite(target, a, *arguments, **options)
         return
     path = os.fspath(target)
     if not path.endswith((".mtx", ".mtx.gz")):
