@@ -17,9 +17,8 @@ pub(crate) struct Check {
 /// Libraries and programs are checked, not tests: clippy's `incompatible_msrv` already refuses newer functions of the
 /// standard library everywhere, so that the minimum Rust is left to find newer syntax and dependencies that need more.
 /// Code that both targets compile is checked for AArch64; for x86-64 the crate with code for it alone, and the server, whose
-/// cryptography would need a C compiler for AArch64. The benchmark, whose peers are large, is left out, as is the
-/// Python package, whose direct solvers take as long as all else: the workflow builds its wheels for AArch64. Nothing is
-/// linked, which takes no cross compiler.
+/// cryptography would need a C compiler for AArch64. The benchmark, whose peers are large, is left out. Nothing is linked,
+/// which takes no cross compiler.
 pub(crate) const CHECKS: [Check; 3] = [
     Check {
         needs: "1.89",
@@ -31,7 +30,7 @@ pub(crate) const CHECKS: [Check; 3] = [
         needs: "aarch64-unknown-linux-gnu",
         list: "rustup target list --installed --toolchain 1.89",
         install: "rustup toolchain install 1.89 --profile minimal --target aarch64-unknown-linux-gnu",
-        run: "rustup run 1.89 cargo check --workspace --exclude sparse-bench --exclude sparse-cli --exclude sparse-python --exclude sparse-server --lib --bins --target aarch64-unknown-linux-gnu",
+        run: "rustup run 1.89 cargo check --workspace --exclude sparse-bench --exclude sparse-cli --exclude sparse-server --lib --bins --target aarch64-unknown-linux-gnu",
     },
     Check {
         needs: "aarch64-unknown-linux-gnu",
