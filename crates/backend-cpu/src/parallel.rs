@@ -1,9 +1,9 @@
 //! The splitting of work: by entries, never by threads.
 
 use crate::Cpu;
-use rayon::prelude::*;
 use sparse_core::Index;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Elements below which the calling thread does the work: a hand-over to the pool costs more.
@@ -38,11 +38,30 @@ impl Cpu {
 
     /// Calls `work` with 0, …, `count` − 1, in parallel if there are enough `elements`. Not generic, so that rayon's code
     /// is compiled once and not for every kernel and type.
+    ///
+    /// The calling thread works, too: where other programs, or threads of BLAS that wait in loops, have the processors, it
+    /// need not wait until a thread of the pool gets one. It has as many helpers as the pool has threads, since one of them
+    /// may be woken on the processor of the calling thread.
     fn for_each_index(&self, elements: usize, count: usize, work: &(dyn Fn(usize) + Sync)) {
         if elements < SERIAL_LIMIT || self.threads() == 1 {
             return (0..count).for_each(work);
         }
-        self.pool.install(|| (0..count).into_par_iter().with_max_len(1).for_each(work));
+        let next = AtomicUsize::new(0);
+        let work_until_none_is_left = || {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= count {
+                    break;
+                }
+                work(index);
+            }
+        };
+        self.pool.in_place_scope(|scope| {
+            for _ in 0..self.threads().min(count) {
+                scope.spawn(|_| work_until_none_is_left());
+            }
+            work_until_none_is_left();
+        });
     }
 
     /// The results of `work` for every item, in order, computed in parallel if they stand for enough `elements`.

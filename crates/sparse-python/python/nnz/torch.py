@@ -55,7 +55,8 @@ def to_dense(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[in
 class _Pattern:
     """A pattern that was checked, and the plans of its products."""
 
-    def __init__(self, indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> None:
+    def __init__(self, indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], stream: int) -> None:
+        self.stream = stream
         self.indices = TensorWeakRef(indices)
         self.versions = _versions(indptr, indices)
         self.plans: dict[tuple[Any, ...], _native.Plan] = {}
@@ -64,7 +65,7 @@ class _Pattern:
         positions = [_positions(array, max(rows, cols, len(indices)), values.dtype) for array in given]
         # On a GPU the matrix uses them where they lie. The given ones live as long as the pattern, which is found by them.
         self.copies = [made for made, array in zip(positions, given, strict=True) if made is not array]
-        arrays = [_operand(array) for array in (*positions, values)]
+        arrays = [_operand(array, stream) for array in (*positions, values)]
         if values.is_cuda:
             self.matrix = _native.Matrix.from_device_arrays("csr", (rows, cols), *arrays)
         else:
@@ -81,6 +82,15 @@ class _Pattern:
             found = self.plans[key] = getattr(_native.Plan, kind)(self.matrix, *arguments)
         return found
 
+    def run(self, plan: _native.Plan, inputs: Sequence[Tensor], out: Tensor, values: Tensor | None = None) -> Tensor:
+        """Writes `out`; `values` are prepared."""
+        # They live until the work was enqueued; PyTorch reuses their memory in the order of the stream.
+        prepared = [_prepared(tensor) for tensor in inputs]
+        operands = [_operand(tensor, self.stream) for tensor in prepared]
+        given = None if values is None else _operand(values, self.stream)
+        plan.run(operands, _operand(out, self.stream), 1 + 0j, 0j, given)
+        return out
+
 
 #: The patterns by their `indptr`, for each shape, type and stream. A backward pass runs in threads of its own.
 _PATTERNS = WeakTensorKeyDictionary()
@@ -92,26 +102,23 @@ def _pattern(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[in
     for name, array in (("indices", indices), ("indptr", indptr)):
         if array.device != values.device:
             raise ValueError(f"{name} is on {array.device}, the values are on {values.device}: move one of them")
+    stream = torch.cuda.current_stream(values.device).cuda_stream if values.is_cuda else 0
     if None in _versions(indptr, indices):
-        return _Pattern(indptr, indices, values, shape)
-    key = (tuple(shape), values.dtype, _stream(values))
+        return _Pattern(indptr, indices, values, shape, stream)
+    key = (tuple(shape), values.dtype, stream)
     with _LOCK:
         of_pointers = _PATTERNS.get(indptr)
         if of_pointers is None:
             of_pointers = _PATTERNS[indptr] = {}
         found = of_pointers.get(key)
         if found is None or not found.is_of(indptr, indices):
-            found = of_pointers[key] = _Pattern(indptr, indices, values, shape)
+            found = of_pointers[key] = _Pattern(indptr, indices, values, shape, stream)
         return found
 
 
 def _versions(*tensors: Tensor) -> tuple[int | None, ...]:
     """How often each was written; None of a tensor of inference mode, which does not count."""
     return tuple(None if tensor.is_inference() else tensor._version for tensor in tensors)
-
-
-def _stream(tensor: Tensor) -> int:
-    return torch.cuda.current_stream(tensor.device).cuda_stream if tensor.is_cuda else 0
 
 
 def _positions(positions: Tensor, largest: int, dtype: torch.dtype) -> Tensor:
@@ -123,30 +130,21 @@ def _positions(positions: Tensor, largest: int, dtype: torch.dtype) -> Tensor:
     return positions.to(torch.int32)
 
 
-def _operand(tensor: Tensor) -> Any:
-    """The elements where they lie: an array of NumPy, or one on the GPU."""
+def _operand(tensor: Tensor, stream: int) -> Any:
+    """The elements where they lie: an array of NumPy, or one on the GPU, whose work goes to the stream."""
     char = _CHARS.get(tensor.dtype)
     if char is None:
         right = "float16, float32, float64, complex64 or complex128 with int32 or int64"
         raise TypeError(f"a tensor is {tensor.dtype} where {right} is needed: cast it")
     if not tensor.is_cuda:
         return tensor.numpy()
-    return _native.DeviceArray.at(tensor.device.index, _stream(tensor), tensor.data_ptr(), list(tensor.shape), char)
+    return _native.DeviceArray.at(tensor.device.index, stream, tensor.data_ptr(), list(tensor.shape), char)
 
 
 def _prepared(tensor: Tensor) -> Tensor:
     """The tensor without gradients, in C order from a word on."""
     tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
     return tensor.clone() if tensor.is_cuda and tensor.data_ptr() % 16 else tensor
-
-
-def _run(plan: _native.Plan, inputs: Sequence[Tensor], out: Tensor, values: Tensor | None = None) -> Tensor:
-    # The prepared tensors live until the work was enqueued; PyTorch reuses their memory in the order of the stream.
-    prepared = [_prepared(tensor) for tensor in inputs]
-    given = None if values is None else _prepared(values)
-    operands = [_operand(tensor) for tensor in prepared]
-    plan.run(operands, _operand(out), 1 + 0j, 0j, None if given is None else _operand(given))
-    return out
 
 
 def _check(name: str, tensor: Tensor, shape: tuple[Any, ...], values: Tensor) -> None:
@@ -170,9 +168,10 @@ def _spmm(
     rows, inner = (shape[1], shape[0]) if transpose else (shape[0], shape[1])
     _check("values", values, (indices.shape[0],), values)
     _check("B", b, (inner, -1), values)
-    pattern = _pattern(indptr, indices, _prepared(values), shape)
+    given = _prepared(values)
+    pattern = _pattern(indptr, indices, given, shape)
     out = b.new_empty((rows, b.shape[1]))
-    return _run(pattern.plan("spmm", _op(transpose), b.shape[1]), [b], out, values)
+    return pattern.run(pattern.plan("spmm", _op(transpose), b.shape[1]), [b], out, given)
 
 
 @_spmm.register_fake
@@ -187,8 +186,9 @@ def _spmv(
     rows, inner = (shape[1], shape[0]) if transpose else (shape[0], shape[1])
     _check("values", values, (indices.shape[0],), values)
     _check("x", x, (inner,), values)
-    pattern = _pattern(indptr, indices, _prepared(values), shape)
-    return _run(pattern.plan("spmv", _op(transpose)), [x], x.new_empty(rows), values)
+    given = _prepared(values)
+    pattern = _pattern(indptr, indices, given, shape)
+    return pattern.run(pattern.plan("spmv", _op(transpose)), [x], x.new_empty(rows), given)
 
 
 @_spmv.register_fake
@@ -202,7 +202,7 @@ def _sddmm(indptr: Tensor, indices: Tensor, shape: Sequence[int], u: Tensor, v: 
     _check("V", v, (shape[1], u.shape[1]), u)
     out = u.new_empty(indices.shape[0])
     pattern = _pattern(indptr, indices, out, shape)
-    return _run(pattern.plan("sddmm", u.shape[1]), [u, v], out)
+    return pattern.run(pattern.plan("sddmm", u.shape[1]), [u, v], out)
 
 
 @_sddmm.register_fake
@@ -215,7 +215,8 @@ def _to_dense(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[i
     _check("values", values, (indices.shape[0],), values)
     given = _prepared(values)
     out = values.new_empty(tuple(shape))
-    _pattern(indptr, indices, given, shape).matrix.todense(_operand(out), _operand(given))
+    pattern = _pattern(indptr, indices, given, shape)
+    pattern.matrix.todense(_operand(out, pattern.stream), _operand(given, pattern.stream))
     return out
 
 

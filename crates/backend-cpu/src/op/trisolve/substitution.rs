@@ -40,9 +40,9 @@ impl<T: Scalar, I: Index, O: Index> Substitution<'_, '_, T, I, O> {
         let zero = ZeroDiagonal(AtomicUsize::new(ZeroDiagonal::NONE));
         match &self.schedule.levels[..] {
             [] => self.rows(0..self.schedule.order(), solved, &zero),
-            levels => cpu.install(self.schedule.weight(self.schedule.order()), || {
+            levels => {
                 levels.windows(2).for_each(|level| self.level(cpu, level[0]..level[1], solved, &zero));
-            }),
+            }
         }
         let zero = zero.0.into_inner();
         if zero != ZeroDiagonal::NONE {
