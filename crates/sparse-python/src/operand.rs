@@ -4,7 +4,10 @@ use crate::arrays::{slice, slice_mut};
 use crate::device_array::{DeviceArray, Shared};
 use crate::error::wrong_type;
 use crate::types::{Value, char_of, dtype_of};
-use nnz::{Csc, Csr, DType, DenseMatrix, Device, Error, IndexType, Matrix, Order, Result, Vector, c64};
+use nnz::{
+    Accelerator, Csc, Csr, DType, DenseMatrix, Device, Error, Host, HostCsr, IndexType, Matrix, Order,
+    Result, Space, Vector, c64,
+};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,6 +18,9 @@ pub(crate) enum Operand<'py> {
     Device(Bound<'py, DeviceArray>),
     Host(Bound<'py, PyUntypedArray>),
 }
+
+/// Elements on a GPU.
+type Elements<T> = <Accelerator as Space>::Buffer<T>;
 
 /// Rows and columns; of one dimension a column.
 type Extents = (usize, usize);
@@ -155,25 +161,68 @@ impl<T: Value> Input<'_, T> {
         matrix.with_values(&unsafe { self.vector(matrix.device())? })
     }
 
-    /// The matrix with these values, on a GPU where they lie; its plans stay valid.
+    /// The matrix with these values where they lie; plans of [`lendable`] stay valid. Formats of the host other than CSR
+    /// get a copy of the values.
     ///
     /// # Safety
-    /// On a GPU the values outlive all work that uses the matrix.
+    /// Matrix and values outlive the result, on a GPU also all work that uses it.
     pub(crate) unsafe fn lent_to(&self, matrix: &Matrix) -> Result<Matrix> {
-        let Self::Device(array, _) = self else { return self.as_values_of(matrix) };
-        let device = matrix.device();
         // SAFETY: the caller promises the same.
-        let values = unsafe { array.borrow::<T>(device, None)? };
-        macro_rules! shared {
-            ($($format:ident $index:ident)+) => {$(
-                if let Some(typed) = matrix.downcast_ref::<$format<T, nnz::Accelerator, $index, $index>>() {
-                    return Matrix::wrap(device, typed.with_values(values)?);
-                }
-            )+};
+        let lent = unsafe {
+            match self {
+                Self::Host(values, _) => over_pattern(matrix, Some(*values))?,
+                Self::Device(array, _) => with_shared(matrix, array.borrow::<T>(matrix.device(), None)?)?,
+            }
+        };
+        match (lent, self) {
+            (Some(matrix), _) => Ok(matrix),
+            (None, Self::Host(..)) => self.as_values_of(matrix),
+            (None, Self::Device(..)) => {
+                let what = format_args!("values where they lie for {matrix:?}");
+                Err(Error::unsupported(what, "csr and csc have them"))
+            }
         }
-        shared!(Csr i32 Csr i64 Csc i32 Csc i64);
-        Err(Error::unsupported(format_args!("values where they lie for {matrix:?}"), "csr and csc have them"))
     }
+}
+
+/// A matrix whose plans take any that [`Input::lent_to`] makes of the given one.
+///
+/// # Safety
+/// The given matrix outlives the result.
+pub(crate) unsafe fn lendable<T: Value>(matrix: &Matrix) -> Result<Matrix> {
+    // SAFETY: the caller promises the same.
+    Ok(unsafe { over_pattern::<T>(matrix, None)? }.unwrap_or_else(|| matrix.clone()))
+}
+
+/// CSR of the host over the pattern of a matrix, with these values or its own; `None` for other matrices.
+///
+/// # Safety
+/// Matrix and values outlive the result.
+unsafe fn over_pattern<T: Value>(matrix: &Matrix, values: Option<&[T]>) -> Result<Option<Matrix>> {
+    macro_rules! over {
+        ($($index:ident)+) => {$(
+            if let Some(pattern) = matrix.downcast_ref::<Csr<T, Host, $index, $index>>() {
+                // SAFETY: the caller's promise.
+                let csr = unsafe { HostCsr::borrow_pattern(pattern, values.unwrap_or(pattern.values()))? };
+                return Matrix::wrap(matrix.device(), csr).map(Some);
+            }
+        )+};
+    }
+    over!(i32 i64);
+    Ok(None)
+}
+
+/// A matrix on a GPU with values that lie there; `None` for formats without an array of values.
+fn with_shared<T: Value>(matrix: &Matrix, values: Elements<T>) -> Result<Option<Matrix>> {
+    macro_rules! shared {
+        ($($format:ident $index:ident)+) => {$(
+            if let Some(typed) = matrix.downcast_ref::<$format<T, Accelerator, $index, $index>>() {
+                return Matrix::wrap(matrix.device(), typed.with_values(values)?).map(Some);
+            }
+        )+};
+    }
+    shared!(Csr i32 Csr i64 Csc i32 Csc i64);
+    Ok(None)
 }
 
 /// Elements that are written.

@@ -4,7 +4,7 @@ use crate::count;
 use crate::device::open;
 use crate::error::exception;
 use crate::matrix::Matrix;
-use crate::operand::{Input, Operand, Output};
+use crate::operand::{Input, Operand, Output, lendable};
 use crate::types::{Value, factor, op_of, with_values};
 use nnz::op::Sampling;
 use nnz::{DType, DenseMatrix, Error, MatmulPlan, MatvecPlan, Order, PlanOptions, Result, SampledPlan, c64};
@@ -20,7 +20,9 @@ pub(crate) struct Plan {
 }
 
 struct State {
+    /// What the plan multiplies: `owner`, or its arrays lent, since runs may lend other values to its pattern.
     matrix: nnz::Matrix,
+    owner: nnz::Matrix,
     product: Product,
 }
 
@@ -41,9 +43,14 @@ impl Plan {
         plan: impl FnOnce(&nnz::Matrix) -> Result<Product> + Send,
     ) -> PyResult<Self> {
         count();
-        let matrix = matrix.0.clone();
-        let product = py.detach(|| plan(&matrix)).map_err(exception)?;
-        Ok(Self { dtype: matrix.dtype(), state: Mutex::new(State { matrix, product }) })
+        let (dtype, owner) = (matrix.0.dtype(), matrix.0.clone());
+        let state = with_values!(dtype, T => py.detach(|| {
+            // SAFETY: the state keeps both, and replaces both.
+            let matrix = unsafe { lendable::<T>(&owner)? };
+            let product = plan(&matrix)?;
+            Ok(State { matrix, owner, product })
+        }));
+        Ok(Self { dtype, state: Mutex::new(state.map_err(exception)?) })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -104,15 +111,18 @@ impl Plan {
             let values = unsafe { values.input::<T>("values")? };
             py.detach(|| {
                 let mut state = self.state();
-                state.matrix = values.as_values_of(&state.matrix)?;
+                let owner = values.as_values_of(&state.owner)?;
+                // SAFETY: as in `new`.
+                state.matrix = unsafe { lendable::<T>(&owner)? };
+                state.owner = owner;
                 Ok(())
             })
         })
         .map_err(exception)
     }
 
-    /// Runs with (x), (B) or (U, V), into `out`; with `values` for those of A in this run, which on a GPU are not
-    /// copied.
+    /// Runs with (x), (B) or (U, V), into `out`; with `values` for those of A in this run, which CSR and GPUs read where
+    /// they lie.
     #[pyo3(signature = (inputs, out, alpha, beta, values=None))]
     fn run<'py>(
         &self,
@@ -152,7 +162,7 @@ impl State {
         // stream that the work is enqueued in, which `Shared::borrow` compares.
         let (changed, inputs, mut result) = unsafe {
             (
-                values.map(|values| values.lent_to(&self.matrix)).transpose()?,
+                values.map(|values| values.lent_to(&self.owner)).transpose()?,
                 inputs.iter().map(|input| input.matrix(device)).collect::<Result<Vec<_>>>()?,
                 out.vector(device, beta)?,
             )

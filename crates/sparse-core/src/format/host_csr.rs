@@ -96,6 +96,31 @@ impl<T: Scalar, I: Index, O: Index> HostCsr<T, I, O> {
         Self { id: PatternId::unique(), rows, cols, offsets, indices, values, order }
     }
 
+    /// The pattern of a CSR matrix with borrowed values. Plans are valid for all matrices that borrow one pattern.
+    ///
+    /// ```
+    /// use sparse_core::{Csr, HostCsr, SparseFormat};
+    /// let (a, values) = (Csr::<f64>::identity(2)?, [3.0, 4.0]);
+    /// // SAFETY: `a` and the values outlive the matrix, and nobody writes them.
+    /// let b = unsafe { HostCsr::borrow_pattern(&a, &values)? };
+    /// assert_eq!((b.values(), b.pattern_id()), (&[3.0, 4.0][..], a.pattern_id()));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Format`](crate::Error::Format) if the number of values is not nnz.
+    ///
+    /// # Safety
+    /// `pattern` outlives the matrix; so do the values, which nobody writes during an operation on the matrix.
+    pub unsafe fn borrow_pattern(pattern: &Csr<T, Host, I, O>, values: *const [T]) -> Result<Self> {
+        check_length(Self::FORMAT, "values", values.len(), pattern.nnz())?;
+        let (offsets, indices): (&[O], &[I]) = (pattern.offsets(), pattern.indices());
+        // SAFETY: the pattern was checked when its matrix was made; the caller's promise.
+        let matrix =
+            unsafe { Self::borrow_unchecked(pattern.shape(), offsets, indices, values, pattern.order()) };
+        Ok(Self { id: pattern.pattern_id(), ..matrix })
+    }
+
     /// `rows + 1` positions.
     pub fn offsets(&self) -> &[O] {
         &self.offsets
