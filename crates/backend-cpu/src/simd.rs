@@ -62,11 +62,6 @@ impl Simd {
     pub(crate) fn has_fast_gathers() -> bool {
         *IS_INTEL
     }
-
-    /// True if many prefetches at once do not delay the loads behind them: on AMD's processors they do.
-    pub(crate) fn prefetches_in_bursts() -> bool {
-        *IS_INTEL
-    }
 }
 
 static IS_INTEL: LazyLock<bool> = LazyLock::new(|| is_made_by(b"GenuineIntel"));

@@ -109,12 +109,13 @@ fn types_outside_the_catalogue_are_refused() {
     assert!(error.to_string().starts_with("spmv of csr with these types on the CPU"), "{error}");
 }
 
-/// Blocks of 64 rows of one length, of lengths up to several vectors, and of longer ones.
+/// Blocks of 64 rows of one length, of two lengths, of lengths up to several vectors, and of longer ones.
 #[test]
 fn short_rows_of_all_lengths_agree_with_the_reference() {
     let alike = [vec![3; 64], vec![0; 64], vec![24; 67]].concat();
+    let nearly_alike = (0..150).map(|row| if row % 70 < 2 { 4 } else { 5 }).collect();
     let unlike = [16, 33, 70].map(|longest| (0..150).map(|row| row * 7 % longest).collect());
-    for lengths in unlike.into_iter().chain([alike]) {
+    for lengths in unlike.into_iter().chain([alike, nearly_alike]) {
         check("f64", &with_row_lengths::<f64>(&lengths, 100, 1).unwrap());
         check("f32", &with_row_lengths::<f32>(&lengths, 100, 1).unwrap());
     }
