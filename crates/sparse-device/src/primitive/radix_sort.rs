@@ -27,14 +27,6 @@ pub(crate) struct Sorted {
     pub(crate) positions: Positions,
 }
 
-impl Sorted {
-    /// Allocates `n` keys and positions.
-    fn allocate(backend: &Device, n: usize, key_bytes: usize, position: IndexType) -> Result<Self> {
-        let positions = Positions::allocate_as(backend, n, position)?;
-        Ok(Self { keys: backend.allocate_raw(n, key_bytes)?, positions })
-    }
-}
-
 /// The kernels of a pass and the counts of its digits.
 struct Pass {
     count: Kernel,
@@ -99,13 +91,15 @@ pub(crate) fn radix_sort(
     let n = keys.len;
     let digit = digit_bits(bits.len() as u32);
     let pass = Pass::new(backend, &keys, position, 1 << digit)?;
-    let mut to = Sorted::allocate(backend, n, keys.element_bytes, position)?;
+    let (mut free_keys, mut free_positions) = (None, None);
     for shift in bits.step_by(digit as usize) {
-        pass.run(backend, shift, (&keys, positions.as_ref()), &to)?;
+        let allocate = || backend.allocate_raw(n, keys.element_bytes);
+        let to_keys = free_keys.take().map_or_else(allocate, Ok)?;
         let allocate = || Positions::allocate_as(backend, n, position);
-        let free = positions.map_or_else(allocate, Ok)?;
-        keys = replace(&mut to.keys, keys);
-        positions = Some(replace(&mut to.positions, free));
+        let to = Sorted { keys: to_keys, positions: free_positions.take().map_or_else(allocate, Ok)? };
+        pass.run(backend, shift, (&keys, positions.as_ref()), &to)?;
+        free_keys = Some(replace(&mut keys, to.keys));
+        free_positions = positions.replace(to.positions);
     }
     let count_up = || Positions::counted_as(backend, 0..n, position);
     let positions = positions.map_or_else(count_up, Ok)?;
