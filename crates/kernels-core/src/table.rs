@@ -291,7 +291,13 @@ macro_rules! files {
                 ["row_lengths_longest", "row_lengths_filled"],
                 [IDX, OFF, BLOCK]
             ),
-            $crate::file!($language, $headers, "scan", ["scan_chunks", "scan_add"], [ELEMENT, BLOCK, PADDED]),
+            $crate::file!(
+                $language,
+                $headers,
+                "scan",
+                ["scan_chunks", "scan_add", "scan_short"],
+                [ELEMENT, BLOCK, PADDED]
+            ),
             $crate::file!(
                 $language,
                 $headers,

@@ -3,8 +3,8 @@
 // One work-group per chunk of 2*BLOCK elements, striding over the grid; a level reads and writes each element up to
 // twice, and a total per chunk.
 // Macros: ELEMENT (uint, ulong; sums wrap), BLOCK (a power of two), PADDED (1: a gap in local memory after every 32
-// elements, so that a stride of a power of two meets all banks).   Launch: any number of work-groups of BLOCK; scan_add
-// any number of work-groups of any size.
+// elements, so that a stride of a power of two meets all banks), ITEMS = 16 (elements of a work-item in scan_short).
+// Launch: any number of work-groups of BLOCK; scan_add any number of work-groups of any size; scan_short one work-group.
 // The array is cut into lines of line_len elements, element p of line l at start + l*line_step + p*item_step, and each
 // line into per_line chunks of 2*BLOCK.
 // Blelloch: Prefix sums and their applications. CMU-CS-90-190 (1990).
@@ -16,6 +16,9 @@
 #endif
 #ifndef PADDED
 #error "PADDED is missing: 0 or 1"
+#endif
+#ifndef ITEMS
+#define ITEMS 16
 #endif
 #define CHUNK (2 * BLOCK)
 #if PADDED
@@ -85,5 +88,43 @@ __kernel void scan_add(long chunks, long per_line, long line_len, long line_step
         long p = chunk % per_line * CHUNK + i % CHUNK;
         if (p < line_len)
             out[out_start + chunk / per_line * line_step + p * item_step] += before[chunk];
+    }
+}
+
+// out <- prefix sums of n elements, inclusive or exclusive, by one work-group: each work-item has neighbours. `in` may be
+// `out`.
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+void scan_short(long n, int inclusive, __global const ELEMENT *in, long in_start, __global ELEMENT *out, long out_start)
+{
+    int lid = (int)get_local_id(0);
+    __local ELEMENT sums[BLOCK];
+    ELEMENT all = 0;
+    for (long first = 0; first < n; first += ITEMS * BLOCK) {
+        ELEMENT held[ITEMS];
+        ELEMENT own = 0;
+        for (int item = 0; item < ITEMS; item++) {
+            long p = first + lid * ITEMS + item;
+            held[item] = 0;
+            if (p < n)
+                held[item] = in[in_start + p];
+            own += held[item];
+        }
+        sums[lid] = own;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int step = 1; step < BLOCK; step *= 2) {
+            ELEMENT left = lid >= step ? sums[lid - step] : 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            sums[lid] += left;
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        ELEMENT before = all + sums[lid] - own;
+        all += sums[BLOCK - 1];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int item = 0; item < ITEMS; item++) {
+            long p = first + lid * ITEMS + item;
+            if (p < n)
+                out[out_start + p] = before + (inclusive ? held[item] : 0);
+            before += held[item];
+        }
     }
 }

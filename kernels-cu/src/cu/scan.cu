@@ -3,8 +3,8 @@
 // One block per chunk of 2*BLOCK elements, striding over the grid; a level reads and writes each element up to twice,
 // and a total per chunk.
 // Macros: ELEMENT (uint, ulong; sums wrap), BLOCK (a power of two), PADDED (1: a gap in shared memory after every 32
-// elements, so that a stride of a power of two meets all banks).   Launch: any number of blocks of BLOCK threads;
-// scan_add any number of blocks of up to 256 threads.
+// elements, so that a stride of a power of two meets all banks), ITEMS = 16 (elements of a thread in scan_short).   Launch:
+// any number of blocks of BLOCK threads; scan_add any number of blocks of up to 256 threads; scan_short one block.
 // The array is cut into lines of line_len elements, element p of line l at start + l*line_step + p*item_step, and each
 // line into per_line chunks of 2*BLOCK.
 // Blelloch: Prefix sums and their applications. CMU-CS-90-190 (1990).
@@ -18,6 +18,9 @@
 #endif
 #ifndef PADDED
 #error "PADDED is missing: 0 or 1"
+#endif
+#ifndef ITEMS
+#define ITEMS 16
 #endif
 #define CHUNK (2 * BLOCK)
 #if PADDED
@@ -86,5 +89,41 @@ KERNEL scan_add(long long chunks, long long per_line, long long line_len, long l
         long long p = chunk % per_line * CHUNK + i % CHUNK;
         if (p < line_len)
             out[out_start + chunk / per_line * line_step + p * item_step] += before[chunk];
+    }
+}
+
+// out <- prefix sums of n elements, inclusive or exclusive, by one block: each thread has neighbours. `in` may be `out`.
+KERNEL scan_short(long long n, int inclusive, const Element *in, long long in_start, Element *out, long long out_start)
+{
+    __shared__ Element sums[BLOCK];
+    int thread = threadIdx.x;
+    Element all = 0;
+    for (long long first = 0; first < n; first += ITEMS * BLOCK) {
+        Element held[ITEMS];
+        Element own = 0;
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++) {
+            long long p = first + thread * ITEMS + item;
+            held[item] = p < n ? in[in_start + p] : 0;
+            own += held[item];
+        }
+        sums[thread] = own;
+        __syncthreads();
+        for (int step = 1; step < BLOCK; step *= 2) {
+            Element left = thread >= step ? sums[thread - step] : 0;
+            __syncthreads();
+            sums[thread] += left;
+            __syncthreads();
+        }
+        Element before = all + sums[thread] - own;
+        all += sums[BLOCK - 1];
+        __syncthreads();
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++) {
+            long long p = first + thread * ITEMS + item;
+            if (p < n)
+                out[out_start + p] = before + (inclusive ? held[item] : 0);
+            before += held[item];
+        }
     }
 }

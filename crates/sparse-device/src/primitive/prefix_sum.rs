@@ -1,4 +1,5 @@
-//! Prefix sums: Blelloch's scan of chunks, then of the chunks' totals, level after level, and back.
+//! Prefix sums: Blelloch's scan of chunks, then of the chunks' totals, level after level, and back; those of short series by
+//! one work-group.
 
 use crate::defines::Defines;
 use crate::{Buffer, Device, Kernel, View};
@@ -35,30 +36,34 @@ struct Level<T> {
     totals: Buffer<T>,
 }
 
+/// Elements of a series up to which one work-group takes it: a launch costs more than it saves.
+const SHORT: usize = 16384;
+
 /// Prefix sums of arrays of one shape.
 #[derive(Debug)]
-pub(crate) struct PrefixSum<T> {
+pub(crate) enum PrefixSum<T> {
+    /// A short series.
+    Short { kernel: Kernel, len: usize },
+    /// Anything else.
+    Levels(Levels<T>),
+}
+
+/// The levels of prefix sums.
+#[derive(Debug)]
+pub(crate) struct Levels<T> {
     scan_chunks: Kernel,
     add: Kernel,
     chunk: usize,
     levels: Vec<Level<T>>,
 }
 
-impl<T: ScanElement> PrefixSum<T> {
-    /// Prefix sums of `len` elements as one series.
-    pub(crate) fn series(backend: &Device, len: usize) -> Result<Self> {
-        Self::new(backend, Lines::series(len), false)
-    }
-
-    /// Prefix sums of lines; `padded` leaves holes in local memory, against bank conflicts.
-    pub(crate) fn new(backend: &Device, lines: Lines, padded: bool) -> Result<Self> {
-        let block = backend.inner.block;
-        let defines = Defines::default().set("BLOCK", block).set("ELEMENT", element::<T>());
-        let defines = defines.set("PADDED", u8::from(padded));
+impl<T: ScanElement> Levels<T> {
+    fn new(backend: &Device, lines: Lines, padded: bool) -> Result<Self> {
+        let kernel = |entry| kernel::<T>(backend, entry, padded);
         let mut sum = Self {
-            scan_chunks: backend.kernel("scan", "scan_chunks", defines.clone())?,
-            add: backend.kernel("scan", "scan_add", defines)?,
-            chunk: 2 * block,
+            scan_chunks: kernel("scan_chunks")?,
+            add: kernel("scan_add")?,
+            chunk: 2 * backend.inner.block,
             levels: vec![],
         };
         let mut chunks = sum.push_level(backend, lines)?;
@@ -75,14 +80,7 @@ impl<T: ScanElement> PrefixSum<T> {
         Ok(chunks)
     }
 
-    /// Writes the prefix sums of `input` to `output`.
-    pub(crate) fn run(
-        &self,
-        backend: &Device,
-        kind: ScanKind,
-        input: View<'_, T>,
-        output: View<'_, T>,
-    ) -> Result<()> {
+    fn run(&self, backend: &Device, kind: ScanKind, input: View<'_, T>, output: View<'_, T>) -> Result<()> {
         let operands = |level: usize| match level {
             0 => (input, output, kind),
             _ => {
@@ -106,6 +104,44 @@ impl<T: ScanElement> PrefixSum<T> {
         }
         Ok(())
     }
+}
+
+fn kernel<T: ScanElement>(backend: &Device, entry: &'static str, padded: bool) -> Result<Kernel> {
+    let defines = Defines::default().set("BLOCK", backend.inner.block).set("ELEMENT", element::<T>());
+    backend.kernel("scan", entry, defines.set("PADDED", u8::from(padded)))
+}
+
+impl<T: ScanElement> PrefixSum<T> {
+    /// Prefix sums of `len` elements as one series.
+    pub(crate) fn series(backend: &Device, len: usize) -> Result<Self> {
+        if len <= SHORT {
+            return Ok(Self::Short { kernel: kernel::<T>(backend, "scan_short", false)?, len });
+        }
+        Self::new(backend, Lines::series(len), false)
+    }
+
+    /// Prefix sums of lines; `padded` leaves holes in local memory, against bank conflicts.
+    pub(crate) fn new(backend: &Device, lines: Lines, padded: bool) -> Result<Self> {
+        Levels::new(backend, lines, padded).map(Self::Levels)
+    }
+
+    /// Writes the prefix sums of `input` to `output`.
+    pub(crate) fn run(
+        &self,
+        backend: &Device,
+        kind: ScanKind,
+        input: View<'_, T>,
+        output: View<'_, T>,
+    ) -> Result<()> {
+        match self {
+            Self::Short { kernel, len } => {
+                let launch = backend.launch(kernel).size(*len);
+                let launch = launch.value(i32::from(kind == ScanKind::Inclusive)).view(input).view(output);
+                launch.groups(1, backend.inner.block)
+            }
+            Self::Levels(levels) => levels.run(backend, kind, input, output),
+        }
+    }
 
     /// Replaces `counts` by their exclusive prefix sums.
     pub(crate) fn starts(&self, backend: &Device, counts: &Buffer<T>) -> Result<()> {
@@ -115,7 +151,12 @@ impl<T: ScanElement> PrefixSum<T> {
 
     /// Bytes of the totals.
     pub(crate) fn bytes(&self) -> usize {
-        self.levels.iter().map(|level| level.chunks * size_of::<T>()).sum()
+        match self {
+            Self::Short { .. } => 0,
+            Self::Levels(Levels { levels, .. }) => {
+                levels.iter().map(|level| level.chunks * size_of::<T>()).sum()
+            }
+        }
     }
 }
 
@@ -123,9 +164,15 @@ impl PrefixSum<i64> {
     /// Replaces counts, followed by a zero, by their exclusive prefix sums, and returns the sum of all.
     pub(crate) fn starts_and_sum(&self, backend: &Device, counts: &Buffer<i64>) -> Result<usize> {
         self.starts(backend, counts)?;
-        let mut sum = [0];
-        let last = Device::slice(Device::view(counts), counts.len - 1..counts.len);
-        backend.download_into(last, &mut sum)?;
-        Ok(sum[0] as usize)
+        Ok(backend.last(counts)? as usize)
+    }
+}
+
+impl Device {
+    /// The last element of a buffer. Waits for the device.
+    pub(crate) fn last<T: ScanElement>(&self, buffer: &Buffer<T>) -> Result<T> {
+        let mut last = [T::default()];
+        self.download_into(Self::slice(Self::view(buffer), buffer.len - 1..buffer.len), &mut last)?;
+        Ok(last[0])
     }
 }
