@@ -5,10 +5,12 @@ use kernels_core::{File, Header, file};
 const HEADERS: &[Header] = kernels_core::headers!(
     "cu",
     [
+        "apart.cuh",
         "block.cuh",
         "dense_rows.cuh",
         "dense_steps.cuh",
         "entry.cuh",
+        "find.cuh",
         "grid.cuh",
         "index.cuh",
         "look_back.cuh",

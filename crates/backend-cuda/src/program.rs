@@ -143,7 +143,8 @@ impl CuKernel {
         };
         // SAFETY: the arguments have the number and the sizes of the parameters, as checked; they, the configuration
         // and its attribute are copied by the call. The caller vouches for what the kernel does with them; memory that
-        // is freed later is freed in order with this stream. Kernels that are launched early wait before they touch it.
+        // is freed later is freed in order with this stream. Kernels that are launched early wait before they touch
+        // what the last launch does.
         let code = unsafe {
             sys::cuLaunchKernelEx(&raw const config, self.function, pointers.as_mut_ptr(), ptr::null_mut())
         };

@@ -375,7 +375,7 @@ macro_rules! files {
                 $language,
                 $headers,
                 "spgemm_values",
-                ["spgemm_values", "spgemm_values_slices"],
+                ["spgemm_values", "spgemm_values_slices", "spgemm_values_parts"],
                 [SCALAR, IDX, OFF, BLOCK]
             ),
             $crate::file!($language, $headers, "to_dense", ["to_dense_sum"], [SCALAR, IDX, POS]),

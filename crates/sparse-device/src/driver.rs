@@ -241,7 +241,7 @@ pub struct Grid {
     /// Bytes of dynamic shared memory per group, at most [`Properties::shared_bytes`].
     pub shared: usize,
     /// True if it may begin before the last launch has ended: the kernel then waits itself before it touches memory
-    /// that others write or read.
+    /// that this one writes, and before it ends.
     pub early: bool,
 }
 

@@ -157,6 +157,11 @@ impl<'a> Launch<'a> {
         self
     }
 
+    /// [`early`](Self::early) if the kernel touches nothing that the last launch writes: it ends after that one.
+    pub(crate) fn early_if(self, is_apart: bool) -> Self {
+        if is_apart { self.early() } else { self }
+    }
+
     /// Launches a work-item for each of `items`, up to the most worth it. A CPU's runtime compiles a kernel anew for
     /// each size of its work-groups; a GPU starts a small group sooner than a large one.
     pub(crate) fn items(self, items: usize) -> Result<()> {

@@ -27,6 +27,8 @@
 // chunk has up to EACH * 32 entries.
 #include "scalar.clh"
 #include "index.clh"
+#define SORTED IDX
+#include "search.clh"
 #ifndef EACH
 #define EACH (128 / sizeof(ACC))
 #endif
@@ -72,21 +74,6 @@ static int row_of(__global const long *before, long rows, long element)
             high = mid;
     }
     return (int)low;
-}
-
-// The place of a column among the n of a row of C, or -1.
-static int find_column(IDX column, __global const IDX *columns, long n)
-{
-    long low = 0;
-    long high = n;
-    while (low < high) {
-        long mid = low + (high - low) / 2;
-        if (columns[mid] < column)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < n && columns[low] == column ? (int)low : -1;
 }
 
 // The first product of a chunk, which is the first of a group. Groups have room for the chunks before, each of which
@@ -145,7 +132,7 @@ __kernel void spgemm_chunks_find(long first, long lefts, long entries, __global 
         long n = c_offsets[row + 1] - c_offsets[row];
         int entry = (int)entries_before[owners[j]];
         for (long p = lid; p < parts[2 * left + 1] - parts[2 * left]; p += LANES) {
-            int at = find_column(b_indices[parts[2 * left] + p], c_indices + c_offsets[row], n);
+            int at = (int)find_sorted(c_indices + c_offsets[row], n, b_indices[parts[2 * left] + p]);
             found[products_before[j] + p] = at >= 0 ? entry + at : (int)entries;
             if (at >= 0)
                 atomic_add(counts + entry + at, 1);

@@ -9,9 +9,9 @@
 // many windows as the row needs. mark: a work-group takes a slice of a long row of A, and marks columns in a bitmap of the
 // row in global memory, which collect writes in order. Reads A once and its rows of B once, window once and bitmap twice
 // for each window; writes C.
-// Macros: IDX, OFF, EACH = 8 (products per lane), WORDS = 31 (words of a window per lane), LEAST_PART = 8 and LEAST_ROW =
-// 64 (products of a row of B), BLOCK (lanes of the largest team).   Launch: any number of work-groups of `lanes`, a power
-// of two up to BLOCK; of any size for bounds, bins, sum_bins, bin_starts, slices, offsets and starts.
+// Macros: IDX, OFF, EACH = 8 (products per lane), WORDS = 31 (words of a window per lane), BLOCK (lanes of the largest
+// team).   Launch: any number of work-groups of `lanes`, a power of two up to BLOCK; of any size for bounds, bins, sum_bins,
+// bin_starts, slices, offsets and starts.
 // Nagasaka, Nukada, Matsuoka: High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
 // Pascal GPU. ICPP (2017). Batcher: Sorting networks and their applications. AFIPS (1968).
 #include "index.clh"
@@ -27,12 +27,6 @@
 #endif
 #define CAPACITY (EACH * BLOCK)
 #define FREE (-1)
-#ifndef LEAST_PART
-#define LEAST_PART 8
-#endif
-#ifndef LEAST_ROW
-#define LEAST_ROW 64
-#endif
 
 // products[i] <- how many products row i of C has; products[rows + 1] <- the most of them, or 2^31 - 1 if those are more.
 // They lie in spans[i] columns from origins[i] on, which are looked for where the rows of B are `sorted` and row i has
@@ -99,33 +93,21 @@ __kernel void spgemm_pattern_bins(long rows, long limit1, long limit2, long limi
 
 // bins[i] <- the bin of row i of C by its entries, which are starts[i + 1] - starts[i]: 0 for none, 1 or 2 for at most
 // as many as the first or second limit, where the row of A has at most `most_left` entries and the row of C at most
-// `most_products` products. Of the others, with `by_entries`, 4 where the rows of B have LEAST_PART products or more on
-// average in each slice of up to `slice` entries, or LEAST_ROW if the row has at most as many entries as the third
-// limit; else 3 up to that limit, and 5.
-__kernel void spgemm_pattern_sum_bins(long rows, long limit1, long limit2, long limit3, long slice, long most_left,
-                                      long most_products, long by_entries, __global const long *starts,
-                                      __global const long *products, __global const OFF *a_offsets,
-                                      __global int *bins)
+// `most_products` products. Of the others, 3 where the rows of B have `least_part` products or more on average in each
+// slice of up to `slice` entries, else 4.
+__kernel void spgemm_pattern_sum_bins(long rows, long limit1, long limit2, long slice, long most_left, long most_products,
+                                      long least_part, __global const long *starts, __global const long *products,
+                                      __global const OFF *a_offsets, __global int *bins)
 {
     for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
         long size = starts[row + 1] - starts[row];
+        long own = products[row + 1] - products[row];
         long left = a_offsets[row + 1] - a_offsets[row];
-        long parts = left * ((size + slice - 1) / slice);
-        long least = size <= limit3 ? LEAST_ROW : LEAST_PART;
-        int is_by_entries = by_entries && parts * least <= products[row + 1] - products[row];
-        int is_short = left <= most_left && products[row + 1] - products[row] <= most_products;
-        int bin = 5;
-        if (size == 0)
-            bin = 0;
-        else if (is_short && size <= limit1)
-            bin = 1;
-        else if (is_short && size <= limit2)
-            bin = 2;
-        else if (is_by_entries)
-            bin = 4;
-        else if (size <= limit3)
-            bin = 3;
-        bins[row] = bin;
+        long parts = max(1l, left * ((size + slice - 1) / slice));
+        int is_short = left <= most_left && own <= most_products;
+        int longer = own / parts >= least_part ? 3 : 4;
+        int bin = is_short && size <= limit1 ? 1 : is_short && size <= limit2 ? 2 : longer;
+        bins[row] = size == 0 ? 0 : bin;
     }
 }
 

@@ -25,13 +25,6 @@
 #error "PLACE is missing: uchar or ushort"
 #endif
 
-// The place of a column among the n of a row of C, or -1.
-static int find_column(IDX column, __global const IDX *columns, long n)
-{
-    long at = count_below(columns, n, column);
-    return at < n && columns[at] == column ? (int)at : -1;
-}
-
 __kernel void spgemm_places_parts(long entries, __global const IDX *a_indices, __global const OFF *b_offsets,
                                   __global OFF *parts)
 {
@@ -61,7 +54,7 @@ __kernel void spgemm_places_find(long first, long end, long lanes, __global cons
             long count = count_products(ends, origins, lid, width, b_begin, length);
             for (long p = lid; p < count; p += width) {
                 int owner = owner_of(ends, width, p);
-                int at = find_column(b_indices[origins[owner] + p], c_indices + begin, n);
+                int at = (int)find_sorted(c_indices + begin, n, b_indices[origins[owner] + p]);
                 long before = owner > 0 ? ends[owner - 1] : 0;
                 places[start + p] = (PLACE)(at >= 0 ? at : n + (p - before) % width);
             }

@@ -11,12 +11,13 @@
 // twice for each window; writes C.
 // Macros: IDX, OFF, EACH = 8 (products per lane), WORDS = 31 (words of a window per lane, an odd number), LONG = 16
 // (entries of A per lane), WORDS_PER_LANE = 4 (words of a bitmap at once), TOGETHER = 4 (columns for each word from which
-// a warp writes those of a word together), MOST_MOVED = 256 (columns per lane of a team that moves a row), LEAST_PART = 8 and
-// LEAST_ROW = 64 (products of a row of B), BLOCK (lanes of the largest team).   Launch: any number of blocks of 256 threads, `lanes` a power of two up to 32 or 256; bitmap, mark and
+// a warp writes those of a word together), MOST_MOVED = 256 (columns per lane of a team that moves a row), BLOCK (lanes of
+// the largest team).   Launch: any number of blocks of 256 threads, `lanes` a power of two up to 32 or 256; bitmap, mark and
 // collect with `lanes` of 256; of any size for bounds, bins, sum_bins, bin_starts, slices, offsets and starts.
 // Nagasaka, Nukada, Matsuoka: High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
 // Pascal GPU. ICPP (2017). Batcher: Sorting networks and their applications. AFIPS (1968).
 #include "grid.cuh"
+#include "apart.cuh"
 #include "index.cuh"
 #include "warp.cuh"
 #include "team.cuh"
@@ -40,12 +41,6 @@
 #ifndef MOST_MOVED
 #define MOST_MOVED 256
 #endif
-#ifndef LEAST_PART
-#define LEAST_PART 8
-#endif
-#ifndef LEAST_ROW
-#define LEAST_ROW 64
-#endif
 #define CAPACITY (EACH * BLOCK)
 #define FREE (-1)
 #define MOST_INT 2147483647
@@ -58,6 +53,17 @@ struct RowSize
     long long least;
     long long greatest;
 };
+
+// The products of each `step`th of the entries of A from k up to `end`.
+static __device__ long long count_products(long long k, long long end, int step, const Idx *__restrict__ a_indices,
+                                           const Off *__restrict__ b_offsets)
+{
+    long long products = 0;
+#pragma unroll 4
+    for (; k < end; k += step)
+        products += b_offsets[a_indices[k] + 1] - b_offsets[a_indices[k]];
+    return products;
+}
 
 // Adds up what each `step`th of the entries of A from k up to `end` brings; first and last columns if it `looks`.
 static __device__ RowSize size_of(long long k, long long end, int step, bool looks, long long cols,
@@ -111,8 +117,8 @@ KERNEL spgemm_pattern_products(long long rows, long long cols, long long lanes, 
         bool some_are = __syncthreads_or(is_for_block);
         bool is_long = end - begin > LONG * width;
         long long short_end = is_long ? begin : end;
-        RowSize size = size_of(begin + lane, short_end, width, false, cols, a_indices, b_offsets, b_indices);
-        size = size_of_team(width, size);
+        RowSize size = {0, cols, -1};
+        scan_team(width, count_products(begin + lane, short_end, width, a_indices, b_offsets), &size.products);
         bool looks = sorted && (is_long || size.products > few);
         if (any_of_warp(looks && !is_long)) {
             RowSize seen = size_of(begin + lane, short_end, width, looks, cols, a_indices, b_offsets, b_indices);
@@ -188,33 +194,22 @@ KERNEL spgemm_pattern_bins(long long rows, long long limit1, long long limit2, l
 
 // bins[i] <- the bin of row i of C by its entries, which are starts[i + 1] - starts[i]: 0 for none, 1 or 2 for at most
 // as many as the first or second limit, where the row of A has at most `most_left` entries and the row of C at most
-// `most_products` products. Of the others, with `by_entries`, 4 where the rows of B have LEAST_PART products or more on
-// average in each slice of up to `slice` entries, or LEAST_ROW if the row has at most as many entries as the third
-// limit; else 3 up to that limit, and 5.
-KERNEL spgemm_pattern_sum_bins(long long rows, long long limit1, long long limit2, long long limit3, long long slice,
-                               long long most_left, long long most_products, long long by_entries,
-                               const long long *__restrict__ starts, const long long *__restrict__ products,
-                               const Off *__restrict__ a_offsets, int *__restrict__ bins)
+// `most_products` products. Of the others, 3 where the rows of B have `least_part` products or more on average in each
+// slice of up to `slice` entries, else 4.
+KERNEL spgemm_pattern_sum_bins(long long rows, long long limit1, long long limit2, long long slice, long long most_left,
+                               long long most_products, long long least_part, const long long *__restrict__ starts,
+                               const long long *__restrict__ products, const Off *__restrict__ a_offsets,
+                               int *__restrict__ bins)
 {
     for (long long row = thread_index(); row < rows; row += thread_count()) {
         long long size = starts[row + 1] - starts[row];
+        long long own = products[row + 1] - products[row];
         long long left = a_offsets[row + 1] - a_offsets[row];
-        long long parts = left * ((size + slice - 1) / slice);
-        long long least = size <= limit3 ? LEAST_ROW : LEAST_PART;
-        bool is_by_entries = by_entries && parts * least <= products[row + 1] - products[row];
-        bool is_short = left <= most_left && products[row + 1] - products[row] <= most_products;
-        int bin = 5;
-        if (size == 0)
-            bin = 0;
-        else if (is_short && size <= limit1)
-            bin = 1;
-        else if (is_short && size <= limit2)
-            bin = 2;
-        else if (is_by_entries)
-            bin = 4;
-        else if (size <= limit3)
-            bin = 3;
-        bins[row] = bin;
+        long long parts = max(1ll, left * ((size + slice - 1) / slice));
+        bool is_short = left <= most_left && own <= most_products;
+        int longer = own / parts >= least_part ? 3 : 4;
+        int bin = is_short && size <= limit1 ? 1 : is_short && size <= limit2 ? 2 : longer;
+        bins[row] = size == 0 ? 0 : bin;
     }
 }
 
@@ -369,6 +364,7 @@ KERNEL spgemm_pattern_sort(long long first, long long end, long long lanes, cons
                            const long long *__restrict__ starts, long long *__restrict__ counts,
                            Idx *__restrict__ columns)
 {
+    let_next_begin();
     __shared__ Idx lists[CAPACITY];
     int width = (int)lanes;
     int lane = threadIdx.x % width;
@@ -395,6 +391,7 @@ KERNEL spgemm_pattern_sort(long long first, long long end, long long lanes, cons
             counts[row.number] = found;
         sync_team(width);
     }
+    end_after_last();
 }
 
 // Writes the columns whose bits are set in the words of all lanes of a warp, each from `to` on: a lane for each bit of a
@@ -452,6 +449,7 @@ KERNEL spgemm_pattern_window(long long first, long long end, long long lanes, co
                              Idx *__restrict__ columns, const long long *__restrict__ origins,
                              const long long *__restrict__ spans)
 {
+    let_next_begin();
     __shared__ unsigned int words[WORDS * BLOCK];
     int width = (int)lanes;
     int lane = threadIdx.x % width;
@@ -479,6 +477,7 @@ KERNEL spgemm_pattern_window(long long first, long long end, long long lanes, co
         if (counts && lane == 0)
             counts[row] = found;
     }
+    end_after_last();
 }
 
 // Puts a column into the table, unless it is there.
@@ -499,6 +498,7 @@ KERNEL spgemm_pattern_hash(long long first, long long end, long long lanes, cons
                            const long long *__restrict__ starts, long long *__restrict__ counts,
                            Idx *__restrict__ columns, const long long *__restrict__ products)
 {
+    let_next_begin();
     __shared__ int tables[2 * CAPACITY];
     __shared__ Idx lists[CAPACITY];
     int width = (int)lanes;
@@ -533,6 +533,7 @@ KERNEL spgemm_pattern_hash(long long first, long long end, long long lanes, cons
         }
         sync_team(width);
     }
+    end_after_last();
 }
 
 // A block has `words` words of `bitmaps`, which are zeros before and after.
@@ -543,6 +544,7 @@ KERNEL spgemm_pattern_bitmap(long long first, long long end, long long lanes, lo
                              long long *__restrict__ counts, Idx *__restrict__ columns,
                              unsigned int *__restrict__ bitmaps)
 {
+    let_next_begin();
     int lane = threadIdx.x;
     int width = (int)lanes;
     unsigned int *bitmap = bitmaps + blockIdx.x * words;
@@ -590,6 +592,7 @@ KERNEL spgemm_pattern_bitmap(long long first, long long end, long long lanes, lo
         if (counts && lane == 0)
             counts[row] = found;
     }
+    end_after_last();
 }
 
 // slices[i] <- the number of slices of up to `size` elements of the row at place first + i.
@@ -610,6 +613,7 @@ KERNEL spgemm_pattern_mark(long long first, long long from, long long to, long l
                            const Idx *__restrict__ a_indices, const Off *__restrict__ b_offsets,
                            const Idx *__restrict__ b_indices, unsigned int *__restrict__ bitmaps)
 {
+    let_next_begin();
     for (long long i = slices[from - first] + blockIdx.x; i < slices[to - first]; i += gridDim.x) {
         long long place = count_below(slices, to - first, i + 1) - 1;
         long long row = order[first + place];
@@ -621,6 +625,7 @@ KERNEL spgemm_pattern_mark(long long first, long long from, long long to, long l
         };
         for_each_column((int)lanes, begin, end, a_indices, b_offsets, b_indices, mark);
     }
+    end_after_last();
 }
 
 // Writes or counts the columns that are marked for the rows at places `from` up to `to`, and clears their bitmaps. A
@@ -629,6 +634,7 @@ KERNEL spgemm_pattern_collect(long long from, long long to, long long lanes, lon
                               const long long *__restrict__ order, const long long *__restrict__ starts, long long *__restrict__ counts,
                               Idx *__restrict__ columns, unsigned int *__restrict__ bitmaps)
 {
+    let_next_begin();
     for (long long i = from + blockIdx.x; i < to; i += gridDim.x) {
         long long row = order[i];
         unsigned int *bitmap = bitmaps + (i - from) * words;
@@ -657,6 +663,7 @@ KERNEL spgemm_pattern_collect(long long from, long long to, long long lanes, lon
         if (counts && threadIdx.x == 0)
             counts[row] = found;
     }
+    end_after_last();
 }
 
 // Moves columns by threads that are `step` apart.

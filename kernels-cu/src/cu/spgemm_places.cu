@@ -17,10 +17,12 @@
 #define LEAST_BLOCKS (sizeof(ACC) > 8 ? 3 : sizeof(ACC) > 4 || sizeof(Off) > 4 ? 4 : 5)
 #endif
 #include "grid.cuh"
+#include "apart.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
 #include "team.cuh"
 #include "search.cuh"
+#include "find.cuh"
 #include "products.cuh"
 #ifndef EACH
 #define EACH (64 / sizeof(ACC))
@@ -60,13 +62,6 @@ KERNEL spgemm_places_parts(long long entries, const Idx *__restrict__ a_indices,
         parts[k] = {b_offsets[a_indices[k]], b_offsets[a_indices[k] + 1]};
 }
 
-// The place of a column among the n of a row of C, or -1.
-static __device__ int find_column(Idx column, const Idx *__restrict__ columns, int n)
-{
-    int at = count_below(columns, n, column);
-    return at < n && columns[at] == column ? at : -1;
-}
-
 KERNEL spgemm_places_find(long long first, long long end, long long lanes, const long long *__restrict__ order,
                           const Off *__restrict__ a_offsets, const Part *__restrict__ parts,
                           const Idx *__restrict__ b_indices, const Off *__restrict__ c_offsets,
@@ -85,7 +80,7 @@ KERNEL spgemm_places_find(long long first, long long end, long long lanes, const
             Products products = products_of(width, part.begin, part.end - part.begin);
             for (long long p = lane; p < products.count; p += width) {
                 int owner = owner_of(products, width, p);
-                int at = find_column(b_indices[products.origins[owner] + p], c_indices + begin, n);
+                int at = find_sorted(c_indices + begin, n, b_indices[products.origins[owner] + p]);
                 int before = owner > 0 ? (int)products.ends[owner - 1] : 0;
                 places[start + p] = (Place)(at >= 0 ? at : n + ((int)p - before) % width);
             }
@@ -156,6 +151,7 @@ KERNEL spgemm_places_sum(long long first, long long end, long long lanes, const 
                          const Off *__restrict__ c_offsets, T *__restrict__ c_values,
                          const long long *__restrict__ starts, const Place *__restrict__ places)
 {
+    let_next_begin();
     __shared__ ACC all_sums[(EACH + 1) * BLOCK];
     __shared__ Step all_steps[BLOCK];
     int width = (int)lanes;
@@ -196,4 +192,5 @@ KERNEL spgemm_places_sum(long long first, long long end, long long lanes, const 
             store(c_values, begin + at, sums[at]);
         __syncwarp();
     }
+    end_after_last();
 }

@@ -66,8 +66,14 @@ pub(super) const FAULTS: &[Fault] = &[
         what: "a product without a column of the mask has the next one's place",
         place: each(
             "spgemm_places",
-            ("at < n && columns[at] == column ? (int)at : -1;", "at < n ? (int)at : -1;"),
-            ("at < n && columns[at] == column ? at : -1;", "at < n ? at : -1;"),
+            (
+                "(int)find_sorted(c_indices + begin, n, b_indices[origins[owner] + p]);",
+                "(int)count_below(c_indices + begin, n, b_indices[origins[owner] + p]);",
+            ),
+            (
+                "find_sorted(c_indices + begin, n, b_indices[products.origins[owner] + p]);",
+                "count_below(c_indices + begin, n, b_indices[products.origins[owner] + p]);",
+            ),
         ),
         found_by: &[by("spgemm/csr", "places"), by("spgemm/csc", "places")],
         case: ROWS,

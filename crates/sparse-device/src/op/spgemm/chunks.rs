@@ -11,8 +11,7 @@ use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::radix_sort::radix_sort;
 use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
-use sparse_core::op::ScanElement;
-use sparse_core::{Backend, Result, Space};
+use sparse_core::{Backend, Result};
 use std::ops::Range;
 
 /// Bytes of sums for each lane of the warp that has a chunk: the kernels' macro `EACH` counts sums.
@@ -92,13 +91,19 @@ impl Chunks {
         rows.chunks(&lefts, found, cuts, segments).map(Some)
     }
 
-    /// Writes the values of the rows.
-    pub(super) fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
+    /// Writes the values of the rows, apart from those that the last launch writes.
+    pub(super) fn run(
+        &self,
+        backend: &Device,
+        factors: Factors<'_>,
+        c: RawCompressed<'_>,
+        is_apart: bool,
+    ) -> Result<()> {
         let launch = backend.launch(&self.kernel).size(self.count).buffer(&self.starts).buffer(&self.entries);
         let launch = launch.buffer(&self.c_places).buffer(&self.places).buffer(&self.groups);
         let launch = launch.buffer(&self.sources).buffer(factors.left.values).buffer(factors.right.values);
         // Chunks take unequal times: a block of several warps would wait for the longest.
-        launch.buffer(c.values).group_per_row(self.count, LANES)
+        launch.buffer(c.values).early_if(is_apart).group_per_row(self.count, LANES)
     }
 
     /// Bytes on the device.
@@ -230,7 +235,7 @@ impl ChunkRows<'_> {
         let launch = launch.size(most_products).size(most_products / ALONE).buffer(&lefts.entries_before);
         launch.buffer(&found.starts).buffer(&firsts).items(lefts.entries)?;
         PrefixSum::series(backend, firsts.len)?.starts(backend, &firsts)?;
-        let count = last(backend, &firsts)? as usize;
+        let count = backend.last(&firsts)? as usize;
         Ok(Cuts { chunks_before: firsts, count })
     }
 
@@ -285,12 +290,4 @@ impl ChunkRows<'_> {
         let kernel = self.kernel("spgemm_chunks_sum")?;
         Ok(Chunks { count, starts, entries, c_places, places, groups, sources, kernel })
     }
-}
-
-/// The last number of a buffer.
-fn last<T: ScanElement>(backend: &Device, numbers: &Buffer<T>) -> Result<T> {
-    let mut last = [T::default()];
-    let view = Device::slice(Device::view(numbers), numbers.len - 1..numbers.len);
-    backend.download_into(view, &mut last)?;
-    Ok(last[0])
 }

@@ -44,7 +44,7 @@ use sparse_core::{
     PlanOptions, Result, Scalar, algorithms,
 };
 use std::sync::Arc;
-use values::{KnownRows, ValueSums};
+use values::{KnownRows, RowCounts, SumBins, ValueSums};
 
 algorithms! {
     /// The algorithms of CSR and CSC.
@@ -262,23 +262,25 @@ fn find_sums(
     keeps_places: bool,
 ) -> Result<(FoundPattern, ValueSums)> {
     let search = PatternSearch::new(backend, factors, algorithm)?;
-    let found = search.find(offset)?;
     let products = &search.products;
+    let counted = search.count()?;
     let (longest, places) = if keeps_places {
-        let longest = backend.longest_row(&found.lengths.starts)?;
+        let longest = backend.longest_row(&counted.starts)?;
         (longest, Places::new(backend, factors, products, longest)?)
     } else {
         (products.most.min(factors.right.cols), None)
     };
-    let rows = KnownRows {
-        offsets: &found.offsets,
-        columns: &found.indices,
-        lengths: &found.lengths,
+    let counts = RowCounts {
+        entries: &counted.starts,
         products: &products.counts.starts,
         longest,
         most_products: products.most,
     };
-    let sums = ValueSums::new(backend, factors, rows, places)?;
+    // Before the pattern, so that nothing waits for the device between its last kernels and those of values.
+    let bins = SumBins::new(backend, factors, counts, places.is_some())?;
+    let found = search.find(counted, offset)?;
+    let c = KnownRows { offsets: &found.offsets, columns: &found.indices, count: found.lengths.total };
+    let sums = ValueSums::new(backend, factors, bins, c, places)?;
     Ok((found, sums))
 }
 
@@ -296,15 +298,12 @@ fn masked_sums(
         Some(products) => Places::new(backend, factors, products, longest)?,
         None => None,
     };
-    let rows = KnownRows {
-        offsets: mask.offsets,
-        columns: mask.indices,
-        lengths: &lengths,
-        products: products.as_ref().map_or(&lengths.starts, |products| &products.counts.starts),
-        longest,
-        most_products: products.as_ref().map_or(longest, |products| products.most),
-    };
-    ValueSums::new(backend, factors, rows, places)
+    let starts = products.as_ref().map_or(&lengths.starts, |products| &products.counts.starts);
+    let most_products = products.as_ref().map_or(longest, |products| products.most);
+    let counts = RowCounts { entries: &lengths.starts, products: starts, longest, most_products };
+    let bins = SumBins::new(backend, factors, counts, places.is_some())?;
+    let c = KnownRows { offsets: mask.offsets, columns: mask.indices, count: lengths.total };
+    ValueSums::new(backend, factors, bins, c, places)
 }
 
 fn bound(backend: &Device, factors: Factors<'_>, sizes: Sizes) -> Result<SpgemmBound> {

@@ -11,6 +11,7 @@ use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::ScanKind;
 use sparse_core::{Backend, Error, Result, Space};
+use std::sync::Arc;
 
 /// Products of a row for each lane of the team that finds it in local memory: the kernels' macro `EACH`.
 const EACH: usize = 8;
@@ -38,6 +39,12 @@ pub(super) struct FoundPattern {
     pub(super) offsets: RawBuffer,
     pub(super) indices: RawBuffer,
     pub(super) lengths: RowSizes,
+}
+
+/// The entries before each row of C, and of all; and their columns, with room between rows, if there is memory.
+pub(super) struct CountedRows {
+    pub(super) starts: Arc<Buffer<i64>>,
+    loose: Option<RawBuffer>,
 }
 
 /// The products of each row of C, and what they say about its columns.
@@ -261,26 +268,38 @@ impl<'a> PatternSearch<'a> {
         Ok(Self { backend, factors, products, bins, searches })
     }
 
-    /// Finds the pattern, with offsets of this type.
+    /// Counts the entries of rows; finds their columns too, where there is memory for as many as rows can have.
+    pub(super) fn count(&self) -> Result<CountedRows> {
+        let (backend, rows) = (self.backend, self.factors.left.rows);
+        let starts = backend.zeros::<i64>(rows + 1)?;
+        let loose = self.loose_columns()?;
+        self.run(loose.as_ref().map(|columns| self.loose(columns)), Some(&starts))?;
+        PrefixSum::series(backend, rows + 1)?.starts(backend, &starts)?;
+        Ok(CountedRows { starts: starts.into(), loose })
+    }
+
+    /// The pattern of rows that are counted, with offsets of this type. Waits for the device.
     ///
     /// # Errors
     /// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if they do not count the entries.
-    pub(super) fn find(&self, offset: IndexType) -> Result<FoundPattern> {
-        let (backend, rows) = (self.backend, self.factors.left.rows);
-        let counts = backend.zeros::<i64>(rows + 1)?;
-        let loose = self.loose_columns()?;
-        let loose =
-            loose.as_ref().map(|columns| ColumnBuffer { starts: &self.products.bounds().starts, columns });
-        self.run(loose, Some(&counts))?;
-        let lengths = row_sizes(backend, counts)?;
-        offset.check("nnz", lengths.total)?;
-        let indices = backend.allocate_raw(lengths.total, self.factors.right.indices.element_bytes)?;
-        match loose {
-            Some(found) => self.compact(found, &lengths, &indices)?,
+    pub(super) fn find(&self, counted: CountedRows, offset: IndexType) -> Result<FoundPattern> {
+        let backend = self.backend;
+        let CountedRows { starts, loose } = counted;
+        let total = backend.last(&starts)? as usize;
+        let lengths = RowSizes { starts, total };
+        offset.check("nnz", total)?;
+        let indices = backend.allocate_raw(total, self.factors.right.indices.element_bytes)?;
+        match &loose {
+            Some(columns) => self.compact(self.loose(columns), &lengths, &indices)?,
             None => self.run(Some(ColumnBuffer { starts: &lengths.starts, columns: &indices }), None)?,
         }
         let offsets = self.offsets(&lengths.starts, offset)?;
         Ok(FoundPattern { offsets, indices, lengths })
+    }
+
+    /// Columns with room between rows.
+    fn loose<'b>(&'b self, columns: &'b RawBuffer) -> ColumnBuffer<'b> {
+        ColumnBuffer { starts: &self.products.bounds().starts, columns }
     }
 
     /// Memory for as many columns as rows can have, unless that is much or not there.
@@ -316,18 +335,20 @@ impl<'a> PatternSearch<'a> {
 
     /// Finds the columns of all rows: writes them, counts them, or both.
     fn run(&self, found: Option<ColumnBuffer<'_>>, counts: Option<&RawBuffer>) -> Result<()> {
-        self.searches.iter().try_for_each(|search| match search.method {
+        // Launches have rows of their own, the longest rows first.
+        self.searches.iter().rev().enumerate().try_for_each(|(before, search)| match search.method {
             Method::Split => self.run_split(search, found, counts),
-            _ => self.run_rows(search, found, counts),
+            _ => self.run_rows(search, found, counts, before > 0),
         })
     }
 
-    /// A team finds the columns of a row.
+    /// A team finds the columns of a row, apart from those that the last launch finds.
     fn run_rows(
         &self,
         search: &BinSearch,
         found: Option<ColumnBuffer<'_>>,
         counts: Option<&RawBuffer>,
+        is_apart: bool,
     ) -> Result<()> {
         let Factors { left, right } = self.factors;
         let BinSearch { bin, lanes, method, kernel, bitmaps, .. } = search;
@@ -336,7 +357,8 @@ impl<'a> PatternSearch<'a> {
             launch = launch.size(right.cols).size(bitmaps.words);
         }
         let launch = launch.order(&self.bins).buffer(left.offsets).buffer(left.indices);
-        let launch = launch.buffer(right.offsets).buffer(right.indices).found(found, counts);
+        let launch =
+            launch.buffer(right.offsets).buffer(right.indices).found(found, counts).early_if(is_apart);
         let launch = match method {
             Method::Window => launch.buffer(&self.products.origins).buffer(&self.products.spans),
             Method::Hash => launch.buffer(&self.products.counts.starts),

@@ -1,8 +1,8 @@
 //! The places of products in their rows of C, which plans of many runs keep.
 
 use super::pattern::ProductCounts;
-use super::row_bins::RowBins;
-use super::values::{BinSums, KnownRows, Limits};
+use super::row_bins::{Bin, RowBins};
+use super::values::{KnownRows, Limits};
 use super::{Factors, Teams};
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
@@ -60,10 +60,10 @@ impl Places {
         Teams::new(backend, lanes)
     }
 
-    /// The most entries of rows of C that have places; those of more have chunks, so that no bin is of a work-group.
+    /// The most entries of rows of C that have places; those of more have chunks.
     pub(super) fn limits(factors: Factors<'_>, teams: Teams) -> Limits {
         let each = BYTES_PER_LANE / factors.left.dtype.accumulator().bytes();
-        Limits { short: each * teams.smallest, warp: each * LANES, group: 0 }
+        Limits { short: each * teams.smallest, warp: each * LANES }
     }
 
     /// Memory for the places of these products, unless that is much or not there. Rows of B have no column twice, and no
@@ -92,16 +92,15 @@ impl Places {
         Ok(Some(Self { parts, starts: products.counts.starts.clone(), places, sum }))
     }
 
-    /// Finds the places of the products of a bin's rows.
+    /// Finds the places of the products of a bin's rows, by teams of `lanes`.
     pub(super) fn find(
         &self,
         backend: &Device,
         factors: Factors<'_>,
-        bins: &RowBins,
-        sums: &BinSums,
+        (bins, bin, lanes): (&RowBins, &Bin, usize),
         rows: KnownRows<'_>,
     ) -> Result<()> {
-        let (rows_of_bin, lanes) = (&sums.bin.rows, sums.lanes);
+        let rows_of_bin = &bin.rows;
         let kernel = kernel(backend, factors, self.places.element_bytes, "spgemm_places_find")?;
         let launch = backend.launch(&kernel).range(rows_of_bin).size(lanes).order(bins);
         let launch = launch.buffer(factors.left.offsets).buffer(&self.parts).buffer(factors.right.indices);
@@ -109,18 +108,18 @@ impl Places {
         launch.buffer(&self.places).teams(rows_of_bin.len(), lanes)
     }
 
-    /// Writes the values of a bin's rows.
+    /// Writes the values of a bin's rows, by teams of `lanes`, apart from those that the last launch writes.
     pub(super) fn run(
         &self,
         backend: &Device,
         factors: Factors<'_>,
-        bins: &RowBins,
-        sums: &BinSums,
+        (bins, bin, lanes): (&RowBins, &Bin, usize),
         c: RawCompressed<'_>,
+        is_apart: bool,
     ) -> Result<()> {
         let Factors { left, right } = factors;
-        let (rows, lanes) = (&sums.bin.rows, sums.lanes);
-        let launch = backend.launch(&self.sum).range(rows).size(lanes).order(bins);
+        let rows = &bin.rows;
+        let launch = backend.launch(&self.sum).range(rows).size(lanes).order(bins).early_if(is_apart);
         let launch = launch.buffer(left.offsets).buffer(&self.parts).buffer(left.values);
         let launch = launch.buffer(right.values).buffer(c.offsets).buffer(c.values);
         launch.buffer(&self.starts).buffer(&self.places).teams(rows.len(), lanes)

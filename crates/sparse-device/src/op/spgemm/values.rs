@@ -2,13 +2,13 @@
 
 use super::chunks::Chunks;
 use super::places::{self, Places};
-use super::row_bins::{Bin, RowBins, RowSizes};
+use super::row_bins::{Bin, RowBins};
 use super::{FILE, Factors, NO_ROW, Teams};
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
-use sparse_core::Result;
+use sparse_core::{Backend, Result};
 use std::ops::Range;
 
 /// Bytes of sums for each lane of the team that sums a row in local memory: the kernels' macro `EACH` counts sums, and is
@@ -22,6 +22,10 @@ const MOST_SMALLEST: usize = 16;
 
 /// Entries of a row of A up to which a team of up to a warp has the row.
 const MOST_LEFT: usize = 1024;
+
+/// Products of a row of B on average, in each slice of a row of C, from which on a work-group takes the row's entries of A
+/// one after the other: on a CPU, and on a GPU.
+const LEAST_PART: [usize; 2] = [8, 64];
 
 /// Products of a row up to which rows need no bins, if all are short.
 const MOST_PRODUCTS: usize = 4096;
@@ -40,27 +44,23 @@ fn slice_each(bytes: usize) -> usize {
 pub(super) struct Limits {
     pub(super) short: usize,
     pub(super) warp: usize,
-    pub(super) group: usize,
 }
 
 /// The teams that sum rows of C, in the order of their bins' numbers, which start at 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SumBin {
+enum SumBin {
     /// The sums fit the smallest team.
     Short,
     /// The sums fit a warp.
     Warp,
-    /// The columns and sums fit the largest team.
-    Group,
     /// The largest team has a slice, and goes through the entries of A one after the other. Where places are kept, the rows
     /// of this bin and of the next are cut into chunks, if there is memory for their products.
-    SlicesByEntries,
+    Parts,
     /// The largest team has a slice, and shares the products of as many entries of A as it has lanes.
     Slices,
 }
 
-const BINS: [SumBin; 5] =
-    [SumBin::Short, SumBin::Warp, SumBin::Group, SumBin::SlicesByEntries, SumBin::Slices];
+const BINS: [SumBin; 4] = [SumBin::Short, SumBin::Warp, SumBin::Parts, SumBin::Slices];
 
 impl SumBin {
     /// The lanes of the team that has a row or a slice.
@@ -68,22 +68,30 @@ impl SumBin {
         match self {
             Self::Short => teams.smallest,
             Self::Warp => LANES,
-            Self::Group | Self::SlicesByEntries | Self::Slices => teams.largest,
+            Self::Parts | Self::Slices => teams.largest,
         }
     }
 
     /// True if rows are cut into slices.
     fn is_cut(self) -> bool {
-        matches!(self, Self::SlicesByEntries | Self::Slices)
+        matches!(self, Self::Parts | Self::Slices)
+    }
+
+    /// The kernel that finds sums by columns.
+    fn entry(self) -> &'static str {
+        match self {
+            Self::Short | Self::Warp => "spgemm_values",
+            Self::Parts => "spgemm_values_parts",
+            Self::Slices => "spgemm_values_slices",
+        }
     }
 }
 
 /// The rows of a bin, and the method that sums them.
 #[derive(Debug)]
-pub(super) struct BinSums {
-    pub(super) kind: SumBin,
-    pub(super) bin: Bin,
-    pub(super) lanes: usize,
+struct BinSums {
+    bin: Bin,
+    lanes: usize,
     method: SumMethod,
 }
 
@@ -91,9 +99,9 @@ pub(super) struct BinSums {
 #[derive(Debug)]
 enum SumMethod {
     /// A run looks for the column of each product in its row of C.
-    Columns,
+    Columns(Kernel),
     /// A run looks for it in a slice of the row.
-    Slices(Slices),
+    Slices(Slices, Kernel),
     /// The plan keeps the place of each product.
     Places,
 }
@@ -105,7 +113,6 @@ struct Slices {
     starts: Buffer<i64>,
     /// At least as many as there are.
     most: usize,
-    kernel: Kernel,
 }
 
 /// The sums of the entries of C, by bins of rows of like lengths.
@@ -114,18 +121,16 @@ pub(super) struct ValueSums {
     bins: RowBins,
     /// The sums of bins whose rows are not in chunks.
     sums: Vec<BinSums>,
-    kernel: Kernel,
     places: Option<Places>,
     chunks: Option<Chunks>,
 }
 
-/// The rows of C, as known before their values.
+/// What is known of the rows of C before their columns are.
 #[derive(Clone, Copy)]
-pub(super) struct KnownRows<'a> {
-    pub(super) offsets: &'a RawBuffer,
-    pub(super) columns: &'a RawBuffer,
-    pub(super) lengths: &'a RowSizes,
-    /// The products of each row, or fewer.
+pub(super) struct RowCounts<'a> {
+    /// The entries before each row, and of all.
+    pub(super) entries: &'a RawBuffer,
+    /// The products before each row, or fewer.
     pub(super) products: &'a RawBuffer,
     /// The entries of the longest row, or more.
     pub(super) longest: usize,
@@ -133,96 +138,128 @@ pub(super) struct KnownRows<'a> {
     pub(super) most_products: usize,
 }
 
+/// The rows of C, as known before their values.
+#[derive(Clone, Copy)]
+pub(super) struct KnownRows<'a> {
+    pub(super) offsets: &'a RawBuffer,
+    pub(super) columns: &'a RawBuffer,
+    /// The entries of all.
+    pub(super) count: usize,
+}
+
+/// The rows of C in bins, by teams that sum them.
+pub(super) struct SumBins {
+    bins: RowBins,
+    teams: Teams,
+    /// The entries of a slice, at most.
+    slice: usize,
+}
+
+impl SumBins {
+    /// Bins for plans that keep places or look for columns. Waits for the device.
+    pub(super) fn new(
+        backend: &Device,
+        factors: Factors<'_>,
+        counts: RowCounts<'_>,
+        keeps_places: bool,
+    ) -> Result<Self> {
+        let sum_bytes = factors.left.dtype.accumulator().bytes();
+        let (teams, limits) = if keeps_places {
+            let teams = Places::teams(backend, factors);
+            (teams, Places::limits(factors, teams))
+        } else {
+            let teams = Teams::new(backend, factors.right.mean_length().min(MOST_SMALLEST));
+            (teams, limits(sum_bytes, teams))
+        };
+        let slice = teams.largest * slice_each(sum_bytes + factors.right.indices.element_bytes);
+        let bins = row_bins(backend, factors, counts, (limits, slice), keeps_places)?;
+        Ok(Self { bins, teams, slice })
+    }
+}
+
+/// The rows in bins; a slice has `slice` entries.
+fn row_bins(
+    backend: &Device,
+    factors: Factors<'_>,
+    counts: RowCounts<'_>,
+    (limits, slice): (Limits, usize),
+    keeps_places: bool,
+) -> Result<RowBins> {
+    if counts.longest == 0 {
+        return Ok(RowBins::none());
+    }
+    // A row with so few products has no more entries of A, but for those that name empty rows of B.
+    let few_products = if keeps_places { places::FEW_PRODUCTS } else { MOST_PRODUCTS };
+    if counts.longest <= limits.short && counts.most_products <= few_products {
+        return Ok(RowBins::single(factors.left.rows));
+    }
+    let order = factors.right.order;
+    RowBins::sorted(backend, factors, BINS.len(), |bins| {
+        let kernel = backend.kernel(FILE, "spgemm_pattern_sum_bins", factors.defines(backend))?;
+        let launch = backend.launch(&kernel).size(factors.left.rows);
+        let launch = launch.size(limits.short).size(limits.warp).size(slice);
+        let (most_left, most_products) = match keeps_places {
+            true => (places::most_left(factors), places::MOST_PRODUCTS),
+            false => (MOST_LEFT, NO_ROW),
+        };
+        let launch = launch.size(most_left).size(most_products);
+        let [of_cpu, of_gpu] = LEAST_PART;
+        let least_part = if backend.caps().is_cpu { of_cpu } else { of_gpu };
+        let launch = launch.size(if order.sorted && order.unique { least_part } else { NO_ROW });
+        let launch = launch.buffer(counts.entries).buffer(counts.products);
+        launch.buffer(factors.left.offsets).buffer(bins).items(factors.left.rows)
+    })
+}
+
 impl ValueSums {
     pub(super) fn new(
         backend: &Device,
         factors: Factors<'_>,
-        rows: KnownRows<'_>,
+        SumBins { bins, teams, slice }: SumBins,
+        c: KnownRows<'_>,
         places: Option<Places>,
     ) -> Result<Self> {
-        let sum_bytes = factors.left.dtype.accumulator().bytes();
-        let (teams, limits) = match places {
-            Some(_) => {
-                let teams = Places::teams(backend, factors);
-                (teams, Places::limits(factors, teams))
-            }
-            None => {
-                let teams = Teams::new(backend, factors.right.mean_length().min(MOST_SMALLEST));
-                (teams, limits(sum_bytes, teams))
-            }
-        };
-        let slice = teams.largest * slice_each(sum_bytes + factors.right.indices.element_bytes);
-        let bins = Self::bins(backend, factors, rows, limits, slice, places.is_some())?;
         let chunks = match (&places, cut_rows(&bins)) {
-            (Some(places), Some(cut)) => Chunks::new(backend, factors, places, (&bins, cut), rows)?,
+            (Some(places), Some(cut)) => Chunks::new(backend, factors, places, (&bins, cut), c)?,
             _ => None,
         };
-        let kernel = |entry| kernel(backend, factors, entry);
         let sums = |bin: &Bin| {
             let kind = BINS[bin.number - 1];
-            let lanes = kind.lanes(teams);
-            let mut sums = BinSums { kind, bin: bin.clone(), lanes, method: SumMethod::Columns };
-            sums.method = match &places {
+            let (bin, lanes) = (bin.clone(), kind.lanes(teams));
+            let method = match &places {
                 _ if kind.is_cut() => {
-                    let starts = bins.slices(backend, factors, bin, rows.offsets, slice)?;
-                    let most = bin.rows.len() + rows.lengths.total / slice;
-                    SumMethod::Slices(Slices { starts, most, kernel: kernel("spgemm_values_slices")? })
+                    let starts = bins.slices(backend, factors, &bin, c.offsets, slice)?;
+                    let slices = Slices { starts, most: bin.rows.len() + c.count / slice };
+                    SumMethod::Slices(slices, kernel(backend, factors, kind.entry())?)
                 }
                 Some(places) => {
-                    places.find(backend, factors, &bins, &sums, rows)?;
+                    places.find(backend, factors, (&bins, &bin, lanes), c)?;
                     SumMethod::Places
                 }
-                None => SumMethod::Columns,
+                None => SumMethod::Columns(kernel(backend, factors, kind.entry())?),
             };
-            Ok(sums)
+            Ok(BinSums { bin, lanes, method })
         };
         let is_left = |bin: &&Bin| chunks.is_none() || !BINS[bin.number - 1].is_cut();
         let sums = bins.iter().filter(is_left).map(sums).collect::<Result<_>>()?;
-        Ok(Self { bins, sums, kernel: kernel("spgemm_values")?, places, chunks })
-    }
-
-    /// The rows in bins; a slice has `slice` entries.
-    fn bins(
-        backend: &Device,
-        factors: Factors<'_>,
-        rows: KnownRows<'_>,
-        limits: Limits,
-        slice: usize,
-        has_places: bool,
-    ) -> Result<RowBins> {
-        if rows.lengths.total == 0 {
-            return Ok(RowBins::none());
-        }
-        // A row with so few products has no more entries of A, but for those that name empty rows of B.
-        let few_products = if has_places { places::FEW_PRODUCTS } else { MOST_PRODUCTS };
-        if rows.longest <= limits.short && rows.most_products <= few_products {
-            return Ok(RowBins::single(factors.left.rows));
-        }
-        let order = factors.right.order;
-        RowBins::sorted(backend, factors, BINS.len(), |bins| {
-            let kernel = backend.kernel(FILE, "spgemm_pattern_sum_bins", factors.defines(backend))?;
-            let launch = backend.launch(&kernel).size(factors.left.rows);
-            let launch = launch.size(limits.short).size(limits.warp).size(limits.group).size(slice);
-            let (most_left, most_products) = match has_places {
-                true => (places::most_left(factors), places::MOST_PRODUCTS),
-                false => (MOST_LEFT, NO_ROW),
-            };
-            let launch = launch.size(most_left).size(most_products);
-            let launch = launch.size(usize::from(order.sorted && order.unique));
-            let launch = launch.buffer(&rows.lengths.starts).buffer(rows.products);
-            launch.buffer(factors.left.offsets).buffer(bins).items(factors.left.rows)
-        })
+        Ok(Self { bins, sums, places, chunks })
     }
 
     /// Writes the values of C.
     pub(super) fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
-        if let Some(chunks) = &self.chunks {
-            chunks.run(backend, factors, c)?;
+        // Launches have rows of their own: the longest rows come first, but for chunks, which are alike.
+        for (before, sums) in self.sums.iter().rev().enumerate() {
+            match (&sums.method, &self.places) {
+                (SumMethod::Places, Some(places)) => {
+                    places.run(backend, factors, (&self.bins, &sums.bin, sums.lanes), c, before > 0)?;
+                }
+                _ => self.run_bin(backend, factors, sums, c, before > 0)?,
+            }
         }
-        self.sums.iter().try_for_each(|sums| match (&sums.method, &self.places) {
-            (SumMethod::Places, Some(places)) => places.run(backend, factors, &self.bins, sums, c),
-            _ => self.run_bin(backend, factors, sums, c),
-        })
+        match &self.chunks {
+            Some(chunks) => chunks.run(backend, factors, c, !self.sums.is_empty()),
+            None => Ok(()),
+        }
     }
 
     /// Writes the values of a bin's rows, by the columns of products.
@@ -232,24 +269,24 @@ impl ValueSums {
         factors: Factors<'_>,
         sums: &BinSums,
         c: RawCompressed<'_>,
+        is_apart: bool,
     ) -> Result<()> {
         let Factors { left, right } = factors;
-        let BinSums { kind, bin, lanes, method } = sums;
-        let slices = if let SumMethod::Slices(slices) = method { Some(slices) } else { None };
-        let kernel = slices.map_or(&self.kernel, |slices| &slices.kernel);
-        let mut launch = backend.launch(kernel).range(&bin.rows).size(*lanes);
-        if slices.is_some() {
-            launch = launch.size(usize::from(right.order.sorted));
-        }
-        let by_entries = right.order.unique && (*lanes <= LANES || *kind == SumBin::SlicesByEntries);
-        launch = launch.size(usize::from(by_entries));
-        if let Some(slices) = slices {
-            launch = launch.buffer(&slices.starts);
-        }
+        let BinSums { bin, lanes, method } = sums;
+        let (kernel, slices) = match method {
+            SumMethod::Columns(kernel) => (kernel, None),
+            SumMethod::Slices(slices, kernel) => (kernel, Some(slices)),
+            SumMethod::Places => return Ok(()),
+        };
+        let launch = backend.launch(kernel).range(&bin.rows).size(*lanes);
+        let launch = match slices {
+            Some(slices) => launch.size(usize::from(right.order.sorted)).buffer(&slices.starts),
+            None => launch.size(usize::from(right.order.unique)),
+        };
         let launch = launch.order(&self.bins);
         let launch = launch.buffer(left.offsets).buffer(left.indices).buffer(left.values);
         let launch = launch.buffer(right.offsets).buffer(right.indices).buffer(right.values);
-        let launch = launch.buffer(c.offsets).buffer(c.indices).buffer(c.values);
+        let launch = launch.buffer(c.offsets).buffer(c.indices).buffer(c.values).early_if(is_apart);
         match slices {
             Some(slices) => launch.group_per_row(slices.most, *lanes),
             None => launch.teams(bin.rows.len(), *lanes),
@@ -264,8 +301,8 @@ impl ValueSums {
     /// Bytes on the device.
     pub(super) fn bytes(&self) -> usize {
         let methods = self.sums.iter().map(|sums| match &sums.method {
-            SumMethod::Slices(slices) => slices.starts.bytes(),
-            SumMethod::Columns | SumMethod::Places => 0,
+            SumMethod::Slices(slices, _) => slices.starts.bytes(),
+            SumMethod::Columns(_) | SumMethod::Places => 0,
         });
         let kept =
             self.places.as_ref().map_or(0, Places::bytes) + self.chunks.as_ref().map_or(0, Chunks::bytes);
@@ -283,7 +320,7 @@ fn cut_rows(bins: &RowBins) -> Option<Range<usize>> {
 /// The most entries of rows whose columns and sums are in local memory.
 fn limits(sum_bytes: usize, teams: Teams) -> Limits {
     let each = (BYTES_PER_LANE / sum_bytes).min(MOST_EACH);
-    Limits { short: each * teams.smallest, warp: each * LANES, group: each * teams.largest }
+    Limits { short: each * teams.smallest, warp: each * LANES }
 }
 
 fn kernel(backend: &Device, factors: Factors<'_>, entry: &'static str) -> Result<Kernel> {
