@@ -151,7 +151,7 @@ pub(crate) fn read_on_ranks(
     let (dtype, reason) = ranks.broadcast(ranks.agree(described.transpose())?.unwrap_or_default())?;
     let a = match &reason {
         None => {
-            let dtype = dtype.parse().map_err(Error::msg)?;
+            let dtype = dtype.parse()?;
             MatrixOnRanks::read_by(transport.clone(), device, path, dtype, exchange)
         }
         Some(_) => {
@@ -235,7 +235,7 @@ fn check_infinities<const N: usize>(text: &str, values: [f64; N]) -> Result<(), 
     Ok(())
 }
 
-pub(crate) fn parse_op(name: &str) -> Result<Op, String> {
+pub(crate) fn parse_op(name: &str) -> Result<Op, nnz::Error> {
     name.to_ascii_lowercase().parse()
 }
 

@@ -14,6 +14,7 @@
 //! [`for_each_operation!`]: crate::for_each_operation
 //! [`with_dtype!`]: crate::with_dtype
 
+use crate::error::Error;
 use crate::format::{BatchCsc, BatchCsr, Coo, Csc, Csr, Ell, Hyb, Sell, SparseFormat};
 use crate::index::Index;
 use crate::scalar::{DType, Scalar};
@@ -246,12 +247,12 @@ macro_rules! run_time_name {
         }
 
         impl FromStr for $type {
-            type Err = String;
+            type Err = Error;
 
-            fn from_str(name: &str) -> Result<Self, String> {
+            fn from_str(name: &str) -> Result<Self, Error> {
                 Self::ALL.iter().copied().find(|known| known.name() == name).ok_or_else(|| {
                     let names: Vec<_> = Self::ALL.iter().map(|known| known.name()).collect();
-                    format!(concat!("unknown ", $what, " `{}`: one of {}"), name, names.join(", "))
+                    Error::unknown_name($what, name, &names)
                 })
             }
         }
@@ -305,17 +306,19 @@ mod tests {
     fn names_are_unique_and_are_read_back() {
         let formats: HashSet<_> = Format::ALL.iter().map(|format| format.name()).collect();
         assert_eq!(formats.len(), Format::ALL.len());
-        assert!(Format::ALL.iter().all(|format| format.to_string().parse() == Ok(*format)));
+        assert!(Format::ALL.iter().all(|format| format.to_string().parse().ok() == Some(*format)));
         let operations: HashSet<_> = Operation::ALL.iter().map(|operation| operation.name()).collect();
         assert_eq!(operations.len(), Operation::ALL.len());
-        assert!(Operation::ALL.iter().all(|operation| operation.to_string().parse() == Ok(*operation)));
+        assert!(
+            Operation::ALL.iter().all(|operation| operation.to_string().parse().ok() == Some(*operation))
+        );
     }
 
     #[test]
     fn unknown_names_are_answered_with_the_known_ones() {
-        let error = "csb".parse::<Format>().unwrap_err();
+        let error = "csb".parse::<Format>().unwrap_err().to_string();
         assert_eq!(error, "unknown format `csb`: one of csr, csc, batch_csr, batch_csc, coo, ell, hyb, sell");
-        assert!("spmw".parse::<Operation>().unwrap_err().contains("one of spmv, spmm, "));
+        assert!("spmw".parse::<Operation>().unwrap_err().to_string().contains("one of spmv, spmm, "));
     }
 
     #[test]

@@ -82,6 +82,16 @@ pub enum Error {
         /// Why it cannot be done, and what could be.
         reason: String,
     },
+    /// A name that was to be parsed stands for nothing.
+    #[error("unknown {kind} `{name}`: one of {known}")]
+    UnknownName {
+        /// The kind of what is named: `format`, `type`, …
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// The names that are known.
+        known: String,
+    },
     /// A matrix or one of its rows cannot be eliminated: a diagonal or pivot is missing, zero or of the wrong sign.
     #[error("{op}: {}{reason}", row.map(|row| format!("row {row}: ")).unwrap_or_default())]
     Singular {
@@ -152,6 +162,11 @@ impl Error {
     /// A matrix that `op` cannot eliminate, where no row of it is to be named.
     pub fn singular_matrix(op: &'static str, reason: impl Display) -> Self {
         Self::Singular { op, row: None, reason: reason.to_string() }
+    }
+
+    /// A name that is none of the known ones.
+    pub fn unknown_name(kind: &'static str, name: &str, known: &[&str]) -> Self {
+        Self::UnknownName { kind, name: name.into(), known: known.join(", ") }
     }
 
     /// Something that cannot be done, with the reason.

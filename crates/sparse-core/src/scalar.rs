@@ -1,5 +1,6 @@
 //! Scalar types: the types of stored values and of their sums.
 
+use crate::error::Error;
 use crate::space::Element;
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -120,13 +121,12 @@ impl Display for DType {
 }
 
 impl FromStr for DType {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(name: &str) -> Result<Self, String> {
-        [Self::F16, Self::Bf16, Self::F32, Self::F64, Self::C32, Self::C64]
-            .into_iter()
-            .find(|t| t.name() == name)
-            .ok_or_else(|| format!("unknown type `{name}`: one of f16, bf16, f32, f64, c32, c64"))
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let all = [Self::F16, Self::Bf16, Self::F32, Self::F64, Self::C32, Self::C64];
+        let unknown = || Error::unknown_name("type", name, &all.map(Self::name));
+        all.into_iter().find(|dtype| dtype.name() == name).ok_or_else(unknown)
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) fn exception(error: Error) -> PyErr {
         | Error::Shape { .. }
         | Error::Operands { .. }
         | Error::ValueOverflow { .. }
+        | Error::UnknownName { .. }
         | Error::Singular { .. }
         | Error::File { .. } => PyValueError::new_err(message),
         _ => PyRuntimeError::new_err(message),
@@ -28,7 +29,7 @@ pub(crate) fn exception(error: Error) -> PyErr {
 
 /// The format of a name.
 pub(crate) fn format_named(name: &str) -> PyResult<Format> {
-    name.parse().map_err(PyValueError::new_err)
+    name.parse().map_err(exception)
 }
 
 /// The exception for an array of another type than `right` says.

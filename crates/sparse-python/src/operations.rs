@@ -8,7 +8,6 @@ use crate::operand::{Input, Operand};
 use crate::types::{Value, factor, index_of, named, with_values};
 use nnz::{Each, IndexType, Reduction, Result, Vector, c64};
 use numpy::{PyArray1, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyComplex;
 
@@ -137,7 +136,7 @@ pub(crate) fn reduce<'py>(
     of_rows: bool,
     by: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let by = by.parse::<Reduction>().map_err(PyValueError::new_err)?;
+    let by = by.parse::<Reduction>().map_err(exception)?;
     let each = if of_rows { Each::Row } else { Each::Column };
     vector(py, || a.0.reduce(each, by))
 }

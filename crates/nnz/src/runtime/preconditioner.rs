@@ -4,7 +4,7 @@ use super::backend::RuntimeBackend;
 use super::{Format, Matrix};
 use sparse_core::backend::{Backend, SpaceOf};
 use sparse_core::op::{SpmvKernel, TrisolveKernel, VectorKernel};
-use sparse_core::{Accumulator, Csr, Result, Scalar};
+use sparse_core::{Accumulator, Csr, Error, Result, Scalar};
 use sparse_solvers::{BlockJacobi, Ic0, Ilu0, Jacobi, Preconditioner, inverse_diagonal};
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -45,14 +45,15 @@ const DEFAULT_BLOCK_ROWS: usize = 8;
 ///
 /// ```
 /// # use nnz::Preconditioning;
-/// assert_eq!("block-jacobi:4".parse(), Ok(Preconditioning::BlockJacobi(4)));
-/// assert_eq!("block-jacobi".parse(), Ok(Preconditioning::BlockJacobi(8)));
-/// assert!("block-jacobi:0".parse::<Preconditioning>().unwrap_err().contains("at least 1"));
+/// assert_eq!("block-jacobi:4".parse::<Preconditioning>()?, Preconditioning::BlockJacobi(4));
+/// assert_eq!("block-jacobi".parse::<Preconditioning>()?, Preconditioning::BlockJacobi(8));
+/// assert!("block-jacobi:0".parse::<Preconditioning>().is_err());
+/// # Ok::<(), nnz::Error>(())
 /// ```
 impl FromStr for Preconditioning {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(name: &str) -> Result<Self, String> {
+    fn from_str(name: &str) -> Result<Self> {
         let lower_case = name.to_ascii_lowercase();
         match lower_case.split_once(':').unwrap_or((&lower_case, "")) {
             ("none", "") => Ok(Self::None),
@@ -62,9 +63,12 @@ impl FromStr for Preconditioning {
             ("ic0", "") => Ok(Self::Ic0),
             ("block-jacobi", rows) => match rows.parse() {
                 Ok(rows) if rows > 0 => Ok(Self::BlockJacobi(rows)),
-                _ => Err("block-jacobi:N needs a number of rows of at least 1".into()),
+                _ => Err(Error::unsupported(name, "block-jacobi:N needs a number of rows of at least 1")),
             },
-            _ => Err("one of none, jacobi, block-jacobi, block-jacobi:N, ilu0, ic0".into()),
+            _ => {
+                let known = ["none", "jacobi", "block-jacobi", "block-jacobi:N", "ilu0", "ic0"];
+                Err(Error::unknown_name("preconditioner", name, &known))
+            }
         }
     }
 }

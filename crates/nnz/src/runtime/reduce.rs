@@ -3,7 +3,7 @@
 use super::{Format, Matrix, Vector};
 use crate::Device;
 use sparse_core::op::Op;
-use sparse_core::{DType, Result, c64};
+use sparse_core::{DType, Error, Result, c64};
 use std::str::FromStr;
 
 pub use sparse_core::op::Reduction;
@@ -22,8 +22,9 @@ pub enum Each {
 /// ```
 /// use nnz::Norm;
 ///
-/// assert_eq!("fro".parse(), Ok(Norm::Frobenius));
-/// assert_eq!("2".parse::<Norm>().unwrap_err(), "unknown norm `2`: one of fro, 1, inf");
+/// assert_eq!("fro".parse::<Norm>()?, Norm::Frobenius);
+/// assert_eq!("2".parse::<Norm>().unwrap_err().to_string(), "unknown norm `2`: one of fro, 1, inf");
+/// # Ok::<(), nnz::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Norm {
@@ -36,14 +37,14 @@ pub enum Norm {
 }
 
 impl FromStr for Norm {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(name: &str) -> Result<Self, String> {
+    fn from_str(name: &str) -> Result<Self> {
         match name {
             "fro" => Ok(Self::Frobenius),
             "1" => Ok(Self::One),
             "inf" => Ok(Self::Infinity),
-            _ => Err(format!("unknown norm `{name}`: one of fro, 1, inf")),
+            _ => Err(Error::unknown_name("norm", name, &["fro", "1", "inf"])),
         }
     }
 }

@@ -12,12 +12,13 @@ use crate::plan::PlanOptions;
 /// All matrices that a plan makes have one pattern. For sums and their order see [`SpgemmPlan`].
 ///
 /// ```
-/// use sparse_core::op::GalerkinPlan;
-/// use sparse_core::{Csr, PlanOptions, reference::Reference};
+/// use sparse_core::op::{GalerkinPlan, Operations};
+/// use sparse_core::{Csc, Csr, PlanOptions, reference::Reference};
 ///
-/// // Two coarse unknowns of four: P joins neighbours, R = Pᵀ.
+/// // Two coarse unknowns of four: P joins neighbours, R = Pᵀ in CSR.
 /// let p = Csr::<f64>::new(4, 2, vec![0, 1, 2, 3, 4], vec![0, 0, 1, 1], vec![1.0; 4])?;
-/// let r = Csr::<f64>::new(2, 4, vec![0, 2, 4], vec![0, 1, 2, 3], vec![1.0; 4])?;
+/// let by_columns: Csc<f64> = Reference.convert(&p, &())?;
+/// let r: Csr<f64> = by_columns.into_transpose();
 /// let entries = (0..4).flat_map(|i| (0..4_usize).map(move |j| (i, j, [2.0, -1.0, 0.0, 0.0][j.abs_diff(i)])));
 /// let mut a = Csr::<f64>::from_triplets(4, 4, entries)?;
 /// let mut plan = GalerkinPlan::new(&Reference, &r, &a, &p, &PlanOptions::default())?;

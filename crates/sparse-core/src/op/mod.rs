@@ -52,6 +52,7 @@ pub use trisolve::{Diagonal, Triangle, Triangular, TrisolveKernel, TrisolvePlan,
 pub use unpack::{PackedPattern, UnpackKernel};
 pub use vector::{GradientStep, VectorKernel, VectorPlan};
 
+use crate::error::Error;
 use crate::format::SparseFormat;
 use crate::scalar::{Accumulator, Scalar};
 use std::fmt::Display;
@@ -67,8 +68,9 @@ pub type RealOf<T> = <<T as Scalar>::Acc as Accumulator>::Real;
 /// ```
 /// use sparse_core::op::Op;
 ///
-/// assert_eq!("t".parse(), Ok(Op::Transpose));
+/// assert_eq!("t".parse::<Op>()?, Op::Transpose);
 /// assert_eq!(Op::default().to_string(), "n");
+/// # Ok::<(), sparse_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Op {
@@ -147,12 +149,10 @@ impl Display for Op {
 }
 
 impl FromStr for Op {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(name: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|op| op.to_string() == name)
-            .ok_or_else(|| format!("unknown operation `{name}`: one of n, t, c"))
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let unknown = || Error::unknown_name("operation", name, &["n", "t", "c"]);
+        Self::ALL.into_iter().find(|op| op.to_string() == name).ok_or_else(unknown)
     }
 }

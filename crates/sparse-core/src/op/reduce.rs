@@ -35,8 +35,9 @@ use std::str::FromStr;
 /// ```
 /// use sparse_core::op::Reduction;
 ///
-/// assert_eq!("norm2".parse(), Ok(Reduction::Norm2));
+/// assert_eq!("norm2".parse::<Reduction>()?, Reduction::Norm2);
 /// assert_eq!(Reduction::Variance.to_string(), "variance");
+/// # Ok::<(), sparse_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reduction {
@@ -146,13 +147,11 @@ impl Display for Reduction {
 }
 
 impl FromStr for Reduction {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(name: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|known| known.name() == name).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("unknown reduction `{name}`: one of {names}")
-        })
+    fn from_str(name: &str) -> Result<Self> {
+        let unknown = || Error::unknown_name("reduction", name, &Self::ALL.map(Self::name));
+        Self::ALL.into_iter().find(|known| known.name() == name).ok_or_else(unknown)
     }
 }
 

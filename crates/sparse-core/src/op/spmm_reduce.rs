@@ -33,8 +33,9 @@ const OP: &str = "spmm_reduce";
 /// ```
 /// use sparse_core::op::Aggregation;
 ///
-/// assert_eq!("mean".parse(), Ok(Aggregation::Mean));
+/// assert_eq!("mean".parse::<Aggregation>()?, Aggregation::Mean);
 /// assert_eq!(Aggregation::Max.to_string(), "max");
+/// # Ok::<(), sparse_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Aggregation {
@@ -104,13 +105,11 @@ impl Display for Aggregation {
 }
 
 impl FromStr for Aggregation {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(name: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|known| known.name() == name).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("unknown aggregation `{name}`: one of {names}")
-        })
+    fn from_str(name: &str) -> Result<Self> {
+        let unknown = || Error::unknown_name("aggregation", name, &Self::ALL.map(Self::name));
+        Self::ALL.into_iter().find(|known| known.name() == name).ok_or_else(unknown)
     }
 }
 

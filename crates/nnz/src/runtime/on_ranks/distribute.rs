@@ -126,7 +126,7 @@ fn dtype_of_root(transport: &dyn SharedTransport, a: Option<&Matrix>) -> Result<
         _ => Ok(""),
     };
     let name = transport.broadcast(ROOT, agree(transport, ROOT, OP, own)?.as_bytes().to_vec())?;
-    String::from_utf8_lossy(&name).parse().map_err(|reason: String| Error::operands(OP, reason))
+    String::from_utf8_lossy(&name).parse()
 }
 
 fn distribute<T: Accumulator>(
