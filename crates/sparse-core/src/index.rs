@@ -41,6 +41,15 @@ pub trait Index: Element + Ord + Hash + Display + sealed::Sealed {
     }
 }
 
+/// The reason why an index is not in `0..extent`: `-1 is negative`, `42 is not below 40`.
+pub(crate) fn out_of_range<I: Display + PartialOrd + Default>(index: I, extent: usize) -> String {
+    if index < I::default() {
+        format!("{index} is negative")
+    } else {
+        format!("{index} is not below {extent}")
+    }
+}
+
 macro_rules! impl_index {
     ($($t:ident),*) => {$(
         impl Index for $t {

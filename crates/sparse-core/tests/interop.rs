@@ -57,7 +57,7 @@ mod serde {
             serde_json::from_str::<Csr<f64>>(&text).unwrap_err().to_string()
         };
         assert!(csr(r#""offsets":[0,1],"indices":[2]"#).starts_with("csr: row 0: column 2 is not below 2"));
-        assert!(csr(r#""offsets":[0,1],"indices":[-1]"#).starts_with("csr: row 0: column -1 is not below 2"));
+        assert!(csr(r#""offsets":[0,1],"indices":[-1]"#).starts_with("csr: row 0: column -1 is negative"));
         assert!(csr(r#""offsets":[0,2],"indices":[1]"#).starts_with("csr: the last offset is 2"));
         assert!(
             csr(r#""offsets":[],"indices":[1]"#)

@@ -3,7 +3,7 @@
 use super::{Axis, Col, CompressedRef, IndexOrder, PatternId, Row, SparseFormat, Transfer, check_values};
 use super::{check_extents, check_length};
 use crate::error::{Error, Result, checked_product};
-use crate::index::Index;
+use crate::index::{Index, out_of_range};
 use crate::scalar::Scalar;
 use crate::space::{Buffer, ContextId, Host, Space};
 use std::marker::PhantomData;
@@ -116,8 +116,11 @@ impl<I: Index, O: Index> BatchPattern<Host, I, O> {
         for k in 0..self.major {
             let line = &indices[offsets[k].as_usize()..offsets[k + 1].as_usize()];
             if let Some(bad) = line.iter().find(|i| i.as_usize() >= self.minor) {
-                let reason = format!("{} {k}: {} {bad} is not below {}", A::MAJOR, A::MINOR, self.minor);
-                return Err(named(Error::format(A::FORMAT, reason)));
+                let reason = out_of_range(*bad, self.minor);
+                return Err(named(Error::format(
+                    A::FORMAT,
+                    format_args!("{} {k}: {} {reason}", A::MAJOR, A::MINOR),
+                )));
             }
             self.order.sorted &= line.is_sorted();
             self.order.unique &= line.is_sorted_by(|a, b| a < b);

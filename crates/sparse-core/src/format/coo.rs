@@ -2,7 +2,7 @@
 
 use super::{IndexOrder, PatternId, SparseFormat, Transfer, check_extents, check_length, check_values};
 use crate::error::{Error, Result};
-use crate::index::Index;
+use crate::index::{Index, out_of_range};
 use crate::scalar::Scalar;
 use crate::space::{Buffer, ContextId, Host, Space};
 use std::fmt::Display;
@@ -148,18 +148,18 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     }
 }
 
-/// An error unless the index of entry `k` is below the extent.
+/// An error unless the index of entry `k`, which is at `position`, is below the extent.
 pub(super) fn check_index(
     k: usize,
     what: &str,
-    index: impl Display,
+    index: impl Display + PartialOrd + Default,
     position: usize,
     extent: usize,
 ) -> Result<()> {
     if position < extent {
         return Ok(());
     }
-    Err(Error::format("coo", format_args!("entry {k}: {what} {index} is not below {extent}")))
+    Err(Error::format("coo", format_args!("entry {k}: {what} {}", out_of_range(index, extent))))
 }
 
 fn order_of<I: Index>(row_idx: &[I], col_idx: &[I]) -> IndexOrder {

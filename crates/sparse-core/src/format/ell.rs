@@ -3,7 +3,7 @@
 use super::estimate::{self, Sizes};
 use super::{IndexOrder, PatternId, SparseFormat, Transfer, check_extents, check_length, check_values};
 use crate::error::{Error, Result, checked_product};
-use crate::index::Index;
+use crate::index::{Index, out_of_range};
 use crate::scalar::Scalar;
 use crate::space::{Buffer, ContextId, Host, Space};
 use std::sync::Arc;
@@ -131,10 +131,8 @@ impl<T: Scalar, I: Index> Ell<T, Host, I> {
                     return Err(Error::format("ell", format_args!("row {i}: slot {k} follows padding")));
                 }
                 if col.as_usize() >= cols {
-                    return Err(Error::format(
-                        "ell",
-                        format_args!("row {i}: column {col} is not below {cols}"),
-                    ));
+                    let reason = out_of_range(col, cols);
+                    return Err(Error::format("ell", format_args!("row {i}: column {reason}")));
                 }
                 order.sorted &= before <= Some(col);
                 order.unique &= before < Some(col);

@@ -8,7 +8,7 @@ use super::{
     check_values,
 };
 use crate::error::{Error, Result};
-use crate::index::Index;
+use crate::index::{Index, out_of_range};
 use crate::scalar::Scalar;
 use crate::space::{Buffer, ContextId, Host, Space};
 use std::sync::Arc;
@@ -261,8 +261,8 @@ impl<I: Index, O: Index> SellPattern<Host, I, O> {
                 return Err(Error::format("sell", reason));
             };
             if col.as_usize() >= self.cols {
-                let reason = format_args!("row {row}: column {col} is not below {}", self.cols);
-                return Err(Error::format("sell", reason));
+                let reason = out_of_range(col, self.cols);
+                return Err(Error::format("sell", format_args!("row {row}: column {reason}")));
             }
             order.sorted &= before <= Some(col);
             order.unique &= before < Some(col);

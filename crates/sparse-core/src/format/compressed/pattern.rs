@@ -3,7 +3,7 @@
 use super::Axis;
 use crate::error::{Error, Result};
 use crate::format::{IndexOrder, PatternId, Transfer, check_extents, check_length};
-use crate::index::Index;
+use crate::index::{Index, out_of_range};
 use crate::space::{Host, Space};
 use std::ops::Range;
 use std::sync::Arc;
@@ -112,10 +112,8 @@ pub(in crate::format) fn check_pattern<A: Axis, I: Index, O: Index>(
             continue;
         }
         if let Some(bad) = row.iter().find(|i| i.as_usize() >= minor) {
-            return Err(Error::format(
-                format,
-                format_args!("{} {k}: {} {bad} is not below {minor}", A::MAJOR, A::MINOR),
-            ));
+            let reason = out_of_range(*bad, minor);
+            return Err(Error::format(format, format_args!("{} {k}: {} {reason}", A::MAJOR, A::MINOR)));
         }
         order.sorted &= row.is_sorted();
         order.unique &= row.windows(2).all(|w| w[0] != w[1]);
