@@ -24,7 +24,10 @@ impl Cpu {
         self.for_each_item(elements, items, &work);
     }
 
-    /// Has only the items as parameter, so that it is compiled once for all work on them.
+    /// [`for_each`](Self::for_each) for work behind a pointer, so that it is compiled once for each type of items.
+    ///
+    /// The next item is taken under a lock, whichever the index: rayon begins the calls in any order, the items are
+    /// begun in theirs. Items are chunks of thousands of elements, beside which the lock takes no time.
     fn for_each_item<T: Send>(&self, elements: usize, items: Vec<T>, work: &(dyn Fn(T) + Sync)) {
         let count = items.len();
         let items = Mutex::new(items.into_iter());
@@ -74,7 +77,7 @@ impl Cpu {
         self.map_item(elements, items, &work)
     }
 
-    /// Has only items and results as parameters, so that it is compiled once for all work on them.
+    /// [`map`](Self::map) for work behind a pointer, so that it is compiled once for each type of items and results.
     fn map_item<T: Send, R: Send>(
         &self,
         elements: usize,

@@ -13,6 +13,7 @@ pub mod catalog;
 pub mod error;
 pub mod format;
 pub mod graph;
+mod huge_pages;
 pub mod index;
 pub mod interop;
 pub mod op;
@@ -26,6 +27,8 @@ pub use backend::{Backend, Caps, Probe, SpaceOf};
 pub use error::{Error, Result};
 pub use format::*;
 pub use half::{bf16, f16};
+#[doc(hidden)]
+pub use huge_pages::advise_huge_pages;
 pub use index::Index;
 #[cfg(feature = "proptest_1")]
 pub use interop::proptest as strategy;

@@ -5,7 +5,7 @@ use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
 use crate::assemble::canonical;
 use crate::npy::DenseDecoder;
 use crate::npz::{AnyBatch, AnySparse, NpzDecoder, NpzFormat};
-use sparse_core::{Csr, DType, Error, Host, Index, Result, Scalar};
+use sparse_core::{Csr, DType, Error, Host, Index, Result, Scalar, advise_huge_pages};
 
 /// Asks for bytes of memory before they are allocated; an error ends the decoding.
 pub type Reserve<'a> = dyn FnMut(usize) -> Result<()> + 'a;
@@ -163,6 +163,9 @@ pub(crate) fn wrong(reason: impl Into<String>) -> Error {
     Error::File { path: "<stream>".into(), line: None, reason: reason.into() }
 }
 
+/// Bytes from which on memory is asked for in huge pages.
+const HUGE: usize = 8 << 20;
+
 /// Makes a vector long enough for `more` elements, of `most` in all, in steps that double it.
 pub(crate) fn grow<T>(
     elements: &mut Vec<T>,
@@ -178,24 +181,6 @@ pub(crate) fn grow<T>(
     reserve((aim - capacity).saturating_mul(size_of::<T>()))?;
     let failed = |_| Error::OutOfMemory { needed: (aim * size_of::<T>()) as u64, available: 0 };
     elements.try_reserve_exact(aim - elements.len()).map_err(failed)?;
-    #[cfg(target_os = "linux")]
-    advise_huge_pages(elements.spare_capacity_mut());
+    advise_huge_pages(elements.spare_capacity_mut(), HUGE);
     Ok(())
-}
-
-/// Bytes from which memory is asked for in huge pages: a fault for each 4 KiB takes as long as its elements.
-#[cfg(target_os = "linux")]
-const HUGE: usize = 8 << 20;
-
-#[cfg(target_os = "linux")]
-fn advise_huge_pages<T>(memory: &mut [std::mem::MaybeUninit<T>]) {
-    const PAGE: usize = 4096;
-    let (start, len) = (memory.as_mut_ptr().cast::<u8>(), size_of_val(memory));
-    if len >= HUGE {
-        let skipped = start.align_offset(PAGE);
-        let len = (len - skipped) / PAGE * PAGE;
-        // SAFETY: the range lies within `memory`; the advice changes neither its contents nor its validity, and failing
-        // to follow it is no error.
-        unsafe { libc::madvise(start.add(skipped).cast(), len, libc::MADV_HUGEPAGE) };
-    }
 }

@@ -3,11 +3,10 @@
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks, rows_by_entries, split_mut};
 use bytemuck::allocation::try_zeroed_vec;
-use sparse_core::{Element, Error, Index, Result};
+use sparse_core::{Element, Error, Index, Result, advise_huge_pages};
 use std::ops::Range;
 
-/// Bytes from which on memory is allocated in huge pages.
-#[cfg(target_os = "linux")]
+/// Bytes from which on memory is asked for in huge pages.
 const HUGE: usize = 4 << 20;
 
 /// `len` zeros. Large ones come untouched from the operating system, so that the threads that fill them split the page
@@ -44,25 +43,8 @@ fn out_of_memory<T>(len: usize) -> Error {
 
 /// The memory, in huge pages if it is large and untouched.
 fn in_huge_pages<T>(memory: Vec<T>) -> Vec<T> {
-    advise_huge_pages(&memory);
+    advise_huge_pages(&memory, HUGE);
     memory
-}
-
-#[cfg(not(target_os = "linux"))]
-fn advise_huge_pages<T>(_: &[T]) {}
-
-#[cfg(target_os = "linux")]
-fn advise_huge_pages<T>(memory: &[T]) {
-    if size_of_val(memory) < HUGE {
-        return;
-    }
-    const PAGE: usize = 4096;
-    let start = memory.as_ptr().cast::<u8>();
-    let skipped = start.align_offset(PAGE);
-    let len = (size_of_val(memory) - skipped) / PAGE * PAGE;
-    // SAFETY: the range lies within `memory`; the advice changes neither its contents nor its validity, and failing to
-    // follow it is no error.
-    unsafe { libc::madvise(start.add(skipped).cast_mut().cast(), len, libc::MADV_HUGEPAGE) };
 }
 
 /// The arrays of a compressed matrix.
@@ -147,7 +129,7 @@ impl Cpu {
                 .try_reserve_exact(expected.max(len) - target.len())
                 .or_else(|_| target.try_reserve_exact(len - target.len()))
                 .map_err(|_| out_of_memory::<T>(len))?;
-            advise_huge_pages(target.spare_capacity_mut());
+            advise_huge_pages(target.spare_capacity_mut(), HUGE);
         }
         let mut places = Vec::with_capacity(parts.len());
         let mut rest = target.spare_capacity_mut();
@@ -161,7 +143,7 @@ impl Cpu {
                 place.write(element);
             });
         });
-        // SAFETY: as many elements were written, one part behind the other.
+        // SAFETY: as many elements were written, one part after the other.
         unsafe { target.set_len(len) };
         Ok(())
     }
