@@ -5,7 +5,7 @@
  *
  * On a SYCL queue (nnz_open) pointers are to unified shared memory of the queue's context, aligned to 16 bytes, which
  * can be read up to the next multiple of 16 bytes and stays until the work that uses it is done. The queue is in
- * order; OpenCL serves its device, which has unified shared memory. Products are enqueued there, behind the caller's
+ * order; OpenCL serves its device, which has unified shared memory. Products are enqueued there, after the caller's
  * own work.
  *
  * Functions that borrow take arrays where they lie, and so does every operand of an operation; a function that copies
@@ -218,12 +218,13 @@ nnz_status nnz_cast(const nnz_matrix *matrix, nnz_type type, nnz_matrix **made);
 nnz_status nnz_transpose(const nnz_matrix *matrix, nnz_matrix **made);
 
 /* A B, sorted, in memory of the library's own: two of NNZ_CSR or two of NNZ_CSC, of the same types. Sums of zero are
- * entries. NNZ_UNSUPPORTED for other formats and on a SYCL queue, NNZ_OVERFLOW for more entries than the offsets
- * count. */
+ * entries. NNZ_UNSUPPORTED for other formats, for two formats or types, and on a SYCL queue, NNZ_OVERFLOW for more
+ * entries than the offsets count. */
 nnz_status nnz_spgemm(const nnz_matrix *a, const nnz_matrix *b, nnz_matrix **made);
 
 /* alpha A + beta B on the union of the patterns, sorted, in memory of the library's own: in NNZ_CSC if A is, else in
- * NNZ_CSR. Sums of zero are entries; where a factor is 0, its matrix is not read. NNZ_SHAPE for unequal shapes. */
+ * NNZ_CSR. Sums of zero are entries; where a factor is 0, its matrix is not read. NNZ_SHAPE for unequal shapes,
+ * NNZ_UNSUPPORTED for unequal types of values, NNZ_OVERFLOW for a factor that they do not hold. */
 nnz_status nnz_add(nnz_complex alpha, const nnz_matrix *a, nnz_complex beta, const nnz_matrix *b, nnz_matrix **made);
 
 /* The elements in `row_count` rows and `col_count` columns, in the order of these lists, which may repeat and leave out,

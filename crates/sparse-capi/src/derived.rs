@@ -1,6 +1,6 @@
 //! Matrices made of other matrices.
 
-use crate::failure::Status;
+use crate::failure::{Failure, Status};
 use crate::memory::list;
 use crate::names::{self, MatrixFormat, Type};
 use crate::{Complex, Matrix, given, put_matrix};
@@ -46,7 +46,17 @@ pub unsafe extern "C" fn nnz_transpose(matrix: *const Matrix, made: *mut *mut Ma
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nnz_spgemm(a: *const Matrix, b: *const Matrix, made: *mut *mut Matrix) -> Status {
     // SAFETY: the caller promises what is asked.
-    unsafe { put_matrix(made, || Ok(given("a", a)?.0.matmul_sparse(&given("b", b)?.0)?)) }
+    unsafe {
+        put_matrix(made, || {
+            let (a, b) = (&given("a", a)?.0, &given("b", b)?.0);
+            check_types(a, b)?;
+            if a.format() != b.format() {
+                let formats = format!("a is {}, b is {}", a.format(), b.format());
+                return Err(Failure::unsupported(format!("{formats}: nnz_convert makes them one format")));
+            }
+            Ok(a.matmul_sparse(b)?)
+        })
+    }
 }
 
 /// `nnz_add`.
@@ -62,7 +72,21 @@ pub unsafe extern "C" fn nnz_add(
     made: *mut *mut Matrix,
 ) -> Status {
     // SAFETY: the caller promises what is asked.
-    unsafe { put_matrix(made, || Ok(given("a", a)?.0.add(&given("b", b)?.0, alpha, beta)?)) }
+    unsafe {
+        put_matrix(made, || {
+            let (a, b) = (&given("a", a)?.0, &given("b", b)?.0);
+            check_types(a, b)?;
+            Ok(a.add(b, alpha, beta)?)
+        })
+    }
+}
+
+fn check_types(a: &nnz::Matrix, b: &nnz::Matrix) -> Result<(), Failure> {
+    if a.dtype() == b.dtype() {
+        return Ok(());
+    }
+    let types = format!("a is {}, b is {}", a.dtype(), b.dtype());
+    Err(Failure::unsupported(format!("{types}: nnz_cast makes them one type")))
 }
 
 /// `nnz_select`.

@@ -47,6 +47,11 @@ impl Failure {
         Self { status: Status::Null, message: format!("{what} is null") }
     }
 
+    /// Operands that do not go together; `message` names the function that changes them.
+    pub(crate) fn unsupported(message: String) -> Self {
+        Self { status: Status::Unsupported, message }
+    }
+
     /// A panic.
     fn bug(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<String>().map(String::as_str);
