@@ -71,7 +71,15 @@ fn opened(name: &str, open: impl FnOnce() -> Result<Device>) -> PyResult<Device>
     Ok(device)
 }
 
-/// A dictionary for each device: its name for `to_device`, and what is known of it.
+/// The name by which [`open`] finds a device.
+pub(crate) fn name_of(device: &Device) -> String {
+    match device {
+        Device::Cpu(_) => "cpu".into(),
+        accelerator => accelerator.to_string(),
+    }
+}
+
+/// A dictionary for each device: its name for [`open`], and what is known of it.
 #[pyfunction]
 pub(crate) fn devices(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let mut found = vec![];

@@ -1,13 +1,13 @@
 //! Iterative solvers, and preconditioners for them.
 
 use crate::count;
+use crate::device::name_of;
 use crate::error::exception;
 use crate::matrix::Matrix;
 use crate::operand::{Input, Operand, Output};
 use crate::types::{Value, char_of, with_values};
 use nnz::solvers::{self, Breakdown, LeastSquaresOptions, Outcome};
 use nnz::{Method, Preconditioning, Result, SolveOptions, c64};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 
@@ -21,7 +21,7 @@ impl Preconditioner {
     #[staticmethod]
     fn of(py: Python<'_>, matrix: &Matrix, by: &str) -> PyResult<Self> {
         count();
-        let by = by.parse::<Preconditioning>().map_err(PyValueError::new_err)?;
+        let by = by.parse::<Preconditioning>().map_err(exception)?;
         py.detach(|| matrix.0.preconditioner(by)).map(Self).map_err(exception)
     }
 
@@ -38,7 +38,7 @@ impl Preconditioner {
 
     #[getter]
     fn device(&self) -> String {
-        self.0.device().to_string()
+        name_of(self.0.device())
     }
 
     /// Writes K⁻¹·r to `out`, with the one operand as r.

@@ -171,6 +171,24 @@ def test_matrices_are_not_copied_to_the_host_by_themselves(kind, place):
     assert "get() makes SciPy's array" in str(error.value.__cause__)
 
 
+def test_sparse_operands_of_the_host_are_refused(kind, place):
+    theirs = integers((9, 9))
+    a = kind.from_scipy(theirs, place)
+    for operation in (operator.add, operator.sub, operator.mul, operator.matmul):
+        with pytest.raises(TypeError, match=rf"a csr_array of the host, .*{kind.__name__}\.from_scipy copies"):
+            operation(a, theirs)
+    with pytest.raises(TypeError, match=rf"{kind.__name__}\.from_scipy\(A, device\), not of csr_array"):
+        kind(theirs)
+    with pytest.raises(TypeError, match="ndarray where a sparse array of SciPy"):
+        kind.from_scipy(np.eye(2), place)
+
+
+def test_the_name_of_a_device_opens_it(place):
+    a = nnz.DeviceCsr.from_scipy(integers(SHAPE), place)
+    assert a.device in [device.name for device in nnz.devices()]
+    assert nnz.DeviceCsr.from_scipy(integers(SHAPE), a.device).device == a.device
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1, -2, None])
 @pytest.mark.parametrize("by", ["sum", "mean", "min", "max"])
 def test_reductions(ours, kind, place, by, axis):

@@ -76,8 +76,8 @@ def test_plans_explain_themselves():
     a = random((8, 8), 0.5, "d")
     plan = nnz.plan_spmm(a, 3, algorithm="sequential")
     assert plan.algorithm == "sequential"
-    assert plan.explain().startswith("spmm on the CPU: sequential, for ")
-    assert repr(nnz.plan_spmv(a, op="T")).startswith("<SpmvPlan of 8 x 8 float64 on the CPU: ")
+    assert plan.explain().startswith("spmm on cpu: sequential, for ")
+    assert repr(nnz.plan_spmv(a, op="T")).startswith("<SpmvPlan of 8 x 8 float64 on cpu: ")
     with pytest.raises(NotImplementedError, match="spmm algorithm `fast` is not supported: this backend has"):
         nnz.plan_spmm(a, 3, algorithm="fast")
 

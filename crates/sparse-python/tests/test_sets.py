@@ -58,6 +58,16 @@ def test_files(ours, tmp_path):
         nnz.compress(tmp_path / "missing.npy")
 
 
+def test_sparse_matrices_are_not_compressed():
+    a = sp.eye_array(2, format="csr")
+    with pytest.raises(TypeError, match="csr_array, which is sparse already"):
+        nnz.compress(a)
+    with pytest.raises(TypeError, match="from_block_diagonal"):
+        nnz.compress([a, a])
+    with pytest.raises(TypeError, match=r"nnz\.compress .* not of list"):
+        nnz.BatchCsr([a, a])
+
+
 def test_progress_is_told_and_can_end_the_call():
     stack = sparse_stack((64, 8, 8), "d")
     seen = []

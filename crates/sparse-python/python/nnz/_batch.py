@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from . import _dlpack, _native
 from ._arrays import TYPES, contiguous, csr_array
@@ -25,6 +26,8 @@ class BatchCsr:
     __array_ufunc__ = None
 
     def __init__(self, native: _native.Matrix) -> None:
+        if not isinstance(native, _native.Matrix):
+            raise TypeError(f"a BatchCsr is made by nnz.compress or BatchCsr.from_block_diagonal, not of {type(native).__name__}")
         self._native = native
 
     @property
@@ -133,6 +136,7 @@ def compress(
     memory of the first. `progress` is True for a bar of tqdm, where that is installed, or a function of (matrices that are
     done, matrices): an exception of its ends the call.
     """
+    _check_dense(stack)
     if isinstance(stack, (str, os.PathLike)):
         stack = [stack]
     if isinstance(stack, (list, tuple)) and stack and _is_set(stack):
@@ -158,6 +162,17 @@ def compress(
     compressed = _native.Matrix.compress(_dlpack.take(stack, device), tolerance, wide, device)
     _dlpack.release(stack, device)
     return BatchCsr(compressed)
+
+
+def _check_dense(stack: Any) -> None:
+    """Fails for sparse matrices, which NumPy would make arrays of objects of."""
+    if sp.issparse(stack):
+        raise TypeError(f"the stack is a {type(stack).__name__}, which is sparse already: nnz.csr_array takes it")
+    if isinstance(stack, (list, tuple)) and any(map(sp.issparse, stack)):
+        raise TypeError(
+            "the stack has matrices that are sparse already: "
+            "BatchCsr.from_block_diagonal(scipy.sparse.block_diag(matrices), len(matrices)) takes them"
+        )
 
 
 def _is_set(dense: Sequence[Any]) -> bool:

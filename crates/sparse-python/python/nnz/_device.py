@@ -67,6 +67,9 @@ class DeviceMatrix(Operations):
     _format: ClassVar[str]
 
     def __init__(self, native: _native.Matrix) -> None:
+        if not isinstance(native, _native.Matrix) and not hasattr(native, "engine"):
+            name = type(self).__name__
+            raise TypeError(f"a {name} is made by {name}.from_scipy(A, device), not of {type(native).__name__}")
         self._native = native
 
     def __array__(self, *_: Any, **__: Any) -> Any:
@@ -79,6 +82,8 @@ class DeviceMatrix(Operations):
 
         Without a device it is on the server of the variable `NNZ_SERVER`, if that is set, and else on `cpu`.
         """
+        if not sp.issparse(matrix) or matrix.ndim != 2:
+            raise TypeError(f"the matrix is {type(matrix).__name__} where a sparse array of SciPy of two dimensions is needed")
         return cls(to_native(matrix.asformat(cls._format), device))
 
     def get(self) -> Any:

@@ -7,6 +7,7 @@ from numbers import Complex
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from . import _dlpack, _native
@@ -45,6 +46,15 @@ class Operations(ABC):
     @abstractmethod
     def _made(self: _Self, native: Matrix) -> _Self: ...
 
+    def _check_not_on_host(self, other: Any) -> None:
+        """Fails for a sparse operand of the host, which NumPy would make an array of one object of."""
+        if sp.issparse(other):
+            name = type(self).__name__
+            raise TypeError(
+                f"the operand is a {type(other).__name__} of the host, the matrix is on {self.device}: "
+                f"{name}.from_scipy copies the operand there"
+            )
+
     def dot(self, other: Any, out: Any = None, stream: Any = None) -> Any:
         """A·x, A·B, or the sparse product with a matrix on the device.
 
@@ -53,6 +63,7 @@ class Operations(ABC):
         `__cuda_stream__`. An array of NumPy is copied to the device, and the result back. The result is in `out`, if there
         is one.
         """
+        self._check_not_on_host(other)
         if not isinstance(other, Operations):
             return self._dense_product("N", other, out, stream)
         if out is not None or stream is not None:
@@ -108,6 +119,7 @@ class Operations(ABC):
         return self._sum(other, -1)
 
     def _sum(self: _Self, other: Any, beta: int) -> _Self:
+        self._check_not_on_host(other)
         if not isinstance(other, Operations):
             return NotImplemented
         return self._made(self._engine.add(self._native, other._native, complex(1), complex(beta)))
@@ -131,6 +143,7 @@ class Operations(ABC):
             return self._made(self._engine.multiply_elements(self._native, other._native))
         if isinstance(other, Complex):
             return self._made(self._engine.scale(self._native, complex(other)))
+        self._check_not_on_host(other)
         on_gpu = _dlpack.is_on_gpu(other)
         other = other if on_gpu else converted("the operand", other, "matrix", self.dtype)
         (rows, cols), shape = self.shape, tuple(other.shape)

@@ -34,7 +34,7 @@ __all__ = ["ChunkedBatch", "ChunkedCsr", "compress", "from_delayed", "from_scipy
 
 
 class _Chunked(DaskMethodsMixin):
-    """A collection of Dask whose chunks, one behind the other along the first dimension, are objects of nnz."""
+    """A collection of Dask whose chunks, one after the other along the first dimension, are objects of nnz."""
 
     #: NumPy and Dask leave `array @ chunked` to this class.
     __array_ufunc__ = None
