@@ -41,6 +41,7 @@ mod merge;
 mod metrics;
 mod name;
 mod objects;
+mod open_api;
 mod operate;
 mod operations;
 mod parameters;

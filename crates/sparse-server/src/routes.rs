@@ -1,4 +1,4 @@
-//! The table of routes, from which router, authorization and OpenAPI are made.
+//! The table of routes, from which the routers, authorization and the [OpenAPI document](crate::open_api) are made.
 
 use crate::aliases;
 use crate::answer_encoding;
@@ -8,7 +8,6 @@ use crate::front_end::{ComputeProcess, FrontEnd, authorize, observe};
 use crate::jobs;
 use crate::matrices::{self, Pairs, parameters_among};
 use crate::operate;
-use crate::operations::{OPERATIONS, Operand, Operation};
 use crate::problem::Problem;
 #[cfg(unix)]
 use crate::process;
@@ -19,7 +18,6 @@ use crate::resumable;
 #[cfg(unix)]
 use crate::shared;
 use crate::status;
-use crate::upload::{MTX, NPY, NPZ};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{Method, StatusCode, Uri};
@@ -28,7 +26,6 @@ use axum::response::Response;
 #[cfg(unix)]
 use axum::routing::{MethodFilter, head, on, patch};
 use axum::routing::{MethodRouter, delete, get, post, put};
-use serde_json::{Value, json};
 
 /// A method on an address.
 pub(crate) struct Route {
@@ -36,7 +33,7 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     pub(crate) summary: &'static str,
     /// The parameters that a query may have; `None` where the handler checks them itself or ignores the query.
-    parameters: Option<&'static [&'static str]>,
+    pub(crate) parameters: Option<&'static [&'static str]>,
     /// The scope that a token must have; none for probes.
     pub(crate) scope: Option<Scope>,
     handler: Handler,
@@ -68,12 +65,13 @@ pub(crate) enum Destination {
 }
 
 pub(crate) const MATRIX: &str = "/v1/matrices/{name}";
-const ALIAS: &str = "/v1/aliases/{name}";
+pub(crate) const ALIAS: &str = "/v1/aliases/{name}";
 const JOB: &str = "/v1/jobs/{id}";
+pub(crate) const UPLOADS: &str = "/v1/uploads";
 #[cfg(unix)]
 const UPLOAD: &str = "/v1/uploads/{upload}";
 const REQUESTS: &str = "/v1/requests";
-const JOB_RESULT: &str = "/v1/jobs/{id}/result";
+pub(crate) const JOB_RESULT: &str = "/v1/jobs/{id}/result";
 pub(crate) const PROGRAMS: &str = "/v1/programs";
 pub(crate) const OPERATION: &str = "/v1/matrices/{name}/{operation}";
 
@@ -170,7 +168,7 @@ pub(crate) const ROUTES: &[Route] = &[
     #[cfg(unix)]
     Route {
         method: "post",
-        path: "/v1/uploads",
+        path: UPLOADS,
         summary: "Begins an upload of Upload-Length bytes that can be resumed; Location is its address",
         parameters: Some(&[]),
         scope: Some(Scope::Write),
@@ -316,7 +314,7 @@ pub(crate) fn waits(request: &Request) -> bool {
 }
 
 impl Route {
-    /// The handler at the part that faces clients.
+    /// The handler at the part that faces clients, behind the checks of the route: the last layer runs first.
     fn at_front_end(&self, front_end: &FrontEnd) -> MethodRouter {
         let handler = match (&self.handler, &front_end.compute) {
             (Handler::FrontEnd(handler), _) => handler().with_state(front_end.clone()),
@@ -329,15 +327,8 @@ impl Route {
                 None => on(self.filter(), process::dispatch).with_state((workers.clone(), *destination)),
             },
         };
-        #[cfg(unix)]
         let handler = match self.handler {
-            Handler::Device(..) => handler.layer(from_fn_with_state(front_end.clone(), shared::exchange)),
-            Handler::FrontEnd(_) => handler,
-        };
-        let handler = match self.handler {
-            Handler::Device(..) => handler
-                .layer(from_fn_with_state(front_end.clone(), aliases::resolve))
-                .layer(from_fn_with_state(front_end.clone(), answer_encoding::encode)),
+            Handler::Device(..) => with_bodies_and_names(handler, front_end),
             Handler::FrontEnd(_) => handler,
         };
         let handler = match self.parameters {
@@ -359,6 +350,15 @@ impl Route {
             _ => MethodFilter::GET,
         }
     }
+}
+
+/// Exchanges files for bodies, resolves aliases and compresses answers, before a request reaches a device and after.
+fn with_bodies_and_names(handler: MethodRouter, front_end: &FrontEnd) -> MethodRouter {
+    #[cfg(unix)]
+    let handler = handler.layer(from_fn_with_state(front_end.clone(), shared::exchange));
+    handler
+        .layer(from_fn_with_state(front_end.clone(), aliases::resolve))
+        .layer(from_fn_with_state(front_end.clone(), answer_encoding::encode))
 }
 
 /// Fails for a parameter that the route does not know, and which would have no effect.
@@ -413,119 +413,4 @@ async fn not_found(uri: Uri) -> Problem {
 async fn not_allowed(method: Method) -> Problem {
     let detail = format!("{method} is not for this address: /openapi.json lists what is");
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail)
-}
-
-/// The OpenAPI document of routes and operations.
-pub(crate) fn open_api() -> Value {
-    let mut paths = serde_json::Map::new();
-    for route in ROUTES.iter().filter(|route| !route.path.contains("{operation}")) {
-        let described = describe(route);
-        let path = paths.entry(route.path).or_insert_with(|| json!({}));
-        path[route.method] = described;
-    }
-    for operation in OPERATIONS {
-        paths
-            .insert(format!("{MATRIX}/{}", operation.name), json!({ "post": describe_operation(operation) }));
-    }
-    json!({
-        "openapi": "3.1.0",
-        "info": { "title": "nnz serve", "version": env!("CARGO_PKG_VERSION") },
-        "components": { "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } } },
-        "paths": paths,
-    })
-}
-
-fn describe(route: &Route) -> Value {
-    let in_query = route.parameters.unwrap_or_default().iter().map(|name| query_parameter(name, false));
-    let mut parameters: Vec<_> = path_parameters(route.path).into_iter().chain(in_query).collect();
-    if (route.method, route.path) == ("put", MATRIX) {
-        parameters.extend(["Idempotency-Key", "nnz-body-file", "nnz-upload"].map(header_parameter));
-    }
-    match (route.method, route.path) {
-        ("post", "/v1/uploads") => parameters.push(header_parameter("Upload-Length")),
-        ("patch", _) => parameters.push(header_parameter("Upload-Offset")),
-        _ => (),
-    }
-    let mut described = json!({
-        "summary": route.summary,
-        "parameters": parameters,
-        "responses": responses(route),
-    });
-    if let Some(scope) = route.scope {
-        described["security"] = json!([{ "token": [scope.to_string()] }]);
-    }
-    if (route.method, route.path) == ("put", MATRIX) {
-        described["requestBody"] = json!({ "required": true, "content": { NPZ: {}, NPY: {}, MTX: {} } });
-    }
-    if route.path == PROGRAMS {
-        let known = program::known_parameters();
-        let parameters = known.into_iter().map(|name| query_parameter(name, name == "program"));
-        described["parameters"] = parameters.chain(HEADERS.map(header_parameter)).collect();
-        described["requestBody"] = json!({ "required": false, "content": { NPY: {} } });
-    }
-    described
-}
-
-fn describe_operation(operation: &Operation) -> Value {
-    let mut parameters = path_parameters(MATRIX);
-    for name in operation.known_parameters() {
-        parameters.push(query_parameter(name, operation.has_other && name == "other"));
-    }
-    parameters.extend(HEADERS.map(header_parameter));
-    let mut described = json!({
-        "summary": operation.summary,
-        "parameters": parameters,
-        "security": [{ "token": [Scope::Read.to_string()] }],
-        "responses": responses_of_operation(),
-    });
-    if operation.operand != Operand::None {
-        described["requestBody"] = json!({ "required": true, "content": { NPY: {} } });
-    }
-    described
-}
-
-/// The answers to a request.
-fn responses(route: &Route) -> Value {
-    let (status, description) = match (route.method, route.path) {
-        (_, PROGRAMS) => return responses_of_operation(),
-        ("put", MATRIX) => ("201", "The new version is ready"),
-        ("put", ALIAS) => ("2XX", "It points there: 201 if it is new, 200 if it has moved"),
-        ("delete", _) => ("204", "It is deleted"),
-        ("post", "/v1/uploads") => ("201", "The upload is begun"),
-        ("head" | "patch", _) => ("204", "Upload-Offset bytes are there"),
-        (_, JOB_RESULT) => ("2XX", "The answer of the operation"),
-        _ => ("200", "The answer"),
-    };
-    json!({ status: { "description": description }, "default": problem() })
-}
-
-fn responses_of_operation() -> Value {
-    json!({
-        "200": { "description": "The result", "content": { NPY: {}, NPZ: {}, MTX: {}, "application/json": {} } },
-        "201": { "description": "The result was stored, by ?into=" },
-        "202": { "description": "The operation became the job of Location, by ?async=1 or Prefer: respond-async" },
-        "default": problem(),
-    })
-}
-
-fn query_parameter(name: &str, is_required: bool) -> Value {
-    json!({ "name": name, "in": "query", "required": is_required, "schema": { "type": "string" } })
-}
-
-/// The headers of operations, beside those that all of HTTP has.
-const HEADERS: [&str; 4] = ["Idempotency-Key", "nnz-body-file", "nnz-result-file", "nnz-upload"];
-
-fn header_parameter(name: &str) -> Value {
-    json!({ "name": name, "in": "header", "required": false, "schema": { "type": "string" } })
-}
-
-fn path_parameters(path: &str) -> Vec<Value> {
-    let names = ["name", "id", "upload"].into_iter().filter(|name| path.contains(&format!("{{{name}}}")));
-    names
-        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
-        .collect()
-}
-
-fn problem() -> Value {
-    json!({ "description": "A problem (RFC 9457)", "content": { "application/problem+json": {} } })
 }

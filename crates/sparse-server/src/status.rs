@@ -3,8 +3,8 @@
 use crate::app::App;
 use crate::auth::{Identity, to_hex};
 use crate::front_end::{ComputeProcess, FrontEnd};
+use crate::open_api;
 use crate::problem::Problem;
-use crate::routes;
 #[cfg(unix)]
 use axum::extract::Path;
 use axum::extract::State;
@@ -73,7 +73,7 @@ pub(crate) async fn device_metrics(State(app): State<App>) -> Result<String, Pro
 }
 
 pub(crate) async fn open_api() -> Json<Value> {
-    Json(routes::open_api())
+    Json(open_api::document())
 }
 
 pub(crate) async fn status(State(app): State<App>, Extension(identity): Extension<Identity>) -> Json<Value> {

@@ -1,0 +1,126 @@
+//! The OpenAPI document of the server, made from the tables of routes and operations.
+
+use crate::auth::Scope;
+use crate::operations::{OPERATIONS, Operand, Operation};
+use crate::program;
+use crate::routes::{ALIAS, JOB_RESULT, MATRIX, OPERATION, PROGRAMS, ROUTES, Route, UPLOADS};
+use crate::upload::{MTX, NPY, NPZ};
+use serde_json::{Map, Value, json};
+
+/// The headers of requests that compute, beside those that all of HTTP has.
+const COMPUTATION_HEADERS: [&str; 4] = ["Idempotency-Key", "nnz-body-file", "nnz-result-file", "nnz-upload"];
+
+/// The whole document.
+pub(crate) fn document() -> Value {
+    let mut paths = Map::new();
+    for route in ROUTES.iter().filter(|route| route.path != OPERATION) {
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        path[route.method] = if route.path == PROGRAMS { describe_programs(route) } else { describe(route) };
+    }
+    for operation in OPERATIONS {
+        let path = format!("{MATRIX}/{}", operation.name);
+        paths.insert(path, json!({ "post": describe_operation(operation) }));
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": { "title": "nnz serve", "version": env!("CARGO_PKG_VERSION") },
+        "components": { "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } } },
+        "paths": paths,
+    })
+}
+
+fn describe(route: &Route) -> Value {
+    let in_query = route.parameters.unwrap_or_default().iter().map(|name| query_parameter(name, false));
+    let in_header = request_headers(route).iter().map(|name| header_parameter(name));
+    let mut described = json!({
+        "summary": route.summary,
+        "parameters": path_parameters(route.path).chain(in_query).chain(in_header).collect::<Vec<_>>(),
+        "responses": responses(route),
+    });
+    if let Some(scope) = route.scope {
+        described["security"] = security(scope);
+    }
+    if (route.method, route.path) == ("put", MATRIX) {
+        described["requestBody"] = json!({ "required": true, "content": { NPZ: {}, NPY: {}, MTX: {} } });
+    }
+    described
+}
+
+fn request_headers(route: &Route) -> &'static [&'static str] {
+    match (route.method, route.path) {
+        ("put", MATRIX) => &["Idempotency-Key", "nnz-body-file", "nnz-upload"],
+        ("post", UPLOADS) => &["Upload-Length"],
+        ("patch", _) => &["Upload-Offset"],
+        _ => &[],
+    }
+}
+
+/// The answers to a request that does not compute.
+fn responses(route: &Route) -> Value {
+    let (status, description) = match (route.method, route.path) {
+        ("put", MATRIX) => ("201", "The new version is ready"),
+        ("put", ALIAS) => ("2XX", "It points there: 201 if it is new, 200 if it has moved"),
+        ("delete", _) => ("204", "It is deleted"),
+        ("post", UPLOADS) => ("201", "The upload is begun"),
+        ("head" | "patch", _) => ("204", "Upload-Offset bytes are there"),
+        (_, JOB_RESULT) => ("2XX", "The answer of the operation"),
+        _ => ("200", "The answer"),
+    };
+    json!({ status: { "description": description }, "default": problem() })
+}
+
+fn describe_programs(route: &Route) -> Value {
+    let known = program::known_parameters().into_iter();
+    let parameters = known.map(|name| query_parameter(name, name == "program")).collect();
+    describe_computation(route.summary, parameters, Some(false))
+}
+
+fn describe_operation(operation: &Operation) -> Value {
+    let known = operation.known_parameters().into_iter();
+    let in_query = known.map(|name| query_parameter(name, operation.has_other && name == "other"));
+    let parameters = path_parameters(MATRIX).chain(in_query).collect();
+    let requires_body = (operation.operand != Operand::None).then_some(true);
+    describe_computation(operation.summary, parameters, requires_body)
+}
+
+/// An operation or a program; `requires_body` is `None` where there is no body.
+fn describe_computation(summary: &str, mut parameters: Vec<Value>, requires_body: Option<bool>) -> Value {
+    parameters.extend(COMPUTATION_HEADERS.map(header_parameter));
+    let mut described = json!({
+        "summary": summary,
+        "parameters": parameters,
+        "security": security(Scope::Read),
+        "responses": {
+            "200": { "description": "The result", "content": { NPY: {}, NPZ: {}, MTX: {}, "application/json": {} } },
+            "201": { "description": "The result was stored, by ?into=" },
+            "202": { "description": "The operation became the job of Location, by ?async=1 or Prefer: respond-async" },
+            "default": problem(),
+        },
+    });
+    if let Some(required) = requires_body {
+        described["requestBody"] = json!({ "required": required, "content": { NPY: {} } });
+    }
+    described
+}
+
+fn security(scope: Scope) -> Value {
+    json!([{ "token": [scope.to_string()] }])
+}
+
+fn path_parameters(path: &str) -> impl Iterator<Item = Value> {
+    let names =
+        ["name", "id", "upload"].into_iter().filter(move |name| path.contains(&format!("{{{name}}}")));
+    names.map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
+}
+
+fn query_parameter(name: &str, is_required: bool) -> Value {
+    json!({ "name": name, "in": "query", "required": is_required, "schema": { "type": "string" } })
+}
+
+fn header_parameter(name: &str) -> Value {
+    json!({ "name": name, "in": "header", "required": false, "schema": { "type": "string" } })
+}
+
+fn problem() -> Value {
+    json!({ "description": "A problem (RFC 9457)", "content": { "application/problem+json": {} } })
+}
