@@ -17,22 +17,24 @@ pub(super) struct Claims {
 
 #[derive(Debug, Default)]
 struct Names {
-    claims: HashMap<String, Entry>,
-    /// The number of claims from which on those that are over are looked for and removed.
-    crowded: usize,
+    claims: HashMap<String, NameClaims>,
+    /// The number of names at which those without a claim are removed next.
+    sweep_at: usize,
 }
 
-/// The requests that may give one name to something: to a matrix or to an alias, and never both.
+/// The claims on one name: all for a matrix, or all for an alias.
 #[derive(Debug, Default)]
-struct Entry {
+struct NameClaims {
+    /// Requests in progress that may make a matrix.
     matrices: usize,
+    /// Requests in progress that may make an alias.
     aliases: usize,
-    /// Until then a request may make a matrix whose client is gone.
-    unsettled: Option<Instant>,
+    /// The time until which a request whose client is gone may still make a matrix.
+    abandoned_until: Option<Instant>,
 }
 
-/// The claims from which on those that are over are removed, at least.
-const CROWDED: usize = 1024;
+/// The fewest names among which those without a claim are looked for.
+const FEWEST_TO_SWEEP: usize = 1024;
 
 /// A name that a request may give to a matrix, until it is answered.
 #[derive(Debug)]
@@ -56,30 +58,31 @@ impl Claims {
 }
 
 impl Names {
-    fn entry(&mut self, key: &str) -> &mut Entry {
-        if self.claims.len() >= self.crowded.max(CROWDED) {
-            self.claims.retain(|_, entry| !entry.is_over());
-            self.crowded = 2 * self.claims.len();
+    /// The claims on a name. Now and then it removes the names whose abandoned claims have run out.
+    fn claims_on(&mut self, key: &str) -> &mut NameClaims {
+        if self.claims.len() >= self.sweep_at.max(FEWEST_TO_SWEEP) {
+            self.claims.retain(|_, claims| !claims.is_empty());
+            self.sweep_at = 2 * self.claims.len();
         }
         self.claims.entry(key.into()).or_default()
     }
 
-    /// Changes a claim that is there, and removes it if it is over then.
-    fn change(&mut self, key: &str, change: impl FnOnce(&mut Entry)) {
-        let Some(entry) = self.claims.get_mut(key) else { return };
-        change(entry);
-        if entry.is_over() {
+    /// Changes the claims on a name, and removes the name if none is left.
+    fn change(&mut self, key: &str, change: impl FnOnce(&mut NameClaims)) {
+        let Some(claims) = self.claims.get_mut(key) else { return };
+        change(claims);
+        if claims.is_empty() {
             self.claims.remove(key);
         }
     }
 }
 
-impl Entry {
+impl NameClaims {
     fn may_become_a_matrix(&self) -> bool {
-        self.matrices > 0 || self.unsettled.is_some_and(|until| until > Instant::now())
+        self.matrices > 0 || self.abandoned_until.is_some_and(|until| until > Instant::now())
     }
 
-    fn is_over(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.aliases == 0 && !self.may_become_a_matrix()
     }
 }
@@ -95,13 +98,13 @@ impl Aliases {
         let mut names = lock(&self.claims.names);
         // An alias gives up its claim once it is listed.
         self.check_no_alias(tenant, name)?;
-        let entry = names.entry(&key);
-        if entry.aliases > 0 {
+        let claims = names.claims_on(&key);
+        if claims.aliases > 0 {
             let detail =
                 format!("a request is about to make `{name}` an alias: take another name, or try again");
             return Err(Problem::conflict(detail));
         }
-        entry.matrices += 1;
+        claims.matrices += 1;
         Ok(MatrixClaim { aliases: self.clone(), key, is_answered: false })
     }
 
@@ -109,13 +112,13 @@ impl Aliases {
     pub(super) fn claim_for_alias(self: &Arc<Self>, tenant: &str, name: &str) -> Result<AliasClaim, Problem> {
         let key = super::key(tenant, name);
         let mut names = lock(&self.claims.names);
-        let entry = names.entry(&key);
-        if entry.may_become_a_matrix() {
+        let claims = names.claims_on(&key);
+        if claims.may_become_a_matrix() {
             let detail =
                 format!("a request may make a matrix `{name}`: take another name, or try again later");
             return Err(Problem::conflict(detail));
         }
-        entry.aliases += 1;
+        claims.aliases += 1;
         Ok(AliasClaim { aliases: self.clone(), key })
     }
 }
@@ -129,11 +132,11 @@ impl MatrixClaim {
 
 impl Drop for MatrixClaim {
     fn drop(&mut self) {
-        let claims = &self.aliases.claims;
-        lock(&claims.names).change(&self.key, |entry| {
-            entry.matrices -= 1;
+        let Claims { names, longest_request } = &self.aliases.claims;
+        lock(names).change(&self.key, |claims| {
+            claims.matrices -= 1;
             if !self.is_answered {
-                entry.unsettled = Some(Instant::now() + claims.longest_request);
+                claims.abandoned_until = Some(Instant::now() + *longest_request);
             }
         });
     }
@@ -141,7 +144,7 @@ impl Drop for MatrixClaim {
 
 impl Drop for AliasClaim {
     fn drop(&mut self) {
-        lock(&self.aliases.claims.names).change(&self.key, |entry| entry.aliases -= 1);
+        lock(&self.aliases.claims.names).change(&self.key, |claims| claims.aliases -= 1);
     }
 }
 

@@ -37,27 +37,31 @@ impl Store {
     /// once others there have moved on, else to disk.
     pub(super) fn move_out(&self, object: &Object, content: &mut Content) -> Result<(), Problem> {
         let Some(resident) = content.resident.clone() else { return Ok(()) };
-        let copy = match self.reserve_host(object)? {
-            None => None,
-            // Without memory for the copy there is still the disk.
-            Some((tier, bytes)) => resident.matrix.to_device(&tier.host).ok().map(|copy| (copy, bytes)),
-        };
-        match copy {
-            Some((matrix, bytes)) => content.host = Some(Resident { matrix, _bytes: bytes }),
+        match self.copy_to_host(object, &resident)? {
+            Some(copy) => content.host = Some(copy),
             None => self.spill(object, content, &resident)?,
         }
         content.resident = None;
         Ok(())
     }
 
-    /// Bytes of the host's memory for a matrix, for which others move on to disk; none if it does not fit.
-    fn reserve_host(&self, object: &Object) -> Result<Option<(&HostTier, Reservation)>, Problem> {
-        let (Some(tier), bytes) = (&self.host_tier, object.description.bytes) else { return Ok(None) };
+    /// A copy in the host's memory; none if it does not fit there or cannot be made.
+    fn copy_to_host(&self, object: &Object, resident: &Resident) -> Result<Option<Resident>, Problem> {
+        let Some(tier) = &self.host_tier else { return Ok(None) };
+        let Some(bytes) = self.reserve_host(tier, object)? else { return Ok(None) };
+        let copy = resident.matrix.to_device(&tier.host).ok();
+        Ok(copy.map(|matrix| Resident { matrix, _bytes: bytes }))
+    }
+
+    /// Reserves the host's memory for a matrix, for which others move on to disk; none if it does not fit.
+    fn reserve_host(&self, tier: &HostTier, object: &Object) -> Result<Option<Reservation>, Problem> {
+        let bytes = object.description.bytes;
         while bytes <= tier.ledger.capacity() {
-            match tier.ledger.reserve(&object.tenant, bytes) {
-                Ok(reservation) => return Ok(Some((tier, reservation))),
-                Err(_) if self.spill_from_host()? => (),
-                Err(_) => break,
+            if let Ok(reservation) = tier.ledger.reserve(&object.tenant, bytes) {
+                return Ok(Some(reservation));
+            }
+            if !self.spill_from_host()? {
+                break;
             }
         }
         Ok(None)

@@ -1,7 +1,7 @@
 //! The device's memory: leases on matrices, reservations, and evictions to the host's memory or to disk.
 
 use super::Store;
-use super::object::{Defect, Description, Object, Resident};
+use super::object::{Content, Defect, Description, Object, Resident};
 use crate::durable::{ReadError, Segment};
 use crate::heap;
 use crate::ledger::Reservation;
@@ -29,27 +29,17 @@ impl Store {
             let detail = format!("`{}` was deleted while this request waited", object.label());
             return Err(Problem::not_found(detail));
         }
-        let loaded = match (&content.defect, &content.host, &content.segment) {
-            (Some(defect), ..) => Err(defect.clone()),
-            (None, Some(copy), _) => {
-                let bytes = self.reserve_beside(&object.tenant, object.description.bytes, held)?;
-                let matrix = copy.matrix.to_device(&self.device);
-                let matrix = matrix.map_err(|error| Problem::from(error).within(&object.label()))?;
-                Ok((matrix, bytes))
-            }
-            (None, None, None) => Err(Defect::Corrupt("it has no file".into())),
-            (None, None, Some(segment)) => {
-                let bytes = self.reserve_beside(&object.tenant, object.description.bytes, held)?;
-                match read_segment(segment, &object.description, &self.device) {
-                    Ok(matrix) => Ok((matrix, bytes)),
-                    Err(ReadError::Corrupt(reason)) => Err(Defect::Corrupt(reason)),
-                    Err(ReadError::Passing(problem)) => return Err(problem.within(&object.label())),
-                }
-            }
+        let loaded = match &content.defect {
+            Some(defect) => Err(defect.clone()),
+            None => match self.load(object, &content, held) {
+                Ok(resident) => Ok(resident),
+                Err(ReadError::Corrupt(reason)) => Err(Defect::Corrupt(reason)),
+                Err(ReadError::Passing(problem)) => return Err(problem),
+            },
         };
         match loaded {
-            Ok((matrix, bytes)) => {
-                let resident = Arc::new(Resident { matrix, _bytes: bytes });
+            Ok(resident) => {
+                let resident = Arc::new(resident);
                 content.resident = Some(resident.clone());
                 content.host = None;
                 Ok(resident)
@@ -60,6 +50,27 @@ impl Store {
                 content.defect = Some(defect);
                 Err(problem)
             }
+        }
+    }
+
+    /// Copies the matrix of an object to the device, from the host's memory or else from its file.
+    fn load(&self, object: &Object, content: &Content, held: u64) -> Result<Resident, ReadError> {
+        let reserve = || {
+            let bytes = object.description.bytes;
+            self.reserve_beside(&object.tenant, bytes, held).map_err(ReadError::Passing)
+        };
+        let passing = |problem: Problem| ReadError::Passing(problem.within(&object.label()));
+        if let Some(copy) = &content.host {
+            let bytes = reserve()?;
+            let matrix = copy.matrix.to_device(&self.device).map_err(|error| passing(error.into()))?;
+            return Ok(Resident { matrix, _bytes: bytes });
+        }
+        let Some(segment) = &content.segment else { return Err(ReadError::Corrupt("it has no file".into())) };
+        let bytes = reserve()?;
+        match read_segment(segment, &object.description, &self.device) {
+            Ok(matrix) => Ok(Resident { matrix, _bytes: bytes }),
+            Err(ReadError::Passing(problem)) => Err(passing(problem)),
+            Err(corrupt) => Err(corrupt),
         }
     }
 

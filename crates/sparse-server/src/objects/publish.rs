@@ -59,7 +59,7 @@ impl Store {
             let record = Record::new(id, segment.as_ref(), description.clone(), wishes.labels.clone());
             self.record(&record, wishes.is_durable, &next).map(|()| next)
         });
-        let Next { version, replaced: old, .. } = match next {
+        let Next { version, replaced, .. } = match next {
             Ok(next) => next,
             Err(problem) => {
                 segment.inspect(Segment::remove);
@@ -79,16 +79,20 @@ impl Store {
             last_use: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
             content: Mutex::new(Content { resident, segment, ..Content::default() }),
         });
-        let mut objects = lock(&self.objects);
-        let versions = objects.entry((tenant.into(), name.into())).or_default();
-        versions.last = versions.last.max(version);
-        versions.is_recorded |= wishes.is_durable;
-        versions.ready.insert(version, object.clone());
-        old.iter().for_each(|old| drop(versions.ready.remove(&old.version)));
-        drop(objects);
+        self.enlist(&object, &replaced);
         drop(publishing);
-        self.remove_files(&old);
+        self.remove_files(&replaced);
         Ok(object)
+    }
+
+    /// Lists a new object in place of those that it replaces.
+    fn enlist(&self, object: &Arc<Object>, replaced: &[Arc<Object>]) {
+        let mut objects = lock(&self.objects);
+        let versions = objects.entry((object.tenant.clone(), object.name.clone())).or_default();
+        versions.last = versions.last.max(object.version);
+        versions.is_recorded |= object.is_durable;
+        versions.ready.insert(object.version, object.clone());
+        replaced.iter().for_each(|replaced| drop(versions.ready.remove(&replaced.version)));
     }
 
     /// Brings the manifest up to date with a new object and those that it replaces, and notes one that is not durable.

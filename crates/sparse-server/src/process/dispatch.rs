@@ -27,7 +27,7 @@ use std::time::Duration;
 /// Sends a request to its devices. What is wrong with it a worker says, and any will do.
 pub(crate) async fn dispatch(
     State((workers, destination)): State<(Arc<DeviceWorkers>, Destination)>,
-    Extension(mut identity): Extension<Identity>,
+    Extension(identity): Extension<Identity>,
     path: Result<RawPathParams, RawPathParamsRejection>,
     pairs: Pairs,
     request: Request,
@@ -37,45 +37,12 @@ pub(crate) async fn dispatch(
         found.map_or("", |(_, value)| value)
     };
     let parameters = Parameters::checked(pairs.map(|Query(pairs)| pairs).unwrap_or_default());
-    let tenant = identity.tenant.clone();
     match destination {
         Destination::Matrices => {
             let named = names(in_path("name"), in_path("operation"), &parameters);
-            let names: Vec<_> = named.iter().map(|name| identity.target(name).to_owned()).collect();
-            let device = names.iter().find_map(|name| workers.device_of(&tenant, name));
-            let device = device.unwrap_or_else(|| workers.first_ready());
-            let claim = parameters.text("into").map(|name| workers.claim(device, &tenant, name));
-            let device = claim.as_ref().map_or(device, |claim| claim.device);
-            let answer = async {
-                if let Some(name) = parameters.text("into")
-                    && let Some(made) =
-                        workers.made_elsewhere(&identity, (name, device), request.headers()).await?
-                {
-                    return Ok(made);
-                }
-                let copies = workers.copy_all(device, &names, &mut identity);
-                match Task::new(workers.copy_time(&parameters)).within(copies).await?? {
-                    ControlFlow::Continue(_copies) => workers.send(device, &mut identity, request).await,
-                    ControlFlow::Break(refused) => Ok(refused),
-                }
-            };
-            within(claim, answer).await
+            workers.compute(&named, &parameters, identity, request).await
         }
-        Destination::NewMatrix => {
-            let name = in_path("name");
-            let claim = match parameters.get::<usize>("device")? {
-                Some(device) => workers.place_on(workers.check_device(device)?, &tenant, name).await?,
-                None => workers.place(&tenant, name, body_bytes(request.headers())).await,
-            };
-            let device = claim.device;
-            let answer = async {
-                match workers.made_elsewhere(&identity, (name, device), request.headers()).await? {
-                    Some(made) => Ok(made),
-                    None => workers.send(device, &mut identity, request).await,
-                }
-            };
-            within(Some(claim), answer).await
-        }
+        Destination::NewMatrix => workers.upload(in_path("name"), &parameters, identity, request).await,
         Destination::Job => {
             let device = workers.device_of_job(in_path("id")).unwrap_or_else(|| workers.first_ready());
             workers.workers[device].forward(&identity, request).await
@@ -113,6 +80,59 @@ fn body_bytes(headers: &HeaderMap) -> u64 {
 }
 
 impl DeviceWorkers {
+    /// Sends a request to the device that has its result's name, or else the first of the matrices that it names;
+    /// others are copied there.
+    async fn compute(
+        &self,
+        named: &[String],
+        parameters: &Parameters,
+        mut identity: Identity,
+        request: Request,
+    ) -> Result<Response, Problem> {
+        let tenant = identity.tenant.clone();
+        let names: Vec<_> = named.iter().map(|name| identity.target(name).to_owned()).collect();
+        let device = names.iter().find_map(|name| self.device_of(&tenant, name));
+        let device = device.unwrap_or_else(|| self.first_ready());
+        let claim = parameters.text("into").map(|name| self.claim(device, &tenant, name));
+        let device = claim.as_ref().map_or(device, |claim| claim.device);
+        let answer = async {
+            if let Some(name) = parameters.text("into")
+                && let Some(made) = self.made_elsewhere(&identity, (name, device), request.headers()).await?
+            {
+                return Ok(made);
+            }
+            let copies = self.copy_all(device, &names, &mut identity);
+            match Task::new(self.copy_time(parameters)).within(copies).await?? {
+                ControlFlow::Continue(_copies) => self.send(device, &mut identity, request).await,
+                ControlFlow::Break(refused) => Ok(refused),
+            }
+        };
+        within(claim, answer).await
+    }
+
+    /// Sends a matrix to the device that has its name, or is to have it.
+    async fn upload(
+        &self,
+        name: &str,
+        parameters: &Parameters,
+        mut identity: Identity,
+        request: Request,
+    ) -> Result<Response, Problem> {
+        let tenant = identity.tenant.clone();
+        let claim = match parameters.get::<usize>("device")? {
+            Some(device) => self.place_on(self.check_device(device)?, &tenant, name).await?,
+            None => self.place(&tenant, name, body_bytes(request.headers())).await,
+        };
+        let device = claim.device;
+        let answer = async {
+            match self.made_elsewhere(&identity, (name, device), request.headers()).await? {
+                Some(made) => Ok(made),
+                None => self.send(device, &mut identity, request).await,
+            }
+        };
+        within(Some(claim), answer).await
+    }
+
     /// The first device whose worker is ready, or the first.
     fn first_ready(&self) -> usize {
         self.workers.iter().position(|worker| worker.check().is_ok()).unwrap_or(0)
