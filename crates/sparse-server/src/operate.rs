@@ -14,12 +14,12 @@ use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::{StopOnDrop, Task};
-use crate::upload::{self, Received, Reception, check_headers, check_integers, kind_of};
+use crate::upload::{self, Received, Reception, check_headers, check_integers, kind_of, unsupported_media};
 use crate::workers::Admitted;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use nnz::io::FileKind;
 use nnz::{DType, DenseMatrix, Device, Matrix};
@@ -238,9 +238,9 @@ pub(crate) async fn receive_operand(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Received, Problem> {
-    if kind_of(headers)? != FileKind::Npy {
-        let detail = format!("{who} takes an array: Content-Type {} is needed", upload::NPY);
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", detail));
+    if !kind_of(headers).is_ok_and(|kind| kind == FileKind::Npy) {
+        let needed = format!("{who} takes an array as its body, which needs {}", upload::NPY);
+        return Err(unsupported_media(headers, needed));
     }
     let limits = &app.config.limits;
     let encoding = check_headers(headers, limits.operand_bytes)?;
@@ -369,7 +369,7 @@ pub(crate) fn compute(
     call.task.check()?;
     let began = Instant::now();
     let answer = operation.run(call)?;
-    // Else the time of a device that computes behind the call would be that of the call.
+    // Else the time of a device that computes after the call would be that of the call.
     store.device.synchronize()?;
     if let Some(moved) = operation.moved_bytes(call, needed) {
         store.traffic.observe(operation.name, moved, began.elapsed());

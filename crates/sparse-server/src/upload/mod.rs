@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use nnz::DType;
 use nnz::io::npy::{self, NpyArray};
 use nnz::io::{FileKind, MatrixFile};
+use std::fmt::Display;
 use std::io::Read;
 use tempfile::NamedTempFile;
 
@@ -43,14 +44,24 @@ pub(crate) enum Upload {
 
 /// The kind of a matrix, by its `Content-Type`.
 pub(crate) fn kind_of(headers: &HeaderMap) -> Result<FileKind, Problem> {
-    let found = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let found = content_type(headers);
     kind_of_media(found.split(';').next().unwrap_or("").trim()).ok_or_else(|| {
-        let detail = format!(
-            "Content-Type `{}`: {NPZ} (SciPy's save_npz), {NPY} (numpy.save) or {MTX} (Matrix Market) is needed",
-            found.escape_debug()
-        );
-        Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", detail)
+        let kinds = format!("{NPZ} (SciPy's save_npz), {NPY} (numpy.save) or {MTX} (Matrix Market)");
+        unsupported_media(headers, format_args!("a matrix needs {kinds}"))
     })
+}
+
+fn content_type(headers: &HeaderMap) -> &str {
+    headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("")
+}
+
+/// The problem of a body of another kind than is needed.
+pub(crate) fn unsupported_media(headers: &HeaderMap, needed: impl Display) -> Problem {
+    let found = match content_type(headers) {
+        "" => "there is no Content-Type".into(),
+        found => format!("Content-Type is `{}`", found.escape_debug()),
+    };
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", format!("{found}; {needed}"))
 }
 
 /// The header that names the upload which is the body of a request.

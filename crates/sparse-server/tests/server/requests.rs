@@ -211,7 +211,7 @@ fn bodies_and_answers_are_compressed_as_headers_say() {
     let put = |body: &[u8]| server.send("PUT /v1/matrices/a", &[NPY, "Content-Encoding: zstd"], body);
     let values: Vec<f64> = (0..100 * 100).map(|k| f64::from(k % 7)).collect();
     let body = npy(&[100, 100], &values);
-    // Frames stand one behind the other, and others are skipped.
+    // Frames stand one after the other, and others are skipped.
     let skipped = b"\x50\x2a\x4d\x18\x03\0\0\0abc";
     let (first, second) = body.split_at(5000);
     put(&[&zstd(first)[..], skipped, &zstd(second)].concat()).expect(201);
@@ -332,6 +332,8 @@ fn wrong_requests_say_what_is_right() {
         (409, "never change", "PUT /v1/matrices/a@1", &[MTX], &[]),
         (412, "already", "PUT /v1/matrices/a", &[MTX, "If-None-Match: *"], &matrix()),
         (415, "application/x-npz", "PUT /v1/matrices/a", &["Content-Type: text/csv"], &[]),
+        (415, "there is no Content-Type; a matrix needs application/x-npz", "PUT /v1/matrices/a", &[], &[]),
+        (415, "spmv takes an array as its body", "POST /v1/matrices/a/spmv", &[MTX], &[]),
         (415, "Content-Encoding `br`", "PUT /v1/matrices/a", &brotli, &[]),
         (422, "Content-Encoding gzip", "PUT /v1/matrices/a", &gzip, b"%%MatrixMarket"),
         (413, "1000 bytes", "PUT /v1/matrices/a", &gzip, &bomb),
