@@ -21,7 +21,7 @@ pub(super) fn scipy(sh: &Shell) -> Result<()> {
     let (nnz, workspace) = (NNZ.name, workspace(sh));
     cmd!(sh, "cargo build {workspace...} --bin {nnz} --test command").run()?;
     let nnz = NNZ.path();
-    Ok(cmd!(sh, "python3 crates/sparse-cli/tests/compare_with_scipy.py --nnz {nnz}").run()?)
+    Ok(cmd!(sh, "python3 crates/sparse-cli/tests/compare_with_scipy --nnz {nnz}").run()?)
 }
 
 /// Packs the extension into a wheel, installs it into an empty folder and runs its tests, with PoCL as a device.
