@@ -8,7 +8,7 @@ use nnz::distrib::transport::launched_local_rank;
 use nnz::{BackendKind, DType, Device, DeviceId};
 use serde::Serialize;
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::thread;
 use std::time::Duration;
 
@@ -142,7 +142,8 @@ impl Context {
             (false, 2) => tracing::Level::DEBUG,
             (false, _) => tracing::Level::TRACE,
         };
-        tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).without_time().init();
+        let log = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr);
+        log.with_ansi(io::stderr().is_terminal()).without_time().init();
         Ok(Self { options })
     }
 

@@ -52,6 +52,8 @@ impl Storage {
             hyb(HybWidth::Fraction(0.125)),
             Row::new("sell", estimate::sell(lengths, SellLayout::default(), sizes)),
         ]);
+        // The two widths of HYB may be one.
+        storage.0.dedup();
         storage
     }
 

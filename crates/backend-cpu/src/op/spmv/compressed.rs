@@ -86,11 +86,11 @@ impl<M: Members> SpmvFormat for M {
             };
         }
         let longest = longest(self);
-        let algorithm = match longest > PART_SIZE {
-            true => CompressedAlgorithm::MergePath,
-            false => CompressedAlgorithm::RowPerThread,
+        let (algorithm, comparison) = match longest > PART_SIZE {
+            true => (CompressedAlgorithm::MergePath, "more than"),
+            false => (CompressedAlgorithm::RowPerThread, "no more than"),
         };
-        (algorithm, format!("the longest row has {longest} entries, a part {PART_SIZE}"))
+        (algorithm, format!("the longest row has {longest} entries, {comparison} the {PART_SIZE} of a part"))
     }
 
     fn automatic_if_often(&self, simd: Simd, op: Op) -> Option<(Self::Algorithm, String)> {
