@@ -66,6 +66,9 @@ fn main() -> nnz::Result<()> {
     assert_eq!((product.nnz(), product.format()), (3, Format::Csr));
     let product = left.matmul_in_chunks(&right, Some(1 << 30))?;
     assert_eq!(product.nnz(), 3);
+    let p = left.transpose()?.to_format(Format::Csr)?;
+    let coarse = right.galerkin(&left, &p)?;
+    assert_eq!((coarse.shape(), coarse.nnz()), ((2, 2), 2));
 
     // Reducing
     let sums = a.reduce(Each::Row, Reduction::Sum)?;
@@ -135,6 +138,7 @@ fn main() -> nnz::Result<()> {
     let a = Matrix::read(&device, "a.mtx")?;
     assert_eq!((coo.triplets().count(), a.nnz()), (3, 3));
     let a = Matrix::read(&device, "a.npz")?;
+    a.write("b.mtx")?;
     println!("{a:?} on {}", device.caps().device);
     Ok(())
 }
