@@ -72,7 +72,7 @@ impl Ranks {
         }
     }
 
-    /// Prints a message at the root, before MPI ends: the launcher ends all processes behind the first that has failed.
+    /// Prints a message at the root, before MPI ends: the launcher ends all processes after the first that has failed.
     fn told_by_root(&self, status: u8, message: &str) -> Error {
         if self.is_root() {
             print(status, message);

@@ -189,7 +189,7 @@ impl Device {
         Ok(buffer)
     }
 
-    /// A new buffer: the first `len` elements of each part, one part behind the other.
+    /// A new buffer: the first `len` elements of each part, one part after the other.
     pub(crate) fn joined(&self, parts: &[(&RawBuffer, usize)]) -> Result<RawBuffer> {
         let element_bytes = parts.first().map_or(1, |(part, _)| part.element_bytes);
         let all = self.allocate_raw(parts.iter().map(|&(_, len)| len).sum(), element_bytes)?;

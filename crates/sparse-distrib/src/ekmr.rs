@@ -192,7 +192,7 @@ impl<'a, T: Element, const N: usize> ArrayView<'a, T, N> {
     /// The element `index`.
     ///
     /// # Panics
-    /// If it lies behind the last.
+    /// If it lies after the last.
     pub fn at(&self, index: [usize; N]) -> T {
         self.data[index.iter().zip(self.strides).map(|(i, stride)| i * stride).sum::<usize>()]
     }

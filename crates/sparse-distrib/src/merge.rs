@@ -5,7 +5,7 @@
 //!
 //! | partition | parts of a row | prefix sums |
 //! |---|---|---|
-//! | rows for CSR, columns for CSC | one: parts stand one behind the other | HPS, row-major |
+//! | rows for CSR, columns for CSC | one: parts stand one after the other | HPS, row-major |
 //! | columns for CSR, rows for CSC, meshes | several: each part adds to every row that it shares | VPS, column-major |
 //!
 //! The column-major table is the digit-offset table of a stable counting sort with parts as tiles and rows as buckets:

@@ -17,7 +17,7 @@ use std::str::FromStr;
 
 /// The items of block `index`, where `items` are cut into `blocks` balanced contiguous blocks.
 ///
-/// Blocks behind the last are empty.
+/// Blocks after the last are empty.
 ///
 /// ```
 /// use sparse_distrib::partition::block;
@@ -101,7 +101,7 @@ impl Partition {
         self.row_blocks.get() * self.col_blocks.get()
     }
 
-    /// Part `index` of matrices of shape `(rows, cols)`. Parts behind the last are empty.
+    /// Part `index` of matrices of shape `(rows, cols)`. Parts after the last are empty.
     pub fn part(&self, (rows, cols): (usize, usize), index: usize) -> Part {
         Part {
             rows: block(rows, self.row_blocks, index / self.col_blocks),
@@ -114,7 +114,7 @@ impl Partition {
         (0..self.parts()).map(move |index| self.part(shape, index))
     }
 
-    /// True if no two parts have entries of one row (CSR) or column (CSC): parts are stored one behind the other.
+    /// True if no two parts have entries of one row (CSR) or column (CSC): parts are stored one after the other.
     ///
     /// ```
     /// use sparse_core::{Col, Row};

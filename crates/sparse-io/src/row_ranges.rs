@@ -146,7 +146,7 @@ impl RowRanges {
         canonical(whole)
     }
 
-    /// Rows that several files have entries of, one file's behind the other's.
+    /// Rows that several files have entries of, one file's after the other's.
     fn merge<T: Scalar, I: Index, O: Index>(
         &self,
         rows: Range<usize>,

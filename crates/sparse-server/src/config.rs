@@ -118,7 +118,7 @@ impl Default for Limits {
     }
 }
 
-/// Time for which the effect of an operation may be published behind its time limit.
+/// Time for which the effect of an operation may be published after its time limit.
 const PUBLISH_TIME: Duration = Duration::from_secs(60);
 
 impl Limits {

@@ -247,7 +247,7 @@ impl Disk {
     }
 
     /// Records an object that is not durable, for the worker process that may follow. The record outlives the process,
-    /// but is not synced: it would be of no use behind a failure of the machine.
+    /// but is not synced: it would be of no use after a failure of the machine.
     pub(crate) fn note(&self, record: &Record) -> Result<(), Problem> {
         let Some(folder) = &self.volatile else { return Ok(()) };
         let bytes = serde_json::to_vec(record).map_err(Problem::internal)?;

@@ -144,7 +144,7 @@ pub(crate) async fn upload(
         Begun::First(claim) => claim,
         Begun::Before(made) => return made.answer(&name),
     };
-    // What would be refused behind the body is refused before it.
+    // What would be refused after the body is refused before it.
     drop(app.workers.admit(&identity.tenant)?);
     let reception =
         Reception { kind, encoding, limit: limits.upload_bytes, limits, folder: app.store.disk.uploads() };

@@ -76,7 +76,7 @@ impl BackendKind {
     }
 
     /// Opens the device of a process that shares its host with others: process `local_rank` tries the devices of
-    /// [`open`](Self::open) from this one on, and the first behind the last. A number beyond the devices begins again.
+    /// [`open`](Self::open) from this one on, and the first after the last. A number beyond the devices begins again.
     ///
     /// ```
     /// use nnz::{BackendKind, distrib::transport::launched_local_rank};

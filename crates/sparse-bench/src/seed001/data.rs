@@ -48,7 +48,7 @@ impl Data {
         })
     }
 
-    /// `count` matrices one behind the other.
+    /// `count` matrices one after the other.
     pub(super) fn elements(&self, count: usize) -> Vec<f32> {
         (0..count).flat_map(|item| self.member(item)).copied().collect()
     }

@@ -71,7 +71,7 @@ pub(crate) struct Solve {
     /// Minimizes ‖b − A·x‖₂² + X²·‖x‖₂² by lsqr or lsmr; without it 0
     #[arg(long, value_name = "X", value_parser = parse_tolerance, allow_negative_numbers = true)]
     damp: Option<f64>,
-    /// Takes exactly N iterations of enqueued-cg for each column, and looks at b − A·x once, behind them
+    /// Takes exactly N iterations of enqueued-cg for each column, and looks at b − A·x once, after them
     #[arg(long, value_name = "N", conflicts_with = "max_iterations")]
     fixed_iterations: Option<usize>,
     /// Divides the rows of A among devices, as in cpu,cuda:0,cuda:1, by their entries, for cg and bicgstab

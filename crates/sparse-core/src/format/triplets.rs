@@ -55,7 +55,7 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
         Self::new(nrows, ncols, rows, columns, vec_with_capacity(capacity)?)
     }
 
-    /// Adds an entry behind the last. Coordinates may repeat: such entries count as their sum.
+    /// Adds an entry after the last. Coordinates may repeat: such entries count as their sum.
     ///
     /// O(1) on average. The pattern becomes another one: plans made before do not fit any more. A pattern that is
     /// shared with a clone is copied first, and the clone stays as it is.
@@ -76,7 +76,7 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
         self.extend([(i, j, value)])
     }
 
-    /// Adds entries behind the last, as [`push`](Self::push) does.
+    /// Adds entries after the last, as [`push`](Self::push) does.
     ///
     /// ```
     /// let mut a = sparse_core::Coo::<f64>::zeros(3, 3)?;
@@ -99,7 +99,7 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
 }
 
 impl<I: Index> CooPattern<Host, I> {
-    /// Adds a coordinate behind the last.
+    /// Adds a coordinate after the last.
     fn push(&mut self, i: usize, j: usize) -> Result<()> {
         let k = self.row_idx.len();
         check_index(k, "row", i, i, self.rows)?;

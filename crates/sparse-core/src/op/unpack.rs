@@ -33,7 +33,7 @@ pub trait UnpackKernel<T: Scalar, I: Index, O: Index>: Backend {
     ///
     /// # Safety
     /// `member_ptr` rises from 0 to the number of values, by numbers that fit `O`, and `cols` fits `I`. The pattern has
-    /// as many rows, and each matrix as many entries, as these say. No bit behind the last column is set. Indices less
+    /// as many rows, and each matrix as many entries, as these say. No bit after the last column is set. Indices less
     /// their base are below `cols` and ascend in each row.
     unsafe fn unpack(
         &self,

@@ -117,7 +117,7 @@ struct SampledOperands<'a> {
     u: DenseOperand<'a>,
     v: DenseOperand<'a>,
     beta: Value,
-    /// The factor of C behind the first slice of columns.
+    /// The factor of C after the first slice of columns.
     one: Value,
     c: Pointer<'a>,
 }

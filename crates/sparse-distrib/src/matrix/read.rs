@@ -180,7 +180,7 @@ impl<T: Scalar> Entries<T> {
     }
 }
 
-/// Sends entries to the ranks of their rows, and returns those of this rank, one sender's behind the other's, as the
+/// Sends entries to the ranks of their rows, and returns those of this rank, one sender's after the other's, as the
 /// file has them: a collective call.
 fn exchange<T: Scalar>(
     transport: &(impl Transport + ?Sized),

@@ -77,7 +77,7 @@ fn extend_bits<I: Index>(message: &mut Vec<u8>, indices: &[I], line_bytes: usize
 /// ```
 ///
 /// # Errors
-/// [`Error::Format`](sparse_core::Error::Format) if the message is too short or too long, or a bit behind the last
+/// [`Error::Format`](sparse_core::Error::Format) if the message is too short or too long, or a bit after the last
 /// column is set; [`Error::IndexOverflow`](sparse_core::Error::IndexOverflow) if nnz does not fit `O`.
 pub fn decode<A: Axis, T: Scalar, I: Index, O: Index>(
     part: &Part,

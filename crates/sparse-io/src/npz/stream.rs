@@ -1,6 +1,6 @@
 //! Decoding of `.npz` archives from their bytes as they come.
 //!
-//! The files of a zip archive stand one behind the other, each behind a header with its length and checksum, and a
+//! The files of a zip archive stand one after the other, each behind a header with its length and checksum, and a
 //! directory follows. What is written to a pipe has lengths behind the files instead, and is not decoded here.
 
 use super::{AnyBatch, AnySparse, DESCRIPTION_BYTES, NpzFormat, batch};
@@ -29,7 +29,7 @@ enum State {
     /// The bytes of a header so far.
     Header(Vec<u8>),
     File(Box<File>),
-    /// The directory, behind the last file.
+    /// The directory, after the last file.
     Directory,
 }
 

@@ -60,7 +60,7 @@ pub(super) fn multiply_dense(call: &Call<'_>) -> Result<Answer, Problem> {
     Ok(answer(y, x.is_vector))
 }
 
-/// `alpha·op(A)·x` for up to [`MERGED_COLUMNS`] vectors, one behind the other, with the bits that each has alone.
+/// `alpha·op(A)·x` for up to [`MERGED_COLUMNS`] vectors, one after the other, with the bits that each has alone.
 ///
 /// The columns that are missing are zeros, so that one plan serves any number of vectors.
 pub(crate) fn multiply_together(

@@ -28,7 +28,7 @@ use tokio::time::{Instant, sleep};
 /// Time in which a worker that is ready must accept a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// Connections that may wait for a next request; behind more than these at once new ones are made.
+/// Connections that may wait for a next request; beyond these, new ones are made.
 const IDLE_CONNECTIONS: usize = 64;
 
 /// Connections to the worker on which a whole exchange has passed.
@@ -147,7 +147,7 @@ impl Supervisor {
     }
 }
 
-/// The part of an address behind the host.
+/// The part of an address after the host.
 pub(super) fn path_of(address: &Uri) -> String {
     address.path_and_query().map_or("/", |path| path.as_str()).to_owned()
 }

@@ -26,7 +26,7 @@ use tokio::time::sleep;
 pub(crate) const USAGES: &str = "/usages";
 /// The address at which a worker moves matrices of a tenant to disk.
 pub(crate) const EVICT: &str = "/evict";
-/// The header in which a worker says what the tenant has behind a request.
+/// The header in which a worker says what the tenant has after a request.
 const USAGE: &str = "nnz-usage";
 /// The header in which a worker says how many bytes of the quota it lacks that the tenant has elsewhere.
 pub(crate) const LACKING: &str = "nnz-lacking";

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 /// Bytes to which a frame may refer back: RFC 9659 allows no more in HTTP.
 const LARGEST_WINDOW: u64 = 8 << 20;
 
-/// The contents of frames that stand one behind the other, at most a window and a block of them in memory.
+/// The contents of frames that stand one after the other, at most a window and a block of them in memory.
 pub(crate) struct Frames<R> {
     source: R,
     decoder: FrameDecoder,

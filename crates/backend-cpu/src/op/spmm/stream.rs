@@ -51,7 +51,7 @@ impl Stream {
         self.pick = _mm512_add_epi32(words, _mm512_set1_epi32((WORDS - self.waiting) as i32));
     }
 
-    /// Writes a vector behind the last one, or at the position of [`Self::seek`].
+    /// Writes a vector after the last one, or at the position of [`Self::seek`].
     ///
     /// # Safety
     /// There is memory for it, in the same allocation as for all others, and nothing else accesses it before

@@ -6,7 +6,7 @@ use sparse_core::{Order, Result, Scalar};
 use std::fmt::{Debug, Formatter};
 use std::ops::Range;
 
-/// The matrices of several sources, one source behind the other.
+/// The matrices of several sources, one source after the other.
 ///
 /// ```
 /// use sparse_core::DenseView;

@@ -173,7 +173,7 @@ impl<'a, B: Backend, T: Scalar> DeviceStack<'a, B, T> {
         Ok(Self { backend, matrices, view })
     }
 
-    /// All matrices of a buffer, one behind the other and without padding.
+    /// All matrices of a buffer, one after the other and without padding.
     ///
     /// # Errors
     /// As for [`new`](Self::new), and [`Error::Format`] if the buffer is too short.
