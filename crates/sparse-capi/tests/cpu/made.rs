@@ -113,9 +113,18 @@ fn formats_become_each_other_and_multiply_in_every_way() {
     assert_eq!((status, message()), (Status::Shape, "select: row 3 is not below 3".to_string()));
 
     let (mut made, mut csr) = (null_mut(), arrays(null()));
+    // SAFETY: the matrix is alive.
+    let single = Owned::made(|made| unsafe { nnz_cast(a.0, F32, made) });
     // SAFETY: as above.
     let refusals = unsafe {
         [
+            (nnz_spgemm(a.0, transpose.0, &raw mut made), message(), "a is csr, b is csc: nnz_convert makes"),
+            (nnz_spgemm(a.0, single.0, &raw mut made), message(), "a is f64, b is f32: nnz_cast makes"),
+            (
+                nnz_add(one, a.0, one, single.0, &raw mut made),
+                message(),
+                "a is f64, b is f32: nnz_cast makes",
+            ),
             (nnz_convert(a.0, 6, &raw mut made), message(), "nnz_format 6 is not supported"),
             (nnz_cast(a.0, 6, &raw mut made), message(), "nnz_type 6 is not supported"),
             (
