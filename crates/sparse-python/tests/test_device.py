@@ -177,6 +177,9 @@ def test_sparse_operands_of_the_host_are_refused(kind, place):
     for operation in (operator.add, operator.sub, operator.mul, operator.matmul):
         with pytest.raises(TypeError, match=rf"a csr_array of the host, .*{kind.__name__}\.from_scipy copies"):
             operation(a, theirs)
+    for operation in (operator.add, operator.sub):
+        with pytest.raises(TypeError, match="a csr_array of the host"):
+            operation(theirs, a)
     with pytest.raises(TypeError, match=rf"{kind.__name__}\.from_scipy\(A, device\), not of csr_array"):
         kind(theirs)
     with pytest.raises(TypeError, match="ndarray where a sparse array of SciPy"):

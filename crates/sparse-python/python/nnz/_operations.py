@@ -118,6 +118,12 @@ class Operations(ABC):
     def __sub__(self: _Self, other: Any) -> _Self:
         return self._sum(other, -1)
 
+    def __radd__(self, other: Any) -> Any:
+        self._check_not_on_host(other)
+        return NotImplemented
+
+    __rsub__ = __radd__
+
     def _sum(self: _Self, other: Any, beta: int) -> _Self:
         self._check_not_on_host(other)
         if not isinstance(other, Operations):
