@@ -7,7 +7,7 @@ use crate::format::Format;
 use crate::named_device::{NamedDevice, NamedDevices};
 use crate::operand::Operand;
 use crate::ranks::{RankRows, Ranks};
-use anyhow::{Error, Result};
+use anyhow::Result;
 use clap::Args;
 use nnz::distrib::SharedTransport;
 use nnz::io::matrix_market::check_shares;
