@@ -248,6 +248,11 @@ nnz_status nnz_arrays(const nnz_matrix *matrix, nnz_csr *csr);
 /* The same for all types of indices and offsets. */
 nnz_status nnz_wide_arrays(const nnz_matrix *matrix, nnz_wide_csr *csr);
 
+/* Writes the matrix to a file, which is complete or absent: `.mtx`, `.mtx.gz`, `.npz` or, with all elements, `.npy`.
+ * NNZ_CSR, NNZ_CSC and NNZ_COO keep their format in `.npz`, others become NNZ_CSR. `path` is in UTF-8. NNZ_FILE,
+ * NNZ_UNSUPPORTED for another kind of file, and for values of 16 bits in `.npz` and `.npy`. */
+nnz_status nnz_write(const nnz_matrix *matrix, const char *path);
+
 /* Writes all elements, zeros included, of a `rows` x `cols` matrix by rows, `step` elements apart; what lies between
  * rows stays. Entries of one place are added. NNZ_FORMAT if `step` is below `cols`, NNZ_WRONG_MEMORY. */
 nnz_status nnz_to_dense(const nnz_matrix *matrix, size_t step, void *dense);

@@ -201,12 +201,32 @@ pub unsafe extern "C" fn nnz_read(
     unsafe {
         put_matrix(matrix, || {
             let device = given("device", device)?;
-            given("path", path)?;
-            let path = CStr::from_ptr(path).to_str();
-            let path = path.map_err(|error| Error::unsupported("a path that is not UTF-8", error))?;
-            Ok(nnz::Matrix::read(&device.0, path)?)
+            Ok(nnz::Matrix::read(&device.0, given_path(path)?)?)
         })
     }
+}
+
+/// `nnz_write`.
+///
+/// # Safety
+/// The pointers are what `nnz.h` asks for, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nnz_write(matrix: *const Matrix, path: *const c_char) -> Status {
+    // SAFETY: the caller promises what is asked.
+    reported(|| unsafe { Ok(given("matrix", matrix)?.0.write(given_path(path)?)?) })
+}
+
+/// A path of the caller's.
+///
+/// # Safety
+/// `path` is null or ends with a zero, and stays as long as the result.
+unsafe fn given_path<'a>(path: *const c_char) -> Result<&'a str, Failure> {
+    // SAFETY: the caller promises what is asked.
+    let path = unsafe {
+        given("path", path)?;
+        CStr::from_ptr(path)
+    };
+    Ok(path.to_str().map_err(|error| Error::unsupported("a path that is not UTF-8", error))?)
 }
 
 /// `nnz_dense_to_csr`.

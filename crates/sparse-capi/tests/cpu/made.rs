@@ -325,7 +325,7 @@ fn systems_are_solved_in_the_callers_memory() {
 }
 
 #[test]
-fn files_are_read() {
+fn files_are_read_and_written() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -341,6 +341,17 @@ fn files_are_read() {
     let a = Owned::made(|matrix| unsafe { nnz_read(device.0, good.as_ptr(), matrix) });
     assert_eq!((a.info().scalar, a.info().index, a.info().nnz), (F64, 0, 2));
     assert_eq!(a.dense::<f64>(), [6.0, 0.0, 0.0, 0.0, 0.0, 7.0, 0.0, 0.0, 0.0]);
+    for name in ["d.mtx", "d.npz", "d.npy"] {
+        let path = CString::new(folder.path().join(name).to_str().unwrap()).unwrap();
+        // SAFETY: the matrix is alive, and the path ends with a zero.
+        assert_eq!(unsafe { nnz_write(a.0, path.as_ptr()) }, Status::Ok, "{}", message());
+        // SAFETY: the device is open, and the path ends with a zero.
+        let again = Owned::made(|matrix| unsafe { nnz_read(device.0, path.as_ptr(), matrix) });
+        assert_eq!(again.dense::<f64>(), a.dense::<f64>(), "{name}");
+    }
+    // SAFETY: as above.
+    assert_eq!(unsafe { nnz_write(a.0, other.as_ptr()) }, Status::Unsupported);
+    assert!(message().contains(".mtx, .mtx.gz, .npz and .npy"), "{}", message());
     let missing = c"/nowhere/at/all.mtx";
     for (path, expected, text) in [
         (bad.as_c_str(), Status::File, "line 3: "),
