@@ -1,7 +1,7 @@
 //! The common part of all plans: options, algorithm tables and the choice that was made.
 
 use crate::error::{Error, Result};
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 use std::sync::{Mutex, PoisonError};
 
 /// Reproducibility that a plan requires of its algorithm.
@@ -297,12 +297,27 @@ impl Algorithm {
 }
 
 /// The algorithm of a plan, and the reason for it.
+///
+/// ```
+/// use sparse_core::op::{Op, SpmvPlan};
+/// use sparse_core::{Csr, PlanOptions, reference::Reference};
+///
+/// let plan = SpmvPlan::new(&Reference, &Csr::<f64>::identity(2)?, Op::None, &PlanOptions::default())?;
+/// assert!(plan.choice().to_string().starts_with("sequential: "));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The algorithm's name.
     pub algorithm: &'static str,
     /// The reason.
     pub reason: String,
+}
+
+impl Display for Choice {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.algorithm, self.reason)
+    }
 }
 
 /// A backend's plan for one operation on one pattern.

@@ -12,6 +12,7 @@ use sparse_core::op::AllTypes;
 use sparse_core::space::View as _;
 use sparse_core::{Backend, Caps, ContextId, Element, Error, Index, Result, error::checked_product};
 use std::any::Any;
+use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +30,6 @@ pub struct Device {
     pub(crate) inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
 pub(crate) struct Inner {
     // Fields are dropped in this order: programs before their context.
     pub(crate) programs: Programs,
@@ -38,6 +38,14 @@ pub(crate) struct Inner {
     /// Bytes of scratch memory that an operation may take to be faster.
     scratch_limit: AtomicU64,
     context: ContextId,
+}
+
+/// Without the kernels' sources, which are megabytes.
+impl Debug for Inner {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let caps = &self.driver.properties().caps;
+        f.debug_struct("Inner").field("caps", caps).field("block", &self.block).finish_non_exhaustive()
+    }
 }
 
 impl Clone for Device {
