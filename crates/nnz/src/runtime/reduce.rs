@@ -53,10 +53,10 @@ impl FromStr for Norm {
 impl Matrix {
     /// One number for each row or column, in the type of the matrix; elements that are not stored are zeros, and count.
     ///
-    /// Sums are products with a vector of ones, by the plans that [`spmv`](Self::spmv) keeps, and means such products
-    /// divided by the number of elements; of batches there are these alone. Other reductions read CSR by rows and CSC
-    /// by columns, on the matrix's device, and convert what is stored otherwise first. NaN stays NaN. For many
-    /// reductions of one pattern make a [`ReducePlan`](crate::op::ReducePlan).
+    /// Sums of real values are products with a vector of ones, by the plans that [`spmv`](Self::spmv) keeps, and means
+    /// such products divided by the number of elements; of batches there are these alone. Other reductions read CSR by
+    /// rows and CSC by columns, on the matrix's device, and convert what is stored otherwise first. NaN stays NaN. For
+    /// many reductions of one pattern make a [`ReducePlan`](crate::op::ReducePlan).
     ///
     /// # Errors
     /// Those of [`Reduction::check`]; [`Unsupported`](crate::Error::Unsupported) for batches; those of
@@ -77,9 +77,11 @@ impl Matrix {
         let (count, extent) = self.lines(each);
         by.check(self.dtype(), extent)?;
         let mut results = Vector::zeros(self.device(), self.dtype(), count)?;
+        // The product of a complex infinity and one is not a number.
+        let are_products = !self.dtype().is_complex() || self.members().is_some();
         match by {
-            Reduction::Sum => self.add_up(each, 1.0, &mut results)?,
-            Reduction::Mean => self.add_up(each, 1.0 / extent as f64, &mut results)?,
+            Reduction::Sum if are_products => self.add_up(each, 1.0, &mut results)?,
+            Reduction::Mean if are_products => self.add_up(each, 1.0 / extent as f64, &mut results)?,
             _ => self.to_format(each.format())?.any().reduce(by, &mut results)?,
         }
         Ok(results)

@@ -104,6 +104,22 @@ fn reductions_see_zeros_and_nan() {
     assert_eq!(empty.norm(Norm::Infinity).unwrap(), 0.0);
 }
 
+#[test]
+fn sums_of_complex_infinities_are_infinite() {
+    let infinity = c64::new(f64::INFINITY, 0.0);
+    let entries = [(0, 0, infinity), (0, 1, c64::new(1.0, 2.0)), (1, 1, c64::new(0.0, 3.0))];
+    for dtype in [DType::C32, DType::C64] {
+        let a = Matrix::from_triplets(&cpu(), dtype, IndexType::I32, (2, 2), &entries).unwrap();
+        for format in formats() {
+            let a = a.to_format(format).unwrap();
+            let of = |each| a.reduce(each, Reduction::Sum).unwrap().cast(DType::C64).unwrap();
+            let (rows, cols) = (of(Each::Row).to_vec::<c64>(), of(Each::Column).to_vec::<c64>());
+            assert_eq!(rows.unwrap(), [c64::new(f64::INFINITY, 2.0), c64::new(0.0, 3.0)], "{a:?}");
+            assert_eq!(cols.unwrap(), [infinity, c64::new(1.0, 5.0)], "{a:?}");
+        }
+    }
+}
+
 /// Entries of one coordinate are added first, and no sum of narrow values overflows.
 #[test]
 fn norms_add_duplicates_and_hold_large_sums() {
