@@ -48,6 +48,17 @@ fn a_stack_without_members_keeps_their_shape() {
 }
 
 #[test]
+fn a_borrowed_stack_without_members_keeps_their_shape() {
+    let elements: [f32; 0] = [];
+    let array = ForeignArray::on_host(elements.as_ptr(), &[0, 3, 4], None);
+    // SAFETY: there are no elements.
+    let stack = unsafe { DenseStack::borrow(&cpu(), &array) }.unwrap();
+    let options = MatrixSetOptions::to(Format::Csr, DType::F32);
+    let (set, _) = MatrixSet::compress_stacks(&[cpu()], &[stack], &options).unwrap();
+    assert_eq!(set.to_batch(&cpu()).unwrap().member_shape(), (3, 4));
+}
+
+#[test]
 fn a_written_set_is_opened_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     for format in [Format::Csr, Format::Csc] {

@@ -50,7 +50,8 @@ impl MatrixSet {
         with_dtype!(options.dtype, T => {
             let sources = stacks.iter().map(DenseStack::source::<T>).collect::<Result<Vec<_>>>()?;
             let chain = SourceChain::new(sources.iter().map(AsRef::as_ref).collect());
-            Preparation::<T>::new(devices, options, moves)?.compress(&chain, (0, 0), options)
+            let member_shape = stacks.first().map_or((0, 0), |stack| stack.layout().shape());
+            Preparation::<T>::new(devices, options, moves)?.compress(&chain, member_shape, options)
         })
     }
 
