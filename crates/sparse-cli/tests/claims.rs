@@ -74,6 +74,8 @@ fn claims_of_sizes_take_no_memory() {
         }
         assert_eq!(fs::read(folder.join("coo.mtx")).unwrap(), fs::read(folder.join("rows.mtx")).unwrap());
     }
+    let found = error(folder, &format!("{LIMITS} generate uniform 1000000000 1000000000 1 -o out.npz"));
+    assert!(found.contains("out of memory"), "{found}");
     coordinates(folder, "many.mtx", "33600000 3 2\n33600000 2 2\n7 1 1\n");
     run(folder, "$NNZ convert many.mtx many.npz --format coo");
     let line = "exec $NNZ -q --backend cpu spmv many.npz x.npy -o - --format coo --dtype f32 | tail -c 8";

@@ -1,5 +1,6 @@
 //! Builds a CSR matrix row by row.
 
+use sparse_core::backend::vec_with_capacity;
 use sparse_core::error::Result;
 use sparse_core::format::Csr;
 use sparse_core::index::Index;
@@ -18,13 +19,14 @@ impl<T: Scalar> Builder<T> {
     ///
     /// # Errors
     /// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if a size does not fit `i32`; nothing is allocated then.
+    /// [`OutOfMemory`](sparse_core::Error::OutOfMemory).
     pub(super) fn new(rows: usize, cols: usize, nnz: usize) -> Result<Self> {
         for (what, size) in [("rows", rows), ("columns", cols), ("nnz", nnz)] {
             i32::try_new(what, size)?;
         }
-        let mut offsets = Vec::with_capacity(rows + 1);
+        let mut offsets = vec_with_capacity(rows + 1)?;
         offsets.push(0);
-        Ok(Self { cols, offsets, indices: Vec::with_capacity(nnz), values: Vec::with_capacity(nnz) })
+        Ok(Self { cols, offsets, indices: vec_with_capacity(nnz)?, values: vec_with_capacity(nnz)? })
     }
 
     /// Adds an entry to the current row.

@@ -4,6 +4,7 @@ use super::alias::Alias;
 use super::degree::{Law, RowLengths};
 use super::random::{Seed, Stream};
 use super::uniform::{distinct, fill_distinct};
+use sparse_core::backend::zeroed_vec;
 use sparse_core::error::{Error, Result, checked_product};
 use sparse_core::format::Csr;
 use sparse_core::index::Index;
@@ -86,7 +87,7 @@ impl Recipe<'_> {
         let graph = self.prepare(divisor)?;
         let row_ptr = graph.row_ptr();
         let nnz = graph.lengths.iter().map(|&length| length as usize).sum();
-        let (mut col_idx, mut values) = (vec![0; nnz], vec![T::ZERO; nnz]);
+        let (mut col_idx, mut values) = (zeroed_vec(nnz)?, zeroed_vec(nnz)?);
         graph.draw(0..graph.nrows(), &mut col_idx, &mut values);
         Csr::new_unsorted(graph.nrows(), graph.nrows(), row_ptr, col_idx, values)
     }

@@ -2,6 +2,7 @@
 
 use super::builder::Builder;
 use super::random::{Seed, Stream};
+use sparse_core::backend::vec_with_capacity;
 use sparse_core::error::{Error, Result, checked_product};
 use sparse_core::format::Csr;
 use sparse_core::index::Index;
@@ -40,7 +41,7 @@ pub fn rmat<T: Scalar>(scale: u32, edges: usize, quadrants: [f64; 4], seed: u64)
     let n = 1 << scale;
     i32::try_new("edges", checked_product("vertices x edges", n, edges)?)?;
     let seed = Seed::new(seed);
-    let mut drawn = Vec::with_capacity(n * edges);
+    let mut drawn = vec_with_capacity(n * edges)?;
     for block in 0..n {
         let mut stream = seed.row(block);
         drawn.extend((0..edges).map(|_| edge(scale, quadrants, &mut stream)));
