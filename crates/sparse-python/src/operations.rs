@@ -6,7 +6,8 @@ use crate::error::{exception, format_named, wrong_type};
 use crate::matrix::Matrix;
 use crate::operand::{Input, Operand};
 use crate::types::{Value, factor, index_of, named, with_values};
-use nnz::{Each, IndexType, Reduction, Result, Vector, c64};
+use nnz::backend::zeroed_vec;
+use nnz::{Each, IndexType, Reduction, Result, Vector};
 use numpy::{PyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyComplex;
@@ -144,15 +145,19 @@ pub(crate) fn reduce<'py>(
 /// The elements (i, i + k), for each row, with zeros where there is none.
 #[pyfunction]
 pub(crate) fn diagonal<'py>(py: Python<'py>, a: &Matrix, k: isize) -> PyResult<Bound<'py, PyAny>> {
-    vector(py, || {
-        let (rows, columns) = a.0.shape();
-        let on_diagonal = |row: usize| {
-            let column = row.checked_add_signed(k).filter(|&column| column < columns)?;
-            Some((row, column, c64::ONE))
-        };
-        let ones: Vec<_> = (0..rows).filter_map(on_diagonal).collect();
-        let (dtype, index) = (a.0.dtype(), a.0.index_type());
-        let ones = nnz::Matrix::from_triplets(a.0.device(), dtype, index, (rows, columns), &ones)?;
-        a.0.multiply(&ones)?.reduce(Each::Row, Reduction::Sum)
+    count();
+    with_values!(a.0.dtype(), T => {
+        let elements = py.detach(|| diagonal_of::<T>(&a.0, k)).map_err(exception)?;
+        Ok(PyArray1::from_vec(py, elements).into_any())
     })
+}
+
+fn diagonal_of<T: Value>(a: &nnz::Matrix, k: isize) -> Result<Vec<T>> {
+    let mut elements = zeroed_vec::<T>(a.nrows())?;
+    a.for_each_entry(&mut |row, column, value| {
+        if row.checked_add_signed(k) == Some(column) {
+            elements[row] = T::from_c64(elements[row].to_c64() + value);
+        }
+    })?;
+    Ok(elements)
 }

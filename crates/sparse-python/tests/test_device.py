@@ -222,6 +222,21 @@ def test_diagonals(ours, kind, place, k):
     np.testing.assert_array_equal(found, theirs.diagonal(k))
 
 
+@pytest.mark.parametrize("char", TYPES)
+def test_infinities_stay_in_sums_and_elements(kind, place, char):
+    theirs = sp.csr_array(np.array([[np.inf, 1], [0, 2]], char))
+    a = kind.from_scipy(theirs, place)
+    assert a[0, 0] == theirs[0, 0]
+    np.testing.assert_array_equal(a.diagonal(), theirs.diagonal())
+    for axis in (0, 1):
+        np.testing.assert_array_equal(a.sum(axis), theirs.toarray().sum(axis))
+
+
+def test_one_dimension_is_refused(place):
+    with pytest.raises(ValueError, match="two dimensions"):
+        nnz.DeviceCsr.from_scipy(sp.coo_array(np.ones(3)), place)
+
+
 def test_types(kind, place):
     theirs = integers(SHAPE)
     a = kind.from_scipy(theirs, place)

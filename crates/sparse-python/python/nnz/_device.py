@@ -37,6 +37,8 @@ _Self = TypeVar("_Self", bound="DeviceMatrix")
 
 def to_native(matrix: Any, device: str | None) -> Any:
     """A copy of SciPy's CSR, CSC or COO on a device, in its format; None is the server of `NNZ_SERVER`, or `cpu`."""
+    if matrix.ndim != 2:
+        raise ValueError(f"the matrix has shape {matrix.shape} where two dimensions are right")
     arrays = (matrix.shape, *plain_arrays(matrix))
     if device is None and os.environ.get("NNZ_SERVER"):
         # Only programs that use it import the client.
