@@ -73,6 +73,7 @@ def test_progress_is_told_and_can_end_the_call():
     seen = []
     batch = nnz.compress(stack, progress=lambda done, total: seen.append((done, total)))
     assert type(batch) is nnz.BatchCsr
+    assert nnz.compress(np.ones((0, 2, 3)), devices=["cpu"]).shape == (0, 2, 3)
     assert seen[-1] == (64, 64)
     assert seen == sorted(seen)
     np.testing.assert_array_equal([member.toarray() for member in batch], stack)
