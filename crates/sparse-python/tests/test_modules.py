@@ -91,7 +91,7 @@ def test_programs_of_scipy_run(ours, name):
 
 @pytest.mark.parametrize("char", TYPES)
 def test_files(ours, tmp_path, char):
-    theirs = random((30, 20), 0.2, char)
+    theirs = random((100, 20), 0.1, char)
     for suffix in ("mtx", "mtx.gz"):
         path = tmp_path / f"a.{suffix}"
         with ours():
@@ -143,6 +143,17 @@ def test_files_in_no_folder_are_not_found(tmp_path):
     for write, name in [(nnz.io.mmwrite, "a.mtx"), (nnz.io.save_npz, "a.npz")]:
         with pytest.raises(FileNotFoundError, match=name):
             write(tmp_path / "nowhere" / name, a)
+
+
+@pytest.mark.parametrize("elements", [[[1, 2], [2, 3]], [[0, 2], [-2, 0]], [[1, 2j], [-2j, 3]], [[1, 2], [3, 4]]])
+@pytest.mark.parametrize("blocks", [1, 50])
+def test_symmetries_are_written_where_scipy_writes_them(tmp_path, elements, blocks):
+    theirs = sp.csr_array(sp.block_diag([np.array(elements, "D" if np.iscomplexobj(elements) else "d")] * blocks))
+    scipy.io.mmwrite(tmp_path / "theirs.mtx", theirs)
+    for container in (nnz.csr_array, nnz.csc_array):
+        nnz.io.mmwrite(tmp_path / "ours.mtx", container(theirs))
+        assert scipy.io.mminfo(tmp_path / "ours.mtx") == scipy.io.mminfo(tmp_path / "theirs.mtx")
+        assert (nnz.io.mmread(tmp_path / "ours.mtx") != theirs).nnz == 0
 
 
 def test_a_comment_is_written_by_scipy(tmp_path):

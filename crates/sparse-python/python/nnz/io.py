@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import zipfile
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -53,20 +54,36 @@ def _by_scipy(source: Any, format: str) -> Any:
     return coo_array(read).asformat(format) if sp.issparse(read) else read
 
 
+#: SciPy looks for a symmetry in matrices of fewer rows and columns, and writes larger ones as `general`.
+_LEAST_GENERAL = 100
+
+
 def mmwrite(target: Any, a: Any, *arguments: Any, **options: Any) -> None:
-    """Writes a matrix to a Matrix Market file, all of its entries; by :func:`scipy.io.mmwrite` if it has further arguments."""
+    """:func:`scipy.io.mmwrite`, by nnz for 100 rows or columns or more and without further arguments."""
     is_plain = not arguments and not options and isinstance(target, (str, os.PathLike))
+    if sp.issparse(a) and a.format in ("csr", "csc"):
+        # SciPy makes coordinates of the arrays without looking at them.
+        a.check_format(full_check=True)
     if not is_plain or not sp.issparse(a) or not _is_ours(a):
         scipy.io.mmwrite(target, a, *arguments, **options)
         return
     path = os.fspath(target)
     if not path.endswith((".mtx", ".mtx.gz")):
         path += ".mtx"
-    if a.format == "csc":
-        # SciPy makes coordinates of the arrays, column by column, without looking at them.
-        a.check_format(full_check=True)
+    if max(a.shape) < _LEAST_GENERAL:
+        _write_text_of_scipy(path, a)
+        return
     matrix = a if a.format == "csr" else coo_array(a)
     _native.write(path, matrix.format, (matrix.shape, *plain_arrays(matrix)))
+
+
+def _write_text_of_scipy(path: str, a: Any) -> None:
+    """Writes what SciPy would, which says nothing where it cannot write a file."""
+    text = BytesIO()
+    scipy.io.mmwrite(text, coo_array(a))
+    opened = gzip.open if path.endswith(".gz") else open
+    with opened(path, "wb") as file:
+        file.write(text.getvalue())
 
 
 def load_npz(file: Any) -> Any:
