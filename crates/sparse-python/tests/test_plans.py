@@ -97,6 +97,8 @@ def test_what_does_not_fit_is_named():
         plan.run(np.ones((5, 3)), out=np.ones((8, 3), order="F"))
     with pytest.raises(ValueError, match="alpha"):
         plan.run(np.ones((5, 3)), alpha=1j)
+    with pytest.raises(TypeError, match="alpha is '2' where a number is right"):
+        plan.run(np.ones((5, 3)), alpha="2")
     square, memory = nnz.plan_spmv(random((8, 8), 0.5, "d")), np.ones(8)
     with pytest.raises(ValueError, match="out shares memory"):
         square.run(memory, out=memory)

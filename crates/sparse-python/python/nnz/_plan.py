@@ -62,9 +62,9 @@ class _Plan:
         b = b if _dlpack.is_on_gpu(b) else converted(name, b, "plan", self.dtype)
         if tuple(b.shape) != shapes[0]:
             raise wrong_shape(name, tuple(b.shape), str(shapes[0]))
+        factors = _factor("alpha", alpha), _factor("beta", beta)
         if out is None and beta != 0:
             raise ValueError(f"beta is {beta} without out: there is nothing that it could scale")
-        factors = complex(alpha), complex(beta)
         return product(
             lambda inputs, target: self._native.run(inputs, target, *factors),
             b,
@@ -78,6 +78,13 @@ class _Plan:
     def __repr__(self) -> str:
         rows, cols = self.shape
         return f"<{type(self).__name__} of {rows} x {cols} {self.dtype} on {self.device}: {self.algorithm}>"
+
+
+def _factor(name: str, value: complex) -> complex:
+    if isinstance(value, str):
+        # `complex` would read it.
+        raise TypeError(f"{name} is {value!r} where a number is right")
+    return complex(value)
 
 
 class SpmvPlan(_Plan):
