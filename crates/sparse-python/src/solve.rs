@@ -152,15 +152,17 @@ fn minimize<T: Value>(
     moved.axpby(1.0, &x, 1.0)?;
     let damped = found.residual.hypot(limits.0 * moved.nrm2()?);
     let (norm, condition) = found.estimates.map_or((0.0, 0.0), |of| (of.norm, of.condition));
-    let (istop, normal_residual) = (istop(found.outcome), found.normal_residual.unwrap_or(f64::NAN));
+    let (istop, normal_residual) = (istop(&found), found.normal_residual.unwrap_or(f64::NAN));
     let norm_x = x.nrm2()?;
     out.store(&x)?;
     Ok((istop, found.iterations, found.residual, damped, norm, condition, normal_residual, norm_x))
 }
 
 /// The `istop` of SciPy's `lsqr`, if it has one for the outcome.
-fn istop(outcome: Outcome) -> Option<u8> {
-    match outcome {
+fn istop(found: &solvers::Solution) -> Option<u8> {
+    match found.outcome {
+        // x₀ is a solution.
+        Outcome::Converged | Outcome::LeastSquares if found.iterations == 0 => Some(0),
         Outcome::Converged => Some(1),
         Outcome::LeastSquares => Some(2),
         Outcome::Breakdown(Breakdown::IllConditioned) => Some(3),

@@ -189,6 +189,15 @@ def test_a_right_side_that_is_not_finite_has_no_solution(method, bad):
     assert info != 0 and np.isnan(x).any()
 
 
+@pytest.mark.parametrize(("method", "options"), [("minres", {"maxiter": 2.5}), ("gmres", {"maxiter": np.int64(2)})])
+def test_numbers_of_iterations_are_read_as_scipy_reads_them(method, options):
+    a, b = laplace(5, "d"), np.arange(25.0)
+    x, info = getattr(nnz.linalg, method)(a, b, **options)
+    expected, theirs = getattr(scipy_linalg, method)(a, b, **options)
+    assert info == theirs
+    np.testing.assert_allclose(x, expected)
+
+
 @pytest.mark.parametrize("atol", [-1.0, None, "legacy"])
 def test_a_tolerance_that_scipy_refuses_is_refused(atol):
     with pytest.raises(ValueError, match="atol"):
@@ -258,6 +267,7 @@ def test_lsqr(ours, shape, char):
     b, x0 = dense((rows,), char), dense((cols,), char)
     for options in ({}, {"damp": 0.5}, {"atol": 1e-4, "btol": 1e-4}, {"iter_lim": 3}):
         expected = scipy_linalg.lsqr(a, b, **options)
+        assert char == "F" or nnz.linalg.lsqr(a, b, **options)[0].dtype == expected[0].dtype
         for matrix in (a, nnz.csc_array(a), nnz.DeviceCsr.from_scipy(a)):
             before = nnz._native.calls()
             found = nnz.linalg.lsqr(matrix, b, **options)
@@ -275,8 +285,15 @@ def test_what_lsqr_leaves_to_scipy():
     np.testing.assert_allclose(nnz.linalg.lsqr(a, b, calc_var=True)[9], scipy_linalg.lsqr(a, b, calc_var=True)[9])
     assert nnz.linalg.lsqr(a, 0 * b)[1] == scipy_linalg.lsqr(a, 0 * b)[1] == 0
     np.testing.assert_allclose(nnz.linalg.lsqr(a.toarray(), b)[0], scipy_linalg.lsqr(a, b)[0])
-    exact = nnz.linalg.lsqr(a, b, atol=0, btol=0)
-    assert exact[1] == scipy_linalg.lsqr(a, b, atol=0, btol=0)[1]
+    for options in ({"atol": 0, "btol": 0}, {"atol": np.nan}, {"iter_lim": 2.5}):
+        assert nnz.linalg.lsqr(a, b, **options)[1:3] == scipy_linalg.lsqr(a, b, **options)[1:3]
+
+
+def test_lsqr_of_a_solution_says_so():
+    a, b = sp.csr_array((4, 3)), np.ones(4)
+    assert nnz.linalg.lsqr(a, b)[1:3] == scipy_linalg.lsqr(a, b)[1:3] == (0, 0)
+    a = sp.csr_array(np.eye(3))
+    assert nnz.linalg.lsqr(a, np.ones(3), x0=np.ones(3))[1:3] == (0, 0)
 
 
 @pytest.mark.parametrize("place", device_names())

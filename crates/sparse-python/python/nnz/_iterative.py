@@ -35,7 +35,9 @@ def solve(
         return None
     limit = (5 if method == "minres" else 10) * rows if maxiter is None else maxiter
     rtol, atol = tolerances
-    if not _is_tolerance(atol) or restart < 1 or limit < 0 or (limit < 1 and method != "gmres"):
+    if not (isinstance(rtol, numbers.Real) and is_limit(atol) and is_count(restart)):
+        return None
+    if not is_count(limit) and not (method == "gmres" and limit == 0):
         return None
     x0 = x0 if x0 is None or on_gpu else np.asarray(x0, dtype)
     if any(tuple(vector.shape) not in ((rows,), (rows, 1)) for vector in (b, x0) if vector is not None):
@@ -53,9 +55,14 @@ def solve(
     return x, 0 if converged else max(iterations, 1)
 
 
-def _is_tolerance(atol: Any) -> bool:
-    """True for what SciPy takes: it has the error of anything else."""
-    return isinstance(atol, numbers.Real) and float(atol) >= 0
+def is_limit(number: Any) -> bool:
+    """True for a bound of an error. SciPy has the error of anything else, or takes it."""
+    return isinstance(number, numbers.Real) and float(number) >= 0
+
+
+def is_count(number: Any) -> bool:
+    """True for a number of iterations. SciPy has the error of anything else, or takes it, 2.5 for instance."""
+    return isinstance(number, numbers.Integral) and int(number) >= 1
 
 
 def matrix_of(A: Any, dtype: np.dtype[Any]) -> _native.Matrix:

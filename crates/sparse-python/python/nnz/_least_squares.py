@@ -11,7 +11,7 @@ import scipy.sparse.linalg as scipy_linalg
 from . import _dlpack, _native
 from ._arrays import TYPES, contiguous
 from ._device import DeviceMatrix
-from ._iterative import matrix_of
+from ._iterative import is_count, is_limit, matrix_of
 
 
 def lsqr(
@@ -48,10 +48,15 @@ def _lsqr(A: Any, b: Any, damp: float, criteria: tuple[float, float, float], lim
     b = b if on_gpu else np.atleast_1d(b)
     x0 = x0 if on_gpu or x0 is None else np.asarray(x0)
     dtype = A.dtype if on_gpu else np.result_type(A.dtype, b.dtype, np.float32)
+    if dtype == np.float32 and not isinstance(A, DeviceMatrix):
+        # As SciPy, which has its vectors in double precision where they are real. A device need not have that.
+        dtype = np.dtype(np.float64)
     rows, cols = A.shape
     if dtype not in TYPES or tuple(b.shape) not in ((rows,), (rows, 1)) or not bool((b != 0).any()):
         return None
-    if min(damp, *criteria) < 0 or (limit is not None and limit < 1) or (x0 is not None and tuple(x0.shape) != (cols,)):
+    if not all(is_limit(number) for number in (damp, *criteria)) or not (limit is None or is_count(limit)):
+        return None
+    if x0 is not None and tuple(x0.shape) != (cols,):
         return None
     matrix = matrix_of(A, dtype)
     x = _dlpack.like(b, (cols,), matrix.device) if on_gpu else np.empty(cols, dtype)
