@@ -3,6 +3,7 @@
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks, rows_by_entries, split_mut};
 use bytemuck::allocation::try_zeroed_vec;
+use sparse_core::backend::vec_with_capacity;
 use sparse_core::{Element, Error, Index, Result, advise_huge_pages};
 use std::ops::Range;
 
@@ -25,6 +26,20 @@ pub(crate) unsafe fn unwritten<T: bytemuck::Zeroable + Copy>(len: usize) -> Vec<
     // SAFETY: the capacity, and the caller's promise.
     unsafe { memory.set_len(len) };
     in_huge_pages(memory)
+}
+
+/// As [`unwritten`], for a length that a shape claims and no data justify.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+///
+/// # Safety
+/// As for [`unwritten`].
+pub(crate) unsafe fn try_unwritten<T: bytemuck::Zeroable + Copy>(len: usize) -> Result<Vec<T>> {
+    let mut memory = vec_with_capacity(len)?;
+    // SAFETY: the capacity, and the caller's promise.
+    unsafe { memory.set_len(len) };
+    Ok(in_huge_pages(memory))
 }
 
 /// `len` zeros, for a length that a shape claims and no data justify.

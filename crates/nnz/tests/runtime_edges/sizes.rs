@@ -58,7 +58,7 @@ fn sizes_that_fit_no_memory_are_errors() {
     assert!(matches!(error, Error::IndexOverflow { .. }), "{error}");
 }
 
-/// Offsets, counts and factors of shapes that no memory holds, whose matrices have one entry.
+/// Offsets, counts, sums and factors of shapes that no memory holds, whose matrices have one or two entries.
 #[test]
 fn shapes_that_fit_no_memory_are_errors() {
     fn check<T>(result: nnz::Result<T>) {
@@ -74,6 +74,17 @@ fn shapes_that_fit_no_memory_are_errors() {
     let wide = Matrix::from_typed(&cpu(), wide).unwrap();
     check(wide.select(&[0], &[5]));
     check(wide.reduce(Each::Row, Reduction::Sum));
+    let far = 1 << 62;
+    let row =
+        Csr::<f64, Host, i64, i64>::new(1, far, vec![0, 2], vec![0, far as i64 - 1], vec![1.0; 2]).unwrap();
+    let ends =
+        Coo::<f64, Host, i64>::from_triplets(far, far, [(far - 1, far - 1, 1.0), (0, 0, 1.0)]).unwrap();
+    let (row, ends) = (Matrix::from_typed(&cpu(), row).unwrap(), Matrix::from_typed(&cpu(), ends).unwrap());
+    for options in [PlanOptions::default(), PlanOptions::forced("chunked_scatter")] {
+        check(row.plan_spmv(Op::Transpose, &options));
+        check(ends.plan_spmv(Op::None, &options));
+        check(ends.plan_spmv(Op::ConjugateTranspose, &options));
+    }
     let compress = |rows, stack| {
         let dense = DenseMatrix::from_vec(&cpu(), Vec::<f64>::new(), rows, 0, Order::RowMajor)?;
         let format = if stack { Format::BatchCsr } else { Format::Csr };

@@ -4,7 +4,7 @@ use super::by_length::{ByLength, are_short};
 use super::members::Members;
 use super::part_sums::PartSums;
 use super::repeated::{Repeated, repeats};
-use super::scatter::{CHUNKED_SCATTER, Scatter, WorkSplit, chunk_size, pays_off};
+use super::scatter::{CHUNKED_SCATTER, Chunks, Scatter, WorkSplit, chunk_size};
 use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::SEQUENTIAL;
@@ -79,8 +79,8 @@ impl<M: Members> SpmvFormat for M {
 
     fn automatic(&self, op: Op) -> (Self::Algorithm, String) {
         if op.transposes() == M::BY_ROWS {
-            let (pays_off, reason) = pays_off(&scatter(self));
-            return match pays_off {
+            let (pay_off, reason) = chunks_of(self).pay_off();
+            return match pay_off {
                 true => (CompressedAlgorithm::ChunkedScatter, reason),
                 false => (CompressedAlgorithm::TransposedPattern, reason),
             };
@@ -117,7 +117,9 @@ impl<M: Members> SpmvFormat for M {
         Ok(Prepared::Native(match algorithm {
             CompressedAlgorithm::Sequential => return Ok(Prepared::Sequential),
             CompressedAlgorithm::TransposedPattern => return Ok(Prepared::RowPattern),
-            CompressedAlgorithm::ChunkedScatter => Native::Split(WorkSplit::Scatter(scatter(self))),
+            CompressedAlgorithm::ChunkedScatter => {
+                Native::Split(WorkSplit::Scatter(Scatter::new(chunks_of(self))?))
+            }
             CompressedAlgorithm::MergePath => cut(Cut::MergePath),
             CompressedAlgorithm::RepeatedRows => Native::Repeated(Repeated::new(self)),
             CompressedAlgorithm::RowsByLength => Native::ByLength(ByLength::new(self)),
@@ -179,18 +181,20 @@ pub(super) fn multiply_stored<M: Members>(
 }
 
 /// Chunks of lines of each member.
-fn scatter<M: Members>(a: &M) -> Scatter<AccOf<M>> {
+fn chunks_of<M: Members>(a: &M) -> Chunks {
     let (rows, cols) = a.member_shape();
     let minor = if M::BY_ROWS { cols } else { rows };
     let size = chunk_size(a.nnz() + a.nrows().max(a.ncols()));
-    let mut chunks = vec![];
+    let mut parts = vec![];
     for member in 0..a.members() {
-        cut_merge_path(member, a.lines(member).offsets, size, &mut chunks);
+        cut_merge_path(member, a.lines(member).offsets, size, &mut parts);
     }
-    Scatter::new(chunks, |chunk| {
-        let indices = &a.lines(chunk.member).indices[chunk.entries.clone()];
-        hull(indices.iter().map(|index| chunk.member * minor + index.as_usize()))
-    })
+    let rows = parts.iter().map(|part| {
+        let indices = &a.lines(part.member).indices[part.entries.clone()];
+        hull(indices.iter().map(|index| part.member * minor + index.as_usize()))
+    });
+    let rows = rows.collect();
+    Chunks::new(parts, rows)
 }
 
 /// Adds the entries of each chunk to its sums, whose ranges have all their columns.

@@ -1,7 +1,7 @@
 //! COO: entries in chunks where rows are in order, else sorted by rows in the plan.
 
 use super::part_sums::PartSums;
-use super::scatter::{CHUNKED_SCATTER, Scatter, WorkSplit, chunk_size, pays_off};
+use super::scatter::{CHUNKED_SCATTER, Chunks, Scatter, WorkSplit, chunk_size};
 use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::SEQUENTIAL;
@@ -46,8 +46,8 @@ impl<T: Scalar, I: Index> SpmvFormat for Coo<T, Host, I> {
         if !op.transposes() && self.order().major_sorted {
             return (CooAlgorithm::Segmented, "rows are in order".into());
         }
-        let (pays_off, reason) = pays_off(&scatter(self, op));
-        match (pays_off, op.transposes()) {
+        let (pay_off, reason) = chunks_of(self, op).pay_off();
+        match (pay_off, op.transposes()) {
             (true, _) => (CooAlgorithm::ChunkedScatter, reason),
             (false, true) => (CooAlgorithm::TransposedPattern, reason),
             (false, false) => (CooAlgorithm::SortedRows, reason),
@@ -58,7 +58,9 @@ impl<T: Scalar, I: Index> SpmvFormat for Coo<T, Host, I> {
         match algorithm {
             CooAlgorithm::Sequential => Ok(Prepared::Sequential),
             CooAlgorithm::SortedRows | CooAlgorithm::TransposedPattern => Ok(Prepared::RowPattern),
-            CooAlgorithm::ChunkedScatter => Ok(Prepared::Native(WorkSplit::Scatter(scatter(self, op)))),
+            CooAlgorithm::ChunkedScatter => {
+                Ok(Prepared::Native(WorkSplit::Scatter(Scatter::new(chunks_of(self, op))?)))
+            }
             CooAlgorithm::Segmented if self.order().major_sorted => {
                 Ok(Prepared::Native(WorkSplit::Partition(segments(self.nrows(), self.row_idx()))))
             }
@@ -103,11 +105,13 @@ fn coordinates<T: Scalar, I: Index>(a: &Coo<T, Host, I>, op: Op) -> (&[I], &[I])
 }
 
 /// Chunks of entries.
-fn scatter<T: Scalar, I: Index>(a: &Coo<T, Host, I>, op: Op) -> Scatter<T::Acc> {
+fn chunks_of<T: Scalar, I: Index>(a: &Coo<T, Host, I>, op: Op) -> Chunks {
     let (rows, _) = coordinates(a, op);
     let chunks = chunks(a.nnz(), chunk_size(a.nnz()));
-    let chunks = chunks.into_iter().map(|entries| Part { member: 0, rows: 0..0, entries });
-    Scatter::new(chunks.collect(), |chunk| hull(rows[chunk.entries.clone()].iter().map(|row| row.as_usize())))
+    let ranges = chunks.iter().map(|entries| hull(rows[entries.clone()].iter().map(|row| row.as_usize())));
+    let ranges = ranges.collect();
+    let parts = chunks.into_iter().map(|entries| Part { member: 0, rows: 0..0, entries });
+    Chunks::new(parts.collect(), ranges)
 }
 
 fn multiply_scattered<T: Scalar, I: Index>(

@@ -6,7 +6,7 @@
 
 use super::Product;
 use super::compressed::{multiply_across, multiply_stored};
-use super::scatter::{Scatter, chunk_size};
+use super::scatter::{Chunks, Scatter, chunk_size};
 use super::thresholds::SpmvThresholds;
 use crate::Cpu;
 use crate::borrow::Extremes;
@@ -23,7 +23,8 @@ impl Cpu {
     /// `y ← op(A)·x` without a plan; false if a column of A is out of range, which nobody has looked at.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](sparse_core::Error::Unsupported) if the types are none of the catalogue's.
+    /// [`Error::Unsupported`](sparse_core::Error::Unsupported) if the types are none of the catalogue's;
+    /// [`Error::OutOfMemory`](sparse_core::Error::OutOfMemory).
     pub(crate) fn multiply_once<T: Scalar, I: Index, O: Index>(
         &self,
         a: &HostCsr<T, I, O>,
@@ -32,7 +33,7 @@ impl Cpu {
         y: &mut [T],
     ) -> Result<bool> {
         let functions: &Functions<T, I, O> = find(spmv_once_table(), "spmv", "csr")?;
-        Ok((functions.multiply)(self, a, op, x, y))
+        (functions.multiply)(self, a, op, x, y)
     }
 }
 
@@ -42,7 +43,7 @@ pub(in crate::op) struct Functions<T: Scalar, I: Index, O: Index> {
 }
 
 /// `y ← op(A)·x`; false if a column of A is out of range, after which `y` has no meaning.
-type Multiply<T, I, O> = fn(&Cpu, &HostCsr<T, I, O>, Op, &[T], &mut [T]) -> bool;
+type Multiply<T, I, O> = fn(&Cpu, &HostCsr<T, I, O>, Op, &[T], &mut [T]) -> Result<bool>;
 
 impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
     pub(in crate::op) const ALL: Self = Self { multiply };
@@ -54,10 +55,10 @@ fn multiply<T: Scalar, I: Index, O: Index>(
     op: Op,
     x: &[T],
     y: &mut [T],
-) -> bool {
+) -> Result<bool> {
     let update = Update { alpha: num_traits::One::one(), beta: T::Acc::ZERO };
     let product = Product { x, y, update, op };
-    if op.transposes() { across(cpu, a, product) } else { along(cpu, a, product) }
+    if op.transposes() { across(cpu, a, product) } else { Ok(along(cpu, a, product)) }
 }
 
 fn along<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, product: Product<'_, T>) -> bool {
@@ -69,7 +70,11 @@ fn along<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, product
     multiply_stored(a, cpu, &mut parts, product)
 }
 
-fn across<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, product: Product<'_, T>) -> bool {
+fn across<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    a: &HostCsr<T, I, O>,
+    product: Product<'_, T>,
+) -> Result<bool> {
     let (Lines { offsets, indices, .. }, cols) = (a.lines(0), a.ncols());
     let mut chunks = vec![];
     cut_merge_path(0, offsets, chunk_size(a.nnz() + a.nrows().max(cols)), &mut chunks);
@@ -77,7 +82,7 @@ fn across<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, produc
         cpu.simd().run(Extremes(&indices[chunk.entries.clone()]))
     });
     if !extremes.iter().flatten().all(|(least, greatest)| least.as_i64() >= 0 && greatest.as_usize() < cols) {
-        return false;
+        return Ok(false);
     }
     let range = |extremes: Option<(I, I)>| {
         extremes.map_or(0..0, |(least, greatest)| least.as_usize()..greatest.as_usize() + 1)
@@ -89,9 +94,9 @@ fn across<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, produc
         chunks = chunks.chunks(2).map(join).collect();
         rows = rows.chunks(2).map(hull).collect();
     }
-    let mut scatter = Scatter::of(chunks, rows);
+    let mut scatter = Scatter::new(Chunks::new(chunks, rows))?;
     multiply_across(a, cpu, &mut scatter, product);
-    true
+    Ok(true)
 }
 
 /// One or two neighbouring parts as one.

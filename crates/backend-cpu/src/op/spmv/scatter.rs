@@ -7,9 +7,9 @@ use super::Product;
 use super::thresholds::SpmvThresholds;
 use crate::Cpu;
 use crate::parallel::{CHUNK, split_mut};
-use crate::primitive::fill::unwritten;
+use crate::primitive::fill::try_unwritten;
 use crate::primitive::partition::{PART_SIZE, Part, Partition};
-use sparse_core::{Accumulator, Algorithm, Scalar};
+use sparse_core::{Accumulator, Algorithm, Result, Scalar};
 use std::ops::Range;
 
 pub(super) const CHUNKED_SCATTER: Algorithm = Algorithm::new(
@@ -76,15 +76,44 @@ impl<Acc: Accumulator> ChunkSums<'_, Acc> {
     }
 }
 
-impl<Acc: Accumulator> Scatter<Acc> {
-    /// Sums for `chunks`; `rows(chunk)` is the range of rows of op(A) of a chunk.
-    pub(super) fn new(chunks: Vec<Part>, rows: impl Fn(&Part) -> Range<usize>) -> Self {
-        let rows = chunks.iter().map(rows).collect();
-        Self::of(chunks, rows)
+/// Chunks of the stored entries, each with the range of rows of op(A) that it meets.
+pub(super) struct Chunks {
+    parts: Vec<Part>,
+    rows: Vec<Range<usize>>,
+}
+
+impl Chunks {
+    pub(super) fn new(parts: Vec<Part>, rows: Vec<Range<usize>>) -> Self {
+        Self { parts, rows }
     }
 
-    /// Sums for `chunks`, each for its range of rows of op(A).
-    pub(super) fn of(chunks: Vec<Part>, rows: Vec<Range<usize>>) -> Self {
+    /// The sums of all chunks, which may be more than memory has.
+    fn sums(&self) -> usize {
+        self.rows.iter().fold(0, |sums: usize, rows| sums.saturating_add(rows.len()))
+    }
+
+    fn entries(&self) -> usize {
+        self.parts.iter().map(|chunk| chunk.entries.len()).sum()
+    }
+
+    /// True if `chunked_scatter` is better than a pattern by rows, with the reason.
+    pub(super) fn pay_off(&self) -> (bool, String) {
+        let (sums, entries) = (self.sums(), self.entries());
+        let reason = format!("the chunks have {sums} sums for {entries} entries");
+        (sums <= SpmvThresholds::CPU.sums_per_entry * entries, reason)
+    }
+}
+
+impl<Acc: Accumulator> Scatter<Acc> {
+    /// Sums for the rows of each chunk.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](sparse_core::Error::OutOfMemory).
+    pub(super) fn new(chunks: Chunks) -> Result<Self> {
+        let entries = chunks.entries();
+        // SAFETY: sums are plain data; each chunk clears its own before it adds to them.
+        let sums = unsafe { try_unwritten(chunks.sums())? };
+        let Chunks { parts, rows } = chunks;
         let mut end = 0;
         let ranges = rows.iter().map(|rows| {
             let start = end;
@@ -92,9 +121,7 @@ impl<Acc: Accumulator> Scatter<Acc> {
             start..end
         });
         let ranges = ranges.collect();
-        let entries = chunks.iter().map(|chunk| chunk.entries.len()).sum();
-        // SAFETY: sums are plain data; each chunk clears its own before it adds to them.
-        Self { chunks, rows, ranges, sums: unsafe { unwritten(end) }, entries }
+        Ok(Self { chunks: parts, rows, ranges, sums, entries })
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -141,11 +168,4 @@ impl<Acc: Accumulator> Scatter<Acc> {
         }
         totals
     }
-}
-
-/// True if `chunked_scatter` is better than a pattern by rows, with the reason.
-pub(super) fn pays_off<Acc>(scatter: &Scatter<Acc>) -> (bool, String) {
-    let (sums, entries) = (scatter.sums.len(), scatter.entries);
-    let reason = format!("the chunks have {sums} sums for {entries} entries");
-    (sums <= SpmvThresholds::CPU.sums_per_entry * entries, reason)
 }
