@@ -141,8 +141,9 @@ impl SddmmPlan {
         inner: usize,
         options: &PlanOptions,
     ) -> Result<Self> {
-        let row_bytes = inner * p.dtype.bytes();
-        let has_slices = row_bytes > SLICE && p.shape.1 * row_bytes > backend.properties().cache_bytes;
+        let row_bytes = inner.saturating_mul(p.dtype.bytes());
+        let has_slices =
+            row_bytes > SLICE && p.shape.1.saturating_mul(row_bytes) > backend.properties().cache_bytes;
         let preferred = match backend.caps().is_cpu {
             true => (SddmmAlgorithm::ChunkPerThread, "the device is a CPU"),
             false if has_slices => (SddmmAlgorithm::ColumnSlices, "the cache does not hold V"),
@@ -172,7 +173,7 @@ impl SddmmPlan {
         options: &PlanOptions,
     ) -> Result<Option<RawBuffer>> {
         let pays = match algorithm {
-            SddmmAlgorithm::LanesPerEntry => inner * a.dtype.bytes() <= SLICE,
+            SddmmAlgorithm::LanesPerEntry => inner.saturating_mul(a.dtype.bytes()) <= SLICE,
             SddmmAlgorithm::ColumnSlices => true,
             SddmmAlgorithm::ChunkPerThread => false,
         };
