@@ -70,6 +70,7 @@ pub(crate) fn keep<T: Scalar>(op: &'static str, tolerance: Option<f64>) -> Resul
 #[cold]
 fn complex_factor(op: &'static str, name: &str, value: c64, dtype: DType) -> Error {
     let complex = if dtype == DType::F64 { DType::C64 } else { DType::C32 };
-    let reason = format_args!("{name} = {value} is complex, the operands are real; values of {complex} would fit");
+    let reason =
+        format_args!("{name} = {value} is complex, the operands are real; values of {complex} would fit");
     Error::operands(op, reason)
 }

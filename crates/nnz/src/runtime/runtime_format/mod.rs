@@ -226,6 +226,7 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
 pub(super) fn unavailable(op: &str, format: Format) -> Error {
     let instead = match format {
         Format::BatchCsr | Format::BatchCsc => "the members have it: a.member(k)?",
+        Format::Coo => "csr and csc have it: a.to_format(Format::Csr)?",
         _ => "csr, csc and coo have it: a.to_format(Format::Csr)?",
     };
     Error::unsupported(format_args!("{op} of {format}"), instead)
