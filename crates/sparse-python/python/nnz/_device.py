@@ -84,8 +84,8 @@ class DeviceMatrix(Operations):
 
         Without a device it is on the server of the variable `NNZ_SERVER`, if that is set, and else on `cpu`.
         """
-        if not sp.issparse(matrix) or matrix.ndim != 2:
-            raise TypeError(f"the matrix is {type(matrix).__name__} where a sparse array of SciPy of two dimensions is needed")
+        if not sp.issparse(matrix):
+            raise TypeError(f"the matrix is {type(matrix).__name__} where a sparse array of SciPy is needed")
         return cls(to_native(matrix.asformat(cls._format), device))
 
     def get(self) -> Any:
