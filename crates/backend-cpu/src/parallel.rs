@@ -26,8 +26,8 @@ impl Cpu {
 
     /// [`for_each`](Self::for_each) for work behind a pointer, so that it is compiled once for each type of items.
     ///
-    /// The next item is taken under a lock, whichever the index: rayon begins the calls in any order, the items are
-    /// begun in theirs. Items are chunks of thousands of elements, beside which the lock takes no time.
+    /// The next item is taken under a lock, which keeps their order. Items are chunks of thousands of elements, beside
+    /// which the lock takes no time.
     fn for_each_item<T: Send>(&self, elements: usize, items: Vec<T>, work: &(dyn Fn(T) + Sync)) {
         let count = items.len();
         let items = Mutex::new(items.into_iter());

@@ -20,7 +20,8 @@ pub(crate) struct Plan {
 }
 
 struct State {
-    /// What the plan multiplies: `owner`, or its arrays lent, since runs may lend other values to its pattern.
+    /// The matrix that the plan multiplies. CSR of the host borrows the arrays of `owner`, as it does in a run with other
+    /// values.
     matrix: nnz::Matrix,
     owner: nnz::Matrix,
     product: Product,

@@ -2,7 +2,7 @@
 //!
 //! | rows of the block | method |
 //! |---|---|
-//! | short, but for few of one length as their neighbours | four neighbours side by side, entry by entry |
+//! | short, with few changes of length from row to row | four neighbours of one length side by side, entry by entry |
 //! | of at most one vector, with AVX-512 | all products first, then each row's sum from a vector whose other lanes are masked |
 //! | of unequal lengths, with AVX-512 and 32-bit columns | a masked gather for each vector of a row |
 //! | others | one row after the other |
@@ -10,7 +10,7 @@
 //! The first two have no branch that depends on the length of one row, and the third has one: an end that a processor
 //! does not foresee takes as long as 10 entries. On an EPYC with AVX-512 gathers take 0.9 to 0.95 of the time of loads with
 //! 30 and 100 entries a row on average out of the cache, and 1.2 times as long in it. Nothing is prefetched: on a Xeon
-//! (Sapphire Rapids) two threads take 0.55 to 0.93 of the time without, on an EPYC one takes 0.64.
+//! (Sapphire Rapids) two threads take 0.55 to 0.93 of the time without, on an EPYC one thread takes 0.64.
 
 use crate::borrow::Extremes;
 use crate::primitive::dot::{dot, dot_by_loads};

@@ -125,7 +125,7 @@ pub(super) struct ValueSums {
     chunks: Option<Chunks>,
 }
 
-/// What is known of the rows of C before their columns are.
+/// The numbers of entries and of products of the rows of C.
 #[derive(Clone, Copy)]
 pub(super) struct RowCounts<'a> {
     /// The entries before each row, and of all.
@@ -138,7 +138,7 @@ pub(super) struct RowCounts<'a> {
     pub(super) most_products: usize,
 }
 
-/// The rows of C, as known before their values.
+/// The pattern of C.
 #[derive(Clone, Copy)]
 pub(super) struct KnownRows<'a> {
     pub(super) offsets: &'a RawBuffer,
