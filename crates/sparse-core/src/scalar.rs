@@ -362,8 +362,25 @@ fn round_to_odd(value: f64) -> f32 {
     f32::from_bits(if back.abs() > value.abs() { bits - 1 } else { bits + 1 })
 }
 
+/// A half-precision number in single precision, by integer operations that compilers turn into vectors: `half` asks at
+/// each number whether the processor has an instruction for it.
+#[inline(always)]
+fn widen(value: f16) -> f32 {
+    // Positions of exponents in `f32`, whose bias is greater by 112.
+    const EXPONENT: u32 = 1 << 23;
+    let bits = u32::from(value.to_bits());
+    let (sign, magnitude) = ((bits & 0x8000) << 16, (bits & 0x7fff) << 13);
+    // A subnormal number is what it adds to the smallest normal one. All are computed, so that nothing branches.
+    let smallest = 113 * EXPONENT;
+    let subnormal = (f32::from_bits(smallest + magnitude) - f32::from_bits(smallest)).to_bits();
+    let (normal, infinite) = (magnitude + 112 * EXPONENT, magnitude + 224 * EXPONENT);
+    let finite = if magnitude >= EXPONENT { normal } else { subnormal };
+    let magnitude = if magnitude >= 31 * EXPONENT { infinite } else { finite };
+    f32::from_bits(sign | magnitude)
+}
+
 macro_rules! impl_half {
-    ($($t:ident, $dtype:ident);*) => {$(
+    ($($t:ident, $dtype:ident, $widen:expr);*) => {$(
         impl sealed::Sealed for $t {}
         impl Scalar for $t {
             type Acc = f32;
@@ -373,7 +390,7 @@ macro_rules! impl_half {
 
             #[inline(always)]
             fn to_acc(self) -> f32 {
-                self.to_f32()
+                $widen(self)
             }
 
             #[inline(always)]
@@ -409,7 +426,7 @@ macro_rules! impl_half {
     )*};
 }
 
-impl_half!(f16, F16; bf16, Bf16);
+impl_half!(f16, F16, widen; bf16, Bf16, bf16::to_f32);
 
 #[cfg(test)]
 mod tests {
@@ -427,5 +444,17 @@ mod tests {
         check::<f64>();
         check::<c32>();
         check::<c64>();
+    }
+
+    #[test]
+    fn every_half_is_widened_exactly() {
+        for bits in 0..=u16::MAX {
+            let (value, exact) = (f16::from_bits(bits).to_acc(), f64::from(f16::from_bits(bits)));
+            if exact.is_nan() {
+                assert!(value.is_nan(), "{bits:#x}");
+            } else {
+                assert_eq!(f64::from(value).to_bits(), exact.to_bits(), "{bits:#x}");
+            }
+        }
     }
 }

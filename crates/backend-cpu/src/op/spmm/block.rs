@@ -76,39 +76,83 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
         #[cfg(target_arch = "x86_64")]
         {
             // SAFETY: the caller's promise; `S` is only run where the processor has it.
-            let done = unsafe { super::registers::sums::<S, R>(rows, lines.clone(), b, first, &mut sink) };
+            let done =
+                unsafe { super::registers::sums::<S, R>(rows, lines.clone(), b, first, op, &mut sink) };
             if const { super::registers::take_all::<S, R::Scalar>() } || done > 0 {
                 first += done;
                 continue;
             }
         }
-        let width = if b.columns - first >= WIDE { WIDE } else { NARROW.min(b.columns - first) };
-        for (line, entries) in lines {
-            let columns = first..first + width;
-            if width == WIDE {
-                sink.write(line, first, &block::<WIDE, R>(rows, entries, b, columns, op));
-            } else {
-                sink.write(line, first, &block::<NARROW, R>(rows, entries, b, columns, op)[..width]);
+        let left = b.columns - first;
+        if left >= WIDE {
+            for (line, entries) in lines {
+                sink.write(line, first, &block::<WIDE, R>(rows, entries, b, first, op));
             }
+            first += WIDE;
+        } else if left >= NARROW {
+            for (line, entries) in lines {
+                sink.write(line, first, &block::<NARROW, R>(rows, entries, b, first, op));
+            }
+            first += NARROW;
+        } else {
+            for (line, entries) in lines {
+                sink.write(line, first, &last_block::<R>(rows, entries, b, first, op)[..left]);
+            }
+            first += left;
         }
-        first += width;
     }
 }
 
+/// The sums of `WIDTH` columns.
 #[inline(always)]
 fn block<const WIDTH: usize, R: Rows>(
     rows: &R,
     entries: Range<usize>,
     b: RowMajor<'_, R::Scalar>,
-    columns: Range<usize>,
+    first: usize,
     op: Op,
 ) -> [AccOf<R>; WIDTH] {
     let mut sums = [AccOf::<R>::ZERO; WIDTH];
     for (column, value) in rows.columns()[entries.clone()].iter().zip(rows.values(entries)) {
         let value = op.apply(value).to_acc();
-        let row = &b.data[column.as_usize() * b.stride + columns.start..][..columns.len()];
+        let row = &b.data[column.as_usize() * b.stride + first..][..WIDTH];
         for (sum, &b) in sums.iter_mut().zip(row) {
             *sum += value * b.to_acc();
+        }
+    }
+    sums
+}
+
+/// The sums of the last columns, fewer than [`NARROW`].
+///
+/// The loop over them has a constant length, so that it is unrolled and the sums stay in registers. Of numbers of 16
+/// bits, which take many instructions each, it sums a whole vector, with what lies behind the row.
+#[inline(always)]
+fn last_block<R: Rows>(
+    rows: &R,
+    entries: Range<usize>,
+    b: RowMajor<'_, R::Scalar>,
+    first: usize,
+    op: Op,
+) -> [AccOf<R>; NARROW] {
+    let mut sums = [AccOf::<R>::ZERO; NARROW];
+    let left = b.columns - first;
+    for (column, value) in rows.columns()[entries.clone()].iter().zip(rows.values(entries)) {
+        let value = op.apply(value).to_acc();
+        let row = &b.data[column.as_usize() * b.stride + first..];
+        match row.first_chunk::<NARROW>() {
+            Some(row) if const { size_of::<R::Scalar>() == 2 } => {
+                for (sum, &b) in sums.iter_mut().zip(row) {
+                    *sum += value * b.to_acc();
+                }
+            }
+            _ => {
+                for (j, sum) in sums.iter_mut().enumerate() {
+                    if j < left {
+                        *sum += value * row[j].to_acc();
+                    }
+                }
+            }
         }
     }
     sums
