@@ -10,7 +10,8 @@
 //! ```
 //!
 //! The throughput is in bytes that have to move: every operand and result once, as documented in the file of an
-//! operation; values, indices and offsets have four bytes each. `--test` runs everything once on small matrices.
+//! operation; indices and offsets have four bytes each, as do values but where another type is named. `--test` runs
+//! everything once on small matrices.
 
 #![allow(clippy::print_stderr, reason = "a benchmark says what it leaves out")]
 
