@@ -5,7 +5,6 @@ use crate::context::{Context, GlobalOptions};
 use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
-use tracing::Level;
 
 /// Sparse matrices on CPUs, OpenCL devices, SYCL queues and CUDA GPUs.
 ///
@@ -56,12 +55,12 @@ enum Command {
 }
 
 impl Command {
-    /// The least serious messages that are logged without `-q` and `-v`: a server logs each request.
-    fn log_level(&self) -> Level {
+    /// True for a server, which logs each request, with the time.
+    fn is_server(&self) -> bool {
         match self {
             #[cfg(feature = "server")]
-            Self::Serve(_) => Level::INFO,
-            _ => Level::WARN,
+            Self::Serve(_) => true,
+            _ => false,
         }
     }
 }
@@ -78,7 +77,7 @@ impl Arguments {
 
     /// Runs the subcommand.
     pub(crate) fn run(self) -> Result<()> {
-        let context = Context::new(self.global, self.command.log_level())?;
+        let context = Context::new(self.global, self.command.is_server())?;
         match self.command {
             Command::Devices(command) => command.run(&context),
             Command::Info(command) => command.run(&context),

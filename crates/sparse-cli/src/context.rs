@@ -129,7 +129,7 @@ pub(crate) struct Context {
 
 impl Context {
     /// Checks the options before a command runs, and starts threads and log.
-    pub(crate) fn new(options: GlobalOptions, log_level: tracing::Level) -> Result<Self> {
+    pub(crate) fn new(options: GlobalOptions, is_server: bool) -> Result<Self> {
         if let Some(threads) = options.threads {
             rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
@@ -138,12 +138,19 @@ impl Context {
         }
         let level = match (options.quiet, options.verbose) {
             (true, _) => tracing::Level::ERROR,
-            (false, 0 | 1) => log_level,
+            (false, 0 | 1) if is_server => tracing::Level::INFO,
+            (false, 0 | 1) => tracing::Level::WARN,
             (false, 2) => tracing::Level::DEBUG,
             (false, _) => tracing::Level::TRACE,
         };
         let log = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr);
-        log.with_ansi(io::stderr().is_terminal()).without_time().init();
+        let log = log.with_ansi(io::stderr().is_terminal());
+        // By default a line begins with the time in UTC, as RFC 3339 has it.
+        if is_server {
+            log.init()
+        } else {
+            log.without_time().init()
+        }
         Ok(Self { options })
     }
 

@@ -52,6 +52,13 @@ fn ask(address: &str, request: &str, headers: &str, body: &str) -> String {
     answer
 }
 
+/// True for a line of a log with a time as RFC 3339 has it: `2026-11-27T18:04:26.123456Z`.
+#[cfg(all(unix, feature = "server"))]
+fn begins_with_time(line: &str) -> bool {
+    let time: String = line.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).take(27).collect();
+    time == "0000-00-00T00:00:00.000000Z"
+}
+
 #[cfg(all(unix, feature = "server"))]
 #[test]
 fn two_devices_are_served_together_and_not_one_of_them_alone() {
@@ -126,7 +133,10 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
     assert!(gone.status.code() == Some(1) && reason.contains("404: there is no matrix `b`"), "{reason}");
     assert!(!data.path().join("b.part").exists() && !data.path().join("b.npz").exists());
     Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap();
-    assert!(server.wait().unwrap().success());
+    let ended = server.wait_with_output().unwrap();
+    assert!(ended.status.success());
+    let log = String::from_utf8_lossy(&ended.stderr);
+    assert!(log.lines().count() > 0 && log.lines().all(begins_with_time), "{log}");
 
     let fewer = serve(&["--devices", "cpu"]).output().unwrap();
     let reason = String::from_utf8_lossy(&fewer.stderr);
