@@ -28,6 +28,11 @@ mod text;
 use std::io::{Write, stdout};
 use std::process::ExitCode;
 
+/// Results have the memory of those before them.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: recycler::Recycler = recycler::Recycler;
+
 fn main() -> ExitCode {
     match arguments::Arguments::of_process() {
         Ok(arguments) => failure::exit_code(arguments.run()),

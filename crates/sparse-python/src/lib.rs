@@ -5,7 +5,6 @@
 //! (other types, arrays with gaps) is an error that the Python classes avoid: they leave it to SciPy.
 
 #[cfg(target_os = "linux")]
-mod allocator;
 mod arrays;
 mod device;
 mod device_array;
@@ -28,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Results in Python's arrays are freed by this library, too.
 #[cfg(target_os = "linux")]
 #[global_allocator]
-static ALLOCATOR: allocator::Recycler = allocator::Recycler::new();
+static ALLOCATOR: recycler::Recycler = recycler::Recycler;
 
 /// The number of operations that ran here.
 static CALLS: AtomicU64 = AtomicU64::new(0);

@@ -1,4 +1,7 @@
 //! The heap of a process that holds matrices.
+//!
+//! Large blocks that are freed wait for the next ones of their size where the program's allocator is that of the crate
+//! `recycler`, as in `nnz`: else each upload would have new pages, which the system clears first.
 
 use std::time::Duration;
 use tokio::task::spawn_blocking;
@@ -17,19 +20,34 @@ pub(crate) async fn return_freed_memory() {
     let mut periods = interval(PERIOD);
     loop {
         periods.tick().await;
+        recycler::release_unused();
         if let Err(error) = spawn_blocking(trim).await {
             tracing::debug!("returning freed memory: {error}");
         }
     }
 }
 
+/// The most bytes of blocks that wait.
+const MOST_WAITING: u64 = 4 << 30;
+
+/// Lets blocks of so many bytes wait for the next ones, those that are free in the ledger.
+pub(crate) fn keep_at_most(free: u64) {
+    recycler::keep_at_most(free.min(MOST_WAITING) as usize);
+}
+
+/// Gives all that is free back.
+pub(crate) fn trim_all() {
+    recycler::release_all();
+    trim();
+}
+
 /// Gives the free pages of all arenas back.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub(crate) fn trim() {
+fn trim() {
     // SAFETY: any thread may call it at any time; it locks each arena, and gives back pages that no buffer has.
     unsafe { libc::malloc_trim(0) };
 }
 
 /// Other allocators give memory back by themselves.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub(crate) fn trim() {}
+fn trim() {}

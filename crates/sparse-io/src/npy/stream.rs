@@ -136,7 +136,9 @@ impl Body {
             if len > *claimed {
                 return Err(too_long(header, *claimed * size));
             }
-            elements.grow(bytes.len() / size, *claimed, reserve)?;
+            // An array of which an eighth is there is allocated whole: growing on would copy it.
+            let more = if len >= *claimed / 8 { *claimed - elements.len() } else { bytes.len() / size };
+            elements.grow(more, *claimed, reserve)?;
             for block in bytes.chunks(BLOCK_BYTES / size * size) {
                 elements.append(*element, block);
             }

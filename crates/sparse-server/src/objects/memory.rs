@@ -87,8 +87,9 @@ impl Store {
                 Ok(reservation) => {
                     // Else the memory of what was evicted would stay in the heap, beside that of what comes.
                     if has_evicted {
-                        heap::trim();
+                        heap::trim_all();
                     }
+                    heap::keep_at_most(self.ledger.capacity().saturating_sub(self.ledger.used()));
                     return Ok(reservation);
                 }
                 Err(refused) => refused,
