@@ -107,6 +107,18 @@ fn keep_freed_memory(device: sys::CUdevice) -> Result<()> {
     done.map_err(failed("cuMemPoolSetAttribute"))
 }
 
+/// Bytes of the device's pool that are allocated; none if the driver does not say.
+fn used_memory(device: sys::CUdevice) -> Option<u64> {
+    let mut used = 0_u64;
+    let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT;
+    // SAFETY: the attribute is a 64-bit number, as given.
+    let done = unsafe {
+        result::device::get_default_mem_pool(device)
+            .and_then(|pool| result::mem_pool::get_attribute(pool, attribute, (&raw mut used).cast()))
+    };
+    done.is_ok().then_some(used)
+}
+
 // SAFETY: every allocation is a new one of the library; files are constants; the stream is in order.
 unsafe impl Driver for CuDriver {
     fn properties(&self) -> &Properties {
@@ -115,6 +127,10 @@ unsafe impl Driver for CuDriver {
 
     fn allocate(&self, bytes: usize) -> Result<Memory> {
         CuMemory::allocate(self.whole_words(bytes)?, &self.queue).map(Memory::new)
+    }
+
+    fn allocated_bytes(&self) -> Option<u64> {
+        used_memory(self.info.device)
     }
 
     fn upload(&self, host: &[u8]) -> Result<Memory> {

@@ -80,6 +80,12 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), or an error of the library.
     fn allocate(&self, bytes: usize) -> Result<Memory>;
 
+    /// Bytes of the device's memory that this process has allocated, as the library counts them; none, as by default,
+    /// where it counts none.
+    fn allocated_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// The memory of an array that somebody else has allocated, which this driver never frees, and the array's first
     /// byte in it. The array has at least one byte, `bytes` up to its end. Later work follows what the array's
     /// [stream](ForeignArray::stream) has so far.

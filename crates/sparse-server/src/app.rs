@@ -111,6 +111,7 @@ impl App {
         Snapshot {
             memory_used: self.store.ledger.used(),
             memory_capacity: self.store.ledger.capacity(),
+            memory_allocated: self.store.device.allocated_bytes(),
             bandwidth,
             host_memory_capacity: host_tier.map_or(0, |tier| tier.ledger.capacity()),
             tiers: self.store.bytes_by_tier(),

@@ -92,6 +92,7 @@ pub(crate) struct Metrics {
     merged: Histogram,
     memory_used: Gauge,
     memory_capacity: Gauge,
+    memory_allocated: Gauge,
     bandwidth: Gauge<f64, AtomicU64>,
     traffic: Traffic,
     host_memory_capacity: Gauge,
@@ -108,6 +109,8 @@ pub(crate) struct Metrics {
 pub(crate) struct Snapshot {
     pub(crate) memory_used: u64,
     pub(crate) memory_capacity: u64,
+    /// As the device's library counts them, if it does.
+    pub(crate) memory_allocated: Option<u64>,
     /// Bytes per second that the device's memory moves, if that could be measured.
     pub(crate) bandwidth: Option<f64>,
     pub(crate) host_memory_capacity: u64,
@@ -130,6 +133,7 @@ impl Metrics {
             merged: Histogram::new([1.0, 2.0, 4.0, 8.0]),
             memory_used: Gauge::default(),
             memory_capacity: Gauge::default(),
+            memory_allocated: Gauge::default(),
             bandwidth: Gauge::default(),
             traffic: traffic.clone(),
             host_memory_capacity: Gauge::default(),
@@ -153,6 +157,11 @@ impl Metrics {
         for (name, help, gauge) in [
             ("memory_used", "Bytes of the device's memory that are reserved", &self.memory_used),
             ("memory_capacity", "Bytes of the device's memory that may be", &self.memory_capacity),
+            (
+                "memory_allocated",
+                "Bytes of the device's memory that its library has allocated; 0 where it counts none",
+                &self.memory_allocated,
+            ),
             ("host_memory_capacity", "Bytes of the host's memory that may be", &self.host_memory_capacity),
         ] {
             registry.register_with_unit(name, help, Unit::Bytes, gauge.clone());
@@ -187,6 +196,7 @@ impl Metrics {
     pub(crate) fn text(&self, now: Snapshot) -> Result<String, fmt::Error> {
         self.memory_used.set(clamp(now.memory_used));
         self.memory_capacity.set(clamp(now.memory_capacity));
+        self.memory_allocated.set(clamp(now.memory_allocated.unwrap_or(0)));
         if let Some(bandwidth) = now.bandwidth {
             self.bandwidth.set(bandwidth);
             self.traffic.compare_with(bandwidth);
@@ -249,6 +259,7 @@ mod tests {
     fn samples_of_several_devices_stand_together() {
         let now = Snapshot {
             memory_used: 1,
+            memory_allocated: Some(2),
             memory_capacity: 2,
             bandwidth: None,
             host_memory_capacity: 0,

@@ -83,7 +83,10 @@ pub(crate) async fn status(State(app): State<App>, Extension(identity): Extensio
     Json(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "device": { "backend": caps.backend, "name": caps.device },
-        "memory": { "capacity_bytes": ledger.capacity(), "used_bytes": ledger.used() },
+        "memory": {
+            "capacity_bytes": ledger.capacity(), "used_bytes": ledger.used(),
+            "driver_used_bytes": app.store.device.allocated_bytes(),
+        },
         "host_memory": { "capacity_bytes": host.0, "used_bytes": host.1 },
         "tenant": {
             "name": identity.tenant, "capacity_bytes": ledger.tenant_capacity(),

@@ -263,6 +263,15 @@ impl Device {
         }
     }
 
+    /// Bytes of the device's memory that this process has allocated, as its library counts them; none where it counts
+    /// none, as CUDA alone does.
+    pub fn allocated_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Cpu(_) => None,
+            Self::Accelerator(device, _) => device.driver().allocated_bytes(),
+        }
+    }
+
     /// The context of the device's memory.
     pub(crate) fn context(&self) -> ContextId {
         match self {

@@ -203,6 +203,10 @@ impl DeviceWorkers {
             devices.iter().filter_map(|device| device[part][name].as_u64()).sum()
         };
         let memory = |part| json!({ "capacity_bytes": sum(part, "capacity_bytes"), "used_bytes": sum(part, "used_bytes") });
+        let mut of_devices = memory("memory");
+        let counted: Option<u64> =
+            devices.iter().map(|device| device["memory"]["driver_used_bytes"].as_u64()).sum();
+        of_devices["driver_used_bytes"] = counted.into();
         let mut tenant = memory("tenant");
         if let Some(quota) = self.quota {
             tenant["capacity_bytes"] = quota.into();
@@ -210,7 +214,7 @@ impl DeviceWorkers {
         tenant["name"] = identity.tenant.into();
         let status = json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "memory": memory("memory"),
+            "memory": of_devices,
             "host_memory": memory("host_memory"),
             "tenant": tenant,
             "operations": { "running": sum("operations", "running"), "waiting": sum("operations", "waiting") },
