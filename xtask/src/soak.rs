@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: a server on the loopback under load, for half an hour.
+//! `cargo xtask soak`: a server on the loopback under load, for half an hour with `--full`.
 
 use crate::program::exit_code;
 use anyhow::Result;
@@ -9,8 +9,12 @@ use xshell::{Shell, cmd};
 /// Asks much of a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Parts of the names of scenarios; without them all, and 200 times a server, front end or worker that is killed
+    /// Parts of the names of scenarios; without them all
     scenarios: Vec<String>,
+    /// Runs them as long as their figures need, 200 killed processes and 20 minutes of matrices that come and go among
+    /// them; without it for seconds, as CI does
+    #[arg(long)]
+    full: bool,
     /// Gives the servers of the scenarios so many devices, each with a worker process
     #[arg(long, value_name = "DEVICES", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
     workers: Option<usize>,
@@ -19,16 +23,16 @@ pub(crate) struct Args {
     backend: String,
 }
 
-/// Runs the tests that start servers as long as their figures need, in release mode.
+/// Runs the scenarios in release mode.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let (shell, manifest, scenarios) = (Shell::new()?, root().join("Cargo.toml"), &args.scenarios);
-    let crash = if scenarios.is_empty() { &["--test", "crash"][..] } else { &[] };
     let (backend, feature) = (&args.backend, format!("nnz/{}", args.backend));
+    let size = if args.full { "full" } else { "short" };
     let tests = cmd!(
         shell,
-        "cargo test --release --quiet --no-fail-fast --manifest-path {manifest} -p sparse-server --features {feature} --test soak {crash...} -- {scenarios...}"
+        "cargo test --release --quiet --manifest-path {manifest} -p sparse-server --features {feature} --test soak -- {scenarios...}"
     );
-    let tests = tests.env("NNZ_SOAK", "full").env("NNZ_SOAK_BACKEND", backend).env("NNZ_KILL_CYCLES", "200");
+    let tests = tests.env("NNZ_SOAK", size).env("NNZ_SOAK_BACKEND", backend);
     exit_code(match args.workers {
         Some(count) => tests.env("NNZ_SOAK_WORKERS", count.to_string()),
         None => tests,

@@ -1,9 +1,9 @@
-//! A server under load, with little memory, wrong bodies and slow clients. Prints figures.
+//! A server under load, with little memory, wrong bodies and slow clients, and one that is killed. Prints figures.
 //!
 //! The program starts itself as the server of each scenario, and stops it. Without `NNZ_SOAK=full`, which
-//! `cargo xtask soak` sets, it takes some seconds and asserts what does not depend on the machine's speed. Arguments are
-//! names of scenarios. `NNZ_SOAK_WORKERS` is the number of devices of servers with worker processes, and
-//! `NNZ_SOAK_BACKEND` their backend, `cpu` by default.
+//! `cargo xtask soak --full` sets, it takes some seconds and asserts what does not depend on the machine's speed.
+//! Arguments are names of scenarios. `NNZ_SOAK_WORKERS` is the number of devices of servers with worker processes, and
+//! `NNZ_SOAK_BACKEND` their backend, `cpu` by default; `NNZ_KILL_CYCLES` sets how often a process is killed.
 
 #![allow(clippy::print_stdout, reason = "it prints figures, and the parent reads the address")]
 
@@ -12,6 +12,7 @@ mod client;
 #[allow(dead_code, reason = "each test file uses a part")]
 #[path = "../common/mod.rs"]
 mod common;
+mod kill;
 mod load;
 mod mutation;
 mod rates;
@@ -19,38 +20,67 @@ mod service;
 mod zipf;
 
 use common::IS_WORKER;
-use service::Server;
+use service::{Outcome, Server};
 use sparse_server::{Compute, Config, StartError, WorkerCommand, serve_as_worker, serve_until_stopped};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+
+/// That of `nnz`.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: recycler::Recycler = recycler::Recycler;
 
 /// A way to ask much of a server.
 struct Scenario {
     name: &'static str,
     configure: fn(&mut Config),
-    run: fn(&mut Server),
+    run: Run,
+}
+
+/// The work of a scenario, which returns what was required.
+enum Run {
+    /// On a server that is started for it, and stopped.
+    OnServer(fn(&mut Server)),
+    /// On servers that it starts.
+    OnServers(fn() -> Vec<Outcome>),
+}
+
+impl Scenario {
+    fn run(&self) -> Vec<Outcome> {
+        match self.run {
+            Run::OnServers(run) => run(),
+            Run::OnServer(run) => {
+                let mut server = Server::start(self.name);
+                run(&mut server);
+                server.end()
+            }
+        }
+    }
 }
 
 const SCENARIOS: &[Scenario] = &[
-    Scenario { name: "latency", configure: |config| set_memory(config, 1 << 30), run: rates::latency },
-    Scenario { name: "merging", configure: |config| set_memory(config, 1 << 30), run: rates::merging },
-    Scenario { name: "transfer", configure: |config| set_memory(config, 16 << 30), run: rates::transfer },
+    on_server("latency", |config| set_memory(config, 1 << 30), rates::latency),
+    on_server("merging", |config| set_memory(config, 1 << 30), rates::merging),
+    on_server("transfer", |config| set_memory(config, 16 << 30), rates::transfer),
+    on_server("overload", |config| (config.limits.workers, config.limits.queue) = (2, 2), load::overload),
+    on_server("zipf", |config| set_memory(config, zipf::budget()), zipf::zipf),
+    on_server("host-tier", zipf::with_host_tier, zipf::zipf),
+    on_server("mutation", |_| (), mutation::mutation),
+    on_server("trickle", |_| (), load::trickle),
+    on_server("stop", |config| config.limits.drain_time = Duration::from_secs(120), load::stop),
+    on_server("churn", |config| set_memory(config, 16 << 20), churn::churn),
     Scenario {
-        name: "overload",
-        configure: |config| (config.limits.workers, config.limits.queue) = (2, 2),
-        run: load::overload,
+        name: "kill",
+        configure: |config| set_memory(config, 1 << 20),
+        run: Run::OnServers(kill::nothing_acknowledged_is_lost),
     },
-    Scenario { name: "zipf", configure: |config| set_memory(config, zipf::budget()), run: zipf::zipf },
-    Scenario { name: "mutation", configure: |_| (), run: mutation::mutation },
-    Scenario { name: "trickle", configure: |_| (), run: load::trickle },
-    Scenario {
-        name: "stop",
-        configure: |config| config.limits.drain_time = Duration::from_secs(120),
-        run: load::stop,
-    },
-    Scenario { name: "churn", configure: |config| set_memory(config, 16 << 20), run: churn::churn },
 ];
+
+const fn on_server(name: &'static str, configure: fn(&mut Config), run: fn(&mut Server)) -> Scenario {
+    Scenario { name, configure, run: Run::OnServer(run) }
+}
 
 fn set_memory(config: &mut Config, bytes: u64) {
     config.memory = bytes;
@@ -75,18 +105,28 @@ fn main() {
         return serve(Path::new(&data), &std::env::var(NAME).unwrap());
     }
     let wanted: Vec<_> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let mut misses = vec![];
+    let mut outcomes = vec![];
     for scenario in SCENARIOS {
         if wanted.is_empty() || wanted.iter().any(|name| scenario.name.contains(&**name)) {
-            let mut server = Server::start(scenario.name);
-            (scenario.run)(&mut server);
-            misses.extend(server.end());
+            // The others go on where one fails.
+            let run = catch_unwind(AssertUnwindSafe(|| scenario.run()));
+            let failed =
+                || Outcome { scenario: scenario.name, what: "ends without a panic".into(), is_met: false };
+            outcomes.extend(run.unwrap_or_else(|_| vec![failed()]));
         }
     }
-    assert!(misses.is_empty(), "not met:\n{}", misses.join("\n"));
+    for Outcome { scenario, what, is_met } in &outcomes {
+        println!("{:<7} {scenario:<9} {what}", if *is_met { "met" } else { "NOT MET" });
+    }
+    assert!(outcomes.iter().all(|outcome| outcome.is_met), "not all that is required was met");
 }
 
-/// `full` for `cargo xtask soak`, else `short`.
+/// The number of devices of servers with worker processes.
+fn workers() -> Option<usize> {
+    std::env::var(WORKERS).ok().map(|count| count.parse().expect("a number of devices"))
+}
+
+/// `full` for `cargo xtask soak --full`, else `short`.
 fn size<T>(short: T, full: T) -> T {
     if is_full() { full } else { short }
 }
@@ -95,12 +135,17 @@ fn is_full() -> bool {
     std::env::var_os("NNZ_SOAK").is_some_and(|size| size == "full")
 }
 
-/// The device of an index; the host, which is one, whatever the index.
+/// True if the devices are the host, which is one, whatever the index.
+fn is_cpu() -> bool {
+    std::env::var(BACKEND).map_or(true, |backend| backend == "cpu")
+}
+
+/// The device of an index.
 fn device(index: &str) -> nnz::Result<nnz::Device> {
-    match std::env::var(BACKEND) {
-        Ok(backend) if backend != "cpu" => format!("{backend}:{index}").parse(),
-        _ => "cpu".parse(),
+    if is_cpu() {
+        return "cpu".parse();
     }
+    format!("{}:{index}", std::env::var(BACKEND).unwrap_or_default()).parse()
 }
 
 fn serve(data: &Path, name: &str) {
@@ -114,9 +159,9 @@ fn serve(data: &Path, name: &str) {
             worker
         })
     };
-    let compute = match std::env::var(WORKERS) {
-        Err(_) => Compute::Here(device("0").unwrap()),
-        Ok(count) => (0..count.parse().unwrap()).map(worker).collect::<Vec<_>>().into(),
+    let compute = match workers() {
+        None => Compute::Here(device("0").unwrap()),
+        Some(count) => (0..count).map(worker).collect::<Vec<_>>().into(),
     };
     serve_until_stopped(config, || Ok::<_, StartError>(compute), |address| println!("{address}")).unwrap();
 }

@@ -1,44 +1,82 @@
-//! The server of a scenario, in a process of its own.
+//! The server of a scenario, in a process of its own, and what was required of it.
 
 use crate::common::{Client, Response, process_id};
-use crate::{DATA, NAME, is_full};
+use crate::{DATA, NAME, WORKERS, is_full};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A server in a process of its own.
+/// A requirement, and whether a run met it.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) scenario: &'static str,
+    pub(crate) what: String,
+    pub(crate) is_met: bool,
+}
+
+/// A process of this program that serves by the configuration of a scenario.
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Process {
+    /// Starts a server with so many worker processes; without a number its matrices are in its own.
+    pub(crate) fn start(scenario: &str, data: &Path, workers: Option<usize>) -> Self {
+        let errors = std::fs::File::options().create(true).append(true).open(errors_in(data)).unwrap();
+        let mut program = Command::new(std::env::current_exe().unwrap());
+        program.env_remove(WORKERS).envs(workers.map(|count| (WORKERS, count.to_string())));
+        program.envs([(DATA, data.as_os_str()), (NAME, scenario.as_ref())]);
+        let mut child = program.stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        Self { child, address: line.trim().parse().expect("the server starts") }
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.child.id().into()
+    }
+
+    pub(crate) fn terminate(&self) {
+        Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+    }
+
+    /// Waits for the end of the process.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It has ended already, unless a scenario failed.
+        let _ = self.child.kill();
+    }
+}
+
+/// The file of what servers with a folder of data wrote to stderr.
+fn errors_in(data: &Path) -> PathBuf {
+    data.join("errors")
+}
+
+/// The server of a scenario.
 pub(crate) struct Server {
     name: &'static str,
     pub(crate) address: SocketAddr,
-    child: Child,
+    process: Process,
     data: tempfile::TempDir,
-    /// What was required of it and not met.
-    misses: Mutex<Vec<String>>,
+    outcomes: Mutex<Vec<Outcome>>,
 }
 
 impl Server {
     pub(crate) fn start(name: &'static str) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let errors = std::fs::File::create(data.path().join("errors")).unwrap();
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .envs([(DATA, data.path().as_os_str()), (NAME, name.as_ref())])
-            .stdout(Stdio::piped())
-            .stderr(errors)
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        Self {
-            name,
-            address: line.trim().parse().expect("the server starts"),
-            child,
-            data,
-            misses: Mutex::default(),
-        }
+        let process = Process::start(name, data.path(), crate::workers());
+        Self { name, address: process.address, process, data, outcomes: Mutex::default() }
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -53,12 +91,12 @@ impl Server {
         println!("{:<9} {figures}", self.name);
     }
 
-    /// Requires a figure of a run of the full length, on a machine that does nothing else. All that are not met make the
+    /// Requires a figure of a run of the full length, on a machine that does nothing else. One that is not met makes the
     /// program fail at its end.
     pub(crate) fn require(&self, what: &str, is_met: bool) {
-        if is_full() && !is_met {
-            self.say(format_args!("NOT MET: {what}"));
-            self.misses.lock().unwrap().push(format!("{}: {what}", self.name));
+        if is_full() {
+            let outcome = Outcome { scenario: self.name, what: what.into(), is_met };
+            self.outcomes.lock().unwrap().push(outcome);
         }
     }
 
@@ -74,7 +112,17 @@ impl Server {
     }
 
     pub(crate) fn used_bytes(&self) -> u64 {
-        self.send("GET /v1/status", &[], &[]).json()["memory"]["used_bytes"].as_u64().unwrap()
+        self.status("memory", "used_bytes")
+    }
+
+    /// A number of the status, the sum of those of the devices.
+    pub(crate) fn status(&self, part: &str, name: &str) -> u64 {
+        self.send("GET /v1/status", &[], &[]).json()[part][name].as_u64().unwrap()
+    }
+
+    /// The bytes that are allocated on the devices, where their library counts them.
+    pub(crate) fn driver_used_bytes(&self) -> Option<u64> {
+        self.send("GET /v1/status", &[], &[]).json()["memory"]["driver_used_bytes"].as_u64()
     }
 
     /// A number of the metrics, the sum of those of the devices.
@@ -92,7 +140,7 @@ impl Server {
 
     /// Files and connections that the process which faces clients has open.
     pub(crate) fn descriptors(&self) -> usize {
-        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+        std::fs::read_dir(format!("/proc/{}/fd", self.process.id())).unwrap().count()
     }
 
     /// The most bytes of memory that the process with the matrices has during `work`, and its result.
@@ -114,26 +162,19 @@ impl Server {
     }
 
     pub(crate) fn terminate(&self) {
-        Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        self.process.terminate();
     }
 
-    /// Stops the server, which must succeed without a panic of any thread. Returns what was required and not met.
-    pub(crate) fn end(mut self) -> Vec<String> {
+    /// Stops the server, which must succeed without a panic of any thread. Returns what was required.
+    pub(crate) fn end(mut self) -> Vec<Outcome> {
         self.terminate();
-        let status = self.child.wait().unwrap();
-        let errors = std::fs::read_to_string(self.data.path().join("errors")).unwrap();
+        let status = self.process.wait();
+        let errors = std::fs::read_to_string(errors_in(self.data.path())).unwrap();
         if errors.contains("panicked") {
             println!("{errors}");
         }
         assert!(status.success() && !errors.contains("panicked"), "{}: the server ends well", self.name);
-        std::mem::take(&mut self.misses.lock().unwrap())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It has ended already, unless a scenario failed.
-        let _ = self.child.kill();
+        std::mem::take(&mut self.outcomes.lock().unwrap())
     }
 }
 

@@ -1,60 +1,12 @@
 //! A server that is killed at any instant loses no durable matrix that it acknowledged, and starts again; one whose
 //! worker process is killed goes on.
-//!
-//! The program starts itself as the server and its worker. `NNZ_KILL_CYCLES` sets how often they are killed.
 
-#[allow(dead_code, reason = "each test file uses a part")]
-mod common;
-
-use common::{IS_WORKER, MTX, NPY, Response, mtx, npy, process_of, try_send};
-use sparse_server::{Compute, Config, StartError, WorkerCommand, serve_as_worker, serve_until_stopped};
-use std::io::{BufRead, BufReader};
+use crate::common::{self, MTX, NPY, Response, mtx, npy, process_of, try_send};
+use crate::service::{Outcome, Process};
+use crate::{size, workers};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// Names the folder of the server, in the environment of the child.
-const CHILD: &str = "NNZ_CRASH_TEST_DATA";
-/// The number of devices of a server that has worker processes.
-const WORKERS: &str = "NNZ_CRASH_TEST_WORKERS";
-
-fn main() {
-    if std::env::var_os(IS_WORKER).is_some() {
-        return serve_as_worker(device).unwrap();
-    }
-    match std::env::var_os(CHILD) {
-        Some(data) => serve(Path::new(&data)),
-        None => nothing_acknowledged_is_lost(),
-    }
-}
-
-fn device() -> nnz::Result<nnz::Device> {
-    nnz::Device::host_with_threads(1)
-}
-
-fn program() -> Command {
-    Command::new(std::env::current_exe().unwrap())
-}
-
-#[allow(clippy::print_stdout, reason = "the parent reads the address")]
-fn serve(data: &Path) {
-    let worker = || {
-        let mut worker = program();
-        worker.env(IS_WORKER, "1");
-        worker
-    };
-    let compute = match std::env::var(WORKERS) {
-        Err(_) => Compute::Here(device().unwrap()),
-        Ok(count) => vec![WorkerCommand::new(worker); count.parse().unwrap()].into(),
-    };
-    serve_until_stopped(
-        Config::new(data, 1 << 20),
-        || Ok::<_, StartError>(compute),
-        |address| println!("{address}"),
-    )
-    .unwrap();
-}
 
 /// The process that is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,34 +15,34 @@ enum Victim {
     Server,
     FrontEnd,
     Worker,
-    /// The worker of one of two devices.
-    WorkerOfTwo,
+    /// The worker of one of several devices.
+    WorkerOfSeveral,
 }
 
 impl Victim {
-    const ALL: [Self; 4] = [Self::Server, Self::FrontEnd, Self::Worker, Self::WorkerOfTwo];
+    const ALL: [Self; 4] = [Self::Server, Self::FrontEnd, Self::Worker, Self::WorkerOfSeveral];
 
     fn is_worker(self) -> bool {
-        matches!(self, Self::Worker | Self::WorkerOfTwo)
+        matches!(self, Self::Worker | Self::WorkerOfSeveral)
     }
 
     /// The number of worker processes of the server, if it has any.
-    fn workers(self) -> Option<&'static str> {
+    fn workers(self) -> Option<usize> {
         match self {
             Self::Server => None,
-            Self::FrontEnd | Self::Worker => Some("1"),
-            Self::WorkerOfTwo => Some("2"),
+            Self::FrontEnd | Self::Worker => Some(1),
+            Self::WorkerOfSeveral => Some(several()),
         }
     }
 }
 
-fn start(data: &Path, victim: Victim) -> (Child, SocketAddr) {
-    let mut program = program();
-    program.envs(victim.workers().map(|count| (WORKERS, count)));
-    let mut child = program.env(CHILD, data).stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    (child, line.trim().parse().expect("the server starts"))
+/// The devices of a server with several.
+fn several() -> usize {
+    workers().unwrap_or(2).max(2)
+}
+
+fn start(data: &Path, victim: Victim) -> Process {
+    Process::start("kill", data, victim.workers())
 }
 
 /// The state of one name, as the client knows it.
@@ -102,26 +54,32 @@ enum Known {
     Unknown,
 }
 
-fn nothing_acknowledged_is_lost() {
-    let cycles = std::env::var("NNZ_KILL_CYCLES").map_or(8_u32, |count| count.parse().unwrap());
-    // The data of one device, and those of two.
+/// Kills servers, front ends and workers at instants within their requests, and starts them again.
+pub(crate) fn nothing_acknowledged_is_lost() -> Vec<Outcome> {
+    let cycles = std::env::var("NNZ_KILL_CYCLES").map_or(size(8, 200), |count| count.parse().unwrap());
+    // The data of one device, and those of several.
     let mut data = [(); 2].map(|()| (tempfile::tempdir().unwrap(), vec![]));
     // A put lasts as long as the disk needs; the killer's instants are parts of it.
-    let mut put = Duration::ZERO;
+    let (mut put, began) = (Duration::ZERO, Instant::now());
     for cycle in 0..cycles {
         let victim = Victim::ALL[cycle as usize % Victim::ALL.len()];
-        let (folder, known) = &mut data[usize::from(victim == Victim::WorkerOfTwo)];
-        let (mut child, address) = start(folder.path(), victim);
+        let (folder, known) = &mut data[usize::from(victim == Victim::WorkerOfSeveral)];
+        let mut server = start(folder.path(), victim);
+        let address = server.address;
         check(address, known);
         if cycle == 0 {
             let began = Instant::now();
             put_matrix(address, known).expect("nobody kills it yet");
             put = began.elapsed();
         }
-        let device = if victim == Victim::WorkerOfTwo { cycle as usize / Victim::ALL.len() % 2 } else { 0 };
+        let device = if victim == Victim::WorkerOfSeveral {
+            cycle as usize / Victim::ALL.len() % several()
+        } else {
+            0
+        };
         put_in_memory(address, device);
         let process = process_of(address, device).expect("it serves");
-        let killed = if victim.is_worker() { process } else { child.id().into() };
+        let killed = if victim.is_worker() { process } else { server.id() };
         let killer = std::thread::spawn(move || {
             // Other instants in each cycle, within the first eight requests.
             std::thread::sleep(put * (1 + cycle * 79 % 160) / 20);
@@ -135,22 +93,31 @@ fn nothing_acknowledged_is_lost() {
             let lost = try_send(address, "POST /v1/matrices/memory/norm", &[], &[]).expect("an answer");
             assert!(lost.status == 410 && lost.text().contains("`memory@1`"), "{lost:?}");
             work(address, known, |done| done < 3);
-            terminate(child);
+            stop(server);
         } else {
-            child.wait().unwrap();
+            server.wait();
         }
     }
-    for ((folder, known), victim) in data.iter_mut().zip([Victim::FrontEnd, Victim::WorkerOfTwo]) {
-        let (child, address) = start(folder.path(), victim);
-        check(address, known);
-        terminate(child);
+    let mut acknowledged = 0;
+    for ((folder, known), victim) in data.iter_mut().zip([Victim::FrontEnd, Victim::WorkerOfSeveral]) {
+        let server = start(folder.path(), victim);
+        check(server.address, known);
+        stop(server);
         assert!(known.contains(&Known::Put), "the first matrix was put and never deleted");
+        acknowledged += known.len();
     }
+    println!(
+        "{:<9} {cycles} processes killed within {:.0?}, {acknowledged} matrices put",
+        "kill",
+        began.elapsed()
+    );
+    let what = format!("{cycles} killed processes lose nothing that was acknowledged, and start again");
+    vec![Outcome { scenario: "kill", what, is_met: true }]
 }
 
-fn terminate(mut child: Child) {
-    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(child.wait().unwrap().success(), "SIGTERM ends the server well");
+fn stop(mut server: Process) {
+    server.terminate();
+    assert!(server.wait().success(), "SIGTERM ends the server well");
 }
 
 /// Puts a matrix that is not durable on a device.
