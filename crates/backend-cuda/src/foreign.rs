@@ -103,7 +103,7 @@ pub(crate) unsafe fn borrow_words(
 
 /// An error unless `bytes` bytes from `address` on lie in one allocation of the queue's device that its context can
 /// use.
-fn check(address: u64, bytes: u64, queue: &Queue) -> Result<()> {
+pub(crate) fn check(address: u64, bytes: u64, queue: &Queue) -> Result<()> {
     let refused = |reason: String| Err(Error::unsupported(WHAT, reason));
     let Attributes { context, kind, is_managed, ordinal, start, bytes: available } =
         Attributes::of(address, queue)?;

@@ -72,9 +72,9 @@ mod readme {}
 
 pub use device::{BackendKind, Device, DeviceId, ExchangePath};
 pub use runtime::{
-    Aggregation, CompressOptions, CompressPlan, DenseMatrix, DenseStack, Each, Format, IndexType, Layout,
-    MatmulPlan, Matrix, MatrixOnDevices, MatrixOnRanks, MatrixSet, MatrixSetOptions, MatvecPlan, Method,
-    Norm, Preconditioner, Preconditioning, Reduction, SampledPlan, SolveOptions, Solver, Symmetry,
+    Aggregation, CompressOptions, CompressPlan, DenseMatrix, DenseStack, Each, Format, IndexType, IpcArray,
+    Layout, MatmulPlan, Matrix, MatrixOnDevices, MatrixOnRanks, MatrixSet, MatrixSetOptions, MatvecPlan,
+    Method, Norm, Preconditioner, Preconditioning, Reduction, SampledPlan, SolveOptions, Solver, Symmetry,
     TripleProductPlan, Vector, VectorOnDevices,
 };
 pub use sparse_core::*;

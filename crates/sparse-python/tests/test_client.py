@@ -24,6 +24,7 @@ import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg
 from nnz import _remote
+from nnz.client import _cuda
 
 COMMAND = os.environ.get("NNZ_COMMAND", str(Path(__file__).parent / "../../../target/debug/nnz"))
 
@@ -216,6 +217,31 @@ def test_a_program_runs_here_and_on_the_server_that_the_environment_names(client
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("3.0\n", "")
     assert [found.label for found in client.list()] == before
+
+
+class Gpu:
+    """An array of a library of GPUs."""
+
+    def __init__(self, shape, strides=None):
+        self.shape, self.ndim = shape, len(shape)
+        about = {"shape": shape, "typestr": "<f8", "data": (4096, False), "version": 3, "strides": strides}
+        self.__cuda_array_interface__ = about
+
+
+def test_arrays_of_gpus_are_named_and_not_sent(client, monkeypatch):
+    asked = []
+    driver = type("Driver", (), {"share": lambda self, address: asked.append(address) or (bytes(range(64)), 16)})
+    monkeypatch.setattr(_cuda, "_driver", driver)
+    monkeypatch.setattr(_cuda, "empty_beside", lambda a, shape, dtype: Gpu(shape))
+    h = client.put(matrix(), "gpu")
+    with pytest.raises(nnz.client.ServerError, match="--cuda-ipc on"):
+        h @ Gpu((50,))
+    assert asked == [4096, 4096]
+    named = _cuda.describe(Gpu((4, 2), (16, 8)))
+    assert named == {"handle": bytes(range(64)).hex(), "offset": 16, "shape": [4, 2], "dtype": "<f8"}
+    with pytest.raises(ValueError, match="C order"):
+        _cuda.describe(Gpu((4, 2), (8, 32)))
+    assert not _cuda.is_on_gpu(np.ones(3)) and not _cuda.is_on_gpu([1.0]) and _cuda.csr_body(matrix()) is None
 
 
 def test_a_program_is_one_request(client):

@@ -4,7 +4,7 @@ use crate::ledger::Reservation;
 use crate::objects::{Object, Store};
 use crate::operations::Answer;
 use crate::problem::Problem;
-use crate::upload::{MTX, NPY, NPZ, extension};
+use crate::upload::{DeviceArray, MTX, NPY, NPZ, RESULT_ARRAY, extension};
 use axum::Json;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use nnz::io::{FileKind, Output, npy};
 use nnz::{DType, Matrix, Order, Vector, with_dtype};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs::File;
 use std::sync::Arc;
 use tempfile::TempPath;
@@ -159,6 +159,34 @@ impl Outcome {
             Self::Array(array) => Ok(array.respond()),
             Self::File(file) => file.respond(),
         }
+    }
+}
+
+impl Answer {
+    /// Writes an array to that of a client on the device; numbers are answered as they are without it.
+    pub(crate) fn write_to(self, array: &DeviceArray) -> Result<Outcome, Problem> {
+        let solution = match self {
+            Self::Json(value) => return Ok(Outcome::Json(value)),
+            Self::Matrix(_) => {
+                let detail =
+                    format!("{RESULT_ARRAY}: the result is a matrix, which has no place in an array");
+                return Err(Problem::unprocessable(detail));
+            }
+            Self::Solved(values, how) => {
+                values.write_to(array)?;
+                how
+            }
+            Self::Vector(values) => {
+                array.write(&values, &[values.len()])?;
+                Value::Null
+            }
+            Self::Dense(values) => {
+                let shape = [values.nrows(), values.ncols()];
+                array.write(&values.to_order(Order::RowMajor)?.into_values(), &shape)?;
+                Value::Null
+            }
+        };
+        Ok(Outcome::Json(json!({ "shape": array.shape, "solution": solution })))
     }
 }
 

@@ -24,6 +24,9 @@ pub struct Config {
     pub tokens: Option<PathBuf>,
     /// The folder of files that clients on the same machine name in place of bodies; each tenant has a folder in it.
     pub shared: Option<PathBuf>,
+    /// True if clients on the same machine may name arrays of theirs in the memory of the server's GPU, by handles of CUDA
+    /// IPC. The address is one of the loopback then.
+    pub cuda_ipc: bool,
     /// Certificate and key for TLS.
     pub tls: Option<TlsFiles>,
     /// Limits of requests.
@@ -144,6 +147,7 @@ impl Config {
             tenant_memory: u64::MAX,
             tokens: None,
             shared: None,
+            cuda_ipc: false,
             tls: None,
             limits: Limits::default(),
         }
@@ -155,10 +159,11 @@ impl Config {
         (self.tenant_memory < all).then_some(self.tenant_memory)
     }
 
-    /// Checks that a server which others can reach asks for tokens and encrypts.
+    /// Checks that a server which others can reach asks for tokens and encrypts, and takes no handles of CUDA IPC.
     ///
     /// # Errors
-    /// [`StartError::Unprotected`] for an address off the loopback without tokens or TLS.
+    /// [`StartError::Unprotected`] for an address off the loopback without tokens or TLS, [`StartError::NotLocal`] for
+    /// one with [`cuda_ipc`](Self::cuda_ipc).
     ///
     /// ```
     /// let mut config = sparse_server::Config::new("/var/lib/nnz", 1 << 30);
@@ -167,11 +172,13 @@ impl Config {
     /// # Ok::<(), std::net::AddrParseError>(())
     /// ```
     pub fn check(&self) -> Result<(), StartError> {
-        let is_protected = self.tokens.is_some() && self.tls.is_some();
-        if self.listen.ip().is_loopback() || is_protected {
-            return Ok(());
+        let listen = self.listen;
+        match listen.ip().is_loopback() {
+            true => Ok(()),
+            false if self.cuda_ipc => Err(StartError::NotLocal { listen }),
+            false if self.tokens.is_some() && self.tls.is_some() => Ok(()),
+            false => Err(StartError::Unprotected { listen }),
         }
-        Err(StartError::Unprotected { listen: self.listen })
     }
 }
 

@@ -16,6 +16,14 @@ pub enum StartError {
         /// The address.
         listen: SocketAddr,
     },
+    /// An address that others can reach, of a server that takes handles of CUDA IPC.
+    #[error(
+        "{listen} can be reached from other machines, whose clients have no memory of this one's GPUs: a loopback address such as 127.0.0.1:8700 is needed with --cuda-ipc"
+    )]
+    NotLocal {
+        /// The address.
+        listen: SocketAddr,
+    },
     /// The address cannot be listened on.
     #[error("listening on {listen}: {source}")]
     Listen {

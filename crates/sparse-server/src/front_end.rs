@@ -52,6 +52,8 @@ pub(crate) struct Shared {
     pub(crate) listed: Arc<Requests>,
     #[cfg(unix)]
     pub(crate) shared: Option<SharedFolder>,
+    /// True if clients may name arrays of theirs on the GPU.
+    pub(crate) cuda_ipc: bool,
     #[cfg(unix)]
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) metrics: RequestMetrics,
@@ -112,6 +114,7 @@ impl FrontEnd {
             listed: Requests::new(config.limits.slow_time),
             #[cfg(unix)]
             shared: config.shared.as_deref().map(SharedFolder::open).transpose()?,
+            cuda_ipc: config.cuda_ipc,
             #[cfg(unix)]
             uploads: Uploads::open(&config.data, &config.limits)?,
             audit: AuditLog::open(&config.data, config.limits.audit_bytes)?,

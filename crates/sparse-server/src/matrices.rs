@@ -11,13 +11,14 @@ use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::tags::Tags;
 use crate::task::StopOnDrop;
-use crate::upload::{Reception, check_headers, kind_of, read_matrix};
+use crate::upload::{DeviceCsr, Reception, Upload, check_headers, is_on_device, kind_of, read_matrix};
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use nnz::io::FileKind;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -137,7 +138,9 @@ pub(crate) async fn upload(
     let parameters = parameters(pairs)?;
     let wishes = wishes(&parameters, &headers)?;
     check_device(&app.store, &parameters)?;
-    let kind = kind_of(&headers)?;
+    let is_on_device = is_on_device(&headers);
+    // That of arrays on the device is not asked for.
+    let kind = if is_on_device { FileKind::Npz } else { kind_of(&headers)? };
     let limits = &app.config.limits;
     let encoding = check_headers(&headers, limits.upload_bytes)?;
     let claim = match app.keys.begin(&identity.tenant, &headers)? {
@@ -148,7 +151,10 @@ pub(crate) async fn upload(
     drop(app.workers.admit(&identity.tenant)?);
     let reception =
         Reception { kind, encoding, limit: limits.upload_bytes, limits, folder: app.store.disk.uploads() };
-    let received = reception.receive_matrix(body, &app.store, &identity.tenant).await?;
+    let received = match is_on_device {
+        true => Upload::OnDevice(Box::new(DeviceCsr::receive(body).await?)),
+        false => reception.receive_matrix(body, &app.store, &identity.tenant).await?,
+    };
     let caller = caller(&app);
     let (store, task, tenant) = (app.store.clone(), caller.task.clone(), identity.tenant.clone());
     let put = move || {

@@ -4,11 +4,12 @@ use crate::auth::Scope;
 use crate::operations::{OPERATIONS, Operand, Operation};
 use crate::program;
 use crate::routes::{ALIAS, JOB_RESULT, MATRIX, OPERATION, PROGRAMS, ROUTES, Route, UPLOADS};
-use crate::upload::{MTX, NPY, NPZ};
+use crate::upload::{CUDA, MTX, NPY, NPZ};
 use serde_json::{Map, Value, json};
 
 /// The headers of requests that compute, beside those that all of HTTP has.
-const COMPUTATION_HEADERS: [&str; 4] = ["Idempotency-Key", "nnz-body-file", "nnz-result-file", "nnz-upload"];
+const COMPUTATION_HEADERS: [&str; 5] =
+    ["Idempotency-Key", "nnz-body-file", "nnz-result-cuda", "nnz-result-file", "nnz-upload"];
 
 /// The whole document.
 pub(crate) fn document() -> Value {
@@ -41,7 +42,8 @@ fn describe(route: &Route) -> Value {
         described["security"] = security(scope);
     }
     if (route.method, route.path) == ("put", MATRIX) {
-        described["requestBody"] = json!({ "required": true, "content": { NPZ: {}, NPY: {}, MTX: {} } });
+        described["requestBody"] =
+            json!({ "required": true, "content": { NPZ: {}, NPY: {}, MTX: {}, CUDA: {} } });
     }
     described
 }
@@ -98,7 +100,7 @@ fn describe_computation(summary: &str, mut parameters: Vec<Value>, requires_body
         },
     });
     if let Some(required) = requires_body {
-        described["requestBody"] = json!({ "required": required, "content": { NPY: {} } });
+        described["requestBody"] = json!({ "required": required, "content": { NPY: {}, CUDA: {} } });
     }
     described
 }

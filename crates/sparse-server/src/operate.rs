@@ -14,7 +14,10 @@ use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::{StopOnDrop, Task};
-use crate::upload::{self, Received, Reception, check_headers, check_integers, kind_of, unsupported_media};
+use crate::upload::{
+    self, ArrayBody, DeviceArray, RESULT_ARRAY, Reception, check_headers, check_integers, is_on_device,
+    kind_of, unsupported_media,
+};
 use crate::workers::Admitted;
 use axum::Extension;
 use axum::body::Body;
@@ -32,6 +35,8 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(crate) enum Target {
     Answer(FileKind),
+    /// The array of the client on the device that is to have the result.
+    Device(DeviceArray),
     Object(String, Wishes),
     /// Nothing is computed, only predicted.
     DryRun,
@@ -65,7 +70,10 @@ impl Target {
                 Some(wish) => Err(Problem::bad_request(format!(
                     "parameter `{wish}` is for a result that is stored: `into` is needed"
                 ))),
-                None => accepted_kind_of_result(headers).map(Self::Answer),
+                None => match headers.get(RESULT_ARRAY) {
+                    Some(array) => DeviceArray::of_header(array).map(Self::Device),
+                    None => accepted_kind_of_result(headers).map(Self::Answer),
+                },
             },
             Some(name) => {
                 check_scope(identity, Scope::Write)?;
@@ -94,7 +102,7 @@ impl Request {
                 Begun::First(claim) => claim,
                 Begun::Before(made) => return made.answer(name).map(ControlFlow::Break),
             },
-            Target::Answer(_) | Target::DryRun => None,
+            Target::Answer(_) | Target::Device(_) | Target::DryRun => None,
         };
         let task = caller.task.clone();
         let reply = Reply { caller, is_job, is_preferred };
@@ -105,7 +113,7 @@ impl Request {
     pub(crate) fn subject(&self, operation: &'static str, matrix: String) -> Subject {
         let (into, scope) = match &self.target {
             Target::Object(name, _) => (Some(name.clone()), Scope::Write),
-            Target::Answer(_) | Target::DryRun => (None, Scope::Read),
+            Target::Answer(_) | Target::Device(_) | Target::DryRun => (None, Scope::Read),
         };
         Subject { operation, matrix, into, scope }
     }
@@ -123,6 +131,10 @@ impl Request {
             Target::Answer(kind) => {
                 self.task.check()?;
                 Outcome::new(answer, kind, (store, tenant), reserved)
+            }
+            Target::Device(array) => {
+                self.task.commit()?;
+                answer.write_to(&array)
             }
             Target::Object(name, wishes) => {
                 let Answer::Matrix(matrix) = answer else {
@@ -237,7 +249,10 @@ pub(crate) async fn receive_operand(
     who: &str,
     headers: &HeaderMap,
     body: Body,
-) -> Result<Received, Problem> {
+) -> Result<ArrayBody, Problem> {
+    if is_on_device(headers) {
+        return ArrayBody::on_device(body).await;
+    }
     if !kind_of(headers).is_ok_and(|kind| kind == FileKind::Npy) {
         let needed = format!("{who} takes an array as its body, which needs {}", upload::NPY);
         return Err(unsupported_media(headers, needed));
@@ -245,7 +260,8 @@ pub(crate) async fn receive_operand(
     let limits = &app.config.limits;
     let encoding = check_headers(headers, limits.operand_bytes)?;
     let (kind, limit, folder) = (FileKind::Npy, limits.operand_bytes, app.store.disk.uploads());
-    Reception { kind, encoding, limit, limits, folder }.receive(body).await
+    let received = Reception { kind, encoding, limit, limits, folder }.receive(body).await?;
+    Ok(ArrayBody::Received(received))
 }
 
 /// An operation with everything that it needs, for a worker.
@@ -255,7 +271,7 @@ pub(crate) struct Work {
     pub(crate) request: Request,
     pub(crate) object: Arc<Object>,
     pub(crate) other: Option<Arc<Object>>,
-    pub(crate) body: Option<Received>,
+    pub(crate) body: Option<ArrayBody>,
     pub(crate) parameters: Parameters,
 }
 
@@ -387,18 +403,25 @@ pub(crate) struct Ready {
 }
 
 /// The array of a body in the type of the matrix.
-fn read_operand(body: Received, operation: &Operation, a: &Matrix) -> Result<Columns, Problem> {
+fn read_operand(body: ArrayBody, operation: &Operation, a: &Matrix) -> Result<Columns, Problem> {
     read_columns(body, operation, a.device(), Some(a.dtype()))
 }
 
 /// The array of a body that an operation takes, in this type or, without one, in its own.
 pub(crate) fn read_columns(
-    body: Received,
+    body: ArrayBody,
     operation: &Operation,
     device: &Device,
     dtype: Option<DType>,
 ) -> Result<Columns, Problem> {
-    let array = body.into_array()?;
+    let received = match body {
+        ArrayBody::Received(received) => received,
+        ArrayBody::OnDevice(array) => {
+            operation.operand.check(operation.name, &array.shape)?;
+            return Ok(Columns { values: array.read(device, dtype)?, is_vector: array.shape.len() == 1 });
+        }
+    };
+    let array = received.into_array()?;
     check_integers(array.values.rounded_integers::<f64>())?;
     operation.operand.check(operation.name, &array.shape)?;
     let (is_vector, dtype) = (array.shape.len() == 1, dtype.unwrap_or(array.values.dtype()));

@@ -16,7 +16,7 @@ use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::Task;
-use crate::upload::Received;
+use crate::upload::ArrayBody;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -77,7 +77,7 @@ enum ArraySource {
 struct Program {
     request: Request,
     steps: Vec<Step>,
-    body: Option<Received>,
+    body: Option<ArrayBody>,
 }
 
 /// The parameters of the request of a program.
@@ -250,7 +250,7 @@ impl Program {
 struct Memory<'s> {
     store: &'s Store,
     tenant: String,
-    body: Option<Received>,
+    body: Option<ArrayBody>,
     /// The body in its own type, once a step has taken it.
     array: Option<Columns>,
     results: Vec<(Intermediate, Reservation)>,
@@ -267,7 +267,7 @@ enum Intermediate {
 }
 
 impl<'s> Memory<'s> {
-    fn new(store: &'s Store, tenant: &str, body: Option<Received>) -> Result<Self, Problem> {
+    fn new(store: &'s Store, tenant: &str, body: Option<ArrayBody>) -> Result<Self, Problem> {
         let bytes = body.as_ref().map_or(Ok(0), |body| body.array_bytes(None))?;
         let body_bytes = store.reserve(tenant, bytes)?;
         let (results, leases) = (vec![], vec![]);

@@ -18,6 +18,7 @@ use crate::resumable;
 #[cfg(unix)]
 use crate::shared;
 use crate::status;
+use crate::upload::{RESULT_ARRAY, is_on_device};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{Method, StatusCode, Uri};
@@ -357,8 +358,24 @@ fn with_bodies_and_names(handler: MethodRouter, front_end: &FrontEnd) -> MethodR
     #[cfg(unix)]
     let handler = handler.layer(from_fn_with_state(front_end.clone(), shared::exchange));
     handler
+        .layer(from_fn_with_state(front_end.clone(), check_device_arrays))
         .layer(from_fn_with_state(front_end.clone(), aliases::resolve))
         .layer(from_fn_with_state(front_end.clone(), answer_encoding::encode))
+}
+
+/// Fails for a request that names arrays on the GPU, unless the server takes them.
+async fn check_device_arrays(
+    State(front_end): State<FrontEnd>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let headers = request.headers();
+    if front_end.cuda_ipc || !(is_on_device(headers) || headers.contains_key(RESULT_ARRAY)) {
+        return Ok(next.run(request).await);
+    }
+    let detail =
+        "this server takes no handles of CUDA IPC: it is started with --cuda-ipc on, or send the body";
+    Err(Problem::bad_request(detail))
 }
 
 /// Fails for a parameter that the route does not know, and which would have no effect.

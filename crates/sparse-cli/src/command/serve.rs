@@ -76,6 +76,16 @@ pub(crate) struct Serve {
     #[cfg(unix)]
     #[arg(long, env = "NNZ_SERVE_SHARED", value_name = "DIR")]
     shared: Option<PathBuf>,
+    /// Takes arrays that clients on this machine have in the memory of the device's GPU, by handles of CUDA IPC, or not
+    #[cfg(unix)]
+    #[arg(
+        long,
+        env = "NNZ_SERVE_CUDA_IPC",
+        value_name = "SWITCH",
+        ignore_case = true,
+        default_value = "off"
+    )]
+    cuda_ipc: Switch,
     /// The certificate chain for TLS, in PEM
     #[arg(long, env = "NNZ_SERVE_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -100,7 +110,7 @@ pub(crate) struct Serve {
     worker: Option<usize>,
 }
 
-/// A value of `--workers`.
+/// A value of `--workers` and `--cuda-ipc`.
 #[cfg(unix)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Switch {
@@ -185,6 +195,8 @@ impl Serve {
             tokens: self.token_file.clone(),
             #[cfg(unix)]
             shared: self.shared.clone(),
+            #[cfg(unix)]
+            cuda_ipc: self.cuda_ipc == Switch::On,
             tls,
             limits: Limits {
                 upload_bytes: self.max_upload,

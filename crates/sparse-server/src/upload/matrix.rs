@@ -18,6 +18,7 @@ pub(crate) fn read_matrix(
 ) -> Result<(Matrix, Reservation), Problem> {
     let received = match upload {
         Upload::Decoded(decoding) => return decoding.finish(),
+        Upload::OnDevice(csr) => return csr.read(store, tenant),
         Upload::Received(received) => received,
     };
     let body = store.reserve(tenant, received.memory_bytes())?;

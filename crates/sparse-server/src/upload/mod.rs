@@ -1,12 +1,14 @@
 //! Bodies of requests: received with bounded memory, time and size, and read as matrices and arrays.
 
 mod decoding;
+mod device_array;
 mod encoding;
 mod matrix;
 mod receive;
 mod zstd;
 
 use crate::problem::Problem;
+use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use nnz::DType;
 use nnz::io::npy::{self, NpyArray};
@@ -16,6 +18,7 @@ use std::io::Read;
 use tempfile::NamedTempFile;
 
 use decoding::Decoding;
+pub(crate) use device_array::{CUDA, DeviceArray, DeviceCsr, RESULT_ARRAY};
 pub(crate) use encoding::{Encoding, check_headers};
 pub(crate) use matrix::{check_integers, read_matrix};
 #[cfg(unix)]
@@ -40,6 +43,36 @@ pub(crate) enum Upload {
     Received(Received),
     /// It was decoded as it came.
     Decoded(Box<Decoding>),
+    /// It names arrays of the client on the device.
+    OnDevice(Box<DeviceCsr>),
+}
+
+/// The body of an operation that takes an array.
+#[derive(Debug)]
+pub(crate) enum ArrayBody {
+    Received(Received),
+    /// It names an array of the client on the device.
+    OnDevice(DeviceArray),
+}
+
+impl ArrayBody {
+    /// The array that a body of [`CUDA`] names.
+    pub(crate) async fn on_device(body: Body) -> Result<Self, Problem> {
+        DeviceArray::receive(body).await.map(Self::OnDevice)
+    }
+
+    /// As [`Received::array_bytes`].
+    pub(crate) fn array_bytes(&self, dtype: Option<DType>) -> Result<u64, Problem> {
+        match self {
+            Self::Received(received) => received.array_bytes(dtype),
+            Self::OnDevice(array) => Ok(array.bytes(dtype)),
+        }
+    }
+}
+
+/// True if a body names arrays of a client on the device.
+pub(crate) fn is_on_device(headers: &HeaderMap) -> bool {
+    content_type(headers) == CUDA
 }
 
 /// The kind of a matrix, by its `Content-Type`.
@@ -110,7 +143,7 @@ impl Received {
 
     /// Bytes of an array of an `.npy` body: as it was received, as it is read, and as values of `dtype`, or of its own
     /// type without one. Integers of one byte are read as eight.
-    pub(crate) fn array_bytes(&self, dtype: Option<DType>) -> Result<u64, Problem> {
+    fn array_bytes(&self, dtype: Option<DType>) -> Result<u64, Problem> {
         let head = match self {
             Self::Memory(bytes) => {
                 MatrixFile::from_reader("body.npy", &bytes[..bytes.len().min(NPY_HEADER_BYTES)])?

@@ -53,7 +53,9 @@ impl Reception<'_> {
         match received {
             Upload::Received(received) if self.encoding != Encoding::Identity => self.inflate(received).await,
             Upload::Received(received) => Ok(received),
-            Upload::Decoded(_) => Err(Problem::internal("a body was decoded as a matrix")),
+            Upload::Decoded(_) | Upload::OnDevice(_) => {
+                Err(Problem::internal("a body was taken as a matrix"))
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Certificates, tokens and rates.
 
-use super::common::{MTX, Running, try_send};
+use super::common::{MTX, NPY, Running, npy, try_send};
 use super::{matrix, tls};
 use sparse_server::{Client, ClientError, ClientRequest, Config, HttpMethod, Scope, TlsFiles, new_token};
 
@@ -198,4 +198,39 @@ fn a_tenant_is_refused_above_its_rate_and_others_are_not() {
     assert!(refused.head.contains("retry-after") && refused.text().contains("3 requests per second"));
     get(&other).expect(200);
     server.send("GET /livez", &[], &[]).expect(200);
+}
+
+#[test]
+fn arrays_on_a_gpu_are_taken_where_the_operator_says_so() {
+    let data = tempfile::tempdir().unwrap();
+    let on_gpu = "Content-Type: application/x-nnz-cuda";
+    let array = |shape: &str, dtype: &str| {
+        format!(r#"{{"handle":"{}","offset":0,"shape":{shape},"dtype":"{dtype}"}}"#, "00".repeat(64))
+    };
+    let csr = format!(
+        r#"{{"shape":[1,1],"indptr":{},"indices":{},"data":{}}}"#,
+        array("[2]", "<i4"),
+        array("[1]", "<i4"),
+        array("[1]", "<f8")
+    );
+    let x = array("[5]", "<f8");
+    let result = format!("nnz-result-cuda: {x}");
+    let requests = |server: &Running| {
+        server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+        [
+            server.send("PUT /v1/matrices/b", &[on_gpu], csr.as_bytes()),
+            server.send("POST /v1/matrices/a/spmv", &[on_gpu], x.as_bytes()),
+            server.send("POST /v1/matrices/a/spmv", &[NPY, &result], &npy(&[5], &[1.0; 5])),
+        ]
+    };
+    for answer in requests(&Running::start(Config::new(data.path(), 1 << 20))) {
+        assert!(answer.expect(400).text().contains("--cuda-ipc on"));
+    }
+    let config = Config { cuda_ipc: true, ..Config::new(data.path(), 1 << 20) };
+    for answer in requests(&Running::start(config.clone())) {
+        let text = answer.expect(422);
+        assert!(text.text().contains("the CPU has none"), "{text:?}");
+    }
+    let public = Config { listen: "0.0.0.0:0".parse().unwrap(), tokens: Some("tokens".into()), ..config };
+    assert!(public.check().unwrap_err().to_string().contains("--cuda-ipc"));
 }

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from . import _cuda
 from ._bodies import NPY, NPZ, body_of, npy
 from ._connections import Connections
 from ._requests import IncompleteListWarning, Listing, Request, exchange, labels_text, plain, query_of, quote
@@ -54,10 +55,14 @@ class ClientMethods(ABC):
         earlier versions, one with a `ttl` is deleted after so many seconds, and :meth:`list` finds it by its `labels`.
         `device` is the number of the device that has it, where the server has several. A `resumable` upload goes on where
         it was when a connection breaks; the server puts it into a file first.
+
+        A sparse matrix of CuPy or PyTorch on a GPU is copied there, where the server runs on the same machine and has
+        that GPU (`--cuda-ipc on`).
         """
         query = {"durable": int(durable), "pinned": int(pinned), "replace": int(replace), "ttl": ttl, "device": device}
         query["labels"] = labels_text(labels) if labels else None
-        body, media = body_of(a)
+        on_gpu = _cuda.csr_body(a)
+        body, media = (on_gpu, _cuda.CUDA) if on_gpu else body_of(a)
         request = Request("PUT", f"/v1/matrices/{quote(name)}", query_of(query), body, media)
         send = self._connections.send_in_parts if resumable else self._send
         return self._matrix(send(request))
@@ -187,11 +192,16 @@ class MatrixMethods:
 
     @exchange
     def __matmul__(self, other: Any) -> Any:
-        """The product with a vector or dense columns; with another matrix of the server, one that is fetched."""
+        """The product with a vector or dense columns; with another matrix of the server, one that is fetched.
+
+        An array on a GPU is read there, and so is the result, one of the same library: see :meth:`put`.
+        """
         if isinstance(other, MatrixMethods):
             return self._operation("spgemm", other=other)
         if sp.issparse(other):
             raise TypeError("a sparse matrix that is not on the server: put() it there, or to_scipy() this one")
+        if _cuda.is_on_gpu(other):
+            return self._product_on_gpu(other)
         other = np.asarray(other)
         if self.members and other.ndim == 2 and other.shape[0] == self.members:
             return self._product("spmv", other.reshape(-1)).reshape(self.members, -1)
@@ -203,6 +213,14 @@ class MatrixMethods:
             real, imaginary = (self._operation(name, part, **parameters) for part in (x.real, x.imag))
             return real + 1j * imaginary
         return self._operation(name, x, **parameters)
+
+    def _product_on_gpu(self, x: Any) -> Any:
+        """A product with an array on the GPU of the server, written to another there."""
+        name, result = "spmv" if x.ndim == 1 else "spmm", _cuda.empty_beside(x, (self.shape[0], *x.shape[1:]), self.dtype)
+        request = Request("POST", f"{self._path}/{name}", {}, _cuda.array_body(x), _cuda.CUDA)
+        request.headers[_cuda.RESULT] = json.dumps(_cuda.describe(result))
+        self._client._send(request)
+        return result
 
     @exchange
     def operation(self, name: str, operand: Any = None, **parameters: Any) -> Any:

@@ -1,0 +1,111 @@
+//! Arrays of other processes in the memory of a GPU.
+
+use super::{IndexType, Matrix, Vector};
+use crate::Device;
+#[cfg(feature = "cuda")]
+use backend_cuda::IpcMemory;
+#[cfg(feature = "cuda")]
+use sparse_core::{Backend as _, Index, Row, Scalar, with_dtype};
+use sparse_core::{DType, Error, Result};
+#[cfg(feature = "cuda")]
+use sparse_device::{Buffer, Device as Accelerator};
+
+/// An array in the memory of a CUDA GPU that another process of this machine has allocated, in C order.
+///
+/// That process has finished writing it, and keeps it until the call that takes it is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IpcArray {
+    /// The handle of the allocation, from `cuIpcGetMemHandle`.
+    pub handle: [u8; 64],
+    /// Bytes from the start of the allocation to the first element.
+    pub byte_offset: usize,
+    /// The number of elements. Without any the handle is not opened.
+    pub len: usize,
+}
+
+impl Matrix {
+    /// A CSR matrix of copies of arrays that another process has on the same GPU, which are checked there.
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) if the device is not CUDA's, the arrays are on another GPU or pass the end of
+    /// their allocations; those of [`Csr::new_unsorted`](crate::Csr::new_unsorted); errors of the driver.
+    pub fn from_ipc(
+        device: &Device,
+        shape: (usize, usize),
+        (index_type, dtype): (IndexType, DType),
+        arrays: [&IpcArray; 3],
+    ) -> Result<Self> {
+        #[cfg(feature = "cuda")]
+        if let Device::Accelerator(gpu, _) = device {
+            return with_dtype!(dtype, T => match index_type {
+                IndexType::I32 => copy_csr::<T, i32>(device, gpu, shape, arrays),
+                IndexType::I64 => copy_csr::<T, i64>(device, gpu, shape, arrays),
+            });
+        }
+        let _ = (shape, index_type, dtype, arrays);
+        Err(not_here(device))
+    }
+}
+
+impl Vector {
+    /// A copy of an array that another process has on the same GPU.
+    ///
+    /// # Errors
+    /// As for [`Matrix::from_ipc`].
+    pub fn from_ipc(device: &Device, dtype: DType, array: &IpcArray) -> Result<Self> {
+        #[cfg(feature = "cuda")]
+        if let Device::Accelerator(gpu, _) = device {
+            return with_dtype!(dtype, T => Self::wrap::<T>(device, copy(gpu, array)?));
+        }
+        let _ = (dtype, array);
+        Err(not_here(device))
+    }
+
+    /// Copies the elements to an array that another process has on the same GPU, and waits until they are there.
+    ///
+    /// # Errors
+    /// As for [`Matrix::from_ipc`]; [`Error::Shape`] for an array of another length.
+    pub fn write_to_ipc(&self, array: &IpcArray) -> Result<()> {
+        if self.len() != array.len {
+            let found = format!("{} elements for an array of {}", self.len(), array.len);
+            return Err(Error::shape("an array of another process", found));
+        }
+        if array.len == 0 {
+            return Ok(());
+        }
+        #[cfg(feature = "cuda")]
+        if let Device::Accelerator(gpu, _) = self.device() {
+            return with_dtype!(self.dtype(), T => {
+                let elements = self.view_in::<Accelerator, T>(gpu.context()).ok_or_else(|| not_here(self.device()))?;
+                IpcMemory::open(gpu, &array.handle)?.write(array.byte_offset, &elements)
+            });
+        }
+        Err(not_here(self.device()))
+    }
+}
+
+fn not_here(device: &Device) -> Error {
+    let reason = format!("{device} has none: CUDA has, in a build with its feature");
+    Error::unsupported("memory of another process", reason)
+}
+
+#[cfg(feature = "cuda")]
+fn copy<T: sparse_core::Element>(gpu: &Accelerator, array: &IpcArray) -> Result<Buffer<T>> {
+    if array.len == 0 {
+        return gpu.upload(&[]);
+    }
+    IpcMemory::open(gpu, &array.handle)?.read(array.byte_offset, array.len)
+}
+
+/// The matrix of the copies: nobody else can write them once they are checked.
+#[cfg(feature = "cuda")]
+fn copy_csr<T: Scalar, I: Index>(
+    device: &Device,
+    gpu: &Accelerator,
+    shape: (usize, usize),
+    [offsets, indices, values]: [&IpcArray; 3],
+) -> Result<Matrix> {
+    let (offsets, indices, values) =
+        (copy::<I>(gpu, offsets)?, copy::<I>(gpu, indices)?, copy::<T>(gpu, values)?);
+    Matrix::wrap(device, gpu.compressed::<Row, T, I, I>(shape, offsets, indices, values)?)
+}
