@@ -27,7 +27,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const LARGE: usize = 1 << 20;
 
 /// The most blocks that wait.
-const BLOCKS: usize = 16;
+const BLOCKS: usize = 64;
 
 /// The most bytes of all blocks that wait, unless [`keep_at_most`] says otherwise.
 const BYTES: usize = 1 << 30;

@@ -22,7 +22,7 @@ use tokio::time::{Instant, timeout};
 pub(super) const IN_MEMORY: usize = 1 << 20;
 
 /// Bytes of each further part, few enough to stay in the cache.
-const PART: usize = 256 << 10;
+const PART: usize = 512 << 10;
 
 /// The kind, the encoding and the limits of a body that is to be received.
 #[derive(Debug)]
