@@ -6,11 +6,13 @@
 mod borrow;
 mod op;
 mod parallel;
+mod pool;
 mod primitive;
 mod simd;
 
 pub use simd::Simd;
 
+use pool::Pool;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::AllTypes;
 use sparse_core::reference::Reference;
@@ -18,9 +20,11 @@ use sparse_core::{Backend, Caps, ContextId, Element, Error, Host, Probe, Result}
 use std::sync::{Arc, OnceLock};
 
 /// The host's processor: a pool of threads and the instruction sets available.
+///
+/// It may be used in a process that is forked, which starts as many threads of its own at its first larger operation.
 #[derive(Debug, Clone)]
 pub struct Cpu {
-    pool: Arc<rayon::ThreadPool>,
+    pool: Arc<Pool>,
     caps: Arc<Caps>,
     simd: Simd,
 }
@@ -57,17 +61,13 @@ impl Cpu {
                 format!("this processor has {}", Simd::detect().name()),
             ));
         }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|k| format!("nnz-{k}"))
-            .build()
-            .map_err(|source| Error::Backend { backend: "cpu", source: Box::new(source) })?;
+        let pool = Pool::start(threads)?;
         Ok(Self { pool: Arc::new(pool), caps: Arc::new(caps(threads, simd)), simd })
     }
 
     /// The number of threads.
     pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.pool.size()
     }
 
     /// The instruction set that kernels use.

@@ -1,6 +1,7 @@
 //! The splitting of work: by entries, never by threads.
 
 use crate::Cpu;
+use rayon::ThreadPool;
 use sparse_core::Index;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,9 +14,9 @@ pub(crate) const SERIAL_LIMIT: usize = 16 * 1024;
 pub(crate) const CHUNK: usize = 8 * 1024;
 
 impl Cpu {
-    /// Runs `work` on the pool if there are enough elements, else on the calling thread.
-    pub(crate) fn install<R: Send>(&self, elements: usize, work: impl FnOnce() -> R + Send) -> R {
-        if elements < SERIAL_LIMIT || self.threads() == 1 { work() } else { self.pool.install(work) }
+    /// The threads for work on so many elements; `None` where the calling thread does it.
+    pub(crate) fn threads_for(&self, elements: usize) -> Option<&ThreadPool> {
+        if elements < SERIAL_LIMIT || self.threads() == 1 { None } else { self.pool.threads() }
     }
 
     /// Calls `work` for every item, in parallel if they stand for enough `elements`; an item is begun only when all
@@ -46,9 +47,9 @@ impl Cpu {
     /// need not wait until a thread of the pool gets one. It has as many helpers as the pool has threads, since one of them
     /// may be woken on the processor of the calling thread.
     fn for_each_index(&self, elements: usize, count: usize, work: &(dyn Fn(usize) + Sync)) {
-        if elements < SERIAL_LIMIT || self.threads() == 1 {
+        let Some(threads) = self.threads_for(elements) else {
             return (0..count).for_each(work);
-        }
+        };
         let next = AtomicUsize::new(0);
         let work_until_none_is_left = || {
             loop {
@@ -59,7 +60,7 @@ impl Cpu {
                 work(index);
             }
         };
-        self.pool.in_place_scope(|scope| {
+        threads.in_place_scope(|scope| {
             for _ in 0..self.threads().min(count) {
                 scope.spawn(|_| work_until_none_is_left());
             }

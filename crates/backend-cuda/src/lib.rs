@@ -41,6 +41,7 @@ use sparse_device::{Buffer, Memory, View};
 pub use sparse_device::{Device, Library};
 use std::any::Any;
 use std::ffi::c_void;
+use std::sync::OnceLock;
 
 /// CUDA: NVIDIA's GPUs, in the driver's order. `NNZ_CUDA_DEVICE` names the preferred one.
 pub static CUDA: Library = Library {
@@ -48,6 +49,7 @@ pub static CUDA: Library = Library {
     device_variable: "NNZ_CUDA_DEVICE",
     devices: devices::caps,
     driver: |index| Ok(Box::new(CuDriver::open(index)?)),
+    process: OnceLock::new(),
 };
 
 /// Device number `index` with a caller's stream.

@@ -24,6 +24,7 @@ use sparse_device::View;
 pub use sparse_device::{Device, Library};
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::OnceLock;
 
 /// OpenCL: the devices of all platforms, in the loader's order. `NNZ_OPENCL_DEVICE` names the preferred one.
 pub static OPENCL: Library = Library {
@@ -31,6 +32,7 @@ pub static OPENCL: Library = Library {
     device_variable: "NNZ_OPENCL_DEVICE",
     devices: || devices::caps(devices::opencl()),
     driver: |index| Ok(Box::new(ClDriver::open(index)?)),
+    process: OnceLock::new(),
 };
 
 /// Device number `index` of [`OPENCL`] with a queue that records when its work ran, for [`Event`]; some runtimes then

@@ -40,6 +40,7 @@ pub static SYCL: Library = Library {
     device_variable: "NNZ_SYCL_DEVICE",
     devices: || devices::caps(devices()),
     driver: |index| Ok(Box::new(SyclDriver::open_queue(index, false)?)),
+    process: OnceLock::new(),
 };
 
 /// Device number `index` of [`SYCL`] with a queue that records when its work ran, for [`Event`]; some runtimes then

@@ -15,6 +15,7 @@ use std::any::Any;
 use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -38,6 +39,8 @@ pub(crate) struct Inner {
     /// Bytes of scratch memory that an operation may take to be faster.
     scratch_limit: AtomicU64,
     context: ContextId,
+    /// The process that has opened the device.
+    process: u32,
 }
 
 /// Without the kernels' sources, which are megabytes.
@@ -85,6 +88,7 @@ impl Device {
             driver,
             block: LARGEST_BLOCK.min(1 << largest_group.ilog2()),
             context: ContextId::unique(),
+            process: process::id(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -110,6 +114,22 @@ impl Device {
         self.inner.driver.as_ref()
     }
 
+    /// The driver, for work of the library. In a forked process libraries lack the threads that they started before, and wait
+    /// for them without end.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] in another process than that which has opened the device.
+    pub(crate) fn usable_driver(&self) -> Result<&dyn Driver> {
+        if self.inner.process == process::id() {
+            return Ok(self.driver());
+        }
+        let what = format!("{} in a forked process", self.caps().backend);
+        Err(Error::unsupported(
+            what,
+            "the device was opened before the fork: a new process (spawn) can open it",
+        ))
+    }
+
     /// The driver as its own type, for its abilities beyond operations.
     ///
     /// # Errors
@@ -132,7 +152,7 @@ impl Device {
     pub fn compile(&self, file: &File, defines: &[(&'static str, &str)]) -> Result<()> {
         let all = Defines::default();
         let all = defines.iter().fold(all, |all, &(name, value)| all.set(name, value));
-        self.driver().build(file, &all).map(drop)
+        self.usable_driver()?.build(file, &all).map(drop)
     }
 
     /// True if the driver has the kernels of a file (named without its extension) and the device meets their needs.
@@ -167,13 +187,13 @@ impl Device {
     /// A buffer of `len` elements of `element_bytes` bytes, with arbitrary contents.
     pub(crate) fn allocate_raw(&self, len: usize, element_bytes: usize) -> Result<RawBuffer> {
         let bytes = checked_product("length x size of an element", len, element_bytes)?;
-        let memory = self.driver().allocate(bytes)?;
+        let memory = self.usable_driver()?.allocate(bytes)?;
         Ok(RawBuffer { memory, len, element_bytes, context: self.inner.context })
     }
 
     /// A buffer of `len` elements of `element_bytes` bytes, with the bytes of `host`.
     fn upload_raw(&self, len: usize, element_bytes: usize, host: &[u8]) -> Result<RawBuffer> {
-        let memory = self.driver().upload(host)?;
+        let memory = self.usable_driver()?.upload(host)?;
         Ok(RawBuffer { memory, len, element_bytes, context: self.inner.context })
     }
 
@@ -206,7 +226,7 @@ impl Device {
             assert!(len <= part.len && part.element_bytes == element_bytes, "{len} elements of {part:?}");
             let bytes = len * element_bytes;
             // SAFETY: the target is new, so that it is no part of a matrix and does not overlap the source.
-            unsafe { self.driver().copy((&part.memory, 0), (&all.memory, at), bytes) }?;
+            unsafe { self.usable_driver()?.copy((&part.memory, 0), (&all.memory, at), bytes) }?;
             at += bytes;
         }
         Ok(all)
@@ -253,7 +273,7 @@ unsafe impl Backend for Device {
 
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()> {
         check_download(self, &device, host)?;
-        self.driver().read(device.memory, device.offset(), bytemuck::cast_slice_mut(host))
+        self.usable_driver()?.read(device.memory, device.offset(), bytemuck::cast_slice_mut(host))
     }
 
     fn zeros<T: Element>(&self, len: usize) -> Result<Buf<Self, T>> {
@@ -265,11 +285,11 @@ unsafe impl Backend for Device {
         let bytes = from.len() * size_of::<T>();
         // SAFETY: the target is borrowed exclusively, so that it belongs to no matrix's pattern and to no other view;
         // it has elements of this type.
-        unsafe { self.driver().copy((from.memory, from.offset()), (to.memory, to.offset()), bytes) }
+        unsafe { self.usable_driver()?.copy((from.memory, from.offset()), (to.memory, to.offset()), bytes) }
     }
 
     fn synchronize(&self) -> Result<()> {
-        self.driver().synchronize()
+        self.usable_driver()?.synchronize()
     }
 }
 

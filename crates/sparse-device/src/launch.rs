@@ -55,7 +55,7 @@ impl Device {
 
     /// A kernel that reads no values, or whose `defines` include the value type.
     pub(crate) fn kernel(&self, file: &'static str, entry: &'static str, defines: Defines) -> Result<Kernel> {
-        self.inner.programs.kernel(self.driver(), file, entry, defines)
+        self.inner.programs.kernel(self.usable_driver()?, file, entry, defines)
     }
 
     /// A launch of `kernel`, still without arguments.
@@ -220,6 +220,6 @@ impl<'a> Launch<'a> {
         let grid = Grid { groups, local, shared, early: self.early };
         // SAFETY: operations give the arguments that the kernel's file lists; plans have checked the shapes of sizes
         // and views.
-        unsafe { self.device.driver().launch(self.kernel, grid, &self.args) }
+        unsafe { self.device.usable_driver()?.launch(self.kernel, grid, &self.args) }
     }
 }

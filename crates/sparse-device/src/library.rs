@@ -3,6 +3,8 @@
 use crate::device::Device;
 use crate::driver::Driver;
 use sparse_core::{Caps, Error, Probe, Result};
+use std::process;
+use std::sync::OnceLock;
 
 /// A foreign library: finds devices and opens them.
 #[derive(Debug)]
@@ -15,24 +17,35 @@ pub struct Library {
     pub devices: fn() -> Result<Vec<Caps>, String>,
     /// Opens a device by its position among `devices`.
     pub driver: fn(index: usize) -> Result<Box<dyn Driver>>,
+    /// The process that was the first to look for devices, and so has loaded the library.
+    pub process: OnceLock<u32>,
 }
 
 impl Library {
     /// The devices in the library's order, or why there are none.
     pub fn probe(&self) -> Probe {
-        match (self.devices)() {
+        match self.found() {
             Ok(devices) => Probe { devices, reason: None },
             Err(reason) => Probe { devices: vec![], reason: Some(reason) },
         }
     }
 
+    fn found(&self) -> Result<Vec<Caps>, String> {
+        self.process.get_or_init(process::id);
+        (self.devices)()
+    }
+
     /// Opens device number `index` of [`probe`](Self::probe).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if there is no such device, with the reason; [`Error::Backend`] if it does not start.
+    /// [`Error::Unsupported`] if there is no such device, with the reason, and in a process that was forked later; [`Error::Backend`] if it does not start.
     pub fn open(&self, index: usize) -> Result<Device> {
         let what = format!("{} device {index}", self.name);
-        let devices = (self.devices)().map_err(|reason| Error::unsupported(&what, reason))?;
+        let devices = self.found().map_err(|reason| Error::unsupported(&what, reason))?;
+        if self.process.get().is_some_and(|&process| process != process::id()) {
+            let reason = "its library was loaded before the fork: a new process (spawn) can open it";
+            return Err(Error::unsupported(format!("{what} in a forked process"), reason));
+        }
         if index >= devices.len() {
             let reason = format!("there are {}: {}", devices.len(), names(&devices));
             return Err(Error::unsupported(what, reason));
@@ -88,7 +101,7 @@ impl Library {
     /// The index of the first device whose name or whose platform's name contains `part`.
     fn index_of(&self, part: &str) -> Result<usize> {
         let what = format!("{} device `{part}`", self.name);
-        let devices = (self.devices)().map_err(|reason| Error::unsupported(&what, reason))?;
+        let devices = self.found().map_err(|reason| Error::unsupported(&what, reason))?;
         let wanted = part.to_lowercase();
         let position = devices.iter().position(|caps| caps.device.to_lowercase().contains(&wanted));
         position.ok_or_else(|| Error::unsupported(what, format!("the devices are {}", names(&devices))))
@@ -133,6 +146,7 @@ mod tests {
             ASKED.lock().unwrap().push(index);
             Err(Error::unsupported(format!("device {index}"), "it does not start"))
         },
+        process: OnceLock::new(),
     };
 
     #[test]

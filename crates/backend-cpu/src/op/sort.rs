@@ -123,6 +123,10 @@ fn merge_sort<T: Scalar, I: Index>(cpu: &Cpu, a: &Coo<T, Host, I>) -> Coo<T, Hos
 fn sorted<I: Index>(cpu: &Cpu, rows: &[I], cols: &[I]) -> Vec<(I, I, usize)> {
     let coordinates = rows.iter().zip(cols).enumerate();
     let mut entries: Vec<_> = coordinates.map(|(position, (&row, &col))| (row, col, position)).collect();
-    cpu.install(rows.len(), || entries.par_sort_by_key(|&(row, col, _)| (row, col)));
+    let place = |&(row, col, _): &(I, I, usize)| (row, col);
+    match cpu.threads_for(rows.len()) {
+        Some(threads) => threads.install(|| entries.par_sort_by_key(place)),
+        None => entries.sort_by_key(place),
+    }
     entries
 }

@@ -221,7 +221,7 @@ impl Device {
             return Ok(BorrowedStack { buffer: self.allocate(0)?, start: 0, layout });
         }
         // SAFETY: the caller makes the same promise, and the bytes were counted above.
-        let (memory, first_byte) = unsafe { self.driver().borrow(array, bytes) }?;
+        let (memory, first_byte) = unsafe { self.usable_driver()?.borrow(array, bytes) }?;
         if !first_byte.is_multiple_of(size_of::<T>()) {
             return Err(misaligned(array.handle.wrapping_add(array.byte_offset), size_of::<T>()));
         }

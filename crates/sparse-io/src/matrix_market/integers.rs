@@ -4,8 +4,8 @@ use super::entries::Body;
 use super::header::{Field, Header, Layout};
 use super::token::Cursor;
 use crate::any::{RoundedIntegers, nearest_real};
+use crate::parallel::map;
 use crate::source::Text;
-use rayon::prelude::*;
 use sparse_core::DType;
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) fn rounded(text: Text<'_>, header: Header, parts: usize, dtype: DType
         return None;
     }
     let body = Body::split(text, header, parts);
-    let found: Vec<Rounded> = body.parts.par_iter().map(|part| scan(&body, part.clone(), dtype)).collect();
+    let found: Vec<Rounded> = map(body.parts.clone(), &|part| scan(&body, part, dtype));
     let (at, first) = found.iter().find_map(|rounded| rounded.first)?;
     Some(RoundedIntegers {
         count: found.iter().map(|rounded| rounded.count).sum(),

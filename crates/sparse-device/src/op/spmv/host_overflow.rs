@@ -56,10 +56,12 @@ impl<T: Scalar> HostOverflow<T> {
         let (n, ell) = (a.nrows(), a.ell());
         let launch = backend.launch(&self.rows).size(n).size(ell.width()).buffer(ell.col_idx());
         launch.buffer(ell.values()).view(x).buffer(&self.row_sums).items(n)?;
-        backend.driver().flush()?;
+        backend.usable_driver()?.flush()?;
         self.add_up();
         // SAFETY: only the plan uses the sums, which are of this type.
-        unsafe { backend.driver().write(&self.overflow_sums.memory, 0, bytemuck::cast_slice(&self.sums)) }?;
+        unsafe {
+            backend.usable_driver()?.write(&self.overflow_sums.memory, 0, bytemuck::cast_slice(&self.sums))
+        }?;
         let launch = backend.launch(&self.add).size(n).factor(operands.alpha).buffer(&self.row_sums);
         launch.buffer(&self.overflow_sums).factor(operands.beta).view(operands.y).items(n)
     }
