@@ -80,7 +80,7 @@ impl CuDriver {
         let bytes = bytes.max(1).checked_next_multiple_of(16).unwrap_or(usize::MAX);
         let total = self.info.properties.caps.memory_bytes.unwrap_or(u64::MAX);
         if bytes as u64 > total {
-            return Err(Error::OutOfMemory { needed: bytes as u64, available: total });
+            return Err(Error::OutOfMemory { needed: bytes as u64, available: Some(total) });
         }
         Ok(bytes)
     }

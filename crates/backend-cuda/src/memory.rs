@@ -45,7 +45,7 @@ impl CuMemory {
         let pointer = unsafe { result::malloc_async(queue.stream, bytes) };
         let pointer = pointer.map_err(|code| match code.0 {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
-                let available = result::mem_get_info().map_or(0, |(free, _)| free as u64);
+                let available = result::mem_get_info().ok().map(|(free, _)| free as u64);
                 Error::OutOfMemory { needed: bytes as u64, available }
             }
             _ => failed("cuMemAllocAsync")(code),

@@ -32,17 +32,17 @@ impl MemoryAccount {
         let used = self.used_bytes.load(Ordering::Relaxed);
         let available = self.info.largest_buffer.min(self.info.memory_bytes.saturating_sub(used));
         if bytes > available {
-            return Err(Error::OutOfMemory { needed: bytes, available });
+            return Err(Error::OutOfMemory { needed: bytes, available: Some(available) });
         }
         self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
-        Ok(Allocation { bytes, available, used_bytes: self.used_bytes.clone() })
+        Ok(Allocation { bytes, available: Some(available), used_bytes: self.used_bytes.clone() })
     }
 
     /// Counts memory of the context that the caller has allocated.
     pub(crate) fn count(&self, bytes: usize) -> Allocation {
         let bytes = bytes as u64;
         self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
-        Allocation { bytes, available: 0, used_bytes: self.used_bytes.clone() }
+        Allocation { bytes, available: None, used_bytes: self.used_bytes.clone() }
     }
 
     /// An error if an allocation is of another context.
@@ -58,7 +58,7 @@ impl MemoryAccount {
 #[derive(Debug)]
 pub(crate) struct Allocation {
     bytes: u64,
-    available: u64,
+    available: Option<u64>,
     used_bytes: Arc<AtomicU64>,
 }
 

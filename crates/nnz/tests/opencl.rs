@@ -85,8 +85,8 @@ fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
         let device: Device = format!("opencl:{index}").parse().unwrap();
         let x = ones.to_device(&device).unwrap();
         let error = a.matvec(&x).unwrap_err().to_string();
-        let both = format!("spmv: the matrix is f32 on the CPU, x is f32 on opencl:{index}");
-        assert_eq!(error, format!("{both}; x.to_device(…)? would fit"));
+        let both = format!("spmv: the matrix is f32 on cpu, x is f32 on opencl:{index}");
+        assert_eq!(error, format!("{both}; x on cpu would fit"));
         let there = a.to_device(&device).unwrap();
         for format in [Format::Csr, Format::Csc, Format::Coo, Format::Ell, Format::Hyb, Format::Sell] {
             let there = there.to_format(format).unwrap();

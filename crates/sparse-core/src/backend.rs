@@ -160,7 +160,7 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
 /// # Errors
 /// [`OutOfMemory`](crate::Error::OutOfMemory).
 pub fn zeroed_vec<T: Element>(len: usize) -> Result<Vec<T>> {
-    try_zeroed_vec(len).map_err(|()| out_of_memory::<T>(len))
+    try_zeroed_vec(len).map_err(|()| Error::out_of_memory::<T>(len))
 }
 
 /// An empty vector with memory for `len` elements.
@@ -169,13 +169,8 @@ pub fn zeroed_vec<T: Element>(len: usize) -> Result<Vec<T>> {
 /// [`OutOfMemory`](crate::Error::OutOfMemory).
 pub fn vec_with_capacity<T>(len: usize) -> Result<Vec<T>> {
     let mut elements = vec![];
-    elements.try_reserve_exact(len).map_err(|_| out_of_memory::<T>(len))?;
+    elements.try_reserve_exact(len).map_err(|_| Error::out_of_memory::<T>(len))?;
     Ok(elements)
-}
-
-fn out_of_memory<T>(len: usize) -> Error {
-    let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
-    Error::OutOfMemory { needed, available: 0 }
 }
 
 /// Checks a copy from a view to the host, as [`Backend::download_into`] says.

@@ -1,13 +1,15 @@
 //! The one error type of the workspace.
 
-use std::fmt::Display;
+use std::fmt::{Debug, Display, Formatter};
 use std::path::PathBuf;
 
 /// The result of every fallible operation of the workspace.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error: the failure, its place, and what would be right.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` is the same text as `Display`, since a program whose `main` returns a [`Result`] prints the former.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The arrays of a matrix break an invariant of its format.
@@ -103,12 +105,12 @@ pub enum Error {
         reason: String,
     },
     /// Memory of the host or of a device does not suffice; the backend stays usable.
-    #[error("out of memory: {needed} bytes needed, {available} available")]
+    #[error("out of memory: {needed} bytes needed{}", available.map(|n| format!(", {n} available")).unwrap_or_default())]
     OutOfMemory {
         /// Bytes that the operation needs.
         needed: u64,
-        /// Bytes that are available.
-        available: u64,
+        /// Bytes that are available, if that is known.
+        available: Option<u64>,
     },
     /// A file violates its format.
     #[error("{}: {}{reason}", path.display(), line.map(|n| format!("line {n}: ")).unwrap_or_default())]
@@ -164,6 +166,12 @@ impl Error {
         Self::Singular { op, row: None, reason: reason.to_string() }
     }
 
+    /// Memory of the host that does not suffice for `len` elements.
+    pub fn out_of_memory<T>(len: usize) -> Self {
+        let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
+        Self::OutOfMemory { needed, available: None }
+    }
+
     /// A name that is none of the known ones.
     pub fn unknown_name(kind: &'static str, name: &str, known: &[&str]) -> Self {
         Self::UnknownName { kind, name: name.into(), known: known.join(", ") }
@@ -172,6 +180,12 @@ impl Error {
     /// Something that cannot be done, with the reason.
     pub fn unsupported(what: impl Display, reason: impl Display) -> Self {
         Self::Unsupported { what: what.to_string(), reason: reason.to_string() }
+    }
+}
+
+impl Debug for Error {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        Display::fmt(self, f)
     }
 }
 

@@ -210,7 +210,7 @@ fn type1(jobs: &[Job], devices: &[Device]) -> Result<Vec<Vec<usize>>> {
             let middle = start + (end - start).div_ceil(2);
             pieces.extend([(middle, end), (start, middle)]);
         } else {
-            return Err(Error::OutOfMemory { needed, available });
+            return Err(Error::OutOfMemory { needed, available: Some(available) });
         }
     }
     Ok(queues)

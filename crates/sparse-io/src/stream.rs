@@ -179,7 +179,7 @@ pub(crate) fn grow<T>(
     }
     let aim = needed.max(capacity.saturating_mul(2).min(most));
     reserve((aim - capacity).saturating_mul(size_of::<T>()))?;
-    let failed = |_| Error::OutOfMemory { needed: (aim * size_of::<T>()) as u64, available: 0 };
+    let failed = |_| Error::out_of_memory::<T>(aim);
     elements.try_reserve_exact(aim - elements.len()).map_err(failed)?;
     advise_huge_pages(elements.spare_capacity_mut(), HUGE);
     Ok(())

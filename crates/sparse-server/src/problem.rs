@@ -169,25 +169,11 @@ impl From<Error> for Problem {
             Error::OutOfMemory { .. } => {
                 Self::new(StatusCode::INSUFFICIENT_STORAGE, "out-of-memory", error.to_string())
             }
-            Error::Unsupported { what, reason } => {
-                Self::unprocessable(format!("{what} is not supported: {}", in_requests(&reason)))
-            }
             Error::Backend { .. } => Self::device(&error),
             Error::WrongContext { .. } => Self::internal(error),
             error => Self::unprocessable(error),
         }
     }
-}
-
-/// The advice of an error, with request parameters instead of Rust methods.
-fn in_requests(advice: &str) -> String {
-    [
-        ("a.member(k)?", "member=K"),
-        ("a.to_format(Format::Csr)?", "convert?format=csr"),
-        (", or all as one, a.to_block_diagonal()?", ""),
-    ]
-    .iter()
-    .fold(advice.to_owned(), |advice, (method, parameter)| advice.replace(method, parameter))
 }
 
 impl From<io::Error> for Problem {

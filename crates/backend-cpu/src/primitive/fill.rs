@@ -47,13 +47,8 @@ pub(crate) unsafe fn try_unwritten<T: bytemuck::Zeroable + Copy>(len: usize) -> 
 /// # Errors
 /// [`Error::OutOfMemory`].
 pub(crate) fn try_zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
-    let memory = try_zeroed_vec(len).map_err(|()| out_of_memory::<T>(len))?;
+    let memory = try_zeroed_vec(len).map_err(|()| Error::out_of_memory::<T>(len))?;
     Ok(in_huge_pages(memory))
-}
-
-fn out_of_memory<T>(len: usize) -> Error {
-    let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
-    Error::OutOfMemory { needed, available: 0 }
 }
 
 /// The memory, in huge pages if it is large and untouched.
@@ -143,7 +138,7 @@ impl Cpu {
             target
                 .try_reserve_exact(expected.max(len) - target.len())
                 .or_else(|_| target.try_reserve_exact(len - target.len()))
-                .map_err(|_| out_of_memory::<T>(len))?;
+                .map_err(|_| Error::out_of_memory::<T>(len))?;
             advise_huge_pages(target.spare_capacity_mut(), HUGE);
         }
         let mut places = Vec::with_capacity(parts.len());

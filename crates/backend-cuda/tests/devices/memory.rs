@@ -123,7 +123,7 @@ pub(super) fn too_much_memory_is_refused_and_the_context_stays_usable(library: &
         for needed in [1 << 60, total] {
             let error = backend.zeros::<u8>(needed as usize).unwrap_err();
             let Error::OutOfMemory { needed: said, available } = error else { panic!("{error}") };
-            assert!(said >= needed && available <= total, "{error}");
+            assert!(said >= needed && available.is_none_or(|available| available <= total), "{error}");
             assert_eq!(backend.download(&backend.upload(&[1_i32]).unwrap()).unwrap(), [1]);
         }
     });

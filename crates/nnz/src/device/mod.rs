@@ -281,11 +281,11 @@ impl Device {
     }
 }
 
-/// `the CPU`, or the name of an accelerator: `cuda:0`.
+/// The name, which parses as the device: `cpu`, `cuda:0`.
 impl Display for Device {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Cpu(_) => f.pad("the CPU"),
+            Self::Cpu(_) => BackendKind::Cpu.fmt(f),
             Self::Accelerator(_, id) => id.fmt(f),
         }
     }

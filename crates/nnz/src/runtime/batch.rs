@@ -96,7 +96,7 @@ impl Matrix {
     /// The matrix on the host as CSR or CSC, which `op` needs.
     fn compressed<'a>(&self, op: &str, host: &'a dyn Any) -> Result<&'a dyn HostCompressed> {
         as_compressed(host).ok_or_else(|| {
-            let instead = "csr and csc have it: a.to_format(Format::Csr)?";
+            let instead = "csr and csc have it";
             Error::unsupported(format_args!("{op} of {}", self.format()), instead)
         })
     }

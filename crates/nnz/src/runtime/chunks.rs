@@ -1,5 +1,6 @@
 //! Products of two sparse matrices by chunks of rows, for a product that is larger than the device's memory.
 
+use super::entries::of_one_index_type;
 use super::erased::ProductExtent;
 use super::{Format, Matrix};
 use crate::Device;
@@ -74,8 +75,9 @@ impl Matrix {
         let by_rows = self.format() == Format::Csr;
         let (cut, whole) = if by_rows { (self, b) } else { (b, self) };
         let whole = whole.to_compressed(self.format())?;
+        let (factor, whole) = of_one_index_type(cut.to_compressed(self.format())?, whole)?;
         let mask = mask.map(|mask| mask.to_compressed(self.format())).transpose()?;
-        let part = ChunkOperands { factor: cut.to_compressed(self.format())?, mask };
+        let part = ChunkOperands { factor, mask };
         let host = match whole.device() {
             Device::Cpu(_) => whole.device().clone(),
             Device::Accelerator(..) => Device::host()?,

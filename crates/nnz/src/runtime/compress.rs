@@ -182,7 +182,7 @@ impl Target {
         if count != 1 && dense.order() == Order::ColMajor {
             return Err(Error::unsupported(
                 "a stack in column-major order",
-                "its members are interleaved: dense.to_order(Order::RowMajor)?",
+                "its members are interleaved; row-major order would fit",
             ));
         }
         Ok(Self { count, shape: (rows, dense.ncols()), is_batch, is_transposed })

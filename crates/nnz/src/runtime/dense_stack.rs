@@ -72,7 +72,7 @@ impl DenseStack {
         if count > 1 && order == Order::ColMajor {
             return Err(Error::unsupported(
                 "a stack in column-major order",
-                "its members are interleaved: dense.to_order(Order::RowMajor)?",
+                "its members are interleaved; row-major order would fit",
             ));
         }
         let stride = checked_product("rows x leading dimension", rows_of_each, leading_dimension)?;

@@ -66,14 +66,14 @@ fn check_device(a: &Matrix) -> Result<()> {
     match a.device() {
         Device::Cpu(_) => Ok(()),
         device => {
-            let reason = "the CPU has it: a.to_device(&Device::host()?)?";
+            let reason = "the CPU has it";
             Err(Error::unsupported(format_args!("{} on {device}", Method::Direct), reason))
         }
     }
 }
 
 fn unsupported_values(dtype: DType) -> Error {
-    let instead = "f32, f64, c32 and c64 have it: a.cast(DType::F32)?";
+    let instead = "f32, f64, c32 and c64 have it";
     Error::unsupported(format_args!("a factorization of {dtype} values"), instead)
 }
 

@@ -1,5 +1,6 @@
 //! Sums and element-wise products.
 
+use super::entries::of_one_index_type;
 use super::fit::mismatch;
 use super::{Format, Layout, Matrix};
 use crate::Device;
@@ -12,7 +13,7 @@ impl Matrix {
     ///
     /// The sum has the format of A where that is CSR or CSC, and is else CSR; its entries are sorted, and those of one
     /// coordinate are added. Elements that become zero stay stored, until [`prune`](Self::prune). A factor of 0 does
-    /// not read what it multiplies.
+    /// not read what it multiplies. Indices have 64 bits where those of one operand do.
     ///
     /// # Errors
     /// [`Operands`](crate::Error::Operands) if types or devices differ, or for a factor that the type does not hold;
@@ -73,7 +74,9 @@ impl Matrix {
             return Err(mismatch(op.name(), self.as_operand(), &[("B", b.dtype(), b.device())]));
         }
         let a = self.to_compressed(if self.format() == Format::Csc { Format::Csc } else { Format::Csr })?;
-        a.any().elementwise(op, alpha, &b.to_compressed(a.format())?, beta)
+        let b = b.to_compressed(a.format())?;
+        let (a, b) = of_one_index_type(a, b)?;
+        a.any().elementwise(op, alpha, &b, beta)
     }
 
     /// The matrix in CSR or CSC, in arrays of its own.

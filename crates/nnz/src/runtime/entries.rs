@@ -2,7 +2,7 @@
 
 use super::{Format, IndexType, Matrix};
 use crate::Device;
-use sparse_core::backend::zeroed_vec;
+use sparse_core::backend::{vec_with_capacity, zeroed_vec};
 use sparse_core::op::Operations;
 use sparse_core::reference::{Entries, Reference};
 use sparse_core::{
@@ -11,6 +11,16 @@ use sparse_core::{
 };
 use std::any::Any;
 use std::borrow::Cow;
+
+/// Two matrices with indices and offsets of one type: as they are, or with 64 bits. One that is widened takes the way of the
+/// host, and has the entries of one coordinate added.
+pub(super) fn of_one_index_type(a: Matrix, b: Matrix) -> Result<(Matrix, Matrix)> {
+    let types = |matrix: &Matrix| (matrix.index_type(), matrix.offset_type());
+    if types(&a) == types(&b) {
+        return Ok((a, b));
+    }
+    Ok((a.widened()?, b.widened()?))
+}
 
 /// Entries.
 impl Matrix {
@@ -38,6 +48,18 @@ impl Matrix {
             IndexType::I32 => Self::from_typed(device, coo::<T, i32>(shape, entries)?),
             IndexType::I64 => Self::from_typed(device, coo::<T, i64>(shape, entries)?),
         })
+    }
+
+    /// The matrix with indices and offsets of 64 bits.
+    fn widened(&self) -> Result<Self> {
+        let wide = IndexType::I64;
+        if (self.index_type(), self.offset_type()) == (wide, Some(wide)) {
+            return Ok(self.clone());
+        }
+        let mut entries = vec_with_capacity(self.nnz())?;
+        self.for_each_entry(&mut |row, column, value| entries.push((row, column, value)))?;
+        Self::from_triplets(self.device(), self.dtype(), wide, self.shape(), &entries)?
+            .to_format(self.format())
     }
 
     /// Calls `visit` with row, column and value of every entry, those of each row in storage order; padding is none.
@@ -202,7 +224,7 @@ impl Symmetry {
         if !a.order().unique {
             return Err(Error::unsupported(
                 "the symmetry of a matrix with entries of one coordinate",
-                "CSR from COO has them added: a.to_format(Format::Coo)?.to_format(Format::Csr)?",
+                "csr that is made of coo has them added",
             ));
         }
         Ok(Self::of(&a))

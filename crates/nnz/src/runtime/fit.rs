@@ -17,22 +17,14 @@ pub(crate) fn mismatch(op: &'static str, expected: Operand<'_>, others: &[Operan
     for &other in others {
         let (name, other_dtype, other_device) = other;
         let (casts, moves) = (other_dtype != dtype, other_device.context() != device.context());
-        let variable = name.trim_start_matches("the ");
-        if casts {
-            cures.push(format!("{variable}.cast({})?", dtype_path(dtype)));
-        }
-        if moves {
-            cures.push(format!("{variable}.to_device(…)?"));
-        }
         if casts || moves {
+            let of_type = if casts { format!(" as {dtype}") } else { String::new() };
+            let on_device = if moves { format!(" on {device}") } else { String::new() };
+            cures.push(format!("{name}{of_type}{on_device}"));
             operands = format!("{operands}, {}", say(other));
         }
     }
     Error::operands(op, format_args!("{operands}; {} would fit", cures.join(" and ")))
-}
-
-fn dtype_path(dtype: DType) -> String {
-    format!("DType::{dtype:?}")
 }
 
 /// A factor of the host as the accumulator `A`.

@@ -15,7 +15,7 @@
 //!
 //! let single = x.cast(DType::F32)?;
 //! let error = a.matvec(&single).unwrap_err().to_string();
-//! assert_eq!(error, "spmv: the matrix is f64 on the CPU, x is f32 on the CPU; x.cast(DType::F64)? would fit");
+//! assert_eq!(error, "spmv: the matrix is f64 on cpu, x is f32 on cpu; x as f64 would fit");
 //! # Ok::<(), Error>(())
 //! ```
 //!

@@ -51,7 +51,7 @@ impl Matrix {
             DType::C64 => shared::<c64>(self, by),
             half @ (DType::F16 | DType::Bf16) => Err(Error::unsupported(
                 format_args!("a preconditioner of {half} values"),
-                "f32, f64, c32 and c64 have them: a.cast(DType::F32)?",
+                "f32, f64, c32 and c64 have them",
             )),
         }?;
         let (rows, dtype, device) = (self.nrows(), self.dtype(), self.device().clone());

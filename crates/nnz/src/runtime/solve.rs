@@ -155,7 +155,7 @@ impl Matrix {
             DType::C64 => solver_typed::<c64>(self, options, made),
             half @ (DType::F16 | DType::Bf16) => Err(Error::unsupported(
                 format_args!("a solver of {half} values"),
-                "f32, f64, c32 and c64 have them: a.cast(DType::F32)?",
+                "f32, f64, c32 and c64 have them",
             )),
         };
         solver.map(Solver)

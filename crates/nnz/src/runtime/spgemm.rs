@@ -1,5 +1,6 @@
 //! Products of two sparse matrices.
 
+use super::entries::of_one_index_type;
 use super::erased::ProductExtent;
 use super::fit::mismatch;
 use super::{Format, Matrix};
@@ -9,7 +10,7 @@ const OP: &str = "spgemm";
 
 /// Products of two sparse matrices.
 impl Matrix {
-    /// `A·B`, which `&a * &b` is too: CSR of two in CSR, CSC of two in CSC.
+    /// `A·B`, which `&a * &b` is too: CSR of two in CSR, CSC of two in CSC. Indices have 64 bits where those of one do.
     ///
     /// The product is sorted, and has an entry wherever an entry of A meets one of B: sums of zero stay as explicit
     /// zeros, which [`prune`](Self::prune) removes. For several products of the same patterns make an
@@ -27,7 +28,7 @@ impl Matrix {
     /// let a = Matrix::from_typed(&device, a)?;
     /// assert_eq!((&a * &a)?.to_dense()?.values().to_vec::<f64>()?, [1.0, 8.0, 0.0, 9.0]);
     /// let error = a.matmul_sparse(&a.to_format(Format::Csc)?).unwrap_err();
-    /// assert_eq!(error.to_string(), "spgemm: A is csr, B is csc; B.to_format(Format::Csr)? would fit");
+    /// assert_eq!(error.to_string(), "spgemm: A is csr, B is csc; B as csr would fit");
     /// # Ok::<(), Error>(())
     /// ```
     pub fn matmul_sparse(&self, b: &Self) -> Result<Self> {
@@ -80,7 +81,8 @@ impl Matrix {
     pub(super) fn product(&self, b: &Self, extent: ProductExtent<'_>) -> Result<Self> {
         self.check_factors(b, "B")?;
         let format = self.format();
-        let product = self.to_compressed(format)?.any().spgemm(&b.to_compressed(format)?, extent)?;
+        let (a, b_of_type) = of_one_index_type(self.to_compressed(format)?, b.to_compressed(format)?)?;
+        let product = a.any().spgemm(&b_of_type, extent)?;
         let others = match extent {
             ProductExtent::Masked(mask) => vec![("B", b), ("the mask", mask)],
             ProductExtent::Whole | ProductExtent::Pattern => vec![("B", b)],
@@ -103,12 +105,12 @@ impl Matrix {
         }
         let (format, other) = (self.format(), b.format());
         if !matches!(format, Format::Csr | Format::Csc) {
-            let instead = "csr and csc have it: a.to_format(Format::Csr)?";
+            let instead = "csr and csc have it";
             return Err(Error::unsupported(format_args!("{OP} of {format}"), instead));
         }
         if other != format {
-            let cure = format!("{name}.to_format(Format::{format:?})? would fit");
-            return Err(Error::operands(OP, format_args!("A is {format}, {name} is {other}; {cure}")));
+            let reason = format_args!("A is {format}, {name} is {other}; {name} as {format} would fit");
+            return Err(Error::operands(OP, reason));
         }
         Ok(())
     }

@@ -82,7 +82,7 @@ impl Matrix {
         x: &mut DenseMatrix,
     ) -> Result<()> {
         if !matches!(self.format(), Format::Csr | Format::Csc) {
-            let instead = "csr and csc have it: a.to_format(Format::Csr)?";
+            let instead = "csr and csc have it";
             return Err(Error::unsupported(format_args!("{OP} of {}", self.format()), instead));
         }
         match self.device() {

@@ -243,7 +243,7 @@ impl Vector {
     /// # use nnz::prelude::*;
     /// let x = Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0])?;
     /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
-    /// assert_eq!(x.to_vec::<f32>().unwrap_err().to_string(), "to_vec: x is f64; x.cast(DType::F32)? would fit");
+    /// assert_eq!(x.to_vec::<f32>().unwrap_err().to_string(), "to_vec: x is f64; x as f32 would fit");
     /// # Ok::<(), Error>(())
     /// ```
     pub fn to_vec<T: Scalar>(&self) -> Result<Vec<T>> {
@@ -252,10 +252,10 @@ impl Vector {
         }
         match self.typed::<Accelerator, T>() {
             Some(typed) => typed.to_host(),
-            None => Err(Error::operands(
-                "to_vec",
-                format_args!("x is {}; x.cast(DType::{:?})? would fit", self.dtype(), T::DTYPE),
-            )),
+            None => {
+                let reason = format_args!("x is {}; x as {} would fit", self.dtype(), T::DTYPE);
+                Err(Error::operands("to_vec", reason))
+            }
         }
     }
 

@@ -60,6 +60,6 @@ fn factors_that_do_not_fit_are_refused() {
     let [a, b] = factors(Format::Csr);
     assert!(matches!(b.matmul_in_chunks(&a, Some(0)), Err(Error::Shape { .. })));
     let error = a.matmul_in_chunks(&b.to_format(Format::Csc).unwrap(), Some(0)).unwrap_err();
-    assert_eq!(error.to_string(), "spgemm: A is csr, B is csc; B.to_format(Format::Csr)? would fit");
+    assert_eq!(error.to_string(), "spgemm: A is csr, B is csc; B as csr would fit");
     assert!(matches!(a.matmul_in_chunks(&b.cast(DType::F32).unwrap(), None), Err(Error::Operands { .. })));
 }

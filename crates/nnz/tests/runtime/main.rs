@@ -147,16 +147,13 @@ fn operands_that_do_not_fit_are_named_with_what_would_fit() {
     let (device, a) = (cpu(), example());
     let x = Vector::zeros(&device, DType::F32, 3).unwrap();
     let error = |result: nnz::Result<Vector>| result.unwrap_err().to_string();
-    assert_eq!(
-        error(a.matvec(&x)),
-        "spmv: the matrix is f64 on the CPU, x is f32 on the CPU; x.cast(DType::F64)? would fit"
-    );
+    assert_eq!(error(a.matvec(&x)), "spmv: the matrix is f64 on cpu, x is f32 on cpu; x as f64 would fit");
     let x = Vector::zeros(&device, DType::F64, 4).unwrap();
     assert_eq!(error(&a * &x), "spmv: the length of x is 4 where 3 is needed");
     let b = DenseMatrix::zeros(&device, DType::C64, 3, 2, Order::RowMajor).unwrap();
     assert_eq!(
         (&a * &b).unwrap_err().to_string(),
-        "spmm: the matrix is f64 on the CPU, B is c64 on the CPU; B.cast(DType::F64)? would fit"
+        "spmm: the matrix is f64 on cpu, B is c64 on cpu; B as f64 would fit"
     );
     assert_eq!(
         (&a * c64::new(0.0, 1.0)).unwrap_err().to_string(),
@@ -165,16 +162,13 @@ fn operands_that_do_not_fit_are_named_with_what_would_fit() {
     let single = a.cast(DType::F32).unwrap();
     assert_eq!((&single * 1e300).unwrap_err().to_string().split(" = ").next(), Some("scale: the factor"));
     let ell = a.to_format(Format::Ell).unwrap();
-    assert_eq!(
-        ell.sort().unwrap_err().to_string(),
-        "sort of ell is not supported: csr, csc and coo have it: a.to_format(Format::Csr)?"
-    );
+    assert_eq!(ell.sort().unwrap_err().to_string(), "sort of ell is not supported: csr, csc and coo have it");
     let mut plan = a.plan_spmv(Op::None, &PlanOptions::default()).unwrap();
     let (x, mut y) = (x.cast(DType::F32).unwrap(), Vector::zeros(&device, DType::F32, 4).unwrap());
     let error = plan.run(1.0, &single, &x, 0.0, &mut y).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "spmv: the plan was made for csr of f64, the matrix is csr of f32 with i32 indices on the CPU"
+        "spmv: the plan was made for csr of f64, the matrix is csr of f32 with i32 indices on cpu"
     );
     let other = plan.run(1.0, &example(), &x, 0.0, &mut y).unwrap_err();
     assert!(other.to_string().starts_with("spmv: the matrix is f64"), "{other}");
@@ -269,13 +263,10 @@ fn systems_are_solved_in_every_format_and_type() {
     }
     let b = Vector::zeros(&device, DType::F32, 30).unwrap();
     let error = a.solve(&b, &SolveOptions::default()).unwrap_err().to_string();
-    assert!(error.starts_with("solve: the matrix is f64 on the CPU, b is f32"), "{error}");
+    assert!(error.starts_with("solve: the matrix is f64 on cpu, b is f32"), "{error}");
     let half = a.cast(DType::F16).unwrap();
     let error = half.solve(&b, &SolveOptions::default()).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "a solver of f16 values is not supported: f32, f64, c32 and c64 have them: a.cast(DType::F32)?"
-    );
+    assert_eq!(error, "a solver of f16 values is not supported: f32, f64, c32 and c64 have them");
     let preconditioner = Preconditioning::Jacobi;
     let options = SolveOptions { preconditioner, ..SolveOptions::by(Method::EnqueuedCg) };
     let b = b.cast(DType::F64).unwrap();

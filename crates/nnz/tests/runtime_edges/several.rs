@@ -37,7 +37,7 @@ fn rows_on_several_devices_multiply_and_refuse_as_on_one() {
     let short = Vector::zeros(&cpu(), DType::F64, 3).unwrap();
     assert_eq!(refused(divided.matvec(&short)), "spmv: the length of x is 3 where 4 is needed");
     let single = Vector::zeros(&cpu(), DType::F32, 4).unwrap();
-    assert!(refused(divided.matvec(&single)).contains("x.cast(DType::F64)? would fit"));
+    assert!(refused(divided.matvec(&single)).contains("x as f64 would fit"));
     let b = Vector::zeros(&cpu(), DType::F64, 4).unwrap();
     let enqueued = divided.solve(&b, &SolveOptions::by(Method::EnqueuedCg));
     assert!(enqueued.unwrap_err().to_string().contains("CG and BiCGSTAB run on several"));
@@ -153,7 +153,7 @@ fn rows_on_ranks_refuse_on_all_ranks() {
         "f32, f64, c32 and c64 can be distributed",
         "rank 0 has no vectors",
         "the length of x is 3 where 4 is needed",
-        "x.cast(DType::F64)? would fit",
+        "x as f64 would fit",
         "rank 0 has no matrices",
         "B is 3 x 2 where 4 x 2 is needed",
         "CG and BiCGSTAB run on several",

@@ -73,7 +73,7 @@ impl Ledger {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if bytes > self.budget || state.running == 0 || left.is_zero() {
-                return Err(Error::OutOfMemory { needed: bytes, available });
+                return Err(Error::OutOfMemory { needed: bytes, available: Some(available) });
             }
             state = self.released.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }

@@ -59,7 +59,7 @@ impl Faults {
         }
         Err(match self.fault {
             Fault::Broken => Error::Backend { backend: "faulty", source: format!("{step:?} failed").into() },
-            Fault::OutOfMemory => Error::OutOfMemory { needed: 1, available: 0 },
+            Fault::OutOfMemory => Error::OutOfMemory { needed: 1, available: None },
         })
     }
 }

@@ -129,6 +129,6 @@ fn memory_that_is_refused_ends_the_decoding() {
     let file = [npy::header::<f64>(&[64], Order::RowMajor).unwrap(), vec![1; 512]].concat();
     let mut decoder = Decoder::new(FileKind::Npy, &file).unwrap().unwrap();
     let refused =
-        decoder.push(&file, &mut |needed| Err(Error::OutOfMemory { needed: needed as u64, available: 0 }));
+        decoder.push(&file, &mut |needed| Err(Error::OutOfMemory { needed: needed as u64, available: None }));
     assert!(matches!(refused, Err(Error::OutOfMemory { needed: 512, .. })), "{refused:?}");
 }

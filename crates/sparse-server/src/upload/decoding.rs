@@ -46,7 +46,7 @@ impl Decoding {
         let pushed = self.decoder.push(part, &mut |needed| {
             memory.reserve(needed).map_err(|problem| {
                 refused = Some(problem);
-                Error::OutOfMemory { needed: needed as u64, available: 0 }
+                Error::OutOfMemory { needed: needed as u64, available: None }
             })
         });
         match refused {

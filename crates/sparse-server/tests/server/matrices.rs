@@ -100,7 +100,7 @@ fn a_batch_is_stored_again_and_its_results_too() {
         assert_eq!(stored.json()["members"], 2, "{operation}");
     }
     let refused = server.send("POST /v1/matrices/two/prune", &[], &[]).expect(422);
-    assert!(refused.text().contains("the members have it: member=K"), "{}", refused.text());
+    assert!(refused.text().contains("the members have it"), "{}", refused.text());
 }
 
 #[test]

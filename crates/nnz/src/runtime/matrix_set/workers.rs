@@ -10,20 +10,12 @@ use sparse_distrib::{DeviceWorker, Worker};
 /// Fails if a device is named twice.
 pub(super) fn check_devices(devices: &[Device]) -> Result<()> {
     for (position, device) in devices.iter().enumerate() {
-        let name = name(device);
-        if devices[..position].iter().any(|other| self::name(other) == name) {
+        let name = device.to_string();
+        if devices[..position].iter().any(|other| other.to_string() == name) {
             return Err(Error::operands("compress", format_args!("the device {name} is named twice")));
         }
     }
     Ok(())
-}
-
-/// The name by which a device is opened.
-fn name(device: &Device) -> String {
-    match device {
-        Device::Cpu(_) => "cpu".into(),
-        Device::Accelerator(_, id) => id.to_string(),
-    }
 }
 
 /// The worker of a device, with at most `memory` bytes of it.
@@ -48,9 +40,11 @@ where
         })
     }
     match device {
-        Device::Cpu(backend) => boxed(DeviceWorker::new(HostBackend::clone(backend)), name(device), memory),
+        Device::Cpu(backend) => {
+            boxed(DeviceWorker::new(HostBackend::clone(backend)), device.to_string(), memory)
+        }
         Device::Accelerator(backend, _) => {
-            boxed(DeviceWorker::new(backend.clone()).unpacking(), name(device), memory)
+            boxed(DeviceWorker::new(backend.clone()).unpacking(), device.to_string(), memory)
         }
     }
 }

@@ -54,8 +54,7 @@ where
     }
 
     fn to_layout(&self, _: DeviceBackend<'_, B>, layout: &Layout) -> Result<Matrix> {
-        let instead =
-            "it has many matrices: convert each, a.member(k)?, or all as one, a.to_block_diagonal()?";
+        let instead = "it has many matrices: convert each, or all as one, which is block-diagonal";
         Err(Error::unsupported(format_args!("{} to {}", Self::FORMAT, layout.format()), instead))
     }
 

@@ -225,9 +225,9 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
 /// The error of an operation that a format lacks.
 pub(super) fn unavailable(op: &str, format: Format) -> Error {
     let instead = match format {
-        Format::BatchCsr | Format::BatchCsc => "the members have it: a.member(k)?",
-        Format::Coo => "csr and csc have it: a.to_format(Format::Csr)?",
-        _ => "csr, csc and coo have it: a.to_format(Format::Csr)?",
+        Format::BatchCsr | Format::BatchCsc => "the members have it",
+        Format::Coo => "csr and csc have it",
+        _ => "csr, csc and coo have it",
     };
     Error::unsupported(format_args!("{op} of {format}"), instead)
 }

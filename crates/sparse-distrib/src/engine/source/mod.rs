@@ -84,10 +84,9 @@ pub trait Source<T: Scalar>: Sync {
 
 /// Extends the elements to at least `len`.
 pub(super) fn resize<T: Scalar>(elements: &mut Vec<T>, len: usize) -> Result<()> {
-    elements.try_reserve_exact(len.saturating_sub(elements.len())).map_err(|_| {
-        let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
-        Error::OutOfMemory { needed, available: 0 }
-    })?;
+    elements
+        .try_reserve_exact(len.saturating_sub(elements.len()))
+        .map_err(|_| Error::out_of_memory::<T>(len))?;
     elements.resize(len.max(elements.len()), T::ZERO);
     Ok(())
 }
