@@ -70,6 +70,12 @@ fn shapes_that_fit_no_memory_are_errors() {
     check(hyper.row_lengths());
     check(hyper.graph());
     check(hyper.plan_spmm(Op::None, 1, &PlanOptions::default()));
+    // Transposing takes memory for the entries alone.
+    let moved = Coo::<f64, Host, i64>::from_triplets(9, extent, [(7, 2, 1.0), (0, 1 << 40, 2.0)]).unwrap();
+    let mut entries = vec![];
+    let moved = Matrix::from_typed(&cpu(), moved).unwrap().transpose().unwrap();
+    moved.for_each_entry(&mut |row, column, value| entries.push((row, column, value.re))).unwrap();
+    assert_eq!((moved.shape(), entries), ((extent, 9), vec![(2, 7, 1.0), (1 << 40, 0, 2.0)]));
     let wide = Csr::<f64, Host, i64, i64>::new(1, extent, vec![0, 1], vec![3], vec![1.0]).unwrap();
     let wide = Matrix::from_typed(&cpu(), wide).unwrap();
     check(wide.select(&[0], &[5]));

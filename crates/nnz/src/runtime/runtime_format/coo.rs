@@ -2,7 +2,8 @@
 
 use super::to_layout::into_layout;
 use super::{
-    DeviceBackend, MapValues, RuntimeFormat, bytes_of, one_matrix_members, sampled_members, spmm_members,
+    DeviceBackend, MapValues, RuntimeFormat, bytes_of, copy_of, one_matrix_members, sampled_members,
+    spmm_members,
 };
 use crate::runtime::backend::RuntimeBackend;
 use crate::runtime::plan::AnyMatmulPlan;
@@ -13,7 +14,24 @@ use sparse_core::op::{
     Duplicates, FullBackend, Keep, Op, Operations, PrunePlan, RowStatistics, Sampling, SddmmKernel,
     SddmmPlan, SortPlan, SpmmKernel, SpmmPlan,
 };
-use sparse_core::{Algorithm, Coo, Csc, Csr, DenseViewMut, Index, PlanOptions, Result, Scalar};
+use sparse_core::{
+    Algorithm, Backend, Coo, Csc, Csr, DenseViewMut, Index, IndexOrder, PlanOptions, Result, Scalar,
+};
+
+/// Rows or columns from which on those of a matrix with fewer entries are not counted to transpose it.
+const FEWEST_SORTED_LINES: usize = 1 << 20;
+
+/// The transpose with its entries in the order of `a`.
+fn exchanged<B: Backend, T: Scalar, I: Index>(
+    a: &Coo<T, SpaceOf<B>, I>,
+    backend: &B,
+) -> Result<Coo<T, SpaceOf<B>, I>> {
+    let (rows, columns) = (copy_of(backend, a.col_idx())?, copy_of(backend, a.row_idx())?);
+    let values = copy_of::<B, T>(backend, a.values())?;
+    let order = IndexOrder { major_sorted: false, sorted: false, unique: a.order().unique };
+    // SAFETY: the coordinates are those of `a`, exchanged as the extents are.
+    Ok(unsafe { Coo::new_unchecked(a.ncols(), a.nrows(), rows, columns, values, order) })
+}
 
 impl<B, T, I> RuntimeFormat<B> for Coo<T, SpaceOf<B>, I>
 where
@@ -49,6 +67,9 @@ where
     }
 
     fn transposed(&self, on: DeviceBackend<'_, B>) -> Result<Matrix> {
+        if self.nrows().max(self.ncols()) > FEWEST_SORTED_LINES.max(2 * self.nnz()) {
+            return on.erase(exchanged(self, on.backend)?.sorted(on.backend)?);
+        }
         let keep = &Duplicates::Keep;
         let columns = Operations::convert::<_, Csc<T, SpaceOf<B>, I, I>>(on.backend, self, keep)?;
         let rows = columns.into_transpose();
