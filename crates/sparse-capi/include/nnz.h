@@ -167,6 +167,9 @@ typedef struct nnz_solution {
 /* What the last call of this thread that failed had to say; until the next one fails. Empty where none has. */
 const char *nnz_message(void);
 
+/* The version of the library: "0.1.0". */
+const char *nnz_version(void);
+
 /* --- Devices --- */
 
 /* The CPU, with so many threads; 0 stands for as many as the process may use. NNZ_UNSUPPORTED for more than 256,

@@ -100,6 +100,12 @@ pub extern "C" fn nnz_message() -> *const c_char {
     failure::message()
 }
 
+/// `nnz_version`.
+#[unsafe(no_mangle)]
+pub extern "C" fn nnz_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
 /// `nnz_open_cpu`.
 ///
 /// # Safety

@@ -188,6 +188,13 @@ fn what_is_made_of_borrowed_arrays_outlives_them() {
 }
 
 #[test]
+fn the_library_tells_its_version() {
+    // SAFETY: the text is constant.
+    let version = unsafe { CStr::from_ptr(nnz_version()) };
+    assert_eq!(version.to_str(), Ok(env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
 fn values_are_cast_and_factors_fit_them() {
     let a = Owned::example();
     for (scalar, expected) in [(2, Status::Ok), (0, Status::Overflow)] {
