@@ -6,39 +6,21 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::HashMap;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The host's processor with a thread for each core; null until the first operation, and in a process that was forked.
-static HOST: AtomicPtr<Device> = AtomicPtr::new(ptr::null_mut());
+/// The host's processor with a thread for each core, from the first operation on.
+static HOST: OnceLock<Device> = OnceLock::new();
 
 /// The devices that were opened by name. A matrix can only be used with others of the same device.
 static OPEN: Mutex<Option<HashMap<String, Device>>> = Mutex::new(None);
 
 /// The host's processor.
 pub(crate) fn host() -> PyResult<&'static Device> {
-    let known = HOST.load(Ordering::Acquire);
-    if !known.is_null() {
-        // SAFETY: what is stored there is never freed.
-        return Ok(unsafe { &*known });
+    if let Some(known) = HOST.get() {
+        return Ok(known);
     }
-    let made = Box::into_raw(Box::new(Device::host().map_err(exception)?));
-    match HOST.compare_exchange(ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: as above.
-        Ok(_) => Ok(unsafe { &*made }),
-        Err(other) => {
-            // SAFETY: nobody else has seen it.
-            drop(unsafe { Box::from_raw(made) });
-            // SAFETY: as above.
-            Ok(unsafe { &*other })
-        }
-    }
-}
-
-/// Forgets the threads of the process that this one was forked from: it has none of them.
-#[pyfunction]
-pub(crate) fn after_fork() {
-    HOST.store(ptr::null_mut(), Ordering::Release);
+    let made = Device::host().map_err(exception)?;
+    Ok(HOST.get_or_init(|| made))
 }
 
 /// The device of a name: `cpu`, `cuda`, `opencl:1`.
@@ -69,14 +51,6 @@ fn opened(name: &str, open: impl FnOnce() -> Result<Device>) -> PyResult<Device>
     let device = open().map_err(exception)?;
     devices.insert(name.into(), device.clone());
     Ok(device)
-}
-
-/// The name by which [`open`] finds a device.
-pub(crate) fn name_of(device: &Device) -> String {
-    match device {
-        Device::Cpu(_) => "cpu".into(),
-        accelerator => accelerator.to_string(),
-    }
 }
 
 /// A dictionary for each device: its name for [`open`], and what is known of it.

@@ -1,6 +1,6 @@
 //! Arrays in the memory of a CUDA GPU.
 
-use crate::device::{name_of, open, open_on_stream};
+use crate::device::{open, open_on_stream};
 use crate::dlpack::{self, Element, Imported};
 use crate::error::exception;
 use crate::types::with_elements;
@@ -201,7 +201,7 @@ impl DeviceArray {
 
     #[getter]
     fn device(&self) -> String {
-        name_of(&self.0.device)
+        self.0.device.to_string()
     }
 
     /// A copy as an array of NumPy.

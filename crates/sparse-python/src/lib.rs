@@ -19,6 +19,7 @@ mod operand;
 mod operations;
 mod plan;
 mod product;
+mod signals;
 mod solve;
 mod types;
 
@@ -40,7 +41,7 @@ fn count() {
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::device::{after_fork, devices};
+    use super::device::devices;
     #[pymodule_export]
     use super::device_array::DeviceArray;
     #[pymodule_export]

@@ -2,7 +2,7 @@
 
 use crate::arrays::{Arrays, to_python};
 use crate::count;
-use crate::device::{host, name_of, open};
+use crate::device::{host, open};
 use crate::device_array::{DeviceArray, Shared, accelerator, of_buffer};
 use crate::dlpack::Element;
 use crate::error::{exception, format_named};
@@ -139,7 +139,7 @@ impl Matrix {
 
     #[getter]
     fn device(&self) -> String {
-        name_of(self.0.device())
+        self.0.device().to_string()
     }
 
     /// The number of members of a batch.

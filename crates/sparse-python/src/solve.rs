@@ -1,10 +1,10 @@
 //! Iterative solvers, and preconditioners for them.
 
 use crate::count;
-use crate::device::name_of;
 use crate::error::exception;
 use crate::matrix::Matrix;
 use crate::operand::{Input, Operand, Output};
+use crate::signals::Signals;
 use crate::types::{Value, char_of, with_values};
 use nnz::solvers::{self, Breakdown, LeastSquaresOptions, Outcome};
 use nnz::{Method, Preconditioning, Result, SolveOptions, c64};
@@ -38,7 +38,7 @@ impl Preconditioner {
 
     #[getter]
     fn device(&self) -> String {
-        name_of(self.0.device())
+        self.0.device().to_string()
     }
 
     /// Writes K⁻¹·r to `out`, with the one operand as r.
@@ -98,9 +98,8 @@ pub(crate) fn solve<'py>(
             let x0 = x0.as_ref().map(|x0| x0.input::<T>("x0")).transpose()?;
             (b.input::<T>("b")?, x0, out.output::<T>("out")?)
         };
-        py.detach(|| system.solve(&b, x0.as_ref(), out))
+        Signals::watch(py, |look| system.solve(&b, x0.as_ref(), out, look).map_err(exception))
     })
-    .map_err(exception)
 }
 
 /// `damp`, the stopping criteria `atol`, `btol` and `conlim`, and the most iterations of LSQR.
@@ -133,9 +132,8 @@ pub(crate) fn lsqr<'py>(
     with_values!(a.0.dtype(), T => {
         // SAFETY: as in `Plan::run`.
         let (b, x) = unsafe { (b.input::<T>("b")?, x.output::<T>("x")?) };
-        py.detach(|| minimize(&a.0, &b, x, limits))
+        Signals::watch(py, |look| minimize(&a.0, &b, x, limits, look).map_err(exception))
     })
-    .map_err(exception)
 }
 
 fn minimize<T: Value>(
@@ -143,12 +141,13 @@ fn minimize<T: Value>(
     b: &Input<'_, T>,
     mut out: Output<'_, T>,
     limits: LeastSquaresLimits,
+    look: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Result<LeastSquaresFound> {
     // SAFETY: as in `Plan::run`.
     let (b, mut x) = unsafe { (b.matrix(a.device())?.into_values(), out.vector(a.device(), c64::ONE)?) };
     let mut moved = nnz::Vector::zeros(a.device(), a.dtype(), x.len())?;
     moved.axpby(-1.0, &x, 0.0)?;
-    let found = a.solve_from(&b, &mut x, &limits.options(), |_| ControlFlow::Continue(()))?;
+    let found = a.solve_from(&b, &mut x, &limits.options(), |_| look())?;
     moved.axpby(1.0, &x, 1.0)?;
     let damped = found.residual.hypot(limits.0 * moved.nrm2()?);
     let (norm, condition) = found.estimates.map_or((0.0, 0.0), |of| (of.norm, of.condition));
@@ -185,6 +184,7 @@ impl System<'_> {
         b: &Input<'_, T>,
         x0: Option<&Input<'_, T>>,
         mut out: Output<'_, T>,
+        look: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<(bool, usize)> {
         let (device, zero) = (self.a.device(), c64::new(0.0, 0.0));
         // SAFETY: as in `Plan::run`.
@@ -196,12 +196,18 @@ impl System<'_> {
             _ => x.axpby(zero, &b, zero)?,
         }
         // A NaN is no zero: the method says that it cannot begin.
-        let found = if norm == 0.0 { (true, 0) } else { self.iterate(&b, &mut x, norm)? };
+        let found = if norm == 0.0 { (true, 0) } else { self.iterate(&b, &mut x, norm, look)? };
         out.store(&x)?;
         Ok(found)
     }
 
-    fn iterate(&self, b: &nnz::Vector, x: &mut nnz::Vector, norm: f64) -> Result<(bool, usize)> {
+    fn iterate(
+        &self,
+        b: &nnz::Vector,
+        x: &mut nnz::Vector,
+        norm: f64,
+        look: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<(bool, usize)> {
         let Limits(rtol, atol, max_iterations, restart) = self.limits;
         let tolerance = rtol.max(atol / norm);
         let options = solvers::Options { tolerance, max_iterations, restart, ..solvers::Options::default() };
@@ -210,7 +216,7 @@ impl System<'_> {
             Some(preconditioner) => self.a.solver_with(&options, preconditioner)?,
             None => self.a.solver(&options)?,
         };
-        let found = solver.solve_from(b, x, |_| ControlFlow::Continue(()))?;
+        let found = solver.solve_from(b, x, |_| look())?;
         Ok((found.converged(), found.iterations))
     }
 }

@@ -9,7 +9,7 @@ import nnz
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import TYPES, assert_within_bound, dense, random
+from conftest import TYPES, assert_within_bound, dense, device_names, random
 
 CONTAINERS = {"csr": nnz.csr_array, "csc": nnz.csc_array}
 
@@ -206,18 +206,42 @@ def test_freed_results_lend_their_memory_to_the_next_ones():
     assert faults * resource.getpagesize() < 29 * living.nbytes
 
 
-def _product_in_child(a, x, results):
-    results.put(a @ x)
+def _products_in_child(operands, x, path, results):
+    products = [a @ x for a in operands]
+    results.put([*products, nnz.io.mmread(path, format="csr") @ x])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_process_has_threads_of_its_own():
-    a, x = nnz.csr_array(random((400, 400), 0.2, "d")), dense((400,), "d")
-    expected = a @ x
+def test_a_forked_process_has_threads_of_its_own(tmp_path):
+    a, x, path = nnz.csr_array(random((400, 400), 0.2, "d")), dense((400,), "d"), tmp_path / "a.mtx"
+    nnz.io.mmwrite(path, a)
+    # The pools of the arrays, of matrices on a device, and of files have worked before the fork.
+    on_device = nnz.DeviceCsr.from_scipy(a, "cpu")
+    expected = [a @ x, on_device @ x, nnz.io.mmread(path, format="csr") @ x]
     context = multiprocessing.get_context("fork")
     results = context.Queue()
-    child = context.Process(target=_product_in_child, args=(a, x, results))
+    child = context.Process(target=_products_in_child, args=((a, on_device), x, path, results))
     child.start()
     np.testing.assert_array_equal(results.get(timeout=20), expected)
+    child.join()
+
+
+def _error_in_child(matrix, x, results):
+    try:
+        matrix @ x
+    except NotImplementedError as error:
+        results.put(str(error))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("place", [name for name in device_names() if name != "cpu"])
+def test_a_forked_process_is_refused_the_devices_of_its_parent(place):
+    matrix = nnz.DeviceCsr.from_scipy(random((4, 4), 0.5, "f"), place)
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    child = context.Process(target=_error_in_child, args=(matrix, np.ones(4, "f"), results))
+    child.start()
+    assert "before the fork" in results.get(timeout=20)
     child.join()

@@ -232,6 +232,24 @@ def test_infinities_stay_in_sums_and_elements(kind, place, char):
         np.testing.assert_array_equal(a.sum(axis), theirs.toarray().sum(axis))
 
 
+def test_indices_of_two_types_become_those_of_64_bits(kind, place):
+    a, b = random((30, 30), 0.2, "d"), random((30, 30), 0.1, "d", np.int64, seed=1)
+    ours, other = kind.from_scipy(a, place), kind.from_scipy(b, place)
+    for found, expected in [(ours + other, a + b), (other - ours, b - a), (ours.multiply(other), a * b), (ours @ other, a @ b)]:
+        found = found.get()
+        assert found.format == "coo" or found.indices.dtype == np.int64
+        np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=1e-14, atol=1e-14)
+
+
+def test_transposing_takes_no_memory_for_empty_rows(place):
+    n = 2**62
+    a = sp.coo_array((np.array([1.0, 2.0, 3.0]), (np.array([n - 1, 0, 5]), np.array([7, n - 2, 7]))), shape=(n, n - 1))
+    found = nnz.DeviceCoo.from_scipy(a, place).T.get()
+    assert found.shape == (n - 1, n)
+    np.testing.assert_array_equal(found.coords, [[7, 7, n - 2], [5, n - 1, 0]])
+    np.testing.assert_array_equal(found.data, [3, 1, 2])
+
+
 def test_one_dimension_is_refused(place):
     with pytest.raises(ValueError, match="two dimensions"):
         nnz.DeviceCsr.from_scipy(sp.coo_array(np.ones(3)), place)

@@ -1,5 +1,10 @@
 """Direct solvers, preconditioners, and systems on devices."""
 
+import os
+import signal
+import sys
+import threading
+
 import nnz
 import nnz.linalg
 import numpy as np
@@ -267,7 +272,7 @@ def test_lsqr(ours, shape, char):
     b, x0 = dense((rows,), char), dense((cols,), char)
     for options in ({}, {"damp": 0.5}, {"atol": 1e-4, "btol": 1e-4}, {"iter_lim": 3}):
         expected = scipy_linalg.lsqr(a, b, **options)
-        assert char == "F" or nnz.linalg.lsqr(a, b, **options)[0].dtype == expected[0].dtype
+        assert nnz.linalg.lsqr(a, b, **options)[0].dtype == expected[0].dtype
         for matrix in (a, nnz.csc_array(a), nnz.DeviceCsr.from_scipy(a)):
             before = nnz._native.calls()
             found = nnz.linalg.lsqr(matrix, b, **options)
@@ -278,6 +283,19 @@ def test_lsqr(ours, shape, char):
     assert istop == scipy_linalg.lsqr(a, b, x0=x0)[1]
     np.testing.assert_allclose(x, scipy_linalg.lsqr(a, b, x0=x0)[0], atol=1e-3)
     np.testing.assert_allclose(xnorm, np.linalg.norm(x), rtol=1e-5)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process sends itself no Ctrl-C there")
+@pytest.mark.parametrize("solve", [nnz.linalg.cg, nnz.linalg.gmres, nnz.linalg.lsqr])
+def test_a_signal_ends_a_solver(solve):
+    # It takes as many iterations as there are rows.
+    a = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(30_000, 30_000), format="csr")
+    options = {"btol": 0, "conlim": 0} if solve is nnz.linalg.lsqr else {"rtol": 1e-14}
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        solve(a, np.ones(30_000), atol=0.0, **options)
+    timer.join()
 
 
 def test_what_lsqr_leaves_to_scipy():

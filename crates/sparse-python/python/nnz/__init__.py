@@ -7,10 +7,10 @@ array([3., 3.])
 """
 
 import importlib
-import os
+import importlib.metadata
 from typing import Any
 
-from . import _native, io, linalg
+from . import io, linalg
 from ._arrays import coo_array, csc_array, csr_array
 from ._batch import BatchCsr, compress
 from ._conformance import ConformanceReport, conformance
@@ -48,9 +48,6 @@ def __getattr__(name: str) -> Any:
     # Only programs that use them import PyTorch, Dask and mpi4py.
     if name in ("dask", "mpi", "torch"):
         return importlib.import_module(f".{name}", __name__)
+    if name == "__version__":
+        return importlib.metadata.version(__name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-# A forked process has none of the threads that its parent started.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_native.after_fork)

@@ -35,7 +35,7 @@ def solve(
         return None
     limit = (5 if method == "minres" else 10) * rows if maxiter is None else maxiter
     rtol, atol = tolerances
-    if not (isinstance(rtol, numbers.Real) and is_limit(atol) and is_count(restart)):
+    if not (is_limit(rtol) and is_limit(atol) and is_count(restart)):
         return None
     if not is_count(limit) and not (method == "gmres" and limit == 0):
         return None

@@ -48,7 +48,8 @@ def _lsqr(A: Any, b: Any, damp: float, criteria: tuple[float, float, float], lim
     b = b if on_gpu else np.atleast_1d(b)
     x0 = x0 if on_gpu or x0 is None else np.asarray(x0)
     dtype = A.dtype if on_gpu else np.result_type(A.dtype, b.dtype, np.float32)
-    if dtype == np.float32 and not isinstance(A, DeviceMatrix):
+    on_device = isinstance(A, DeviceMatrix)
+    if dtype == np.float32 and not on_device:
         # As SciPy, which has its vectors in double precision where they are real. A device need not have that.
         dtype = np.dtype(np.float64)
     rows, cols = A.shape
@@ -62,7 +63,12 @@ def _lsqr(A: Any, b: Any, damp: float, criteria: tuple[float, float, float], lim
     x = _dlpack.like(b, (cols,), matrix.device) if on_gpu else np.empty(cols, dtype)
     x[:] = 0 if x0 is None else x0
     istop, *found = _run(matrix, b, x, (damp, *criteria, limit), on_gpu)
-    return None if istop is None else (x, istop, *found, np.zeros(cols))
+    if istop is None:
+        return None
+    if dtype == np.complex64 and not on_device:
+        # SciPy's is a sum with an array in double precision.
+        x = x.astype(np.complex128)
+    return (x, istop, *found, np.zeros(cols))
 
 
 def _run(matrix: Any, b: Any, x: Any, limits: Any, on_gpu: bool) -> Any:
