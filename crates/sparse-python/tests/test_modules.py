@@ -156,6 +156,21 @@ def test_symmetries_are_written_where_scipy_writes_them(tmp_path, elements, bloc
         assert (nnz.io.mmread(tmp_path / "ours.mtx") != theirs).nnz == 0
 
 
+@pytest.mark.parametrize("comment", ["", "a comment"])
+def test_what_cannot_be_written_is_an_error(tmp_path, comment):
+    for a in (laplace(10), laplace(10).astype(int), np.ones((2, 2))):
+        with pytest.raises(OSError):
+            nnz.io.mmwrite(tmp_path / "no folder" / "a.mtx", a, comment)
+
+
+def test_unsigned_integers_are_read_as_they_are_written(tmp_path):
+    a = sp.csr_array(np.array([[2**64 - 1, 0], [0, 1]], np.uint64))
+    nnz.io.mmwrite(tmp_path / "a.mtx", a)
+    found = nnz.io.mmread(tmp_path / "a.mtx")
+    assert found.dtype == a.dtype
+    np.testing.assert_array_equal(found.toarray(), a.toarray())
+
+
 def test_a_comment_is_written_by_scipy(tmp_path):
     nnz.io.mmwrite(tmp_path / "a.mtx", nnz.csr_array(np.eye(2)), "of two rows")
     assert "of two rows" in (tmp_path / "a.mtx").read_text()

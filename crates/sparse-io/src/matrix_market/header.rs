@@ -132,7 +132,7 @@ fn banner(text: &Text<'_>, cursor: &mut Cursor<'_>) -> Result<(Layout, Field, Sy
     let (field, shown) = word("the field")?;
     let field = match &field[..] {
         b"real" | b"double" => Field::Real,
-        b"integer" => Field::Integer,
+        b"integer" | b"unsigned-integer" => Field::Integer,
         b"pattern" => Field::Pattern,
         b"complex" => Field::Complex,
         _ => {

@@ -120,6 +120,11 @@ const TEXTS: &[(&str, &str, Outcome)] = &[
         Reads(1, (1.8446744073709552e19, 0.0)),
     ),
     (
+        "M15",
+        "%%MatrixMarket matrix coordinate unsigned-integer general\n1 1 1\n1 1 7\n",
+        Reads(1, (7.0, 0.0)),
+    ),
+    (
         "M16",
         "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 0x1p3\n",
         Refused(3, "`0x1p3` is not a number"),

@@ -28,6 +28,8 @@ def mmread(source: Any, *, format: str = "coo") -> Any:
     if not isinstance(source, (str, os.PathLike)) or not os.fspath(source).endswith((".mtx", ".mtx.gz")):
         return _by_scipy(source, format)
     banner = _banner(source)
+    if "unsigned-integer" in banner:
+        return _by_scipy(source, format)
     is_dense, are_integers = "array" in banner, "integer" in banner
     matrix = _read(source, "coo" if is_dense or are_integers else format)
     if are_integers:
@@ -59,31 +61,29 @@ _LEAST_GENERAL = 100
 
 
 def mmwrite(target: Any, a: Any, *arguments: Any, **options: Any) -> None:
-    """:func:`scipy.io.mmwrite`, by nnz for 100 rows or columns or more and without further arguments."""
-    is_plain = not arguments and not options and isinstance(target, (str, os.PathLike))
+    """:func:`scipy.io.mmwrite`, by nnz for 100 rows or columns or more and without further arguments.
+
+    Where a path cannot be written there is an error, which SciPy's lacks.
+    """
     if sp.issparse(a) and a.format in ("csr", "csc"):
         # SciPy makes coordinates of the arrays without looking at them.
         a.check_format(full_check=True)
-    if not is_plain or not sp.issparse(a) or not _is_ours(a):
+    if not isinstance(target, (str, os.PathLike)):
         scipy.io.mmwrite(target, a, *arguments, **options)
         return
     path = os.fspath(target)
     if not path.endswith((".mtx", ".mtx.gz")):
         path += ".mtx"
-    if max(a.shape) < _LEAST_GENERAL:
-        _write_text_of_scipy(path, a)
+    is_plain = sp.issparse(a) and _is_ours(a) and not arguments and not options
+    if not is_plain or max(a.shape) < _LEAST_GENERAL:
+        text = BytesIO()
+        scipy.io.mmwrite(text, coo_array(a) if sp.issparse(a) else a, *arguments, **options)
+        opened = gzip.open if path.endswith(".gz") else open
+        with opened(path, "wb") as file:
+            file.write(text.getbuffer())
         return
     matrix = a if a.format == "csr" else coo_array(a)
     _native.write(path, matrix.format, (matrix.shape, *plain_arrays(matrix)))
-
-
-def _write_text_of_scipy(path: str, a: Any) -> None:
-    """Writes what SciPy would, which says nothing where it cannot write a file."""
-    text = BytesIO()
-    scipy.io.mmwrite(text, coo_array(a))
-    opened = gzip.open if path.endswith(".gz") else open
-    with opened(path, "wb") as file:
-        file.write(text.getvalue())
 
 
 def load_npz(file: Any) -> Any:
