@@ -332,10 +332,11 @@ macro_rules! files {
                     "spgemm_chunks_begin",
                     "spgemm_chunks_segments",
                     "spgemm_chunks_place",
-                    "spgemm_chunks_turns",
+                    "spgemm_chunks_list",
+                    "spgemm_chunks_runs",
                     "spgemm_chunks_sum",
                 ],
-                [SCALAR, IDX, OFF]
+                [SCALAR, IDX, OFF, BLOCK]
             ),
             $crate::file!(
                 $language,

@@ -1,41 +1,48 @@
-// spgemm_chunks: the values of long rows of C = A B for plans of many runs, for compressed rows and a C whose pattern is
-// known, in order and without repetitions, where rows of B have no column twice. A plan cuts rows of C into chunks of
-// about as many products each, and keeps the products of a chunk as neighbours, in the order of A's entries, as segments:
-// up to 32 neighbours in a row of B. So a run reads rows of B in parts, and looks for nothing.
-// Rows are those at places `first` up to `end` of an order. Their entries of A (`lefts`), their entries of C (`entries`)
-// and their products have numbers that run on from row to row.
-// spgemm_chunks_rows: lefts[i] and entries[i] <- those of the row at place first + i.
+// spgemm_chunks: the values of C = A B for plans of many runs, for compressed rows and a C that has the pattern of the
+// product, in order and without repetitions, where rows of B have no column twice. A plan cuts the entries of C into
+// chunks, neighbours whose products fit in a work-group's local memory. A run makes the products of a chunk in the order of
+// A's entries, so that it reads rows of B in parts, and adds them in the order of C's entries, by a list of positions.
+// Rows are those at places `first` up to `end` of an order, or of the matrix. Their entries of A ("left" entries), their
+// entries of C and their products have numbers that run on from row to row. The products of a chunk that an entry of A
+// makes with neighbours in a row of B are a segment; 32 products of a chunk, of one or more segments, are a group.
+// spgemm_chunks_rows: lefts[i] and entries[i] <- the number of entries of A and of C in the row at place first + i.
 // spgemm_chunks_lefts: owners[j] <- the row of entry j of A, from 0 on; products[j] <- its products.
-// spgemm_chunks_find: a team has an entry of A: found[p] <- the entry of C of product p, or `entries` where C has no such
-// column; counts[e] <- the products of entry e, from zeros.
-// spgemm_chunks_cut: firsts[e] <- 1 if a chunk begins with entry e, else 0. A chunk has entries of one row, at most
-// `most_entries` of them, and ends with the first that reaches a multiple of `most_products`; an entry of more than
-// `alone` products is a chunk. `starts` are the products before each entry.
-// spgemm_chunks_begin: chunk_entries[c] <- the first entry of chunk c, and of the end; chunk_places[c] <- its place in C.
-// `chunks_before` are the chunks that begin before each entry.
+// spgemm_chunks_find: a team has an entry of A: found[p] <- the entry of C of product p; counts[e] <- the products of
+// entry e, from zeros.
+// spgemm_chunks_cut: firsts[e] <- 1 if a chunk begins with entry e, else 0: where entry e is no neighbour of the last one
+// in C, and where its first product is the first after a multiple of `most_products`. An entry of more than `alone`
+// products is a chunk. `starts` are the products before each entry.
+// spgemm_chunks_begin: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <- the entries and products before;
+// chunk_places[c] <- its place in C. `chunks_before` are the chunks that begin before each entry.
 // spgemm_chunks_segments: a team has an entry of A: counts[j] <- its segments or, where there is memory for `segments`,
 // these, with their chunks and lengths.
-// spgemm_chunks_place: a team has one of the segments, which are in the order of their chunks: writes the places of its
-// products among the entries of the chunk, what says which products are of a segment (`groups`, from zeros), and
+// spgemm_chunks_place: a team has one of the segments, which are in the order of their chunks: places[p] <- the entry of
+// C of product p, from the first of the chunk on; writes which products are of a segment (`groups`, from zeros), and
 // `sources`, by which a run finds their factors.
-// spgemm_chunks_turns: a team has a chunk: adds to each place the number of products before in its group that have it, too.
-// spgemm_chunks_sum: a team has a chunk, whose sums are in local memory: its lanes have the products of a group. Those
-// that meet at one sum are added in turns, in their order; those of a chunk of one entry are added by lanes, then over
-// the lanes. Reads places, groups, sources and factors once; writes C once.
-// Macros: SCALAR, IDX, OFF, EACH = 32, 16 or 8 (sums per lane, in 128 bytes), TURN_SHIFT = 11 (the bits of a place below
-// its turn).   Launch: any number of work-groups of 32, which are teams; of any size for rows, lefts, cut and begin. A
-// chunk has up to EACH * 32 entries.
+// spgemm_chunks_list: a team has a chunk: positions[p] <- where in local memory a run keeps the p-th product in the order
+// of C's entries.
+// spgemm_chunks_runs: runs[r] <- what the products r EACH up to (r + 1) EACH in that order end, from zeros: the entry of
+// the first one in its chunk in the lower half, and in the upper half a bit for each product that is its entry's last.
+// spgemm_chunks_sum: a work-group has a chunk. First its work-items keep the products in local memory; then each adds EACH
+// of them, by their positions, and what it has left of an entry goes to the one that ends this entry. Reads groups,
+// sources, factors, positions and runs once; writes C once.
+// Macros: SCALAR, IDX, OFF, BLOCK (work-items of sum), EACH = 16, 8 or 4 (products of a work-item, in 64 bytes).
+// Launch: any number of work-groups, of BLOCK for sum, of 32, which are teams, for others; of any size for rows, lefts, cut,
+// begin and runs. A chunk has up to EACH * BLOCK products, unless it has a single entry.
 #include "scalar.clh"
 #include "index.clh"
 #define SORTED IDX
 #include "search.clh"
-#ifndef EACH
-#define EACH (128 / sizeof(ACC))
+#ifndef BLOCK
+#error "BLOCK is missing: the work-items of a work-group"
 #endif
-#ifndef TURN_SHIFT
-#define TURN_SHIFT 11
+#ifndef EACH
+#define EACH (64 / (int)sizeof(ACC))
 #endif
 #define LANES 32
+#define MOST_PRODUCTS (EACH * BLOCK)
+// The bit of the first product of a run.
+#define ENDS (1u << 16)
 
 // Neighbours in a row of B: the entries of A and of B that make the first product, its number and how many there are.
 typedef struct
@@ -54,7 +61,8 @@ typedef struct
     int segment;
 } Group;
 
-// The factors of the products of a segment: an entry of A, and what makes the number of a product that of an entry of B.
+// The factors of the products of a segment: an entry of A, and what makes a product's number in its
+// chunk that of an entry of B.
 typedef struct
 {
     uint left;
@@ -76,24 +84,30 @@ static int row_of(__global const long *before, long rows, long element)
     return (int)low;
 }
 
-// The first product of a chunk, which is the first of a group. Groups have room for the chunks before, each of which
-// leaves less than one unused.
-static long first_of(long chunk, __global const int *starts, __global const int *chunk_entries)
+// The row at a place of the order.
+static long row_at_place(__global const long *order, long place)
 {
-    return (starts[chunk_entries[chunk]] / LANES + chunk) * LANES;
+    return order ? order[place] : place;
 }
 
-// The products of a chunk.
-static int count_of(long chunk, __global const int *starts, __global const int *chunk_entries)
+// The first product of a chunk, which is the first of a group. Groups have room for the chunks before, each of which
+// leaves less than one unused.
+static long first_of(long chunk, __global const int *chunk_starts)
 {
-    return starts[chunk_entries[chunk + 1]] - starts[chunk_entries[chunk]];
+    return (chunk_starts[chunk] / LANES + chunk) * LANES;
+}
+
+// A product's element of local memory, where those at multiples of 32, 16 or 8 are in different banks.
+static int padded(int product)
+{
+    return product + product / LANES;
 }
 
 __kernel void spgemm_chunks_rows(long first, long end, __global const long *order, __global const OFF *a_offsets,
                                  __global const OFF *c_offsets, __global long *lefts, __global long *entries)
 {
     for (long i = get_global_id(0); i < end - first; i += get_global_size(0)) {
-        long row = order[first + i];
+        long row = row_at_place(order, first + i);
         lefts[i] = a_offsets[row + 1] - a_offsets[row];
         entries[i] = c_offsets[row + 1] - c_offsets[row];
     }
@@ -103,7 +117,7 @@ __kernel void spgemm_chunks_rows(long first, long end, __global const long *orde
 static long left_at(long j, long first, int owner, __global const long *order, __global const OFF *a_offsets,
                     __global const long *lefts_before)
 {
-    return a_offsets[order[first + owner]] + j - lefts_before[owner];
+    return a_offsets[row_at_place(order, first + owner)] + j - lefts_before[owner];
 }
 
 __kernel void spgemm_chunks_lefts(long first, long end, long lefts, __global const long *order,
@@ -118,7 +132,7 @@ __kernel void spgemm_chunks_lefts(long first, long end, long lefts, __global con
     }
 }
 
-__kernel void spgemm_chunks_find(long first, long lefts, long entries, __global const long *order,
+__kernel void spgemm_chunks_find(long first, long lefts, __global const long *order,
                                  __global const OFF *a_offsets, __global const OFF *parts,
                                  __global const IDX *b_indices, __global const OFF *c_offsets,
                                  __global const IDX *c_indices, __global const long *lefts_before,
@@ -128,48 +142,62 @@ __kernel void spgemm_chunks_find(long first, long lefts, long entries, __global 
     int lid = (int)get_local_id(0);
     for (long j = get_group_id(0); j < lefts; j += get_num_groups(0)) {
         long left = left_at(j, first, owners[j], order, a_offsets, lefts_before);
-        long row = order[first + owners[j]];
+        long row = row_at_place(order, first + owners[j]);
         long n = c_offsets[row + 1] - c_offsets[row];
         int entry = (int)entries_before[owners[j]];
         for (long p = lid; p < parts[2 * left + 1] - parts[2 * left]; p += LANES) {
-            int at = (int)find_sorted(c_indices + c_offsets[row], n, b_indices[parts[2 * left] + p]);
-            found[products_before[j] + p] = at >= 0 ? entry + at : (int)entries;
-            if (at >= 0)
-                atomic_add(counts + entry + at, 1);
+            int at = entry + (int)count_below(c_indices + c_offsets[row], n, b_indices[parts[2 * left] + p]);
+            found[products_before[j] + p] = at;
+            atomic_add(counts + at, 1);
         }
     }
 }
 
-__kernel void spgemm_chunks_cut(long rows, long entries, long most_entries, long most_products, long alone,
+// The place in C of entry e.
+static long place_in_c(long e, long first, long rows, __global const long *order, __global const OFF *c_offsets,
+                       __global const long *entries_before)
+{
+    int row = row_of(entries_before, rows, e);
+    return c_offsets[row_at_place(order, first + row)] + e - entries_before[row];
+}
+
+__kernel void spgemm_chunks_cut(long first, long rows, long entries, long most_products, long alone,
+                                __global const long *order, __global const OFF *c_offsets,
                                 __global const long *entries_before, __global const int *starts, __global int *firsts)
 {
     for (long e = get_global_id(0); e < entries; e += get_global_size(0)) {
-        long at = e - entries_before[row_of(entries_before, rows, e)];
+        if (e == 0) {
+            firsts[e] = 1;
+            continue;
+        }
         int start = starts[e];
-        int start_before = e > 0 ? starts[e - 1] : 0;
-        bool is_full = at % most_entries == 0 || start / most_products != start_before / most_products;
-        firsts[e] = is_full || starts[e + 1] - start > alone || start - start_before > alone;
+        int start_before = starts[e - 1];
+        long place = place_in_c(e, first, rows, order, c_offsets, entries_before);
+        long place_before = place_in_c(e - 1, first, rows, order, c_offsets, entries_before);
+        bool is_alone = starts[e + 1] - start > alone || start - start_before > alone;
+        firsts[e] = place != place_before + 1 || start / most_products != start_before / most_products || is_alone;
     }
 }
 
 __kernel void spgemm_chunks_begin(long first, long rows, long entries, __global const long *order,
                                   __global const OFF *c_offsets, __global const long *entries_before,
-                                  __global const int *chunks_before, __global int *chunk_entries,
+                                  __global const int *starts, __global const int *chunks_before,
+                                  __global int *chunk_entries, __global int *chunk_starts,
                                   __global long *chunk_places)
 {
     for (long e = get_global_id(0); e <= entries; e += get_global_size(0)) {
         int chunk = chunks_before[e];
-        if (e == entries) {
+        bool begins = e < entries && chunks_before[e + 1] > chunk;
+        if (e == entries || begins) {
             chunk_entries[chunk] = (int)e;
-        } else if (chunks_before[e + 1] > chunk) {
-            int row = row_of(entries_before, rows, e);
-            chunk_entries[chunk] = (int)e;
-            chunk_places[chunk] = c_offsets[order[first + row]] + e - entries_before[row];
+            chunk_starts[chunk] = starts[e];
         }
+        if (begins)
+            chunk_places[chunk] = place_in_c(e, first, rows, order, c_offsets, entries_before);
     }
 }
 
-__kernel void spgemm_chunks_segments(long first, long lefts, long entries, __global const long *order,
+__kernel void spgemm_chunks_segments(long first, long lefts, __global const long *order,
                                      __global const OFF *a_offsets, __global const OFF *parts,
                                      __global const long *lefts_before, __global const int *owners,
                                      __global const long *products_before, __global const int *found,
@@ -185,8 +213,7 @@ __kernel void spgemm_chunks_segments(long first, long lefts, long entries, __glo
         int count = 0;
         for (long base = begin; base < end; base += LANES) {
             long p = base + lid;
-            int entry = p < end ? found[p] : (int)entries;
-            int chunk = entry < entries ? chunks_before[entry + 1] - 1 : -1;
+            int chunk = p < end ? chunks_before[found[p] + 1] - 1 : -1;
             of_lanes[lid] = chunk;
             barrier(CLK_LOCAL_MEM_FENCE);
             int own = count;
@@ -212,98 +239,155 @@ __kernel void spgemm_chunks_segments(long first, long lefts, long entries, __glo
 }
 
 __kernel void spgemm_chunks_place(long count, __global const Segment *segments, __global const int *chunks,
-                                  __global const int *lengths_before, __global const int *starts,
+                                  __global const int *lengths_before, __global const int *chunk_starts,
                                   __global const int *chunk_entries, __global const int *found,
                                   __global ushort *places, __global Group *groups, __global Source *sources)
 {
     int lid = (int)get_local_id(0);
     for (long s = get_group_id(0); s < count; s += get_num_groups(0)) {
         Segment segment = segments[s];
-        int entry = chunk_entries[chunks[s]];
-        long begin = first_of(chunks[s], starts, chunk_entries) + lengths_before[s] - starts[entry];
+        int chunk = chunks[s];
+        int product = lengths_before[s] - chunk_starts[chunk];
+        long begin = first_of(chunk, chunk_starts) + product;
         if (lid < segment.length)
-            places[begin + lid] = (ushort)(found[segment.product + lid] - entry);
+            places[begin + lid] = (ushort)(found[segment.product + lid] - chunk_entries[chunk]);
         if (lid == 0) {
             if (begin % LANES != 0)
                 atomic_or(&groups[begin / LANES].bits, 1u << (int)(begin % LANES));
             long group = (begin + LANES - 1) / LANES;
             if (group * LANES < begin + segment.length)
                 groups[group].segment = (int)s;
-            Source source = {segment.left, segment.right - (uint)begin};
+            Source source = {segment.left, segment.right - (uint)product};
             sources[s] = source;
         }
     }
 }
 
-__kernel void spgemm_chunks_turns(long chunks, __global const int *starts, __global const int *chunk_entries,
-                                  __global ushort *places)
+__kernel void spgemm_chunks_list(long chunks, __global const int *starts, __global const int *chunk_starts,
+                                 __global const int *chunk_entries, __global const ushort *places,
+                                 __global ushort *positions)
 {
+    // The number of the next product of each entry.
+    __local ushort next[MOST_PRODUCTS];
     __local int of_lanes[LANES];
     int lid = (int)get_local_id(0);
     for (long c = get_group_id(0); c < chunks; c += get_num_groups(0)) {
-        int count = count_of(c, starts, chunk_entries);
-        if (chunk_entries[c + 1] - chunk_entries[c] == 1)
+        long first = first_of(c, chunk_starts);
+        int count = chunk_starts[c + 1] - chunk_starts[c];
+        int entry = chunk_entries[c];
+        if (count > MOST_PRODUCTS)
             continue;
+        for (int at = lid; at < chunk_entries[c + 1] - entry; at += LANES)
+            next[at] = (ushort)(starts[entry + at] - chunk_starts[c]);
         for (int base = 0; base < count; base += LANES) {
-            long p = first_of(c, starts, chunk_entries) + base + lid;
-            bool is_there = base + lid < count;
-            int place = is_there ? places[p] : -1;
+            int product = base + lid;
+            int place = product < count ? places[first + product] : -1;
             of_lanes[lid] = place;
             barrier(CLK_LOCAL_MEM_FENCE);
-            int turn = 0;
-            for (int lane = 0; lane < lid; lane++)
-                turn += of_lanes[lane] == place;
-            if (is_there)
-                places[p] = (ushort)(turn << TURN_SHIFT | place);
+            int before = 0;
+            int after = 0;
+            for (int lane = 0; lane < LANES; lane++) {
+                before += lane < lid && of_lanes[lane] == place;
+                after += lane > lid && of_lanes[lane] == place;
+            }
+            int number = place >= 0 ? next[place] + before : 0;
             barrier(CLK_LOCAL_MEM_FENCE);
+            if (place >= 0) {
+                positions[first + number] = (ushort)product;
+                if (after == 0)
+                    next[place] = (ushort)(number + 1);
+            }
         }
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 
-__kernel void spgemm_chunks_sum(long chunks, __global const int *starts, __global const int *chunk_entries,
-                                __global const long *chunk_places, __global const ushort *places,
-                                __global const Group *groups, __global const Source *sources,
-                                __global const T *a_values, __global const T *b_values, __global T *c_values)
+__kernel void spgemm_chunks_runs(long entries, __global const int *starts, __global const int *chunks_before,
+                                 __global const int *chunk_starts, __global const int *chunk_entries,
+                                 __global uint *runs)
 {
-    __local ACC sums[EACH * LANES];
-    __local int last;
+    for (long e = get_global_id(0); e < entries; e += get_global_size(0)) {
+        int chunk = chunks_before[e + 1] - 1;
+        if (chunk_starts[chunk + 1] - chunk_starts[chunk] > MOST_PRODUCTS)
+            continue;
+        long first = first_of(chunk, chunk_starts) - chunk_starts[chunk];
+        long end = first + starts[e + 1];
+        atomic_or(&runs[(end - 1) / EACH], ENDS << (int)((end - 1) % EACH));
+        for (long run = (first + starts[e] + EACH - 1) / EACH; run * EACH < end; run++)
+            atomic_or(&runs[run], (uint)(e - chunk_entries[chunk]));
+    }
+}
+
+// A product of the chunk whose groups and sources these are.
+static ACC product_at(int product, __global const Group *groups, __global const Source *sources,
+                      __global const T *a_values, __global const T *b_values)
+{
+    Group group = groups[product / LANES];
+    uint up_to_own = 0xffffffffu >> (LANES - 1 - product % LANES);
+    Source source = sources[group.segment + (int)popcount(group.bits & up_to_own)];
+    return mul(load(a_values, source.left), load(b_values, source.right + (uint)product));
+}
+
+__kernel void spgemm_chunks_sum(long chunks, __global const int *chunk_entries, __global const int *chunk_starts,
+                                __global const long *chunk_places, __global const ushort *positions,
+                                __global const uint *runs, __global const Group *groups,
+                                __global const Source *sources, __global const T *a_values,
+                                __global const T *b_values, __global T *c_values)
+{
+    __local ACC products[MOST_PRODUCTS + MOST_PRODUCTS / LANES];
+    __local ACC sums[MOST_PRODUCTS + MOST_PRODUCTS / LANES];
+    __local ACC rests[BLOCK];
+    __local int enders[BLOCK];
     int lid = (int)get_local_id(0);
     for (long c = get_group_id(0); c < chunks; c += get_num_groups(0)) {
-        long first = first_of(c, starts, chunk_entries);
-        int count = count_of(c, starts, chunk_entries);
+        long first = first_of(c, chunk_starts);
+        int count = chunk_starts[c + 1] - chunk_starts[c];
         int n = chunk_entries[c + 1] - chunk_entries[c];
-        for (int at = lid; at < max(n, LANES); at += LANES)
-            sums[at] = (ACC)(0);
-        for (int base = 0; base < count; base += LANES) {
-            int at = -1;
-            ACC product = (ACC)(0);
-            if (base + lid < count) {
-                long p = first + base + lid;
-                Group group = groups[p / LANES];
-                uint up_to_lane = 0xffffffffu >> (LANES - 1 - lid);
-                Source source = sources[group.segment + (int)popcount(group.bits & up_to_lane)];
-                at = n == 1 ? lid : places[p];
-                product = mul(load(a_values, source.left), load(b_values, source.right + (uint)p));
-            }
-            int turn = at >> TURN_SHIFT;
-            if (lid == 0)
-                last = 0;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            atomic_max(&last, turn);
-            barrier(CLK_LOCAL_MEM_FENCE);
-            int turns = last + 1;
-            for (int next = 0; next < turns; next++) {
-                if (turn == next)
-                    sums[at & ((1 << TURN_SHIFT) - 1)] += product;
-                barrier(CLK_LOCAL_MEM_FENCE);
+        // A longer chunk has a single entry.
+        bool is_kept = count <= MOST_PRODUCTS;
+        ACC rest = (ACC)(0);
+        for (int product = lid; product < count; product += BLOCK) {
+            ACC value = product_at(product, groups + first / LANES, sources, a_values, b_values);
+            if (is_kept)
+                products[padded(product)] = value;
+            else
+                rest += value;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        int begin = lid * EACH;
+        uint run = is_kept && begin < count ? runs[(first + begin) / EACH] : 0;
+        int entry = (int)(run & (ENDS - 1));
+        if (is_kept) {
+            for (int k = 0; k < EACH && begin + k < count; k++) {
+                rest += products[padded(positions[first + begin + k])];
+                if (run & ENDS << k) {
+                    sums[padded(entry)] = rest;
+                    rest = (ACC)(0);
+                    entry++;
+                }
             }
         }
-        if (n == 1 && lid == 0)
-            for (int lane = 1; lane < LANES; lane++)
-                sums[0] += sums[lane];
+        rests[lid] = rest;
+        enders[lid] = run >= ENDS;
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int at = lid; at < n; at += LANES)
-            store(c_values, chunk_places[c] + at, sums[at]);
+        if (run >= ENDS) {
+            ACC before = (ACC)(0);
+            int last = lid;
+            while (last > 0) {
+                before += rests[--last];
+                if (enders[last])
+                    break;
+            }
+            sums[padded((int)(run & (ENDS - 1)))] += before;
+        }
+        if (!is_kept && lid == 0) {
+            sums[0] = rests[0];
+            for (int other = 1; other < BLOCK; other++)
+                sums[0] += rests[other];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int at = lid; at < n; at += BLOCK)
+            store(c_values, chunk_places[c] + at, sums[padded(at)]);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

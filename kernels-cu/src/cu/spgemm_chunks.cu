@@ -1,32 +1,36 @@
-// spgemm_chunks: the values of long rows of C = A B for plans of many runs, for compressed rows and a C whose pattern is
-// known, in order and without repetitions, where rows of B have no column twice. A plan cuts rows of C into chunks of
-// about as many products each, and keeps the products of a chunk as neighbours, in the order of A's entries, as segments:
-// up to 32 neighbours in a row of B. So a run reads rows of B in parts, and looks for nothing.
-// Rows are those at places `first` up to `end` of an order. Their entries of A (`lefts`), their entries of C (`entries`)
-// and their products have numbers that run on from row to row.
-// spgemm_chunks_rows: lefts[i] and entries[i] <- those of the row at place first + i.
+// spgemm_chunks: the values of C = A B for plans of many runs, for compressed rows and a C that has the pattern of the
+// product, in order and without repetitions, where rows of B have no column twice. A plan cuts the entries of C into
+// chunks, neighbours whose products fit in a block's shared memory. A run makes the products of a chunk in the order of
+// A's entries, so that it reads rows of B in parts, and adds them in the order of C's entries, by a list of positions.
+// Rows are those at places `first` up to `end` of an order, or of the matrix. Their entries of A ("left" entries), their
+// entries of C and their products have numbers that run on from row to row. The products of a chunk that an entry of A
+// makes with neighbours in a row of B are a segment; 32 products of a chunk, of one or more segments, are a group.
+// spgemm_chunks_rows: lefts[i] and entries[i] <- the number of entries of A and of C in the row at place first + i.
 // spgemm_chunks_lefts: owners[j] <- the row of entry j of A, from 0 on; products[j] <- its products.
-// spgemm_chunks_find: a warp has an entry of A: found[p] <- the entry of C of product p, or `entries` where C has no such
-// column; counts[e] <- the products of entry e, from zeros.
-// spgemm_chunks_cut: firsts[e] <- 1 if a chunk begins with entry e, else 0. A chunk has entries of one row, at most
-// `most_entries` of them, and ends with the first that reaches a multiple of `most_products`; an entry of more than
-// `alone` products is a chunk. `starts` are the products before each entry.
-// spgemm_chunks_begin: chunk_entries[c] <- the first entry of chunk c, and of the end; chunk_places[c] <- its place in C.
-// `chunks_before` are the chunks that begin before each entry.
+// spgemm_chunks_find: a warp has an entry of A: found[p] <- the entry of C of product p; counts[e] <- the products of
+// entry e, from zeros.
+// spgemm_chunks_cut: firsts[e] <- 1 if a chunk begins with entry e, else 0: where entry e is no neighbour of the last one
+// in C, and where its first product is the first after a multiple of `most_products`. An entry of more than `alone`
+// products is a chunk. `starts` are the products before each entry.
+// spgemm_chunks_begin: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <- the entries and products before;
+// chunk_places[c] <- its place in C. `chunks_before` are the chunks that begin before each entry.
 // spgemm_chunks_segments: a warp has an entry of A: counts[j] <- its segments or, where there is memory for `segments`,
 // these, with their chunks and lengths.
-// spgemm_chunks_place: a warp has one of the segments, which are in the order of their chunks: writes the places of its
-// products among the entries of the chunk, what says which products are of a segment (`groups`, from zeros), and
+// spgemm_chunks_place: a warp has one of the segments, which are in the order of their chunks: places[p] <- the entry of
+// C of product p, from the first of the chunk on; writes which products are of a segment (`groups`, from zeros), and
 // `sources`, by which a run finds their factors.
-// spgemm_chunks_turns: a warp has a chunk: adds to each place the number of products before in its group that have it, too.
-// spgemm_chunks_sum: a warp has a chunk, whose sums are in shared memory: its lanes have the products of a group. Those
-// that meet at one sum are added in turns, in their order; those of a chunk of one entry are added by lanes, then over
-// the lanes. Reads places, groups, sources and factors once; writes C once.
-// Macros: SCALAR, IDX, OFF, EACH = 32, 16 or 8 (sums per lane, in 128 bytes), AHEAD = 4 (groups that are loaded at once),
-// TURN_SHIFT = 11 (the bits of a place below its turn), LEAST_BLOCKS = 4.   Launch: any number of blocks, of a multiple of
-// 32 threads; of 32 for sum. A chunk has up to EACH * 32 entries.
+// spgemm_chunks_list: a warp has a chunk: positions[p] <- where in shared memory a run keeps the p-th product in the order
+// of C's entries.
+// spgemm_chunks_runs: runs[r] <- what the products r EACH up to (r + 1) EACH in that order end, from zeros: the entry of
+// the first one in its chunk in the lower half, and in the upper half a bit for each product that is its entry's last.
+// spgemm_chunks_sum: a block has a chunk. First a warp has a group after the other, and keeps the products in shared
+// memory; then a thread adds EACH of them, by their positions, and what it has left of an entry goes to the thread that
+// ends this entry. Reads groups, sources, factors, positions and runs once; writes C once.
+// Macros: SCALAR, IDX, OFF, BLOCK (threads of sum), EACH = 16, 8 or 4 (products of a thread, in 64 bytes), AHEAD = 4
+// (groups that a warp loads at once), LEAST_BLOCKS = 4 or 5.   Launch: any number of blocks, of BLOCK threads for sum, of 32
+// for list, of a multiple of 32 for others. A chunk has up to EACH * BLOCK products, unless it has a single entry.
 #ifndef LEAST_BLOCKS
-#define LEAST_BLOCKS 4
+#define LEAST_BLOCKS (sizeof(ACC) > 8 ? 4 : 5)
 #endif
 #include "grid.cuh"
 #include "apart.cuh"
@@ -34,16 +38,18 @@
 #include "warp_scalar.cuh"
 #include "index.cuh"
 #include "search.cuh"
-#include "find.cuh"
+#ifndef BLOCK
+#error "BLOCK is missing: the threads of a block"
+#endif
 #ifndef EACH
-#define EACH (128 / sizeof(ACC))
+#define EACH (64 / sizeof(ACC))
 #endif
 #ifndef AHEAD
 #define AHEAD 4
 #endif
-#ifndef TURN_SHIFT
-#define TURN_SHIFT 11
-#endif
+#define MOST_PRODUCTS (EACH * BLOCK)
+// The bit of the first product of a run.
+#define ENDS (1u << 16)
 
 // A row of B.
 struct __align__(2 * sizeof(Off)) Part
@@ -69,7 +75,8 @@ struct __align__(8) Group
     int segment;
 };
 
-// The factors of the products of a segment: an entry of A, and what makes the number of a product that of an entry of B.
+// The factors of the products of a segment: an entry of A, and what makes a product's number in its
+// chunk that of an entry of B.
 struct __align__(8) Source
 {
     unsigned int left;
@@ -89,11 +96,23 @@ static __device__ int row_of(const long long *__restrict__ before, long long row
     return (int)count_below(before, rows + 1, element + 1) - 1;
 }
 
-// Groups have room for the chunks before, each of which leaves less than one unused.
-static __device__ Stream stream_of(long long chunk, const int *__restrict__ starts, const int *__restrict__ chunk_entries)
+// The row at a place of the order.
+static __device__ long long row_at_place(const long long *__restrict__ order, long long place)
 {
-    int start = starts[chunk_entries[chunk]];
-    return {(start / WARP + chunk) * WARP, starts[chunk_entries[chunk + 1]] - start};
+    return order ? order[place] : place;
+}
+
+// Streams begin with a group, so that each chunk before leaves less than a group unused.
+static __device__ Stream stream_of(long long chunk, const int *__restrict__ chunk_starts)
+{
+    int start = chunk_starts[chunk];
+    return {(start / WARP + chunk) * WARP, chunk_starts[chunk + 1] - start};
+}
+
+// A product's element of shared memory, where those at multiples of 32, 16 or 8 are in different banks.
+static __device__ int padded(int product)
+{
+    return product + product / WARP;
 }
 
 KERNEL spgemm_chunks_rows(long long first, long long end, const long long *__restrict__ order,
@@ -101,7 +120,7 @@ KERNEL spgemm_chunks_rows(long long first, long long end, const long long *__res
                           long long *__restrict__ lefts, long long *__restrict__ entries)
 {
     for (long long i = thread_index(); i < end - first; i += thread_count()) {
-        long long row = order[first + i];
+        long long row = row_at_place(order, first + i);
         lefts[i] = a_offsets[row + 1] - a_offsets[row];
         entries[i] = c_offsets[row + 1] - c_offsets[row];
     }
@@ -111,7 +130,7 @@ KERNEL spgemm_chunks_rows(long long first, long long end, const long long *__res
 static __device__ long long left_at(long long j, long long first, int owner, const long long *__restrict__ order,
                                     const Off *__restrict__ a_offsets, const long long *__restrict__ lefts_before)
 {
-    return a_offsets[order[first + owner]] + j - lefts_before[owner];
+    return a_offsets[row_at_place(order, first + owner)] + j - lefts_before[owner];
 }
 
 KERNEL spgemm_chunks_lefts(long long first, long long end, long long lefts, const long long *__restrict__ order,
@@ -126,7 +145,7 @@ KERNEL spgemm_chunks_lefts(long long first, long long end, long long lefts, cons
     }
 }
 
-KERNEL spgemm_chunks_find(long long first, long long lefts, long long entries, const long long *__restrict__ order,
+KERNEL spgemm_chunks_find(long long first, long long lefts, const long long *__restrict__ order,
                           const Off *__restrict__ a_offsets, const Part *__restrict__ parts,
                           const Idx *__restrict__ b_indices, const Off *__restrict__ c_offsets,
                           const Idx *__restrict__ c_indices, const long long *__restrict__ lefts_before,
@@ -137,50 +156,64 @@ KERNEL spgemm_chunks_find(long long first, long long lefts, long long entries, c
     for (long long j = warp_index(); j < lefts; j += warp_count()) {
         int owner = owners[j];
         Part part = parts[left_at(j, first, owner, order, a_offsets, lefts_before)];
-        long long row = order[first + owner];
+        long long row = row_at_place(order, first + owner);
         const Idx *columns = c_indices + c_offsets[row];
         int n = (int)(c_offsets[row + 1] - c_offsets[row]);
         int entry = (int)entries_before[owner];
         for (long long p = lane_index(); p < part.end - part.begin; p += WARP) {
-            int at = find_sorted(columns, n, b_indices[part.begin + p]);
-            found[products_before[j] + p] = at >= 0 ? entry + at : (int)entries;
-            if (at >= 0)
-                atomicAdd(counts + entry + at, 1);
+            int at = entry + count_below(columns, n, b_indices[part.begin + p]);
+            found[products_before[j] + p] = at;
+            atomicAdd(counts + at, 1);
         }
     }
 }
 
-KERNEL spgemm_chunks_cut(long long rows, long long entries, long long most_entries, long long most_products,
-                         long long alone, const long long *__restrict__ entries_before, const int *__restrict__ starts,
+// The place in C of entry e.
+static __device__ long long place_in_c(long long e, long long first, long long rows, const long long *__restrict__ order,
+                                       const Off *__restrict__ c_offsets, const long long *__restrict__ entries_before)
+{
+    int row = row_of(entries_before, rows, e);
+    return c_offsets[row_at_place(order, first + row)] + e - entries_before[row];
+}
+
+KERNEL spgemm_chunks_cut(long long first, long long rows, long long entries, long long most_products, long long alone,
+                         const long long *__restrict__ order, const Off *__restrict__ c_offsets,
+                         const long long *__restrict__ entries_before, const int *__restrict__ starts,
                          int *__restrict__ firsts)
 {
     for (long long e = thread_index(); e < entries; e += thread_count()) {
-        long long at = e - entries_before[row_of(entries_before, rows, e)];
+        if (e == 0) {
+            firsts[e] = 1;
+            continue;
+        }
         int start = starts[e];
-        int start_before = e > 0 ? starts[e - 1] : 0;
-        bool is_full = at % most_entries == 0 || start / most_products != start_before / most_products;
-        firsts[e] = is_full || starts[e + 1] - start > alone || start - start_before > alone;
+        int start_before = starts[e - 1];
+        long long place = place_in_c(e, first, rows, order, c_offsets, entries_before);
+        long long place_before = place_in_c(e - 1, first, rows, order, c_offsets, entries_before);
+        bool is_alone = starts[e + 1] - start > alone || start - start_before > alone;
+        firsts[e] = place != place_before + 1 || start / most_products != start_before / most_products || is_alone;
     }
 }
 
 KERNEL spgemm_chunks_begin(long long first, long long rows, long long entries, const long long *__restrict__ order,
                            const Off *__restrict__ c_offsets, const long long *__restrict__ entries_before,
-                           const int *__restrict__ chunks_before, int *__restrict__ chunk_entries,
+                           const int *__restrict__ starts, const int *__restrict__ chunks_before,
+                           int *__restrict__ chunk_entries, int *__restrict__ chunk_starts,
                            long long *__restrict__ chunk_places)
 {
     for (long long e = thread_index(); e <= entries; e += thread_count()) {
         int chunk = chunks_before[e];
-        if (e == entries) {
+        bool begins = e < entries && chunks_before[e + 1] > chunk;
+        if (e == entries || begins) {
             chunk_entries[chunk] = (int)e;
-        } else if (chunks_before[e + 1] > chunk) {
-            int row = row_of(entries_before, rows, e);
-            chunk_entries[chunk] = (int)e;
-            chunk_places[chunk] = c_offsets[order[first + row]] + e - entries_before[row];
+            chunk_starts[chunk] = starts[e];
         }
+        if (begins)
+            chunk_places[chunk] = place_in_c(e, first, rows, order, c_offsets, entries_before);
     }
 }
 
-KERNEL spgemm_chunks_segments(long long first, long long lefts, long long entries, const long long *__restrict__ order,
+KERNEL spgemm_chunks_segments(long long first, long long lefts, const long long *__restrict__ order,
                               const Off *__restrict__ a_offsets, const Part *__restrict__ parts,
                               const long long *__restrict__ lefts_before, const int *__restrict__ owners,
                               const long long *__restrict__ products_before, const int *__restrict__ found,
@@ -196,8 +229,7 @@ KERNEL spgemm_chunks_segments(long long first, long long lefts, long long entrie
         int count = 0;
         for (long long base = begin; base < end; base += WARP) {
             long long p = base + lane;
-            int entry = p < end ? found[p] : (int)entries;
-            int chunk = entry < entries ? chunks_before[entry + 1] - 1 : -1;
+            int chunk = p < end ? chunks_before[found[p] + 1] - 1 : -1;
             int chunk_before = __shfl_up_sync(ALL_LANES, chunk, 1);
             bool differs = lane == 0 || chunk != chunk_before;
             unsigned int ends = __ballot_sync(ALL_LANES, differs) & above;
@@ -218,7 +250,7 @@ KERNEL spgemm_chunks_segments(long long first, long long lefts, long long entrie
 }
 
 KERNEL spgemm_chunks_place(long long count, const Segment *__restrict__ segments, const int *__restrict__ chunks,
-                           const int *__restrict__ lengths_before, const int *__restrict__ starts,
+                           const int *__restrict__ lengths_before, const int *__restrict__ chunk_starts,
                            const int *__restrict__ chunk_entries, const int *__restrict__ found,
                            unsigned short *__restrict__ places, Group *__restrict__ groups,
                            Source *__restrict__ sources)
@@ -227,102 +259,229 @@ KERNEL spgemm_chunks_place(long long count, const Segment *__restrict__ segments
     for (long long s = warp_index(); s < count; s += warp_count()) {
         Segment segment = segments[s];
         int chunk = chunks[s];
-        int entry = chunk_entries[chunk];
-        long long begin = stream_of(chunk, starts, chunk_entries).first + lengths_before[s] - starts[entry];
+        int product = lengths_before[s] - chunk_starts[chunk];
+        long long begin = stream_of(chunk, chunk_starts).first + product;
         if (lane < segment.length)
-            places[begin + lane] = (unsigned short)(found[segment.product + lane] - entry);
+            places[begin + lane] = (unsigned short)(found[segment.product + lane] - chunk_entries[chunk]);
         if (lane == 0) {
             if (begin % WARP != 0)
                 atomicOr(&groups[begin / WARP].bits, 1u << begin % WARP);
             long long group = (begin + WARP - 1) / WARP;
             if (group * WARP < begin + segment.length)
                 groups[group].segment = (int)s;
-            sources[s] = {segment.left, segment.right - (unsigned int)begin};
+            sources[s] = {segment.left, segment.right - (unsigned int)product};
         }
     }
 }
 
-KERNEL spgemm_chunks_turns(long long chunks, const int *__restrict__ starts, const int *__restrict__ chunk_entries,
-                           unsigned short *__restrict__ places)
+KERNEL spgemm_chunks_list(long long chunks, const int *__restrict__ starts, const int *__restrict__ chunk_starts,
+                          const int *__restrict__ chunk_entries, const unsigned short *__restrict__ places,
+                          unsigned short *__restrict__ positions)
 {
-    unsigned int before = (1u << lane_index()) - 1;
-    for (long long c = warp_index(); c < chunks; c += warp_count()) {
-        Stream stream = stream_of(c, starts, chunk_entries);
-        if (chunk_entries[c + 1] - chunk_entries[c] == 1)
-            continue;
-        for (int base = 0; base < stream.count; base += WARP) {
-            long long p = stream.first + base + lane_index();
-            bool is_there = base + lane_index() < stream.count;
-            int place = is_there ? places[p] : -1;
-            int turn = __popc(__match_any_sync(ALL_LANES, place) & before);
-            if (is_there)
-                places[p] = (unsigned short)(turn << TURN_SHIFT | place);
-        }
-    }
-}
-
-// Adds the product of each lane to the sum at its place, those of one place turn after turn; nothing where there is none.
-static __device__ void add_in_turns(ACC *sums, int place, ACC product)
-{
-    int own_turn = place >> TURN_SHIFT;
-    for (int turn = 0; __any_sync(ALL_LANES, own_turn >= turn); turn++) {
-        if (own_turn == turn)
-            sums[place & ((1 << TURN_SHIFT) - 1)] += product;
-        __syncwarp();
-    }
-}
-
-KERNEL spgemm_chunks_sum(long long chunks, const int *__restrict__ starts, const int *__restrict__ chunk_entries,
-                         const long long *__restrict__ chunk_places, const unsigned short *__restrict__ places,
-                         const Group *__restrict__ groups, const Source *__restrict__ sources,
-                         const T *__restrict__ a_values, const T *__restrict__ b_values, T *__restrict__ c_values)
-{
-    __shared__ ACC sums[EACH * WARP];
-    // At the end it would take 8 registers more, and 8 % of the time.
-    end_after_last();
+    // The number of the next product of each entry.
+    __shared__ unsigned short next[MOST_PRODUCTS];
     int lane = lane_index();
-    unsigned int up_to_lane = ALL_LANES >> (WARP - 1 - lane);
-    for (long long c = warp_index(); c < chunks; c += warp_count()) {
-        Stream stream = stream_of(c, starts, chunk_entries);
-        int n = chunk_entries[c + 1] - chunk_entries[c];
-        bool is_single = n == 1;
-        for (int at = lane; at < max(n, WARP); at += WARP)
-            sums[at] = ACC(0);
+    unsigned int before = (1u << lane) - 1;
+    for (long long c = blockIdx.x; c < chunks; c += gridDim.x) {
+        Stream stream = stream_of(c, chunk_starts);
+        if (stream.count > MOST_PRODUCTS)
+            continue;
+        int entry = chunk_entries[c];
+        for (int at = lane; at < chunk_entries[c + 1] - entry; at += WARP)
+            next[at] = (unsigned short)(starts[entry + at] - chunk_starts[c]);
         __syncwarp();
-        Group own = {0, 0};
-        for (int base = 0; base < stream.count; base += AHEAD * WARP) {
-            // Each lane has one of the next groups.
-            if (base % (WARP * WARP) == 0 && base + lane * WARP < stream.count)
-                own = groups[(stream.first + base) / WARP + lane];
-            int at[AHEAD];
-            ACC products[AHEAD];
-#pragma unroll
-            for (int ahead = 0; ahead < AHEAD; ahead++) {
-                int offset = base + ahead * WARP + lane;
-                int number = base / WARP + ahead;
-                unsigned int bits = __shfl_sync(ALL_LANES, own.bits, number);
-                int segment = __shfl_sync(ALL_LANES, own.segment, number);
-                at[ahead] = -1;
-                products[ahead] = ACC(0);
-                if (offset < stream.count) {
-                    long long p = stream.first + offset;
-                    Source source = sources[segment + __popc(bits & up_to_lane)];
-                    at[ahead] = is_single ? lane : places[p];
-                    products[ahead] = mul(load(a_values, source.left), load(b_values, source.right + (unsigned int)p));
-                }
+        for (int base = 0; base < stream.count; base += WARP) {
+            int product = base + lane;
+            int place = product < stream.count ? places[stream.first + product] : -1;
+            unsigned int alike = __match_any_sync(ALL_LANES, place);
+            int number = place >= 0 ? next[place] + __popc(alike & before) : 0;
+            __syncwarp();
+            if (place >= 0) {
+                positions[stream.first + number] = (unsigned short)(padded(product) * sizeof(ACC));
+                if (alike >> lane == 1)
+                    next[place] = (unsigned short)(number + 1);
             }
+            __syncwarp();
+        }
+    }
+}
+
+KERNEL spgemm_chunks_runs(long long entries, const int *__restrict__ starts, const int *__restrict__ chunks_before,
+                          const int *__restrict__ chunk_starts, const int *__restrict__ chunk_entries,
+                          unsigned int *__restrict__ runs)
+{
+    for (long long e = thread_index(); e < entries; e += thread_count()) {
+        int chunk = chunks_before[e + 1] - 1;
+        Stream stream = stream_of(chunk, chunk_starts);
+        if (stream.count > MOST_PRODUCTS)
+            continue;
+        long long begin = stream.first + starts[e] - chunk_starts[chunk];
+        long long end = stream.first + starts[e + 1] - chunk_starts[chunk];
+        atomicOr(&runs[(end - 1) / EACH], ENDS << (end - 1) % EACH);
+        for (long long run = (begin + EACH - 1) / EACH; run * EACH < end; run++)
+            atomicOr(&runs[run], (unsigned int)(e - chunk_entries[chunk]));
+    }
+}
+
+// Positions that a thread loads at once, two to a word.
+#define WORDS (EACH < 8 ? EACH / 2 : 4)
+struct __align__(4 * WORDS) Positions
+{
+    unsigned int of[WORDS];
+};
+
+// The segment of this lane's product.
+static __device__ Source source_of(Group group, const Source *__restrict__ sources)
+{
+    return sources[group.segment + __popc(group.bits & (ALL_LANES >> (WARP - 1 - lane_index())))];
+}
+
+// The sum of the `count` products of a stream, added by threads, then over these. `of_warps` has an element for each warp.
+static __device__ ACC sum_stream(ACC *of_warps, int count, const Group *__restrict__ groups,
+                                 const Source *__restrict__ sources, const T *__restrict__ a_values,
+                                 const T *__restrict__ b_values)
+{
+    ACC sum = ACC(0);
+    for (int product = threadIdx.x; product < count; product += BLOCK) {
+        Source source = source_of(groups[product / WARP], sources);
+        sum += mul(load(a_values, source.left), load(b_values, source.right + (unsigned int)product));
+    }
+    sum = sum_lanes(sum);
+    if (lane_index() == 0)
+        of_warps[threadIdx.x / WARP] = sum;
+    __syncthreads();
+    for (int warp = 1; warp < BLOCK / WARP; warp++)
+        sum += of_warps[warp];
+    __syncthreads();
+    return sum;
+}
+
+// Keeps the `count` products of a stream in shared memory, each warp AHEAD groups at a time. Loads groups past the end.
+static __device__ void keep_products(ACC *products, int count, const Group *__restrict__ groups,
+                                     const Source *__restrict__ sources, const T *__restrict__ a_values,
+                                     const T *__restrict__ b_values)
+{
+    int at = threadIdx.x;
+    groups += at / WARP;
+    products += padded(at);
+#pragma unroll 2
+    for (int begin = at - lane_index(); begin < count; begin += AHEAD * BLOCK) {
+        Group group[AHEAD];
+        Source source[AHEAD];
+        ACC product[AHEAD];
 #pragma unroll
-            for (int ahead = 0; ahead < AHEAD; ahead++)
-                add_in_turns(sums, at[ahead], products[ahead]);
+        for (int ahead = 0; ahead < AHEAD; ahead++)
+            group[ahead] = load_once(groups + ahead * (BLOCK / WARP));
+#pragma unroll
+        for (int ahead = 0; ahead < AHEAD; ahead++)
+            source[ahead] = source_of(group[ahead], sources);
+#pragma unroll
+        for (int ahead = 0; ahead < AHEAD; ahead++) {
+            unsigned int right = source[ahead].right + (unsigned int)(at + ahead * BLOCK);
+            product[ahead] = ACC(0);
+            if (at + ahead * BLOCK < count)
+                product[ahead] = mul(load(a_values, source[ahead].left), load(b_values, right));
         }
-        if (is_single) {
-            ACC sum = sum_lanes(sums[lane]);
-            if (lane == 0)
-                store(c_values, chunk_places[c], sum);
-        } else {
-            for (int at = lane; at < n; at += WARP)
-                store(c_values, chunk_places[c] + at, sums[at]);
+#pragma unroll
+        for (int ahead = 0; ahead < AHEAD; ahead++)
+            products[ahead * padded(BLOCK)] = product[ahead];
+        at += AHEAD * BLOCK;
+        groups += AHEAD * (BLOCK / WARP);
+        products += AHEAD * padded(BLOCK);
+    }
+}
+
+// Adds a thread's products, whose positions are `own`, and returns what is left of the last entry.
+static __device__ ACC add_run(ACC *sums, const ACC *products, unsigned int run, const Positions *own)
+{
+    ACC each[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        unsigned int word = own[k / 2 / WORDS].of[k / 2 % WORDS];
+        unsigned int position = k % 2 == 0 ? word & 0xffff : word >> 16;
+        each[k] = *(const ACC *)((const char *)products + position);
+    }
+    int entry = run & 0xffff;
+    ACC sum = ACC(0);
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        sum += each[k];
+        if (run & ENDS << k) {
+            sums[padded(entry)] = sum;
+            sum = ACC(0);
+            entry++;
         }
-        __syncwarp();
+    }
+    return sum;
+}
+
+// Adds what threads have left of an entry to its sum: that of the first entry that a later thread ends.
+// `of_warps` and `entries` have an element for each warp.
+static __device__ void add_rests(ACC *sums, ACC *of_warps, int *entries, unsigned int run, ACC rest)
+{
+    int lane = lane_index();
+    int warp = threadIdx.x / WARP;
+    bool ends = run >= ENDS;
+    int entry = run & 0xffff;
+    unsigned int enders = __ballot_sync(ALL_LANES, ends);
+    ACC up_to_lane = sum_segment(rest, enders);
+    ACC before = shuffle_up(up_to_lane, 1);
+    if (ends && lane > 0)
+        sums[padded(entry)] += before;
+    if (lane == WARP - 1)
+        of_warps[warp] = up_to_lane;
+    if (lane == max(__ffs(enders) - 1, 0))
+        entries[warp] = ends ? entry : -1;
+    __syncthreads();
+    if (lane == 0 && warp > 0 && entries[warp] >= 0) {
+        ACC sum = ACC(0);
+        int last = warp;
+        do
+            sum += of_warps[--last];
+        while (last > 0 && entries[last] < 0);
+        sums[padded(entries[warp])] += sum;
+    }
+}
+
+KERNEL spgemm_chunks_sum(long long chunks, const int *__restrict__ chunk_entries, const int *__restrict__ chunk_starts,
+                         const long long *__restrict__ chunk_places, const unsigned short *__restrict__ positions,
+                         const unsigned int *__restrict__ runs, const Group *__restrict__ groups,
+                         const Source *__restrict__ sources, const T *__restrict__ a_values,
+                         const T *__restrict__ b_values, T *__restrict__ c_values)
+{
+    __shared__ ACC products[MOST_PRODUCTS + MOST_PRODUCTS / WARP];
+    __shared__ ACC sums[MOST_PRODUCTS + MOST_PRODUCTS / WARP];
+    __shared__ ACC of_warps[BLOCK / WARP];
+    __shared__ int entries[BLOCK / WARP];
+    end_after_last();
+    for (long long c = blockIdx.x; c < chunks; c += gridDim.x) {
+        Stream stream = stream_of(c, chunk_starts);
+        const Group *own_groups = groups + stream.first / WARP;
+        long long place = chunk_places[c];
+        if (stream.count > MOST_PRODUCTS) {
+            ACC sum = sum_stream(of_warps, stream.count, own_groups, sources, a_values, b_values);
+            if (threadIdx.x == 0)
+                store(c_values, place, sum);
+            continue;
+        }
+        int n = chunk_entries[c + 1] - chunk_entries[c];
+        long long first = stream.first / EACH + threadIdx.x;
+        bool is_there = (int)threadIdx.x * EACH < stream.count;
+        Positions own[EACH / 2 / WORDS];
+        unsigned int run = 0;
+        if (is_there) {
+#pragma unroll
+            for (int k = 0; k < EACH / 2 / WORDS; k++)
+                own[k] = load_once((const Positions *)positions + first * (EACH / 2 / WORDS) + k);
+            run = runs[first];
+        }
+        keep_products(products, stream.count, own_groups, sources, a_values, b_values);
+        __syncthreads();
+        ACC rest = is_there ? add_run(sums, products, run, own) : ACC(0);
+        add_rests(sums, of_warps, entries, run, rest);
+        __syncthreads();
+#pragma unroll 4
+        for (int at = threadIdx.x; at < n; at += BLOCK)
+            store(c_values, place + at, sums[padded(at)]);
     }
 }

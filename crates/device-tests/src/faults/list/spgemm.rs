@@ -83,8 +83,11 @@ pub(super) const FAULTS: &[Fault] = &[
         what: "the last product of a chunk is left out",
         place: each(
             "spgemm_chunks",
-            ("if (base + lid < count) {", "if (base + lid < count - 1) {"),
-            ("if (offset < stream.count) {", "if (offset < stream.count - 1) {"),
+            (
+                "products[padded(product)] = value;",
+                "products[padded(product)] = product < count - 1 ? value : rest;",
+            ),
+            ("if (at + ahead * BLOCK < count)", "if (at + ahead * BLOCK < count - 1)"),
         ),
         found_by: &[by("spgemm/csr", "places"), by("spgemm/csc", "places")],
         case: LONG_ROWS,

@@ -17,10 +17,12 @@
 //! A mask is the pattern of C, and its rows are summed alike: products without a column there are left out.
 //!
 //! A run finds the place of each product among the columns of its row of C. A plan of many runs keeps these places, 8 or 16
-//! bits for a product, for rows whose sums fit in local memory. Most other rows it cuts into chunks, whose products it keeps
-//! as segments of rows of B.
+//! bits for a product, for rows whose sums fit in local memory. Most other rows, and all of them where rows of B are short
+//! or differ, it cuts into chunks: it keeps which products are neighbours in rows of B, and where those of each entry of C
+//! are.
 //!
-//! A team goes through the entries of A's row one after the other, so that sums are added in their order.
+//! A team goes through the entries of A's row one after the other, so that sums are added in their order. So are those of
+//! chunks, but where an entry has many products several work-items share them, and their sums are added.
 
 mod chunks;
 mod pattern;
@@ -29,11 +31,11 @@ mod row_bins;
 mod values;
 
 use super::available_algorithms::Needs;
-use crate::Device;
 use crate::defines::Defines;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
+use crate::{Buffer, Device};
 use pattern::{FoundPattern, PatternSearch, ProductCounts, row_sizes_of};
 use places::Places;
 use sparse_core::format::IndexOrder;
@@ -264,6 +266,16 @@ fn find_sums(
     let search = PatternSearch::new(backend, factors, algorithm)?;
     let products = &search.products;
     let counted = search.count()?;
+    if keeps_places && chunks::take_all_rows(factors, products) {
+        let starts = counted.starts.clone();
+        let found = search.find(counted, offset)?;
+        let c = found.rows();
+        let sums = match ValueSums::of_chunks(backend, factors, c)? {
+            Some(sums) => sums,
+            None => known_sums(backend, factors, &starts, Some(products), c)?,
+        };
+        return Ok((found, sums));
+    }
     let (longest, places) = if keeps_places {
         let longest = backend.longest_row(&counted.starts)?;
         (longest, Places::new(backend, factors, products, longest)?)
@@ -279,8 +291,7 @@ fn find_sums(
     // Before the pattern, so that nothing waits for the device between its last kernels and those of values.
     let bins = SumBins::new(backend, factors, counts, places.is_some())?;
     let found = search.find(counted, offset)?;
-    let c = KnownRows { offsets: &found.offsets, columns: &found.indices, count: found.lengths.total };
-    let sums = ValueSums::new(backend, factors, bins, c, places)?;
+    let sums = ValueSums::new(backend, factors, bins, found.rows(), places)?;
     Ok((found, sums))
 }
 
@@ -292,17 +303,28 @@ fn masked_sums(
     keeps_places: bool,
 ) -> Result<ValueSums> {
     let lengths = row_sizes_of(backend, mask)?;
-    let longest = backend.longest_row(&lengths.starts)?;
     let products = keeps_places.then(|| ProductCounts::new(backend, factors, None)).transpose()?;
-    let places = match &products {
+    let c = KnownRows { offsets: mask.offsets, columns: mask.indices, count: lengths.total, is_mask: true };
+    known_sums(backend, factors, &lengths.starts, products.as_ref(), c)
+}
+
+/// The sums of a C whose rows have so many `entries` before them, with places if their `products` are known.
+fn known_sums(
+    backend: &Device,
+    factors: Factors<'_>,
+    entries: &Buffer<i64>,
+    products: Option<&ProductCounts>,
+    c: KnownRows<'_>,
+) -> Result<ValueSums> {
+    let longest = backend.longest_row(entries)?;
+    let places = match products {
         Some(products) => Places::new(backend, factors, products, longest)?,
         None => None,
     };
-    let starts = products.as_ref().map_or(&lengths.starts, |products| &products.counts.starts);
-    let most_products = products.as_ref().map_or(longest, |products| products.most);
-    let counts = RowCounts { entries: &lengths.starts, products: starts, longest, most_products };
+    let starts = products.map_or(entries, |products| &products.counts.starts);
+    let most_products = products.map_or(longest, |products| products.most);
+    let counts = RowCounts { entries, products: starts, longest, most_products };
     let bins = SumBins::new(backend, factors, counts, places.is_some())?;
-    let c = KnownRows { offsets: mask.offsets, columns: mask.indices, count: lengths.total };
     ValueSums::new(backend, factors, bins, c, places)
 }
 

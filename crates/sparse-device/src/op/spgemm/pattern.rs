@@ -1,6 +1,7 @@
 //! The pattern of C.
 
 use super::row_bins::{Bin, RowBins, RowSizes};
+use super::values::KnownRows;
 use super::{FILE, Factors, NO_ROW, SpgemmAlgorithm, Teams, defines};
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
@@ -39,6 +40,13 @@ pub(super) struct FoundPattern {
     pub(super) offsets: RawBuffer,
     pub(super) indices: RawBuffer,
     pub(super) lengths: RowSizes,
+}
+
+impl FoundPattern {
+    pub(super) fn rows(&self) -> KnownRows<'_> {
+        let Self { offsets, indices, lengths } = self;
+        KnownRows { offsets, columns: indices, count: lengths.total, is_mask: false }
+    }
 }
 
 /// The entries before each row of C, and of all; and their columns, with room between rows, if there is memory.

@@ -45,9 +45,9 @@ const LONG: usize = 3 * SMALLEST[1];
 #[derive(Debug)]
 pub(super) struct Places {
     /// Where the row of B of each entry of A begins and ends.
-    pub(super) parts: RawBuffer,
+    parts: RawBuffer,
     /// The number of products before each row.
-    pub(super) starts: Arc<Buffer<i64>>,
+    starts: Arc<Buffer<i64>>,
     places: RawBuffer,
     sum: Kernel,
 }
@@ -74,7 +74,6 @@ impl Places {
         products: &ProductCounts,
         longest: usize,
     ) -> Result<Option<Self>> {
-        let Factors { left, right } = factors;
         let place_bytes = if longest <= LONGEST_OF_BYTES { size_of::<u8>() } else { size_of::<u16>() };
         let bytes = products.counts.total.saturating_mul(place_bytes);
         if bytes as u64 > backend.scratch_limit() || i32::try_from(products.most + 1).is_err() {
@@ -84,11 +83,8 @@ impl Places {
             Err(Error::OutOfMemory { .. }) => return Ok(None),
             places => places?,
         };
-        let parts = backend.allocate_raw(2 * left.indices.len, right.offsets.element_bytes)?;
+        let parts = parts(backend, factors)?;
         let sum = kernel(backend, factors, place_bytes, "spgemm_places_sum")?;
-        let find = kernel(backend, factors, place_bytes, "spgemm_places_parts")?;
-        let launch = backend.launch(&find).size(left.indices.len).buffer(left.indices);
-        launch.buffer(right.offsets).buffer(&parts).items(left.indices.len)?;
         Ok(Some(Self { parts, starts: products.counts.starts.clone(), places, sum }))
     }
 
@@ -129,6 +125,16 @@ impl Places {
     pub(super) fn bytes(&self) -> usize {
         self.parts.bytes() + self.starts.bytes() + self.places.bytes()
     }
+}
+
+/// Where the row of B of each entry of A begins and ends.
+pub(super) fn parts(backend: &Device, factors: Factors<'_>) -> Result<RawBuffer> {
+    let Factors { left, right } = factors;
+    let parts = backend.allocate_raw(2 * left.indices.len, right.offsets.element_bytes)?;
+    let kernel = kernel(backend, factors, size_of::<u8>(), "spgemm_places_parts")?;
+    let launch = backend.launch(&kernel).size(left.indices.len).buffer(left.indices);
+    launch.buffer(right.offsets).buffer(&parts).items(left.indices.len)?;
+    Ok(parts)
 }
 
 fn kernel(backend: &Device, factors: Factors<'_>, place_bytes: usize, entry: &'static str) -> Result<Kernel> {

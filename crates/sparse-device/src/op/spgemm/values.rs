@@ -145,6 +145,8 @@ pub(super) struct KnownRows<'a> {
     pub(super) columns: &'a RawBuffer,
     /// The entries of all.
     pub(super) count: usize,
+    /// True for a mask, whose entries may have no products.
+    pub(super) is_mask: bool,
 }
 
 /// The rows of C in bins, by teams that sum them.
@@ -219,8 +221,8 @@ impl ValueSums {
         c: KnownRows<'_>,
         places: Option<Places>,
     ) -> Result<Self> {
-        let chunks = match (&places, cut_rows(&bins)) {
-            (Some(places), Some(cut)) => Chunks::new(backend, factors, places, (&bins, cut), c)?,
+        let chunks = match cut_rows(&bins) {
+            Some(cut) if places.is_some() && !c.is_mask => Chunks::new(backend, factors, (&bins, cut), c)?,
             _ => None,
         };
         let sums = |bin: &Bin| {
@@ -243,6 +245,21 @@ impl ValueSums {
         let is_left = |bin: &&Bin| chunks.is_none() || !BINS[bin.number - 1].is_cut();
         let sums = bins.iter().filter(is_left).map(sums).collect::<Result<_>>()?;
         Ok(Self { bins, sums, places, chunks })
+    }
+
+    /// The sums of a C whose rows are all in chunks, if there is memory for these.
+    pub(super) fn of_chunks(
+        backend: &Device,
+        factors: Factors<'_>,
+        c: KnownRows<'_>,
+    ) -> Result<Option<Self>> {
+        let rows = factors.left.rows;
+        let bins = RowBins::single(rows);
+        let chunks = match c.count {
+            0 => return Ok(None),
+            _ => Chunks::new(backend, factors, (&bins, 0..rows), c)?,
+        };
+        Ok(chunks.map(|chunks| Self { bins, sums: vec![], places: None, chunks: Some(chunks) }))
     }
 
     /// Writes the values of C.
@@ -295,7 +312,7 @@ impl ValueSums {
 
     /// True if the plan keeps the places of products.
     pub(super) fn has_places(&self) -> bool {
-        self.places.is_some()
+        self.places.is_some() || self.chunks.is_some()
     }
 
     /// Bytes on the device.
