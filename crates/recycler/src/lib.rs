@@ -302,7 +302,8 @@ mod tests {
         block(3 << 20);
         assert_eq!(waiting_bytes(), 0, "it is larger than what may wait");
         keep_at_most(4 << 20);
-        (block(2 << 20), block(3 << 20));
+        block(2 << 20);
+        block(3 << 20);
         assert_eq!(waiting_bytes(), 3 << 20, "the one that has waited longest went");
         release_all();
         assert_eq!(waiting_bytes(), 0);
