@@ -4,7 +4,6 @@
 //! they lie and compute on the run-time layer of the crate `nnz`, with Python's lock released. What they do not take
 //! (other types, arrays with gaps) is an error that the Python classes avoid: they leave it to SciPy.
 
-#[cfg(target_os = "linux")]
 mod arrays;
 mod device;
 mod device_array;

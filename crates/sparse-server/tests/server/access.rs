@@ -229,7 +229,7 @@ fn arrays_on_a_gpu_are_taken_where_the_operator_says_so() {
     let config = Config { cuda_ipc: true, ..Config::new(data.path(), 1 << 20) };
     for answer in requests(&Running::start(config.clone())) {
         let text = answer.expect(422);
-        assert!(text.text().contains("the CPU has none"), "{text:?}");
+        assert!(text.text().contains("cpu has none"), "{text:?}");
     }
     let public = Config { listen: "0.0.0.0:0".parse().unwrap(), tokens: Some("tokens".into()), ..config };
     assert!(public.check().unwrap_err().to_string().contains("--cuda-ipc"));
