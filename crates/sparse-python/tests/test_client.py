@@ -239,9 +239,12 @@ def test_arrays_of_gpus_are_named_and_not_sent(client, monkeypatch):
     assert asked == [4096, 4096]
     named = _cuda.describe(Gpu((4, 2), (16, 8)))
     assert named == {"handle": bytes(range(64)).hex(), "offset": 16, "shape": [4, 2], "dtype": "<f8"}
+    assert _cuda.describe(Gpu((0, 2), (8, 8)))["shape"] == [0, 2]
+    (body,) = _cuda.csr_body((1, 2), {"indptr": Gpu((2,)), "indices": Gpu((1,)), "data": Gpu((1,))})
+    assert json.loads(body)["shape"] == [1, 2] and json.loads(body)["data"]["shape"] == [1]
     with pytest.raises(ValueError, match="C order"):
         _cuda.describe(Gpu((4, 2), (8, 32)))
-    assert not _cuda.is_on_gpu(np.ones(3)) and not _cuda.is_on_gpu([1.0]) and _cuda.csr_body(matrix()) is None
+    assert not _cuda.is_on_gpu(np.ones(3)) and not _cuda.is_on_gpu([1.0]) and _cuda.csr_arrays(matrix()) is None
 
 
 def test_a_program_is_one_request(client):

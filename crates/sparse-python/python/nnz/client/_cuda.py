@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 from functools import cache
 from typing import Any
 
@@ -20,19 +21,25 @@ def is_on_gpu(a: Any) -> bool:
     return type(a).__module__.split(".")[0] != "numpy" and hasattr(_detached(a), "__cuda_array_interface__")
 
 
-def csr_body(a: Any) -> list[bytes] | None:
-    """The body that names the arrays of a sparse matrix of CuPy or PyTorch on a GPU; none for other matrices."""
+def csr_arrays(a: Any) -> dict[str, Any] | None:
+    """The arrays in CSR of a sparse matrix of CuPy or PyTorch on a GPU; none for other matrices.
+
+    Those of a matrix in another format are new, and the caller keeps them until the server has answered.
+    """
     library = type(a).__module__.split(".")[0]
     if library == "cupyx":
         a = a.tocsr()
-        arrays = (a.indptr, a.indices, a.data)
-    elif library == "torch" and a.is_cuda and a.layout is not _torch().strided:
+        return {"indptr": a.indptr, "indices": a.indices, "data": a.data}
+    if library == "torch" and a.is_cuda and a.layout is not _torch().strided:
         a = a.detach().to_sparse_csr()
-        arrays = (a.crow_indices(), a.col_indices(), a.values())
-    else:
-        return None
-    named = {key: describe(array) for key, array in zip(("indptr", "indices", "data"), arrays, strict=True)}
-    return [json.dumps({"shape": list(a.shape), **named}).encode()]
+        return {"indptr": a.crow_indices(), "indices": a.col_indices(), "data": a.values()}
+    return None
+
+
+def csr_body(shape: tuple[int, ...], arrays: dict[str, Any]) -> list[bytes]:
+    """The body that names the arrays of a matrix in CSR."""
+    named = {key: describe(array) for key, array in arrays.items()}
+    return [json.dumps({"shape": list(shape), **named}).encode()]
 
 
 def array_body(a: Any) -> list[bytes]:
@@ -54,8 +61,8 @@ def describe(a: Any) -> dict[str, Any]:
     """The place, shape and type of an array in C order, once all work on its GPU so far is done."""
     about = _detached(a).__cuda_array_interface__
     shape, dtype = tuple(about["shape"]), np.dtype(about["typestr"])
-    in_order = np.empty(shape, dtype).strides if 0 not in shape else None
-    if about.get("strides") not in (None, in_order):
+    in_order = tuple(dtype.itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape)))
+    if 0 not in shape and about.get("strides") not in (None, in_order):
         raise ValueError("an array on a GPU in C order is needed: a contiguous copy would be")
     address = about["data"][0]
     # No memory has no handle; nothing is read there.

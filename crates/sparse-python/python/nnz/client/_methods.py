@@ -61,8 +61,8 @@ class ClientMethods(ABC):
         """
         query = {"durable": int(durable), "pinned": int(pinned), "replace": int(replace), "ttl": ttl, "device": device}
         query["labels"] = labels_text(labels) if labels else None
-        on_gpu = _cuda.csr_body(a)
-        body, media = (on_gpu, _cuda.CUDA) if on_gpu else body_of(a)
+        on_gpu = _cuda.csr_arrays(a)
+        body, media = (_cuda.csr_body(a.shape, on_gpu), _cuda.CUDA) if on_gpu else body_of(a)
         request = Request("PUT", f"/v1/matrices/{quote(name)}", query_of(query), body, media)
         send = self._connections.send_in_parts if resumable else self._send
         return self._matrix(send(request))
