@@ -32,8 +32,9 @@ const BLOCKS: usize = 64;
 /// The most bytes of all blocks that wait, unless [`keep_at_most`] says otherwise.
 const BYTES: usize = 1 << 30;
 
-/// The greatest alignment of blocks that are kept: that of numbers.
-const ALIGNMENT: usize = 16;
+/// The greatest alignment of blocks that are kept: that of every block of the C library's `malloc`, from which a block
+/// comes that grows with a smaller one.
+const ALIGNMENT: usize = 2 * size_of::<usize>();
 
 /// The allocator; all of its values are the same.
 #[derive(Debug, Clone, Copy, Default)]
@@ -207,7 +208,8 @@ fn advise(block: *mut u8, bytes: usize, advice: Advice) {
 #[cfg(not(target_os = "linux"))]
 fn advise(_block: *mut u8, _bytes: usize, _advice: Advice) {}
 
-// SAFETY: blocks are the system's, of the layouts of `block`; those that wait are no one's.
+// SAFETY: blocks are the system's, of the layouts of `block`, which depend on the caller's layout alone, so that `dealloc`
+// finds that of `alloc`. A block waits once it was freed, and is taken out of the list before it is handed out.
 unsafe impl GlobalAlloc for Recycler {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !is_kept(layout) {
@@ -259,7 +261,8 @@ unsafe impl GlobalAlloc for Recycler {
             unsafe { self.dealloc(memory, layout) };
             return kept;
         }
-        // SAFETY: the block has the old layout. The C library moves its pages without copying them.
+        // SAFETY: the block has the old layout, whose alignment is that of every block of `malloc` if one of the two is
+        // large. The C library moves its pages without copying them.
         unsafe { System.realloc(memory, old, new.size()) }
     }
 }

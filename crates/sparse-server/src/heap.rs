@@ -20,8 +20,11 @@ pub(crate) async fn return_freed_memory() {
     let mut periods = interval(PERIOD);
     loop {
         periods.tick().await;
-        recycler::release_unused();
-        if let Err(error) = spawn_blocking(trim).await {
+        let release = || {
+            recycler::release_unused();
+            trim();
+        };
+        if let Err(error) = spawn_blocking(release).await {
             tracing::debug!("returning freed memory: {error}");
         }
     }
