@@ -6,6 +6,8 @@ use crate::space::{ContextId, Element, Space, View as _, ViewMut as _};
 use bytemuck::allocation::try_zeroed_vec;
 use std::fmt::Debug;
 use std::ops::DerefMut;
+use std::process;
+use std::sync::OnceLock;
 
 /// The space of a backend. Write this, not `B::Space`, in the bounds of supertraits.
 pub type SpaceOf<B> = <B as Backend>::Space;
@@ -171,6 +173,20 @@ pub fn vec_with_capacity<T>(len: usize) -> Result<Vec<T>> {
     let mut elements = vec![];
     elements.try_reserve_exact(len).map_err(|_| Error::out_of_memory::<T>(len))?;
     Ok(elements)
+}
+
+/// True in a process that was forked from one which has asked this before.
+///
+/// Such a process has none of the threads of its parent. Whoever computes on a pool of threads that is one for the
+/// process, as rayon's global pool is, asks before each use, and computes in the calling thread instead: the lost threads
+/// would be waited for without end.
+///
+/// ```
+/// assert!(!sparse_core::backend::is_forked());
+/// ```
+pub fn is_forked() -> bool {
+    static FIRST: OnceLock<u32> = OnceLock::new();
+    *FIRST.get_or_init(process::id) != process::id()
 }
 
 /// Checks a copy from a view to the host, as [`Backend::download_into`] says.

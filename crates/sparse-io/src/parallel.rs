@@ -1,8 +1,8 @@
 //! Work on items by all threads.
 
 use rayon::prelude::*;
-use std::process;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use sparse_core::backend::is_forked;
+use std::sync::{Mutex, PoisonError};
 
 /// The results of `work` for every item, in order.
 pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: &(dyn Fn(T) -> R + Sync)) -> Vec<R> {
@@ -18,16 +18,9 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: &(dyn Fn(T) -> R + Sync
 
 /// Calls `work` with 0, …, `count` − 1. Not generic, so that rayon's code is compiled once and not for every type.
 fn for_each_index(count: usize, work: &(dyn Fn(usize) + Sync)) {
-    if has_threads() {
-        (0..count).into_par_iter().with_max_len(1).for_each(work);
-    } else {
+    if is_forked() {
         (0..count).for_each(work);
+    } else {
+        (0..count).into_par_iter().with_max_len(1).for_each(work);
     }
-}
-
-/// False in a process forked from one that has worked here: it has none of the threads of rayon's global pool, and cannot
-/// start others.
-fn has_threads() -> bool {
-    static PROCESS: OnceLock<u32> = OnceLock::new();
-    *PROCESS.get_or_init(process::id) == process::id()
 }

@@ -1,5 +1,6 @@
 """Direct solvers, preconditioners, and systems on devices."""
 
+import multiprocessing
 import os
 import signal
 import sys
@@ -296,6 +297,23 @@ def test_a_signal_ends_a_solver(solve):
     with pytest.raises(KeyboardInterrupt):
         solve(a, np.ones(30_000), atol=0.0, **options)
     timer.join()
+
+
+def _solution_in_child(a, b, results):
+    results.put(nnz.linalg.spsolve(a, b))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_solves_directly():
+    a, b = general(600, "d"), dense((600,), "d")
+    nnz.linalg.spsolve(a, b)
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    child = context.Process(target=_solution_in_child, args=(a, b, results))
+    child.start()
+    np.testing.assert_allclose(a @ results.get(timeout=20), b, rtol=0, atol=1e-8)
+    child.join()
 
 
 def test_what_lsqr_leaves_to_scipy():

@@ -7,7 +7,8 @@ use faer::sparse::linalg::solvers::{Llt, Lu, Qr, SymbolicLlt, SymbolicLu, Symbol
 use faer::sparse::linalg::{LltError, LuError};
 use faer::sparse::{FaerError, SparseColMatRef};
 use faer::traits::ComplexField;
-use faer::{Conj, MatMut, Side};
+use faer::{Conj, MatMut, Par, Side};
+use sparse_core::backend::is_forked;
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Error, Result, c64};
 
@@ -48,6 +49,7 @@ pub(super) enum AnyFactors {
 
 impl AnyFactors {
     pub(super) fn new(symbolic: &Symbolic, columns: &Columns, values: &Values) -> Result<Self> {
+        avoid_lost_threads();
         if let Some((row, col, at)) = columns.entries().find(|&(.., at)| !values.get(at).is_finite()) {
             let reason = format!("the element in row {row} and column {col} is {}", values.get(at));
             return Err(Error::unsupported("a factorization of values that are not finite", reason));
@@ -66,6 +68,7 @@ impl AnyFactors {
     /// The solutions of op(A)·x = b for `count` right-hand sides of `rows` elements each, at the start of as many
     /// elements each. QR has those of A alone.
     pub(super) fn solve(&self, op: Op, b: &[c64], rows: usize, count: usize) -> Vec<c64> {
+        avoid_lost_threads();
         match self {
             Self::Complex(factors) => {
                 let mut x = b.to_vec();
@@ -84,6 +87,14 @@ impl AnyFactors {
                 re.iter().zip(im).map(|(&re, &im)| c64::new(re, im)).collect()
             }
         }
+    }
+}
+
+/// Has faer compute in the calling thread of a forked process: where a program has its feature `rayon`, it uses the
+/// global pool, whose threads only the parent has.
+fn avoid_lost_threads() {
+    if is_forked() {
+        faer::set_global_parallelism(Par::Seq);
     }
 }
 
