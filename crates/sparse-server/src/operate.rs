@@ -75,6 +75,9 @@ impl Target {
                     None => accepted_kind_of_result(headers).map(Self::Answer),
                 },
             },
+            Some(_) if headers.contains_key(RESULT_ARRAY) => Err(Problem::bad_request(format!(
+                "{RESULT_ARRAY} is for a result that is answered: leave out `into`, or this header"
+            ))),
             Some(name) => {
                 check_scope(identity, Scope::Write)?;
                 Ok(Self::Object(new_name(name)?.to_owned(), wishes(parameters, headers)?))

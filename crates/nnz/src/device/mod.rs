@@ -263,8 +263,14 @@ impl Device {
         }
     }
 
-    /// Bytes of the device's memory that this process has allocated, as its library counts them; none where it counts
-    /// none, as CUDA alone does.
+    /// Bytes of the device's memory that this process has allocated, by the count of the device's library; none but
+    /// CUDA's counts them.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// assert_eq!("cpu".parse::<Device>()?.allocated_bytes(), None);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn allocated_bytes(&self) -> Option<u64> {
         match self {
             Self::Cpu(_) => None,

@@ -12,8 +12,9 @@ use sparse_core::{
 use std::any::Any;
 use std::borrow::Cow;
 
-/// Two matrices with indices and offsets of one type: as they are, or with 64 bits. One that is widened takes the way of the
-/// host, and has the entries of one coordinate added.
+/// Two matrices with indices and offsets of one type: as they are, or both with 64 bits.
+///
+/// A matrix that is widened is copied to the host and back, and its entries of one coordinate are added.
 pub(super) fn of_one_index_type(a: Matrix, b: Matrix) -> Result<(Matrix, Matrix)> {
     let types = |matrix: &Matrix| (matrix.index_type(), matrix.offset_type());
     if types(&a) == types(&b) {

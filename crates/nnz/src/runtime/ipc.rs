@@ -13,6 +13,20 @@ use sparse_device::{Buffer, Device as Accelerator};
 /// An array in the memory of a CUDA GPU that another process of this machine has allocated, in C order.
 ///
 /// That process has finished writing it, and keeps it until the call that takes it is done.
+///
+/// ```
+/// # use nnz::prelude::*;
+/// use nnz::IpcArray;
+///
+/// /// Three numbers, by the handle that another process has of `cuIpcGetMemHandle` and has sent.
+/// fn received(device: &Device, handle: [u8; 64]) -> nnz::Result<Vector> {
+///     Vector::from_ipc(device, DType::F64, &IpcArray { handle, byte_offset: 0, len: 3 })
+/// }
+///
+/// let error = received(&"cpu".parse()?, [0; 64]).unwrap_err().to_string();
+/// assert!(error.ends_with("a CUDA device is needed, in a build with the feature `cuda`"));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IpcArray {
     /// The handle of the allocation, from `cuIpcGetMemHandle`.
@@ -85,8 +99,8 @@ impl Vector {
 }
 
 fn not_here(device: &Device) -> Error {
-    let reason = format!("{device} has none: CUDA has, in a build with its feature");
-    Error::unsupported("memory of another process", reason)
+    let reason = "a CUDA device is needed, in a build with the feature `cuda`";
+    Error::unsupported(format_args!("memory of another process on {device}"), reason)
 }
 
 #[cfg(feature = "cuda")]

@@ -227,10 +227,13 @@ fn arrays_on_a_gpu_are_taken_where_the_operator_says_so() {
         assert!(answer.expect(400).text().contains("--cuda-ipc on"));
     }
     let config = Config { cuda_ipc: true, ..Config::new(data.path(), 1 << 20) };
-    for answer in requests(&Running::start(config.clone())) {
+    let server = Running::start(config.clone());
+    for answer in requests(&server) {
         let text = answer.expect(422);
-        assert!(text.text().contains("cpu has none"), "{text:?}");
+        assert!(text.text().contains("a CUDA device is needed"), "{text:?}");
     }
+    let both = server.send("POST /v1/matrices/a/scale?alpha=2&into=b", &[&result], &[]).expect(400);
+    assert!(both.text().contains("leave out `into`, or this header"), "{both:?}");
     let public = Config { listen: "0.0.0.0:0".parse().unwrap(), tokens: Some("tokens".into()), ..config };
     assert!(public.check().unwrap_err().to_string().contains("--cuda-ipc"));
 }

@@ -18,8 +18,9 @@ use sparse_core::{
     Algorithm, Backend, Coo, Csc, Csr, DenseViewMut, Index, IndexOrder, PlanOptions, Result, Scalar,
 };
 
-/// Rows or columns from which on those of a matrix with fewer entries are not counted to transpose it.
-const FEWEST_SORTED_LINES: usize = 1 << 20;
+/// A matrix with more rows or columns than this, and than twice its entries, is transposed by sorting its entries: counting
+/// them by columns takes memory for every row and column.
+const MOST_COUNTED_LINES: usize = 1 << 20;
 
 /// The transpose with its entries in the order of `a`.
 fn exchanged<B: Backend, T: Scalar, I: Index>(
@@ -67,7 +68,7 @@ where
     }
 
     fn transposed(&self, on: DeviceBackend<'_, B>) -> Result<Matrix> {
-        if self.nrows().max(self.ncols()) > FEWEST_SORTED_LINES.max(2 * self.nnz()) {
+        if self.nrows().max(self.ncols()) > MOST_COUNTED_LINES.max(2 * self.nnz()) {
             return on.erase(exchanged(self, on.backend)?.sorted(on.backend)?);
         }
         let keep = &Duplicates::Keep;
