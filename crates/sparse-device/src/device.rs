@@ -133,9 +133,9 @@ impl Device {
     /// The driver as its own type, for its abilities beyond operations.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the device has another driver.
+    /// [`Error::Unsupported`] if the device has another driver, or was opened before the process was forked.
     pub fn driver_as<D: Driver>(&self) -> Result<&D> {
-        let driver: &dyn Any = self.driver();
+        let driver: &dyn Any = self.usable_driver()?;
         let reason = || format!("it is a device of {}", self.caps().backend);
         driver.downcast_ref().ok_or_else(|| Error::unsupported("this device", reason()))
     }

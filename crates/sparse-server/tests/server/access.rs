@@ -232,7 +232,7 @@ fn arrays_on_a_gpu_are_taken_where_the_operator_says_so() {
         let text = answer.expect(422);
         assert!(text.text().contains("a CUDA device is needed"), "{text:?}");
     }
-    let both = server.send("POST /v1/matrices/a/scale?alpha=2&into=b", &[&result], &[]).expect(400);
+    let both = server.send("POST /v1/matrices/a/scale?alpha=2&into=b", &[result.as_str()], &[]).expect(400);
     assert!(both.text().contains("leave out `into`, or this header"), "{both:?}");
     let public = Config { listen: "0.0.0.0:0".parse().unwrap(), tokens: Some("tokens".into()), ..config };
     assert!(public.check().unwrap_err().to_string().contains("--cuda-ipc"));
