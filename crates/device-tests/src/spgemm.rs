@@ -69,6 +69,30 @@ pub fn products_that_meet_are_added_in_order(library: &Library) {
     compare(library, &a, &right(&|row| row / 30), adds_in_order);
 }
 
+/// Rows of C with elements of one product, of 16 after each other, and of every other row of B, whose sums round: runs of a
+/// plan that keeps where products belong, and a plan made anew, give the same bits.
+pub fn runs_of_a_plan_give_the_same_bits(library: &Library) {
+    let fractions = |count: usize| (0..count).map(|k| 1.0 / (k % 89 + 3) as f64).collect();
+    let a = left();
+    let a = a.with_values(fractions(a.nnz())).unwrap();
+    let columns = |row: usize| [row / 16, 40 + row % 2, 50 + 3 * row, 51 + 3 * row, 52 + 3 * row];
+    let indices: Vec<i64> = (0..INNER).flat_map(columns).map(|column| column as i64).collect();
+    let offsets = (0..=INNER as i64).map(|row| 5 * row).collect();
+    let values = fractions(indices.len());
+    let b = Csr::new(INNER, 50 + 3 * INNER, offsets, indices, values).unwrap();
+    each_device(library, |backend| {
+        let (a, b) = (a.to_device(backend).unwrap(), b.to_device(backend).unwrap());
+        let plan = || SpgemmPlan::new(backend, &a, &b, &PlanOptions::forced("places")).unwrap();
+        let mut kept = plan();
+        let mut c = kept.run(&a, &b).unwrap();
+        let first = c.to_host(backend).unwrap();
+        kept.run_into(&a, &b, &mut c).unwrap();
+        assert_eq!(c.to_host(backend).unwrap(), first, "the second run");
+        let anew = plan().run(&a, &b).unwrap();
+        assert_eq!(anew.to_host(backend).unwrap(), first, "a plan made anew");
+    });
+}
+
 /// Compares the bits of all products by the algorithms that are `compared`.
 fn compare(library: &Library, a: &Wide<Host>, b: &Wide<Host>, compared: fn(&str) -> bool) {
     let other_values = values(a.nnz(), 2);

@@ -36,8 +36,8 @@ const ALONE: usize = 8;
 /// time from 15 entries on.
 const SHORT: usize = 16;
 
-/// How many times the mean length of a row of B the mean length of those is that entries of A name, from which on all rows
-/// of C are in chunks if some are: those of B differ.
+/// Rows of B differ in length, so that all rows of C are in chunks if some are, where the entries of A meet rows this many
+/// times as long as the mean row of B.
 const SKEWED: usize = 2;
 
 /// Bytes for each product while chunks are made: its entry of C, its place, and its position.
