@@ -84,6 +84,7 @@ const TESTS: &[Test] = &tests![
     vector::a_step_that_cannot_be_taken_changes_nothing,
     vector::all_types_agree_with_the_reference,
     vector::norms_neither_overflow_nor_underflow,
+    vector::real_factors_leave_complex_infinities_infinite,
 ];
 
 /// The tests of every library that need no device.

@@ -2,9 +2,11 @@
 
 use crate::{each_device, values};
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
-use sparse_core::op::{Coefficient, GradientStep, VectorKernel, VectorPlan};
+use sparse_core::op::{Coefficient, Elementwise, ElementwisePlan, GradientStep, VectorKernel, VectorPlan};
 use sparse_core::reference::Reference;
-use sparse_core::{Accumulator, Backend, Error, Scalar, Space, SpaceOf, bf16, c32, c64, f16};
+use sparse_core::{
+    Accumulator, Backend, Csr, Error, PlanOptions, Scalar, Space, SpaceOf, SparseFormat, bf16, c32, c64, f16,
+};
 use sparse_device::{Device, Library};
 
 /// Asserts that two sums of `n` terms agree up to the rounding of a type with `precision` bits.
@@ -184,6 +186,34 @@ pub fn all_types_agree_with_the_reference(library: &Library) {
         if backend.caps().f64 {
             both::<f64>(backend);
             both::<c64>(backend);
+        }
+    });
+}
+
+/// Real factors multiply both parts of complex infinities, of vectors and of elements of matrices.
+pub fn real_factors_leave_complex_infinities_infinite(library: &Library) {
+    let x = [c32::new(f32::INFINITY, 1.0), c32::new(2.0, f32::NEG_INFINITY)];
+    let a = Csr::<c32>::new(2, 2, vec![0, 1, 2], vec![0, 1], x.to_vec()).unwrap();
+    let [one, minus, half] = [1.0, -1.0, 0.5].map(|re| c32::new(re, 0.0));
+    let expected = [c32::new(f32::INFINITY, 1.5), c32::new(3.0, f32::NEG_INFINITY)];
+    each_device(library, |backend| {
+        let (device, mut y) = (backend.upload(&x).unwrap(), backend.upload(&x).unwrap());
+        scal::<_, c32>(backend, minus, Device::view_mut(&mut y)).unwrap();
+        axpby::<_, c32>(backend, half, Device::view(&device), minus, Device::view_mut(&mut y)).unwrap();
+        assert_eq!(backend.download(&y).unwrap(), expected);
+
+        let on_device = a.to_device(backend).unwrap();
+        let none = Csr::<c32>::zeros(2, 2).unwrap().to_device(backend).unwrap();
+        let options = PlanOptions::once();
+        let mut sum = ElementwisePlan::new(backend, Elementwise::Add, &none, &on_device, &options).unwrap();
+        let negated = sum.run(one, &none, minus, &on_device).unwrap();
+        let values = backend.download(negated.values()).unwrap();
+        assert_eq!(values, x.map(|value| -value));
+        let ones = Csr::<c32>::identity(2).unwrap().to_device(backend).unwrap();
+        for (a, b) in [(&on_device, &ones), (&ones, &on_device)] {
+            let mut product = ElementwisePlan::new(backend, Elementwise::Multiply, a, b, &options).unwrap();
+            let c = product.run(one, a, one, b).unwrap();
+            assert_eq!(backend.download(c.values()).unwrap(), x);
         }
     });
 }

@@ -190,6 +190,18 @@ pub trait Accumulator: Scalar<Acc = Self> + NumAssign + Neg<Output = Self> {
 
     /// The real part.
     fn re(self) -> Self::Real;
+
+    /// The product. A factor without an imaginary part multiplies both parts of the other one, so that an infinite
+    /// number does not become NaN.
+    ///
+    /// ```
+    /// use sparse_core::{Accumulator, c64};
+    ///
+    /// let (infinite, factor) = (c64::new(f64::INFINITY, 1.0), c64::new(-2.0, 0.0));
+    /// assert_eq!(infinite.times(factor), c64::new(f64::NEG_INFINITY, -2.0));
+    /// assert!((infinite * factor).im.is_nan());
+    /// ```
+    fn times(self, factor: Self) -> Self;
 }
 
 /// The sum in the accumulator's type, rounded once; `None` of no values. It starts from the first value, not from
@@ -266,6 +278,11 @@ macro_rules! impl_real {
             fn re(self) -> $t {
                 self
             }
+
+            #[inline(always)]
+            fn times(self, factor: $t) -> $t {
+                self * factor
+            }
         }
 
         impl Real for $t {}
@@ -341,6 +358,17 @@ macro_rules! impl_complex {
             #[inline(always)]
             fn re(self) -> $real {
                 self.re
+            }
+
+            #[inline(always)]
+            fn times(self, factor: $t) -> $t {
+                if factor.im == 0.0 {
+                    self * factor.re
+                } else if self.im == 0.0 {
+                    factor * self.re
+                } else {
+                    self * factor
+                }
             }
         }
     )*};

@@ -1,7 +1,7 @@
 // elementwise: c_k <- alpha a + beta b, or (alpha a) (beta b), for the values a and b at the positions that a plan has
 // found for each element of C; at -1 nothing is stored, and a sum is the other one alone.
 // One work-item per element, striding over the grid; reads both positions, gathers both values, writes the result once.
-// A factor of 0 does not read the values that it multiplies; one of 1 leaves infinite complex numbers as they are.
+// A factor of 0 does not read the values that it multiplies.
 // Macros: SCALAR, POS (type of positions: int, long).   Launch: any number of work-groups of any size.
 
 // Every operation rounds, as on the host.
@@ -11,16 +11,21 @@
 #error "POS is missing: int or long"
 #endif
 
+// a b; a factor without an imaginary part multiplies both parts of the other, so that no infinity becomes NaN.
+static ACC multiply(ACC a, ACC b)
+{
+#if COMPLEX
+    if (a.y == 0)
+        return a.x * b;
+    if (b.y == 0)
+        return b.x * a;
+#endif
+    return mul(a, b);
+}
+
 static ACC scaled(ACC factor, __global const T *values, long position)
 {
-    if (is_zero(factor))
-        return (ACC)(0);
-    ACC value = load(values, position);
-#if COMPLEX
-    if (factor.x == 1 && factor.y == 0)
-        return value;
-#endif
-    return mul(factor, value);
+    return is_zero(factor) ? (ACC)(0) : multiply(factor, load(values, position));
 }
 
 __kernel void elementwise_values(long n, int multiplies, ACC alpha, __global const POS *a_positions,
@@ -38,7 +43,7 @@ __kernel void elementwise_values(long n, int multiplies, ACC alpha, __global con
         } else {
             ACC left = scaled(alpha, a_values, at_a);
             ACC right = scaled(beta, b_values, at_b);
-            element = multiplies ? mul(left, right) : left + right;
+            element = multiplies ? multiply(left, right) : left + right;
         }
         store(c, k, element);
     }

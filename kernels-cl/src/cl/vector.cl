@@ -36,6 +36,16 @@ static ACC coefficient(ACC factor, __global const ACC *numerator, long numerator
     return quotient(value, denominator[denominator_start]);
 }
 
+// factor * value; a real factor multiplies the parts alone, so that an infinite value does not become NaN.
+static ACC scaled(ACC factor, ACC value)
+{
+#if COMPLEX
+    if (factor.y == 0)
+        return factor.x * value;
+#endif
+    return mul(factor, value);
+}
+
 // y <- alpha x + beta y, whose factors are coefficients. alpha = 0 does not read x, beta = 0 not y.
 __kernel void vector_axpby(long n, ACC alpha_factor, __global const ACC *alpha_numerator, long alpha_numerator_start,
                            __global const ACC *alpha_denominator, long alpha_denominator_start, __global const T *x,
@@ -47,11 +57,14 @@ __kernel void vector_axpby(long n, ACC alpha_factor, __global const ACC *alpha_n
                             alpha_denominator_start);
     ACC beta = coefficient(beta_factor, beta_numerator, beta_numerator_start, beta_denominator, beta_denominator_start);
     int reads_x = !is_zero(alpha);
+    int reads_y = !is_zero(beta);
     for (long i = get_global_id(0); i < n; i += get_global_size(0)) {
-        ACC term = (ACC)(0);
+        ACC value = (ACC)(0);
         if (reads_x)
-            term = mul(alpha, load(x, x_start + i));
-        update(y, y_start + i, term, beta);
+            value = scaled(alpha, load(x, x_start + i));
+        if (reads_y)
+            value += scaled(beta, load(y, y_start + i));
+        store(y, y_start + i, value);
     }
 }
 
@@ -67,7 +80,7 @@ __kernel void vector_scale(long rows, long cols, ACC beta, __global T *c, long c
 {
     for (long i = get_global_id(0); i < rows * cols; i += get_global_size(0)) {
         long at = c_start + i / cols * row_step + i % cols * col_step;
-        store(c, at, is_zero(beta) ? (ACC)(0) : mul(beta, load(c, at)));
+        store(c, at, is_zero(beta) ? (ACC)(0) : scaled(beta, load(c, at)));
     }
 }
 

@@ -1,7 +1,7 @@
 // elementwise: c_k <- alpha a + beta b, or (alpha a) (beta b), for the values a and b at the positions that a plan has
 // found for each element of C; at -1 nothing is stored, and a sum is the other one alone.
 // One thread per element, striding over the grid; reads both positions, gathers both values, writes the result once.
-// A factor of 0 does not read the values that it multiplies; one of 1 leaves infinite complex numbers as they are.
+// A factor of 0 does not read the values that it multiplies.
 // Macros: SCALAR, POS (type of positions: int, long).   Launch: any number of blocks of up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -13,16 +13,21 @@
 
 typedef TYPE(POS) Position;
 
+// a b; a factor without an imaginary part multiplies both parts of the other, so that no infinity becomes NaN.
+static __device__ ACC multiply(ACC a, ACC b)
+{
+#if COMPLEX
+    if (a.y == 0)
+        return ACC(times(a.x, b.x), times(a.x, b.y));
+    if (b.y == 0)
+        return ACC(times(b.x, a.x), times(b.x, a.y));
+#endif
+    return product(a, b);
+}
+
 static __device__ ACC scaled(ACC factor, const T *values, long long position)
 {
-    if (is_zero(factor))
-        return ACC(0);
-    ACC value = load(values, position);
-#if COMPLEX
-    if (factor.x == 1 && factor.y == 0)
-        return value;
-#endif
-    return product(factor, value);
+    return is_zero(factor) ? ACC(0) : multiply(factor, load(values, position));
 }
 
 KERNEL elementwise_values(long long n, int multiplies, ACC alpha, const Position *__restrict__ a_positions,
@@ -40,7 +45,7 @@ KERNEL elementwise_values(long long n, int multiplies, ACC alpha, const Position
         } else {
             ACC left = scaled(alpha, a_values, at_a);
             ACC right = scaled(beta, b_values, at_b);
-            element = multiplies ? product(left, right) : left + right;
+            element = multiplies ? multiply(left, right) : left + right;
         }
         store(c, k, element);
     }

@@ -32,6 +32,16 @@ static __device__ ACC coefficient(ACC factor, const ACC *numerator, long long nu
     return denominator ? quotient(value, denominator[denominator_start]) : value;
 }
 
+// factor * value; a real factor multiplies the parts alone, so that an infinite value does not become NaN.
+static __device__ ACC scaled(ACC factor, ACC value)
+{
+#if COMPLEX
+    if (factor.y == 0)
+        return ACC(factor.x * value.x, factor.x * value.y);
+#endif
+    return mul(factor, value);
+}
+
 // y <- alpha x + beta y, whose factors are coefficients. alpha = 0 does not read x, beta = 0 not y.
 KERNEL vector_axpby(long long n, ACC alpha_factor, const ACC *alpha_numerator, long long alpha_numerator_start,
                     const ACC *alpha_denominator, long long alpha_denominator_start, const T *__restrict__ x,
@@ -43,8 +53,13 @@ KERNEL vector_axpby(long long n, ACC alpha_factor, const ACC *alpha_numerator, l
                             alpha_denominator_start);
     ACC beta = coefficient(beta_factor, beta_numerator, beta_numerator_start, beta_denominator, beta_denominator_start);
     bool reads_x = !is_zero(alpha);
-    for (long long i = thread_index(); i < n; i += thread_count())
-        update(y, y_start + i, reads_x ? mul(alpha, load(x, x_start + i)) : ACC(0), beta);
+    bool reads_y = !is_zero(beta);
+    for (long long i = thread_index(); i < n; i += thread_count()) {
+        ACC value = reads_x ? scaled(alpha, load(x, x_start + i)) : ACC(0);
+        if (reads_y)
+            value += scaled(beta, load(y, y_start + i));
+        store(y, y_start + i, value);
+    }
 }
 
 // y <- alpha sums + beta y, where the sums are not yet rounded to T.
@@ -61,7 +76,7 @@ KERNEL vector_scale(long long rows, long long cols, ACC beta, T *__restrict__ c,
 {
     for (long long i = thread_index(); i < rows * cols; i += thread_count()) {
         long long at = c_start + i / cols * row_step + i % cols * col_step;
-        store(c, at, is_zero(beta) ? ACC(0) : mul(beta, load(c, at)));
+        store(c, at, is_zero(beta) ? ACC(0) : scaled(beta, load(c, at)));
     }
 }
 

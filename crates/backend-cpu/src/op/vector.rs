@@ -15,16 +15,17 @@ fn scale<T: Scalar>(x: &mut [T], alpha: T::Acc) {
     if alpha.is_zero() {
         x.fill(T::ZERO);
     } else {
-        x.iter_mut().for_each(|x| *x = T::from_acc(alpha * x.to_acc()));
+        x.iter_mut().for_each(|x| *x = T::from_acc(x.to_acc().times(alpha)));
     }
 }
 
 /// `y ← alpha·x + beta·y`; `beta == 0` does not read `y`.
 fn update<T: Scalar>(alpha: T::Acc, x: &[T], beta: T::Acc, y: &mut [T]) {
     if beta.is_zero() {
-        y.iter_mut().zip(x).for_each(|(y, x)| *y = T::from_acc(alpha * x.to_acc()));
+        y.iter_mut().zip(x).for_each(|(y, x)| *y = T::from_acc(x.to_acc().times(alpha)));
     } else {
-        y.iter_mut().zip(x).for_each(|(y, x)| *y = T::from_acc(alpha * x.to_acc() + beta * y.to_acc()));
+        let sum = |x: T, y: T| x.to_acc().times(alpha) + y.to_acc().times(beta);
+        y.iter_mut().zip(x).for_each(|(y, &x)| *y = T::from_acc(sum(x, *y)));
     }
 }
 

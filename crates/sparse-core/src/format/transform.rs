@@ -2,7 +2,7 @@
 
 use super::{Axis, Compressed, CompressedPattern, CompressedRef, Coo, CooPattern, PatternId};
 use crate::index::Index;
-use crate::scalar::Scalar;
+use crate::scalar::{Accumulator, Scalar};
 use crate::space::Host;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Multiplies in the accumulator's type and rounds once.
 fn scale<T: Scalar>(values: &mut [T], factor: T::Acc) {
     for value in values {
-        *value = T::from_acc(factor * value.to_acc());
+        *value = T::from_acc(value.to_acc().times(factor));
     }
 }
 

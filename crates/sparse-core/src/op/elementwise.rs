@@ -17,7 +17,6 @@ use crate::error::Result;
 use crate::format::SparseFormat;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 use crate::scalar::{Accumulator, Scalar};
-use num_traits::One;
 use std::fmt::{self, Display};
 
 /// An operation on the elements of two matrices.
@@ -54,7 +53,7 @@ impl Elementwise {
         let scale = |(factor, value): (T::Acc, Option<T>)| value.map(|value| scaled(factor, value));
         let element = match (self, scale(a), scale(b)) {
             (Self::Add, Some(a), Some(b)) => a + b,
-            (Self::Multiply, Some(a), Some(b)) => a * b,
+            (Self::Multiply, Some(a), Some(b)) => a.times(b),
             (Self::Add, Some(only), None) | (Self::Add, None, Some(only)) => only,
             (Self::Add, None, None) | (Self::Multiply, ..) => return None,
         };
@@ -68,8 +67,8 @@ impl Display for Elementwise {
     }
 }
 
-/// `factor·value` in the accumulator's type. A factor of 0 does not read the value, and one of 1 leaves it as it is, an
-/// infinite complex number too.
+/// `factor·value` in the accumulator's type. A factor of 0 does not read the value, and a real one multiplies the parts
+/// of a complex value alone.
 ///
 /// ```
 /// use sparse_core::op::elementwise::scaled;
@@ -79,14 +78,8 @@ impl Display for Elementwise {
 #[inline(always)]
 pub fn scaled<T: Scalar>(factor: T::Acc, value: T) -> T::Acc {
     // The product comes first, so that what is chosen does not branch.
-    let product = factor * value.to_acc();
-    if T::Acc::COMPLEX && factor == T::Acc::one() {
-        value.to_acc()
-    } else if factor == T::Acc::ZERO {
-        T::Acc::ZERO
-    } else {
-        product
-    }
+    let product = value.to_acc().times(factor);
+    if factor == T::Acc::ZERO { T::Acc::ZERO } else { product }
 }
 
 /// Implemented by backends, called through [`ElementwisePlan`].

@@ -4,18 +4,18 @@ use super::Reference;
 use crate::error::Result;
 use crate::format::DenseViewMut;
 use crate::op::{CoefficientOf, RealOf, VectorKernel};
-use crate::scalar::{Scalar, c64};
+use crate::scalar::{Accumulator, Scalar, c64};
 use num_traits::Float;
 
 /// `y ← scaled + beta·y`, rounded once; `beta == 0` does not read `y`.
 #[inline(always)]
 pub(super) fn update<T: Scalar>(y: &mut T, scaled: T::Acc, beta: T::Acc) {
-    *y = T::from_acc(if beta.is_zero() { scaled } else { scaled + beta * y.to_acc() });
+    *y = T::from_acc(if beta.is_zero() { scaled } else { scaled + y.to_acc().times(beta) });
 }
 
 /// `x ← alpha·x`; `alpha == 0` does not read `x`.
 fn scale<T: Scalar>(x: &mut T, alpha: T::Acc) {
-    *x = if alpha.is_zero() { T::ZERO } else { T::from_acc(alpha * x.to_acc()) };
+    *x = if alpha.is_zero() { T::ZERO } else { T::from_acc(x.to_acc().times(alpha)) };
 }
 
 impl<T: Scalar> VectorKernel<T> for Reference {
@@ -31,7 +31,7 @@ impl<T: Scalar> VectorKernel<T> for Reference {
             if alpha.is_zero() {
                 scale(y, beta);
             } else {
-                update(y, alpha * x.to_acc(), beta);
+                update(y, x.to_acc().times(alpha), beta);
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The merge of two sorted rows, which sums (`UNION`) and element-wise products have in common.
 
 use sparse_core::op::elementwise::scaled;
-use sparse_core::{Index, Scalar};
+use sparse_core::{Accumulator, Index, Scalar};
 use std::ops::Range;
 
 /// Indices that are compared at once.
@@ -118,7 +118,7 @@ impl<const UNION: bool, T: Scalar, I: Index> Fill<'_, UNION, T, I> {
 
     #[inline(always)]
     fn combine(a: T::Acc, b: T::Acc) -> T {
-        T::from_acc(if UNION { a + b } else { a * b })
+        T::from_acc(if UNION { a + b } else { a.times(b) })
     }
 
     /// Writes elements with these indices.
