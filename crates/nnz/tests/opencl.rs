@@ -7,8 +7,8 @@ use nnz::op::{Op, Triangular};
 use nnz::prelude::*;
 use nnz::solvers::{BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Options};
 use nnz::{
-    BackendKind, DenseStack, MatrixSet, MatrixSetOptions, Method, Norm, Preconditioning, SolveOptions,
-    generate,
+    BackendKind, DenseStack, IndexType, MatrixSet, MatrixSetOptions, Method, Norm, Preconditioning,
+    SolveOptions, generate,
 };
 use std::ops::ControlFlow;
 
@@ -222,6 +222,30 @@ fn norms_are_those_of_the_host_on_every_device() {
                 for norm in [Norm::Frobenius, Norm::One, Norm::Infinity] {
                     let (there, here) = (a.norm(norm).unwrap(), host.norm(norm).unwrap());
                     assert!((there / here - 1.0).abs() < 1e-12, "{kind} {format} {norm:?}: {there}, {here}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn diagonals_are_those_of_the_host_on_every_device() {
+    let infinite = c64::new(f64::INFINITY, 1.0);
+    let real = |value| c64::new(value, 0.0);
+    let entries =
+        [(0, 0, infinite), (0, 3, real(2.0)), (2, 2, real(3.0)), (2, 2, real(4.0)), (2, 1, real(5.0))];
+    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
+        for index in 0..kind.probe().devices.len() {
+            let device: Device = format!("{kind}:{index}").parse().unwrap();
+            for index_type in [IndexType::I32, IndexType::I64] {
+                let host = Device::host().unwrap();
+                let coo = Matrix::from_triplets(&host, DType::C32, index_type, (3, 4), &entries).unwrap();
+                for format in [Format::Coo, Format::Csr, Format::Csc, Format::Ell] {
+                    let a = coo.to_format(format).unwrap().to_device(&device).unwrap();
+                    for k in [-9, -2, -1, 0, 1, 3, 4] {
+                        let of = |a: &Matrix| a.diagonal(k).unwrap().to_vec::<c32>().unwrap();
+                        assert_eq!(of(&a), of(&coo), "{kind} {format} {k}");
+                    }
                 }
             }
         }

@@ -6,7 +6,6 @@ use crate::error::{exception, format_named, wrong_type};
 use crate::matrix::Matrix;
 use crate::operand::{Input, Operand};
 use crate::types::{Value, factor, index_of, named, with_values};
-use nnz::backend::zeroed_vec;
 use nnz::{Each, IndexType, Reduction, Result, Vector};
 use numpy::{PyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -142,22 +141,8 @@ pub(crate) fn reduce<'py>(
     vector(py, || a.0.reduce(each, by))
 }
 
-/// The elements (i, i + k), for each row, with zeros where there is none.
+/// The elements (i, i + k), from the first row that has one.
 #[pyfunction]
 pub(crate) fn diagonal<'py>(py: Python<'py>, a: &Matrix, k: isize) -> PyResult<Bound<'py, PyAny>> {
-    count();
-    with_values!(a.0.dtype(), T => {
-        let elements = py.detach(|| diagonal_of::<T>(&a.0, k)).map_err(exception)?;
-        Ok(PyArray1::from_vec(py, elements).into_any())
-    })
-}
-
-fn diagonal_of<T: Value>(a: &nnz::Matrix, k: isize) -> Result<Vec<T>> {
-    let mut elements = zeroed_vec::<T>(a.nrows())?;
-    a.for_each_entry(&mut |row, column, value| {
-        if row.checked_add_signed(k) == Some(column) {
-            elements[row] = T::from_c64(elements[row].to_c64() + value);
-        }
-    })?;
-    Ok(elements)
+    vector(py, || a.0.diagonal(k))
 }

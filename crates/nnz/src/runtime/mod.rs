@@ -35,6 +35,7 @@
 //! | [`add`](Matrix::add), [`multiply`](Matrix::multiply), [`symmetrize`](Matrix::symmetrize) | [`ElementwisePlan`](crate::op::ElementwisePlan) |
 //! | [`reduce`](Matrix::reduce), [`norm`](Matrix::norm) | [`SpmvPlan`](crate::op::SpmvPlan), [`ReducePlan`](crate::op::ReducePlan) |
 //! | [`select`](Matrix::select), [`permute`](Matrix::permute) | [`Compressed::select`](crate::Compressed::select) |
+//! | [`diagonal`](Matrix::diagonal) | [`Compressed::diagonal`](crate::Compressed::diagonal), [`ElementwisePlan`](crate::op::ElementwisePlan) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve_triangular`](Matrix::solve_triangular), [`solve_triangular_many`](Matrix::solve_triangular_many) | [`TrisolvePlan`](crate::op::TrisolvePlan) |
 //! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver), [`solver_with`](Matrix::solver_with) a [`preconditioner`](Matrix::preconditioner) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`], [`Gmres`], [`Minres`], [`LeastSquares`] |
@@ -68,6 +69,7 @@ mod compress;
 mod conversion;
 mod dense;
 mod dense_stack;
+mod diagonal;
 #[cfg(feature = "direct")]
 mod direct;
 mod elements;

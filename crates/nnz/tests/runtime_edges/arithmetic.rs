@@ -125,6 +125,26 @@ fn sums_of_complex_infinities_are_infinite() {
     }
 }
 
+/// A real factor multiplies both parts of a complex number.
+#[test]
+fn real_factors_leave_complex_infinities_infinite() {
+    let infinity = f64::INFINITY;
+    let entries = [(0, 0, c64::new(infinity, 1.0)), (1, 1, c64::new(2.0, -infinity))];
+    for dtype in [DType::C32, DType::C64] {
+        let matrix = |entries| Matrix::from_triplets(&cpu(), dtype, IndexType::I32, (2, 2), entries).unwrap();
+        let a = matrix(&entries);
+        let elements = |x: &Vector| x.cast(DType::C64).unwrap().to_vec::<c64>().unwrap();
+        for negated in [-&a, &matrix(&[]) - &a] {
+            let expected = [c64::new(-infinity, -1.0), c64::new(-2.0, infinity)];
+            assert_eq!(elements(&negated.unwrap().diagonal(0).unwrap()), expected);
+        }
+        let mut x = a.diagonal(0).unwrap();
+        x.scale(-1.0).unwrap();
+        x.axpby(0.5, &a.diagonal(0).unwrap(), -1.0).unwrap();
+        assert_eq!(elements(&x), [c64::new(infinity, 1.5), c64::new(3.0, -infinity)]);
+    }
+}
+
 /// Entries of one coordinate are added first, and no sum of narrow values overflows.
 #[test]
 fn norms_add_duplicates_and_hold_large_sums() {

@@ -177,9 +177,7 @@ class Operations(ABC):
 
     def diagonal(self, k: int = 0) -> Any:
         """The elements (i, i + k), as an array of NumPy."""
-        rows, cols = self.shape
-        first, last = max(0, -k), min(rows, cols - k)
-        return self._engine.diagonal(self._native, k)[first : max(first, last)]
+        return self._engine.diagonal(self._native, k)
 
     def sum(self, axis: int | None = None) -> Any:
         """The sums of columns (`axis=0`) or rows (`axis=1`), as an array of NumPy, or the sum of all elements."""

@@ -138,23 +138,7 @@ pub(super) fn select(call: &Call<'_>) -> Result<Answer, Problem> {
 }
 
 pub(super) fn diagonal(call: &Call<'_>) -> Result<Answer, Problem> {
-    let a = call.a;
-    let k: isize = call.parameters.get_or("k", 0)?;
-    // The row and the column of the first element.
-    let (first, left) = if k < 0 { (k.unsigned_abs(), 0) } else { (0, k.unsigned_abs()) };
-    let length = a.nrows().saturating_sub(first).min(a.ncols().saturating_sub(left));
-    let mut diagonal = vec![c64::new(0.0, 0.0); length];
-    a.for_each_entry(&mut |row, col, value| {
-        if row >= first && col >= left && row - first == col - left {
-            diagonal[row - first] += value;
-        }
-    })?;
-    let typed = if a.dtype().is_complex() {
-        Vector::from_vec(a.device(), diagonal)?
-    } else {
-        Vector::from_vec(a.device(), diagonal.iter().map(|value| value.re).collect())?
-    };
-    Ok(Answer::Vector(typed.cast(a.dtype())?))
+    Ok(Answer::Vector(call.a.diagonal(call.parameters.get_or("k", 0)?)?))
 }
 
 pub(super) fn reduce(call: &Call<'_>) -> Result<Answer, Problem> {
