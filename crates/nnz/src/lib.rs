@@ -74,8 +74,8 @@ pub use device::{BackendKind, Device, DeviceId, ExchangePath};
 pub use runtime::{
     Aggregation, CompressOptions, CompressPlan, DenseMatrix, DenseStack, Each, Format, IndexType, IpcArray,
     Layout, MatmulPlan, Matrix, MatrixOnDevices, MatrixOnRanks, MatrixSet, MatrixSetOptions, MatvecPlan,
-    Method, Norm, Preconditioner, Preconditioning, Reduction, SampledPlan, SolveOptions, Solver, Symmetry,
-    TripleProductPlan, Vector, VectorOnDevices,
+    Method, Norm, Preconditioner, Preconditioning, Reduction, SampledPlan, SolveOptions, Solver,
+    SparseProductPlan, Symmetry, TripleProductPlan, Vector, VectorOnDevices,
 };
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library, foreign};

@@ -14,7 +14,7 @@
  *
  * A function that fails makes no handle and fills no struct, and nnz_message says what was wrong. Every function
  * returns NNZ_NULL for a null pointer and NNZ_UNSUPPORTED for a constant that its enumeration lacks; the other codes
- * are named where they may occur. Any number of threads may use a device or a matrix at a time. */
+ * are named where they may occur. Any number of threads may use a device, a matrix or a plan at a time. */
 #ifndef NNZ_H
 #define NNZ_H
 
@@ -98,6 +98,7 @@ typedef struct nnz_complex {
 
 typedef struct nnz_device nnz_device;
 typedef struct nnz_matrix nnz_matrix;
+typedef struct nnz_spgemm_plan nnz_spgemm_plan;
 
 /* A matrix in compressed rows: row i has the entries offsets[i] .. offsets[i + 1]. */
 typedef struct nnz_csr {
@@ -224,6 +225,17 @@ nnz_status nnz_transpose(const nnz_matrix *matrix, nnz_matrix **made);
  * entries. NNZ_UNSUPPORTED for other formats, for two formats or types, and on a SYCL queue, NNZ_OVERFLOW for more
  * entries than the offsets count. */
 nnz_status nnz_spgemm(const nnz_matrix *a, const nnz_matrix *b, nnz_matrix **made);
+
+/* Finds the pattern of A B, so that nnz_run_spgemm computes values alone. The plan needs neither matrix afterwards; it
+ * is the caller's, who ends it by nnz_release_spgemm_plan. Codes as for nnz_spgemm, and NNZ_OVERFLOW for two types of
+ * indices. */
+nnz_status nnz_plan_spgemm(const nnz_matrix *a, const nnz_matrix *b, nnz_spgemm_plan **plan);
+
+/* A B, as nnz_spgemm makes it, for the values that the plan's matrices have now. Threads that run one plan take turns.
+ * NNZ_SHAPE for matrices that the plan was not made for: of borrowed arrays it takes the same nnz_matrix alone. */
+nnz_status nnz_run_spgemm(const nnz_spgemm_plan *plan, const nnz_matrix *a, const nnz_matrix *b, nnz_matrix **made);
+
+void nnz_release_spgemm_plan(nnz_spgemm_plan *plan);
 
 /* alpha A + beta B on the union of the patterns, sorted, in memory of the library's own: in NNZ_CSC if A is, else in
  * NNZ_CSR. Sums of zero are entries; where a factor is 0, its matrix is not read. NNZ_SHAPE for unequal shapes,

@@ -49,11 +49,7 @@ pub unsafe extern "C" fn nnz_spgemm(a: *const Matrix, b: *const Matrix, made: *m
     unsafe {
         put_matrix(made, || {
             let (a, b) = (&given("a", a)?.0, &given("b", b)?.0);
-            check_types(a, b)?;
-            if a.format() != b.format() {
-                let formats = format!("a is {}, b is {}", a.format(), b.format());
-                return Err(Failure::unsupported(format!("{formats}: nnz_convert makes them one format")));
-            }
+            check_factors(a, b)?;
             Ok(a.matmul_sparse(b)?)
         })
     }
@@ -87,6 +83,16 @@ fn check_types(a: &nnz::Matrix, b: &nnz::Matrix) -> Result<(), Failure> {
     }
     let types = format!("a is {}, b is {}", a.dtype(), b.dtype());
     Err(Failure::unsupported(format!("{types}: nnz_cast makes them one type")))
+}
+
+/// An error unless the factors of a sparse product have one type and one format.
+pub(crate) fn check_factors(a: &nnz::Matrix, b: &nnz::Matrix) -> Result<(), Failure> {
+    check_types(a, b)?;
+    if a.format() == b.format() {
+        return Ok(());
+    }
+    let formats = format!("a is {}, b is {}", a.format(), b.format());
+    Err(Failure::unsupported(format!("{formats}: nnz_convert makes them one format")))
 }
 
 /// `nnz_select`.

@@ -1,10 +1,10 @@
 //! The C library of [nnz](https://docs.rs/nnz): sparse matrices in the caller's memory, on the CPU or on a caller's
 //! SYCL queue.
 //!
-//! `include/nnz.h` is the interface and its documentation. `examples/spmv.c` and `examples/solve.c` use it on the CPU,
-//! `examples/host.cpp` on a SYCL queue, which takes the feature `sycl`. Behind it is the run-time layer of the crate
-//! `nnz`: a handle is an [`nnz::Matrix`] or an [`nnz::Device`], and an operand an [`nnz::Vector`] over the caller's
-//! array. Every error passes the interface as a [`Status`]; its message is stored for the calling thread.
+//! `include/nnz.h` is the interface and its documentation. `examples/spmv.c`, `examples/solve.c` and `examples/spgemm.c` use
+//! it on the CPU, `examples/host.cpp` on a SYCL queue, which takes the feature `sycl`. Behind it is the run-time layer of
+//! the crate `nnz`: a handle is an [`nnz::Matrix`], an [`nnz::Device`] or an [`nnz::SparseProductPlan`], and an operand
+//! an [`nnz::Vector`] over the caller's array. Every error passes the interface as a [`Status`]; its message is stored for the calling thread.
 
 mod derived;
 mod failure;
@@ -12,6 +12,7 @@ mod matrix;
 mod memory;
 mod names;
 mod product;
+mod spgemm_plan;
 #[cfg_attr(not(feature = "sycl"), path = "no_sycl.rs")]
 mod sycl;
 
@@ -20,6 +21,7 @@ pub use failure::Status;
 pub use matrix::{Arrays, Coordinates, Info, WideArrays};
 pub use names::{Index, MatrixFormat, Operation, PreconditionedBy, SampledBy, SolveMethod, Triangle, Type};
 pub use product::{Complex, Solution, SolverOptions};
+pub use spgemm_plan::*;
 
 use failure::{Failure, reported};
 use memory::Dense;

@@ -59,6 +59,12 @@ fn spmv() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
+fn spgemm() -> Result<(), Box<dyn Error>> {
+    let expected = "C[0][0] = 1\nC[0][1] = 8\nC[1][1] = 9\nC[0][0] = 1\nC[0][1] = 0\nC[1][1] = 1\n";
+    prints("spgemm", expected)
+}
+
+#[test]
 fn solve() -> Result<(), Box<dyn Error>> {
     let expected = "3 x 3, 7 entries\nb = 1 0 1\nC = 1 -0.5, -0.5 1, 0 -0.5\n\
         converged: x = 1.000000 1.000000 1.000000\n";

@@ -3,6 +3,7 @@
 use super::galerkin::AnyTripleProductPlan;
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
 use super::sddmm::AnySampledPlan;
+use super::spgemm_plan::AnySparseProductPlan;
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix, Vector};
 use crate::Device;
 use sparse_core::op::{Aggregation, Elementwise, Op, Reduction, RowStatistics, Sampling, SpgemmBound};
@@ -77,6 +78,9 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn spgemm(&self, b: &Matrix, extent: ProductExtent<'_>) -> Result<Option<Matrix>>;
     /// The memory that the product with a matrix of the same type can take; `None` for another type.
     fn spgemm_bound(&self, b: &Matrix) -> Result<Option<SpgemmBound>>;
+    /// A plan of the product with a matrix of the same type; `None` for another type.
+    fn plan_spgemm(&self, b: &Matrix, options: &PlanOptions)
+    -> Result<Option<Box<dyn AnySparseProductPlan>>>;
     /// A plan of `R·A·P`, of which this is A, with matrices of the same type.
     fn plan_galerkin(&self, r: &Matrix, p: &Matrix) -> Result<Box<dyn AnyTripleProductPlan>>;
     /// The 2-norm of the values of CSR or CSC; `None` if entries may have one coordinate.

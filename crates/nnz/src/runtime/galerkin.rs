@@ -6,7 +6,7 @@ use super::fit::mismatch;
 use super::runtime_format::{DeviceBackend, RuntimeFormat};
 use crate::Device;
 use sparse_core::op::{GalerkinPlan, SpgemmKernel};
-use sparse_core::{Error, PlanOptions, Result, SparseFormat};
+use sparse_core::{Error, PlanOptions, Result};
 use std::fmt::{Debug, Formatter};
 
 const OP: &str = "galerkin";
@@ -90,18 +90,13 @@ where
     M: RuntimeFormat<B>,
 {
     fn run(&mut self, r: &Matrix, a: &Matrix, p: &Matrix) -> Result<Matrix> {
-        let product = self.plan.run(typed(r)?, typed(a)?, typed(p)?)?;
+        let product = self.plan.run(r.planned(OP)?, a.planned(OP)?, p.planned(OP)?)?;
         DeviceBackend { backend: &self.backend, device: &self.device }.erase(product)
     }
 
     fn workspace_bytes(&self) -> usize {
         self.plan.workspace_bytes()
     }
-}
-
-/// The matrix of a plan for matrices of type `M`.
-fn typed<M: SparseFormat>(matrix: &Matrix) -> Result<&M> {
-    matrix.downcast_ref::<M>().ok_or_else(|| matrix.other_plan::<M>(OP))
 }
 
 /// The error of factors that differ in their format or in the types of their indices.

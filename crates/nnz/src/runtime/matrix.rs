@@ -130,9 +130,14 @@ impl Matrix {
         ("the matrix", self.dtype(), &self.device)
     }
 
+    /// The typed matrix, for a plan for matrices of type `M`.
+    pub(crate) fn planned<M: SparseFormat>(&self, op: &'static str) -> Result<&M> {
+        self.downcast_ref::<M>().ok_or_else(|| self.other_plan::<M>(op))
+    }
+
     /// The error of a plan for matrices of type `M` that is given this one.
     #[cold]
-    pub(crate) fn other_plan<M: SparseFormat>(&self, op: &'static str) -> Error {
+    fn other_plan<M: SparseFormat>(&self, op: &'static str) -> Error {
         self.plan_mismatch(op, (M::FORMAT, M::Scalar::DTYPE))
     }
 

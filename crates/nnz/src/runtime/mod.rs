@@ -26,7 +26,7 @@
 //! | [`sddmm`](Matrix::sddmm), [`sddmm_into`](Matrix::sddmm_into), [`sddmm_heads`](Matrix::sddmm_heads), [`plan_sddmm`](Matrix::plan_sddmm), [`scaled_by`](Matrix::scaled_by) | [`SddmmPlan`](crate::op::SddmmPlan) |
 //! | [`softmax`](Matrix::softmax) | [`SoftmaxPlan`](crate::op::SoftmaxPlan) |
 //! | [`matmul_reduce`](Matrix::matmul_reduce), [`matmul_reduce_arg`](Matrix::matmul_reduce_arg) | [`SpmmReducePlan`](crate::op::SpmmReducePlan) |
-//! | [`matmul_sparse`](Matrix::matmul_sparse), [`matmul_masked`](Matrix::matmul_masked), [`matmul_pattern`](Matrix::matmul_pattern), [`matmul_in_chunks`](Matrix::matmul_in_chunks), [`matmul_masked_in_chunks`](Matrix::matmul_masked_in_chunks) | [`SpgemmPlan`](crate::op::SpgemmPlan) |
+//! | [`matmul_sparse`](Matrix::matmul_sparse), [`matmul_masked`](Matrix::matmul_masked), [`matmul_pattern`](Matrix::matmul_pattern), [`matmul_in_chunks`](Matrix::matmul_in_chunks), [`matmul_masked_in_chunks`](Matrix::matmul_masked_in_chunks), [`plan_spgemm`](Matrix::plan_spgemm) | [`SpgemmPlan`](crate::op::SpgemmPlan) |
 //! | [`galerkin`](Matrix::galerkin), [`plan_galerkin`](Matrix::plan_galerkin) | [`GalerkinPlan`](crate::op::GalerkinPlan) |
 //! | [`to_format`](Matrix::to_format), [`to_layout`](Matrix::to_layout), [`transpose`](Matrix::transpose) | [`ConvertPlan`](crate::op::ConvertPlan) |
 //! | [`to_dense`](Matrix::to_dense), [`to_dense_into`](Matrix::to_dense_into), [`to_sparse`](DenseMatrix::to_sparse), [`plan_compress`](DenseMatrix::plan_compress) | [`ToDensePlan`](crate::op::ToDensePlan), [`DenseToCompressedPlan`](crate::op::DenseToCompressedPlan) |
@@ -102,6 +102,7 @@ mod shared_preconditioner;
 mod solve;
 mod solver_matrix;
 mod spgemm;
+mod spgemm_plan;
 mod threads;
 mod trisolve;
 mod typed;
@@ -128,6 +129,7 @@ pub use reduce::{Each, Norm, Reduction};
 pub use sddmm::SampledPlan;
 pub use shared_preconditioner::Preconditioner;
 pub use solve::{SolveOptions, Solver};
+pub use spgemm_plan::SparseProductPlan;
 pub use vector::Vector;
 pub use vector_on_devices::VectorOnDevices;
 

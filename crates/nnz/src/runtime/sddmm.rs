@@ -186,7 +186,7 @@ where
         beta: c64,
         c: &mut Vector,
     ) -> Result<()> {
-        let Some(matrix) = a.downcast_ref::<M>() else { return Err(a.other_plan::<M>("sddmm")) };
+        let matrix = a.planned::<M>("sddmm")?;
         let operand = (a.as_operand(), matrix.context());
         let (factors, c) = ((alpha, u, v), (beta, c));
         with_samples::<B, M::Scalar>("sddmm", operand, columns, factors, c, &mut |alpha, u, v, beta, c| {

@@ -13,8 +13,8 @@ impl Matrix {
     /// `A·B`, which `&a * &b` is too: CSR of two in CSR, CSC of two in CSC. Indices have 64 bits where those of one do.
     ///
     /// The product is sorted, and has an entry wherever an entry of A meets one of B: sums of zero stay as explicit
-    /// zeros, which [`prune`](Self::prune) removes. For several products of the same patterns make an
-    /// [`SpgemmPlan`](crate::op::SpgemmPlan).
+    /// zeros, which [`prune`](Self::prune) removes. For several products of the same patterns make a
+    /// [plan](Self::plan_spgemm).
     ///
     /// # Errors
     /// [`Operands`](Error::Operands) if types, devices or formats differ; [`Unsupported`](Error::Unsupported) for other
@@ -91,7 +91,7 @@ impl Matrix {
     }
 
     /// An error unless both factors have one type of values, one device, and one format that has the product.
-    fn check_factors(&self, b: &Self, name: &'static str) -> Result<()> {
+    pub(super) fn check_factors(&self, b: &Self, name: &'static str) -> Result<()> {
         if b.context() != self.context() {
             return Err(mismatch(OP, self.as_operand(), &[(name, b.dtype(), &b.device)]));
         }

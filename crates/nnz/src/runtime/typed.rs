@@ -9,6 +9,7 @@ use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
 use super::runtime_format::{DeviceBackend, RuntimeFormat, unavailable};
 use super::sddmm::AnySampledPlan;
 use super::solver_matrix::OperatorPlan;
+use super::spgemm_plan::AnySparseProductPlan;
 use super::{DenseMatrix, IndexType, Layout, Matrix, Vector};
 use crate::Device;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
@@ -192,6 +193,14 @@ where
         self.matrix.spgemm_bound(&self.backend, b)
     }
 
+    fn plan_spgemm(
+        &self,
+        b: &Matrix,
+        options: &PlanOptions,
+    ) -> Result<Option<Box<dyn AnySparseProductPlan>>> {
+        self.matrix.plan_spgemm(self.on(), b, options)
+    }
+
     fn plan_galerkin(&self, r: &Matrix, p: &Matrix) -> Result<Box<dyn AnyTripleProductPlan>> {
         let (Some(r), Some(p)) = (r.downcast_ref::<M>(), p.downcast_ref::<M>()) else {
             return Err(unlike_factors());
@@ -300,7 +309,7 @@ where
     M: RuntimeFormat<B>,
 {
     fn run(&mut self, alpha: c64, a: &Matrix, x: &Vector, beta: c64, y: &mut Vector) -> Result<()> {
-        let Some(matrix) = a.downcast_ref::<M>() else { return Err(a.other_plan::<M>("spmv")) };
+        let matrix = a.planned::<M>("spmv")?;
         let operand = (a.as_operand(), matrix.context());
         with_vectors::<B, M::Scalar>("spmv", operand, (alpha, x), (beta, y), &mut |alpha, x, beta, y| {
             self.run(alpha, matrix, x, beta, y)
@@ -322,7 +331,7 @@ where
     M: RuntimeFormat<B>,
 {
     fn run(&mut self, alpha: c64, a: &Matrix, b: &DenseMatrix, beta: c64, c: &mut DenseMatrix) -> Result<()> {
-        let Some(matrix) = a.downcast_ref::<M>() else { return Err(a.other_plan::<M>("spmm")) };
+        let matrix = a.planned::<M>("spmm")?;
         let operand = (a.as_operand(), matrix.context());
         let mut run = |b: DenseView<'_, _, _>, c: DenseViewMut<'_, _, _>| {
             let (alpha, beta) = (factor("spmm", "alpha", alpha)?, factor("spmm", "beta", beta)?);

@@ -143,6 +143,58 @@ fn formats_become_each_other_and_multiply_in_every_way() {
 }
 
 #[test]
+fn a_plan_of_a_product_takes_the_values_of_now() {
+    let device = Cpu::open();
+    let mut values = VALUES;
+    let values = values.as_mut_ptr();
+    // SAFETY: the device is open, and the arrays outlive the matrix.
+    let a = Owned::made(|matrix| unsafe { nnz_borrow_csr(device.0, &arrays(values), matrix) });
+    for format in [0, 1] {
+        let b = a.convert(format);
+        let left = if format == 0 { a.0 } else { b.0 };
+        let mut plan = null_mut();
+        // SAFETY: the matrices are alive, and the pointer may be written.
+        assert_eq!(unsafe { nnz_plan_spgemm(left, b.0, &raw mut plan) }, Status::Ok, "{}", message());
+        // SAFETY: plan and matrices are alive.
+        let run = |a, b| Owned::made(|made| unsafe { nnz_run_spgemm(plan, a, b, made) });
+        for _ in 0..2 {
+            assert_eq!(run(left, b.0).dense::<f64>(), [9.0, 10.0, 2.0, 12.0, 15.0, 0.0, 4.0, 0.0, 23.0]);
+        }
+        let (other, mut made) = (a.convert(2).convert(format), null_mut());
+        // SAFETY: as above.
+        let refusals = unsafe {
+            [
+                (nnz_run_spgemm(plan, left, other.0, &raw mut made), Status::Shape),
+                (nnz_run_spgemm(null(), left, b.0, &raw mut made), Status::Null),
+                (nnz_run_spgemm(plan, null(), b.0, &raw mut made), Status::Null),
+                (nnz_run_spgemm(plan, left, b.0, null_mut()), Status::Null),
+                (nnz_plan_spgemm(left, null(), &raw mut plan), Status::Null),
+                (nnz_plan_spgemm(left, b.0, null_mut()), Status::Null),
+                (nnz_plan_spgemm(left, a.convert(2).0, &raw mut plan), Status::Unsupported),
+            ]
+        };
+        assert!(refusals.iter().all(|(found, expected)| found == expected), "{refusals:?}");
+        assert!(made.is_null());
+        // SAFETY: the plan is used no more.
+        unsafe { nnz_release_spgemm_plan(plan) };
+    }
+
+    let mut plan = null_mut();
+    // SAFETY: the matrix is alive, and the pointer may be written.
+    assert_eq!(unsafe { nnz_plan_spgemm(a.0, a.0, &raw mut plan) }, Status::Ok);
+    // SAFETY: the array has five elements, and no call reads it meanwhile.
+    unsafe { values.add(2).write(-3.0) };
+    // SAFETY: plan and matrix are alive.
+    let square = Owned::made(|made| unsafe { nnz_run_spgemm(plan, a.0, a.0, made) });
+    // SAFETY: the plan is used no more; a null pointer is none.
+    unsafe {
+        nnz_release_spgemm_plan(plan);
+        nnz_release_spgemm_plan(null_mut());
+    }
+    assert_eq!(square.dense::<f64>(), [9.0, 10.0, 2.0, -12.0, -15.0, 0.0, 4.0, 0.0, -7.0]);
+}
+
+#[test]
 fn triangles_are_solved_in_the_callers_memory() {
     let a = Owned::example();
     let b = [1.0, 10.0, 0.0, 2.0, 20.0, 0.0, 3.0, 30.0];

@@ -12,6 +12,7 @@ use crate::runtime::galerkin::{AnyTripleProductPlan, TypedTripleProduct};
 use crate::runtime::operands::with_dense;
 use crate::runtime::plan::AnyMatmulPlan;
 use crate::runtime::sddmm::AnySampledPlan;
+use crate::runtime::spgemm_plan::{AnySparseProductPlan, TypedSparseProduct};
 use crate::runtime::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use sparse_core::backend::{SpaceOf, ViewMutOf};
 use sparse_core::op::vector::nrm2;
@@ -118,6 +119,16 @@ macro_rules! compressed_members {
 
         fn spgemm_bound(&self, backend: &B, b: &Matrix) -> Result<Option<SpgemmBound>> {
             b.downcast_ref::<Self>().map(|b| SpgemmPlan::bound(backend, self, b)).transpose()
+        }
+
+        fn plan_spgemm(
+            &self,
+            on: DeviceBackend<'_, B>,
+            b: &Matrix,
+            options: &PlanOptions,
+        ) -> Result<Option<Box<dyn AnySparseProductPlan>>> {
+            let Some(b) = b.downcast_ref::<Self>() else { return Ok(None) };
+            Ok(Some(Box::new(TypedSparseProduct::new(on, self, b, options)?)))
         }
 
         fn plan_galerkin(

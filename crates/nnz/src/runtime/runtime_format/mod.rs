@@ -13,6 +13,7 @@ use super::erased::{BatchShape, ProductExtent};
 use super::galerkin::AnyTripleProductPlan;
 use super::plan::AnyMatmulPlan;
 use super::sddmm::AnySampledPlan;
+use super::spgemm_plan::AnySparseProductPlan;
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use crate::Device;
 use shared_methods::{one_matrix_members, sampled_members, spmm_members};
@@ -190,6 +191,17 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     /// The most memory that the product with `b` can take, a matrix of the same type; `None` for another type.
     fn spgemm_bound(&self, backend: &B, b: &Matrix) -> Result<Option<SpgemmBound>> {
         let _ = (backend, b);
+        Err(unavailable("spgemm", Self::KIND))
+    }
+
+    /// A plan of the product with `b`, a matrix of the same type; `None` for another type.
+    fn plan_spgemm(
+        &self,
+        on: DeviceBackend<'_, B>,
+        b: &Matrix,
+        options: &PlanOptions,
+    ) -> Result<Option<Box<dyn AnySparseProductPlan>>> {
+        let _ = (on, b, options);
         Err(unavailable("spgemm", Self::KIND))
     }
 
