@@ -221,8 +221,10 @@ impl ClDriver {
 impl Drop for ClDriver {
     /// Waits for the queue: a runtime that still works, or compiles a kernel, crashes where the process ends meanwhile.
     fn drop(&mut self) {
-        // Errors of work that nobody waited for cannot be reported.
-        let _ = finish(self.queue.get());
+        if self.queue.is_of_this_process() {
+            // Errors of work that nobody waited for cannot be reported.
+            let _ = finish(self.queue.get());
+        }
     }
 }
 

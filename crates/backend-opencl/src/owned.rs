@@ -1,8 +1,11 @@
 //! Handles of OpenCL that are released when they are dropped. (Those of `opencl3` panic where a runtime refuses that.)
+//!
+//! A forked process has none of the runtime's threads, for which a release may wait without end: it leaves handles of its
+//! parent alone.
 
 use opencl3::types::{cl_context, cl_device_id, cl_int};
 use std::ffi::c_void;
-use std::ptr;
+use std::{process, ptr};
 
 /// A function that releases a handle.
 type Release = unsafe fn(*mut c_void) -> Result<(), cl_int>;
@@ -12,6 +15,8 @@ type Release = unsafe fn(*mut c_void) -> Result<(), cl_int>;
 pub(crate) struct Owned {
     handle: *mut c_void,
     release: Release,
+    /// The process that made the handle.
+    process: u32,
 }
 
 // SAFETY: OpenCL's objects may be used by any thread, and by several at once; kernels, which may not, are behind locks.
@@ -25,7 +30,12 @@ impl Owned {
     /// # Safety
     /// The handle is alive, nobody else releases it, and `release` is the function that does.
     pub(crate) unsafe fn new(handle: *mut c_void, release: Release) -> Self {
-        Self { handle, release }
+        Self { handle, release, process: process::id() }
+    }
+
+    /// True unless the process was forked from that which made the handle.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.process == process::id()
     }
 
     /// The handle, alive as long as this.
@@ -36,9 +46,11 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // A failure to release is the runtime's own; it cannot be reported.
-        // SAFETY: as `new` was promised.
-        let _ = unsafe { (self.release)(self.handle) };
+        if self.is_of_this_process() {
+            // A failure to release is the runtime's own; it cannot be reported.
+            // SAFETY: as `new` was promised.
+            let _ = unsafe { (self.release)(self.handle) };
+        }
     }
 }
 

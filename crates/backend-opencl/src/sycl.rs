@@ -222,13 +222,15 @@ unsafe impl Sync for Queue {}
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        if self.is_own {
-            // A runtime that still works crashes where the process ends meanwhile. Errors cannot be reported.
-            // SAFETY: the queue is open.
-            let _ = guarded(|reason| unsafe { (self.functions.wait)(self.raw, reason) });
-        }
-        // SAFETY: the queue is open, and nobody uses it again.
-        unsafe { (self.functions.close)(self.raw) }
+        self.functions.release(|| {
+            if self.is_own {
+                // A runtime that still works crashes where the process ends meanwhile. Errors cannot be reported.
+                // SAFETY: the queue is open.
+                let _ = guarded(|reason| unsafe { (self.functions.wait)(self.raw, reason) });
+            }
+            // SAFETY: the queue is open, and nobody uses it again.
+            unsafe { (self.functions.close)(self.raw) }
+        });
     }
 }
 
@@ -267,9 +269,11 @@ unsafe impl Sync for SyclMemory {}
 
 impl Drop for SyclMemory {
     fn drop(&mut self) {
-        // A call that fails here has failed before, and the queue reports it when it is waited for.
-        // SAFETY: the memory is alive, and nobody uses it again.
-        let _ = guarded(|reason| unsafe { (self.functions.free)(self.raw, reason) });
+        self.functions.release(|| {
+            // A call that fails here has failed before, and the queue reports it when it is waited for.
+            // SAFETY: the memory is alive, and nobody uses it again.
+            let _ = guarded(|reason| unsafe { (self.functions.free)(self.raw, reason) });
+        });
     }
 }
 

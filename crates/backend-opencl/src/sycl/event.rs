@@ -16,7 +16,7 @@ pub struct Event {
 impl Drop for Event {
     fn drop(&mut self) {
         // SAFETY: the event is alive, and nobody uses it again.
-        unsafe { (self.functions.release_event)(self.raw) }
+        self.functions.release(|| unsafe { (self.functions.release_event)(self.raw) });
     }
 }
 

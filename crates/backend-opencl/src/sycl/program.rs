@@ -75,7 +75,7 @@ unsafe impl Sync for Bundle {}
 impl Drop for Bundle {
     fn drop(&mut self) {
         // SAFETY: the program is alive, and nobody uses it again.
-        unsafe { (self.functions.release_program)(self.raw) }
+        self.functions.release(|| unsafe { (self.functions.release_program)(self.raw) });
     }
 }
 
@@ -128,6 +128,6 @@ impl Drop for SyclKernel {
     fn drop(&mut self) {
         let raw = *self.raw.get_mut().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the kernel is alive, and nobody uses it again.
-        unsafe { (self.functions.release_kernel)(raw) }
+        self.functions.release(|| unsafe { (self.functions.release_kernel)(raw) });
     }
 }

@@ -6,6 +6,7 @@ use sparse_core::Error;
 use std::env;
 use std::ffi::{CStr, OsString, c_char, c_int, c_void};
 use std::path::PathBuf;
+use std::process;
 use std::sync::OnceLock;
 
 /// The environment variable that names the shim's file.
@@ -60,6 +61,8 @@ macro_rules! functions {
         /// The shim's functions. Those that return a number take a buffer for the text of an error last.
         #[derive(Debug)]
         pub(super) struct Functions {
+            /// The process that loaded the shim.
+            process: u32,
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
         }
 
@@ -68,7 +71,7 @@ macro_rules! functions {
             /// The library is a shim of [`ABI_VERSION`], and is never unloaded.
             unsafe fn of(library: &Library) -> Result<Self, libloading::Error> {
                 // SAFETY: the caller vouches for the interface, which this table repeats.
-                unsafe { Ok(Self { $($name: *library.get($symbol)?,)* }) }
+                unsafe { Ok(Self { process: process::id(), $($name: *library.get($symbol)?,)* }) }
             }
         }
     };
@@ -102,6 +105,16 @@ functions! {
     release_event = c"nnz_sycl_release_event": fn(*mut RawEvent);
     launch = c"nnz_sycl_launch":
         fn(*mut RawQueue, *const RawKernel, usize, usize, *const Argument, c_int, *mut c_char) -> c_int;
+}
+
+impl Functions {
+    /// Gives something back to the runtime, but not in a forked process: that has none of the runtime's threads, for
+    /// which the call may wait without end.
+    pub(super) fn release(&self, release: impl FnOnce()) {
+        if self.process == process::id() {
+            release();
+        }
+    }
 }
 
 /// The shim, or the reason why it is missing. It is loaded once and never unloaded.
