@@ -6,7 +6,7 @@ use crate::error::{exception, format_named, wrong_type};
 use crate::matrix::Matrix;
 use crate::operand::{Input, Operand};
 use crate::types::{Value, factor, index_of, named, with_values};
-use nnz::{Each, IndexType, Reduction, Result, Vector};
+use nnz::{Each, IndexType, Reduction, Result, Selection, Vector};
 use numpy::{PyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyComplex;
@@ -112,13 +112,15 @@ pub(crate) fn select<'py>(
     rows: Option<Bound<'py, PyUntypedArray>>,
     columns: Option<Bound<'py, PyUntypedArray>>,
 ) -> PyResult<Matrix> {
-    let rows = chosen("rows", rows.as_ref(), a.0.nrows())?;
-    let columns = chosen("columns", columns.as_ref(), a.0.ncols())?;
-    made(py, || a.0.select(&rows, &columns))
+    let rows = rows.map(|rows| chosen("rows", &rows)).transpose()?;
+    let columns = columns.map(|columns| chosen("columns", &columns)).transpose()?;
+    let (all_rows, all_columns) = a.0.shape();
+    let rows = rows.as_ref().map_or(Selection::Range(0..all_rows), Selection::from);
+    let columns = columns.as_ref().map_or(Selection::Range(0..all_columns), Selection::from);
+    made(py, || a.0.select(rows, columns))
 }
 
-fn chosen(name: &str, indices: Option<&Bound<'_, PyUntypedArray>>, extent: usize) -> PyResult<Vec<usize>> {
-    let Some(indices) = indices else { return Ok((0..extent).collect()) };
+fn chosen(name: &str, indices: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<usize>> {
     if index_of(name, indices)? != IndexType::I64 {
         return Err(wrong_type(name, &indices.dtype(), "int64"));
     }

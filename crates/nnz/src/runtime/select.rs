@@ -4,12 +4,12 @@ use super::{Format, Matrix};
 use crate::Device;
 use sparse_core::op::Operations;
 use sparse_core::reference::Reference;
-use sparse_core::{Axis, Compressed, Csc, Csr, Host, Index, Result, Scalar, inverse_permutation};
+use sparse_core::{Axis, Compressed, Csc, Csr, Host, Index, Result, Scalar, Selection, inverse_permutation};
 
 /// Rows and columns.
 impl Matrix {
-    /// The elements in `rows` and `cols`, in the order of these lists: row `k` of the result is row `rows[k]`. A list
-    /// may leave out rows or columns and repeat them.
+    /// The elements in `rows` and `cols`, ranges or lists, in their order: row `k` of the result is row `rows[k]`. A
+    /// list may leave out rows or columns and repeat them.
     ///
     /// The result has the format of the matrix where that is CSR or CSC, and is else CSR; it is sorted. The host
     /// selects.
@@ -25,10 +25,15 @@ impl Matrix {
     /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
     /// let b = a.select(&[1, 0], &[2, 1])?;
     /// assert_eq!(b.to_dense()?.values().to_vec::<f64>()?, [0.0, 3.0, 2.0, 0.0]);
+    /// assert_eq!(a.select(0..2, 1..3)?.to_dense()?.values().to_vec::<f64>()?, [0.0, 2.0, 3.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
     #[doc(alias("slice"))]
-    pub fn select(&self, rows: &[usize], cols: &[usize]) -> Result<Self> {
+    pub fn select<'s>(&self, rows: impl Into<Selection<'s>>, cols: impl Into<Selection<'s>>) -> Result<Self> {
+        self.selected(&rows.into(), &cols.into())
+    }
+
+    fn selected(&self, rows: &Selection<'_>, cols: &Selection<'_>) -> Result<Self> {
         let a = if self.format() == Format::Csc { self.clone() } else { self.to_format(Format::Csr)? };
         let host = a.on_host()?;
         macro_rules! select_each {
@@ -72,10 +77,10 @@ impl Matrix {
 fn selection<A: Axis, T: Scalar, I: Index, O: Index>(
     device: &Device,
     a: &Compressed<A, T, Host, I, O>,
-    rows: &[usize],
-    cols: &[usize],
+    rows: &Selection<'_>,
+    cols: &Selection<'_>,
 ) -> Result<Matrix> {
-    let selected = a.select(rows, cols)?;
+    let selected = a.select(rows.clone(), cols.clone())?;
     let sorted = if selected.order().sorted { selected } else { Reference.sort(&selected)? };
     Matrix::from_typed(device, sorted)
 }
