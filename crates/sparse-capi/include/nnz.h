@@ -14,7 +14,8 @@
  *
  * A function that fails makes no handle and fills no struct, and nnz_message says what was wrong. Every function
  * returns NNZ_NULL for a null pointer and NNZ_UNSUPPORTED for a constant that its enumeration lacks; the other codes
- * are named where they may occur. Any number of threads may use a device, a matrix or a plan at a time. */
+ * are named where they may occur. Any number of threads may use a device, a matrix or a plan at a time, each with a
+ * stack of 256 KiB or more. */
 #ifndef NNZ_H
 #define NNZ_H
 
