@@ -251,7 +251,10 @@ def test_npz_files_of_other_programs(tmp_path):
     arrays = {"data": eye.data, "indices": eye.indices, "indptr": eye.indptr, "shape": (2, 2)}
     np.savez(tmp_path / "a.npz", format="csr", **arrays)
     (tmp_path / "a.other").write_bytes((tmp_path / "a.npz").read_bytes())
-    for name in ("a.npz", "a.other"):
+    np.savez(tmp_path / "padded.npz", format=np.array("csr", "S10"), **arrays)
+    np.savez(tmp_path / "wide.npz", format=np.array("csr", "U10"), **arrays)
+    np.savez(tmp_path / "small.npz", format="csr", **(arrays | {"shape": np.array((2, 2), np.uint8)}))
+    for name in ("a.npz", "a.other", "padded.npz", "wide.npz", "small.npz"):
         assert nnz.io.load_npz(tmp_path / name).toarray().tolist() == [[1, 0], [0, 1]]
 
 

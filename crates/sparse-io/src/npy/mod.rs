@@ -411,11 +411,11 @@ impl<'a> RawArray<'a> {
         element.indices(&self.data).ok_or_else(other)
     }
 
-    /// The only string in the array: of bytes, or of characters that are ASCII.
+    /// The only string in the array: of bytes, or of characters that are ASCII. Zeros at its end are padding.
     pub(crate) fn text(&self) -> Result<Cow<'_, [u8]>, String> {
         let (descr, data) = (&self.header.descr, &self.data);
         if *descr == format!("|S{}", data.len()) {
-            return Ok(Cow::Borrowed(data));
+            return Ok(Cow::Borrowed(&data[..unpadded_length(data)]));
         }
         let (characters, rest) = data.as_chunks::<4>();
         let [little, big] = ["<", ">"].map(|order| format!("{order}U{}", characters.len()));
@@ -426,8 +426,11 @@ impl<'a> RawArray<'a> {
             _ if *descr == big => characters.iter().map(|&c| ascii(u32::from_be_bytes(c))).collect(),
             _ => None,
         };
-        text.map(Cow::Owned)
-            .ok_or_else(|| format!("{} bytes of type `{descr}` are not one string", data.len()))
+        let unpadded = |mut text: Vec<u8>| {
+            text.truncate(unpadded_length(&text));
+            Cow::Owned(text)
+        };
+        text.map(unpadded).ok_or_else(|| format!("{} bytes of type `{descr}` are not one string", data.len()))
     }
 
     /// An error unless the data are as long as the header claims.
@@ -464,6 +467,11 @@ impl Header {
             )
         })
     }
+}
+
+/// The length of a string without the zeros that pad it to the length of its type.
+fn unpadded_length(text: &[u8]) -> usize {
+    text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
 }
 
 /// Bytes of a string of a `descr` such as `|S3` or `<U3`; none for other types.

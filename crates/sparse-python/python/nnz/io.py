@@ -124,7 +124,8 @@ def _has_our_types(format: str, headers: dict[str, tuple[tuple[int, ...], np.dty
     if names is None or not {"data", "shape", *names} <= headers.keys():
         return False
     indices = {headers[name][1] for name in names}
-    return headers["data"][1] in TYPES and headers["shape"][0] == (2,) and indices in ({_INT32}, {_INT64})
+    has_sizes = headers["shape"][0] == (2,) and headers["shape"][1] in (_INT32, _INT64)
+    return headers["data"][1] in TYPES and has_sizes and indices in ({_INT32}, {_INT64})
 
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
