@@ -192,10 +192,11 @@ pub fn all_types_agree_with_the_reference(library: &Library) {
 
 /// Real factors multiply both parts of complex infinities, of vectors and of elements of matrices.
 pub fn real_factors_leave_complex_infinities_infinite(library: &Library) {
-    let x = [c32::new(f32::INFINITY, 1.0), c32::new(2.0, f32::NEG_INFINITY)];
-    let a = Csr::<c32>::new(2, 2, vec![0, 1, 2], vec![0, 1], x.to_vec()).unwrap();
+    let infinity = c32::new(f32::INFINITY, 0.0);
+    let x = [c32::new(f32::INFINITY, 1.0), c32::new(2.0, f32::NEG_INFINITY), infinity];
+    let a = Csr::<c32>::new(3, 3, vec![0, 1, 2, 3], vec![0, 1, 2], x.to_vec()).unwrap();
     let [one, minus, half] = [1.0, -1.0, 0.5].map(|re| c32::new(re, 0.0));
-    let expected = [c32::new(f32::INFINITY, 1.5), c32::new(3.0, f32::NEG_INFINITY)];
+    let expected = [c32::new(f32::INFINITY, 1.5), c32::new(3.0, f32::NEG_INFINITY), infinity];
     each_device(library, |backend| {
         let (device, mut y) = (backend.upload(&x).unwrap(), backend.upload(&x).unwrap());
         scal::<_, c32>(backend, minus, Device::view_mut(&mut y)).unwrap();
@@ -203,13 +204,13 @@ pub fn real_factors_leave_complex_infinities_infinite(library: &Library) {
         assert_eq!(backend.download(&y).unwrap(), expected);
 
         let on_device = a.to_device(backend).unwrap();
-        let none = Csr::<c32>::zeros(2, 2).unwrap().to_device(backend).unwrap();
+        let none = Csr::<c32>::zeros(3, 3).unwrap().to_device(backend).unwrap();
         let options = PlanOptions::once();
         let mut sum = ElementwisePlan::new(backend, Elementwise::Add, &none, &on_device, &options).unwrap();
         let negated = sum.run(one, &none, minus, &on_device).unwrap();
         let values = backend.download(negated.values()).unwrap();
         assert_eq!(values, x.map(|value| -value));
-        let ones = Csr::<c32>::identity(2).unwrap().to_device(backend).unwrap();
+        let ones = Csr::<c32>::identity(3).unwrap().to_device(backend).unwrap();
         for (a, b) in [(&on_device, &ones), (&ones, &on_device)] {
             let mut product = ElementwisePlan::new(backend, Elementwise::Multiply, a, b, &options).unwrap();
             let c = product.run(one, a, one, b).unwrap();

@@ -200,6 +200,7 @@ pub trait Accumulator: Scalar<Acc = Self> + NumAssign + Neg<Output = Self> {
     /// let (infinite, factor) = (c64::new(f64::INFINITY, 1.0), c64::new(-2.0, 0.0));
     /// assert_eq!(infinite.times(factor), c64::new(f64::NEG_INFINITY, -2.0));
     /// assert!((infinite * factor).im.is_nan());
+    /// assert_eq!(factor.times(f64::INFINITY.into()), c64::new(f64::NEG_INFINITY, 0.0));
     /// ```
     fn times(self, factor: Self) -> Self;
 }
@@ -362,12 +363,11 @@ macro_rules! impl_complex {
 
             #[inline(always)]
             fn times(self, factor: $t) -> $t {
-                if factor.im == 0.0 {
-                    self * factor.re
-                } else if self.im == 0.0 {
-                    factor * self.re
-                } else {
-                    self * factor
+                match (self.im == 0.0, factor.im == 0.0) {
+                    (true, true) => Self::new(self.re * factor.re, self.im),
+                    (false, true) => self * factor.re,
+                    (true, false) => factor * self.re,
+                    (false, false) => self * factor,
                 }
             }
         }

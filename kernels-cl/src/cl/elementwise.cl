@@ -16,9 +16,9 @@ static ACC multiply(ACC a, ACC b)
 {
 #if COMPLEX
     if (a.y == 0)
-        return a.x * b;
+        return (ACC)(a.x * b.x, b.y == 0 ? b.y : a.x * b.y);
     if (b.y == 0)
-        return b.x * a;
+        return (ACC)(a.x * b.x, a.y * b.x);
 #endif
     return mul(a, b);
 }

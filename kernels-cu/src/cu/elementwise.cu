@@ -18,9 +18,9 @@ static __device__ ACC multiply(ACC a, ACC b)
 {
 #if COMPLEX
     if (a.y == 0)
-        return ACC(times(a.x, b.x), times(a.x, b.y));
+        return ACC(times(a.x, b.x), b.y == 0 ? b.y : times(a.x, b.y));
     if (b.y == 0)
-        return ACC(times(b.x, a.x), times(b.x, a.y));
+        return ACC(times(a.x, b.x), times(a.y, b.x));
 #endif
     return product(a, b);
 }
