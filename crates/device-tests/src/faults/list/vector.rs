@@ -9,12 +9,12 @@ pub(super) const FAULTS: &[Fault] = &[
         place: each(
             "vector",
             (
-                "store(c, at, is_zero(beta) ? (ACC)(0) : mul(beta, load(c, at)));",
-                "if (!is_zero(beta)) store(c, at, mul(beta, load(c, at)));",
+                "store(c, at, is_zero(beta) ? (ACC)(0) : scaled(beta, load(c, at)));",
+                "if (!is_zero(beta)) store(c, at, scaled(beta, load(c, at)));",
             ),
             (
-                "store(c, at, is_zero(beta) ? ACC(0) : mul(beta, load(c, at)));",
-                "if (!is_zero(beta)) store(c, at, mul(beta, load(c, at)));",
+                "store(c, at, is_zero(beta) ? ACC(0) : scaled(beta, load(c, at)));",
+                "if (!is_zero(beta)) store(c, at, scaled(beta, load(c, at)));",
             ),
         ),
         found_by: &[any("vector/scale_dense"), any("to_dense/csr")],
@@ -26,12 +26,12 @@ pub(super) const FAULTS: &[Fault] = &[
         place: each(
             "vector",
             (
-                "term = mul(alpha, load(x, x_start + i))",
-                "term = mul(alpha, load(x, x_start + (i > 0 ? i - 1 : 0)))",
+                "value = scaled(alpha, load(x, x_start + i))",
+                "value = scaled(alpha, load(x, x_start + (i > 0 ? i - 1 : 0)))",
             ),
             (
-                "mul(alpha, load(x, x_start + i)) : ACC(0)",
-                "mul(alpha, load(x, x_start + (i > 0 ? i - 1 : 0))) : ACC(0)",
+                "scaled(alpha, load(x, x_start + i)) : ACC(0)",
+                "scaled(alpha, load(x, x_start + (i > 0 ? i - 1 : 0))) : ACC(0)",
             ),
         ),
         found_by: &[by("vector/axpby", "direct"), by("vector/axpby", "device_scalars")],
@@ -40,11 +40,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::Stale,
         what: "the first element is not written",
-        place: each(
-            "vector",
-            ("update(y, y_start + i, term,", "if (i > 0) update(y, y_start + i, term,"),
-            ("update(y, y_start + i, reads_x", "if (i > 0) update(y, y_start + i, reads_x"),
-        ),
+        place: both("vector", "store(y, y_start + i, value);", "if (i > 0) store(y, y_start + i, value);"),
         found_by: &[by("vector/scal", "direct"), by("vector/scal", "device_scalars")],
         case: ROWS,
     },
