@@ -308,6 +308,20 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "select",
+                [
+                    "select_lengths",
+                    "select_positions",
+                    "select_in_range",
+                    "select_in_list",
+                    "select_columns",
+                    "select_offsets"
+                ],
+                [IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "sell_deltas",
                 ["sell_deltas_make", "sell_deltas_spmv"],
                 [SCALAR, IDX, OFF]

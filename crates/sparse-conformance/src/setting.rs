@@ -4,7 +4,7 @@ use sparse_core::op::{
     Aggregation, Diagonal, Duplicates, Elementwise, Keep, Op, Reduction, Sampling, ScanKind, ScanOrder,
     Triangular,
 };
-use sparse_core::{EllLayout, HybWidth, Order, Scalar, SellLayout, c64};
+use sparse_core::{EllLayout, HybWidth, Order, Scalar, Selection, SellLayout, c64};
 use std::fmt::{self, Display};
 
 /// The parameters of a plan.
@@ -36,6 +36,8 @@ pub enum Setting {
     Sell(SellLayout),
     /// Pruning of zeros, or of entries up to a tolerance.
     Keep(Option<f64>),
+    /// Chosen rows and columns.
+    Chosen(Chosen),
     /// A reduction of lines.
     Reduce(Reduction),
     /// A value for each entry of a matrix of this number of entries.
@@ -65,6 +67,53 @@ pub enum Setting {
         /// Inclusive or exclusive.
         kind: ScanKind,
     },
+}
+
+/// Chosen rows and columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chosen {
+    /// All columns of all rows but the first.
+    Rows,
+    /// All but the first row, and all but the first and last column.
+    Middle,
+    /// All of both, in reverse.
+    Reversed,
+    /// Every second of both.
+    EverySecond,
+    /// As many of both, some of them twice, in no order.
+    Repeated,
+    /// Every hundredth of both, the last first.
+    Few,
+}
+
+impl Chosen {
+    /// All settings.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Rows, Self::Middle, Self::Reversed, Self::EverySecond, Self::Repeated, Self::Few];
+
+    /// The chosen rows and columns of a matrix of this shape.
+    pub(crate) fn of(self, (rows, cols): (usize, usize)) -> (Selection<'static>, Selection<'static>) {
+        match self {
+            Self::Rows => ((rows.min(1)..rows).into(), (0..cols).into()),
+            Self::Middle => {
+                let first = cols.min(1);
+                ((rows.min(1)..rows).into(), (first..first.max(cols.saturating_sub(1))).into())
+            }
+            _ => (self.listed(rows), self.listed(cols)),
+        }
+    }
+
+    /// A list of numbers below `extent`.
+    fn listed(self, extent: usize) -> Selection<'static> {
+        let numbers = 0..extent;
+        let list: Vec<_> = match self {
+            Self::Reversed => numbers.rev().collect(),
+            Self::EverySecond => numbers.step_by(2).collect(),
+            Self::Few => numbers.step_by(100).rev().collect(),
+            _ => numbers.flat_map(|k| [7 * k % extent, k / 3]).take(extent).collect(),
+        };
+        Selection::List(list.into())
+    }
 }
 
 /// The elements of a product of two sparse matrices that are computed.
@@ -162,6 +211,7 @@ impl Display for Setting {
             Self::Hyb(width) => write!(f, "{width:?}"),
             Self::Sell(layout) => write!(f, "C={} sigma={}", layout.slice_height, layout.sort_window),
             Self::Keep(tolerance) => tolerance.map_or(Ok(()), |tolerance| write!(f, "tolerance={tolerance}")),
+            Self::Chosen(chosen) => write!(f, "{chosen:?}"),
             Self::Reduce(by) => write!(f, "{by}"),
             Self::Elementwise(op) => write!(f, "{op}"),
             Self::Dense { order, padding, tolerance } => {

@@ -143,6 +143,7 @@ macro_rules! for_each_operation {
                 }
                 Sort sort SortKernel "Sort" { Csr<I, O>, Csc<I, O>, Coo<I> }
                 Prune prune PruneKernel "Prune" { Csr<I, O>, Csc<I, O>, Coo<I> }
+                Select select SelectKernel "Rows and columns" { Csr<I, O>, Csc<I, O> }
                 Elementwise elementwise ElementwiseKernel "Sums and element-wise products" { Csr<I, O>, Csc<I, O> }
                 Reduce reduce ReduceKernel "Reductions" { Csr<I, O>, Csc<I, O> }
                 Softmax softmax SoftmaxKernel "Softmax" { Csr<I, O>, Csc<I, O> }

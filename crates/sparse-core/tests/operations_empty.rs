@@ -73,6 +73,9 @@ fn conversions_of_nothing() -> Result<()> {
         assert_eq!(Reference.convert::<_, Csr<f64>>(&ell, &())?, csr);
         assert_eq!(Reference.convert::<_, Csr<f64>>(&hyb, &())?, csr);
         assert_eq!(Reference.convert::<_, Csr<f64>>(&sell, &())?, csr);
+        let (rows, cols): (Vec<_>, Vec<_>) = ((0..rows).collect(), (0..cols).collect());
+        assert_eq!(Reference.select(&csr, &rows, &cols)?, csr);
+        assert_eq!(Reference.select(&csc, &rows, &cols)?, csc);
         assert_eq!((Reference.sort(&csr)?, Reference.prune(&csr, Keep::NonZero)?), (csr.clone(), csr));
         assert_eq!((Reference.sort(&csc)?, Reference.prune(&csc, Keep::NonZero)?), (csc.clone(), csc));
         assert_eq!((Reference.sort(&coo)?, Reference.prune(&coo, Keep::NonZero)?), (coo.clone(), coo));

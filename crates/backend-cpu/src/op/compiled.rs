@@ -6,8 +6,8 @@
 //! operation there has it here.
 
 use super::{
-    convert, dense_to_csr, elementwise, prune, reduce, sddmm, softmax, sort, spgemm, spmm, spmm_reduce, spmv,
-    to_dense, trisolve,
+    convert, dense_to_csr, elementwise, prune, reduce, sddmm, select, softmax, sort, spgemm, spmm,
+    spmm_reduce, spmv, to_dense, trisolve,
 };
 use sparse_core::catalog::Types;
 use sparse_core::{
@@ -42,6 +42,7 @@ macro_rules! functions {
     (convert of $($formats:tt)+) => { functions! { CONVERT: convert, [] $($formats)+ } };
     (sort of $($formats:tt)+) => { functions! { SORT: sort, [] $($formats)+ } };
     (prune of $($formats:tt)+) => { functions! { PRUNE: prune, [] $($formats)+ } };
+    (select of $($formats:tt)+) => { functions! { SELECT: select, [] $($formats)+ } };
     (elementwise of $($formats:tt)+) => { functions! { ELEMENTWISE: elementwise, [] $($formats)+ } };
     (reduce of $($formats:tt)+) => { functions! { REDUCE: reduce, [] $($formats)+ } };
     (softmax of $($formats:tt)+) => { functions! { SOFTMAX: softmax, [] $($formats)+ } };
@@ -104,6 +105,7 @@ table!($ borrowed_table, borrowed_rows, BORROWED);
 table!($ to_dense_table, to_dense_rows, TO_DENSE);
 table!($ sort_table, sort_rows, SORT);
 table!($ prune_table, prune_rows, PRUNE);
+table!($ select_table, select_rows, SELECT);
 table!($ elementwise_table, elementwise_rows, ELEMENTWISE);
 table!($ reduce_table, reduce_rows, REDUCE);
 table!($ softmax_table, softmax_rows, SOFTMAX);

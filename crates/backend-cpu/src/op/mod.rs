@@ -10,6 +10,7 @@ mod reduce;
 mod row_statistics;
 mod scan;
 mod sddmm;
+mod select;
 mod semiring;
 mod softmax;
 mod sort;

@@ -7,7 +7,7 @@ use super::spgemm_plan::AnySparseProductPlan;
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix, Vector};
 use crate::Device;
 use sparse_core::op::{Aggregation, Elementwise, Op, Reduction, RowStatistics, Sampling, SpgemmBound};
-use sparse_core::{Algorithm, ContextId, DType, PatternId, PlanOptions, Result, c64};
+use sparse_core::{Algorithm, ContextId, DType, PatternId, PlanOptions, Result, Selection, c64};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -72,6 +72,8 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn write_dense(&self, dense: &mut DenseMatrix) -> Result<()>;
     fn sort(&self) -> Result<Matrix>;
     fn prune(&self, tolerance: Option<f64>) -> Result<Matrix>;
+    /// The elements in these rows and columns of CSR or CSC, sorted.
+    fn select(&self, rows: &Selection<'_>, cols: &Selection<'_>) -> Result<Matrix>;
     /// The sum or the element-wise product with a matrix of the same type.
     fn elementwise(&self, op: Elementwise, alpha: c64, b: &Matrix, beta: c64) -> Result<Matrix>;
     /// The product with a matrix of the same type; `None` for another type.

@@ -34,7 +34,7 @@
 //! | [`sort`](Matrix::sort), [`prune`](Matrix::prune) | [`SortPlan`](crate::op::SortPlan), [`PrunePlan`](crate::op::PrunePlan) |
 //! | [`add`](Matrix::add), [`multiply`](Matrix::multiply), [`symmetrize`](Matrix::symmetrize) | [`ElementwisePlan`](crate::op::ElementwisePlan) |
 //! | [`reduce`](Matrix::reduce), [`norm`](Matrix::norm) | [`SpmvPlan`](crate::op::SpmvPlan), [`ReducePlan`](crate::op::ReducePlan) |
-//! | [`select`](Matrix::select), [`permute`](Matrix::permute) | [`Compressed::select`](crate::Compressed::select) |
+//! | [`select`](Matrix::select), [`permute`](Matrix::permute) | [`SelectPlan`](crate::op::SelectPlan) |
 //! | [`diagonal`](Matrix::diagonal) | [`Compressed::diagonal`](crate::Compressed::diagonal), [`ElementwisePlan`](crate::op::ElementwisePlan) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve_triangular`](Matrix::solve_triangular), [`solve_triangular_many`](Matrix::solve_triangular_many) | [`TrisolvePlan`](crate::op::TrisolvePlan) |

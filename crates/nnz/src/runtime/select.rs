@@ -1,18 +1,14 @@
 //! Chosen rows and columns: slices, gathers and permutations.
 
 use super::{Format, Matrix};
-use crate::Device;
-use sparse_core::op::Operations;
-use sparse_core::reference::Reference;
-use sparse_core::{Axis, Compressed, Csc, Csr, Host, Index, Result, Scalar, Selection, inverse_permutation};
+use sparse_core::{Result, Selection, inverse_permutation};
 
 /// Rows and columns.
 impl Matrix {
     /// The elements in `rows` and `cols`, ranges or lists, in their order: row `k` of the result is row `rows[k]`. A
     /// list may leave out rows or columns and repeat them.
     ///
-    /// The result has the format of the matrix where that is CSR or CSC, and is else CSR; it is sorted. The host
-    /// selects.
+    /// The result has the format of the matrix where that is CSR or CSC, and is else CSR; it is sorted.
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) for a row or a column that the matrix has not;
@@ -35,21 +31,7 @@ impl Matrix {
 
     fn selected(&self, rows: &Selection<'_>, cols: &Selection<'_>) -> Result<Self> {
         let a = if self.format() == Format::Csc { self.clone() } else { self.to_format(Format::Csr)? };
-        let host = a.on_host()?;
-        macro_rules! select_each {
-            ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
-                $(
-                    if let Some(a) = host.typed().downcast_ref::<Csr<$t, Host, $i, $o>>() {
-                        return selection(self.device(), a, rows, cols);
-                    }
-                    if let Some(a) = host.typed().downcast_ref::<Csc<$t, Host, $i, $o>>() {
-                        return selection(self.device(), a, rows, cols);
-                    }
-                )*
-            };
-        }
-        sparse_core::for_all_types!(select_each);
-        Err(self.unknown_types("rows and columns"))
+        a.inner.select(rows, cols)
     }
 
     /// The permuted matrix, whose row `k` is row `rows[k]` and whose column `k` is column `cols[k]`, as SciPy's
@@ -72,15 +54,4 @@ impl Matrix {
         inverse_permutation(cols, self.ncols())?;
         self.select(rows, cols)
     }
-}
-
-fn selection<A: Axis, T: Scalar, I: Index, O: Index>(
-    device: &Device,
-    a: &Compressed<A, T, Host, I, O>,
-    rows: &Selection<'_>,
-    cols: &Selection<'_>,
-) -> Result<Matrix> {
-    let selected = a.select(rows.clone(), cols.clone())?;
-    let sorted = if selected.order().sorted { selected } else { Reference.sort(&selected)? };
-    Matrix::from_typed(device, sorted)
 }

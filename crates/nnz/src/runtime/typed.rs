@@ -20,7 +20,7 @@ use sparse_core::op::{
 };
 use sparse_core::{
     Algorithm, Choice, DType, DenseView, DenseViewMut, Error, Host, Index, PlanOptions, Result, Scalar,
-    Space, SparseFormat, c64, cast_slice,
+    Selection, Space, SparseFormat, c64, cast_slice,
     space::{Buffer as _, View as _},
     with_dtype,
 };
@@ -179,6 +179,10 @@ where
     fn prune(&self, tolerance: Option<f64>) -> Result<Matrix> {
         let keep = keep::<M::Scalar>("prune", tolerance)?;
         self.on().erase(self.matrix.pruned(&self.backend, keep)?)
+    }
+
+    fn select(&self, rows: &Selection<'_>, cols: &Selection<'_>) -> Result<Matrix> {
+        self.on().erase(self.matrix.selected(&self.backend, rows, cols)?)
     }
 
     fn elementwise(&self, op: Elementwise, alpha: c64, b: &Matrix, beta: c64) -> Result<Matrix> {

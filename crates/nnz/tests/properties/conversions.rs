@@ -282,6 +282,49 @@ impl Property for Pruned {
     }
 }
 
+/// Rows and columns by lists, which are taken modulo the extents.
+#[derive(Debug, Clone)]
+pub(crate) struct Selected {
+    a: Triplets,
+    rows: Vec<usize>,
+    cols: Vec<usize>,
+}
+
+impl Selected {
+    fn of<B: FullBackend<T, I, O>, T: Scalar, I: Index, O: Index>(&self, backend: &B) -> Result<()> {
+        let below = |list: &[usize], extent: usize| match extent {
+            0 => vec![],
+            _ => list.iter().map(|k| k % extent).collect(),
+        };
+        let (rows, cols) = (below(&self.rows, self.a.rows), below(&self.cols, self.a.cols));
+        let csr = self.a.csr::<T, I, O>()?;
+        let mut expected = vec![];
+        for (k, &row) in rows.iter().enumerate() {
+            for (_, j, value) in csr.triplets().filter(|entry| entry.0 == row) {
+                let places = (0..cols.len()).filter(|&place| cols[place] == j);
+                expected.extend(places.map(|place| (k, place, value)));
+            }
+        }
+        let a = csr.to_device(backend)?;
+        let found = Operations::select(backend, &a, &rows, &cols)?.to_host(backend)?;
+        assert!(found.triplets().eq(expected.iter().copied()));
+        let found = Operations::select(backend, &a.into_transpose(), &cols, &rows)?.to_host(backend)?;
+        assert!(found.triplets().eq(expected.iter().map(|&(k, place, value)| (place, k, value))));
+        Ok(())
+    }
+}
+
+impl Property for Selected {
+    fn any() -> impl Strategy<Value = Self> {
+        let list = || proptest::collection::vec(0..9_usize, 0..12);
+        (triplets(), list(), list()).prop_map(|(a, rows, cols)| Self { a, rows, cols })
+    }
+
+    fn check<B: AllTypes>(&self, backend: &B) -> Result<()> {
+        for_types!(self.of(backend))
+    }
+}
+
 /// Statistics of the lengths of rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Statistics(Triplets);

@@ -49,6 +49,7 @@ impl WithBackend for Cases {
         self.hold::<conversions::DenseAndBack>(backend);
         self.hold::<conversions::BatchOfMembers>(backend);
         self.hold::<conversions::Pruned>(backend);
+        self.hold::<conversions::Selected>(backend);
         self.hold::<conversions::Statistics>(backend);
         self.hold::<products::Spmv>(backend);
         self.hold::<products::Spmm>(backend);

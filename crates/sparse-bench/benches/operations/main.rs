@@ -22,6 +22,7 @@ mod dense_to_csr;
 mod prune;
 mod row_statistics;
 mod scan;
+mod select;
 mod sort;
 mod spmm;
 mod spmv;
@@ -69,6 +70,7 @@ fn run<B: AllTypes>(criterion: &mut Criterion, name: &'static str, open: impl Fn
     convert::run(&mut bench);
     sort::run(&mut bench);
     prune::run(&mut bench);
+    select::run(&mut bench);
     row_statistics::run(&mut bench);
     scan::run(&mut bench);
     vector::run(&mut bench);

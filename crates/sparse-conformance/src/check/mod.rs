@@ -10,6 +10,7 @@ mod row_statistics;
 pub(crate) mod rule;
 mod scan;
 mod sddmm;
+mod select;
 mod softmax;
 mod sort;
 mod spgemm;

@@ -60,6 +60,7 @@ macro_rules! if_implemented {
     (to_dense, $($call:tt)+) => { $($call)+ };
     (sort, $($call:tt)+) => { $($call)+ };
     (prune, $($call:tt)+) => { $($call)+ };
+    (select, $($call:tt)+) => { $($call)+ };
     (elementwise, $($call:tt)+) => { $($call)+ };
     (reduce, $($call:tt)+) => { $($call)+ };
     ($other:ident, $($call:tt)+) => {};

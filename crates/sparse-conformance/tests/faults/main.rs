@@ -61,17 +61,17 @@ macro_rules! faults {
 faults! {
     a_lost_entry_is_found: LosesAnEntry, "an entry of the matrix is left out", [ON_MATRICES], "expected";
     a_dropped_entry_is_found: DropsAnEntry, "an entry is taken for zero",
-        ["spmv", "spmm", "sddmm", "spgemm", "trisolve", "to_dense", "convert", "sort", "prune", "elementwise", "reduce", "dense_to_csr", "scan",
+        ["spmv", "spmm", "sddmm", "spgemm", "trisolve", "to_dense", "convert", "sort", "prune", "select", "elementwise", "reduce", "dense_to_csr", "scan",
             "vector/dot", "vector/nrm2"],
         "expected";
     a_column_off_by_one_is_found: ReadsTheNextColumn, "x is read one element further",
         ["spmv", "spmm", "sddmm", "trisolve", "vector/axpby", "vector/dot"], "expected";
     an_index_off_by_one_is_found: ShiftsAnIndex, "an index is one too low",
-        ["spgemm", "convert", "sort", "prune", "elementwise", "dense_to_csr"], "expected";
+        ["spgemm", "convert", "sort", "prune", "select", "elementwise", "dense_to_csr"], "expected";
     an_element_that_is_not_written_is_found: KeepsAnElement, "the first element stays as it was",
         ["spmv", "spmm", "sddmm", "reduce", "to_dense", "scan", "vector/axpby", "vector/scal", "vector/scale_dense"], "element";
     a_stale_workspace_is_found: KeepsTheFirstResult, "a second run gives what the first one gave",
-        ["spmv", "spmm", "sddmm", "spgemm", "trisolve", "to_dense", "convert", "sort", "prune", "elementwise", "reduce", "dense_to_csr"],
+        ["spmv", "spmm", "sddmm", "spgemm", "trisolve", "to_dense", "convert", "sort", "prune", "select", "elementwise", "reduce", "dense_to_csr"],
         "expected";
     a_read_of_y_at_beta_zero_is_found: ReadsYAtBetaZero, "y is read where beta is 0",
         ["spmv"], "B1, B3: element";

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::scalar::Scalar;
 use crate::space::Host;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Chosen rows or columns: a range, or a list in any order that may repeat.
@@ -14,10 +15,18 @@ pub enum Selection<'a> {
     /// Neighbours in their order. No memory is taken for each.
     Range(Range<usize>),
     /// Any, in the order of the list.
-    List(&'a [usize]),
+    List(Cow<'a, [usize]>),
 }
 
 impl Selection<'_> {
+    /// The same selection with a list of its own.
+    pub fn into_owned(self) -> Selection<'static> {
+        match self {
+            Self::Range(range) => Selection::Range(range),
+            Self::List(list) => Selection::List(list.into_owned().into()),
+        }
+    }
+
     /// The number of chosen rows or columns.
     ///
     /// ```
@@ -36,15 +45,17 @@ impl Selection<'_> {
         self.len() == 0
     }
 
-    /// The chosen row or column at a place below `len`.
-    fn at(&self, place: usize) -> usize {
+    /// The chosen row or column at a place below [`len`](Self::len).
+    #[inline(always)]
+    pub fn at(&self, place: usize) -> usize {
         match self {
             Self::Range(range) => range.start + place,
             Self::List(list) => list[place],
         }
     }
 
-    fn check_below(&self, what: &str, extent: usize) -> Result<()> {
+    /// An error unless all of them are below `extent`; `what` is `row` or `column`.
+    pub(crate) fn check_below(&self, what: &str, extent: usize) -> Result<()> {
         let outside = match self {
             Self::Range(range) => (!range.is_empty() && range.end > extent).then(|| range.start.max(extent)),
             Self::List(list) => list.iter().copied().find(|&index| index >= extent),
@@ -64,19 +75,19 @@ impl From<Range<usize>> for Selection<'_> {
 
 impl<'a> From<&'a [usize]> for Selection<'a> {
     fn from(list: &'a [usize]) -> Self {
-        Self::List(list)
+        Self::List(list.into())
     }
 }
 
 impl<'a> From<&'a Vec<usize>> for Selection<'a> {
     fn from(list: &'a Vec<usize>) -> Self {
-        Self::List(list)
+        Self::List(list.into())
     }
 }
 
 impl<'a, const N: usize> From<&'a [usize; N]> for Selection<'a> {
     fn from(list: &'a [usize; N]) -> Self {
-        Self::List(list)
+        Self::List(list.into())
     }
 }
 
@@ -108,18 +119,17 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
         let (rows, cols) = (rows.into(), cols.into());
         rows.check_below("row", self.nrows())?;
         cols.check_below("column", self.ncols())?;
-        let (majors, minors) = if A::IS_ROW { (&rows, &cols) } else { (&cols, &rows) };
+        let (majors, minors) = A::swap(&rows, &cols);
         let places = Places::new(minors, self.pattern().minor())?;
         let mut offsets = vec_with_capacity(majors.len().saturating_add(1))?;
         offsets.push(O::default());
         let (mut indices, mut values) = (vec![], vec![]);
         for k in 0..majors.len() {
             for (index, value) in self.major_entries(majors.at(k)) {
-                places.of(index, |place| {
+                for place in places.of(index) {
                     indices.push(I::try_new("index", place)?);
                     values.push(value);
-                    Ok(())
-                })?;
+                }
             }
             offsets.push(O::try_new("nnz", indices.len())?);
         }
@@ -182,16 +192,22 @@ pub fn inverse_permutation(order: &[usize], extent: usize) -> Result<Vec<usize>>
 }
 
 /// The places of each index in a selection.
-enum Places<'a> {
+#[derive(Debug)]
+pub enum Places<'a> {
+    /// Index `k` of the range has one place, `k - start`.
     Range(&'a Range<usize>),
     /// Those of `index` are `places[starts[index]..starts[index + 1]]`.
     Table {
+        /// Where the places of each index begin.
         starts: Vec<usize>,
+        /// The places of all indices, one index after the other.
         places: Vec<usize>,
     },
     /// The places of a list by the index there, and those of one index in their order.
     Sorted {
+        /// The list.
         list: &'a [usize],
+        /// Its places.
         places: Vec<usize>,
     },
 }
@@ -200,10 +216,25 @@ enum Places<'a> {
 const SEARCHED_BELOW: usize = 64;
 
 impl<'a> Places<'a> {
-    fn new(selection: &'a Selection<'_>, extent: usize) -> Result<Self> {
-        let list = match selection {
+    /// The places of the indices of `selection`, which are below `extent`.
+    ///
+    /// ```
+    /// use sparse_core::{Places, Selection};
+    /// let selection = Selection::from(&[3, 1, 3]);
+    /// let places = Places::new(&selection, 4)?;
+    /// assert_eq!([1, 2, 3].map(|index| places.of(index).collect()), [vec![1], vec![], vec![0, 2]]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    ///
+    /// # Panics
+    /// If an index of a list is not below `extent`.
+    pub fn new(selection: &'a Selection<'_>, extent: usize) -> Result<Self> {
+        let list: &[usize] = match selection {
             Selection::Range(range) => return Ok(Self::Range(range)),
-            Selection::List(list) => *list,
+            Selection::List(list) => list,
         };
         if list.len() < extent / SEARCHED_BELOW {
             let mut places = vec_with_capacity(list.len())?;
@@ -224,19 +255,18 @@ impl<'a> Places<'a> {
         Ok(Self::Table { starts, places })
     }
 
-    /// Calls `visit` with each place of `index`, in their order.
-    fn of(&self, index: usize, mut visit: impl FnMut(usize) -> Result<()>) -> Result<()> {
-        match self {
-            Self::Range(range) if range.contains(&index) => visit(index - range.start),
-            Self::Range(_) => Ok(()),
-            Self::Table { starts, places } => {
-                places[starts[index]..starts[index + 1]].iter().try_for_each(|&place| visit(place))
-            }
+    /// The places of `index`, ascending.
+    #[inline(always)]
+    pub fn of(&self, index: usize) -> impl Iterator<Item = usize> {
+        let (place, places): (_, &[usize]) = match self {
+            Self::Range(range) => (range.contains(&index).then(|| index - range.start), &[]),
+            Self::Table { starts, places } => (None, &places[starts[index]..starts[index + 1]]),
             Self::Sorted { list, places } => {
                 let first = places.partition_point(|&place| list[place] < index);
-                let found = places[first..].iter().take_while(|&&place| list[place] == index);
-                found.copied().try_for_each(visit)
+                let count = places[first..].partition_point(|&place| list[place] == index);
+                (None, &places[first..first + count])
             }
-        }
+        };
+        place.into_iter().chain(places.iter().copied())
     }
 }

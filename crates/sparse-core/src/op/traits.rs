@@ -4,7 +4,8 @@ use super::*;
 use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;
 use crate::format::{
-    BatchCsc, BatchCsr, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, EntryValues, Hyb, Sell, SparseFormat,
+    BatchCsc, BatchCsr, Coo, Csc, Csr, DenseView, DenseViewMut, Ell, EntryValues, Hyb, Selection, Sell,
+    SparseFormat,
 };
 use crate::index::Index;
 use crate::plan::PlanOptions;
@@ -354,6 +355,32 @@ pub trait Operations: Backend {
         Self: PruneKernel<M>,
     {
         PrunePlan::new(self, a, &PlanOptions::once())?.run(a, keep)
+    }
+
+    /// The elements in `rows` and `cols`, ranges or lists, in their order; see [`SelectPlan`].
+    ///
+    /// ```
+    /// use sparse_core::op::Operations;
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// let a = Csr::<f64>::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+    /// assert!(Reference.select(&a, &[0], &[2, 0])?.triplets().eq([(0, 1, 1.0), (0, 0, 2.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`SelectPlan::new`] and [`SelectPlan::run`].
+    fn select<'s, M>(
+        &self,
+        a: &M,
+        rows: impl Into<Selection<'s>>,
+        cols: impl Into<Selection<'s>>,
+    ) -> Result<M>
+    where
+        M: SparseFormat<Space = SpaceOf<Self>>,
+        Self: SelectKernel<M>,
+    {
+        SelectPlan::new(self, a, rows, cols, &PlanOptions::once())?.run(a)
     }
 
     /// `alpha·A + beta·B`, on the union of the patterns; see [`ElementwisePlan`].

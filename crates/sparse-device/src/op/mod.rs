@@ -9,6 +9,7 @@ mod reduce;
 mod row_statistics;
 mod scan;
 mod sddmm;
+mod select;
 mod softmax;
 mod sort;
 mod spgemm;

@@ -7,7 +7,8 @@ use super::target::{HostTarget, Target};
 use super::values::Values;
 use crate::buffer::RawBuffer;
 use crate::{Device, Kernel};
-use sparse_core::{Choice, Compressed, Coo, DType, KernelPlan, Result, Scalar};
+use sparse_core::format::IndexOrder;
+use sparse_core::{Axis, Choice, Compressed, Coo, DType, Index, KernelPlan, Result, Scalar};
 use std::fmt::Debug;
 
 /// The source of the values of an array.
@@ -80,6 +81,33 @@ impl<To: Target> Rearrangement<To> {
     /// The matrix with these values.
     pub(crate) fn run(&self, backend: &Device, values: Values<'_>) -> Result<To> {
         self.target.with_arrays(Source::run_all(&self.arrays, backend, values)?)
+    }
+}
+
+/// The arrays of a compressed matrix, its extents, and the source of its values.
+pub(crate) struct Arrays {
+    /// (major, minor)
+    pub(crate) extents: (usize, usize),
+    pub(crate) offsets: RawBuffer,
+    pub(crate) indices: RawBuffer,
+    pub(crate) values: RawBuffer,
+    pub(crate) order: IndexOrder,
+    pub(crate) source: Source,
+}
+
+impl Arrays {
+    /// The plan of the matrix.
+    pub(crate) fn plan<A: Axis, T: Scalar, I: Index, O: Index>(
+        self,
+        choice: Choice,
+    ) -> ToCompressed<A, T, I, O> {
+        let Self { extents, offsets, indices, values, order, source } = self;
+        let (rows, cols) = A::swap(extents.0, extents.1);
+        let (offsets, indices, values) = (offsets.of(), indices.of(), values.of());
+        // SAFETY: the kernels wrote offsets that ascend from 0 to the number of indices, which are below the extent, and
+        // found this order or sorted by it. The values are replaced before they are read.
+        let target = unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) };
+        Rearrangement::new(choice, target, vec![source])
     }
 }
 

@@ -66,7 +66,7 @@ impl Device {
     }
 
     /// The order of the indices between sound offsets; all of them are below `minor`.
-    pub(super) fn index_order(
+    pub(crate) fn index_order(
         &self,
         minor: usize,
         offsets: &RawBuffer,

@@ -1,4 +1,4 @@
-//! Faults of conversions, sorts and prunes.
+//! Faults of conversions, sorts, prunes and selections.
 
 use super::{DUPLICATES, Fault, Kind, ROWS, UNSORTED, any, both, each};
 
@@ -141,6 +141,27 @@ pub(super) const FAULTS: &[Fault] = &[
         what: "rows begin where the row before begins",
         place: both("prune", "starts[from[i]]", "starts[from[i > 0 ? i - 1 : 0]]"),
         found_by: &[any("prune/csr"), any("prune/csc")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::OffByOne,
+        what: "chosen rows begin where the row before begins",
+        place: both("select", "copies[starts[k]]", "copies[starts[k > 0 ? k - 1 : 0]]"),
+        found_by: &[any("select/csr"), any("select/csc")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::OffByOne,
+        what: "every copy of an entry goes to the first place of its column",
+        place: both("select", "places[place]", "places[place - (at - starts[e])]"),
+        found_by: &[any("select/csr"), any("select/csc")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::Stale,
+        what: "every entry of a chosen row is its first",
+        place: both("select", "+ (e - starts[k])", "+ 0 * (e - starts[k])"),
+        found_by: &[any("select/csr"), any("select/csc")],
         case: ROWS,
     },
     Fault {

@@ -23,7 +23,7 @@ use sparse_core::op::{
 };
 use sparse_core::{
     Algorithm, Col, Compressed, Coo, Csr, DenseViewMut, Error, Index, Order, PlanOptions, Result, Row,
-    Scalar, Space as _, SparseFormat as _, c64,
+    Scalar, Selection, Space as _, SparseFormat as _, c64,
 };
 
 /// The error of operands whose types of indices or offsets differ.
@@ -65,6 +65,11 @@ macro_rules! compressed_members {
 
         fn pruned(&self, backend: &B, keep: Keep<T>) -> Result<Self> {
             PrunePlan::new(backend, self, &PlanOptions::once())?.run(self, keep)
+        }
+
+        fn selected(&self, backend: &B, rows: &Selection<'_>, cols: &Selection<'_>) -> Result<Self> {
+            let selected = Operations::select(backend, self, rows.clone(), cols.clone())?;
+            if selected.order().sorted { Ok(selected) } else { selected.sorted(backend) }
         }
 
         fn elementwise(

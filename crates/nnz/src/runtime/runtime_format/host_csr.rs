@@ -11,7 +11,9 @@ use sparse_core::op::{
     Aggregation, FullBackend, Keep, Op, Operations, Reduction, RowStatistics, Sampling, SddmmKernel,
     SddmmPlan, SpmmKernel, SpmmPlan,
 };
-use sparse_core::{Algorithm, Csr, DenseViewMut, Host, HostCsr, Index, PlanOptions, Result, Scalar};
+use sparse_core::{
+    Algorithm, Csr, DenseViewMut, Host, HostCsr, Index, PlanOptions, Result, Scalar, Selection,
+};
 
 /// Operations other than products work on a copy that owns its arrays.
 impl<T, I, O> RuntimeFormat<HostBackend> for HostCsr<T, I, O>
@@ -58,6 +60,10 @@ where
 
     fn pruned(&self, backend: &HostBackend, keep: Keep<T>) -> Result<Self> {
         RuntimeFormat::<HostBackend>::pruned(&self.to_csr(), backend, keep).map(Self::from)
+    }
+
+    fn selected(&self, backend: &HostBackend, rows: &Selection<'_>, cols: &Selection<'_>) -> Result<Self> {
+        RuntimeFormat::<HostBackend>::selected(&self.to_csr(), backend, rows, cols).map(Self::from)
     }
 
     fn reduce(&self, backend: &HostBackend, by: Reduction, y: &mut [T]) -> Result<()> {

@@ -21,7 +21,8 @@ use sparse_core::backend::{Backend, Buf, SpaceOf, ViewMutOf};
 use sparse_core::op::{Aggregation, Elementwise, Keep, Op, Reduction, RowStatistics, Sampling, SpgemmBound};
 use sparse_core::space::Buffer as _;
 use sparse_core::{
-    Algorithm, DenseViewMut, Element, Error, Index, PlanOptions, Result, Scalar, Space, SparseFormat, c64,
+    Algorithm, DenseViewMut, Element, Error, Index, PlanOptions, Result, Scalar, Selection, Space,
+    SparseFormat, c64,
 };
 
 /// A device and its backend.
@@ -131,6 +132,12 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     fn pruned(&self, backend: &B, keep: Keep<Self::Scalar>) -> Result<Self> {
         let _ = (backend, keep);
         Err(unavailable("prune", Self::KIND))
+    }
+
+    /// The elements in these rows and columns, sorted.
+    fn selected(&self, backend: &B, rows: &Selection<'_>, cols: &Selection<'_>) -> Result<Self> {
+        let _ = (backend, rows, cols);
+        Err(unavailable("select", Self::KIND))
     }
 
     /// The sum or the element-wise product with `b`, a matrix of the same type, each with its factor.

@@ -5,9 +5,9 @@ use super::{Faulty, FaultyPlan};
 use backend_cpu::Cpu;
 use sparse_core::op::{
     CompressedArrays, Conversion, ConvertKernel, DenseToCsrKernel, Elementwise, ElementwiseKernel, Keep, Op,
-    PruneKernel, PrunePlan, SortKernel, SpgemmBound, SpgemmKernel,
+    PruneKernel, PrunePlan, SelectKernel, SortKernel, SpgemmBound, SpgemmKernel,
 };
-use sparse_core::{Algorithm, Axis, Compressed, DenseBatchView, PatternId, PlanOptions, Result};
+use sparse_core::{Algorithm, Axis, Compressed, DenseBatchView, PatternId, PlanOptions, Result, Selection};
 
 impl<A: Axis> SpgemmKernel<Compressed<A, f64>> for Faulty {
     type Plan = FaultyPlan<<Cpu as SpgemmKernel<Compressed<A, f64>>>::Plan, Vec<f64>>;
@@ -123,6 +123,33 @@ where
     unsafe fn run_prune(&self, plan: &mut Self::Plan, a: &M, keep: Keep<f64>) -> Result<M> {
         // SAFETY: the pattern is the one that the caller promises.
         let made = unsafe { self.cpu.run_prune(&mut plan.plan, &self.fault.operand(a)?, keep)? };
+        self.fault.made(made, &mut plan.first)
+    }
+}
+
+impl<M: OnHost> SelectKernel<M> for Faulty
+where
+    Cpu: SelectKernel<M>,
+{
+    type Plan = FaultyPlan<<Cpu as SelectKernel<M>>::Plan, M>;
+
+    fn select_algorithms(&self) -> &'static [Algorithm] {
+        SelectKernel::<M>::select_algorithms(&self.cpu)
+    }
+
+    fn plan_select(
+        &self,
+        a: &M,
+        rows: &Selection<'_>,
+        cols: &Selection<'_>,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        Ok(FaultyPlan::new(self.cpu.plan_select(a, rows, cols, options)?, Op::None))
+    }
+
+    unsafe fn run_select(&self, plan: &mut Self::Plan, a: &M) -> Result<M> {
+        // SAFETY: the pattern is the one that the caller promises.
+        let made = unsafe { self.cpu.run_select(&mut plan.plan, &self.fault.operand(a)?)? };
         self.fault.made(made, &mut plan.first)
     }
 }

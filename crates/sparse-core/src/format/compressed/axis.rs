@@ -24,7 +24,7 @@ pub trait Axis: sealed::Sealed + Debug + Clone + Copy + Default + PartialEq + Se
     const IS_ROW: bool;
 
     /// (rows, columns) from (major, minor), or back: the map is its own inverse.
-    fn swap(first: usize, second: usize) -> (usize, usize) {
+    fn swap<N>(first: N, second: N) -> (N, N) {
         if Self::IS_ROW { (first, second) } else { (second, first) }
     }
 }

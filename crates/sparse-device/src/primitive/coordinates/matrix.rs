@@ -4,21 +4,11 @@ use super::{Coordinates, major_first};
 use crate::Device;
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
-use crate::primitive::rearrangement::{Rearrangement, Source, ToCompressed, ToCoo};
+use crate::primitive::rearrangement::{Arrays, Rearrangement, Source, ToCompressed, ToCoo};
 use crate::primitive::runs::{Merge, Runs};
 use sparse_core::format::IndexOrder;
 use sparse_core::op::Duplicates;
-use sparse_core::{Axis, Choice, Compressed, Coo, DType, Index, Result, Scalar};
-
-/// The arrays of a compressed matrix, its extents, and the source of its values.
-struct Arrays {
-    extents: (usize, usize),
-    offsets: RawBuffer,
-    indices: RawBuffer,
-    values: RawBuffer,
-    order: IndexOrder,
-    source: Source,
-}
+use sparse_core::{Axis, Choice, Coo, DType, Index, Result, Scalar};
 
 impl Coordinates {
     /// The plan of a compressed matrix of these entries.
@@ -101,18 +91,5 @@ impl Coordinates {
         let target = unsafe { Coo::new_unchecked(rows, cols, row_idx, col_idx, values, order) };
         let source = Source::gather(backend, T::DTYPE, self.positions)?;
         Ok(Rearrangement::new(choice, target, vec![source]))
-    }
-}
-
-impl Arrays {
-    /// The plan of the matrix.
-    fn plan<A: Axis, T: Scalar, I: Index, O: Index>(self, choice: Choice) -> ToCompressed<A, T, I, O> {
-        let Self { extents, offsets, indices, values, order, source } = self;
-        let (rows, cols) = A::swap(extents.0, extents.1);
-        let (offsets, indices, values) = (offsets.of(), indices.of(), values.of());
-        // SAFETY: the kernels wrote offsets that ascend from 0 to the number of indices, which are those of a checked
-        // matrix, and found this order or sorted by it. The values are replaced before they are read.
-        let target = unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) };
-        Rearrangement::new(choice, target, vec![source])
     }
 }

@@ -1,5 +1,5 @@
-//! The facade and the solvers on every OpenCL device present, by its own queue and by SYCL's; without one the tests
-//! pass without a check.
+//! The facade and the solvers on every device present: OpenCL's, by its own queue and by SYCL's, and CUDA's; without one
+//! the tests pass without a check.
 #![cfg(feature = "opencl")]
 
 use nnz::foreign::{ForeignArray, MemoryKind};
@@ -11,6 +11,16 @@ use nnz::{
     SolveOptions, generate,
 };
 use std::ops::ControlFlow;
+
+/// Every device but the host.
+fn devices() -> impl Iterator<Item = Device> {
+    let kinds = [BackendKind::OpenCl, BackendKind::Sycl, BackendKind::Cuda];
+    let names = kinds.into_iter().flat_map(|kind| {
+        let count = kind.probe().devices.len();
+        (0..count).map(move |index| format!("{kind}:{index}"))
+    });
+    names.map(|name| name.parse().unwrap())
+}
 
 /// The largest error of a solution by each of three methods; the system's solution is all ones.
 struct Solve;
@@ -49,19 +59,15 @@ impl WithBackend for Solve {
 
 #[test]
 fn solvers_converge_on_every_device() {
-    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
-        for (index, caps) in kind.probe().devices.into_iter().enumerate().filter(|(_, caps)| caps.f64) {
-            let device: Device = format!("{kind}:{index}").parse().unwrap();
-            assert_eq!(device.caps(), &caps);
-            let errors = device.with(Solve).unwrap();
-            assert!(errors.iter().all(|&error| error < 1e-6), "{}: {errors:?}", caps.device);
-        }
+    for device in devices().filter(|device| device.caps().f64) {
+        let errors = device.with(Solve).unwrap();
+        assert!(errors.iter().all(|&error| error < 1e-6), "{device}: {errors:?}");
     }
 }
 
 #[test]
 fn matrices_of_devices_with_one_name_work_together() {
-    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
+    for kind in [BackendKind::OpenCl, BackendKind::Sycl, BackendKind::Cuda] {
         if kind.probe().devices.is_empty() {
             continue;
         }
@@ -81,11 +87,10 @@ fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
     let ones = Vector::from_slice(&host, &[1.0_f32; 300]).unwrap();
     let expected = (&a * &ones).unwrap().to_vec::<f32>().unwrap();
     let squared = (&(&a * &a).unwrap() * &ones).unwrap().to_vec::<f32>().unwrap();
-    for index in 0..BackendKind::OpenCl.probe().devices.len() {
-        let device: Device = format!("opencl:{index}").parse().unwrap();
+    for device in devices() {
         let x = ones.to_device(&device).unwrap();
         let error = a.matvec(&x).unwrap_err().to_string();
-        let both = format!("spmv: the matrix is f32 on cpu, x is f32 on opencl:{index}");
+        let both = format!("spmv: the matrix is f32 on cpu, x is f32 on {device}");
         assert_eq!(error, format!("{both}; x on cpu would fit"));
         let there = a.to_device(&device).unwrap();
         for format in [Format::Csr, Format::Csc, Format::Coo, Format::Ell, Format::Hyb, Format::Sell] {
@@ -129,6 +134,11 @@ fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
             a.solve_triangular(system, x).unwrap().to_vec::<f32>().unwrap()
         };
         assert_eq!(solved(&there, &x), solved(&a, &ones));
+        let selected = |a: &Matrix| {
+            let (rows, cols): (Vec<_>, Vec<_>) = ((0..300).rev().collect(), (0..300).step_by(3).collect());
+            a.select(&rows, &cols).unwrap().to_device(&host).unwrap()
+        };
+        assert_eq!(selected(&there).downcast_ref::<Csr<f32>>(), selected(&a).downcast_ref());
         let combined = |a: &Matrix| {
             let sum = a.add(&a.transpose().unwrap(), 0.3, -1.7).unwrap();
             let product = sum.multiply(a).unwrap().to_device(&host).unwrap();
@@ -182,24 +192,21 @@ fn stacks_in_the_memory_of_devices_are_compressed_there() {
 
 #[test]
 fn products_in_chunks_have_the_bits_of_the_whole() {
-    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
-        for index in 0..kind.probe().devices.len() {
-            let device: Device = format!("{kind}:{index}").parse().unwrap();
-            let a = Matrix::from_typed(&device, generate::stencil_5::<f32>(20, 15).unwrap()).unwrap();
-            let host = a.to_device(&Device::host().unwrap()).unwrap();
-            for format in [Format::Csr, Format::Csc] {
-                let (a, host) = (a.to_format(format).unwrap(), host.to_format(format).unwrap());
-                let whole = (&host * &host).unwrap();
-                let masked = host.matmul_masked(&host, &host).unwrap();
-                for limit in [None, Some(6000), Some(30_000)] {
-                    for (left, right) in [(&a, &a), (&host, &a), (&a, &host)] {
-                        let product = left.matmul_in_chunks(right, limit).unwrap();
-                        assert_eq!(product.downcast_ref::<Csr<f32>>(), whole.downcast_ref(), "{limit:?}");
-                        assert_eq!(product.downcast_ref::<Csc<f32>>(), whole.downcast_ref(), "{limit:?}");
-                        let product = left.matmul_masked_in_chunks(right, &a, limit).unwrap();
-                        assert_eq!(product.downcast_ref::<Csr<f32>>(), masked.downcast_ref(), "{limit:?}");
-                        assert_eq!(product.downcast_ref::<Csc<f32>>(), masked.downcast_ref(), "{limit:?}");
-                    }
+    for device in devices() {
+        let a = Matrix::from_typed(&device, generate::stencil_5::<f32>(20, 15).unwrap()).unwrap();
+        let host = a.to_device(&Device::host().unwrap()).unwrap();
+        for format in [Format::Csr, Format::Csc] {
+            let (a, host) = (a.to_format(format).unwrap(), host.to_format(format).unwrap());
+            let whole = (&host * &host).unwrap();
+            let masked = host.matmul_masked(&host, &host).unwrap();
+            for limit in [None, Some(6000), Some(30_000)] {
+                for (left, right) in [(&a, &a), (&host, &a), (&a, &host)] {
+                    let product = left.matmul_in_chunks(right, limit).unwrap();
+                    assert_eq!(product.downcast_ref::<Csr<f32>>(), whole.downcast_ref(), "{limit:?}");
+                    assert_eq!(product.downcast_ref::<Csc<f32>>(), whole.downcast_ref(), "{limit:?}");
+                    let product = left.matmul_masked_in_chunks(right, &a, limit).unwrap();
+                    assert_eq!(product.downcast_ref::<Csr<f32>>(), masked.downcast_ref(), "{limit:?}");
+                    assert_eq!(product.downcast_ref::<Csc<f32>>(), masked.downcast_ref(), "{limit:?}");
                 }
             }
         }
@@ -211,18 +218,15 @@ fn norms_are_those_of_the_host_on_every_device() {
     let cpu = Device::host().unwrap();
     let single = Matrix::from_typed(&cpu, generate::stencil_5::<f32>(20, 15).unwrap()).unwrap();
     let double = single.cast(DType::F64).unwrap();
-    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
-        for index in 0..kind.probe().devices.len() {
-            let device: Device = format!("{kind}:{index}").parse().unwrap();
-            for (host, format) in [&single, &double]
-                .into_iter()
-                .flat_map(|host| [Format::Csr, Format::Csc, Format::Coo].map(|format| (host, format)))
-            {
-                let a = host.to_format(format).unwrap().to_device(&device).unwrap();
-                for norm in [Norm::Frobenius, Norm::One, Norm::Infinity] {
-                    let (there, here) = (a.norm(norm).unwrap(), host.norm(norm).unwrap());
-                    assert!((there / here - 1.0).abs() < 1e-12, "{kind} {format} {norm:?}: {there}, {here}");
-                }
+    for device in devices() {
+        for (host, format) in [&single, &double]
+            .into_iter()
+            .flat_map(|host| [Format::Csr, Format::Csc, Format::Coo].map(|format| (host, format)))
+        {
+            let a = host.to_format(format).unwrap().to_device(&device).unwrap();
+            for norm in [Norm::Frobenius, Norm::One, Norm::Infinity] {
+                let (there, here) = (a.norm(norm).unwrap(), host.norm(norm).unwrap());
+                assert!((there / here - 1.0).abs() < 1e-12, "{device} {format} {norm:?}: {there}, {here}");
             }
         }
     }
@@ -264,22 +268,19 @@ fn products_of_batches_are_those_of_block_diagonal_matrices() {
     let rows = Matrix::from_members(&members).unwrap();
     let columns = rows.to_format(Format::BatchCsc).unwrap();
     let numbers = |len: usize| (0..len).map(|k| (k % 7) as f32 - 2.0).collect::<Vec<_>>();
-    for kind in [BackendKind::OpenCl, BackendKind::Sycl] {
-        for index in 0..kind.probe().devices.len() {
-            let device: Device = format!("{kind}:{index}").parse().unwrap();
-            let b = DenseMatrix::from_vec(&device, numbers(60), 20, 3, Order::RowMajor).unwrap();
-            let u = DenseMatrix::from_vec(&device, numbers(75), 25, 3, Order::ColMajor).unwrap();
-            for (a, other) in [(&rows, Format::BatchCsc), (&columns, Format::BatchCsr)] {
-                let a = a.to_device(&device).unwrap();
-                let whole = a.to_block_diagonal().unwrap();
-                let product = |a: &Matrix| a.matmul(&b).unwrap().values().to_vec::<f32>().unwrap();
-                assert_eq!(product(&a), product(&whole), "{kind}");
-                assert_eq!(product(&a.to_format(other).unwrap()), product(&whole), "{kind}");
-                let sampled = |a: &Matrix| a.sddmm(&u, &b).unwrap();
-                let (found, expected) = (sampled(&a).to_block_diagonal().unwrap(), sampled(&whole));
-                let elements = |a: &Matrix| a.to_dense().unwrap().values().to_vec::<f32>().unwrap();
-                assert_eq!(elements(&found), elements(&expected), "{kind}");
-            }
+    for device in devices() {
+        let b = DenseMatrix::from_vec(&device, numbers(60), 20, 3, Order::RowMajor).unwrap();
+        let u = DenseMatrix::from_vec(&device, numbers(75), 25, 3, Order::ColMajor).unwrap();
+        for (a, other) in [(&rows, Format::BatchCsc), (&columns, Format::BatchCsr)] {
+            let a = a.to_device(&device).unwrap();
+            let whole = a.to_block_diagonal().unwrap();
+            let product = |a: &Matrix| a.matmul(&b).unwrap().values().to_vec::<f32>().unwrap();
+            assert_eq!(product(&a), product(&whole), "{device}");
+            assert_eq!(product(&a.to_format(other).unwrap()), product(&whole), "{device}");
+            let sampled = |a: &Matrix| a.sddmm(&u, &b).unwrap();
+            let (found, expected) = (sampled(&a).to_block_diagonal().unwrap(), sampled(&whole));
+            let elements = |a: &Matrix| a.to_dense().unwrap().values().to_vec::<f32>().unwrap();
+            assert_eq!(elements(&found), elements(&expected), "{device}");
         }
     }
 }

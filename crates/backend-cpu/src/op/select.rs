@@ -1,0 +1,99 @@
+//! Selection: counts the entries of each row of the result, then copies them.
+
+use super::SEQUENTIAL;
+use super::compiled::{find, select_table};
+use super::plan::CpuPlan;
+use crate::Cpu;
+use crate::primitive::fill::try_zeroed;
+use sparse_core::op::SelectKernel;
+use sparse_core::reference::{Reference, SelectChoice};
+use sparse_core::{
+    Algorithm, AlgorithmSet, Axis, Compressed, Host, Index, Places, PlanOptions, Result, Scalar, Selection,
+    SparseFormat, algorithms,
+};
+
+algorithms! {
+    /// The algorithms of CSR and CSC.
+    pub enum SelectAlgorithm {
+        CountFill = Algorithm::new("count_fill", "always");
+        Sequential = SEQUENTIAL;
+    }
+}
+
+/// Rows whose entries are counted together.
+const COUNTED_ROWS: usize = 1024;
+
+/// The functions of one format, which are compiled in this crate.
+pub(super) struct Functions<M> {
+    count_fill: fn(&Cpu, &M, &SelectChoice) -> Result<M>,
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> Functions<Compressed<A, T, Host, I, O>> {
+    pub(super) const ALL: Self = Self { count_fill };
+}
+
+impl<A: Axis, T: Scalar, I: Index, O: Index> SelectKernel<Compressed<A, T, Host, I, O>> for Cpu {
+    type Plan = CpuPlan<SelectAlgorithm, SelectChoice>;
+
+    fn select_algorithms(&self) -> &'static [Algorithm] {
+        SelectAlgorithm::table(&|_| true)
+    }
+
+    fn plan_select(
+        &self,
+        _: &Compressed<A, T, Host, I, O>,
+        rows: &Selection<'_>,
+        cols: &Selection<'_>,
+        options: &PlanOptions,
+    ) -> Result<Self::Plan> {
+        let reason = "the entries of each row are counted, then copied";
+        let (automatic, table) = (SelectAlgorithm::CountFill, SelectAlgorithm::table(&|_| true));
+        let (algorithm, choice) = options.choose_among("select", table, automatic, reason)?;
+        let reference =
+            SelectChoice { choice, rows: rows.clone().into_owned(), cols: cols.clone().into_owned() };
+        Ok(CpuPlan { algorithm, reference })
+    }
+
+    unsafe fn run_select(
+        &self,
+        plan: &mut Self::Plan,
+        a: &Compressed<A, T, Host, I, O>,
+    ) -> Result<Compressed<A, T, Host, I, O>> {
+        match plan.algorithm {
+            SelectAlgorithm::CountFill => {
+                let functions: &Functions<Compressed<A, T, Host, I, O>> =
+                    find(select_table(), "select", Compressed::<A, T, Host, I, O>::FORMAT)?;
+                (functions.count_fill)(self, a, &plan.reference)
+            }
+            SelectAlgorithm::Sequential => {
+                // SAFETY: the caller makes the reference's promises of the plan and the operand.
+                unsafe { Reference.run_select(&mut plan.reference, a) }
+            }
+        }
+    }
+}
+
+fn count_fill<A: Axis, T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    a: &Compressed<A, T, Host, I, O>,
+    chosen: &SelectChoice,
+) -> Result<Compressed<A, T, Host, I, O>> {
+    let (majors, minors) = A::swap(&chosen.rows, &chosen.cols);
+    let places = Places::new(minors, a.pattern().minor())?;
+    let mut lengths = try_zeroed(majors.len())?;
+    cpu.for_chunks(&mut lengths, COUNTED_ROWS, |first, lengths| {
+        for (k, length) in (first..).zip(lengths) {
+            let indices = &a.indices()[a.pattern().range(majors.at(k))];
+            *length = indices.iter().map(|index| places.of(index.as_usize()).count()).sum();
+        }
+    });
+    let arrays = cpu.fill_rows::<T, I, O>(&lengths, |rows, indices, values| {
+        let entries = rows.flat_map(|k| a.major_entries(majors.at(k)));
+        let copies = entries.flat_map(|(index, value)| places.of(index).map(move |place| (place, value)));
+        for ((index, value), copy) in indices.iter_mut().zip(values).zip(copies) {
+            (*index, *value) = (I::cast(copy.0), copy.1);
+        }
+    })?;
+    let (rows, cols) = (chosen.rows.len(), chosen.cols.len());
+    Compressed::new_unsorted(rows, cols, arrays.offsets, arrays.indices, arrays.values)
+}
