@@ -12,6 +12,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
     "cl",
     [
         "ballot.clh",
+        "columns.clh",
         "dense_rows.clh",
         "entry.clh",
         "index.clh",

@@ -7,6 +7,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
     [
         "apart.cuh",
         "block.cuh",
+        "columns.cuh",
         "dense_rows.cuh",
         "dense_steps.cuh",
         "entry.cuh",

@@ -20,7 +20,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("Position ", "POS "),
     ("Place ", "PLACE "),
     // Where rows begin and end.
-    ("Part *parts", "OFF *parts"),
+    ("BRow *b_rows", "OFF *b_rows"),
     // Each stores the bits of a mask in its own order.
     ("Words *mask", "uchar *mask"),
 ];

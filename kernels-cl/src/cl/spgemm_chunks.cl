@@ -1,34 +1,36 @@
 // spgemm_chunks: the values of C = A B for plans of many runs, for compressed rows and a C that has the pattern of the
-// product, in order and without repetitions, where rows of B have no column twice. A plan cuts the entries of C into
+// product, in order and without repetitions, where rows of B have no column twice. A plan divides the entries of C into
 // chunks, neighbours whose products fit in a work-group's local memory. A run makes the products of a chunk in the order of
 // A's entries, so that it reads rows of B in parts, and adds them in the order of C's entries, by a list of positions.
-// Rows are those at places `first` up to `end` of an order, or of the matrix. Their entries of A ("left" entries), their
-// entries of C and their products have numbers that run on from row to row. The products of a chunk that an entry of A
-// makes with neighbours in a row of B are a segment; 32 products of a chunk, of one or more segments, are a group.
-// spgemm_chunks_rows: lefts[i] and entries[i] <- the number of entries of A and of C in the row at place first + i.
-// spgemm_chunks_lefts: owners[j] <- the row of entry j of A, from 0 on; products[j] <- its products.
-// spgemm_chunks_find: a team has an entry of A: found[p] <- the entry of C of product p; counts[e] <- the products of
-// entry e, from zeros.
-// spgemm_chunks_cut: firsts[e] <- 1 if a chunk begins with entry e, else 0: where entry e is no neighbour of the last one
+// Rows are those at places `first` up to `end` of an order, or of the matrix. Their entries of A, their entries of C and
+// their products have numbers that run on from row to row. The products of a chunk that an entry of A makes with neighbours
+// in a row of B are a segment; 32 products of a chunk, of one or more segments, are a group.
+// A plan calls these kernels in their order:
+// spgemm_chunks_rows: a_counts[i] and c_counts[i] <- the number of entries of A and of C in the row at place first + i.
+// spgemm_chunks_products: a_rows[j] <- the row of entry j of A, from 0 on; products[j] <- its products.
+// spgemm_chunks_c_entries: a team has an entry of A: c_entries[p] <- the entry of C of product p; counts[e] <- the products
+// of entry e, from zeros.
+// spgemm_chunks_begins: begins[e] <- 1 if a chunk begins with entry e, else 0: where entry e is no neighbour of the last one
 // in C, and where its first product is the first after a multiple of `most_products`. An entry of more than `alone`
 // products is a chunk. `starts` are the products before each entry.
-// spgemm_chunks_begin: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <- the entries and products before;
+// spgemm_chunks_bounds: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <- the entries and products before;
 // chunk_places[c] <- its place in C. `chunks_before` are the chunks that begin before each entry.
 // spgemm_chunks_segments: a team has an entry of A: counts[j] <- its segments or, where there is memory for `segments`,
 // these, with their chunks and lengths.
 // spgemm_chunks_place: a team has one of the segments, which are in the order of their chunks: places[p] <- the entry of
 // C of product p, from the first of the chunk on; writes which products are of a segment (`groups`, from zeros), and
 // `sources`, by which a run finds their factors.
-// spgemm_chunks_list: a team has a chunk: positions[p] <- where in local memory a run keeps the p-th product in the order
-// of C's entries.
+// spgemm_chunks_positions: a team has a chunk: positions[p] <- where in local memory a run keeps the p-th product in the
+// order of C's entries.
 // spgemm_chunks_runs: runs[r] <- what the products r EACH up to (r + 1) EACH in that order end, from zeros: the entry of
 // the first one in its chunk in the lower half, and in the upper half a bit for each product that is its entry's last.
+// A run of the plan calls one:
 // spgemm_chunks_sum: a work-group has a chunk. First its work-items keep the products in local memory; then each adds EACH
 // of them, by their positions, and what it has left of an entry goes to the one that ends this entry. Reads groups,
 // sources, factors, positions and runs once; writes C once.
 // Macros: SCALAR, IDX, OFF, BLOCK (work-items of sum), EACH = 16, 8 or 4 (products of a work-item, in 64 bytes).
-// Launch: any number of work-groups, of BLOCK for sum, of 32, which are teams, for others; of any size for rows, lefts, cut,
-// begin and runs. A chunk has up to EACH * BLOCK products, unless it has a single entry.
+// Launch: any number of work-groups, of BLOCK for sum, of 32, which are teams, for others; of any size for rows, products,
+// begins, bounds and runs. A chunk has up to EACH * BLOCK products, unless it has a single entry.
 #include "scalar.clh"
 #include "index.clh"
 #define SORTED IDX
@@ -47,8 +49,8 @@
 // Neighbours in a row of B: the entries of A and of B that make the first product, its number and how many there are.
 typedef struct
 {
-    uint left;
-    uint right;
+    uint a_entry;
+    uint b_entry;
     int product;
     int length;
 } Segment;
@@ -65,8 +67,8 @@ typedef struct
 // chunk that of an entry of B.
 typedef struct
 {
-    uint left;
-    uint right;
+    uint a_entry;
+    uint b_shift;
 } Source;
 
 // The row, counted from 0 on, that has an element; `before` are those before each row, and of all.
@@ -104,86 +106,86 @@ static int padded(int product)
 }
 
 __kernel void spgemm_chunks_rows(long first, long end, __global const long *order, __global const OFF *a_offsets,
-                                 __global const OFF *c_offsets, __global long *lefts, __global long *entries)
+                                 __global const OFF *c_offsets, __global long *a_counts, __global long *c_counts)
 {
     for (long i = get_global_id(0); i < end - first; i += get_global_size(0)) {
         long row = row_at_place(order, first + i);
-        lefts[i] = a_offsets[row + 1] - a_offsets[row];
-        entries[i] = c_offsets[row + 1] - c_offsets[row];
+        a_counts[i] = a_offsets[row + 1] - a_offsets[row];
+        c_counts[i] = c_offsets[row + 1] - c_offsets[row];
     }
 }
 
-// The position in A of entry j, which is of row `owner`.
-static long left_at(long j, long first, int owner, __global const long *order, __global const OFF *a_offsets,
-                    __global const long *lefts_before)
+// The position in A of entry j, which is of row `own_row`.
+static long position_in_a(long j, long first, int own_row, __global const long *order, __global const OFF *a_offsets,
+                          __global const long *a_before)
 {
-    return a_offsets[row_at_place(order, first + owner)] + j - lefts_before[owner];
+    return a_offsets[row_at_place(order, first + own_row)] + j - a_before[own_row];
 }
 
-__kernel void spgemm_chunks_lefts(long first, long end, long lefts, __global const long *order,
-                                  __global const OFF *a_offsets, __global const long *lefts_before,
-                                  __global const OFF *parts, __global int *owners, __global long *products)
+__kernel void spgemm_chunks_products(long first, long end, long a_entries, __global const long *order,
+                                     __global const OFF *a_offsets, __global const long *a_before,
+                                     __global const OFF *b_rows, __global int *a_rows, __global long *products)
 {
-    for (long j = get_global_id(0); j < lefts; j += get_global_size(0)) {
-        int owner = row_of(lefts_before, end - first, j);
-        long left = left_at(j, first, owner, order, a_offsets, lefts_before);
-        owners[j] = owner;
-        products[j] = parts[2 * left + 1] - parts[2 * left];
+    for (long j = get_global_id(0); j < a_entries; j += get_global_size(0)) {
+        int own_row = row_of(a_before, end - first, j);
+        long a_entry = position_in_a(j, first, own_row, order, a_offsets, a_before);
+        a_rows[j] = own_row;
+        products[j] = b_rows[2 * a_entry + 1] - b_rows[2 * a_entry];
     }
 }
 
-__kernel void spgemm_chunks_find(long first, long lefts, __global const long *order,
-                                 __global const OFF *a_offsets, __global const OFF *parts,
-                                 __global const IDX *b_indices, __global const OFF *c_offsets,
-                                 __global const IDX *c_indices, __global const long *lefts_before,
-                                 __global const long *entries_before, __global const int *owners,
-                                 __global const long *products_before, __global int *found, __global int *counts)
+__kernel void spgemm_chunks_c_entries(long first, long a_entries, __global const long *order,
+                                      __global const OFF *a_offsets, __global const OFF *b_rows,
+                                      __global const IDX *b_indices, __global const OFF *c_offsets,
+                                      __global const IDX *c_indices, __global const long *a_before,
+                                      __global const long *c_before, __global const int *a_rows,
+                                      __global const long *products_before, __global int *c_entries,
+                                      __global int *counts)
 {
     int lid = (int)get_local_id(0);
-    for (long j = get_group_id(0); j < lefts; j += get_num_groups(0)) {
-        long left = left_at(j, first, owners[j], order, a_offsets, lefts_before);
-        long row = row_at_place(order, first + owners[j]);
+    for (long j = get_group_id(0); j < a_entries; j += get_num_groups(0)) {
+        long a_entry = position_in_a(j, first, a_rows[j], order, a_offsets, a_before);
+        long row = row_at_place(order, first + a_rows[j]);
         long n = c_offsets[row + 1] - c_offsets[row];
-        int entry = (int)entries_before[owners[j]];
-        for (long p = lid; p < parts[2 * left + 1] - parts[2 * left]; p += LANES) {
-            int at = entry + (int)count_below(c_indices + c_offsets[row], n, b_indices[parts[2 * left] + p]);
-            found[products_before[j] + p] = at;
+        int entry = (int)c_before[a_rows[j]];
+        for (long p = lid; p < b_rows[2 * a_entry + 1] - b_rows[2 * a_entry]; p += LANES) {
+            int at = entry + (int)count_below(c_indices + c_offsets[row], n, b_indices[b_rows[2 * a_entry] + p]);
+            c_entries[products_before[j] + p] = at;
             atomic_add(counts + at, 1);
         }
     }
 }
 
 // The place in C of entry e.
-static long place_in_c(long e, long first, long rows, __global const long *order, __global const OFF *c_offsets,
-                       __global const long *entries_before)
+static long position_in_c(long e, long first, long rows, __global const long *order, __global const OFF *c_offsets,
+                          __global const long *c_before)
 {
-    int row = row_of(entries_before, rows, e);
-    return c_offsets[row_at_place(order, first + row)] + e - entries_before[row];
+    int row = row_of(c_before, rows, e);
+    return c_offsets[row_at_place(order, first + row)] + e - c_before[row];
 }
 
-__kernel void spgemm_chunks_cut(long first, long rows, long entries, long most_products, long alone,
-                                __global const long *order, __global const OFF *c_offsets,
-                                __global const long *entries_before, __global const int *starts, __global int *firsts)
+__kernel void spgemm_chunks_begins(long first, long rows, long entries, long most_products, long alone,
+                                   __global const long *order, __global const OFF *c_offsets,
+                                   __global const long *c_before, __global const int *starts, __global int *begins)
 {
     for (long e = get_global_id(0); e < entries; e += get_global_size(0)) {
         if (e == 0) {
-            firsts[e] = 1;
+            begins[e] = 1;
             continue;
         }
         int start = starts[e];
         int start_before = starts[e - 1];
-        long place = place_in_c(e, first, rows, order, c_offsets, entries_before);
-        long place_before = place_in_c(e - 1, first, rows, order, c_offsets, entries_before);
+        long place = position_in_c(e, first, rows, order, c_offsets, c_before);
+        long place_before = position_in_c(e - 1, first, rows, order, c_offsets, c_before);
         bool is_alone = starts[e + 1] - start > alone || start - start_before > alone;
-        firsts[e] = place != place_before + 1 || start / most_products != start_before / most_products || is_alone;
+        begins[e] = place != place_before + 1 || start / most_products != start_before / most_products || is_alone;
     }
 }
 
-__kernel void spgemm_chunks_begin(long first, long rows, long entries, __global const long *order,
-                                  __global const OFF *c_offsets, __global const long *entries_before,
-                                  __global const int *starts, __global const int *chunks_before,
-                                  __global int *chunk_entries, __global int *chunk_starts,
-                                  __global long *chunk_places)
+__kernel void spgemm_chunks_bounds(long first, long rows, long entries, __global const long *order,
+                                   __global const OFF *c_offsets, __global const long *c_before,
+                                   __global const int *starts, __global const int *chunks_before,
+                                   __global int *chunk_entries, __global int *chunk_starts, __global long *chunk_places)
 {
     for (long e = get_global_id(0); e <= entries; e += get_global_size(0)) {
         int chunk = chunks_before[e];
@@ -193,27 +195,27 @@ __kernel void spgemm_chunks_begin(long first, long rows, long entries, __global 
             chunk_starts[chunk] = starts[e];
         }
         if (begins)
-            chunk_places[chunk] = place_in_c(e, first, rows, order, c_offsets, entries_before);
+            chunk_places[chunk] = position_in_c(e, first, rows, order, c_offsets, c_before);
     }
 }
 
-__kernel void spgemm_chunks_segments(long first, long lefts, __global const long *order,
-                                     __global const OFF *a_offsets, __global const OFF *parts,
-                                     __global const long *lefts_before, __global const int *owners,
-                                     __global const long *products_before, __global const int *found,
+__kernel void spgemm_chunks_segments(long first, long a_entries, __global const long *order,
+                                     __global const OFF *a_offsets, __global const OFF *b_rows,
+                                     __global const long *a_before, __global const int *a_rows,
+                                     __global const long *products_before, __global const int *c_entries,
                                      __global const int *chunks_before, __global long *counts,
                                      __global Segment *segments, __global int *chunks, __global int *lengths)
 {
     __local int of_lanes[LANES];
     int lid = (int)get_local_id(0);
-    for (long j = get_group_id(0); j < lefts; j += get_num_groups(0)) {
+    for (long j = get_group_id(0); j < a_entries; j += get_num_groups(0)) {
         long begin = products_before[j];
         long end = products_before[j + 1];
-        long left = left_at(j, first, owners[j], order, a_offsets, lefts_before);
+        long a_entry = position_in_a(j, first, a_rows[j], order, a_offsets, a_before);
         int count = 0;
         for (long base = begin; base < end; base += LANES) {
             long p = base + lid;
-            int chunk = p < end ? chunks_before[found[p] + 1] - 1 : -1;
+            int chunk = p < end ? chunks_before[c_entries[p] + 1] - 1 : -1;
             of_lanes[lid] = chunk;
             barrier(CLK_LOCAL_MEM_FENCE);
             int own = count;
@@ -226,7 +228,7 @@ __kernel void spgemm_chunks_segments(long first, long lefts, __global const long
                 int length = 1;
                 while (lid + length < LANES && of_lanes[lid + length] == chunk)
                     length++;
-                Segment segment = {(uint)left, (uint)(parts[2 * left] + p - begin), (int)p, length};
+                Segment segment = {(uint)a_entry, (uint)(b_rows[2 * a_entry] + p - begin), (int)p, length};
                 segments[counts[j] + own] = segment;
                 chunks[counts[j] + own] = chunk;
                 lengths[counts[j] + own] = length;
@@ -240,7 +242,7 @@ __kernel void spgemm_chunks_segments(long first, long lefts, __global const long
 
 __kernel void spgemm_chunks_place(long count, __global const Segment *segments, __global const int *chunks,
                                   __global const int *lengths_before, __global const int *chunk_starts,
-                                  __global const int *chunk_entries, __global const int *found,
+                                  __global const int *chunk_entries, __global const int *c_entries,
                                   __global ushort *places, __global Group *groups, __global Source *sources)
 {
     int lid = (int)get_local_id(0);
@@ -250,22 +252,22 @@ __kernel void spgemm_chunks_place(long count, __global const Segment *segments, 
         int product = lengths_before[s] - chunk_starts[chunk];
         long begin = first_of(chunk, chunk_starts) + product;
         if (lid < segment.length)
-            places[begin + lid] = (ushort)(found[segment.product + lid] - chunk_entries[chunk]);
+            places[begin + lid] = (ushort)(c_entries[segment.product + lid] - chunk_entries[chunk]);
         if (lid == 0) {
             if (begin % LANES != 0)
                 atomic_or(&groups[begin / LANES].bits, 1u << (int)(begin % LANES));
             long group = (begin + LANES - 1) / LANES;
             if (group * LANES < begin + segment.length)
                 groups[group].segment = (int)s;
-            Source source = {segment.left, segment.right - (uint)product};
+            Source source = {segment.a_entry, segment.b_entry - (uint)product};
             sources[s] = source;
         }
     }
 }
 
-__kernel void spgemm_chunks_list(long chunks, __global const int *starts, __global const int *chunk_starts,
-                                 __global const int *chunk_entries, __global const ushort *places,
-                                 __global ushort *positions)
+__kernel void spgemm_chunks_positions(long chunks, __global const int *starts, __global const int *chunk_starts,
+                                      __global const int *chunk_entries, __global const ushort *places,
+                                      __global ushort *positions)
 {
     // The number of the next product of each entry.
     __local ushort next[MOST_PRODUCTS];
@@ -325,7 +327,7 @@ static ACC product_at(int product, __global const Group *groups, __global const 
     Group group = groups[product / LANES];
     uint up_to_own = 0xffffffffu >> (LANES - 1 - product % LANES);
     Source source = sources[group.segment + (int)popcount(group.bits & up_to_own)];
-    return mul(load(a_values, source.left), load(b_values, source.right + (uint)product));
+    return mul(load(a_values, source.a_entry), load(b_values, source.b_shift + (uint)product));
 }
 
 __kernel void spgemm_chunks_sum(long chunks, __global const int *chunk_entries, __global const int *chunk_starts,

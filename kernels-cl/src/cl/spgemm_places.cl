@@ -1,16 +1,16 @@
 // spgemm_places: the values of C = A B for plans of many runs, for compressed rows and a C whose pattern is known, in
 // order and without repetitions, where rows of B have no column twice. Where each product belongs is found once and
 // kept, so that a run only adds. Long rows are those of spgemm_chunks.
-// spgemm_places_parts: parts[2 k] and parts[2 k + 1] <- where the row of B that entry k of A names begins and ends.
+// spgemm_places_b_rows: b_rows[2 k] and b_rows[2 k + 1] <- where the row of B that entry k of A names begins and ends.
 // spgemm_places_find: a team of `lanes` work-items, which is a work-group, has a row: places[starts[i] + p] <- the
 // place of product p of row i, counted in the order of A's entries, among the entries of its row of C; where C has no
 // such column, one of the `lanes` places behind them.
 // spgemm_places_sum: a team has a row, whose sums are in local memory: its lanes have the products of one entry of A
-// after the other. Reads A, the parts, the places and the rows of B that A names once; writes C once.
+// after the other. Reads A, where its rows of B are, the places and these rows once; writes C once.
 // Rows come in an order of their lengths, `first` up to `end` of it.
 // Macros: SCALAR, IDX, OFF, PLACE (uchar or ushort: the type of places), EACH = 16, 8 or 4 (sums per lane, in 64
 // bytes), BLOCK (the largest team).   Launch: any number of work-groups of `lanes`, a power of two up to BLOCK; of any
-// size for parts. A row with places has up to EACH * BLOCK entries.
+// size for b_rows. A row with places has up to EACH * BLOCK entries.
 // Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
 #include "scalar.clh"
 #include "index.clh"
@@ -25,17 +25,17 @@
 #error "PLACE is missing: uchar or ushort"
 #endif
 
-__kernel void spgemm_places_parts(long entries, __global const IDX *a_indices, __global const OFF *b_offsets,
-                                  __global OFF *parts)
+__kernel void spgemm_places_b_rows(long entries, __global const IDX *a_indices, __global const OFF *b_offsets,
+                                   __global OFF *b_rows)
 {
     for (long k = get_global_id(0); k < entries; k += get_global_size(0)) {
-        parts[2 * k] = b_offsets[a_indices[k]];
-        parts[2 * k + 1] = b_offsets[a_indices[k] + 1];
+        b_rows[2 * k] = b_offsets[a_indices[k]];
+        b_rows[2 * k + 1] = b_offsets[a_indices[k] + 1];
     }
 }
 
 __kernel void spgemm_places_find(long first, long end, long lanes, __global const long *order,
-                                 __global const OFF *a_offsets, __global const OFF *parts,
+                                 __global const OFF *a_offsets, __global const OFF *b_rows,
                                  __global const IDX *b_indices, __global const OFF *c_offsets,
                                  __global const IDX *c_indices, __global const long *starts, __global PLACE *places)
 {
@@ -49,8 +49,8 @@ __kernel void spgemm_places_find(long first, long end, long lanes, __global cons
         long n = c_offsets[row + 1] - begin;
         long start = starts[row];
         for (long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
-            long b_begin = k + lid < a_offsets[row + 1] ? parts[2 * (k + lid)] : 0;
-            long length = k + lid < a_offsets[row + 1] ? parts[2 * (k + lid) + 1] - b_begin : 0;
+            long b_begin = k + lid < a_offsets[row + 1] ? b_rows[2 * (k + lid)] : 0;
+            long length = k + lid < a_offsets[row + 1] ? b_rows[2 * (k + lid) + 1] - b_begin : 0;
             long count = count_products(ends, origins, lid, width, b_begin, length);
             for (long p = lid; p < count; p += width) {
                 int owner = owner_of(ends, width, p);
@@ -64,7 +64,7 @@ __kernel void spgemm_places_find(long first, long end, long lanes, __global cons
 }
 
 __kernel void spgemm_places_sum(long first, long end, long lanes, __global const long *order,
-                                __global const OFF *a_offsets, __global const OFF *parts, __global const T *a_values,
+                                __global const OFF *a_offsets, __global const OFF *b_rows, __global const T *a_values,
                                 __global const T *b_values, __global const OFF *c_offsets, __global T *c_values,
                                 __global const long *starts, __global const PLACE *places)
 {
@@ -80,8 +80,8 @@ __kernel void spgemm_places_sum(long first, long end, long lanes, __global const
             sums[at] = (ACC)(0);
         barrier(CLK_LOCAL_MEM_FENCE);
         for (long k = a_offsets[row]; k < a_offsets[row + 1]; k++) {
-            long b_begin = parts[2 * k];
-            int length = (int)(parts[2 * k + 1] - b_begin);
+            long b_begin = b_rows[2 * k];
+            int length = (int)(b_rows[2 * k + 1] - b_begin);
             ACC factor = load(a_values, k);
             for (int p = lid; p < length; p += width) {
                 int at = places[start + p];

@@ -1,34 +1,36 @@
 // spgemm_chunks: the values of C = A B for plans of many runs, for compressed rows and a C that has the pattern of the
-// product, in order and without repetitions, where rows of B have no column twice. A plan cuts the entries of C into
+// product, in order and without repetitions, where rows of B have no column twice. A plan divides the entries of C into
 // chunks, neighbours whose products fit in a block's shared memory. A run makes the products of a chunk in the order of
 // A's entries, so that it reads rows of B in parts, and adds them in the order of C's entries, by a list of positions.
-// Rows are those at places `first` up to `end` of an order, or of the matrix. Their entries of A ("left" entries), their
-// entries of C and their products have numbers that run on from row to row. The products of a chunk that an entry of A
-// makes with neighbours in a row of B are a segment; 32 products of a chunk, of one or more segments, are a group.
-// spgemm_chunks_rows: lefts[i] and entries[i] <- the number of entries of A and of C in the row at place first + i.
-// spgemm_chunks_lefts: owners[j] <- the row of entry j of A, from 0 on; products[j] <- its products.
-// spgemm_chunks_find: a warp has an entry of A: found[p] <- the entry of C of product p; counts[e] <- the products of
-// entry e, from zeros.
-// spgemm_chunks_cut: firsts[e] <- 1 if a chunk begins with entry e, else 0: where entry e is no neighbour of the last one
+// Rows are those at places `first` up to `end` of an order, or of the matrix. Their entries of A, their entries of C and
+// their products have numbers that run on from row to row. The products of a chunk that an entry of A makes with neighbours
+// in a row of B are a segment; 32 products of a chunk, of one or more segments, are a group.
+// A plan calls these kernels in their order:
+// spgemm_chunks_rows: a_counts[i] and c_counts[i] <- the number of entries of A and of C in the row at place first + i.
+// spgemm_chunks_products: a_rows[j] <- the row of entry j of A, from 0 on; products[j] <- its products.
+// spgemm_chunks_c_entries: a warp has an entry of A: c_entries[p] <- the entry of C of product p; counts[e] <- the products
+// of entry e, from zeros.
+// spgemm_chunks_begins: begins[e] <- 1 if a chunk begins with entry e, else 0: where entry e is no neighbour of the last one
 // in C, and where its first product is the first after a multiple of `most_products`. An entry of more than `alone`
 // products is a chunk. `starts` are the products before each entry.
-// spgemm_chunks_begin: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <- the entries and products before;
+// spgemm_chunks_bounds: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <- the entries and products before;
 // chunk_places[c] <- its place in C. `chunks_before` are the chunks that begin before each entry.
 // spgemm_chunks_segments: a warp has an entry of A: counts[j] <- its segments or, where there is memory for `segments`,
 // these, with their chunks and lengths.
 // spgemm_chunks_place: a warp has one of the segments, which are in the order of their chunks: places[p] <- the entry of
 // C of product p, from the first of the chunk on; writes which products are of a segment (`groups`, from zeros), and
 // `sources`, by which a run finds their factors.
-// spgemm_chunks_list: a warp has a chunk: positions[p] <- where in shared memory a run keeps the p-th product in the order
-// of C's entries.
+// spgemm_chunks_positions: a warp has a chunk: positions[p] <- where in shared memory a run keeps the p-th product in the
+// order of C's entries.
 // spgemm_chunks_runs: runs[r] <- what the products r EACH up to (r + 1) EACH in that order end, from zeros: the entry of
 // the first one in its chunk in the lower half, and in the upper half a bit for each product that is its entry's last.
+// A run of the plan calls one:
 // spgemm_chunks_sum: a block has a chunk. First a warp has a group after the other, and keeps the products in shared
 // memory; then a thread adds EACH of them, by their positions, and what it has left of an entry goes to the thread that
 // ends this entry. Reads groups, sources, factors, positions and runs once; writes C once.
 // Macros: SCALAR, IDX, OFF, BLOCK (threads of sum), EACH = 16, 8 or 4 (products of a thread, in 64 bytes), AHEAD = 4
 // (groups that a warp loads at once), LEAST_BLOCKS = 4 or 5.   Launch: any number of blocks, of BLOCK threads for sum, of 32
-// for list, of a multiple of 32 for others. A chunk has up to EACH * BLOCK products, unless it has a single entry.
+// for positions, of a multiple of 32 for others. A chunk has up to EACH * BLOCK products, unless it has a single entry.
 #ifndef LEAST_BLOCKS
 #define LEAST_BLOCKS (sizeof(ACC) > 8 ? 4 : 5)
 #endif
@@ -52,7 +54,7 @@
 #define ENDS (1u << 16)
 
 // A row of B.
-struct __align__(2 * sizeof(Off)) Part
+struct __align__(2 * sizeof(Off)) BRow
 {
     Off begin;
     Off end;
@@ -61,8 +63,8 @@ struct __align__(2 * sizeof(Off)) Part
 // Neighbours in a row of B: the entries of A and of B that make the first product, its number and how many there are.
 struct __align__(16) Segment
 {
-    unsigned int left;
-    unsigned int right;
+    unsigned int a_entry;
+    unsigned int b_entry;
     int product;
     int length;
 };
@@ -79,8 +81,8 @@ struct __align__(8) Group
 // chunk that of an entry of B.
 struct __align__(8) Source
 {
-    unsigned int left;
-    unsigned int right;
+    unsigned int a_entry;
+    unsigned int b_shift;
 };
 
 // The products of a chunk: the first is the first of a group.
@@ -117,89 +119,92 @@ static __device__ int padded(int product)
 
 KERNEL spgemm_chunks_rows(long long first, long long end, const long long *__restrict__ order,
                           const Off *__restrict__ a_offsets, const Off *__restrict__ c_offsets,
-                          long long *__restrict__ lefts, long long *__restrict__ entries)
+                          long long *__restrict__ a_counts, long long *__restrict__ c_counts)
 {
     for (long long i = thread_index(); i < end - first; i += thread_count()) {
         long long row = row_at_place(order, first + i);
-        lefts[i] = a_offsets[row + 1] - a_offsets[row];
-        entries[i] = c_offsets[row + 1] - c_offsets[row];
+        a_counts[i] = a_offsets[row + 1] - a_offsets[row];
+        c_counts[i] = c_offsets[row + 1] - c_offsets[row];
     }
 }
 
-// The position in A of entry j, which is of row `owner`.
-static __device__ long long left_at(long long j, long long first, int owner, const long long *__restrict__ order,
-                                    const Off *__restrict__ a_offsets, const long long *__restrict__ lefts_before)
+// The position in A of entry j, which is of row `own_row`.
+static __device__ long long position_in_a(long long j, long long first, int own_row,
+                                          const long long *__restrict__ order, const Off *__restrict__ a_offsets,
+                                          const long long *__restrict__ a_before)
 {
-    return a_offsets[row_at_place(order, first + owner)] + j - lefts_before[owner];
+    return a_offsets[row_at_place(order, first + own_row)] + j - a_before[own_row];
 }
 
-KERNEL spgemm_chunks_lefts(long long first, long long end, long long lefts, const long long *__restrict__ order,
-                           const Off *__restrict__ a_offsets, const long long *__restrict__ lefts_before,
-                           const Part *__restrict__ parts, int *__restrict__ owners, long long *__restrict__ products)
+KERNEL spgemm_chunks_products(long long first, long long end, long long a_entries, const long long *__restrict__ order,
+                              const Off *__restrict__ a_offsets, const long long *__restrict__ a_before,
+                              const BRow *__restrict__ b_rows, int *__restrict__ a_rows,
+                              long long *__restrict__ products)
 {
-    for (long long j = thread_index(); j < lefts; j += thread_count()) {
-        int owner = row_of(lefts_before, end - first, j);
-        Part part = parts[left_at(j, first, owner, order, a_offsets, lefts_before)];
-        owners[j] = owner;
-        products[j] = part.end - part.begin;
+    for (long long j = thread_index(); j < a_entries; j += thread_count()) {
+        int own_row = row_of(a_before, end - first, j);
+        BRow b_row = b_rows[position_in_a(j, first, own_row, order, a_offsets, a_before)];
+        a_rows[j] = own_row;
+        products[j] = b_row.end - b_row.begin;
     }
 }
 
-KERNEL spgemm_chunks_find(long long first, long long lefts, const long long *__restrict__ order,
-                          const Off *__restrict__ a_offsets, const Part *__restrict__ parts,
-                          const Idx *__restrict__ b_indices, const Off *__restrict__ c_offsets,
-                          const Idx *__restrict__ c_indices, const long long *__restrict__ lefts_before,
-                          const long long *__restrict__ entries_before, const int *__restrict__ owners,
-                          const long long *__restrict__ products_before, int *__restrict__ found,
-                          int *__restrict__ counts)
+KERNEL spgemm_chunks_c_entries(long long first, long long a_entries, const long long *__restrict__ order,
+                               const Off *__restrict__ a_offsets, const BRow *__restrict__ b_rows,
+                               const Idx *__restrict__ b_indices, const Off *__restrict__ c_offsets,
+                               const Idx *__restrict__ c_indices, const long long *__restrict__ a_before,
+                               const long long *__restrict__ c_before, const int *__restrict__ a_rows,
+                               const long long *__restrict__ products_before, int *__restrict__ c_entries,
+                               int *__restrict__ counts)
 {
-    for (long long j = warp_index(); j < lefts; j += warp_count()) {
-        int owner = owners[j];
-        Part part = parts[left_at(j, first, owner, order, a_offsets, lefts_before)];
-        long long row = row_at_place(order, first + owner);
+    for (long long j = warp_index(); j < a_entries; j += warp_count()) {
+        int own_row = a_rows[j];
+        BRow b_row = b_rows[position_in_a(j, first, own_row, order, a_offsets, a_before)];
+        long long row = row_at_place(order, first + own_row);
         const Idx *columns = c_indices + c_offsets[row];
         int n = (int)(c_offsets[row + 1] - c_offsets[row]);
-        int entry = (int)entries_before[owner];
-        for (long long p = lane_index(); p < part.end - part.begin; p += WARP) {
-            int at = entry + count_below(columns, n, b_indices[part.begin + p]);
-            found[products_before[j] + p] = at;
+        int entry = (int)c_before[own_row];
+        for (long long p = lane_index(); p < b_row.end - b_row.begin; p += WARP) {
+            int at = entry + count_below(columns, n, b_indices[b_row.begin + p]);
+            c_entries[products_before[j] + p] = at;
             atomicAdd(counts + at, 1);
         }
     }
 }
 
 // The place in C of entry e.
-static __device__ long long place_in_c(long long e, long long first, long long rows, const long long *__restrict__ order,
-                                       const Off *__restrict__ c_offsets, const long long *__restrict__ entries_before)
+static __device__ long long position_in_c(long long e, long long first, long long rows,
+                                          const long long *__restrict__ order, const Off *__restrict__ c_offsets,
+                                          const long long *__restrict__ c_before)
 {
-    int row = row_of(entries_before, rows, e);
-    return c_offsets[row_at_place(order, first + row)] + e - entries_before[row];
+    int row = row_of(c_before, rows, e);
+    return c_offsets[row_at_place(order, first + row)] + e - c_before[row];
 }
 
-KERNEL spgemm_chunks_cut(long long first, long long rows, long long entries, long long most_products, long long alone,
-                         const long long *__restrict__ order, const Off *__restrict__ c_offsets,
-                         const long long *__restrict__ entries_before, const int *__restrict__ starts,
-                         int *__restrict__ firsts)
+KERNEL spgemm_chunks_begins(long long first, long long rows, long long entries, long long most_products,
+                            long long alone, const long long *__restrict__ order, const Off *__restrict__ c_offsets,
+                            const long long *__restrict__ c_before, const int *__restrict__ starts,
+                            int *__restrict__ begins)
 {
     for (long long e = thread_index(); e < entries; e += thread_count()) {
         if (e == 0) {
-            firsts[e] = 1;
+            begins[e] = 1;
             continue;
         }
         int start = starts[e];
         int start_before = starts[e - 1];
-        long long place = place_in_c(e, first, rows, order, c_offsets, entries_before);
-        long long place_before = place_in_c(e - 1, first, rows, order, c_offsets, entries_before);
+        long long place = position_in_c(e, first, rows, order, c_offsets, c_before);
+        long long place_before = position_in_c(e - 1, first, rows, order, c_offsets, c_before);
         bool is_alone = starts[e + 1] - start > alone || start - start_before > alone;
-        firsts[e] = place != place_before + 1 || start / most_products != start_before / most_products || is_alone;
+        begins[e] = place != place_before + 1 || start / most_products != start_before / most_products || is_alone;
     }
 }
 
-KERNEL spgemm_chunks_begin(long long first, long long rows, long long entries, const long long *__restrict__ order,
-                           const Off *__restrict__ c_offsets, const long long *__restrict__ entries_before,
-                           const int *__restrict__ starts, const int *__restrict__ chunks_before,
-                           int *__restrict__ chunk_entries, int *__restrict__ chunk_starts,
-                           long long *__restrict__ chunk_places)
+KERNEL spgemm_chunks_bounds(long long first, long long rows, long long entries, const long long *__restrict__ order,
+                            const Off *__restrict__ c_offsets, const long long *__restrict__ c_before,
+                            const int *__restrict__ starts, const int *__restrict__ chunks_before,
+                            int *__restrict__ chunk_entries, int *__restrict__ chunk_starts,
+                            long long *__restrict__ chunk_places)
 {
     for (long long e = thread_index(); e <= entries; e += thread_count()) {
         int chunk = chunks_before[e];
@@ -209,27 +214,27 @@ KERNEL spgemm_chunks_begin(long long first, long long rows, long long entries, c
             chunk_starts[chunk] = starts[e];
         }
         if (begins)
-            chunk_places[chunk] = place_in_c(e, first, rows, order, c_offsets, entries_before);
+            chunk_places[chunk] = position_in_c(e, first, rows, order, c_offsets, c_before);
     }
 }
 
-KERNEL spgemm_chunks_segments(long long first, long long lefts, const long long *__restrict__ order,
-                              const Off *__restrict__ a_offsets, const Part *__restrict__ parts,
-                              const long long *__restrict__ lefts_before, const int *__restrict__ owners,
-                              const long long *__restrict__ products_before, const int *__restrict__ found,
+KERNEL spgemm_chunks_segments(long long first, long long a_entries, const long long *__restrict__ order,
+                              const Off *__restrict__ a_offsets, const BRow *__restrict__ b_rows,
+                              const long long *__restrict__ a_before, const int *__restrict__ a_rows,
+                              const long long *__restrict__ products_before, const int *__restrict__ c_entries,
                               const int *__restrict__ chunks_before, long long *__restrict__ counts,
                               Segment *__restrict__ segments, int *__restrict__ chunks, int *__restrict__ lengths)
 {
     int lane = lane_index();
     unsigned int above = lane < WARP - 1 ? ALL_LANES << (lane + 1) : 0;
-    for (long long j = warp_index(); j < lefts; j += warp_count()) {
+    for (long long j = warp_index(); j < a_entries; j += warp_count()) {
         long long begin = products_before[j];
         long long end = products_before[j + 1];
-        long long left = left_at(j, first, owners[j], order, a_offsets, lefts_before);
+        long long a_entry = position_in_a(j, first, a_rows[j], order, a_offsets, a_before);
         int count = 0;
         for (long long base = begin; base < end; base += WARP) {
             long long p = base + lane;
-            int chunk = p < end ? chunks_before[found[p] + 1] - 1 : -1;
+            int chunk = p < end ? chunks_before[c_entries[p] + 1] - 1 : -1;
             int chunk_before = __shfl_up_sync(ALL_LANES, chunk, 1);
             bool differs = lane == 0 || chunk != chunk_before;
             unsigned int ends = __ballot_sync(ALL_LANES, differs) & above;
@@ -237,8 +242,8 @@ KERNEL spgemm_chunks_segments(long long first, long long lefts, const long long 
             if (segments && differs && chunk >= 0) {
                 long long s = counts[j] + count + __popc(begins & ~above & ~(1u << lane));
                 int length = (ends ? __ffs(ends) - 1 : WARP) - lane;
-                unsigned int right = (unsigned int)(parts[left].begin + p - begin);
-                segments[s] = {(unsigned int)left, right, (int)p, length};
+                unsigned int b_entry = (unsigned int)(b_rows[a_entry].begin + p - begin);
+                segments[s] = {(unsigned int)a_entry, b_entry, (int)p, length};
                 chunks[s] = chunk;
                 lengths[s] = length;
             }
@@ -251,7 +256,7 @@ KERNEL spgemm_chunks_segments(long long first, long long lefts, const long long 
 
 KERNEL spgemm_chunks_place(long long count, const Segment *__restrict__ segments, const int *__restrict__ chunks,
                            const int *__restrict__ lengths_before, const int *__restrict__ chunk_starts,
-                           const int *__restrict__ chunk_entries, const int *__restrict__ found,
+                           const int *__restrict__ chunk_entries, const int *__restrict__ c_entries,
                            unsigned short *__restrict__ places, Group *__restrict__ groups,
                            Source *__restrict__ sources)
 {
@@ -262,21 +267,21 @@ KERNEL spgemm_chunks_place(long long count, const Segment *__restrict__ segments
         int product = lengths_before[s] - chunk_starts[chunk];
         long long begin = stream_of(chunk, chunk_starts).first + product;
         if (lane < segment.length)
-            places[begin + lane] = (unsigned short)(found[segment.product + lane] - chunk_entries[chunk]);
+            places[begin + lane] = (unsigned short)(c_entries[segment.product + lane] - chunk_entries[chunk]);
         if (lane == 0) {
             if (begin % WARP != 0)
                 atomicOr(&groups[begin / WARP].bits, 1u << begin % WARP);
             long long group = (begin + WARP - 1) / WARP;
             if (group * WARP < begin + segment.length)
                 groups[group].segment = (int)s;
-            sources[s] = {segment.left, segment.right - (unsigned int)product};
+            sources[s] = {segment.a_entry, segment.b_entry - (unsigned int)product};
         }
     }
 }
 
-KERNEL spgemm_chunks_list(long long chunks, const int *__restrict__ starts, const int *__restrict__ chunk_starts,
-                          const int *__restrict__ chunk_entries, const unsigned short *__restrict__ places,
-                          unsigned short *__restrict__ positions)
+KERNEL spgemm_chunks_positions(long long chunks, const int *__restrict__ starts, const int *__restrict__ chunk_starts,
+                               const int *__restrict__ chunk_entries, const unsigned short *__restrict__ places,
+                               unsigned short *__restrict__ positions)
 {
     // The number of the next product of each entry.
     __shared__ unsigned short next[MOST_PRODUCTS];
@@ -344,7 +349,7 @@ static __device__ ACC sum_stream(ACC *of_warps, int count, const Group *__restri
     ACC sum = ACC(0);
     for (int product = threadIdx.x; product < count; product += BLOCK) {
         Source source = source_of(groups[product / WARP], sources);
-        sum += mul(load(a_values, source.left), load(b_values, source.right + (unsigned int)product));
+        sum += mul(load(a_values, source.a_entry), load(b_values, source.b_shift + (unsigned int)product));
     }
     sum = sum_lanes(sum);
     if (lane_index() == 0)
@@ -377,10 +382,10 @@ static __device__ void keep_products(ACC *products, int count, const Group *__re
             source[ahead] = source_of(group[ahead], sources);
 #pragma unroll
         for (int ahead = 0; ahead < AHEAD; ahead++) {
-            unsigned int right = source[ahead].right + (unsigned int)(at + ahead * BLOCK);
+            unsigned int b_entry = source[ahead].b_shift + (unsigned int)(at + ahead * BLOCK);
             product[ahead] = ACC(0);
             if (at + ahead * BLOCK < count)
-                product[ahead] = mul(load(a_values, source[ahead].left), load(b_values, right));
+                product[ahead] = mul(load(a_values, source[ahead].a_entry), load(b_values, b_entry));
         }
 #pragma unroll
         for (int ahead = 0; ahead < AHEAD; ahead++)

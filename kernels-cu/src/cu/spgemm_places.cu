@@ -1,12 +1,12 @@
 // spgemm_places: the values of C = A B for plans of many runs, for compressed rows and a C whose pattern is known, in
 // order and without repetitions, where rows of B have no column twice. Where each product belongs is found once and
 // kept, so that a run only adds. Long rows are those of spgemm_chunks.
-// spgemm_places_parts: parts[k] <- where the row of B that entry k of A names begins and ends.
+// spgemm_places_b_rows: b_rows[k] <- where the row of B that entry k of A names begins and ends.
 // spgemm_places_find: a team of `lanes` has a row: places[starts[i] + p] <- the place of product p of row i, counted in
 // the order of A's entries, among the entries of its row of C; where C has no such column, one of the `lanes` places
 // behind them.
 // spgemm_places_sum: a team has a row, whose sums are in shared memory: its lanes have the products of one entry of A
-// after the other. Reads A, the parts, the places and the rows of B that A names once; writes C once.
+// after the other. Reads A, where its rows of B are, the places and these rows once; writes C once.
 // Rows come in an order of their lengths, `first` up to `end` of it.
 // Macros: SCALAR, IDX, OFF, PLACE (uchar or ushort: the type of places), EACH = 16, 8 or 4 (sums per lane, in 64
 // bytes), AHEAD = 2 (entries of A whose rows of B are loaded at once), AT_ONCE = 6 (products of a lane in a long row of
@@ -40,7 +40,7 @@ typedef unsigned char type_uchar;
 typedef TYPE(PLACE) Place;
 
 // A row of B.
-struct __align__(2 * sizeof(Off)) Part
+struct __align__(2 * sizeof(Off)) BRow
 {
     Off begin;
     Off end;
@@ -55,15 +55,15 @@ struct __align__(16) Step
     ACC factor;
 };
 
-KERNEL spgemm_places_parts(long long entries, const Idx *__restrict__ a_indices, const Off *__restrict__ b_offsets,
-                           Part *__restrict__ parts)
+KERNEL spgemm_places_b_rows(long long entries, const Idx *__restrict__ a_indices, const Off *__restrict__ b_offsets,
+                            BRow *__restrict__ b_rows)
 {
     for (long long k = thread_index(); k < entries; k += thread_count())
-        parts[k] = {b_offsets[a_indices[k]], b_offsets[a_indices[k] + 1]};
+        b_rows[k] = {b_offsets[a_indices[k]], b_offsets[a_indices[k] + 1]};
 }
 
 KERNEL spgemm_places_find(long long first, long long end, long long lanes, const long long *__restrict__ order,
-                          const Off *__restrict__ a_offsets, const Part *__restrict__ parts,
+                          const Off *__restrict__ a_offsets, const BRow *__restrict__ b_rows,
                           const Idx *__restrict__ b_indices, const Off *__restrict__ c_offsets,
                           const Idx *__restrict__ c_indices, const long long *__restrict__ starts,
                           Place *__restrict__ places)
@@ -76,8 +76,8 @@ KERNEL spgemm_places_find(long long first, long long end, long long lanes, const
         int n = row.is_there ? (int)(c_offsets[row.number + 1] - begin) : 0;
         long long start = row.is_there ? starts[row.number] : 0;
         for (long long k = row.begin; any_of_warp(k < row.end); k += width) {
-            Part part = k + lane < row.end ? parts[k + lane] : Part{0, 0};
-            Products products = products_of(width, part.begin, part.end - part.begin);
+            BRow b_row = k + lane < row.end ? b_rows[k + lane] : BRow{0, 0};
+            Products products = products_of(width, b_row.begin, b_row.end - b_row.begin);
             for (long long p = lane; p < products.count; p += width) {
                 int owner = owner_of(products, width, p);
                 int at = find_sorted(c_indices + begin, n, b_indices[products.origins[owner] + p]);
@@ -146,7 +146,7 @@ static __device__ void add_long_products(ACC *sums, int unused, const Step *step
 }
 
 KERNEL spgemm_places_sum(long long first, long long end, long long lanes, const long long *__restrict__ order,
-                         const Off *__restrict__ a_offsets, const Part *__restrict__ parts,
+                         const Off *__restrict__ a_offsets, const BRow *__restrict__ b_rows,
                          const T *__restrict__ a_values, const T *__restrict__ b_values,
                          const Off *__restrict__ c_offsets, T *__restrict__ c_values,
                          const long long *__restrict__ starts, const Place *__restrict__ places)
@@ -170,8 +170,8 @@ KERNEL spgemm_places_sum(long long first, long long end, long long lanes, const 
         for (long long k = row.begin; any_of_warp(k < row.end); k += width) {
             Step step = {0, 0, 0, ACC(0)};
             if (k + lane < row.end) {
-                Part part = parts[k + lane];
-                step = {part.begin, (int)(part.end - part.begin), 0, load(a_values, k + lane)};
+                BRow b_row = b_rows[k + lane];
+                step = {b_row.begin, (int)(b_row.end - b_row.begin), 0, load(a_values, k + lane)};
             }
             int count;
             step.before = scan_team(width, step.length, &count);

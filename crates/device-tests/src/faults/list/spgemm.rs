@@ -7,7 +7,7 @@ pub(super) const FAULTS: &[Fault] = &[
         kind: Kind::DroppedEntry,
         what: "the last column of a sorted row is left out",
         place: each(
-            "spgemm_pattern",
+            "spgemm_columns",
             ("at < n && (at == 0", "at < n - 1 && (at == 0"),
             ("at + each < n && differs", "at + each < n - 1 && differs"),
         ),
@@ -17,7 +17,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::DroppedEntry,
         what: "the last word of a window in local memory is left out",
-        place: both("spgemm_pattern", "at < used ? window[at] : 0", "at < used - 1 ? window[at] : 0"),
+        place: both("spgemm_columns", "at < used ? window[at] : 0", "at < used - 1 ? window[at] : 0"),
         found_by: &[by("spgemm/csr", "window"), by("spgemm/csc", "window")],
         case: ROWS,
     },
@@ -25,7 +25,7 @@ pub(super) const FAULTS: &[Fault] = &[
         kind: Kind::WrongOrder,
         what: "columns stay in the order of the hash table",
         place: each(
-            "spgemm_pattern",
+            "spgemm_columns",
             ("sort_first(list, found, lid, width);", ""),
             ("sort_first(list, found, lane, width);", ""),
         ),
@@ -35,7 +35,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::DroppedEntry,
         what: "the last column of a window is left out",
-        place: both("spgemm_pattern", "column < window_end)", "column < window_end - 1)"),
+        place: both("spgemm_bitmaps", "column < window_end)", "column < window_end - 1)"),
         found_by: &[by("spgemm/csr", "bitmap"), by("spgemm/csc", "bitmap")],
         case: ROWS,
     },
@@ -43,7 +43,7 @@ pub(super) const FAULTS: &[Fault] = &[
         kind: Kind::DroppedEntry,
         what: "the last word of a bitmap is left out",
         place: each(
-            "spgemm_pattern",
+            "spgemm_bitmaps",
             ("at < words ? bitmap[at] : 0", "at < words - 1 ? bitmap[at] : 0"),
             ("at + word < words ? bitmap[at + word] : 0", "at + word < words - 1 ? bitmap[at + word] : 0"),
         ),

@@ -5,9 +5,9 @@
 //! have as many products, however long rows are. A run reads 2 bytes a product, 8 bytes for each part of a row of B and for
 //! 32 products, and A, B and C. For long rows, and for all rows where those of B are short or differ.
 
-use super::pattern::ProductCounts;
-use super::places::{self, parts};
+use super::places::{self, find_b_rows};
 use super::row_bins::RowBins;
+use super::row_sizes::ProductCounts;
 use super::values::KnownRows;
 use super::{Factors, largest_team};
 use crate::buffer::RawBuffer;
@@ -81,11 +81,11 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// Cuts the rows at the places `cut` into chunks, unless their products take much memory or are too many for 32 bits.
+    /// Divides the rows at these places into chunks, unless their products take much memory or are too many for 32 bits.
     pub(super) fn new(
         backend: &Device,
         factors: Factors<'_>,
-        (bins, cut): (&RowBins, Range<usize>),
+        (bins, places): (&RowBins, Range<usize>),
         rows: KnownRows<'_>,
     ) -> Result<Option<Self>> {
         let fits = |bytes: usize| bytes as u64 <= backend.scratch_limit();
@@ -93,27 +93,27 @@ impl Chunks {
         if !is_counted(factors.left.indices.len) || !is_counted(factors.right.indices.len) {
             return Ok(None);
         }
-        let parts = parts(backend, factors)?;
-        let rows = ChunkRows { backend, factors, parts, bins, cut, rows };
-        let lefts = rows.lefts()?;
-        let counted = [lefts.products, lefts.entries, lefts.count];
-        if !fits(lefts.products.saturating_mul(BYTES_PER_PRODUCT)) || !counted.into_iter().all(is_counted) {
+        let b_rows = find_b_rows(backend, factors)?;
+        let rows = ChunkRows { backend, factors, b_rows, bins, places, rows };
+        let counts = rows.count()?;
+        let counted = [counts.products, counts.c_entries, counts.a_entries];
+        if !fits(counts.products.saturating_mul(BYTES_PER_PRODUCT)) || !counted.into_iter().all(is_counted) {
             return Ok(None);
         }
-        let found = rows.find(&lefts)?;
-        let cuts = rows.cut(&lefts, &found)?;
-        if !is_counted(cuts.stream_len(&lefts)) {
+        let entries = rows.product_entries(&counts)?;
+        let bounds = rows.bounds(&counts, &entries)?;
+        if !is_counted(bounds.stream_len(&counts)) {
             return Ok(None);
         }
-        let counts = backend.zeros::<i64>(lefts.count + 1)?;
-        rows.segments(&lefts, &found, &cuts, &counts, None)?;
-        let count = PrefixSum::series(backend, counts.len)?.starts_and_sum(backend, &counts)?;
+        let starts = backend.zeros::<i64>(counts.a_entries + 1)?;
+        rows.segments(&counts, &entries, &bounds, &starts, None)?;
+        let count = PrefixSum::series(backend, starts.len)?.starts_and_sum(backend, &starts)?;
         if !fits(count.saturating_mul(BYTES_PER_SEGMENT)) {
             return Ok(None);
         }
         let segments = Segments::allocate(backend, count)?;
-        rows.segments(&lefts, &found, &cuts, &counts, Some(&segments))?;
-        rows.chunks(&lefts, found, cuts, segments).map(Some)
+        rows.segments(&counts, &entries, &bounds, &starts, Some(&segments))?;
+        rows.chunks(&counts, entries, bounds, segments).map(Some)
     }
 
     /// Writes the values of the rows, apart from those that the last launch writes.
@@ -139,36 +139,39 @@ impl Chunks {
     }
 }
 
-/// The entries of A in the rows.
-struct Lefts {
-    count: usize,
-    /// The entries of A before each row, and of all; then those of C.
-    before: Buffer<i64>,
-    entries_before: Buffer<i64>,
-    entries: usize,
+/// The numbers of entries of A, of entries of C and of products in the rows, and those before each row and entry.
+struct Counts {
+    a_entries: usize,
+    c_entries: usize,
+    products: usize,
+    /// The entries of A before each row, and of all.
+    a_before: Buffer<i64>,
+    /// The entries of C before each row, and of all.
+    c_before: Buffer<i64>,
     /// The row of each entry of A.
-    owners: Buffer<i32>,
+    a_rows: Buffer<i32>,
     /// The products before each entry of A, and of all.
     products_before: Buffer<i64>,
-    products: usize,
 }
 
-/// The entry of C of each product, and the products before each entry.
-struct FoundEntries {
-    entries: Buffer<i32>,
+/// The entry of C of each product.
+struct ProductEntries {
+    c_entries: Buffer<i32>,
+    /// The products before each entry of C, and of all.
     starts: Buffer<i32>,
 }
 
-/// The chunks before each entry of C, and of all.
-struct Cuts {
+/// Which entries of C chunks begin with.
+struct ChunkBounds {
+    /// The chunks before each entry of C, and of all.
     chunks_before: Buffer<i32>,
     count: usize,
 }
 
-impl Cuts {
+impl ChunkBounds {
     /// The products of all chunks, each of which begins with a group.
-    fn stream_len(&self, lefts: &Lefts) -> usize {
-        (lefts.products / LANES + self.count + 1) * LANES
+    fn stream_len(&self, counts: &Counts) -> usize {
+        (counts.products / LANES + self.count + 1) * LANES
     }
 }
 
@@ -198,15 +201,15 @@ impl Segments {
     }
 }
 
-/// The rows that are cut into chunks.
+/// The rows that are divided into chunks.
 struct ChunkRows<'a> {
     backend: &'a Device,
     factors: Factors<'a>,
     /// Where the row of B of each entry of A begins and ends.
-    parts: RawBuffer,
+    b_rows: RawBuffer,
     bins: &'a RowBins,
     /// Their places in the order of bins.
-    cut: Range<usize>,
+    places: Range<usize>,
     rows: KnownRows<'a>,
 }
 
@@ -222,100 +225,106 @@ impl ChunkRows<'_> {
         (each * largest_team(self.backend), each)
     }
 
-    /// The entries of A and their products.
-    fn lefts(&self) -> Result<Lefts> {
-        let Self { backend, bins, cut, .. } = self;
+    /// Counts entries and products.
+    fn count(&self) -> Result<Counts> {
+        let Self { backend, bins, places, .. } = self;
         let a_offsets = self.factors.left.offsets;
-        let before = backend.zeros::<i64>(cut.len() + 1)?;
-        let entries_before = backend.zeros::<i64>(cut.len() + 1)?;
+        let a_before = backend.zeros::<i64>(places.len() + 1)?;
+        let c_before = backend.zeros::<i64>(places.len() + 1)?;
         let kernel = self.kernel("spgemm_chunks_rows")?;
-        let launch = backend.launch(&kernel).range(cut).order(bins).buffer(a_offsets);
-        let launch = launch.buffer(self.rows.offsets).buffer(&before).buffer(&entries_before);
-        launch.items(cut.len())?;
-        let sums = PrefixSum::series(backend, cut.len() + 1)?;
-        let count = sums.starts_and_sum(backend, &before)?;
-        let entries = sums.starts_and_sum(backend, &entries_before)?;
-        let owners = backend.allocate::<i32>(count)?;
-        let products_before = backend.zeros::<i64>(count + 1)?;
-        let kernel = self.kernel("spgemm_chunks_lefts")?;
-        let launch = backend.launch(&kernel).range(cut).size(count).order(bins).buffer(a_offsets);
-        let launch = launch.buffer(&before).buffer(&self.parts).buffer(&owners);
-        launch.buffer(&products_before).items(count)?;
-        let sums = PrefixSum::series(backend, count + 1)?;
+        let launch = backend.launch(&kernel).range(places).order(bins).buffer(a_offsets);
+        let launch = launch.buffer(self.rows.offsets).buffer(&a_before).buffer(&c_before);
+        launch.items(places.len())?;
+        let sums = PrefixSum::series(backend, places.len() + 1)?;
+        let a_entries = sums.starts_and_sum(backend, &a_before)?;
+        let c_entries = sums.starts_and_sum(backend, &c_before)?;
+        let a_rows = backend.allocate::<i32>(a_entries)?;
+        let products_before = backend.zeros::<i64>(a_entries + 1)?;
+        let kernel = self.kernel("spgemm_chunks_products")?;
+        let launch = backend.launch(&kernel).range(places).size(a_entries).order(bins).buffer(a_offsets);
+        let launch = launch.buffer(&a_before).buffer(&self.b_rows).buffer(&a_rows);
+        launch.buffer(&products_before).items(a_entries)?;
+        let sums = PrefixSum::series(backend, a_entries + 1)?;
         let products = sums.starts_and_sum(backend, &products_before)?;
-        Ok(Lefts { count, before, entries_before, entries, owners, products_before, products })
+        Ok(Counts { a_entries, c_entries, products, a_before, c_before, a_rows, products_before })
     }
 
     /// Finds the entry of C of each product.
-    fn find(&self, lefts: &Lefts) -> Result<FoundEntries> {
+    fn product_entries(&self, counts: &Counts) -> Result<ProductEntries> {
         let Self { backend, factors, .. } = self;
-        let found = backend.allocate::<i32>(lefts.products)?;
-        let starts = backend.zeros::<i32>(lefts.entries + 1)?;
-        let kernel = self.kernel("spgemm_chunks_find")?;
-        let launch = backend.launch(&kernel).size(self.cut.start).size(lefts.count);
-        let launch = launch.order(self.bins).buffer(factors.left.offsets).buffer(&self.parts);
+        let c_entries = backend.allocate::<i32>(counts.products)?;
+        let starts = backend.zeros::<i32>(counts.c_entries + 1)?;
+        let kernel = self.kernel("spgemm_chunks_c_entries")?;
+        let launch = backend.launch(&kernel).size(self.places.start).size(counts.a_entries);
+        let launch = launch.order(self.bins).buffer(factors.left.offsets).buffer(&self.b_rows);
         let launch = launch.buffer(factors.right.indices).buffer(self.rows.offsets).buffer(self.rows.columns);
-        let launch = launch.buffer(&lefts.before).buffer(&lefts.entries_before).buffer(&lefts.owners);
-        let launch = launch.buffer(&lefts.products_before).buffer(&found).buffer(&starts);
-        launch.teams(lefts.count, LANES)?;
+        let launch = launch.buffer(&counts.a_before).buffer(&counts.c_before).buffer(&counts.a_rows);
+        let launch = launch.buffer(&counts.products_before).buffer(&c_entries).buffer(&starts);
+        launch.teams(counts.a_entries, LANES)?;
         PrefixSum::series(backend, starts.len)?.starts(backend, &starts)?;
-        Ok(FoundEntries { entries: found, starts })
+        Ok(ProductEntries { c_entries, starts })
     }
 
-    /// Cuts the rows of C into chunks.
-    fn cut(&self, lefts: &Lefts, found: &FoundEntries) -> Result<Cuts> {
-        let Self { backend, cut, .. } = self;
+    /// Divides the entries of C into chunks.
+    fn bounds(&self, counts: &Counts, entries: &ProductEntries) -> Result<ChunkBounds> {
+        let Self { backend, places, .. } = self;
         let (most, _) = self.most_products();
-        let longest = backend.longest_row(&found.starts)?;
+        let longest = backend.longest_row(&entries.starts)?;
         let alone = longest.min(most / ALONE);
-        let wanted = lefts.products / (backend.caps().compute_units * CHUNKS_PER_UNIT);
+        let wanted = counts.products / (backend.caps().compute_units * CHUNKS_PER_UNIT);
         // A chunk has up to `alone` products more than these.
         let most_products = wanted.clamp(most / SHORTEST, most - alone);
-        let firsts = backend.zeros::<i32>(lefts.entries + 1)?;
-        let kernel = self.kernel("spgemm_chunks_cut")?;
-        let launch = backend.launch(&kernel).size(cut.start).size(cut.len()).size(lefts.entries);
+        let begins = backend.zeros::<i32>(counts.c_entries + 1)?;
+        let kernel = self.kernel("spgemm_chunks_begins")?;
+        let launch = backend.launch(&kernel).size(places.start).size(places.len()).size(counts.c_entries);
         let launch = launch.size(most_products).size(alone).order(self.bins).buffer(self.rows.offsets);
-        let launch = launch.buffer(&lefts.entries_before).buffer(&found.starts);
-        launch.buffer(&firsts).items(lefts.entries)?;
-        PrefixSum::series(backend, firsts.len)?.starts(backend, &firsts)?;
-        let count = backend.last(&firsts)? as usize;
-        Ok(Cuts { chunks_before: firsts, count })
+        let launch = launch.buffer(&counts.c_before).buffer(&entries.starts);
+        launch.buffer(&begins).items(counts.c_entries)?;
+        PrefixSum::series(backend, begins.len)?.starts(backend, &begins)?;
+        let count = backend.last(&begins)? as usize;
+        Ok(ChunkBounds { chunks_before: begins, count })
     }
 
     /// Counts the segments of each entry of A or, from these numbers of segments before, writes them.
     fn segments(
         &self,
-        lefts: &Lefts,
-        found: &FoundEntries,
-        cuts: &Cuts,
-        counts: &Buffer<i64>,
+        counts: &Counts,
+        entries: &ProductEntries,
+        bounds: &ChunkBounds,
+        starts: &Buffer<i64>,
         to: Option<&Segments>,
     ) -> Result<()> {
         let kernel = self.kernel("spgemm_chunks_segments")?;
-        let launch = self.backend.launch(&kernel).size(self.cut.start).size(lefts.count);
+        let launch = self.backend.launch(&kernel).size(self.places.start).size(counts.a_entries);
         let launch = launch.order(self.bins).buffer(self.factors.left.offsets);
-        let launch = launch.buffer(&self.parts).buffer(&lefts.before).buffer(&lefts.owners);
-        let launch = launch.buffer(&lefts.products_before).buffer(&found.entries);
-        let launch = launch.buffer(&cuts.chunks_before).buffer(counts);
+        let launch = launch.buffer(&self.b_rows).buffer(&counts.a_before).buffer(&counts.a_rows);
+        let launch = launch.buffer(&counts.products_before).buffer(&entries.c_entries);
+        let launch = launch.buffer(&bounds.chunks_before).buffer(starts);
         let launch = launch.buffer_or_null(to.map(|to| &to.segments));
         let launch = launch.buffer_or_null(to.map(|to| &to.chunks));
-        launch.buffer_or_null(to.map(|to| &to.lengths)).teams(lefts.count, LANES)
+        launch.buffer_or_null(to.map(|to| &to.lengths)).teams(counts.a_entries, LANES)
     }
 
     /// The chunks, with the products of these segments.
-    fn chunks(&self, lefts: &Lefts, found: FoundEntries, cuts: Cuts, segments: Segments) -> Result<Chunks> {
-        let Self { backend, cut, .. } = self;
-        let stream_len = cuts.stream_len(lefts);
-        let Cuts { chunks_before, count } = cuts;
-        let FoundEntries { entries: found, starts: entry_starts } = found;
+    fn chunks(
+        &self,
+        counts: &Counts,
+        entries: ProductEntries,
+        bounds: ChunkBounds,
+        segments: Segments,
+    ) -> Result<Chunks> {
+        let Self { backend, places, .. } = self;
+        let stream_len = bounds.stream_len(counts);
+        let ChunkBounds { chunks_before, count } = bounds;
+        let ProductEntries { c_entries, starts: entry_starts } = entries;
         let entries = backend.allocate::<i32>(count + 1)?;
         let starts = backend.allocate::<i32>(count + 1)?;
         let c_places = backend.allocate::<i64>(count)?;
-        let kernel = self.kernel("spgemm_chunks_begin")?;
-        let launch = backend.launch(&kernel).size(cut.start).size(cut.len()).size(lefts.entries);
-        let launch = launch.order(self.bins).buffer(self.rows.offsets).buffer(&lefts.entries_before);
+        let kernel = self.kernel("spgemm_chunks_bounds")?;
+        let launch = backend.launch(&kernel).size(places.start).size(places.len()).size(counts.c_entries);
+        let launch = launch.order(self.bins).buffer(self.rows.offsets).buffer(&counts.c_before);
         let launch = launch.buffer(&entry_starts).buffer(&chunks_before);
-        launch.buffer(&entries).buffer(&starts).buffer(&c_places).items(lefts.entries + 1)?;
+        launch.buffer(&entries).buffer(&starts).buffer(&c_places).items(counts.c_entries + 1)?;
 
         let (most, each) = self.most_products();
         let Segments { segments, chunks, lengths } = segments.sorted(backend, count)?;
@@ -327,20 +336,21 @@ impl ChunkRows<'_> {
         let groups = backend.zeros_raw((stream_len + most) / LANES, 8)?;
         let kernel = self.kernel("spgemm_chunks_place")?;
         let launch = backend.launch(&kernel).size(segments.len).buffer(&segments).buffer(&chunks);
-        let launch = launch.buffer(&lengths).buffer(&starts).buffer(&entries).buffer(&found);
+        let launch = launch.buffer(&lengths).buffer(&starts).buffer(&entries).buffer(&c_entries);
         let launch = launch.buffer(&places).buffer(&groups).buffer(&sources);
         launch.teams(segments.len, LANES)?;
-        drop((segments, chunks, lengths, found));
+        drop((segments, chunks, lengths, c_entries));
 
         let positions = backend.zeros_raw(stream_len, size_of::<u16>())?;
-        let kernel = self.kernel("spgemm_chunks_list")?;
+        let kernel = self.kernel("spgemm_chunks_positions")?;
         let launch = backend.launch(&kernel).size(count).buffer(&entry_starts).buffer(&starts);
         let launch = launch.buffer(&entries).buffer(&places).buffer(&positions);
         launch.group_per_row(count, LANES)?;
         let runs = backend.zeros_raw(stream_len / each, size_of::<u32>())?;
         let kernel = self.kernel("spgemm_chunks_runs")?;
-        let launch = backend.launch(&kernel).size(lefts.entries).buffer(&entry_starts).buffer(&chunks_before);
-        launch.buffer(&starts).buffer(&entries).buffer(&runs).items(lefts.entries)?;
+        let launch =
+            backend.launch(&kernel).size(counts.c_entries).buffer(&entry_starts).buffer(&chunks_before);
+        launch.buffer(&starts).buffer(&entries).buffer(&runs).items(counts.c_entries)?;
         let kernel = self.kernel("spgemm_chunks_sum")?;
         let lanes = largest_team(backend);
         Ok(Chunks { count, lanes, entries, starts, c_places, positions, runs, groups, sources, kernel })

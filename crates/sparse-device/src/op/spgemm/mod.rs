@@ -28,6 +28,7 @@ mod chunks;
 mod pattern;
 mod places;
 mod row_bins;
+mod row_sizes;
 mod values;
 
 use super::available_algorithms::Needs;
@@ -36,8 +37,9 @@ use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device};
-use pattern::{FoundPattern, PatternSearch, ProductCounts, row_sizes_of};
+use pattern::{FoundPattern, PatternSearch};
 use places::Places;
+use row_sizes::{ProductCounts, row_sizes_of};
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
 use sparse_core::op::{SpgemmBound, SpgemmKernel, mask_pattern, row_factors};
@@ -114,8 +116,8 @@ fn defines(backend: &Device, matrix: RawCompressed<'_>) -> Defines {
     matrix.defines().set("BLOCK", largest_team(backend))
 }
 
-/// The file of the kernels of patterns.
-const FILE: &str = "spgemm_pattern";
+/// The file of the kernels that count and sort rows before their columns are known.
+const ROWS_FILE: &str = "spgemm_rows";
 
 /// As a number of products or entries that a row must exceed: no row does.
 const NO_ROW: usize = i64::MAX as usize;

@@ -1,21 +1,23 @@
 //! The pattern of C.
 
-use super::row_bins::{Bin, RowBins, RowSizes};
+use super::row_bins::{Bin, RowBins};
+use super::row_sizes::{ProductCounts, RowSizes};
 use super::values::KnownRows;
-use super::{FILE, Factors, NO_ROW, SpgemmAlgorithm, Teams, defines};
+use super::{Factors, NO_ROW, ROWS_FILE, SpgemmAlgorithm, Teams};
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::launch::Launch;
 use crate::primitive::prefix_sum::PrefixSum;
-use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
-use sparse_core::op::ScanKind;
-use sparse_core::{Backend, Error, Result, Space};
+use sparse_core::{Backend, Error, Result};
 use std::sync::Arc;
 
 /// Products of a row for each lane of the team that finds it in local memory: the kernels' macro `EACH`.
 const EACH: usize = 8;
+
+/// Columns of a window for each lane of the team that finds a row: those of the words that the kernels' macro `WORDS` counts.
+const WINDOW_COLUMNS: usize = 32 * 31;
 
 /// Windows of the largest team for a row, one after the other: each takes it through all products again. Measured on an
 /// H100, two windows over a table and the sort of what it has, rows of 576 products: 0.55 of the time.
@@ -53,74 +55,6 @@ impl FoundPattern {
 pub(super) struct CountedRows {
     pub(super) starts: Arc<Buffer<i64>>,
     loose: Option<RawBuffer>,
-}
-
-/// The products of each row of C, and what they say about its columns.
-pub(super) struct ProductCounts {
-    pub(super) counts: RowSizes,
-    /// The products of the row that has most, or 2³¹ − 1 if those are more.
-    pub(super) most: usize,
-    /// The most entries that each row can have, where these are not its products.
-    bounds: Option<RowSizes>,
-    /// The first column of each row's products; `spans` has the number of columns from there to the last.
-    origins: Buffer<i64>,
-    spans: Buffer<i64>,
-}
-
-impl ProductCounts {
-    /// Counts the products. Looks for the columns of rows with more products than these; others have all columns.
-    pub(super) fn new(backend: &Device, factors: Factors<'_>, spans_above: Option<usize>) -> Result<Self> {
-        let Factors { left, right } = factors;
-        // The products of each row, their sum and the most.
-        let counts = backend.zeros::<i64>(left.rows + 2)?;
-        let (origins, spans) = (backend.allocate::<i64>(left.rows)?, backend.allocate::<i64>(left.rows)?);
-        let lanes = Teams::new(backend, left.mean_length()).smallest;
-        let count = backend.kernel(FILE, "spgemm_pattern_products", factors.defines(backend))?;
-        let launch = backend.launch(&count).size(left.rows).size(right.cols).size(lanes);
-        let launch = launch.size(usize::from(right.order.sorted)).size(spans_above.unwrap_or(NO_ROW));
-        let launch = launch.buffer(left.offsets).buffer(left.indices);
-        let launch = launch.buffer(right.offsets).buffer(right.indices).buffer(&counts);
-        launch.buffer(&origins).buffer(&spans).teams(left.rows, lanes)?;
-        let starts = Device::slice(Device::view(&counts), 0..left.rows + 1);
-        PrefixSum::series(backend, left.rows + 1)?.run(backend, ScanKind::Exclusive, starts, starts)?;
-        let mut total_and_most = [0; 2];
-        let last = Device::slice(Device::view(&counts), left.rows..left.rows + 2);
-        backend.download_into(last, &mut total_and_most)?;
-        let [total, most] = total_and_most.map(|count| count as usize);
-        let counts = RowSizes { starts: counts.into(), total };
-        let bounds = (most > right.cols).then(|| row_bounds(backend, factors, &counts)).transpose()?;
-        Ok(Self { counts, most, bounds, origins, spans })
-    }
-
-    /// The most entries that each row can have.
-    pub(super) fn bounds(&self) -> &RowSizes {
-        self.bounds.as_ref().unwrap_or(&self.counts)
-    }
-}
-
-/// The most entries of each row: its products, or all columns.
-fn row_bounds(backend: &Device, factors: Factors<'_>, products: &RowSizes) -> Result<RowSizes> {
-    let rows = factors.left.rows;
-    let bounds = backend.zeros::<i64>(rows + 1)?;
-    let kernel = backend.kernel(FILE, "spgemm_pattern_bounds", factors.defines(backend))?;
-    let launch = backend.launch(&kernel).size(rows).size(factors.right.cols).buffer(&products.starts);
-    launch.buffer(&bounds).items(rows)?;
-    row_sizes(backend, bounds)
-}
-
-/// The sizes that these counts, followed by a zero, are.
-fn row_sizes(backend: &Device, counts: Buffer<i64>) -> Result<RowSizes> {
-    let total = PrefixSum::series(backend, counts.len)?.starts_and_sum(backend, &counts)?;
-    Ok(RowSizes { starts: counts.into(), total })
-}
-
-/// The sizes of the rows of a matrix.
-pub(super) fn row_sizes_of(backend: &Device, matrix: RawCompressed<'_>) -> Result<RowSizes> {
-    let starts = backend.allocate::<i64>(matrix.rows + 1)?;
-    let widen = backend.kernel(FILE, "spgemm_pattern_starts", defines(backend, matrix))?;
-    let launch = backend.launch(&widen).size(starts.len).buffer(matrix.offsets);
-    launch.buffer(&starts).items(starts.len)?;
-    Ok(RowSizes { starts: starts.into(), total: matrix.indices.len })
 }
 
 /// What the rows of a bin share, in the order of their numbers, which start at 1. A team has memory for [`EACH`] products
@@ -175,13 +109,14 @@ enum Method {
 }
 
 impl Method {
-    fn entry(self) -> &'static str {
+    /// The kernel's file and entry.
+    fn entry(self) -> (&'static str, &'static str) {
         match self {
-            Self::Sort => "spgemm_pattern_sort",
-            Self::Window => "spgemm_pattern_window",
-            Self::Hash => "spgemm_pattern_hash",
-            Self::Bitmap => "spgemm_pattern_bitmap",
-            Self::Split => "spgemm_pattern_mark",
+            Self::Sort => ("spgemm_columns", "spgemm_columns_sort"),
+            Self::Window => ("spgemm_columns", "spgemm_columns_window"),
+            Self::Hash => ("spgemm_columns", "spgemm_columns_hash"),
+            Self::Bitmap => ("spgemm_bitmaps", "spgemm_bitmaps_bitmap"),
+            Self::Split => ("spgemm_bitmaps", "spgemm_bitmaps_mark"),
         }
     }
 }
@@ -326,7 +261,8 @@ impl<'a> PatternSearch<'a> {
     fn compact(&self, found: ColumnBuffer<'_>, lengths: &RowSizes, indices: &RawBuffer) -> Result<()> {
         let (backend, rows) = (self.backend, self.factors.left.rows);
         let lanes = Teams::new(backend, lengths.total.div_ceil(rows.max(1) * EACH)).smallest;
-        let kernel = backend.kernel(FILE, "spgemm_pattern_compact", self.factors.defines(backend))?;
+        let kernel =
+            backend.kernel("spgemm_columns", "spgemm_columns_compact", self.factors.defines(backend))?;
         let launch = backend.launch(&kernel).size(rows).size(lanes).buffer(found.starts);
         launch.buffer(&lengths.starts).buffer(found.columns).buffer(indices).teams(rows, lanes)
     }
@@ -335,7 +271,7 @@ impl<'a> PatternSearch<'a> {
     fn offsets(&self, starts: &RawBuffer, offset: IndexType) -> Result<RawBuffer> {
         let offsets = self.backend.allocate_raw(starts.len, offset.bytes())?;
         let defines = self.factors.defines(self.backend);
-        let kernel = self.backend.kernel(FILE, "spgemm_pattern_offsets", defines)?;
+        let kernel = self.backend.kernel(ROWS_FILE, "spgemm_rows_offsets", defines)?;
         let launch = self.backend.launch(&kernel).size(starts.len).buffer(starts);
         launch.buffer(&offsets).items(starts.len)?;
         Ok(offsets)
@@ -390,8 +326,11 @@ impl<'a> PatternSearch<'a> {
         else {
             return Ok(());
         };
-        let collect =
-            self.backend.kernel(FILE, "spgemm_pattern_collect", self.factors.defines(self.backend))?;
+        let collect = self.backend.kernel(
+            "spgemm_bitmaps",
+            "spgemm_bitmaps_collect",
+            self.factors.defines(self.backend),
+        )?;
         for from in bin.rows.clone().step_by(bitmaps.count()) {
             let places = from..bin.rows.end.min(from + bitmaps.count());
             let launch = self.backend.launch(kernel).size(bin.rows.start).range(&places).size(*lanes);
@@ -427,13 +366,13 @@ fn row_bins(
         return Ok(RowBins::single(rows));
     }
     let has_windows = matches!(algorithm, SpgemmAlgorithm::ByRow | SpgemmAlgorithm::Window);
-    let window_lanes = |bin: RowBin| if has_windows { bin.lanes(teams) } else { 0 };
+    let window = |bin: RowBin| if has_windows { WINDOW_COLUMNS * bin.lanes(teams) } else { 0 };
     let split_above = algorithm.split_above(factors.right.cols).unwrap_or(NO_ROW);
     RowBins::sorted(backend, factors, BINS.len(), |bins| {
-        let kernel = backend.kernel(FILE, "spgemm_pattern_bins", factors.defines(backend))?;
+        let kernel = backend.kernel(ROWS_FILE, "spgemm_rows_bins", factors.defines(backend))?;
         let launch = backend.launch(&kernel).size(rows).size(limit(RowBin::Short)).size(limit(RowBin::Warp));
-        let launch = launch.size(EACH * teams.largest).size(window_lanes(RowBin::WarpWindow));
-        let launch = launch.size(MOST_WINDOWS * window_lanes(RowBin::GroupWindow)).size(split_above);
+        let launch = launch.size(EACH * teams.largest).size(window(RowBin::WarpWindow));
+        let launch = launch.size(MOST_WINDOWS * window(RowBin::GroupWindow)).size(split_above);
         let launch = launch.buffer(&products.counts.starts).buffer(&products.spans);
         launch.buffer(factors.left.offsets).buffer(bins).items(rows)
     })
@@ -462,11 +401,12 @@ impl BinSearch {
             Method::Window | Method::Hash => lanes.max(LANES),
             Method::Bitmap | Method::Split => teams.largest,
         };
+        let (file, entry) = method.entry();
         Ok(Self {
             bin: bin.clone(),
             lanes,
             method,
-            kernel: backend.kernel(FILE, method.entry(), factors.defines(backend))?,
+            kernel: backend.kernel(file, entry, factors.defines(backend))?,
             bitmaps,
             slices: (method == Method::Split).then(slices).transpose()?,
         })

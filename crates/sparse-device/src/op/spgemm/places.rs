@@ -1,7 +1,7 @@
 //! The places of products in their rows of C, which plans of many runs keep.
 
-use super::pattern::ProductCounts;
 use super::row_bins::{Bin, RowBins};
+use super::row_sizes::ProductCounts;
 use super::values::{KnownRows, Limits};
 use super::{Factors, Teams};
 use crate::buffer::RawBuffer;
@@ -45,7 +45,7 @@ const LONG: usize = 3 * SMALLEST[1];
 #[derive(Debug)]
 pub(super) struct Places {
     /// Where the row of B of each entry of A begins and ends.
-    parts: RawBuffer,
+    b_rows: RawBuffer,
     /// The number of products before each row.
     starts: Arc<Buffer<i64>>,
     places: RawBuffer,
@@ -83,9 +83,9 @@ impl Places {
             Err(Error::OutOfMemory { .. }) => return Ok(None),
             places => places?,
         };
-        let parts = parts(backend, factors)?;
+        let b_rows = find_b_rows(backend, factors)?;
         let sum = kernel(backend, factors, place_bytes, "spgemm_places_sum")?;
-        Ok(Some(Self { parts, starts: products.counts.starts.clone(), places, sum }))
+        Ok(Some(Self { b_rows, starts: products.counts.starts.clone(), places, sum }))
     }
 
     /// Finds the places of the products of a bin's rows, by teams of `lanes`.
@@ -99,7 +99,7 @@ impl Places {
         let rows_of_bin = &bin.rows;
         let kernel = kernel(backend, factors, self.places.element_bytes, "spgemm_places_find")?;
         let launch = backend.launch(&kernel).range(rows_of_bin).size(lanes).order(bins);
-        let launch = launch.buffer(factors.left.offsets).buffer(&self.parts).buffer(factors.right.indices);
+        let launch = launch.buffer(factors.left.offsets).buffer(&self.b_rows).buffer(factors.right.indices);
         let launch = launch.buffer(rows.offsets).buffer(rows.columns).buffer(&self.starts);
         launch.buffer(&self.places).teams(rows_of_bin.len(), lanes)
     }
@@ -116,25 +116,25 @@ impl Places {
         let Factors { left, right } = factors;
         let rows = &bin.rows;
         let launch = backend.launch(&self.sum).range(rows).size(lanes).order(bins).early_if(is_apart);
-        let launch = launch.buffer(left.offsets).buffer(&self.parts).buffer(left.values);
+        let launch = launch.buffer(left.offsets).buffer(&self.b_rows).buffer(left.values);
         let launch = launch.buffer(right.values).buffer(c.offsets).buffer(c.values);
         launch.buffer(&self.starts).buffer(&self.places).teams(rows.len(), lanes)
     }
 
     /// Bytes on the device.
     pub(super) fn bytes(&self) -> usize {
-        self.parts.bytes() + self.starts.bytes() + self.places.bytes()
+        self.b_rows.bytes() + self.starts.bytes() + self.places.bytes()
     }
 }
 
 /// Where the row of B of each entry of A begins and ends.
-pub(super) fn parts(backend: &Device, factors: Factors<'_>) -> Result<RawBuffer> {
+pub(super) fn find_b_rows(backend: &Device, factors: Factors<'_>) -> Result<RawBuffer> {
     let Factors { left, right } = factors;
-    let parts = backend.allocate_raw(2 * left.indices.len, right.offsets.element_bytes)?;
-    let kernel = kernel(backend, factors, size_of::<u8>(), "spgemm_places_parts")?;
+    let b_rows = backend.allocate_raw(2 * left.indices.len, right.offsets.element_bytes)?;
+    let kernel = kernel(backend, factors, size_of::<u8>(), "spgemm_places_b_rows")?;
     let launch = backend.launch(&kernel).size(left.indices.len).buffer(left.indices);
-    launch.buffer(right.offsets).buffer(&parts).items(left.indices.len)?;
-    Ok(parts)
+    launch.buffer(right.offsets).buffer(&b_rows).items(left.indices.len)?;
+    Ok(b_rows)
 }
 
 fn kernel(backend: &Device, factors: Factors<'_>, place_bytes: usize, entry: &'static str) -> Result<Kernel> {

@@ -1,6 +1,6 @@
 //! Rows in bins of their sizes.
 
-use super::{FILE, Factors};
+use super::{Factors, ROWS_FILE};
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::launch::Launch;
@@ -10,17 +10,9 @@ use crate::primitive::radix_sort::radix_sort;
 use crate::{Buffer, Device};
 use sparse_core::{Backend, Result};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Bits of the number of a bin.
 const BITS: u32 = 3;
-
-/// Sizes of rows as their prefix sums, and the sum of all.
-#[derive(Debug)]
-pub(super) struct RowSizes {
-    pub(super) starts: Arc<Buffer<i64>>,
-    pub(super) total: usize,
-}
 
 /// The rows in order of their bins, and within a bin in the order of the matrix.
 #[derive(Debug)]
@@ -63,7 +55,7 @@ impl RowBins {
         let sorted = radix_sort(backend, keys.raw, None, IndexType::I64, 0..BITS)?;
         let ends = count + 2;
         let starts: Buffer<i64> = backend.allocate(ends)?;
-        let search = backend.kernel(FILE, "spgemm_pattern_bin_starts", factors.defines(backend))?;
+        let search = backend.kernel(ROWS_FILE, "spgemm_rows_bin_starts", factors.defines(backend))?;
         let launch = backend.launch(&search).size(rows).size(ends).buffer(&sorted.keys);
         launch.buffer(&starts).items(ends)?;
         let starts = backend.download(&starts)?;
@@ -88,7 +80,7 @@ impl RowBins {
         size: usize,
     ) -> Result<Buffer<i64>> {
         let slices = backend.zeros::<i64>(bin.rows.len() + 1)?;
-        let kernel = backend.kernel(FILE, "spgemm_pattern_slices", factors.defines(backend))?;
+        let kernel = backend.kernel(ROWS_FILE, "spgemm_rows_slices", factors.defines(backend))?;
         let launch = backend.launch(&kernel).range(&bin.rows).size(size).order(self);
         launch.buffer(offsets).buffer(&slices).items(bin.rows.len())?;
         PrefixSum::series(backend, slices.len)?.starts(backend, &slices)?;

@@ -3,7 +3,7 @@
 use super::chunks::Chunks;
 use super::places::{self, Places};
 use super::row_bins::{Bin, RowBins};
-use super::{FILE, Factors, NO_ROW, Teams};
+use super::{Factors, NO_ROW, ROWS_FILE, Teams};
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
@@ -197,7 +197,7 @@ fn row_bins(
     }
     let order = factors.right.order;
     RowBins::sorted(backend, factors, BINS.len(), |bins| {
-        let kernel = backend.kernel(FILE, "spgemm_pattern_sum_bins", factors.defines(backend))?;
+        let kernel = backend.kernel(ROWS_FILE, "spgemm_rows_sum_bins", factors.defines(backend))?;
         let launch = backend.launch(&kernel).size(factors.left.rows);
         let launch = launch.size(limits.short).size(limits.warp).size(slice);
         let (most_left, most_products) = match keeps_places {
