@@ -8,15 +8,15 @@
 // A plan calls these kernels in their order:
 // spgemm_chunks_rows: a_counts[i] and c_counts[i] <- the number of entries of A and of C in the row at place first + i.
 // spgemm_chunks_products: a_rows[j] <- the row of entry j of A, from 0 on; products[j] <- its products.
-// spgemm_chunks_c_entries: a team has an entry of A: c_entries[p] <- the entry of C of product p; counts[e] <- the products
+// spgemm_chunks_c_entries: a team of `lanes` has an entry of A: c_entries[p] <- the entry of C of product p; counts[e] <- the products
 // of entry e, from zeros.
 // spgemm_chunks_begins: begins[e] <- 1 if a chunk begins with entry e, else 0: where entry e is no neighbour of the last one
 // in C, and where its first product is the first after a multiple of `most_products`. An entry of more than `alone`
 // products is a chunk. `starts` are the products before each entry.
 // spgemm_chunks_bounds: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <- the entries and products before;
 // chunk_places[c] <- its place in C. `chunks_before` are the chunks that begin before each entry.
-// spgemm_chunks_segments: a team has an entry of A: counts[j] <- its segments or, where there is memory for `segments`,
-// these, with their chunks and lengths.
+// spgemm_chunks_segments: a team has an entry of A: counts[j] <- its segments, of up to `lanes` products, or, where there is
+// memory for `segments`, these, with their chunks and lengths.
 // spgemm_chunks_place: a team has one of the segments, which are in the order of their chunks: places[p] <- the entry of
 // C of product p, from the first of the chunk on; writes which products are of a segment (`groups`, from zeros), and
 // `sources`, by which a run finds their factors.
@@ -134,7 +134,7 @@ __kernel void spgemm_chunks_products(long first, long end, long a_entries, __glo
     }
 }
 
-__kernel void spgemm_chunks_c_entries(long first, long a_entries, __global const long *order,
+__kernel void spgemm_chunks_c_entries(long first, long a_entries, long lanes, __global const long *order,
                                       __global const OFF *a_offsets, __global const OFF *b_rows,
                                       __global const IDX *b_indices, __global const OFF *c_offsets,
                                       __global const IDX *c_indices, __global const long *a_before,
@@ -148,7 +148,7 @@ __kernel void spgemm_chunks_c_entries(long first, long a_entries, __global const
         long row = row_at_place(order, first + a_rows[j]);
         long n = c_offsets[row + 1] - c_offsets[row];
         int entry = (int)c_before[a_rows[j]];
-        for (long p = lid; p < b_rows[2 * a_entry + 1] - b_rows[2 * a_entry]; p += LANES) {
+        for (long p = lid; p < b_rows[2 * a_entry + 1] - b_rows[2 * a_entry]; p += lanes) {
             int at = entry + (int)count_below(c_indices + c_offsets[row], n, b_indices[b_rows[2 * a_entry] + p]);
             c_entries[products_before[j] + p] = at;
             atomic_add(counts + at, 1);
@@ -156,12 +156,14 @@ __kernel void spgemm_chunks_c_entries(long first, long a_entries, __global const
     }
 }
 
-// The place in C of entry e.
+// The place in C of entry e. Without an order, rows are neighbours in C.
 static long position_in_c(long e, long first, long rows, __global const long *order, __global const OFF *c_offsets,
                           __global const long *c_before)
 {
+    if (!order)
+        return c_offsets[first] + e;
     int row = row_of(c_before, rows, e);
-    return c_offsets[row_at_place(order, first + row)] + e - c_before[row];
+    return c_offsets[order[first + row]] + e - c_before[row];
 }
 
 __kernel void spgemm_chunks_begins(long first, long rows, long entries, long most_products, long alone,
@@ -199,7 +201,7 @@ __kernel void spgemm_chunks_bounds(long first, long rows, long entries, __global
     }
 }
 
-__kernel void spgemm_chunks_segments(long first, long a_entries, __global const long *order,
+__kernel void spgemm_chunks_segments(long first, long a_entries, long lanes, __global const long *order,
                                      __global const OFF *a_offsets, __global const OFF *b_rows,
                                      __global const long *a_before, __global const int *a_rows,
                                      __global const long *products_before, __global const int *c_entries,
@@ -213,20 +215,20 @@ __kernel void spgemm_chunks_segments(long first, long a_entries, __global const 
         long end = products_before[j + 1];
         long a_entry = position_in_a(j, first, a_rows[j], order, a_offsets, a_before);
         int count = 0;
-        for (long base = begin; base < end; base += LANES) {
+        for (long base = begin; base < end; base += lanes) {
             long p = base + lid;
             int chunk = p < end ? chunks_before[c_entries[p] + 1] - 1 : -1;
             of_lanes[lid] = chunk;
             barrier(CLK_LOCAL_MEM_FENCE);
             int own = count;
-            for (int lane = 0; lane < LANES; lane++) {
+            for (int lane = 0; lane < lanes; lane++) {
                 bool begins = of_lanes[lane] >= 0 && (lane == 0 || of_lanes[lane] != of_lanes[lane - 1]);
                 own += begins && lane < lid;
                 count += begins;
             }
             if (segments && chunk >= 0 && (lid == 0 || chunk != of_lanes[lid - 1])) {
                 int length = 1;
-                while (lid + length < LANES && of_lanes[lid + length] == chunk)
+                while (lid + length < lanes && of_lanes[lid + length] == chunk)
                     length++;
                 Segment segment = {(uint)a_entry, (uint)(b_rows[2 * a_entry] + p - begin), (int)p, length};
                 segments[counts[j] + own] = segment;
@@ -240,7 +242,7 @@ __kernel void spgemm_chunks_segments(long first, long a_entries, __global const 
     }
 }
 
-__kernel void spgemm_chunks_place(long count, __global const Segment *segments, __global const int *chunks,
+__kernel void spgemm_chunks_place(long count, long lanes, __global const Segment *segments, __global const int *chunks,
                                   __global const int *lengths_before, __global const int *chunk_starts,
                                   __global const int *chunk_entries, __global const int *c_entries,
                                   __global ushort *places, __global Group *groups, __global Source *sources)

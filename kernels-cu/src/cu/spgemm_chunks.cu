@@ -8,16 +8,16 @@
 // A plan calls these kernels in their order:
 // spgemm_chunks_rows: a_counts[i] and c_counts[i] <- the number of entries of A and of C in the row at place first + i.
 // spgemm_chunks_products: a_rows[j] <- the row of entry j of A, from 0 on; products[j] <- its products.
-// spgemm_chunks_c_entries: a warp has an entry of A: c_entries[p] <- the entry of C of product p; counts[e] <- the products
+// spgemm_chunks_c_entries: a team of `lanes` has an entry of A: c_entries[p] <- the entry of C of product p; counts[e] <- the products
 // of entry e, from zeros.
 // spgemm_chunks_begins: begins[e] <- 1 if a chunk begins with entry e, else 0: where entry e is no neighbour of the last one
 // in C, and where its first product is the first after a multiple of `most_products`. An entry of more than `alone`
 // products is a chunk. `starts` are the products before each entry.
 // spgemm_chunks_bounds: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <- the entries and products before;
 // chunk_places[c] <- its place in C. `chunks_before` are the chunks that begin before each entry.
-// spgemm_chunks_segments: a warp has an entry of A: counts[j] <- its segments or, where there is memory for `segments`,
-// these, with their chunks and lengths.
-// spgemm_chunks_place: a warp has one of the segments, which are in the order of their chunks: places[p] <- the entry of
+// spgemm_chunks_segments: a team has an entry of A: counts[j] <- its segments, of up to `lanes` products, or, where there is
+// memory for `segments`, these, with their chunks and lengths.
+// spgemm_chunks_place: a team has one of the segments, which are in the order of their chunks: places[p] <- the entry of
 // C of product p, from the first of the chunk on; writes which products are of a segment (`groups`, from zeros), and
 // `sources`, by which a run finds their factors.
 // spgemm_chunks_positions: a warp has a chunk: positions[p] <- where in shared memory a run keeps the p-th product in the
@@ -30,7 +30,7 @@
 // ends this entry. Reads groups, sources, factors, positions and runs once; writes C once.
 // Macros: SCALAR, IDX, OFF, BLOCK (threads of sum), EACH = 16, 8 or 4 (products of a thread, in 64 bytes), AHEAD = 4
 // (groups that a warp loads at once), LEAST_BLOCKS = 4 or 5.   Launch: any number of blocks, of BLOCK threads for sum, of 32
-// for positions, of a multiple of 32 for others. A chunk has up to EACH * BLOCK products, unless it has a single entry.
+// for positions, of a multiple of 32 for others, `lanes` a power of two up to 32. A chunk has up to EACH * BLOCK products, unless it has a single entry.
 #ifndef LEAST_BLOCKS
 #define LEAST_BLOCKS (sizeof(ACC) > 8 ? 4 : 5)
 #endif
@@ -39,6 +39,7 @@
 #include "scalar.cuh"
 #include "warp_scalar.cuh"
 #include "index.cuh"
+#include "team.cuh"
 #include "search.cuh"
 #ifndef BLOCK
 #error "BLOCK is missing: the threads of a block"
@@ -149,22 +150,23 @@ KERNEL spgemm_chunks_products(long long first, long long end, long long a_entrie
     }
 }
 
-KERNEL spgemm_chunks_c_entries(long long first, long long a_entries, const long long *__restrict__ order,
-                               const Off *__restrict__ a_offsets, const BRow *__restrict__ b_rows,
-                               const Idx *__restrict__ b_indices, const Off *__restrict__ c_offsets,
-                               const Idx *__restrict__ c_indices, const long long *__restrict__ a_before,
-                               const long long *__restrict__ c_before, const int *__restrict__ a_rows,
-                               const long long *__restrict__ products_before, int *__restrict__ c_entries,
-                               int *__restrict__ counts)
+KERNEL spgemm_chunks_c_entries(long long first, long long a_entries, long long lanes,
+                               const long long *__restrict__ order, const Off *__restrict__ a_offsets,
+                               const BRow *__restrict__ b_rows, const Idx *__restrict__ b_indices,
+                               const Off *__restrict__ c_offsets, const Idx *__restrict__ c_indices,
+                               const long long *__restrict__ a_before, const long long *__restrict__ c_before,
+                               const int *__restrict__ a_rows, const long long *__restrict__ products_before,
+                               int *__restrict__ c_entries, int *__restrict__ counts)
 {
-    for (long long j = warp_index(); j < a_entries; j += warp_count()) {
+    int width = (int)lanes;
+    for (long long j = team_index(width); j < a_entries; j += team_count(width)) {
         int own_row = a_rows[j];
         BRow b_row = b_rows[position_in_a(j, first, own_row, order, a_offsets, a_before)];
         long long row = row_at_place(order, first + own_row);
         const Idx *columns = c_indices + c_offsets[row];
         int n = (int)(c_offsets[row + 1] - c_offsets[row]);
         int entry = (int)c_before[own_row];
-        for (long long p = lane_index(); p < b_row.end - b_row.begin; p += WARP) {
+        for (long long p = threadIdx.x % width; p < b_row.end - b_row.begin; p += width) {
             int at = entry + count_below(columns, n, b_indices[b_row.begin + p]);
             c_entries[products_before[j] + p] = at;
             atomicAdd(counts + at, 1);
@@ -172,13 +174,15 @@ KERNEL spgemm_chunks_c_entries(long long first, long long a_entries, const long 
     }
 }
 
-// The place in C of entry e.
+// The place in C of entry e. Without an order, rows are neighbours in C.
 static __device__ long long position_in_c(long long e, long long first, long long rows,
                                           const long long *__restrict__ order, const Off *__restrict__ c_offsets,
                                           const long long *__restrict__ c_before)
 {
+    if (!order)
+        return c_offsets[first] + e;
     int row = row_of(c_before, rows, e);
-    return c_offsets[row_at_place(order, first + row)] + e - c_before[row];
+    return c_offsets[order[first + row]] + e - c_before[row];
 }
 
 KERNEL spgemm_chunks_begins(long long first, long long rows, long long entries, long long most_products,
@@ -218,30 +222,34 @@ KERNEL spgemm_chunks_bounds(long long first, long long rows, long long entries, 
     }
 }
 
-KERNEL spgemm_chunks_segments(long long first, long long a_entries, const long long *__restrict__ order,
-                              const Off *__restrict__ a_offsets, const BRow *__restrict__ b_rows,
-                              const long long *__restrict__ a_before, const int *__restrict__ a_rows,
-                              const long long *__restrict__ products_before, const int *__restrict__ c_entries,
-                              const int *__restrict__ chunks_before, long long *__restrict__ counts,
-                              Segment *__restrict__ segments, int *__restrict__ chunks, int *__restrict__ lengths)
+KERNEL spgemm_chunks_segments(long long first, long long a_entries, long long lanes,
+                              const long long *__restrict__ order, const Off *__restrict__ a_offsets,
+                              const BRow *__restrict__ b_rows, const long long *__restrict__ a_before,
+                              const int *__restrict__ a_rows, const long long *__restrict__ products_before,
+                              const int *__restrict__ c_entries, const int *__restrict__ chunks_before,
+                              long long *__restrict__ counts, Segment *__restrict__ segments,
+                              int *__restrict__ chunks, int *__restrict__ lengths)
 {
-    int lane = lane_index();
-    unsigned int above = lane < WARP - 1 ? ALL_LANES << (lane + 1) : 0;
-    for (long long j = warp_index(); j < a_entries; j += warp_count()) {
-        long long begin = products_before[j];
-        long long end = products_before[j + 1];
-        long long a_entry = position_in_a(j, first, a_rows[j], order, a_offsets, a_before);
+    int width = (int)lanes;
+    int lane = lane_index() % width;
+    unsigned int before = (1u << lane_index()) - 1;
+    unsigned int of_team = (ALL_LANES >> (WARP - width)) << (lane_index() - lane);
+    int team_end = lane_index() - lane + width;
+    for (long long j = team_index(width); any_of_warp(j < a_entries); j += team_count(width)) {
+        long long begin = j < a_entries ? products_before[j] : 0;
+        long long end = j < a_entries ? products_before[j + 1] : 0;
+        long long a_entry = j < a_entries ? position_in_a(j, first, a_rows[j], order, a_offsets, a_before) : 0;
         int count = 0;
-        for (long long base = begin; base < end; base += WARP) {
+        for (long long base = begin; any_of_warp(base < end); base += width) {
             long long p = base + lane;
             int chunk = p < end ? chunks_before[c_entries[p] + 1] - 1 : -1;
-            int chunk_before = __shfl_up_sync(ALL_LANES, chunk, 1);
+            int chunk_before = __shfl_up_sync(ALL_LANES, chunk, 1, width);
             bool differs = lane == 0 || chunk != chunk_before;
-            unsigned int ends = __ballot_sync(ALL_LANES, differs) & above;
-            unsigned int begins = __ballot_sync(ALL_LANES, differs && chunk >= 0);
+            unsigned int ends = __ballot_sync(ALL_LANES, differs) & of_team & ~before & ~(1u << lane_index());
+            unsigned int begins = __ballot_sync(ALL_LANES, differs && chunk >= 0) & of_team;
             if (segments && differs && chunk >= 0) {
-                long long s = counts[j] + count + __popc(begins & ~above & ~(1u << lane));
-                int length = (ends ? __ffs(ends) - 1 : WARP) - lane;
+                long long s = counts[j] + count + __popc(begins & before);
+                int length = (ends ? __ffs(ends) - 1 : team_end) - lane_index();
                 unsigned int b_entry = (unsigned int)(b_rows[a_entry].begin + p - begin);
                 segments[s] = {(unsigned int)a_entry, b_entry, (int)p, length};
                 chunks[s] = chunk;
@@ -249,19 +257,20 @@ KERNEL spgemm_chunks_segments(long long first, long long a_entries, const long l
             }
             count += __popc(begins);
         }
-        if (!segments && lane == 0)
+        if (!segments && lane == 0 && j < a_entries)
             counts[j] = count;
     }
 }
 
-KERNEL spgemm_chunks_place(long long count, const Segment *__restrict__ segments, const int *__restrict__ chunks,
-                           const int *__restrict__ lengths_before, const int *__restrict__ chunk_starts,
-                           const int *__restrict__ chunk_entries, const int *__restrict__ c_entries,
-                           unsigned short *__restrict__ places, Group *__restrict__ groups,
-                           Source *__restrict__ sources)
+KERNEL spgemm_chunks_place(long long count, long long lanes, const Segment *__restrict__ segments,
+                           const int *__restrict__ chunks, const int *__restrict__ lengths_before,
+                           const int *__restrict__ chunk_starts, const int *__restrict__ chunk_entries,
+                           const int *__restrict__ c_entries, unsigned short *__restrict__ places,
+                           Group *__restrict__ groups, Source *__restrict__ sources)
 {
-    int lane = lane_index();
-    for (long long s = warp_index(); s < count; s += warp_count()) {
+    int width = (int)lanes;
+    int lane = threadIdx.x % width;
+    for (long long s = team_index(width); s < count; s += team_count(width)) {
         Segment segment = segments[s];
         int chunk = chunks[s];
         int product = lengths_before[s] - chunk_starts[chunk];
@@ -369,7 +378,7 @@ static __device__ void keep_products(ACC *products, int count, const Group *__re
     int at = threadIdx.x;
     groups += at / WARP;
     products += padded(at);
-#pragma unroll 2
+#pragma unroll 1
     for (int begin = at - lane_index(); begin < count; begin += AHEAD * BLOCK) {
         Group group[AHEAD];
         Source source[AHEAD];

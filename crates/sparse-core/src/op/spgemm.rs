@@ -137,8 +137,9 @@ pub fn mask_pattern<A: Axis, T: Scalar, S: Space, I: Index, O: Index>(
 /// - C is sorted and has no duplicates, whatever the order of A and B. It has an entry wherever a product of stored
 ///   entries arises: sums that cancel leave an explicit zero, which [`PrunePlan`](super::PrunePlan) removes.
 /// - An entry of C is a sum from +0 on in the accumulator's type, rounded once. Its products are added in the order in
-///   which A stores the entries of their row (of CSC: B those of their column). So it has the same bits on every run
-///   and with any number of threads, and a sum of −0 alone is +0.
+///   which A stores the entries of their row (of CSC: B those of their column); the plan of a device for many calls may
+///   add neighbours in this order first, and then their sums. So it has the same bits on every run and with any number
+///   of threads, and a sum of −0 alone is +0.
 /// - All matrices that a plan makes have one pattern: plans for C outlive changes of values.
 /// - A plan with a mask M, [`masked`](Self::masked), computes `C⟨M⟩ = A·B`: the elements of A·B at the entries of M
 ///   alone, whatever the values there. C has the pattern of M, and zeros where no product arises.

@@ -9,7 +9,7 @@ use super::places::{self, find_b_rows};
 use super::row_bins::RowBins;
 use super::row_sizes::ProductCounts;
 use super::values::KnownRows;
-use super::{Factors, largest_team};
+use super::{Factors, Teams, largest_team};
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
@@ -17,7 +17,7 @@ use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::radix_sort::radix_sort;
 use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
-use sparse_core::{Backend, Result};
+use sparse_core::{Backend, Error, Result};
 use std::ops::Range;
 
 /// Bytes of products for each work-item: the kernels' macro `EACH` counts products.
@@ -52,8 +52,8 @@ pub(super) fn take_all_rows(factors: Factors<'_>, products: &ProductCounts) -> b
     let Factors { left, right } = factors;
     let mean = right.mean_length();
     let is_skewed = products.counts.total > SKEWED * mean * left.indices.len;
-    let needs_chunks = products.most > places::MOST_PRODUCTS;
-    needs_chunks && (mean <= SHORT || is_skewed)
+    let has_long_rows = products.most > places::MOST_PRODUCTS;
+    mean <= SHORT || (has_long_rows && is_skewed)
 }
 
 /// The chunks of rows, and their products: groups of [`LANES`] in the order of A's entries, of which those that are
@@ -81,8 +81,21 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// Divides the rows at these places into chunks, unless their products take much memory or are too many for 32 bits.
+    /// Divides the rows at these places into chunks, unless their products take much memory, or memory that is not there, or
+    /// are too many for 32 bits.
     pub(super) fn new(
+        backend: &Device,
+        factors: Factors<'_>,
+        rows_of_bins: (&RowBins, Range<usize>),
+        rows: KnownRows<'_>,
+    ) -> Result<Option<Self>> {
+        match Self::within_limits(backend, factors, rows_of_bins, rows) {
+            Err(Error::OutOfMemory { .. }) => Ok(None),
+            chunks => chunks,
+        }
+    }
+
+    fn within_limits(
         backend: &Device,
         factors: Factors<'_>,
         (bins, places): (&RowBins, Range<usize>),
@@ -152,6 +165,8 @@ struct Counts {
     a_rows: Buffer<i32>,
     /// The products before each entry of A, and of all.
     products_before: Buffer<i64>,
+    /// The lanes of a team that has an entry of A: enough for most entries.
+    lanes: usize,
 }
 
 /// The entry of C of each product.
@@ -246,7 +261,8 @@ impl ChunkRows<'_> {
         launch.buffer(&products_before).items(a_entries)?;
         let sums = PrefixSum::series(backend, a_entries + 1)?;
         let products = sums.starts_and_sum(backend, &products_before)?;
-        Ok(Counts { a_entries, c_entries, products, a_before, c_before, a_rows, products_before })
+        let lanes = Teams::new(backend, (3 * products).div_ceil(2 * a_entries.max(1))).smallest;
+        Ok(Counts { a_entries, c_entries, products, a_before, c_before, a_rows, products_before, lanes })
     }
 
     /// Finds the entry of C of each product.
@@ -256,11 +272,12 @@ impl ChunkRows<'_> {
         let starts = backend.zeros::<i32>(counts.c_entries + 1)?;
         let kernel = self.kernel("spgemm_chunks_c_entries")?;
         let launch = backend.launch(&kernel).size(self.places.start).size(counts.a_entries);
-        let launch = launch.order(self.bins).buffer(factors.left.offsets).buffer(&self.b_rows);
+        let launch =
+            launch.size(counts.lanes).order(self.bins).buffer(factors.left.offsets).buffer(&self.b_rows);
         let launch = launch.buffer(factors.right.indices).buffer(self.rows.offsets).buffer(self.rows.columns);
         let launch = launch.buffer(&counts.a_before).buffer(&counts.c_before).buffer(&counts.a_rows);
         let launch = launch.buffer(&counts.products_before).buffer(&c_entries).buffer(&starts);
-        launch.teams(counts.a_entries, LANES)?;
+        launch.teams(counts.a_entries, counts.lanes)?;
         PrefixSum::series(backend, starts.len)?.starts(backend, &starts)?;
         Ok(ProductEntries { c_entries, starts })
     }
@@ -296,13 +313,13 @@ impl ChunkRows<'_> {
     ) -> Result<()> {
         let kernel = self.kernel("spgemm_chunks_segments")?;
         let launch = self.backend.launch(&kernel).size(self.places.start).size(counts.a_entries);
-        let launch = launch.order(self.bins).buffer(self.factors.left.offsets);
+        let launch = launch.size(counts.lanes).order(self.bins).buffer(self.factors.left.offsets);
         let launch = launch.buffer(&self.b_rows).buffer(&counts.a_before).buffer(&counts.a_rows);
         let launch = launch.buffer(&counts.products_before).buffer(&entries.c_entries);
         let launch = launch.buffer(&bounds.chunks_before).buffer(starts);
         let launch = launch.buffer_or_null(to.map(|to| &to.segments));
         let launch = launch.buffer_or_null(to.map(|to| &to.chunks));
-        launch.buffer_or_null(to.map(|to| &to.lengths)).teams(counts.a_entries, LANES)
+        launch.buffer_or_null(to.map(|to| &to.lengths)).teams(counts.a_entries, counts.lanes)
     }
 
     /// The chunks, with the products of these segments.
@@ -335,10 +352,11 @@ impl ChunkRows<'_> {
         // Warps load groups past the end of a chunk.
         let groups = backend.zeros_raw((stream_len + most) / LANES, 8)?;
         let kernel = self.kernel("spgemm_chunks_place")?;
-        let launch = backend.launch(&kernel).size(segments.len).buffer(&segments).buffer(&chunks);
+        let launch = backend.launch(&kernel).size(segments.len).size(counts.lanes);
+        let launch = launch.buffer(&segments).buffer(&chunks);
         let launch = launch.buffer(&lengths).buffer(&starts).buffer(&entries).buffer(&c_entries);
         let launch = launch.buffer(&places).buffer(&groups).buffer(&sources);
-        launch.teams(segments.len, LANES)?;
+        launch.teams(segments.len, counts.lanes)?;
         drop((segments, chunks, lengths, c_entries));
 
         let positions = backend.zeros_raw(stream_len, size_of::<u16>())?;

@@ -16,13 +16,13 @@
 //!
 //! A mask is the pattern of C, and its rows are summed alike: products without a column there are left out.
 //!
-//! A run finds the place of each product among the columns of its row of C. A plan of many runs keeps these places, 8 or 16
-//! bits for a product, for rows whose sums fit in local memory. Most other rows, and all of them where rows of B are short
-//! or differ, it cuts into chunks: it keeps which products are neighbours in rows of B, and where those of each entry of C
-//! are.
+//! A run finds the place of each product among the columns of its row of C. A plan of many runs keeps where products belong.
+//! Where rows of B are short, it divides C into chunks of about as many products: it keeps which products are neighbours in
+//! rows of B, and where those of each entry of C are. Else it keeps the place of each product in its row of C, 8 or 16 bits,
+//! for rows whose sums fit in local memory, and chunks for most other rows.
 //!
 //! A team goes through the entries of A's row one after the other, so that sums are added in their order. So are those of
-//! chunks, but where an entry has many products several work-items share them, and their sums are added.
+//! chunks, but where the products of an entry are divided between work-items, whose sums are added.
 
 mod chunks;
 mod pattern;

@@ -79,11 +79,13 @@ impl Places {
         if bytes as u64 > backend.scratch_limit() || i32::try_from(products.most + 1).is_err() {
             return Ok(None);
         }
-        let places = match backend.allocate_raw(products.counts.total, place_bytes) {
-            Err(Error::OutOfMemory { .. }) => return Ok(None),
-            places => places?,
+        let memory = || {
+            Ok((backend.allocate_raw(products.counts.total, place_bytes)?, find_b_rows(backend, factors)?))
         };
-        let b_rows = find_b_rows(backend, factors)?;
+        let (places, b_rows) = match memory() {
+            Err(Error::OutOfMemory { .. }) => return Ok(None),
+            memory => memory?,
+        };
         let sum = kernel(backend, factors, place_bytes, "spgemm_places_sum")?;
         Ok(Some(Self { b_rows, starts: products.counts.starts.clone(), places, sum }))
     }
