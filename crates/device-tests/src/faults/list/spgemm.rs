@@ -89,7 +89,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ),
             ("if (at + ahead * BLOCK < count)", "if (at + ahead * BLOCK < count - 1)"),
         ),
-        found_by: &[by("spgemm/csr", "places"), by("spgemm/csc", "places")],
+        found_by: &[by("spgemm/csr", "chunks"), by("spgemm/csc", "chunks")],
         case: LONG_ROWS,
     },
     Fault {

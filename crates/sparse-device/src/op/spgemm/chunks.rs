@@ -3,7 +3,7 @@
 //! A chunk has neighbouring entries of C, whose products fit in local memory. A work-group makes these products in the
 //! order of A's entries, so that it reads rows of B in parts, and then adds them in the order of C's entries: all work-items
 //! have as many products, however long rows are. A run reads 2 bytes a product, 8 bytes for each part of a row of B and for
-//! 32 products, and A, B and C. For long rows, and for all rows where those of B are short or differ.
+//! 32 products, and A, B and C. For long rows, and for all rows by the limits below.
 
 use super::places::{self, find_b_rows};
 use super::row_bins::RowBins;
@@ -32,9 +32,16 @@ const SHORTEST: usize = 4;
 /// The part of the largest chunk above which the products of an entry are a chunk, however many they are.
 const ALONE: usize = 8;
 
-/// The mean length of a row of B up to which all rows of C are in chunks if some are. Measured on an H200: places take less
-/// time from 15 entries on.
-const SHORT: usize = 16;
+/// Calls from which on all rows are in chunks if rows of B are short or products few. Measured on an H200: runs save 1 to 120
+/// us, and pay for the plan after 60 to 300 calls.
+const CALLS: usize = 100;
+
+/// The mean length of a row of B up to which all rows of C are in chunks. Measured on an H200, kernels alone: chunks take 0.5
+/// to 0.84 of the time of places up to 4 entries, 0.9 for 5 and 1.24 for a stencil of 7.
+const SHORT: usize = 4;
+
+/// The mean length up to which they are if some rows of C are long.
+const SHORT_BESIDE_LONG: usize = 16;
 
 /// Rows of B differ in length, so that all rows of C are in chunks if some are, where the entries of A meet rows this many
 /// times as long as the mean row of B.
@@ -47,13 +54,28 @@ const BYTES_PER_PRODUCT: usize = 4 + 2 + 2;
 /// its source.
 const BYTES_PER_SEGMENT: usize = 2 * (16 + 4 + 4) + 2 * 4 + 8;
 
-/// True if all rows are best in chunks.
-pub(super) fn take_all_rows(factors: Factors<'_>, products: &ProductCounts) -> bool {
+/// True if all rows are best in chunks in a plan of so many calls.
+pub(super) fn take_all_rows(
+    backend: &Device,
+    factors: Factors<'_>,
+    products: &ProductCounts,
+    calls: usize,
+) -> bool {
     let Factors { left, right } = factors;
     let mean = right.mean_length();
-    let is_skewed = products.counts.total > SKEWED * mean * left.indices.len;
+    let total = products.counts.total;
+    // Chunks that run all at once take 0.6 to 1.0 of the time of places (H200).
+    let (most, _) = most_products(backend, left);
+    let are_few = total <= backend.caps().compute_units * CHUNKS_PER_UNIT * most;
     let has_long_rows = products.most > places::MOST_PRODUCTS;
-    mean <= SHORT || (has_long_rows && is_skewed)
+    let is_skewed = total > SKEWED * mean * left.indices.len;
+    calls >= CALLS && (mean <= SHORT || are_few) || has_long_rows && (mean <= SHORT_BESIDE_LONG || is_skewed)
+}
+
+/// The products of the largest chunk, and of a work-item.
+fn most_products(backend: &Device, left: RawCompressed<'_>) -> (usize, usize) {
+    let each = BYTES_PER_ITEM / left.dtype.accumulator().bytes();
+    (each * largest_team(backend), each)
 }
 
 /// The chunks of rows, and their products: groups of [`LANES`] in the order of A's entries, of which those that are
@@ -234,12 +256,6 @@ impl ChunkRows<'_> {
         self.backend.kernel_of(left.dtype, "spgemm_chunks", entry, self.factors.defines(self.backend))
     }
 
-    /// The products of the largest chunk, and of a work-item.
-    fn most_products(&self) -> (usize, usize) {
-        let each = BYTES_PER_ITEM / self.factors.left.dtype.accumulator().bytes();
-        (each * largest_team(self.backend), each)
-    }
-
     /// Counts entries and products.
     fn count(&self) -> Result<Counts> {
         let Self { backend, bins, places, .. } = self;
@@ -285,7 +301,7 @@ impl ChunkRows<'_> {
     /// Divides the entries of C into chunks.
     fn bounds(&self, counts: &Counts, entries: &ProductEntries) -> Result<ChunkBounds> {
         let Self { backend, places, .. } = self;
-        let (most, _) = self.most_products();
+        let (most, _) = most_products(backend, self.factors.left);
         let longest = backend.longest_row(&entries.starts)?;
         let alone = longest.min(most / ALONE);
         let wanted = counts.products / (backend.caps().compute_units * CHUNKS_PER_UNIT);
@@ -343,7 +359,7 @@ impl ChunkRows<'_> {
         let launch = launch.buffer(&entry_starts).buffer(&chunks_before);
         launch.buffer(&entries).buffer(&starts).buffer(&c_places).items(counts.c_entries + 1)?;
 
-        let (most, each) = self.most_products();
+        let (most, each) = most_products(backend, self.factors.left);
         let Segments { segments, chunks, lengths } = segments.sorted(backend, count)?;
         let lengths = lengths.of::<i32>();
         PrefixSum::series(backend, lengths.len)?.starts(backend, &lengths)?;

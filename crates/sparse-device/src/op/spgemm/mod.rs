@@ -86,6 +86,13 @@ algorithms! {
         )
         .preprocessing("as by_row, and the place of each product in its row of C"),
         Needs::Nothing;
+
+        Chunks = Algorithm::new(
+            "chunks",
+            "in place of places, without a mask: rows of C with many products; of 100 calls or more, few products, or rows of B with up to 4 entries",
+        )
+        .preprocessing("as by_row, and the products of all rows of C in chunks"),
+        Needs::Nothing;
     }
 }
 
@@ -197,14 +204,14 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
             self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), automatic)?;
         let factors = Factors::new(a, b);
         let is_repeated = options.algorithm.is_none() && options.expected_calls >= places::CALLS;
-        let keeps_places =
-            (is_repeated || algorithm == SpgemmAlgorithm::Places) && factors.right.order.unique;
+        let calls = is_repeated.then_some(options.expected_calls);
+        let kept = Kept::new(factors, algorithm, calls);
         let (pattern, sums) = match mask {
             Some(mask) => {
-                (mask_pattern(mask)?.clone(), masked_sums(self, factors, mask.into(), keeps_places)?)
+                (mask_pattern(mask)?.clone(), masked_sums(self, factors, mask.into(), kept != Kept::Nothing)?)
             }
             None => {
-                let (found, sums) = find_sums(self, factors, algorithm, IndexType::of::<O>(), keeps_places)?;
+                let (found, sums) = find_sums(self, factors, algorithm, IndexType::of::<O>(), kept)?;
                 let shape = (factors.left.rows, factors.right.cols);
                 let (offsets, indices) = (found.offsets.of(), found.indices.of());
                 // SAFETY: the offsets are sums of the lengths of rows, and the kernels wrote so many columns of the right
@@ -216,11 +223,12 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
                 (Arc::new(pattern), sums)
             }
         };
-        let choice = if is_repeated && sums.has_places() {
-            let repeated = (SpgemmAlgorithm::Places, "a plan of many calls");
-            self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), repeated)?.1
-        } else {
-            choice
+        let choice = match sums.kept_algorithm() {
+            Some(kept) if is_repeated => {
+                let repeated = (kept, "a plan of many calls");
+                self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), repeated)?.1
+            }
+            _ => choice,
         };
         Ok(SpgemmPlan { choice, pattern, sums })
     }
@@ -257,18 +265,49 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
     }
 }
 
+/// The products that a plan keeps, where there is memory for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Nothing,
+    /// Those of all rows in chunks.
+    Chunks,
+    /// Places of the products of short rows, and those of long rows in chunks.
+    Places,
+    /// Whichever takes less time in so many calls.
+    Best {
+        calls: usize,
+    },
+}
+
+impl Kept {
+    /// `calls` are those of a plan that may choose.
+    fn new(factors: Factors<'_>, algorithm: SpgemmAlgorithm, calls: Option<usize>) -> Self {
+        match (algorithm, calls) {
+            _ if !factors.right.order.unique => Self::Nothing,
+            (_, Some(calls)) => Self::Best { calls },
+            (SpgemmAlgorithm::Places, None) => Self::Places,
+            (SpgemmAlgorithm::Chunks, None) => Self::Chunks,
+            _ => Self::Nothing,
+        }
+    }
+}
+
 /// The pattern of C, and the sums of its entries.
 fn find_sums(
     backend: &Device,
     factors: Factors<'_>,
     algorithm: SpgemmAlgorithm,
     offset: IndexType,
-    keeps_places: bool,
+    kept: Kept,
 ) -> Result<(FoundPattern, ValueSums)> {
     let search = PatternSearch::new(backend, factors, algorithm)?;
     let products = &search.products;
     let counted = search.count()?;
-    if keeps_places && chunks::take_all_rows(factors, products) {
+    let are_all_in_chunks = match kept {
+        Kept::Best { calls } => chunks::take_all_rows(backend, factors, products, calls),
+        kept => kept == Kept::Chunks,
+    };
+    if are_all_in_chunks {
         let starts = counted.starts.clone();
         let found = search.find(counted, offset)?;
         let c = found.rows();
@@ -278,7 +317,7 @@ fn find_sums(
         };
         return Ok((found, sums));
     }
-    let (longest, places) = if keeps_places {
+    let (longest, places) = if kept != Kept::Nothing {
         let longest = backend.longest_row(&counted.starts)?;
         (longest, Places::new(backend, factors, products, longest)?)
     } else {

@@ -3,7 +3,7 @@
 use super::chunks::Chunks;
 use super::places::{self, Places};
 use super::row_bins::{Bin, RowBins};
-use super::{Factors, NO_ROW, ROWS_FILE, Teams};
+use super::{Factors, NO_ROW, ROWS_FILE, SpgemmAlgorithm, Teams};
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
@@ -310,9 +310,13 @@ impl ValueSums {
         }
     }
 
-    /// True if the plan keeps the places of products.
-    pub(super) fn has_places(&self) -> bool {
-        self.places.is_some() || self.chunks.is_some()
+    /// The algorithm of a plan that keeps products.
+    pub(super) fn kept_algorithm(&self) -> Option<SpgemmAlgorithm> {
+        match (&self.places, &self.chunks) {
+            (Some(_), _) => Some(SpgemmAlgorithm::Places),
+            (None, Some(_)) => Some(SpgemmAlgorithm::Chunks),
+            (None, None) => None,
+        }
     }
 
     /// Bytes on the device.
