@@ -32,7 +32,7 @@ const SHORTEST: usize = 4;
 /// The part of the largest chunk above which the products of an entry are a chunk, however many they are.
 const ALONE: usize = 8;
 
-/// Calls from which on all rows are in chunks if rows of B are short or products few. Measured on an H200: runs save 1 to 120
+/// Calls from which on all rows are in chunks if rows of B are short or products few, on a GPU. Measured on an H200: runs save 1 to 120
 /// us, and pay for the plan after 60 to 300 calls.
 const CALLS: usize = 100;
 
@@ -69,7 +69,9 @@ pub(super) fn take_all_rows(
     let are_few = total <= backend.caps().compute_units * CHUNKS_PER_UNIT * most;
     let has_long_rows = products.most > places::MOST_PRODUCTS;
     let is_skewed = total > SKEWED * mean * left.indices.len;
-    calls >= CALLS && (mean <= SHORT || are_few) || has_long_rows && (mean <= SHORT_BESIDE_LONG || is_skewed)
+    let are_many_calls = calls >= CALLS && !backend.caps().is_cpu;
+    (are_many_calls && (mean <= SHORT || are_few))
+        || (has_long_rows && (mean <= SHORT_BESIDE_LONG || is_skewed))
 }
 
 /// The products of the largest chunk, and of a work-item.

@@ -89,7 +89,7 @@ algorithms! {
 
         Chunks = Algorithm::new(
             "chunks",
-            "in place of places, without a mask: rows of C with many products; of 100 calls or more, few products, or rows of B with up to 4 entries",
+            "in place of places, without a mask: rows of C with many products; of 100 calls or more on a GPU, few products, or rows of B with up to 4 entries",
         )
         .preprocessing("as by_row, and the products of all rows of C in chunks"),
         Needs::Nothing;
