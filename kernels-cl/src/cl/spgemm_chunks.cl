@@ -8,8 +8,8 @@
 // A plan calls these kernels in their order:
 // spgemm_chunks_rows: a_counts[i] and c_counts[i] <- the number of entries of A and of C in the row at place first + i.
 // spgemm_chunks_products: a_rows[j] <- the row of entry j of A, from 0 on; products[j] <- its products.
-// spgemm_chunks_c_entries: a team of `lanes` has an entry of A: c_entries[p] <- the entry of C of product p; counts[e] <- the products
-// of entry e, from zeros.
+// spgemm_chunks_c_entries: a team of `lanes` has an entry of A: c_entries[p] <- the entry of C of product p; counts[e] <-
+// the products of entry e, from zeros.
 // spgemm_chunks_begins: begins[e] <- 1 if a chunk begins with entry e, else 0: where entry e is no neighbour of the last one
 // in C, and where its first product is the first after a multiple of `most_products`. An entry of more than `alone`
 // products is a chunk. `starts` are the products before each entry.
@@ -29,8 +29,8 @@
 // of them, by their positions, and what it has left of an entry goes to the one that ends this entry. Reads groups,
 // sources, factors, positions and runs once; writes C once.
 // Macros: SCALAR, IDX, OFF, BLOCK (work-items of sum), EACH = 16, 8 or 4 (products of a work-item, in 64 bytes).
-// Launch: any number of work-groups, of BLOCK for sum, of 32, which are teams, for others; of any size for rows, products,
-// begins, bounds and runs. A chunk has up to EACH * BLOCK products, unless it has a single entry.
+// Launch: any number of work-groups, of BLOCK for sum, of 32 for positions, of any size for rows, products, begins,
+// bounds and runs; others of `lanes`, up to 32, which are a team. A chunk has up to EACH * BLOCK products, unless it has a single entry.
 #include "scalar.clh"
 #include "index.clh"
 #define SORTED IDX
