@@ -8,9 +8,11 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "apart.cuh",
         "block.cuh",
         "columns.cuh",
+        "deltas.cuh",
         "dense_rows.cuh",
         "dense_steps.cuh",
         "entry.cuh",
+        "evict_first.cuh",
         "find.cuh",
         "grid.cuh",
         "index.cuh",
@@ -56,6 +58,20 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
                 "csr_spmv_column_blocks_add",
             ],
             [SCALAR, IDX, OFF, CONJ, BLOCK]
+        ),
+        file!(
+            "cu",
+            HEADERS,
+            "csr_deltas_evict_first",
+            ["csr_deltas_evict_first_spmv"],
+            [SCALAR, IDX, OFF, CONJ]
+        ),
+        file!(
+            "cu",
+            HEADERS,
+            "csr_deltas_vector_evict_first",
+            ["csr_deltas_vector_evict_first"],
+            [SCALAR, IDX, OFF, CONJ, FEW_LANES]
         ),
         file!("cu", HEADERS, "dense_to_csr_look_back", ["dense_to_csr_look_back"], [SCALAR, IDX, OFF, WIDE]),
         file!("cu", HEADERS, "scan_look_back", ["scan_look_back"], [ELEMENT, BLOCK]),

@@ -10,9 +10,9 @@
 #include "scalar.cuh"
 #include "index.cuh"
 #include "entry.cuh"
-#include "warp.cuh"
+#include "warp_scalar.cuh"
 #include "smallest.cuh"
-#define ROWS 32
+#include "deltas.cuh"
 #define LARGEST_DELTA 65535
 #ifndef SHIFT
 #define SHIFT 8
@@ -63,19 +63,9 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
     }
 }
 
-// y <- alpha A x + beta y. A thread takes a row and every thread_count()-th one after it.
 KERNEL csr_deltas_spmv(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ bases,
                        const unsigned short *__restrict__ deltas, const T *__restrict__ values, ACC alpha,
                        const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y, long long y_start)
 {
-    x += x_start;
-    for (long long row = thread_index(); row < rows; row += thread_count()) {
-        ACC sum = ACC(0);
-        const T *own_x = x + bases[row / ROWS];
-        Off end = offsets[row + 1];
-#pragma unroll 4
-        for (Off k = offsets[row]; k < end; k++)
-            sum += mul(entry(values, k), load(own_x, deltas[k]));
-        update(y, y_start + row, mul(alpha, sum), beta);
-    }
+    multiply_by_threads(LoadPlainly(), rows, offsets, bases, deltas, values, alpha, x + x_start, beta, y + y_start);
 }

@@ -1,0 +1,25 @@
+// csr_deltas_vector_evict_first: y <- alpha A x + beta y for compressed rows of ten entries and more with columns of 16
+// bits, as in csr_deltas_vector.cu, for a matrix that is a little larger than the second cache (evict_first.cuh).
+// LANES lanes per row, 32 / LANES rows per warp, striding over the grid; reads values, deltas, bases and offsets once,
+// gathers x, writes y once.
+// Macros: SCALAR, IDX (type of bases), OFF, CONJ (1 conjugates A), LANES (2, 4, 8, 16, 32).   Launch: any number of
+// blocks of whole warps, up to 256 threads.
+#include "grid.cuh"
+#include "scalar.cuh"
+#include "index.cuh"
+#include "entry.cuh"
+#include "warp_scalar.cuh"
+#include "deltas.cuh"
+#include "evict_first.cuh"
+#ifndef LANES
+#error "LANES is missing: 2, 4, 8, 16 or 32"
+#endif
+
+KERNEL csr_deltas_vector_evict_first(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ bases,
+                                     const unsigned short *__restrict__ deltas, const T *__restrict__ values, ACC alpha,
+                                     const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y,
+                                     long long y_start)
+{
+    multiply_by_lanes<LANES>(LoadToEvictFirst(), rows, offsets, bases, deltas, values, alpha, x + x_start, beta,
+                             y + y_start);
+}
