@@ -164,14 +164,36 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::DroppedEntry,
         what: "the last column of 16 bits of a row is left out",
-        place: both("csr_deltas", "k < end; k++", "k < end - 1; k++"),
+        place: cl("csr_deltas", "k < end; k++", "k < end - 1; k++"),
+        found_by: &[by("spmv/csr", "delta16")],
+        case: SHORT_ROWS,
+    },
+    Fault {
+        kind: Kind::Stale,
+        what: "the last row with columns of 16 bits is not written",
+        place: cu(
+            "csr_deltas",
+            "multiply_by_threads(LoadPlainly(), rows,",
+            "multiply_by_threads(LoadPlainly(), rows - 1,",
+        ),
         found_by: &[by("spmv/csr", "delta16")],
         case: SHORT_ROWS,
     },
     Fault {
         kind: Kind::DroppedEntry,
         what: "lanes stop before the last column of 16 bits of a row",
-        place: both("csr_deltas_vector", "k < end; k += LANES", "k + 1 < end; k += LANES"),
+        place: cl("csr_deltas_vector", "k < end; k += LANES", "k + 1 < end; k += LANES"),
+        found_by: &[by("spmv/csr", "delta16")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::Stale,
+        what: "the lanes of the last row with columns of 16 bits write nothing",
+        place: cu(
+            "csr_deltas_vector",
+            "multiply_by_lanes<LANES>(LoadPlainly(), rows,",
+            "multiply_by_lanes<LANES>(LoadPlainly(), rows - 1,",
+        ),
         found_by: &[by("spmv/csr", "delta16")],
         case: ROWS,
     },
