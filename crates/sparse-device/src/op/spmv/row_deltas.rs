@@ -122,9 +122,9 @@ fn product_bytes(a: RawCompressed<'_>) -> usize {
 }
 
 /// True if a cache that evicts the least recent lines keeps nothing of these bytes from one product to the next, and one
-/// that evicts the newest keeps a good part. Measured on an H100 of 50 MiB, time of loads that leave first over plain ones: 0.75
-/// to 0.93 at 68 to 95 MB, 0.97 and 1.01 at 75 and 90; on an H200 of 60 MiB: 0.8 to 0.93 at 62 to 108 MB, 1.04 and 1.05 at 138
-/// and 150, 1.07 to 1.27 at 41 to 52.
+/// that evicts the newest keeps a good part. Measured, time of loads that leave first over plain ones, on an H100 of
+/// 50 MiB: 0.75 to 0.97 at 54 to 95 MB, 1.01 on roads of 90 MB; on an H200 of 60 MiB: 0.73 to 0.95 at 63 to 108 MB, 1.04
+/// and 1.05 at 138 and 150 MB, 0.93 to 1.27 at 38 to 56 MB.
 fn is_little_larger_than(cache_bytes: usize, bytes: usize) -> bool {
     bytes > cache_bytes && bytes <= 2 * cache_bytes
 }
