@@ -4,6 +4,7 @@ use crate::auth::Identity;
 use crate::error::StartError;
 use crate::lock::lock;
 use crate::requests::Subject;
+use crate::upload::{RESULT_ARRAY, RESULT_FILE};
 use axum::extract::{Query, Request};
 use axum::http::{Method, StatusCode, header};
 use axum::response::Response;
@@ -177,7 +178,7 @@ pub(crate) fn is_change(request: &Request) -> bool {
     match *request.method() {
         Method::PUT | Method::DELETE => true,
         Method::POST if parameter(request, "into").is_some() => true,
-        _ => request.headers().contains_key("nnz-result-file"),
+        _ => [RESULT_FILE, RESULT_ARRAY].iter().any(|header| request.headers().contains_key(*header)),
     }
 }
 

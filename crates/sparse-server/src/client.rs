@@ -1,8 +1,10 @@
 //! A client of a server: `nnz client`.
 
 #[cfg(unix)]
-use crate::shared::{BODY_FILE, RESULT_FILE};
+use crate::shared::BODY_FILE;
 use crate::tls;
+#[cfg(unix)]
+use crate::upload::RESULT_FILE;
 use crate::upload::{UPLOAD, UPLOAD_LENGTH, UPLOAD_OFFSET};
 use axum::body::Body;
 use axum::http::uri::Scheme;

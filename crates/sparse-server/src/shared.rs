@@ -10,7 +10,7 @@ use crate::error::StartError;
 use crate::front_end::FrontEnd;
 use crate::name;
 use crate::problem::Problem;
-use crate::upload::{UPLOAD, kind_of_media};
+use crate::upload::{RESULT_FILE, UPLOAD, kind_of_media};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -30,8 +30,6 @@ use tokio_util::io::ReaderStream;
 
 /// The header that names the file of a request's body.
 pub(crate) const BODY_FILE: &str = "nnz-body-file";
-/// The header that names the file which is to have the body of the answer.
-pub(crate) const RESULT_FILE: &str = "nnz-result-file";
 
 /// Bytes of a file that are read at once.
 const PART: usize = 1 << 20;

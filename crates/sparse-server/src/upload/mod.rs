@@ -97,6 +97,8 @@ pub(crate) fn unsupported_media(headers: &HeaderMap, needed: impl Display) -> Pr
     Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", format!("{found}; {needed}"))
 }
 
+/// The header that names the file which is to have the body of the answer.
+pub(crate) const RESULT_FILE: &str = "nnz-result-file";
 /// The header that names the upload which is the body of a request.
 pub(crate) const UPLOAD: &str = "nnz-upload";
 /// The bytes of an upload that are there, and with a part those before it.

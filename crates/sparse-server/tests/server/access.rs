@@ -154,6 +154,8 @@ fn the_audit_log_has_changes_and_refusals_and_no_token() {
     server.send("DELETE /v1/matrices/a@1", &[&of(&reader)], &[]).expect(403);
     server.send("DELETE /v1/matrices/a@1", &[&of(&lab)], &[]).expect(204);
     server.send("DELETE /v1/matrices/a@1", &[], &[]).expect(401);
+    // What may write to a client's array is recorded, even if it is refused, as here where the server takes no handles.
+    server.send("POST /v1/matrices/b/norm", &[&of(&lab), "nnz-result-cuda: {}"], &[]).expect(400);
     drop(server);
 
     let log = std::fs::read_to_string(data.path().join("audit.jsonl")).unwrap();
@@ -171,6 +173,7 @@ fn the_audit_log_has_changes_and_refusals_and_no_token() {
         (["POST scale", "a", "c", ""], &202.into()),
         (["DELETE /v1/matrices/{name}", "a@1", "", ""], &403.into()),
         (["DELETE /v1/matrices/{name}", "a@1", "", ""], &204.into()),
+        (["POST norm", "b", "", ""], &400.into()),
         (["stop", "", "", ""], &none),
     ];
     assert_eq!(found, expected.map(|(fields, status)| (fields.map(str::to_owned), status)));
