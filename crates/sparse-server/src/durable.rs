@@ -104,7 +104,8 @@ struct FileRecord {
     #[serde(rename = "file")]
     name: String,
     bytes: u64,
-    sha256: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
 }
 
 /// A matrix in a file.
@@ -112,7 +113,9 @@ struct FileRecord {
 pub(crate) struct Segment {
     file: SegmentFile,
     pub(crate) bytes: u64,
-    pub(crate) sha256: String,
+    /// The hash of a durable one. That of an evicted one would take longer than to write and read it, and its file has
+    /// checksums.
+    pub(crate) sha256: Option<String>,
 }
 
 /// Why a segment was not read.
@@ -215,7 +218,8 @@ impl Disk {
     /// Writes a matrix that the manifest does not name yet.
     pub(crate) fn write_durable(&self, matrix: &Matrix) -> Result<Segment, Problem> {
         let path = new_segment(&self.segments)?;
-        let (bytes, sha256) = write(matrix, &path)?;
+        let bytes = write(matrix, &path)?;
+        let sha256 = Some(hash(&path)?);
         File::open(&self.segments)?.sync_all()?;
         let path = path.keep().map_err(|error| Problem::disk(&error.error))?;
         Ok(Segment { file: SegmentFile::Durable(path), bytes, sha256 })
@@ -224,8 +228,8 @@ impl Disk {
     /// Writes a matrix that is evicted; its file goes with the segment.
     pub(crate) fn write_spilled(&self, matrix: &Matrix) -> Result<Segment, Problem> {
         let path = new_segment(&self.spilled)?;
-        let (bytes, sha256) = write(matrix, &path)?;
-        Ok(Segment { file: SegmentFile::Spilled(path), bytes, sha256 })
+        let bytes = write(matrix, &path)?;
+        Ok(Segment { file: SegmentFile::Spilled(path), bytes, sha256: None })
     }
 
     /// The segment of a durable object, if the file is there and of the right length.
@@ -357,12 +361,17 @@ impl Segment {
         self.path().file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// The path, once the bytes have been found to be those that were written.
+    /// The path, once the bytes of a durable one have been found to be those that were written; of an evicted one their
+    /// number.
     pub(crate) fn verified_path(&self) -> Result<&Path, ReadError> {
         let path = self.path();
-        match hash(path) {
-            Ok(found) if found == self.sha256 => Ok(path),
-            Ok(_) => Err(ReadError::Corrupt("its file does not have the bytes that were written".into())),
+        let is_as_written = match &self.sha256 {
+            Some(sha256) => hash(path).map(|found| found == *sha256),
+            None => fs::metadata(path).map(|found| found.len() == self.bytes),
+        };
+        match is_as_written {
+            Ok(true) => Ok(path),
+            Ok(false) => Err(ReadError::Corrupt("its file does not have the bytes that were written".into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(ReadError::Corrupt(format!("its file cannot be read: {error}")))
             }
@@ -442,10 +451,10 @@ fn new_segment(folder: &Path) -> io::Result<TempPath> {
     Ok(tempfile::Builder::new().suffix(".npz").tempfile_in(folder)?.into_temp_path())
 }
 
-/// Writes a file whole, synced and renamed; its length and hash.
-fn write(matrix: &Matrix, path: &Path) -> Result<(u64, String), Problem> {
+/// Writes a file whole, synced and renamed; its length.
+fn write(matrix: &Matrix, path: &Path) -> Result<u64, Problem> {
     matrix.write_as(Output::Path(path), FileKind::Npz)?;
-    Ok((fs::metadata(path)?.len(), hash(path)?))
+    Ok(fs::metadata(path)?.len())
 }
 
 fn hash(path: &Path) -> io::Result<String> {

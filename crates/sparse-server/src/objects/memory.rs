@@ -86,7 +86,7 @@ impl Store {
             let refused = match self.ledger.reserve(tenant, bytes) {
                 Ok(reservation) => {
                     // Else the memory of what was evicted would stay in the heap, beside that of what comes.
-                    if has_evicted {
+                    if has_evicted && matches!(self.device, Device::Cpu(_)) {
                         heap::trim_all();
                     }
                     heap::keep_at_most(self.ledger.capacity().saturating_sub(self.ledger.used()));

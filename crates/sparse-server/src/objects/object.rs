@@ -141,8 +141,8 @@ impl Object {
         let (tier, sha256) = match self.content.try_lock() {
             Err(_) => ("moving", None),
             Ok(content) => {
-                let hash = content.segment.as_ref().filter(|_| self.is_durable);
-                (content.tier(), hash.map(|segment| segment.sha256.clone()))
+                let hash = content.segment.as_ref().and_then(|segment| segment.sha256.clone());
+                (content.tier(), hash)
             }
         };
         View {
