@@ -178,9 +178,13 @@ impl Server {
     }
 }
 
+/// Bytes of memory that are no pages of files: those of the program come as its code first runs, and are no use of memory
+/// by matrices.
 fn resident_bytes_of(process: u64) -> Option<u64> {
-    let pages = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
-    Some(pages.split(' ').nth(1)?.parse::<u64>().ok()? * 4096)
+    let counts = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
+    let pages = |field: usize| counts.split(' ').nth(field)?.parse::<u64>().ok();
+    let (resident, of_files) = (pages(1)?, pages(2)?);
+    Some((resident - of_files) * 4096)
 }
 
 #[track_caller]
