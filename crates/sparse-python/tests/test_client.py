@@ -442,6 +442,28 @@ def test_certificates_are_those_that_the_environment_names(tmp_path, monkeypatch
     stop(process)
 
 
+def test_a_matrix_in_parts_is_multiplied_on_several_devices(tmp_path):
+    with subprocess.Popen(
+        [COMMAND, "serve", "--listen", "127.0.0.1:0", "--data", str(tmp_path), "--memory", "64M", "--devices", "cpu,cpu"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        with nnz.client.connect(process.stdout.readline().strip()) as client:
+            a = matrix()
+            h = client.put(sp.csc_array(a), "a", parts=2)
+            assert (h.shape, h.nnz, h.dtype, len(h.view["parts"])) == (a.shape, a.nnz, a.dtype, 2)
+            x, b = np.arange(50.0), np.asfortranarray(np.arange(150.0).reshape(50, 3))
+            np.testing.assert_allclose(h @ x, a @ x, rtol=1e-12)
+            np.testing.assert_allclose(h @ b, a @ b, rtol=1e-12)
+            with pytest.raises(nnz.client.ServerError, match="`a@1` is in parts"):
+                h.operation("norm")
+            assert [listed.label for listed in client.list()] == ["a@1"]
+            client.delete("a")
+            assert client.list() == []
+        process.terminate()
+        assert process.wait(timeout=60) == 0
+
+
 def test_devices_that_do_not_answer_are_named():
     view = {"name": "a", "version": 1, "nnz": 0, "dtype": "f64", "rows": 1, "cols": 1}
     unavailable = [{"device": 1, "detail": "the worker process of device 1 did not answer within 5s"}]

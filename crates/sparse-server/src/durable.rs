@@ -51,6 +51,15 @@ pub(crate) fn folder_of_device(data: &Path, device: usize) -> PathBuf {
     if device == 0 { data.into() } else { data.join(format!("{DEVICE_FOLDER}{device}")) }
 }
 
+/// Makes a folder, or removes what is in it.
+#[cfg(unix)]
+pub(crate) fn empty_folder(folder: &Path) -> Result<(), StartError> {
+    let emptied = fs::create_dir_all(folder)
+        .and_then(|()| fs::remove_dir_all(folder))
+        .and_then(|()| fs::create_dir(folder));
+    emptied.map_err(|error| StartError::file(folder, error))
+}
+
 /// Fails if a device whose data is in the folder is not among the `count` that are served.
 pub(crate) fn check_folders(data: &Path, count: usize) -> Result<(), StartError> {
     // A folder that is not there yet has no data.

@@ -5,6 +5,7 @@ use crate::objects::Object;
 use crate::problem::Problem;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -35,6 +36,15 @@ pub(crate) struct Made {
 }
 
 impl Made {
+    /// What was made, with a view that is plain data, of which JSON can be made.
+    pub(crate) fn new(name: &str, tag: HeaderValue, view: &impl Serialize) -> Self {
+        Self { name: name.into(), tag, view: serde_json::to_vec(view).unwrap_or_default() }
+    }
+
+    pub(crate) fn of(object: &Object) -> Self {
+        Self::new(&object.name, object.tag(), &object.view())
+    }
+
     /// The first answer once more, for a request that is to make the same name.
     pub(crate) fn answer(self, name: &str) -> Result<Response, Problem> {
         if name == self.name {
@@ -121,13 +131,7 @@ fn made_by(keys: &VecDeque<(String, Effect)>, key: &str) -> Result<Option<Made>,
 
 impl Claim {
     /// Remembers what the request made.
-    pub(crate) fn made(&self, object: &Object) {
-        // A view is plain data, of which JSON can be made.
-        let view = serde_json::to_vec(&object.view()).unwrap_or_default();
-        self.remember(Made { name: object.name.clone(), tag: object.tag(), view });
-    }
-
-    fn remember(&self, made: Made) {
+    pub(crate) fn made(&self, made: Made) {
         let mut keys = self.keys.lock();
         let of_tenant = keys.get_mut(&self.tenant);
         if let Some((_, effect)) = of_tenant.and_then(|all| all.iter_mut().find(|(key, _)| *key == self.key))
@@ -171,13 +175,13 @@ mod tests {
         let Ok(Begun::First(Some(claim))) = begin(&keys, "k") else {
             panic!("what failed may be tried again")
         };
-        claim.remember(made("m"));
+        claim.made(made("m"));
         drop(claim);
         let Ok(Begun::Before(before)) = begin(&keys, "k") else { panic!("it has taken effect") };
         assert_eq!(before.clone().answer("m").unwrap().status(), StatusCode::CREATED);
         assert_eq!(before.answer("n").unwrap_err().status, StatusCode::UNPROCESSABLE_ENTITY);
         (0..KEYS_PER_TENANT).for_each(|k| match begin(&keys, &format!("{k}")) {
-            Ok(Begun::First(Some(claim))) => claim.remember(made("n")),
+            Ok(Begun::First(Some(claim))) => claim.made(made("n")),
             other => panic!("{other:?}"),
         });
         assert!(matches!(begin(&keys, "k"), Ok(Begun::First(_))), "the oldest goes first");

@@ -3,7 +3,7 @@
 use crate::answer::{ResultFile, accepted_kind, created, etag, file_etag};
 use crate::app::App;
 use crate::auth::Identity;
-use crate::idempotency::Begun;
+use crate::idempotency::{Begun, Made};
 use crate::labels::{Labels, Selector};
 use crate::name;
 use crate::objects::{Object, Store, View, Wishes};
@@ -92,7 +92,8 @@ pub(crate) async fn describe(
 pub(crate) const WISHES: [&str; 5] = ["durable", "pinned", "replace", "ttl", "labels"];
 
 /// The parameters of an upload.
-pub(crate) const UPLOAD_PARAMETERS: [&str; 6] = ["durable", "pinned", "replace", "ttl", "labels", "device"];
+pub(crate) const UPLOAD_PARAMETERS: [&str; 7] =
+    ["durable", "pinned", "replace", "ttl", "labels", "device", "parts"];
 
 /// True if a request is to make something that is not there yet.
 pub(crate) fn is_first(headers: &HeaderMap) -> Result<bool, Problem> {
@@ -161,14 +162,18 @@ pub(crate) async fn upload(
         let matrix = read_matrix(&store, &tenant, received, kind)?;
         task.commit()?;
         let object = store.put((&tenant, &name), matrix, wishes)?;
-        claim.iter().for_each(|claim| claim.made(&object));
+        claim.iter().for_each(|claim| claim.made(Made::of(&object)));
         Ok(object)
     };
     Ok(created(&*app.workers.run(&identity.tenant, &caller.task, put).await?))
 }
 
-/// Fails for an upload to another device than that of this process.
+/// Fails for an upload to another device than that of this process, or to several.
 fn check_device(store: &Store, parameters: &Parameters) -> Result<(), Problem> {
+    if parameters.text("parts").is_some() {
+        let detail = "parameter parts: this server has one device; `nnz serve --devices` has several";
+        return Err(Problem::bad_request(detail));
+    }
     let own = store.device_number.unwrap_or(0);
     match parameters.get::<usize>("device")? {
         Some(device) if device != own => {

@@ -3,8 +3,9 @@
 use crate::answer::{Outcome, accepted_kind_of_result};
 use crate::app::App;
 use crate::auth::{Identity, Scope};
+use crate::config::Limits;
 use crate::front_end::check_scope;
-use crate::idempotency::{Begun, Claim};
+use crate::idempotency::{Begun, Claim, Made};
 use crate::jobs::{self, Subject};
 use crate::ledger::Reservation;
 use crate::matrices::{Pairs, Segment, WISHES, find, new_name, parameters_among, segment, wishes};
@@ -15,8 +16,8 @@ use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::{StopOnDrop, Task};
 use crate::upload::{
-    self, ArrayBody, DeviceArray, RESULT_ARRAY, Reception, check_headers, check_integers, is_on_device,
-    kind_of, unsupported_media,
+    self, ArrayBody, DeviceArray, RESULT_ARRAY, Received, Reception, check_headers, check_integers,
+    is_on_device, kind_of, unsupported_media,
 };
 use crate::workers::Admitted;
 use axum::Extension;
@@ -28,6 +29,7 @@ use nnz::io::FileKind;
 use nnz::{DType, DenseMatrix, Device, Matrix};
 use serde_json::json;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -147,7 +149,7 @@ impl Request {
                 store.settle(&mut reserved, tenant, matrix.bytes() as u64)?;
                 self.task.commit()?;
                 let object = store.put((tenant, &name), (matrix, reserved), wishes)?;
-                self.claim.iter().for_each(|claim| claim.made(&object));
+                self.claim.iter().for_each(|claim| claim.made(Made::of(&object)));
                 Ok(Outcome::Created(object))
             }
         }
@@ -256,15 +258,24 @@ pub(crate) async fn receive_operand(
     if is_on_device(headers) {
         return ArrayBody::on_device(body).await;
     }
+    let place = (&app.config.limits, app.store.disk.uploads());
+    Ok(ArrayBody::Received(receive_array(place, who, headers, body).await?))
+}
+
+/// Receives the `.npy` body that `who` takes, in a folder if it is large.
+pub(crate) async fn receive_array(
+    (limits, folder): (&Limits, &Path),
+    who: &str,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Received, Problem> {
     if !kind_of(headers).is_ok_and(|kind| kind == FileKind::Npy) {
         let needed = format!("{who} takes an array as its body, which needs {}", upload::NPY);
         return Err(unsupported_media(headers, needed));
     }
-    let limits = &app.config.limits;
     let encoding = check_headers(headers, limits.operand_bytes)?;
-    let (kind, limit, folder) = (FileKind::Npy, limits.operand_bytes, app.store.disk.uploads());
-    let received = Reception { kind, encoding, limit, limits, folder }.receive(body).await?;
-    Ok(ArrayBody::Received(received))
+    let (kind, limit) = (FileKind::Npy, limits.operand_bytes);
+    Reception { kind, encoding, limit, limits, folder }.receive(body).await
 }
 
 /// An operation with everything that it needs, for a worker.

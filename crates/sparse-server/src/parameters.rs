@@ -14,6 +14,13 @@ pub(crate) struct Parameters(Vec<(String, String)>);
 impl Parameters {
     /// Fails for a name that is not among `known`, and for one that is there twice.
     pub(crate) fn new(pairs: Vec<(String, String)>, known: &[&str]) -> Result<Self, Problem> {
+        let parameters = Self(pairs);
+        parameters.check_known(known).map(|()| parameters)
+    }
+
+    /// Fails for a name that is not among `known`, and for one that is there twice.
+    pub(crate) fn check_known(&self, known: &[&str]) -> Result<(), Problem> {
+        let Self(pairs) = self;
         for (position, (name, _)) in pairs.iter().enumerate() {
             if !known.contains(&&**name) {
                 let known = if known.is_empty() { "there are none".into() } else { known.join(", ") };
@@ -26,7 +33,7 @@ impl Parameters {
                 return Err(Problem::bad_request(format!("parameter `{name}` is there twice")));
             }
         }
-        Ok(Self(pairs))
+        Ok(())
     }
 
     /// Parameters whose names were checked before.

@@ -4,6 +4,7 @@
 
 use crate::auth::{Identity, to_hex};
 use crate::config::Limits;
+use crate::durable::empty_folder;
 use crate::error::StartError;
 use crate::front_end::FrontEnd;
 use crate::lock::lock;
@@ -15,7 +16,7 @@ use axum::extract::{Path as Segments, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -72,10 +73,7 @@ impl Uploads {
     /// No uploads, in a folder of data that is empty then: none survives the server.
     pub(crate) fn open(data: &Path, limits: &Limits) -> Result<Arc<Self>, StartError> {
         let folder = data.join("resumable");
-        let emptied = fs::create_dir_all(&folder)
-            .and_then(|()| fs::remove_dir_all(&folder))
-            .and_then(|()| fs::create_dir(&folder));
-        emptied.map_err(|error| StartError::file(&folder, error))?;
+        empty_folder(&folder)?;
         Ok(Arc::new(Self { folder, limits: limits.clone(), begun: Mutex::default() }))
     }
 

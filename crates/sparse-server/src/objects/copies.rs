@@ -19,13 +19,14 @@ pub(crate) struct KeptCopy {
 }
 
 impl Store {
-    /// Keeps a copy of a matrix, in the format that it has on its own device.
+    /// Keeps a copy of a matrix, in the format that it has on its own device. One that is pinned stays for longer than a
+    /// request.
     pub(crate) fn keep_copy(
         self: &Arc<Self>,
         number: u64,
         id: (&str, &str, u64),
         (matrix, mut bytes): (Matrix, Reservation),
-        format: &str,
+        (format, is_pinned): (&str, bool),
     ) -> Result<KeptCopy, Problem> {
         let matrix = to_format_named(matrix, format)?;
         self.settle(&mut bytes, id.0, matrix.bytes() as u64)?;
@@ -33,8 +34,13 @@ impl Store {
         let resident = Some(Arc::new(Resident { matrix, _bytes: bytes }));
         let content = Content { resident, ..Content::default() };
         let copy = Object { content: Mutex::new(content), ..Object::of(&record, false) };
+        copy.set_pinned(is_pinned);
         lock(&self.copies).insert(number, Arc::new(copy));
         Ok(KeptCopy { store: self.clone(), number })
+    }
+
+    pub(super) fn all_copies(&self) -> Vec<Arc<Object>> {
+        lock(&self.copies).values().cloned().collect()
     }
 
     /// The copy with a number, which is not evicted.

@@ -139,13 +139,17 @@ impl Store {
         self.owned_by(tenant).map(|object| object.evictable_bytes()).sum()
     }
 
+    /// Bytes of pinned objects, and of parts of matrices on several devices, which stay in memory, too.
     fn pinned_bytes(&self, tenant: Option<&str>) -> u64 {
-        let pinned = self.owned_by(tenant).filter(|object| object.is_pinned.load(Ordering::Relaxed));
+        let objects = self.owned_by(tenant);
+        #[cfg(unix)]
+        let objects = objects.chain(of_tenant(self.all_copies(), tenant));
+        let pinned = objects.filter(|object| object.is_pinned.load(Ordering::Relaxed));
         pinned.map(|object| object.description.bytes).sum()
     }
 
     fn owned_by(&self, tenant: Option<&str>) -> impl Iterator<Item = Arc<Object>> {
-        self.all().into_iter().filter(move |object| tenant.is_none_or(|tenant| object.tenant == tenant))
+        of_tenant(self.all(), tenant)
     }
 
     /// Moves objects of a tenant out of the device's memory until so many bytes are free; returns how many are.
@@ -173,6 +177,10 @@ impl Store {
         }
         Ok(false)
     }
+}
+
+fn of_tenant(objects: Vec<Arc<Object>>, tenant: Option<&str>) -> impl Iterator<Item = Arc<Object>> {
+    objects.into_iter().filter(move |object| tenant.is_none_or(|tenant| object.tenant == tenant))
 }
 
 fn read_segment(segment: &Segment, description: &Description, device: &Device) -> Result<Matrix, ReadError> {

@@ -18,8 +18,12 @@ use crate::problem::Problem;
 pub(crate) use copies::KeptCopy;
 pub(crate) use host_tier::HostTier;
 use nnz::Device;
+#[cfg(unix)]
+pub(crate) use object::tag_of;
 pub(crate) use object::{Description, Object, Resident, TIERS, View};
 pub(crate) use publish::Wishes;
+#[cfg(unix)]
+pub(crate) use publish::check_match;
 use recover::{recover_durable, recover_volatile};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicU64;

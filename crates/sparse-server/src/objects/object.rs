@@ -26,7 +26,7 @@ pub(crate) struct Description {
     pub(crate) members: Option<usize>,
     /// Seconds since 1970 at which it is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) expires: Option<u64>,
+    pub(crate) expires: Option<u64>,
 }
 
 impl Description {
@@ -186,9 +186,8 @@ impl Object {
         format!("{}@{}", self.name, self.version)
     }
 
-    /// The entity tag: the version, in quotes.
     pub(crate) fn tag(&self) -> HeaderValue {
-        HeaderValue::from_str(&format!("\"{}\"", self.version)).unwrap_or(HeaderValue::from_static("\"\""))
+        tag_of(self.version)
     }
 
     pub(super) fn key(&self) -> String {
@@ -199,6 +198,11 @@ impl Object {
         let id = (&*self.tenant, &*self.name, self.version);
         Record::new(id, segment, self.description.clone(), lock(&self.labels).clone())
     }
+}
+
+/// The entity tag of a version: its number, in quotes.
+pub(crate) fn tag_of(version: u64) -> HeaderValue {
+    HeaderValue::from_str(&format!("\"{version}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
 impl Defect {

@@ -1,7 +1,7 @@
 //! How objects appear and disappear: new versions, labels, deletion.
 
 use super::Store;
-use super::object::{Content, Description, Object, Resident, now};
+use super::object::{Content, Description, Object, Resident, now, tag_of};
 use crate::durable::{Record, Segment};
 use crate::labels::{Labels, Selector};
 use crate::ledger::Reservation;
@@ -116,7 +116,7 @@ impl Store {
         let objects = lock(&self.objects);
         let versions = objects.get(&(tenant.into(), name.into()));
         let newest = versions.and_then(|versions| versions.ready.values().next_back());
-        check_match(wishes.if_match.as_ref(), newest)?;
+        check_match(wishes.if_match.as_ref(), newest.map(|newest| newest.version))?;
         let Some(versions) = versions else {
             return Ok(Next { version: 1, is_recorded: false, replaced: vec![] });
         };
@@ -150,7 +150,7 @@ impl Store {
     ) -> Result<(), Problem> {
         let _publishing = lock(&self.publishing);
         let newest = self.get(tenant, name, version)?;
-        check_match(if_match, Some(&newest))?;
+        check_match(if_match, Some(newest.version))?;
         match version {
             Some(_) => self.remove(&[newest]),
             None => {
@@ -203,13 +203,12 @@ impl Store {
 }
 
 /// Fails unless the version that is there has one of these tags, if they are given.
-fn check_match(tags: Option<&Tags>, found: Option<&Arc<Object>>) -> Result<(), Problem> {
+pub(crate) fn check_match(tags: Option<&Tags>, found: Option<u64>) -> Result<(), Problem> {
     let Some(tags) = tags else { return Ok(()) };
-    if found.is_some_and(|object| tags.contain(&object.tag())) {
+    if found.is_some_and(|version| tags.contain(&tag_of(version))) {
         return Ok(());
     }
-    let found =
-        found.map_or("nothing is there".into(), |object| format!("version {} is there", object.version));
+    let found = found.map_or("nothing is there".into(), |version| format!("version {version} is there"));
     let detail = format!("If-Match: {found}");
     Err(Problem::new(StatusCode::PRECONDITION_FAILED, "no-match", detail))
 }

@@ -6,6 +6,7 @@ use super::forward::json_of;
 use super::supervisor::Supervisor;
 use crate::app::App;
 use crate::auth::Identity;
+use crate::lock::lock;
 use crate::matrices::{Pairs, parameters};
 use crate::objects::KeptCopy;
 use crate::problem::Problem;
@@ -21,15 +22,29 @@ use nnz::io::FileKind;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::pin::Pin;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 /// A copy on the device of a worker, which is dropped with the value.
 #[derive(Debug)]
 pub(super) struct Copy {
-    number: u64,
+    pub(super) number: u64,
     /// The worker's answer, which has no end: the worker drops the copy once nobody waits for it.
-    _answer: Response,
+    answer: Mutex<Response>,
+}
+
+impl Copy {
+    pub(super) fn new(number: u64, answer: Response) -> Self {
+        Self { number, answer: Mutex::new(answer) }
+    }
+
+    /// False once the worker has ended, and the copy with it.
+    pub(super) fn is_there(&self) -> bool {
+        let mut answer = lock(&self.answer);
+        let next = Pin::new(answer.body_mut()).poll_frame(&mut Context::from_waker(Waker::noop()));
+        next.is_pending()
+    }
 }
 
 /// The address of a copy at a worker. The front end gives each number once, so that a request never finds the copy of
@@ -98,7 +113,7 @@ impl DeviceWorkers {
         let is_cut_off = |status| matches!(status, StatusCode::BAD_REQUEST | StatusCode::REQUEST_TIMEOUT);
         match to.forward(identity, request).await {
             Ok(answer) if answer.status() == StatusCode::OK => {
-                Ok(ControlFlow::Continue(Copy { number, _answer: answer }))
+                Ok(ControlFlow::Continue(Copy::new(number, answer)))
             }
             Ok(answer) if is_cut_off(answer.status()) => Err(cut_off(&name, from)),
             Err(problem) if is_cut_off(problem.status) => Err(cut_off(&name, from)),
@@ -130,14 +145,14 @@ pub(crate) async fn receive_copy(
     let (store, tenant) = (app.store.clone(), identity.tenant.clone());
     let keep = move || {
         let matrix = read_matrix(&store, &tenant, received, kind)?;
-        store.keep_copy(number, (&tenant, &name, version), matrix, &format)
+        store.keep_copy(number, (&tenant, &name, version), matrix, (&format, false))
     };
     let caller = StopOnDrop::new(limits.operation_time);
     Ok(Body::new(CopyBody(app.workers.run(&identity.tenant, &caller.task, keep).await?)))
 }
 
 /// A body that has no bytes and no end, and is dropped with its connection.
-struct CopyBody(#[allow(dead_code, reason = "it is dropped with the body")] KeptCopy);
+pub(super) struct CopyBody(#[allow(dead_code, reason = "it is dropped with the body")] pub(super) KeptCopy);
 
 impl HttpBody for CopyBody {
     type Data = Bytes;

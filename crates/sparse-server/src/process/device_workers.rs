@@ -1,12 +1,13 @@
 //! The worker processes of a service, one for each device, and the names that are on each.
 
 use super::directory::{Claim, Directory};
+use super::distributed::DistributedMatrices;
 use super::forward::{body_of, json_of};
 use super::keys::KeyDevices;
 use super::supervisor::{Supervision, Supervisor, WorkerCommand};
 use crate::auth::Identity;
-use crate::config::Config;
-use crate::durable::folder_of_device;
+use crate::config::{Config, Limits};
+use crate::durable::{empty_folder, folder_of_device};
 use crate::error::StartError;
 use crate::metrics;
 use crate::name;
@@ -14,11 +15,13 @@ use crate::problem::Problem;
 use axum::http::{Method, StatusCode};
 use prometheus_client::metrics::counter::Counter;
 use serde_json::Value;
+use std::cmp::Reverse;
 use std::future::{Future, pending};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tracing::{Instrument, Span};
@@ -34,7 +37,10 @@ pub(crate) struct DeviceWorkers {
     pub(super) quota: Option<u64>,
     /// The number of the next copy.
     pub(super) copies: AtomicU64,
-    pub(super) operation_time: Duration,
+    pub(super) distributed: DistributedMatrices,
+    /// The folder of bodies that the front end itself receives.
+    pub(super) bodies: PathBuf,
+    pub(super) limits: Limits,
     service: String,
 }
 
@@ -77,11 +83,20 @@ impl DeviceWorkers {
         if workers.is_empty() {
             return Err(StartError::Worker("there is no device to start one for".into()));
         }
-        let operation_time = config.limits.operation_time;
-        let directory = Directory::new(config.limits.longest_request());
-        let (budgets, copies, service) = (Mutex::default(), AtomicU64::default(), service.into());
-        let keys = KeyDevices::default();
-        let workers = Self { workers, directory, budgets, keys, quota, copies, operation_time, service };
+        let bodies = config.data.join("bodies");
+        empty_folder(&bodies)?;
+        let workers = Self {
+            workers,
+            directory: Directory::new(config.limits.longest_request()),
+            budgets: Mutex::default(),
+            keys: KeyDevices::default(),
+            quota,
+            copies: AtomicU64::default(),
+            distributed: DistributedMatrices::default(),
+            bodies,
+            limits: config.limits.clone(),
+            service: service.into(),
+        };
         if workers.single().is_none() {
             for device in 0..count {
                 let updated = workers.update_names(device).await;
@@ -161,6 +176,9 @@ impl DeviceWorkers {
 
     /// True if the caller has a matrix of this `name`, or this `name@version`.
     pub(crate) async fn has_matrix(&self, identity: &Identity, text: &str) -> Result<bool, Problem> {
+        if self.distributed.find(&identity.tenant, text).is_ok_and(|found| found.is_some()) {
+            return Ok(true);
+        }
         let device = self.single().map_or_else(|| self.device_of(&identity.tenant, text), |_| Some(0));
         let Some(worker) = device.map(|device| &self.workers[device]) else { return Ok(false) };
         let path = format!("/v1/matrices/{text}");
@@ -174,6 +192,9 @@ impl DeviceWorkers {
 
     /// True if the caller has a matrix of this `name`, or a job may make one.
     pub(crate) async fn is_taken(&self, identity: &Identity, name: &str) -> Result<bool, Problem> {
+        if self.distributed.is_taken(&identity.tenant, name) {
+            return Ok(true);
+        }
         let device = self.single().map_or_else(|| self.device_of(&identity.tenant, name), |_| Some(0));
         let Some(worker) = device.map(|device| &self.workers[device]) else { return Ok(false) };
         let path = format!("/taken/{name}");
@@ -226,6 +247,27 @@ impl DeviceWorkers {
 
     /// The device with the most free bytes, of which these are taken.
     async fn freest(&self, bytes: u64) -> usize {
+        let mut budgets = self.current_budgets().await;
+        let device = self.by_free_bytes(&budgets)[0];
+        budgets.free[device].iter_mut().for_each(|free| *free = free.saturating_sub(bytes));
+        device
+    }
+
+    /// All devices, from that with the most free bytes on.
+    pub(super) async fn freest_devices(&self) -> Vec<usize> {
+        self.by_free_bytes(&*self.current_budgets().await)
+    }
+
+    /// The devices whose workers are ready, from that with the most free bytes on, and then the others.
+    fn by_free_bytes(&self, budgets: &Budgets) -> Vec<usize> {
+        let is_ready = |device: usize| self.workers[device].check().is_ok();
+        let mut devices: Vec<_> = (0..self.workers.len()).collect();
+        devices.sort_by_key(|&device| Reverse((is_ready(device), budgets.free[device])));
+        devices
+    }
+
+    /// The free bytes of each device, which are asked for if they are old.
+    async fn current_budgets(&self) -> MutexGuard<'_, Budgets> {
         let mut budgets = self.budgets.lock().await;
         if budgets.asked.is_none_or(|asked| asked.elapsed() > BUDGET_TIME) {
             let free =
@@ -233,16 +275,11 @@ impl DeviceWorkers {
             budgets.free = free.await.into_iter().map(Result::ok).collect();
             budgets.asked = Some(Instant::now());
         }
-        let is_ready = |device: usize| self.workers[device].check().is_ok();
-        let best =
-            (0..self.workers.len()).rev().max_by_key(|&device| (is_ready(device), budgets.free[device]));
-        let device = best.unwrap_or(0);
-        budgets.free[device].iter_mut().for_each(|free| *free = free.saturating_sub(bytes));
-        device
+        budgets
     }
 
     /// Asks a worker for the names that it has.
-    async fn update_names(&self, device: usize) -> Result<(), Problem> {
+    pub(super) async fn update_names(&self, device: usize) -> Result<(), Problem> {
         let asked = Instant::now();
         let worker = &*self.workers[device];
         self.directory.update(device, answer_of(worker, QUESTION_TIME, names_of(worker)).await?, asked);
@@ -269,7 +306,8 @@ impl DeviceWorkers {
 /// Stands between the service and the number of the device in the id of a job.
 const JOB_DEVICE: &str = "_";
 
-fn key(tenant: &str, name: &str) -> String {
+/// `tenant/name`
+pub(super) fn key(tenant: &str, name: &str) -> String {
     format!("{tenant}/{name}")
 }
 

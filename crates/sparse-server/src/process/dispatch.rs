@@ -3,6 +3,7 @@
 use super::DeviceWorkers;
 use super::device_workers::{QUESTION_TIME, answer_of, in_time, status_of};
 use super::directory::Claim;
+use super::distributed::{self, DistributedMatrix, needs_whole};
 use super::forward::{json_of, path_of};
 use crate::auth::Identity;
 use crate::matrices::Pairs;
@@ -10,11 +11,12 @@ use crate::operations::Operation;
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::program;
-use crate::routes::Destination;
+use crate::routes::{Destination, MATRIX, OPERATION};
+use crate::tags::Tags;
 use crate::task::Task;
 use axum::extract::rejection::RawPathParamsRejection;
-use axum::extract::{Query, RawPathParams, Request, State};
-use axum::http::{HeaderMap, Method, header};
+use axum::extract::{MatchedPath, Query, RawPathParams, Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde_json::{Value, json};
@@ -39,15 +41,34 @@ pub(crate) async fn dispatch(
     let parameters = Parameters::checked(pairs.map(|Query(pairs)| pairs).unwrap_or_default());
     match destination {
         Destination::Matrices => {
-            let named = names(in_path("name"), in_path("operation"), &parameters);
-            workers.compute(&named, &parameters, identity, request).await
+            let (name, operation) = (in_path("name"), in_path("operation"));
+            match workers.distributed.find(&identity.tenant, identity.target(name))? {
+                Some(matrix) => {
+                    workers.answer_in_parts((&matrix, name), operation, &parameters, identity, request).await
+                }
+                None => {
+                    workers
+                        .compute(&names(name, operation, &parameters), &parameters, identity, request)
+                        .await
+                }
+            }
         }
-        Destination::NewMatrix => workers.upload(in_path("name"), &parameters, identity, request).await,
+        Destination::NewMatrix => match parameters.get("parts")? {
+            Some(parts) => {
+                workers.upload_in_parts(parts, in_path("name"), &parameters, identity, request).await
+            }
+            None => workers.upload(in_path("name"), &parameters, identity, request).await,
+        },
         Destination::Job => {
             let device = workers.device_of_job(in_path("id")).unwrap_or_else(|| workers.first_ready());
             workers.workers[device].forward(&identity, request).await
         }
-        Destination::Lists(key) => workers.lists(key, identity, path_of(request.uri())).await,
+        Destination::Lists(key) => {
+            // None that is in parts has labels.
+            let has_parts = key == "matrices" && parameters.text("label").is_none_or(str::is_empty);
+            let in_parts = if has_parts { workers.distributed.views(&identity.tenant) } else { vec![] };
+            workers.lists((key, in_parts), identity, path_of(request.uri())).await
+        }
         Destination::Status => Ok(workers.status(identity).await),
     }
 }
@@ -91,15 +112,19 @@ impl DeviceWorkers {
     ) -> Result<Response, Problem> {
         let tenant = identity.tenant.clone();
         let names: Vec<_> = named.iter().map(|name| identity.target(name).to_owned()).collect();
+        self.distributed.check_whole(&tenant, &names)?;
         let device = names.iter().find_map(|name| self.device_of(&tenant, name));
         let device = device.unwrap_or_else(|| self.first_ready());
         let claim = parameters.text("into").map(|name| self.claim(device, &tenant, name));
         let device = claim.as_ref().map_or(device, |claim| claim.device);
         let answer = async {
-            if let Some(name) = parameters.text("into")
-                && let Some(made) = self.made_elsewhere(&identity, (name, device), request.headers()).await?
-            {
-                return Ok(made);
+            if let Some(name) = parameters.text("into") {
+                self.distributed.check_free(&tenant, name)?;
+                if let Some(made) =
+                    self.made_elsewhere(&identity, (name, Some(device)), request.headers()).await?
+                {
+                    return Ok(made);
+                }
             }
             let copies = self.copy_all(device, &names, &mut identity);
             match Task::new(self.copy_time(parameters)).within(copies).await?? {
@@ -125,7 +150,8 @@ impl DeviceWorkers {
         };
         let device = claim.device;
         let answer = async {
-            match self.made_elsewhere(&identity, (name, device), request.headers()).await? {
+            self.distributed.check_free(&tenant, name)?;
+            match self.made_elsewhere(&identity, (name, Some(device)), request.headers()).await? {
                 Some(made) => Ok(made),
                 None => self.send(device, &mut identity, request).await,
             }
@@ -144,7 +170,8 @@ impl DeviceWorkers {
         // What is wrong with others the worker says.
         let valid = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let valid = valid.filter(|time| !time.is_zero());
-        valid.map_or(self.operation_time, |time| time.min(self.operation_time))
+        let longest = self.limits.operation_time;
+        valid.map_or(longest, |time| time.min(longest))
     }
 
     fn check_device(&self, device: usize) -> Result<usize, Problem> {
@@ -155,8 +182,38 @@ impl DeviceWorkers {
         Err(Problem::bad_request(format!("parameter device={device}: the devices are 0 to {}", count - 1)))
     }
 
-    /// The lists of all devices as one. Devices whose workers do not answer are named beside it.
-    async fn lists(&self, key: &str, identity: Identity, path: String) -> Result<Response, Problem> {
+    /// Answers a request for a matrix in parts, whose name is `in_path`.
+    async fn answer_in_parts(
+        self: &Arc<Self>,
+        (matrix, in_path): (&Arc<DistributedMatrix>, &str),
+        operation: &str,
+        parameters: &Parameters,
+        identity: Identity,
+        request: Request,
+    ) -> Result<Response, Problem> {
+        let pattern = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+        match (request.method(), pattern) {
+            (&Method::GET, Some(MATRIX)) => Ok(matrix.respond(StatusCode::OK)),
+            (&Method::DELETE, Some(MATRIX)) => {
+                let if_match = Tags::of(request.headers(), header::IF_MATCH);
+                self.distributed.remove(&identity.tenant, in_path, if_match.as_ref())?;
+                Ok(StatusCode::NO_CONTENT.into_response())
+            }
+            (_, Some(OPERATION)) => {
+                let operation = Operation::find(operation)?;
+                self.multiply_parts(matrix, operation, parameters, identity, request).await
+            }
+            _ => Err(needs_whole(matrix)),
+        }
+    }
+
+    /// The lists of all devices as one, with the matrices in parts. Devices whose workers do not answer are named beside it.
+    async fn lists(
+        &self,
+        (key, in_parts): (&str, Vec<distributed::View>),
+        identity: Identity,
+        path: String,
+    ) -> Result<Response, Problem> {
         let answers = self.each(|worker| {
             let (path, identity) = (path.clone(), identity.clone());
             // One that starts is waited for.
@@ -183,6 +240,9 @@ impl DeviceWorkers {
                 Err(problem) if unavailable.len() + 1 == self.workers.len() => return Err(problem),
                 Err(problem) => unavailable.push(json!({ "device": device, "detail": problem.detail() })),
             }
+        }
+        for view in in_parts {
+            entries.push(serde_json::to_value(view).map_err(Problem::internal)?);
         }
         entries.sort_by(compare_entries);
         let mut list = json!({ key: entries });

@@ -21,18 +21,19 @@ use std::sync::Mutex;
 pub(super) struct KeyDevices(Mutex<HashMap<String, VecDeque<(HeaderValue, usize)>>>);
 
 impl KeyDevices {
-    /// The device of a key, which is `device` if none has it.
-    fn find_or_assign(&self, tenant: &str, key: &HeaderValue, device: usize) -> usize {
+    /// The device of a key, which becomes `device` if none has it.
+    fn find_or_assign(&self, tenant: &str, key: &HeaderValue, device: Option<usize>) -> Option<usize> {
         let mut keys = lock(&self.0);
         let of_tenant = keys.entry(tenant.into()).or_default();
         if let Some((_, found)) = of_tenant.iter().find(|(known, _)| known == key) {
-            return *found;
+            return Some(*found);
         }
+        let device = device?;
         if of_tenant.len() == KEYS_PER_TENANT {
             of_tenant.pop_front();
         }
         of_tenant.push_back((key.clone(), device));
-        device
+        Some(device)
     }
 
     fn remove(&self, tenant: &str, key: &HeaderValue) {
@@ -46,16 +47,21 @@ impl KeyDevices {
 pub(crate) const MADE: &str = "/made/{name}";
 
 impl DeviceWorkers {
-    /// The answer to a request that is to make a name on a device, if another device has had its key.
+    /// The answer to a request that is to make a name on a device, or on several without its number, if the key was that
+    /// of a request which has made something elsewhere.
     pub(super) async fn made_elsewhere(
         &self,
         identity: &Identity,
-        (name, device): (&str, usize),
+        (name, device): (&str, Option<usize>),
         headers: &HeaderMap,
     ) -> Result<Option<Response>, Problem> {
         let Some(key) = headers.get(KEY).filter(|key| key.len() <= 128) else { return Ok(None) };
+        if let Some(made) = self.distributed.keys.find(&identity.tenant, headers)? {
+            return made.answer(name).map(Some);
+        }
         let earlier = self.keys.find_or_assign(&identity.tenant, key, device);
-        if earlier == device || crate::name::check("name", name).is_err() {
+        let Some(earlier) = earlier.filter(|earlier| Some(*earlier) != device) else { return Ok(None) };
+        if crate::name::check("name", name).is_err() {
             return Ok(None);
         }
         let mut question = Request::new(Body::empty());

@@ -5,7 +5,7 @@ use crate::ledger::Reservation;
 use crate::objects::Store;
 use crate::problem::Problem;
 use nnz::io::any::RoundedIntegers;
-use nnz::io::npy::{self, NpyArray};
+use nnz::io::npy::NpyArray;
 use nnz::io::{Claim, FileKind, MatrixFile, are_rows_too_many};
 use nnz::{CompressOptions, DType, DenseMatrix, Device, Error, Format, IndexType, Matrix};
 
@@ -79,16 +79,7 @@ fn read_sparse(device: &Device, file: &MatrixFile) -> Result<Matrix, Problem> {
 
 /// The shape of an `.npy` body and the type of its values, if it has three dimensions.
 fn stack_of(received: &Received) -> Result<Option<([usize; 3], DType)>, Problem> {
-    let (shape, dtype) = match received {
-        Received::Memory(bytes) => {
-            let array = npy::parse(bytes)?;
-            (array.shape, array.values.dtype())
-        }
-        Received::File(file) => {
-            let array = npy::MappedArray::open(file.path())?;
-            (array.shape().to_vec(), array.dtype())
-        }
-    };
+    let (shape, _, dtype) = received.array_layout()?;
     Ok(shape.try_into().ok().map(|shape| (shape, dtype)))
 }
 

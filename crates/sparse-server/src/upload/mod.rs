@@ -10,11 +10,13 @@ mod zstd;
 use crate::problem::Problem;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
-use nnz::DType;
 use nnz::io::npy::{self, NpyArray};
 use nnz::io::{FileKind, MatrixFile};
+use nnz::{DType, Order};
 use std::fmt::Display;
 use std::io::Read;
+#[cfg(unix)]
+use std::{io::Write, path::Path};
 use tempfile::NamedTempFile;
 
 use decoding::Decoding;
@@ -163,6 +165,33 @@ impl Received {
         Ok(match self {
             Self::Memory(bytes) => npy::parse(&bytes)?,
             Self::File(file) => npy::read(file.path())?,
+        })
+    }
+
+    /// The body in a file, which is made in this folder if it is not in one.
+    #[cfg(unix)]
+    pub(crate) fn into_file(self, folder: &Path, kind: FileKind) -> Result<NamedTempFile, Problem> {
+        match self {
+            Self::File(file) => Ok(file),
+            Self::Memory(bytes) => {
+                let mut file = receive::new_file(folder, extension(kind))?;
+                file.write_all(&bytes)?;
+                Ok(file)
+            }
+        }
+    }
+
+    /// The shape, the order and the type of the array of an `.npy` body.
+    pub(crate) fn array_layout(&self) -> Result<(Vec<usize>, Order, DType), Problem> {
+        Ok(match self {
+            Self::Memory(bytes) => {
+                let array = npy::parse(bytes)?;
+                (array.shape, array.order, array.values.dtype())
+            }
+            Self::File(file) => {
+                let array = npy::MappedArray::open(file.path())?;
+                (array.shape().to_vec(), array.order(), array.dtype())
+            }
         })
     }
 

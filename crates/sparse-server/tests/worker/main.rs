@@ -10,6 +10,7 @@ mod browser;
 mod common;
 mod devices;
 mod ends;
+mod in_parts;
 #[path = "../jobs.rs"]
 mod jobs;
 #[path = "../server/main.rs"]

@@ -47,21 +47,25 @@ class ClientMethods(ABC):
         ttl: int | None = None,
         labels: dict[str, Any] | None = None,
         device: int | None = None,
+        parts: int | None = None,
         resumable: bool = False,
     ) -> MatrixMethods:
         """Stores a sparse matrix, or a dense one of two dimensions, as a new version of `name`.
 
         A `durable` one survives the server, a `pinned` one stays in the device's memory, `replace` drops all
         earlier versions, one with a `ttl` is deleted after so many seconds, and :meth:`list` finds it by its `labels`.
-        `device` is the number of the device that has it, where the server has several. A `resumable` upload goes on where
-        it was when a connection breaks; the server puts it into a file first.
+        `device` is the number of the device that has it, where the server has several, and `parts` divides the rows of a
+        sparse one among so many: `@` multiplies it. A `resumable` upload goes on where it was when a connection breaks;
+        the server puts it into a file first.
 
         A sparse matrix of CuPy or PyTorch on a GPU is copied there, where the server runs on the same machine and has
         that GPU (`--cuda-ipc on`).
         """
         query = {"durable": int(durable), "pinned": int(pinned), "replace": int(replace), "ttl": ttl, "device": device}
-        query["labels"] = labels_text(labels) if labels else None
+        query |= {"labels": labels_text(labels) if labels else None, "parts": parts}
         on_gpu = _cuda.csr_arrays(a)
+        # Rows are read from a file of CSR alone.
+        a = a.tocsr() if parts and sp.issparse(a) else a
         body, media = (_cuda.csr_body(a.shape, on_gpu), _cuda.CUDA) if on_gpu else body_of(a)
         request = Request("PUT", f"/v1/matrices/{quote(name)}", query_of(query), body, media)
         send = self._connections.send_in_parts if resumable else self._send

@@ -1,0 +1,407 @@
+//! Matrices in parts: the rows of one matrix on several devices of a service, a part on each.
+//!
+//! The front end knows them, and no worker does. It receives the file, and each worker reads the rows of its part from
+//! there. A part is a [copy](super::copies): it has its bytes in the ledger of its device, is not evicted, and is dropped
+//! with the front end's record of the matrix. A worker that ends takes its parts with it, and the matrix is lost.
+
+use super::copies::Copy;
+use super::device_workers::{DeviceWorkers, key};
+use crate::auth::Identity;
+use crate::idempotency::{Begun, Keys, Made};
+use crate::lock::lock;
+use crate::matrices::{new_name, wishes};
+use crate::name;
+use crate::objects::{Description, Wishes, check_match, tag_of};
+use crate::parameters::Parameters;
+use crate::problem::Problem;
+use crate::tags::Tags;
+use crate::upload::{NPZ, Reception, check_headers, check_integers, kind_of, unsupported_media};
+use axum::Json;
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use nnz::distrib::Ownership;
+use nnz::io::{FileKind, MatrixFile, RowRanges};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::{ControlFlow, Range};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard};
+use tokio::task::spawn_blocking;
+
+/// Versions of matrices in parts that a tenant may have: each part holds a connection to its worker.
+const PER_TENANT: usize = 64;
+
+/// The matrices in parts of all tenants.
+#[derive(Debug, Default)]
+pub(super) struct DistributedMatrices {
+    names: Mutex<HashMap<String, Versions>>,
+    /// What uploads with a key have made.
+    pub(super) keys: Arc<Keys>,
+}
+
+/// The versions of one `tenant/name`.
+#[derive(Debug, Default)]
+struct Versions {
+    /// The newest version that was given while the name was in use.
+    last: u64,
+    /// Uploads at work.
+    uploads: usize,
+    ready: BTreeMap<u64, Arc<DistributedMatrix>>,
+}
+
+/// A version of a matrix in parts, which never changes.
+#[derive(Debug)]
+pub(super) struct DistributedMatrix {
+    pub(super) name: String,
+    version: u64,
+    pub(super) parts: Vec<Part>,
+}
+
+/// Consecutive rows on a device.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) device: usize,
+    pub(super) rows: Range<usize>,
+    pub(super) description: Description,
+    pub(super) copy: Copy,
+}
+
+/// A matrix in parts as clients see it.
+#[derive(Debug, Serialize)]
+pub(super) struct View {
+    name: String,
+    version: u64,
+    durable: bool,
+    pinned: bool,
+    /// `device`, or `lost` once a worker with a part has ended.
+    tier: &'static str,
+    parts: Vec<PartView>,
+    #[serde(flatten)]
+    description: Description,
+}
+
+#[derive(Debug, Serialize)]
+struct PartView {
+    device: usize,
+    /// The first row, and the one after the last.
+    rows: [usize; 2],
+    nnz: usize,
+    bytes: u64,
+}
+
+/// A name to which an upload is about to give a version.
+#[derive(Debug)]
+struct NewVersion<'a> {
+    matrices: &'a DistributedMatrices,
+    key: String,
+    version: u64,
+}
+
+impl DistributedMatrix {
+    pub(super) fn rows(&self) -> usize {
+        self.parts.last().map_or(0, |part| part.rows.end)
+    }
+
+    /// `name@version`
+    pub(super) fn label(&self) -> String {
+        format!("{}@{}", self.name, self.version)
+    }
+
+    fn is_lost(&self) -> bool {
+        self.parts.iter().any(|part| !part.copy.is_there())
+    }
+
+    /// Fails if a worker with a part has ended.
+    pub(super) fn check_there(&self) -> Result<(), Problem> {
+        if !self.is_lost() {
+            return Ok(());
+        }
+        let label = self.label();
+        Err(Problem::lost(format!(
+            "`{label}` had a part in a process that has ended: delete it and upload it again"
+        )))
+    }
+
+    pub(super) fn view(&self) -> View {
+        let of_parts =
+            |count: fn(&Description) -> u64| self.parts.iter().map(|part| count(&part.description)).sum();
+        let first = &self.parts[0].description;
+        View {
+            name: self.name.clone(),
+            version: self.version,
+            durable: false,
+            pinned: true,
+            tier: if self.is_lost() { "lost" } else { "device" },
+            parts: self.parts.iter().map(Part::view).collect(),
+            description: Description {
+                rows: self.rows(),
+                nnz: of_parts(|part| part.nnz as u64) as usize,
+                bytes: of_parts(|part| part.bytes),
+                ..first.clone()
+            },
+        }
+    }
+
+    pub(super) fn respond(&self, status: StatusCode) -> Response {
+        (status, [(header::ETAG, tag_of(self.version))], Json(self.view())).into_response()
+    }
+}
+
+impl Part {
+    fn view(&self) -> PartView {
+        let Description { nnz, bytes, .. } = self.description;
+        PartView { device: self.device, rows: [self.rows.start, self.rows.end], nnz, bytes }
+    }
+}
+
+impl DistributedMatrices {
+    /// The matrix in parts of `name` or `name@version`; none if the name is not that of one.
+    pub(super) fn find(&self, tenant: &str, text: &str) -> Result<Option<Arc<DistributedMatrix>>, Problem> {
+        let Ok((name, version)) = name::parse(text) else { return Ok(None) };
+        let names = self.lock();
+        let ready =
+            names.get(&key(tenant, name)).map(|versions| &versions.ready).filter(|ready| !ready.is_empty());
+        let Some(ready) = ready else { return Ok(None) };
+        let found = match version {
+            None => ready.values().next_back(),
+            Some(version) => ready.get(&version),
+        };
+        let missing =
+            || Problem::not_found(format!("there is no matrix `{text}`: GET /v1/matrices lists them"));
+        found.cloned().map(Some).ok_or_else(missing)
+    }
+
+    /// True for the name of a matrix in parts, and for one that an upload is about to make.
+    pub(super) fn is_taken(&self, tenant: &str, name: &str) -> bool {
+        self.lock().contains_key(&key(tenant, name))
+    }
+
+    /// Fails for the name of a matrix in parts, where a whole one is to be stored.
+    pub(super) fn check_free(&self, tenant: &str, name: &str) -> Result<(), Problem> {
+        if !self.is_taken(tenant, name) {
+            return Ok(());
+        }
+        Err(Problem::conflict(format!(
+            "`{name}` is in parts on several devices: delete it first, or take another name"
+        )))
+    }
+
+    /// Fails if one of these is in parts, which an operation takes whole.
+    pub(super) fn check_whole<'a>(
+        &self,
+        tenant: &str,
+        names: impl IntoIterator<Item = &'a String>,
+    ) -> Result<(), Problem> {
+        for name in names {
+            if let Some(matrix) = self.find(tenant, name)? {
+                return Err(needs_whole(&matrix));
+            }
+        }
+        Ok(())
+    }
+
+    /// The matrices of a tenant.
+    pub(super) fn views(&self, tenant: &str) -> Vec<View> {
+        let prefix = key(tenant, "");
+        let names = self.lock();
+        let own = names.iter().filter(|(key, _)| key.starts_with(&prefix));
+        own.flat_map(|(_, versions)| versions.ready.values().map(|matrix| matrix.view())).collect()
+    }
+
+    /// Takes a name and a version for an upload.
+    fn begin(&self, tenant: &str, name: &str) -> Result<NewVersion<'_>, Problem> {
+        let (prefix, key) = (key(tenant, ""), key(tenant, name));
+        let mut names = self.lock();
+        let own = names.iter().filter(|(key, _)| key.starts_with(&prefix));
+        let count: usize = own.map(|(_, versions)| versions.ready.len() + versions.uploads).sum();
+        if count >= PER_TENANT {
+            let detail =
+                format!("there are {count} matrices in parts already, as many as may be: delete some");
+            return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many-objects", detail));
+        }
+        let versions = names.entry(key.clone()).or_default();
+        versions.uploads += 1;
+        versions.last += 1;
+        Ok(NewVersion { matrices: self, version: versions.last, key })
+    }
+
+    /// Deletes a version, or all; those who use one keep it until they are done.
+    pub(super) fn remove(&self, tenant: &str, text: &str, if_match: Option<&Tags>) -> Result<(), Problem> {
+        let (name, version) = name::parse(text).map_err(Problem::bad_request)?;
+        let found = self.find(tenant, text)?;
+        check_match(if_match, found.map(|found| found.version))?;
+        let key = key(tenant, name);
+        let mut names = self.lock();
+        let Some(versions) = names.get_mut(&key) else { return Ok(()) };
+        let removed = match version {
+            Some(version) => versions.ready.remove(&version).into_iter().collect(),
+            None => std::mem::take(&mut versions.ready).into_values().collect::<Vec<_>>(),
+        };
+        if versions.is_unused() {
+            names.remove(&key);
+        }
+        drop(names);
+        drop(removed);
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Versions>> {
+        lock(&self.names)
+    }
+}
+
+impl Versions {
+    fn is_unused(&self) -> bool {
+        self.uploads == 0 && self.ready.is_empty()
+    }
+}
+
+impl NewVersion<'_> {
+    /// Lists the matrix, in place of earlier versions if it replaces them.
+    fn publish(self, matrix: Arc<DistributedMatrix>, wishes: &Wishes) -> Result<(), Problem> {
+        let mut names = self.matrices.lock();
+        let Some(versions) = names.get_mut(&self.key) else { return Ok(()) };
+        check_match(wishes.if_match.as_ref(), versions.ready.keys().next_back().copied())?;
+        if wishes.is_first && !versions.ready.is_empty() {
+            let detail =
+                format!("there is a matrix `{}` already, and If-None-Match: * was sent", matrix.name);
+            return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "exists", detail));
+        }
+        let replaced = if wishes.replaces { std::mem::take(&mut versions.ready) } else { BTreeMap::new() };
+        versions.ready.insert(self.version, matrix);
+        drop(names);
+        drop(replaced);
+        Ok(())
+    }
+}
+
+impl Drop for NewVersion<'_> {
+    fn drop(&mut self) {
+        let mut names = self.matrices.lock();
+        let Some(versions) = names.get_mut(&self.key) else { return };
+        versions.uploads -= 1;
+        if versions.is_unused() {
+            names.remove(&self.key);
+        }
+    }
+}
+
+/// The problem of an operation that takes whole matrices alone.
+pub(super) fn needs_whole(matrix: &DistributedMatrix) -> Problem {
+    let label = matrix.label();
+    Problem::unprocessable(format!(
+        "`{label}` is in parts on several devices: spmv, spmm, GET and DELETE are all that it takes; without `parts` a \
+         matrix is stored whole"
+    ))
+}
+
+impl DeviceWorkers {
+    /// Receives a matrix and divides its rows among so many devices, those with the most free bytes.
+    pub(super) async fn upload_in_parts(
+        &self,
+        count: usize,
+        name: &str,
+        parameters: &Parameters,
+        mut identity: Identity,
+        request: Request,
+    ) -> Result<Response, Problem> {
+        let name = new_name(name)?;
+        let (head, body) = request.into_parts();
+        let wishes = self.wishes_in_parts(count, parameters, &head.headers)?;
+        let (limits, folder) = (&self.limits, &*self.bodies);
+        let encoding = check_headers(&head.headers, limits.upload_bytes)?;
+        let tenant = identity.tenant.clone();
+        if let Some(made) = self.made_elsewhere(&identity, (name, None), &head.headers).await? {
+            return Ok(made);
+        }
+        let key = match self.distributed.keys.begin(&tenant, &head.headers)? {
+            Begun::First(key) => key,
+            Begun::Before(made) => return made.answer(name),
+        };
+        let new = self.distributed.begin(&tenant, name)?;
+        self.check_not_whole(&tenant, name).await?;
+        let reception =
+            Reception { kind: FileKind::Npz, encoding, limit: limits.upload_bytes, limits, folder };
+        let file = reception.receive(body).await?.into_file(folder, FileKind::Npz)?;
+        let divided = file.path().to_owned();
+        let ranges = spawn_blocking(move || divide(&divided, count)).await.map_err(Problem::internal)??;
+        let devices = self.freest_devices().await;
+        let mut parts = vec![];
+        for (&device, rows) in devices.iter().zip(ranges) {
+            match self.put_part((device, rows), (name, new.version), file.path(), &mut identity).await? {
+                ControlFlow::Continue(part) => parts.push(part),
+                ControlFlow::Break(refused) => return Ok(refused),
+            }
+        }
+        let matrix = Arc::new(DistributedMatrix { name: name.into(), version: new.version, parts });
+        new.publish(matrix.clone(), &wishes)?;
+        key.iter().for_each(|key| key.made(Made::new(name, tag_of(matrix.version), &matrix.view())));
+        Ok(matrix.respond(StatusCode::CREATED))
+    }
+
+    /// The settings of an upload in so many parts; fails for what such matrices cannot be.
+    fn wishes_in_parts(
+        &self,
+        count: usize,
+        parameters: &Parameters,
+        headers: &HeaderMap,
+    ) -> Result<Wishes, Problem> {
+        let devices = self.workers.len();
+        if !(1..=devices).contains(&count) {
+            let detail = format!("parameter parts={count}: 1 to {devices} can be had, one on each device");
+            return Err(Problem::bad_request(detail));
+        }
+        let wishes = wishes(parameters, headers)?;
+        let refused = [
+            ("durable", wishes.is_durable),
+            ("ttl", wishes.ttl.is_some()),
+            ("labels", !wishes.labels.is_empty()),
+            ("device", parameters.text("device").is_some()),
+        ];
+        if let Some((other, _)) = refused.iter().find(|(_, is_asked)| *is_asked) {
+            let detail = "a matrix in parts is in the memory of devices alone, until it is deleted";
+            return Err(Problem::bad_request(format!("parameter {other}: {detail}")));
+        }
+        if !kind_of(headers).is_ok_and(|kind| kind == FileKind::Npz) {
+            return Err(unsupported_media(
+                headers,
+                format_args!("a matrix in parts needs {NPZ} with a CSR matrix"),
+            ));
+        }
+        Ok(wishes)
+    }
+
+    /// Fails if a worker has a matrix of this name, or may soon.
+    async fn check_not_whole(&self, tenant: &str, name: &str) -> Result<(), Problem> {
+        let Some(device) = self.device_of(tenant, name) else { return Ok(()) };
+        // What it had may be deleted since.
+        self.update_names(device).await?;
+        match self.device_of(tenant, name) {
+            None => Ok(()),
+            Some(device) => Err(Problem::conflict(format!(
+                "`{name}` is on device {device}, with all of its versions and their numbers: take another name for a \
+                 matrix in parts"
+            ))),
+        }
+    }
+}
+
+/// The rows of each part of the matrix in a file, which is checked: about as many entries each, and none without rows
+/// if there are any.
+fn divide(path: &Path, count: usize) -> Result<Vec<Range<usize>>, Problem> {
+    let matrix = MatrixFile::open(path)?;
+    check_integers(matrix.rounded_integers::<f64>()?)?;
+    if matrix.has_too_many_rows()? {
+        return Err(Problem::unprocessable("body: it has too many rows for its entries"));
+    }
+    let file = RowRanges::open(path)?;
+    file.check(0, 1)?;
+    let division = Ownership::by_nnz(&file.row_ptr()?, count)?;
+    let mut ranges: Vec<_> = (0..count).map(|part| division.range(part)).collect();
+    ranges.retain(|rows| !rows.is_empty());
+    if ranges.is_empty() {
+        ranges.push(0..0);
+    }
+    Ok(ranges)
+}
