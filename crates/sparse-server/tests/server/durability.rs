@@ -45,6 +45,32 @@ fn matrices_move_to_disk_and_back_when_memory_is_short() {
 }
 
 #[test]
+fn an_evicted_matrix_whose_file_is_damaged_is_reported() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 24_000));
+    let diagonal = mtx(200, 200, &(0..200).map(|k| (k, k, 1.0 / (1 + k) as f64)).collect::<Vec<_>>());
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        server.send(&format!("PUT /v1/matrices/{name}"), &[MTX], &diagonal).expect(201);
+    }
+    let mut damaged = 0;
+    for file in std::fs::read_dir(data.path().join("spilled")).unwrap() {
+        let path = file.unwrap().path();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        damaged += 1;
+    }
+    let corrupt = (0..8).filter(|k| {
+        let name = char::from(b'a' + k);
+        let answer = server.send(&format!("POST /v1/matrices/{name}/norm"), &[], &[]);
+        answer.status == 500 && answer.text().contains(&format!("`{name}@1` is corrupt"))
+    });
+    // Those that come back evict others, whose files are sound.
+    assert_eq!(corrupt.count(), damaged);
+}
+
+#[test]
 fn matrices_move_to_the_host_s_memory_before_they_move_to_disk() {
     let data = tempfile::tempdir().unwrap();
     let bytes = 200 * 12 + 201 * 4;
