@@ -72,27 +72,36 @@ pub fn waiting_bytes() -> usize {
 
 /// Lets blocks of so many bytes wait, at most, and frees those that have waited longest where there are more.
 pub fn keep_at_most(bytes: usize) {
-    let mut waiting = lock();
-    waiting.limit = bytes;
-    waiting.shrink_for(0);
+    lock().limit = bytes;
+    free_while(|waiting| waiting.bytes > waiting.limit);
 }
 
 /// Frees the blocks that were there when this was called last: with one call in each period, those that have waited for
 /// one period or two.
 pub fn release_unused() {
+    free_while(|waiting| waiting.blocks[0].is_old);
     let mut waiting = lock();
-    while waiting.count > 0 && waiting.blocks[0].is_old {
-        waiting.free_oldest();
-    }
     let count = waiting.count;
     waiting.blocks[..count].iter_mut().for_each(|block| block.is_old = true);
 }
 
 /// Frees all blocks.
 pub fn release_all() {
-    let mut waiting = lock();
-    while waiting.count > 0 {
-        waiting.free_oldest();
+    free_while(|_| true);
+}
+
+/// Frees the blocks that have waited longest, one after the other, while there are any and this is so. The system takes
+/// long for a large one, and meanwhile others are handed out.
+fn free_while(is_surplus: impl Fn(&Waiting) -> bool) {
+    loop {
+        let mut waiting = lock();
+        if waiting.count == 0 || !is_surplus(&waiting) {
+            return;
+        }
+        let bytes = waiting.blocks[0].bytes;
+        let block = waiting.remove(0);
+        drop(waiting);
+        free(block, bytes);
     }
 }
 
