@@ -323,9 +323,13 @@ impl DeviceWorkers {
         self.check_not_whole(&tenant, name).await?;
         let reception =
             Reception { kind: FileKind::Npz, encoding, limit: limits.upload_bytes, limits, folder };
-        let file = reception.receive(body).await?.into_file(folder, FileKind::Npz)?;
-        let divided = file.path().to_owned();
-        let ranges = spawn_blocking(move || divide(&divided, count)).await.map_err(Problem::internal)??;
+        let received = reception.receive(body).await?;
+        let bodies = self.bodies.clone();
+        let divide = move || {
+            let file = received.into_file(&bodies, FileKind::Npz)?;
+            divide(file.path(), count).map(|ranges| (file, ranges))
+        };
+        let (file, ranges) = spawn_blocking(divide).await.map_err(Problem::internal)??;
         let devices = self.freest_devices().await;
         let mut parts = vec![];
         for (&device, rows) in devices.iter().zip(ranges) {
