@@ -88,7 +88,9 @@ impl Supervisor {
             match connection.try_send_request(request).await {
                 Ok(mut response) => {
                     response.headers_mut().remove(header::CONNECTION);
-                    if response.headers_mut().remove(BODY_READ).is_some() {
+                    // That of a copy has no length and no end.
+                    let has_end = response.body().size_hint().exact().is_some();
+                    if response.headers_mut().remove(BODY_READ).is_some() && has_end {
                         self.idle.put(connection);
                     }
                     return Ok(response.map(Body::new));
