@@ -262,6 +262,7 @@ fn serve_by_new_runtime(
     compute: Box<dyn FnOnce() -> Option<Compute> + '_>,
     ready: Box<dyn FnOnce(SocketAddr) + '_>,
 ) -> Result<(), StartError> {
+    heap::limit_arenas();
     let runtime = tokio::runtime::Runtime::new()?;
     let served = runtime.block_on(async {
         let signals = Signals::listen()?;

@@ -55,6 +55,7 @@ fn serve(open: Open<'_>) -> Result<(), StartError> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let settings = serde_json::from_str(&line).map_err(|error| StartError::Worker(error.to_string()))?;
+    heap::limit_arenas();
     let front_end = Listen::start();
     let runtime = tokio::runtime::Runtime::new()?;
     let served = runtime.block_on(async {
