@@ -57,13 +57,30 @@ pub(crate) fn overload(server: &mut Server) {
     server.require("memory stays within the budget and 5 %", grown <= BUDGET + BUDGET / 20);
 }
 
-/// Clients that send a byte now and then beside one that does not.
+/// Clients that send a byte now and then beside one that does not, in turn with that one alone, so that other load on
+/// the machine slows both.
 pub(crate) fn trickle(server: &mut Server) {
     server.send("PUT /v1/matrices/a", &[MTX], &banded(1000, 5)).expect(201);
-    let (request, x, time) = ("POST /v1/matrices/a/spmv", ones(1000), Duration::from_secs(size(1, 10)));
-    let alone = throughput(server, 1, time, request, &x);
-    let (clients, ends) = (size(100, 500), AtomicBool::new(false));
-    let beside = std::thread::scope(|scope| {
+    let (clients, time, x) = (size(100, 500), Duration::from_secs(size(1, 2)), ones(1000));
+    let rate = || throughput(server, 1, time, "POST /v1/matrices/a/spmv", &x);
+    let (mut alone, mut beside) = (vec![], vec![]);
+    for _ in 0..size(1, 5) {
+        alone.push(rate());
+        beside.push(beside_slow_clients(server, clients, rate));
+    }
+    let [alone, beside] = [alone, beside].map(|mut rates| {
+        rates.sort_by(f64::total_cmp);
+        rates[rates.len() / 2]
+    });
+    let part = beside / alone;
+    server.say(format_args!("{clients} slow clients leave another {part:.2} of its {alone:.0} requests/s"));
+    server.require("slow clients leave another 0.9 of its rate", part >= 0.9);
+}
+
+/// What `work` returns while so many clients send a byte of an upload each 50 ms.
+fn beside_slow_clients<T>(server: &Server, clients: usize, work: impl FnOnce() -> T) -> T {
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
         scope.spawn(|| {
             let head = format!(
                 "PUT /v1/matrices/b HTTP/1.1\r\nHost: {}\r\n{MTX}\r\nContent-Length: 999\r\n\r\n",
@@ -80,13 +97,10 @@ pub(crate) fn trickle(server: &mut Server) {
                 std::thread::sleep(Duration::from_millis(50));
             }
         });
-        let beside = throughput(server, 1, time, request, &x);
+        let done = work();
         ends.store(true, Ordering::Relaxed);
-        beside
-    });
-    let part = beside / alone;
-    server.say(format_args!("{clients} slow clients leave another {part:.2} of its {alone:.0} requests/s"));
-    server.require("slow clients leave another 0.9 of its rate", part >= 0.9);
+        done
+    })
 }
 
 /// Requests that run or wait when the server is asked to stop.
