@@ -6,7 +6,7 @@ use crate::answer_encoding::accepted;
 use crate::front_end::{bearer, check_local};
 use crate::idempotency::key_of;
 use crate::labels::{Labels, Selector};
-use crate::matrices::{new_name, wishes};
+use crate::matrices::{new_name, put_options};
 use crate::objects::Object;
 use crate::operate::{prefers_async, time_limit};
 use crate::operations::OPERATIONS;
@@ -61,7 +61,7 @@ pub fn query(data: &[u8]) {
     check(parameters.op());
     check(parameters.flag("durable"));
     check(parameters.get::<f64>("tol"));
-    check(wishes(&parameters, &HeaderMap::new()));
+    check(put_options(&parameters, &HeaderMap::new()));
     check(time_limit(&parameters, Duration::from_secs(600)));
     check(new_name(parameters.text("into").unwrap_or_default()));
     if let Some(labels) = check(Labels::parse(parameters.text("labels").unwrap_or_default())) {

@@ -6,7 +6,7 @@ use crate::auth::Identity;
 use crate::idempotency::{Begun, Made};
 use crate::labels::{Labels, Selector};
 use crate::name;
-use crate::objects::{Object, Store, View, Wishes};
+use crate::objects::{Object, PutOptions, Store, View};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::tags::Tags;
@@ -89,7 +89,7 @@ pub(crate) async fn describe(
 }
 
 /// The parameters of what is stored.
-pub(crate) const WISHES: [&str; 5] = ["durable", "pinned", "replace", "ttl", "labels"];
+pub(crate) const PUT_PARAMETERS: [&str; 5] = ["durable", "pinned", "replace", "ttl", "labels"];
 
 /// The parameters of an upload.
 pub(crate) const UPLOAD_PARAMETERS: [&str; 7] =
@@ -104,8 +104,8 @@ pub(crate) fn is_first(headers: &HeaderMap) -> Result<bool, Problem> {
     }
 }
 
-pub(crate) fn wishes(parameters: &Parameters, headers: &HeaderMap) -> Result<Wishes, Problem> {
-    Ok(Wishes {
+pub(crate) fn put_options(parameters: &Parameters, headers: &HeaderMap) -> Result<PutOptions, Problem> {
+    Ok(PutOptions {
         is_durable: parameters.flag("durable")?,
         is_pinned: parameters.flag("pinned")?,
         replaces: parameters.flag("replace")?,
@@ -137,7 +137,7 @@ pub(crate) async fn upload(
     let name = segment(name)?;
     let name = new_name(&name)?.to_owned();
     let parameters = parameters(pairs)?;
-    let wishes = wishes(&parameters, &headers)?;
+    let options = put_options(&parameters, &headers)?;
     check_device(&app.store, &parameters)?;
     let is_on_device = is_on_device(&headers);
     // That of arrays on the device is not asked for.
@@ -161,7 +161,7 @@ pub(crate) async fn upload(
     let put = move || {
         let matrix = read_matrix(&store, &tenant, received, kind)?;
         task.commit()?;
-        let object = store.put((&tenant, &name), matrix, wishes)?;
+        let object = store.put((&tenant, &name), matrix, options)?;
         claim.iter().for_each(|claim| claim.made(Made::of(&object)));
         Ok(object)
     };

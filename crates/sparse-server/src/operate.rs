@@ -8,9 +8,11 @@ use crate::front_end::check_scope;
 use crate::idempotency::{Begun, Claim, Made};
 use crate::jobs::{self, Subject};
 use crate::ledger::Reservation;
-use crate::matrices::{Pairs, Segment, WISHES, find, new_name, parameters_among, segment, wishes};
+use crate::matrices::{
+    PUT_PARAMETERS, Pairs, Segment, find, new_name, parameters_among, put_options, segment,
+};
 use crate::merge;
-use crate::objects::{Object, Resident, Store, Wishes};
+use crate::objects::{Object, PutOptions, Resident, Store};
 use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
@@ -39,7 +41,7 @@ pub(crate) enum Target {
     Answer(FileKind),
     /// The array of the client on the device that is to have the result.
     Device(DeviceArray),
-    Object(String, Wishes),
+    Object(String, PutOptions),
     /// Nothing is computed, only predicted.
     DryRun,
 }
@@ -68,9 +70,9 @@ impl Target {
             return Ok(Self::DryRun);
         }
         match parameters.text("into") {
-            None => match WISHES.iter().find(|wish| parameters.text(wish).is_some()) {
-                Some(wish) => Err(Problem::bad_request(format!(
-                    "parameter `{wish}` is for a result that is stored: `into` is needed"
+            None => match PUT_PARAMETERS.iter().find(|parameter| parameters.text(parameter).is_some()) {
+                Some(parameter) => Err(Problem::bad_request(format!(
+                    "parameter `{parameter}` is for a result that is stored: `into` is needed"
                 ))),
                 None => match headers.get(RESULT_ARRAY) {
                     Some(array) => DeviceArray::of_header(array).map(Self::Device),
@@ -82,7 +84,7 @@ impl Target {
             ))),
             Some(name) => {
                 check_scope(identity, Scope::Write)?;
-                Ok(Self::Object(new_name(name)?.to_owned(), wishes(parameters, headers)?))
+                Ok(Self::Object(new_name(name)?.to_owned(), put_options(parameters, headers)?))
             }
         }
     }
@@ -141,14 +143,14 @@ impl Request {
                 self.task.commit()?;
                 answer.write_to(&array)
             }
-            Target::Object(name, wishes) => {
+            Target::Object(name, options) => {
                 let Answer::Matrix(matrix) = answer else {
                     return Err(Problem::bad_request("the result is no matrix to store: leave out `into`"));
                 };
                 let matrix = if matrix.members().is_some() { matrix } else { matrix.sort()? };
                 store.settle(&mut reserved, tenant, matrix.bytes() as u64)?;
                 self.task.commit()?;
-                let object = store.put((tenant, &name), (matrix, reserved), wishes)?;
+                let object = store.put((tenant, &name), (matrix, reserved), options)?;
                 self.claim.iter().for_each(|claim| claim.made(Made::of(&object)));
                 Ok(Outcome::Created(object))
             }

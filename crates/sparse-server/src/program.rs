@@ -8,7 +8,7 @@ use crate::answer::Outcome;
 use crate::app::App;
 use crate::auth::Identity;
 use crate::ledger::Reservation;
-use crate::matrices::{Pairs, WISHES, find, parameters_among};
+use crate::matrices::{PUT_PARAMETERS, Pairs, find, parameters_among};
 use crate::name;
 use crate::objects::{Object, Resident, Store};
 use crate::operate::{Owner, Request, compute, member, read_columns, receive_operand};
@@ -82,7 +82,7 @@ struct Program {
 
 /// The parameters of the request of a program.
 pub(crate) fn known_parameters() -> Vec<&'static str> {
-    [&["program", "into"][..], &WISHES, &["timeout", "async"]].concat()
+    [&["program", "into"][..], &PUT_PARAMETERS, &["timeout", "async"]].concat()
 }
 
 pub(crate) async fn run(

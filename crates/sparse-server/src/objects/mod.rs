@@ -21,7 +21,7 @@ use nnz::Device;
 #[cfg(unix)]
 pub(crate) use object::tag_of;
 pub(crate) use object::{Description, Object, Resident, TIERS, View};
-pub(crate) use publish::Wishes;
+pub(crate) use publish::PutOptions;
 #[cfg(unix)]
 pub(crate) use publish::check_match;
 use recover::{recover_durable, recover_volatile};

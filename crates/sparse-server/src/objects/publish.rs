@@ -18,7 +18,7 @@ const OBJECTS_PER_TENANT: usize = 10_000;
 
 /// The settings of an upload.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct PutOptions {
     pub(crate) is_durable: bool,
     pub(crate) is_pinned: bool,
     /// Earlier versions go once the new one is ready.
@@ -47,17 +47,17 @@ impl Store {
         &self,
         (tenant, name): (&str, &str),
         (matrix, bytes): (Matrix, Reservation),
-        wishes: Wishes,
+        options: PutOptions,
     ) -> Result<Arc<Object>, Problem> {
         check_storable(&matrix)?;
-        let expires = wishes.ttl.map(|ttl| now().saturating_add(ttl));
+        let expires = options.ttl.map(|ttl| now().saturating_add(ttl));
         let description = Description { expires, ..Description::of(&matrix) };
-        let segment = wishes.is_durable.then(|| self.disk.write_durable(&matrix)).transpose()?;
+        let segment = options.is_durable.then(|| self.disk.write_durable(&matrix)).transpose()?;
         let publishing = lock(&self.publishing);
-        let next = self.next_version(tenant, name, &wishes).and_then(|next| {
+        let next = self.next_version(tenant, name, &options).and_then(|next| {
             let id = (tenant, name, next.version);
-            let record = Record::new(id, segment.as_ref(), description.clone(), wishes.labels.clone());
-            self.record(&record, wishes.is_durable, &next).map(|()| next)
+            let record = Record::new(id, segment.as_ref(), description.clone(), options.labels.clone());
+            self.record(&record, options.is_durable, &next).map(|()| next)
         });
         let Next { version, replaced, .. } = match next {
             Ok(next) => next,
@@ -73,9 +73,9 @@ impl Store {
             version,
             device: self.device_number,
             description,
-            is_durable: wishes.is_durable,
-            is_pinned: AtomicBool::new(wishes.is_pinned),
-            labels: Mutex::new(wishes.labels),
+            is_durable: options.is_durable,
+            is_pinned: AtomicBool::new(options.is_pinned),
+            labels: Mutex::new(options.labels),
             last_use: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
             content: Mutex::new(Content { resident, segment, ..Content::default() }),
         });
@@ -107,7 +107,7 @@ impl Store {
     }
 
     /// The version of a new object, and the objects that it replaces.
-    fn next_version(&self, tenant: &str, name: &str, wishes: &Wishes) -> Result<Next, Problem> {
+    fn next_version(&self, tenant: &str, name: &str, options: &PutOptions) -> Result<Next, Problem> {
         let count = self.count_of(tenant) + self.ledger.elsewhere.of(tenant).matrices;
         if count >= OBJECTS_PER_TENANT {
             let detail = format!("there are {count} matrices already, as many as may be: delete some");
@@ -116,15 +116,15 @@ impl Store {
         let objects = lock(&self.objects);
         let versions = objects.get(&(tenant.into(), name.into()));
         let newest = versions.and_then(|versions| versions.ready.values().next_back());
-        check_match(wishes.if_match.as_ref(), newest.map(|newest| newest.version))?;
+        check_match(options.if_match.as_ref(), newest.map(|newest| newest.version))?;
         let Some(versions) = versions else {
             return Ok(Next { version: 1, is_recorded: false, replaced: vec![] });
         };
-        if wishes.is_first && !versions.ready.is_empty() {
+        if options.is_first && !versions.ready.is_empty() {
             let detail = format!("there is a matrix `{name}` already, and If-None-Match: * was sent");
             return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "exists", detail));
         }
-        let replaced = versions.ready.values().filter(|_| wishes.replaces).cloned().collect();
+        let replaced = versions.ready.values().filter(|_| options.replaces).cloned().collect();
         Ok(Next { version: versions.last + 1, is_recorded: versions.is_recorded, replaced })
     }
 

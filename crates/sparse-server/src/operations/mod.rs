@@ -4,7 +4,7 @@ mod predict;
 mod run;
 mod traffic;
 
-use crate::matrices::WISHES;
+use crate::matrices::PUT_PARAMETERS;
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::Task;
@@ -323,7 +323,8 @@ impl Operation {
     /// The parameters of the operation, and those of every one.
     pub(crate) fn known_parameters(&self) -> Vec<&'static str> {
         let other = if self.has_other { &["other"][..] } else { &[] };
-        [self.parameters, other, &["into"], &WISHES, &[MEMBER, "dry_run", "timeout", "async"]].concat()
+        [self.parameters, other, &["into"], &PUT_PARAMETERS, &[MEMBER, "dry_run", "timeout", "async"]]
+            .concat()
     }
 
     /// True if requests on one matrix that wait at the same time are computed together.

@@ -9,9 +9,9 @@ use super::device_workers::{DeviceWorkers, key};
 use crate::auth::Identity;
 use crate::idempotency::{Begun, Keys, Made};
 use crate::lock::lock;
-use crate::matrices::{new_name, wishes};
+use crate::matrices::{new_name, put_options};
 use crate::name;
-use crate::objects::{Description, Wishes, check_match, tag_of};
+use crate::objects::{Description, PutOptions, check_match, tag_of};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::tags::Tags;
@@ -259,16 +259,16 @@ impl Versions {
 
 impl NewVersion<'_> {
     /// Lists the matrix, in place of earlier versions if it replaces them.
-    fn publish(self, matrix: Arc<DistributedMatrix>, wishes: &Wishes) -> Result<(), Problem> {
+    fn publish(self, matrix: Arc<DistributedMatrix>, options: &PutOptions) -> Result<(), Problem> {
         let mut names = self.matrices.lock();
         let Some(versions) = names.get_mut(&self.key) else { return Ok(()) };
-        check_match(wishes.if_match.as_ref(), versions.ready.keys().next_back().copied())?;
-        if wishes.is_first && !versions.ready.is_empty() {
+        check_match(options.if_match.as_ref(), versions.ready.keys().next_back().copied())?;
+        if options.is_first && !versions.ready.is_empty() {
             let detail =
                 format!("there is a matrix `{}` already, and If-None-Match: * was sent", matrix.name);
             return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "exists", detail));
         }
-        let replaced = if wishes.replaces { std::mem::take(&mut versions.ready) } else { BTreeMap::new() };
+        let replaced = if options.replaces { std::mem::take(&mut versions.ready) } else { BTreeMap::new() };
         versions.ready.insert(self.version, matrix);
         drop(names);
         drop(replaced);
@@ -308,7 +308,7 @@ impl DeviceWorkers {
     ) -> Result<Response, Problem> {
         let name = new_name(name)?;
         let (head, body) = request.into_parts();
-        let wishes = self.wishes_in_parts(count, parameters, &head.headers)?;
+        let options = self.put_options_in_parts(count, parameters, &head.headers)?;
         let (limits, folder) = (&self.limits, &*self.bodies);
         let encoding = check_headers(&head.headers, limits.upload_bytes)?;
         let tenant = identity.tenant.clone();
@@ -339,28 +339,28 @@ impl DeviceWorkers {
             }
         }
         let matrix = Arc::new(DistributedMatrix { name: name.into(), version: new.version, parts });
-        new.publish(matrix.clone(), &wishes)?;
+        new.publish(matrix.clone(), &options)?;
         key.iter().for_each(|key| key.made(Made::new(name, tag_of(matrix.version), &matrix.view())));
         Ok(matrix.respond(StatusCode::CREATED))
     }
 
     /// The settings of an upload in so many parts; fails for what such matrices cannot be.
-    fn wishes_in_parts(
+    fn put_options_in_parts(
         &self,
         count: usize,
         parameters: &Parameters,
         headers: &HeaderMap,
-    ) -> Result<Wishes, Problem> {
+    ) -> Result<PutOptions, Problem> {
         let devices = self.workers.len();
         if !(1..=devices).contains(&count) {
             let detail = format!("parameter parts={count}: 1 to {devices} can be had, one on each device");
             return Err(Problem::bad_request(detail));
         }
-        let wishes = wishes(parameters, headers)?;
+        let options = put_options(parameters, headers)?;
         let refused = [
-            ("durable", wishes.is_durable),
-            ("ttl", wishes.ttl.is_some()),
-            ("labels", !wishes.labels.is_empty()),
+            ("durable", options.is_durable),
+            ("ttl", options.ttl.is_some()),
+            ("labels", !options.labels.is_empty()),
             ("device", parameters.text("device").is_some()),
         ];
         if let Some((other, _)) = refused.iter().find(|(_, is_asked)| *is_asked) {
@@ -373,7 +373,7 @@ impl DeviceWorkers {
                 format_args!("a matrix in parts needs {NPZ} with a CSR matrix"),
             ));
         }
-        Ok(wishes)
+        Ok(options)
     }
 
     /// Fails if a worker has a matrix of this name, or may soon.
