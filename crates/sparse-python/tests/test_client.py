@@ -443,11 +443,8 @@ def test_certificates_are_those_that_the_environment_names(tmp_path, monkeypatch
 
 
 def test_a_matrix_in_parts_is_multiplied_on_several_devices(tmp_path):
-    with subprocess.Popen(
-        [COMMAND, "serve", "--listen", "127.0.0.1:0", "--data", str(tmp_path), "--memory", "64M", "--devices", "cpu,cpu"],
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
+    arguments = ["--listen", "127.0.0.1:0", "--data", str(tmp_path), "--memory", "64M", "--devices", "cpu,cpu"]
+    with subprocess.Popen([COMMAND, "serve", *arguments], stdout=subprocess.PIPE, text=True) as process:
         with nnz.client.connect(process.stdout.readline().strip()) as client:
             a = matrix()
             h = client.put(sp.csc_array(a), "a", parts=2)

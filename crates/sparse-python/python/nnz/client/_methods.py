@@ -54,9 +54,9 @@ class ClientMethods(ABC):
 
         A `durable` one survives the server, a `pinned` one stays in the device's memory, `replace` drops all
         earlier versions, one with a `ttl` is deleted after so many seconds, and :meth:`list` finds it by its `labels`.
-        `device` is the number of the device that has it, where the server has several, and `parts` divides the rows of a
-        sparse one among so many: `@` multiplies it. A `resumable` upload goes on where it was when a connection breaks;
-        the server puts it into a file first.
+        `device` is the number of the device that has it, where the server has several, and `parts` divides the rows of
+        a sparse one among so many: `@` multiplies it. A `resumable` upload goes on where it was when a connection
+        breaks; the server puts it into a file first.
 
         A sparse matrix of CuPy or PyTorch on a GPU is copied there, where the server runs on the same machine and has
         that GPU (`--cuda-ipc on`).
