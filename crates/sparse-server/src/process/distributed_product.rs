@@ -37,7 +37,7 @@ enum OperandBody {
     File(tempfile::NamedTempFile),
 }
 
-/// The array of a result, and the bytes of it that each part has.
+/// The shape, order and type of a result, from which the bytes of each part follow.
 struct Layout {
     shape: Vec<usize>,
     order: Order,
