@@ -401,11 +401,14 @@ impl Segment {
 /// Time that another process which goes, as a worker whose front end was killed, may still hold a database.
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
 
+/// Bytes of a database that are kept in memory. By default redb keeps up to 1 GiB of pages, old ones among them.
+const DATABASE_CACHE: usize = 8 << 20;
+
 /// Opens a database, which is made if it is not there.
 pub(crate) fn open_database(path: &Path) -> Result<Database, DatabaseError> {
     let began = Instant::now();
     loop {
-        match Database::create(path) {
+        match Database::builder().set_cache_size(DATABASE_CACHE).create(path) {
             Err(DatabaseError::DatabaseAlreadyOpen) if began.elapsed() < DATABASE_WAIT => {
                 std::thread::sleep(Duration::from_millis(20));
             }
