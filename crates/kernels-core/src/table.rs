@@ -309,14 +309,7 @@ macro_rules! files {
                 $language,
                 $headers,
                 "select",
-                [
-                    "select_lengths",
-                    "select_positions",
-                    "select_in_range",
-                    "select_in_list",
-                    "select_columns",
-                    "select_offsets"
-                ],
+                ["select_lengths", "select_positions", "select_copies", "select_columns", "select_offsets"],
                 [IDX, OFF]
             ),
             $crate::file!(

@@ -21,6 +21,7 @@
 //! nothing.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes from which on blocks are kept: smaller ones the C library keeps itself.
@@ -85,9 +86,11 @@ pub fn release_unused() {
     waiting.blocks[..count].iter_mut().for_each(|block| block.is_old = true);
 }
 
-/// Frees all blocks.
+/// Frees as many blocks as there are now: all, unless others come meanwhile.
 pub fn release_all() {
-    free_while(|_| true);
+    let count = lock().count;
+    let freed = Cell::new(0);
+    free_while(|_| freed.replace(freed.get() + 1) < count);
 }
 
 /// Frees the blocks that have waited longest, one after the other, while there are any and this is so. The system takes

@@ -310,6 +310,25 @@ impl Disk {
         self.change(&[], |objects, _| objects.insert(key, &*bytes).map(drop))
     }
 
+    /// The newest version of a name that ever was durable.
+    pub(crate) fn recorded_version(&self, tenant: &str, name: &str) -> Result<Option<u64>, Problem> {
+        let read = || -> Result<Option<u64>, redb::Error> {
+            let versions = self.manifest.begin_read()?.open_table(VERSIONS)?;
+            Ok(versions.get(&*format!("{tenant}/{name}"))?.map(|version| version.value()))
+        };
+        read().map_err(manifest_problem)
+    }
+
+    /// Each `tenant/name` that ever was durable.
+    #[cfg(unix)]
+    pub(crate) fn recorded_names(&self) -> Result<Vec<String>, Problem> {
+        let read = || -> Result<Vec<String>, redb::Error> {
+            let versions = self.manifest.begin_read()?.open_table(VERSIONS)?;
+            versions.iter()?.map(|entry| Ok(entry?.0.value().into())).collect()
+        };
+        read().map_err(manifest_problem)
+    }
+
     /// Forgets objects, in one step.
     pub(crate) fn forget(&self, removed: &[String]) -> Result<(), Problem> {
         self.change(removed, |_, _| Ok(()))
@@ -334,10 +353,14 @@ impl Disk {
             }
             Ok(write.commit()?)
         };
-        commit().map_err(|error| match error {
-            redb::Error::Io(error) => Problem::disk(&error),
-            error => Problem::internal(format!("the manifest: {error}")),
-        })
+        commit().map_err(manifest_problem)
+    }
+}
+
+fn manifest_problem(error: redb::Error) -> Problem {
+    match error {
+        redb::Error::Io(error) => Problem::disk(&error),
+        error => Problem::internal(format!("the manifest: {error}")),
     }
 }
 

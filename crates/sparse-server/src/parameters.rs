@@ -1,8 +1,8 @@
 //! Parameters in the query of a request.
 
 use crate::problem::Problem;
-use nnz::c64;
 use nnz::op::Op;
+use nnz::{Selection, c64};
 use std::fmt::Display;
 use std::ops::Range;
 use std::str::FromStr;
@@ -142,6 +142,14 @@ impl Positions {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
         self.0.iter().cloned().flatten()
+    }
+
+    /// The same for the library, without a list where one range is all.
+    pub(crate) fn selection(&self) -> Selection<'static> {
+        match &self.0[..] {
+            [range] => range.clone().into(),
+            _ => Selection::List(self.iter().collect::<Vec<_>>().into()),
+        }
     }
 
     /// The number of times that the most frequent position occurs.

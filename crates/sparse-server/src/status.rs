@@ -52,8 +52,8 @@ pub(crate) async fn metrics(State(front_end): State<FrontEnd>) -> Result<impl In
 /// Each `tenant/name` that this process has, or may have once a job is done. Jobs come first: one that has ended
 /// meanwhile has stored its result.
 #[cfg(unix)]
-pub(crate) async fn names(State(app): State<App>) -> Json<Vec<String>> {
-    Json([app.jobs.targets(), app.store.names(), app.keys.names()].concat())
+pub(crate) async fn names(State(app): State<App>) -> Result<Json<Vec<String>>, Problem> {
+    Ok(Json([app.jobs.targets(), app.store.names()?, app.keys.names()].concat()))
 }
 
 /// True if the caller has a matrix of a name in this process, or a job may make one.

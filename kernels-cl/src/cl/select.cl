@@ -19,7 +19,7 @@ static long first_place(__global const IDX *table, __global const long *sorted, 
 }
 
 // lengths[k] <- the entries of row k of the result; one zero more at the end.
-__kernel void select_lengths(long n, __global const IDX *rows, long first, __global const OFF *offsets,
+__kernel void select_lengths(long n, long first, __global const IDX *rows, __global const OFF *offsets,
                              __global long *lengths)
 {
     for (long k = get_global_id(0); k <= n; k += get_global_size(0)) {
@@ -33,7 +33,7 @@ __kernel void select_lengths(long n, __global const IDX *rows, long first, __glo
 }
 
 // positions[e] <- the position of entry e of the chosen rows, whose entries begin at starts.
-__kernel void select_positions(long entries, long n, __global const long *starts, __global const IDX *rows, long first,
+__kernel void select_positions(long entries, long n, long first, __global const long *starts, __global const IDX *rows,
                                __global const OFF *offsets, __global OFF *positions)
 {
     for (long e = get_global_id(0); e < entries; e += get_global_size(0)) {
@@ -42,29 +42,20 @@ __kernel void select_positions(long entries, long n, __global const long *starts
     }
 }
 
-// copies[e] <- 1 if the column of entry e is one of begin .. end, else 0; one zero more at the end.
-__kernel void select_in_range(long entries, __global const OFF *positions, __global const IDX *columns, long begin,
-                              long end, __global long *copies)
-{
-    for (long e = get_global_id(0); e <= entries; e += get_global_size(0)) {
-        long is_inside = 0;
-        if (e < entries) {
-            long column = columns[positions[e]];
-            is_inside = begin <= column && column < end;
-        }
-        copies[e] = is_inside;
-    }
-}
-
-// copies[e] <- how many places the column of entry e has in the list; one zero more at the end.
-__kernel void select_in_list(long entries, __global const OFF *positions, __global const IDX *columns,
-                             __global const IDX *table, __global const long *sorted, long n, __global long *copies)
+// copies[e] <- how many places the column of entry e has: in the list, or, without its places, a null pointer, one if it
+// is among begin .. end; one zero more at the end.
+__kernel void select_copies(long entries, long n, long begin, long end, __global const OFF *positions,
+                            __global const IDX *columns, __global const IDX *table, __global const long *sorted,
+                            __global const IDX *places, __global long *copies)
 {
     for (long e = get_global_id(0); e <= entries; e += get_global_size(0)) {
         long count = 0;
         if (e < entries) {
             long column = columns[positions[e]];
-            count = first_place(table, sorted, n, column + 1) - first_place(table, sorted, n, column);
+            if (places)
+                count = first_place(table, sorted, n, column + 1) - first_place(table, sorted, n, column);
+            else
+                count = begin <= column && column < end;
         }
         copies[e] = count;
     }
@@ -72,10 +63,10 @@ __kernel void select_in_list(long entries, __global const OFF *positions, __glob
 
 // The copies of entry e, which begin at starts[e]: their new columns, and its position. Without places, a null pointer,
 // columns count from `begin`.
-__kernel void select_columns(long entries, __global const OFF *positions, __global const IDX *columns,
-                             __global const IDX *table, __global const long *sorted, long n,
-                             __global const IDX *places, long begin, __global const long *starts,
-                             __global IDX *to_columns, __global OFF *to_positions)
+__kernel void select_columns(long entries, long n, long begin, __global const OFF *positions,
+                             __global const IDX *columns, __global const IDX *table, __global const long *sorted,
+                             __global const IDX *places, __global const long *starts, __global IDX *to_columns,
+                             __global OFF *to_positions)
 {
     for (long e = get_global_id(0); e < entries; e += get_global_size(0)) {
         if (starts[e] == starts[e + 1])

@@ -19,7 +19,7 @@ static __device__ long long first_place(const Idx *table, const long long *sorte
 }
 
 // lengths[k] <- the entries of row k of the result; one zero more at the end.
-KERNEL select_lengths(long long n, const Idx *__restrict__ rows, long long first, const Off *__restrict__ offsets,
+KERNEL select_lengths(long long n, long long first, const Idx *__restrict__ rows, const Off *__restrict__ offsets,
                       long long *__restrict__ lengths)
 {
     for (long long k = thread_index(); k <= n; k += thread_count()) {
@@ -33,9 +33,8 @@ KERNEL select_lengths(long long n, const Idx *__restrict__ rows, long long first
 }
 
 // positions[e] <- the position of entry e of the chosen rows, whose entries begin at starts.
-KERNEL select_positions(long long entries, long long n, const long long *__restrict__ starts,
-                        const Idx *__restrict__ rows, long long first, const Off *__restrict__ offsets,
-                        Off *__restrict__ positions)
+KERNEL select_positions(long long entries, long long n, long long first, const long long *__restrict__ starts,
+                        const Idx *__restrict__ rows, const Off *__restrict__ offsets, Off *__restrict__ positions)
 {
     for (long long e = thread_index(); e < entries; e += thread_count()) {
         long long k = count_below(starts, n, e + 1) - 1;
@@ -43,30 +42,21 @@ KERNEL select_positions(long long entries, long long n, const long long *__restr
     }
 }
 
-// copies[e] <- 1 if the column of entry e is one of begin .. end, else 0; one zero more at the end.
-KERNEL select_in_range(long long entries, const Off *__restrict__ positions, const Idx *__restrict__ columns,
-                       long long begin, long long end, long long *__restrict__ copies)
-{
-    for (long long e = thread_index(); e <= entries; e += thread_count()) {
-        long long is_inside = 0;
-        if (e < entries) {
-            long long column = columns[positions[e]];
-            is_inside = begin <= column && column < end;
-        }
-        copies[e] = is_inside;
-    }
-}
-
-// copies[e] <- how many places the column of entry e has in the list; one zero more at the end.
-KERNEL select_in_list(long long entries, const Off *__restrict__ positions, const Idx *__restrict__ columns,
-                      const Idx *__restrict__ table, const long long *__restrict__ sorted, long long n,
-                      long long *__restrict__ copies)
+// copies[e] <- how many places the column of entry e has: in the list, or, without its places, a null pointer, one if it
+// is among begin .. end; one zero more at the end.
+KERNEL select_copies(long long entries, long long n, long long begin, long long end,
+                     const Off *__restrict__ positions, const Idx *__restrict__ columns,
+                     const Idx *__restrict__ table, const long long *__restrict__ sorted,
+                     const Idx *__restrict__ places, long long *__restrict__ copies)
 {
     for (long long e = thread_index(); e <= entries; e += thread_count()) {
         long long count = 0;
         if (e < entries) {
             long long column = columns[positions[e]];
-            count = first_place(table, sorted, n, column + 1) - first_place(table, sorted, n, column);
+            if (places)
+                count = first_place(table, sorted, n, column + 1) - first_place(table, sorted, n, column);
+            else
+                count = begin <= column && column < end;
         }
         copies[e] = count;
     }
@@ -74,10 +64,10 @@ KERNEL select_in_list(long long entries, const Off *__restrict__ positions, cons
 
 // The copies of entry e, which begin at starts[e]: their new columns, and its position. Without places, a null pointer,
 // columns count from `begin`.
-KERNEL select_columns(long long entries, const Off *__restrict__ positions, const Idx *__restrict__ columns,
-                      const Idx *__restrict__ table, const long long *__restrict__ sorted, long long n,
-                      const Idx *__restrict__ places, long long begin, const long long *__restrict__ starts,
-                      Idx *__restrict__ to_columns, Off *__restrict__ to_positions)
+KERNEL select_columns(long long entries, long long n, long long begin, const Off *__restrict__ positions,
+                      const Idx *__restrict__ columns, const Idx *__restrict__ table,
+                      const long long *__restrict__ sorted, const Idx *__restrict__ places,
+                      const long long *__restrict__ starts, Idx *__restrict__ to_columns, Off *__restrict__ to_positions)
 {
     for (long long e = thread_index(); e < entries; e += thread_count()) {
         if (starts[e] == starts[e + 1])

@@ -222,7 +222,8 @@ impl<'a> Places<'a> {
     /// use sparse_core::{Places, Selection};
     /// let selection = Selection::from(&[3, 1, 3]);
     /// let places = Places::new(&selection, 4)?;
-    /// assert_eq!([1, 2, 3].map(|index| places.of(index).collect()), [vec![1], vec![], vec![0, 2]]);
+    /// let of = |index| places.of(index).collect::<Vec<_>>();
+    /// assert_eq!([of(1), of(2), of(3)], [vec![1], vec![], vec![0, 2]]);
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     ///

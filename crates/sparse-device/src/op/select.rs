@@ -75,14 +75,14 @@ impl<'a> ChosenRows<'a> {
         };
         let starts = backend.allocate(n + 1)?;
         let kernel = kernel(backend, a, "select_lengths")?;
-        let launch = backend.launch(&kernel).size(n).buffer_or_null(list.as_ref()).size(first);
+        let launch = backend.launch(&kernel).size(n).size(first).buffer_or_null(list.as_ref());
         launch.buffer(a.offsets).buffer(&starts).items(n + 1)?;
         let entries = PrefixSum::series(backend, n + 1)?.starts_and_sum(backend, &starts)?;
 
         let positions = Positions::allocate_as(backend, entries, a.offsets.index_type())?;
         let kernel = self::kernel(backend, a, "select_positions")?;
-        let launch = backend.launch(&kernel).size(entries).size(n).buffer(&starts);
-        let launch = launch.buffer_or_null(list.as_ref()).size(first);
+        let launch = backend.launch(&kernel).size(entries).size(n).size(first).buffer(&starts);
+        let launch = launch.buffer_or_null(list.as_ref());
         launch.buffer(a.offsets).positions(&positions).items(entries)?;
         Ok(Self { backend, a, starts, positions })
     }
@@ -110,17 +110,19 @@ impl<'a> ChosenRows<'a> {
         let Self { backend, a, ref positions, .. } = self;
         let entries = positions.len();
         let copies = backend.allocate(entries + 1)?;
-        let kernel = kernel(backend, a, columns.counting())?;
-        let launch = backend.launch(&kernel).size(entries).positions(positions).buffer(a.indices);
-        columns.counted(launch).buffer(&copies).items(entries + 1)?;
+        let kernel = kernel(backend, a, "select_copies")?;
+        let launch = backend.launch(&kernel).size(entries).size(columns.n);
+        let launch = launch.size(columns.range.start).size(columns.range.end);
+        let launch = columns.list(launch.positions(positions).buffer(a.indices));
+        launch.buffer(&copies).items(entries + 1)?;
         let nnz = PrefixSum::series(backend, entries + 1)?.starts_and_sum(backend, &copies)?;
         let offsets = self.offsets(nnz, Some(&copies))?;
 
         let indices = backend.allocate_raw(nnz, a.indices.element_bytes)?;
         let copied = Positions::allocate_as(backend, nnz, a.offsets.index_type())?;
         let kernel = self::kernel(backend, a, "select_columns")?;
-        let launch = backend.launch(&kernel).size(entries).positions(positions).buffer(a.indices);
-        let launch = columns.placed(launch).buffer(&copies);
+        let launch = backend.launch(&kernel).size(entries).size(columns.n).size(columns.range.start);
+        let launch = columns.list(launch.positions(positions).buffer(a.indices)).buffer(&copies);
         launch.buffer(&indices).positions(&copied).items(entries)?;
         self.arrays(extent, offsets, indices, Some(copied))
     }
@@ -153,63 +155,40 @@ impl<'a> ChosenRows<'a> {
     }
 }
 
-/// The places of columns on the device.
-enum ColumnPlaces {
-    Range(Range<usize>),
-    /// The places of the columns in turn, which a table finds, or a search among `n` sorted columns.
-    List {
-        table: Option<RawBuffer>,
-        sorted: Option<Buffer<i64>>,
-        n: usize,
-        places: RawBuffer,
-    },
+/// The places of columns on the device: those of a range, or of a list.
+#[derive(Default)]
+struct ColumnPlaces {
+    range: Range<usize>,
+    /// The length of the list.
+    n: usize,
+    /// Where the places of each column begin.
+    table: Option<RawBuffer>,
+    /// Without a table: the columns of the list, sorted.
+    sorted: Option<Buffer<i64>>,
+    /// The places of the list, one column after the other.
+    places: Option<RawBuffer>,
 }
 
 impl ColumnPlaces {
     fn new(backend: &Device, places: &Places<'_>, index: IndexType) -> Result<Self> {
-        let upload = |numbers: &[usize]| backend.upload_indices("columns", numbers, index);
+        let upload = |numbers: &[usize]| backend.upload_indices("columns", numbers, index).map(Some);
         Ok(match places {
-            Places::Range(range) => Self::Range((*range).clone()),
+            Places::Range(range) => Self { range: (*range).clone(), ..Self::default() },
             Places::Table { starts, places } => {
-                let (n, places) = (places.len(), upload(places)?);
-                Self::List { table: Some(upload(starts)?), sorted: None, n, places }
+                Self { n: places.len(), table: upload(starts)?, places: upload(places)?, ..Self::default() }
             }
             Places::Sorted { list, places } => {
                 let sorted: Vec<_> = places.iter().map(|&place| list[place] as i64).collect();
-                let (n, places) = (places.len(), upload(places)?);
-                Self::List { table: None, sorted: Some(backend.upload(&sorted)?), n, places }
+                let sorted = Some(backend.upload(&sorted)?);
+                Self { n: places.len(), sorted, places: upload(places)?, ..Self::default() }
             }
         })
     }
 
-    /// The kernel that counts the places of columns.
-    fn counting(&self) -> &'static str {
-        match self {
-            Self::Range(_) => "select_in_range",
-            Self::List { .. } => "select_in_list",
-        }
-    }
-
-    /// The launch of [`counting`](Self::counting) with its arguments about places.
-    fn counted<'l>(&'l self, launch: Launch<'l>) -> Launch<'l> {
-        match self {
-            Self::Range(range) => launch.size(range.start).size(range.end),
-            Self::List { table, sorted, n, .. } => {
-                let sorted = sorted.as_ref().map(|sorted| &sorted.raw);
-                launch.buffer_or_null(table.as_ref()).buffer_or_null(sorted).size(*n)
-            }
-        }
-    }
-
-    /// The launch of `select_columns` with its arguments about places.
-    fn placed<'l>(&'l self, launch: Launch<'l>) -> Launch<'l> {
-        match self {
-            Self::Range(range) => {
-                let launch = launch.buffer_or_null(None).buffer_or_null(None).size(0);
-                launch.buffer_or_null(None).size(range.start)
-            }
-            Self::List { places, .. } => self.counted(launch).buffer(places).size(0),
-        }
+    /// The launch with the buffers of the list, or null pointers.
+    fn list<'l>(&'l self, launch: Launch<'l>) -> Launch<'l> {
+        let sorted = self.sorted.as_ref().map(|sorted| &sorted.raw);
+        launch.buffer_or_null(self.table.as_ref()).buffer_or_null(sorted).buffer_or_null(self.places.as_ref())
     }
 }
 

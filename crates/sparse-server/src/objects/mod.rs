@@ -29,12 +29,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-/// The versions of one object.
+/// The versions of an object of which at least one is there.
 #[derive(Debug, Default)]
 struct Versions {
     /// The newest version that was ever given.
     last: u64,
-    /// True if `last` is on disk too; else it is forgotten with the last object.
+    /// True if the manifest knows `last` too; else it is forgotten with the last object.
     is_recorded: bool,
     ready: BTreeMap<u64, Arc<Object>>,
 }
@@ -84,6 +84,7 @@ impl Store {
             versions.last = versions.last.max(object.version);
             versions.ready.insert(object.version, Arc::new(object));
         }
+        objects.retain(|_, versions| !versions.ready.is_empty());
         let (objects, publishing) = (Mutex::new(objects), Mutex::new(()));
         let (clock, evictions) = (AtomicU64::new(1), AtomicU64::new(0));
         Self {
@@ -141,9 +142,12 @@ impl Store {
         lock(&self.objects).keys().map(|(tenant, _)| tenant.clone()).collect()
     }
 
-    /// Each `tenant/name` that an object has, or whose versions are remembered.
-    pub(crate) fn names(&self) -> Vec<String> {
-        lock(&self.objects).keys().map(|(tenant, name)| format!("{tenant}/{name}")).collect()
+    /// Each `tenant/name` that an object has, or whose versions the manifest knows.
+    #[cfg(unix)]
+    pub(crate) fn names(&self) -> Result<Vec<String>, Problem> {
+        let mut names = self.disk.recorded_names()?;
+        names.extend(lock(&self.objects).keys().map(|(tenant, name)| format!("{tenant}/{name}")));
+        Ok(names)
     }
 
     /// The bytes of the matrices in each of the [`TIERS`].

@@ -59,7 +59,7 @@ impl Store {
             let record = Record::new(id, segment.as_ref(), description.clone(), options.labels.clone());
             self.record(&record, options.is_durable, &next).map(|()| next)
         });
-        let Next { version, replaced, .. } = match next {
+        let Next { version, is_recorded, replaced } = match next {
             Ok(next) => next,
             Err(problem) => {
                 segment.inspect(Segment::remove);
@@ -79,18 +79,18 @@ impl Store {
             last_use: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
             content: Mutex::new(Content { resident, segment, ..Content::default() }),
         });
-        self.enlist(&object, &replaced);
+        self.enlist(&object, is_recorded, &replaced);
         drop(publishing);
         self.remove_files(&replaced);
         Ok(object)
     }
 
-    /// Lists a new object in place of those that it replaces.
-    fn enlist(&self, object: &Arc<Object>, replaced: &[Arc<Object>]) {
+    /// Lists a new object, of a name whose versions may be recorded, in place of those that it replaces.
+    fn enlist(&self, object: &Arc<Object>, is_recorded: bool, replaced: &[Arc<Object>]) {
         let mut objects = lock(&self.objects);
         let versions = objects.entry((object.tenant.clone(), object.name.clone())).or_default();
         versions.last = versions.last.max(object.version);
-        versions.is_recorded |= object.is_durable;
+        versions.is_recorded |= object.is_durable || is_recorded;
         versions.ready.insert(object.version, object.clone());
         replaced.iter().for_each(|replaced| drop(versions.ready.remove(&replaced.version)));
     }
@@ -118,7 +118,9 @@ impl Store {
         let newest = versions.and_then(|versions| versions.ready.values().next_back());
         check_match(options.if_match.as_ref(), newest.map(|newest| newest.version))?;
         let Some(versions) = versions else {
-            return Ok(Next { version: 1, is_recorded: false, replaced: vec![] });
+            let recorded = self.disk.recorded_version(tenant, name)?;
+            let version = recorded.unwrap_or(0) + 1;
+            return Ok(Next { version, is_recorded: recorded.is_some(), replaced: vec![] });
         };
         if options.is_first && !versions.ready.is_empty() {
             let detail = format!("there is a matrix `{name}` already, and If-None-Match: * was sent");
@@ -180,7 +182,7 @@ impl Store {
             let id = (object.tenant.clone(), object.name.clone());
             let Some(versions) = objects.get_mut(&id) else { continue };
             versions.ready.remove(&object.version);
-            if versions.ready.is_empty() && !versions.is_recorded {
+            if versions.ready.is_empty() {
                 objects.remove(&id);
             }
         }

@@ -133,8 +133,7 @@ pub(super) fn prune(call: &Call<'_>) -> Result<Answer, Problem> {
 pub(super) fn select(call: &Call<'_>) -> Result<Answer, Problem> {
     let rows = call.parameters.positions("rows", call.a.nrows())?;
     let columns = call.parameters.positions("columns", call.a.ncols())?;
-    let (rows, columns): (Vec<_>, Vec<_>) = (rows.iter().collect(), columns.iter().collect());
-    Ok(Answer::Matrix(call.a.select(&rows, &columns)?))
+    Ok(Answer::Matrix(call.a.select(rows.selection(), columns.selection())?))
 }
 
 pub(super) fn diagonal(call: &Call<'_>) -> Result<Answer, Problem> {

@@ -193,7 +193,7 @@ impl DeviceWorkers {
     ) -> Result<Response, Problem> {
         let pattern = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
         match (request.method(), pattern) {
-            (&Method::GET, Some(MATRIX)) => Ok(matrix.respond(StatusCode::OK)),
+            (&Method::GET | &Method::HEAD, Some(MATRIX)) => Ok(matrix.respond(StatusCode::OK)),
             (&Method::DELETE, Some(MATRIX)) => {
                 let if_match = Tags::of(request.headers(), header::IF_MATCH);
                 self.distributed.remove(&identity.tenant, in_path, if_match.as_ref())?;

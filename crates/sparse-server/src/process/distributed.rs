@@ -27,6 +27,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 /// Versions of matrices in parts that a tenant may have: each part holds a connection to its worker.
@@ -158,18 +159,7 @@ impl Part {
 impl DistributedMatrices {
     /// The matrix in parts of `name` or `name@version`; none if the name is not that of one.
     pub(super) fn find(&self, tenant: &str, text: &str) -> Result<Option<Arc<DistributedMatrix>>, Problem> {
-        let Ok((name, version)) = name::parse(text) else { return Ok(None) };
-        let names = self.lock();
-        let ready =
-            names.get(&key(tenant, name)).map(|versions| &versions.ready).filter(|ready| !ready.is_empty());
-        let Some(ready) = ready else { return Ok(None) };
-        let found = match version {
-            None => ready.values().next_back(),
-            Some(version) => ready.get(&version),
-        };
-        let missing =
-            || Problem::not_found(format!("there is no matrix `{text}`: GET /v1/matrices lists them"));
-        found.cloned().map(Some).ok_or_else(missing)
+        find_in(&self.lock(), tenant, text)
     }
 
     /// True for the name of a matrix in parts, and for one that an upload is about to make.
@@ -229,10 +219,10 @@ impl DistributedMatrices {
     /// Deletes a version, or all; those who use one keep it until they are done.
     pub(super) fn remove(&self, tenant: &str, text: &str, if_match: Option<&Tags>) -> Result<(), Problem> {
         let (name, version) = name::parse(text).map_err(Problem::bad_request)?;
-        let found = self.find(tenant, text)?;
-        check_match(if_match, found.map(|found| found.version))?;
         let key = key(tenant, name);
         let mut names = self.lock();
+        let found = find_in(&names, tenant, text)?;
+        check_match(if_match, found.map(|found| found.version))?;
         let Some(versions) = names.get_mut(&key) else { return Ok(()) };
         let removed = match version {
             Some(version) => versions.ready.remove(&version).into_iter().collect(),
@@ -268,7 +258,15 @@ impl NewVersion<'_> {
                 format!("there is a matrix `{}` already, and If-None-Match: * was sent", matrix.name);
             return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "exists", detail));
         }
-        let replaced = if options.replaces { std::mem::take(&mut versions.ready) } else { BTreeMap::new() };
+        // A later upload may have been faster.
+        let newer = versions.ready.split_off(&self.version);
+        let earlier = std::mem::replace(&mut versions.ready, newer);
+        let replaced = if options.replaces {
+            earlier
+        } else {
+            versions.ready.extend(earlier);
+            BTreeMap::new()
+        };
         versions.ready.insert(self.version, matrix);
         drop(names);
         drop(replaced);
@@ -285,6 +283,24 @@ impl Drop for NewVersion<'_> {
             names.remove(&self.key);
         }
     }
+}
+
+/// As [`DistributedMatrices::find`], among `names`.
+fn find_in(
+    names: &HashMap<String, Versions>,
+    tenant: &str,
+    text: &str,
+) -> Result<Option<Arc<DistributedMatrix>>, Problem> {
+    let Ok((name, version)) = name::parse(text) else { return Ok(None) };
+    let ready =
+        names.get(&key(tenant, name)).map(|versions| &versions.ready).filter(|ready| !ready.is_empty());
+    let Some(ready) = ready else { return Ok(None) };
+    let found = match version {
+        None => ready.values().next_back(),
+        Some(version) => ready.get(&version),
+    };
+    let missing = || Problem::not_found(format!("there is no matrix `{text}`: GET /v1/matrices lists them"));
+    found.cloned().map(Some).ok_or_else(missing)
 }
 
 /// The problem of an operation that takes whole matrices alone.
@@ -329,7 +345,9 @@ impl DeviceWorkers {
             let file = received.into_file(&bodies, FileKind::Npz)?;
             divide(file.path(), count).map(|ranges| (file, ranges))
         };
+        let dividing = DIVIDING.acquire().await.map_err(Problem::internal)?;
         let (file, ranges) = spawn_blocking(divide).await.map_err(Problem::internal)??;
+        drop(dividing);
         let devices = self.freest_devices().await;
         let mut parts = vec![];
         for (&device, rows) in devices.iter().zip(ranges) {
@@ -390,6 +408,9 @@ impl DeviceWorkers {
         }
     }
 }
+
+/// One file at a time is divided: its offsets are in the memory of the front end, which has no ledger.
+static DIVIDING: Semaphore = Semaphore::const_new(1);
 
 /// The rows of each part of the matrix in a file, which is checked: about as many entries each, and none without rows
 /// if there are any.

@@ -61,6 +61,7 @@ fn an_evicted_matrix_whose_file_is_damaged_is_reported() {
         std::fs::write(&path, bytes).unwrap();
         damaged += 1;
     }
+    assert!(damaged > 0, "evicted matrices have files");
     let corrupt = (0..8).filter(|k| {
         let name = char::from(b'a' + k);
         let answer = server.send(&format!("POST /v1/matrices/{name}/norm"), &[], &[]);
@@ -173,6 +174,14 @@ fn durable_matrices_survive_and_corrupt_ones_are_reported_alone() {
     let server = Running::start(Config::new(data.path(), 1 << 20));
     let again = server.send("PUT /v1/matrices/gone", &[MTX], &matrix()).expect(201);
     assert_eq!(again.json()["version"], 3, "nor is that of one behind it");
+    server.send("PUT /v1/matrices/gone", &[MTX], &matrix()).expect(201);
+    server.send("DELETE /v1/matrices/gone", &[], &[]).expect(204);
+    let again = server.send("PUT /v1/matrices/gone", &[MTX], &matrix()).expect(201);
+    assert_eq!(again.json()["version"], 5, "nor are those of a name that nothing had for a while");
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let again = server.send("PUT /v1/matrices/gone", &[MTX], &matrix()).expect(201);
+    assert_eq!(again.json()["version"], 6, "nor after the next start");
 }
 
 #[test]
