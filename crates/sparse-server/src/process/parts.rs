@@ -85,8 +85,10 @@ pub(crate) async fn receive_part(
 fn read_rows(store: &Store, tenant: &str, part: &PartRequest) -> Result<(Matrix, Reservation), Problem> {
     let file = RowRanges::open(&part.file)?;
     let offsets = file.shape().0.saturating_add(1).saturating_mul(3 * size_of::<i64>());
-    let _offsets = store.reserve(tenant, offsets as u64)?;
-    let mut reserved = store.reserve(tenant, peak_bytes(&file, &part.rows)?)?;
+    let reading = store.reserve(tenant, offsets as u64)?;
+    let peak = peak_bytes(&file, &part.rows)?;
+    drop(reading);
+    let mut reserved = store.reserve(tenant, peak)?;
     let matrix = with_dtype!(file.dtype(), T => match file.read_rows::<T, i32, i32>(part.rows.clone()) {
         Err(Error::IndexOverflow { .. }) => {
             Matrix::from_typed(&store.device, file.read_rows::<T, i64, i64>(part.rows.clone())?)?
@@ -97,11 +99,12 @@ fn read_rows(store: &Store, tenant: &str, part: &PartRequest) -> Result<(Matrix,
     Ok((matrix, reserved))
 }
 
-/// Bytes of some rows, as they are read and sorted, from above.
+/// Bytes of the offsets of a file and of those of some rows, and of the entries of these, as they are read and sorted,
+/// from above.
 fn peak_bytes(file: &RowRanges, rows: &Range<usize>) -> Result<u64, Problem> {
     let offsets = file.row_ptr()?;
     let entries = (offsets[rows.end] - offsets[rows.start]) as u64;
     let entry = (file.dtype().bytes() + size_of::<i64>()) as u64;
-    let offset_bytes = 2 * (rows.len() + 1) * size_of::<i64>();
+    let offset_bytes = (offsets.len() + 2 * (rows.len() + 1)) * size_of::<i64>();
     Ok(entries.saturating_mul(2 * entry).saturating_add(offset_bytes as u64))
 }
