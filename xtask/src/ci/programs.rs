@@ -17,9 +17,11 @@ pub(super) fn test(sh: &Shell) -> Result<()> {
 pub(super) fn scipy(sh: &Shell) -> Result<()> {
     let packages = python_packages(sh)?;
     let _path = sh.push_env("PYTHONPATH", packages);
-    // Built by the step `build`: release mode takes longer to compile than it saves here.
+    // Built by the step `build`: release mode takes longer to compile than it saves here. The tests take `trycmd` and `cc`:
+    // without them what build scripts share with these would be compiled with another profile, and then all that depends
+    // on the scripts.
     let (nnz, workspace) = (NNZ.name, workspace(sh));
-    cmd!(sh, "cargo build {workspace...} --bin {nnz} --test command").run()?;
+    cmd!(sh, "cargo build {workspace...} --bin {nnz} --test command --test c_example").run()?;
     let nnz = NNZ.path();
     Ok(cmd!(sh, "python3 crates/sparse-cli/tests/compare_with_scipy --nnz {nnz}").run()?)
 }
