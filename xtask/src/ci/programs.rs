@@ -1,6 +1,6 @@
 //! Steps that run the programs of the step `build`.
 
-use super::compile::workspace;
+use super::compile::{build_tests, workspace};
 use super::tables::unoptimised_pocl;
 use crate::bench;
 use crate::program::{BENCH, HARNESS, NNZ, target};
@@ -17,11 +17,9 @@ pub(super) fn test(sh: &Shell) -> Result<()> {
 pub(super) fn scipy(sh: &Shell) -> Result<()> {
     let packages = python_packages(sh)?;
     let _path = sh.push_env("PYTHONPATH", packages);
-    // Built by the step `build`: release mode takes longer to compile than it saves here. The tests take `trycmd` and `cc`:
-    // without them what build scripts share with these would be compiled with another profile, and then all that depends
-    // on the scripts.
-    let (nnz, workspace) = (NNZ.name, workspace(sh));
-    cmd!(sh, "cargo build {workspace...} --bin {nnz} --test command --test c_example").run()?;
+    // Built with the tests: release mode takes longer to compile than it saves here, and a command that names the program
+    // alone would compile it once more.
+    build_tests(sh)?;
     let nnz = NNZ.path();
     Ok(cmd!(sh, "python3 crates/sparse-cli/tests/compare_with_scipy --nnz {nnz}").run()?)
 }
