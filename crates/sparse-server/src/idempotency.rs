@@ -36,7 +36,7 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// What was made, with a view that is plain data, of which JSON can be made.
+    /// The answer to an upload: the name, the entity tag and the description of the matrix, as JSON.
     pub(crate) fn new(name: &str, tag: HeaderValue, view: &impl Serialize) -> Self {
         Self { name: name.into(), tag, view: serde_json::to_vec(view).unwrap_or_default() }
     }

@@ -10,10 +10,9 @@ use crate::primitive::raw::RawCompressed;
 use crate::primitive::rearrangement::{Arrays, Rearrangement, Source};
 use crate::primitive::stored_values::StoredValues;
 use crate::{Buffer, Device, Kernel};
-use sparse_core::Backend;
 use sparse_core::op::SelectKernel;
 use sparse_core::{
-    Algorithm, Axis, Compressed, Index, Places, PlanOptions, Result, Scalar, Selection, algorithms,
+    Algorithm, Axis, Backend, Compressed, Index, Places, PlanOptions, Result, Scalar, Selection, algorithms,
 };
 use std::ops::Range;
 

@@ -37,7 +37,7 @@ const PER_TENANT: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct DistributedMatrices {
     names: Mutex<HashMap<String, Versions>>,
-    /// What uploads with a key have made.
+    /// The matrices that uploads with an `Idempotency-Key` have made.
     pub(super) keys: Arc<Keys>,
 }
 

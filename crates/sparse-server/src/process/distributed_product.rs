@@ -233,7 +233,7 @@ async fn send_blocks(
 /// The result of a part, as it comes.
 struct PartBody {
     body: Body,
-    /// What has come and was not taken.
+    /// Bytes of the body that arrived and were not passed on yet.
     buffered: Bytes,
     /// Bytes in front of the elements.
     header_bytes: usize,

@@ -77,7 +77,7 @@ pub(crate) fn trickle(server: &mut Server) {
     server.require("slow clients leave another 0.9 of its rate", part >= 0.9);
 }
 
-/// What `work` returns while so many clients send a byte of an upload each 50 ms.
+/// Runs `work` while this number of slow clients each send a byte of an upload every 50 ms; returns its result.
 fn beside_slow_clients<T>(server: &Server, clients: usize, work: impl FnOnce() -> T) -> T {
     let ends = AtomicBool::new(false);
     std::thread::scope(|scope| {
