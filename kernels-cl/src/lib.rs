@@ -16,6 +16,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "dense_rows.clh",
         "entry.clh",
         "index.clh",
+        "multiply.clh",
         "pack.clh",
         "products.clh",
         "row_block.clh",

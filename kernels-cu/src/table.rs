@@ -17,6 +17,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "grid.cuh",
         "index.cuh",
         "look_back.cuh",
+        "multiply.cuh",
         "neighbours.cuh",
         "pack.cuh",
         "products.cuh",

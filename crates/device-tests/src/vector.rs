@@ -9,6 +9,11 @@ use sparse_core::{
 };
 use sparse_device::{Device, Library};
 
+/// The bits of complex numbers.
+fn bits(values: &[c32]) -> Vec<[u32; 2]> {
+    values.iter().map(|value| [value.re.to_bits(), value.im.to_bits()]).collect()
+}
+
 /// Asserts that two sums of `n` terms agree up to the rounding of a type with `precision` bits.
 fn close(found: c64, expected: c64, precision: u32, n: usize, what: &str) {
     let bound = (n as f64 + 4.0) * 0.5_f64.powi(precision as i32) * (expected.norm() + n as f64 * 64.0);
@@ -202,6 +207,14 @@ pub fn real_factors_leave_complex_infinities_infinite(library: &Library) {
         scal::<_, c32>(backend, minus, Device::view_mut(&mut y)).unwrap();
         axpby::<_, c32>(backend, half, Device::view(&device), minus, Device::view_mut(&mut y)).unwrap();
         assert_eq!(backend.download(&y).unwrap(), expected);
+        // Real infinities by complex factors, and real numbers by infinite ones.
+        for (value, factor) in
+            [(infinity, c32::new(2.0, 1.0)), (minus, infinity), (c32::new(1.0, -0.0), minus)]
+        {
+            let mut device = backend.upload(&[value]).unwrap();
+            scal::<_, c32>(backend, factor, Device::view_mut(&mut device)).unwrap();
+            assert_eq!(bits(&backend.download(&device).unwrap()), bits(&[value.times(factor)]));
+        }
 
         let on_device = a.to_device(backend).unwrap();
         let none = Csr::<c32>::zeros(3, 3).unwrap().to_device(backend).unwrap();
@@ -216,6 +229,15 @@ pub fn real_factors_leave_complex_infinities_infinite(library: &Library) {
             let c = product.run(one, a, one, b).unwrap();
             assert_eq!(backend.download(c.values()).unwrap(), x);
         }
+        // The sign of zero is the host's.
+        let signed = [c32::new(2.0, -0.0), c32::new(-2.0, 0.0), c32::new(3.0, 1.0)];
+        let signed = a.with_values(signed.to_vec()).unwrap();
+        let plan = ElementwisePlan::new(&Reference, Elementwise::Multiply, &signed, &a, &options);
+        let expected = plan.unwrap().run(one, &signed, one, &a).unwrap();
+        let signed = signed.to_device(backend).unwrap();
+        let plan = ElementwisePlan::new(backend, Elementwise::Multiply, &signed, &on_device, &options);
+        let c = plan.unwrap().run(one, &signed, one, &on_device).unwrap();
+        assert_eq!(bits(&backend.download(c.values()).unwrap()), bits(expected.values()));
     });
 }
 

@@ -7,25 +7,14 @@
 // Every operation rounds, as on the host.
 #pragma OPENCL FP_CONTRACT OFF
 #include "scalar.clh"
+#include "multiply.clh"
 #ifndef POS
 #error "POS is missing: int or long"
 #endif
 
-// a b; a factor without an imaginary part multiplies both parts of the other, so that no infinity becomes NaN.
-static ACC multiply(ACC a, ACC b)
-{
-#if COMPLEX
-    if (a.y == 0)
-        return (ACC)(a.x * b.x, b.y == 0 ? b.y : a.x * b.y);
-    if (b.y == 0)
-        return (ACC)(a.x * b.x, a.y * b.x);
-#endif
-    return mul(a, b);
-}
-
 static ACC scaled(ACC factor, __global const T *values, long position)
 {
-    return is_zero(factor) ? (ACC)(0) : multiply(factor, load(values, position));
+    return is_zero(factor) ? (ACC)(0) : multiply(load(values, position), factor);
 }
 
 __kernel void elementwise_values(long n, int multiplies, ACC alpha, __global const POS *a_positions,

@@ -4,6 +4,7 @@
 // Macros: SCALAR, BLOCK (a power of two, at least 32).   Launch: reductions any number of work-groups of BLOCK, others
 // any number of work-groups of any size.
 #include "scalar.clh"
+#include "multiply.clh"
 #ifndef BLOCK
 #error "BLOCK is missing: the size of a work-group"
 #endif
@@ -19,7 +20,7 @@ static ACC divide(ACC a, ACC b)
 }
 
 // a / b; 0 / 0 is 0.
-static ACC quotient(ACC a, ACC b)
+static ACC ratio(ACC a, ACC b)
 {
     if (is_zero(a) && is_zero(b))
         return a;
@@ -33,17 +34,7 @@ static ACC coefficient(ACC factor, __global const ACC *numerator, long numerator
     ACC value = numerator ? mul(factor, numerator[numerator_start]) : factor;
     if (!denominator)
         return value;
-    return quotient(value, denominator[denominator_start]);
-}
-
-// factor * value; a real factor multiplies the parts alone, so that an infinite value does not become NaN.
-static ACC scaled(ACC factor, ACC value)
-{
-#if COMPLEX
-    if (factor.y == 0)
-        return factor.x * value;
-#endif
-    return mul(factor, value);
+    return ratio(value, denominator[denominator_start]);
 }
 
 // y <- alpha x + beta y, whose factors are coefficients. alpha = 0 does not read x, beta = 0 not y.
@@ -61,9 +52,12 @@ __kernel void vector_axpby(long n, ACC alpha_factor, __global const ACC *alpha_n
     for (long i = get_global_id(0); i < n; i += get_global_size(0)) {
         ACC value = (ACC)(0);
         if (reads_x)
-            value = scaled(alpha, load(x, x_start + i));
-        if (reads_y)
-            value += scaled(beta, load(y, y_start + i));
+            value = multiply(load(x, x_start + i), alpha);
+        if (reads_y) {
+            ACC term = multiply(load(y, y_start + i), beta);
+            // No sum with 0, which has no negative zero.
+            value = reads_x ? value + term : term;
+        }
         store(y, y_start + i, value);
     }
 }
@@ -80,7 +74,7 @@ __kernel void vector_scale(long rows, long cols, ACC beta, __global T *c, long c
 {
     for (long i = get_global_id(0); i < rows * cols; i += get_global_size(0)) {
         long at = c_start + i / cols * row_step + i % cols * col_step;
-        store(c, at, is_zero(beta) ? (ACC)(0) : scaled(beta, load(c, at)));
+        store(c, at, is_zero(beta) ? (ACC)(0) : multiply(load(c, at), beta));
     }
 }
 

@@ -7,27 +7,16 @@
 #include "scalar.cuh"
 #include "types.cuh"
 #include "rounded.cuh"
+#include "multiply.cuh"
 #ifndef POS
 #error "POS is missing: int or long"
 #endif
 
 typedef TYPE(POS) Position;
 
-// a b; a factor without an imaginary part multiplies both parts of the other, so that no infinity becomes NaN.
-static __device__ ACC multiply(ACC a, ACC b)
-{
-#if COMPLEX
-    if (a.y == 0)
-        return ACC(times(a.x, b.x), b.y == 0 ? b.y : times(a.x, b.y));
-    if (b.y == 0)
-        return ACC(times(a.x, b.x), times(a.y, b.x));
-#endif
-    return product(a, b);
-}
-
 static __device__ ACC scaled(ACC factor, const T *values, long long position)
 {
-    return is_zero(factor) ? ACC(0) : multiply(factor, load(values, position));
+    return is_zero(factor) ? ACC(0) : multiply(load(values, position), factor);
 }
 
 KERNEL elementwise_values(long long n, int multiplies, ACC alpha, const Position *__restrict__ a_positions,

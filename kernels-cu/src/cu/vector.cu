@@ -7,6 +7,8 @@
 #include "scalar.cuh"
 #include "warp_scalar.cuh"
 #include "block.cuh"
+#include "rounded.cuh"
+#include "multiply.cuh"
 
 static __device__ ACC divide(ACC a, ACC b)
 {
@@ -19,7 +21,7 @@ static __device__ ACC divide(ACC a, ACC b)
 }
 
 // a / b; 0 / 0 is 0.
-static __device__ ACC quotient(ACC a, ACC b)
+static __device__ ACC ratio(ACC a, ACC b)
 {
     return is_zero(a) && is_zero(b) ? a : divide(a, b);
 }
@@ -29,17 +31,7 @@ static __device__ ACC coefficient(ACC factor, const ACC *numerator, long long nu
                                   long long denominator_start)
 {
     ACC value = numerator ? mul(factor, numerator[numerator_start]) : factor;
-    return denominator ? quotient(value, denominator[denominator_start]) : value;
-}
-
-// factor * value; a real factor multiplies the parts alone, so that an infinite value does not become NaN.
-static __device__ ACC scaled(ACC factor, ACC value)
-{
-#if COMPLEX
-    if (factor.y == 0)
-        return ACC(factor.x * value.x, factor.x * value.y);
-#endif
-    return mul(factor, value);
+    return denominator ? ratio(value, denominator[denominator_start]) : value;
 }
 
 // y <- alpha x + beta y, whose factors are coefficients. alpha = 0 does not read x, beta = 0 not y.
@@ -55,9 +47,12 @@ KERNEL vector_axpby(long long n, ACC alpha_factor, const ACC *alpha_numerator, l
     bool reads_x = !is_zero(alpha);
     bool reads_y = !is_zero(beta);
     for (long long i = thread_index(); i < n; i += thread_count()) {
-        ACC value = reads_x ? scaled(alpha, load(x, x_start + i)) : ACC(0);
-        if (reads_y)
-            value += scaled(beta, load(y, y_start + i));
+        ACC value = reads_x ? multiply(load(x, x_start + i), alpha) : ACC(0);
+        if (reads_y) {
+            ACC term = multiply(load(y, y_start + i), beta);
+            // No sum with 0, which has no negative zero.
+            value = reads_x ? value + term : term;
+        }
         store(y, y_start + i, value);
     }
 }
@@ -76,7 +71,7 @@ KERNEL vector_scale(long long rows, long long cols, ACC beta, T *__restrict__ c,
 {
     for (long long i = thread_index(); i < rows * cols; i += thread_count()) {
         long long at = c_start + i / cols * row_step + i % cols * col_step;
-        store(c, at, is_zero(beta) ? ACC(0) : scaled(beta, load(c, at)));
+        store(c, at, is_zero(beta) ? ACC(0) : multiply(load(c, at), beta));
     }
 }
 

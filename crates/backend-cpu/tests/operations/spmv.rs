@@ -225,6 +225,28 @@ fn sums_stay_within_the_componentwise_bound() {
     }
 }
 
+/// `beta` times an infinite y is a complex product, as by the reference: NaN stands in the same parts.
+#[test]
+fn complex_infinities_of_the_output_are_those_of_the_reference() {
+    let a = Csr::<c64>::identity(3).unwrap();
+    let x = [c64::new(1.0, 2.0); 3];
+    let y = [c64::new(f64::INFINITY, 0.0), c64::new(1.0, f64::NEG_INFINITY), c64::new(0.0, 1.0)];
+    let nan_parts = |y: [c64; 3]| y.map(|y| (y.re.is_nan(), y.im.is_nan()));
+    let options = PlanOptions::default();
+    for beta in [c64::new(1.0, 0.0), c64::new(0.5, -1.0)] {
+        let mut expected = y;
+        let mut plan = SpmvPlan::new(&Reference, &a, Op::None, &options).unwrap();
+        plan.run(beta, &a, &x, beta, &mut expected).unwrap();
+        assert!(expected[0].im.is_nan() && !expected[2].re.is_nan());
+        for cpu in backends() {
+            let mut found = y;
+            let mut plan = SpmvPlan::new(cpu, &a, Op::None, &options).unwrap();
+            plan.run(beta, &a, &x, beta, &mut found).unwrap();
+            assert_eq!(nan_parts(found), nan_parts(expected));
+        }
+    }
+}
+
 #[test]
 fn padding_never_touches_x() {
     let a = Csr::<f64>::new(3, 2, vec![0, 2, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0]).unwrap();

@@ -1,6 +1,6 @@
 //! `C ← alpha·P ∘ (U·Vᵀ) + beta·C`: a scalar product for each entry.
 
-use super::vector::update;
+use super::spmv::update;
 use super::{Entries, Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::format::{DenseView, EntryValues};
@@ -47,7 +47,7 @@ impl<M: Entries + EntryValues> SddmmKernel<M> for Reference {
         for ((i, j, value), c) in p.entries().zip(c) {
             let products = (0..u.ncols()).map(|t| u.at(i, t).to_acc() * v.at(j, t).to_acc());
             let sum = products.fold(AccOf::<M>::ZERO, |sum, product| sum + product);
-            update(c, alpha * plan.sampling.scaled(value, sum), beta);
+            update(c, alpha, plan.sampling.scaled(value, sum), beta);
         }
         Ok(())
     }

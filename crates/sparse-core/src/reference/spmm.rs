@@ -1,6 +1,6 @@
 //! `C ← alpha·op(A)·B + beta·C`, for every format: column by column as SpMV.
 
-use super::vector::update;
+use super::spmv::update;
 use super::{Entries, ProductPlan, Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::format::{DenseView, DenseViewMut};
@@ -31,7 +31,7 @@ impl<M: Entries> SpmmKernel<M> for Reference {
             let x: Vec<_> = (0..b.nrows()).map(|row| b.at(row, column)).collect();
             let sums = plan.multiply(a, &x);
             for (row, &sum) in sums.iter().enumerate() {
-                update(c.at_mut(row, column), alpha * sum, beta);
+                update(c.at_mut(row, column), alpha, sum, beta);
             }
         }
         Ok(())

@@ -1,6 +1,5 @@
 //! `y ← alpha·op(A)·x + beta·y`, for every format.
 
-use super::vector::update;
 use super::{Entries, Reference, algorithms, sequential};
 use crate::error::Result;
 use crate::op::{AccOf, Op, SpmvKernel};
@@ -36,6 +35,12 @@ impl<Acc: Accumulator> ProductPlan<Acc> {
     }
 }
 
+/// The end of every product: `y ← alpha·sum + beta·y`, rounded once; `beta == 0` does not read `y`.
+pub(super) fn update<T: Scalar>(y: &mut T, alpha: T::Acc, sum: T::Acc, beta: T::Acc) {
+    let product = alpha * sum;
+    *y = T::from_acc(if beta.is_zero() { product } else { product + beta * y.to_acc() });
+}
+
 impl<Acc: Accumulator> KernelPlan for ProductPlan<Acc> {
     fn choice(&self) -> &Choice {
         &self.choice
@@ -68,7 +73,7 @@ impl<M: Entries> SpmvKernel<M> for Reference {
     ) -> Result<()> {
         let sums = plan.multiply(a, x);
         for (y, &sum) in y.iter_mut().zip(sums) {
-            update(y, alpha * sum, beta);
+            update(y, alpha, sum, beta);
         }
         Ok(())
     }

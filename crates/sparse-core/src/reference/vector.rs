@@ -7,15 +7,15 @@ use crate::op::{CoefficientOf, RealOf, VectorKernel};
 use crate::scalar::{Accumulator, Scalar, c64};
 use num_traits::Float;
 
-/// `y ← scaled + beta·y`, rounded once; `beta == 0` does not read `y`.
-#[inline(always)]
-pub(super) fn update<T: Scalar>(y: &mut T, scaled: T::Acc, beta: T::Acc) {
-    *y = T::from_acc(if beta.is_zero() { scaled } else { scaled + y.to_acc().times(beta) });
-}
-
 /// `x ← alpha·x`; `alpha == 0` does not read `x`.
 fn scale<T: Scalar>(x: &mut T, alpha: T::Acc) {
     *x = if alpha.is_zero() { T::ZERO } else { T::from_acc(x.to_acc().times(alpha)) };
+}
+
+/// `y ← alpha·x + beta·y`, rounded once; `beta == 0` does not read `y`.
+fn update<T: Scalar>(alpha: T::Acc, x: T, beta: T::Acc, y: &mut T) {
+    let product = x.to_acc().times(alpha);
+    *y = T::from_acc(if beta.is_zero() { product } else { product + y.to_acc().times(beta) });
 }
 
 impl<T: Scalar> VectorKernel<T> for Reference {
@@ -27,11 +27,11 @@ impl<T: Scalar> VectorKernel<T> for Reference {
         y: &mut [T],
     ) -> Result<()> {
         let (alpha, beta) = (alpha.value(), beta.value());
-        for (x, y) in x.iter().zip(y) {
+        for (&x, y) in x.iter().zip(y) {
             if alpha.is_zero() {
                 scale(y, beta);
             } else {
-                update(y, x.to_acc().times(alpha), beta);
+                update(alpha, x, beta, y);
             }
         }
         Ok(())

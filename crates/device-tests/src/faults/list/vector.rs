@@ -9,12 +9,12 @@ pub(super) const FAULTS: &[Fault] = &[
         place: each(
             "vector",
             (
-                "store(c, at, is_zero(beta) ? (ACC)(0) : scaled(beta, load(c, at)));",
-                "if (!is_zero(beta)) store(c, at, scaled(beta, load(c, at)));",
+                "store(c, at, is_zero(beta) ? (ACC)(0) : multiply(load(c, at), beta));",
+                "if (!is_zero(beta)) store(c, at, multiply(load(c, at), beta));",
             ),
             (
-                "store(c, at, is_zero(beta) ? ACC(0) : scaled(beta, load(c, at)));",
-                "if (!is_zero(beta)) store(c, at, scaled(beta, load(c, at)));",
+                "store(c, at, is_zero(beta) ? ACC(0) : multiply(load(c, at), beta));",
+                "if (!is_zero(beta)) store(c, at, multiply(load(c, at), beta));",
             ),
         ),
         found_by: &[any("vector/scale_dense"), any("to_dense/csr")],
@@ -26,12 +26,12 @@ pub(super) const FAULTS: &[Fault] = &[
         place: each(
             "vector",
             (
-                "value = scaled(alpha, load(x, x_start + i))",
-                "value = scaled(alpha, load(x, x_start + (i > 0 ? i - 1 : 0)))",
+                "value = multiply(load(x, x_start + i), alpha)",
+                "value = multiply(load(x, x_start + (i > 0 ? i - 1 : 0)), alpha)",
             ),
             (
-                "scaled(alpha, load(x, x_start + i)) : ACC(0)",
-                "scaled(alpha, load(x, x_start + (i > 0 ? i - 1 : 0))) : ACC(0)",
+                "multiply(load(x, x_start + i), alpha) : ACC(0)",
+                "multiply(load(x, x_start + (i > 0 ? i - 1 : 0)), alpha) : ACC(0)",
             ),
         ),
         found_by: &[by("vector/axpby", "direct"), by("vector/axpby", "device_scalars")],
