@@ -77,6 +77,7 @@ const TESTS: &[Test] = &tests![
     operations::row_statistics_are_those_of_the_reference,
     ranks::examples_of_the_literature_have_their_numbers,
     ranks::ranks_have_the_bytes_of_those_on_the_host,
+    spgemm::plans_name_the_algorithm_that_runs,
     spgemm::products_of_far_columns_are_those_of_the_reference,
     spgemm::products_of_long_rows_are_those_of_the_reference,
     spgemm::products_that_meet_are_added_in_order,

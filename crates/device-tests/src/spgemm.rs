@@ -3,7 +3,7 @@
 use crate::{each_device, values};
 use sparse_core::op::{Duplicates, Operations, SpgemmKernel, SpgemmPlan};
 use sparse_core::reference::Reference;
-use sparse_core::{Backend, Coo, Csr, Host, PlanOptions, SparseFormat};
+use sparse_core::{Backend, Coo, Csr, Error, Host, PlanOptions, SparseFormat};
 use sparse_device::{Device, Library};
 
 type Wide<S> = Csr<f64, S, i64, i64>;
@@ -93,6 +93,24 @@ pub fn runs_of_a_plan_give_the_same_bits(library: &Library) {
             let anew = plan().run(&a, &b).unwrap();
             assert_eq!(anew.to_host(backend).unwrap(), first, "{algorithm}: a plan made anew");
         }
+    });
+}
+
+/// A plan says what runs where it cannot keep the products as it was told to.
+pub fn plans_name_the_algorithm_that_runs(library: &Library) {
+    let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0]).unwrap();
+    let twice = Csr::<f64>::new_unsorted(2, 2, vec![0, 2, 3], vec![1, 1, 0], vec![1.0, 2.0, 3.0]).unwrap();
+    each_device(library, |backend| {
+        let (a, twice) = (a.to_device(backend).unwrap(), twice.to_device(backend).unwrap());
+        let choice = |plan: Result<SpgemmPlan<_, _>, Error>| plan.unwrap().choice().to_string();
+        let chunks = PlanOptions::forced("chunks");
+        let whole = choice(SpgemmPlan::new(backend, &a, &a, &chunks));
+        assert_eq!(whole, "chunks: forced by PlanOptions::algorithm");
+        let masked = choice(SpgemmPlan::masked(backend, &a, &a, &a, &chunks));
+        assert_eq!(masked, "places: in place of chunks, which takes no mask");
+        let repeated = choice(SpgemmPlan::new(backend, &a, &twice, &chunks));
+        let reason = "which takes no B whose rows may have a column twice";
+        assert_eq!(repeated, format!("by_row: in place of chunks, {reason}"));
     });
 }
 

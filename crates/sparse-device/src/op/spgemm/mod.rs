@@ -44,8 +44,8 @@ use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
 use sparse_core::op::{SpgemmBound, SpgemmKernel, mask_pattern, row_factors};
 use sparse_core::{
-    Algorithm, Axis, Backend, Choice, Compressed, CompressedPattern, Index, KernelPlan, PatternId,
-    PlanOptions, Result, Scalar, algorithms,
+    Algorithm, AlgorithmSet as _, Axis, Backend, Choice, Compressed, CompressedPattern, Index, KernelPlan,
+    PatternId, PlanOptions, Result, Scalar, algorithms,
 };
 use std::sync::Arc;
 use values::{KnownRows, RowCounts, SumBins, ValueSums};
@@ -223,10 +223,13 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
                 (Arc::new(pattern), sums)
             }
         };
-        let choice = match sums.kept_algorithm() {
-            Some(kept) if is_repeated => {
+        let choice = match (sums.kept_algorithm(), algorithm) {
+            (Some(kept), _) if is_repeated => {
                 let repeated = (kept, "a plan of many calls");
                 self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), repeated)?.1
+            }
+            (kept, SpgemmAlgorithm::Places | SpgemmAlgorithm::Chunks) if kept != Some(algorithm) => {
+                in_place_of(algorithm, kept.unwrap_or(SpgemmAlgorithm::ByRow), factors, mask.is_some())
             }
             _ => choice,
         };
@@ -290,6 +293,24 @@ impl Kept {
             _ => Self::Nothing,
         }
     }
+}
+
+/// The choice of a plan that runs another algorithm than the one that was forced, with the reason.
+fn in_place_of(
+    forced: SpgemmAlgorithm,
+    runs: SpgemmAlgorithm,
+    factors: Factors<'_>,
+    is_masked: bool,
+) -> Choice {
+    let reason = if !factors.right.order.unique {
+        "takes no B whose rows may have a column twice"
+    } else if is_masked && forced == SpgemmAlgorithm::Chunks {
+        "takes no mask"
+    } else {
+        "finds no products to keep, or no memory for them"
+    };
+    let reason = format!("in place of {}, which {reason}", forced.row().name);
+    Choice { algorithm: runs.row().name, reason }
 }
 
 /// The pattern of C, and the sums of its entries.
