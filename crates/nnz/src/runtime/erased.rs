@@ -84,7 +84,12 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn plan_spgemm(&self, b: &Matrix, options: &PlanOptions)
     -> Result<Option<Box<dyn AnySparseProductPlan>>>;
     /// A plan of `R·A·P`, of which this is A, with matrices of the same type.
-    fn plan_galerkin(&self, r: &Matrix, p: &Matrix) -> Result<Box<dyn AnyTripleProductPlan>>;
+    fn plan_galerkin(
+        &self,
+        r: &Matrix,
+        p: &Matrix,
+        options: &PlanOptions,
+    ) -> Result<Box<dyn AnyTripleProductPlan>>;
     /// The 2-norm of the values of CSR or CSC; `None` if entries may have one coordinate.
     fn norm_of_values(&self) -> Result<Option<f64>>;
     /// Writes a number for each row of CSR, or each column of CSC, to `y`.

@@ -3,8 +3,8 @@
 use super::Matrix;
 use super::backend::RuntimeBackend;
 use super::fit::mismatch;
-use super::runtime_format::{DeviceBackend, RuntimeFormat};
-use crate::Device;
+use super::runtime_format::RuntimeFormat;
+use super::typed_plan::TypedPlan;
 use sparse_core::op::{GalerkinPlan, SpgemmKernel};
 use sparse_core::{Error, PlanOptions, Result};
 use std::fmt::{Debug, Formatter};
@@ -31,7 +31,7 @@ impl Matrix {
     /// ```
     #[doc(alias("rap", "triple_product"))]
     pub fn galerkin(&self, r: &Self, p: &Self) -> Result<Self> {
-        self.plan_galerkin(r, p)?.run(r, self, p)
+        self.plan_galerkin(r, p, &PlanOptions::once())?.run(r, self, p)
     }
 
     /// A plan of `R·A·P`, which finds the patterns once for all values.
@@ -42,18 +42,18 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
-    /// let mut plan = a.plan_galerkin(&a, &a)?;
+    /// let mut plan = a.plan_galerkin(&a, &a, &PlanOptions::default())?;
     /// let a = (&a * 3.0)?; // other values, the same pattern
     /// assert_eq!(plan.run(&a, &a, &a)?.to_dense()?.values().to_vec::<f64>()?, [27.0, 0.0, 0.0, 27.0]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn plan_galerkin(&self, r: &Self, p: &Self) -> Result<TripleProductPlan> {
+    pub fn plan_galerkin(&self, r: &Self, p: &Self, options: &PlanOptions) -> Result<TripleProductPlan> {
         for (name, other) in [("R", r), ("P", p)] {
             if other.dtype() != self.dtype() || other.context() != self.context() {
                 return Err(mismatch(OP, self.as_operand(), &[(name, other.dtype(), &other.device)]));
             }
         }
-        self.any().plan_galerkin(r, p).map(TripleProductPlan)
+        self.any().plan_galerkin(r, p, options).map(TripleProductPlan)
     }
 }
 
@@ -63,35 +63,14 @@ pub(crate) trait AnyTripleProductPlan: Send {
     fn workspace_bytes(&self) -> usize;
 }
 
-/// A typed plan, with the device of its matrices.
-pub(crate) struct TypedTripleProduct<B: SpgemmKernel<M>, M: RuntimeFormat<B>>
-where
-    B: RuntimeBackend,
-{
-    backend: B,
-    device: Device,
-    plan: GalerkinPlan<B, M>,
-}
-
-impl<B, M> TypedTripleProduct<B, M>
-where
-    B: RuntimeBackend + SpgemmKernel<M>,
-    M: RuntimeFormat<B>,
-{
-    pub(crate) fn new(on: DeviceBackend<'_, B>, r: &M, a: &M, p: &M) -> Result<Self> {
-        let plan = GalerkinPlan::new(on.backend, r, a, p, &PlanOptions::default())?;
-        Ok(Self { backend: on.backend.clone(), device: on.device.clone(), plan })
-    }
-}
-
-impl<B, M> AnyTripleProductPlan for TypedTripleProduct<B, M>
+impl<B, M> AnyTripleProductPlan for TypedPlan<B, GalerkinPlan<B, M>>
 where
     B: RuntimeBackend + SpgemmKernel<M>,
     M: RuntimeFormat<B>,
 {
     fn run(&mut self, r: &Matrix, a: &Matrix, p: &Matrix) -> Result<Matrix> {
         let product = self.plan.run(r.planned(OP)?, a.planned(OP)?, p.planned(OP)?)?;
-        DeviceBackend { backend: &self.backend, device: &self.device }.erase(product)
+        self.erase(product)
     }
 
     fn workspace_bytes(&self) -> usize {

@@ -106,6 +106,7 @@ mod spgemm_plan;
 mod threads;
 mod trisolve;
 mod typed;
+mod typed_plan;
 mod typed_vector;
 mod vector;
 mod vector_on_devices;

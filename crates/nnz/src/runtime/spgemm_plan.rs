@@ -1,9 +1,9 @@
 //! Plans of products of two sparse matrices.
 
 use super::backend::RuntimeBackend;
-use super::runtime_format::{DeviceBackend, RuntimeFormat};
+use super::runtime_format::RuntimeFormat;
+use super::typed_plan::TypedPlan;
 use super::{Matrix, Vector};
-use crate::Device;
 use sparse_core::op::{SpgemmKernel, SpgemmPlan};
 use sparse_core::{Choice, Error, HostCsr, PatternId, PlanOptions, Result};
 use std::fmt::{Debug, Formatter};
@@ -88,35 +88,14 @@ pub(crate) trait AnySparseProductPlan: Send {
     fn workspace_bytes(&self) -> usize;
 }
 
-/// A typed plan, with the device of its matrices.
-pub(crate) struct TypedSparseProduct<B: SpgemmKernel<M>, M: RuntimeFormat<B>>
-where
-    B: RuntimeBackend,
-{
-    backend: B,
-    device: Device,
-    plan: SpgemmPlan<B, M>,
-}
-
-impl<B, M> TypedSparseProduct<B, M>
-where
-    B: RuntimeBackend + SpgemmKernel<M>,
-    M: RuntimeFormat<B>,
-{
-    pub(crate) fn new(on: DeviceBackend<'_, B>, a: &M, b: &M, options: &PlanOptions) -> Result<Self> {
-        let plan = SpgemmPlan::new(on.backend, a, b, options)?;
-        Ok(Self { backend: on.backend.clone(), device: on.device.clone(), plan })
-    }
-}
-
-impl<B, M> AnySparseProductPlan for TypedSparseProduct<B, M>
+impl<B, M> AnySparseProductPlan for TypedPlan<B, SpgemmPlan<B, M>>
 where
     B: RuntimeBackend + SpgemmKernel<M>,
     M: RuntimeFormat<B>,
 {
     fn run(&mut self, a: &Matrix, b: &Matrix) -> Result<Matrix> {
         let product = self.plan.run(a.planned(OP)?, b.planned(OP)?)?;
-        DeviceBackend { backend: &self.backend, device: &self.device }.erase(product)
+        self.erase(product)
     }
 
     fn nnz(&self) -> usize {

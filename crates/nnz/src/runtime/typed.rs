@@ -205,11 +205,16 @@ where
         self.matrix.plan_spgemm(self.on(), b, options)
     }
 
-    fn plan_galerkin(&self, r: &Matrix, p: &Matrix) -> Result<Box<dyn AnyTripleProductPlan>> {
+    fn plan_galerkin(
+        &self,
+        r: &Matrix,
+        p: &Matrix,
+        options: &PlanOptions,
+    ) -> Result<Box<dyn AnyTripleProductPlan>> {
         let (Some(r), Some(p)) = (r.downcast_ref::<M>(), p.downcast_ref::<M>()) else {
             return Err(unlike_factors());
         };
-        self.matrix.plan_galerkin(self.on(), r, p)
+        self.matrix.plan_galerkin(self.on(), r, p, options)
     }
 
     fn norm_of_values(&self) -> Result<Option<f64>> {

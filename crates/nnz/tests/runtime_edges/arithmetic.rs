@@ -56,6 +56,14 @@ fn factors_of_sparse_products_agree_in_type_format_and_indices() {
     }
 }
 
+#[test]
+fn plans_of_galerkin_products_take_options() {
+    let a = Matrix::from_typed(&cpu(), Csr::<f64>::identity(2).unwrap()).unwrap();
+    let error = a.plan_galerkin(&a, &a, &PlanOptions::forced("no_such")).unwrap_err().to_string();
+    assert!(error.starts_with("spgemm algorithm `no_such` is not supported"), "{error}");
+    assert_eq!(dense(&a.galerkin(&a, &a).unwrap()), [1.0, 0.0, 0.0, 1.0]);
+}
+
 /// Duplicates are added, formats brought together, borrowed arrays copied.
 #[test]
 fn sums_take_operands_of_any_format() {

@@ -8,18 +8,19 @@ use super::{
 use crate::runtime::backend::RuntimeBackend;
 use crate::runtime::erased::ProductExtent;
 use crate::runtime::fit::factor;
-use crate::runtime::galerkin::{AnyTripleProductPlan, TypedTripleProduct};
+use crate::runtime::galerkin::AnyTripleProductPlan;
 use crate::runtime::operands::with_dense;
 use crate::runtime::plan::AnyMatmulPlan;
 use crate::runtime::sddmm::AnySampledPlan;
-use crate::runtime::spgemm_plan::{AnySparseProductPlan, TypedSparseProduct};
+use crate::runtime::spgemm_plan::AnySparseProductPlan;
+use crate::runtime::typed_plan::TypedPlan;
 use crate::runtime::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use sparse_core::backend::{SpaceOf, ViewMutOf};
 use sparse_core::op::vector::nrm2;
 use sparse_core::op::{
-    Aggregation, Elementwise, ElementwisePlan, FullBackend, Keep, Op, Operations, PrunePlan, Reduction,
-    RowStatistics, Sampling, SddmmKernel, SddmmPlan, SortPlan, SpgemmBound, SpgemmPlan, SpmmKernel, SpmmPlan,
-    SpmmReducePlan,
+    Aggregation, Elementwise, ElementwisePlan, FullBackend, GalerkinPlan, Keep, Op, Operations, PrunePlan,
+    Reduction, RowStatistics, Sampling, SddmmKernel, SddmmPlan, SortPlan, SpgemmBound, SpgemmPlan,
+    SpmmKernel, SpmmPlan, SpmmReducePlan,
 };
 use sparse_core::{
     Algorithm, Col, Compressed, Coo, Csr, DenseViewMut, Error, Index, Order, PlanOptions, Result, Row,
@@ -133,7 +134,8 @@ macro_rules! compressed_members {
             options: &PlanOptions,
         ) -> Result<Option<Box<dyn AnySparseProductPlan>>> {
             let Some(b) = b.downcast_ref::<Self>() else { return Ok(None) };
-            Ok(Some(Box::new(TypedSparseProduct::new(on, self, b, options)?)))
+            let plan = SpgemmPlan::new(on.backend, self, b, options)?;
+            Ok(Some(Box::new(TypedPlan::new(on, plan))))
         }
 
         fn plan_galerkin(
@@ -141,8 +143,10 @@ macro_rules! compressed_members {
             on: DeviceBackend<'_, B>,
             r: &Self,
             p: &Self,
+            options: &PlanOptions,
         ) -> Result<Box<dyn AnyTripleProductPlan>> {
-            Ok(Box::new(TypedTripleProduct::new(on, r, self, p)?))
+            let plan = GalerkinPlan::new(on.backend, r, self, p, options)?;
+            Ok(Box::new(TypedPlan::new(on, plan)))
         }
     };
 }

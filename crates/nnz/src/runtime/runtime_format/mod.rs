@@ -218,8 +218,9 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         on: DeviceBackend<'_, B>,
         r: &Self,
         p: &Self,
+        options: &PlanOptions,
     ) -> Result<Box<dyn AnyTripleProductPlan>> {
-        let _ = (on, r, p);
+        let _ = (on, r, p, options);
         Err(unavailable("galerkin", Self::KIND))
     }
 
