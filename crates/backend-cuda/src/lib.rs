@@ -63,7 +63,7 @@ pub static CUDA: Library = Library {
 /// `stream` is a `CUstream` of the primary context of this device, and outlives the device and everything made with it.
 pub unsafe fn on_stream(index: usize, stream: *mut c_void) -> Result<Device> {
     // SAFETY: the caller makes the same promise.
-    Device::from_driver(Box::new(unsafe { CuDriver::on_stream(index, stream)? }))
+    CUDA.start("the caller's stream", || Ok(Box::new(unsafe { CuDriver::on_stream(index, stream)? })))
 }
 
 /// Device number `index` whose kernels prefer `percent` of 100 parts of the memory of a multiprocessor, L1 cache and
@@ -81,7 +81,7 @@ pub unsafe fn on_stream(index: usize, stream: *mut c_void) -> Result<Device> {
 /// # Errors
 /// As for [`Library::open`]; [`Unsupported`](sparse_core::Error::Unsupported) for more than 100 %.
 pub fn with_carveout(index: usize, percent: u8) -> Result<Device> {
-    Device::from_driver(Box::new(CuDriver::open_with_carveout(index, percent)?))
+    CUDA.start(format!("cuda device {index}"), || Ok(Box::new(CuDriver::open_with_carveout(index, percent)?)))
 }
 
 /// The stream of a device, a `CUstream`: work that others enqueue there is in order with this backend's.

@@ -41,7 +41,7 @@ pub static OPENCL: Library = Library {
 /// # Errors
 /// As for [`Library::open`].
 pub fn with_clock(index: usize) -> Result<Device> {
-    Device::from_driver(Box::new(ClDriver::open_with_clock(index)?))
+    OPENCL.start(format!("opencl device {index}"), || Ok(Box::new(ClDriver::open_with_clock(index)?)))
 }
 
 /// OpenCL's handles of a device, for libraries that work in the same context.

@@ -31,6 +31,9 @@ use std::sync::{OnceLock, PoisonError};
 /// The backend's name.
 const NAME: &str = "sycl";
 
+/// The subject of errors of borrowed queues.
+const CALLERS_QUEUE: &str = "the caller's queue";
+
 /// The subject of errors of borrowed memory.
 const CALLERS_MEMORY: &str = "the caller's memory";
 
@@ -49,7 +52,7 @@ pub static SYCL: Library = Library {
 /// # Errors
 /// As for [`Library::open`].
 pub fn with_clock(index: usize) -> Result<sparse_device::Device> {
-    sparse_device::Device::from_driver(Box::new(SyclDriver::open_queue(index, true)?))
+    SYCL.start(format!("sycl device {index}"), || Ok(Box::new(SyclDriver::open_queue(index, true)?)))
 }
 
 /// The device of a caller's `sycl::queue`.
@@ -58,22 +61,13 @@ pub fn with_clock(index: usize) -> Result<sparse_device::Device> {
 ///
 /// # Errors
 /// [`Unsupported`](Error::Unsupported) for a queue that is not in order, whose device OpenCL does not serve, or that
-/// has no unified shared memory.
+/// has no unified shared memory, and in a process that was forked since SYCL was loaded.
 ///
 /// # Safety
 /// `queue` points to a `sycl::queue` of the SYCL runtime that the shim was built for.
 pub unsafe fn on_queue(queue: *const c_void) -> Result<sparse_device::Device> {
-    let functions = functions().map_err(|reason| Error::unsupported("SYCL", reason))?;
-    let (mut raw, mut id) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the caller vouches for the queue, and the outputs are live variables.
-    guarded(|reason| unsafe { (functions.adopt)(queue, &raw mut raw, &raw mut id, reason) })
-        .map_err(|refusal| refusal.unsupported("the caller's queue"))?;
-    let queue = Queue { raw, functions, is_own: false };
-    let all = devices().map_err(|reason| Error::unsupported("SYCL", reason))?;
-    let info = all.iter().find(|info| info.is(id));
-    let info =
-        info.ok_or_else(|| Error::unsupported("the caller's queue", "its device is not a root device"))?;
-    sparse_device::Device::from_driver(Box::new(SyclDriver::over(queue, info)?))
+    // SAFETY: the caller makes the same promise.
+    SYCL.start(CALLERS_QUEUE, || Ok(Box::new(unsafe { SyclDriver::on_queue(queue)? })))
 }
 
 /// A buffer of `len` elements over the caller's unified shared memory, which stays the caller's.
@@ -164,6 +158,22 @@ impl SyclDriver {
     fn open_queue(index: usize, clock: bool) -> Result<Self> {
         let info = devices::by_index(NAME, devices(), index)?;
         Self::over(Queue::open(&info.device(), clock)?, info)
+    }
+
+    /// # Safety
+    /// As for [`on_queue`].
+    unsafe fn on_queue(queue: *const c_void) -> Result<Self> {
+        let functions = functions().map_err(|reason| Error::unsupported("SYCL", reason))?;
+        let (mut raw, mut id) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the caller vouches for the queue, and the outputs are live variables.
+        guarded(|reason| unsafe { (functions.adopt)(queue, &raw mut raw, &raw mut id, reason) })
+            .map_err(|refusal| refusal.unsupported(CALLERS_QUEUE))?;
+        let queue = Queue { raw, functions, is_own: false };
+        let all = devices().map_err(|reason| Error::unsupported("SYCL", reason))?;
+        let info = all.iter().find(|info| info.is(id));
+        let info =
+            info.ok_or_else(|| Error::unsupported(CALLERS_QUEUE, "its device is not a root device"))?;
+        Self::over(queue, info)
     }
 
     fn over(queue: Queue, info: &'static DeviceInfo) -> Result<Self> {

@@ -1,12 +1,13 @@
 //! The common tests of drivers, on every SYCL device present, and tests of SYCL alone.
 
-use backend_opencl::sycl::{Event, SYCL, address, borrow, with_clock};
+use backend_opencl::sycl::{Event, SYCL, address, borrow, on_queue, with_clock};
 use backend_opencl::{Device, OPENCL};
 use device_tests::{Library, each_device, tests};
 use kernels_core::File;
 use sparse_core::op::{Op, SpmvPlan};
 use sparse_core::{Backend, Coo, Error, PlanOptions, Space, SparseFormat};
 use std::process::ExitCode;
+use std::ptr;
 
 fn main() -> ExitCode {
     device_tests::main(
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
             algorithms_in_sycl_are_offered_where_the_device_compiles_them_and_otherwise_refused_with_the_reason,
             what_does_not_compile_is_an_error_with_the_whole_log,
             sycl_that_does_not_compile_is_an_error_with_the_whole_log,
+            queues_are_refused_in_a_forked_process,
         ],
     )
 }
@@ -129,4 +131,20 @@ fn sycl_that_does_not_compile_is_an_error_with_the_whole_log(library: &Library) 
             assert!(message.contains(part), "{part} is not in {message}");
         }
     });
+}
+
+fn queues_are_refused_in_a_forked_process(library: &Library) {
+    assert!(!library.probe().devices.is_empty());
+    // SAFETY: the child asks for a device, which it is refused, and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: the queue is not looked at.
+        let refused = unsafe { on_queue(ptr::null()) }.is_err() && with_clock(0).is_err();
+        // SAFETY: nothing is run at the end of the process.
+        unsafe { libc::_exit(i32::from(!refused)) };
+    }
+    let mut status = 0;
+    // SAFETY: the status may be written.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status}");
 }

@@ -3,6 +3,7 @@
 use crate::device::Device;
 use crate::driver::Driver;
 use sparse_core::{Caps, Error, Probe, Result};
+use std::fmt::Display;
 use std::process;
 use std::sync::OnceLock;
 
@@ -43,15 +44,30 @@ impl Library {
     pub fn open(&self, index: usize) -> Result<Device> {
         let what = format!("{} device {index}", self.name);
         let devices = self.found().map_err(|reason| Error::unsupported(&what, reason))?;
-        if self.process.get().is_some_and(|&process| process != process::id()) {
+        self.start(&what, || {
+            if index >= devices.len() {
+                let reason = format!("there are {}: {}", devices.len(), names(&devices));
+                return Err(Error::unsupported(&what, reason));
+            }
+            (self.driver)(index)
+        })
+    }
+
+    /// The device of a driver that is opened in another way than by [`open`](Self::open); errors call it `what`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] in a process that was forked since the library was loaded, where `driver` is not called;
+    /// those of `driver`.
+    pub fn start(
+        &self,
+        what: impl Display,
+        driver: impl FnOnce() -> Result<Box<dyn Driver>>,
+    ) -> Result<Device> {
+        if *self.process.get_or_init(process::id) != process::id() {
             let reason = "its library was loaded before the fork: a new process (spawn) can open it";
             return Err(Error::unsupported(format!("{what} in a forked process"), reason));
         }
-        if index >= devices.len() {
-            let reason = format!("there are {}: {}", devices.len(), names(&devices));
-            return Err(Error::unsupported(what, reason));
-        }
-        Device::from_driver((self.driver)(index)?)
+        Device::from_driver(driver()?)
     }
 
     /// Opens the first device whose name, or whose platform's name, contains `part`; upper and lower case are the same.
@@ -138,6 +154,20 @@ mod tests {
 
     /// The devices that were asked to start; none does.
     static ASKED: Mutex<Vec<usize>> = Mutex::new(vec![]);
+
+    #[test]
+    fn no_driver_is_opened_in_a_forked_process() {
+        let process = OnceLock::from(process::id() + 1);
+        let library =
+            Library { name: "test", device_variable: "", devices, driver: |_| unreachable!(), process };
+        let reason = "its library was loaded before the fork: a new process (spawn) can open it";
+        let refused = |what, result: Result<Device>| {
+            let expected = format!("{what} in a forked process is not supported: {reason}");
+            assert_eq!(result.unwrap_err().to_string(), expected);
+        };
+        refused("test device 0", library.open(0));
+        refused("the caller's queue", library.start("the caller's queue", || unreachable!()));
+    }
 
     static LIBRARY: Library = Library {
         name: "test",
