@@ -195,6 +195,26 @@ def test_a_right_side_that_is_not_finite_has_no_solution(method, bad):
     assert info != 0 and np.isnan(x).any()
 
 
+@pytest.mark.parametrize("char", ["f", "F"])
+@pytest.mark.parametrize("method", ["cg", "bicgstab", "gmres"])
+def test_a_small_right_side_is_solved_in_double_precision(method, char):
+    a = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(200, 200)).tocsr().astype(char)
+    b = (1e-25 * dense((200,), "d")).astype(char)
+    x, info = getattr(nnz.linalg, method)(a, b, maxiter=2000)
+    assert (info, x.dtype) == (0, np.dtype(char))
+    # SciPy's x is 0, which it claims to be a solution: the squares of b's elements underflow.
+    assert np.linalg.norm(1e25 * (b - a.astype("D") @ x)) <= 1e-4 * np.linalg.norm(1e25 * b)
+
+
+def test_a_claim_of_scipy_that_does_not_hold_is_none_of_ours():
+    a = sp.eye_array(3, format="csr", dtype="f") / np.float32(0.7)
+    b = np.array([1e-44, 2e-44, 3e-44], "f")
+    for method in ("cg", "bicgstab", "gmres", "minres"):
+        x, info = getattr(nnz.linalg, method)(a, b)
+        residual = np.linalg.norm(1e44 * (b.astype("d") - a.astype("d") @ x))
+        assert info > 0 or residual <= 1.01e-5 * np.linalg.norm(1e44 * b.astype("d"))
+
+
 @pytest.mark.parametrize(("method", "options"), [("minres", {"maxiter": 2.5}), ("gmres", {"maxiter": np.int64(2)})])
 def test_numbers_of_iterations_are_read_as_scipy_reads_them(method, options):
     a, b = laplace(5, "d"), np.arange(25.0)

@@ -1,5 +1,6 @@
 """Solvers, files, batches and device matrices."""
 
+import io
 import pickle
 
 import nnz
@@ -129,6 +130,19 @@ def test_integers_of_files_stay_integers(tmp_path, format):
         a = nnz.io.mmread(file, format=format)
         assert (a.dtype, a.format) == (np.int64, format)
         assert a.toarray().tolist() == [[sum(values)], [0]]
+
+
+@pytest.mark.parametrize("field", ["real", "complex", "integer", "unsigned-integer"])
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
+def test_arrays_without_elements_are_read(tmp_path, field, shape):
+    text = f"{BANNER} array {field} general\n{shape[0]} {shape[1]}\n".encode()
+    dtype = {"real": "d", "complex": "D", "integer": "l", "unsigned-integer": "L"}[field]
+    paths = [tmp_path / "a.mtx", tmp_path / "a.txt"]
+    for path in paths:
+        path.write_bytes(text)
+    for source in [*paths, io.BytesIO(text)]:
+        found = nnz.io.mmread(source)  # SciPy's reader divides by zero
+        assert (found.shape, found.dtype) == (shape, np.dtype(dtype))
 
 
 def test_integers_of_one_place_stay_apart(tmp_path):

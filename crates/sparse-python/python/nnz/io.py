@@ -52,8 +52,27 @@ def _banner(path: Any) -> list[str]:
 
 
 def _by_scipy(source: Any, format: str) -> Any:
+    empty = _empty_array(source)
+    if empty is not None:
+        return empty
     read = scipy.io.mmread(source)
     return coo_array(read).asformat(format) if sp.issparse(read) else read
+
+
+#: The types of SciPy's arrays.
+_FIELDS = {"real": "d", "double": "d", "complex": "D", "integer": "l", "unsigned-integer": "L"}
+
+
+def _empty_array(source: Any) -> Any:
+    """The array of a file that has no rows or no columns, where SciPy's reader ends the process; None for another file."""
+    is_stream = not isinstance(source, (str, os.PathLike))
+    if is_stream and not (hasattr(source, "seekable") and source.seekable()):
+        return None
+    start = source.tell() if is_stream else 0
+    rows, cols, _, kind, field, _ = scipy.io.mminfo(source)
+    if is_stream:
+        source.seek(start)
+    return np.zeros((rows, cols), _FIELDS[field]) if kind == "array" and rows * cols == 0 else None
 
 
 #: SciPy looks for a symmetry in matrices of fewer rows and columns, and writes larger ones as `general`.
