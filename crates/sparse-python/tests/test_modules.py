@@ -252,6 +252,20 @@ def test_npz_files_are_scipys(tmp_path):
             nnz.io.load_npz(file)
 
 
+def test_what_is_no_matrix_is_named(tmp_path):
+    for text in (b"", b"PK", b"hello"):
+        (tmp_path / "text.npz").write_bytes(text)
+        with pytest.raises(ValueError, match=r"text\.npz is no archive of arrays"):
+            nnz.io.load_npz(tmp_path / "text.npz")
+    np.savez(tmp_path / "other.npz", a=np.ones(3))
+    with pytest.raises(ValueError, match=r"other\.npz has no array `format`"):
+        nnz.io.load_npz(tmp_path / "other.npz")
+    with pytest.raises(FileNotFoundError, match=r"missing\.npz"):
+        nnz.io.load_npz(tmp_path / "missing.npz")
+    with pytest.raises(TypeError, match=r"a DeviceCsr is not pickled: get\(\)"):
+        pickle.dumps(nnz.DeviceCsr.from_scipy(nnz.csr_array(np.eye(2)), "cpu"))
+
+
 def test_npz_files_keep_their_kind_of_matrix(tmp_path):
     for format in ("csr", "csc"):
         for kind in ("array", "matrix"):

@@ -78,6 +78,10 @@ class DeviceMatrix(Operations):
         # NumPy would make an array of one object of it, on which SciPy's errors say nothing about devices.
         raise TypeError(f"a {type(self).__name__} is not copied to the host by itself: get() makes SciPy's array of it")
 
+    def __reduce__(self) -> Any:
+        name = type(self).__name__
+        raise TypeError(f"a {name} is not pickled: get() makes SciPy's array of it, and {name}.from_scipy copies that back")
+
     @classmethod
     def from_scipy(cls: type[_Self], matrix: Any, device: str | None = None) -> _Self:
         """A copy of a sparse array or matrix on a device: `cpu`, `cuda`, `opencl:1`, or what :func:`devices` names.

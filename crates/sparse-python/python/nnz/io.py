@@ -108,7 +108,12 @@ def mmwrite(target: Any, a: Any, *arguments: Any, **options: Any) -> None:
 def load_npz(file: Any) -> Any:
     """The matrix of a file of :func:`scipy.sparse.save_npz`, in its format and checked; CSR has its indices sorted."""
     if isinstance(file, (str, os.PathLike)) and os.fspath(file).endswith(".npz"):
+        # NumPy takes another file for a pickle, and advises to load it so.
+        if os.path.exists(file) and not zipfile.is_zipfile(file):
+            raise ValueError(f"{os.fspath(file)} is no archive of arrays, as scipy.sparse.save_npz writes it")
         with np.load(file) as arrays:
+            if "format" not in arrays:
+                raise ValueError(f"{os.fspath(file)} has no array `format`, which scipy.sparse.save_npz writes")
             format = arrays["format"].item()
         format = format.decode() if isinstance(format, bytes) else format
         headers = _headers(file)
