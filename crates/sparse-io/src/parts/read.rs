@@ -10,7 +10,7 @@ use sparse_core::error::checked_product;
 use sparse_core::{DType, Error, Result};
 use std::fmt::Display;
 use std::fs::{self, File, Metadata};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// Bytes that are read at once where a part is not to be in memory.
@@ -48,15 +48,22 @@ impl PartSet {
     /// Opens the set in a folder; `path` names the folder or its manifest.
     ///
     /// # Errors
-    /// [`Error::Io`] if the manifest cannot be read; [`Error::File`] if it is not sound, or its parts do not cover the
-    /// set; [`Error::Unsupported`] if `path` is neither a folder nor a manifest.
+    /// [`Error::Io`] if the manifest cannot be read; [`Error::File`] if there is none in the folder, if it is not sound,
+    /// or if its parts do not cover the set; [`Error::Unsupported`] if `path` is neither a folder nor a manifest.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let folder = folder_of(path).ok_or_else(|| {
             Error::unsupported(path.display(), format_args!("neither a folder nor a {MANIFEST}"))
         })?;
         let path = folder.join(MANIFEST);
-        let found = fs::metadata(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
+        let found = match fs::metadata(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound && folder.is_dir() => {
+                let reason =
+                    format_args!("a folder without {MANIFEST}: no set of parts, or one that is incomplete");
+                return Err(file_error(&folder, reason));
+            }
+            found => found.map_err(|source| Error::Io { path: path.clone(), source })?,
+        };
         if !found.is_file() {
             return Err(file_error(&path, "not a file"));
         }

@@ -445,7 +445,9 @@ fn a_set_is_read_as_what_it_is() {
     assert_eq!((read.count(), read.member_shape()), (0, SHAPE));
 
     for other in [folder.path(), &folder.path().join(MANIFEST)] {
-        assert!(MatrixFile::open(other).unwrap_err().to_string().contains(MANIFEST));
+        let reason = format!("a folder without {MANIFEST}: no set of parts, or one that is incomplete");
+        let error = MatrixFile::open(other).unwrap_err().to_string();
+        assert_eq!(error, format!("{}: {reason}", folder.path().display()));
     }
     assert!(PartSet::open(folder.path().join("a.npz")).is_err());
 }
