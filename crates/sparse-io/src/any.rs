@@ -118,6 +118,18 @@ impl AnyValues {
         }
     }
 
+    /// Values for which memory is there.
+    pub(crate) fn capacity(&self) -> usize {
+        match self {
+            Self::F32(values) => values.capacity(),
+            Self::F64(values) => values.capacity(),
+            Self::C32(values) => values.capacity(),
+            Self::C64(values) => values.capacity(),
+            Self::I64(values) => values.capacity(),
+            Self::U64(values) => values.capacity(),
+        }
+    }
+
     /// Adds values of the same type; others take the place of those that are there.
     pub(crate) fn append(&mut self, more: Self) {
         match (self, more) {
@@ -252,6 +264,14 @@ impl AnyIndices {
         match self {
             Self::I32(indices) => grow(indices, more, most, reserve),
             Self::I64(indices) => grow(indices, more, most, reserve),
+        }
+    }
+
+    /// Indices for which memory is there.
+    pub(crate) fn capacity(&self) -> usize {
+        match self {
+            Self::I32(indices) => indices.capacity(),
+            Self::I64(indices) => indices.capacity(),
         }
     }
 

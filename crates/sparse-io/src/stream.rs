@@ -71,6 +71,23 @@ impl Decoder {
         }
     }
 
+    /// True if [`copy`](Self::copy) takes most bytes: those of an archive that is not deflated.
+    pub fn copies(&self) -> bool {
+        match &self.0 {
+            Kind::Npz(archive) => archive.copies(),
+            Kind::Dense(_) => false,
+        }
+    }
+
+    /// Decodes as many of the next bytes as are only copied to the array that they belong to, and returns their number:
+    /// nothing is inflated or compressed, and no memory is asked for. Those after them are for [`push`](Self::push).
+    pub fn copy(&mut self, bytes: &[u8]) -> usize {
+        match &mut self.0 {
+            Kind::Npz(archive) => archive.copy(bytes),
+            Kind::Dense(_) => 0,
+        }
+    }
+
     /// The matrix or the batch, once all bytes were decoded.
     ///
     /// # Errors
@@ -166,7 +183,8 @@ pub(crate) fn wrong(reason: impl Into<String>) -> Error {
 /// Bytes from which on memory is asked for in huge pages.
 const HUGE: usize = 8 << 20;
 
-/// Makes a vector long enough for `more` elements, of `most` in all, in steps that double it.
+/// Makes a vector long enough for `more` elements, of `most` in all. Its capacities are powers of two until it is that of
+/// all, whatever parts the elements come in, so that blocks of earlier vectors have the right size.
 pub(crate) fn grow<T>(
     elements: &mut Vec<T>,
     more: usize,
@@ -177,7 +195,7 @@ pub(crate) fn grow<T>(
     if needed <= capacity {
         return Ok(());
     }
-    let aim = needed.max(capacity.saturating_mul(2).min(most));
+    let aim = needed.max(needed.checked_next_power_of_two().unwrap_or(most).min(most));
     reserve((aim - capacity).saturating_mul(size_of::<T>()))?;
     let failed = |_| Error::out_of_memory::<T>(aim);
     elements.try_reserve_exact(aim - elements.len()).map_err(failed)?;

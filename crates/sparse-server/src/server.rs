@@ -34,6 +34,9 @@ use tokio_rustls::TlsAcceptor;
 /// Bytes that the header of a request may have.
 const HEADER_BYTES: usize = 64 << 10;
 
+/// Bytes of a connection that are read at once where they come fast; where they do not, few are asked for.
+const BUFFER_BYTES: usize = 256 << 10;
+
 /// The process that holds the matrices of a server and computes with them.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -229,7 +232,8 @@ where
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(header_time)
-        .max_buf_size(HEADER_BYTES)
+        .max_header_size(HEADER_BYTES)
+        .max_buf_size(BUFFER_BYTES)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!("connection: {error}");

@@ -7,7 +7,10 @@ use crate::any::{AnyIndices, AnyValues};
 use crate::npz::{AnySparse, NpzFormat};
 use crate::stream::{Reserve, grow, wrong};
 use sparse_core::{Order, Result};
+use std::convert::Infallible;
 
+/// An array of which this part is there is allocated whole: what its header claims is likely to come.
+const LIKELY_PART: usize = 64;
 /// Bytes that are converted at once, few enough to stay in the cache.
 const BLOCK_BYTES: usize = 16 << 10;
 /// Elements of which none is looked at if all of their bytes are zero.
@@ -27,7 +30,7 @@ impl WholeElements {
     }
 
     /// Calls `each` with bytes of whole elements.
-    fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    fn push<E>(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         if !self.begun.is_empty() {
             let (first, rest) = bytes.split_at((self.size - self.begun.len()).min(bytes.len()));
             self.begun.extend_from_slice(first);
@@ -95,6 +98,11 @@ impl ArrayDecoder {
         if rest.is_empty() { Ok(()) } else { self.begin(reserve)?.push(rest, reserve) }
     }
 
+    /// Adds the elements for which memory is there, and returns the number of their bytes.
+    pub(crate) fn copy(&mut self, bytes: &[u8]) -> usize {
+        self.body.as_mut().map_or(0, |body| body.copy(bytes))
+    }
+
     fn begin(&mut self, reserve: &mut Reserve<'_>) -> Result<&mut Body> {
         let (header, data) = header::parse(&self.head).map_err(wrong)?;
         if header.shape.len() != 1 {
@@ -136,14 +144,26 @@ impl Body {
             if len > *claimed {
                 return Err(too_long(header, *claimed * size));
             }
-            // An array of which an eighth is there is allocated whole: growing on would copy it.
-            let more = if len >= *claimed / 8 { *claimed - elements.len() } else { bytes.len() / size };
+            let is_likely = len >= *claimed / LIKELY_PART;
+            let more = if is_likely { *claimed - elements.len() } else { bytes.len() / size };
             elements.grow(more, *claimed, reserve)?;
-            for block in bytes.chunks(BLOCK_BYTES / size * size) {
-                elements.append(*element, block);
-            }
+            elements.append(*element, bytes);
             Ok(())
         })
+    }
+
+    /// As [`ArrayDecoder::copy`].
+    fn copy(&mut self, bytes: &[u8]) -> usize {
+        let Self { element, whole, elements, claimed, .. } = self;
+        let spare = elements.capacity().min(*claimed) - elements.len();
+        let copied = (spare * element.bytes()).saturating_sub(whole.begun.len()).min(bytes.len());
+        let mut append = |bytes: &[u8]| {
+            elements.append(*element, bytes);
+            Ok::<_, Infallible>(())
+        };
+        match whole.push(&bytes[..copied], &mut append) {
+            Ok(()) => copied,
+        }
     }
 }
 
@@ -162,11 +182,21 @@ impl Elements {
         }
     }
 
+    /// Elements for which memory is there.
+    fn capacity(&self) -> usize {
+        match self {
+            Self::Values(values) => values.capacity(),
+            Self::Indices(indices) => indices.capacity(),
+        }
+    }
+
     /// Adds elements of the type that the array has.
     fn append(&mut self, element: Element, bytes: &[u8]) {
-        match self {
-            Self::Values(values) => element.append_values(values, bytes),
-            Self::Indices(indices) => element.append_indices(indices, bytes),
+        for block in bytes.chunks(BLOCK_BYTES / element.bytes() * element.bytes()) {
+            match self {
+                Self::Values(values) => element.append_values(values, block),
+                Self::Indices(indices) => element.append_indices(indices, block),
+            }
         }
     }
 }

@@ -20,6 +20,8 @@ const INFLATED: usize = 64 << 10;
 /// Decodes an `.npz` file.
 #[derive(Debug)]
 pub(crate) struct NpzDecoder {
+    /// True if the first file is deflated, and most likely all are.
+    is_deflated: bool,
     state: State,
     arrays: BTreeMap<String, Array>,
 }
@@ -83,8 +85,12 @@ impl NpzDecoder {
     /// The decoder of an archive with these first bytes; none if its first file is not decoded from front to back.
     pub(crate) fn new(head: &[u8]) -> Option<Self> {
         let header = head.get(..header_bytes(head)?)?;
-        Header::parse(header).ok()?;
-        Some(Self { state: State::Header(vec![]), arrays: BTreeMap::new() })
+        let is_deflated = Header::parse(header).ok()?.is_deflated;
+        Some(Self { is_deflated, state: State::Header(vec![]), arrays: BTreeMap::new() })
+    }
+
+    pub(crate) fn copies(&self) -> bool {
+        !self.is_deflated
     }
 
     pub(crate) fn push(&mut self, mut bytes: &[u8], reserve: &mut Reserve<'_>) -> Result<()> {
@@ -103,6 +109,14 @@ impl NpzDecoder {
             self.end_file(reserve)?;
         }
         Ok(())
+    }
+
+    /// Decodes the bytes that are only copied to an array, and returns their number.
+    pub(crate) fn copy(&mut self, bytes: &[u8]) -> usize {
+        match &mut self.state {
+            State::File(file) => file.copy(bytes),
+            State::Header(_) | State::Directory => 0,
+        }
     }
 
     /// Keeps the array of a file that has come to its end.
@@ -300,6 +314,16 @@ impl File {
             Some(inflate) => inflate.push(own, size, &mut each)?,
         }
         Ok(rest)
+    }
+
+    /// Decodes the bytes of this file that are only copied to its array, and returns their number.
+    fn copy(&mut self, bytes: &[u8]) -> usize {
+        let (None, ArrayState::Array(array)) = (&self.inflate, &mut self.array) else { return 0 };
+        let own = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
+        let copied = array.copy(&bytes[..own]);
+        self.crc.update(&bytes[..copied]);
+        self.left -= copied as u64;
+        copied
     }
 
     /// The array, if a matrix has it and its checksum is right.

@@ -10,13 +10,13 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 /// Fewer entries in some rows, none in others.
-fn matrix(rows: usize, cols: usize) -> Csr<f64> {
+pub(crate) fn matrix(rows: usize, cols: usize) -> Csr<f64> {
     let chosen = (0..rows * cols).filter(|k| k * 7919 % 11 < 3 && k / cols % 5 != 2);
     Csr::from_triplets(rows, cols, chosen.map(|k| (k / cols, k % cols, 0.1 * k as f64))).unwrap()
 }
 
 /// The same archive with arrays that are stored as they are, but for what `change` does to their files.
-fn store(from: &Path, to: &Path, change: impl Fn(&mut Vec<u8>)) {
+pub(crate) fn store(from: &Path, to: &Path, change: impl Fn(&mut Vec<u8>)) {
     let mut packed = ZipArchive::new(File::open(from).unwrap()).unwrap();
     let mut stored = ZipWriter::new(File::create(to).unwrap());
     for k in 0..packed.len() {

@@ -1,5 +1,6 @@
 //! Files decoded in parts have the matrices that are read from them whole.
 
+use super::row_ranges::{matrix, store};
 use sparse_core::{Csr, Error, Order, Result};
 use sparse_io::stream::{Decoded, Decoder, HEAD_BYTES};
 use sparse_io::{FileKind, MatrixFile, npy, npz};
@@ -36,6 +37,31 @@ fn archives_of_scipy_are_decoded_in_any_parts() {
         let whole = Decoded::Sparse(npz::parse(&file).unwrap());
         for part in [1, 7, 100, file.len()] {
             assert_eq!(decode(FileKind::Npz, &file, part).unwrap().0, whole, "{name} in parts of {part}");
+        }
+    }
+}
+
+#[test]
+fn most_of_an_archive_that_is_not_deflated_is_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    let [packed, stored] = ["packed.npz", "stored.npz"].map(|name| folder.path().join(name));
+    npz::write_csr(&packed, &matrix(100, 200)).unwrap();
+    store(&packed, &stored, |_| ());
+    let [packed, stored] = [packed, stored].map(|path| std::fs::read(path).unwrap());
+    for (file, is_copied) in [(&stored, true), (&packed, false), (&seed("csr_f8"), false)] {
+        let whole = Decoded::Sparse(npz::parse(file).unwrap());
+        for part in [1, 7, 100, file.len()] {
+            let mut decoder =
+                Decoder::new(FileKind::Npz, &file[..file.len().min(HEAD_BYTES)]).unwrap().unwrap();
+            assert_eq!(decoder.copies(), is_copied);
+            let mut copied = 0;
+            for part in file.chunks(part) {
+                let first = decoder.copy(part);
+                decoder.push(&part[first..], &mut |_| Ok(())).unwrap();
+                copied += first;
+            }
+            assert_eq!(copied > file.len() / 2, is_copied && part < file.len(), "{copied} of {}", file.len());
+            assert_eq!(decoder.finish().unwrap(), whole, "in parts of {part}");
         }
     }
 }

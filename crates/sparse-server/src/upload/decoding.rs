@@ -55,6 +55,16 @@ impl Decoding {
         }
     }
 
+    /// True for a body of which most bytes are only copied.
+    pub(super) fn copies(&self) -> bool {
+        self.decoder.copies()
+    }
+
+    /// Takes as many of the next bytes as are only copied, and returns their number; see [`Decoder::copy`].
+    pub(super) fn copy(&mut self, bytes: &[u8]) -> usize {
+        self.decoder.copy(bytes)
+    }
+
     /// The matrix in the device's memory.
     pub(super) fn finish(self) -> Result<(Matrix, Reservation), Problem> {
         let Self { decoder, mut memory } = self;

@@ -1,4 +1,5 @@
-//! Reception of bodies: in memory while they are small, then in a file or a decoder, one part while the next one comes.
+//! Reception of bodies: in memory while they are small, then in a file or a decoder. What is only copied to an array is
+//! copied from the connection's buffer; anything else goes to a thread, one part while the next one comes.
 
 use super::decoding::Decoding;
 use super::encoding::{Encoding, inflate};
@@ -45,6 +46,16 @@ enum Sink {
 
 /// A sink that takes a part, which comes back empty.
 type Writing = JoinHandle<Result<(Sink, Vec<u8>), Problem>>;
+
+/// The bytes of a body so far.
+enum Progress {
+    /// Few, all of which are in memory.
+    Memory(Vec<u8>),
+    /// In a decoder that copies most of them.
+    Copying(Box<Decoding>),
+    /// In a sink and, those after them, in the next part.
+    Writing(Writing, Vec<u8>),
+}
 
 impl Reception<'_> {
     /// Receives a body.
@@ -99,55 +110,90 @@ impl Reception<'_> {
             Incoming { body, received: 0, limit: self.limit, started: Instant::now(), limits: self.limits };
         // As long as the body says that it is: a buffer that grows is copied, and may be twice as long.
         let claimed = usize::try_from(incoming.body.size_hint().lower()).unwrap_or(usize::MAX);
-        let (mut buffer, mut capacity) = (Vec::with_capacity(claimed.min(IN_MEMORY)), IN_MEMORY);
-        let mut writing: Option<Writing> = None;
+        let mut progress = Progress::Memory(Vec::with_capacity(claimed.min(IN_MEMORY)));
         while let Some(data) = incoming.next().await? {
-            if buffer.len() + data.len() > capacity {
-                match hand_over(writing, buffer, &open).await {
-                    Ok((next, empty)) => (writing, buffer, capacity) = (Some(next), empty, PART),
-                    Err(problem) => {
-                        incoming.discard_rest().await;
-                        return Err(problem);
-                    }
+            progress = match progress.take(data, &open).await {
+                Ok(progress) => progress,
+                Err(problem) => {
+                    incoming.discard_rest().await;
+                    return Err(problem);
                 }
-            }
-            buffer.extend_from_slice(&data);
+            };
         }
-        match writing {
-            None => Ok(Upload::Received(Received::Memory(buffer))),
-            Some(_) => {
-                let (last, _) = hand_over(writing, buffer, &open).await?;
-                Ok(match joined(last).await?.0 {
-                    Sink::File(file) => Upload::Received(Received::File(file)),
-                    Sink::Decoding(decoding) => Upload::Decoded(decoding),
-                })
-            }
-        }
+        progress.finish().await
     }
 }
 
-/// Hands a part to its sink once that has taken the part before; returns an empty buffer for the next one.
-async fn hand_over(
-    writing: Option<Writing>,
-    part: Vec<u8>,
-    open: impl Fn(&[u8]) -> Result<Sink, Problem>,
-) -> Result<(Writing, Vec<u8>), Problem> {
-    let (mut sink, empty) = match writing {
-        None => (open(&part)?, Vec::with_capacity(PART)),
-        Some(writing) => joined(writing).await?,
-    };
-    let next = spawn_blocking(move || {
+impl Progress {
+    /// Takes the next bytes; `open` makes the sink once they are too many for the memory.
+    async fn take(self, data: Bytes, open: impl Fn(&[u8]) -> Result<Sink, Problem>) -> Result<Self, Problem> {
+        let progress = match self {
+            Self::Memory(first) if first.len() + data.len() > IN_MEMORY => match open(&first)? {
+                Sink::Decoding(decoding) if decoding.copies() => {
+                    Self::Copying(pushed(decoding, first.into()).await?)
+                }
+                sink => Self::Writing(write(sink, first), Vec::with_capacity(PART)),
+            },
+            progress => progress,
+        };
+        progress.add(data).await
+    }
+
+    async fn add(self, data: Bytes) -> Result<Self, Problem> {
+        Ok(match self {
+            Self::Memory(mut bytes) => {
+                bytes.extend_from_slice(&data);
+                Self::Memory(bytes)
+            }
+            Self::Copying(mut decoding) => {
+                let rest = data.slice(decoding.copy(&data)..);
+                Self::Copying(if rest.is_empty() { decoding } else { pushed(decoding, rest).await? })
+            }
+            Self::Writing(mut writing, mut part) => {
+                if part.len() + data.len() > PART {
+                    let (sink, empty) = joined(writing).await?;
+                    writing = write(sink, std::mem::replace(&mut part, empty));
+                }
+                part.extend_from_slice(&data);
+                Self::Writing(writing, part)
+            }
+        })
+    }
+
+    /// The body, all of which has come.
+    async fn finish(self) -> Result<Upload, Problem> {
+        Ok(match self {
+            Self::Memory(bytes) => Upload::Received(Received::Memory(bytes)),
+            Self::Copying(decoding) => Upload::Decoded(decoding),
+            Self::Writing(writing, last) => {
+                let (sink, _) = joined(writing).await?;
+                match joined(write(sink, last)).await?.0 {
+                    Sink::File(file) => Upload::Received(Received::File(file)),
+                    Sink::Decoding(decoding) => Upload::Decoded(decoding),
+                }
+            }
+        })
+    }
+}
+
+/// Lets a thread give a part to a sink.
+fn write(mut sink: Sink, mut part: Vec<u8>) -> Writing {
+    spawn_blocking(move || {
         sink.write(&part)?;
-        let mut part = part;
         part.clear();
         part.shrink_to(PART);
         Ok((sink, part))
-    });
-    Ok((next, empty))
+    })
 }
 
 async fn joined(writing: Writing) -> Result<(Sink, Vec<u8>), Problem> {
     writing.await.map_err(Problem::internal)?
+}
+
+/// Decodes bytes on a thread, where memory may be asked for and waited for.
+async fn pushed(mut decoding: Box<Decoding>, bytes: Bytes) -> Result<Box<Decoding>, Problem> {
+    let pushed = spawn_blocking(move || decoding.push(&bytes).map(|()| decoding));
+    pushed.await.map_err(Problem::internal)?
 }
 
 impl Sink {
