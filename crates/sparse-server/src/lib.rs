@@ -61,6 +61,7 @@ mod status;
 mod tags;
 mod task;
 mod tls;
+mod trickle;
 mod upload;
 mod usage;
 mod workers;

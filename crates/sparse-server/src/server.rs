@@ -9,6 +9,7 @@ use crate::ledger::Ledger;
 use crate::objects::{HostTier, Store};
 #[cfg(unix)]
 use crate::process::{DeviceWorkers, WorkerCommand};
+use crate::trickle::Trickle;
 use crate::{heap, routes, tls};
 use axum::Router;
 use hyper::server::conn::http1;
@@ -175,7 +176,7 @@ impl Server {
             let (router, watcher) = (router.clone(), connections.watcher());
             let tls = self.tls.as_ref().map(|tls| tls.0.clone());
             tokio::spawn(async move {
-                let mut stream = TimeoutStream::new(stream);
+                let mut stream = TimeoutStream::new(Trickle::new(stream));
                 stream.set_write_timeout(Some(idle_time));
                 match tls {
                     None => serve(Box::pin(stream), router, watcher, header_time).await,

@@ -1,0 +1,107 @@
+//! Connections whose clients send a few bytes at a time.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// Bytes of a read that counts as small: no request has fewer.
+const SMALL: usize = 16;
+/// Small reads after one another until the next one waits. The last part of a body may be small, and is one.
+const SEVERAL: u32 = 4;
+/// Time before the next read: 500 clients that send a byte each 50 ms are read from 2000 times a second, not 10 000.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// A stream that is read less often while its bytes come one by one: each read costs as much as one of many bytes, and
+/// the system gathers those that come meanwhile.
+#[derive(Debug)]
+pub(crate) struct Trickle<S> {
+    stream: S,
+    /// Small reads since the last one that was not.
+    small_reads: u32,
+    pause: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Trickle<S> {
+    pub(crate) fn new(stream: S) -> Self {
+        Self { stream, small_reads: 0, pause: None }
+    }
+
+    fn count(&mut self, bytes: usize) {
+        self.small_reads = if (1..SMALL).contains(&bytes) { self.small_reads + 1 } else { 0 };
+        if self.small_reads >= SEVERAL {
+            self.pause = Some(Box::pin(sleep(PAUSE)));
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Trickle<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if let Some(pause) = &mut self.pause {
+            ready!(pause.as_mut().poll(context));
+            self.pause = None;
+        }
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        self.count(buffer.filled().len() - before);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Trickle<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    #[tokio::test]
+    async fn reads_wait_after_several_small_ones_alone() {
+        let (mut client, server) = duplex(1024);
+        let mut server = Trickle::new(server);
+        let large = [0; SMALL];
+        for (part, reads) in [(&large[..], 9), (b"a", SEVERAL), (b"ab", 1), (&large, 1), (b"a", SEVERAL - 1)]
+        {
+            for read in 1..=reads {
+                client.write_all(part).await.unwrap();
+                assert_eq!(server.read(&mut [0; 1024]).await.unwrap(), part.len());
+                let is_slow = part.len() < SMALL && (read == SEVERAL || part == b"ab");
+                assert_eq!(server.pause.is_some(), is_slow, "read {read} of {part:?}");
+            }
+        }
+    }
+}
