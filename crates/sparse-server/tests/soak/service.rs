@@ -178,13 +178,36 @@ impl Server {
     }
 }
 
-/// Bytes of memory that are no pages of files: those of the program come as its code first runs, and are no use of memory
-/// by matrices.
+/// Bytes of memory of a process, without the pages of its program and libraries as they are in their files: these come
+/// as code first runs. Pages of other files, such as a body that is mapped, count.
 fn resident_bytes_of(process: u64) -> Option<u64> {
-    let counts = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
-    let pages = |field: usize| counts.split(' ').nth(field)?.parse::<u64>().ok();
-    let (resident, of_files) = (pages(1)?, pages(2)?);
-    Some((resident - of_files) * 4096)
+    let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
+    let mappings = std::fs::read_to_string(format!("/proc/{process}/smaps")).ok()?;
+    let (mut is_code, mut kilobytes) = (false, 0);
+    for line in mappings.lines() {
+        match line.split_once(':') {
+            // A field of a mapping: `Rss:    12 kB`.
+            Some((field, value)) if !field.contains(' ') => {
+                // What was written of a program's data is no longer a page of its file.
+                if field == if is_code { "Anonymous" } else { "Rss" } {
+                    kilobytes += value.trim().strip_suffix(" kB")?.parse::<u64>().ok()?;
+                }
+            }
+            // The start of one: addresses, permissions, offset, device, inode, and the name of a file.
+            _ => {
+                let name = Path::new(line.splitn(6, ' ').nth(5).unwrap_or_default().trim());
+                is_code = name == program || is_library(name);
+            }
+        }
+    }
+    Some(kilobytes << 10)
+}
+
+/// True for `libc.so.6` and the like.
+fn is_library(path: &Path) -> bool {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.split('.').skip(1).any(|part| part == "so"))
 }
 
 #[track_caller]
