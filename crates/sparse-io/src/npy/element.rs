@@ -156,12 +156,9 @@ fn elements<T: Pod>(data: &[u8], swapped: bool, number_bytes: usize) -> Vec<T> {
     elements
 }
 
-/// Adds the elements in `data`, whole ones, which are as this machine has them. Elements that are cleared and then copied
-/// as bytes take half as long as those that are read one by one; both stay in the cache where `data` does.
+/// Adds the elements in `data`, which are as this machine has them.
 fn append<T: Pod>(elements: &mut Vec<T>, data: &[u8]) {
-    let start = elements.len();
-    elements.resize(start + data.len() / size_of::<T>(), T::zeroed());
-    bytemuck::cast_slice_mut(&mut elements[start..]).copy_from_slice(data);
+    elements.extend(data.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned::<T>));
 }
 
 fn widened<T: Pod + Into<i64>>(data: &[u8], swapped: bool) -> Vec<i64> {

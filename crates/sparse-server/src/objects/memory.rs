@@ -7,7 +7,6 @@ use crate::heap;
 use crate::ledger::Reservation;
 use crate::lock::lock;
 use crate::problem::{MemoryShortage, Problem};
-use nnz::io::MatrixFile;
 use nnz::{Device, Format, Matrix};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -184,11 +183,7 @@ fn of_tenant(objects: Vec<Arc<Object>>, tenant: Option<&str>) -> impl Iterator<I
 }
 
 fn read_segment(segment: &Segment, description: &Description, device: &Device) -> Result<Matrix, ReadError> {
-    let file = MatrixFile::open(segment.verified_path()?)?;
-    if description.members.is_some() {
-        return Ok(Matrix::read_batch(device, &file, file.value_type()?)?);
-    }
-    let matrix = Matrix::read_csr(device, &file, file.value_type()?)?;
+    let matrix = segment.read(device)?;
     Ok(to_format_named(matrix, &description.format)?)
 }
 

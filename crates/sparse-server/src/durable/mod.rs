@@ -6,13 +6,14 @@
 //! A worker process records the objects that are not durable, too, in a file each: the worker that follows it has those
 //! that were spilled, and knows the names of those that are lost.
 
+mod segment;
+
 use crate::auth::to_hex;
 use crate::error::StartError;
 use crate::labels::Labels;
 use crate::objects::Description;
 use crate::problem::Problem;
-use nnz::io::{FileKind, Output};
-use nnz::{Error, Matrix};
+use nnz::Matrix;
 use redb::{
     Database, DatabaseError, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition,
 };
@@ -20,10 +21,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempPath;
+
+pub(crate) use segment::{ReadError, Segment};
+use segment::{SegmentFile, hash, new_segment, write};
 
 /// Records by the key of the object.
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
@@ -115,44 +119,6 @@ struct FileRecord {
     bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
-}
-
-/// A matrix in a file.
-#[derive(Debug)]
-pub(crate) struct Segment {
-    file: SegmentFile,
-    pub(crate) bytes: u64,
-    /// The hash of a durable one. That of an evicted one would take longer than to write and read it, and its file has
-    /// checksums.
-    pub(crate) sha256: Option<String>,
-}
-
-/// Why a segment was not read.
-#[derive(Debug)]
-pub(crate) enum ReadError {
-    /// The segment is damaged, permanently.
-    Corrupt(String),
-    /// The segment could not be read now, for example for want of file handles or memory.
-    Passing(Problem),
-}
-
-impl From<Error> for ReadError {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Io { .. } | Error::OutOfMemory { .. } | Error::Backend { .. } => {
-                Self::Passing(error.into())
-            }
-            error => Self::Corrupt(error.to_string()),
-        }
-    }
-}
-
-#[derive(Debug)]
-enum SegmentFile {
-    /// Stays until the object is deleted.
-    Durable(PathBuf),
-    /// Is removed with the value.
-    Spilled(TempPath),
 }
 
 /// The contents of a manifest.
@@ -381,46 +347,6 @@ impl Record {
     }
 }
 
-impl Segment {
-    fn path(&self) -> &Path {
-        match &self.file {
-            SegmentFile::Durable(path) => path,
-            SegmentFile::Spilled(path) => path,
-        }
-    }
-
-    fn file_name(&self) -> String {
-        self.path().file_name().unwrap_or_default().to_string_lossy().into_owned()
-    }
-
-    /// The path, once the bytes of a durable one have been found to be those that were written; of an evicted one their
-    /// number.
-    pub(crate) fn verified_path(&self) -> Result<&Path, ReadError> {
-        let path = self.path();
-        let is_as_written = match &self.sha256 {
-            Some(sha256) => hash(path).map(|found| found == *sha256),
-            None => fs::metadata(path).map(|found| found.len() == self.bytes),
-        };
-        match is_as_written {
-            Ok(true) => Ok(path),
-            Ok(false) => Err(ReadError::Corrupt("its file does not have the bytes that were written".into())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(ReadError::Corrupt(format!("its file cannot be read: {error}")))
-            }
-            Err(error) => Err(ReadError::Passing(Problem::disk(&error))),
-        }
-    }
-
-    /// Removes the file of a durable object that the manifest no longer names.
-    pub(crate) fn remove(&self) {
-        if let SegmentFile::Durable(path) = &self.file
-            && let Err(error) = fs::remove_file(path)
-        {
-            tracing::warn!("{}: {error}; the next start removes it", path.display());
-        }
-    }
-}
-
 /// Time that another process which goes, as a worker whose front end was killed, may still hold a database.
 const DATABASE_WAIT: Duration = Duration::from_secs(5);
 
@@ -479,26 +405,4 @@ fn record_name(key: &str) -> String {
 /// The key of an object in the manifest.
 pub(crate) fn key(tenant: &str, name: &str, version: u64) -> String {
     format!("{tenant}/{name}@{version}")
-}
-
-/// A new, empty file, which is removed unless it is kept.
-fn new_segment(folder: &Path) -> io::Result<TempPath> {
-    Ok(tempfile::Builder::new().suffix(".npz").tempfile_in(folder)?.into_temp_path())
-}
-
-/// Writes a file whole, synced and renamed; its length.
-fn write(matrix: &Matrix, path: &Path) -> Result<u64, Problem> {
-    matrix.write_as(Output::Path(path), FileKind::Npz)?;
-    Ok(fs::metadata(path)?.len())
-}
-
-fn hash(path: &Path) -> io::Result<String> {
-    let (mut file, mut hash) = (File::open(path)?, Sha256::new());
-    let mut buffer = vec![0; 1 << 18];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(to_hex(&hash.finalize())),
-            read => hash.update(&buffer[..read]),
-        }
-    }
 }
