@@ -170,7 +170,7 @@ pub(crate) async fn upload(
 
 /// Fails for an upload to another device than that of this process, or to several.
 fn check_device(store: &Store, parameters: &Parameters) -> Result<(), Problem> {
-    if parameters.text("parts").is_some() {
+    if parameters.text("parts").is_some_and(|parts| parts != "auto") {
         let detail = "parameter parts: this server has one device; `nnz serve --devices` has several";
         return Err(Problem::bad_request(detail));
     }

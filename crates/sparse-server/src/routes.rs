@@ -213,7 +213,7 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         method: "put",
         path: MATRIX,
-        summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier ones, ?ttl=SECONDS, ?labels=K=V, ?device=NUMBER, ?parts=COUNT",
+        summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier ones, ?ttl=SECONDS, ?labels=K=V, ?device=NUMBER, ?parts=COUNT or auto",
         parameters: Some(&matrices::UPLOAD_PARAMETERS),
         scope: Some(Scope::Write),
         handler: Handler::Device(|| put(matrices::upload), Destination::NewMatrix),
@@ -412,6 +412,7 @@ pub(crate) fn worker_router(app: &App) -> Router {
     }
     router
         .route(process::COPY, put(process::receive_copy))
+        .route(process::DIVISIONS, post(process::divide))
         .route(process::PARTS, post(process::receive_part))
         .route(process::MADE, get(process::made))
         .route(process::EVICT, post(process::evict))

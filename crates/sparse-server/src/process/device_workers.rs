@@ -35,6 +35,8 @@ pub(crate) struct DeviceWorkers {
     pub(super) keys: KeyDevices,
     /// The bytes that a tenant may have on all devices, if that is not all.
     pub(super) quota: Option<u64>,
+    /// The bytes of each device's memory.
+    pub(super) memory: u64,
     /// The number of the next copy.
     pub(super) copies: AtomicU64,
     pub(super) distributed: DistributedMatrices,
@@ -91,6 +93,7 @@ impl DeviceWorkers {
             budgets: Mutex::default(),
             keys: KeyDevices::default(),
             quota,
+            memory: config.memory,
             copies: AtomicU64::default(),
             distributed: DistributedMatrices::default(),
             bodies,
@@ -253,9 +256,11 @@ impl DeviceWorkers {
         device
     }
 
-    /// All devices, from that with the most free bytes on.
-    pub(super) async fn freest_devices(&self) -> Vec<usize> {
-        self.by_free_bytes(&*self.current_budgets().await)
+    /// All devices and their free bytes, from that with the most on.
+    pub(super) async fn freest_devices(&self) -> Vec<(usize, u64)> {
+        let budgets = self.current_budgets().await;
+        let devices = self.by_free_bytes(&budgets).into_iter();
+        devices.map(|device| (device, budgets.free[device].unwrap_or(0))).collect()
     }
 
     /// The devices whose workers are ready, from that with the most free bytes on, and then the others.

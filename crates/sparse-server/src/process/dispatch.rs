@@ -53,9 +53,9 @@ pub(crate) async fn dispatch(
                 }
             }
         }
-        Destination::NewMatrix => match parameters.get("parts")? {
-            Some(parts) => {
-                workers.upload_in_parts(parts, in_path("name"), &parameters, identity, request).await
+        Destination::NewMatrix => match workers.part_count(&parameters, request.headers())? {
+            Some(count) => {
+                workers.upload_in_parts(count, in_path("name"), &parameters, identity, request).await
             }
             None => workers.upload(in_path("name"), &parameters, identity, request).await,
         },
@@ -96,8 +96,12 @@ fn names(in_path: &str, operation: &str, parameters: &Parameters) -> Vec<String>
 
 /// Bytes that an upload may take on a device: those of its body, or some if it does not say.
 fn body_bytes(headers: &HeaderMap) -> u64 {
-    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    length.unwrap_or(1 << 20)
+    content_length(headers).unwrap_or(1 << 20)
+}
+
+/// The bytes of a body, if its headers say.
+pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 impl DeviceWorkers {

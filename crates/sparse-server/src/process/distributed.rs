@@ -1,11 +1,14 @@
 //! Matrices in parts: the rows of one matrix on several devices of a service, a part on each.
 //!
-//! The front end knows them, and no worker does. It receives the file, and each worker reads the rows of its part from
-//! there. A part is a [copy](super::copies): it has its bytes in the ledger of its device, is not evicted, and is dropped
-//! with the front end's record of the matrix. A worker that ends takes its parts with it, and the matrix is lost.
+//! The front end knows them, and no worker does. It receives the file, a worker divides its rows, and each worker reads
+//! those of its part from there. A part is a [copy](super::copies): it has its bytes in the ledger of its device, is not
+//! evicted, and is dropped with the front end's record of the matrix. A worker that ends takes its parts with it, and the
+//! matrix is lost.
 
 use super::copies::Copy;
 use super::device_workers::{DeviceWorkers, key};
+use super::dispatch::content_length;
+use super::parts::PartCount;
 use crate::auth::Identity;
 use crate::idempotency::{Begun, Keys, Made};
 use crate::lock::lock;
@@ -15,19 +18,16 @@ use crate::objects::{Description, PutOptions, check_match, tag_of};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::tags::Tags;
-use crate::upload::{NPZ, Reception, check_headers, check_integers, kind_of, unsupported_media};
+use crate::upload::{NPZ, Reception, check_headers, kind_of, unsupported_media};
 use axum::Json;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use nnz::distrib::Ownership;
-use nnz::io::{FileKind, MatrixFile, RowRanges};
+use nnz::io::FileKind;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::{ControlFlow, Range};
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
-use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 /// Versions of matrices in parts that a tenant may have: each part holds a connection to its worker.
@@ -313,10 +313,28 @@ pub(super) fn needs_whole(matrix: &DistributedMatrix) -> Problem {
 }
 
 impl DeviceWorkers {
-    /// Receives a matrix and divides its rows among so many devices, those with the most free bytes.
+    /// The number of parts of an upload: that which it asks for, or as few as it takes where no device has memory for its
+    /// body. None for a matrix that is to be whole.
+    pub(super) fn part_count(
+        &self,
+        parameters: &Parameters,
+        headers: &HeaderMap,
+    ) -> Result<Option<PartCount>, Problem> {
+        let is_too_large = || content_length(headers).is_some_and(|length| length > self.memory);
+        Ok(match parameters.text("parts") {
+            Some("auto") => Some(PartCount::Fewest),
+            Some(_) => parameters.get("parts")?.map(PartCount::Exactly),
+            None if is_too_large() && put_options_in_parts(parameters, headers).is_ok() => {
+                Some(PartCount::Fewest)
+            }
+            None => None,
+        })
+    }
+
+    /// Receives a matrix and divides its rows among devices, those with the most free bytes.
     pub(super) async fn upload_in_parts(
         &self,
-        count: usize,
+        count: PartCount,
         name: &str,
         parameters: &Parameters,
         mut identity: Identity,
@@ -324,7 +342,8 @@ impl DeviceWorkers {
     ) -> Result<Response, Problem> {
         let name = new_name(name)?;
         let (head, body) = request.into_parts();
-        let options = self.put_options_in_parts(count, parameters, &head.headers)?;
+        self.check_part_count(count)?;
+        let options = put_options_in_parts(parameters, &head.headers)?;
         let (limits, folder) = (&self.limits, &*self.bodies);
         let encoding = check_headers(&head.headers, limits.upload_bytes)?;
         let tenant = identity.tenant.clone();
@@ -341,16 +360,15 @@ impl DeviceWorkers {
             Reception { kind: FileKind::Npz, encoding, limit: limits.upload_bytes, limits, folder };
         let received = reception.receive(body).await?;
         let bodies = self.bodies.clone();
-        let divide = move || {
-            let file = received.into_file(&bodies, FileKind::Npz)?;
-            divide(file.path(), count).map(|ranges| (file, ranges))
-        };
-        let dividing = DIVIDING.acquire().await.map_err(Problem::internal)?;
-        let (file, ranges) = spawn_blocking(divide).await.map_err(Problem::internal)??;
-        drop(dividing);
+        let file = spawn_blocking(move || received.into_file(&bodies, FileKind::Npz));
+        let file = file.await.map_err(Problem::internal)??;
         let devices = self.freest_devices().await;
+        let ranges = match self.divide((file.path(), count), &devices, &mut identity).await? {
+            ControlFlow::Continue(ranges) => ranges,
+            ControlFlow::Break(refused) => return Ok(refused),
+        };
         let mut parts = vec![];
-        for (&device, rows) in devices.iter().zip(ranges) {
+        for (&(device, _), rows) in devices.iter().zip(ranges) {
             match self.put_part((device, rows), (name, new.version), file.path(), &mut identity).await? {
                 ControlFlow::Continue(part) => parts.push(part),
                 ControlFlow::Break(refused) => return Ok(refused),
@@ -362,36 +380,17 @@ impl DeviceWorkers {
         Ok(matrix.respond(StatusCode::CREATED))
     }
 
-    /// The settings of an upload in so many parts; fails for what such matrices cannot be.
-    fn put_options_in_parts(
-        &self,
-        count: usize,
-        parameters: &Parameters,
-        headers: &HeaderMap,
-    ) -> Result<PutOptions, Problem> {
+    /// Fails for more parts than there are devices.
+    fn check_part_count(&self, count: PartCount) -> Result<(), Problem> {
         let devices = self.workers.len();
-        if !(1..=devices).contains(&count) {
-            let detail = format!("parameter parts={count}: 1 to {devices} can be had, one on each device");
-            return Err(Problem::bad_request(detail));
+        match count {
+            PartCount::Exactly(count) if !(1..=devices).contains(&count) => {
+                let detail =
+                    format!("parameter parts={count}: 1 to {devices} can be had, one on each device");
+                Err(Problem::bad_request(detail))
+            }
+            PartCount::Exactly(_) | PartCount::Fewest => Ok(()),
         }
-        let options = put_options(parameters, headers)?;
-        let refused = [
-            ("durable", options.is_durable),
-            ("ttl", options.ttl.is_some()),
-            ("labels", !options.labels.is_empty()),
-            ("device", parameters.text("device").is_some()),
-        ];
-        if let Some((other, _)) = refused.iter().find(|(_, is_asked)| *is_asked) {
-            let detail = "a matrix in parts is in the memory of devices alone, until it is deleted";
-            return Err(Problem::bad_request(format!("parameter {other}: {detail}")));
-        }
-        if !kind_of(headers).is_ok_and(|kind| kind == FileKind::Npz) {
-            return Err(unsupported_media(
-                headers,
-                format_args!("a matrix in parts needs {NPZ} with a CSR matrix"),
-            ));
-        }
-        Ok(options)
     }
 
     /// Fails if a worker has a matrix of this name, or may soon.
@@ -409,24 +408,22 @@ impl DeviceWorkers {
     }
 }
 
-/// One file at a time is divided: its offsets are in the memory of the front end, which has no ledger.
-static DIVIDING: Semaphore = Semaphore::const_new(1);
-
-/// The rows of each part of the matrix in a file, which is checked: about as many entries each, and none without rows
-/// if there are any.
-fn divide(path: &Path, count: usize) -> Result<Vec<Range<usize>>, Problem> {
-    let matrix = MatrixFile::open(path)?;
-    check_integers(matrix.rounded_integers::<f64>()?)?;
-    if matrix.has_too_many_rows()? {
-        return Err(Problem::unprocessable("body: it has too many rows for its entries"));
+/// The settings of an upload in parts; fails for what such matrices cannot be.
+fn put_options_in_parts(parameters: &Parameters, headers: &HeaderMap) -> Result<PutOptions, Problem> {
+    let options = put_options(parameters, headers)?;
+    let refused = [
+        ("durable", options.is_durable),
+        ("ttl", options.ttl.is_some()),
+        ("labels", !options.labels.is_empty()),
+        ("device", parameters.text("device").is_some()),
+    ];
+    if let Some((other, _)) = refused.iter().find(|(_, is_asked)| *is_asked) {
+        let detail = "a matrix in parts is in the memory of devices alone, until it is deleted";
+        return Err(Problem::bad_request(format!("parameter {other}: {detail}")));
     }
-    let file = RowRanges::open(path)?;
-    file.check(0, 1)?;
-    let division = Ownership::by_nnz(&file.row_ptr()?, count)?;
-    let mut ranges: Vec<_> = (0..count).map(|part| division.range(part)).collect();
-    ranges.retain(|rows| !rows.is_empty());
-    if ranges.is_empty() {
-        ranges.push(0..0);
+    if !kind_of(headers).is_ok_and(|kind| kind == FileKind::Npz) {
+        let needed = format_args!("a matrix in parts needs {NPZ} with a CSR matrix");
+        return Err(unsupported_media(headers, needed));
     }
-    Ok(ranges)
+    Ok(options)
 }

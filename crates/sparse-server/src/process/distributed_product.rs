@@ -1,6 +1,7 @@
 //! Products with matrices in parts: each worker multiplies its rows, and the results follow one another in the answer.
 
 use super::device_workers::DeviceWorkers;
+use super::dispatch::content_length;
 use super::distributed::{DistributedMatrix, Part, needs_whole};
 use crate::auth::Identity;
 use crate::operate::receive_array;
@@ -28,8 +29,8 @@ use tokio_util::io::ReaderStream;
 
 /// Bytes of an operand's file that are read at once.
 const FILE_PART: usize = 1 << 20;
-/// Pieces of an answer that wait for the client.
-const PIECES: usize = 4;
+/// Chunks of an answer that wait for the client.
+const CHUNKS: usize = 4;
 
 /// The operand of a product, which goes to every worker.
 enum OperandBody {
@@ -179,25 +180,31 @@ impl Layout {
         columns.saturating_mul(self.dtype.bytes())
     }
 
+    /// The header of an array of so many rows of the result.
+    fn header(&self, rows: usize) -> Result<Vec<u8>, Problem> {
+        let shape: Vec<_> = [rows].iter().chain(self.shape.get(1)).copied().collect();
+        Ok(with_dtype!(self.dtype, T => npy::header::<T>(&shape, self.order))?)
+    }
+
     /// The products of all parts as one array.
     fn respond(&self, matrix: &DistributedMatrix, products: Vec<Response>) -> Result<Response, Problem> {
-        let head = Bytes::from(with_dtype!(self.dtype, T => npy::header::<T>(&self.shape, self.order))?);
+        let head = Bytes::from(self.header(matrix.rows())?);
         let (blocks, row_bytes) = (self.blocks(), self.row_bytes());
         let data_bytes = matrix.rows().saturating_mul(row_bytes).saturating_mul(blocks);
         let length = head.len().saturating_add(data_bytes);
-        let (pieces, stream) = channel(PIECES);
+        let (chunks, stream) = channel(CHUNKS);
         let mut parts = vec![];
         for (part, product) in matrix.parts.iter().zip(products) {
             let block_bytes = part.rows.len().saturating_mul(row_bytes);
-            parts.push(PartBody::of(product, block_bytes, blocks)?);
+            parts.push(PartBody::of(product, self.header(part.rows.len())?, (block_bytes, blocks))?);
         }
         tokio::spawn(async move {
-            if pieces.send(Ok(head)).await.is_err() {
+            if chunks.send(Ok(head)).await.is_err() {
                 return;
             }
-            if let Err(error) = send_blocks(parts, blocks, &pieces).await {
+            if let Err(error) = send_blocks(parts, blocks, &chunks).await {
                 // A client that is gone does not hear of it.
-                let _ = pieces.send(Err(error)).await;
+                let _ = chunks.send(Err(error)).await;
             }
         });
         let media = (header::CONTENT_TYPE, HeaderValue::from_static(NPY));
@@ -210,7 +217,7 @@ impl Layout {
 async fn send_blocks(
     mut parts: Vec<PartBody>,
     blocks: usize,
-    pieces: &Sender<io::Result<Bytes>>,
+    chunks: &Sender<io::Result<Bytes>>,
 ) -> io::Result<()> {
     for part in &mut parts {
         part.skip_header().await?;
@@ -219,9 +226,9 @@ async fn send_blocks(
         for part in &mut parts {
             let mut left = part.block_bytes;
             while left > 0 {
-                let piece = part.next(left).await?;
-                left -= piece.len();
-                if pieces.send(Ok(piece)).await.is_err() {
+                let chunk = part.next(left).await?;
+                left -= chunk.len();
+                if chunks.send(Ok(chunk)).await.is_err() {
                     return Ok(());
                 }
             }
@@ -235,25 +242,34 @@ struct PartBody {
     body: Body,
     /// Bytes of the body that arrived and were not passed on yet.
     buffered: Bytes,
-    /// Bytes in front of the elements.
-    header_bytes: usize,
+    /// The bytes in front of the elements.
+    header: Vec<u8>,
     block_bytes: usize,
 }
 
 impl PartBody {
-    fn of(product: Response, block_bytes: usize, blocks: usize) -> Result<Self, Problem> {
-        let length = product.headers().get(header::CONTENT_LENGTH);
-        let length = length.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-        let header_bytes = length.and_then(|length| length.checked_sub(block_bytes.saturating_mul(blocks)));
-        let header_bytes =
-            header_bytes.ok_or_else(|| Problem::internal("a part of a product has another size"))?;
-        Ok(Self { body: product.into_body(), buffered: Bytes::new(), header_bytes, block_bytes })
+    /// The body of a product that begins with this header. Fails if it is not as long as the header and its blocks.
+    fn of(
+        product: Response,
+        header: Vec<u8>,
+        (block_bytes, blocks): (usize, usize),
+    ) -> Result<Self, Problem> {
+        let expected = block_bytes.checked_mul(blocks).and_then(|data| data.checked_add(header.len()));
+        let found = content_length(product.headers());
+        if expected.is_none_or(|expected| found != Some(expected as u64)) {
+            let detail = format!("the product of a part has {found:?} bytes where {expected:?} are right");
+            return Err(Problem::internal(detail));
+        }
+        Ok(Self { body: product.into_body(), buffered: Bytes::new(), header, block_bytes })
     }
 
+    /// Reads the header; fails if it is another one.
     async fn skip_header(&mut self) -> io::Result<()> {
-        let mut left = self.header_bytes;
-        while left > 0 {
-            left -= self.next(left).await?.len();
+        let expected = std::mem::take(&mut self.header);
+        let mut left = &expected[..];
+        while !left.is_empty() {
+            let found = self.next(left.len()).await?;
+            left = left.strip_prefix(&*found).ok_or(ErrorKind::InvalidData)?;
         }
         Ok(())
     }

@@ -31,7 +31,7 @@ pub(crate) use dispatch::dispatch;
 pub(crate) use forward::forward;
 pub(crate) use keys::{MADE, made};
 pub(crate) use limits::{EVICT, LACKING, USAGES, evict, usages};
-pub(crate) use parts::{PARTS, receive_part};
+pub(crate) use parts::{DIVISIONS, PARTS, divide, receive_part};
 pub use supervisor::WorkerCommand;
 pub(crate) use worker::identify;
 pub use worker::serve_as_worker;

@@ -116,6 +116,7 @@ fn what_a_matrix_in_parts_cannot_do_is_refused() {
         ("parts=3", 400, "1 to 2 can be had"),
         ("parts=0", 400, "1 to 2 can be had"),
         ("parts=two", 400, "invalid digit"),
+        ("parts=auto&durable=1", 400, "parameter durable"),
         ("parts=2&durable=1", 400, "parameter durable"),
         ("parts=2&ttl=5", 400, "parameter ttl"),
         ("parts=2&device=1", 400, "parameter device"),
@@ -161,7 +162,7 @@ fn more_than_one_device_holds_is_put_in_parts_and_lost_with_a_worker() {
     let body = whole.send("GET /v1/matrices/w/data", &["Accept: application/x-npz"], &[]).expect(200).body;
     put_in_parts(&server, "a", &[], &body).expect(507);
     put_in_parts(&server, "a?parts=1", &[], &body).expect(507);
-    put_in_parts(&server, "a?parts=2", &[], &body).expect(201);
+    put_in_parts(&server, "a?parts=auto", &[], &body).expect(201);
     let x = npy(&[1000], &[1.0; 1000]);
     let expected = whole.send("POST /v1/matrices/w/spmv", &[NPY], &x).expect(200);
     let spmv = || server.send("POST /v1/matrices/a/spmv", &[NPY], &x);
@@ -179,4 +180,34 @@ fn more_than_one_device_holds_is_put_in_parts_and_lost_with_a_worker() {
     await_that("the bytes come back", || used_bytes(&server) == [0, 0]);
     put_in_parts(&server, "a?parts=2", &[], &body).expect(201);
     assert_eq!(spmv().expect(200).body, expected.body);
+}
+
+#[test]
+fn a_matrix_has_as_few_parts_as_it_needs() {
+    let data_of_whole = tempfile::tempdir().unwrap();
+    let whole = Running::start(config(&data_of_whole, 1 << 20));
+    // Values of which no byte repeats: the archive is about as long as its arrays.
+    let value = |k: usize| f64::from_bits((k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 2 | 1 << 60);
+    let entries: Vec<_> = (0..4000).map(|k| (k / 100, k % 100, value(k))).collect();
+    let archive_of = |entries: &[(usize, usize, f64)]| {
+        whole.send("PUT /v1/matrices/w", &[MTX], &mtx(40, 100, entries)).expect(201);
+        whole.send("GET /v1/matrices/w/data", &["Accept: application/x-npz"], &[]).expect(200).body
+    };
+    let (body, small) = (archive_of(&entries), archive_of(&entries[..100]));
+
+    let data = tempfile::tempdir().unwrap();
+    let memory = body.len() as u64 - 1;
+    let workers: Vec<_> = (0..5).map(|_| worker()).collect();
+    let server = Running::start_with(config(&data, memory), workers.into());
+    // No device has memory for the body, and what is durable is whole.
+    put_in_parts(&server, "a?durable=1", &[], &body).expect(507);
+    put_in_parts(&server, "a?device=0", &[], &body).expect(507);
+    for request in ["a", "b?parts=auto"] {
+        let view = put_in_parts(&server, request, &[], &body).expect(201).json();
+        assert!(view["parts"].as_array().unwrap().len() >= 4, "{view}");
+        server.send(&format!("DELETE /v1/matrices/{}", &request[..1]), &[], &[]).expect(204);
+        await_that("the bytes come back", || used_bytes(&server) == [0; 5]);
+    }
+    let view = put_in_parts(&server, "a?parts=auto", &[], &small).expect(201).json();
+    assert_eq!(view["parts"].as_array().unwrap().len(), 1, "{view}");
 }
