@@ -38,7 +38,8 @@ fn decode(kind: FileKind, data: &[u8]) -> Result<Option<Decoded>> {
     let (mut rest, mut size) = (data, 1);
     while !rest.is_empty() {
         let (part, behind) = rest.split_at(size.min(rest.len()));
-        decoder.push(part, &mut |_| Ok(()))?;
+        let copied = decoder.copy(part);
+        decoder.push(&part[copied..], &mut |_| Ok(()))?;
         (rest, size) = (behind, 2 * size);
     }
     decoder.finish().map(Some)
