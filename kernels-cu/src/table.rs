@@ -25,6 +25,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "rounded.cuh",
         "row_block.cuh",
         "row_steps.cuh",
+        "sampled.cuh",
         "scalar.cuh",
         "search.cuh",
         "slices.cuh",
@@ -76,6 +77,7 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
         ),
         file!("cu", HEADERS, "dense_to_csr_look_back", ["dense_to_csr_look_back"], [SCALAR, IDX, OFF, WIDE]),
         file!("cu", HEADERS, "scan_look_back", ["scan_look_back"], [ELEMENT, BLOCK]),
+        file!("cu", HEADERS, "sddmm_aligned", ["sddmm_aligned"], [SCALAR, IDX]),
         file!(
             "cu",
             HEADERS,

@@ -21,6 +21,7 @@
 #include "warp_scalar.cuh"
 #define WIDE 1
 #include "pack.cuh"
+#include "sampled.cuh"
 #include "search.cuh"
 #ifndef CHUNK
 #define CHUNK 128
@@ -59,12 +60,6 @@ static __device__ long long next_row(const Off *offsets, const Idx *row_idx, lon
     return row_idx || offsets[row + 1] <= k ? row_of(offsets, row_idx, k, row, last) : row;
 }
 
-static __device__ void finish(const T *values, ACC alpha, ACC sum, ACC beta, T *c, long long c_start, long long k)
-{
-    ACC product = values ? mul(to_acc(load_once(values + k)), sum) : sum;
-    update(c, c_start + k, mul(alpha, product), beta);
-}
-
 // A thread takes a chunk of entries, and every thread_count()-th chunk after it.
 KERNEL sddmm_chunk_per_thread(long long entries, long long rows, long long inner, const Off *__restrict__ offsets,
                               const Idx *__restrict__ row_idx, const Idx *__restrict__ indices,
@@ -87,23 +82,6 @@ KERNEL sddmm_chunk_per_thread(long long entries, long long rows, long long inner
             finish(values, alpha, sum, beta, c, c_start, k);
         }
     }
-}
-
-// The sums over the lanes of a team of TILE numbers of each: lane l of `width` gets that of number l * TILE / width.
-// Every exchange halves the numbers of a lane.
-static __device__ ACC sum_tile(ACC *sums, int width)
-{
-    int mask = width / 2;
-#pragma unroll
-    for (int half = TILE / 2; half > 0; half /= 2, mask /= 2) {
-        bool upper = lane_index() & mask;
-#pragma unroll
-        for (int e = 0; e < half; e++) {
-            ACC given = upper ? sums[e] : sums[e + half];
-            sums[e] = (upper ? sums[e + half] : sums[e]) + shuffle_xor(given, mask);
-        }
-    }
-    return sum_lanes(sums[0], width / TILE);
 }
 
 // A warp takes a chunk. A lane has an entry of 32 neighbours, whose row and column it finds and whose result it
@@ -167,7 +145,7 @@ KERNEL sddmm_lanes_per_entry(long long entries, long long rows, long long inner,
 #pragma unroll
                     for (int e = 0; e < TILE; e++)
                         sums[e] += mul(load(u_rows[e], t * u_col), load(v_rows[e], t * v_col));
-                ACC sum = sum_tile(sums, width);
+                ACC sum = sum_tile<TILE>(sums, width);
                 if (lane % steps == step)
                     own = sum;
             }

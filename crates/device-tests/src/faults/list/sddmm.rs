@@ -1,6 +1,6 @@
 //! Faults of sampled products.
 
-use super::{Fault, Kind, ROWS, both, by, each};
+use super::{Fault, Kind, ROWS, both, by, cu, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -42,9 +42,27 @@ pub(super) const FAULTS: &[Fault] = &[
         place: each(
             "sddmm",
             ("half_lanes = (int)lanes / 2", "half_lanes = (int)lanes / 4"),
-            ("+ shuffle_xor(given, mask)", "+ (half > 1 ? shuffle_xor(given, mask) : ACC(0))"),
+            ("sum_tile<TILE>(sums, width)", "sum_tile<TILE>(sums, width / 2)"),
         ),
         found_by: &[by("sddmm/csr", "lanes_per_entry")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::Stale,
+        what: "entries have the row of U of the first of their team",
+        place: cu("sddmm_aligned", "in_a >> e & 1 ? a : b", "in_a ? a : b"),
+        found_by: &[
+            by("sddmm/csr", "lanes_per_entry"),
+            by("sddmm/coo", "lanes_per_entry"),
+            by("sddmm/batch_csr", "lanes_per_entry"),
+        ],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last columns of U and V are left out",
+        place: cu("sddmm_aligned", "(int)(inner / VECTOR);", "(int)(inner / VECTOR) - 1;"),
+        found_by: &[by("sddmm/csr", "lanes_per_entry"), by("sddmm/csc", "lanes_per_entry")],
         case: ROWS,
     },
 ];
