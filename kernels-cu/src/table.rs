@@ -86,7 +86,13 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             [IDX, POS]
         ),
         file!("cu", HEADERS, "trisolve_row_levels", ["trisolve_row_levels"], [IDX]),
-        file!("cu", HEADERS, "trisolve_waiting", ["trisolve_waiting"], [SCALAR, IDX, POS, CONJ]),
+        file!(
+            "cu",
+            HEADERS,
+            "trisolve_waiting",
+            ["trisolve_waiting_begin", "trisolve_waiting"],
+            [SCALAR, IDX, POS, CONJ]
+        ),
     ]
 );
 

@@ -176,6 +176,18 @@ unsafe impl Driver for CuDriver {
         self.staging().download(from, host)
     }
 
+    fn read_before(
+        &self,
+        memory: &Memory,
+        offset: usize,
+        host: &mut [u8],
+        enqueue: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let from = CuMemory::of(memory, &self.queue)?.range(offset, host.len())?;
+        self.queue.refuse_in_recording("reading memory")?;
+        self.staging().download_before(from, host, enqueue)
+    }
+
     unsafe fn copy(&self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());

@@ -217,6 +217,18 @@ impl Device {
         Ok(buffer)
     }
 
+    /// The number in a buffer of one, while the device begins what `enqueue` launches.
+    pub(crate) fn download_before(
+        &self,
+        number: &Buffer<i32>,
+        enqueue: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<i32> {
+        let mut host = 0_i32;
+        let bytes = bytemuck::bytes_of_mut(&mut host);
+        self.usable_driver()?.read_before(&number.memory, 0, bytes, enqueue)?;
+        Ok(host)
+    }
+
     /// A new buffer: the first `len` elements of each part, one part after the other.
     pub(crate) fn joined(&self, parts: &[(&RawBuffer, usize)]) -> Result<RawBuffer> {
         let element_bytes = parts.first().map_or(1, |(part, _)| part.element_bytes);

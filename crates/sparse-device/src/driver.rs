@@ -140,6 +140,22 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// reports, errors of earlier work included.
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()>;
 
+    /// [Reads](Self::read) memory after all work before it, and calls `enqueue`, whose launches come after the read. A
+    /// driver may call it before the read has ended, so that the device goes on meanwhile; by default the read ends first.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read), and that of `enqueue`.
+    fn read_before(
+        &self,
+        memory: &Memory,
+        offset: usize,
+        host: &mut [u8],
+        enqueue: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        self.read(memory, offset, host)?;
+        enqueue()
+    }
+
     /// Copies `bytes` from one place to another; a place is a memory and a byte offset.
     ///
     /// # Errors

@@ -4,7 +4,8 @@
 // trisolve_places_count: row_of[p] <- the row of place p, place_of[number] <- p, counts[p] <- the entries of the
 // triangle and of the diagonal in that row, missing <- max(missing, rows - the first row without a diagonal entry).
 // trisolve_places_fill: the entries of place p begin at starts[p], in the order in which the row has them: sources <- the
-// places of their columns, to <- their positions. Each reads columns once, fill positions too, and gathers place_of.
+// places of their columns, to <- their positions; diagonals[p] <- the position of the entry on the diagonal, -1 if
+// there are several or none. Each reads columns once, fill positions too, and gathers place_of.
 // Macros: IDX (type of rows and columns), POS (type of positions): int or long.
 // Launch: any number of blocks of up to 256 threads, of whole warps; `lanes`, a power of two up to 32, have a row.
 #include "grid.cuh"
@@ -68,7 +69,7 @@ KERNEL trisolve_places_fill(long long rows, int lower, long long lanes, const lo
                             const Idx *__restrict__ columns, const Position *__restrict__ positions,
                             const Idx *__restrict__ row_of, const Idx *__restrict__ place_of,
                             const long long *__restrict__ starts, Idx *__restrict__ sources,
-                            Position *__restrict__ to)
+                            Position *__restrict__ to, Position *__restrict__ diagonals)
 {
     int width = (int)lanes;
     int lane = lane_index() % width;
@@ -79,6 +80,8 @@ KERNEL trisolve_places_fill(long long rows, int lower, long long lanes, const lo
         long long number = number_of(row, rows, lower);
         long long end = fills ? offsets[row + 1] : 0;
         long long at = fills ? starts[place] : 0;
+        int on_diagonal = 0;
+        long long diagonal = -1;
         for (long long k = fills ? offsets[row] : 0; __any_sync(ALL_LANES, k < end); k += width) {
             long long other = k + lane < end ? number_of(columns[k + lane], rows, lower) : rows;
             bool stays = other <= number && k + lane < end;
@@ -87,8 +90,17 @@ KERNEL trisolve_places_fill(long long rows, int lower, long long lanes, const lo
                 long long here = at + __popc(all & ((1u << lane) - 1));
                 sources[here] = place_of[other];
                 to[here] = positions[k + lane];
+                if (other == number) {
+                    on_diagonal++;
+                    diagonal = positions[k + lane];
+                }
             }
             at += __popc(all);
         }
+        // Where there is one entry, the other lanes have -1.
+        on_diagonal = sum_lanes(on_diagonal, width);
+        diagonal = sum_lanes(diagonal + 1, width) - 1;
+        if (fills && lane == 0)
+            diagonals[place] = (Position)(on_diagonal == 1 ? diagonal : -1);
     }
 }

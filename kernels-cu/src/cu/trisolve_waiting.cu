@@ -1,15 +1,17 @@
 // trisolve_waiting: op(A) X = B for a triangle of op(A), in one launch: each element of X waits for those that it
-// needs.
+// needs. trisolve_waiting_begin, the launch before: words <- 0; zero <- 1 if the diagonal of a row is zero, unless
+// `unit`, so that the host knows before the solve has ended.
 // Place p of the order of substitution (trisolve_places.cu) is row row_of[p], with the entries starts[p] .. starts[p +
 // 1]: entry k has the value values[positions[k]] and needs the element at place sources[k], which is before p, or is on
-// the diagonal where that is p. Blocks take elements in this order by a ticket, so that those which an element needs
-// are at work already. `words` begins with the ticket, followed by the words of each element of X (ready.cuh), by
-// places; all are zeros when the kernel starts. `lanes` neighbouring lanes per element of X wait for as many others at
-// a time; all of them subtract the products in the order of the entries. Reads sources, positions and values once for
-// each column of B, gathers words, writes X and its words once.
+// the diagonal where that is p; the only entry there has the value values[diagonals[p]], or diagonals[p] is -1. Blocks
+// take elements in this order by a ticket, so that those which an element needs are at work already. `words` begins
+// with the ticket, followed by the words of each element of X (ready.cuh), by places; all are zeros when the kernel
+// starts. `lanes` neighbouring lanes per element of X wait for as many others at a time; all of them subtract the
+// products in the order of the entries. Reads sources, positions and values once for each column of B, gathers words,
+// writes X and its words once. To begin reads diagonals and gathers their values.
 // Macros: SCALAR, IDX (type of rows and sources), POS (type of positions), each int or long; CONJ (1 conjugates A).
-// Launch: any number of blocks of up to 256 threads, of whole warps; `lanes` is a power of two up to 32. A few blocks
-// are best for narrow levels: who waits reads words again and again, which delays those that are worked on.
+// Launch: any number of blocks of up to 256 threads, of whole warps to solve; `lanes` is a power of two up to 32. A few
+// blocks are best for narrow levels: who waits reads words again and again, which delays those that are worked on.
 // Liu, Li, Hogg, Duff, Vinter: A synchronization-free algorithm for parallel sparse triangular solves. Euro-Par 2016.
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -36,11 +38,37 @@ struct Entry
     long long needed = -1;
 };
 
+// The entry on the diagonal at a place: the sum of all of them.
+static __device__ ACC diagonal_at(long long place, const long long *starts, const Idx *sources,
+                                  const Position *positions, const T *values, const Position *diagonals)
+{
+    if (diagonals[place] >= 0)
+        return entry(values, diagonals[place]);
+    ACC sum = ACC(0);
+    for (long long k = starts[place]; k < starts[place + 1]; k++)
+        if (sources[k] == place)
+            sum += entry(values, positions[k]);
+    return sum;
+}
+
+KERNEL trisolve_waiting_begin(long long rows, long long count, int unit, const long long *__restrict__ starts,
+                              const Idx *__restrict__ sources, const Position *__restrict__ positions,
+                              const T *__restrict__ values, const Position *__restrict__ diagonals, int *zero,
+                              unsigned long long *__restrict__ words)
+{
+    for (long long i = thread_index(); i < max(rows, count); i += thread_count()) {
+        if (i < count)
+            words[i] = 0;
+        if (!unit && i < rows && is_zero(diagonal_at(i, starts, sources, positions, values, diagonals)))
+            *zero = 1;
+    }
+}
+
 KERNEL trisolve_waiting(long long rows, long long cols, int unit, long long lanes, const Idx *__restrict__ row_of,
                         const long long *__restrict__ starts, const Idx *__restrict__ sources,
                         const Position *__restrict__ positions, const T *__restrict__ values,
                         const T *__restrict__ b, long long b_start, long long b_row, long long b_col, T *x,
-                        long long x_start, long long x_row, long long x_col, int *zero, unsigned long long *words)
+                        long long x_start, long long x_row, long long x_col, unsigned long long *words)
 {
     int width = (int)lanes;
     int team = lane_index() / width;
@@ -115,11 +143,8 @@ KERNEL trisolve_waiting(long long rows, long long cols, int unit, long long lane
                     own = entry_of_lane();
                 } else {
                     solves = false;
-                    if (!unit) {
-                        if (is_zero(diagonal))
-                            *zero = 1;
+                    if (!unit)
                         sum = quotient(sum, diagonal);
-                    }
                     solution = from_acc(sum);
                     if (lane == 0) {
                         set_ready(elements, item, solution);

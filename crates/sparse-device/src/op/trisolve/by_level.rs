@@ -95,23 +95,33 @@ impl ByLevel {
         })
     }
 
-    pub(super) fn solve(&self, backend: &Device, operands: Operands<'_>) -> Result<()> {
-        self.launches.iter().try_for_each(|launch| self.launch(backend, launch, operands))
+    /// Solves; `zero` becomes 1 if a diagonal is zero.
+    pub(super) fn solve(&self, backend: &Device, operands: Operands<'_>, zero: &RawBuffer) -> Result<()> {
+        self.launches.iter().try_for_each(|launch| self.launch(backend, launch, operands, zero))
     }
 
     /// Solves one level, or some narrow ones.
-    fn launch(&self, backend: &Device, launch: &LevelLaunch, operands: Operands<'_>) -> Result<()> {
-        let columns = operands.b.cols;
+    fn launch(
+        &self,
+        backend: &Device,
+        launch: &LevelLaunch,
+        operands: Operands<'_>,
+        zero: &RawBuffer,
+    ) -> Result<()> {
+        let Operands { values, b, x } = operands;
+        let columns = b.cols;
         match launch {
             LevelLaunch::Wide(rows) => {
                 let launch = backend.launch(&self.level).size(rows.start).size(rows.end);
                 let launch = self.system(launch, columns).buffer(&self.order);
-                operands.passed(self.entries(launch, operands.values)).items(rows.len() * columns)
+                let launch = self.entries(launch, values).dense(b).dense(x).buffer(zero);
+                launch.items(rows.len() * columns)
             }
             LevelLaunch::Narrow(range) => {
                 let launch = backend.launch(&self.levels).size(range.start).size(range.end);
                 let launch = self.system(launch, columns).buffer(&self.starts).buffer(&self.order);
-                operands.passed(self.entries(launch, operands.values)).groups(1, backend.inner.block)
+                let launch = self.entries(launch, values).dense(b).dense(x).buffer(zero);
+                launch.groups(1, backend.inner.block)
             }
         }
     }

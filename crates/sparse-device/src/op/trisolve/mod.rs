@@ -90,20 +90,12 @@ impl Substitution {
     }
 }
 
-/// The arrays of a solve: the values of A, B, X, and the mark of a zero on the diagonal.
+/// The arrays of a solve: the values of A, B and X.
 #[derive(Clone, Copy)]
 struct Operands<'a> {
     values: &'a RawBuffer,
     b: DenseOperand<'a>,
     x: DenseOperand<'a>,
-    zero: &'a RawBuffer,
-}
-
-impl Operands<'_> {
-    /// B, X and the mark of a zero on the diagonal, behind the entries.
-    fn passed<'a>(&'a self, launch: Launch<'a>) -> Launch<'a> {
-        launch.dense(self.b).dense(self.x).buffer(self.zero)
-    }
 }
 
 /// True if the rows of op(A) are solved from the first one on.
@@ -140,7 +132,7 @@ impl TrisolvePlan {
             TrisolveAlgorithm::MergedLevels => by_level(groups, backend.inner.block)?,
             TrisolveAlgorithm::LevelPerLaunch => by_level(groups, 0)?,
             TrisolveAlgorithm::Waiting => {
-                Substitution::Waiting(Waiting::new(backend, &groups, system, kernel(WAITING, WAITING)?)?)
+                Substitution::Waiting(Waiting::new(backend, &groups, system, kernel)?)
             }
         };
         Ok(Self { choice, system, substitution, zeros, zero: backend.zeros(1)? })
@@ -153,12 +145,15 @@ impl TrisolvePlan {
         b: DenseOperand<'_>,
         x: DenseOperand<'_>,
     ) -> Result<()> {
-        let operands = Operands { values, b, x, zero: &self.zero };
-        match &self.substitution {
-            Substitution::ByLevel(levels) => levels.solve(backend, operands)?,
-            Substitution::Waiting(waiting) => waiting.solve(backend, operands)?,
-        }
-        if !is_unit(self.system) && backend.download(&self.zero)?[0] != 0 {
+        let operands = Operands { values, b, x };
+        let has_zero = match &self.substitution {
+            Substitution::ByLevel(levels) => {
+                levels.solve(backend, operands, &self.zero)?;
+                !is_unit(self.system) && backend.download(&self.zero)?[0] != 0
+            }
+            Substitution::Waiting(waiting) => waiting.solve(backend, operands, &self.zero)?,
+        };
+        if has_zero {
             backend.clear(&self.zero)?;
             return Err(self.first_zero(backend, values)?);
         }

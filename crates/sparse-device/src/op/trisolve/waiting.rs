@@ -109,6 +109,8 @@ struct Places {
     /// The place whose element of X an entry is multiplied by; its own for the diagonal.
     sources: RawBuffer,
     positions: Positions,
+    /// The position of the only entry on the diagonal of each place; −1 if there are several, or none.
+    diagonals: Positions,
 }
 
 impl Places {
@@ -138,17 +140,18 @@ impl Places {
             return Err(Triangular::missing_diagonal(n - rows_from_missing));
         }
         let sources = indices(entries)?;
-        let positions = Positions::allocate_as(backend, entries, groups.positions.index_type())?;
+        let positions = |len| Positions::allocate_as(backend, len, groups.positions.index_type());
+        let (positions, diagonals) = (positions(entries)?, positions(n)?);
         let kernel = backend.kernel(PLACES, "trisolve_places_fill", defines)?;
         let launch = backend.launch(&kernel).size(n).value(lower).size(lanes);
         let launch = launch.buffer(&groups.offsets).buffer(&groups.columns).positions(&groups.positions);
         let launch = launch.buffer(&rows).buffer(&place_of).buffer(&starts);
-        launch.buffer(&sources).positions(&positions).warps(warps)?;
-        Ok(Self { rows, starts, sources, positions })
+        launch.buffer(&sources).positions(&positions).positions(&diagonals).warps(warps)?;
+        Ok(Self { rows, starts, sources, positions, diagonals })
     }
 }
 
-/// A solve in one launch.
+/// A solve in one launch, and one before it.
 #[derive(Debug)]
 pub(super) struct Waiting {
     system: Triangular,
@@ -156,6 +159,7 @@ pub(super) struct Waiting {
     lanes: usize,
     /// Rows that are at work or waiting, at most.
     rows_at_once: usize,
+    begin: Kernel,
     kernel: Kernel,
 }
 
@@ -164,7 +168,7 @@ impl Waiting {
         backend: &Device,
         groups: &RowGroups,
         system: Triangular,
-        kernel: Kernel,
+        kernel: impl Fn(&'static str, &'static str) -> Result<Kernel>,
     ) -> Result<Self> {
         let (n, lanes) = (groups.nrows(), RowLanes::of(backend, groups)?);
         let resident = backend.caps().compute_units * ITEMS_PER_UNIT / lanes.solve;
@@ -176,16 +180,33 @@ impl Waiting {
         let is_wide = width.is_some_and(|width| width * WIDE >= resident);
         let lanes = if is_wide { lanes.wide } else { lanes.solve };
         let rows_at_once = width.map_or(n, |width| LEVELS_AT_ONCE * width);
-        Ok(Self { system, places, lanes, rows_at_once, kernel })
+        let (begin, kernel) = (kernel(WAITING, "trisolve_waiting_begin")?, kernel(WAITING, WAITING)?);
+        Ok(Self { system, places, lanes, rows_at_once, begin, kernel })
     }
 
-    pub(super) fn solve(&self, backend: &Device, operands: Operands<'_>) -> Result<()> {
+    /// Solves, unless a diagonal is zero: then true, and X has any values. The device goes on solving when the call
+    /// returns.
+    pub(super) fn solve(&self, backend: &Device, operands: Operands<'_>, zero: &Buffer<i32>) -> Result<bool> {
+        let n = self.nrows();
+        let bytes = n * operands.b.cols * operands.values.element_bytes.max(size_of::<u32>());
+        let words: Buffer<i64> = backend.allocate(1 + bytes.div_ceil(size_of::<i64>()))?;
+        let unit = is_unit(self.system);
+        let launch = backend.launch(&self.begin).size(n).size(words.len).value(i32::from(unit));
+        let launch = self.entries(launch, operands.values).positions(&self.places.diagonals);
+        launch.buffer(zero).buffer(&words).items(n.max(words.len))?;
+        if unit {
+            self.substitute(backend, operands, &words)?;
+            return Ok(false);
+        }
+        let found = backend.download_before(zero, &mut || self.substitute(backend, operands, &words))?;
+        Ok(found != 0)
+    }
+
+    fn substitute(&self, backend: &Device, operands: Operands<'_>, words: &Buffer<i64>) -> Result<()> {
         let (n, columns, block) = (self.nrows(), operands.b.cols, backend.inner.block);
-        let bytes = n * columns * operands.values.element_bytes.max(size_of::<u32>());
-        let words: Buffer<i64> = backend.zeros(1 + bytes.div_ceil(size_of::<i64>()))?;
         let launch = backend.launch(&self.kernel).size(n).size(columns);
         let launch = launch.value(i32::from(is_unit(self.system))).size(self.lanes).buffer(&self.places.rows);
-        let launch = operands.passed(self.entries(launch, operands.values)).buffer(&words);
+        let launch = self.entries(launch, operands.values).dense(operands.b).dense(operands.x).buffer(words);
         let units = backend.caps().compute_units;
         let groups = |rows: usize| (rows * columns * self.lanes).div_ceil(block);
         let most = units * ITEMS_PER_UNIT / block;
@@ -220,8 +241,8 @@ impl Waiting {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let Places { rows, starts, sources, positions } = &self.places;
-        rows.bytes() + starts.bytes() + sources.bytes() + positions.bytes()
+        let Places { rows, starts, sources, positions, diagonals } = &self.places;
+        rows.bytes() + starts.bytes() + sources.bytes() + positions.bytes() + diagonals.bytes()
     }
 }
 
