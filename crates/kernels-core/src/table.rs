@@ -291,6 +291,7 @@ macro_rules! files {
                 ["row_lengths_longest", "row_lengths_filled"],
                 [IDX, OFF, BLOCK]
             ),
+            $crate::file!($language, $headers, "row_ranks", ["row_ranks"], [IDX, OFF]),
             $crate::file!(
                 $language,
                 $headers,

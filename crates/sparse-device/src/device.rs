@@ -22,6 +22,9 @@ use std::sync::{Arc, Weak};
 /// The largest work-group that kernels use.
 const LARGEST_BLOCK: usize = 256;
 
+/// Numbers that are converted to indices before they are written to the device: they stay in the host's second cache.
+const CONVERTED_AT_ONCE: usize = 1 << 14;
+
 /// The part of the device's memory that is the first scratch limit.
 const SCRATCH_PART: u64 = 16;
 
@@ -204,10 +207,25 @@ impl Device {
         numbers: &[usize],
         index: IndexType,
     ) -> Result<RawBuffer> {
+        let buffer = self.allocate_raw(numbers.len(), index.bytes())?;
         match index {
-            IndexType::I32 => Ok(self.upload(&as_indices::<i32>(what, numbers)?)?.raw),
-            IndexType::I64 => Ok(self.upload(&as_indices::<i64>(what, numbers)?)?.raw),
+            IndexType::I32 => self.write_indices::<i32>(what, numbers, &buffer)?,
+            IndexType::I64 => self.write_indices::<i64>(what, numbers, &buffer)?,
         }
+        Ok(buffer)
+    }
+
+    /// Writes numbers as indices to a new buffer, part by part: the device copies one while the host converts the next.
+    fn write_indices<I: Index>(&self, what: &str, numbers: &[usize], buffer: &RawBuffer) -> Result<()> {
+        let mut indices = Vec::with_capacity(numbers.len().min(CONVERTED_AT_ONCE));
+        for (number, part) in numbers.chunks(CONVERTED_AT_ONCE).enumerate() {
+            indices.clear();
+            extend_indices::<I>(what, part, &mut indices)?;
+            let offset = number * CONVERTED_AT_ONCE * size_of::<I>();
+            // SAFETY: the buffer is new, so that it is no part of a matrix.
+            unsafe { self.usable_driver()?.write(&buffer.memory, offset, bytemuck::cast_slice(&indices)) }?;
+        }
+        Ok(())
     }
 
     /// A buffer of zeros.
@@ -245,8 +263,14 @@ impl Device {
     }
 }
 
-fn as_indices<I: Index>(what: &str, numbers: &[usize]) -> Result<Vec<I>> {
-    numbers.iter().map(|&number| I::try_new(what, number)).collect()
+/// Appends numbers as indices. The largest index has all bits, so that the bits of all numbers tell whether they fit.
+fn extend_indices<I: Index>(what: &str, numbers: &[usize], indices: &mut Vec<I>) -> Result<()> {
+    let bits = numbers.iter().fold(0, |bits, &number| bits | number);
+    if I::try_new(what, bits).is_err() {
+        numbers.iter().try_for_each(|&number| I::try_new(what, number).map(drop))?;
+    }
+    indices.extend(numbers.iter().map(|&number| I::cast(number)));
+    Ok(())
 }
 
 const _: () = {

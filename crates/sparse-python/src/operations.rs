@@ -9,7 +9,7 @@ use crate::types::{Value, factor, index_of, named, with_values};
 use nnz::{Each, IndexType, Reduction, Result, Selection, Vector};
 use numpy::{PyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyComplex;
+use pyo3::types::{PyComplex, PyRange, PyRangeMethods};
 
 /// The matrix that `make` makes, without Python's lock.
 fn made(py: Python<'_>, make: impl FnOnce() -> Result<nnz::Matrix> + Send) -> PyResult<Matrix> {
@@ -103,31 +103,57 @@ pub(crate) fn multiply_sparse(py: Python<'_>, a: &Matrix, b: &Matrix) -> PyResul
     made(py, || a.0.matmul_sparse(&b.0))
 }
 
-/// The elements in chosen rows and columns, in the order of these arrays of int64; None stands for all.
+/// Chosen rows or columns.
+#[derive(FromPyObject)]
+pub(crate) enum Lines<'py> {
+    /// Those of a range, whose step may be negative.
+    Range(Bound<'py, PyRange>),
+    /// Those of an array of int64.
+    List(Bound<'py, PyUntypedArray>),
+}
+
+/// The elements in chosen rows and columns, in their order; None stands for all.
 #[pyfunction]
 #[pyo3(signature = (a, rows=None, columns=None))]
 pub(crate) fn select<'py>(
     py: Python<'py>,
     a: &Matrix,
-    rows: Option<Bound<'py, PyUntypedArray>>,
-    columns: Option<Bound<'py, PyUntypedArray>>,
+    rows: Option<Lines<'py>>,
+    columns: Option<Lines<'py>>,
 ) -> PyResult<Matrix> {
-    let rows = rows.map(|rows| chosen("rows", &rows)).transpose()?;
-    let columns = columns.map(|columns| chosen("columns", &columns)).transpose()?;
     let (all_rows, all_columns) = a.0.shape();
-    let rows = rows.as_ref().map_or(Selection::Range(0..all_rows), Selection::from);
-    let columns = columns.as_ref().map_or(Selection::Range(0..all_columns), Selection::from);
+    let (rows, columns) = (chosen("rows", rows, all_rows)?, chosen("columns", columns, all_columns)?);
     made(py, || a.0.select(rows, columns))
 }
 
-fn chosen(name: &str, indices: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<usize>> {
+fn chosen(name: &str, lines: Option<Lines<'_>>, extent: usize) -> PyResult<Selection<'static>> {
+    match lines {
+        None => Ok((0..extent).into()),
+        Some(Lines::Range(range)) => of_range(&range),
+        Some(Lines::List(indices)) => Ok(Selection::List(of_list(name, &indices)?.into())),
+    }
+}
+
+fn of_range(range: &Bound<'_, PyRange>) -> PyResult<Selection<'static>> {
+    let (start, step, len) = (range.start()?, range.step()?, range.len()?);
+    match usize::try_from(start) {
+        Ok(start) if step == 1 => Ok((start..start + len).into()),
+        _ => Ok(Selection::List((0..len as isize).map(|k| number(start + k * step)).collect())),
+    }
+}
+
+/// A negative index is out of every range, and is reported with the rest.
+fn number(index: impl TryInto<usize>) -> usize {
+    index.try_into().unwrap_or(usize::MAX)
+}
+
+fn of_list(name: &str, indices: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<usize>> {
     if index_of(name, indices)? != IndexType::I64 {
         return Err(wrong_type(name, &indices.dtype(), "int64"));
     }
     // SAFETY: the argument owns a reference to the array, which is copied at once.
     let indices = unsafe { slice::<i64>(name, indices)? };
-    // A negative index is out of every range, and is reported with the rest.
-    Ok(indices.iter().map(|&index| usize::try_from(index).unwrap_or(usize::MAX)).collect())
+    Ok(indices.iter().map(|&index| number(index)).collect())
 }
 
 /// A number for each row, or for each column.

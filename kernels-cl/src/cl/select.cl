@@ -32,13 +32,18 @@ __kernel void select_lengths(long n, long first, __global const IDX *rows, __glo
     }
 }
 
-// positions[e] <- the position of entry e of the chosen rows, whose entries begin at starts.
+// positions[e] <- the position of entry e of the chosen rows, whose entries begin at starts; to[e] <- its column, unless
+// `to` is a null pointer. The entries of a range are neighbours.
 __kernel void select_positions(long entries, long n, long first, __global const long *starts, __global const IDX *rows,
-                               __global const OFF *offsets, __global OFF *positions)
+                               __global const OFF *offsets, __global const IDX *columns, __global OFF *positions,
+                               __global IDX *to)
 {
     for (long e = get_global_id(0); e < entries; e += get_global_size(0)) {
-        long k = count_below(starts, n, e + 1) - 1;
-        positions[e] = (OFF)(offsets[chosen_row(rows, first, k)] + (e - starts[k]));
+        long k = rows ? count_below(starts, n, e + 1) - 1 : 0;
+        long position = offsets[chosen_row(rows, first, k)] + (e - starts[k]);
+        positions[e] = (OFF)position;
+        if (to)
+            to[e] = columns[position];
     }
 }
 

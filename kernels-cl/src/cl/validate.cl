@@ -25,7 +25,8 @@ __kernel void validate_offsets(long rows, long nnz, __global const OFF *offsets,
         atomic_or(problems, found);
 }
 
-// Only for offsets that are right. A work-group of 32 lanes takes a row.
+// Only for offsets that are right. A work-group of 32 lanes takes a row. Problems that others have found are not set
+// again: where most rows have one, the work-items would wait for each other.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void validate_indices(long rows, long cols, __global const OFF *offsets, __global const IDX *indices,
                       __global int *problems)
@@ -44,6 +45,6 @@ void validate_indices(long rows, long cols, __global const OFF *offsets, __globa
                 found |= REPEATS;
         }
     }
-    if (found)
+    if (found & ~*(volatile __global int *)problems)
         atomic_or(problems, found);
 }

@@ -32,13 +32,18 @@ KERNEL select_lengths(long long n, long long first, const Idx *__restrict__ rows
     }
 }
 
-// positions[e] <- the position of entry e of the chosen rows, whose entries begin at starts.
+// positions[e] <- the position of entry e of the chosen rows, whose entries begin at starts; to[e] <- its column, unless
+// `to` is a null pointer. The entries of a range are neighbours.
 KERNEL select_positions(long long entries, long long n, long long first, const long long *__restrict__ starts,
-                        const Idx *__restrict__ rows, const Off *__restrict__ offsets, Off *__restrict__ positions)
+                        const Idx *__restrict__ rows, const Off *__restrict__ offsets, const Idx *__restrict__ columns,
+                        Off *__restrict__ positions, Idx *__restrict__ to)
 {
     for (long long e = thread_index(); e < entries; e += thread_count()) {
-        long long k = count_below(starts, n, e + 1) - 1;
-        positions[e] = (Off)(offsets[chosen_row(rows, first, k)] + (e - starts[k]));
+        long long k = rows ? count_below(starts, n, e + 1) - 1 : 0;
+        long long position = offsets[chosen_row(rows, first, k)] + (e - starts[k]);
+        positions[e] = (Off)position;
+        if (to)
+            to[e] = columns[position];
     }
 }
 

@@ -5,12 +5,16 @@ use super::compiled::{find, select_table};
 use super::plan::CpuPlan;
 use crate::Cpu;
 use crate::primitive::fill::{Arrays, try_zeroed};
+use crate::primitive::row_sort::order_of;
+use sparse_core::backend::vec_with_capacity;
 use sparse_core::op::SelectKernel;
 use sparse_core::reference::{Reference, SelectChoice};
 use sparse_core::{
     Algorithm, AlgorithmSet, Axis, Compressed, Host, Index, IndexOrder, Places, PlanOptions, Result, Scalar,
     Selection, SparseFormat, algorithms,
 };
+use std::mem::replace;
+use std::ops::Range;
 
 algorithms! {
     /// The algorithms of CSR and CSC.
@@ -82,15 +86,96 @@ fn count_fill<A: Axis, T: Scalar, I: Index, O: Index>(
     let (rows, cols) = (chosen.rows.len(), chosen.cols.len());
     I::try_new("rows", rows)?;
     I::try_new("columns", cols)?;
-    let takes_all = *minors == Selection::Range(0..a.pattern().minor());
-    let Arrays { offsets, indices, values } =
-        if takes_all { whole_lines(cpu, a, majors)? } else { parts_of_lines(cpu, a, majors, minors)? };
-    if a.order() == IndexOrder::CANONICAL && ascends(minors) {
-        // SAFETY: the offsets are the sums of the counts. The indices of a line are places in `minors` of such of a line
-        // of `a`, and ascend as these do.
-        return Ok(unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, a.order()) });
+    let extent = a.pattern().minor();
+    let Arrays { offsets, indices, values } = match minors {
+        Selection::Range(range) if *range == (0..extent) => whole_lines(cpu, a, majors)?,
+        Selection::Range(range) => parts_of_lines(cpu, a, majors, range)?,
+        Selection::List(list) => match OnePlace::new(list, extent)? {
+            Some(places) => parts_of_lines(cpu, a, majors, &places)?,
+            None => parts_of_lines(cpu, a, majors, &Places::new(minors, extent)?)?,
+        },
+    };
+    let order = match a.order() {
+        IndexOrder::CANONICAL if ascends(minors) => IndexOrder::CANONICAL,
+        _ => order_of(cpu, &offsets, &indices),
+    };
+    // SAFETY: the offsets are the sums of the counts. The indices of a line are places in `minors`, whose number fits; they
+    // are as ascending as they were found to be, or where `minors` ascends, as those of `a`.
+    Ok(unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) })
+}
+
+/// The places of the indices of a line among those that are chosen.
+trait ChosenPlaces<I: Index>: Sync {
+    /// The number of places of an index.
+    fn count(&self, index: I) -> usize;
+
+    /// The places of an index, ascending.
+    fn of(&self, index: I) -> impl Iterator<Item = I>;
+}
+
+impl<I: Index> ChosenPlaces<I> for Range<usize> {
+    #[inline(always)]
+    fn count(&self, index: I) -> usize {
+        usize::from(self.contains(&index.as_usize()))
     }
-    Compressed::new_unsorted(rows, cols, offsets, indices, values)
+
+    #[inline(always)]
+    fn of(&self, index: I) -> impl Iterator<Item = I> {
+        let index = index.as_usize();
+        self.contains(&index).then(|| I::cast(index - self.start)).into_iter()
+    }
+}
+
+impl<I: Index> ChosenPlaces<I> for Places<'_> {
+    #[inline(always)]
+    fn count(&self, index: I) -> usize {
+        Places::of(self, index.as_usize()).count()
+    }
+
+    #[inline(always)]
+    fn of(&self, index: I) -> impl Iterator<Item = I> {
+        Places::of(self, index.as_usize()).map(I::cast)
+    }
+}
+
+/// The place of each index of a list without repeats, in as few bytes as the indices have.
+struct OnePlace<I> {
+    /// Those that are not in the list have [`none`](Self::none).
+    places: Vec<I>,
+    none: I,
+    /// True if the list has every index.
+    is_complete: bool,
+}
+
+impl<I: Index> OnePlace<I> {
+    /// The places, unless an index is repeated or the list is much shorter than the extent.
+    fn new(list: &[usize], extent: usize) -> Result<Option<Self>> {
+        if list.len() < extent / Places::SEARCHED_BELOW {
+            return Ok(None);
+        }
+        let none = I::cast(list.len());
+        let mut places = vec_with_capacity(extent)?;
+        places.resize(extent, none);
+        for (place, &index) in list.iter().enumerate() {
+            if replace(&mut places[index], I::cast(place)) != none {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Self { places, none, is_complete: list.len() == extent }))
+    }
+}
+
+impl<I: Index> ChosenPlaces<I> for OnePlace<I> {
+    #[inline(always)]
+    fn count(&self, index: I) -> usize {
+        usize::from(self.is_complete || self.places[index.as_usize()] != self.none)
+    }
+
+    #[inline(always)]
+    fn of(&self, index: I) -> impl Iterator<Item = I> {
+        let place = self.places[index.as_usize()];
+        (place != self.none).then_some(place).into_iter()
+    }
 }
 
 /// True if no place comes before one of a smaller index, and none is repeated.
@@ -130,22 +215,22 @@ fn parts_of_lines<A: Axis, T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     a: &Compressed<A, T, Host, I, O>,
     majors: &Selection<'_>,
-    minors: &Selection<'_>,
+    places: &impl ChosenPlaces<I>,
 ) -> Result<Arrays<T, I, O>> {
-    let places = Places::new(minors, a.pattern().minor())?;
     let mut lengths = try_zeroed(majors.len())?;
     cpu.for_chunks(&mut lengths, COUNTED_ROWS, |first, lengths| {
         for (k, length) in (first..).zip(lengths) {
             let indices = &a.indices()[a.pattern().range(majors.at(k))];
-            *length = indices.iter().map(|index| places.of(index.as_usize()).count()).sum();
+            *length = indices.iter().map(|&index| places.count(index)).sum();
         }
     });
     cpu.fill_rows(&lengths, |lines, indices, values| {
         let mut at = 0;
         for k in lines {
-            for (index, value) in a.major_entries(majors.at(k)) {
+            let entries = a.pattern().range(majors.at(k));
+            for (&index, &value) in a.indices()[entries.clone()].iter().zip(&a.values()[entries]) {
                 for place in places.of(index) {
-                    (indices[at], values[at]) = (I::cast(place), value);
+                    (indices[at], values[at]) = (place, value);
                     at += 1;
                 }
             }

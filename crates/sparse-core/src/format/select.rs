@@ -58,6 +58,7 @@ impl Selection<'_> {
     pub(crate) fn check_below(&self, what: &str, extent: usize) -> Result<()> {
         let outside = match self {
             Self::Range(range) => (!range.is_empty() && range.end > extent).then(|| range.start.max(extent)),
+            Self::List(list) if all_below(list, extent) => None,
             Self::List(list) => list.iter().copied().find(|&index| index >= extent),
         };
         match outside {
@@ -65,6 +66,13 @@ impl Selection<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// True if all numbers are below `extent`. Sign bits tell, so that the loop has no branch and uses vectors.
+fn all_below(list: &[usize], extent: usize) -> bool {
+    let Some(last) = extent.checked_sub(1) else { return list.is_empty() };
+    let signs = list.iter().fold(0, |signs, &index| signs | index | last.wrapping_sub(index));
+    signs <= isize::MAX as usize
 }
 
 impl From<Range<usize>> for Selection<'_> {
@@ -212,10 +220,10 @@ pub enum Places<'a> {
     },
 }
 
-/// Lists that are shorter than the extent by this factor are searched, since a table has a number for each index.
-const SEARCHED_BELOW: usize = 64;
-
 impl<'a> Places<'a> {
+    /// Lists that are shorter than the extent by this factor are searched, since a table has a number for each index.
+    pub const SEARCHED_BELOW: usize = 64;
+
     /// The places of the indices of `selection`, which are below `extent`.
     ///
     /// ```
@@ -237,7 +245,7 @@ impl<'a> Places<'a> {
             Selection::Range(range) => return Ok(Self::Range(range)),
             Selection::List(list) => list,
         };
-        if list.len() < extent / SEARCHED_BELOW {
+        if list.len() < extent / Self::SEARCHED_BELOW {
             let mut places = vec_with_capacity(list.len())?;
             places.extend(0..list.len());
             places.sort_by_key(|&place| list[place]);

@@ -4,15 +4,18 @@ use super::available_algorithms::Needs;
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::launch::Launch;
+use crate::primitive::coordinates::bits_below;
 use crate::primitive::positions::Positions;
 use crate::primitive::prefix_sum::PrefixSum;
+use crate::primitive::radix_sort::{Sorted, radix_sort};
 use crate::primitive::raw::RawCompressed;
 use crate::primitive::rearrangement::{Arrays, Rearrangement, Source};
 use crate::primitive::stored_values::StoredValues;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::SelectKernel;
 use sparse_core::{
-    Algorithm, Axis, Backend, Compressed, Index, Places, PlanOptions, Result, Scalar, Selection, algorithms,
+    Algorithm, Axis, Backend, Compressed, Index, IndexOrder, Places, PlanOptions, Result, Scalar, Selection,
+    algorithms,
 };
 use std::ops::Range;
 
@@ -42,8 +45,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SelectKernel<Compressed<A, T, Devic
         let (SelectAlgorithm::CountFill, choice) =
             self.choose_only("select", options, SelectAlgorithm::CountFill)?;
         let (majors, minors) = A::swap(rows, cols);
-        let chosen = ChosenRows::new(self, a.into(), majors)?;
-        Ok(chosen.columns(minors)?.plan(choice))
+        Ok(selected(self, a.into(), majors, minors)?.plan(choice))
     }
 
     unsafe fn run_select(
@@ -55,6 +57,38 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SelectKernel<Compressed<A, T, Devic
     }
 }
 
+/// The matrix of these rows and columns.
+fn selected(
+    backend: &Device,
+    a: RawCompressed<'_>,
+    rows: &Selection<'_>,
+    cols: &Selection<'_>,
+) -> Result<Arrays> {
+    let index = a.indices.index_type();
+    index.check("rows", rows.len())?;
+    index.check("columns", cols.len())?;
+    let takes_all_columns = *cols == Selection::Range(0..a.cols);
+    let chosen = ChosenRows::new(backend, a, rows, takes_all_columns)?;
+    let Entries { offsets, indices, positions } = match takes_all_columns {
+        true => chosen.into_entries()?,
+        false => chosen.copies(&ColumnPlaces::new(backend, cols, a.cols, index)?)?,
+    };
+    let order = match cols {
+        Selection::Range(_) if a.order == IndexOrder::CANONICAL => a.order,
+        _ => backend.index_order(cols.len(), &offsets, &indices)?,
+    };
+    let values = backend.allocate_raw(indices.len, a.dtype.bytes())?;
+    let source = Source::gather(backend, a.dtype, positions)?;
+    Ok(Arrays { extents: (rows.len(), cols.len()), offsets, indices, values, order, source })
+}
+
+/// The entries of the result, and where they are in the matrix.
+struct Entries {
+    offsets: RawBuffer,
+    indices: RawBuffer,
+    positions: Positions,
+}
+
 /// The entries of chosen rows of a matrix, one row after the other.
 struct ChosenRows<'a> {
     backend: &'a Device,
@@ -62,12 +96,18 @@ struct ChosenRows<'a> {
     /// Where the entries of each row begin, and their number.
     starts: Buffer<i64>,
     positions: Positions,
+    /// The columns of the entries; without elements unless they are asked for.
+    indices: RawBuffer,
 }
 
 impl<'a> ChosenRows<'a> {
-    fn new(backend: &'a Device, a: RawCompressed<'a>, rows: &Selection<'_>) -> Result<Self> {
+    fn new(
+        backend: &'a Device,
+        a: RawCompressed<'a>,
+        rows: &Selection<'_>,
+        needs_columns: bool,
+    ) -> Result<Self> {
         let (n, index) = (rows.len(), a.indices.index_type());
-        index.check("rows", n)?;
         let (list, first) = match rows {
             Selection::Range(range) => (None, range.start),
             Selection::List(list) => (Some(backend.upload_indices("row", list, index)?), 0),
@@ -79,34 +119,24 @@ impl<'a> ChosenRows<'a> {
         let entries = PrefixSum::series(backend, n + 1)?.starts_and_sum(backend, &starts)?;
 
         let positions = Positions::allocate_as(backend, entries, a.offsets.index_type())?;
+        let indices = backend.allocate_raw(if needs_columns { entries } else { 0 }, index.bytes())?;
         let kernel = self::kernel(backend, a, "select_positions")?;
         let launch = backend.launch(&kernel).size(entries).size(n).size(first).buffer(&starts);
-        let launch = launch.buffer_or_null(list.as_ref());
-        launch.buffer(a.offsets).positions(&positions).items(entries)?;
-        Ok(Self { backend, a, starts, positions })
+        let launch = launch.buffer_or_null(list.as_ref()).buffer(a.offsets).buffer(a.indices);
+        let launch = launch.positions(&positions).buffer_or_null(needs_columns.then_some(&indices));
+        launch.items(entries)?;
+        Ok(Self { backend, a, starts, positions, indices })
     }
 
-    /// The matrix of these columns.
-    fn columns(self, cols: &Selection<'_>) -> Result<Arrays> {
-        let index = self.a.indices.index_type();
-        index.check("columns", cols.len())?;
-        if *cols == Selection::Range(0..self.a.cols) {
-            return self.all_columns();
-        }
-        let columns = ColumnPlaces::new(self.backend, &Places::new(cols, self.a.cols)?, index)?;
-        self.copied(cols.len(), &columns)
-    }
-
-    fn all_columns(self) -> Result<Arrays> {
+    /// All entries.
+    fn into_entries(self) -> Result<Entries> {
         let offsets = self.offsets(self.positions.len(), None)?;
-        let indices = self.backend.gathered(&self.positions, self.a.indices)?;
-        let columns = self.a.cols;
-        self.arrays(columns, offsets, indices, None)
+        Ok(Entries { offsets, indices: self.indices, positions: self.positions })
     }
 
-    /// The matrix with a copy of an entry at each place of its column.
-    fn copied(self, extent: usize, columns: &ColumnPlaces) -> Result<Arrays> {
-        let Self { backend, a, ref positions, .. } = self;
+    /// A copy of an entry at each place of its column.
+    fn copies(&self, columns: &ColumnPlaces) -> Result<Entries> {
+        let Self { backend, a, ref positions, .. } = *self;
         let entries = positions.len();
         let copies = backend.allocate(entries + 1)?;
         let kernel = kernel(backend, a, "select_copies")?;
@@ -123,34 +153,19 @@ impl<'a> ChosenRows<'a> {
         let launch = backend.launch(&kernel).size(entries).size(columns.n).size(columns.range.start);
         let launch = columns.list(launch.positions(positions).buffer(a.indices)).buffer(&copies);
         launch.buffer(&indices).positions(&copied).items(entries)?;
-        self.arrays(extent, offsets, indices, Some(copied))
+        Ok(Entries { offsets, indices, positions: copied })
     }
 
     /// The offsets of the result's `nnz` entries: the chosen ones, or their copies, which begin at `copies`.
     fn offsets(&self, nnz: usize, copies: Option<&Buffer<i64>>) -> Result<RawBuffer> {
-        let Self { backend, a, starts, .. } = self;
+        let Self { backend, a, ref starts, .. } = *self;
         a.offsets.index_type().check("nnz", nnz)?;
         let offsets = backend.allocate_raw(starts.len, a.offsets.element_bytes)?;
-        let kernel = kernel(backend, *a, "select_offsets")?;
+        let kernel = kernel(backend, a, "select_offsets")?;
         let launch = backend.launch(&kernel).size(starts.len - 1).buffer(starts);
         let launch = launch.buffer_or_null(copies.map(|copies| &copies.raw));
         launch.buffer(&offsets).items(starts.len)?;
         Ok(offsets)
-    }
-
-    /// The result, whose entries lie at the positions of `copied`, or are those of the rows.
-    fn arrays(
-        self,
-        columns: usize,
-        offsets: RawBuffer,
-        indices: RawBuffer,
-        copied: Option<Positions>,
-    ) -> Result<Arrays> {
-        let Self { backend, a, positions, .. } = self;
-        let order = backend.index_order(columns, &offsets, &indices)?;
-        let values = backend.allocate_raw(indices.len, a.dtype.bytes())?;
-        let source = Source::gather(backend, a.dtype, copied.unwrap_or(positions))?;
-        Ok(Arrays { extents: (offsets.len - 1, columns), offsets, indices, values, order, source })
     }
 }
 
@@ -169,19 +184,33 @@ struct ColumnPlaces {
 }
 
 impl ColumnPlaces {
-    fn new(backend: &Device, places: &Places<'_>, index: IndexType) -> Result<Self> {
-        let upload = |numbers: &[usize]| backend.upload_indices("columns", numbers, index).map(Some);
-        Ok(match places {
-            Places::Range(range) => Self { range: (*range).clone(), ..Self::default() },
-            Places::Table { starts, places } => {
-                Self { n: places.len(), table: upload(starts)?, places: upload(places)?, ..Self::default() }
+    fn new(backend: &Device, cols: &Selection<'_>, extent: usize, index: IndexType) -> Result<Self> {
+        match cols {
+            Selection::Range(range) => Ok(Self { range: range.clone(), ..Self::default() }),
+            Selection::List(list) if list.is_empty() => Ok(Self::default()),
+            Selection::List(list) if list.len() < extent / Places::SEARCHED_BELOW => {
+                Self::searched(backend, list, index)
             }
-            Places::Sorted { list, places } => {
-                let sorted: Vec<_> = places.iter().map(|&place| list[place] as i64).collect();
-                let sorted = Some(backend.upload(&sorted)?);
-                Self { n: places.len(), sorted, places: upload(places)?, ..Self::default() }
-            }
-        })
+            Selection::List(list) => Self::of_table(backend, list, extent, index),
+        }
+    }
+
+    /// The places of a short list, which the host sorts.
+    fn searched(backend: &Device, list: &[usize], index: IndexType) -> Result<Self> {
+        let mut places: Vec<_> = (0..list.len()).collect();
+        places.sort_by_key(|&place| list[place]);
+        let sorted: Vec<_> = places.iter().map(|&place| list[place] as i64).collect();
+        let (sorted, places) = (backend.upload(&sorted)?, backend.upload_indices("columns", &places, index)?);
+        Ok(Self { n: list.len(), sorted: Some(sorted), places: Some(places), ..Self::default() })
+    }
+
+    /// The places of a list, which the device sorts, and a table of where those of each column begin.
+    fn of_table(backend: &Device, list: &[usize], extent: usize, index: IndexType) -> Result<Self> {
+        let columns = backend.upload_indices("columns", list, index)?;
+        let Sorted { keys, positions } = radix_sort(backend, columns, None, index, 0..bits_below(extent))?;
+        let table = backend.starts_of_sorted(&keys, extent)?;
+        let places = Some(positions.into_buffer());
+        Ok(Self { n: list.len(), table: Some(table), places, ..Self::default() })
     }
 
     /// The launch with the buffers of the list, or null pointers.

@@ -63,6 +63,11 @@ impl Positions {
         Ok(Self(backend.compact(starts, &self.0, runs)?))
     }
 
+    /// The positions as indices of their type.
+    pub(crate) fn into_buffer(self) -> RawBuffer {
+        self.0
+    }
+
     /// The type of the elements.
     pub(crate) fn index_type(&self) -> IndexType {
         self.0.index_type()

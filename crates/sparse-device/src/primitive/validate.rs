@@ -20,6 +20,10 @@ fn order_of(problems: i32) -> IndexOrder {
     IndexOrder { major_sorted: true, sorted, unique: sorted && problems & REPEATS == 0 }
 }
 
+fn defines(offsets: &RawBuffer, indices: &RawBuffer) -> Defines {
+    Defines::default().index(indices.index_type()).offset(offsets.index_type())
+}
+
 impl Device {
     /// A matrix from arrays on this device, whose indices may stand in any order and may repeat. Their order is found
     /// out and remembered. Only a word is read back, unless something is wrong.
@@ -72,7 +76,9 @@ impl Device {
         offsets: &RawBuffer,
         indices: &RawBuffer,
     ) -> Result<IndexOrder> {
-        self.problems((offsets.len - 1, minor), offsets, indices).map(order_of)
+        let problems = self.zeros::<i32>(1)?;
+        self.check_indices(minor, offsets, indices, &problems)?;
+        Ok(order_of(self.download(&problems)?[0]))
     }
 
     /// The problems of offsets and indices, as bits.
@@ -82,20 +88,30 @@ impl Device {
         offsets: &RawBuffer,
         indices: &RawBuffer,
     ) -> Result<i32> {
-        let defines = Defines::default().index(indices.index_type()).offset(offsets.index_type());
-        let kernel = |entry| self.kernel(FILE, entry, defines.clone());
         let problems = self.zeros::<i32>(1)?;
         let found = || Ok(self.download(&problems)?[0]);
-        let check = kernel("validate_offsets")?;
+        let check = self.kernel(FILE, "validate_offsets", defines(offsets, indices))?;
         let launch = self.launch(&check).size(major).size(indices.len).buffer(offsets);
         launch.buffer(&problems).items(major + 1)?;
         let wrong_offsets = found()?;
         if wrong_offsets != 0 {
             return Ok(wrong_offsets);
         }
-        let check = kernel("validate_indices")?;
-        let launch = self.launch(&check).size(major).size(minor).buffer(offsets).buffer(indices);
-        launch.buffer(&problems).warps(major)?;
+        self.check_indices(minor, offsets, indices, &problems)?;
         found()
+    }
+
+    /// Sets the bits of the problems of indices between sound offsets.
+    fn check_indices(
+        &self,
+        minor: usize,
+        offsets: &RawBuffer,
+        indices: &RawBuffer,
+        problems: &Buffer<i32>,
+    ) -> Result<()> {
+        let major = offsets.len - 1;
+        let check = self.kernel(FILE, "validate_indices", defines(offsets, indices))?;
+        let launch = self.launch(&check).size(major).size(minor).buffer(offsets).buffer(indices);
+        launch.buffer(problems).warps(major)
     }
 }

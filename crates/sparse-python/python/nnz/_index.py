@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-#: The chosen lines in their order; None for all of them.
-Lines = np.ndarray[Any, np.dtype[np.int64]] | None
+#: The chosen lines in their order, from the first on; None for all of them.
+Lines = np.ndarray[Any, np.dtype[np.int64]] | range | None
 
 
 def chosen(key: Any, shape: tuple[int, int]) -> tuple[Lines, Lines, bool]:
@@ -40,8 +40,8 @@ def _are_lists(first: Any, second: Any) -> bool:
 
 def _lines(key: Any, extent: int) -> Lines:
     if isinstance(key, slice):
-        start, stop, step = key.indices(extent)
-        return None if (start, stop, step) == (0, extent, 1) else np.arange(start, stop, step, dtype=np.int64)
+        lines = range(*key.indices(extent))
+        return None if lines == range(extent) else lines
     if _is_number(key):
         return _in_range(np.array([operator.index(key)]), extent)
     lines = np.asarray(key).ravel()
@@ -56,8 +56,9 @@ def _lines(key: Any, extent: int) -> Lines:
 
 def _in_range(lines: Any, extent: int) -> Lines:
     """Negative indices count from the end."""
-    outside = (lines < -extent) | (lines >= extent)
-    if outside.any():
+    least, largest = (lines.min(), lines.max()) if lines.size else (0, -1)
+    if least < -extent or largest >= extent:
+        outside = (lines < -extent) | (lines >= extent)
         raise IndexError(f"index {lines[outside][0]} is out of range for {extent}")
-    lines = lines.astype(np.int64)
-    return np.where(lines < 0, lines + extent, lines)
+    lines = lines.astype(np.int64, copy=False)
+    return np.where(lines < 0, lines + extent, lines) if least < 0 else lines

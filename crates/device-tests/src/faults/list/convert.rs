@@ -1,6 +1,6 @@
 //! Faults of conversions, sorts, prunes and selections.
 
-use super::{DUPLICATES, Fault, Kind, ROWS, UNSORTED, any, both, each};
+use super::{DUPLICATES, Fault, Kind, ROWS, UNSORTED, any, both, by, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -57,6 +57,13 @@ pub(super) const FAULTS: &[Fault] = &[
             ),
         ),
         found_by: &[any("sort/csr"), any("sort/csc"), any("sort/coo"), any("convert/coo_to_csr")],
+        case: UNSORTED,
+    },
+    Fault {
+        kind: Kind::OffByOne,
+        what: "ranks count no last entry of a row",
+        place: both("row_ranks", "other < end; other++", "other < end - 1; other++"),
+        found_by: &[by("sort/csr", "row_ranks"), by("sort/csc", "row_ranks")],
         case: UNSORTED,
     },
     Fault {

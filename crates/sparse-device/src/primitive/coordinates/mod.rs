@@ -3,7 +3,7 @@
 mod matrix;
 mod sort;
 
-pub(crate) use sort::SortBy;
+pub(crate) use sort::{SortBy, bits_below};
 
 use super::positions::Positions;
 use super::prefix_sum::PrefixSum;
@@ -160,6 +160,17 @@ fn major_first<T>(by_rows: bool, (rows, cols): (T, T)) -> (T, T) {
 }
 
 impl Device {
+    /// The number of sorted indices below each of `0..=extent`, as indices of their type.
+    pub(crate) fn starts_of_sorted(&self, indices: &RawBuffer, extent: usize) -> Result<RawBuffer> {
+        let index = indices.index_type();
+        let starts = self.allocate_raw(extent + 1, index.bytes())?;
+        let kernel =
+            self.kernel(FILE, "coordinates_offsets", Defines::default().index(index).offset(index))?;
+        let launch = self.launch(&kernel).size(extent).size(indices.len).buffer(indices).buffer_or_null(None);
+        launch.buffer(&starts).items(extent + 1)?;
+        Ok(starts)
+    }
+
     /// The row of each entry of compressed rows, or the column of each of compressed columns.
     pub(crate) fn major_indices(&self, a: RawCompressed<'_>) -> Result<RawBuffer> {
         let indices = self.allocate_raw(a.nnz(), a.indices.element_bytes)?;

@@ -59,7 +59,7 @@ pub(super) fn sort_indices(
 }
 
 /// Number of bits of the numbers below `extent`.
-fn bits_below(extent: usize) -> u32 {
+pub(crate) fn bits_below(extent: usize) -> u32 {
     usize::BITS - extent.saturating_sub(1).leading_zeros()
 }
 
@@ -111,7 +111,7 @@ fn sort_apart(
 
 impl Device {
     /// A copy.
-    fn duplicate(&self, buffer: &RawBuffer) -> Result<RawBuffer> {
+    pub(crate) fn duplicate(&self, buffer: &RawBuffer) -> Result<RawBuffer> {
         self.joined(&[(buffer, buffer.len)])
     }
 }
