@@ -70,7 +70,59 @@ impl Matrix {
         self.product_in_chunks(b, Some(mask), memory_limit)
     }
 
+    /// Computes `A·B` as [`matmul_in_chunks`](Self::matmul_in_chunks) and gives each chunk to `take`, from the first row on:
+    /// the number of its first row, and the rows in the host's memory. No other chunk is there meanwhile, so that the
+    /// product may be larger than that memory too, and have more entries than its type of offsets can count. Of CSC chunks
+    /// have columns. Returns the first error of `take`.
+    ///
+    /// # Errors
+    /// As [`matmul_in_chunks`](Self::matmul_in_chunks), and those of `take`.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(30, 30)?)?;
+    /// let mut nnz_of_rows = vec![];
+    /// a.matmul_by_chunks(&a, Some(20_000), |first_row, chunk| {
+    ///     assert_eq!(first_row, nnz_of_rows.len());
+    ///     let rows = chunk.downcast_ref::<Csr<f64>>().unwrap();
+    ///     nnz_of_rows.extend((0..rows.nrows()).map(|row| rows.pattern().range(row).len()));
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(nnz_of_rows.iter().sum::<usize>(), (&a * &a)?.nnz());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn matmul_by_chunks(
+        &self,
+        b: &Self,
+        memory_limit: Option<u64>,
+        mut take: impl FnMut(usize, Self) -> Result<()>,
+    ) -> Result<()> {
+        let (product, part) = self.chunked_product(b, None, memory_limit)?;
+        match product.of_part(&part)? {
+            Some(whole) => take(0, whole),
+            None => product.of_chunks(&part.to_device(&product.host)?, &mut take),
+        }
+    }
+
     fn product_in_chunks(&self, b: &Self, mask: Option<&Self>, memory_limit: Option<u64>) -> Result<Self> {
+        let (product, part) = self.chunked_product(b, mask, memory_limit)?;
+        if let Some(whole) = product.of_part(&part)? {
+            return Ok(whole);
+        }
+        let part = part.to_device(&product.host)?;
+        let mut assembly = lines_of(&part.factor)?.assembly();
+        product.of_chunks(&part, &mut |_, chunk| assembly.append(&chunk))?;
+        assembly.finish(product.minor_extent(), &product.host)
+    }
+
+    /// The product, and the operands that are cut.
+    fn chunked_product(
+        &self,
+        b: &Self,
+        mask: Option<&Self>,
+        memory_limit: Option<u64>,
+    ) -> Result<(ChunkedProduct, ChunkOperands)> {
         self.check_factor_types(b, "B")?;
         let by_rows = self.format() == Format::Csr;
         let (cut, whole) = if by_rows { (self, b) } else { (b, self) };
@@ -82,11 +134,7 @@ impl Matrix {
             Device::Cpu(_) => whole.device().clone(),
             Device::Accelerator(..) => Device::host()?,
         };
-        let product = ChunkedProduct { whole, host, by_rows, memory_limit };
-        match product.of_part(&part)? {
-            Some(product) => Ok(product),
-            None => product.of_chunks(&part.to_device(&product.host)?),
-        }
+        Ok((ChunkedProduct { whole, host, by_rows, memory_limit }, part))
     }
 }
 
@@ -118,20 +166,29 @@ struct ChunkedProduct {
 }
 
 impl ChunkedProduct {
-    /// The product of all of a part on the host, for the whole of which memory is short.
-    fn of_chunks(&self, part: &ChunkOperands) -> Result<Matrix> {
+    /// Gives the product of a part on the host, for the whole of which memory is short, to `take`: chunk by chunk, with the
+    /// number of its first line.
+    fn of_chunks(
+        &self,
+        part: &ChunkOperands,
+        take: &mut dyn FnMut(usize, Matrix) -> Result<()>,
+    ) -> Result<()> {
         let lines = lines_of(&part.factor)?;
         let mask = part.mask.as_ref().map(lines_of).transpose()?;
-        let mut assembly = lines.assembly();
         let mut ranges = halves(0..lines.count());
         while let Some(range) = ranges.pop() {
             let mask = mask.map(|mask| mask.chunk(range.clone(), &self.host)).transpose()?;
             match self.of_part(&ChunkOperands { factor: lines.chunk(range.clone(), &self.host)?, mask })? {
-                Some(product) => assembly.append(&product)?,
+                Some(product) => take(range.start, product)?,
                 None => ranges.extend(halves(range)),
             }
         }
-        assembly.finish(if self.by_rows { self.whole.ncols() } else { self.whole.nrows() }, &self.host)
+        Ok(())
+    }
+
+    /// The length of a line of the product.
+    fn minor_extent(&self) -> usize {
+        if self.by_rows { self.whole.ncols() } else { self.whole.nrows() }
     }
 
     /// The product of a part on the host; `None` if memory is short and the part has lines to divide.
