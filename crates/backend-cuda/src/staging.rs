@@ -14,17 +14,20 @@ const PIECE: usize = 4 << 20;
 #[derive(Debug)]
 pub(crate) struct Staging {
     pieces: [Pinned; 2],
+    /// The buffer of the next upload: the device may still be copying the other one.
+    next: usize,
 }
 
 impl Staging {
     pub(crate) fn new(queue: &Arc<Queue>) -> Result<Self> {
-        Ok(Self { pieces: [Pinned::new(PIECE, queue)?, Pinned::new(PIECE, queue)?] })
+        Ok(Self { pieces: [Pinned::new(PIECE, queue)?, Pinned::new(PIECE, queue)?], next: 0 })
     }
 
     /// Copies to the device. When the call returns, `host` has been read; the device may still be copying.
     pub(crate) fn upload(&mut self, host: &[u8], to: CUdeviceptr) -> Result<()> {
         for (number, part) in host.chunks(PIECE).enumerate() {
-            let piece = &mut self.pieces[number % 2];
+            let piece = &mut self.pieces[self.next];
+            self.next = 1 - self.next;
             piece.bytes()?[..part.len()].copy_from_slice(part);
             piece.upload(part.len(), to + (number * PIECE) as u64)?;
         }

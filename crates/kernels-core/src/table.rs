@@ -251,6 +251,18 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "members",
+                [
+                    "members_join_offsets",
+                    "members_join_columns",
+                    "members_split_offsets",
+                    "members_split_columns",
+                ],
+                [IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "merge_rows",
                 [
                     "merge_rows_find",

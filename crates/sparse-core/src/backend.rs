@@ -1,6 +1,7 @@
 //! Backends: a backend is one context and one in-order queue of a device.
 
 use crate::error::{Error, Result};
+use crate::huge_pages::advise_huge_pages;
 use crate::op::bound::{check_context, check_size};
 use crate::space::{ContextId, Element, Space, View as _, ViewMut as _};
 use bytemuck::allocation::try_zeroed_vec;
@@ -8,6 +9,9 @@ use std::fmt::Debug;
 use std::ops::DerefMut;
 use std::process;
 use std::sync::OnceLock;
+
+/// Bytes from which on a download goes to huge pages.
+const HUGE: usize = 4 << 20;
 
 /// The space of a backend. Write this, not `B::Space`, in the bounds of supertraits.
 pub type SpaceOf<B> = <B as Backend>::Space;
@@ -132,6 +136,7 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     fn download<T: Element>(&self, device: &Buf<Self, T>) -> Result<Vec<T>> {
         let view = Self::Space::view(device);
         let mut host = vec![T::default(); view.len()];
+        advise_huge_pages(&host, HUGE);
         self.download_into(view, &mut host)?;
         Ok(host)
     }

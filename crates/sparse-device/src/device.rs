@@ -23,7 +23,7 @@ use std::sync::{Arc, Weak};
 const LARGEST_BLOCK: usize = 256;
 
 /// Numbers that are converted to indices before they are written to the device: they stay in the host's second cache.
-const CONVERTED_AT_ONCE: usize = 1 << 14;
+const CONVERTED_AT_ONCE: usize = 1 << 15;
 
 /// The part of the device's memory that is the first scratch limit.
 const SCRATCH_PART: u64 = 16;

@@ -1,5 +1,6 @@
 //! Building blocks that several operations share.
 
+pub(crate) mod block_diagonal;
 pub(crate) mod chunks;
 pub(crate) mod column_blocks;
 pub(crate) mod coordinates;

@@ -14,8 +14,9 @@ use sparse_core::{Algorithm, Backend, DType, Result};
 
 /// The algorithm that adds grouped entries, for the tables that have it.
 pub(crate) const GROUPED_ROWS: Algorithm =
-    Algorithm::new("grouped_rows", "rows of op(A) are not what the format stores in order")
-        .preprocessing("the entries by rows of op(A), with their columns and permutation, sorted on the device; those of a batch on the host");
+    Algorithm::new("grouped_rows", "rows of op(A) are not what the format stores in order").preprocessing(
+        "the entries by rows of op(A), with their columns and permutation, sorted on the device",
+    );
 
 /// The entries of op(A) by rows.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Formats with value arrays, and their entries in other orders.
 
+use super::block_diagonal::BlockDiagonal;
 use super::coordinates::Coordinates;
 use super::numbering::Numerable;
 use super::padded_entries::PaddedEntries;
@@ -121,10 +122,18 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> StoredValues for BatchCompressed<A,
     }
 
     fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups> {
-        RowGroups::numbered(backend, &self.numbered(backend)?, op, IndexType::of::<I>())
+        let Some(blocks) = BlockDiagonal::new(backend, self)? else {
+            return RowGroups::numbered(backend, &self.numbered(backend)?, op, IndexType::of::<I>());
+        };
+        let sorted = if along::<A>(op) { Coordinates::stored } else { Coordinates::across };
+        sorted(backend, blocks.matrix())?.into_row_groups(backend)
     }
 
     fn triplets(&self, backend: &Device) -> Result<Triplets> {
-        Triplets::numbered(backend, &self.numbered(backend)?, IndexType::of::<I>())
+        let Some(blocks) = BlockDiagonal::new(backend, self)? else {
+            return Triplets::numbered(backend, &self.numbered(backend)?, IndexType::of::<I>());
+        };
+        let found = if self.order().unique { Coordinates::stored } else { Coordinates::along };
+        Ok(found(backend, blocks.matrix())?.into_triplets(A::IS_ROW))
     }
 }

@@ -78,6 +78,24 @@ pub(super) const FAULTS: &[Fault] = &[
         case: DUPLICATES,
     },
     Fault {
+        kind: Kind::WrongStride,
+        what: "the columns of every member are those of the first",
+        place: each(
+            "members",
+            ("(IDX)(columns[k] + member * cols)", "(IDX)(columns[k] + 0 * member)"),
+            ("(Idx)(columns[k] + member * cols)", "(Idx)(columns[k] + 0 * member)"),
+        ),
+        found_by: &[any("spmm/batch_csr")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::WrongStride,
+        what: "every entry is in the first column of its member",
+        place: both("members", "columns[k] % cols", "columns[k] % cols * 0"),
+        found_by: &[any("convert/batch_csr_to_batch_csc"), any("convert/batch_csc_to_batch_csr")],
+        case: ROWS,
+    },
+    Fault {
         kind: Kind::OffByOne,
         what: "position 0 is taken for padding",
         place: both("gather", "else if (position >= 0)", "else if (position > 0)"),

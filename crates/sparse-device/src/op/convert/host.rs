@@ -1,13 +1,17 @@
-//! Conversions to ELL, HYB and SELL, and of batches, whose pattern the host finds, with the serial reference.
+//! Conversions to ELL, HYB and SELL from unsorted rows, whose pattern the host finds, with the serial reference, and of
+//! batches, which the device sorts where its indices can number the rows and columns of all members.
 
 use super::formats::BatchOn;
 use crate::Device;
+use crate::index_type::IndexType;
 use crate::op::available_algorithms::Needs;
+use crate::primitive::block_diagonal::{BlockDiagonal, split_members};
+use crate::primitive::coordinates::Coordinates;
 use crate::primitive::numbering::Numerable;
-use crate::primitive::rearrangement::Rearrangement;
+use crate::primitive::rearrangement::{Arrays, Rearrangement};
 use crate::primitive::target::HostTarget;
 use sparse_core::format::estimate::Sizes;
-use sparse_core::op::{Conversion, Operations};
+use sparse_core::op::{Conversion, Duplicates, Operations};
 use sparse_core::reference::{Convert, Entries, Reference};
 use sparse_core::{
     Algorithm, Axis, Choice, EllLayout, HybWidth, Index, Result, Scalar, SellLayout, algorithms,
@@ -61,7 +65,7 @@ algorithms! {
     /// The algorithms of batches along their other axis.
     pub(super) enum MembersAlgorithm needs Needs {
         Gather = Algorithm::new("gather", "always: the values of all members in one launch")
-            .preprocessing("the positions of the entries, sorted on the host"),
+            .preprocessing("the positions of the entries, sorted on the device"),
         Needs::Nothing;
     }
 }
@@ -76,7 +80,21 @@ pub(super) fn to_other_axis<A: Axis, T: Scalar, I: Index, O: Index>(
     layout: &(),
     choice: Choice,
 ) -> Result<ToBatch<A::Other, T, I, O>> {
-    plan(backend, from, layout, Sizes::of::<T, I, O>(), choice)
+    let Some(blocks) = BlockDiagonal::new(backend, from)? else {
+        return plan(backend, from, layout, Sizes::of::<T, I, O>(), choice);
+    };
+    let across = Coordinates::across(backend, blocks.matrix())?;
+    let Arrays { offsets, indices, values, order, source, .. } =
+        across.into_compressed(backend, T::DTYPE, IndexType::I64, Duplicates::Keep)?;
+    let (count, shape) = (from.count(), from.member_shape());
+    let (minor, major) = A::swap(shape.0, shape.1);
+    let offsets = split_members(backend, count, (major, minor), (&offsets, &indices), IndexType::of::<O>())?;
+    let (member_ptr, offsets, indices, values) =
+        (from.member_ptr().to_vec(), offsets.of(), indices.of(), values.of());
+    // SAFETY: each member has the entries that it had, sorted along its other axis; offsets and indices are those of the
+    // block-diagonal matrix, counted from the first one of the member.
+    let target = unsafe { BatchOn::new_unchecked(shape, member_ptr, offsets, indices, values, order) };
+    Ok(Rearrangement::new(choice, target, vec![source]))
 }
 
 /// The number of entries of each row.

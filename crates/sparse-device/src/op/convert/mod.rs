@@ -2,7 +2,7 @@
 //! there, or adds those with one position.
 //!
 //! The device finds them itself, by a sort or, from sorted rows to ELL, HYB and SELL, by the lengths of the rows; from
-//! unsorted rows to these three, and of batches, the host does.
+//! unsorted rows to these three the host does.
 
 mod by_sort;
 mod expand;

@@ -22,7 +22,8 @@ impl Coordinates {
         Ok(arrays.plan(choice))
     }
 
-    fn into_compressed(
+    /// The arrays of a compressed matrix of these entries.
+    pub(crate) fn into_compressed(
         mut self,
         backend: &Device,
         dtype: DType,
