@@ -1,6 +1,7 @@
-// row_ranks: the entries of each row in order of their columns, those of one column in the order in which they are stored.
-// One work-item per entry, striding over the grid: it counts the entries of its row that come before it. For short rows,
-// which work-items beside each other read from a cache.
+// row_ranks: the entries of each row in order of their columns, those of one column in the order in which they are
+// stored.
+// One work-item per entry, striding over the grid: it reads its row once,
+// and counts the entries that come before it. For short rows, which work-items beside each other read from a cache.
 // Macros: IDX, OFF (types of indices, and of offsets and positions).   Launch: any number of work-groups of any size.
 #include "index.clh"
 #define SORTED OFF
