@@ -83,7 +83,7 @@ impl Matrix {
     /// let device: Device = "cpu".parse()?;
     /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(30, 30)?)?;
     /// let mut nnz_of_rows = vec![];
-    /// a.matmul_by_chunks(&a, Some(20_000), |first_row, chunk| {
+    /// a.matmul_for_each_chunk(&a, Some(20_000), |first_row, chunk| {
     ///     assert_eq!(first_row, nnz_of_rows.len());
     ///     let rows = chunk.downcast_ref::<Csr<f64>>().unwrap();
     ///     nnz_of_rows.extend((0..rows.nrows()).map(|row| rows.pattern().range(row).len()));
@@ -92,7 +92,7 @@ impl Matrix {
     /// assert_eq!(nnz_of_rows.iter().sum::<usize>(), (&a * &a)?.nnz());
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn matmul_by_chunks(
+    pub fn matmul_for_each_chunk(
         &self,
         b: &Self,
         memory_limit: Option<u64>,
