@@ -60,9 +60,9 @@ pub(super) const FAULTS: &[Fault] = &[
         case: UNSORTED,
     },
     Fault {
-        kind: Kind::OffByOne,
-        what: "ranks count no last entry of a row",
-        place: both("row_ranks", "other < end; other++", "other < end - 1; other++"),
+        kind: Kind::WrongOrder,
+        what: "entries with lower columns come last",
+        place: both("row_ranks", "columns[other] < column", "columns[other] > column"),
         found_by: &[by("sort/csr", "row_ranks"), by("sort/csc", "row_ranks")],
         case: UNSORTED,
     },
