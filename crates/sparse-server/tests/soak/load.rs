@@ -4,7 +4,7 @@ use crate::client::{banded, ones, put_slow, quantile, slow};
 use crate::common::{MTX, NPY};
 use crate::rates::throughput;
 use crate::service::Server;
-use crate::{BUDGET, is_cpu, size};
+use crate::{BUDGET, size};
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -107,8 +107,7 @@ fn beside_slow_clients<T>(server: &Server, clients: usize, work: impl FnOnce() -
 pub(crate) fn stop(server: &mut Server) {
     put_slow(server);
     let count = size(20, 100);
-    // All that run and wait must end within the server's time for that; a GPU takes longer for so small a matrix.
-    let (request, body) = slow(if is_cpu() { size(2000, 5000) } else { 500 });
+    let (request, body) = slow(size(2000, 5000));
     let answered: usize = std::thread::scope(|scope| {
         let send = || server.client().send(&request, &[NPY], &body).is_ok_and(|answer| answer.status == 200);
         let clients: Vec<_> = (0..count).map(|_| scope.spawn(send)).collect();
