@@ -70,10 +70,12 @@ impl Matrix {
         self.product_in_chunks(b, Some(mask), memory_limit)
     }
 
-    /// Computes `A·B` as [`matmul_in_chunks`](Self::matmul_in_chunks) and gives each chunk to `take`, from the first row on:
-    /// the number of its first row, and the rows in the host's memory. No other chunk is there meanwhile, so that the
-    /// product may be larger than that memory too, and have more entries than its type of offsets can count. Of CSC chunks
-    /// have columns. Returns the first error of `take`.
+    /// Computes `A·B` by chunks of rows and gives each to `take`: the product may be larger than the memory of the host, too.
+    ///
+    /// `take` has the number of the chunk's first row, and its rows as a matrix in the host's memory; of CSC, columns. Chunks
+    /// come in order, one at a time, and the first error of `take` ends the product. All chunks together may have more
+    /// entries than their type of offsets can count. `memory_limit` is that of
+    /// [`matmul_in_chunks`](Self::matmul_in_chunks).
     ///
     /// # Errors
     /// As [`matmul_in_chunks`](Self::matmul_in_chunks), and those of `take`.
