@@ -37,127 +37,147 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(std::fs::write(&path, wanted)?)
 }
 
-/// The algorithms of an operation in one format.
-#[derive(PartialEq)]
-struct Table {
-    heading: String,
+/// An algorithm that a backend offers for one operand.
+struct Offer {
+    /// The operation in words.
+    heading: &'static str,
+    backend: &'static str,
+    operand: Operand,
+    algorithm: &'static Algorithm,
+}
+
+/// The format of the operand, the two of a conversion, or the order of a scan.
+#[derive(Clone, PartialEq)]
+struct Operand {
     format: String,
-    algorithms: &'static [Algorithm],
+    is_transposed: bool,
 }
 
-/// A table of one operation: the backends and the formats that have it.
+/// A row of a table: an algorithm, and the operands for which each backend offers it.
 struct Row {
-    backends: String,
-    formats: String,
-    algorithms: &'static [Algorithm],
+    algorithm: &'static Algorithm,
+    operands: Vec<(&'static str, Vec<Operand>)>,
 }
 
-/// The tables of all backends; formats with equal tables share one, and so do backends.
+/// The tables of all operations, in the order of the catalogue.
 fn tables() -> Result<String> {
     let opencl = Device::without_hardware("opencl", kernels_cl::FILES, 1)?;
     let sycl = Device::without_hardware("sycl", kernels_cl::SYCL_FILES, 1)?;
     let cuda = Device::without_hardware("cuda", kernels_cu::FILES, 8)?;
-    let backends = [
-        ("cpu", tables_of(&Suite::full(&Cpu::new()?))?),
-        ("opencl", tables_of(&Suite::full(&opencl))?),
-        ("sycl", tables_of(&Suite::full(&sycl))?),
-        ("cuda", tables_of(&Suite::full(&cuda))?),
-    ];
+    let mut offers = offers("cpu", &Suite::full(&Cpu::new()?))?;
+    offers.extend(self::offers("opencl", &Suite::full(&opencl))?);
+    offers.extend(self::offers("sycl", &Suite::full(&sycl))?);
+    offers.extend(self::offers("cuda", &Suite::full(&cuda))?);
+
     let mut headings: Vec<&str> = vec![];
-    for Table { heading, .. } in backends.iter().flat_map(|(_, tables)| tables) {
-        if !headings.contains(&heading.as_str()) {
+    for Offer { heading, .. } in &offers {
+        if !headings.contains(heading) {
             headings.push(heading);
         }
     }
     let mut page = String::new();
     for heading in headings {
-        write!(
-            page,
-            "\n### {heading}\n\n| backend | format | algorithm | reproducible | preprocessing | when chosen |\n"
-        )?;
-        writeln!(page, "|---|---|---|---|---|---|")?;
-        let mut rows = vec![];
-        for (backend, tables) in &backends {
-            add(&mut rows, backend, merged(tables.iter().filter(|table| table.heading == heading)));
-        }
-        rows.iter().try_for_each(|row| write_rows(&mut page, row))?;
+        write!(page, "\n### {heading}\n\n| algorithm | backend | format | preprocessing | when chosen |\n")?;
+        writeln!(page, "|---|---|---|---|---|")?;
+        let (cpu, devices): (Vec<_>, Vec<_>) =
+            offers.iter().filter(|offer| offer.heading == heading).partition(|offer| offer.backend == "cpu");
+        rows(&cpu).iter().chain(&rows(&devices)).try_for_each(|row| write_row(&mut page, row))?;
     }
     page.push('\n');
     Ok(page)
 }
 
-/// The tables of what a backend has registered, in the order of the catalogue. Vector operations have none.
-fn tables_of(suite: &Suite) -> Result<Vec<Table>> {
+/// What a backend has registered, without the serial reference. Vector operations have no algorithms.
+fn offers(backend: &'static str, suite: &Suite) -> Result<Vec<Offer>> {
     let case = Case::new("one entry", || Ok(Triplets::new(1, 1, vec![(0, 0, c64::ONE)])));
     let problem = Problem::new(&case, &case.matrix()?, DType::F64, false).context("1 is no value of f64")?;
-    let mut tables = vec![];
+    let mut offers = vec![];
     for subject in suite.subjects() {
         let key = subject.key();
-        let operation = match key.op.parse() {
+        let heading = match key.op.parse() {
             Ok(Operation::Vector) | Err(_) => continue,
-            Ok(operation) => operation,
+            Ok(operation) => operation.title(),
         };
         for setting in subject.check().settings(key, &problem) {
-            let (heading, format) = (heading(operation, &setting), format_of(key, &setting));
-            let table = Table { heading, format, algorithms: subject.algorithms(&setting) };
-            if !tables.contains(&table) {
-                tables.push(table);
-            }
+            let operand = Operand::new(key, &setting);
+            let algorithms =
+                subject.algorithms(&setting).iter().filter(|algorithm| !is_reference(backend, algorithm));
+            offers.extend(algorithms.map(|algorithm| Offer {
+                heading,
+                backend,
+                operand: operand.clone(),
+                algorithm,
+            }));
         }
     }
-    Ok(tables)
+    Ok(offers)
 }
 
-/// The heading of an operation's tables, which for products depend on op(A).
-fn heading(operation: Operation, setting: &Setting) -> String {
-    let title = operation.title();
-    match setting {
-        Setting::Vector(op) | Setting::Columns(op, _) if op.transposes() => format!("{title}, Aᵀ and Aᴴ"),
-        Setting::Vector(_) | Setting::Columns(..) => format!("{title}, A"),
-        _ => title.into(),
+/// True for the serial reference, which no plan chooses. A device's `sequential` is an algorithm of its own.
+fn is_reference(backend: &str, algorithm: &Algorithm) -> bool {
+    backend == "cpu" && algorithm.name == "sequential"
+}
+
+impl Operand {
+    fn new(key: &Key, setting: &Setting) -> Self {
+        let format = match setting {
+            Setting::Scan { order: ScanOrder::Flat, .. } => "tps".into(),
+            Setting::Scan { order: ScanOrder::RowMajor, .. } => "hps".into(),
+            Setting::Scan { order: ScanOrder::ColumnMajor, .. } => "vps".into(),
+            _ => key.format.replace("_to_", " → "),
+        };
+        let is_transposed =
+            matches!(setting, Setting::Vector(op) | Setting::Columns(op, _) if op.transposes());
+        Self { format, is_transposed }
     }
 }
 
-/// The format, the two of a conversion, or the order of a scan.
-fn format_of(key: &Key, setting: &Setting) -> String {
-    match setting {
-        Setting::Scan { order: ScanOrder::Flat, .. } => "tps".into(),
-        Setting::Scan { order: ScanOrder::RowMajor, .. } => "hps".into(),
-        Setting::Scan { order: ScanOrder::ColumnMajor, .. } => "vps".into(),
-        _ => key.format.replace("_to_", " → "),
-    }
-}
-
-/// Adds the tables of a backend, to the rows of another one where they are equal.
-fn add(rows: &mut Vec<Row>, backend: &str, tables: Vec<(String, &'static [Algorithm])>) {
-    for (formats, algorithms) in tables {
-        match rows.iter_mut().find(|row| row.formats == formats && row.algorithms == algorithms) {
-            Some(row) => row.backends = format!("{}, {backend}", row.backends),
-            None => rows.push(Row { backends: backend.into(), formats, algorithms }),
+/// A row for each algorithm; backends that prepare and choose it alike share one.
+fn rows(offers: &[&Offer]) -> Vec<Row> {
+    let mut rows: Vec<Row> = vec![];
+    for Offer { backend, operand, algorithm, .. } in offers {
+        let place = rows.iter().position(|row| row.algorithm == *algorithm).unwrap_or_else(|| {
+            rows.push(Row { algorithm, operands: vec![] });
+            rows.len() - 1
+        });
+        let operands = &mut rows[place].operands;
+        match operands.iter_mut().find(|(known, _)| known == backend) {
+            Some((_, operands)) if operands.contains(operand) => {}
+            Some((_, operands)) => operands.push(operand.clone()),
+            None => operands.push((backend, vec![operand.clone()])),
         }
     }
+    rows
 }
 
-fn write_rows(page: &mut String, Row { backends, formats, algorithms }: &Row) -> Result<()> {
-    for a in *algorithms {
-        let reproducible = if a.reproducible { "yes" } else { "no" };
-        writeln!(
-            page,
-            "| {backends} | {formats} | `{}` | {reproducible} | {} | {} |",
-            a.name, a.preprocessing, a.chosen
-        )?;
+/// Writes a row, or several where backends offer the algorithm for different operands.
+fn write_row(page: &mut String, Row { algorithm, operands }: &Row) -> Result<()> {
+    let mark = if algorithm.reproducible { "" } else { "\\*" };
+    let mut merged: Vec<(String, String)> = vec![];
+    for (backend, operands) in operands {
+        let formats = formats(operands);
+        match merged.iter_mut().find(|(_, known)| *known == formats) {
+            Some((backends, _)) => *backends = format!("{backends}, {backend}"),
+            None => merged.push(((*backend).into(), formats)),
+        }
+    }
+    for (backends, formats) in merged {
+        let Algorithm { name, preprocessing, chosen, .. } = algorithm;
+        writeln!(page, "| `{name}`{mark} | {backends} | {formats} | {preprocessing} | {chosen} |")?;
     }
     Ok(())
 }
 
-/// The formats that have each table.
-fn merged<'a>(tables: impl Iterator<Item = &'a Table>) -> Vec<(String, &'static [Algorithm])> {
-    let mut merged: Vec<(String, &'static [Algorithm])> = vec![];
-    for Table { format, algorithms, .. } in tables {
-        match merged.iter_mut().find(|(_, known)| known == algorithms) {
-            Some((formats, _)) => *formats = format!("{formats}, {format}"),
-            None => merged.push((format.clone(), algorithms)),
-        }
+/// The formats for A, then those for Aᵀ.
+fn formats(operands: &[Operand]) -> String {
+    let list = |transposed| {
+        let chosen = operands.iter().filter(|operand| operand.is_transposed == transposed);
+        chosen.map(|operand| operand.format.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    match (list(false), list(true)) {
+        (plain, transposed) if transposed.is_empty() => plain,
+        (plain, transposed) if plain == transposed => format!("{plain}; Aᵀ: the same"),
+        (plain, transposed) if plain.is_empty() => format!("Aᵀ: {transposed}"),
+        (plain, transposed) => format!("{plain}; Aᵀ: {transposed}"),
     }
-    merged
 }
