@@ -81,16 +81,22 @@ impl Nvrtc {
     /// The library that the loader finds, searched once; `None` if there is none.
     pub(crate) fn found() -> Option<&'static Self> {
         static FOUND: OnceLock<Option<Nvrtc>> = OnceLock::new();
-        FOUND.get_or_init(|| NAMES.iter().find_map(|name| Self::open(name).ok())).as_ref()
+        // SAFETY: libraries of these names are NVIDIA's.
+        let open = |name: &&str| unsafe { Self::open(name) }.ok();
+        FOUND.get_or_init(|| NAMES.iter().find_map(open)).as_ref()
     }
 
     /// Loads the library from a file, or by a name that the loader searches.
     ///
     /// # Errors
     /// The reason why the library cannot be used: the loader's, or a missing function.
-    pub fn open(file: impl AsRef<OsStr>) -> Result<Self, libloading::Error> {
-        // SAFETY: the initializers of NVIDIA's libraries have no requirements. The functions have had these signatures
-        // since they exist, the last of them since CUDA 11.1; the library stays loaded as long as they.
+    ///
+    /// # Safety
+    /// It is NVIDIA's NVRTC of CUDA 11.1 or later: what a library runs when it is loaded, and what its functions take, is
+    /// not checked.
+    pub unsafe fn open(file: impl AsRef<OsStr>) -> Result<Self, libloading::Error> {
+        // SAFETY: the caller promises that it is NVIDIA's library, whose initializers have no requirements and whose
+        // functions have these signatures; it stays loaded as long as they.
         unsafe {
             let library = Library::new(file.as_ref())?;
             Ok(Self {

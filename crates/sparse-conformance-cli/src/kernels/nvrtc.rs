@@ -26,7 +26,8 @@ impl Nvrtc {
         let loaded = unsafe { Library::new(&builtins) };
         let _builtins = loaded.with_context(|| format!("loading {}", builtins.display()))?;
         let library = folder.join("libnvrtc.so.13");
-        let compiler = compiler::Nvrtc::open(&library);
+        // SAFETY: it is the library of NVIDIA's package.
+        let compiler = unsafe { compiler::Nvrtc::open(&library) };
         let compiler = compiler.with_context(|| format!("loading {}", library.display()))?;
         Ok(Self { compiler, _builtins })
     }

@@ -73,7 +73,47 @@ pub struct CompressedArrays<B: Backend, T: Scalar, I: Index, O: Index> {
 }
 
 /// Dense to sparse: implemented by backends, called through [`DenseToCompressedPlan`].
-pub trait DenseToCsrKernel<T: Scalar, I: Index, O: Index>: Backend {
+///
+/// # Safety
+/// A matrix is made of the arrays without another check. So they are those of as many members as `a` has, each valid for
+/// its rows and columns as [`CompressedPattern::new_unchecked`](crate::CompressedPattern::new_unchecked) demands, with
+/// indices sorted and unique; there is a value for each index, and all arrays live in the backend's context.
+///
+/// An implementation without `unsafe` does not compile:
+///
+/// ```compile_fail,E0200
+/// use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep};
+/// use sparse_core::{Algorithm, Choice, DenseBatchView, PlanOptions, Result, reference::Reference};
+/// # use sparse_core::{Backend, Caps, ContextId, Element, Host};
+/// # #[derive(Debug, Clone)]
+/// # struct Careless;
+/// # unsafe impl Backend for Careless {
+/// #     type Space = Host;
+/// #     fn caps(&self) -> &Caps { Reference.caps() }
+/// #     fn context(&self) -> ContextId { ContextId::HOST }
+/// #     fn upload<T: Element>(&self, host: &[T]) -> Result<Vec<T>> { Reference.upload(host) }
+/// #     fn download_into<T: Element>(&self, from: &[T], to: &mut [T]) -> Result<()> { Reference.download_into(from, to) }
+/// #     fn copy<T: Element>(&self, from: &[T], to: &mut [T]) -> Result<()> { Reference.copy(from, to) }
+/// #     fn synchronize(&self) -> Result<()> { Ok(()) }
+/// # }
+///
+/// impl DenseToCsrKernel<f64, i32, i32> for Careless {
+///     type Plan = Choice;
+///     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] { &[] }
+///     fn plan_dense_to_csr(&self, _: &DenseBatchView<'_, f64>, _: Keep<f64>, _: &PlanOptions) -> Result<Choice> {
+///         Ok(Choice { algorithm: "careless", reason: "always".into() })
+///     }
+///     unsafe fn run_dense_to_csr(
+///         &self,
+///         _: &mut Choice,
+///         _: DenseBatchView<'_, f64>,
+///     ) -> Result<CompressedArrays<Self, f64, i32, i32>> {
+///         // A column of 9 in whatever matrix: a product would read behind the end of x.
+///         Ok(CompressedArrays { member_ptr: vec![0, 1], offsets: vec![0, 1], indices: vec![9], values: vec![1.0] })
+///     }
+/// }
+/// ```
+pub unsafe trait DenseToCsrKernel<T: Scalar, I: Index, O: Index>: Backend {
     /// A plan for one shape, with its workspace.
     type Plan: KernelPlan;
 
@@ -214,7 +254,7 @@ where
     pub fn run(&mut self, a: DenseView<'_, T, SpaceOf<B>>) -> Result<Compressed<A, T, SpaceOf<B>, I, O>> {
         let (rows, cols) = (a.nrows(), a.ncols());
         let arrays = self.arrays(a.into())?;
-        // SAFETY: the kernel returns the arrays of one valid member, sorted and unique.
+        // SAFETY: the kernel, whose trait is unsafe, returns the arrays of one valid member, sorted and unique.
         Ok(unsafe {
             Compressed::new_unchecked(
                 rows,
@@ -250,7 +290,7 @@ where
         a: DenseBatchView<'_, T, SpaceOf<B>>,
     ) -> Result<BatchCompressed<A, T, SpaceOf<B>, I, O>> {
         let arrays = self.arrays(a)?;
-        // SAFETY: the kernel returns the arrays of valid members, sorted and unique.
+        // SAFETY: the kernel, whose trait is unsafe, returns the arrays of valid members, sorted and unique.
         Ok(unsafe {
             BatchCompressed::new_unchecked(
                 (a.nrows(), a.ncols()),

@@ -24,7 +24,10 @@ pub enum PackedPattern<'a, I> {
 }
 
 /// Packed patterns to CSR on a backend. Not every backend has it: what is packed can be unpacked on the host before.
-pub trait UnpackKernel<T: Scalar, I: Index, O: Index>: Backend {
+///
+/// # Safety
+/// As for [`DenseToCsrKernel`](super::DenseToCsrKernel): a matrix is made of the arrays without another check.
+pub unsafe trait UnpackKernel<T: Scalar, I: Index, O: Index>: Backend {
     /// The arrays of matrices of `rows` rows and `cols` columns; matrix k has entries `member_ptr[k]..member_ptr[k +
     /// 1]`.
     ///

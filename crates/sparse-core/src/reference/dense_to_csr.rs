@@ -21,7 +21,8 @@ impl<T: Scalar> KernelPlan for CompressionPlan<T> {
     }
 }
 
-impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Reference {
+// SAFETY: every row has its columns in their order, and its end as an offset.
+unsafe impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Reference {
     type Plan = CompressionPlan<T>;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {

@@ -85,7 +85,8 @@ impl Unpacking<'_> {
     }
 }
 
-impl<T: Scalar, I: Index, O: Index> UnpackKernel<T, I, O> for Device {
+// SAFETY: the kernels write prefix sums of the counts, and the indices of the set bits or of the message in their order.
+unsafe impl<T: Scalar, I: Index, O: Index> UnpackKernel<T, I, O> for Device {
     unsafe fn unpack(
         &self,
         (rows, cols): (usize, usize),

@@ -99,7 +99,8 @@ unsafe impl Backend for Faulty {
     }
 }
 
-impl DenseToCsrKernel<f32, i32, i32> for Faulty {
+// SAFETY: the reference's arrays.
+unsafe impl DenseToCsrKernel<f32, i32, i32> for Faulty {
     type Plan = <Reference as DenseToCsrKernel<f32, i32, i32>>::Plan;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {
@@ -130,7 +131,8 @@ impl DenseToCsrKernel<f32, i32, i32> for Faulty {
     }
 }
 
-impl UnpackKernel<f32, i32, i32> for Faulty {
+// SAFETY: the indices of the set bits or of the message in their order, and prefix sums of their counts.
+unsafe impl UnpackKernel<f32, i32, i32> for Faulty {
     unsafe fn unpack(
         &self,
         (rows, cols): (usize, usize),

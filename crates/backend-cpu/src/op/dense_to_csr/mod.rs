@@ -95,7 +95,8 @@ impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
     pub(super) const ALL: Self = Self { run };
 }
 
-impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
+// SAFETY: offsets are prefix sums of the lengths of rows, each of which is filled with its columns in their order.
+unsafe impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Cpu {
     type Plan = CompressionPlan<T>;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {

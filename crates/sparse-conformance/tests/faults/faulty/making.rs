@@ -190,7 +190,8 @@ where
     }
 }
 
-impl DenseToCsrKernel<f64, i32, i32> for Faulty {
+// SAFETY: the CPU's arrays; a fault changes values, and indices only to others within range.
+unsafe impl DenseToCsrKernel<f64, i32, i32> for Faulty {
     type Plan = FaultyPlan<<Cpu as DenseToCsrKernel<f64, i32, i32>>::Plan, Vec<f64>>;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {

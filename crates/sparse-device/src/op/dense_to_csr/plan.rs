@@ -206,7 +206,8 @@ impl CompressionPlan {
     }
 }
 
-impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Device {
+// SAFETY: the kernels write prefix sums of the lengths of rows, and the columns of each row in their order.
+unsafe impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Device {
     type Plan = CompressionPlan;
 
     fn dense_to_csr_algorithms(&self) -> &'static [Algorithm] {

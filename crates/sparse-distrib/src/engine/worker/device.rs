@@ -291,7 +291,7 @@ where
         let arrays =
             unsafe { unpack(&self.backend, batch.shape(), member_ptr, batch.pattern(), batch.values()) }?;
         let CompressedArrays { member_ptr, offsets, indices, values } = arrays;
-        // SAFETY: the kernel returns the arrays of valid members, sorted and unique.
+        // SAFETY: the kernel, whose trait is unsafe, returns the arrays of valid members, sorted and unique.
         let batch = unsafe {
             BatchCsr::new_unchecked(
                 batch.shape(),
