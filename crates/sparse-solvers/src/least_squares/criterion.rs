@@ -8,8 +8,9 @@ use crate::progress::{Ended, Progress};
 pub(super) struct Norms {
     /// ‖(b − A·x; damp·(x₀ − x))‖₂.
     pub(super) residual: f64,
-    /// ‖Aᴴ·(b − A·x) − damp²·(x − x₀)‖₂.
-    pub(super) normal_residual: f64,
+    /// ‖Aᴴ·(b − A·x) − damp²·(x − x₀)‖₂ over `residual`. The product of ‖A‖ and the residual, which would be its bound,
+    /// may underflow or overflow; this and ‖A‖ do not.
+    pub(super) normal_ratio: f64,
     /// ‖(A; damp·I)‖, by an estimate.
     pub(super) a: f64,
     /// ‖x‖₂.
@@ -43,13 +44,13 @@ impl Criterion {
     /// The outcome for the true norms, given the estimates and the reason why the recurrence `ended`. `None` if more
     /// iterations are worth while.
     pub(super) fn outcome(&mut self, truth: &Norms, estimates: &Norms, ended: Ended) -> Option<Outcome> {
-        let &Norms { residual, normal_residual, a, x } = truth;
+        let &Norms { residual, normal_ratio, a, x } = truth;
         match ended {
-            _ if !residual.is_finite() || !normal_residual.is_finite() => {
+            _ if !residual.is_finite() || !normal_ratio.is_finite() => {
                 Some(Breakdown::NotFinite { quantity: "‖b − A·x‖" }.into())
             }
             _ if residual <= self.btol * self.norm_b + self.atol * a * x => Some(Outcome::Converged),
-            _ if normal_residual <= self.atol * a * residual => Some(Outcome::LeastSquares),
+            _ if normal_ratio <= self.atol * a => Some(Outcome::LeastSquares),
             Ended::By(outcome) => Some(outcome),
             _ => {
                 let (true_distance, estimate) = (self.distance(truth), self.distance(estimates));
@@ -63,7 +64,7 @@ impl Criterion {
     fn distance(&self, norms: &Norms) -> f64 {
         let (atol, btol) = (self.atol.max(self.epsilon), self.btol.max(self.epsilon));
         let compatible = norms.residual / (btol * self.norm_b + atol * norms.a * norms.x);
-        let orthogonal = norms.normal_residual / (atol * norms.a * norms.residual);
+        let orthogonal = norms.normal_ratio / (atol * norms.a);
         compatible.min(orthogonal)
     }
 }
@@ -72,7 +73,7 @@ impl Criterion {
 mod tests {
     use super::*;
 
-    const FAR: Norms = Norms { residual: 1.0, normal_residual: 1.0, a: 1.0, x: 0.0 };
+    const FAR: Norms = Norms { residual: 1.0, normal_ratio: 1.0, a: 1.0, x: 0.0 };
 
     fn criterion() -> Criterion {
         Criterion::new((1e-6, 1e-6), 1.0, f64::EPSILON)
@@ -81,7 +82,7 @@ mod tests {
     #[test]
     fn each_criterion_is_enough() {
         let small = Norms { residual: 1e-7, ..FAR };
-        let orthogonal = Norms { normal_residual: 1e-7, ..FAR };
+        let orthogonal = Norms { normal_ratio: 1e-7, ..FAR };
         assert!(criterion().claimed_by(&small) && criterion().claimed_by(&orthogonal));
         assert_eq!(criterion().outcome(&small, &small, Ended::Claim), Some(Outcome::Converged));
         assert_eq!(criterion().outcome(&orthogonal, &FAR, Ended::Claim), Some(Outcome::LeastSquares));

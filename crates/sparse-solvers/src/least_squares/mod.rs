@@ -92,7 +92,7 @@ where
     d: Buf<B, M::Scalar>,
     /// x₀.
     start: Buf<B, M::Scalar>,
-    /// x − x₀, and then Aᴴ·(b − A·x) − damp²·(x − x₀).
+    /// x − x₀, and then Aᴴ·(b − A·x) − damp²·(x − x₀), over the norm of the residual.
     gradient: Buf<B, M::Scalar>,
 }
 
@@ -185,15 +185,15 @@ where
         let mut process = self.begin(a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
         loop {
             let ended = self.iterate(&mut process, &criterion, a, &mut x, &mut watch)?;
-            let truth = self.true_norms(&process, a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
+            let (truth, residual) =
+                self.true_norms(&process, a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
             if let Some(outcome) = criterion.outcome(&truth, &process.norms, ended) {
-                let residual = self.norm(SpaceOf::<B>::view(&self.r))?;
                 return Ok(Solution {
                     outcome,
                     iterations: watch.iterations,
                     residual,
                     relative_residual: if norm_b == 0.0 { 0.0 } else { residual / norm_b },
-                    normal_residual: Some(truth.normal_residual),
+                    normal_residual: Some(truth.normal_ratio * truth.residual),
                     estimates: Some(MatrixEstimates { norm: process.norms.a, condition: process.condition }),
                 });
             }
@@ -259,7 +259,7 @@ where
         self.backend.copy::<M::Scalar>(SpaceOf::<B>::view(&self.v), SpaceOf::<B>::view_mut(&mut self.h))?;
         scal::<B, M::Scalar>(&self.backend, zero, SpaceOf::<B>::view_mut(&mut self.d))?;
         let elements = Elements { alpha, beta };
-        let norms = Norms { residual: beta, normal_residual: alpha * beta, a: alpha, x: self.norm(x)? };
+        let norms = Norms { residual: beta, normal_ratio: alpha, a: alpha, x: self.norm(x)? };
         let scalars = Scalars::new(self.method, elements, self.options.least_squares.damp);
         Ok(Process { elements, scalars, norms, condition: 0.0 })
     }
@@ -305,7 +305,7 @@ where
             Scalars::Lsqr(lsqr) => lsqr.step(before, process.elements, direction),
             Scalars::Lsmr(lsmr) => lsmr.step(before, process.elements),
         };
-        let Estimates { mut residual, normal_residual, condition } = estimates;
+        let Estimates { mut residual, normal_ratio, condition } = estimates;
         let coefficients = [update.bar.unwrap_or(0.0), update.step, update.next];
         if coefficients.iter().all(|&value| from_f64::<M::Scalar>(value).is_finite()) {
             self.update(&update, x)?;
@@ -313,7 +313,7 @@ where
             residual = f64::NAN; // the end: x stays the last iterate that is finite
         }
         let x = self.norm(SpaceOf::<B>::as_shared::<M::Scalar>(x))?;
-        process.norms = Norms { residual, normal_residual, a: process.scalars.norm(), x };
+        process.norms = Norms { residual, normal_ratio, a: process.scalars.norm(), x };
         process.condition = condition;
         Ok(())
     }
@@ -351,29 +351,32 @@ where
         axpby::<B, M::Scalar>(backend, one, v, from_f64(update.next), SpaceOf::<B>::view_mut(h))
     }
 
-    /// The norms computed from x; leaves b − A·x in `r`.
+    /// The norms computed from x, and ‖b − A·x‖. Vectors are divided by their norms before they are multiplied, so that
+    /// products neither underflow to a solution nor overflow.
     fn true_norms(
         &mut self,
         process: &Process,
         a: &M,
         b: ViewOf<'_, B, M::Scalar>,
         x: ViewOf<'_, B, M::Scalar>,
-    ) -> Result<Norms> {
+    ) -> Result<(Norms, f64)> {
         let (one, damp) = (M::Scalar::one(), self.options.least_squares.damp);
         self.backend.copy::<M::Scalar>(b, SpaceOf::<B>::view_mut(&mut self.r))?;
         self.forward.run(-one, a, x, one, SpaceOf::<B>::view_mut(&mut self.r))?;
         self.backend.copy::<M::Scalar>(x, SpaceOf::<B>::view_mut(&mut self.gradient))?;
         let (start, gradient) = (SpaceOf::<B>::view(&self.start), SpaceOf::<B>::view_mut(&mut self.gradient));
         axpby::<B, M::Scalar>(&self.backend, -one, start, one, gradient)?;
-        let moved = self.norm(SpaceOf::<B>::view(&self.gradient))?;
-        let (r, gradient) = (SpaceOf::<B>::view(&self.r), SpaceOf::<B>::view_mut(&mut self.gradient));
-        self.adjoint.run(one, a, r, from_f64(-damp * damp), gradient)?;
-        Ok(Norms {
-            residual: self.norm(SpaceOf::<B>::view(&self.r))?.hypot(damp * moved),
-            normal_residual: self.norm(SpaceOf::<B>::view(&self.gradient))?,
-            a: process.norms.a,
-            x: self.norm(x)?,
-        })
+        let moved = damp * normalize::<B, M::Scalar>(&self.backend, &mut self.gradient)?;
+        let residual_of_rows = normalize::<B, M::Scalar>(&self.backend, &mut self.r)?;
+        let residual = residual_of_rows.hypot(moved);
+        let mut normal_ratio = 0.0;
+        if residual > 0.0 && residual.is_finite() {
+            let (r, gradient) = (SpaceOf::<B>::view(&self.r), SpaceOf::<B>::view_mut(&mut self.gradient));
+            let (of_rows, of_damping) = (residual_of_rows / residual, -damp * (moved / residual));
+            self.adjoint.run(from_f64(of_rows), a, r, from_f64(of_damping), gradient)?;
+            normal_ratio = self.norm(SpaceOf::<B>::view(&self.gradient))?;
+        }
+        Ok((Norms { residual, normal_ratio, a: process.norms.a, x: self.norm(x)? }, residual_of_rows))
     }
 
     fn norm(&self, x: ViewOf<'_, B, M::Scalar>) -> Result<f64> {

@@ -15,7 +15,8 @@ pub(super) struct Update {
 #[derive(Debug)]
 pub(super) struct Estimates {
     pub(super) residual: f64,
-    pub(super) normal_residual: f64,
+    /// The norm of the residual of the normal equations over that of the residual.
+    pub(super) normal_ratio: f64,
     pub(super) condition: f64,
 }
 
@@ -39,6 +40,11 @@ fn rotation(a: f64, b: f64) -> (f64, f64, f64) {
         0.0 => (0.0, 0.0, 0.0),
         r => (a / r, b / r, r),
     }
+}
+
+/// `a / b`, which is 0 where both are.
+fn over(a: f64, b: f64) -> f64 {
+    if a == 0.0 { 0.0 } else { a / b }
 }
 
 impl Scalars {
@@ -93,19 +99,19 @@ impl Lsqr {
         self.phi_bar = sin * phi_bar;
         self.norm_of_inverse = self.norm_of_inverse.hypot(direction / rho);
         let update = Update { bar: None, step: phi / rho, next: -theta / rho };
-        let estimates = Estimates {
-            residual: self.phi_bar.hypot(self.damped),
-            normal_residual: alpha * (sin * phi).abs(),
-            condition: self.norm * self.norm_of_inverse,
-        };
-        (update, estimates)
+        let residual = self.phi_bar.hypot(self.damped);
+        let normal_ratio = alpha * over((sin * phi).abs(), residual);
+        (update, Estimates { residual, normal_ratio, condition: self.norm * self.norm_of_inverse })
     }
 }
 
-/// The notation is that of Fong and Saunders.
+/// The notation is that of Fong and Saunders, for the problem divided by ‖b − A·x₀‖: α·β would underflow where A and b are
+/// small.
 #[derive(Debug)]
 pub(super) struct Lsmr {
     damp: f64,
+    /// ‖b − A·x₀‖₂.
+    scale: f64,
     norm: f64,
     alpha_bar: f64,
     rho: f64,
@@ -133,7 +139,7 @@ struct LsmrResidual {
 impl Lsmr {
     fn new(Elements { alpha, beta }: Elements, damp: f64) -> Self {
         let residual = LsmrResidual {
-            beta_dd: beta,
+            beta_dd: 1.0,
             beta_d: 0.0,
             rho_d: 1.0,
             tau_tilde: 0.0,
@@ -142,6 +148,7 @@ impl Lsmr {
         };
         Self {
             damp,
+            scale: beta,
             norm: 0.0,
             alpha_bar: alpha,
             rho: 1.0,
@@ -149,7 +156,7 @@ impl Lsmr {
             cos_bar: 1.0,
             sin_bar: 0.0,
             zeta: 0.0,
-            zeta_bar: alpha * beta,
+            zeta_bar: alpha,
             largest_rho: 0.0,
             smallest_rho: f64::INFINITY,
             residual,
@@ -175,7 +182,7 @@ impl Lsmr {
 
         let update = Update {
             bar: Some(-(theta_bar / rho_before) * (rho / rho_bar_before)),
-            step: self.zeta / rho / self.rho_bar,
+            step: self.zeta / rho / self.rho_bar * self.scale,
             next: -theta / rho,
         };
         let residual = &mut self.residual;
@@ -184,7 +191,8 @@ impl Lsmr {
         let condition = self.largest_rho.max(rho_of_bar) / self.smallest_rho.min(rho_of_bar);
         self.largest_rho = self.largest_rho.max(self.rho_bar);
         self.smallest_rho = self.smallest_rho.min(self.rho_bar);
-        (update, Estimates { residual, normal_residual: self.zeta_bar.abs(), condition })
+        let normal_ratio = over(self.zeta_bar.abs(), residual);
+        (update, Estimates { residual: residual * self.scale, normal_ratio, condition })
     }
 }
 

@@ -264,3 +264,44 @@ fn subnormal_right_hand_sides_are_solved() {
         assert!(x.iter().all(|x| (x / 1e-310 - 1.0).abs() < 1e-8), "{method:?}: {x:?}");
     }
 }
+
+/// A·b underflows or overflows, where neither A nor b does: the normal equations of the first have a zero on both sides,
+/// which is no solution, and those of the second infinity.
+fn solves_at_any_scale<T: Accumulator>(size: f64) {
+    let scaled = |value: &T| T::from_c64(size * value.to_c64());
+    let a = rows::<T>(&[&[4.0, 1.0, 0.0], &[1.0, 3.0, 1.0], &[0.0, 1.0, 2.0], &[1.0, 0.0, 1.0]]);
+    let a = a.with_values(a.values().iter().map(scaled).collect()).unwrap();
+    let solution_of = |x: [f64; 3]| x.map(|x| T::from_c64(x.into()));
+    let wanted = solution_of([2.0, -1.0, 3.0]);
+    let mut b = vec![T::ZERO; 4];
+    sparse_core::op::SpmvPlan::new(&Reference, &a, sparse_core::op::Op::None, &Default::default())
+        .and_then(|mut plan| plan.run(T::one(), &a, &wanted, T::zero(), &mut b))
+        .unwrap();
+    for method in METHODS {
+        let options = tolerance(1e-5);
+        let mut x = [T::ZERO; 3];
+        let mut solver = LeastSquares::new(&Reference, &a, method, &options).unwrap();
+        let solution = solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(())).unwrap();
+        assert!(solution.converged(), "{method:?} at {size:e}: {solution}");
+        for (x, wanted) in x.iter().zip(wanted) {
+            assert!((x.to_c64() - wanted.to_c64()).norm() < 1e-3, "{method:?} at {size:e}: {x} for {wanted}");
+        }
+        // Without an iteration nothing is solved.
+        let none = Options { max_iterations: Some(0), ..options };
+        let mut x = [T::ZERO; 3];
+        let mut solver = LeastSquares::new(&Reference, &a, method, &none).unwrap();
+        let solution = solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(solution.outcome, Outcome::IterationLimit, "{method:?} at {size:e}");
+    }
+}
+
+#[test]
+fn small_and_large_problems_are_solved() {
+    for size in [1e-300, 1e-160, 1e160, 1e300] {
+        solves_at_any_scale::<f64>(size);
+        solves_at_any_scale::<c64>(size);
+    }
+    for size in [1e-30, 1e-20, 1e20, 1e36] {
+        solves_at_any_scale::<f32>(size);
+    }
+}
