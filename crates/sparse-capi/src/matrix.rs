@@ -226,17 +226,41 @@ pub(crate) fn info(matrix: &Matrix) -> Result<Info, Failure> {
     Ok(Info { format, scalar, index, offset, rows, cols, nnz, bytes })
 }
 
-/// The arrays of a CSR matrix.
-pub(crate) fn wide_arrays(matrix: &Matrix) -> Result<WideArrays, Failure> {
+/// The arrays of a CSR matrix, or `None` of another format.
+fn csr_arrays(matrix: &Matrix) -> Result<Option<WideArrays>, Failure> {
     let Info { scalar, index, offset, rows, cols, nnz, .. } = info(matrix)?;
     let addresses = (functions_of(scalar, index, offset)?.addresses)(matrix);
-    let [offsets, indices, values] = addresses.ok_or_else(|| {
-        Error::unsupported(
-            format_args!("the arrays of {matrix:?}"),
-            "those of csr can be had: nnz_convert makes it",
-        )
-    })?;
-    Ok(WideArrays { scalar, index, offset, rows, cols, nnz, offsets, indices, values })
+    Ok(addresses.map(|[offsets, indices, values]| WideArrays {
+        scalar,
+        index,
+        offset,
+        rows,
+        cols,
+        nnz,
+        offsets,
+        indices,
+        values,
+    }))
+}
+
+/// The arrays of a CSR matrix.
+pub(crate) fn wide_arrays(matrix: &Matrix) -> Result<WideArrays, Failure> {
+    csr_arrays(matrix)?.ok_or_else(|| {
+        let reason = "those of csr can be had: nnz_convert makes it";
+        Error::unsupported(format_args!("the arrays of {matrix:?}"), reason).into()
+    })
+}
+
+/// The arrays of a CSR matrix, which may be the caller's, with the bytes of their elements.
+pub(crate) fn arrays_with_bytes(matrix: &Matrix) -> Option<[(Array<'static>, usize); 3]> {
+    let WideArrays { index, offset, rows, nnz, offsets, indices, values, .. } =
+        csr_arrays(matrix).ok().flatten()?;
+    let bytes_of = |index: Index| names::index_type(index).map_or(0, IndexType::bytes);
+    Some([
+        (Array { name: "the matrix's offsets", pointer: offsets, len: rows + 1 }, bytes_of(offset)),
+        (Array { name: "the matrix's indices", pointer: indices, len: nnz }, bytes_of(index)),
+        (Array { name: "the matrix's values", pointer: values, len: nnz }, matrix.dtype().bytes()),
+    ])
 }
 
 /// The arrays of a CSR matrix with 32-bit indices and offsets.

@@ -1,9 +1,10 @@
 //! Memory of the caller, as operands of the run-time layer.
 
 use crate::failure::Failure;
+use crate::matrix::arrays_with_bytes;
 use crate::sycl;
 use nnz::space::Element;
-use nnz::{DType, Device, Error, Order, Scalar, Vector, with_dtype};
+use nnz::{DType, Device, Error, Matrix, Order, Scalar, Vector, with_dtype};
 use std::ffi::c_void;
 use std::ptr::{NonNull, slice_from_raw_parts_mut};
 
@@ -89,12 +90,25 @@ pub(crate) unsafe fn list<'a>(name: &str, pointer: *const usize, len: usize) -> 
     Ok(unsafe { &*list })
 }
 
-/// An error if the result of an operation shares memory with an operand, both of elements of `bytes` bytes.
-pub(crate) fn check_apart(operand: Array<'_>, result: Array<'_>, bytes: usize) -> Result<(), Failure> {
-    let end = |array: Array<'_>| array.pointer.addr().saturating_add(array.len * bytes);
-    let empty = operand.len == 0 || result.len == 0;
-    if !empty && operand.pointer.addr() < end(result) && result.pointer.addr() < end(operand) {
-        return Err(Failure::memory(result.name, &format_args!("it shares memory with {}", operand.name)));
+/// An error if the result of an operation, of elements of `bytes` bytes, shares memory with an operand of the same type or
+/// with an array of the matrix, which may be the caller's.
+pub(crate) fn check_apart(
+    matrix: &Matrix,
+    operands: &[Array<'_>],
+    result: Array<'_>,
+    bytes: usize,
+) -> Result<(), Failure> {
+    let of_matrix = arrays_with_bytes(matrix).into_iter().flatten();
+    let of_operands = operands.iter().map(|&operand| (operand, bytes));
+    for (read, bytes_read) in of_operands.chain(of_matrix) {
+        let end = |array: Array<'_>, bytes| array.pointer.addr().saturating_add(array.len * bytes);
+        let is_empty = read.len == 0 || result.len == 0;
+        if !is_empty
+            && read.pointer.addr() < end(result, bytes)
+            && result.pointer.addr() < end(read, bytes_read)
+        {
+            return Err(Failure::memory(result.name, &format_args!("it shares memory with {}", read.name)));
+        }
     }
     Ok(())
 }

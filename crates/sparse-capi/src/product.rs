@@ -101,7 +101,7 @@ pub(crate) unsafe fn spmv(
     // SAFETY: the caller promises what is asked. They are used after the check that they do not overlap.
     let (x, mut y) =
         unsafe { (operand.as_vector(matrix.device(), dtype)?, result.as_vector(matrix.device(), dtype)?) };
-    check_apart(operand, result, dtype.bytes())?;
+    check_apart(matrix, &[operand], result, dtype.bytes())?;
     Ok(matrix.spmv(op, alpha, &x, beta, &mut y)?)
 }
 
@@ -121,7 +121,7 @@ pub(crate) unsafe fn spmm(
     // SAFETY: the caller promises what is asked. They are used after the check that they do not overlap.
     let (b, mut c) =
         unsafe { (b.as_matrix(memory, (cols, columns))?, c.as_matrix(memory, (rows, columns))?) };
-    check_apart(operand, result, dtype.bytes())?;
+    check_apart(matrix, &[operand], result, dtype.bytes())?;
     Ok(matrix.spmm(op, alpha, &b, beta, &mut c)?)
 }
 
@@ -140,7 +140,7 @@ pub(crate) unsafe fn trisolve(
     // SAFETY: the caller promises what is asked. They are used after the check that they do not overlap.
     let (b, mut x) =
         unsafe { (b.as_matrix(memory, (rows, columns))?, x.as_matrix(memory, (rows, columns))?) };
-    check_apart(operand, result, dtype.bytes())?;
+    check_apart(matrix, &[operand], result, dtype.bytes())?;
     Ok(matrix.solve_triangular_into(system, &b, &mut x)?)
 }
 
@@ -163,8 +163,7 @@ pub(crate) unsafe fn sddmm(
         let (u, v) = (u.as_matrix(memory, (rows, inner))?, v.as_matrix(memory, (cols, inner))?);
         (u, v, result.as_vector(matrix.device(), dtype)?)
     };
-    check_apart(left, result, dtype.bytes())?;
-    check_apart(right, result, dtype.bytes())?;
+    check_apart(matrix, &[left, right], result, dtype.bytes())?;
     Ok(matrix.sddmm_into(sampling, alpha, (&u, &v), beta, &mut c)?)
 }
 
@@ -173,8 +172,11 @@ pub(crate) unsafe fn sddmm(
 /// # Safety
 /// The array is what `nnz.h` asks for.
 pub(crate) unsafe fn to_dense(matrix: &Matrix, dense: Dense<'_>) -> Result<(), Failure> {
-    // SAFETY: the caller promises what is asked.
-    let mut dense = unsafe { dense.as_matrix((matrix.device(), matrix.dtype()), matrix.shape())? };
+    let dtype = matrix.dtype();
+    let result = dense.elements(matrix.nrows(), matrix.ncols())?;
+    // SAFETY: the caller promises what is asked. They are used after the check that they do not overlap.
+    let mut dense = unsafe { dense.as_matrix((matrix.device(), dtype), matrix.shape())? };
+    check_apart(matrix, &[], result, dtype.bytes())?;
     Ok(matrix.to_dense_into(&mut dense)?)
 }
 
@@ -195,7 +197,7 @@ pub(crate) unsafe fn solve(
     // SAFETY: the caller promises what is asked. They are used after the check that they do not overlap.
     let (b, mut x) =
         unsafe { (operand.as_vector(matrix.device(), dtype)?, result.as_vector(matrix.device(), dtype)?) };
-    check_apart(operand, result, dtype.bytes())?;
+    check_apart(matrix, &[operand], result, dtype.bytes())?;
     let found = matrix.solve_from(&b, &mut x, &options, |_| ControlFlow::Continue(()))?;
     let solvers::Solution { iterations, relative_residual, .. } = found;
     Ok(Solution { converged: found.converged().into(), iterations, relative_residual })

@@ -145,6 +145,62 @@ fn arrays_that_are_no_matrix_are_refused() {
     }
 }
 
+/// A result in the arrays that the matrix borrows would be written while they are read, and columns would be wrong ever
+/// after.
+#[test]
+fn no_result_is_written_to_the_arrays_of_the_matrix() {
+    let device = Cpu::open();
+    let (offsets, indices) = (vec![0, 2, 3, 5], vec![0, 2, 2, 0, 1]);
+    let values = vec![1.0, 2.0, 3.0, 4.0, 5.0];
+    let addresses = [offsets.as_ptr().cast::<c_void>(), indices.as_ptr().cast(), values.as_ptr().cast()];
+    let arrays = Arrays {
+        scalar: F64,
+        rows: 3,
+        cols: 3,
+        nnz: 5,
+        offsets: offsets.as_ptr(),
+        indices: indices.as_ptr(),
+        values: addresses[2],
+    };
+    let (status, matrix) = borrow(&device, &arrays);
+    assert_eq!(status, Status::Ok);
+    let one = Complex { re: 1.0, im: 0.0 };
+    let dense = [1.0_f64; 9];
+    let x = dense.as_ptr().cast::<c_void>();
+    let options = SolverOptions {
+        method: 1,
+        preconditioner: 0,
+        block_rows: 0,
+        tolerance: 0.0,
+        max_iterations: 1,
+        restart: 0,
+        damp: 0.0,
+    };
+    let mut solution = Solution { converged: 0, iterations: 0, relative_residual: 0.0 };
+    for (name, address) in ["offsets", "indices", "values"].into_iter().zip(addresses) {
+        let y = address.cast_mut();
+        // SAFETY: every call is refused before anything is written.
+        let statuses = unsafe {
+            [
+                nnz_spmv(matrix, 1.0, x, 0.0, y),
+                nnz_spmm(matrix, 2, 1.0, x, 3, 0.0, y, 2),
+                nnz_trisolve(matrix, 0, 1, 0, 1, x, 1, y, 1),
+                nnz_sddmm(matrix, 0, 2, one, x, 2, x, 2, one, y),
+                nnz_to_dense(matrix, 3, y),
+                nnz_solve(matrix, &raw const options, x, y, &raw mut solution),
+            ]
+        };
+        assert_eq!(statuses, [Status::WrongMemory; 6], "{name}: {}", message());
+        assert!(message().ends_with(&format!("it shares memory with the matrix's {name}")), "{}", message());
+    }
+    assert_eq!(
+        (offsets, indices, values),
+        (vec![0, 2, 3, 5], vec![0, 2, 2, 0, 1], vec![1.0, 2.0, 3.0, 4.0, 5.0],)
+    );
+    // SAFETY: the matrix is alive.
+    unsafe { nnz_release(matrix) };
+}
+
 #[test]
 fn operands_that_do_not_fit_are_refused() {
     let device = Cpu::open();
