@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::huge_pages::advise_huge_pages;
-use crate::op::bound::{check_context, check_size};
+use crate::op::checks::{check_context, check_size};
 use crate::space::{ContextId, Element, Space, View as _, ViewMut as _};
 use bytemuck::allocation::try_zeroed_vec;
 use std::fmt::Debug;

@@ -1,7 +1,7 @@
 //! A matrix file that is opened once, for its type and for its matrix.
 
 use crate::any::RoundedIntegers;
-use crate::assemble::{ENTRY_BYTES, canonical, check_row_claim, csr_from_triplets, nonzeros};
+use crate::csr_from_entries::{ENTRY_BYTES, canonical, check_row_claim, csr_from_triplets, nonzeros};
 use crate::matrix_market::{self, Layout, Symmetry};
 use crate::npz::{AnyBatch, AnySparse, NpzFormat};
 use crate::parts::{self, PartSet};

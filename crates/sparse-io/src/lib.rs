@@ -8,7 +8,7 @@
 //! a folder with a manifest ([`parts`]).
 
 pub mod any;
-mod assemble;
+mod csr_from_entries;
 mod file;
 pub mod matrix_market;
 pub mod npy;
@@ -20,7 +20,7 @@ mod row_ranges;
 mod source;
 pub mod stream;
 
-pub use assemble::{are_rows_too_many, csr_from_triplets};
+pub use csr_from_entries::{are_rows_too_many, csr_from_triplets};
 pub use file::{Claim, MatrixFile};
 pub use output::Output;
 pub use row_ranges::RowRanges;

@@ -1,7 +1,7 @@
 //! Matrix files whose rows are read apart, as each of several processes reads its own.
 
 use crate::FileKind;
-use crate::assemble::canonical;
+use crate::csr_from_entries::canonical;
 use crate::npz::{CsrFile, NpzFormat, check_array};
 use crate::parts::{Cover, Part, PartSet, folder_of};
 use sparse_core::{Csr, DType, Error, Host, Index, Result, Scalar};

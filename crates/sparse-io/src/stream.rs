@@ -2,7 +2,7 @@
 
 use crate::FileKind;
 use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
-use crate::assemble::canonical;
+use crate::csr_from_entries::canonical;
 use crate::npy::DenseDecoder;
 use crate::npz::{AnyBatch, AnySparse, NpzDecoder, NpzFormat};
 use sparse_core::{Csr, DType, Error, Host, Index, Result, Scalar, advise_huge_pages};

@@ -1,9 +1,9 @@
 //! The two backends below the values of this module, and which types of matrices they have.
 
+use super::any_matrix::AnyMatrix;
 use super::elements::HostElements;
-use super::erased::AnyMatrix;
 use super::runtime_format::{RuntimeFormat, copy_of};
-use super::typed::Typed;
+use super::typed_matrix::Typed;
 use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewMutOf, ViewOf};

@@ -1,7 +1,7 @@
 //! Products of two sparse matrices by chunks of rows, for a product that is larger than the device's memory.
 
+use super::any_matrix::ProductExtent;
 use super::entries::of_one_index_type;
-use super::erased::ProductExtent;
 use super::{Format, Matrix};
 use crate::Device;
 use sparse_core::{Axis, Compressed, Csc, Csr, Error, Host, Index, Result, Scalar};

@@ -1,7 +1,7 @@
 //! Dense matrices to CSR and CSC, one or a stack of them.
 
 use super::backend::RuntimeBackend;
-use super::fit::{keep, mismatch};
+use super::operand_errors::{keep, mismatch};
 use super::runtime_format::DeviceBackend;
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use crate::Device;

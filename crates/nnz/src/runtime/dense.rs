@@ -2,7 +2,7 @@
 
 use super::Vector;
 use super::backend::RuntimeBackend;
-use super::fit::Operand;
+use super::operand_errors::Operand;
 use crate::Device;
 use sparse_core::backend::SpaceOf;
 use sparse_core::error::checked_product;

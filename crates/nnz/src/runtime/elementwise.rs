@@ -1,7 +1,7 @@
 //! Sums and element-wise products.
 
 use super::entries::of_one_index_type;
-use super::fit::mismatch;
+use super::operand_errors::mismatch;
 use super::{Format, Layout, Matrix};
 use crate::Device;
 use sparse_core::op::Elementwise;

@@ -2,7 +2,7 @@
 
 use super::Matrix;
 use super::backend::RuntimeBackend;
-use super::fit::mismatch;
+use super::operand_errors::mismatch;
 use super::runtime_format::RuntimeFormat;
 use super::typed_plan::TypedPlan;
 use sparse_core::op::{GalerkinPlan, SpgemmKernel};

@@ -1,8 +1,8 @@
 //! Sparse matrices whose format, types and device are known at run time.
 
+use super::any_matrix::{AnyMatrix, Properties};
 use super::backend::{RuntimeBackend, borrowing_constructors};
-use super::erased::{AnyMatrix, Properties};
-use super::fit::Operand;
+use super::operand_errors::Operand;
 use super::plan::ProductPlans;
 use super::{Format, IndexType};
 use crate::Device;

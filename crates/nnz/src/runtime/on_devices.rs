@@ -2,9 +2,9 @@
 
 #[cfg(doc)]
 use super::Method;
-use super::fit::{factor, mismatch};
+use super::operand_errors::{factor, mismatch};
 use super::rank::{AnyRank, Callback, Rank, RankKernels, host_rows, on_host, on_host_mut};
-use super::threads::on_all;
+use super::thread_per_device::on_all;
 use super::vector_on_devices::{AnyParts, Parts};
 use super::{Format, Matrix, SolveOptions, Vector, VectorOnDevices};
 use crate::device::{Connections, HostBackend, connect};

@@ -4,7 +4,7 @@
 //! product of a matrix is a `dyn FnMut`.
 
 use super::backend::RuntimeBackend;
-use super::fit::{Operand, factor, mismatch};
+use super::operand_errors::{Operand, factor, mismatch};
 use super::{DenseMatrix, Vector};
 use sparse_core::backend::{SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::{ContextId, DenseView, DenseViewMut, Result, Scalar, c64};

@@ -1,6 +1,6 @@
 //! Scaling by rows and columns.
 
-use super::fit::mismatch;
+use super::operand_errors::mismatch;
 use super::{DenseMatrix, Matrix, Vector};
 use sparse_core::backend::zeroed_vec;
 use sparse_core::{Error, Order, Result, Scalar, c64, with_dtype};

@@ -1,7 +1,7 @@
 //! Preconditioners that are made once, for many solvers.
 
 use super::backend::RuntimeBackend;
-use super::fit::mismatch;
+use super::operand_errors::mismatch;
 use super::preconditioner::{AnyPreconditioner, PreconditionerKernels};
 use super::{Matrix, Preconditioning, Vector};
 use crate::Device;

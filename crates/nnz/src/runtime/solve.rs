@@ -1,7 +1,7 @@
 //! A·x = b, for a matrix of any format.
 
 use super::backend::RuntimeBackend;
-use super::fit::mismatch;
+use super::operand_errors::mismatch;
 use super::preconditioner::{AnyPreconditioner, PreconditionerKernels};
 use super::solver_matrix::Operator;
 use super::{Matrix, Method, Preconditioner, Preconditioning, Vector};

@@ -1,8 +1,8 @@
 //! A matrix of any format as the matrix of a solver.
 
 use super::Matrix;
+use super::any_matrix::AnyMatrix;
 use super::backend::RuntimeBackend;
-use super::erased::AnyMatrix;
 use crate::device::HostBackend;
 use sparse_core::backend::{ViewMutOf, ViewOf};
 use sparse_core::format::Transfer;

@@ -1,7 +1,7 @@
 //! Triangular systems.
 
 use super::backend::RuntimeBackend;
-use super::fit::mismatch;
+use super::operand_errors::mismatch;
 use super::{DenseMatrix, Format, Matrix, Vector};
 use crate::Device;
 use crate::device::HostBackend;

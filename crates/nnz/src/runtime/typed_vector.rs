@@ -2,7 +2,7 @@
 
 use super::Vector;
 use super::backend::RuntimeBackend;
-use super::fit::{factor, mismatch};
+use super::operand_errors::{factor, mismatch};
 use crate::Device;
 use sparse_core::backend::{ViewMutOf, ViewOf};
 use sparse_core::op::VectorKernel;

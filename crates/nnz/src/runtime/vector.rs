@@ -2,7 +2,7 @@
 
 use super::backend::RuntimeBackend;
 use super::elements::{BorrowedElements, HostElements};
-use super::fit::{Operand, mismatch};
+use super::operand_errors::{Operand, mismatch};
 use super::typed_vector::{AnyVector, TypedVector};
 use crate::Device;
 use crate::device::HostBackend;

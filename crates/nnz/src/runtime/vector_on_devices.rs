@@ -1,10 +1,10 @@
 //! Vectors that are divided among devices and stay there.
 
 use super::Vector;
-use super::fit::factor;
 use super::on_devices::{Turn, parts_mut};
+use super::operand_errors::factor;
 use super::rank::{AnyLocalVector, on_host_mut, other_matrix};
-use super::threads::on_all;
+use super::thread_per_device::on_all;
 use crate::Device;
 use sparse_core::{Accumulator, DType, Error, Result, c64};
 use sparse_distrib::Ownership;

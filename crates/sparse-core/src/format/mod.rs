@@ -66,7 +66,7 @@ pub use sell::{Sell, SellLayout, SellPattern};
 
 use crate::backend::{Backend, Buf, SpaceOf, ViewOf};
 use crate::error::{Error, Result};
-use crate::op::bound::check_context;
+use crate::op::checks::check_context;
 use crate::scalar::Scalar;
 use crate::space::{Buffer, ContextId, Element, Host, Space, View};
 use std::fmt::Debug;

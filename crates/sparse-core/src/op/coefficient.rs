@@ -1,6 +1,6 @@
 //! Coefficients of vector operations, in host or device memory.
 
-use super::bound::{check_context, check_size};
+use super::checks::{check_context, check_size};
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::scalar::{Accumulator, Scalar};

@@ -14,7 +14,7 @@
 //! Explicit zeros are entries and stay. COO → CSR, CSR ↔ CSC and those of batches give sorted indices; the others keep
 //! the order that entries have within a row.
 
-use super::bound::Bound;
+use super::checks::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::{

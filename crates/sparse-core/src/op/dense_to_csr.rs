@@ -3,7 +3,7 @@
 //! CSC of A is CSR of Aᵀ, and the transpose of a dense view is free: one kernel serves both. Indices come out sorted
 //! and unique on every backend.
 
-use super::bound::check_context;
+use super::checks::check_context;
 use super::{ConvertKernel, ConvertPlan, RealOf};
 use crate::backend::{Backend, Buf, SpaceOf};
 use crate::error::{Error, Result, check_allocation, checked_product};

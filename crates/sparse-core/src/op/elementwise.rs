@@ -11,7 +11,7 @@
 //! [`PrunePlan`](super::PrunePlan) removes them. A factor of 0 does not read the values that it multiplies.
 
 use super::AccOf;
-use super::bound::{Bound, check_size};
+use super::checks::{Bound, check_size};
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::SparseFormat;

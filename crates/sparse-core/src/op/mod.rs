@@ -3,11 +3,12 @@
 //! Shapes, contexts and pattern identity are checked once, in the plan; the kernel trait's method is `unsafe`, because
 //! it is public and checks nothing again. A backend that lacks an operation does not implement its trait.
 
-pub(crate) mod bound;
+pub(crate) mod checks;
 mod coefficient;
 pub mod convert;
 pub mod dense_to_csr;
 pub mod elementwise;
+mod full_backend;
 pub mod galerkin;
 mod levels;
 mod operations;
@@ -25,7 +26,6 @@ pub mod spmm;
 pub mod spmm_reduce;
 pub mod spmv;
 pub mod to_dense;
-mod traits;
 pub mod trisolve;
 pub mod unpack;
 pub mod vector;
@@ -34,6 +34,7 @@ pub use coefficient::{Coefficient, CoefficientOf};
 pub use convert::{Conversion, ConvertKernel, ConvertPlan, Duplicates};
 pub use dense_to_csr::{CAPACITY_SLACK, CompressedArrays, DenseToCompressedPlan, DenseToCsrKernel, Keep};
 pub use elementwise::{Elementwise, ElementwiseKernel, ElementwisePlan};
+pub use full_backend::{AllTypes, ElementOperations, FullBackend, WithBackend};
 pub use galerkin::GalerkinPlan;
 pub use levels::Levels;
 pub use operations::Operations;
@@ -51,7 +52,6 @@ pub use spmm::{SpmmKernel, SpmmPlan};
 pub use spmm_reduce::{Aggregation, SpmmReduceKernel, SpmmReducePlan};
 pub use spmv::{SpmvKernel, SpmvPlan};
 pub use to_dense::{ToDenseKernel, ToDensePlan};
-pub use traits::{AllTypes, ElementOperations, FullBackend, WithBackend};
 pub use trisolve::{Diagonal, Triangle, Triangular, TrisolveKernel, TrisolvePlan, quotient};
 pub use unpack::{PackedPattern, UnpackKernel};
 pub use vector::{GradientStep, VectorKernel, VectorPlan};

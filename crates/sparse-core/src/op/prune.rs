@@ -1,7 +1,7 @@
 //! Pruning: a copy without the entries that are zero or small; the only operation that removes entries.
 
 use super::Keep;
-use super::bound::Bound;
+use super::checks::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::SparseFormat;

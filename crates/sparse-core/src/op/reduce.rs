@@ -17,7 +17,7 @@
 //! with NaN gives NaN. Variances read a line twice, so that nothing cancels; 2-norms too, so that no square overflows.
 
 use super::RealOf;
-use super::bound::Bound;
+use super::checks::Bound;
 use crate::backend::{Backend, SpaceOf, ViewMutOf};
 use crate::error::{Error, Result};
 use crate::format::{Axis, Compressed, SparseFormat};

@@ -1,6 +1,6 @@
 //! Statistics of row lengths, which plans use to choose algorithms.
 
-use super::bound::Bound;
+use super::checks::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::SparseFormat;

@@ -36,7 +36,7 @@
 //! `k·s·m` of U are read or written once; of V at least `k·s·n`, and at most `k·s·nnz` where no row of it stays in a
 //! cache.
 
-use super::bound::Bound;
+use super::checks::Bound;
 use super::{AccOf, Coefficient, VectorKernel};
 use crate::backend::{Backend, SpaceOf, ViewMutOf};
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! Selection: the elements in chosen rows and columns, in the order in which they are chosen.
 
-use super::bound::Bound;
+use super::checks::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::{Selection, SparseFormat};

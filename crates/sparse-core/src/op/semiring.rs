@@ -13,7 +13,7 @@ use crate::backend::Backend;
 use crate::error::{Result, checked_product};
 use crate::format::Csr;
 use crate::index::Index;
-use crate::op::bound::check_size;
+use crate::op::checks::check_size;
 use crate::scalar::{Real, Scalar};
 use crate::space::Host;
 use std::fmt::{self, Debug, Formatter};

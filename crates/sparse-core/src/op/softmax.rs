@@ -15,7 +15,7 @@
 //! and SpMM on one pattern. Memory traffic: values are read once from memory and again from a cache, Y is written once.
 
 use super::RealOf;
-use super::bound::Bound;
+use super::checks::Bound;
 use super::reduce::StoredLines;
 use crate::backend::{Backend, SpaceOf, ViewMutOf};
 use crate::error::{Error, Result};

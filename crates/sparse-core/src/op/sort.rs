@@ -1,6 +1,6 @@
 //! Sorting: a copy whose indices ascend; entries with one coordinate keep their order.
 
-use super::bound::Bound;
+use super::checks::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::SparseFormat;

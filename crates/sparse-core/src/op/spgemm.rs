@@ -1,6 +1,6 @@
 //! `C ← A·B`: sparse matrix times sparse matrix.
 
-use super::bound::{Bound, check_context, check_size};
+use super::checks::{Bound, check_context, check_size};
 use crate::backend::{Backend, SpaceOf};
 use crate::error::{Error, Result};
 use crate::format::estimate::Sizes;

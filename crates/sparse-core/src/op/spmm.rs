@@ -1,6 +1,6 @@
 //! `C ← alpha·op(A)·B + beta·C`: sparse matrix times dense matrix.
 
-use super::bound::Bound;
+use super::checks::Bound;
 use super::{AccOf, Op, VectorKernel};
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;

@@ -15,7 +15,7 @@
 //! argument: the position of the entry among all of A that gave it, the first of several equal ones and the first NaN,
 //! and the nnz of A for a row without entries, as `torch_scatter` has it.
 
-use super::bound::Bound;
+use super::checks::Bound;
 use crate::DType;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::{Error, Result};

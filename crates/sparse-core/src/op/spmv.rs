@@ -1,6 +1,6 @@
 //! `y ← alpha·op(A)·x + beta·y`: sparse matrix times dense vector.
 
-use super::bound::Bound;
+use super::checks::Bound;
 use super::{AccOf, Op, VectorKernel};
 use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;

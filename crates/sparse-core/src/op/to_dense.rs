@@ -1,6 +1,6 @@
 //! Any sparse format to a dense matrix; duplicates are added in storage order.
 
-use super::bound::Bound;
+use super::checks::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::{DenseViewMut, SparseFormat};

@@ -1,7 +1,7 @@
 //! `op(A)·x = b` for triangular A: forward and back substitution.
 
 use super::Op;
-use super::bound::{Bound, check_context, check_size};
+use super::checks::{Bound, check_context, check_size};
 use crate::backend::{SpaceOf, ViewMutOf, ViewOf};
 use crate::error::{Error, Result};
 use crate::format::{DenseView, DenseViewMut, Order, SparseFormat};

@@ -3,7 +3,7 @@
 //! The free functions take and return numbers of the host, and wait for a device; a [`VectorPlan`] leaves them in the
 //! backend's memory. Both check lengths and contexts and call the backend's [`VectorKernel`].
 
-use super::bound::{check_context, check_size};
+use super::checks::{check_context, check_size};
 use super::{Coefficient, CoefficientOf, RealOf};
 use crate::backend::{Backend, Buf, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;

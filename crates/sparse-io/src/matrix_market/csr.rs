@@ -3,7 +3,7 @@
 use super::entries::Body;
 use super::header::{Field, Header, MatrixInfo};
 use super::triplets::Triplets;
-use crate::assemble::{canonical, check_row_claim};
+use crate::csr_from_entries::{canonical, check_row_claim};
 use crate::parallel;
 use crate::source::Text;
 use sparse_core::{Csr, Host, Index, Result, Scalar};

@@ -24,7 +24,7 @@ pub(crate) use stream::{open_text, read_text, unpack_text};
 pub use write::{write_coo, write_csr, write_dense};
 
 use crate::any::RoundedIntegers;
-use crate::assemble::{csr_from_triplets, nonzeros};
+use crate::csr_from_entries::{csr_from_triplets, nonzeros};
 use crate::source::Text;
 use header::Header;
 use sparse_core::{Coo, Csr, DType, Dense, Error, Host, Index, Result, Scalar};

@@ -4,7 +4,7 @@ use super::entries::Body;
 use super::triplets::Triplets;
 use super::{Layout, MatrixInfo, header_for, parts};
 use crate::FileKind;
-use crate::assemble::check_row_claim;
+use crate::csr_from_entries::check_row_claim;
 use crate::source::{Text, has_extension, open};
 use sparse_core::{Error, Result, Scalar};
 use std::fs::metadata;

@@ -2,7 +2,7 @@
 //! with keys of this workspace's own.
 
 mod batch;
-mod patient;
+mod deferred_error_writer;
 mod rows;
 mod stream;
 
@@ -12,11 +12,11 @@ pub(crate) use rows::{CsrFile, check_array};
 pub(crate) use stream::NpzDecoder;
 
 use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
-use crate::assemble::csr_from_triplets;
+use crate::csr_from_entries::csr_from_triplets;
 use crate::npy::{self, ArrayBytes, RawArray};
 use crate::output::Output;
 use crate::source::{expansion_limit, open};
-use patient::Patient;
+use deferred_error_writer::DeferredErrorWriter;
 use serde::{Deserialize, Serialize};
 use sparse_core::{
     Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Order, Result, Row, Scalar,
@@ -468,7 +468,7 @@ fn write_arrays<T: Scalar>(
         ("_is_array", npy::true_to_bytes()),
     ];
     output.write(|file| {
-        let mut file = Patient::new(file);
+        let mut file = DeferredErrorWriter::new(file);
         let mut zip = ZipWriter::new(&mut file);
         for (key, array) in indices.iter().chain(&described) {
             let large = array.1.len() as u64 > zip::ZIP64_BYTES_THR / 2;

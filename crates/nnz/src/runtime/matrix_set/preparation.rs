@@ -4,7 +4,7 @@ use super::compress::member_shape;
 use super::workers::{check_devices, worker};
 use super::{MatrixSet, MatrixSetOptions};
 use crate::device::{HostBackend, host_backend, serial_host_backend};
-use crate::runtime::fit::keep;
+use crate::runtime::operand_errors::keep;
 use crate::{Device, Format};
 use sparse_core::op::{DenseToCsrKernel, Keep};
 use sparse_core::{Col, Error, Result, Row, Scalar};

@@ -2,7 +2,7 @@
 
 use super::ROOT;
 use crate::device::HostBackend;
-use crate::runtime::fit::factor;
+use crate::runtime::operand_errors::factor;
 use crate::runtime::rank::{AnyRank, Callback, on_host, on_host_mut};
 use crate::runtime::{SolveOptions, Vector};
 use sparse_core::op::Op;

@@ -1,8 +1,8 @@
 //! Batches as formats of the run-time layer.
 
 use super::{DeviceBackend, MapValues, RuntimeFormat, bytes_of, copy_of, sampled_members, spmm_members};
+use crate::runtime::any_matrix::BatchShape;
 use crate::runtime::backend::RuntimeBackend;
-use crate::runtime::erased::BatchShape;
 use crate::runtime::plan::AnyMatmulPlan;
 use crate::runtime::sddmm::AnySampledPlan;
 use crate::runtime::{Format, IndexType, Layout, Matrix};

@@ -5,10 +5,10 @@ use super::{
     DeviceBackend, MapValues, RuntimeFormat, bytes_of, copy_of, one_matrix_members, sampled_members,
     spmm_members,
 };
+use crate::runtime::any_matrix::ProductExtent;
 use crate::runtime::backend::RuntimeBackend;
-use crate::runtime::erased::ProductExtent;
-use crate::runtime::fit::factor;
 use crate::runtime::galerkin::AnyTripleProductPlan;
+use crate::runtime::operand_errors::factor;
 use crate::runtime::operands::with_dense;
 use crate::runtime::plan::AnyMatmulPlan;
 use crate::runtime::sddmm::AnySampledPlan;

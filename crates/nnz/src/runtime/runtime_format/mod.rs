@@ -8,8 +8,8 @@ mod padded;
 mod shared_methods;
 mod to_layout;
 
+use super::any_matrix::{BatchShape, ProductExtent};
 use super::backend::RuntimeBackend;
-use super::erased::{BatchShape, ProductExtent};
 use super::galerkin::AnyTripleProductPlan;
 use super::plan::AnyMatmulPlan;
 use super::sddmm::AnySampledPlan;

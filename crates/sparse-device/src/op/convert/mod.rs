@@ -4,19 +4,20 @@
 //! The device finds them itself, by a sort or, from sorted rows to ELL, HYB and SELL, by the lengths of the rows; from
 //! unsorted rows to these three the host does.
 
+mod batch;
 mod by_sort;
 mod expand;
 mod formats;
-mod host;
 mod padded;
+mod reference_plan;
 
 use crate::Device;
 use crate::primitive::rearrangement::Rearrangement;
 use crate::primitive::stored_values::StoredValues;
+use batch::MembersAlgorithm;
 use by_sort::SortAlgorithm;
 use expand::ExpandAlgorithm;
 use formats::{BatchOn, CompressedOn, CooOn, CscOn, CsrOn, EllOn, HybOn, SellOn};
-use host::MembersAlgorithm;
 use padded::PaddedAlgorithm;
 use sparse_core::op::{Conversion, ConvertKernel};
 use sparse_core::{Algorithm, AlgorithmSet, Axis, Index, PlanOptions, Result, Scalar};
@@ -58,7 +59,7 @@ conversion!([T: Scalar, I: Index, O: Index], HybOn<T, I> => CsrOn<T, I, O>, Sort
 conversion!([T: Scalar, I: Index, O: Index], SellOn<T, I, O> => CsrOn<T, I, O>, SortAlgorithm, by_sort::from_padded);
 conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => CscOn<T, I, O>, SortAlgorithm, by_sort::transpose);
 conversion!([T: Scalar, I: Index, O: Index], CscOn<T, I, O> => CsrOn<T, I, O>, SortAlgorithm, by_sort::transpose);
-conversion!([A: Axis, T: Scalar, I: Index, O: Index], BatchOn<A, T, I, O> => BatchOn<A::Other, T, I, O>, MembersAlgorithm, host::to_other_axis);
+conversion!([A: Axis, T: Scalar, I: Index, O: Index], BatchOn<A, T, I, O> => BatchOn<A::Other, T, I, O>, MembersAlgorithm, batch::to_other_axis);
 conversion!([A: Axis, T: Scalar, I: Index, O: Index], CooOn<T, I> => CompressedOn<A, T, I, O>, SortAlgorithm, by_sort::compress);
 conversion!([A: Axis, T: Scalar, I: Index, O: Index], CompressedOn<A, T, I, O> => CooOn<T, I>, ExpandAlgorithm, expand::expand);
 

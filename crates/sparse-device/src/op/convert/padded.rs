@@ -1,7 +1,7 @@
 //! CSR to ELL, HYB and SELL: the host reads the lengths of the rows and lays out the target, the device fills it.
 
 use super::formats::{CsrOn, EllOn, HybOn, SellOn};
-use super::host;
+use super::reference_plan;
 use crate::buffer::RawBuffer;
 use crate::op::available_algorithms::Needs;
 use crate::primitive::padded_entries::FILE;
@@ -155,7 +155,7 @@ pub(super) fn to_ell<T: Scalar, I: Index, O: Index>(
     choice: Choice,
 ) -> Result<Rearrangement<EllOn<T, I>>> {
     let Some(rows) = rows(backend, from)? else {
-        return host::plan(backend, from, layout, Sizes::of::<T, I, O>(), choice);
+        return reference_plan::plan(backend, from, layout, Sizes::of::<T, I, O>(), choice);
     };
     let (ell, source) = rows.as_ell(layout.resolve(&rows.lengths, rows.sizes)?)?;
     Ok(Rearrangement::new(choice, ell, vec![source]))
@@ -169,7 +169,7 @@ pub(super) fn to_hyb<T: Scalar, I: Index, O: Index>(
     choice: Choice,
 ) -> Result<Rearrangement<HybOn<T, I>>> {
     let Some(rows) = rows(backend, from)? else {
-        return host::plan(backend, from, layout, Sizes::of::<T, I, O>(), choice);
+        return reference_plan::plan(backend, from, layout, Sizes::of::<T, I, O>(), choice);
     };
     let width = layout.resolve(&rows.lengths, from.ncols(), rows.sizes);
     let bytes = estimate::hyb(&rows.lengths, width, rows.sizes)?;
@@ -191,7 +191,7 @@ pub(super) fn to_sell<T: Scalar, I: Index, O: Index>(
     choice: Choice,
 ) -> Result<Rearrangement<SellOn<T, I, O>>> {
     let Some(rows) = rows(backend, from)? else {
-        return host::plan(backend, from, layout, Sizes::of::<T, I, O>(), choice);
+        return reference_plan::plan(backend, from, layout, Sizes::of::<T, I, O>(), choice);
     };
     let bytes = estimate::sell(&rows.lengths, *layout, rows.sizes)?;
     O::try_new("slots of sell", bytes.slots as usize)?;

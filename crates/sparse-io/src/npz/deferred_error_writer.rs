@@ -5,14 +5,14 @@ use std::io::{Result, Seek, SeekFrom, Write};
 /// A writer that drops everything after its first error, which [`finish`](Self::finish) reports.
 ///
 /// `ZipWriter` prints errors when it is dropped; behind this writer it meets none.
-pub(super) struct Patient<W> {
+pub(super) struct DeferredErrorWriter<W> {
     out: W,
     outcome: Result<()>,
     /// The position of an output without errors.
     position: u64,
 }
 
-impl<W: Write + Seek> Patient<W> {
+impl<W: Write + Seek> DeferredErrorWriter<W> {
     pub(super) fn new(out: W) -> Self {
         Self { out, outcome: Ok(()), position: 0 }
     }
@@ -23,7 +23,7 @@ impl<W: Write + Seek> Patient<W> {
     }
 }
 
-impl<W: Write + Seek> Write for Patient<W> {
+impl<W: Write + Seek> Write for DeferredErrorWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         if self.outcome.is_ok() {
             self.outcome = self.out.write_all(bytes);
@@ -40,7 +40,7 @@ impl<W: Write + Seek> Write for Patient<W> {
     }
 }
 
-impl<W: Write + Seek> Seek for Patient<W> {
+impl<W: Write + Seek> Seek for DeferredErrorWriter<W> {
     fn seek(&mut self, to: SeekFrom) -> Result<u64> {
         let aim = match to {
             SeekFrom::Start(position) => position,

@@ -1,4 +1,4 @@
-//! The binding of a plan to a pattern.
+//! Checks of operands before a plan is made or runs: its pattern, their sizes and their contexts.
 
 use crate::error::{Error, Result};
 use crate::format::PatternId;

@@ -1,34 +1,14 @@
-//! Softmax and aggregated products, as graph learning asks for them.
+//! Products of which the sum, mean, least or largest is taken, as message passing in graph learning asks.
 
-use super::reduce::Each;
 use super::{DenseMatrix, Format, Matrix};
 use sparse_core::Result;
 use sparse_core::op::Op;
 
 pub use sparse_core::op::Aggregation;
 
-/// Graph learning: attention is [`sddmm`](Self::sddmm), [`softmax`](Self::softmax) and [`matmul`](Self::matmul) on one
-/// pattern, message passing [`matmul_reduce`](Self::matmul_reduce).
+/// Graph learning: message passing is [`matmul_reduce`](Self::matmul_reduce), attention [`sddmm`](Self::sddmm),
+/// [`softmax`](Self::softmax) and [`matmul`](Self::matmul) on one pattern.
 impl Matrix {
-    /// The softmax of each row or column over its entries, `exp(a_ij − m) / Σ exp(a_ij − m)` with the largest value m,
-    /// in a matrix of the same pattern: CSR of rows, CSC of columns. Elements that are not stored count as −∞.
-    ///
-    /// # Errors
-    /// [`Unsupported`](crate::Error::Unsupported) for complex values and batches; those of
-    /// [`to_format`](Self::to_format).
-    ///
-    /// ```
-    /// use nnz::{Each, prelude::*};
-    /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![800.0, 800.0, -3.0])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
-    /// let weights = a.softmax(Each::Row)?;
-    /// assert_eq!(weights.to_dense()?.values().to_vec::<f64>()?, [0.5, 0.0, 0.5, 0.0, 1.0, 0.0]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn softmax(&self, each: Each) -> Result<Self> {
-        self.to_format(each.format())?.any().softmax()
-    }
-
     /// `⊕ A·B` in the order of B: for each row of A and column of B the sum, mean, least or largest of the products of
     /// the row's entries, 0 of a row without entries. Other formats than CSR are converted first.
     ///

@@ -1,9 +1,9 @@
 //! A typed matrix under the trait that hides its type: written once for all formats, types and backends.
 
+use super::any_matrix::{AnyMatrix, ProductExtent, Properties};
 use super::backend::{FormatKernels, RuntimeBackend};
-use super::erased::{AnyMatrix, ProductExtent, Properties};
-use super::fit::{Operand, factor, keep, mismatch};
 use super::galerkin::{AnyTripleProductPlan, unlike_factors};
+use super::operand_errors::{Operand, factor, keep, mismatch};
 use super::operands::{with_dense, with_vectors};
 use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
 use super::runtime_format::{DeviceBackend, RuntimeFormat, unavailable};
