@@ -192,6 +192,8 @@ fn stacks_in_the_memory_of_devices_are_compressed_there() {
 
 #[test]
 fn products_in_chunks_have_the_bits_of_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let values_of = |matrix: &Matrix| matrix.to_dense().unwrap().values().to_vec::<f32>().unwrap();
     for device in devices() {
         let a = Matrix::from_typed(&device, generate::stencil_5::<f32>(20, 15).unwrap()).unwrap();
         let host = a.to_device(&Device::host().unwrap()).unwrap();
@@ -204,6 +206,11 @@ fn products_in_chunks_have_the_bits_of_the_whole() {
                     let product = left.matmul_in_chunks(right, limit).unwrap();
                     assert_eq!(product.downcast_ref::<Csr<f32>>(), whole.downcast_ref(), "{limit:?}");
                     assert_eq!(product.downcast_ref::<Csc<f32>>(), whole.downcast_ref(), "{limit:?}");
+                    let file = folder.path().join("product.npz");
+                    left.matmul_to_npz(right, limit, &file).unwrap();
+                    let read = Matrix::read(&Device::host().unwrap(), &file).unwrap();
+                    assert_eq!(read.format(), format);
+                    assert!(values_of(&read) == values_of(&whole), "{limit:?}");
                     let product = left.matmul_masked_in_chunks(right, &a, limit).unwrap();
                     assert_eq!(product.downcast_ref::<Csr<f32>>(), masked.downcast_ref(), "{limit:?}");
                     assert_eq!(product.downcast_ref::<Csc<f32>>(), masked.downcast_ref(), "{limit:?}");

@@ -80,7 +80,16 @@ impl Output<'_> {
         }
     }
 
-    fn error(&self, source: io::Error) -> Error {
+    /// A temporary file without a name, in the folder of the output, or in that of the system for standard output.
+    pub(crate) fn scratch(self) -> Result<File> {
+        let file = match self {
+            Self::Path(path) => tempfile::tempfile_in(folder_of(path)),
+            Self::Stdout => tempfile::tempfile(),
+        };
+        file.map_err(|source| self.error(source))
+    }
+
+    pub(crate) fn error(&self, source: io::Error) -> Error {
         let path = match self {
             Self::Path(path) => path,
             Self::Stdout => Path::new("<stdout>"),

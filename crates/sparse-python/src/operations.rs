@@ -10,6 +10,7 @@ use nnz::{Each, IndexType, Reduction, Result, Selection, Vector};
 use numpy::{PyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyRange, PyRangeMethods};
+use std::path::PathBuf;
 
 /// The matrix that `make` makes, without Python's lock.
 fn made(py: Python<'_>, make: impl FnOnce() -> Result<nnz::Matrix> + Send) -> PyResult<Matrix> {
@@ -101,6 +102,20 @@ pub(crate) fn multiply_elements(py: Python<'_>, a: &Matrix, b: &Matrix) -> PyRes
 #[pyfunction]
 pub(crate) fn multiply_sparse(py: Python<'_>, a: &Matrix, b: &Matrix) -> PyResult<Matrix> {
     made(py, || a.0.matmul_sparse(&b.0))
+}
+
+/// Writes A·B to an .npz file chunk by chunk, each of which takes at most `memory_limit` bytes of the device.
+#[pyfunction]
+#[pyo3(signature = (a, b, path, memory_limit=None))]
+pub(crate) fn multiply_sparse_to_npz(
+    py: Python<'_>,
+    a: &Matrix,
+    b: &Matrix,
+    path: PathBuf,
+    memory_limit: Option<u64>,
+) -> PyResult<()> {
+    count();
+    py.detach(|| a.0.matmul_to_npz(&b.0, memory_limit, &path)).map_err(exception)
 }
 
 /// Chosen rows or columns.

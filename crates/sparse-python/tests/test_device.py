@@ -85,6 +85,19 @@ def test_sparse_products(ours, kind, place):
         a @ nnz.DeviceCsr.from_scipy(right.astype("d") if place == "cpu" else right, "cpu").astype("F")
 
 
+@pytest.mark.parametrize("limit", [None, 2000])
+def test_sparse_products_in_files(ours, kind, place, limit, tmp_path):
+    left, right = integers(SHAPE), integers((9, 7), seed=1)
+    a, b = kind.from_scipy(left, place), nnz.DeviceCsr.from_scipy(right, place)
+    with ours():
+        a.matmul_to_npz(b, tmp_path / "product.npz", memory_limit=limit)
+    found = sp.load_npz(tmp_path / "product.npz")
+    assert isinstance(found, sp.csc_array if kind is nnz.DeviceCsc else sp.csr_array)
+    assert np.array_equal(found.toarray(), (left @ right).toarray())
+    with pytest.raises(TypeError, match="of this machine"):
+        a.matmul_to_npz(right, tmp_path / "product.npz")
+
+
 def test_dense_products(ours, kind, place):
     theirs = random(SHAPE, 0.3, "f")
     a = kind.from_scipy(theirs, place)

@@ -1,11 +1,12 @@
 //! Products of two sparse matrices by chunks of rows, for a product that is larger than the device's memory.
 
 use super::any_matrix::ProductExtent;
+use super::chunk_lines::lines_of;
 use super::entries::of_one_index_type;
 use super::{Format, Matrix};
 use crate::Device;
-use sparse_core::{Axis, Compressed, Csc, Csr, Error, Host, Index, Result, Scalar};
-use std::marker::PhantomData;
+use sparse_core::{Error, Result};
+use sparse_io::{FileKind, Output};
 use std::ops::Range;
 
 const OP: &str = "spgemm";
@@ -105,6 +106,43 @@ impl Matrix {
             Some(whole) => take(0, whole),
             None => product.of_chunks(&part.to_device(&product.host)?, &mut take),
         }
+    }
+
+    /// Writes `A·B` to an `.npz` file by chunks of rows, of CSC by chunks of columns: the product may be larger than the
+    /// memory of the device and of the host.
+    ///
+    /// The memory holds a chunk, and 8 bytes for each row of C; the disk has the entries twice for a while. `memory_limit`
+    /// is that of [`matmul_in_chunks`](Self::matmul_in_chunks).
+    ///
+    /// # Errors
+    /// As [`matmul_in_chunks`](Self::matmul_in_chunks); [`Io`](Error::Io) if the file cannot be written.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("square.npz");
+    /// let device: Device = "cpu".parse()?;
+    /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(30, 30)?)?;
+    /// a.matmul_to_npz(&a, Some(20_000), &path)?;
+    /// assert_eq!(Matrix::read(&device, &path)?.nnz(), (&a * &a)?.nnz());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn matmul_to_npz<'a>(
+        &self,
+        b: &Self,
+        memory_limit: Option<u64>,
+        output: impl Into<Output<'a>>,
+    ) -> Result<()> {
+        let output = output.into();
+        output.check()?;
+        let (product, part) = self.chunked_product(b, None, memory_limit)?;
+        if let Some(whole) = product.of_part(&part)? {
+            return whole.write_as(output, FileKind::Npz);
+        }
+        let part = part.to_device(&product.host)?;
+        let mut writer = lines_of(&part.factor)?.npz_writer(product.minor_extent(), output)?;
+        product.of_chunks(&part, &mut |_, chunk| writer.append(&chunk))?;
+        writer.finish()
     }
 
     fn product_in_chunks(&self, b: &Self, mask: Option<&Self>, memory_limit: Option<u64>) -> Result<Self> {
@@ -228,90 +266,4 @@ impl ChunkedProduct {
 fn halves(range: Range<usize>) -> Vec<Range<usize>> {
     let middle = range.start + range.len() / 2;
     vec![middle..range.end, range.start..middle]
-}
-
-/// The lines of a matrix on the host: rows of CSR, columns of CSC.
-trait Lines {
-    fn count(&self) -> usize;
-    /// A matrix of the lines in a range.
-    fn chunk(&self, range: Range<usize>, host: &Device) -> Result<Matrix>;
-    /// An empty assembly, for lines of the same type.
-    fn assembly(&self) -> Box<dyn AnyAssembly>;
-}
-
-/// Lines that are appended to each other.
-trait AnyAssembly {
-    /// Appends the lines of a matrix on the host.
-    fn append(&mut self, chunk: &Matrix) -> Result<()>;
-    /// The matrix of all lines, each `minor` long.
-    fn finish(self: Box<Self>, minor: usize, host: &Device) -> Result<Matrix>;
-}
-
-impl<A: Axis, T: Scalar, I: Index, O: Index> Lines for Compressed<A, T, Host, I, O> {
-    fn count(&self) -> usize {
-        self.pattern().major()
-    }
-
-    fn chunk(&self, range: Range<usize>, host: &Device) -> Result<Matrix> {
-        let (rows, cols) = A::swap(range.len(), self.pattern().minor());
-        let (first, last) = (self.offsets()[range.start].as_usize(), self.offsets()[range.end].as_usize());
-        let offsets = &self.offsets()[range.start..=range.end];
-        let offsets = offsets.iter().map(|at| O::cast(at.as_usize() - first)).collect();
-        let (indices, values) = (self.indices()[first..last].to_vec(), self.values()[first..last].to_vec());
-        Matrix::wrap(host, Self::new_unsorted(rows, cols, offsets, indices, values)?)
-    }
-
-    fn assembly(&self) -> Box<dyn AnyAssembly> {
-        Box::new(Assembly::<A, T, I, O> {
-            offsets: vec![O::cast(0)],
-            indices: vec![],
-            values: vec![],
-            axis: PhantomData,
-        })
-    }
-}
-
-/// The arrays of lines of one type.
-struct Assembly<A, T, I, O> {
-    offsets: Vec<O>,
-    indices: Vec<I>,
-    values: Vec<T>,
-    axis: PhantomData<A>,
-}
-
-impl<A: Axis, T: Scalar, I: Index, O: Index> AnyAssembly for Assembly<A, T, I, O> {
-    fn append(&mut self, chunk: &Matrix) -> Result<()> {
-        let chunk = chunk.downcast_ref::<Compressed<A, T, Host, I, O>>();
-        let chunk = chunk.ok_or_else(|| Error::operands(OP, "a chunk of the product is of another type"))?;
-        let before = self.indices.len();
-        O::try_new("nnz", before + chunk.nnz())?;
-        self.offsets.extend(chunk.offsets()[1..].iter().map(|at| O::cast(before + at.as_usize())));
-        self.indices.extend_from_slice(chunk.indices());
-        self.values.extend_from_slice(chunk.values());
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>, minor: usize, host: &Device) -> Result<Matrix> {
-        let (rows, cols) = A::swap(self.offsets.len() - 1, minor);
-        let Self { offsets, indices, values, .. } = *self;
-        Matrix::wrap(host, Compressed::<A, T, Host, I, O>::new(rows, cols, offsets, indices, values)?)
-    }
-}
-
-/// The lines of a matrix in CSR or CSC on the host.
-fn lines_of(matrix: &Matrix) -> Result<&dyn Lines> {
-    macro_rules! find {
-        ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
-            $(
-                if let Some(rows) = matrix.downcast_ref::<Csr<$t, Host, $i, $o>>() {
-                    return Ok(rows);
-                }
-                if let Some(columns) = matrix.downcast_ref::<Csc<$t, Host, $i, $o>>() {
-                    return Ok(columns);
-                }
-            )*
-        };
-    }
-    sparse_core::for_all_types!(find);
-    Err(matrix.unknown_types("rows and columns"))
 }

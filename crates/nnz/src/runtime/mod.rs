@@ -64,6 +64,7 @@
 mod any_matrix;
 mod backend;
 mod batch;
+mod chunk_lines;
 mod chunks;
 mod compress;
 mod conversion;

@@ -5,6 +5,7 @@ use crate::file;
 use crate::text::parse_bytes;
 use anyhow::Result;
 use clap::Args;
+use nnz::io::FileKind;
 use nnz::{DType, Device};
 use std::path::PathBuf;
 
@@ -27,15 +28,16 @@ pub(crate) struct Spgemm {
     /// Finds the pattern of C alone: its values are 1
     #[arg(long)]
     pattern_only: bool,
-    /// The memory of the device beside B that may be used, as in 512MiB or 4GiB: rows of C are computed chunk by chunk,
-    /// and put together in the host's memory. Without it, where the device's memory turns out to be short
+    /// The memory of the device beside B that may be used, as in 512MiB or 4GiB: rows of C are computed chunk by chunk.
+    /// Without it, where the device's memory turns out to be short. An .npz file is written chunk by chunk, too, so that
+    /// C may be larger than the host's memory
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with = "pattern_only")]
     memory_limit: Option<u64>,
 }
 
 impl Spgemm {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        file::check_output(&self.out)?;
+        let kind = file::check_output(&self.out)?;
         let inputs = [&self.a, &self.b].into_iter().chain(&self.mask);
         file::check_inputs(inputs.map(PathBuf::as_path))?;
         let device = context.device()?;
@@ -54,6 +56,9 @@ impl Spgemm {
                 a.matmul_masked_in_chunks(&b, &file::read(&mask, dtype, &cut)?, self.memory_limit)?
             }
             None if self.pattern_only => a.matmul_pattern(&b)?,
+            None if kind == FileKind::Npz => {
+                return Ok(a.matmul_to_npz(&b, self.memory_limit, file::output(&self.out))?);
+            }
             None => a.matmul_in_chunks(&b, self.memory_limit)?,
         };
         file::write(&self.out, &product)

@@ -312,9 +312,13 @@ pub(crate) fn indices_to_bytes<I: Index>(indices: &[I]) -> ArrayBytes<'_> {
 }
 
 fn index_array<I: Index>(indices: &[I], shape: Vec<usize>) -> ArrayBytes<'_> {
+    (index_header::<I>(shape), bytemuck::cast_slice(indices))
+}
+
+/// The bytes of an array of indices in front of them.
+pub(crate) fn index_header<I: Index>(shape: Vec<usize>) -> Vec<u8> {
     let descr = format!("{NATIVE}i{}", size_of::<I>());
-    let header = Header { descr, order: Order::RowMajor, shape };
-    (header::to_bytes(&header), bytemuck::cast_slice(indices))
+    header::to_bytes(&Header { descr, order: Order::RowMajor, shape })
 }
 
 /// A scalar that is a string of bytes.

@@ -4,7 +4,8 @@
 //! number of members and the extents of each; `member_ptr` has the first entry of each member in `indices` and `data`;
 //! `indptr` has the offsets of all members, one after the other, each starting at 0.
 
-use super::{AnySparse, Archive, NpzFormat, to_i64, write_arrays};
+use super::write::{to_i64, write_arrays};
+use super::{AnySparse, Archive, NpzFormat};
 use crate::any::{AnyIndices, AnyValues};
 use crate::npy;
 use crate::output::Output;

@@ -2,30 +2,29 @@
 //! with keys of this workspace's own.
 
 mod batch;
+mod chunks;
 mod deferred_error_writer;
 mod rows;
 mod stream;
+mod write;
 
 pub use batch::{AnyBatch, read_batch, write_batch};
 pub(crate) use batch::{batch_format, parse_batch_file};
+pub use chunks::ChunkWriter;
 pub(crate) use rows::{CsrFile, check_array};
 pub(crate) use stream::NpzDecoder;
+pub use write::{write_compressed, write_coo, write_csc, write_csr};
 
 use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
 use crate::csr_from_entries::csr_from_triplets;
-use crate::npy::{self, ArrayBytes, RawArray};
-use crate::output::Output;
+use crate::npy::{self, RawArray};
 use crate::source::{expansion_limit, open};
-use deferred_error_writer::DeferredErrorWriter;
 use serde::{Deserialize, Serialize};
-use sparse_core::{
-    Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Order, Result, Row, Scalar,
-};
+use sparse_core::{Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Result, Row, Scalar};
 use std::io::{Cursor, Read, Seek};
 use std::path::Path;
+use zip::ZipArchive;
 use zip::read::ZipFile;
-use zip::write::SimpleFileOptions;
-use zip::{ZipArchive, ZipWriter};
 
 /// The formats of sparse matrices in `.npz` files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -390,92 +389,4 @@ fn extents<const N: usize>(shape: AnyIndices) -> Result<[usize; N], String> {
     let extents: Result<Vec<usize>, _> = shape.iter().map(|&extent| extent.try_into()).collect();
     let extents = extents.ok().and_then(|extents| extents.try_into().ok());
     extents.ok_or_else(|| format!("the shape is {shape:?}, not {N} sizes"))
-}
-
-/// Writes a CSR matrix.
-///
-/// # Errors
-/// [`Error::Io`] if the file cannot be written; [`Error::Unsupported`] for `f16` and `bf16`.
-pub fn write_csr<'a, T: Scalar, I: Index, O: Index>(
-    output: impl Into<Output<'a>>,
-    matrix: &Csr<T, Host, I, O>,
-) -> Result<()> {
-    write_compressed(output, matrix)
-}
-
-/// Writes a CSC matrix.
-///
-/// # Errors
-/// As for [`write_csr`].
-pub fn write_csc<'a, T: Scalar, I: Index, O: Index>(
-    output: impl Into<Output<'a>>,
-    matrix: &Csc<T, Host, I, O>,
-) -> Result<()> {
-    write_compressed(output, matrix)
-}
-
-/// Writes a COO matrix, in the order of its entries.
-///
-/// # Errors
-/// As for [`write_csr`].
-pub fn write_coo<'a, T: Scalar, I: Index>(
-    output: impl Into<Output<'a>>,
-    matrix: &Coo<T, Host, I>,
-) -> Result<()> {
-    let rows = npy::indices_to_bytes(matrix.row_idx());
-    let cols = npy::indices_to_bytes(matrix.col_idx());
-    let shape = [matrix.nrows(), matrix.ncols()];
-    write_arrays(output.into(), "coo", &shape, &[("row", rows), ("col", cols)], matrix.values())
-}
-
-fn to_i64(what: &str, sizes: &[usize]) -> Result<Vec<i64>> {
-    sizes.iter().map(|&size| i64::try_new(what, size)).collect()
-}
-
-/// Writes a CSR or a CSC matrix.
-///
-/// # Errors
-/// As for [`write_csr`].
-pub fn write_compressed<'a, A: Axis, T: Scalar, I: Index, O: Index>(
-    output: impl Into<Output<'a>>,
-    matrix: &Compressed<A, T, Host, I, O>,
-) -> Result<()> {
-    let indices = npy::indices_to_bytes(matrix.indices());
-    let offsets = npy::indices_to_bytes(matrix.offsets());
-    let shape = [matrix.nrows(), matrix.ncols()];
-    write_arrays(
-        output.into(),
-        A::FORMAT,
-        &shape,
-        &[("indices", indices), ("indptr", offsets)],
-        matrix.values(),
-    )
-}
-
-fn write_arrays<T: Scalar>(
-    output: Output<'_>,
-    format: &str,
-    shape: &[usize],
-    indices: &[(&str, ArrayBytes<'_>)],
-    values: &[T],
-) -> Result<()> {
-    let shape = to_i64("shape", shape)?;
-    let described = [
-        ("format", npy::text_to_bytes(format)),
-        ("shape", npy::indices_to_bytes(&shape)),
-        ("data", npy::values_to_bytes(values, &[values.len()], Order::RowMajor)?),
-        // By which SciPy knows its sparse arrays from its matrices, whose `*` is another product.
-        ("_is_array", npy::true_to_bytes()),
-    ];
-    output.write(|file| {
-        let mut file = DeferredErrorWriter::new(file);
-        let mut zip = ZipWriter::new(&mut file);
-        for (key, array) in indices.iter().chain(&described) {
-            let large = array.1.len() as u64 > zip::ZIP64_BYTES_THR / 2;
-            zip.start_file(format!("{key}.npy"), SimpleFileOptions::default().large_file(large))?;
-            npy::write_array(&mut zip, array)?;
-        }
-        zip.finish()?;
-        file.finish()
-    })
 }

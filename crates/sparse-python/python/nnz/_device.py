@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -99,6 +100,16 @@ class DeviceMatrix(Operations):
             return coo_array((data, (first, second)), shape=self.shape)
         container = csr_array if self._format == "csr" else csc_array
         return container((data, second, first), shape=self.shape)
+
+    def matmul_to_npz(self, other: DeviceMatrix, path: str | PathLike[str], memory_limit: int | None = None) -> None:
+        """Writes the sparse product A·B to an `.npz` file, chunk of rows by chunk of rows; of CSC, by columns.
+
+        So it may be larger than the memory of the device, and of the host: :func:`nnz.io.load_npz`, or SciPy's, reads it.
+        A chunk takes at most `memory_limit` bytes of the device, or what there is.
+        """
+        if self.is_remote or not isinstance(other, DeviceMatrix) or other.is_remote:
+            raise TypeError("both matrices of a product that becomes a file are needed on devices of this machine")
+        _native.multiply_sparse_to_npz(*self._in_one_format(other), path, memory_limit)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -94,10 +94,14 @@ class Operations(ABC):
         return product(run, b, out, (rows, *shape[1:]), self.dtype, self.device, stream)
 
     def _sparse_product(self: _Self, other: Operations) -> _Self:
+        return self._made(self._engine.multiply_sparse(*self._in_one_format(other)))
+
+    def _in_one_format(self, other: Operations) -> tuple[Any, Any]:
+        """Both matrices in this one's format; coordinates become CSR."""
         a, b = self._native, other._native
         format = "csr" if a.format == "coo" else a.format
         a, b = (each if each.format == format else self._engine.convert(each, format) for each in (a, b))
-        return self._made(self._engine.multiply_sparse(a, b))
+        return a, b
 
     def matvec(self, x: Any) -> Any:
         """A·x, as linear operators of SciPy have it: its functions take the matrix as one."""
@@ -170,7 +174,7 @@ class Operations(ABC):
 
     def __getitem__(self: _Self, key: Any) -> Any:
         """The matrix of the chosen rows and columns, `A[i0:i1, j0:j1]`, `A[rows]`, `A[:, columns]`; of two numbers an
-        element. A row or a column is a matrix, too. The host chooses."""
+        element. A row or a column is a matrix, too."""
         rows, columns, is_element = chosen(key, self.shape)
         made = self._made(self._engine.select(self._native, rows, columns))
         return made.sum() if is_element else made
