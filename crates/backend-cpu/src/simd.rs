@@ -1,5 +1,6 @@
 //! Instruction sets, detected at run time, and work that is compiled for each of them.
 
+use bytemuck::{Pod, Zeroable};
 #[cfg(target_arch = "x86_64")]
 use sparse_core::{DType, Scalar};
 use std::sync::LazyLock;
@@ -152,6 +153,11 @@ fn run_avx512<W: Vectorize>(work: W) -> W::Out {
 
 /// Bytes of a cache line.
 pub(crate) const LINE: usize = 64;
+
+/// Memory that begins with a cache line, for elements of other types: vectors of a line's size then lie in one line each.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub(crate) struct CacheLine([u8; LINE]);
 
 /// Prefetches the cache line of `address`, which need not be valid; does nothing where no such instruction is known.
 #[inline(always)]

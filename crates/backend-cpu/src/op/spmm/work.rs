@@ -8,6 +8,8 @@ use super::thresholds::SpmmThresholds;
 use crate::Cpu;
 use crate::parallel::chunks;
 use crate::primitive::update::Update;
+use crate::simd::{CacheLine, LINE};
+use bytemuck::{Zeroable, cast_slice_mut};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, DenseView, DenseViewMut, Order, Result, Scalar};
@@ -31,8 +33,9 @@ struct Segment {
 /// The partition of a pattern's work, and its workspace.
 pub(super) struct Work<T: Scalar> {
     split: WorkSplit<T::Acc>,
-    /// Some columns of B, row by row; allocated at their first use.
-    panel: Vec<T>,
+    /// Some columns of B, row by row; allocated at their first use. Rows of eight doubles are cache lines: where each lay
+    /// in two lines, 8 columns of 20 000 rows with 200 entries took 6 to 11 ms in place of 2.1.
+    panel: Vec<CacheLine>,
 }
 
 /// The parts and segments, and the sums of the segments.
@@ -91,10 +94,11 @@ impl<T: Scalar> Work<T> {
             let b = RowMajor { data: b.data(), stride, columns, ahead: self.split.ahead };
             return self.split.run(cpu, Product { rows, b, op, output, first: 0 });
         }
-        self.panel.resize(b.nrows() * columns.min(WIDE), T::ZERO);
+        let bytes = b.nrows() * columns.min(WIDE) * size_of::<T>();
+        self.panel.resize(bytes.div_ceil(LINE), CacheLine::zeroed());
         for columns in chunks(columns, WIDE) {
             let first = columns.start;
-            let b = pack(cpu, &mut self.panel, b, columns, self.split.ahead);
+            let b = pack(cpu, cast_slice_mut(&mut self.panel), b, columns, self.split.ahead);
             self.split.run(cpu, Product { rows, b, op, output, first });
         }
     }
