@@ -1,26 +1,29 @@
 //! Products of one matrix with the vectors of several requests at once.
 //!
-//! Requests for the same product wait in a queue of their own, and the queue for a worker. Whoever takes it multiplies
-//! by up to [`MERGED_COLUMNS`] vectors in one product, so that the matrix is read once for all of them. Nobody waits
-//! for others to come: while workers are free, each request is computed alone, with the same bits
-//! ([`are_columns_independent`]).
+//! Requests for the same product wait in a queue of their own, which one worker at a time serves: it multiplies by up to
+//! [`MERGED_COLUMNS`] vectors in one product, so that the matrix is read once for all of them. Requests that come
+//! meanwhile wait for the next product. Nobody waits for others to come: a request that finds no queue is computed alone,
+//! with the same bits. Only products whose bits do not depend on their width come here
+//! ([`are_columns_independent`](crate::operations::are_columns_independent)).
 
 use crate::answer::{Array, Outcome};
 use crate::app::App;
 use crate::lock::lock;
 use crate::objects::Store;
 use crate::operate::{Ready, Work};
-use crate::operations::{MERGED_COLUMNS, are_columns_independent, multiply_together};
+use crate::operations::{MERGED_COLUMNS, multiply_together};
 use crate::problem::Problem;
 use crate::workers::{Admitted, Permit};
 use nnz::op::Op;
 use nnz::{DenseMatrix, c64};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 use tokio::sync::oneshot;
 
-/// The requests that wait, by their product.
+/// The requests that wait, by their product. A product has a queue, perhaps an empty one, from its first request until
+/// a worker finds no further one.
 #[derive(Debug, Default)]
 pub(crate) struct Queues(Mutex<HashMap<Product, VecDeque<Waiting>>>);
 
@@ -37,7 +40,7 @@ struct Product {
 #[derive(Debug)]
 struct Waiting {
     work: Work,
-    /// Its place in the queue, until it is answered.
+    /// Counts it as one that waits or runs, until it is answered.
     admitted: Admitted,
     answer: oneshot::Sender<Result<Outcome, Problem>>,
 }
@@ -55,33 +58,43 @@ fn factors(work: &Work) -> Result<(Op, c64), Problem> {
 }
 
 impl Queues {
-    /// Adds a request; true if it is the first in its queue.
+    /// Adds a request; true if no worker serves its queue, or is about to.
     fn push(&self, product: Product, waiting: Waiting) -> bool {
-        let mut queues = self.lock();
-        let queue = queues.entry(product).or_default();
-        queue.push_back(waiting);
-        queue.len() == 1
+        match self.lock().entry(product) {
+            Entry::Occupied(mut queue) => {
+                queue.get_mut().push_back(waiting);
+                false
+            }
+            Entry::Vacant(vacant) => {
+                vacant.insert(VecDeque::from([waiting]));
+                true
+            }
+        }
     }
 
-    /// Takes the next requests whose clients still wait; the flag is true if more requests follow.
-    fn take(&self, product: &Product) -> (Vec<Waiting>, bool) {
+    /// Takes the next requests whose clients still wait.
+    fn take(&self, product: &Product) -> Vec<Waiting> {
         let mut queues = self.lock();
         let mut taken = vec![];
-        if let Some(queue) = queues.get_mut(product) {
-            while taken.len() < MERGED_COLUMNS
-                && let Some(waiting) = queue.pop_front()
-            {
-                match waiting.work.request.task.check() {
-                    Ok(()) => taken.push(waiting),
-                    Err(problem) => send(waiting.answer, Err(problem)),
-                }
+        while taken.len() < MERGED_COLUMNS
+            && let Some(waiting) = queues.get_mut(product).and_then(VecDeque::pop_front)
+        {
+            match waiting.work.request.task.check() {
+                Ok(()) => taken.push(waiting),
+                Err(problem) => send(waiting.answer, Err(problem)),
             }
-            if !queue.is_empty() {
-                return (taken, true);
-            }
+        }
+        taken
+    }
+
+    /// Removes a queue if no request waits in it; true if one does.
+    fn has_more(&self, product: &Product) -> bool {
+        let mut queues = self.lock();
+        let is_empty = queues.get(product).is_none_or(VecDeque::is_empty);
+        if is_empty {
             queues.remove(product);
         }
-        (taken, false)
+        !is_empty
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Product, VecDeque<Waiting>>> {
@@ -112,18 +125,32 @@ fn dispatch(app: App, product: Product) {
     });
 }
 
+/// Computes one product of a queue.
 fn serve(app: App, product: Product, permit: Permit) {
     tokio::task::spawn_blocking(move || {
+        let turn = Turn { app, product };
+        // Given back before the next turn, so that products of other matrices take turns with it.
         let _permit = permit;
-        let (taken, has_more) = app.queues.take(&product);
-        if has_more {
-            dispatch(app.clone(), product);
-        }
+        let taken = turn.app.queues.take(&product);
         if !taken.is_empty() {
-            app.metrics.observe_merged(taken.len());
-            answer(taken, &app);
+            turn.app.metrics.observe_merged(taken.len());
+            answer(taken, &turn.app);
         }
     });
+}
+
+/// The service of a queue by one worker. The next one follows where more requests wait, after a panic too.
+struct Turn {
+    app: App,
+    product: Product,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if self.app.queues.has_more(&self.product) {
+            dispatch(self.app.clone(), self.product);
+        }
+    }
 }
 
 fn answer(waiting: Vec<Waiting>, app: &App) {
@@ -165,8 +192,7 @@ fn multiply(ready: &[(Waiting, Ready)], store: &Store) -> Option<Vec<Array>> {
     let (a, (op, alpha)) = (&operands.a.matrix, factors(&first.work).ok()?);
     let (rows, cols) = a.shape_of(op);
     let vectors: Vec<_> = ready.iter().filter_map(|(_, operands)| operands.operand.as_ref()).collect();
-    let fit = vectors.len() == ready.len() && vectors.iter().all(|x| x.values.nrows() == cols);
-    if !(fit && are_columns_independent(a)) {
+    if vectors.len() != ready.len() || vectors.iter().any(|x| x.values.nrows() != cols) {
         return None;
     }
     let column_bytes = |len: usize| (len * MERGED_COLUMNS) as u64 * a.dtype().bytes() as u64;

@@ -13,7 +13,7 @@ use crate::matrices::{
 };
 use crate::merge;
 use crate::objects::{Object, PutOptions, Resident, Store};
-use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation};
+use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation, are_columns_independent};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::{StopOnDrop, Task};
@@ -163,7 +163,7 @@ impl Reply {
         self.is_job
     }
 
-    /// Fails if the request would be refused once its body has arrived; meanwhile no place in the queue is taken.
+    /// Fails if the request would be refused once its body has arrived; meanwhile it does not count as one that waits.
     pub(crate) fn check(&self, app: &App, tenant: &str) -> Result<(), Problem> {
         drop(app.workers.admit(tenant)?);
         if self.is_job { app.jobs.check(tenant) } else { Ok(()) }
@@ -223,7 +223,7 @@ pub(crate) async fn operate(
         let subject = work.subject();
         return reply.into_job(&app, admitted, subject, &tenant, |store| work.run(store));
     }
-    if work.is_merged() {
+    if work.is_merged(&app.store.device) {
         return merge::run(&app, admitted, work).await?.respond();
     }
     let store = app.store.clone();
@@ -260,8 +260,8 @@ pub(crate) async fn receive_operand(
     if is_on_device(headers) {
         return ArrayBody::on_device(body).await;
     }
-    let place = (&app.config.limits, app.store.disk.uploads());
-    Ok(ArrayBody::Received(receive_array(place, who, headers, body).await?))
+    let destination = (&app.config.limits, app.store.disk.uploads());
+    Ok(ArrayBody::Received(receive_array(destination, who, headers, body).await?))
 }
 
 /// Receives the `.npy` body that `who` takes, in a folder if it is large.
@@ -306,10 +306,12 @@ impl Work {
         store.leased_bytes([&self.object].into_iter().chain(&self.other))
     }
 
-    /// True if the result is answered at once, and may be computed with those of others.
-    fn is_merged(&self) -> bool {
+    /// True if the result is answered at once, and computed with those of others that wait.
+    fn is_merged(&self, device: &Device) -> bool {
         let is_answered = matches!(self.request.target, Target::Answer(_));
-        self.operation.is_merged() && is_answered && self.parameters.text(MEMBER).is_none()
+        let is_whole = self.parameters.text(MEMBER).is_none();
+        let members = self.object.description.members;
+        self.operation.is_merged() && is_answered && is_whole && are_columns_independent(device, members)
     }
 
     /// Leases the matrices and reads the body.

@@ -38,7 +38,7 @@ struct Admissions {
     tenants: HashMap<String, usize>,
 }
 
-/// A place in the queue or at work, given back when dropped.
+/// An admission: a request that counts as one that waits or runs until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Admitted {
     queue: Arc<Queue>,
@@ -52,7 +52,7 @@ impl Queue {
         Arc::new(Self { admitted: Mutex::default(), limit, tenant_limit })
     }
 
-    /// A place; 429 if the queue is full, or the tenant has its part of it.
+    /// Admits a request; 429 if the queue is full, or the tenant has its part of it.
     fn admit(self: &Arc<Self>, tenant: &str) -> Result<Admitted, Problem> {
         let mut admitted = self.lock();
         let of_tenant = admitted.tenants.get(tenant).copied().unwrap_or(0);
@@ -94,7 +94,7 @@ const BRIEF_THREADS: usize = 2;
 const PINNING_THREADS: usize = 1;
 
 impl Workers {
-    /// Threads, and places for work that waits, of which one tenant may have a part. As many pins may wait.
+    /// Threads, and a queue for work that waits, of which one tenant may have a part. As many pins may wait.
     pub(crate) fn new(limits: &Limits) -> Self {
         let (count, queue, tenant_queue) = (limits.workers.max(1), limits.queue, limits.tenant_queue);
         let time = Arc::new(WorkerTime::new(limits.tenant_seconds));
@@ -105,7 +105,7 @@ impl Workers {
         Self { permits, brief, pinning, count, queue, pinning_queue, time }
     }
 
-    /// A place in the queue; 429 if it is full, or the tenant has its part of it, or has used its time.
+    /// Admits a request to the queue; 429 if it is full, or the tenant has its part of it, or has used its time.
     pub(crate) fn admit(&self, tenant: &str) -> Result<Admitted, Problem> {
         self.time.check(tenant, Instant::now())?;
         self.queue.admit(tenant)
@@ -136,7 +136,7 @@ impl Workers {
         self.run_admitted(self.admit(tenant)?, task, work).await
     }
 
-    /// As [`run`](Self::run), for work that has its place in the queue.
+    /// As [`run`](Self::run), for work that was admitted to the queue.
     ///
     /// At the task's deadline the work is stopped where it can, and not waited for, unless its effect is being
     /// published.

@@ -21,14 +21,15 @@ fn answer(values: DenseMatrix, is_vector: bool) -> Answer {
 /// The vectors that are multiplied together.
 pub(crate) const MERGED_COLUMNS: usize = 8;
 
-/// True if a column of a product with up to [`MERGED_COLUMNS`] columns has the same bits as with that column alone.
+/// True if a column of a product with up to [`MERGED_COLUMNS`] columns has the same bits as with that column alone, for a
+/// matrix on this device, or a batch of so many members.
 ///
 /// SpMM on the CPU sums up to eight columns of a row in the lanes of one vector, or in as many scalars, and each in the
 /// order of the entries, whatever the other lanes have. SpMV sums in another order, so that single vectors are
 /// multiplied by SpMM too. Devices choose algorithms by the number of columns, and a batch has another vector for each
 /// member: those are multiplied by SpMV, one vector after the other.
-pub(crate) fn are_columns_independent(a: &Matrix) -> bool {
-    matches!(a.device(), Device::Cpu(_)) && a.members().is_none()
+pub(crate) fn are_columns_independent(device: &Device, members: Option<usize>) -> bool {
+    matches!(device, Device::Cpu(_)) && members.is_none()
 }
 
 /// True for columns without elements, of which an array of a few bytes may have very many, so that they are not
@@ -50,7 +51,7 @@ pub(super) fn multiply_dense(call: &Call<'_>) -> Result<Answer, Problem> {
     if rows == 0 && has_no_rows(x) {
         return empty_columns(call, x);
     }
-    if columns == 1 && !are_columns_independent(call.a) {
+    if columns == 1 && !are_columns_independent(call.a.device(), call.a.members()) {
         let mut y = Vector::zeros(call.a.device(), dtype, rows)?;
         call.a.spmv(op, alpha, &x.values.column(0)?, 0.0, &mut y)?;
         return Ok(answer(DenseMatrix::new(y, rows, 1, rows, Order::ColMajor)?, x.is_vector));

@@ -2,7 +2,7 @@
 
 use crate::client::{banded, ones, quantile};
 use crate::common::{Client, MTX, NPY, NPZ, npy};
-use crate::service::Server;
+use crate::service::{Server, processor_time_of};
 use crate::size;
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -52,13 +52,24 @@ pub(crate) fn merging(server: &mut Server) {
     let (rows, each) = size((2000, 50), (20_000, 200));
     server.send("PUT /v1/matrices/a", &[MTX], &banded(rows, each)).expect(201);
     let (request, x, time) = ("POST /v1/matrices/a/spmv", ones(rows), Duration::from_millis(size(500, 5000)));
-    let one = throughput(server, 1, time, request, &x);
-    let many = throughput(server, 64, time, request, &x);
-    let width = server.metric("nnz_merged_sum") / server.metric("nnz_merged_count");
-    server.say(format_args!(
-        "spmv, {rows} rows of {each}: {one:.0}/s by one client, {many:.0}/s by 64, {:.1} times; {width:.1} requests a product",
-        many / one
-    ));
+    let [one, many] = [1, 64].map(|clients| {
+        let merged = || ["nnz_merged_sum", "nnz_merged_count"].map(|name| server.metric(name));
+        let times = || [server.processor_time(), processor_time_of("self")];
+        let (merged_before, times_before) = (merged(), times());
+        let rate = throughput(server, clients, time, request, &x);
+        let ([requests, products], [served, sent]) = (merged(), times());
+        let width = (requests - merged_before[0]) / (products - merged_before[1]);
+        let per_request = |time_of: Duration| time_of.as_secs_f64() * 1e3 / (rate * time.as_secs_f64());
+        server.say(format_args!(
+            "spmv, {rows} rows of {each}, {clients} clients: {rate:.0}/s, {:.1} requests a product; processor time of a \
+             request {:.2} ms by the server and {:.2} ms by its client",
+            width,
+            per_request(served - times_before[0]),
+            per_request(sent - times_before[1]),
+        ));
+        rate
+    });
+    server.say(format_args!("64 clients have {:.1} times the products of one", many / one));
     server.require("64 clients have 5 times the products of one", many >= 5.0 * one);
 }
 

@@ -138,6 +138,14 @@ impl Server {
         resident_bytes_of(process_id(self.address))
     }
 
+    /// Processor time of the process that faces clients and, where that is another, of the one that has the matrices.
+    pub(crate) fn processor_time(&self) -> Duration {
+        let (front_end, device) = (self.process.id(), process_id(self.address));
+        let worker =
+            if front_end == device { Duration::ZERO } else { processor_time_of(&device.to_string()) };
+        processor_time_of(&front_end.to_string()) + worker
+    }
+
     /// Files and connections that the process which faces clients has open.
     pub(crate) fn descriptors(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.process.id())).unwrap().count()
@@ -201,6 +209,17 @@ fn resident_bytes_of(process: u64) -> Option<u64> {
         }
     }
     Some(kilobytes << 10)
+}
+
+/// Processor time of a process, `self` for this one; none without `/proc`.
+pub(crate) fn processor_time_of(process: &str) -> Duration {
+    /// As `/proc` counts, whatever the kernel's own.
+    const TICKS_PER_SECOND: u64 = 100;
+    let statistics = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // Behind the name of the program, which may have spaces, the 12th and 13th: in its own code, and in the kernel's.
+    let fields = statistics.rsplit(") ").next().unwrap_or_default().split(' ');
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    Duration::from_millis(1000 * ticks / TICKS_PER_SECOND)
 }
 
 /// True for `libc.so.6` and the like.
