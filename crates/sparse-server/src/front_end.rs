@@ -26,6 +26,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use std::future::Future;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,6 +35,7 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 /// The state of the part that faces clients; a clone is the same.
 #[derive(Debug, Clone)]
@@ -58,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) metrics: RequestMetrics,
     pub(crate) is_stopping: AtomicBool,
+    /// Cancelled when the time for the requests in flight is nearly over.
+    pub(crate) closing: CancellationToken,
     /// Makes the ids of requests different from those of the service before.
     service: String,
     requests: AtomicU64,
@@ -120,6 +124,7 @@ impl FrontEnd {
             audit: AuditLog::open(&config.data, config.limits.audit_bytes)?,
             metrics: RequestMetrics::new(),
             is_stopping: AtomicBool::new(false),
+            closing: CancellationToken::new(),
             service,
             requests: AtomicU64::new(0),
         }));
@@ -170,12 +175,25 @@ impl FrontEnd {
     /// Fails if no requests are taken, or no worker answers any.
     pub(crate) fn check_ready(&self) -> Result<(), Problem> {
         if self.is_stopping.load(Ordering::Relaxed) {
-            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server stops"));
+            return Err(Problem::stopping("the server stops"));
         }
         match &self.compute {
             ComputeProcess::ThisProcess(_) => Ok(()),
             #[cfg(unix)]
             ComputeProcess::Workers(workers) => workers.check(),
+        }
+    }
+
+    /// The answer to a request, or 503 if the server cannot wait for it any longer.
+    async fn answer(&self, answer: impl Future<Output = Response>) -> Response {
+        tokio::select! {
+            biased;
+            response = answer => response,
+            () = self.closing.cancelled() => {
+                let detail = "the server stops, and had no time to finish this request: send it again once the server \
+                              is back, and look first whether what it stores is there";
+                Problem::stopping(detail).into_response()
+            }
         }
     }
 
@@ -247,7 +265,7 @@ pub(crate) async fn authorize(
     let response = match counted {
         Ok(()) => {
             request.extensions_mut().insert(identity);
-            next.run(request).await
+            front_end.answer(next.run(request)).await
         }
         Err(problem) => problem.into_response(),
     };
@@ -286,13 +304,13 @@ pub(crate) async fn observe(State(front_end): State<FrontEnd>, mut request: Requ
 }
 
 /// The method by which a request is counted and logged: clients may make up any number of others.
-fn method_of(request: &Request) -> &'static str {
+pub(crate) fn method_of(request: &Request) -> &'static str {
     const KNOWN: [&str; 7] = ["GET", "HEAD", "PUT", "POST", "DELETE", "OPTIONS", "PATCH"];
     KNOWN.into_iter().find(|known| *known == request.method().as_str()).unwrap_or("other")
 }
 
 /// The name by which a request is counted: its operation, or the pattern of its address.
-fn route_of(request: &Request) -> String {
+pub(crate) fn route_of(request: &Request) -> String {
     let Some(pattern) = request.extensions().get::<MatchedPath>() else { return "none".into() };
     let operation = match pattern.as_str() {
         routes::PROGRAMS => Some("program"),

@@ -87,6 +87,11 @@ impl Problem {
         Self { retry_after: Some(RETRY_AFTER), ..problem }
     }
 
+    /// A server that is about to end.
+    pub(crate) fn stopping(detail: impl ToString) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", detail)
+    }
+
     pub(crate) fn unprocessable(detail: impl ToString) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "unprocessable", detail)
     }

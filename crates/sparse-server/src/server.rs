@@ -38,6 +38,10 @@ const HEADER_BYTES: usize = 64 << 10;
 /// Bytes of a connection that are read at once where they come fast; where they do not, few are asked for.
 const BUFFER_BYTES: usize = 256 << 10;
 
+/// The longest part of the time for requests in flight in which those that are not finished are told so. It is a tenth
+/// where that is less.
+const LONGEST_ANSWER_TIME: Duration = Duration::from_secs(1);
+
 /// The process that holds the matrices of a server and computes with them.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -193,13 +197,22 @@ impl Server {
         drop(self.listener);
         self.front_end.audit.event("stop", None);
         tracing::info!("stopping: requests in flight are finished");
-        let finished = timeout(drain_time, async {
+        let answer_time = (drain_time / 10).min(LONGEST_ANSWER_TIME);
+        let finish = async {
             tokio::join!(connections.shutdown(), self.front_end.drain_jobs());
             // The requests that were in flight may have made more.
             self.front_end.drain_jobs().await;
-        });
-        if finished.await.is_err() {
+        };
+        let close = async {
+            sleep(drain_time - answer_time).await;
+            tracing::warn!("the requests that are still in flight are answered 503");
+            self.front_end.closing.cancel();
+            sleep(answer_time).await;
             tracing::warn!("stopping after {drain_time:?} with requests or jobs in flight");
+        };
+        tokio::select! {
+            () = finish => (),
+            () = close => (),
         }
         self.front_end.end(self.background).await;
         Ok(())

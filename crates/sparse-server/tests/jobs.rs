@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "each test file uses a part")]
 mod common;
 
-use common::{MTX, NPY, Response, Running, mtx, npy, read};
+use common::{MTX, NPY, Response, Running, mtx, npy, read, try_send};
 use serde_json::Value;
 use sparse_server::{Config, Scope, new_token};
 use std::io::Write;
@@ -268,6 +268,39 @@ fn vectors_that_wait_are_multiplied_together_with_the_bits_that_each_has_alone()
     let (few, all) = (count("nnz_merged_bucket{le=\"4.0\"} "), count("nnz_merged_bucket{le=\"8.0\"} "));
     assert!(all - few >= 6, "two products of eight requests each time: {}", metrics.text());
     await_that("all have ended", || operations(&server) == (0, 0));
+}
+
+#[test]
+fn a_request_that_the_server_has_no_time_to_finish_is_told_so_before_it_stops() {
+    let drain_time = Duration::from_secs(5);
+    let (_data, mut server) = server(|config| config.limits.drain_time = drain_time);
+    put_slow(&server, &[]);
+    let blocker = begin_endless(&server);
+    await_that("the worker is taken", || operations(&server) == (1, 0));
+    let (short, body) = (ENDLESS.replace("=1000000000000", "=1000"), npy(&[2], &[1000.0, 1.0]));
+    let address = server.address;
+    let send = |request: String| {
+        let body = body.clone();
+        std::thread::spawn(move || try_send(address, &request, &[NPY], &body))
+    };
+    let finished: Vec<_> = (0..10).map(|_| send(short.clone())).collect();
+    await_that("they wait", || operations(&server) == (1, 10));
+    let late: Vec<_> = (0..10).map(|_| send(ENDLESS.into())).collect();
+    await_that("all wait", || operations(&server) == (1, 20));
+    let began = Instant::now();
+    server.stop();
+    await_that("the server stops", || TcpStream::connect(address).is_err());
+    drop(blocker);
+    let answer =
+        |request: std::thread::JoinHandle<Option<Response>>| request.join().unwrap().expect("an answer");
+    finished.into_iter().for_each(|request| drop(answer(request).expect(200)));
+    for request in late {
+        let answer = answer(request).expect(503);
+        assert!(answer.text().contains("problem:stopping") && answer.text().contains("had no time"));
+    }
+    assert!(began.elapsed() < drain_time, "before the time is over");
+    drop(server);
+    assert!(began.elapsed() < drain_time + Duration::from_secs(2), "{:?}", began.elapsed());
 }
 
 #[test]
