@@ -169,7 +169,7 @@ impl Answer {
             Self::Json(value) => return Ok(Outcome::Json(value)),
             Self::Matrix(_) => {
                 let detail =
-                    format!("{RESULT_ARRAY}: the result is a matrix, which has no place in an array");
+                    format!("{RESULT_ARRAY}: the result is a sparse matrix, which an array does not hold");
                 return Err(Problem::unprocessable(detail));
             }
             Self::Solved(values, how) => {

@@ -11,7 +11,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Slow requests of a tenant that are kept; the oldest go first.
+/// The most slow requests of a tenant in the list; the oldest go first.
 const SLOW_REQUESTS: usize = 100;
 
 /// The requests of all tenants.

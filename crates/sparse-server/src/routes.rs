@@ -269,7 +269,7 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         method: "post",
         path: PROGRAMS,
-        summary: "Runs several operations, the steps of ?program=JSON; results of all but the last are not kept",
+        summary: "Runs several operations, the steps of ?program=JSON; results of all but the last are dropped",
         parameters: None,
         scope: Some(Scope::Read),
         handler: Handler::Device(|| post(program::run), Destination::Matrices),

@@ -42,7 +42,7 @@ struct Line {
     text: String,
 }
 
-/// Lines of a log that are kept; the oldest go first.
+/// The most lines of a log; the oldest go first.
 const LOG_LINES: usize = 100;
 
 /// The progress of an iterative solver.
@@ -68,7 +68,7 @@ impl Task {
         Self(Arc::new(Shared { limit, deadline: began + limit, phase, stopped, began, notes }))
     }
 
-    /// Stops the operation at the next place where it can stop; false if its effect is already being published.
+    /// Stops the operation at the next point where it can stop; false if its effect is already being published.
     pub(crate) fn stop(&self) -> bool {
         let is_stopped = self.leave_active(STOPPED) != COMMITTED;
         if is_stopped {

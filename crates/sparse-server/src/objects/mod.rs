@@ -154,7 +154,7 @@ impl Store {
     pub(crate) fn bytes_by_tier(&self) -> [u64; 3] {
         let mut bytes = [0; 3];
         for (tier, of_object) in self.all().iter().filter_map(|object| object.tier_bytes()) {
-            let of_tier = TIERS.iter().position(|known| *known == tier).map(|place| &mut bytes[place]);
+            let of_tier = TIERS.iter().position(|known| *known == tier).map(|index| &mut bytes[index]);
             of_tier.into_iter().for_each(|sum| *sum += of_object);
         }
         bytes

@@ -41,7 +41,7 @@ pub(super) fn predict_union(call: &Call<'_>) -> Result<u64, Problem> {
     Ok(both.saturating_mul(2).saturating_add(lines_bytes(call)))
 }
 
-/// The entries of the selected rows, as often as the most frequent column is repeated, the lists, and their places.
+/// The entries of the selected rows, as often as the most frequent column is repeated, the lists, and their positions.
 pub(super) fn predict_select(call: &Call<'_>) -> Result<u64, Problem> {
     let rows = call.parameters.positions("rows", call.a.nrows())?;
     let columns = call.parameters.positions("columns", call.a.ncols())?;

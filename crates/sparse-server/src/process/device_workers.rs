@@ -213,7 +213,7 @@ impl DeviceWorkers {
     }
 
     /// Claims a name for a new object: on the device where it is, else where most bytes are free.
-    pub(super) async fn place(&self, tenant: &str, name: &str, bytes: u64) -> Claim {
+    pub(super) async fn claim_anywhere(&self, tenant: &str, name: &str, bytes: u64) -> Claim {
         let key = key(tenant, name);
         let device = match self.directory.find(&key) {
             Some(device) => device,
@@ -228,7 +228,7 @@ impl DeviceWorkers {
     }
 
     /// As [`claim`](Self::claim), for a device that was asked for; 409 if it is on another.
-    pub(super) async fn place_on(&self, device: usize, tenant: &str, name: &str) -> Result<Claim, Problem> {
+    pub(super) async fn claim_on(&self, device: usize, tenant: &str, name: &str) -> Result<Claim, Problem> {
         let key = key(tenant, name);
         if let Some(found) = self.directory.find(&key)
             && found != device

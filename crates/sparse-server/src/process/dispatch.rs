@@ -149,8 +149,8 @@ impl DeviceWorkers {
     ) -> Result<Response, Problem> {
         let tenant = identity.tenant.clone();
         let claim = match parameters.get::<usize>("device")? {
-            Some(device) => self.place_on(self.check_device(device)?, &tenant, name).await?,
-            None => self.place(&tenant, name, body_bytes(request.headers())).await,
+            Some(device) => self.claim_on(self.check_device(device)?, &tenant, name).await?,
+            None => self.claim_anywhere(&tenant, name, body_bytes(request.headers())).await,
         };
         let device = claim.device;
         let answer = async {
@@ -298,7 +298,7 @@ fn device_status((number, answer): (usize, Result<Value, Problem>)) -> Value {
 
 /// The order of matrices in a list, by name and version, and of jobs, by time.
 fn compare_entries(a: &Value, b: &Value) -> Ordering {
-    let place = |entry: &Value| (entry["name"].as_str().map(str::to_owned), entry["version"].as_u64());
+    let version = |entry: &Value| (entry["name"].as_str().map(str::to_owned), entry["version"].as_u64());
     let created = |entry: &Value| entry["created"].as_f64().unwrap_or(0.0);
-    place(a).cmp(&place(b)).then(created(a).total_cmp(&created(b)))
+    version(a).cmp(&version(b)).then(created(a).total_cmp(&created(b)))
 }

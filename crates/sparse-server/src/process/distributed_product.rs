@@ -121,13 +121,13 @@ async fn in_order<T: Send + 'static>(
     tasks: impl Iterator<Item = impl Future<Output = Result<T, Problem>> + Send + 'static>,
 ) -> Result<Vec<T>, Problem> {
     let mut running = JoinSet::new();
-    for (place, task) in tasks.enumerate() {
-        running.spawn(async move { (place, task.await) });
+    for (index, task) in tasks.enumerate() {
+        running.spawn(async move { (index, task.await) });
     }
     let mut results = BTreeMap::new();
     while let Some(joined) = running.join_next().await {
-        let (place, result) = joined.map_err(Problem::internal)?;
-        results.insert(place, result?);
+        let (index, result) = joined.map_err(Problem::internal)?;
+        results.insert(index, result?);
     }
     Ok(results.into_values().collect())
 }

@@ -172,14 +172,14 @@ pub(crate) async fn receive_part(
     let (store, tenant) = (app.store.clone(), identity.tenant.clone());
     let keep = move || {
         let matrix = read_rows(&store, &tenant, &part)?;
-        let kept =
+        let copy =
             store.keep_copy(part.number, (&tenant, &part.name, part.version), matrix, ("csr", true))?;
         let description = serde_json::to_string(&store.copy(part.number)?.description);
-        Ok((description.map_err(Problem::internal)?, kept))
+        Ok((description.map_err(Problem::internal)?, copy))
     };
     let caller = StopOnDrop::new(app.config.limits.operation_time);
-    let (description, kept) = app.workers.run(&identity.tenant, &caller.task, keep).await?;
-    Ok((StatusCode::CREATED, [(DESCRIPTION, description)], Body::new(CopyBody(kept))).into_response())
+    let (description, copy) = app.workers.run(&identity.tenant, &caller.task, keep).await?;
+    Ok((StatusCode::CREATED, [(DESCRIPTION, description)], Body::new(CopyBody(copy))).into_response())
 }
 
 /// Some rows of a file in the device's memory, with their bytes in the ledger.

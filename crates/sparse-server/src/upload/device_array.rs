@@ -45,7 +45,7 @@ struct CsrFields {
 pub(crate) struct DeviceArray {
     pub(crate) shape: Vec<usize>,
     dtype: DType,
-    place: IpcArray,
+    memory: IpcArray,
 }
 
 /// The arrays of a client's matrix in CSR.
@@ -72,7 +72,7 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Problem> {
 }
 
 impl Fields {
-    fn place(&self) -> Result<IpcArray, Problem> {
+    fn memory(&self) -> Result<IpcArray, Problem> {
         let digits = self.handle.as_bytes();
         let mut handle = [0; 64];
         let (pairs, rest) = digits.as_chunks::<2>();
@@ -111,7 +111,7 @@ impl Fields {
     }
 
     fn array(self) -> Result<DeviceArray, Problem> {
-        Ok(DeviceArray { dtype: self.value_type()?, place: self.place()?, shape: self.shape })
+        Ok(DeviceArray { dtype: self.value_type()?, memory: self.memory()?, shape: self.shape })
     }
 }
 
@@ -130,19 +130,19 @@ impl DeviceArray {
     /// The bytes of a copy in its own type, and of one in another.
     pub(super) fn bytes(&self, dtype: Option<DType>) -> u64 {
         let element = self.dtype.bytes() + dtype.unwrap_or(self.dtype).bytes();
-        (self.place.len as u64).saturating_mul(element as u64)
+        (self.memory.len as u64).saturating_mul(element as u64)
     }
 
     /// A copy on the device, as columns of this type or of its own.
     pub(crate) fn read(&self, device: &Device, dtype: Option<DType>) -> Result<DenseMatrix, Problem> {
-        let values = Vector::from_ipc(device, self.dtype, &self.place)?;
+        let values = Vector::from_ipc(device, self.dtype, &self.memory)?;
         let values = match dtype {
             Some(dtype) if dtype != self.dtype => values.cast(dtype)?,
             _ => values,
         };
         let (rows, cols) = match self.shape[..] {
             [rows, cols] => (rows, cols),
-            _ => (self.place.len, 1),
+            _ => (self.memory.len, 1),
         };
         Ok(DenseMatrix::new(values, rows, cols, cols.max(1), Order::RowMajor)?)
     }
@@ -155,7 +155,7 @@ impl DeviceArray {
                 format!("{RESULT_ARRAY}: an array of {} of {:?}, but {found}", self.dtype, self.shape);
             return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "result-array", detail));
         }
-        Ok(values.write_to_ipc(&self.place)?)
+        Ok(values.write_to_ipc(&self.memory)?)
     }
 }
 
@@ -180,7 +180,7 @@ impl DeviceCsr {
                 indptr.shape, indices.shape, data.shape
             )));
         }
-        Ok(Self { shape, types, arrays: [indptr.place()?, indices.place()?, data.place()?] })
+        Ok(Self { shape, types, arrays: [indptr.memory()?, indices.memory()?, data.memory()?] })
     }
 
     /// The matrix in the device's memory, with its bytes in the ledger: copied, checked and with sorted rows.
@@ -232,7 +232,7 @@ mod tests {
         }
         let huge = parse::<Fields>(array("[4294967296,4294967296]", "<f8").as_bytes()).unwrap().array();
         assert!(huge.unwrap_err().detail().contains("fits no memory"));
-        let place = parse::<Fields>(array("[3,2]", "<f4").as_bytes()).unwrap().array().unwrap();
-        assert_eq!((place.bytes(None), place.bytes(Some(DType::F64)), place.place.len), (48, 72, 6));
+        let found = parse::<Fields>(array("[3,2]", "<f4").as_bytes()).unwrap().array().unwrap();
+        assert_eq!((found.bytes(None), found.bytes(Some(DType::F64)), found.memory.len), (48, 72, 6));
     }
 }
