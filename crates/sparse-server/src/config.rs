@@ -29,6 +29,9 @@ pub struct Config {
     pub cuda_ipc: bool,
     /// Certificate and key for TLS.
     pub tls: Option<TlsFiles>,
+    /// The collector of traces, as in `http://127.0.0.1:4318`, to which a span of each request is sent.
+    #[cfg(feature = "otel")]
+    pub otlp_endpoint: Option<String>,
     /// Limits of requests.
     pub limits: Limits,
 }
@@ -149,6 +152,8 @@ impl Config {
             shared: None,
             cuda_ipc: false,
             tls: None,
+            #[cfg(feature = "otel")]
+            otlp_endpoint: None,
             limits: Limits::default(),
         }
     }

@@ -46,6 +46,15 @@ pub enum StartError {
     /// The worker process does not start.
     #[error("the worker process: {0}")]
     Worker(String),
+    /// Traces cannot be sent.
+    #[cfg(feature = "otel")]
+    #[error("the collector of traces {endpoint}: {reason}")]
+    Traces {
+        /// The address of the collector.
+        endpoint: String,
+        /// The failure, and what would have been right.
+        reason: String,
+    },
     /// The operating system refuses threads or signals.
     #[error("starting the server: {0}")]
     System(#[from] io::Error),

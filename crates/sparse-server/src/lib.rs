@@ -61,6 +61,8 @@ mod status;
 mod tags;
 mod task;
 mod tls;
+#[cfg(feature = "otel")]
+mod traces;
 mod trickle;
 mod upload;
 mod usage;

@@ -9,6 +9,8 @@ use crate::ledger::Ledger;
 use crate::objects::{HostTier, Store};
 #[cfg(unix)]
 use crate::process::{DeviceWorkers, WorkerCommand};
+#[cfg(feature = "otel")]
+use crate::traces::Traces;
 use crate::trickle::Trickle;
 use crate::{heap, routes, tls};
 use axum::Router;
@@ -82,6 +84,8 @@ pub struct Server {
     background: JoinHandle<()>,
     listener: TcpListener,
     tls: Option<TlsAcceptorOf>,
+    #[cfg(feature = "otel")]
+    traces: Option<Traces>,
 }
 
 /// A TLS acceptor without its configuration in debug output.
@@ -122,6 +126,8 @@ impl Server {
             TcpListener::bind(listen).await.map_err(|source| StartError::Listen { listen, source })?;
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let service = format!("{started:x}");
+        #[cfg(feature = "otel")]
+        let traces = Traces::of(&config, &service)?;
         let (front_end, background) = match compute {
             Compute::Here(device) => {
                 check_folders(&config.data, 1)?;
@@ -144,7 +150,15 @@ impl Server {
             }
         };
         front_end.audit.event("start", None);
-        Ok(Self { config, front_end, background, listener, tls })
+        Ok(Self {
+            config,
+            front_end,
+            background,
+            listener,
+            tls,
+            #[cfg(feature = "otel")]
+            traces,
+        })
     }
 
     /// The address that the server listens on.
@@ -169,6 +183,8 @@ impl Server {
         let permits = Arc::new(Semaphore::new(limits.connections));
         let connections = GracefulShutdown::new();
         let router = routes::router(&self.front_end);
+        #[cfg(feature = "otel")]
+        let router = Traces::watch(self.traces.as_ref(), router);
         let mut stop = std::pin::pin!(stop);
         loop {
             let permit = permits.clone();
@@ -215,6 +231,8 @@ impl Server {
             () = close => (),
         }
         self.front_end.end(self.background).await;
+        #[cfg(feature = "otel")]
+        Traces::end(self.traces).await;
         Ok(())
     }
 }

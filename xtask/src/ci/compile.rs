@@ -21,7 +21,8 @@ pub(super) fn features(sh: &Shell) -> Result<()> {
     for package in packages(sh)?.iter().filter(|package| *package != BENCH.package) {
         cmd!(sh, "cargo check --quiet -p {package} --no-default-features").run()?;
     }
-    Ok(())
+    // Traces, and their test, which no other step compiles.
+    Ok(cmd!(sh, "cargo check --quiet -p sparse-server --features otel --tests").run()?)
 }
 
 fn packages(sh: &Shell) -> Result<Vec<String>> {

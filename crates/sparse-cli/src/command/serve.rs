@@ -95,6 +95,10 @@ pub(crate) struct Serve {
     /// The certificates of authorities, in PEM, one of which must have signed the certificate of a client
     #[arg(long, env = "NNZ_SERVE_TLS_CLIENT_CA", value_name = "FILE", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
+    /// The collector of OpenTelemetry to which a span of each request is sent, as in http://127.0.0.1:4318
+    #[cfg(feature = "otel")]
+    #[arg(long, env = "NNZ_SERVE_OTLP_ENDPOINT", value_name = "ADDRESS")]
+    otlp_endpoint: Option<String>,
     /// Holds matrices on these devices, as in cuda:0,cuda:1, each in the memory of a worker process of its own
     #[arg(long, env = "NNZ_SERVE_DEVICES", value_name = "LIST", value_delimiter = ',',
           value_parser = named_device::parse, conflicts_with_all = ["backend", "device"])]
@@ -198,6 +202,8 @@ impl Serve {
             #[cfg(unix)]
             cuda_ipc: self.cuda_ipc == Switch::On,
             tls,
+            #[cfg(feature = "otel")]
+            otlp_endpoint: self.otlp_endpoint.clone(),
             limits: Limits {
                 upload_bytes: self.max_upload,
                 tenant_rate: self.tenant_rate,

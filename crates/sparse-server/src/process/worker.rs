@@ -12,6 +12,8 @@ use crate::lock::lock;
 use crate::objects::{HostTier, Store};
 use crate::problem::Problem;
 use crate::routes;
+#[cfg(feature = "otel")]
+use crate::traces::Traces;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
@@ -112,6 +114,8 @@ impl Listen {
 struct Worker {
     app: App,
     listener: UnixListener,
+    #[cfg(feature = "otel")]
+    traces: Option<Traces>,
 }
 
 impl Worker {
@@ -125,16 +129,25 @@ impl Worker {
         let ledger = Ledger::new(config.memory, quota);
         let host_tier = HostTier::open(&device, config.host_memory)?;
         let store = Store::new((device, number), (ledger, host_tier), disk, recovered);
-        Ok(Self { app: App::new(config, store, &service, Some(generation)), listener })
+        Ok(Self {
+            #[cfg(feature = "otel")]
+            traces: Traces::of(&config, &format!("{service} worker {generation}"))?,
+            app: App::new(config, store, &service, Some(generation)),
+            listener,
+        })
     }
 
     /// Answers the front end's requests until it has no more.
     async fn run(self, front_end: Listen) -> Result<(), StartError> {
-        let Self { app, listener } = self;
+        #[cfg(feature = "otel")]
+        let traces = self.traces;
+        let (app, listener) = (self.app, self.listener);
         tokio::spawn(app.clone().delete_expired());
         tokio::spawn(heap::return_freed_memory());
         tokio::spawn(end_with_device(app.clone()));
         let router = routes::worker_router(&app);
+        #[cfg(feature = "otel")]
+        let router = Traces::watch(traces.as_ref(), router);
         tokio::spawn(accept(listener, router));
         // If the thread that listens is gone, so is the process.
         let _ = front_end.stop.await;
@@ -146,6 +159,8 @@ impl Worker {
         if timeout_at(deadline, app.jobs.drain()).await.is_err() {
             tracing::warn!("stopping after {drain_time:?} with jobs in flight");
         }
+        #[cfg(feature = "otel")]
+        Traces::end(traces).await;
         Ok(())
     }
 }

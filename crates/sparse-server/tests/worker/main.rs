@@ -15,6 +15,8 @@ mod in_parts;
 mod jobs;
 #[path = "../server/main.rs"]
 mod server;
+#[cfg(feature = "otel")]
+mod traces;
 
 use common::{IS_WORKER, MTX, NPY, Response, Running, mtx, npy, worker};
 use sparse_server::{Config, serve_as_worker};
