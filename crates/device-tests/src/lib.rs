@@ -6,6 +6,7 @@
 
 pub mod arrays;
 pub mod contexts;
+pub mod elementwise;
 pub mod engine;
 pub mod faults;
 pub mod foreign;
@@ -59,6 +60,7 @@ const TESTS: &[Test] = &tests![
     contexts::eight_threads_share_a_device,
     contexts::plans_of_several_types_compress_at_once,
     contexts::a_device_is_dropped_with_work_in_its_queue,
+    elementwise::sums_and_products_of_many_tiles_are_those_of_the_reference,
     engine::a_device_and_the_host_compress_together,
     faults::nothing_is_found_without_a_fault,
     foreign::stacks_are_compressed_where_they_lie,

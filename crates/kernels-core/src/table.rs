@@ -245,7 +245,6 @@ macro_rules! files {
                 ["ell_spmv_row_per_thread", "ell_spmv_row_per_vector", "ell_spmv_sums", "ell_spmv_add"],
                 [SCALAR, IDX, OFF]
             ),
-            $crate::file!($language, $headers, "elementwise", ["elementwise_values"], [SCALAR, POS]),
             $crate::file!($language, $headers, "gather", ["gather_words"], [WORD, POS]),
             $crate::file!($language, $headers, "grouped", ["grouped_spmv", "grouped_spmm"], [SCALAR, IDX, POS, CONJ]),
             $crate::file!(
@@ -264,14 +263,8 @@ macro_rules! files {
                 $language,
                 $headers,
                 "merge_rows",
-                [
-                    "merge_rows_find",
-                    "merge_rows_flags",
-                    "merge_rows_offsets",
-                    "merge_rows_left",
-                    "merge_rows_right",
-                ],
-                [IDX, OFF, POS]
+                ["merge_rows_search", "merge_rows_count", "merge_rows_fill"],
+                [SCALAR, IDX, OFF, BLOCK]
             ),
             $crate::file!($language, $headers, "move", ["move_compact", "move_zeros"], [WORD]),
             $crate::file!(

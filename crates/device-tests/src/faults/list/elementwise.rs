@@ -4,16 +4,16 @@ use super::{Fault, Kind, ROWS, any, both, by};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
-        kind: Kind::DroppedEntry,
-        what: "entries of B beside entries of A are left out",
-        place: both("merge_rows", "b_positions[to] = place < 0 ? ", "b_positions[to] = true ? "),
+        kind: Kind::OffByOne,
+        what: "entries of A and B in one place become two elements",
+        place: both("merge_rows", "b_column <= a_column", "b_column < a_column"),
         found_by: &[any("elementwise/csr"), any("elementwise/csc")],
         case: ROWS,
     },
     Fault {
         kind: Kind::DroppedEntry,
         what: "entries of B are not added to those of A",
-        place: both("elementwise", ": left + right;", ": left;"),
+        place: both("merge_rows", ": left + right;", ": left;"),
         found_by: &[any("elementwise/csr"), any("elementwise/csc")],
         case: ROWS,
     },
