@@ -10,7 +10,7 @@
 //! - [`io`]: Matrix Market, `.npz` and `.npy` files;
 //! - [`solvers`]: CG, BiCGSTAB, GMRES, MINRES, LSQR and LSMR; direct solvers with the feature `direct`;
 //! - [`graph`]: orderings and components;
-//! - [`distrib`]: amounts of matrices over several devices and ranks;
+//! - [`distrib`]: one matrix over several devices or processes, and many matrices compressed by several devices;
 //! - [`foreign`]: arrays that other libraries have in a device's memory, by DLPack or the CUDA array interface.
 //!
 //! A matrix in coordinates, as CSR, times a vector, and the system solved back:
@@ -48,15 +48,25 @@
 //! The folder `examples` has ten programs, each for one task, and `docs/for-scipy-users.md` puts SciPy's calls beside
 //! ours.
 //!
-//! Vector operations ([`op::vector`]) take and return numbers of the host, and wait for a device. By an
-//! [`op::VectorPlan`] they stay on the device: a dot product leaves its result there, and the quotient of two such
-//! results is a factor of an update ([`op::Coefficient`]), so that an iteration of a solver is enqueued as a whole, as
+//! # Which layer
+//! | you know the types and formats | use | an operation is |
+//! |---|---|---|
+//! | at run time: from a file, a user, another language | [`Matrix`], [`Vector`], [`DenseMatrix`] | a method: `a.matvec(&x)` |
+//! | at compile time | [`Csr`], [`Coo`], … with a backend | a method of the backend: `cpu.spmv(…)` |
+//! | at compile time, and it runs often for one pattern | [`op::SpmvPlan`] and its kin | `plan.run(…)`; the pattern is inspected once |
+//!
+//! Vector operations ([`op::vector`]) take and return numbers of the host, and wait for a device. With an
+//! [`op::VectorPlan`] numbers stay on the device: a dot product leaves its result there, and the quotient of two such
+//! results is a factor of an update ([`op::Coefficient`]). So an iteration of a solver is enqueued as a whole, as
 //! [`solvers::EnqueuedCg`] does.
 //!
-//! The features `cpu` (default), `opencl`, `sycl` and `cuda` select the backends; `cuda-aot` compiles the CUDA kernels
-//! when this crate is built, by nvcc, for machines without NVRTC. `direct` adds [`Method::Direct`], factorizations by
-//! the crate faer. The features `ndarray_0_17`, `sprs_0_11`, `nalgebra_0_35`, `faer_0_24`, `serde` and `proptest_1`
-//! convert matrices from and to those crates ([`interop`]).
+//! # Features
+//! | feature | what it adds |
+//! |---|---|
+//! | `cpu` (default), `opencl`, `sycl`, `cuda` | the backends |
+//! | `cuda-aot` | CUDA kernels that nvcc compiles when this crate is built, for machines without NVRTC |
+//! | `direct` | [`Method::Direct`], factorizations by the crate faer |
+//! | `ndarray_0_17`, `sprs_0_11`, `nalgebra_0_35`, `faer_0_24`, `serde`, `proptest_1` | conversions from and to those crates ([`interop`]) |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg_attr(
