@@ -215,9 +215,11 @@ mod tests {
 
     #[test]
     fn a_library_that_is_no_compiler_is_an_error() {
-        assert!(Nvrtc::open("no library is called so").is_err());
+        // SAFETY: there is no such library, and that of the system, which lacks NVRTC's functions, is loaded already.
+        let is_opened = |file: &str| unsafe { Nvrtc::open(file) }.is_ok();
+        assert!(!is_opened("no library is called so"));
         let other = if cfg!(windows) { "kernel32.dll" } else { "libc.so.6" };
-        assert!(Nvrtc::open(other).is_err());
+        assert!(!is_opened(other));
     }
 
     #[test]
