@@ -14,8 +14,8 @@ use crate::simd::{Isa, Vectorize, fetch};
 use sparse_core::op::{AccOf, Sampling, SddmmKernel};
 use sparse_core::reference::{self, Reference, SddmmChoice};
 use sparse_core::{
-    Algorithm, AlgorithmSet, Axis, BatchCompressed, Choice, Compressed, Coo, DenseView, EntryValues, Host,
-    HostCsr, Index, KernelPlan, Order, PlanOptions, Result, Scalar, algorithms,
+    Accumulator, Algorithm, AlgorithmSet, Axis, BatchCompressed, Choice, Compressed, Coo, DenseView,
+    EntryValues, Host, HostCsr, Index, KernelPlan, Order, PlanOptions, Result, Scalar, algorithms,
 };
 use std::ops::Range;
 
@@ -37,8 +37,14 @@ const MOST_ENTRIES: usize = CHUNK;
 /// Partial sums of a scalar product, so that the compiler may use vectors.
 const LANES: usize = 16;
 
-/// Entries between the one that is computed and the one whose row of V is prefetched.
-const AHEAD: usize = 4;
+/// Bytes of rows of V between the one that is read and the one that is prefetched.
+const AHEAD_BYTES: usize = 8 * 1024;
+
+/// The most entries between these.
+const MOST_AHEAD: usize = 32;
+
+/// Entries of a row whose scalar products are computed at once: each part of the row of U is loaded once for them.
+const AT_ONCE: usize = 4;
 
 /// The plan of a sampled product.
 #[derive(Debug)]
@@ -356,15 +362,20 @@ fn packed_rows<'a, T: Scalar>(cpu: &Cpu, packed: &'a mut Vec<T>, v: Operand<'a, 
     let blocks = packed.chunks_mut(block * inner).enumerate().collect();
     cpu.for_each(rows * inner, blocks, |(k, block_rows): (usize, &mut [T])| {
         for (row, elements) in block_rows.chunks_mut(inner).enumerate() {
-            copy_row(&v, k * block + row, elements);
+            copy_row(&v, k * block + row, elements, |v| v);
         }
     });
     Operand { data: packed, row_step: inner, col_step: 1, ..v }
 }
 
+/// Copies a row, each element by `converted`.
 #[inline(always)]
-fn copy_row<T: Scalar>(v: &Operand<'_, T>, row: usize, to: &mut [T]) {
-    to.iter_mut().enumerate().for_each(|(t, element)| *element = v.at(row, t));
+fn copy_row<T: Scalar, U>(v: &Operand<'_, T>, row: usize, to: &mut [U], converted: impl Fn(T) -> U) {
+    if v.has_rows() {
+        to.iter_mut().zip(v.row(row)).for_each(|(to, &element)| *to = converted(element));
+    } else {
+        to.iter_mut().enumerate().for_each(|(t, to)| *to = converted(v.at(row, t)));
+    }
 }
 
 /// A chunk of entries and its part of C.
@@ -384,52 +395,91 @@ impl<T: Scalar, I: Index> Vectorize for Chunk<'_, T, I> {
     fn run<S: Isa>(self) {
         let Self { product, runs, first, u, v, c } = self;
         let &Product { columns, values, sampling, update, .. } = product;
-        let (inner, has_rows) = (u.cols, v.has_rows());
-        let (mut u_row, mut v_row) = (vec![T::Acc::ZERO; inner], vec![T::ZERO; inner]);
+        let mut u_row = vec![T::Acc::ZERO; u.cols];
+        let mut write = |entry: usize, sum| {
+            update.write(&mut c[entry - first], sampling.scaled(values[entry], sum));
+        };
         for Run { row, entries, first_column } in runs {
-            u_row.iter_mut().enumerate().for_each(|(t, element)| *element = u.at(row, t).to_acc());
-            for entry in entries {
-                let column = first_column + columns[entry].as_usize();
-                let sum = if has_rows {
-                    if let Some(ahead) = columns.get(entry + AHEAD) {
-                        fetch(v.data, (first_column + ahead.as_usize()) * v.row_step, inner);
-                    }
-                    dot(&u_row, v.row(column))
-                } else {
-                    copy_row(&v, column, &mut v_row);
-                    dot(&u_row, &v_row)
-                };
-                update.write(&mut c[entry - first], sampling.scaled(values[entry], sum));
+            copy_row(&u, row, &mut u_row, T::to_acc);
+            let column = |entry: usize| first_column + columns[entry].as_usize();
+            if v.has_rows() {
+                multiply_rows(&u_row, &v, entries, columns.len(), column, &mut write);
+            } else {
+                let mut v_row = vec![T::ZERO; v.cols];
+                for entry in entries {
+                    copy_row(&v, column(entry), &mut v_row, |v| v);
+                    write(entry, dot(&u_row, [&v_row])[0]);
+                }
             }
         }
     }
 }
 
-/// `Σ u_t·v_t`: several sums at a time, added in a fixed order.
+/// Calls `write` with each entry of a row of P, of `nnz`, and its scalar product; rows of V are neighbours in memory.
 #[inline(always)]
-fn dot<T: Scalar>(u: &[T::Acc], v: &[T]) -> T::Acc {
-    let (u_lanes, u_last) = u.as_chunks::<LANES>();
-    let (v_lanes, v_last) = v.as_chunks::<LANES>();
-    let mut last = T::Acc::ZERO;
-    for (&u, v) in u_last.iter().zip(v_last) {
-        last += u * v.to_acc();
+fn multiply_rows<T: Scalar>(
+    u: &[T::Acc],
+    v: &Operand<'_, T>,
+    mut entries: Range<usize>,
+    nnz: usize,
+    column: impl Fn(usize) -> usize,
+    mut write: impl FnMut(usize, T::Acc),
+) {
+    let ahead = (AHEAD_BYTES / size_of_val(u)).clamp(AT_ONCE, MOST_AHEAD);
+    let fetch_ahead = |entry: usize| {
+        if entry + ahead < nnz {
+            fetch(v.data, column(entry + ahead) * v.row_step, v.cols);
+        }
+    };
+    while entries.len() >= AT_ONCE {
+        let first = entries.start;
+        (first..first + AT_ONCE).for_each(fetch_ahead);
+        let sums = dot(u, std::array::from_fn::<_, AT_ONCE, _>(|at| v.row(column(first + at))));
+        (first..).zip(sums).for_each(|(entry, sum)| write(entry, sum));
+        entries.start += AT_ONCE;
     }
+    for entry in entries {
+        fetch_ahead(entry);
+        write(entry, dot(u, [v.row(column(entry))])[0]);
+    }
+}
+
+/// `Σ u_t·v_t` for several v: [`LANES`] sums at a time, added in a fixed order.
+#[inline(always)]
+fn dot<T: Scalar, const N: usize>(u: &[T::Acc], v: [&[T]; N]) -> [T::Acc; N] {
+    let (u_lanes, u_last) = u.as_chunks::<LANES>();
+    let v = v.map(|v| v[..u.len()].as_chunks::<LANES>());
+    let last = v.map(|(_, v_last)| {
+        let mut last = T::Acc::ZERO;
+        for (&u, v) in u_last.iter().zip(v_last) {
+            last += u * v.to_acc();
+        }
+        last
+    });
     if u_lanes.is_empty() {
         return last;
     }
-    let mut sums = [T::Acc::ZERO; LANES];
-    for (u, v) in u_lanes.iter().zip(v_lanes) {
-        for ((sum, &u), v) in sums.iter_mut().zip(u).zip(v) {
-            *sum += u * v.to_acc();
+    let mut sums = [[T::Acc::ZERO; LANES]; N];
+    for (chunk, u) in u_lanes.iter().enumerate() {
+        for (sums, (v_lanes, _)) in sums.iter_mut().zip(&v) {
+            for ((sum, &u), v) in sums.iter_mut().zip(u).zip(&v_lanes[chunk]) {
+                *sum += u * v.to_acc();
+            }
         }
     }
+    std::array::from_fn(|at| sum_of_lanes(sums[at]) + last[at])
+}
+
+/// The sum of all lanes, by halves.
+#[inline(always)]
+fn sum_of_lanes<Acc: Accumulator>(mut sums: [Acc; LANES]) -> Acc {
     let mut lanes = LANES / 2;
     while lanes > 0 {
         let (low, high) = sums.split_at_mut(lanes);
         low.iter_mut().zip(high).for_each(|(low, high)| *low += *high);
         lanes /= 2;
     }
-    sums[0] + last
+    sums[0]
 }
 
 #[cfg(test)]
@@ -472,7 +522,7 @@ mod tests {
         for len in [1, 15, 16, 17, 65] {
             let u: Vec<f64> = (1..=len).map(f64::from).collect();
             let expected = u.iter().map(|u| u * u).sum::<f64>();
-            assert_eq!(dot::<f64>(&u, &u), expected, "{len}");
+            assert_eq!(dot(&u, [&u[..]; 2]), [expected; 2], "{len}");
         }
     }
 }

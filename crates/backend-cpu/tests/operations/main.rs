@@ -7,6 +7,7 @@ mod dense_to_csr;
 mod elementwise;
 mod samples;
 mod scan;
+mod sddmm;
 mod semiring;
 mod spgemm;
 mod spmm;

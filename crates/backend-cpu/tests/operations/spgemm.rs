@@ -3,7 +3,7 @@
 use crate::common::*;
 use backend_cpu::{Cpu, Simd};
 use proptest::prelude::*;
-use sparse_core::op::{SpgemmKernel, SpgemmPlan};
+use sparse_core::op::{Operations, SpgemmKernel, SpgemmPlan};
 use sparse_core::reference::{Entries, Reference};
 use sparse_core::{
     Csc, Csr, Error, Host, Index, PlanOptions, Result, Scalar, SparseFormat, bf16, c32, c64, f16,
@@ -28,7 +28,7 @@ fn contents<M: Entries>(c: &M) -> (Vec<(usize, usize)>, Vec<u8>) {
     (entries.iter().map(|&(i, j, _)| (i, j)).collect(), bits(&values).to_vec())
 }
 
-/// Every algorithm gives the reference's bits, with every instruction set and one or two threads.
+/// Every algorithm, and the product without a plan, gives the reference's bits, with every instruction set and one or two threads.
 fn check<M: Entries>(name: &str, a: &M, b: &M)
 where
     Cpu: SpgemmKernel<M>,
@@ -40,6 +40,8 @@ where
             let found = contents(&product(cpu, a, b, algorithm).unwrap());
             assert!(found == expected, "{name} {} {algorithm:?} {:?}", M::FORMAT, cpu.simd());
         }
+        let once = contents(&Operations::spgemm(cpu, a, b).unwrap());
+        assert!(once == expected, "{name} {} without a plan {:?}", M::FORMAT, cpu.simd());
     }
 }
 
@@ -59,6 +61,19 @@ fn small_matrices_of_every_shape_times_their_transposes() {
         let a = inexact(a);
         check_both_formats(&name, &a, &transposed(&a));
     }
+}
+
+#[test]
+fn rows_that_repeat_with_columns_far_apart_agree_with_the_reference() {
+    let (rows, far) = (40, 300_000);
+    let diagonals = |rows: usize, columns: [usize; 2]| {
+        let entries = (0..rows).flat_map(|i| columns.map(|column| (i, i + column, (i + column) as f64)));
+        Csr::from_triplets(rows, rows + columns[1], entries).unwrap()
+    };
+    let a = inexact(diagonals(rows, [0, far]));
+    let b = inexact(diagonals(rows + far, [0, 5]));
+    let expected = contents(&product(&Reference, &a, &b, None).unwrap());
+    assert!(contents(&Operations::spgemm(&Cpu::new().unwrap(), &a, &b).unwrap()) == expected);
 }
 
 #[test]

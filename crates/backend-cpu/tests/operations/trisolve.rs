@@ -111,6 +111,24 @@ fn wide_levels_run_in_parallel_with_the_same_bits() {
 }
 
 #[test]
+fn rows_of_wide_levels_wait_for_those_that_they_need() {
+    fn check_all<T: Scalar>() {
+        // About 20 levels, of which the widest have thousands of rows of 1 to 15 entries.
+        let a = dominant(&uniform::<T>(20_000, 20_000, 8, 3).unwrap());
+        let [one, four] = [1, 4].map(|threads| Cpu::with(threads, Simd::detect()).unwrap());
+        let forced = PlanOptions::forced("by_level");
+        for system in [Triangular::lower(), Triangular::upper().unit_diagonal().with_op(Op::Transpose)] {
+            let expected = solution(&Reference, &a, system, &PlanOptions::default()).unwrap();
+            for cpu in [&one, &four, &four] {
+                assert!(bits(&solution(cpu, &a, system, &forced).unwrap()) == bits(&expected), "{system:?}");
+            }
+        }
+    }
+    check_all::<f32>();
+    check_all::<c64>();
+}
+
+#[test]
 fn a_plan_serves_other_values_and_no_other_pattern() {
     let cpu = Cpu::new().unwrap();
     let mut a = dominant(&stencil_5::<f64>(6, 6).unwrap());

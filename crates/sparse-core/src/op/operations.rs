@@ -126,7 +126,7 @@ pub trait Operations: Backend {
         M: SparseFormat<Space = SpaceOf<Self>>,
         Self: SpgemmKernel<M>,
     {
-        SpgemmPlan::new(self, a, b, &PlanOptions::once())?.run(a, b)
+        spgemm::multiply_once(self, a, b)
     }
 
     /// Solves `op(A)·x = b` with a triangle of A; see [`TrisolvePlan`].

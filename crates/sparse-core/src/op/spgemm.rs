@@ -77,6 +77,23 @@ pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
         unsafe { self.run_spgemm(plan, a, b, &mut c)? };
         Ok(c)
     }
+
+    /// `A·B` for one call. A backend that needs no plan for it, in less time, has its own way.
+    ///
+    /// # Errors
+    /// Those of [`plan_spgemm`](Self::plan_spgemm) and [`run_spgemm_new`](Self::run_spgemm_new).
+    ///
+    /// # Safety
+    /// As for [`spgemm_bound`](Self::spgemm_bound).
+    unsafe fn spgemm_once(&self, a: &M, b: &M) -> Result<M> {
+        // SAFETY: the caller's promise.
+        let mut plan = unsafe { self.plan_spgemm(a, b, None, &PlanOptions::once())? };
+        if self.spgemm_pattern(&plan).1 == 0 {
+            return self.spgemm_output(&plan);
+        }
+        // SAFETY: the plan is for these patterns, and C has an entry.
+        unsafe { self.run_spgemm_new(&mut plan, a, b) }
+    }
 }
 
 /// The work of a product and the most memory that its result can take, known before any of it is taken.
@@ -311,6 +328,20 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     pub fn workspace_bytes(&self) -> usize {
         self.kernel.workspace_bytes()
     }
+}
+
+/// `A·B` for one call.
+///
+/// # Errors
+/// Those of [`SpgemmPlan::new`] and [`SpgemmPlan::run`].
+pub(super) fn multiply_once<B, M>(backend: &B, a: &M, b: &M) -> Result<M>
+where
+    B: SpgemmKernel<M>,
+    M: SparseFormat<Space = SpaceOf<B>>,
+{
+    check_factors(backend, a, b)?;
+    // SAFETY: shapes and contexts were checked.
+    unsafe { backend.spgemm_once(a, b) }
 }
 
 /// An error unless A·B exists and both factors live in the backend's context.

@@ -231,6 +231,16 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         // SAFETY: the caller makes the same promises.
         unsafe { plan.run(self, a, b, c) }
     }
+
+    unsafe fn spgemm_once(
+        &self,
+        a: &Compressed<A, T, Host, I, O>,
+        b: &Compressed<A, T, Host, I, O>,
+    ) -> Result<Compressed<A, T, Host, I, O>> {
+        let (left, right) = row_factors::<A, _>(a, b);
+        let factors = Factors::new(left.pattern(), right.pattern());
+        once::product(self, Operands { factors, left: left.values(), right: right.values() })
+    }
 }
 
 /// The functions for one triple of types, which are compiled in this crate.

@@ -17,11 +17,15 @@ use crate::parallel::rows_by_entries;
 use crate::primitive::fill::Arrays;
 use crate::primitive::row_sort::order_of;
 use crate::simd::{Isa, Vectorize};
-use sparse_core::{Csr, Error, Host, HostCsr, Index, IndexOrder, Result, Scalar};
+use sparse_core::{Axis, Compressed, Csr, Error, Host, HostCsr, Index, IndexOrder, Result, Scalar};
 use std::ops::Range;
 
 /// Parts of a wave: with [`PART`] products each, C grows by a few MB at most.
 const WAVE: usize = 8;
+
+/// Entries for which C reserves memory as soon as its first rows are known: pages that are not written are not taken, and
+/// moving the rows that are there to larger arrays takes longer than half of the product of a stencil.
+const RESERVED: usize = 1 << 27;
 
 /// Offsets, indices and values of a matrix in CSR.
 type Slices<'a, T, I> = (&'a [I], &'a [I], &'a [T]);
@@ -59,13 +63,21 @@ impl Cpu {
         let order = order_of(self, b.0, b.1);
         let right = Pattern { offsets: b.0, indices: b.1, minor: b_shape.1, order };
         let operands = Operands { factors: Factors { left, right }, left: a.2, right: b.2 };
-        let functions: &Functions<T, I, I> = find(spgemm_once_table(), "spgemm", "csr")?;
-        let Arrays { offsets, indices, values } = (functions.multiply)(self, operands)?;
-        // SAFETY: `multiply` returns the sums of the lengths of rows, each of which has columns of B in order and once.
-        Ok(unsafe {
-            Csr::new_unchecked(a_shape.0, b_shape.1, offsets, indices, values, IndexOrder::CANONICAL)
-        })
+        product(self, operands)
     }
+}
+
+/// The product of two factors, row by row of the left one.
+pub(super) fn product<A: Axis, T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    operands: Operands<'_, T, I, O>,
+) -> Result<Compressed<A, T, Host, I, O>> {
+    let Factors { left, right } = operands.factors;
+    let functions: &Functions<T, I, O> = find(spgemm_once_table(), "spgemm", A::FORMAT)?;
+    let Arrays { offsets, indices, values } = (functions.multiply)(cpu, operands)?;
+    let (rows, cols) = A::swap(left.major(), right.minor);
+    // SAFETY: `multiply` returns the sums of the lengths of rows, each of which has columns of B in order and once.
+    Ok(unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, IndexOrder::CANONICAL) })
 }
 
 /// The functions for one triple of types, which are compiled in this crate.
@@ -125,12 +137,14 @@ struct Workspace<Acc, I> {
     search: symbolic::Workspace<I>,
     sums: numeric::Workspace<Acc, I>,
     /// The position in its row of C of each product, of rows that repeat the row before.
-    slots: Vec<usize>,
+    slots: Vec<u32>,
+    /// The position in a row of C of each column of its window that it has.
+    positions: Vec<u32>,
 }
 
 impl<Acc, I> Default for Workspace<Acc, I> {
     fn default() -> Self {
-        Self { search: Default::default(), sums: Default::default(), slots: vec![] }
+        Self { search: Default::default(), sums: Default::default(), slots: vec![], positions: vec![] }
     }
 }
 
@@ -159,7 +173,7 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for MultiplyRows<'_, '_, T, I, O> 
             if let Some(length) = search.repeats(row, lengths) {
                 repeat(columns, length);
                 if !std::mem::replace(&mut slots_are_known, true) {
-                    find_slots(operands.factors, row, &columns[start..], &mut workspace.slots);
+                    find_slots(operands.factors, row, &columns[start..], workspace);
                 }
                 if workspace.slots.is_empty() || size_of::<T>() != size_of::<T::Acc>() {
                     sum::<S, T, I, O>(operands, row, &columns[start..], values, &mut workspace.sums);
@@ -263,20 +277,34 @@ fn is_vector<I: Index>(columns: &[I]) -> bool {
     columns.len() >= VECTOR && columns[columns.len() - 1].as_usize() - columns[0].as_usize() < columns.len()
 }
 
+/// The longest window of columns whose positions are looked up.
+const LONGEST_WINDOW: usize = 1 << 18;
+
 /// The position among `columns`, those of a row of C, of each of its products; none where rows of the right factor are
-/// better added as vectors.
-fn find_slots<I: Index, O: Index>(
+/// better added as vectors, or the columns lie far apart.
+fn find_slots<Acc, I: Index, O: Index>(
     factors: Factors<'_, I, O>,
     row: usize,
     columns: &[I],
-    slots: &mut Vec<usize>,
+    Workspace { slots, positions, .. }: &mut Workspace<Acc, I>,
 ) {
     slots.clear();
+    let ([first, ..], [.., last]) = (columns, columns) else { return };
+    let (first, window) = (first.as_usize(), last.as_usize() + 1 - first.as_usize());
+    if window > LONGEST_WINDOW {
+        return;
+    }
+    if positions.len() < window {
+        positions.resize(window, 0);
+    }
+    for (position, column) in (0..).zip(columns) {
+        positions[column.as_usize() - first] = position;
+    }
     for factor in factors.right_rows(row) {
         if factors.right.is_canonical() && is_vector(factor) {
             return slots.clear();
         }
-        slots.extend(factor.iter().map(|column| columns.partition_point(|before| before < column)));
+        slots.extend(factor.iter().map(|column| positions[column.as_usize() - first]));
     }
 }
 
@@ -288,7 +316,7 @@ fn sum_into_slots<T: Scalar, I: Index, O: Index>(
     row: usize,
     length: usize,
     values: &mut Vec<T>,
-    slots: &[usize],
+    slots: &[u32],
 ) {
     let start = values.len();
     values.resize(start + length, T::ZERO);
@@ -297,7 +325,8 @@ fn sum_into_slots<T: Scalar, I: Index, O: Index>(
     for entry in operands.factors.left.range(row) {
         let (x, _, factors) = operands.cached_factor(entry);
         for (y, &slot) in factors.iter().zip(&mut slots) {
-            sums[slot] = T::from_acc(sums[slot].to_acc() + x * y.to_acc());
+            let sum = &mut sums[slot as usize];
+            *sum = T::from_acc(sum.to_acc() + x * y.to_acc());
         }
     }
 }
@@ -319,9 +348,10 @@ impl<T: Scalar, I: Index> GrowingProduct<T, I> {
     /// Appends the rows of some parts, with which this `share` of all products is done.
     fn append(&mut self, cpu: &Cpu, parts: &[PartProduct<T, I>], share: f64) -> Result<()> {
         let nnz = self.values.len() + parts.iter().map(|part| part.values.len()).sum::<usize>();
-        // An eighth more than the rest needs, if it is like what is done; and no more than eight times what is done, in
-        // case it is not.
-        let expected = (nnz as f64 / share * (1.0 + (1.0 - share) / 8.0)).min(8.0 * nnz as f64) as usize;
+        // An eighth more than the rest needs, if it is like what is done; and of large results no more than eight times
+        // what is done, in case it is not.
+        let expected = (nnz as f64 / share * (1.0 + (1.0 - share) / 8.0)) as usize;
+        let expected = expected.min((8 * nnz).max(RESERVED));
         let columns: Vec<_> = parts.iter().map(|part| &part.pattern.columns[..]).collect();
         cpu.append(&mut self.indices, &columns, expected)?;
         let values: Vec<_> = parts.iter().map(|part| &part.values[..]).collect();

@@ -2,12 +2,13 @@
 //!
 //! The plan brings the rows of the triangle to an order in which each comes after those that it needs, and has for each
 //! entry the position of the row that it multiplies and the place of its value: a solve reads these, the value and the
-//! element of x, 16 to 32 bytes an entry. Rows of one level need no other row of it, so that threads share a level;
-//! narrow levels run on one thread. A row is summed in one order by both algorithms, which so have the same bits.
+//! element of x, 16 to 32 bytes an entry. Rows of one level need no other row of it, so that vectors have a row in each
+//! lane, and threads share a wide level. A row is summed in one order by both algorithms, which so have the same bits.
 //!
 //! Anderson, Saad: Solving sparse triangular linear systems on parallel computers. Int. J. High Speed Computing 1
 //! (1989).
 
+mod levels;
 mod schedule;
 mod substitution;
 mod thresholds;
@@ -15,6 +16,7 @@ mod thresholds;
 use super::SEQUENTIAL;
 use super::compiled::{find, trisolve_table};
 use crate::Cpu;
+use levels::LevelSchedule;
 use schedule::{Entries, Schedule, parallel_entries};
 use sparse_core::op::{Levels, Triangular, TrisolveKernel};
 use sparse_core::reference::{Reference, TrisolveChoice};
@@ -29,7 +31,7 @@ use thresholds::TrisolveThresholds;
 algorithms! {
     /// The algorithms of CSR and CSC.
     enum TrisolveAlgorithm {
-        RowByRow = Algorithm::new("row_by_row", "for a few calls, on few threads, or where levels are narrow")
+        RowByRow = Algorithm::new("row_by_row", "for a few calls, on one thread, or where levels are narrow")
             .preprocessing("the rows of the triangle");
         ByLevel = Algorithm::new("by_level", "if at least half of the entries lie in levels that are worth threads")
             .preprocessing("levels of rows, and the rows of the triangle in their order");
@@ -50,7 +52,22 @@ pub struct TrisolvePlan<T: Scalar, I: Index, O: Index> {
 
 enum Kernel<T: Scalar, I: Index, O: Index> {
     Sequential(TrisolveChoice),
-    Rows { choice: Choice, system: Triangular, schedule: Schedule<I, O>, solved: Vec<T::Acc> },
+    Rows { choice: Choice, system: Triangular, order: SolveOrder<I, O>, solved: Vec<T::Acc> },
+}
+
+/// The order of substitution.
+enum SolveOrder<I, O> {
+    ByRow(Schedule<I, O>),
+    ByLevel(LevelSchedule<I, O>),
+}
+
+impl<I: Index, O: Index> SolveOrder<I, O> {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::ByRow(schedule) => schedule.bytes(),
+            Self::ByLevel(schedule) => schedule.bytes(),
+        }
+    }
 }
 
 impl<T: Scalar, I: Index, O: Index> Debug for TrisolvePlan<T, I, O> {
@@ -71,7 +88,7 @@ impl<T: Scalar, I: Index, O: Index> KernelPlan for TrisolvePlan<T, I, O> {
     fn workspace_bytes(&self) -> usize {
         match &self.kernel {
             Kernel::Sequential(_) => 0,
-            Kernel::Rows { schedule, solved, .. } => schedule.bytes() + size_of_val(&solved[..]),
+            Kernel::Rows { order, solved, .. } => order.bytes() + size_of_val(&solved[..]),
         }
     }
 }
@@ -112,24 +129,28 @@ pub(super) struct Functions<T: Scalar, I: Index, O: Index> {
     run: RunOf<T, I, O>,
 }
 
-/// As [`schedule_of`].
-type PlanOf<I, O> = fn(&Cpu, &Entries<'_, I, O>, &PlanOptions) -> Result<(Choice, Schedule<I, O>)>;
+/// As [`order_of`].
+type PlanOf<I, O> = fn(&Cpu, &Entries<'_, I, O>, &PlanOptions) -> Result<(Choice, SolveOrder<I, O>)>;
 
-/// As [`Substitution::run`].
-type RunOf<T, I, O> =
-    fn(&Substitution<'_, '_, T, I, O>, &Cpu, &mut Vec<<T as Scalar>::Acc>, DenseViewMut<'_, T>) -> Result<()>;
+/// As [`solve`].
+type RunOf<T, I, O> = fn(
+    &Cpu,
+    &SolveOrder<I, O>,
+    &Substitution<'_, '_, T>,
+    &mut Vec<<T as Scalar>::Acc>,
+    DenseViewMut<'_, T>,
+) -> Result<()>;
 
 impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
-    pub(super) const ALL: Self =
-        Self { plan: schedule_of, run: |operands, cpu, solved, x| operands.run(cpu, solved, x) };
+    pub(super) const ALL: Self = Self { plan: order_of, run: solve };
 }
 
 /// Chooses an algorithm and brings the rows to its order.
-fn schedule_of<I: Index, O: Index>(
+fn order_of<I: Index, O: Index>(
     cpu: &Cpu,
     entries: &Entries<'_, I, O>,
     options: &PlanOptions,
-) -> Result<(Choice, Schedule<I, O>)> {
+) -> Result<(Choice, SolveOrder<I, O>)> {
     let lengths = entries.row_lengths()?;
     let is_forced = options.algorithm.is_some();
     let TrisolveThresholds { threads, calls, .. } = TrisolveThresholds::CPU;
@@ -143,8 +164,16 @@ fn schedule_of<I: Index, O: Index>(
         Some(levels) => choose(levels, &lengths),
     };
     let (algorithm, choice) = options.choose_among("trisolve", algorithms(), automatic, reason)?;
-    let levels = levels.filter(|_| algorithm == TrisolveAlgorithm::ByLevel);
-    Ok((choice, Schedule::new(entries, &lengths, levels)))
+    let order = match levels {
+        Some(levels) if algorithm == TrisolveAlgorithm::ByLevel => {
+            SolveOrder::ByLevel(LevelSchedule::new(entries, &lengths, &levels))
+        }
+        _ => {
+            let order = entries.system.rows(lengths.len()).collect();
+            SolveOrder::ByRow(Schedule::new(entries, &lengths, order))
+        }
+    };
+    Ok((choice, order))
 }
 
 /// The algorithm for rows of these numbers of entries in levels, and the reason.
@@ -157,6 +186,20 @@ fn choose(levels: &Levels, lengths: &[usize]) -> (TrisolveAlgorithm, String) {
         format!("{} levels have {average} entries on average, {share} % in wide ones", levels.count());
     let pays_off = entries > 0 && 2 * parallel >= entries;
     (if pays_off { TrisolveAlgorithm::ByLevel } else { TrisolveAlgorithm::RowByRow }, reason)
+}
+
+/// Solves for all columns of B.
+fn solve<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    order: &SolveOrder<I, O>,
+    operands: &Substitution<'_, '_, T>,
+    solved: &mut Vec<T::Acc>,
+    x: DenseViewMut<'_, T>,
+) -> Result<()> {
+    match order {
+        SolveOrder::ByRow(schedule) => operands.by_row(schedule, solved, x),
+        SolveOrder::ByLevel(schedule) => operands.by_level(cpu, schedule, solved, x),
+    }
 }
 
 impl<T: Scalar, I: Index, O: Index> TrisolvePlan<T, I, O> {
@@ -178,8 +221,8 @@ impl<T: Scalar, I: Index, O: Index> TrisolvePlan<T, I, O> {
             return Ok(Self { functions, kernel: Kernel::Sequential(plan) });
         }
         let entries = Entries { pattern: a.pattern(), has_rows, system };
-        let (choice, schedule) = (functions.plan)(cpu, &entries, options)?;
-        Ok(Self { functions, kernel: Kernel::Rows { choice, system, schedule, solved: vec![] } })
+        let (choice, order) = (functions.plan)(cpu, &entries, options)?;
+        Ok(Self { functions, kernel: Kernel::Rows { choice, system, order, solved: vec![] } })
     }
 
     /// Solves for all columns of B.
@@ -196,9 +239,9 @@ impl<T: Scalar, I: Index, O: Index> TrisolvePlan<T, I, O> {
         match &mut self.kernel {
             // SAFETY: the caller promises the same for this plan, which contains the reference's own.
             Kernel::Sequential(plan) => unsafe { Reference.run_trisolve(plan, a, b, x) },
-            Kernel::Rows { system, schedule, solved, .. } => {
-                let operands = Substitution { schedule, system: *system, values: a.values(), b };
-                (self.functions.run)(&operands, cpu, solved, x)
+            Kernel::Rows { system, order, solved, .. } => {
+                let operands = Substitution { system: *system, values: a.values(), b };
+                (self.functions.run)(cpu, order, &operands, solved, x)
             }
         }
     }

@@ -85,18 +85,12 @@ pub(super) struct Schedule<I, O> {
     pub(super) columns: Vec<I>,
     /// The position of each entry's value in A.
     pub(super) places: Vec<O>,
-    /// The first position of each level, and the number of rows; empty if rows are solved one after the other.
-    pub(super) levels: Vec<usize>,
 }
 
 impl<I: Index, O: Index> Schedule<I, O> {
-    /// The rows level by level, or in the order of substitution; `lengths` are their numbers of entries.
-    pub(super) fn new(entries: &Entries<'_, I, O>, lengths: &[usize], levels: Option<Levels>) -> Self {
+    /// The rows in this order; `lengths` are their numbers of entries.
+    pub(super) fn new(entries: &Entries<'_, I, O>, lengths: &[usize], order: Vec<usize>) -> Self {
         let n = lengths.len();
-        let (order, levels) = match levels {
-            Some(levels) => (levels.rows().to_vec(), levels.starts().to_vec()),
-            None => (entries.system.rows(n).collect(), vec![]),
-        };
         let mut position = vec![0; n];
         order.iter().enumerate().for_each(|(at, &row)| position[row] = at);
         let mut starts = Vec::with_capacity(n + 1);
@@ -117,7 +111,26 @@ impl<I: Index, O: Index> Schedule<I, O> {
             });
         }
         let rows = order.into_iter().map(I::cast).collect();
-        Self { rows, offsets, columns, places, levels }
+        Self { rows, offsets, columns, places }
+    }
+
+    /// Brings the entries of these rows, the longest of which is the first, to an order by steps: the first entries of
+    /// the rows, then the second ones.
+    pub(super) fn interleave(&mut self, positions: Range<usize>) {
+        if positions.len() == 1 {
+            return;
+        }
+        let ranges: Vec<_> = positions.map(|position| self.range(position)).collect();
+        let all = ranges[0].start..ranges[ranges.len() - 1].end;
+        let (columns, places) = (self.columns[all.clone()].to_vec(), self.places[all.clone()].to_vec());
+        let mut to = all.start;
+        for step in 0..ranges[0].len() {
+            for row in ranges.iter().take_while(|row| step < row.len()) {
+                let from = row.start + step - all.start;
+                (self.columns[to], self.places[to]) = (columns[from], places[from]);
+                to += 1;
+            }
+        }
     }
 
     /// The number of rows.
@@ -131,16 +144,10 @@ impl<I: Index, O: Index> Schedule<I, O> {
         self.offsets[position].as_usize()..self.offsets[position + 1].as_usize()
     }
 
-    /// The number of entries and rows before a position.
-    pub(super) fn weight(&self, position: usize) -> usize {
-        self.offsets[position].as_usize() + position
-    }
-
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&self.rows[..])
             + size_of_val(&self.offsets[..])
             + size_of_val(&self.columns[..])
             + size_of_val(&self.places[..])
-            + size_of_val(&self.levels[..])
     }
 }

@@ -1,18 +1,18 @@
 //! The values of X, row by row, in the order of a schedule.
 
+use super::levels::{LANES, LevelSchedule, Task};
 use super::schedule::Schedule;
-use super::thresholds::TrisolveThresholds;
 use crate::Cpu;
-use crate::parallel::{rows_by_weight, split_mut};
+use crate::primitive::update::Disjoint;
+use crate::simd::{Isa, Vectorize};
 use num_traits::One;
 use sparse_core::op::{Diagonal, Op, Triangular, quotient};
-use sparse_core::{DenseView, DenseViewMut, Index, Result, Scalar};
+use sparse_core::{DenseView, DenseViewMut, Index, Order, Result, Scalar};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The operands of a solve.
-pub(super) struct Substitution<'a, 'b, T: Scalar, I, O> {
-    pub(super) schedule: &'a Schedule<I, O>,
+pub(super) struct Substitution<'a, 'b, T: Scalar> {
     pub(super) system: Triangular,
     pub(super) values: &'a [T],
     pub(super) b: DenseView<'b, T>,
@@ -24,31 +24,42 @@ struct ZeroDiagonal(AtomicUsize);
 impl ZeroDiagonal {
     const NONE: usize = usize::MAX;
 
+    fn new() -> Self {
+        Self(AtomicUsize::new(Self::NONE))
+    }
+
     fn found(&self, row: usize) {
         self.0.fetch_min(row, Ordering::Relaxed);
     }
+
+    fn check(self) -> Result<()> {
+        match self.0.into_inner() {
+            Self::NONE => Ok(()),
+            row => Err(Triangular::zero_diagonal(row)),
+        }
+    }
 }
 
-impl<T: Scalar, I: Index, O: Index> Substitution<'_, '_, T, I, O> {
-    /// Solves for all columns of B. `solved` is workspace: the rows of X in the order of the schedule.
+impl<T: Scalar> Substitution<'_, '_, T> {
+    /// Solves for all columns of B, row by row. `solved` is workspace: the rows of X in the order of the schedule.
     ///
     /// # Errors
     /// [`Singular`](sparse_core::Error::Singular) with the first row whose diagonal is zero.
-    pub(super) fn run(&self, cpu: &Cpu, solved: &mut Vec<T::Acc>, mut x: DenseViewMut<'_, T>) -> Result<()> {
+    pub(super) fn by_row<I: Index, O: Index>(
+        &self,
+        schedule: &Schedule<I, O>,
+        solved: &mut Vec<T::Acc>,
+        mut x: DenseViewMut<'_, T>,
+    ) -> Result<()> {
         let columns = self.b.ncols();
-        solved.resize(self.schedule.order() * columns, T::Acc::ZERO);
-        let zero = ZeroDiagonal(AtomicUsize::new(ZeroDiagonal::NONE));
-        match &self.schedule.levels[..] {
-            [] => self.rows(0..self.schedule.order(), solved, &zero),
-            levels => {
-                levels.windows(2).for_each(|level| self.level(cpu, level[0]..level[1], solved, &zero));
-            }
+        solved.resize(schedule.order() * columns, T::Acc::ZERO);
+        let zero = ZeroDiagonal::new();
+        for position in 0..schedule.order() {
+            let (done, rest) = solved.split_at_mut(position * columns);
+            self.row(schedule, position, done, &mut rest[..columns], &zero);
         }
-        let zero = zero.0.into_inner();
-        if zero != ZeroDiagonal::NONE {
-            return Err(Triangular::zero_diagonal(zero));
-        }
-        for (row, solved) in self.schedule.rows.iter().zip(solved.chunks_exact(columns)) {
+        zero.check()?;
+        for (row, solved) in schedule.rows.iter().zip(solved.chunks_exact(columns)) {
             for (column, &value) in solved.iter().enumerate() {
                 *x.at_mut(row.as_usize(), column) = T::from_acc(value);
             }
@@ -56,51 +67,61 @@ impl<T: Scalar, I: Index, O: Index> Substitution<'_, '_, T, I, O> {
         Ok(())
     }
 
-    /// Solves the rows at these positions, none of which needs another, in parallel if there are enough entries.
-    fn level(&self, cpu: &Cpu, positions: Range<usize>, solved: &mut [T::Acc], zero: &ZeroDiagonal) {
-        let (columns, TrisolveThresholds { level_entries, part, .. }) =
-            (self.b.ncols(), TrisolveThresholds::CPU);
-        let before = self.schedule.weight(positions.start);
-        let weight = (self.schedule.weight(positions.end) - before) * columns;
-        if weight < level_entries {
-            return self.rows(positions, solved, zero);
-        }
-        let weight_before = |row| self.schedule.weight(positions.start + row) - before;
-        let parts = rows_by_weight(positions.len(), weight_before, part.div_ceil(columns));
-        let (done, rest) = solved.split_at_mut(positions.start * columns);
-        let elements: Vec<_> = parts.iter().map(|rows| rows.start * columns..rows.end * columns).collect();
-        let (done, start) = (&*done, positions.start);
-        let items = parts.iter().zip(split_mut(rest, &elements)).collect();
-        cpu.for_each(weight, items, |(rows, solved): (&Range<usize>, &mut [T::Acc])| {
-            for (row, x) in rows.clone().zip(solved.chunks_exact_mut(columns)) {
-                self.row(start + row, done, x, zero);
-            }
+    /// As [`by_row`](Self::by_row), level by level, by all threads: a task begins when those that it needs are done.
+    pub(super) fn by_level<I: Index, O: Index>(
+        &self,
+        cpu: &Cpu,
+        schedule: &LevelSchedule<I, O>,
+        solved: &mut Vec<T::Acc>,
+        mut x: DenseViewMut<'_, T>,
+    ) -> Result<()> {
+        let n = schedule.rows.order();
+        solved.resize(n * self.b.ncols(), T::Acc::ZERO);
+        let (row_step, column_step) = match x.order() {
+            Order::RowMajor => (x.leading_dimension(), 1),
+            Order::ColMajor => (1, x.leading_dimension()),
+        };
+        let zero = ZeroDiagonal::new();
+        let slabs = Slabs {
+            substitution: self,
+            schedule,
+            solved: Disjoint::new(solved),
+            x: Disjoint::new(x.data_mut()),
+            steps: (row_step, column_step),
+            zero: &zero,
+        };
+        let done = AtomicUsize::new(0);
+        let entries = schedule.rows.columns.len() + n;
+        cpu.for_each_index(entries.saturating_mul(self.b.ncols()), schedule.tasks.len(), &|task| {
+            let task = &schedule.tasks[task];
+            wait_until(|| done.load(Ordering::Acquire) >= task.needs);
+            let _done = Done(&done);
+            cpu.simd().run(SlabsOfTask { slabs: &slabs, task });
         });
-    }
-
-    /// Solves the rows at these positions one after the other.
-    fn rows(&self, positions: Range<usize>, solved: &mut [T::Acc], zero: &ZeroDiagonal) {
-        let columns = self.b.ncols();
-        for position in positions {
-            let (done, rest) = solved.split_at_mut(position * columns);
-            self.row(position, done, &mut rest[..columns], zero);
-        }
+        zero.check()
     }
 
     /// Solves one row from those before it.
     #[inline(always)]
-    fn row(&self, position: usize, done: &[T::Acc], x: &mut [T::Acc], zero: &ZeroDiagonal) {
-        let row = self.schedule.rows[position].as_usize();
+    fn row<I: Index, O: Index>(
+        &self,
+        schedule: &Schedule<I, O>,
+        position: usize,
+        done: &[T::Acc],
+        x: &mut [T::Acc],
+        zero: &ZeroDiagonal,
+    ) {
+        let row = schedule.rows[position].as_usize();
         let diagonal = match &mut *x {
             [x] => {
                 let mut sum = self.b.at(row, 0).to_acc();
-                let diagonal = self.entries(position, |at, value| sum -= value * done[at]);
+                let diagonal = self.entries(schedule, position, |at, value| sum -= value * done[at]);
                 *x = sum;
                 diagonal
             }
             x => {
                 x.iter_mut().enumerate().for_each(|(column, x)| *x = self.b.at(row, column).to_acc());
-                self.entries(position, |at, value| {
+                self.entries(schedule, position, |at, value| {
                     let done = &done[at * x.len()..][..x.len()];
                     x.iter_mut().zip(done).for_each(|(x, &done)| *x -= value * done);
                 })
@@ -109,19 +130,27 @@ impl<T: Scalar, I: Index, O: Index> Substitution<'_, '_, T, I, O> {
         if diagonal.is_zero() {
             zero.found(row);
         }
-        x.iter_mut().for_each(|x| *x = T::from_acc(quotient(*x, diagonal)).to_acc());
+        x.iter_mut().for_each(|x| *x = Self::element(*x, diagonal).to_acc());
+    }
+
+    /// An element of X.
+    #[inline(always)]
+    fn element(sum: T::Acc, diagonal: T::Acc) -> T {
+        T::from_acc(quotient(sum, diagonal))
     }
 
     /// Calls `subtract` with position and value of each entry of a row but the diagonal, which it returns.
     #[inline(always)]
-    fn entries(&self, position: usize, mut subtract: impl FnMut(usize, T::Acc)) -> T::Acc {
-        let conjugates = self.system.op == Op::ConjugateTranspose;
-        let is_unit = self.system.diagonal == Diagonal::Unit;
-        let mut diagonal = if is_unit { T::Acc::one() } else { T::Acc::ZERO };
-        let range = self.schedule.range(position);
-        for (column, place) in self.schedule.columns[range.clone()].iter().zip(&self.schedule.places[range]) {
-            let value = self.values[place.as_usize()];
-            let value = if conjugates { value.conj() } else { value }.to_acc();
+    fn entries<I: Index, O: Index>(
+        &self,
+        schedule: &Schedule<I, O>,
+        position: usize,
+        mut subtract: impl FnMut(usize, T::Acc),
+    ) -> T::Acc {
+        let mut diagonal = self.initial_diagonal();
+        let range = schedule.range(position);
+        for (column, place) in schedule.columns[range.clone()].iter().zip(&schedule.places[range]) {
+            let value = self.value(self.values[place.as_usize()]);
             if column.as_usize() == position {
                 diagonal += value;
             } else {
@@ -129,5 +158,182 @@ impl<T: Scalar, I: Index, O: Index> Substitution<'_, '_, T, I, O> {
             }
         }
         diagonal
+    }
+
+    /// The diagonal, before entries are added.
+    #[inline(always)]
+    fn initial_diagonal(&self) -> T::Acc {
+        if self.system.diagonal == Diagonal::Unit { T::Acc::one() } else { T::Acc::ZERO }
+    }
+
+    /// An entry of op(A).
+    #[inline(always)]
+    fn value(&self, value: T) -> T::Acc {
+        if self.system.op == Op::ConjugateTranspose { value.conj() } else { value }.to_acc()
+    }
+}
+
+/// Counts a task as done at its end, also where it panics: others wait for it.
+struct Done<'a>(&'a AtomicUsize);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// Looks for a condition that other threads are about to fulfil.
+fn wait_until(is_fulfilled: impl Fn() -> bool) {
+    /// Looks, some microseconds, before other threads get the processor.
+    const LOOKS: usize = 1000;
+    let mut looks = 0;
+    while !is_fulfilled() {
+        looks += 1;
+        if looks < LOOKS { std::hint::spin_loop() } else { std::thread::yield_now() }
+    }
+}
+
+/// What the tasks of a solve by levels share.
+struct Slabs<'a, 'b, T: Scalar, I, O> {
+    substitution: &'a Substitution<'a, 'b, T>,
+    schedule: &'a LevelSchedule<I, O>,
+    /// The rows of X at their positions.
+    solved: Disjoint<T::Acc>,
+    x: Disjoint<T>,
+    /// Elements of `x` from one row, and from one column, to the next.
+    steps: (usize, usize),
+    zero: &'a ZeroDiagonal,
+}
+
+/// The slabs of one task.
+struct SlabsOfTask<'a, 'b, T: Scalar, I, O> {
+    slabs: &'a Slabs<'a, 'b, T, I, O>,
+    task: &'a Task,
+}
+
+impl<T: Scalar, I: Index, O: Index> Vectorize for SlabsOfTask<'_, '_, T, I, O> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self) {
+        let Self { slabs, task } = self;
+        for slab in task.slabs.clone() {
+            let positions = slabs.schedule.slab(slab);
+            if slabs.substitution.b.ncols() == 1 {
+                slabs.solve_vector(positions);
+            } else {
+                slabs.solve_matrix(positions);
+            }
+        }
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> Slabs<'_, '_, T, I, O> {
+    /// Calls `step` with the entries of each step: the lanes that have one, columns and places.
+    #[inline(always)]
+    fn each_step(&self, positions: Range<usize>, mut step: impl FnMut(&[I], &[O])) {
+        let rows = &self.schedule.rows;
+        let (mut at, mut lanes) = (rows.range(positions.start).start, positions.len());
+        for k in 0..rows.range(positions.start).len() {
+            while rows.range(positions.start + lanes - 1).len() <= k {
+                lanes -= 1;
+            }
+            step(&rows.columns[at..at + lanes], &rows.places[at..at + lanes]);
+            at += lanes;
+        }
+    }
+
+    /// Solves a slab for one column of B, with the sums of its rows in registers.
+    #[inline(always)]
+    fn solve_vector(&self, positions: Range<usize>) {
+        let (system, first) = (self.substitution, positions.start);
+        let rows = &self.schedule.rows.rows[positions.clone()];
+        let mut sums = [T::Acc::ZERO; LANES];
+        let mut diagonals = [system.initial_diagonal(); LANES];
+        for (sum, row) in sums.iter_mut().zip(rows) {
+            *sum = system.b.at(row.as_usize(), 0).to_acc();
+        }
+        self.each_step(positions, |columns, places| {
+            let mut subtract = |lane: usize| {
+                let column = columns[lane].as_usize();
+                // SAFETY: the schedule has positions of rows, and places of values in the pattern of A. No other task
+                // writes rows that this one needs; those on the diagonal are rows of its own, and not used.
+                let (value, done) = unsafe {
+                    let value = *system.values.get_unchecked(places[lane].as_usize());
+                    (system.value(value), *self.solved.start().add(column))
+                };
+                let is_diagonal = column == first + lane;
+                diagonals[lane] += if is_diagonal { value } else { T::Acc::ZERO };
+                sums[lane] = if is_diagonal { sums[lane] } else { sums[lane] - value * done };
+            };
+            // In loops of constant lengths, which become vectors.
+            let (count, mut lane) = (columns.len(), 0);
+            if count == LANES {
+                return (0..LANES).for_each(subtract);
+            }
+            if count & 8 != 0 {
+                (0..8).for_each(&mut subtract);
+                lane += 8;
+            }
+            if count & 4 != 0 {
+                (lane..lane + 4).for_each(&mut subtract);
+                lane += 4;
+            }
+            (lane..count).for_each(subtract);
+        });
+        let mut elements = [T::ZERO; LANES];
+        for lane in 0..LANES {
+            elements[lane] = Substitution::<T>::element(sums[lane], diagonals[lane]);
+        }
+        // SAFETY: the rows of this task are no other's.
+        let solved = unsafe { self.solved.slice(first, rows.len()) };
+        for (lane, (row, solved)) in rows.iter().zip(solved).enumerate() {
+            *solved = elements[lane].to_acc();
+            self.store(row.as_usize(), 0, elements[lane], diagonals[lane]);
+        }
+    }
+
+    /// Solves a slab for several columns of B, with the sums of its rows where they are stored.
+    #[inline(always)]
+    fn solve_matrix(&self, positions: Range<usize>) {
+        let (system, first, columns) = (self.substitution, positions.start, self.substitution.b.ncols());
+        let rows = &self.schedule.rows.rows[positions.clone()];
+        // SAFETY: the rows of this task are no other's.
+        let sums = unsafe { self.solved.slice(first * columns, rows.len() * columns) };
+        for (sums, row) in sums.chunks_exact_mut(columns).zip(rows) {
+            sums.iter_mut().enumerate().for_each(|(j, sum)| *sum = system.b.at(row.as_usize(), j).to_acc());
+        }
+        let mut diagonals = [system.initial_diagonal(); LANES];
+        self.each_step(positions, |step, places| {
+            for (lane, (column, place)) in step.iter().zip(places).enumerate() {
+                let value = system.value(system.values[place.as_usize()]);
+                if column.as_usize() == first + lane {
+                    diagonals[lane] += value;
+                    continue;
+                }
+                let start = self.solved.start().wrapping_add(column.as_usize() * columns);
+                // SAFETY: a row of another level, which is done, so that no task writes it.
+                let done = unsafe { std::slice::from_raw_parts(start, columns) };
+                let sums = &mut sums[lane * columns..][..columns];
+                sums.iter_mut().zip(done).for_each(|(sum, &done)| *sum -= value * done);
+            }
+        });
+        for (lane, (row, sums)) in rows.iter().zip(sums.chunks_exact_mut(columns)).enumerate() {
+            for (j, sum) in sums.iter_mut().enumerate() {
+                let element = Substitution::<T>::element(*sum, diagonals[lane]);
+                *sum = element.to_acc();
+                self.store(row.as_usize(), j, element, diagonals[lane]);
+            }
+        }
+    }
+
+    /// Stores an element of X, which was divided by this diagonal.
+    #[inline(always)]
+    fn store(&self, row: usize, column: usize, element: T, diagonal: T::Acc) {
+        if diagonal.is_zero() {
+            self.zero.found(row);
+        }
+        // SAFETY: each row is solved by one task.
+        unsafe { *self.x.at(row * self.steps.0 + column * self.steps.1) = element };
     }
 }
