@@ -78,21 +78,15 @@ pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
         Ok(c)
     }
 
-    /// `A·B` for one call. A backend that needs no plan for it, in less time, has its own way.
+    /// `A·B` in one pass, without a plan, where the backend has that and it takes less time than a plan and its run.
     ///
     /// # Errors
     /// Those of [`plan_spgemm`](Self::plan_spgemm) and [`run_spgemm_new`](Self::run_spgemm_new).
     ///
     /// # Safety
     /// As for [`spgemm_bound`](Self::spgemm_bound).
-    unsafe fn spgemm_once(&self, a: &M, b: &M) -> Result<M> {
-        // SAFETY: the caller's promise.
-        let mut plan = unsafe { self.plan_spgemm(a, b, None, &PlanOptions::once())? };
-        if self.spgemm_pattern(&plan).1 == 0 {
-            return self.spgemm_output(&plan);
-        }
-        // SAFETY: the plan is for these patterns, and C has an entry.
-        unsafe { self.run_spgemm_new(&mut plan, a, b) }
+    unsafe fn spgemm_in_one_pass(&self, _a: &M, _b: &M) -> Option<Result<M>> {
+        None
     }
 }
 
@@ -341,7 +335,10 @@ where
 {
     check_factors(backend, a, b)?;
     // SAFETY: shapes and contexts were checked.
-    unsafe { backend.spgemm_once(a, b) }
+    match unsafe { backend.spgemm_in_one_pass(a, b) } {
+        Some(product) => product,
+        None => SpgemmPlan::new(backend, a, b, &PlanOptions::once())?.run(a, b),
+    }
 }
 
 /// An error unless A·B exists and both factors live in the backend's context.

@@ -232,14 +232,17 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         unsafe { plan.run(self, a, b, c) }
     }
 
-    unsafe fn spgemm_once(
+    unsafe fn spgemm_in_one_pass(
         &self,
         a: &Compressed<A, T, Host, I, O>,
         b: &Compressed<A, T, Host, I, O>,
-    ) -> Result<Compressed<A, T, Host, I, O>> {
+    ) -> Option<Result<Compressed<A, T, Host, I, O>>> {
+        if self.threads() > 1 {
+            return None;
+        }
         let (left, right) = row_factors::<A, _>(a, b);
         let factors = Factors::new(left.pattern(), right.pattern());
-        once::product(self, Operands { factors, left: left.values(), right: right.values() })
+        Some(once::product(self, Operands { factors, left: left.values(), right: right.values() }))
     }
 }
 

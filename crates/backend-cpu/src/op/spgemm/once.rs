@@ -20,8 +20,11 @@ use crate::simd::{Isa, Vectorize};
 use sparse_core::{Axis, Compressed, Csr, Error, Host, HostCsr, Index, IndexOrder, Result, Scalar};
 use std::ops::Range;
 
-/// Parts of a wave: with [`PART`] products each, C grows by a few MB at most.
+/// Parts of a wave on one thread: with [`PART`] products each they stay in the cache until they are moved to C.
 const WAVE: usize = 8;
+
+/// Parts of a wave on several threads, which wait for each other three times a wave.
+const SHARED_WAVE: usize = 64;
 
 /// Entries for which C reserves memory as soon as its first rows are known: pages that are not written are not taken, and
 /// moving the rows that are there to larger arrays takes longer than half of the product of a stencil.
@@ -109,9 +112,10 @@ fn multiply_all<T: Scalar, I: Index, O: Index>(
             cpu.simd().run(MultiplyRows { operands, search, rows, workspace, part });
         });
     };
-    let mut wave: Vec<_> = (0..parts.len().min(WAVE)).map(|_| PartProduct::default()).collect();
+    let in_wave = if cpu.threads() > 1 { SHARED_WAVE } else { WAVE };
+    let mut wave: Vec<_> = (0..parts.len().min(in_wave)).map(|_| PartProduct::default()).collect();
     let mut c = GrowingProduct::default();
-    for rows in parts.chunks(WAVE) {
+    for rows in parts.chunks(in_wave) {
         let wave = &mut wave[..rows.len()];
         let (before, after) = (products[rows[0].start], products[rows[rows.len() - 1].end]);
         cpu.for_each((after - before) as usize, rows.iter().zip(&mut *wave).collect(), multiply_part);
