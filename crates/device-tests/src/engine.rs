@@ -32,7 +32,8 @@ fn compresses_as_the_reference<A: Axis>(backend: &Device) {
         let (mut handle, report) = outcome.complete().unwrap();
         assert_eq!(handle.fetch_all().unwrap(), expected);
         let used = &report.devices[0];
-        assert!(used.items > 10 && used.failure.is_none(), "{report:?}");
+        // The host takes over what the device has not begun.
+        assert!(used.items > 0 && used.failure.is_none(), "{report:?}");
         assert_eq!(used.spills > 0, budget == 24_000, "{report:?}");
         let on_device = handle.batches().iter().find(|batch| batch.placement() == "device").unwrap();
         assert!(on_device.resident().as_any().is::<BatchCsr<f32, Device>>());
