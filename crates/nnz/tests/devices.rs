@@ -208,6 +208,7 @@ fn products_in_chunks_have_the_bits_of_the_whole() {
                     assert_eq!(product.downcast_ref::<Csc<f32>>(), whole.downcast_ref(), "{limit:?}");
                     let file = folder.path().join("product.npz");
                     left.matmul_to_npz(right, limit, &file).unwrap();
+                    assert_eq!(nnz::io::npz::read(&file).unwrap().format.name(), format.name());
                     let read = Matrix::read(&Device::host().unwrap(), &file).unwrap();
                     assert!(values_of(&read) == values_of(&whole), "{limit:?}");
                     let product = left.matmul_masked_in_chunks(right, &a, limit).unwrap();

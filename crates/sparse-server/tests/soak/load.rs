@@ -103,7 +103,7 @@ fn beside_slow_clients<T>(server: &Server, clients: usize, work: impl FnOnce() -
     })
 }
 
-/// Requests that run or wait when the server is asked to stop: each has an answer, be it that the time was too short.
+/// Requests that run or wait when the server is asked to stop: none is lost, and each is finished.
 pub(crate) fn stop(server: &mut Server) {
     put_slow(server);
     let count = size(20, 100);
@@ -123,6 +123,5 @@ pub(crate) fn stop(server: &mut Server) {
     server.say(format_args!(
         "{finished} of {count} requests finished, {late} told that the time was too short"
     ));
-    assert_eq!(finished + late, count, "none is lost: {statuses:?}");
-    server.require("all requests are finished", finished == count);
+    assert_eq!(finished, count, "none is lost: {statuses:?}");
 }

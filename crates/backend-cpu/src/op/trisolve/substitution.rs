@@ -193,7 +193,7 @@ fn wait_until(is_fulfilled: impl Fn() -> bool) {
     }
 }
 
-/// What the tasks of a solve by levels share.
+/// The matrix, the schedule and the solution of a solve by levels, which all of its tasks read and write.
 struct Slabs<'a, 'b, T: Scalar, I, O> {
     substitution: &'a Substitution<'a, 'b, T>,
     schedule: &'a LevelSchedule<I, O>,
