@@ -85,10 +85,10 @@ pub use runtime::{
     Aggregation, CompressOptions, CompressPlan, DenseMatrix, DenseStack, Each, Format, IndexType, IpcArray,
     Layout, MatmulPlan, Matrix, MatrixOnDevices, MatrixOnRanks, MatrixSet, MatrixSetOptions, MatvecPlan,
     Method, Norm, Preconditioner, Preconditioning, Reduction, SampledPlan, SolveOptions, Solver,
-    SparseProductPlan, Symmetry, TripleProductPlan, Vector, VectorOnDevices,
+    SparseProductPlan, Symmetry, TripleProductPlan, Tuned, TunedChange, Tuner, Vector, VectorOnDevices,
 };
 pub use sparse_core::*;
-pub use sparse_device::{Device as Accelerator, Library, foreign};
+pub use sparse_device::{Device as Accelerator, Library, THRESHOLDS_VARIABLE, Thresholds, foreign};
 pub use {
     sparse_distrib as distrib, sparse_generate as generate, sparse_io as io, sparse_solvers as solvers,
 };

@@ -3,12 +3,13 @@
 #![cfg(feature = "opencl")]
 
 use nnz::foreign::{ForeignArray, MemoryKind};
+use nnz::generate::families::{self, Half};
 use nnz::op::{Op, Triangular};
 use nnz::prelude::*;
 use nnz::solvers::{BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Options};
 use nnz::{
     BackendKind, DenseStack, IndexType, MatrixSet, MatrixSetOptions, Method, Norm, Preconditioning,
-    SolveOptions, generate,
+    SolveOptions, Tuner, generate,
 };
 use std::ops::ControlFlow;
 
@@ -257,6 +258,27 @@ fn diagonals_are_those_of_the_host_on_every_device() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_tuned_device_still_computes_and_chooses_no_worse() {
+    let host = Device::host().unwrap();
+    for device in devices() {
+        let mut tuner = Tuner::new(&device).unwrap();
+        for (member, half) in families::members().take(4).zip([Half::Fit, Half::Judge].into_iter().cycle()) {
+            let a = Matrix::from_typed(&host, member.generate::<f32>(256).unwrap()).unwrap();
+            assert!(tuner.measure(&a, half).unwrap(), "{device}");
+        }
+        let before = tuner.thresholds();
+        let tuned = tuner.fit().unwrap();
+        assert_eq!(tuned.is_better(), tuned.thresholds != before, "{device}: {tuned:?}");
+        assert_eq!(tuner.thresholds(), tuned.thresholds, "{device}");
+        assert!(tuned.fitted.after <= tuned.fitted.before, "{device}: {tuned:?}");
+        let a = Matrix::from_typed(&device, generate::stencil_5::<f64>(9, 7).unwrap()).unwrap();
+        let ones = Vector::from_vec(&device, vec![1.0; 63]).unwrap();
+        let sums = (&a * &ones).unwrap().to_vec::<f64>().unwrap();
+        assert_eq!((sums.iter().sum::<f64>(), sums[0]), (32.0, 2.0), "{device}");
     }
 }
 

@@ -44,6 +44,7 @@ enum Command {
     Trisolve(trisolve::Trisolve),
     Spy(spy::Spy),
     Advise(advise::Advise),
+    Tune(tune::Tune),
     Generate(generate::Generate),
     #[cfg(feature = "server")]
     Serve(serve::Serve),
@@ -102,6 +103,7 @@ impl Arguments {
             Command::Trisolve(command) => command.run(&context),
             Command::Spy(command) => command.run(&context),
             Command::Advise(command) => command.run(&context),
+            Command::Tune(command) => command.run(&context),
             Command::Generate(command) => command.run(&context),
             #[cfg(feature = "server")]
             Command::Serve(command) => command.run(&context),

@@ -2,7 +2,7 @@
 //!
 //! Each `cmd/*.trycmd` runs in a copy of `data/` (its `.in`), and the files that it leaves are compared with its
 //! `.out`. No OpenCL runtime, no SYCL and no GPU is found there, so that transcripts agree on machines with and without
-//! one; and no measured rates are read or stored.
+//! one; and no measured rates or thresholds are read or stored.
 
 use std::fs;
 #[cfg(all(unix, feature = "server"))]
@@ -17,7 +17,8 @@ fn transcripts() -> trycmd::TestCases {
         .env("OCL_ICD_VENDORS", "/nowhere/vendors")
         .env("NNZ_SYCL_SHIM", "/nowhere/libnnz_sycl.so")
         .env("CUDA_VISIBLE_DEVICES", "")
-        .env("NNZ_RATES_CACHE", "");
+        .env("NNZ_RATES_CACHE", "")
+        .env("NNZ_THRESHOLDS", "");
     transcripts
 }
 

@@ -6,6 +6,7 @@ use crate::driver::{Driver, Memory, Properties};
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::program::Programs;
+use crate::thresholds::Thresholds;
 use kernels_core::File;
 use sparse_core::backend::{Buf, HostBuffer, ViewMutOf, ViewOf, check_copy, check_download, zeroed_vec};
 use sparse_core::op::AllTypes;
@@ -17,7 +18,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 /// The largest work-group that kernels use.
 const LARGEST_BLOCK: usize = 256;
@@ -41,6 +42,7 @@ pub(crate) struct Inner {
     pub(crate) block: usize,
     /// Bytes of scratch memory that an operation may take to be faster.
     scratch_limit: AtomicU64,
+    thresholds: RwLock<Thresholds>,
     context: ContextId,
     /// The process that has opened the device.
     process: u32,
@@ -88,6 +90,7 @@ impl Device {
         let inner = Inner {
             programs: Programs::default(),
             scratch_limit: AtomicU64::new(scratch_limit),
+            thresholds: RwLock::new(Thresholds::stored(caps).unwrap_or(Thresholds::H100)),
             driver,
             block: LARGEST_BLOCK.min(1 << largest_group.ilog2()),
             context: ContextId::unique(),
@@ -110,6 +113,16 @@ impl Device {
     /// fit counts them before it writes them, which takes longer.
     pub fn set_scratch_limit(&self, bytes: u64) {
         self.inner.scratch_limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// The numbers that steer the choice of algorithms: at first those [stored](Thresholds::store) for this device.
+    pub fn thresholds(&self) -> Thresholds {
+        *self.inner.thresholds.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets [`thresholds`](Self::thresholds), for the plans that this device and its clones make from now on.
+    pub fn set_thresholds(&self, thresholds: Thresholds) {
+        *self.inner.thresholds.write().unwrap_or_else(PoisonError::into_inner) = thresholds;
     }
 
     /// The driver, for kernels outside the operations of this crate. Methods that could break a matrix are unsafe.

@@ -20,6 +20,7 @@ mod operand;
 mod primitive;
 mod program;
 mod space;
+mod thresholds;
 
 pub use buffer::{Buffer, View, ViewMut};
 pub use defines::Defines;
@@ -27,3 +28,4 @@ pub use device::{Device, WeakDevice};
 pub use driver::{Arg, Driver, Grid, Kernel, Memory, Program, Properties, Value};
 pub use lanes::WORD_BYTES;
 pub use library::Library;
+pub use thresholds::{THRESHOLDS_VARIABLE, Thresholds};

@@ -107,6 +107,7 @@ mod spgemm;
 mod spgemm_plan;
 mod thread_per_device;
 mod trisolve;
+mod tune;
 mod typed_matrix;
 mod typed_plan;
 mod typed_vector;
@@ -133,6 +134,7 @@ pub use sddmm::SampledPlan;
 pub use shared_preconditioner::Preconditioner;
 pub use solve::{SolveOptions, Solver};
 pub use spgemm_plan::SparseProductPlan;
+pub use tune::{Tuned, TunedChange, Tuner};
 pub use vector::Vector;
 pub use vector_on_devices::VectorOnDevices;
 

@@ -4,10 +4,10 @@ use crate::arguments::Arguments;
 use crate::workload::draw;
 use anyhow::{Context as _, Result};
 use sparse_core::{Csr, Index};
-use sparse_generate::families::{Half, members, transposed};
+use sparse_generate::families::{Half, in_turn, members, transposed};
 use sparse_generate::stand_in;
 use sparse_io::FileKind;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -40,19 +40,7 @@ pub(super) fn sources(arguments: &Arguments) -> Result<Vec<Source>> {
     });
     let corpus = arguments.corpus.as_deref().map(of_corpus).transpose()?.unwrap_or_default();
     let wanted = generated.chain(corpus).chain(graphs).filter(|source| arguments.wants(&source.name));
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let mut placed: Vec<_> =
-        wanted.map(|source| (place_in_family(&mut counts, &source.name), source)).collect();
-    placed.sort_by_key(|&(place, _)| place);
-    Ok(placed.into_iter().map(|(_, source)| source).collect())
-}
-
-/// The number of matrices of the same family before this one.
-fn place_in_family(counts: &mut BTreeMap<String, usize>, name: &str) -> usize {
-    let family = name.split('/').next().unwrap_or_default();
-    let count = counts.entry(family.into()).or_default();
-    *count += 1;
-    *count - 1
+    Ok(in_turn(wanted, |source| source.name.split('/').next().unwrap_or_default().into()))
 }
 
 /// The matrices of a folder, their transposes and their leading quarters. Files are for fitting and for judging in turn, by

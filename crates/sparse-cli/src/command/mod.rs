@@ -31,3 +31,4 @@ pub(crate) mod spy;
 pub(crate) mod token;
 pub(crate) mod transpose;
 pub(crate) mod trisolve;
+pub(crate) mod tune;

@@ -39,6 +39,7 @@ use sparse_core::error::Result;
 use sparse_core::format::Csr;
 use sparse_core::index::Index;
 use sparse_core::scalar::Scalar;
+use std::collections::BTreeMap;
 use table::FAMILIES;
 
 /// The use of a family.
@@ -102,6 +103,28 @@ impl Member {
         let a = self.structure.generate(divisor)?;
         if self.transposed { transposed(&a) } else { Ok(a) }
     }
+}
+
+/// Items with the first of each family first, then the second of each: of a part of them, every family has its share.
+///
+/// ```
+/// use sparse_generate::families::in_turn;
+///
+/// let of_family = |name: &&str| name.split('/').next().unwrap_or_default().to_string();
+/// assert_eq!(in_turn(["a/1", "a/2", "b/1"], of_family), ["a/1", "b/1", "a/2"]);
+/// ```
+pub fn in_turn<T>(items: impl IntoIterator<Item = T>, family: impl Fn(&T) -> String) -> Vec<T> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut numbered: Vec<_> = items
+        .into_iter()
+        .map(|item| {
+            let count = counts.entry(family(&item)).or_default();
+            *count += 1;
+            (*count, item)
+        })
+        .collect();
+    numbered.sort_by_key(|&(number, _)| number);
+    numbered.into_iter().map(|(_, item)| item).collect()
 }
 
 /// The matrices of all families, with the transposes of those whose rows and columns differ.

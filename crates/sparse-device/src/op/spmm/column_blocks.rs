@@ -1,7 +1,6 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows by blocks of columns, whose rows of B a work-group loads into shared
 //! memory, a slice of B's columns at a time.
 
-use super::thresholds::SpmmThresholds;
 use crate::Device;
 use crate::lanes::LANES;
 use crate::primitive::column_blocks::{ColumnBlocks, Cut, NAME};
@@ -54,7 +53,7 @@ impl Device {
         columns: usize,
         options: &PlanOptions,
     ) -> Option<String> {
-        let limits = SpmmThresholds::H100;
+        let limits = self.thresholds().spmm;
         if options.expected_calls < limits.calls_for_column_blocks || !self.can_share(FILE) {
             return None;
         }

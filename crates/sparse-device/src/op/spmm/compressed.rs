@@ -121,7 +121,7 @@ impl Device {
         columns: usize,
         options: &PlanOptions,
     ) -> Result<(RowAlgorithm, String)> {
-        let limits = SpmmThresholds::H100;
+        let limits = self.thresholds().spmm;
         if let Some(reason) = self.reason_for_shared_rows(a, columns, options) {
             return Ok((RowAlgorithm::ColumnBlocks, reason));
         }

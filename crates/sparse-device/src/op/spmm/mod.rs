@@ -5,4 +5,4 @@ mod compressed;
 mod grouped;
 mod row_blocks;
 mod row_split;
-mod thresholds;
+pub(crate) mod thresholds;

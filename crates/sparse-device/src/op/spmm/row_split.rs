@@ -73,13 +73,11 @@ pub(super) fn is_far(
 }
 
 /// Columns per slice.
-fn slice_columns(cache_bytes: usize, a: RawCompressed<'_>, columns: usize) -> usize {
+fn slice_columns(cache_bytes: usize, reuses: usize, a: RawCompressed<'_>, columns: usize) -> usize {
     let [long, usual, short] = SLICES.map(|bytes| bytes / a.dtype.bytes());
     let slice = if a.nnz() < SHORT * a.rows && columns >= long {
         long
-    } else if a.cols.saturating_mul(SLICES[1]) > cache_bytes
-        && a.nnz() >= a.cols.saturating_mul(SpmmThresholds::H100.reuses)
-    {
+    } else if a.cols.saturating_mul(SLICES[1]) > cache_bytes && a.nnz() >= a.cols.saturating_mul(reuses) {
         short
     } else {
         usual
@@ -108,7 +106,9 @@ impl RowSplit {
         is_packed: bool,
     ) -> Result<Self> {
         let defines = a.product_defines(op);
-        let slice = slice_columns(backend.properties().cache_bytes, a, columns).max(1);
+        let slice =
+            slice_columns(backend.properties().cache_bytes, backend.thresholds().spmm.reuses, a, columns)
+                .max(1);
         let wide = ColumnKernel::new(backend, a.dtype, true, slice, &defines)?;
         let class_bits = if wide.together > 1 { SHARED_CLASS_BITS } else { WARP_CLASS_BITS };
         let chunks = Chunks::new(backend, a, columns.div_ceil(slice), class_bits)?;

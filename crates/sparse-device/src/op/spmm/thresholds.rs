@@ -4,47 +4,47 @@ use crate::lanes::LANES;
 use crate::primitive::chunks;
 
 /// The crossovers from one algorithm to another, on one class of devices.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SpmmThresholds {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SpmmThresholds {
     /// Calls from which on chunks of rows pay whatever the rows. Measured over 260 matrices: chunks take the least time
     /// of all on 97 of 100, from rows of one entry on, and `crc` 1.4 × and `cwm` 1.2 × as much on average; a plan takes
     /// 0.1 to 0.5 ms.
-    pub(super) calls_for_chunks: usize,
+    pub(crate) calls_for_chunks: usize,
     /// Average entries per row from which on chunks of rows pay in plans of a few calls.
-    pub(super) long_for_chunks: usize,
+    pub(crate) long_for_chunks: usize,
     /// Entries of the longest row above which chunks of rows pay in plans of a few calls: it has several chunks.
-    pub(super) longest_in_one_chunk: usize,
+    pub(crate) longest_in_one_chunk: usize,
     /// Columns of B up to which one column per lane (`crc`) is enough; more take four per lane (`cwm`).
-    pub(super) columns_for_crc: usize,
+    pub(crate) columns_for_crc: usize,
 
     /// Average entries per row with entries below which blocks of rows take less time than chunks. Measured over 115
     /// matrices: 0.76 of the time in the geometric mean below, 0.41 to 1.47; 0.74 to 1.7 with 12 to 21 entries, and 1.7
     /// to 2.3 where half of the rows are empty and the others have 18.
-    pub(super) short_for_blocks: usize,
+    pub(crate) short_for_blocks: usize,
     /// Average entries per row below which blocks take less time however long the rows with entries are, for the others
     /// are many: 0.43 to 0.98 of it.
-    pub(super) mostly_empty: usize,
+    pub(crate) mostly_empty: usize,
 
     /// Bytes of B from which on its slices are copied before use: the reach of a device's translation buffers is
     /// smaller, and a copy costs little beside the reuse.
-    pub(super) far_bytes: usize,
+    pub(crate) far_bytes: usize,
     /// Average uses of a row of B from which on the cache is worth more than longer reads.
-    pub(super) reuses: usize,
+    pub(crate) reuses: usize,
 
     /// Calls from which on a plan splits rows by blocks of columns.
-    pub(super) calls_for_column_blocks: usize,
+    pub(crate) calls_for_column_blocks: usize,
     /// Entries per compute unit from which on filling shared memory is a small part of the time.
-    pub(super) entries_per_unit_for_column_blocks: usize,
+    pub(crate) entries_per_unit_for_column_blocks: usize,
     /// Average entries of a row per block of columns from which on the sums of blocks are a small part of the time.
-    pub(super) long_for_column_blocks: usize,
+    pub(crate) long_for_column_blocks: usize,
     /// Blocks up to which the sums of blocks are a small part of the time: measured up to 18, where chunks of rows take
     /// 1.4 times as long (2000 entries a row).
-    pub(super) most_column_blocks: usize,
+    pub(crate) most_column_blocks: usize,
 }
 
 impl SpmmThresholds {
     /// Measured on an H100 (132 compute units, 50 MiB of cache). Other devices that are no CPU have them too.
-    pub(super) const H100: Self = Self {
+    pub(crate) const H100: Self = Self {
         calls_for_chunks: 32,
         long_for_chunks: LANES,
         longest_in_one_chunk: chunks::LARGEST,

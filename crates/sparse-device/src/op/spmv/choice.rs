@@ -15,9 +15,6 @@ use sparse_core::{Backend, PlanOptions, Result};
 /// The preferred algorithm, and the reason for it.
 type Preference = (RowAlgorithm, String);
 
-/// The numbers that steer the choice.
-const LIMITS: SpmvThresholds = SpmvThresholds::H100;
-
 impl Device {
     /// Chooses the algorithm for the rows, with the reason. Reads their lengths where a plan is worth it.
     pub(super) fn choose_row_algorithm(
@@ -41,9 +38,14 @@ impl Device {
         Ok((self.choose_by_average(a), describe(a)))
     }
 
+    /// The numbers that steer the choice.
+    fn limits(&self) -> SpmvThresholds {
+        self.thresholds().spmv
+    }
+
     /// Blocks of columns, if the plan runs often and the columns are worth it.
     fn choose_by_columns(&self, a: RawCompressed<'_>, calls: usize) -> Result<Option<Preference>> {
-        let is_often = calls >= LIMITS.column_blocks.calls;
+        let is_often = calls >= self.limits().column_blocks.calls;
         if !is_often || !self.has_column_blocks() || self.has_few_rows(a) {
             return Ok(None);
         }
@@ -59,12 +61,12 @@ impl Device {
         options: &PlanOptions,
         algorithm: RowAlgorithm,
     ) -> Result<DeltaPatterns> {
-        let is_often = options.algorithm.is_none() && options.expected_calls >= LIMITS.deltas.calls;
+        let is_often = options.algorithm.is_none() && options.expected_calls >= self.limits().deltas.calls;
         if !is_often || self.caps().is_cpu || !self.is_busy_with_lanes(a) {
             return Ok(DeltaPatterns::None);
         }
         let lengths = self.measure_rows(a)?;
-        Ok(lengths.patterns_for_deltas(algorithm, self.properties().cache_bytes, &LIMITS.deltas))
+        Ok(lengths.patterns_for_deltas(algorithm, self.properties().cache_bytes, &self.limits().deltas))
     }
 
     /// Reads the length of the longest row.
@@ -90,10 +92,14 @@ impl Device {
         let algorithm = if self.has_mostly_empty_rows(a, lengths)? {
             Some(RowAlgorithm::ListedRows)
         } else if self.has_barriers() {
-            lengths.algorithm_with_barriers(self.has_few_rows(a), self.properties().cache_bytes, &LIMITS)
+            lengths.algorithm_with_barriers(
+                self.has_few_rows(a),
+                self.properties().cache_bytes,
+                &self.limits(),
+            )
         } else {
             let properties = self.properties();
-            Some(lengths.algorithm(properties.caps.compute_units, properties.cache_bytes, &LIMITS))
+            Some(lengths.algorithm(properties.caps.compute_units, properties.cache_bytes, &self.limits()))
         };
         Ok(algorithm.map(|algorithm| (algorithm, format!("{}, one has {longest}", describe(a)))))
     }
@@ -101,15 +107,15 @@ impl Device {
     /// True if most rows are empty and none of the others is much longer; counts them if they have few entries.
     fn has_mostly_empty_rows(&self, a: RawCompressed<'_>, lengths: RowLengths) -> Result<bool> {
         let may_be = lengths.mean <= 1 && !self.has_few_rows(a);
-        Ok(may_be && lengths.are_mostly_empty(self.filled_rows(a.offsets)?, &LIMITS.listed_rows))
+        Ok(may_be && lengths.are_mostly_empty(self.filled_rows(a.offsets)?, &self.limits().listed_rows))
     }
 
     /// The algorithm by the number of rows and their average length.
     fn choose_by_average(&self, a: RawCompressed<'_>) -> RowAlgorithm {
         let mean = a.mean_length();
-        let several_lanes = mean >= LIMITS.lanes_from || self.has_few_rows(a) && mean > 1;
+        let several_lanes = mean >= self.limits().lanes_from || self.has_few_rows(a) && mean > 1;
         match several_lanes {
-            true if mean >= LIMITS.warp_from && !self.has_barriers() => RowAlgorithm::RowPerWarp,
+            true if mean >= self.limits().warp_from && !self.has_barriers() => RowAlgorithm::RowPerWarp,
             true => RowAlgorithm::RowPerVector,
             false => RowAlgorithm::RowPerThread,
         }
@@ -129,7 +135,7 @@ impl Device {
 
     /// True if short rows are too few to fill the device.
     fn has_few_rows(&self, a: RawCompressed<'_>) -> bool {
-        a.rows <= self.caps().compute_units * LIMITS.many_rows_per_unit
+        a.rows <= self.caps().compute_units * self.limits().many_rows_per_unit
     }
 }
 
@@ -287,6 +293,8 @@ fn describe(a: RawCompressed<'_>) -> String {
 mod tests {
     use super::*;
     use sparse_core::AlgorithmSet;
+
+    const LIMITS: SpmvThresholds = SpmvThresholds::H100;
 
     /// The algorithm on an H100, in f32 or f64.
     fn on_h100(rows: usize, nnz: usize, longest: usize, value_bytes: usize) -> &'static str {

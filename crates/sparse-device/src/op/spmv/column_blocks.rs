@@ -1,6 +1,5 @@
 //! Compressed rows by blocks of columns, whose part of x a work-group loads into shared memory.
 
-use super::thresholds::SpmvThresholds;
 use crate::Device;
 use crate::lanes::LANES;
 use crate::primitive::column_blocks::{ColumnBlocks, Cut, SPLIT_FILE as FILE, defines};
@@ -34,7 +33,7 @@ impl Device {
     /// and rows have several entries in each block, in any order, so that no cache holds the gathered elements.
     pub(super) fn reason_for_column_blocks(&self, a: RawCompressed<'_>) -> Result<Option<String>> {
         let rows = a.rows;
-        let limits = SpmvThresholds::H100.column_blocks;
+        let limits = self.thresholds().spmv.column_blocks;
         let Cut { blocks, width } = self.cut_columns(a);
         let few = a.nnz() < self.caps().compute_units * limits.entries_per_unit;
         let long = limits.entries_per_block;

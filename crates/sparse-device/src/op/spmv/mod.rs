@@ -18,4 +18,4 @@ mod row_deltas;
 mod row_strategy;
 mod segmented;
 mod sell;
-mod thresholds;
+pub(crate) mod thresholds;

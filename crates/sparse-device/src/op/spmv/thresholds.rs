@@ -3,159 +3,159 @@
 use crate::lanes::LANES;
 
 /// The crossovers from one algorithm to another, on one class of devices.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SpmvThresholds {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SpmvThresholds {
     /// Rows per compute unit from which on short rows fill a device: up to there several lanes a row are free, and wait
     /// side by side for what one lane would wait for in turn.
-    pub(super) many_rows_per_unit: usize,
+    pub(crate) many_rows_per_unit: usize,
     /// Average entries per row from which on several lanes a row are worth it, where the plan does not read the
     /// lengths.
-    pub(super) lanes_from: usize,
+    pub(crate) lanes_from: usize,
     /// Average entries per row from which on each lane of a warp has several neighbouring ones. Where a warp is a
     /// work-group whose lanes meet at barriers, rows are better than segments from there on.
-    pub(super) warp_from: usize,
+    pub(crate) warp_from: usize,
     /// Rows of so many entries that each is given a work-group.
-    pub(super) long_rows: LongRowsThresholds,
+    pub(crate) long_rows: LongRowsThresholds,
     /// Rows that all run at once, where the product lasts as long as the longest row.
-    pub(super) few_rows: FewRowsThresholds,
+    pub(crate) few_rows: FewRowsThresholds,
     /// Rows that fill the device.
-    pub(super) many_rows: ManyRowsThresholds,
+    pub(crate) many_rows: ManyRowsThresholds,
     /// Devices on which a warp is a work-group whose lanes meet at barriers.
-    pub(super) barriers: BarriersThresholds,
+    pub(crate) barriers: BarriersThresholds,
     /// Lists of the rows with entries.
-    pub(super) listed_rows: ListedRowsThresholds,
+    pub(crate) listed_rows: ListedRowsThresholds,
     /// Columns of 16 bits, for plans that run often.
-    pub(super) deltas: DeltaThresholds,
+    pub(crate) deltas: DeltaThresholds,
     /// Blocks of columns, for plans that run often.
-    pub(super) column_blocks: ColumnBlocksThresholds,
+    pub(crate) column_blocks: ColumnBlocksThresholds,
 }
 
 /// Rows of so many entries that each is given a work-group.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LongRowsThresholds {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LongRowsThresholds {
     /// Average entries per row from which on a work-group a row takes the least time, unless a row is much longer.
     /// Measured: 12.4 to 17.3 µs by vectors and 17.3 by blocks at 256 entries (20 000 rows), 10.1 and 6.8 at 500 (ddi).
-    pub(super) block_from: usize,
+    pub(crate) block_from: usize,
     /// Length of the longest row over the average up to which work-groups of long rows need not wait for it.
-    pub(super) skew_ratio: usize,
+    pub(crate) skew_ratio: usize,
 }
 
 /// Rows that all run at once, where the product lasts as long as the longest row.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct FewRowsThresholds {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FewRowsThresholds {
     /// Steps of one lane in the longest row from which on, if it has more than
     /// [`skew_ratio`](Self::skew_ratio) times the average, few rows wait for that row. Measured: 2.97 µs by
     /// vectors and 2.21 by warps at 9 steps (1258 rows, longest 69).
-    pub(super) long_steps: usize,
+    pub(crate) long_steps: usize,
     /// Length of the longest of few rows over the average from which on the others wait for it.
-    pub(super) skew_ratio: usize,
+    pub(crate) skew_ratio: usize,
     /// Rows per compute unit up to which a work-group a row takes no longer than a warp a row. Measured with
     /// [`rows_per_unit_for_warps`](Self::rows_per_unit_for_warps).
-    pub(super) rows_per_unit_for_blocks: usize,
+    pub(crate) rows_per_unit_for_blocks: usize,
     /// Rows per compute unit up to which a warp a row takes less time than segments, which need two launches.
     /// Measured: 2.8 and 4.1 µs at 1813 rows, 3.5 and 4.4 at 3558.
-    pub(super) rows_per_unit_for_warps: usize,
+    pub(crate) rows_per_unit_for_warps: usize,
     /// Entries of the longest row from which on a work-group takes less time than a warp. Measured at 283 entries:
     /// 2.1 µs by a work-group, 2.5 by a warp, 4.0 by segments.
-    pub(super) block_from: usize,
+    pub(crate) block_from: usize,
     /// Entries of the longest row up to which a work-group takes less time than segments. Measured at 15 063
     /// entries: 16.6 µs by a work-group, 7.2 by segments.
-    pub(super) block_up_to: usize,
+    pub(crate) block_up_to: usize,
     /// Bytes of the longest row up to which a warp takes less time than segments.
-    pub(super) warp_up_to_bytes: usize,
+    pub(crate) warp_up_to_bytes: usize,
 }
 
 /// Rows that fill the device.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ManyRowsThresholds {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ManyRowsThresholds {
     /// Entries of a row that never make rows skewed.
-    pub(super) never_skewed: usize,
+    pub(crate) never_skewed: usize,
     /// Ratio of longest to average above which rows of a matrix that the cache holds are skewed. Measured, segments
     /// over threads: 0.68 at a ratio of 11 (f32).
-    pub(super) skew_ratio_in_cache: usize,
+    pub(crate) skew_ratio_in_cache: usize,
     /// Ratio of longest to average above which rows of other matrices, whose threads wait for memory, are skewed.
     /// Measured: 0.86 at a ratio of 3.5 (f32, 43 MB).
-    pub(super) skew_ratio_in_memory: usize,
+    pub(crate) skew_ratio_in_memory: usize,
     /// The least average of entries per row for row blocks, if rows are of similar length and the cache does not hold
     /// the matrix. Measured, the best other over row blocks: 1.04 to 1.20 on bands and meshes of 5 to 11 entries, 0.79
     /// to 1.12 at 3, 0.98 to 1.08 at 21.
-    pub(super) row_blocks_from: usize,
+    pub(crate) row_blocks_from: usize,
     /// The largest average of entries per row for row blocks, under the same conditions.
-    pub(super) row_blocks_up_to: usize,
+    pub(crate) row_blocks_up_to: usize,
     /// Average entries per row below which a thread a row takes the least time if the cache holds the matrix: its
     /// threads read neighbouring rows at once. Measured, segments over threads: 1.48 at 9 entries, 1.10 at 15, 0.89 at
     /// 16.
-    pub(super) thread_below_in_cache: usize,
+    pub(crate) thread_below_in_cache: usize,
     /// Bytes of a row below which a thread a row takes the least time from memory too. Measured, segments over threads:
     /// 1.23 at 3 entries of 8 bytes, 0.97 at 6, 0.84 at 6 of 12 bytes.
-    pub(super) thread_below_bytes: usize,
+    pub(crate) thread_below_bytes: usize,
     /// Average entries per row from which on a warp a row takes less time than segments, if no row has twice as many:
     /// 48.3 and 53.9 µs at 64 entries, 25.2 and 33.7 at 128.
-    pub(super) vector_from: usize,
+    pub(crate) vector_from: usize,
 }
 
 /// Devices on which a warp is a work-group whose lanes meet at barriers.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct BarriersThresholds {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BarriersThresholds {
     /// Average entries per row below which skewed rows take less time along the merge path than in segments, where
     /// lanes meet at barriers. Found by trial.
-    pub(super) merge_path_below: usize,
+    pub(crate) merge_path_below: usize,
     /// Rows count as skewed, where lanes meet at barriers, when the longest has this many times the average, and more
     /// than [`never_skewed`](Self::never_skewed) entries.
-    pub(super) skew_ratio: usize,
+    pub(crate) skew_ratio: usize,
     /// Entries up to which a row never makes rows skewed, where lanes meet at barriers.
-    pub(super) never_skewed: usize,
+    pub(crate) never_skewed: usize,
     /// The longest row over the average up to which rows need no segments: row blocks take 0.47 to 1.04 of their time.
-    pub(super) like_ratio: usize,
+    pub(crate) like_ratio: usize,
     /// Bytes of such rows below which a thread a row takes less time than row blocks. Measured with f32 and f64, row blocks
     /// over threads: 1.5 at 88 bytes, 1.0 to 1.3 at 96 to 112, 0.9 to 1.3 at 128 to 168, 0.6 at 250.
-    pub(super) thread_below_bytes: usize,
+    pub(crate) thread_below_bytes: usize,
     /// The same where the cache holds the matrix: 1.2 to 1.3 at 144 to 192 bytes, 0.8 to 1.2 at 216.
-    pub(super) thread_below_bytes_in_cache: usize,
+    pub(crate) thread_below_bytes_in_cache: usize,
 }
 
 /// Lists of the rows with entries, where most are empty.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ListedRowsThresholds {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ListedRowsThresholds {
     /// Rows for each that has entries, at least, if values have up to 4 bytes; twice as many at 8 bytes. Measured, f32 and
     /// f64, a thread a row over the list: 2.7 and 2.1 at one in 1000, 1.5 and 1.8 at one in 20, 1.5 and 0.75 at one in 8,
     /// 0.9 at one in 4.
-    pub(super) rows_per_filled: usize,
+    pub(crate) rows_per_filled: usize,
     /// Steps of a lane in the longest row, at most. Not measured.
-    pub(super) steps: usize,
+    pub(crate) steps: usize,
 }
 
 /// Columns of 16 bits, for plans that run often.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DeltaThresholds {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DeltaThresholds {
     /// Calls from which on a plan looks whether columns fit 16 bits.
-    pub(super) calls: usize,
+    pub(crate) calls: usize,
     /// Average entries per row from which on rows of similar length take less time by several lanes.
-    pub(super) lanes_from: usize,
+    pub(crate) lanes_from: usize,
     /// The same in place of row blocks of 8-byte values: 30.1 and 25.6 µs by row blocks at 11 entries, 38.0 and 51.5 at
     /// 21 (with OpenCL).
-    pub(super) wide_lanes_from: usize,
+    pub(crate) wide_lanes_from: usize,
     /// Bytes of x up to which every unit's own cache holds it, whatever columns come next. Measured with rows of 8 random
     /// entries, row blocks over columns of 16 bits: 1.27 at 40 kB (f32), 1.33 at 80 kB (f64).
-    pub(super) short_x_bytes: usize,
+    pub(crate) short_x_bytes: usize,
 }
 
 /// Blocks of columns, for plans that run often.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ColumnBlocksThresholds {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ColumnBlocksThresholds {
     /// Calls from which on a plan reads the column indices to choose.
-    pub(super) calls: usize,
+    pub(crate) calls: usize,
     /// Entries per compute unit from which on filling shared memory and adding sums are a small part of the time.
-    pub(super) entries_per_unit: usize,
+    pub(crate) entries_per_unit: usize,
     /// Average entries of a row per block of columns from which on a gather from shared memory gains more than short
     /// segments of rows lose. Found by trial.
-    pub(super) entries_per_block: usize,
+    pub(crate) entries_per_block: usize,
 }
 
 impl SpmvThresholds {
     /// Fitted with `cargo xtask bench --suite choice` on an H100 (132 compute units, 50 MiB of cache), in f32 and f64;
     /// `docs/performance.md` says what they reach. Other devices that are no CPU have them too.
-    pub(super) const H100: Self = Self {
+    pub(crate) const H100: Self = Self {
         many_rows_per_unit: 256,
         lanes_from: 8,
         warp_from: 4 * LANES,
