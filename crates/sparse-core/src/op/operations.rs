@@ -3,7 +3,7 @@
 use super::*;
 use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;
-use crate::format::{Csr, DenseView, DenseViewMut, EntryValues, Selection, SparseFormat};
+use crate::format::{Csr, DenseView, DenseViewMut, EntryValues, IntoSelection, SparseFormat};
 use crate::index::Index;
 use crate::plan::PlanOptions;
 use crate::scalar::Scalar;
@@ -289,8 +289,8 @@ pub trait Operations: Backend {
     fn select<'s, M>(
         &self,
         a: &M,
-        rows: impl Into<Selection<'s>>,
-        cols: impl Into<Selection<'s>>,
+        rows: impl IntoSelection<'s>,
+        cols: impl IntoSelection<'s>,
     ) -> Result<M>
     where
         M: SparseFormat<Space = SpaceOf<Self>>,
