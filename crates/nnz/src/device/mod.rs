@@ -65,7 +65,7 @@ pub(crate) fn serial_host_backend() -> Result<HostBackend> {
 /// assert_eq!(device.with(RowSums(Csr::identity(3)?))?, [1.0, 1.0, 1.0]);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Device {
     /// The host's processor: the CPU backend, or without the feature `cpu` the serial reference.
@@ -294,6 +294,13 @@ impl Display for Device {
             Self::Cpu(_) => BackendKind::Cpu.fmt(f),
             Self::Accelerator(_, id) => id.fmt(f),
         }
+    }
+}
+
+/// `Device(cuda:0)`: what a device consists of is in its [`caps`](Device::caps).
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Device({self})")
     }
 }
 
