@@ -434,6 +434,8 @@ mod tests {
         ] {
             assert_eq!(name.parse::<Device>().unwrap_err().to_string(), expected);
         }
+        let error = "opencl:1".parse::<BackendKind>().unwrap_err().to_string();
+        assert_eq!(error, "backend `opencl:1` is not supported: it is a device, of the backend opencl");
     }
 
     #[cfg(feature = "cpu")]
