@@ -174,7 +174,9 @@ fn norms_add_duplicates_and_hold_large_sums() {
 
 #[test]
 fn no_lines_have_every_reduction() {
-    for (rows, cols, each) in [(0, 0, Each::Row), (0, 0, Each::Column), (0, 3, Each::Row), (3, 0, Each::Column)] {
+    for (rows, cols, each) in
+        [(0, 0, Each::Row), (0, 0, Each::Column), (0, 3, Each::Row), (3, 0, Each::Column)]
+    {
         let a = Matrix::from_typed(&cpu(), Csr::<f64>::zeros(rows, cols).unwrap()).unwrap();
         for (format, by) in formats().flat_map(|format| Reduction::ALL.map(|by| (format, by))) {
             let reduced = a.to_format(format).unwrap().reduce(each, by).unwrap();

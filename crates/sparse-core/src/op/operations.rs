@@ -286,12 +286,7 @@ pub trait Operations: Backend {
     ///
     /// # Errors
     /// Those of [`SelectPlan::new`] and [`SelectPlan::run`].
-    fn select<'s, M>(
-        &self,
-        a: &M,
-        rows: impl IntoSelection<'s>,
-        cols: impl IntoSelection<'s>,
-    ) -> Result<M>
+    fn select<'s, M>(&self, a: &M, rows: impl IntoSelection<'s>, cols: impl IntoSelection<'s>) -> Result<M>
     where
         M: SparseFormat<Space = SpaceOf<Self>>,
         Self: SelectKernel<M>,
