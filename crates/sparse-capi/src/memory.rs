@@ -101,7 +101,8 @@ pub(crate) fn check_apart(
     let of_matrix = arrays_with_bytes(matrix).into_iter().flatten();
     let of_operands = operands.iter().map(|&operand| (operand, bytes));
     for (read, bytes_read) in of_operands.chain(of_matrix) {
-        let end = |array: Array<'_>, bytes| array.pointer.addr().saturating_add(array.len * bytes);
+        let end =
+            |array: Array<'_>, bytes| array.pointer.addr().saturating_add(array.len.saturating_mul(bytes));
         let is_empty = read.len == 0 || result.len == 0;
         if !is_empty
             && read.pointer.addr() < end(result, bytes)

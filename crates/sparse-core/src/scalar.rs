@@ -146,6 +146,8 @@ pub trait Scalar: Element + Display + sealed::Sealed {
     const PRECISION: u32;
     /// Zero.
     const ZERO: Self;
+    /// One.
+    const ONE: Self;
 
     /// The value in the accumulator's type; exact.
     fn to_acc(self) -> Self::Acc;
@@ -219,6 +221,7 @@ macro_rules! impl_real {
             const DTYPE: DType = DType::$dtype;
             const PRECISION: u32 = $t::MANTISSA_DIGITS;
             const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
 
             #[inline(always)]
             fn to_acc(self) -> $t {
@@ -300,6 +303,7 @@ macro_rules! impl_complex {
             const DTYPE: DType = DType::$dtype;
             const PRECISION: u32 = $real::MANTISSA_DIGITS;
             const ZERO: Self = Complex::new(0.0, 0.0);
+            const ONE: Self = Complex::new(1.0, 0.0);
 
             #[inline(always)]
             fn to_acc(self) -> $t {
@@ -415,6 +419,7 @@ macro_rules! impl_half {
             const DTYPE: DType = DType::$dtype;
             const PRECISION: u32 = $t::MANTISSA_DIGITS;
             const ZERO: Self = $t::ZERO;
+            const ONE: Self = $t::ONE;
 
             #[inline(always)]
             fn to_acc(self) -> f32 {
@@ -465,6 +470,7 @@ mod tests {
         fn check<T: Scalar>() {
             assert_eq!(T::DTYPE.bytes(), size_of::<T>(), "{}", T::DTYPE);
             assert_eq!(T::DTYPE.accumulator(), T::Acc::DTYPE, "{}", T::DTYPE);
+            assert_eq!((T::ZERO.to_c64(), T::ONE.to_c64()), (0.0.into(), 1.0.into()), "{}", T::DTYPE);
         }
         check::<f16>();
         check::<bf16>();

@@ -138,8 +138,13 @@ impl FromStr for BackendKind {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-            Error::unsupported(format!("backend `{name}`"), "the backends are cpu, opencl, sycl and cuda")
+        let named = |name| Self::ALL.into_iter().find(|kind| kind.name() == name);
+        named(name).ok_or_else(|| {
+            let reason = match name.split_once(':').and_then(|(backend, _)| named(backend)) {
+                Some(backend) => format!("it is a device, of the backend {backend}"),
+                None => "the backends are cpu, opencl, sycl and cuda".to_owned(),
+            };
+            Error::unsupported(format_args!("backend `{name}`"), reason)
         })
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn serial_host_backend() -> Result<HostBackend> {
 /// assert_eq!(device.with(RowSums(Csr::identity(3)?))?, [1.0, 1.0, 1.0]);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Device {
     /// The host's processor: the CPU backend, or without the feature `cpu` the serial reference.
@@ -297,6 +297,13 @@ impl Display for Device {
     }
 }
 
+/// `Device(cuda:0)`: what a device consists of is in its [`caps`](Device::caps).
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Device({self})")
+    }
+}
+
 /// The rank of a device among all, the best first; those of one rank are in the order of their backends.
 fn rank(backend: BackendKind, is_cpu: bool) -> u8 {
     match (backend, is_cpu) {
@@ -427,6 +434,8 @@ mod tests {
         ] {
             assert_eq!(name.parse::<Device>().unwrap_err().to_string(), expected);
         }
+        let error = "opencl:1".parse::<BackendKind>().unwrap_err().to_string();
+        assert_eq!(error, "backend `opencl:1` is not supported: it is a device, of the backend opencl");
     }
 
     #[cfg(feature = "cpu")]

@@ -124,6 +124,18 @@ impl DenseMatrix {
         self.cols
     }
 
+    /// (rows, columns)
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// assert_eq!(b.shape(), (2, 3));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn shape(&self) -> (usize, usize) {
+        (self.rows, self.cols)
+    }
+
     /// The distance between the first elements of two neighbouring rows (row-major) or columns (column-major).
     ///
     /// ```

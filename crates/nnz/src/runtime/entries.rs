@@ -122,7 +122,7 @@ impl Matrix {
     /// The symmetries that the entries have, by equality of values; `None` if the matrix is not square.
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) for CSR with entries of one coordinate that are not added, and for batches;
+    /// [`Unsupported`](Error::Unsupported) for batches, and for a matrix other than COO with two entries in one place;
     /// what the device's runtime reports.
     ///
     /// ```
@@ -224,8 +224,8 @@ impl Symmetry {
         let a = if a.order().sorted { Cow::Borrowed(a) } else { Cow::Owned(Reference.sort(a)?) };
         if !a.order().unique {
             return Err(Error::unsupported(
-                "the symmetry of a matrix with entries of one coordinate",
-                "csr that is made of coo has them added",
+                "the symmetry of a matrix with two entries in one place",
+                "convert it to coo and back, which adds them",
             ));
         }
         Ok(Self::of(&a))

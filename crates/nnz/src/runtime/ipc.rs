@@ -77,6 +77,8 @@ impl Vector {
 
     /// Copies the elements to an array that another process has on the same GPU, and waits until they are there.
     ///
+    /// That process must neither read nor write the array meanwhile, which cannot be checked from here.
+    ///
     /// # Errors
     /// As for [`Matrix::from_ipc`]; [`Error::Shape`] for an array of another length.
     pub fn write_to_ipc(&self, array: &IpcArray) -> Result<()> {

@@ -73,6 +73,7 @@ mod dense_stack;
 mod diagonal;
 #[cfg(feature = "direct")]
 mod direct;
+mod display;
 mod elements;
 mod elementwise;
 mod entries;

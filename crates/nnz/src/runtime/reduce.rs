@@ -75,7 +75,7 @@ impl Matrix {
     /// ```
     pub fn reduce(&self, each: Each, by: Reduction) -> Result<Vector> {
         let (count, extent) = self.lines(each);
-        by.check(self.dtype(), extent)?;
+        by.check(self.dtype(), (count, extent))?;
         let mut results = Vector::zeros(self.device(), self.dtype(), count)?;
         // The product of a complex infinity and one is not a number.
         let are_products = !self.dtype().is_complex() || self.members().is_some();

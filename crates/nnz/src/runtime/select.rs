@@ -1,7 +1,7 @@
 //! Chosen rows and columns: slices, gathers and permutations.
 
 use super::{Format, Matrix};
-use sparse_core::{Result, Selection, inverse_permutation};
+use sparse_core::{IntoSelection, Result, Selection, inverse_permutation};
 
 /// Rows and columns.
 impl Matrix {
@@ -21,12 +21,12 @@ impl Matrix {
     /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
     /// let b = a.select(&[1, 0], &[2, 1])?;
     /// assert_eq!(b.to_dense()?.values().to_vec::<f64>()?, [0.0, 3.0, 2.0, 0.0]);
-    /// assert_eq!(a.select(0..2, 1..3)?.to_dense()?.values().to_vec::<f64>()?, [0.0, 2.0, 3.0, 0.0]);
+    /// assert_eq!(a.select(.., 1..)?.to_dense()?.values().to_vec::<f64>()?, [0.0, 2.0, 3.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
     #[doc(alias("slice"))]
-    pub fn select<'s>(&self, rows: impl Into<Selection<'s>>, cols: impl Into<Selection<'s>>) -> Result<Self> {
-        self.selected(&rows.into(), &cols.into())
+    pub fn select<'s>(&self, rows: impl IntoSelection<'s>, cols: impl IntoSelection<'s>) -> Result<Self> {
+        self.selected(&rows.into_selection(self.nrows()), &cols.into_selection(self.ncols()))
     }
 
     fn selected(&self, rows: &Selection<'_>, cols: &Selection<'_>) -> Result<Self> {

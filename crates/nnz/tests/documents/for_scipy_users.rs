@@ -38,7 +38,8 @@ fn main() -> nnz::Result<()> {
     let product = a.multiply(&doubled)?;
     assert_eq!([sum.nnz(), product.nnz(), difference.nnz(), difference.prune(None)?.nnz()], [3, 3, 3, 0]);
     let chosen = a.select(&[1], &[2, 0])?;
-    assert_eq!((chosen.shape(), chosen.nnz()), ((1, 2), 0));
+    let corner = a.select(1.., ..2)?;
+    assert_eq!((chosen.shape(), chosen.nnz(), corner.shape()), ((1, 2), 0, (1, 2)));
     let sorted = a.sort()?;
     let pruned = a.prune(None)?;
     let single = a.cast(DType::F32)?;
@@ -47,6 +48,8 @@ fn main() -> nnz::Result<()> {
     // Multiplying
     let x = Vector::from_vec(&device, vec![1.0; 3])?;
     let mut y = (&a * &x)?;
+    let residual = (&y - &(&a * &x)?)?;
+    assert_eq!(residual.nrm2()?, 0.0);
     a.spmv(Op::None, 2.0, &x, -1.0, &mut y)?;
     assert_eq!(y.to_vec::<f64>()?, [3.0, 3.0]);
     let mut z = Vector::zeros(&device, DType::F64, 3)?;

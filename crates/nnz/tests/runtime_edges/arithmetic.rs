@@ -171,3 +171,19 @@ fn norms_add_duplicates_and_hold_large_sums() {
         }
     }
 }
+
+#[test]
+fn no_lines_have_every_reduction() {
+    for (rows, cols, each) in
+        [(0, 0, Each::Row), (0, 0, Each::Column), (0, 3, Each::Row), (3, 0, Each::Column)]
+    {
+        let a = Matrix::from_typed(&cpu(), Csr::<f64>::zeros(rows, cols).unwrap()).unwrap();
+        for (format, by) in formats().flat_map(|format| Reduction::ALL.map(|by| (format, by))) {
+            let reduced = a.to_format(format).unwrap().reduce(each, by).unwrap();
+            assert!(reduced.is_empty(), "{format} {by} of {rows} x {cols}");
+        }
+    }
+    let a = Matrix::from_typed(&cpu(), Csr::<f64>::zeros(3, 0).unwrap()).unwrap();
+    let error = a.reduce(Each::Row, Reduction::Mean).unwrap_err().to_string();
+    assert_eq!(error, "reduce: the rows or columns have no elements; only their sums and norms exist");
+}

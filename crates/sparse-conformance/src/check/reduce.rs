@@ -193,8 +193,8 @@ impl Check for ReduceCheck {
         if problem.case.large && problem.dtype != DType::F64 {
             return vec![];
         }
-        let (_, extent) = self.lines(&problem.matrix);
-        let has = |by: &Reduction| by.check(problem.dtype, extent).is_ok();
+        let lines = self.lines(&problem.matrix);
+        let has = |by: &Reduction| by.check(problem.dtype, lines).is_ok();
         Reduction::ALL.into_iter().filter(has).map(Setting::Reduce).collect()
     }
 

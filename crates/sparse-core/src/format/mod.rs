@@ -61,7 +61,7 @@ pub use ell::{Ell, EllLayout, EllPattern};
 pub use entry_values::EntryValues;
 pub use host_csr::HostCsr;
 pub use hyb::{Hyb, HybWidth};
-pub use select::{Places, Selection, inverse_permutation};
+pub use select::{IntoSelection, Places, Selection, inverse_permutation};
 pub use sell::{Sell, SellLayout, SellPattern};
 
 use crate::backend::{Backend, Buf, SpaceOf, ViewOf};

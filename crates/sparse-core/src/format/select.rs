@@ -7,7 +7,7 @@ use crate::index::Index;
 use crate::scalar::Scalar;
 use crate::space::Host;
 use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{Bound, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo};
 
 /// Chosen rows or columns: a range, or a list in any order that may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +99,56 @@ impl<'a, const N: usize> From<&'a [usize; N]> for Selection<'a> {
     }
 }
 
+/// What selects rows or columns: a [`Selection`], any range of `usize`, or a list of them.
+///
+/// ```
+/// use sparse_core::{Csr, Selection};
+///
+/// let a = Csr::<f64>::identity(4)?;
+/// assert_eq!(a.select(2.., ..)?.shape(), (2, 4));
+/// assert_eq!(a.select(..3, 1..=2)?.shape(), (3, 2));
+/// assert_eq!(a.select(&[0, 0, 3], Selection::Range(0..1))?.shape(), (3, 1));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+pub trait IntoSelection<'a> {
+    /// The selection from `extent` rows or columns.
+    fn into_selection(self, extent: usize) -> Selection<'a>;
+}
+
+impl<'a, S: Into<Selection<'a>>> IntoSelection<'a> for S {
+    fn into_selection(self, _: usize) -> Selection<'a> {
+        self.into()
+    }
+}
+
+/// Implements [`IntoSelection`] for ranges that have not both ends, or whose end is included.
+macro_rules! open_ranges {
+    ($($range:ty),*) => {$(
+        impl<'a> IntoSelection<'a> for $range {
+            fn into_selection(self, extent: usize) -> Selection<'a> {
+                half_open(&self, extent).into()
+            }
+        }
+    )*};
+}
+
+open_ranges!(RangeFull, RangeFrom<usize>, RangeTo<usize>, RangeInclusive<usize>);
+
+/// The range with an included start and an excluded end, `extent` where it has none.
+fn half_open(range: &impl RangeBounds<usize>, extent: usize) -> Range<usize> {
+    let start = match range.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&before) => before.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&last) => last.saturating_add(1),
+        Bound::Excluded(&end) => end,
+        Bound::Unbounded => extent,
+    };
+    start..end
+}
+
 impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// The elements in `rows` and `cols`, ranges or lists, in their order: row `k` of the result is row `rows[k]`. A
     /// list may leave out rows or columns and repeat them. O(chosen rows + entries of the chosen rows + nnz of the
@@ -123,8 +173,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// result does not fit `I` or its nnz does not fit `O`; [`Error::OutOfMemory`] for more columns (CSR) or rows (CSC)
     /// than memory has places for.
     #[doc(alias("slice", "gather"))]
-    pub fn select<'s>(&self, rows: impl Into<Selection<'s>>, cols: impl Into<Selection<'s>>) -> Result<Self> {
-        let (rows, cols) = (rows.into(), cols.into());
+    pub fn select<'s>(&self, rows: impl IntoSelection<'s>, cols: impl IntoSelection<'s>) -> Result<Self> {
+        let (rows, cols) = (rows.into_selection(self.nrows()), cols.into_selection(self.ncols()));
         rows.check_below("row", self.nrows())?;
         cols.check_below("column", self.ncols())?;
         let (majors, minors) = A::swap(&rows, &cols);

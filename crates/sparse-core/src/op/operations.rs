@@ -3,7 +3,7 @@
 use super::*;
 use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;
-use crate::format::{Csr, DenseView, DenseViewMut, EntryValues, Selection, SparseFormat};
+use crate::format::{Csr, DenseView, DenseViewMut, EntryValues, IntoSelection, SparseFormat};
 use crate::index::Index;
 use crate::plan::PlanOptions;
 use crate::scalar::Scalar;
@@ -286,12 +286,7 @@ pub trait Operations: Backend {
     ///
     /// # Errors
     /// Those of [`SelectPlan::new`] and [`SelectPlan::run`].
-    fn select<'s, M>(
-        &self,
-        a: &M,
-        rows: impl Into<Selection<'s>>,
-        cols: impl Into<Selection<'s>>,
-    ) -> Result<M>
+    fn select<'s, M>(&self, a: &M, rows: impl IntoSelection<'s>, cols: impl IntoSelection<'s>) -> Result<M>
     where
         M: SparseFormat<Space = SpaceOf<Self>>,
         Self: SelectKernel<M>,

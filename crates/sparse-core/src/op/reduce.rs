@@ -101,16 +101,24 @@ impl Reduction {
         !matches!(self, Self::Sum | Self::Mean)
     }
 
-    /// An error unless lines of `extent` elements of this type have the reduction.
+    /// An error unless `count` lines of `extent` elements of this type have the reduction. No lines have every one.
+    ///
+    /// ```
+    /// use sparse_core::{DType, op::Reduction};
+    ///
+    /// assert!(Reduction::Mean.check(DType::F64, (0, 0)).is_ok());
+    /// assert!(Reduction::Mean.check(DType::F64, (2, 0)).is_err());
+    /// assert!(Reduction::Max.check(DType::C64, (2, 3)).is_err());
+    /// ```
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) for the smallest and the largest of complex numbers;
     /// [`Shape`](Error::Shape) for means, variances, smallest and largest elements of lines without elements.
-    pub fn check(self, dtype: DType, extent: usize) -> Result<()> {
+    pub fn check(self, dtype: DType, (count, extent): (usize, usize)) -> Result<()> {
         if dtype.is_complex() && !self.is_of_complex() {
             return Err(Error::unsupported("the least or largest of complex numbers", "they have no order"));
         }
-        if extent == 0 && !self.is_of_empty() {
+        if count > 0 && extent == 0 && !self.is_of_empty() {
             let reason = "the rows or columns have no elements; only their sums and norms exist";
             return Err(Error::shape("reduce", reason));
         }
@@ -271,7 +279,7 @@ impl<B: ReduceKernel<M>, M: StoredLines<Space = SpaceOf<B>>> ReducePlan<B, M> {
     /// [`ReduceKernel::plan_reduce`].
     pub fn new(backend: &B, by: Reduction, a: &M, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("reduce", backend.context(), a.context(), a.pattern_id())?;
-        by.check(M::Scalar::DTYPE, a.lines().1)?;
+        by.check(M::Scalar::DTYPE, a.lines())?;
         let kernel = backend.plan_reduce(by, a, options)?;
         Ok(Self { backend: backend.clone(), bound, kernel })
     }

@@ -3,7 +3,7 @@
 use super::checks::Bound;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
-use crate::format::{Selection, SparseFormat};
+use crate::format::{IntoSelection, Selection, SparseFormat};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 
 /// Chosen rows and columns: implemented by backends, called through [`SelectPlan`].
@@ -56,12 +56,12 @@ impl<B: SelectKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SelectPlan<B, M> {
     pub fn new<'s>(
         backend: &B,
         a: &M,
-        rows: impl Into<Selection<'s>>,
-        cols: impl Into<Selection<'s>>,
+        rows: impl IntoSelection<'s>,
+        cols: impl IntoSelection<'s>,
         options: &PlanOptions,
     ) -> Result<Self> {
         let bound = Bound::new("select", backend.context(), a.context(), a.pattern_id())?;
-        let (rows, cols) = (rows.into(), cols.into());
+        let (rows, cols) = (rows.into_selection(a.nrows()), cols.into_selection(a.ncols()));
         rows.check_below("row", a.nrows())?;
         cols.check_below("column", a.ncols())?;
         let kernel = backend.plan_select(a, &rows, &cols, options)?;
