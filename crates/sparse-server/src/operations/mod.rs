@@ -6,6 +6,7 @@ mod traffic;
 
 use crate::matrices::PUT_PARAMETERS;
 use crate::parameters::Parameters;
+use crate::picture::Picture;
 use crate::problem::Problem;
 use crate::task::Task;
 use nnz::solvers::Options;
