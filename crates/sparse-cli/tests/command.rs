@@ -88,11 +88,10 @@ fn what_a_server_offers_is_reached_by_the_client() {
     has(&["put", "a.npz", "a"], r#""nnz":2"#);
     has(&["pin", "a"], r#""pinned":true"#);
     has(&["unpin", "a"], r#""pinned":false"#);
-    has(&["label", "a", "project=pde,run"], r#""project":"pde""#);
+    has(&["label", "a", "project=pde,run=7"], r#""project":"pde""#);
     has(&["list", "--label", "run"], r#""name":"a""#);
     has(&["run", "a", "norm", "dry_run=1"], r#""bytes":"#);
     has(&["requests"], r#""running""#);
-    has(&["metrics"], "nnz_operation_moved_bytes_total");
 
     has(&["put", "a.npz", "divided", "parts=2"], r#""parts":[{"#);
     call(&["run", "a", "diagonal", "--to", "x.npy"]);
@@ -125,6 +124,8 @@ fn what_a_server_offers_is_reached_by_the_client() {
     assert_eq!(read("job.npy"), read("z.npy"));
     call(&["cancel", id]);
     assert!(!call(&["jobs"]).contains(id));
+
+    has(&["metrics"], "nnz_operation_moved_bytes_total");
 
     // A handle of CUDA IPC reaches the server, which has no GPU.
     fs::write(data.path().join("x.json"), "{}").unwrap();

@@ -93,7 +93,7 @@ enum Request {
     Label {
         #[arg(value_name = "NAME")]
         name: String,
-        /// The labels, as in project=pde,run
+        /// The labels, as in project=pde,run=7
         #[arg(value_name = "LABELS")]
         labels: String,
     },
