@@ -60,6 +60,85 @@ fn begins_with_time(line: &str) -> bool {
     time == "0000-00-00T00:00:00.000000Z"
 }
 
+#[cfg(all(target_os = "linux", feature = "server"))]
+#[test]
+fn what_a_server_offers_is_reached_by_the_client() {
+    let data = tempfile::tempdir().unwrap();
+    let nnz = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nnz"));
+        command.args(arguments).current_dir(data.path());
+        command
+    };
+    let mut serve = nnz(&["serve", "--listen", "127.0.0.1:0", "--data", "data", "--memory", "1M"]);
+    serve.args(["--devices", "cpu,cpu", "--descriptors", "descriptors"]);
+    let mut server = serve.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let call = |arguments: &[&str]| {
+        let answer = nnz(&[&["client", "--server", line.trim()], arguments].concat()).output().unwrap();
+        assert!(answer.status.success(), "{arguments:?}: {answer:?}");
+        String::from_utf8_lossy(&answer.stdout).into_owned()
+    };
+    let has = |arguments: &[&str], text: &str| {
+        let answer = call(arguments);
+        assert!(answer.contains(text), "{arguments:?}: `{text}` is not in {answer}");
+    };
+    let diagonal = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 2\n";
+    fs::write(data.path().join("a.mtx"), diagonal).unwrap();
+    assert!(nnz(&["convert", "a.mtx", "a.npz"]).status().unwrap().success());
+    has(&["put", "a.npz", "a"], r#""nnz":2"#);
+    has(&["pin", "a"], r#""pinned":true"#);
+    has(&["unpin", "a"], r#""pinned":false"#);
+    has(&["label", "a", "project=pde,run=7"], r#""project":"pde""#);
+    has(&["list", "--label", "run"], r#""name":"a""#);
+    has(&["run", "a", "norm", "dry_run=1"], r#""bytes":"#);
+    has(&["requests"], r#""running""#);
+
+    has(&["put", "a.npz", "divided", "parts=2"], r#""parts":[{"#);
+    call(&["run", "a", "diagonal", "--to", "x.npy"]);
+    call(&["run", "divided", "spmv", "--operand", "x.npy", "--to", "y.npy"]);
+    call(&["run", "a", "spmv", "--operand", "x.npy", "--to", "z.npy"]);
+    let read = |name: &str| fs::read(data.path().join(name)).unwrap();
+    assert_eq!(read("y.npy"), read("z.npy"));
+
+    // Files are passed open: nothing is sent.
+    let passed = ["--descriptors", "descriptors"];
+    has(&[&passed[..], &["put", "a.npz", "b"]].concat(), r#""name":"b""#);
+    let arguments = ["run", "b", "spmv", "--operand", "x.npy", "--to", "w.npy"];
+    has(&[&passed[..], &arguments].concat(), r#""media_type":"application/x-npy""#);
+    assert_eq!(read("w.npy"), read("z.npy"));
+    has(&[&passed[..], &["run", "b", "norm", "--to", "norm.npy"]].concat(), r#""norm":"#);
+    assert!(!data.path().join("norm.npy").exists() && !data.path().join("norm.part").exists());
+
+    let steps = r#"[{"name": "y", "operation": "spmv", "matrix": "a", "operand": "$body"},
+                    {"operation": "spmv", "matrix": "a", "operand": "$y"}]"#;
+    fs::write(data.path().join("steps.json"), steps).unwrap();
+    call(&["program", "steps.json", "--operand", "x.npy", "--to", "program.npy"]);
+    call(&["run", "a", "spmv", "--operand", "z.npy", "--to", "twice.npy"]);
+    assert_eq!(read("program.npy"), read("twice.npy"));
+
+    let begun = call(&["run", "a", "spmv", "async=1", "--operand", "x.npy"]);
+    let id = begun.split('"').nth(3).unwrap();
+    has(&["job", id, "--wait", "20"], r#""state":"done""#);
+    has(&["jobs"], id);
+    call(&["result", id, "--to", "job.npy"]);
+    assert_eq!(read("job.npy"), read("z.npy"));
+    call(&["cancel", id]);
+    assert!(!call(&["jobs"]).contains(id));
+
+    has(&["metrics"], "nnz_operation_moved_bytes_total");
+
+    // A handle of CUDA IPC reaches the server, which has no GPU.
+    fs::write(data.path().join("x.json"), "{}").unwrap();
+    for arguments in [&["run", "a", "spmv", "--operand", "x.json"][..], &["put", "x.json", "c"]] {
+        let refused = nnz(&[&["client", "--server", line.trim()], arguments].concat()).output().unwrap();
+        let reason = String::from_utf8_lossy(&refused.stderr);
+        assert!(reason.contains("cuda-ipc"), "{arguments:?}: {reason}");
+    }
+    Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap();
+    assert!(server.wait().unwrap().success());
+}
+
 #[cfg(all(unix, feature = "server"))]
 #[test]
 fn two_devices_are_served_together_and_not_one_of_them_alone() {

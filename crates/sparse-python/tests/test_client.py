@@ -428,6 +428,27 @@ def test_large_bodies_are_files_where_files_are_shared(tmp_path):
     stop(process)
 
 
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="there is no memfd")
+def test_large_bodies_are_passed_as_descriptors_where_the_server_takes_them(tmp_path):
+    path = tmp_path / "descriptors"
+    process, url = serve(tmp_path / "data", "127.0.0.1:0", "--descriptors", str(path))
+    a, x = sp.random_array((20_000, 20_000), density=1e-3, rng=np.random.default_rng(3), format="csr"), np.ones(20_000)
+    with nnz.client.connect(url, descriptors=path) as client, nnz.client.connect(url) as other:
+        h = client.put(a, "a")
+        expected = other.get("a") @ x
+        before = os.listdir("/proc/self/fd")
+        product = h @ x
+        np.testing.assert_array_equal(product, expected)
+        assert type(product) is np.ndarray and h.operation("norm") == other.get("a").operation("norm")
+        del product
+        assert os.listdir("/proc/self/fd") == before
+        with pytest.raises(nnz.client.ServerError, match="20000 is needed"):
+            _ = h @ np.ones(30_000)
+    with pytest.raises(ValueError, match="one of the two"):
+        nnz.client.connect(url, shared=tmp_path, descriptors=path)
+    stop(process)
+
+
 def test_certificates_are_those_that_the_environment_names(tmp_path, monkeypatch):
     certificates = Path(__file__).parents[2] / "sparse-server/tests/tls"
     files = ["--tls-cert", str(certificates / "server.pem"), "--tls-key", str(certificates / "server.key")]

@@ -21,6 +21,9 @@ use tokio_util::io::ReaderStream;
 /// Bytes of a file that are read at once.
 const PART: usize = 1 << 20;
 
+const JSON: &str = "application/json";
+const PNG: &str = "image/png";
+
 /// The kind of file in which a matrix is answered, by `Accept`.
 pub(crate) fn accepted_kind(headers: &HeaderMap) -> Result<FileKind, Problem> {
     let accept = Accept::of(headers);
@@ -31,11 +34,27 @@ pub(crate) fn accepted_kind(headers: &HeaderMap) -> Result<FileKind, Problem> {
     })
 }
 
-/// As [`accepted_kind`]; JSON is for results that are numbers.
-pub(crate) fn accepted_kind_of_result(headers: &HeaderMap) -> Result<FileKind, Problem> {
+/// The forms of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ResultForm {
+    /// The kind of file of a matrix.
+    kind: FileKind,
+    /// True if a picture is PNG, and not JSON.
+    is_png: bool,
+}
+
+/// The forms of results by `Accept`, as [`accepted_kind`] chooses that of a matrix; JSON is for results that are numbers,
+/// and PNG, if it is liked better, for pictures.
+pub(crate) fn accepted_form(headers: &HeaderMap) -> Result<ResultForm, Problem> {
+    let accept = Accept::of(headers);
+    let [json, png] = [JSON, PNG].map(|media| accept.quality(media));
+    let is_png = match (json, png) {
+        (Some((json, _)), Some((png, _))) => png > json,
+        (json, png) => json.is_none() && png.is_some(),
+    };
     match accepted_kind(headers) {
-        Err(_) if Accept::of(headers).quality("application/json").is_some() => Ok(FileKind::Npz),
-        kind => kind,
+        Err(_) if json.is_some() || png.is_some() => Ok(ResultForm { kind: FileKind::Npz, is_png }),
+        kind => kind.map(|kind| ResultForm { kind, is_png }),
     }
 }
 
@@ -102,6 +121,7 @@ pub(crate) enum Outcome {
     Created(Arc<Object>),
     Array(Array),
     File(ResultFile),
+    Png(Bytes),
 }
 
 /// An `.npy` body over the memory of a result.
@@ -124,13 +144,15 @@ impl Outcome {
     /// The outcome that has this answer. Of `reserved` the bytes of an array are left until nobody reads it any more.
     pub(crate) fn new(
         answer: Answer,
-        kind: FileKind,
+        form: ResultForm,
         owner: (&Store, &str),
         reserved: Reservation,
     ) -> Result<Self, Problem> {
         Ok(match answer {
             Answer::Json(value) => Self::Json(value),
-            Answer::Matrix(matrix) => Self::File(ResultFile::write(&matrix, kind, owner)?),
+            Answer::Picture(picture) if form.is_png => Self::Png(picture.to_png()?.into()),
+            Answer::Picture(picture) => Self::Json(picture.to_json()),
+            Answer::Matrix(matrix) => Self::File(ResultFile::write(&matrix, form.kind, owner)?),
             Answer::Vector(values) => {
                 let shape = [values.len()];
                 Self::Array(Array::new(values, (&shape, Order::RowMajor), owner, reserved)?)
@@ -142,7 +164,7 @@ impl Outcome {
                 Self::Array(Array::new(values.into_values(), (&shape, order), owner, reserved)?)
             }
             Answer::Solved(values, how) => {
-                let mut outcome = Self::new(*values, kind, owner, reserved)?;
+                let mut outcome = Self::new(*values, form, owner, reserved)?;
                 if let Self::Array(array) = &mut outcome {
                     array.solution =
                         Some(HeaderValue::from_str(&how.to_string()).map_err(Problem::internal)?);
@@ -158,6 +180,7 @@ impl Outcome {
             Self::Created(object) => Ok(created(object)),
             Self::Array(array) => Ok(array.respond()),
             Self::File(file) => file.respond(),
+            Self::Png(bytes) => Ok(([(header::CONTENT_TYPE, PNG)], bytes.clone()).into_response()),
         }
     }
 }
@@ -167,6 +190,7 @@ impl Answer {
     pub(crate) fn write_to(self, array: &DeviceArray) -> Result<Outcome, Problem> {
         let solution = match self {
             Self::Json(value) => return Ok(Outcome::Json(value)),
+            Self::Picture(picture) => return Ok(Outcome::Json(picture.to_json())),
             Self::Matrix(_) => {
                 let detail =
                     format!("{RESULT_ARRAY}: the result is a sparse matrix, which an array does not hold");
@@ -331,10 +355,21 @@ mod tests {
             ["application/json;q=0.9", "application/json; charset=utf-8", "text/plain, application/JSON"]
         {
             assert!(accepted_kind(&headers(json)).is_err(), "{json}");
-            assert_eq!(accepted_kind_of_result(&headers(json)).unwrap(), FileKind::Npz, "{json}");
+            let form = ResultForm { kind: FileKind::Npz, is_png: false };
+            assert_eq!(accepted_form(&headers(json)).unwrap(), form, "{json}");
         }
         for none in ["text/html", "application/json;q=0", "application/x-npz;q=0"] {
-            assert!(accepted_kind_of_result(&headers(none)).is_err(), "{none}");
+            assert!(accepted_form(&headers(none)).is_err(), "{none}");
+        }
+        for (accept, is_png) in [
+            ("image/png", true),
+            ("image/*", true),
+            ("*/*", false),
+            ("application/json;q=0.5, image/png", true),
+            ("image/png, application/json", false),
+            ("image/png, */*;q=0.1", true),
+        ] {
+            assert_eq!(accepted_form(&headers(accept)).unwrap().is_png, is_png, "{accept}");
         }
         assert_eq!(accepted_kind(&HeaderMap::new()).unwrap(), FileKind::Npz);
     }

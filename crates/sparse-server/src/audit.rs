@@ -4,7 +4,7 @@ use crate::auth::Identity;
 use crate::error::StartError;
 use crate::lock::lock;
 use crate::requests::Subject;
-use crate::upload::{RESULT_ARRAY, RESULT_FILE};
+use crate::upload::{RESULT_ARRAY, RESULT_DESCRIPTOR, RESULT_FILE};
 use axum::extract::{Query, Request};
 use axum::http::{Method, StatusCode, header};
 use axum::response::Response;
@@ -178,7 +178,9 @@ pub(crate) fn is_change(request: &Request) -> bool {
     match *request.method() {
         Method::PUT | Method::DELETE => true,
         Method::POST if parameter(request, "into").is_some() => true,
-        _ => [RESULT_FILE, RESULT_ARRAY].iter().any(|header| request.headers().contains_key(*header)),
+        _ => [RESULT_FILE, RESULT_DESCRIPTOR, RESULT_ARRAY]
+            .iter()
+            .any(|header| request.headers().contains_key(*header)),
     }
 }
 

@@ -1,11 +1,13 @@
 //! A client of a server: `nnz client`.
 
 #[cfg(unix)]
+use crate::descriptors::BODY_DESCRIPTOR;
+#[cfg(unix)]
 use crate::shared::BODY_FILE;
 use crate::tls;
+use crate::upload::{RESULT_ARRAY, UPLOAD, UPLOAD_LENGTH, UPLOAD_OFFSET};
 #[cfg(unix)]
-use crate::upload::RESULT_FILE;
-use crate::upload::{UPLOAD, UPLOAD_LENGTH, UPLOAD_OFFSET};
+use crate::upload::{RESULT_DESCRIPTOR, RESULT_FILE};
 use axum::body::Body;
 use axum::http::uri::Scheme;
 use axum::http::{HeaderMap, HeaderName, Method, Request, StatusCode, Uri, header};
@@ -13,10 +15,18 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+#[cfg(unix)]
+use sendfd::SendWithFd;
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+#[cfg(unix)]
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    os::{fd::AsRawFd, unix::net::UnixStream},
+};
 use tokio::io::{AsyncRead, AsyncSeekExt, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_util::io::ReaderStream;
@@ -40,6 +50,8 @@ pub struct ClientRequest {
     pub body: Option<(PathBuf, &'static str)>,
     /// The media types of the answer.
     pub accept: &'static str,
+    /// The array in the memory of the server's GPU that is to have the result, as JSON with a handle of CUDA IPC.
+    pub result_array: Option<String>,
 }
 
 /// Headers of a request beside those that all have, and the bytes of its body that are left out.
@@ -179,6 +191,36 @@ impl Client {
         answered.map(|headers| text(&headers, &header::CONTENT_TYPE))
     }
 
+    /// As [`send`](Self::send), where the server listens on the Unix socket `descriptors` of this machine: the file of the
+    /// body is passed to it open, and so is `result`, which is to have the answer and is open for reading and writing. No
+    /// byte of them is sent. The answer is a description then, in JSON.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    #[cfg(unix)]
+    pub fn send_by_descriptors(
+        &self,
+        request: &ClientRequest,
+        descriptors: &Path,
+        result: Option<&File>,
+        sink: &mut dyn Write,
+    ) -> Result<String, ClientError> {
+        // Closed behind the answer, since descriptors are forgotten with their connection.
+        let socket = UnixStream::connect(descriptors).map_err(|error| file(descriptors, error))?;
+        let (mut request, mut headers) = (request.clone(), vec![]);
+        if let Some((path, media)) = request.body.take() {
+            let body = File::open(&path).map_err(|error| file(&path, error))?;
+            headers.push((HeaderName::from_static(BODY_DESCRIPTOR), pass(&socket, &body)?));
+            headers.push((header::CONTENT_TYPE, media.to_owned()));
+            headers.push((header::CONTENT_LENGTH, "0".to_owned()));
+        }
+        if let Some(result) = result {
+            headers.push((HeaderName::from_static(RESULT_DESCRIPTOR), pass(&socket, result)?));
+        }
+        let answered = self.answer(&request, &Extras { headers, offset: 0 }, sink);
+        answered.map(|headers| text(&headers, &header::CONTENT_TYPE))
+    }
+
     /// Begins an upload of so many bytes; its id.
     fn begin_upload(&self, length: u64) -> Result<String, ClientError> {
         let begin = ClientRequest::without_body(Method::POST, "/v1/uploads".into());
@@ -292,6 +334,9 @@ impl Client {
         if let Some(token) = &self.token {
             built = built.header(header::AUTHORIZATION, format!("Bearer {token}"));
         }
+        if let Some(array) = &request.result_array {
+            built = built.header(RESULT_ARRAY, array);
+        }
         for (name, value) in &extras.headers {
             built = built.header(name, value);
         }
@@ -306,8 +351,10 @@ impl Client {
 }
 
 impl ClientRequest {
-    fn without_body(method: Method, path: String) -> Self {
-        Self { method, path, body: None, accept: "*/*" }
+    /// A request for any kind of answer.
+    #[must_use]
+    pub fn without_body(method: Method, path: String) -> Self {
+        Self { method, path, body: None, accept: "*/*", result_array: None }
     }
 }
 
@@ -324,6 +371,19 @@ pub fn name_in(folder: &Path, path: &Path) -> Option<String> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let is_there = parent.canonicalize().ok()? == folder.canonicalize().ok()?;
     is_there.then(|| path.file_name()?.to_str().map(str::to_owned)).flatten()
+}
+
+/// Passes an open file by a socket; its id.
+#[cfg(unix)]
+fn pass(mut socket: &UnixStream, file: &File) -> Result<String, ClientError> {
+    socket.send_with_fd(b"f", &[file.as_raw_fd()]).map_err(connection)?;
+    let mut line = String::new();
+    BufReader::new(&mut socket).read_line(&mut line).map_err(connection)?;
+    match line.trim_end() {
+        "" => Err(connection("the server takes no further descriptor")),
+        id if id.bytes().all(|digit| digit.is_ascii_hexdigit()) => Ok(id.to_owned()),
+        refused => Err(connection(refused)),
+    }
 }
 
 /// The text of a header, empty without it.

@@ -24,6 +24,8 @@ pub struct Config {
     pub tokens: Option<PathBuf>,
     /// The folder of files that clients on the same machine name in place of bodies; each tenant has a folder in it.
     pub shared: Option<PathBuf>,
+    /// The Unix socket by which clients on the same machine pass open files, such as a memfd, in place of bodies.
+    pub descriptors: Option<PathBuf>,
     /// True if clients on the same machine may name arrays of theirs in the memory of the server's GPU, by handles of CUDA
     /// IPC. The address is one of the loopback then.
     pub cuda_ipc: bool,
@@ -150,6 +152,7 @@ impl Config {
             tenant_memory: u64::MAX,
             tokens: None,
             shared: None,
+            descriptors: None,
             cuda_ipc: false,
             tls: None,
             #[cfg(feature = "otel")]

@@ -5,6 +5,8 @@ use crate::app::App;
 use crate::audit::{self, AuditLog};
 use crate::auth::{Identity, Scope, Tokens};
 use crate::config::Config;
+#[cfg(unix)]
+use crate::descriptors::Descriptors;
 use crate::error::StartError;
 use crate::metrics::RequestMetrics;
 use crate::name;
@@ -54,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) listed: Arc<Requests>,
     #[cfg(unix)]
     pub(crate) shared: Option<SharedFolder>,
+    #[cfg(unix)]
+    pub(crate) descriptors: Option<Descriptors>,
     /// True if clients may name arrays of theirs on the GPU.
     pub(crate) cuda_ipc: bool,
     #[cfg(unix)]
@@ -118,6 +122,8 @@ impl FrontEnd {
             listed: Requests::new(config.limits.slow_time),
             #[cfg(unix)]
             shared: config.shared.as_deref().map(SharedFolder::open).transpose()?,
+            #[cfg(unix)]
+            descriptors: config.descriptors.as_deref().map(Descriptors::listen).transpose()?,
             cuda_ipc: config.cuda_ipc,
             #[cfg(unix)]
             uploads: Uploads::open(&config.data, &config.limits)?,

@@ -1,7 +1,7 @@
 //! What the targets of `fuzz/` run, for each parser of the server that a request reaches; the parsers of files are those
 //! of `sparse-io`. Tests run it on the seeds of their corpus.
 
-use crate::answer::accepted_kind_of_result;
+use crate::answer::accepted_form;
 use crate::answer_encoding::accepted;
 use crate::front_end::{bearer, check_local};
 use crate::idempotency::key_of;
@@ -96,7 +96,7 @@ pub fn headers(data: &[u8]) {
     let lines = data.split(|byte| *byte == b'\n').map(HeaderValue::from_bytes);
     let headers: HeaderMap =
         NAMES.into_iter().zip(lines).filter_map(|(name, line)| Some((name, line.ok()?))).collect();
-    check(accepted_kind_of_result(&headers));
+    check(accepted_form(&headers));
     check(kind_of(&headers));
     check(check_headers(&headers, 1000));
     check(check_local(&headers));

@@ -5,7 +5,7 @@
 //! Operations take and return `.npy` arrays and matrices. `docs/server.md` of the repository shows how to set one up,
 //! and `GET /openapi.json` lists what it answers.
 //!
-//! | part | what it keeps |
+//! | part | guarantee |
 //! |---|---|
 //! | [`Config::check`] | an address that other machines reach needs tokens and TLS |
 //! | tokens | 256 random bits each, of which the server has hashes; each has scopes and belongs to one tenant |
@@ -24,6 +24,8 @@ mod audit;
 mod auth;
 mod client;
 mod config;
+#[cfg(unix)]
+mod descriptors;
 mod durable;
 mod error;
 mod front_end;
@@ -45,6 +47,7 @@ mod open_api;
 mod operate;
 mod operations;
 mod parameters;
+mod picture;
 mod problem;
 #[cfg(unix)]
 mod process;

@@ -1,7 +1,7 @@
 //! Products of one matrix with the vectors of several requests at once.
 //!
 //! Requests for the same product wait in a queue of their own, which one worker at a time serves: it multiplies by up to
-//! [`MERGED_COLUMNS`] vectors in one product, so that the matrix is read once for all of them. Requests that come
+//! [`merged_columns`] vectors in one product, so that the matrix is read once for all of them. Requests that come
 //! meanwhile wait for the next product. Nobody waits for others to come: a request that finds no queue is computed alone,
 //! with the same bits. Only products whose bits do not depend on their width come here
 //! ([`are_columns_independent`](crate::operations::are_columns_independent)).
@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::lock::lock;
 use crate::objects::Store;
 use crate::operate::{Ready, Work};
-use crate::operations::{MERGED_COLUMNS, multiply_together};
+use crate::operations::{merged_columns, multiply_together};
 use crate::problem::Problem;
 use crate::workers::{Admitted, Permit};
 use nnz::op::Op;
@@ -34,6 +34,8 @@ struct Product {
     object: usize,
     op: Op,
     alpha_bits: [u64; 2],
+    /// Vectors that are multiplied together.
+    columns: usize,
 }
 
 /// A request, and where its answer goes.
@@ -49,7 +51,8 @@ impl Product {
     fn of(work: &Work) -> Result<Self, Problem> {
         let (op, alpha) = factors(work)?;
         let object = Arc::as_ptr(&work.object).addr();
-        Ok(Self { object, op, alpha_bits: [alpha.re.to_bits(), alpha.im.to_bits()] })
+        let columns = merged_columns(work.object.description.dtype.parse()?);
+        Ok(Self { object, op, alpha_bits: [alpha.re.to_bits(), alpha.im.to_bits()], columns })
     }
 }
 
@@ -76,7 +79,7 @@ impl Queues {
     fn take(&self, product: &Product) -> Vec<Waiting> {
         let mut queues = self.lock();
         let mut taken = vec![];
-        while taken.len() < MERGED_COLUMNS
+        while taken.len() < product.columns
             && let Some(waiting) = queues.get_mut(product).and_then(VecDeque::pop_front)
         {
             match waiting.work.request.task.check() {
@@ -195,7 +198,7 @@ fn multiply(ready: &[(Waiting, Ready)], store: &Store) -> Option<Vec<Array>> {
     if vectors.len() != ready.len() || vectors.iter().any(|x| x.values.nrows() != cols) {
         return None;
     }
-    let column_bytes = |len: usize| (len * MERGED_COLUMNS) as u64 * a.dtype().bytes() as u64;
+    let column_bytes = |len: usize| (len * merged_columns(a.dtype()) * a.dtype().bytes()) as u64;
     let tenant = &first.work.request.identity.tenant;
     let mut reserved = store.reserve(tenant, column_bytes(cols + rows)).ok()?;
     let values: Vec<&DenseMatrix> = vectors.iter().map(|x| &x.values).collect();

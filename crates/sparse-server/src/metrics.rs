@@ -130,7 +130,7 @@ impl Metrics {
         let mut metrics = Self {
             registry: Registry::with_prefix_and_labels("nnz", labels.into_iter()),
             job_seconds: times(),
-            merged: Histogram::new([1.0, 2.0, 4.0, 8.0]),
+            merged: Histogram::new([1.0, 2.0, 4.0, 8.0, 16.0]),
             memory_used: Gauge::default(),
             memory_capacity: Gauge::default(),
             memory_allocated: Gauge::default(),

@@ -8,8 +8,15 @@ use crate::upload::{CUDA, MTX, NPY, NPZ};
 use serde_json::{Map, Value, json};
 
 /// The headers of requests that compute, beside those that all of HTTP has.
-const COMPUTATION_HEADERS: [&str; 5] =
-    ["Idempotency-Key", "nnz-body-file", "nnz-result-cuda", "nnz-result-file", "nnz-upload"];
+const COMPUTATION_HEADERS: [&str; 7] = [
+    "Idempotency-Key",
+    "nnz-body-descriptor",
+    "nnz-body-file",
+    "nnz-result-cuda",
+    "nnz-result-descriptor",
+    "nnz-result-file",
+    "nnz-upload",
+];
 
 /// The whole document.
 pub(crate) fn document() -> Value {
@@ -50,7 +57,7 @@ fn describe(route: &Route) -> Value {
 
 fn request_headers(route: &Route) -> &'static [&'static str] {
     match (route.method, route.path) {
-        ("put", MATRIX) => &["Idempotency-Key", "nnz-body-file", "nnz-upload"],
+        ("put", MATRIX) => &["Idempotency-Key", "nnz-body-descriptor", "nnz-body-file", "nnz-upload"],
         ("post", UPLOADS) => &["Upload-Length"],
         ("patch", _) => &["Upload-Offset"],
         _ => &[],

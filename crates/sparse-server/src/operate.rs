@@ -1,6 +1,6 @@
 //! Operations: from a request to its result, at once or by a job.
 
-use crate::answer::{Outcome, accepted_kind_of_result};
+use crate::answer::{Outcome, ResultForm, accepted_form};
 use crate::app::App;
 use crate::auth::{Identity, Scope};
 use crate::config::Limits;
@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 /// The destination of a result.
 #[derive(Debug)]
 pub(crate) enum Target {
-    Answer(FileKind),
+    Answer(ResultForm),
     /// The array of the client on the device that is to have the result.
     Device(DeviceArray),
     Object(String, PutOptions),
@@ -76,7 +76,7 @@ impl Target {
                 ))),
                 None => match headers.get(RESULT_ARRAY) {
                     Some(array) => DeviceArray::of_header(array).map(Self::Device),
-                    None => accepted_kind_of_result(headers).map(Self::Answer),
+                    None => accepted_form(headers).map(Self::Answer),
                 },
             },
             Some(_) if headers.contains_key(RESULT_ARRAY) => Err(Problem::bad_request(format!(
@@ -135,9 +135,9 @@ impl Request {
         let tenant = &*self.identity.tenant;
         match self.target {
             Target::DryRun => Err(Problem::internal("a dry run was run")),
-            Target::Answer(kind) => {
+            Target::Answer(form) => {
                 self.task.check()?;
-                Outcome::new(answer, kind, (store, tenant), reserved)
+                Outcome::new(answer, form, (store, tenant), reserved)
             }
             Target::Device(array) => {
                 self.task.commit()?;

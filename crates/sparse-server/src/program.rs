@@ -380,7 +380,7 @@ impl Intermediate {
                 let values = DenseMatrix::new(values, rows, 1, rows, Order::ColMajor)?;
                 Self::Array(Columns { values, is_vector: true })
             }
-            Answer::Json(_) => Self::Numbers,
+            Answer::Json(_) | Answer::Picture(_) => Self::Numbers,
             Answer::Solved(values, how) if how["converged"] == true => Self::of(*values)?,
             Answer::Solved(_, how) => {
                 return Err(Problem::unprocessable(format!("the iteration did not converge: {how}")));

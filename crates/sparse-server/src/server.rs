@@ -196,7 +196,7 @@ impl Server {
             let (router, watcher) = (router.clone(), connections.watcher());
             let tls = self.tls.as_ref().map(|tls| tls.0.clone());
             tokio::spawn(async move {
-                let mut stream = TimeoutStream::new(Trickle::new(stream));
+                let mut stream = TimeoutStream::new(stream);
                 stream.set_write_timeout(Some(idle_time));
                 match tls {
                     None => serve(Box::pin(stream), router, watcher, header_time).await,
@@ -266,7 +266,7 @@ where
         .header_read_timeout(header_time)
         .max_header_size(HEADER_BYTES)
         .max_buf_size(BUFFER_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(Trickle::new(stream)), TowerToHyperService::new(router));
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!("connection: {error}");
     }

@@ -1,16 +1,18 @@
-//! Files instead of bodies, for clients on the same machine: a request names a file in the folder of its tenant that has
-//! its body, and one that is to have the answer's. Where the folder is in memory (`/dev/shm`), no byte is on a disk.
+//! Files instead of bodies, for clients on the same machine: a request names a file that has its body, and one that is to
+//! have the answer's. They are in the folder of its tenant, in memory (`/dev/shm`) or on a disk, or were passed as open
+//! descriptors ([`crate::descriptors`]).
 //!
 //! A file is a name without folders, in a folder that is opened by its name under the one that the operator has named,
 //! and no symbolic link is followed: there is no path that leads elsewhere. Files are read and not mapped, so that one
 //! that is cut short meanwhile is an error and no signal.
 
 use crate::auth::Identity;
+use crate::descriptors::{BODY_DESCRIPTOR, Descriptors};
 use crate::error::StartError;
 use crate::front_end::FrontEnd;
 use crate::name;
 use crate::problem::Problem;
-use crate::upload::{RESULT_FILE, UPLOAD, kind_of_media};
+use crate::upload::{RESULT_DESCRIPTOR, RESULT_FILE, UPLOAD, kind_of_media};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -54,66 +56,76 @@ impl SharedFolder {
     }
 }
 
-/// Takes the body of a request from the file or the upload that it names, and puts that of the answer into another file.
+/// Takes the body of a request from the file, the descriptor or the upload that it names, and puts that of the answer into
+/// another file or descriptor.
 pub(crate) async fn exchange(
     State(front_end): State<FrontEnd>,
     Extension(identity): Extension<Identity>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let named = |headers: &mut HeaderMap, header| headers.remove(header).map(|name| checked(header, &name));
-    let body_file = named(request.headers_mut(), BODY_FILE).transpose()?;
-    let result_file = named(request.headers_mut(), RESULT_FILE).transpose()?;
-    let upload = match named(request.headers_mut(), UPLOAD).transpose()? {
-        Some(_) if body_file.is_some() => {
-            return Err(Problem::bad_request(format!("{UPLOAD} and {BODY_FILE}: one of the two is needed")));
-        }
-        Some(id) => Some(front_end.uploads.whole(&identity.tenant, &id).await?),
-        None => None,
-    };
-    if let Some(upload) = &upload {
-        request = with_body(request, upload.file()?, UPLOAD)?;
+    let body = remove_one(request.headers_mut(), &[BODY_FILE, BODY_DESCRIPTOR, UPLOAD])?;
+    let result = remove_one(request.headers_mut(), &[RESULT_FILE, RESULT_DESCRIPTOR])?;
+    let mut upload = None;
+    if let Some((header, name)) = body {
+        let file = match header {
+            BODY_FILE => open(&folder_of(&front_end, &identity)?, &name)?,
+            BODY_DESCRIPTOR => descriptors_of(&front_end)?.body(&name)?,
+            _ => upload.insert(front_end.uploads.whole(&identity.tenant, &name).await?).file()?,
+        };
+        request = with_body(request, file, header)?;
     }
-    let files = (body_file, result_file);
-    let response = with_files(&front_end, &identity, request, files, next).await?;
+    let result = match result {
+        None => None,
+        Some((RESULT_FILE, name)) => Some(ResultFile::create(folder_of(&front_end, &identity)?, name)?),
+        Some((_, id)) => Some(ResultFile::passed(descriptors_of(&front_end)?.result(&id)?, id)),
+    };
+    let mut response = next.run(request).await;
+    if let Some(result) = result {
+        response = result.write(response).await?;
+    }
     upload.into_iter().for_each(|upload| upload.answered(response.status()));
     Ok(response)
 }
 
-/// Answers a request whose body, or the body of whose answer, may be in a file of the tenant's folder.
-async fn with_files(
-    front_end: &FrontEnd,
-    identity: &Identity,
-    mut request: Request,
-    (body_file, result_file): (Option<String>, Option<String>),
-    next: Next,
-) -> Result<Response, Problem> {
-    if body_file.is_none() && result_file.is_none() {
-        return Ok(next.run(request).await);
+/// Removes these headers, of which a request may have one: that, and the name that it has.
+fn remove_one(
+    headers: &mut HeaderMap,
+    known: &[&'static str],
+) -> Result<Option<(&'static str, String)>, Problem> {
+    let found: Vec<_> = known.iter().filter_map(|header| Some((*header, headers.remove(*header)?))).collect();
+    match &found[..] {
+        [] => Ok(None),
+        [(header, value)] => Ok(Some((*header, checked(header, value)?))),
+        [(first, _), (second, _), ..] => {
+            Err(Problem::bad_request(format!("{first} and {second}: one of the two is needed")))
+        }
     }
+}
+
+/// The name in a header.
+fn checked(header: &str, value: &HeaderValue) -> Result<String, Problem> {
+    let name = value.to_str().unwrap_or("?");
+    name::check(header, name).map_err(Problem::bad_request)?;
+    Ok(name.into())
+}
+
+/// The folder of the caller's files.
+fn folder_of(front_end: &FrontEnd, identity: &Identity) -> Result<OwnedFd, Problem> {
     let shared = front_end.shared.as_ref().ok_or_else(|| {
         Problem::bad_request(
             "this server has no shared files: it is started with --shared DIR, or send the body",
         )
     })?;
-    let folder = shared.of(&identity.tenant)?;
-    if let Some(name) = body_file {
-        request = with_body(request, open(&folder, &name)?, BODY_FILE)?;
-    }
-    match result_file {
-        None => Ok(next.run(request).await),
-        Some(name) => {
-            let result = ResultFile::create(folder, name)?;
-            result.write(next.run(request).await).await
-        }
-    }
+    shared.of(&identity.tenant)
 }
 
-/// The name of a file in a header.
-fn checked(header: &str, value: &HeaderValue) -> Result<String, Problem> {
-    let name = value.to_str().unwrap_or("?");
-    name::check(header, name).map_err(Problem::bad_request)?;
-    Ok(name.into())
+fn descriptors_of(front_end: &FrontEnd) -> Result<&Descriptors, Problem> {
+    front_end.descriptors.as_ref().ok_or_else(|| {
+        Problem::bad_request(
+            "this server takes no descriptors: it is started with --descriptors SOCKET, or send the body",
+        )
+    })
 }
 
 /// A file of a folder that is no link, no device and not known by another name elsewhere.
@@ -143,24 +155,38 @@ fn with_body(mut request: Request, file: File, header: &str) -> Result<Request, 
     Ok(request)
 }
 
-/// A file that was made for a result, and is removed unless it has it.
+/// A file for a result.
 struct ResultFile {
-    folder: OwnedFd,
-    name: String,
+    destination: Destination,
     file: Option<File>,
     is_written: bool,
+}
+
+enum Destination {
+    /// A file of this folder that was made for the result, and is removed unless it has it.
+    Folder(OwnedFd, String),
+    /// The client's own, by this id.
+    Descriptor(String),
 }
 
 impl ResultFile {
     fn create(folder: OwnedFd, name: String) -> Result<Self, Problem> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match openat(&folder, &*name, flags, Mode::from_raw_mode(0o644)) {
-            Ok(file) => Ok(Self { folder, name, file: Some(file.into()), is_written: false }),
+            Ok(file) => Ok(Self {
+                destination: Destination::Folder(folder, name),
+                file: Some(file.into()),
+                is_written: false,
+            }),
             Err(Errno::EXIST) => {
                 Err(Problem::conflict(format!("{RESULT_FILE} `{name}`: there is such a file: name another")))
             }
             Err(error) => Err(Problem::unprocessable(format!("{RESULT_FILE} `{name}`: {error}"))),
         }
+    }
+
+    fn passed(file: File, id: String) -> Self {
+        Self { destination: Destination::Descriptor(id), file: Some(file), is_written: false }
     }
 
     /// The answer with the name of the file that has its body. What is no array and no matrix stays in the answer.
@@ -171,31 +197,43 @@ impl ResultFile {
         let Some(file) = self.file.take().filter(|_| is_file && response.status() == StatusCode::OK) else {
             return Ok(response);
         };
-        let (mut head, mut body) = response.into_parts();
-        let (mut file, mut bytes) = (tokio::fs::File::from_std(file), 0);
-        while let Some(frame) = body.frame().await {
-            let frame =
-                frame.map_err(|error| Problem::unavailable(format!("the result broke off: {error}")))?;
-            let Ok(data) = frame.into_data() else { continue };
-            file.write_all(&data).await?;
-            bytes += data.len();
-        }
-        file.flush().await?;
+        let (mut head, body) = response.into_parts();
+        let bytes = write_body(file, body).await?;
         self.is_written = true;
         for name in [header::CONTENT_LENGTH, header::CONTENT_TYPE] {
             head.headers.remove(name);
         }
+        let (key, name) = match &self.destination {
+            Destination::Folder(_, name) => ("file", name),
+            Destination::Descriptor(id) => ("descriptor", id),
+        };
         let media = media.as_ref().and_then(|media| media.to_str().ok());
-        let about = json!({ "file": self.name, "bytes": bytes, "media_type": media });
+        let about = json!({ key: name, "bytes": bytes, "media_type": media });
         Ok((head.status, head.headers, Json(about)).into_response())
     }
 }
 
+/// Writes the body of an answer to a file; its bytes.
+async fn write_body(file: File, mut body: Body) -> Result<usize, Problem> {
+    let failed = |error| Problem::unprocessable(format!("the file of the result: {error}"));
+    let (mut file, mut bytes) = (tokio::fs::File::from_std(file), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Problem::unavailable(format!("the result broke off: {error}")))?;
+        let Ok(data) = frame.into_data() else { continue };
+        file.write_all(&data).await.map_err(failed)?;
+        bytes += data.len();
+    }
+    file.flush().await.map_err(failed)?;
+    Ok(bytes)
+}
+
 impl Drop for ResultFile {
     fn drop(&mut self) {
-        if !self.is_written {
+        if let Destination::Folder(folder, name) = &self.destination
+            && !self.is_written
+        {
             // The client may have removed it.
-            let _ = unlinkat(&self.folder, &*self.name, AtFlags::empty());
+            let _ = unlinkat(folder, &**name, AtFlags::empty());
         }
     }
 }

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 /// Calls a server of `nnz serve`
 ///
 /// The token is that of the variable NNZ_TOKEN. Descriptions and numbers go to stdout as JSON; matrices and arrays to a
-/// file, .npz, .npy or .mtx by its name.
+/// file, .npz, .npy or .mtx by its name. A file .json in place of one of a matrix or an array says where they lie in the
+/// memory of the server's GPU, by handles of CUDA IPC.
 #[derive(Debug, Args)]
 pub(crate) struct CallServer {
     /// The server, as in http://127.0.0.1:8700
@@ -27,6 +28,10 @@ pub(crate) struct CallServer {
     #[cfg(unix)]
     #[arg(long, env = "NNZ_SERVER_SHARED", value_name = "DIR")]
     shared: Option<PathBuf>,
+    /// The socket of the server's --descriptors on this machine: files are passed open by it and not sent
+    #[cfg(unix)]
+    #[arg(long, env = "NNZ_SERVER_DESCRIPTORS", value_name = "SOCKET", conflicts_with = "shared")]
+    descriptors: Option<PathBuf>,
     #[command(subcommand)]
     request: Request,
 }
@@ -52,7 +57,7 @@ enum Request {
         file: PathBuf,
         #[arg(value_name = "NAME")]
         name: String,
-        /// Parameters of the upload: durable=1 keeps it over restarts
+        /// Parameters of the upload: durable=1 keeps it over restarts, parts=2 divides its rows over two devices
         #[arg(value_name = "KEY=VALUE", value_parser = parse_pair)]
         parameters: Vec<(String, String)>,
         /// Goes on where it was when the connection breaks
@@ -73,6 +78,24 @@ enum Request {
     Delete {
         #[arg(value_name = "NAME")]
         name: String,
+    },
+    /// Keeps a matrix in the device's memory
+    Pin {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Lets a matrix leave the device's memory again
+    Unpin {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Gives a matrix labels in place of those that it has
+    Label {
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// The labels, as in project=pde,run=7
+        #[arg(value_name = "LABELS")]
+        labels: String,
     },
     /// The aliases
     Aliases,
@@ -98,16 +121,61 @@ enum Request {
         name: String,
         #[arg(value_name = "OPERATION")]
         operation: String,
-        /// Parameters, as in op=t
-        #[arg(value_name = "KEY=VALUE", value_parser = parse_pair)]
-        parameters: Vec<(String, String)>,
-        /// The .npy file of the operand
-        #[arg(long, value_name = "FILE")]
-        operand: Option<PathBuf>,
+        #[command(flatten)]
+        computation: Computation,
+    },
+    /// Runs several operations by one request
+    Program {
+        /// The file of the steps, a list in JSON
+        #[arg(value_name = "STEPS")]
+        steps: PathBuf,
+        #[command(flatten)]
+        computation: Computation,
+    },
+    /// The jobs
+    Jobs,
+    /// State, progress and log of a job
+    Job {
+        #[arg(value_name = "ID")]
+        id: String,
+        /// Answers at the end of the job, or after this time
+        #[arg(long, value_name = "SECONDS", default_value = "0")]
+        wait: u32,
+    },
+    /// The result of a job
+    Result {
+        #[arg(value_name = "ID")]
+        id: String,
         /// The file of the result
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
     },
+    /// Cancels a job, and forgets it and its result
+    Cancel {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// The requests that run, and the last ones that were slow
+    Requests,
+    /// The metrics, as Prometheus reads them
+    Metrics,
+}
+
+/// Parameters, operand and result of what is computed.
+#[derive(Debug, Args)]
+struct Computation {
+    /// Parameters, as in op=t; async=1 makes it a job
+    #[arg(value_name = "KEY=VALUE", value_parser = parse_pair)]
+    parameters: Vec<(String, String)>,
+    /// The .npy file of the operand
+    #[arg(long, value_name = "FILE")]
+    operand: Option<PathBuf>,
+    /// The file of the result
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+    /// The .json file of the array on the GPU that is to have the result
+    #[arg(long, value_name = "FILE", conflicts_with = "to")]
+    to_array: Option<PathBuf>,
 }
 
 fn parse_pair(text: &str) -> Result<(String, String), String> {
@@ -126,6 +194,16 @@ impl CallServer {
             return match &to {
                 Some(file) if name_in(folder, file).is_none() => write(send, file, context),
                 _ => print(send, context),
+            };
+        }
+        #[cfg(unix)]
+        if let (None, Some(socket)) = (&parts, &self.descriptors) {
+            let send = |result: Option<&File>, sink: &mut dyn Write| {
+                client.send_by_descriptors(&request, socket, result, sink)
+            };
+            return match &to {
+                None => print(|sink| send(None, sink), context),
+                Some(file) => write_by_descriptor(send, file, context),
             };
         }
         let send = |sink: &mut dyn Write| match &parts {
@@ -159,30 +237,59 @@ fn print(send: impl Fn(&mut dyn Write) -> Sent, context: &Context) -> Result<()>
     let media = send(&mut answer)?;
     match answer.is_empty() {
         true => Ok(()),
-        false if media.starts_with("application/json") => context.print(String::from_utf8_lossy(&answer)),
+        false if media.starts_with("application/json") || media.starts_with("text/plain") => {
+            context.print(String::from_utf8_lossy(&answer))
+        }
         false => bail!("the result is {media}, of {} bytes: name a file with --to", answer.len()),
     }
 }
 
 /// Writes an answer to a file, which is there once it is whole; JSON is printed.
 fn write(send: impl Fn(&mut dyn Write) -> Sent, file: &Path, context: &Context) -> Result<()> {
-    let part = file.with_extension("part");
-    let at = || part.display().to_string();
-    let mut sink = File::create(&part).with_context(at)?;
-    let sent = send(&mut sink).map_err(anyhow::Error::from);
-    let written = sent.and_then(|media| {
-        sink.flush().with_context(at)?;
+    with_part(file, |part| {
+        let mut sink = File::create(part).with_context(|| part.display().to_string())?;
+        let media = send(&mut sink)?;
+        sink.flush().with_context(|| part.display().to_string())?;
         if media.starts_with("application/json") {
-            context.print(fs::read_to_string(&part).with_context(at)?)?;
-            return fs::remove_file(&part).with_context(at);
+            context.print(fs::read_to_string(part).with_context(|| part.display().to_string())?)?;
+            return Ok(false);
         }
-        fs::rename(&part, file).with_context(|| file.display().to_string())
-    });
-    if written.is_err() {
-        // The first error is the one to tell.
-        let _ = fs::remove_file(&part);
+        Ok(true)
+    })
+}
+
+/// As [`write`], where the server has the file open and writes the answer to it.
+#[cfg(unix)]
+fn write_by_descriptor(
+    send: impl Fn(Option<&File>, &mut dyn Write) -> Sent,
+    file: &Path,
+    context: &Context,
+) -> Result<()> {
+    with_part(file, |part| {
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(true);
+        let result = options.open(part).with_context(|| part.display().to_string())?;
+        let mut answer = vec![];
+        send(Some(&result), &mut answer)?;
+        context.print(String::from_utf8_lossy(&answer))?;
+        let is_empty = result.metadata().with_context(|| part.display().to_string())?.len() == 0;
+        Ok(!is_empty)
+    })
+}
+
+/// Lets `fill` write a file of another name, which has the name `file` in the end if `fill` says that it has a result,
+/// and is removed if not.
+fn with_part(file: &Path, fill: impl FnOnce(&Path) -> Result<bool>) -> Result<()> {
+    let part = file.with_extension("part");
+    match fill(&part) {
+        Ok(true) => fs::rename(&part, file).with_context(|| file.display().to_string()),
+        Ok(false) => fs::remove_file(&part).with_context(|| part.display().to_string()),
+        Err(error) => {
+            // The first error is the one to tell.
+            let _ = fs::remove_file(&part);
+            Err(error)
+        }
     }
-    written
 }
 
 impl Request {
@@ -196,8 +303,10 @@ impl Request {
 
     /// The request, and the file of its answer.
     fn into_parts(self) -> Result<(ClientRequest, Option<PathBuf>)> {
-        let get = |path: String| ClientRequest { method: HttpMethod::GET, path, body: None, accept: "*/*" };
+        let ask = ClientRequest::without_body;
+        let get = |path: String| ask(HttpMethod::GET, path);
         let matrix = |name: &str| format!("/v1/matrices/{}", encoded(name));
+        let job = |id: &str| format!("/v1/jobs/{}", encoded(id));
         Ok(match self {
             Self::Status => (get("/v1/status".into()), None),
             Self::List { label } => {
@@ -209,32 +318,61 @@ impl Request {
                 let accept = media(&file)?;
                 (ClientRequest { accept, ..get(format!("{}/data", matrix(&name))) }, Some(file))
             }
-            Self::Delete { name } => {
-                (ClientRequest { method: HttpMethod::DELETE, ..get(matrix(&name)) }, None)
-            }
+            Self::Delete { name } => (ask(HttpMethod::DELETE, matrix(&name)), None),
             Self::Aliases => (get("/v1/aliases".into()), None),
             Self::Alias { alias, name, parameters } => {
                 let parameters = [vec![("to".into(), name)], parameters].concat();
                 let path = format!("/v1/aliases/{}{}", encoded(&alias), query(&parameters));
-                (ClientRequest { method: HttpMethod::PUT, ..get(path) }, None)
+                (ask(HttpMethod::PUT, path), None)
             }
             Self::DeleteAlias { alias } => {
-                let path = format!("/v1/aliases/{}", encoded(&alias));
-                (ClientRequest { method: HttpMethod::DELETE, ..get(path) }, None)
+                (ask(HttpMethod::DELETE, format!("/v1/aliases/{}", encoded(&alias))), None)
             }
             Self::Put { file, name, parameters, .. } => {
                 let body = Some((file.clone(), media(&file)?));
                 let path = matrix(&name) + &query(&parameters);
-                (ClientRequest { method: HttpMethod::PUT, body, ..get(path) }, None)
+                (ClientRequest { body, ..ask(HttpMethod::PUT, path) }, None)
             }
-            Self::Run { name, operation, parameters, operand, to } => {
-                let path = format!("{}/{}{}", matrix(&name), encoded(&operation), query(&parameters));
-                let body =
-                    operand.map(|file| Ok::<_, anyhow::Error>((file.clone(), media(&file)?))).transpose()?;
-                let accept = to.as_deref().map_or(Ok("*/*"), media)?;
-                (ClientRequest { method: HttpMethod::POST, path, body, accept }, to)
+            Self::Pin { name } => (ask(HttpMethod::PUT, format!("{}/pin", matrix(&name))), None),
+            Self::Unpin { name } => (ask(HttpMethod::PUT, format!("{}/pin?pinned=0", matrix(&name))), None),
+            Self::Label { name, labels } => {
+                let path = format!("{}/labels{}", matrix(&name), query(&[("labels".into(), labels)]));
+                (ask(HttpMethod::PUT, path), None)
             }
+            Self::Run { name, operation, computation } => {
+                computation.request(format!("{}/{}", matrix(&name), encoded(&operation)), vec![])?
+            }
+            Self::Program { steps, computation } => {
+                let program = fs::read_to_string(&steps).with_context(|| steps.display().to_string())?;
+                computation.request("/v1/programs".into(), vec![("program".into(), program)])?
+            }
+            Self::Jobs => (get("/v1/jobs".into()), None),
+            Self::Job { id, wait } => (get(format!("{}?wait={wait}", job(&id))), None),
+            Self::Result { id, to } => (get(format!("{}/result", job(&id))), to),
+            Self::Cancel { id } => (ask(HttpMethod::DELETE, job(&id)), None),
+            Self::Requests => (get("/v1/requests".into()), None),
+            Self::Metrics => (get("/metrics".into()), None),
         })
+    }
+}
+
+impl Computation {
+    /// The request to this path with these parameters and its own, and the file of its answer.
+    fn request(
+        self,
+        path: String,
+        mut parameters: Vec<(String, String)>,
+    ) -> Result<(ClientRequest, Option<PathBuf>)> {
+        let Self { parameters: own, operand, to, to_array } = self;
+        parameters.extend(own);
+        let body = operand.map(|file| anyhow::Ok((file.clone(), media(&file)?))).transpose()?;
+        let accept = to.as_deref().map_or(Ok("*/*"), media)?;
+        let array =
+            to_array.map(|file| fs::read_to_string(&file).with_context(|| file.display().to_string()));
+        let result_array = array.transpose()?.map(|text| text.trim().replace('\n', " "));
+        let path = path + &query(&parameters);
+        let request = ClientRequest::without_body(HttpMethod::POST, path);
+        Ok((ClientRequest { body, accept, result_array, ..request }, to))
     }
 }
 
@@ -244,7 +382,11 @@ fn media(file: &Path) -> Result<&'static str> {
         Some("npz") => Ok("application/x-npz"),
         Some("npy") => Ok("application/x-npy"),
         Some("mtx") => Ok("text/x-matrix-market"),
-        _ => Err(usage(format_args!("{}: a name with .npz, .npy or .mtx is needed", file.display()))),
+        Some("json") => Ok("application/x-nnz-cuda"),
+        _ => Err(usage(format_args!(
+            "{}: a name with .npz, .npy, .mtx or, for arrays on the GPU, .json is needed",
+            file.display()
+        ))),
     }
 }
 

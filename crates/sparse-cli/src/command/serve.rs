@@ -76,6 +76,10 @@ pub(crate) struct Serve {
     #[cfg(unix)]
     #[arg(long, env = "NNZ_SERVE_SHARED", value_name = "DIR")]
     shared: Option<PathBuf>,
+    /// The Unix socket by which clients on this machine pass open files, such as a memfd, in place of bodies
+    #[cfg(unix)]
+    #[arg(long, env = "NNZ_SERVE_DESCRIPTORS", value_name = "SOCKET")]
+    descriptors: Option<PathBuf>,
     /// Takes arrays that clients on this machine have in the memory of the device's GPU, by handles of CUDA IPC, or not
     #[cfg(unix)]
     #[arg(
@@ -199,6 +203,8 @@ impl Serve {
             tokens: self.token_file.clone(),
             #[cfg(unix)]
             shared: self.shared.clone(),
+            #[cfg(unix)]
+            descriptors: self.descriptors.clone(),
             #[cfg(unix)]
             cuda_ipc: self.cuda_ipc == Switch::On,
             tls,

@@ -6,13 +6,14 @@ mod traffic;
 
 use crate::matrices::PUT_PARAMETERS;
 use crate::parameters::Parameters;
+use crate::picture::Picture;
 use crate::problem::Problem;
 use crate::task::Task;
 use nnz::solvers::Options;
 use nnz::{DType, DenseMatrix, Matrix, Norm, Vector};
 use predict::*;
 use run::*;
-pub(crate) use run::{MERGED_COLUMNS, are_columns_independent, multiply_together};
+pub(crate) use run::{are_columns_independent, merged_columns, multiply_together};
 use serde_json::{Value, json};
 pub(crate) use traffic::Traffic;
 
@@ -96,6 +97,8 @@ pub(crate) enum Answer {
     Dense(DenseMatrix),
     Matrix(Matrix),
     Json(Value),
+    /// As JSON or PNG.
+    Picture(Picture),
     /// A solution, with the method and the worst of its columns.
     Solved(Box<Answer>, Value),
 }
@@ -275,7 +278,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "spy",
-        summary: "The entries of A in each cell of a grid over it, row by row, up to `size` (64) cells a side",
+        summary: "The number of entries of A in each cell of a grid over it, up to `size` (64) cells a side: as JSON, row by row, or as PNG by `Accept: image/png`",
         operand: Operand::None,
         has_other: false,
         parameters: &["size"],

@@ -101,6 +101,8 @@ pub(crate) fn unsupported_media(headers: &HeaderMap, needed: impl Display) -> Pr
 
 /// The header that names the file which is to have the body of the answer.
 pub(crate) const RESULT_FILE: &str = "nnz-result-file";
+/// The header with the id of the descriptor that is to have the body of the answer.
+pub(crate) const RESULT_DESCRIPTOR: &str = "nnz-result-descriptor";
 /// The header that names the upload which is the body of a request.
 pub(crate) const UPLOAD: &str = "nnz-upload";
 /// The bytes of an upload that are there, and with a part those before it.

@@ -161,26 +161,40 @@ pub(crate) fn read(stream: &mut impl Read) -> Option<Response> {
     Some(Response { status, head, body: bytes[end + 4..].to_vec() })
 }
 
+/// A stream of bytes in both directions.
+pub(crate) trait Stream: Read + Write + Send {}
+
+impl<S: Read + Write + Send> Stream for S {}
+
+type Connect = fn(SocketAddr) -> io::Result<Box<dyn Stream>>;
+
 /// A connection on which one request follows the other.
 pub(crate) struct Client {
     address: SocketAddr,
-    stream: Option<TcpStream>,
+    connect: Connect,
+    stream: Option<Box<dyn Stream>>,
 }
 
 impl Client {
     pub(crate) fn new(address: SocketAddr) -> Self {
-        Self { address, stream: None }
+        let connect: Connect = |address| {
+            let stream = TcpStream::connect(address)?;
+            stream.set_nodelay(true)?;
+            Ok(Box::new(stream))
+        };
+        Self::by(address, connect)
+    }
+
+    /// A client whose streams are made by `connect`.
+    pub(crate) fn by(address: SocketAddr, connect: Connect) -> Self {
+        Self { address, connect, stream: None }
     }
 
     /// As [`send`]; an error if the server is gone or closes the connection without an answer.
     pub(crate) fn send(&mut self, request: &str, headers: &[&str], body: &[u8]) -> io::Result<Response> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
-            None => {
-                let stream = TcpStream::connect(self.address)?;
-                stream.set_nodelay(true)?;
-                stream
-            }
+            None => (self.connect)(self.address)?,
         };
         let (address, length) = (self.address, body.len());
         let mut head = format!("{request} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\n");
@@ -190,7 +204,7 @@ impl Client {
         message.extend_from_slice(&body[..first]);
         // A server that refuses the header need not read the body.
         let sent = stream.write_all(&message).and_then(|()| stream.write_all(&body[first..]));
-        let response = read_one(&mut stream)?;
+        let response = read_one(&mut *stream)?;
         if sent.is_ok() && !response.head.contains("connection: close") {
             self.stream = Some(stream);
         }
@@ -199,7 +213,7 @@ impl Client {
 }
 
 /// Reads an answer of known length.
-fn read_one(stream: &mut TcpStream) -> io::Result<Response> {
+fn read_one(stream: &mut dyn Stream) -> io::Result<Response> {
     let (mut bytes, mut buffer) = (vec![], vec![0; 1 << 16]);
     let broken = || io::Error::from(io::ErrorKind::UnexpectedEof);
     let end = loop {

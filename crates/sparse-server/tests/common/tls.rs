@@ -1,7 +1,5 @@
 //! Requests over TLS, with the certificates of `tests/tls`.
 
-use crate::common::{Response, read};
-use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,9 +16,8 @@ fn certificate(name: &str) -> CertificateDer<'static> {
     CertificateDer::from_pem_file(file(&format!("{name}.pem"))).unwrap()
 }
 
-/// Sends a request without a body, by a client with the certificate of this name; nothing if the server closes the
-/// connection.
-pub(crate) fn send(address: SocketAddr, client: Option<&str>, request: &str) -> Option<Response> {
+/// A connection to a server, by a client with the certificate of this name.
+pub(crate) fn connect(address: SocketAddr, client: Option<&str>) -> StreamOwned<ClientConnection, TcpStream> {
     let mut authorities = RootCertStore::empty();
     authorities.add(certificate("authority")).unwrap();
     let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
@@ -36,8 +33,7 @@ pub(crate) fn send(address: SocketAddr, client: Option<&str>, request: &str) -> 
     };
     let name = ServerName::from(address.ip());
     let connection = ClientConnection::new(Arc::new(config), name).unwrap();
-    let mut stream = StreamOwned::new(connection, TcpStream::connect(address).unwrap());
-    let head = format!("{request} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    stream.write_all(head.as_bytes()).ok()?;
-    read(&mut stream)
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_nodelay(true).unwrap();
+    StreamOwned::new(connection, stream)
 }

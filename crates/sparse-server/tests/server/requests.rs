@@ -3,7 +3,7 @@
 use super::common::{MTX, NPY, Response, Running, mtx, npy};
 use super::matrix;
 use sparse_server::Config;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -133,6 +133,84 @@ fn bodies_and_results_are_files_of_the_tenant_s_folder_alone() {
     let server = Running::start(Config::new(data.path(), 1 << 20));
     let refused = server.send("PUT /v1/matrices/a", &[MTX, "nnz-body-file: a.mtx"], &[]).expect(400);
     assert!(refused.text().contains("--shared DIR"), "{}", refused.text());
+}
+
+/// A memfd with these contents.
+#[cfg(target_os = "linux")]
+fn memfd(contents: &[u8]) -> std::fs::File {
+    let mut file: std::fs::File =
+        rustix::fs::memfd_create("test", rustix::fs::MemfdFlags::empty()).unwrap().into();
+    file.write_all(contents).unwrap();
+    file
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn bodies_and_results_are_descriptors_that_the_client_has_passed() {
+    use sendfd::SendWithFd;
+    use std::os::{fd::AsRawFd, unix::net::UnixStream};
+    let data = tempfile::tempdir().unwrap();
+    let socket = data.path().join("descriptors");
+    // That of a server that was killed.
+    drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+    let server =
+        Running::start(Config { descriptors: Some(socket.clone()), ..Config::new(data.path(), 1 << 20) });
+    let stream = UnixStream::connect(&socket).unwrap();
+    let line = |stream: &UnixStream| {
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    };
+    let pass = |file: &dyn AsRawFd| {
+        stream.send_with_fd(b"f", &[file.as_raw_fd()]).unwrap();
+        line(&stream)
+    };
+    let body = |file: &dyn AsRawFd| format!("nnz-body-descriptor: {}", pass(file));
+    let result = |file: &dyn AsRawFd| format!("nnz-result-descriptor: {}", pass(file));
+    server.send("PUT /v1/matrices/a", &[MTX, &body(&memfd(&matrix()))], &[]).expect(201);
+
+    let spmv = |headers: &[&str]| server.send("POST /v1/matrices/a/spmv", &[&[NPY], headers].concat(), &[]);
+    let (x, mut y) = (memfd(&npy(&[3], &[1.0, 2.0, 3.0])), memfd(&[b'?'; 1000]));
+    let (from, to) = (body(&x), result(&y));
+    let about = spmv(&[&from, &to]).expect(200).json();
+    assert_eq!(about["descriptor"], to["nnz-result-descriptor: ".len()..]);
+    let mut written = vec![];
+    y.rewind().unwrap();
+    y.read_to_end(&mut written).unwrap();
+    assert_eq!(about["bytes"], written.len());
+    let values = nnz::io::npy::parse(&written).unwrap().values;
+    assert_eq!(values.into_typed::<f64>().unwrap(), [6.0, 7.0, 6.0]);
+    assert_eq!(spmv(&[&body(&x)]).array(), [6.0, 7.0, 6.0]);
+    let norm = server.send("POST /v1/matrices/a/norm?ord=1", &[&result(&y)], &[]).expect(200);
+    assert_eq!(norm.json()["norm"], 5.0, "numbers stay in the answer");
+
+    // An id is good for one request, and for as long as its connection.
+    spmv(&[&from]).expect(422);
+    let other = UnixStream::connect(&socket).unwrap();
+    other.send_with_fd(b"f", &[x.as_raw_fd()]).unwrap();
+    let closed = format!("nnz-body-descriptor: {}", line(&other));
+    drop(other);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    spmv(&[&closed]).expect(422);
+    spmv(&["nnz-body-descriptor: ../x"]).expect(400);
+    spmv(&["nnz-body-descriptor: x", "nnz-body-file: x"]).expect(400);
+
+    // What is no file, or cannot be read or written.
+    let read_only = std::fs::File::open("/proc/self/exe").unwrap();
+    spmv(&[&body(&x), &result(&read_only)]).expect(422);
+    let (pipe, _) = std::io::pipe().unwrap();
+    assert!(pass(&pipe).starts_with("error: a memfd"));
+    let write_only = std::fs::File::create(data.path().join("file")).unwrap();
+    assert!(pass(&write_only).starts_with("error: a memfd"));
+    (&stream).write_all(b"f").unwrap();
+    assert!(line(&stream).starts_with("error: a byte"));
+    let waiting: Vec<_> = (0..17).map(|_| pass(&x)).collect();
+    assert!(waiting[16].starts_with("error: 16 descriptors"), "{waiting:?}");
+    drop(server);
+    assert!(!socket.exists());
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let refused = server.send("POST /v1/matrices/a/spmv", &[NPY, &from], &[]).expect(400);
+    assert!(refused.text().contains("--descriptors SOCKET"), "{}", refused.text());
 }
 
 #[cfg(unix)]

@@ -107,7 +107,7 @@ pub(crate) fn nothing_acknowledged_is_lost() -> Vec<Outcome> {
         acknowledged += known.len();
     }
     println!(
-        "{:<9} {cycles} processes killed within {:.0?}, {acknowledged} matrices put",
+        "{:<11} {cycles} processes killed within {:.0?}, {acknowledged} matrices put",
         "kill",
         began.elapsed()
     );

@@ -5,8 +5,6 @@ use crate::common::{MTX, NPY};
 use crate::rates::throughput;
 use crate::service::Server;
 use crate::{BUDGET, size};
-use std::io::Write;
-use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -86,8 +84,7 @@ fn beside_slow_clients<T>(server: &Server, clients: usize, work: impl FnOnce() -
                 "PUT /v1/matrices/b HTTP/1.1\r\nHost: {}\r\n{MTX}\r\nContent-Length: 999\r\n\r\n",
                 server.address
             );
-            let mut streams: Vec<_> =
-                (0..clients).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+            let mut streams: Vec<_> = (0..clients).map(|_| server.connect()).collect();
             for byte in head.bytes().chain(std::iter::repeat(b'%')) {
                 if ends.load(Ordering::Relaxed) {
                     break;

@@ -17,11 +17,16 @@ mod load;
 mod mutation;
 mod rates;
 mod service;
+#[allow(dead_code, reason = "each test file uses a part")]
+#[path = "../common/tls.rs"]
+mod tls;
 mod zipf;
 
 use common::IS_WORKER;
 use service::{Outcome, Server};
-use sparse_server::{Compute, Config, StartError, WorkerCommand, serve_as_worker, serve_until_stopped};
+use sparse_server::{
+    Compute, Config, StartError, TlsFiles, WorkerCommand, serve_as_worker, serve_until_stopped,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
@@ -69,6 +74,7 @@ const SCENARIOS: &[Scenario] = &[
     on_server("host-tier", zipf::with_host_tier, zipf::zipf),
     on_server("mutation", |_| (), mutation::mutation),
     on_server("trickle", |_| (), load::trickle),
+    on_server(TRICKLE_TLS, set_tls, load::trickle),
     on_server("stop", |config| config.limits.drain_time = Duration::from_secs(120), load::stop),
     on_server("churn", |config| set_memory(config, 16 << 20), churn::churn),
     Scenario {
@@ -84,6 +90,14 @@ const fn on_server(name: &'static str, configure: fn(&mut Config), run: fn(&mut 
 
 fn set_memory(config: &mut Config, bytes: u64) {
     config.memory = bytes;
+}
+
+/// The scenario whose server and clients talk TLS.
+const TRICKLE_TLS: &str = "trickle-tls";
+
+fn set_tls(config: &mut Config) {
+    let (certificate, key) = (tls::file("server.pem"), tls::file("server.key"));
+    config.tls = Some(TlsFiles { certificate, key, client_authorities: None });
 }
 
 /// Bytes of memory that a server has unless its scenario says otherwise.
@@ -116,7 +130,7 @@ fn main() {
         }
     }
     for Outcome { scenario, what, is_met } in &outcomes {
-        println!("{:<7} {scenario:<9} {what}", if *is_met { "met" } else { "NOT MET" });
+        println!("{:<7} {scenario:<11} {what}", if *is_met { "met" } else { "NOT MET" });
     }
     assert!(outcomes.iter().all(|outcome| outcome.is_met), "not all that is required was met");
 }

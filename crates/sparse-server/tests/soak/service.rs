@@ -1,9 +1,9 @@
 //! The server of a scenario, in a process of its own, and what was required of it.
 
-use crate::common::{Client, Response, process_id};
-use crate::{DATA, NAME, WORKERS, is_full};
+use crate::common::{Client, Response, Stream, process_id};
+use crate::{DATA, NAME, TRICKLE_TLS, WORKERS, is_full, tls};
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
@@ -80,7 +80,22 @@ impl Server {
     }
 
     pub(crate) fn client(&self) -> Client {
+        if self.has_tls() {
+            return Client::by(self.address, |address| Ok(Box::new(tls::connect(address, None))));
+        }
         Client::new(self.address)
+    }
+
+    fn has_tls(&self) -> bool {
+        self.name == TRICKLE_TLS
+    }
+
+    /// A connection of a client that sends no request of its own accord.
+    pub(crate) fn connect(&self) -> Box<dyn Stream> {
+        if self.has_tls() {
+            return Box::new(tls::connect(self.address, None));
+        }
+        Box::new(TcpStream::connect(self.address).unwrap())
     }
 
     pub(crate) fn send(&self, request: &str, headers: &[&str], body: &[u8]) -> Response {
@@ -88,7 +103,7 @@ impl Server {
     }
 
     pub(crate) fn say(&self, figures: impl std::fmt::Display) {
-        println!("{:<9} {figures}", self.name);
+        println!("{:<11} {figures}", self.name);
     }
 
     /// Requires a figure of a run of the full length, on a machine that does nothing else. One that is not met makes the

@@ -7,6 +7,7 @@ import http.client
 import os
 import random
 import select
+import socket
 import ssl
 import threading
 import time
@@ -38,18 +39,22 @@ class Connections:
         attempts: int,
         context: ssl.SSLContext | None,
         shared: str | os.PathLike[str] | None,
+        descriptors: str | os.PathLike[str] | None,
     ):
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
             raise ValueError(f"{url!r} where http://HOST:PORT or https://HOST:PORT is right")
         if token and parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "::1", "localhost"):
             raise ValueError("a token is not sent without TLS: https:// is needed")
+        if shared is not None and descriptors is not None:
+            raise ValueError("shared and descriptors: one of the two is needed")
         self.scheme, self.host, self.port = parts.scheme, parts.hostname, parts.port
         self.timeout = timeout
         self._context = context or (ssl.create_default_context() if parts.scheme == "https" else None)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._attempts = attempts
         self._shared = None if shared is None else Path(shared)
+        self._descriptors = None if descriptors is None else os.fspath(descriptors)
         self._idle: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
 
@@ -80,6 +85,8 @@ class Connections:
             try:
                 if self._shared and request.length >= LARGE_BODY:
                     return self._send_file(self._shared, request, headers)
+                if self._descriptors and request.length >= LARGE_BODY:
+                    return self._send_descriptors(self._descriptors, request, headers)
                 return self._send_once(request, headers, request.body)
             except ServerError as error:
                 # Refused requests had no effect; one whose worker process ended may have, and its key is gone.
@@ -161,14 +168,30 @@ class Connections:
             answer, answered = self._send_once(request, headers | files, [])
             if not (isinstance(answer, dict) and answer.get("file") == result.name):
                 return answer, answered
-            if answer["media_type"] == NPY:
-                # The array has its memory after the name of the file is gone, too.
-                return np.asarray(np.load(result, mmap_mode="c")), answered
-            with result.open("rb") as file:
-                return read_npz(file), answered
+            return _read_result(result, answer["media_type"]), answered
         finally:
             operand.unlink(missing_ok=True)
             result.unlink(missing_ok=True)
+
+    def _send_descriptors(self, path: str, request: Request, headers: dict[str, str]) -> tuple[Any, Any]:
+        """As :meth:`_send_file`, with files in memory that have no name, whose descriptors are passed by a socket."""
+        with contextlib.ExitStack() as stack:
+            # The server forgets descriptors with the connection that they came by.
+            connection = stack.enter_context(socket.socket(socket.AF_UNIX))
+            connection.settimeout(self.timeout)
+            connection.connect(path)
+            operand, result = (
+                stack.enter_context(open(os.memfd_create(f"nnz-{kind}"), "w+b")) for kind in ("body", "result")
+            )
+            operand.writelines(request.body)
+            operand.flush()
+            passed = {"nnz-body-descriptor": _pass(connection, operand.fileno()), "Content-Length": "0"}
+            if request.method == "POST":
+                passed["nnz-result-descriptor"] = _pass(connection, result.fileno())
+            answer, answered = self._send_once(request, headers | passed, [])
+            if not (isinstance(answer, dict) and answer.get("descriptor") == passed.get("nnz-result-descriptor")):
+                return answer, answered
+            return _read_result(Path(f"/proc/self/fd/{result.fileno()}"), answer["media_type"]), answered
 
     def _send_once(self, request: Request, headers: dict[str, str], body: list[Any]) -> tuple[Any, Any]:
         """The answer, decoded, and its headers."""
@@ -206,6 +229,25 @@ class Connections:
         if self.scheme == "https":
             return http.client.HTTPSConnection(self.host, self.port, timeout=self.timeout, context=self._context)
         return http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
+
+
+def _pass(connection: socket.socket, descriptor: int) -> str:
+    """The id that the server has for a descriptor."""
+    socket.send_fds(connection, [b"f"], [descriptor])
+    with connection.makefile("r", newline="\n") as lines:
+        line = lines.readline().strip()
+    if not line or line.startswith("error"):
+        raise OSError(f"the server takes no descriptor: {line or 'it has closed the connection'}")
+    return line
+
+
+def _read_result(file: Path, media: str) -> Any:
+    """The result in a file, an array mapped."""
+    if media == NPY:
+        # The array has its memory after the name of the file is gone, too.
+        return np.asarray(np.load(file, mmap_mode="c"))
+    with file.open("rb") as opened:
+        return read_npz(opened)
 
 
 def _wait(attempt: int) -> None:

@@ -19,6 +19,7 @@ class Client(ClientMethods):
     `timeout` is the time in seconds that the server may send nothing, `attempts` how often a request is sent at most,
     and `context` an :class:`ssl.SSLContext` for certificates of one's own. `shared` is the tenant's folder in that of the
     server's `--shared` on the same machine: large bodies and their results are files there, and no bytes of a connection.
+    `descriptors` is the socket of its `--descriptors` on the same machine: they are in memory that is passed by it.
     """
 
     def __init__(
@@ -30,8 +31,9 @@ class Client(ClientMethods):
         attempts: int = 6,
         context: ssl.SSLContext | None = None,
         shared: str | os.PathLike[str] | None = None,
+        descriptors: str | os.PathLike[str] | None = None,
     ):
-        self._connections = Connections(url, token, timeout, attempts, context, shared)
+        self._connections = Connections(url, token, timeout, attempts, context, shared, descriptors)
 
     def __repr__(self) -> str:
         return f"<nnz.client.Client of {self.url}>"

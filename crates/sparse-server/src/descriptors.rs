@@ -1,0 +1,195 @@
+//! Open files that clients on the same machine pass over a Unix socket, to be the body of a request or to have the result:
+//! a memfd, or any other regular file.
+//!
+//! For each byte that comes with a descriptor the client has a line back with its id, 32 hexadecimal digits, which one
+//! request names. A client has opened what it passes, so that it reaches nothing by the server that it could not reach
+//! itself; and nobody guesses an id. A descriptor is closed after its request, or with the connection.
+
+use crate::auth::to_hex;
+use crate::error::StartError;
+use crate::lock::lock;
+use crate::problem::Problem;
+use crate::upload::RESULT_DESCRIPTOR;
+use rustix::fs::{OFlags, fcntl_getfl};
+use rustix::io::{FdFlags, fcntl_setfd};
+use sendfd::RecvWithFd;
+use std::collections::{HashMap, HashSet};
+use std::fs::{File, Permissions};
+use std::io::{self, ErrorKind, Seek};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+/// The header with the id of the descriptor that has the body of a request.
+pub(crate) const BODY_DESCRIPTOR: &str = "nnz-body-descriptor";
+
+/// Connections of clients that pass descriptors.
+const CONNECTIONS: usize = 256;
+/// Descriptors of a connection that no request has named yet.
+const UNUSED_PER_CONNECTION: usize = 16;
+
+/// The descriptors that were passed and that no request has named, by their ids, and the socket they come from.
+#[derive(Debug)]
+pub(crate) struct Descriptors {
+    passed: Passed,
+    socket: PathBuf,
+    /// Ends with the value.
+    _accepting: JoinSet<()>,
+}
+
+type Passed = Arc<Mutex<HashMap<String, File>>>;
+
+impl Descriptors {
+    /// Listens on a socket of this path, to which all that may enter its folder may connect.
+    pub(crate) fn listen(socket: &Path) -> Result<Self, StartError> {
+        let listener = bind(socket).map_err(|error| StartError::file(socket, error))?;
+        let passed = Passed::default();
+        let mut accepting = JoinSet::new();
+        accepting.spawn(accept(listener, passed.clone()));
+        Ok(Self { passed, socket: socket.into(), _accepting: accepting })
+    }
+
+    /// The file of an id that the header `name` has, which no other request can have after that.
+    fn take(&self, name: &str, id: &str) -> Result<File, Problem> {
+        lock(&self.passed).remove(id).ok_or_else(|| {
+            let detail = "the id of a descriptor that was passed, by a connection that is still open, and not used by \
+                          another request, is needed";
+            Problem::unprocessable(format!("{name}: {detail}"))
+        })
+    }
+
+    /// The file with the body of a request.
+    pub(crate) fn body(&self, id: &str) -> Result<File, Problem> {
+        let mut file = self.take(BODY_DESCRIPTOR, id)?;
+        file.rewind()?;
+        Ok(file)
+    }
+
+    /// The file that is to have a result, emptied.
+    pub(crate) fn result(&self, id: &str) -> Result<File, Problem> {
+        let mut file = self.take(RESULT_DESCRIPTOR, id)?;
+        let emptied = file.set_len(0).and_then(|()| file.rewind());
+        emptied.map_err(|error| Problem::unprocessable(format!("{RESULT_DESCRIPTOR}: {error}")))?;
+        Ok(file)
+    }
+}
+
+impl Drop for Descriptors {
+    fn drop(&mut self) {
+        // The operator may have removed it.
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+/// Listens on a path, in place of a server that is gone.
+fn bind(socket: &Path) -> io::Result<UnixListener> {
+    let is_left_over = std::fs::symlink_metadata(socket).is_ok_and(|found| found.file_type().is_socket())
+        && std::os::unix::net::UnixStream::connect(socket)
+            .is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused);
+    if is_left_over {
+        std::fs::remove_file(socket)?;
+    }
+    let listener = UnixListener::bind(socket)?;
+    std::fs::set_permissions(socket, Permissions::from_mode(0o666))?;
+    Ok(listener)
+}
+
+async fn accept(listener: UnixListener, passed: Passed) {
+    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    while let Ok(permit) = permits.clone().acquire_owned().await {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let connection = Connection { passed: passed.clone(), ids: HashSet::new() };
+                tokio::spawn(async move {
+                    if let Err(error) = connection.receive(stream).await {
+                        tracing::debug!("descriptors: {error}");
+                    }
+                    drop(permit);
+                });
+            }
+            Err(error) => {
+                tracing::warn!("accepting a connection for descriptors: {error}");
+                // Of too many open files there are fewer after a while.
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// A connection by which descriptors come.
+struct Connection {
+    passed: Passed,
+    /// Those of its descriptors, some of which requests have used.
+    ids: HashSet<String>,
+}
+
+impl Connection {
+    /// Answers each byte that comes with a descriptor by an id, or by what is wrong.
+    async fn receive(mut self, mut stream: UnixStream) -> io::Result<()> {
+        while let Some(descriptor) = next(&stream).await? {
+            let line = match self.add(descriptor) {
+                Ok(id) => format!("{id}\n"),
+                Err(reason) => format!("error: {reason}\n"),
+            };
+            stream.write_all(line.as_bytes()).await?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, descriptor: Option<OwnedFd>) -> Result<String, String> {
+        let file = File::from(descriptor.ok_or("a byte with one descriptor is needed")?);
+        let is_file = file.metadata().is_ok_and(|found| found.is_file());
+        if !is_file || !is_readable(&file) {
+            return Err("a memfd or a regular file that is open for reading is needed".into());
+        }
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).map_err(|error| error.to_string())?;
+        let id = to_hex(&random);
+        let mut passed = lock(&self.passed);
+        self.ids.retain(|id| passed.contains_key(id));
+        if self.ids.len() == UNUSED_PER_CONNECTION {
+            return Err(format!(
+                "{UNUSED_PER_CONNECTION} descriptors of this connection wait for their requests"
+            ));
+        }
+        passed.insert(id.clone(), file);
+        self.ids.insert(id.clone());
+        Ok(id)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let mut passed = lock(&self.passed);
+        self.ids.iter().for_each(|id| drop(passed.remove(id)));
+    }
+}
+
+fn is_readable(file: &File) -> bool {
+    fcntl_getfl(file).is_ok_and(|flags| (flags & OFlags::RWMODE) != OFlags::WRONLY)
+}
+
+/// The next byte, with the descriptor if one comes with it; none at the end of the connection.
+async fn next(stream: &UnixStream) -> io::Result<Option<Option<OwnedFd>>> {
+    let (mut byte, mut numbers) = ([0], [-1]);
+    let (bytes, count) = loop {
+        stream.readable().await?;
+        match stream.recv_with_fd(&mut byte, &mut numbers) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => (),
+            received => break received?,
+        }
+    };
+    // SAFETY: the kernel has opened it for this process by this call, and nobody else has its number.
+    let descriptor = (count == 1).then(|| unsafe { OwnedFd::from_raw_fd(numbers[0]) });
+    if let Some(descriptor) = &descriptor {
+        fcntl_setfd(descriptor, FdFlags::CLOEXEC)?;
+    }
+    Ok((bytes > 0).then_some(descriptor))
+}
