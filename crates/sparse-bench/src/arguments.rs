@@ -155,7 +155,8 @@ pub(crate) struct Arguments {
     /// Only beside this library, where it is; may be repeated.
     #[arg(long, value_enum, value_name = "LIBRARY")]
     peer: Vec<PeerName>,
-    /// Only the workload of this name, or the matrix of a file (.mtx, .mtx.gz, .npz, .npy); may be repeated.
+    /// Only the workload of this name, or the matrix of a file (.mtx, .mtx.gz, .npz, .npy), of complex values the
+    /// magnitudes; may be repeated.
     #[arg(long, value_name = "FILE|NAME")]
     matrix: Vec<String>,
     /// Suite `choice`: the matrices of this folder too, with their transposes and leading quarters.

@@ -2,9 +2,10 @@
 
 use crate::arguments::Arguments;
 use anyhow::Result;
-use sparse_core::{Coo, Csr, Scalar};
+use sparse_core::{Coo, Csr, Scalar, c64};
 use sparse_generate::stand_in::{self, StandIn};
 use sparse_generate::{band, stencil_5, stencil_27, uniform};
+use sparse_io::MatrixFile;
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::Path;
@@ -136,9 +137,18 @@ fn small(name: &str) -> usize {
 fn for_each_file(arguments: &Arguments, mut work: impl FnMut(&str, &Csr<f32>) -> Result<()>) -> Result<()> {
     for path in arguments.files() {
         let name = Path::new(path).file_name().map_or(path.into(), OsStr::to_string_lossy);
-        work(&name, &sparse_io::read_csr(path)?)?;
+        work(&name, &read_real(path.as_ref())?)?;
     }
     Ok(())
+}
+
+/// The matrix of a file. The suites compute with real numbers: of complex values it has the magnitudes.
+pub(crate) fn read_real(path: &Path) -> sparse_core::Result<Csr<f32>> {
+    let file = MatrixFile::open(path)?;
+    if !file.value_type()?.is_complex() {
+        return file.read_csr();
+    }
+    Ok(file.read_csr::<c64, _, _>()?.map_values(|value| value.norm() as f32))
 }
 
 /// The entries of `a` in random order (Durstenfeld: Algorithm 235, 1964).
@@ -243,6 +253,19 @@ pub(crate) fn dense(rows: usize, cols: usize, percent: u32, seed: u32) -> Vec<f3
 mod tests {
     use super::*;
     use sparse_generate::stand_in;
+
+    #[test]
+    fn complex_files_run_by_their_magnitudes() {
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sparse-conformance/corpus");
+        let path = corpus.join("young3c.mtx.gz");
+        let complex: Csr<c64> = sparse_io::read_csr(&path).unwrap();
+        let magnitudes = complex.triplets().map(|(row, col, value)| (row, col, value.norm() as f32));
+        assert!(complex.values().iter().any(|value| value.im != 0.0));
+        assert!(read_real(&path).unwrap().triplets().eq(magnitudes));
+        let path = corpus.join("west0067.mtx.gz");
+        let real: Csr<f32> = sparse_io::read_csr(&path).unwrap();
+        assert_eq!(read_real(&path).unwrap(), real);
+    }
 
     #[test]
     fn all_threads_draw_what_one_draws() {

@@ -1,7 +1,7 @@
 //! The matrices of the suite.
 
 use crate::arguments::Arguments;
-use crate::workload::draw;
+use crate::workload::{draw, read_real};
 use anyhow::{Context as _, Result};
 use sparse_core::{Csr, Index};
 use sparse_generate::families::{Half, in_turn, members, transposed};
@@ -66,7 +66,7 @@ fn of_file(path: &Path, half: Half) -> [Source; 3] {
         Source {
             name: format!("corpus/{stem}{suffix}"),
             half,
-            make: Box::new(move || change(sparse_io::read_csr(&path)?)),
+            make: Box::new(move || change(read_real(&path)?)),
         }
     })
 }
