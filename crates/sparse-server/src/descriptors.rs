@@ -176,9 +176,10 @@ fn is_readable(file: &File) -> bool {
     fcntl_getfl(file).is_ok_and(|flags| (flags & OFlags::RWMODE) != OFlags::WRONLY)
 }
 
-/// The next byte, with the descriptor if one comes with it; none at the end of the connection.
+/// The next byte, with the descriptor if exactly one comes with it; none at the end of the connection.
 async fn next(stream: &UnixStream) -> io::Result<Option<Option<OwnedFd>>> {
-    let (mut byte, mut numbers) = ([0], [-1]);
+    // Room for two, so that one too many is seen, and closed.
+    let (mut byte, mut numbers) = ([0], [-1; 2]);
     let (bytes, count) = loop {
         stream.readable().await?;
         match stream.recv_with_fd(&mut byte, &mut numbers) {
@@ -186,10 +187,12 @@ async fn next(stream: &UnixStream) -> io::Result<Option<Option<OwnedFd>>> {
             received => break received?,
         }
     };
-    // SAFETY: the kernel has opened it for this process by this call, and nobody else has its number.
-    let descriptor = (count == 1).then(|| unsafe { OwnedFd::from_raw_fd(numbers[0]) });
-    if let Some(descriptor) = &descriptor {
+    // SAFETY: the kernel has opened them for this process by this call, and nobody else has their numbers.
+    let opened = numbers[..count].iter().map(|number| unsafe { OwnedFd::from_raw_fd(*number) });
+    let mut opened: Vec<_> = opened.collect();
+    for descriptor in &opened {
         fcntl_setfd(descriptor, FdFlags::CLOEXEC)?;
     }
-    Ok((bytes > 0).then_some(descriptor))
+    let only = if opened.len() == 1 { opened.pop() } else { None };
+    Ok((bytes > 0).then_some(only))
 }
