@@ -29,6 +29,8 @@ fn a_matrix_is_stored_and_computed_with() {
     }
     assert_eq!(post("a/reduce?each=column&by=max", &[]).array(), [4.0, 3.0, 2.0]);
     assert_eq!(post("a/norm?ord=1", &[]).json()["norm"], 5.0);
+    let png = server.send("POST /v1/matrices/a/spy?size=2", &["Accept: image/png"], &[]).expect(200);
+    assert!(png.head.contains("image/png") && png.body.starts_with(b"\x89PNG"), "{}", png.head);
     let spy = post("a/spy?size=2", &[]).expect(200).json();
     assert_eq!((&spy["counts"], &spy["rows"]), (&serde_json::json!([4, 0, 0, 1]), &2.into()));
     assert_eq!(post("a/select?rows=1..3&columns=2,1", &[]).expect(200).status, 200);
