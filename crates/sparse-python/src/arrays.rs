@@ -20,6 +20,9 @@ pub(crate) struct Arrays<'py>(
 /// The slices of [`Arrays`].
 pub(crate) type Slices<'a, T, I> = (&'a [I], &'a [I], &'a [T]);
 
+/// As [`Slices`], of which indices and values may be written.
+pub(crate) type SlicesMut<'a, T, I> = (&'a [I], &'a mut [I], &'a mut [T]);
+
 impl Arrays<'_> {
     /// The type of the values.
     pub(crate) fn dtype(&self) -> PyResult<DType> {
@@ -61,6 +64,24 @@ impl Arrays<'_> {
         };
         // What is too short for its offsets is left to the check of the matrix.
         Ok((offsets, indices.get(..end).unwrap_or(indices), values.get(..end).unwrap_or(values)))
+    }
+
+    /// Offsets, and indices and values to be written, of CSR as [`slices`](Self::slices) has them.
+    ///
+    /// # Safety
+    /// That of [`slice`] for the offsets, of [`slice_mut`] for the others.
+    pub(crate) unsafe fn slices_mut<T: Value, I: Position>(&self) -> PyResult<SlicesMut<'_, T, I>> {
+        // SAFETY: the caller promises the same.
+        let (offsets, indices, values) = unsafe {
+            (
+                slice::<I>("indptr", &self.1)?,
+                slice_mut::<I>("indices", &self.2)?,
+                slice_mut::<T>("data", &self.3)?,
+            )
+        };
+        let end = offsets.last().map_or(0, |end| end.as_usize());
+        let (indices_end, values_end) = (end.min(indices.len()), end.min(values.len()));
+        Ok((offsets, &mut indices[..indices_end], &mut values[..values_end]))
     }
 
     /// A matrix of `format` in the host's memory with copies of the arrays, which are checked.
@@ -166,7 +187,10 @@ fn raw_parts<T: Element>(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyRes
 
 /// The arrays of a matrix in CSR, CSC or COO, moved to Python: `indptr`, `indices`, `data`, or `row`, `col`, `data`.
 pub(crate) fn to_python(py: Python<'_>, matrix: Matrix) -> PyResult<Bound<'_, PyTuple>> {
-    let matrix = matrix.to_device(crate::device::host()?).map_err(exception)?;
+    let on_host = matrix.to_device(crate::device::host()?).map_err(exception)?;
+    // The arrays of a matrix that exists twice would be copied.
+    drop(matrix);
+    let matrix = on_host;
     let half = matches!(matrix.dtype(), DType::F16 | DType::Bf16);
     let matrix = if half { matrix.cast(DType::F32).map_err(exception)? } else { matrix };
     with_types!(matrix.dtype(), matrix.index_type(), T, I => moved::<T, I>(py, matrix))

@@ -1,24 +1,14 @@
 //! Operations on NumPy's arrays that make a matrix: conversions, sorting, sparse products.
 
-use crate::arrays::{Arrays, parts, to_python};
+use crate::arrays::{Arrays, parts};
 use crate::count;
 use crate::device::host;
 use crate::error::exception;
 use crate::product::cpu;
 use crate::types::with_types;
-use nnz::{Col, Format, Matrix, Result, Row};
+use nnz::{Col, Format, Row};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-
-/// The arrays of what `make` makes of a matrix.
-fn made<'py>(
-    py: Python<'py>,
-    matrix: Matrix,
-    make: impl FnOnce(Matrix) -> Result<Matrix> + Send,
-) -> PyResult<Bound<'py, PyTuple>> {
-    count();
-    to_python(py, py.detach(|| make(matrix)).map_err(exception)?)
-}
 
 /// `indptr`, `indices` and `data` of CSR (of CSC, if `csc`) from rows, columns and values, with duplicates summed.
 #[pyfunction]
@@ -55,10 +45,16 @@ pub(crate) fn csr_to_csc<'py>(py: Python<'py>, csr: Arrays<'py>) -> PyResult<Bou
     })
 }
 
-/// The arrays of CSR with ascending columns in each row; duplicates stay.
+/// Sorts the entries of each row of CSR by column where they lie; duplicates stay.
 #[pyfunction]
-pub(crate) fn csr_sort<'py>(py: Python<'py>, csr: Arrays<'py>) -> PyResult<Bound<'py, PyTuple>> {
-    made(py, csr.to_matrix(py, Format::Csr)?, |csr| csr.sort())
+pub(crate) fn csr_sort(py: Python<'_>, csr: Arrays<'_>) -> PyResult<()> {
+    count();
+    let cpu = cpu(host()?).map_err(exception)?;
+    with_types!(csr.dtype()?, csr.index()?, T, I => {
+        // SAFETY: as in `product::matvec`, and the caller of Python gave indices and values to be sorted.
+        let (offsets, indices, values) = unsafe { csr.slices_mut::<T, I>()? };
+        py.detach(|| cpu.sort_csr(csr.0, offsets, indices, values)).map_err(exception)
+    })
 }
 
 /// The arrays of A·B of two matrices in CSR of one type.

@@ -152,7 +152,7 @@ fn matmat<'py, T: Value, I: Position>(
     Ok(PyArray1::from_vec(py, c).reshape([rows, columns])?.into_any())
 }
 
-/// Writes all elements of a CSR matrix to an array in C order.
+/// Adds the elements of a CSR matrix to an array in C order.
 #[pyfunction]
 pub(crate) fn csr_todense(py: Python<'_>, a: Arrays<'_>, out: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
     count();
@@ -164,15 +164,12 @@ fn todense<T: Value, I: Position>(
     a: &Arrays<'_>,
     out: &Bound<'_, PyUntypedArray>,
 ) -> PyResult<()> {
-    let (device, shape, (rows, cols)) = (host()?, a.0, extents("out", out)?);
+    let (cpu, shape) = (cpu(host()?).map_err(exception)?, a.0);
+    extents("out", out)?;
     // SAFETY: as in `matvec`, and the caller of Python gave `out` to be written.
     let (slices, out) = unsafe { (a.slices::<T, I>(Format::Csr)?, slice_mut::<T>("out", out)?) };
-    py.detach(|| {
-        // SAFETY: matrices are dropped before the slices.
-        let (a, dense) = unsafe { (borrow(device, shape, slices)?, written(device, out)?) };
-        a.to_dense_into(&mut DenseMatrix::new(dense, rows, cols, cols, Order::RowMajor)?)
-    })
-    .map_err(exception)
+    let (offsets, indices, values) = slices;
+    py.detach(|| cpu.add_csr_to_dense(shape, offsets, indices, values, out)).map_err(exception)
 }
 
 /// Rows and columns of an array of two dimensions in C order.

@@ -1,6 +1,6 @@
 //! Sorting the entries of a row by index; equal indices keep their order.
 
-use super::fill::{entry_ranges, unwritten};
+use super::fill::entry_ranges;
 use crate::Cpu;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 #[cfg(target_arch = "x86_64")]
@@ -27,27 +27,35 @@ pub(crate) fn order_of<I: Index, O: Index>(cpu: &Cpu, offsets: &[O], columns: &[
     IndexOrder { major_sorted: true, sorted, unique }
 }
 
-/// Sorts each row by itself, in parts of rows with equal entries.
+/// A copy with each row sorted by itself.
 pub(crate) fn sort_rows<A: Axis, T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     a: &Compressed<A, T, Host, I, O>,
 ) -> Compressed<A, T, Host, I, O> {
     let offsets = a.offsets();
-    // SAFETY: indices and values are plain data; the parts copy all of them.
-    let (mut indices, mut values) = unsafe { (unwritten::<I>(a.nnz()), unwritten::<T>(a.nnz())) };
-    let parts = rows_by_entries(offsets, CHUNK);
-    let entries = entry_ranges(offsets, &parts);
-    let outputs = split_mut(&mut indices, &entries).into_iter().zip(split_mut(&mut values, &entries));
-    let work = parts.into_iter().zip(entries.iter().cloned().zip(outputs)).collect();
-    cpu.for_each(a.nnz(), work, |(rows, (entries, (indices, values)))| {
-        indices.copy_from_slice(&a.indices()[entries.clone()]);
-        values.copy_from_slice(&a.values()[entries.clone()]);
-        let lengths = rows.map(|row| a.pattern().range(row).len());
-        cpu.simd().run(SortRows { indices, values, lengths });
-    });
+    let (mut indices, mut values) = (cpu.copy_of(a.indices()), cpu.copy_of(a.values()));
+    sort_in_place(cpu, offsets, &mut indices, &mut values);
     let order = IndexOrder { sorted: true, ..a.order() };
     // SAFETY: the offsets are those of `a`; each row has its indices, sorted.
     unsafe { Compressed::new_unchecked(a.nrows(), a.ncols(), cpu.copy_of(offsets), indices, values, order) }
+}
+
+/// Sorts each row where it lies, in parts of rows with equal entries.
+pub(crate) fn sort_in_place<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    offsets: &[O],
+    indices: &mut [I],
+    values: &mut [T],
+) {
+    let nnz = indices.len();
+    let parts = rows_by_entries(offsets, CHUNK);
+    let entries = entry_ranges(offsets, &parts);
+    let arrays = split_mut(indices, &entries).into_iter().zip(split_mut(values, &entries));
+    let work = parts.into_iter().zip(arrays).collect();
+    cpu.for_each(nnz, work, |(rows, (indices, values))| {
+        let lengths = rows.map(|row| offsets[row + 1].as_usize() - offsets[row].as_usize());
+        cpu.simd().run(SortRows { indices, values, lengths });
+    });
 }
 
 /// Sorts each of consecutive rows of these lengths.

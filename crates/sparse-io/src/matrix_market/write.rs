@@ -1,10 +1,20 @@
 //! Writing: the shortest numbers that are read back to the same bits.
 
 use crate::output::Output;
+use crate::parallel;
 use crate::source::has_extension;
 use flate2::{Compression, write::GzEncoder};
 use sparse_core::{Coo, Csr, DType, Dense, Host, Index, Result, Scalar, SparseFormat};
 use std::io::{self, Write};
+
+/// Entries that all threads turn to text at a time.
+const ENTRIES: usize = 1 << 16;
+
+/// Entries of a text, which one thread makes.
+const ENTRIES_OF_TEXT: usize = 1 << 12;
+
+/// Bytes of a line that most lines do not exceed.
+const BYTES_OF_LINE: usize = 40;
 
 /// Writes a coordinate file, row by row; compressed if the name ends in `.gz`.
 ///
@@ -71,18 +81,31 @@ pub fn write_dense<'a, T: Scalar>(output: impl Into<Output<'a>>, matrix: &Dense<
 fn write_coordinates<T: Scalar>(
     output: Output<'_>,
     matrix: &impl SparseFormat,
-    triplets: impl Iterator<Item = (usize, usize, T)>,
+    mut triplets: impl Iterator<Item = (usize, usize, T)>,
 ) -> Result<()> {
     write_text(output, |out| {
         writeln!(out, "%%MatrixMarket matrix coordinate {} general", field_of::<T>())?;
         writeln!(out, "{} {} {}", matrix.nrows(), matrix.ncols(), matrix.nnz())?;
-        for (row, col, value) in triplets {
-            write!(out, "{} {} ", row + 1, col + 1)?;
-            write_value(out, value)?;
-            writeln!(out)?;
+        loop {
+            let entries: Vec<_> = triplets.by_ref().take(ENTRIES).collect();
+            if entries.is_empty() {
+                return Ok(());
+            }
+            let texts = parallel::map(entries.chunks(ENTRIES_OF_TEXT).collect(), &|entries| lines(entries));
+            texts.into_iter().try_for_each(|text| out.write_all(&text?))?;
         }
-        Ok(())
     })
+}
+
+/// The lines of some entries.
+fn lines<T: Scalar>(entries: &[(usize, usize, T)]) -> io::Result<Vec<u8>> {
+    let mut text = Vec::with_capacity(entries.len() * BYTES_OF_LINE);
+    for &(row, col, value) in entries {
+        write!(text, "{} {} ", row + 1, col + 1)?;
+        write_value(&mut text, value)?;
+        text.push(b'\n');
+    }
+    Ok(text)
 }
 
 fn field_of<T: Scalar>() -> &'static str {

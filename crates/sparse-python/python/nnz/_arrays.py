@@ -6,6 +6,7 @@ Each class is SciPy's of the same name with some methods replaced. A method comp
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -40,11 +41,13 @@ def plain_arrays(matrix: Any) -> tuple[Any, Any, Any]:
 
 def operand(dtype: np.dtype[Any], other: Any) -> Any:
     """`other` in C order as `dtype`, or None where NumPy would compute in another type."""
-    if dtype not in TYPES:
-        return None
-    if other.dtype != dtype and np.result_type(dtype, other.dtype) != dtype:
-        return None
-    return contiguous(other, dtype)
+    return contiguous(other, dtype) if _computes_in(dtype, other.dtype) else None
+
+
+@functools.lru_cache
+def _computes_in(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    """True if `dtype` is one of nnz's, and products with `other` have it."""
+    return dtype in TYPES and np.result_type(dtype, other) == dtype
 
 
 class _Containers:
@@ -69,6 +72,10 @@ class _Compressed(_Containers):
     def _csr(self: Any) -> Any:
         """Shape and arrays as CSR: of CSC those of the transpose."""
         return self._swap(self._shape), self.indptr, self.indices, self.data
+
+    def _as_csr(self: Any, other: Any) -> Any:
+        """Shape and arrays of a matrix in this one's format, as :meth:`_csr` has them."""
+        return self._swap(other.shape), other.indptr, other.indices, other.data
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         arrays = {name: contiguous(state[name]) for name in ("indptr", "indices", "data")}
@@ -101,13 +108,12 @@ class _Compressed(_Containers):
     def _matmul_sparse(self: Any, other: Any) -> Any:
         dtype = np.result_type(self.dtype, other.dtype)
         if dtype in TYPES and self.ndim == 2 and other.ndim == 2:
-            a = self.astype(dtype, copy=False)
-            b = self.__class__(other).astype(dtype, copy=False)
+            same_format = other if other.format == self.format else self.__class__(other)
             # (A·B)ᵀ = Bᵀ·Aᵀ
-            first, second = self._swap((a, b))
+            first, second = self._swap([each.astype(dtype, copy=False) for each in (self, same_format)])
             if first.indices.dtype == second.indices.dtype:
                 try:
-                    parts = _native.csr_multiply(first._csr(), second._csr())
+                    parts = _native.csr_multiply(self._as_csr(first), self._as_csr(second))
                 except (TypeError, OverflowError):  # indices of two types, or more entries than they can count
                     pass
                 else:
@@ -127,7 +133,7 @@ class _Compressed(_Containers):
     def toarray(self: Any, order: Any = None, out: Any = None) -> Any:
         natural = self._swap("CF")[0]
         if out is None and self.dtype in TYPES and self.ndim == 2 and order in (None, natural):
-            dense = np.empty(self._swap(self.shape), self.dtype)
+            dense = np.zeros(self._swap(self.shape), self.dtype)
             try:
                 _native.csr_todense(self._csr(), dense)
             except TypeError:
@@ -137,32 +143,36 @@ class _Compressed(_Containers):
         return super().toarray(order=order, out=out)
 
     def sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        along, across = self._swap(((1, -1), (0, -2)))
-        # A complex infinity times one is NaN.
-        ours = dtype is None and out is None and self.dtype in _REAL and self.ndim == 2
-        ours = ours and self.nnz < _LONG_ROWS * len(self.indptr)
-        # The ones take the memory of a dense row: of a very wide matrix more than the matrix has.
-        if ours and axis in along and self.shape[along[0]] <= max(self.nnz, 1 << 20):
-            ones = np.ones(self.shape[along[0]], self.dtype)
-            try:
-                # Row sums of CSR are A·1, column sums of CSC are Aᵀ·1: both along what is stored.
-                return _native.csr_matvec(self._csr(), ones, False)
-            except TypeError:
-                pass
+        if axis is not None and dtype is None and out is None:
+            sums = self._sum_along(axis)
+            if sums is not None:
+                return sums
         return super().sum(axis=axis, dtype=dtype, out=out)
+
+    def _sum_along(self: Any, axis: Any) -> Any:
+        """Row sums of CSR as A·1, column sums of CSC as Aᵀ·1, both along what is stored; None where SciPy has to add."""
+        # A complex infinity times one is NaN.
+        along = self._swap(((1, -1), (0, -2)))[0]
+        if self.data.dtype not in _REAL or len(self._shape) != 2 or axis not in along:
+            return None
+        entries, length = len(self.data), self._shape[along[0]]
+        # The ones take the memory of a dense row: of a very wide matrix more than the matrix has.
+        if entries >= _LONG_ROWS * len(self.indptr) or length > max(entries, 1 << 20):
+            return None
+        try:
+            return _native.csr_matvec(self._csr(), np.ones(length, self.data.dtype), False)
+        except TypeError:  # arrays with gaps, or indices of two types
+            return None
 
     def sort_indices(self: Any) -> None:
         writeable = self.indices.flags.writeable and self.data.flags.writeable
         if not self.has_sorted_indices and self.dtype in TYPES and writeable:
-            (major, minor), *arrays = self._swap(self._shape_as_2d), self.indptr, self.indices, self.data
             try:
-                _, indices, data = _native.csr_sort(((major, minor), *arrays))
+                # In place, as SciPy's: other matrices may share the arrays.
+                _native.csr_sort((self._swap(self._shape_as_2d), self.indptr, self.indices, self.data))
             except TypeError:
                 pass
             else:
-                # In place, as SciPy's: other matrices may share the arrays.
-                self.indices[: len(indices)] = indices
-                self.data[: len(data)] = data
                 self.has_sorted_indices = True
                 return
         super().sort_indices()

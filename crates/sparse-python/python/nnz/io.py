@@ -108,15 +108,7 @@ def mmwrite(target: Any, a: Any, *arguments: Any, **options: Any) -> None:
 def load_npz(file: Any) -> Any:
     """The matrix of a file of :func:`scipy.sparse.save_npz`, in its format and checked; CSR has its indices sorted."""
     if isinstance(file, (str, os.PathLike)) and os.fspath(file).endswith(".npz"):
-        # NumPy takes another file for a pickle, and advises to load it so.
-        if os.path.exists(file) and not zipfile.is_zipfile(file):
-            raise ValueError(f"{os.fspath(file)} is no archive of arrays, as scipy.sparse.save_npz writes it")
-        with np.load(file) as arrays:
-            if "format" not in arrays:
-                raise ValueError(f"{os.fspath(file)} has no array `format`, which scipy.sparse.save_npz writes")
-            format = arrays["format"].item()
-        format = format.decode() if isinstance(format, bytes) else format
-        headers = _headers(file)
+        format, headers = _contents(file)
         if _has_our_types(format, headers):
             matrix = _read(file, format)
             if (matrix.nnz,) == headers["data"][0]:
@@ -128,21 +120,34 @@ def load_npz(file: Any) -> Any:
     return ours[matrix.format](matrix) if matrix.format in ours else matrix
 
 
-def _headers(file: Any) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-    """Shape and type of each array of a `.npz` file."""
+#: Shape and type of each array of a `.npz` file.
+_Headers = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
+
+
+def _contents(file: Any) -> tuple[str, _Headers]:
+    """The format of a matrix in a `.npz` file, and the headers of its arrays."""
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    headers = {}
-    with zipfile.ZipFile(file) as archive:
+    headers, format = {}, None
+    try:
+        archive = zipfile.ZipFile(file)
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{os.fspath(file)} is no archive of arrays, as scipy.sparse.save_npz writes it") from error
+    with archive:
         for name in archive.namelist():
             with archive.open(name) as member:
+                if name == "format.npy":
+                    format = np.lib.format.read_array(member).item()
+                    continue
                 version = np.lib.format.read_magic(member)
                 if version in readers:
                     shape, _, dtype = readers[version](member)
                     headers[name.removesuffix(".npy")] = (shape, dtype)
-    return headers
+    if format is None:
+        raise ValueError(f"{os.fspath(file)} has no array `format`, which scipy.sparse.save_npz writes")
+    return format.decode() if isinstance(format, bytes) else format, headers
 
 
-def _has_our_types(format: str, headers: dict[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> bool:
+def _has_our_types(format: str, headers: _Headers) -> bool:
     """True if nnz reads the arrays of a file: two sizes, values of its types, indices of one type."""
     names = {"csr": ("indices", "indptr"), "coo": ("row", "col")}.get(format)
     if names is None or not {"data", "shape", *names} <= headers.keys():

@@ -6,21 +6,30 @@ use super::radix::group;
 use super::transpose::Lines;
 use crate::Cpu;
 use crate::op::compiled::{borrowed_table, find};
+use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use crate::primitive::fill::Arrays;
+use crate::primitive::row_sort::sort_in_place;
+use sparse_core::error::checked_product;
 use sparse_core::op::Duplicates;
 use sparse_core::{Axis, Compressed, Coo, Csc, Error, Host, HostCsr, Index, Result, Scalar};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The functions for one triple of types, which are compiled in this crate.
 pub(in crate::op) struct Functions<T: Scalar, I: Index, O: Index> {
     along_other_axis: AlongOtherAxis<T, I, O>,
     add_up: AddUp<T, I, O>,
+    sort: Sort<T, I, O>,
+    add_to_dense: AddToDense<T, I, O>,
 }
 
 type AlongOtherAxis<T, I, O> = fn(&Cpu, usize, Lines<'_, T, I, O>) -> Result<Option<Arrays<T, I, O>>>;
 type AddUp<T, I, O> = fn(&Cpu, usize, Coordinates<'_, T, I>) -> Result<Arrays<T, I, O>>;
+type Sort<T, I, O> = fn(&Cpu, &[O], &mut [I], &mut [T]);
+type AddToDense<T, I, O> = fn(&Cpu, usize, Lines<'_, T, I, O>, &mut [T]) -> bool;
 
 impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
-    pub(in crate::op) const ALL: Self = Self { along_other_axis, add_up };
+    pub(in crate::op) const ALL: Self = Self { along_other_axis, add_up, sort: sort_in_place, add_to_dense };
 }
 
 /// Lines of entries in any order, with duplicates added.
@@ -32,7 +41,95 @@ fn add_up<T: Scalar, I: Index, O: Index>(
     group(cpu, major, entries, Duplicates::Sum, |major, minor| (major, minor))
 }
 
+/// Adds the entries of each row to the rows of a dense matrix by rows; false if a column is not below `cols`.
+fn add_to_dense<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    cols: usize,
+    (offsets, indices, values): Lines<'_, T, I, O>,
+    dense: &mut [T],
+) -> bool {
+    let parts = rows_by_entries(offsets, CHUNK);
+    let elements: Vec<_> = parts.iter().map(|rows| rows.start * cols..rows.end * cols).collect();
+    let work = parts.into_iter().zip(split_mut(dense, &elements)).collect();
+    let has_fault = AtomicBool::new(false);
+    cpu.for_each(indices.len(), work, |(rows, dense): (Range<usize>, &mut [T])| {
+        for (row, dense) in rows.zip(dense.chunks_exact_mut(cols)) {
+            let entries = offsets[row].as_usize()..offsets[row + 1].as_usize();
+            for (column, value) in indices[entries.clone()].iter().zip(&values[entries]) {
+                match dense.get_mut(column.as_usize()) {
+                    Some(element) => *element = T::from_acc(element.to_acc() + value.to_acc()),
+                    None => has_fault.store(true, Ordering::Relaxed),
+                }
+            }
+        }
+    });
+    !has_fault.into_inner()
+}
+
 impl Cpu {
+    /// Sorts the entries of each row of the arrays of a matrix in CSR by column; equal columns keep their order.
+    ///
+    /// ```
+    /// # use backend_cpu::Cpu;
+    /// let (mut columns, mut values) = ([0, 1, 0], [1.0, 2.0, 3.0]);
+    /// Cpu::new()?.sort_csr((2, 2), &[0, 1, 3], &mut columns, &mut values)?;
+    /// assert_eq!((columns, values), ([0, 0, 1], [1.0, 3.0, 2.0]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`HostCsr::borrow`], with nothing changed.
+    pub fn sort_csr<T: Scalar, I: Index, O: Index>(
+        &self,
+        shape: (usize, usize),
+        offsets: &[O],
+        indices: &mut [I],
+        values: &mut [T],
+    ) -> Result<()> {
+        let functions: &Functions<T, I, O> = find(borrowed_table(), "sort", "csr")?;
+        // SAFETY: the slices outlive the matrix, which is only checked.
+        unsafe { self.borrow_csr(shape, offsets, indices, values) }.map(drop::<HostCsr<T, I, O>>)?;
+        (functions.sort)(self, offsets, indices, values);
+        Ok(())
+    }
+
+    /// Adds the entries of the arrays of a matrix in CSR to a dense matrix by rows, without gaps between them.
+    ///
+    /// ```
+    /// # use backend_cpu::Cpu;
+    /// let mut dense = [0.0; 4];
+    /// Cpu::new()?.add_csr_to_dense((2, 2), &[0, 0, 2], &[1, 1], &[1.0, 2.0], &mut dense)?;
+    /// assert_eq!(dense, [0.0, 0.0, 0.0, 3.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`HostCsr::borrow`], after which `dense` may have any values; [`Error::Shape`] for one of another size.
+    pub fn add_csr_to_dense<T: Scalar, I: Index, O: Index>(
+        &self,
+        shape: (usize, usize),
+        offsets: &[O],
+        indices: &[I],
+        values: &[T],
+        dense: &mut [T],
+    ) -> Result<()> {
+        let (rows, cols) = shape;
+        if dense.len() != checked_product("rows x columns", rows, cols)? {
+            let reason =
+                format!("the dense matrix has {} elements where {rows} x {cols} are right", dense.len());
+            return Err(Error::shape("to_dense", reason));
+        }
+        let functions: &Functions<T, I, O> = find(borrowed_table(), "to_dense", "csr")?;
+        if cols > 0 && self.is_framed(shape, offsets, indices, values.len()) {
+            let lines = (offsets, indices, values);
+            if (functions.add_to_dense)(self, cols, lines, dense) {
+                return Ok(());
+            }
+        }
+        // It finds the same fault, and says where. SAFETY: the slices outlive the matrix, which is only checked.
+        unsafe { HostCsr::borrow(rows, cols, offsets, indices, values) }.map(drop)
+    }
+
     /// CSC of the arrays of a matrix in CSR.
     ///
     /// ```

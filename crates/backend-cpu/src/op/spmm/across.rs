@@ -12,7 +12,7 @@ use crate::op::compiled::{find, spmm_across_table};
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use crate::primitive::fill::entry_ranges;
 use crate::primitive::lines::Lines;
-use crate::simd::{Isa, Vectorize};
+use crate::simd::{Isa, Vectorize, fetch};
 use sparse_core::error::checked_product;
 use sparse_core::{Error, HostCsr, Index, Result, Scalar};
 use std::ops::Range;
@@ -23,9 +23,15 @@ const RANGES: usize = 8;
 /// Columns of A by which C is cut into ranges of equal work.
 const SAMPLES: usize = 4096;
 
-/// Columns of B that are added at a time, in registers, and fewer.
+/// Columns of B that stay in registers for a row of A.
 const WIDE: usize = 32;
 const NARROW: usize = 8;
+
+/// Entries of A by which rows of C are prefetched ahead.
+const AHEAD: usize = 12;
+
+/// Bytes of the rows of C that a part of A adds to, from which on they are prefetched: half of a second cache.
+const SPREAD: usize = 1 << 20;
 
 impl Cpu {
     /// `C ← Aᵀ·B`, with A in CSR over the caller's arrays, and B and C of `columns` columns by rows.
@@ -137,6 +143,10 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for AddPart<'_, T, I, O> {
 
     #[inline(always)]
     fn run<S: Isa>(mut self) {
+        // Rows of C in one go: in blocks of columns each of them would be waited for once a block.
+        if self.columns > WIDE {
+            return self.add_rows();
+        }
         let mut first = 0;
         while first < self.columns {
             first += match self.columns - first {
@@ -149,28 +159,68 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for AddPart<'_, T, I, O> {
 }
 
 impl<T: Scalar, I: Index, O: Index> AddPart<'_, T, I, O> {
+    /// True if rows of C that are added to lie far apart.
+    fn is_scattered(&self) -> bool {
+        let rows = self.part.columns.len().min(self.range.len());
+        rows.saturating_mul(self.columns * size_of::<T>()) > SPREAD
+    }
+
+    /// Prefetches `width` elements from column `first` on of the row of C to which a later entry is added.
+    #[inline(always)]
+    fn fetch_ahead(&self, entry: usize, first: usize, width: usize) {
+        if let Some(to) = self.a.indices.get(entry + AHEAD).map(|to| to.as_usize())
+            && self.range.contains(&to)
+        {
+            fetch(self.c, (to - self.range.start) * self.columns + first, width);
+        }
+    }
+
+    /// Adds the products of all columns.
+    #[inline(always)]
+    fn add_rows(&mut self) {
+        let (a, columns, range) = (self.a, self.columns, self.range.clone());
+        let is_scattered = self.is_scattered();
+        for row in self.part.rows.clone() {
+            let b = &self.b[row * columns..][..columns];
+            for entry in a.offsets[row].as_usize()..a.offsets[row + 1].as_usize() {
+                if is_scattered {
+                    self.fetch_ahead(entry, 0, columns);
+                }
+                let to = a.indices[entry].as_usize();
+                if range.contains(&to) {
+                    let c = &mut self.c[(to - range.start) * columns..][..columns];
+                    add_product(c, a.values[entry].to_acc(), b);
+                }
+            }
+        }
+    }
+
     /// Adds the products of `W` columns from `first` on; returns `W`.
     #[inline(always)]
     fn add<const W: usize>(&mut self, first: usize) -> usize {
-        let Self { a, part, b, columns, range, c } = self;
-        let block = |row: usize| row * *columns + first..row * *columns + first + W;
-        let all = range.start <= part.columns.start && part.columns.end <= range.end;
-        for row in part.rows.clone() {
-            let Some(b) = b[block(row)].first_chunk::<W>() else { continue };
-            let mut row_of_b = [T::Acc::ZERO; W];
-            row_of_b.iter_mut().zip(b).for_each(|(to, b)| *to = b.to_acc());
+        let (a, columns, range) = (self.a, self.columns, self.range.clone());
+        let is_scattered = self.is_scattered();
+        let block = |row: usize| row * columns + first..row * columns + first + W;
+        for row in self.part.rows.clone() {
+            let Some(&b) = self.b[block(row)].first_chunk::<W>() else { continue };
             for entry in a.offsets[row].as_usize()..a.offsets[row + 1].as_usize() {
-                let to = a.indices[entry].as_usize();
-                if !all && !range.contains(&to) {
-                    continue;
+                if is_scattered {
+                    self.fetch_ahead(entry, first, W);
                 }
-                let value = a.values[entry].to_acc();
-                let c = &mut c[block(to - range.start)];
-                for (c, &b) in c.iter_mut().zip(&row_of_b) {
-                    *c = T::from_acc(c.to_acc() + value * b);
+                let to = a.indices[entry].as_usize();
+                if range.contains(&to) {
+                    add_product(&mut self.c[block(to - range.start)], a.values[entry].to_acc(), &b);
                 }
             }
         }
         W
+    }
+}
+
+/// `c ← c + value·b`.
+#[inline(always)]
+fn add_product<T: Scalar>(c: &mut [T], value: T::Acc, b: &[T]) {
+    for (c, b) in c.iter_mut().zip(b) {
+        *c = T::from_acc(c.to_acc() + value * b.to_acc());
     }
 }
