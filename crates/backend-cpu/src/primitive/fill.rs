@@ -122,40 +122,23 @@ impl Cpu {
         copy
     }
 
-    /// Appends `parts` to `target`, by all threads. If it has no capacity for them, it gets one for `expected` elements, or,
-    /// where memory is short, for no more than are there.
+    /// A copy with memory for `additional` elements more. Not a reallocation: it would copy unused memory, too, which
+    /// takes pages for it, since memory of which a part is in huge pages cannot be moved.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub(crate) fn append<T: Element>(
-        &self,
-        target: &mut Vec<T>,
-        parts: &[&[T]],
-        expected: usize,
-    ) -> Result<()> {
-        let len = target.len() + parts.iter().map(|part| part.len()).sum::<usize>();
-        if len > target.capacity() {
-            target
-                .try_reserve_exact(expected.max(len) - target.len())
-                .or_else(|_| target.try_reserve_exact(len - target.len()))
-                .map_err(|_| Error::out_of_memory::<T>(len))?;
-            advise_huge_pages(target.spare_capacity_mut(), HUGE);
-        }
-        let mut places = Vec::with_capacity(parts.len());
-        let mut rest = target.spare_capacity_mut();
-        for &part in parts {
-            let (place, after) = rest.split_at_mut(part.len());
-            places.push((place, part));
-            rest = after;
-        }
-        self.for_each(len, places, |(place, part)| {
-            place.iter_mut().zip(part).for_each(|(place, &element)| {
+    pub(crate) fn with_capacity_for<T: Element>(&self, elements: &[T], additional: usize) -> Result<Vec<T>> {
+        let mut copy = vec_with_capacity(elements.len() + additional)?;
+        advise_huge_pages(copy.spare_capacity_mut(), HUGE);
+        let (places, _) = copy.spare_capacity_mut().split_at_mut(elements.len());
+        self.for_chunks(places, CHUNK, |start, places| {
+            for (place, &element) in places.iter_mut().zip(&elements[start..]) {
                 place.write(element);
-            });
+            }
         });
-        // SAFETY: as many elements were written, one part after the other.
-        unsafe { target.set_len(len) };
-        Ok(())
+        // SAFETY: all elements were written.
+        unsafe { copy.set_len(elements.len()) };
+        Ok(copy)
     }
 
     /// Compressed arrays whose rows have these lengths; `fill` writes the entries of a range of rows.
@@ -207,13 +190,6 @@ impl Cpu {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_appended_needs_no_more_memory_than_it_has() {
-        let (cpu, mut target) = (Cpu::new().unwrap(), vec![1]);
-        cpu.append(&mut target, &[&[2, 3], &[], &[4]], usize::MAX / 2).unwrap();
-        assert_eq!(target, [1, 2, 3, 4]);
-    }
 
     #[test]
     fn offsets_that_do_not_fit_are_refused_with_the_number_of_entries() {

@@ -93,6 +93,21 @@ fn rows_of_every_method_agree_with_the_reference() {
     check("long rows", &long, &inexact(uniform(4000, 700, 11, 4).unwrap()));
 }
 
+#[test]
+fn rows_of_few_entries_and_of_few_products_agree_with_the_reference() {
+    fn check_type<T: Scalar>() {
+        let lengths: Vec<_> = (0..120).map(|row| row % 24).collect();
+        let a = inexact(with_row_lengths::<T>(&lengths, 60, 1).unwrap());
+        for (columns, length) in [(9, 1), (18, 3), (40, 5), (20_000, 4), (3_000_000, 30)] {
+            check("few entries", &a, &inexact(uniform(60, columns, length, 2).unwrap()));
+        }
+    }
+    check_type::<f32>();
+    check_type::<f64>();
+    check_type::<c32>();
+    check_type::<f16>();
+}
+
 /// A·B of the arrays of both, without a plan.
 fn product_of_arrays<T: Scalar>(cpu: &Cpu, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
     let arrays = |m: &Csr<T>| (m.offsets().clone(), m.indices().clone(), m.values().clone());

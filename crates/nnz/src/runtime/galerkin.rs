@@ -13,7 +13,8 @@ const OP: &str = "galerkin";
 
 /// Galerkin products.
 impl Matrix {
-    /// `R·A·P`, the coarse matrix of multigrid methods: of three matrices in CSR, or in CSC.
+    /// `R·A·P`, the coarse matrix of multigrid methods: of three matrices in CSR, or in CSC. As two products of one call,
+    /// which on the CPU take less time than a plan.
     ///
     /// # Errors
     /// As [`matmul_sparse`](Self::matmul_sparse) for either product.
@@ -31,7 +32,7 @@ impl Matrix {
     /// ```
     #[doc(alias("rap", "triple_product"))]
     pub fn galerkin(&self, r: &Self, p: &Self) -> Result<Self> {
-        self.plan_galerkin(r, p, &PlanOptions::once())?.run(r, self, p)
+        r.matmul_sparse(&self.matmul_sparse(p)?)
     }
 
     /// A plan of `R·A·P`, which finds the patterns once for all values.

@@ -112,14 +112,19 @@ impl SpgemmBound {
     /// assert_eq!((bound.products, bound.nnz, bound.bytes), (11, 7, 7 * 12 + 3 * 4));
     /// ```
     pub fn new(products: impl IntoIterator<Item = usize>, minor: usize, sizes: Sizes) -> Self {
-        let (mut rows, mut total, mut nnz) = (0_u64, 0_u64, 0_u64);
+        let (mut rows, mut total, mut nnz) = (0, 0_u64, 0_u64);
         for products in products {
             rows += 1;
             total = total.saturating_add(products as u64);
             nnz = nnz.saturating_add(products.min(minor) as u64);
         }
+        Self::of_totals(rows, total, nnz, sizes)
+    }
+
+    /// The bound of a C of so many rows (of CSC columns), products and entries at most.
+    pub fn of_totals(rows: usize, products: u64, nnz: u64, sizes: Sizes) -> Self {
         let entries = nnz.saturating_mul((sizes.scalar + sizes.index) as u64);
-        Self { products: total, nnz, bytes: entries.saturating_add((rows + 1) * sizes.offset as u64) }
+        Self { products, nnz, bytes: entries.saturating_add((rows as u64 + 1) * sizes.offset as u64) }
     }
 }
 

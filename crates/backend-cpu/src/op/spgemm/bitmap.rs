@@ -14,15 +14,18 @@ pub(super) struct Bitmap {
     first: usize,
 }
 
-/// Words whose flags are looked at together.
+/// Words whose flags are one number.
 const FLAGS: usize = size_of::<u64>();
+
+/// Words whose flags are looked at together: a vector of AVX-512.
+const LOOK: usize = 64;
 
 impl Bitmap {
     /// Makes the set ready for columns in `window`, of which there are none yet.
     #[inline(always)]
     pub(super) fn begin(&mut self, window: &Range<usize>) {
         self.first = window.start / 64 * 64;
-        let words = (window.end - self.first).div_ceil(64).next_multiple_of(FLAGS);
+        let words = (window.end - self.first).div_ceil(64).next_multiple_of(LOOK);
         if self.words.len() < words {
             self.words.resize(words, 0);
             self.used.resize(words, 0);
@@ -56,11 +59,17 @@ impl Bitmap {
         sorted.reserve(most.min(64 * words) + AT_ONCE);
         let (before, spare) = (sorted.len(), sorted.spare_capacity_mut());
         let mut len = 0;
-        let (groups, _) = self.used[..words.next_multiple_of(FLAGS)].as_chunks_mut::<FLAGS>();
-        for (group, flags) in groups.iter_mut().enumerate() {
+        let (looks, _) = self.used[..words.next_multiple_of(LOOK)].as_chunks_mut::<LOOK>();
+        let looks = looks
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, flags)| flags.iter().fold(0, |any, flag| any | flag) != 0);
+        let groups = looks
+            .flat_map(|(look, flags)| (look * LOOK..).step_by(FLAGS).zip(flags.as_chunks_mut::<FLAGS>().0));
+        for (first_word, flags) in groups {
             let mut used = u64::from_le_bytes(std::mem::take(flags));
             while used != 0 {
-                let word = FLAGS * group + used.trailing_zeros() as usize / 8;
+                let word = first_word + used.trailing_zeros() as usize / 8;
                 used &= used - 1;
                 let mut bits = std::mem::take(&mut self.words[word]);
                 let end = len + bits.count_ones() as usize;

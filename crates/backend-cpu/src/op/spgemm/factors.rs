@@ -1,12 +1,22 @@
 //! The patterns of two factors, row by row, and the work of a product.
 
 use crate::Cpu;
+use crate::parallel::chunks;
 use crate::simd::fetch_line;
-use sparse_core::{CompressedPattern, Host, Index, IndexOrder, Result};
+use sparse_core::{CompressedPattern, Host, Index, IndexOrder};
 use std::ops::Range;
 
-/// Rows whose products are counted together.
+/// Rows that a thread counts or compares at once.
 const COUNTED_ROWS: usize = 4096;
+
+/// Products and rows of a part.
+const PART: usize = 32 * 1024;
+
+/// The most neighbouring rows whose products are counted as one number.
+const BLOCK: usize = 64;
+
+/// Rows of the right factor that are looked at before all of them are searched for repetitions.
+const SAMPLED_ROWS: usize = 255;
 
 /// Entries of the left factor between one whose row of the right factor is read, and the one whose row is prefetched;
 /// the offset of that row is prefetched as far again ahead.
@@ -45,6 +55,19 @@ impl<'a, I: Index, O: Index> Pattern<'a, I, O> {
         self.offsets[row].as_usize()..self.offsets[row + 1].as_usize()
     }
 
+    /// True if neighbouring rows, by a sample, begin with neighbouring columns.
+    fn is_local(self) -> bool {
+        let rows = (1..self.major()).step_by(self.major() / LOCAL_ROWS + 1);
+        let (mut pairs, mut near) = (0, 0);
+        for row in rows {
+            if let ([before, ..], [first, ..]) = (self.row(row - 1), self.row(row)) {
+                pairs += 1;
+                near += usize::from(before.as_usize().abs_diff(first.as_usize()) <= NEAR);
+            }
+        }
+        4 * near >= 3 * pairs
+    }
+
     /// The columns of a row.
     #[inline(always)]
     pub(super) fn row(self, row: usize) -> &'a [I] {
@@ -57,14 +80,19 @@ impl<'a, I: Index, O: Index> Pattern<'a, I, O> {
 pub(super) struct Factors<'a, I, O> {
     pub(super) left: Pattern<'a, I, O>,
     pub(super) right: Pattern<'a, I, O>,
+    /// True if rows of the right factor are to be prefetched.
+    fetches: bool,
 }
 
+/// Rows of the left factor that are looked at for whether neighbours multiply neighbours.
+const LOCAL_ROWS: usize = 64;
+
+/// Rows of the right factor between those of neighbouring rows that still are in the cache, or prefetched by itself.
+const NEAR: usize = 16;
+
 impl<'a, I: Index, O: Index> Factors<'a, I, O> {
-    pub(super) fn new(
-        left: &'a CompressedPattern<Host, I, O>,
-        right: &'a CompressedPattern<Host, I, O>,
-    ) -> Self {
-        Self { left: left.into(), right: right.into() }
+    pub(super) fn new(left: Pattern<'a, I, O>, right: Pattern<'a, I, O>) -> Self {
+        Self { left, right, fetches: !left.is_local() }
     }
 
     /// The rows of the right factor whose entries are multiplied in a row of C.
@@ -87,6 +115,9 @@ impl<'a, I: Index, O: Index> Factors<'a, I, O> {
     /// entries from a position on.
     #[inline(always)]
     pub(super) fn fetch_ahead(self, entry: usize, fetch: impl Fn(usize)) {
+        if !self.fetches {
+            return;
+        }
         let (columns, offsets) = (self.left.indices, self.right.offsets);
         if let Some(k) = columns.get(entry + 2 * AHEAD) {
             fetch_line(offsets, k.as_usize());
@@ -97,19 +128,18 @@ impl<'a, I: Index, O: Index> Factors<'a, I, O> {
     }
 
     /// The number of products in a row of C.
-    fn products(self, row: usize) -> usize {
+    pub(super) fn products(self, row: usize) -> usize {
         self.left.row(row).iter().map(|k| self.right.range(k.as_usize()).len()).sum()
     }
 
-    /// The columns between the first and the last one of a row of C; all columns, where the right factor is unsorted.
+    /// The number of products in a row of C, and the columns between the first and the last one; all columns, where the
+    /// right factor is unsorted. `fetch` prefetches the entries of the right factor from a position on.
     #[inline(always)]
-    pub(super) fn window(self, row: usize) -> Range<usize> {
-        if !self.right.order.sorted {
-            return 0..self.right.minor;
-        }
-        let (mut first, mut end) = (self.right.minor, 0);
+    pub(super) fn span(self, row: usize, fetch: impl Fn(usize)) -> (usize, Range<usize>) {
+        let (mut products, mut first, mut end) = (0, self.right.minor, 0);
         for (entry, columns) in (self.left.range(row).start..).zip(self.right_rows(row)) {
-            self.fetch_ahead(entry, |start| fetch_line(self.right.indices, start));
+            self.fetch_ahead(entry, &fetch);
+            products += columns.len();
             if let [least, ..] = columns
                 && let [.., greatest] = columns
             {
@@ -117,16 +147,24 @@ impl<'a, I: Index, O: Index> Factors<'a, I, O> {
                 end = end.max(greatest.as_usize() + 1);
             }
         }
-        first.min(end)..end
+        (products, if self.right.order.sorted { first.min(end)..end } else { 0..self.right.minor })
     }
 
-    /// The rows of C that are the row before, shifted by one column: those of a stencil or a band.
-    pub(super) fn repetitions(self, cpu: &Cpu) -> Repetitions {
+    /// The rows of C that are the row before, shifted by one column: those of a stencil or a band. `None` where they are
+    /// too few to look for.
+    pub(super) fn repetitions(self, cpu: &Cpu) -> Option<Repetitions> {
+        let step = self.right.major() / SAMPLED_ROWS;
+        let is_shifted = |row| is_shifted(self.right.row(row - 1), self.right.row(row));
+        let sampled = (1..self.right.major()).step_by((step | 1).max(1));
+        let (sampled, shifted) = (sampled.clone().count(), sampled.filter(|&row| is_shifted(row)).count());
+        if 4 * shifted < 3 * sampled {
+            return None;
+        }
         let right = shifted_rows(cpu, self.right);
         // Arrays without entries may have one address.
         let is_square = std::ptr::eq(self.left.offsets, self.right.offsets)
             && std::ptr::eq(self.left.indices, self.right.indices);
-        Repetitions { left: (!is_square).then(|| shifted_rows(cpu, self.left)), right }
+        Some(Repetitions { left: (!is_square).then(|| shifted_rows(cpu, self.left)), right })
     }
 
     /// True if `row` of C is the row before, shifted by one column.
@@ -136,15 +174,85 @@ impl<'a, I: Index, O: Index> Factors<'a, I, O> {
         left.as_ref().unwrap_or(right)[row] && self.left.row(row).iter().all(|k| right[k.as_usize()])
     }
 
-    /// The number of products before each row of C, and of all.
-    pub(super) fn product_offsets(self, cpu: &Cpu) -> Result<Vec<i64>> {
-        let mut counts = vec![0; self.left.major()];
-        cpu.for_chunks(&mut counts, COUNTED_ROWS, |first, counts| {
-            for (row, count) in (first..).zip(counts) {
-                *count = self.products(row);
+    /// All rows of C, in parts of about equal numbers of products.
+    pub(super) fn parts(self, cpu: &Cpu) -> Parts {
+        let (rows, most) = (self.left.major(), self.right.minor);
+        let block = (rows / COUNTED_ROWS).clamp(1, BLOCK);
+        let count = |rows: Range<usize>| {
+            rows.map(|row| self.products(row)).fold(Count::default(), |mut count, products| {
+                count.add(Count { rows: 1, products, entries: products.min(most) });
+                count
+            })
+        };
+        let blocks =
+            cpu.map(self.left.indices.len() + rows, chunks(rows, COUNTED_ROWS / BLOCK * block), |rows| {
+                let start = rows.start;
+                let blocks = chunks(rows.len(), block).into_iter();
+                blocks.map(|rows| count(start + rows.start..start + rows.end)).collect::<Vec<_>>()
+            });
+        let mut parts = Parts::default();
+        for block in blocks.into_iter().flatten() {
+            let start = parts.all.rows + parts.last.rows;
+            if block.weight() > PART {
+                (start..start + block.rows).for_each(|row| parts.add(count(row..row + 1)));
+            } else {
+                parts.add(block);
             }
-        });
-        cpu.offsets(&counts)
+        }
+        parts.close();
+        parts
+    }
+}
+
+/// Numbers of some rows of C.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Count {
+    pub(super) rows: usize,
+    pub(super) products: usize,
+    /// The most entries that the rows can have: as many as products, or as columns if those are fewer.
+    pub(super) entries: usize,
+}
+
+impl Count {
+    fn add(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.products += other.products;
+        self.entries += other.entries;
+    }
+
+    fn weight(self) -> usize {
+        self.products + self.rows
+    }
+}
+
+/// Rows of C in parts of [`PART`] products and rows at most; a row with more is a part of its own.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    pub(super) rows: Vec<Range<usize>>,
+    /// The numbers of each part.
+    pub(super) counts: Vec<Count>,
+    /// Those of all parts.
+    pub(super) all: Count,
+    /// Those of the rows behind the parts.
+    last: Count,
+}
+
+impl Parts {
+    fn add(&mut self, rows: Count) {
+        if self.last.weight() + rows.weight() > PART {
+            self.close();
+        }
+        self.last.add(rows);
+    }
+
+    /// Makes a part of the rows behind the last one, if there are some.
+    fn close(&mut self) {
+        let part = std::mem::take(&mut self.last);
+        if part.rows > 0 {
+            self.rows.push(self.all.rows..self.all.rows + part.rows);
+            self.counts.push(part);
+            self.all.add(part);
+        }
     }
 }
 

@@ -26,15 +26,20 @@ mod masked;
 mod numeric;
 pub(super) mod once;
 mod pool;
+mod ranked;
+#[cfg(target_arch = "x86_64")]
+mod ranked_avx512;
+#[cfg(target_arch = "x86_64")]
+mod short_rows_avx512;
 mod symbolic;
 mod thresholds;
 
 use super::SEQUENTIAL;
 use super::compiled::{find, spgemm_table};
 use crate::Cpu;
-use crate::parallel::{rows_by_entries, split_mut};
+use crate::parallel::split_mut;
 use crate::primitive::fill::{entry_ranges, zeroed};
-use factors::Factors;
+use factors::{Factors, Parts};
 use numeric::{Operands, SumRows, Workspace};
 use pool::Pool;
 use sparse_core::format::estimate::Sizes;
@@ -47,9 +52,6 @@ use sparse_core::{
 use std::fmt::{self, Debug, Formatter};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Products and rows of a part.
-const PART: usize = 32 * 1024;
 
 algorithms! {
     /// The algorithms of CSR and CSC.
@@ -136,16 +138,13 @@ impl<T: Scalar, I: Index, O: Index> RowProducts<T, I, O> {
         mask: Option<&Arc<CompressedPattern<Host, I, O>>>,
         method: Option<RowMethod>,
     ) -> Result<Self> {
-        let products = factors.product_offsets(cpu)?;
-        let parts = rows_by_entries(&products, PART);
-        let bound = bound::<T, I, O>(&products, factors.right.minor);
-        let total = bound.products as usize;
+        let parts = factors.parts(cpu);
         let pattern = match mask {
             Some(mask) => mask.clone(),
-            None => Arc::new(symbolic::pattern(cpu, factors, (&parts, &products), method, bound.nnz)?),
+            None => Arc::new(symbolic::pattern(cpu, factors, &parts, method)?),
         };
-        let is_masked = mask.is_some();
-        Ok(Self { pattern, parts, products: total, method, is_masked, workspaces: Pool::default() })
+        let (is_masked, Parts { rows: parts, all, .. }) = (mask.is_some(), parts);
+        Ok(Self { pattern, parts, products: all.products, method, is_masked, workspaces: Pool::default() })
     }
 
     fn run(&self, cpu: &Cpu, operands: Operands<'_, T, I, O>, values: &mut [T]) {
@@ -171,12 +170,6 @@ impl<T: Scalar, I: Index, O: Index> RowProducts<T, I, O> {
             + size_of_val(&self.parts[..])
             + self.workspaces.bytes(Workspace::bytes)
     }
-}
-
-/// The bound of C, from the number of products before each row.
-fn bound<T: Scalar, I: Index, O: Index>(products: &[i64], minor: usize) -> SpgemmBound {
-    let rows = products.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
-    SpgemmBound::new(rows, minor, Sizes::of::<T, I, O>())
 }
 
 /// A, B and the mask of C, if there is one.
@@ -237,11 +230,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Host,
         a: &Compressed<A, T, Host, I, O>,
         b: &Compressed<A, T, Host, I, O>,
     ) -> Option<Result<Compressed<A, T, Host, I, O>>> {
-        if self.threads() > 1 {
-            return None;
-        }
         let (left, right) = row_factors::<A, _>(a, b);
-        let factors = Factors::new(left.pattern(), right.pattern());
+        let factors = Factors::new((&**left.pattern()).into(), (&**right.pattern()).into());
         Some(once::product(self, Operands { factors, left: left.values(), right: right.values() }))
     }
 }
@@ -279,8 +269,8 @@ pub(super) fn bound_of<A: Axis, T: Scalar, I: Index, O: Index>(
     b: &Compressed<A, T, Host, I, O>,
 ) -> Result<SpgemmBound> {
     let (left, right) = row_factors::<A, _>(a, b);
-    let products = Factors::new(left.pattern(), right.pattern()).product_offsets(cpu)?;
-    Ok(bound::<T, I, O>(&products, right.pattern().minor()))
+    let all = Factors::new((&**left.pattern()).into(), (&**right.pattern()).into()).parts(cpu).all;
+    Ok(SpgemmBound::of_totals(all.rows, all.products as u64, all.entries as u64, Sizes::of::<T, I, O>()))
 }
 
 impl<T: Scalar, I: Index, O: Index> SpgemmPlan<T, I, O> {
@@ -298,7 +288,7 @@ impl<T: Scalar, I: Index, O: Index> SpgemmPlan<T, I, O> {
         let (algorithm, choice) =
             options.choose_among("spgemm", algorithms(), SpgemmAlgorithm::ByRow, reason)?;
         let (left, right) = row_factors::<A, _>(a, b);
-        let factors = Factors::new(left.pattern(), right.pattern());
+        let factors = Factors::new((&**left.pattern()).into(), (&**right.pattern()).into());
         let kernel = match algorithm {
             SpgemmAlgorithm::Sequential => {
                 let options = PlanOptions { algorithm: None, ..options.clone() };
@@ -349,7 +339,7 @@ impl<T: Scalar, I: Index, O: Index> SpgemmPlan<T, I, O> {
             // SAFETY: the caller promises the same for this plan, which contains the reference's own.
             Kernel::Sequential(plan) => return unsafe { Reference.run_spgemm(plan, a, b, c) },
             Kernel::Rows(rows) => {
-                let factors = Factors::new(left.pattern(), right.pattern());
+                let factors = Factors::new((&**left.pattern()).into(), (&**right.pattern()).into());
                 let operands = Operands { factors, left: left.values(), right: right.values() };
                 (self.functions.run)(rows, cpu, operands, c.values_mut());
             }

@@ -56,7 +56,7 @@ impl<'a, T: Scalar, I: Index, O: Index> Operands<'a, T, I, O> {
     /// As [`factor`](Self::factor), of an entry whose neighbours multiply neighbouring rows: nothing is prefetched.
     #[inline(always)]
     pub(super) fn cached_factor(self, entry: usize) -> (T::Acc, &'a [I], &'a [T]) {
-        let Factors { left, right } = self.factors;
+        let Factors { left, right, .. } = self.factors;
         let entries = right.range(left.indices[entry].as_usize());
         (self.left[entry].to_acc(), &right.indices[entries.clone()], &self.right[entries])
     }

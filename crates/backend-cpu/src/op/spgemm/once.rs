@@ -1,33 +1,31 @@
 //! `C ← A·B` of arrays in the caller's memory, for one product: without a plan, without copies, in one pass.
 //!
 //! A plan finds the pattern of C before its values, writes the columns twice since their number is not known before,
-//! and reads the factors again for the values. Here rows are found and summed one by one, into buffers that stay in the
-//! cache, from where they are moved to C.
+//! and reads the factors again for the values. Here rows are found and summed one by one, into buffers of a part that
+//! stay in the cache. A thread that has finished a part copies it to C, where those before it are finished, too, and what
+//! waited for it. No part waits for another one to be multiplied.
 
-use super::factors::{Factors, Pattern};
+use super::factors::{Factors, Parts, Pattern};
 use super::numeric::{self, Operands, SumRows, zeros};
 use super::pool::Pool;
+use super::ranked::RANKED;
 use super::symbolic::{self, PartPattern, Search, repeat};
 use super::thresholds::SpgemmThresholds;
-use super::{PART, bound};
 use crate::Cpu;
 use crate::borrow::UNKNOWN;
 use crate::op::compiled::{find, spgemm_once_table};
-use crate::parallel::rows_by_entries;
-use crate::primitive::fill::Arrays;
+use crate::primitive::fill::{Arrays, try_zeroed};
 use crate::primitive::row_sort::order_of;
-use crate::simd::{Isa, Vectorize};
+use crate::primitive::update::Disjoint;
+use crate::simd::{Isa, Vectorize, fetch_line};
 use sparse_core::{Axis, Compressed, Csr, Error, Host, HostCsr, Index, IndexOrder, Result, Scalar};
+use std::collections::BTreeMap;
+use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
-/// Parts of a wave on one thread: with [`PART`] products each they stay in the cache until they are moved to C.
-const WAVE: usize = 8;
-
-/// Parts of a wave on several threads, which wait for each other three times a wave.
-const SHARED_WAVE: usize = 64;
-
-/// Entries for which C reserves memory as soon as its first rows are known: pages that are not written are not taken, and
-/// moving the rows that are there to larger arrays takes longer than half of the product of a stencil.
+/// The most entries for which C reserves memory before it is known how many there are: pages that are not written are not
+/// taken, and moving rows to larger arrays takes longer than half of the product of a stencil.
 const RESERVED: usize = 1 << 27;
 
 /// Offsets, indices and values of a matrix in CSR.
@@ -65,7 +63,7 @@ impl Cpu {
         let left = Pattern { offsets: a.0, indices: a.1, minor: a_shape.1, order: UNKNOWN };
         let order = order_of(self, b.0, b.1);
         let right = Pattern { offsets: b.0, indices: b.1, minor: b_shape.1, order };
-        let operands = Operands { factors: Factors { left, right }, left: a.2, right: b.2 };
+        let operands = Operands { factors: Factors::new(left, right), left: a.2, right: b.2 };
         product(self, operands)
     }
 }
@@ -75,7 +73,7 @@ pub(super) fn product<A: Axis, T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     operands: Operands<'_, T, I, O>,
 ) -> Result<Compressed<A, T, Host, I, O>> {
-    let Factors { left, right } = operands.factors;
+    let Factors { left, right, .. } = operands.factors;
     let functions: &Functions<T, I, O> = find(spgemm_once_table(), "spgemm", A::FORMAT)?;
     let Arrays { offsets, indices, values } = (functions.multiply)(cpu, operands)?;
     let (rows, cols) = A::swap(left.major(), right.minor);
@@ -98,30 +96,33 @@ fn multiply_all<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     operands: Operands<'_, T, I, O>,
 ) -> Result<Arrays<T, I, O>> {
-    let factors = operands.factors;
-    let products = factors.product_offsets(cpu)?;
-    let parts = rows_by_entries(&products, PART);
-    let most = bound::<T, I, O>(&products, factors.right.minor);
-    let search = Search::new(cpu, factors, &products, None);
-    search.check(cpu, &parts, most.nnz)?;
+    multiply_reserving(cpu, operands, RESERVED)
+}
 
+/// The product, for which memory for so many entries is reserved at a time.
+fn multiply_reserving<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    operands: Operands<'_, T, I, O>,
+    reserved: usize,
+) -> Result<Arrays<T, I, O>> {
+    let factors = operands.factors;
+    let parts = factors.parts(cpu);
+    let search = Search::new(cpu, factors, None);
+    search.check(cpu, &parts)?;
     let workspaces = Pool::<Workspace<T::Acc, I>>::default();
-    let multiply_part = |(rows, part): (&Range<usize>, &mut PartProduct<T, I>)| {
+    let multiply_rows = |rows: Range<usize>, part: &mut PartProduct<T, I>| {
         workspaces.lend(|workspace| {
-            let (rows, search) = (rows.clone(), &search);
-            cpu.simd().run(MultiplyRows { operands, search, rows, workspace, part });
+            cpu.simd().run(MultiplyRows { operands, search: &search, rows, workspace, part });
         });
     };
-    let in_wave = if cpu.threads() > 1 { SHARED_WAVE } else { WAVE };
-    let mut wave: Vec<_> = (0..parts.len().min(in_wave)).map(|_| PartProduct::default()).collect();
-    let mut c = GrowingProduct::default();
-    for rows in parts.chunks(in_wave) {
-        let wave = &mut wave[..rows.len()];
-        let (before, after) = (products[rows[0].start], products[rows[rows.len() - 1].end]);
-        cpu.for_each((after - before) as usize, rows.iter().zip(&mut *wave).collect(), multiply_part);
-        c.append(cpu, wave, after as f64 / most.products.max(1) as f64)?;
+    let mut c = GrowingProduct { offsets: try_zeroed(parts.all.rows + 1)?, indices: vec![], values: vec![] };
+    let mut done = 0;
+    while done < parts.rows.len() {
+        let round = c.reserve(cpu, &parts, done, reserved)?;
+        done = round.end;
+        c.append(cpu, &parts, round, &multiply_rows);
     }
-    c.finish(cpu)
+    Ok(c.finish())
 }
 
 /// Some rows of C.
@@ -140,6 +141,8 @@ impl<T, I> Default for PartProduct<T, I> {
 struct Workspace<Acc, I> {
     search: symbolic::Workspace<I>,
     sums: numeric::Workspace<Acc, I>,
+    /// The products of a row, for sums of those of one column.
+    products: Vec<Acc>,
     /// The position in its row of C of each product, of rows that repeat the row before.
     slots: Vec<u32>,
     /// The position in a row of C of each column of its window that it has.
@@ -148,7 +151,13 @@ struct Workspace<Acc, I> {
 
 impl<Acc, I> Default for Workspace<Acc, I> {
     fn default() -> Self {
-        Self { search: Default::default(), sums: Default::default(), slots: vec![], positions: vec![] }
+        Self {
+            search: Default::default(),
+            sums: Default::default(),
+            products: vec![],
+            slots: vec![],
+            positions: vec![],
+        }
     }
 }
 
@@ -171,8 +180,13 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for MultiplyRows<'_, '_, T, I, O> 
         lengths.clear();
         columns.clear();
         values.clear();
-        let mut slots_are_known = false;
-        for row in rows {
+        let (mut slots_are_known, mut is_short, mut row) = (false, true, rows.start);
+        while row < rows.end {
+            if is_short {
+                row += multiply_short::<S, T, I, O>(operands, row..rows.end, lengths, columns, values);
+                (slots_are_known, is_short) = (false, false);
+                continue;
+            }
             let start = columns.len();
             if let Some(length) = search.repeats(row, lengths) {
                 repeat(columns, length);
@@ -189,8 +203,32 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for MultiplyRows<'_, '_, T, I, O> 
                 multiply::<S, T, I, O>(operands, search, row, columns, values, workspace);
             }
             lengths.push(columns.len() - start);
+            is_short = columns.len() - start <= SHORT;
+            row += 1;
         }
     }
+}
+
+/// Entries of a row after which the next one may be short enough for vectors.
+const SHORT: usize = 16;
+
+/// Appends rows of C up to one that does not fit vectors, with their lengths; returns their number.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there are no kernels"))]
+fn multiply_short<S: Isa, T: Scalar, I: Index, O: Index>(
+    operands: Operands<'_, T, I, O>,
+    rows: Range<usize>,
+    lengths: &mut Vec<usize>,
+    columns: &mut Vec<I>,
+    values: &mut Vec<T>,
+) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: `S` is only run where the processor has it.
+    return unsafe {
+        super::short_rows_avx512::multiply::<S, T, I, O>(operands, rows, lengths, columns, values)
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    0
 }
 
 /// Appends a row of C that does not repeat the row before.
@@ -203,21 +241,28 @@ fn multiply<S: Isa, T: Scalar, I: Index, O: Index>(
     values: &mut Vec<T>,
     workspace: &mut Workspace<T::Acc, I>,
 ) {
-    let (start, factors, products) = (columns.len(), operands.factors, search.products(row));
+    let (start, factors) = (columns.len(), operands.factors);
     if let Some(only) = factors.only_row(row) {
         let (x, _, factors) = operands.factor(factors.left.range(row).start);
         columns.extend_from_slice(only);
         // A sum of −0 alone is 0.
         return values.extend(factors.iter().map(|y| T::from_acc(T::Acc::ZERO + x * y.to_acc())));
     }
+    let span = factors.span(row, |start| {
+        fetch_line(factors.right.indices, start);
+        fetch_line(operands.right, start);
+    });
+    let (products, window) = (span.0, span.1.len());
     if products == 0 {
         return;
     }
-    let window = factors.window(row);
-    if SpgemmThresholds::CPU.sums_while_it_finds(products, window.len(), size_of::<T::Acc>()) {
-        return multiply_dense(operands, row, (window, products), columns, values, workspace);
+    if SpgemmThresholds::CPU.ranks(S::SIMD, products, window) {
+        return multiply_ranked::<S, T, I, O>(operands, row, span, columns, values, workspace);
     }
-    search.unite(row, window, &mut workspace.search, columns);
+    if SpgemmThresholds::CPU.sums_while_it_finds(products, window, size_of::<T::Acc>()) {
+        return multiply_dense(operands, row, span, columns, values, workspace);
+    }
+    search.unite::<S>(row, span, &mut workspace.search, columns);
     sum::<S, T, I, O>(operands, row, &columns[start..], values, &mut workspace.sums);
 }
 
@@ -237,12 +282,37 @@ fn sum<S: Isa, T: Scalar, I: Index, O: Index>(
     S::SIMD.run(SumRows { operands, rows, offsets, columns, values, method: None, workspace });
 }
 
+/// Appends a row of C, by the ranks of its products' columns.
+#[inline(always)]
+fn multiply_ranked<S: Isa, T: Scalar, I: Index, O: Index>(
+    operands: Operands<'_, T, I, O>,
+    row: usize,
+    (count, window): (usize, Range<usize>),
+    columns: &mut Vec<I>,
+    values: &mut Vec<T>,
+    workspace: &mut Workspace<T::Acc, I>,
+) {
+    let (ranked, products) = (&mut workspace.search.ranked, zeros(&mut workspace.products, RANKED));
+    ranked.begin(window.start, count);
+    let mut rest = products;
+    for entry in operands.factors.left.range(row) {
+        let (x, columns, factors) = operands.cached_factor(entry);
+        ranked.push::<S, I>(columns);
+        let (own, behind) = rest.split_at_mut(factors.len());
+        for (product, y) in own.iter_mut().zip(factors) {
+            *product = x * y.to_acc();
+        }
+        rest = behind;
+    }
+    ranked.append::<S, T, I>(&workspace.products, columns, values);
+}
+
 /// Appends a row of C, by a bitmap of the window of its columns and a sum for each of these.
 #[inline(always)]
 fn multiply_dense<T: Scalar, I: Index, O: Index>(
     operands: Operands<'_, T, I, O>,
     row: usize,
-    (window, products): (Range<usize>, usize),
+    (products, window): (usize, Range<usize>),
     columns: &mut Vec<I>,
     values: &mut Vec<T>,
     workspace: &mut Workspace<T::Acc, I>,
@@ -253,7 +323,7 @@ fn multiply_dense<T: Scalar, I: Index, O: Index>(
     bitmap.begin(&window);
     let is_canonical = operands.factors.right.is_canonical();
     for entry in operands.factors.left.range(row) {
-        let (x, columns, factors) = operands.factor(entry);
+        let (x, columns, factors) = operands.cached_factor(entry);
         if is_canonical && is_vector(columns) {
             let least = columns[0].as_usize();
             for (sum, y) in sums[least - first..].iter_mut().zip(factors) {
@@ -335,39 +405,167 @@ fn sum_into_slots<T: Scalar, I: Index, O: Index>(
     }
 }
 
-/// The first rows of C.
-struct GrowingProduct<T, I> {
-    lengths: Vec<usize>,
+/// The first rows of C, and the offsets of all, which are zero behind them.
+struct GrowingProduct<T, I, O> {
+    offsets: Vec<O>,
     indices: Vec<I>,
     values: Vec<T>,
 }
 
-impl<T, I> Default for GrowingProduct<T, I> {
-    fn default() -> Self {
-        Self { lengths: vec![], indices: vec![], values: vec![] }
-    }
-}
+/// Computes some rows.
+type MultiplyPart<'a, T, I> = dyn Fn(Range<usize>, &mut PartProduct<T, I>) + Sync + 'a;
 
-impl<T: Scalar, I: Index> GrowingProduct<T, I> {
-    /// Appends the rows of some parts, with which this `share` of all products is done.
-    fn append(&mut self, cpu: &Cpu, parts: &[PartProduct<T, I>], share: f64) -> Result<()> {
-        let nnz = self.values.len() + parts.iter().map(|part| part.values.len()).sum::<usize>();
-        // An eighth more than the rest needs, if it is like what is done; and of large results no more than eight times
-        // what is done, in case it is not.
-        let expected = (nnz as f64 / share * (1.0 + (1.0 - share) / 8.0)) as usize;
-        let expected = expected.min((8 * nnz).max(RESERVED));
-        let columns: Vec<_> = parts.iter().map(|part| &part.pattern.columns[..]).collect();
-        cpu.append(&mut self.indices, &columns, expected)?;
-        let values: Vec<_> = parts.iter().map(|part| &part.values[..]).collect();
-        cpu.append(&mut self.values, &values, expected)?;
-        parts.iter().for_each(|part| self.lengths.extend_from_slice(&part.pattern.lengths));
+impl<T: Scalar, I: Index, O: Index> GrowingProduct<T, I, O> {
+    /// Reserves memory for parts from `first` on, whose entries may be as many as their bound; returns those for which
+    /// there is memory.
+    fn reserve(&mut self, cpu: &Cpu, parts: &Parts, first: usize, reserved: usize) -> Result<Range<usize>> {
+        let bounds = &parts.counts[first..];
+        let (next, rest) = (bounds[0].entries, bounds.iter().map(|part| part.entries).sum::<usize>());
+        if self.values.capacity() - self.values.len() < rest.min(reserved / 8).max(next) {
+            // An eighth more than the rest has, if it is like the parts before it.
+            let done = (parts.all.entries - rest).max(1) as f64;
+            let expected = (self.values.len() as f64 / done * 1.125 * rest as f64) as usize;
+            let additional = rest.min(expected.max(reserved)).max(next);
+            self.grow(cpu, additional).or_else(|_| self.grow(cpu, next))?;
+        }
+        let (mut spare, mut end) = (self.values.capacity() - self.values.len(), first);
+        while let Some(part) = parts.counts.get(end)
+            && part.entries <= spare
+        {
+            spare -= part.entries;
+            end += 1;
+        }
+        Ok(first..end)
+    }
+
+    fn grow(&mut self, cpu: &Cpu, additional: usize) -> Result<()> {
+        self.indices = cpu.with_capacity_for(&self.indices, additional)?;
+        self.values = cpu.with_capacity_for(&self.values, additional)?;
         Ok(())
     }
 
-    fn finish<O: Index>(mut self, cpu: &Cpu) -> Result<Arrays<T, I, O>> {
+    /// Appends some parts, for which memory is reserved.
+    fn append(&mut self, cpu: &Cpu, parts: &Parts, round: Range<usize>, multiply: &MultiplyPart<'_, T, I>) {
+        let len = self.values.len();
+        let target = Target {
+            offsets: Disjoint::new(&mut self.offsets[1..]),
+            indices: Disjoint::new(self.indices.spare_capacity_mut()),
+            values: Disjoint::new(self.values.spare_capacity_mut()),
+            len,
+        };
+        let (finished, buffers) = (Mutex::new(Finished::new(round.start)), Pool::default());
+        let products = parts.counts[round.clone()].iter().map(|part| part.products).sum();
+        cpu.for_each_index(products, round.len(), &|k| {
+            let (part, mut product): (_, PartProduct<T, I>) = (round.start + k, buffers.take());
+            multiply(parts.rows[part].clone(), &mut product);
+            let ready = finished.lock().unwrap_or_else(PoisonError::into_inner).add(part, product);
+            for (part, start, product) in ready {
+                // SAFETY: every part is copied once, to its rows and behind all parts before it.
+                unsafe { target.copy(parts.rows[part].clone(), start, &product) };
+                buffers.give_back(product);
+            }
+        });
+        let len = len + finished.into_inner().unwrap_or_else(PoisonError::into_inner).entries;
+        // SAFETY: all parts were copied, one behind the other, so that all elements were written.
+        unsafe {
+            self.indices.set_len(len);
+            self.values.set_len(len);
+        }
+    }
+
+    fn finish(mut self) -> Arrays<T, I, O> {
         self.indices.shrink_to_fit();
         self.values.shrink_to_fit();
-        let offsets = cpu.offsets(&self.lengths)?;
-        Ok(Arrays { offsets, indices: self.indices, values: self.values })
+        Arrays { offsets: self.offsets, indices: self.indices, values: self.values }
+    }
+}
+
+/// Parts that are finished, in their order.
+struct Finished<T, I> {
+    /// The first part that is not.
+    next: usize,
+    /// The entries of those before it.
+    entries: usize,
+    /// Parts behind it that are finished.
+    waiting: BTreeMap<usize, PartProduct<T, I>>,
+}
+
+impl<T, I> Finished<T, I> {
+    fn new(first: usize) -> Self {
+        Self { next: first, entries: 0, waiting: BTreeMap::new() }
+    }
+
+    /// Adds a part; returns the parts before which all are finished now, each with the number of entries before it.
+    fn add(&mut self, part: usize, product: PartProduct<T, I>) -> Vec<(usize, usize, PartProduct<T, I>)> {
+        self.waiting.insert(part, product);
+        let mut ready = vec![];
+        while let Some(product) = self.waiting.remove(&self.next) {
+            let (part, start) = (self.next, self.entries);
+            self.next += 1;
+            self.entries += product.values.len();
+            ready.push((part, start, product));
+        }
+        ready
+    }
+}
+
+/// The memory behind the first entries of C.
+struct Target<T, I, O> {
+    /// The end of each row of C.
+    offsets: Disjoint<O>,
+    indices: Disjoint<MaybeUninit<I>>,
+    values: Disjoint<MaybeUninit<T>>,
+    /// The entries of C before it.
+    len: usize,
+}
+
+impl<T: Scalar, I: Index, O: Index> Target<T, I, O> {
+    /// Writes some rows, the first of which begins at `start`.
+    ///
+    /// # Safety
+    /// Nothing else accesses these rows and entries meanwhile.
+    unsafe fn copy(
+        &self,
+        rows: Range<usize>,
+        start: usize,
+        PartProduct { pattern, values }: &PartProduct<T, I>,
+    ) {
+        // SAFETY: the caller's promise.
+        let (offsets, columns, copies) = unsafe {
+            let offsets = self.offsets.slice(rows.start, rows.len());
+            (offsets, self.indices.slice(start, values.len()), self.values.slice(start, values.len()))
+        };
+        let mut end = self.len + start;
+        for (offset, length) in offsets.iter_mut().zip(&pattern.lengths) {
+            end += length;
+            *offset = O::cast(end);
+        }
+        for (to, &column) in columns.iter_mut().zip(&pattern.columns) {
+            to.write(column);
+        }
+        for (to, &value) in copies.iter_mut().zip(values) {
+            to.write(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_generate::uniform;
+
+    #[test]
+    fn a_product_grows_with_the_parts_that_are_done() {
+        let a = uniform::<f64>(9000, 9000, 12, 1).unwrap();
+        let pattern = Pattern::from(&**a.pattern());
+        let operands =
+            Operands { factors: Factors::new(pattern, pattern), left: a.values(), right: a.values() };
+        let cpu = Cpu::with(3, crate::Simd::detect()).unwrap();
+        let whole: Arrays<f64, i32, i32> = multiply_all(&cpu, operands).unwrap();
+        for reserved in [0, 100_000, 400_000] {
+            let grown: Arrays<f64, i32, i32> = multiply_reserving(&cpu, operands, reserved).unwrap();
+            assert_eq!(grown.offsets, whole.offsets);
+            assert!(grown.indices == whole.indices && grown.values == whole.values);
+        }
     }
 }

@@ -2,34 +2,34 @@
 
 use super::RowMethod;
 use super::bitmap::Bitmap;
-use super::factors::{Factors, Repetitions};
+use super::factors::{Factors, Parts, Repetitions};
 use super::hash::ColumnTable;
 use super::pool::Pool;
+use super::ranked::Ranked;
 use super::thresholds::SpgemmThresholds;
 use crate::Cpu;
 use crate::parallel::split_mut;
 use crate::primitive::fill::{entry_ranges, zeroed};
-use crate::simd::{Isa, Vectorize};
+use crate::simd::{Isa, Vectorize, fetch_line};
 use sparse_core::{CompressedPattern, Host, Index, IndexOrder, Result};
 use std::ops::Range;
 
 /// The pattern of C, found in these parts of its rows; by one method, or for each row by its own.
 ///
 /// # Errors
-/// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if `O` does not count its entries; where `most_entries` do not
-/// fit, they are counted first without being stored.
+/// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if `O` does not count its entries; where as many as there may be
+/// do not fit, they are counted first without being stored.
 pub(super) fn pattern<I: Index, O: Index>(
     cpu: &Cpu,
     factors: Factors<'_, I, O>,
-    (parts, products): (&[Range<usize>], &[i64]),
+    parts: &Parts,
     method: Option<RowMethod>,
-    most_entries: u64,
 ) -> Result<CompressedPattern<Host, I, O>> {
-    let search = Search::new(cpu, factors, products, method);
-    search.check(cpu, parts, most_entries)?;
+    let search = Search::new(cpu, factors, method);
+    search.check(cpu, parts)?;
     let found = search.find(cpu, parts, true);
     let offsets = cpu.offsets::<O>(&lengths(&found))?;
-    let entries = entry_ranges(&offsets, parts);
+    let entries = entry_ranges(&offsets, &parts.rows);
     let mut indices = zeroed::<I>(offsets[factors.left.major()].as_usize());
     let nnz = indices.len();
     let outputs = split_mut(&mut indices, &entries).into_iter().zip(found).collect();
@@ -64,50 +64,43 @@ fn lengths<I>(parts: &[PartPattern<I>]) -> Vec<usize> {
 #[derive(Debug)]
 pub(super) struct Workspace<I> {
     pub(super) bitmap: Bitmap,
+    pub(super) ranked: Ranked,
     table: ColumnTable<I>,
 }
 
 impl<I> Default for Workspace<I> {
     fn default() -> Self {
-        Self { bitmap: Bitmap::default(), table: ColumnTable::default() }
+        Self { bitmap: Bitmap::default(), ranked: Ranked::default(), table: ColumnTable::default() }
     }
 }
 
 /// The search for the pattern of C.
 pub(super) struct Search<'a, I: Index, O: Index> {
     factors: Factors<'a, I, O>,
-    /// The number of products before each row, and of all.
-    products: &'a [i64],
     /// The method of all rows; `None` where each has its own.
     method: Option<RowMethod>,
-    /// `None` where repeated rows are not to be copied.
+    /// `None` where repeated rows are not to be copied, or too few.
     repetitions: Option<Repetitions>,
 }
 
 impl<'a, I: Index, O: Index> Search<'a, I, O> {
-    pub(super) fn new(
-        cpu: &Cpu,
-        factors: Factors<'a, I, O>,
-        products: &'a [i64],
-        method: Option<RowMethod>,
-    ) -> Self {
-        let repetitions = method.is_none().then(|| factors.repetitions(cpu));
-        Self { factors, products, method, repetitions }
+    pub(super) fn new(cpu: &Cpu, factors: Factors<'a, I, O>, method: Option<RowMethod>) -> Self {
+        let repetitions = if method.is_none() { factors.repetitions(cpu) } else { None };
+        Self { factors, method, repetitions }
     }
 
     /// Counts the entries of C without storing them, where `O` might not count them.
-    pub(super) fn check(&self, cpu: &Cpu, parts: &[Range<usize>], most_entries: u64) -> Result<()> {
-        if most_entries > O::MAX as u64 {
+    pub(super) fn check(&self, cpu: &Cpu, parts: &Parts) -> Result<()> {
+        if parts.all.entries > O::MAX {
             cpu.offsets::<O>(&lengths(&self.find(cpu, parts, false)))?;
         }
         Ok(())
     }
 
     /// The rows of these parts; without their columns, if these are not to be stored.
-    fn find(&self, cpu: &Cpu, parts: &[Range<usize>], stores: bool) -> Vec<PartPattern<I>> {
+    fn find(&self, cpu: &Cpu, parts: &Parts, stores: bool) -> Vec<PartPattern<I>> {
         let pool = Pool::<Workspace<I>>::default();
-        let total = self.products[self.factors.left.major()] as usize;
-        cpu.map(total, parts.to_vec(), |rows| {
+        cpu.map(parts.all.products, parts.rows.clone(), |rows| {
             let mut found = PartPattern { lengths: Vec::with_capacity(rows.len()), columns: vec![] };
             let part = &mut found;
             pool.lend(|workspace| {
@@ -119,7 +112,7 @@ impl<'a, I: Index, O: Index> Search<'a, I, O> {
 
     /// Appends the columns of a row, if they are to be stored; returns their number.
     #[inline(always)]
-    fn find_row(
+    fn find_row<S: Isa>(
         &self,
         workspace: &mut Workspace<I>,
         row: usize,
@@ -139,20 +132,17 @@ impl<'a, I: Index, O: Index> Search<'a, I, O> {
             }
             return only.len();
         }
-        if self.products(row) > 0 {
-            self.unite(row, self.factors.window(row), workspace, columns);
-        }
+        self.unite::<S>(
+            row,
+            self.factors.span(row, |start| fetch_line(self.factors.right.indices, start)),
+            workspace,
+            columns,
+        );
         let length = columns.len() - start;
         if !stores {
             columns.truncate(start);
         }
         length
-    }
-
-    /// The products of a row.
-    #[inline(always)]
-    pub(super) fn products(&self, row: usize) -> usize {
-        (self.products[row + 1] - self.products[row]) as usize
     }
 
     /// The length of the row before, the last of these, if `row` is that row shifted by one column.
@@ -162,17 +152,26 @@ impl<'a, I: Index, O: Index> Search<'a, I, O> {
         if self.factors.repeats(repetitions, row) { Some(length) } else { None }
     }
 
-    /// Appends the columns of all products of a row, of which there are some, and which lie in `window`.
+    /// Appends the columns of all products of a row, so many, which lie in `window`.
     #[inline(always)]
-    pub(super) fn unite(
+    pub(super) fn unite<S: Isa>(
         &self,
         row: usize,
-        window: Range<usize>,
+        (products, window): (usize, Range<usize>),
         workspace: &mut Workspace<I>,
         columns: &mut Vec<I>,
     ) {
-        let (factors, start, products) = (self.factors, columns.len(), self.products(row));
+        if products == 0 {
+            return;
+        }
+        let (factors, start) = (self.factors, columns.len());
         match self.method.unwrap_or_else(|| SpgemmThresholds::CPU.of_pattern(products, window.len())) {
+            RowMethod::Sort if Ranked::fits(products, window.len()) => {
+                let ranked = &mut workspace.ranked;
+                ranked.begin(window.start, products);
+                factors.right_rows(row).for_each(|row| ranked.push::<S, I>(row));
+                ranked.append_columns::<S, I>(columns);
+            }
             RowMethod::Sort => {
                 for row in factors.right_rows(row) {
                     columns.extend_from_slice(row);
@@ -220,7 +219,7 @@ impl<I: Index, O: Index> Vectorize for FindRows<'_, '_, I, O> {
     fn run<S: Isa>(self) {
         let Self { search, rows, workspace, found, stores } = self;
         for row in rows {
-            let length = search.find_row(workspace, row, found, stores);
+            let length = search.find_row::<S>(workspace, row, found, stores);
             found.lengths.push(length);
         }
     }

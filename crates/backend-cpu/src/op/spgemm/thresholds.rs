@@ -1,6 +1,8 @@
 //! The numbers that steer SpGEMM: how a row of C is found and summed.
 
 use super::RowMethod;
+use super::ranked::{RANKED, Ranked};
+use crate::simd::Simd;
 
 /// The crossovers from one method to another, for all processors. Measured in CPU time on one core with AVX-512, with
 /// values of f64, products of uniform rows: of 4 entries with 500 000 columns (16 products a row), of 8 with 300 000, 1
@@ -22,6 +24,13 @@ pub(super) struct SpgemmThresholds {
     /// Entries of a row up to which the place of a product is searched for beyond that; for 900 entries search took
     /// 246 ms, hashing 225.
     pub(super) searched_entries: usize,
+    /// Words of 64 columns for each product beyond which products of one call are ranked, up to 256 with AVX-512. Power
+    /// law with 170 000 columns, one thread, cycles for each product by ranks and by a dense accumulator: rows of 17 to 31
+    /// products 23 and 67, of 32 to 63 21 and 50, of 64 to 127 15 and 41, of 192 to 255 21 and 26. In near columns the
+    /// accumulator takes 3 to 6 (stencils).
+    pub(super) words_per_ranked_product: usize,
+    /// The most products that are ranked without AVX-512, whose vectors are longer. No measured crossover.
+    pub(super) ranked_products: usize,
 }
 
 impl SpgemmThresholds {
@@ -32,6 +41,8 @@ impl SpgemmThresholds {
         cached_bytes: 1 << 20,
         columns_per_entry: 256,
         searched_entries: 512,
+        words_per_ranked_product: 2,
+        ranked_products: 96,
     };
 
     /// The method that finds the columns of a row with these products, which lie in a window of so many columns.
@@ -53,6 +64,15 @@ impl SpgemmThresholds {
             () if entries <= self.searched_entries => RowMethod::Sort,
             () => RowMethod::Hash,
         }
+    }
+
+    /// True if a row of so many products, in a window of so many columns, is best found and summed by ranks.
+    #[inline(always)]
+    pub(super) fn ranks(&self, simd: Simd, products: usize, window: usize) -> bool {
+        let most = if simd == Simd::Avx512 { RANKED } else { self.ranked_products };
+        products <= most
+            && window / 64 > self.words_per_ranked_product * products
+            && Ranked::fits(products, window)
     }
 
     /// True if the dense method both finds and sums a row of so many products: then it does it in one pass.
