@@ -280,6 +280,22 @@ pub fn a_plan_compresses_matrices_with_more_and_with_fewer_entries(library: &Lib
     });
 }
 
+/// Counts of rows that one work-group adds up, in one part of the series and in several: the last part whole or not.
+pub fn counts_of_some_thousand_rows_are_added_up(library: &Library) {
+    each_device(library, |backend| {
+        for rows in [3070, 3071, 3072, 10_000] {
+            let (row_idx, col_idx) =
+                (0..rows).filter(|row| row % 7 != 3).map(|row| (row, row * 5 % 11)).unzip();
+            let values = (0..rows).filter(|row| row % 7 != 3).map(|row| (row % 3) as f32).collect();
+            let coo = Coo::<f32>::new(rows as usize, 11, row_idx, col_idx, values).unwrap();
+            let csr: Csr<f32> = Operations::convert(&Reference, &coo, &Duplicates::Sum).unwrap();
+            let pruned = Operations::prune(backend, &csr.to_device(backend).unwrap(), Keep::NonZero).unwrap();
+            let expected = Operations::prune(&Reference, &csr, Keep::NonZero).unwrap();
+            assert_eq!(pruned.to_host(backend).unwrap(), expected, "{rows} rows");
+        }
+    });
+}
+
 fn algorithms<T: Scalar>(backend: &Device) -> &'static [Algorithm] {
     DenseToCsrKernel::<T, i32, i32>::dense_to_csr_algorithms(backend)
 }

@@ -69,6 +69,7 @@ const NAMED: &[Named] = named! {
     spmv.many_rows.skew_ratio_in_memory;
     spmv.many_rows.row_blocks_from;
     spmv.many_rows.row_blocks_up_to;
+    spmv.many_rows.row_blocks_from_x_bytes;
     spmv.many_rows.thread_below_in_cache;
     spmv.many_rows.thread_below_bytes;
     spmv.many_rows.vector_from;
@@ -83,6 +84,7 @@ const NAMED: &[Named] = named! {
     spmv.deltas.lanes_from;
     spmv.deltas.wide_lanes_from;
     spmv.deltas.short_x_bytes;
+    spmv.scattered_vector_from;
     spmv.column_blocks.entries_per_unit;
     spmv.column_blocks.entries_per_block;
     spmm.short_for_blocks;

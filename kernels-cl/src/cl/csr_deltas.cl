@@ -30,15 +30,34 @@ static int is_like_row_before(long row, __global const OFF *offsets, __global co
            abs(indices[end - 1] - (long)indices[begin - 1]) <= SHIFT;
 }
 
+// True if the columns of a row lie apart: the last one more than LARGEST_DELTA behind the first, and of the first 32 pairs
+// of neighbours fewer than a quarter within SHIFT columns.
+static int has_scattered_columns(long row, __global const OFF *offsets, __global const IDX *indices)
+{
+    long begin = offsets[row];
+    long end = offsets[row + 1];
+    if (end - begin < 2 || indices[end - 1] - (long)indices[begin] <= LARGEST_DELTA)
+        return 0;
+    long pairs = min(end - begin - 1, (long)LANES);
+    int close = 0;
+    for (long k = begin; k < begin + pairs; k++)
+        close += abs(indices[k + 1] - (long)indices[k]) <= SHIFT;
+    return close * 4 < pairs;
+}
+
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
 // number of ROWS whose middle row is like the one before; found[2] += the number of ROWS for which that is so or whose
-// columns lie at most NEAR apart. A work-group takes ROWS rows. For the plan.
+// columns lie at most NEAR apart; found[3] += the number of the others whose middle row has scattered columns. A
+// work-group takes ROWS rows. For the plan.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX *indices, __global IDX *bases,
                      __global ushort *deltas, __global int *found)
 {
     int lid = (int)get_local_id(0);
     __local long smallest[LANES];
+    int alike = 0;
+    int near = 0;
+    int scattered = 0;
     for (long first = get_group_id(0) * (long)ROWS; first < rows; first += get_num_groups(0) * (long)ROWS) {
         long begin = offsets[first];
         long end = offsets[min(first + ROWS, rows)];
@@ -52,19 +71,26 @@ void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX 
         barrier(CLK_LOCAL_MEM_FENCE);
         last = -smallest_of_group(-last, smallest);
         if (lid == 0) {
-            int is_alike = first + ROWS / 2 < rows && is_like_row_before(first + ROWS / 2, offsets, indices);
+            long middle = first + ROWS / 2;
+            int is_alike = middle < rows && is_like_row_before(middle, offsets, indices);
             bases[first / ROWS] = (IDX)(last < 0 ? 0 : base);
             if (last - base > LARGEST_DELTA)
                 atomic_or(found, 1);
-            if (is_alike)
-                atomic_inc(found + 1);
-            if (is_alike || last - base <= NEAR)
-                atomic_inc(found + 2);
+            int is_near = is_alike || last - base <= NEAR;
+            alike += is_alike;
+            near += is_near;
+            scattered += !is_near && middle < rows && has_scattered_columns(middle, offsets, indices);
         }
         for (long k = begin + lid; k < end; k += LANES)
             deltas[k] = (ushort)(indices[k] - base);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
+    if (alike > 0)
+        atomic_add(found + 1, alike);
+    if (near > 0)
+        atomic_add(found + 2, near);
+    if (scattered > 0)
+        atomic_add(found + 3, scattered);
 }
 
 // y <- alpha A x + beta y. A work-item takes a row and every get_global_size(0)-th one after it.

@@ -3,7 +3,7 @@
 // One work-group per chunk of 2*BLOCK elements, striding over the grid; a level reads and writes each element up to
 // twice, and a total per chunk.
 // Macros: ELEMENT (uint, ulong; sums wrap), BLOCK (a power of two), PADDED (1: a gap in local memory after every 32
-// elements, so that a stride of a power of two meets all banks), ITEMS = 16 (elements of a work-item in scan_short).
+// elements, so that a stride of a power of two meets all banks), ITEMS = 12 (elements of a work-item in scan_short).
 // Launch: any number of work-groups of BLOCK; scan_add any number of work-groups of any size; scan_short one work-group.
 // The array is cut into lines of line_len elements, element p of line l at start + l*line_step + p*item_step, and each
 // line into per_line chunks of 2*BLOCK.
@@ -18,7 +18,7 @@
 #error "PADDED is missing: 0 or 1"
 #endif
 #ifndef ITEMS
-#define ITEMS 16
+#define ITEMS 12
 #endif
 #define CHUNK (2 * BLOCK)
 #if PADDED
@@ -26,6 +26,9 @@
 #else
 #define AT(i) (i)
 #endif
+
+// The place of an element in scan_short: a gap after each work-item's, so that work-items meet different banks.
+#define OWN(i) ((i) + (i) / ITEMS)
 
 // The ends of the two halves of pair i, where `pairs` of them cover a chunk.
 #define LEFT(i, pairs) AT(BLOCK / (pairs) * (2 * (i) + 1) - 1)
@@ -91,25 +94,24 @@ __kernel void scan_add(long chunks, long per_line, long line_len, long line_step
     }
 }
 
-// out <- prefix sums of n elements, inclusive or exclusive, by one work-group: each work-item has neighbours. `in` may be
-// `out`.
+// out <- prefix sums of n elements, inclusive or exclusive, by one work-group, ITEMS*BLOCK at a time: neighbouring
+// work-items move neighbours to and from local memory, where each work-item sums ITEMS of its own. `in` may be `out`.
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void scan_short(long n, int inclusive, __global const ELEMENT *in, long in_start, __global ELEMENT *out, long out_start)
 {
     int lid = (int)get_local_id(0);
+    __local ELEMENT held[OWN(ITEMS * BLOCK)];
     __local ELEMENT sums[BLOCK];
+    __local ELEMENT *own = held + OWN(lid * ITEMS);
     ELEMENT all = 0;
     for (long first = 0; first < n; first += ITEMS * BLOCK) {
-        ELEMENT held[ITEMS];
-        ELEMENT own = 0;
-        for (int item = 0; item < ITEMS; item++) {
-            long p = first + lid * ITEMS + item;
-            held[item] = 0;
-            if (p < n)
-                held[item] = in[in_start + p];
-            own += held[item];
-        }
-        sums[lid] = own;
+        for (int i = lid; i < ITEMS * BLOCK; i += BLOCK)
+            held[OWN(i)] = first + i < n ? in[in_start + first + i] : 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        ELEMENT sum_of_own = 0;
+        for (int item = 0; item < ITEMS; item++)
+            sum_of_own += own[item];
+        sums[lid] = sum_of_own;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int step = 1; step < BLOCK; step *= 2) {
             ELEMENT left = lid >= step ? sums[lid - step] : 0;
@@ -117,14 +119,16 @@ void scan_short(long n, int inclusive, __global const ELEMENT *in, long in_start
             sums[lid] += left;
             barrier(CLK_LOCAL_MEM_FENCE);
         }
-        ELEMENT before = all + sums[lid] - own;
+        ELEMENT before = all + sums[lid] - sum_of_own;
+        for (int item = 0; item < ITEMS; item++) {
+            ELEMENT element = own[item];
+            own[item] = before + (inclusive ? element : 0);
+            before += element;
+        }
         all += sums[BLOCK - 1];
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int item = 0; item < ITEMS; item++) {
-            long p = first + lid * ITEMS + item;
-            if (p < n)
-                out[out_start + p] = before + (inclusive ? held[item] : 0);
-            before += held[item];
-        }
+        for (int i = lid; i < ITEMS * BLOCK && first + i < n; i += BLOCK)
+            out[out_start + first + i] = held[OWN(i)];
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -31,12 +31,29 @@ static __device__ bool is_like_row_before(long long row, const Off *offsets, con
            llabs(indices[end - 1] - (long long)indices[begin - 1]) <= SHIFT;
 }
 
+// True if the columns of a row lie apart: the last one more than LARGEST_DELTA behind the first, and of the first 32 pairs
+// of neighbours fewer than a quarter within SHIFT columns. A warp takes a row.
+static __device__ bool has_scattered_columns(long long row, const Off *offsets, const Idx *indices)
+{
+    long long begin = offsets[row];
+    long long end = offsets[row + 1];
+    if (end - begin < 2 || indices[end - 1] - (long long)indices[begin] <= LARGEST_DELTA)
+        return false;
+    long long k = begin + lane_index();
+    bool is_close = k + 1 < end && llabs(indices[k + 1] - (long long)indices[k]) <= SHIFT;
+    return __popc(__ballot_sync(ALL_LANES, is_close)) * 4 < min(end - begin - 1, (long long)WARP);
+}
+
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
 // number of ROWS whose middle row is like the one before; found[2] += the number of ROWS for which that is so or whose
-// columns lie at most NEAR apart. A warp takes ROWS rows. For the plan.
+// columns lie at most NEAR apart; found[3] += the number of the others whose middle row has scattered columns. A warp
+// takes ROWS rows. For the plan.
 KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
                        Idx *__restrict__ bases, unsigned short *__restrict__ deltas, int *__restrict__ found)
 {
+    int alike = 0;
+    int near = 0;
+    int scattered = 0;
     for (long long first = warp_index() * ROWS; first < rows; first += warp_count() * ROWS) {
         long long begin = offsets[first];
         long long end = offsets[min(first + ROWS, rows)];
@@ -48,19 +65,27 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
         }
         base = reduce_lanes(base, Smallest());
         last = -reduce_lanes(-last, Smallest());
+        long long middle = first + ROWS / 2;
+        bool is_scattered = middle < rows && has_scattered_columns(middle, offsets, indices);
         if (lane_index() == 0) {
-            bool is_alike = first + ROWS / 2 < rows && is_like_row_before(first + ROWS / 2, offsets, indices);
+            bool is_alike = middle < rows && is_like_row_before(middle, offsets, indices);
             bases[first / ROWS] = (Idx)(last < 0 ? 0 : base);
             if (last - base > LARGEST_DELTA)
                 found[0] = 1;
-            if (is_alike)
-                atomicAdd(found + 1, 1);
-            if (is_alike || last - base <= NEAR)
-                atomicAdd(found + 2, 1);
+            bool is_near = is_alike || last - base <= NEAR;
+            alike += is_alike;
+            near += is_near;
+            scattered += !is_near && is_scattered;
         }
         for (long long k = begin + lane_index(); k < end; k += WARP)
             deltas[k] = (unsigned short)(indices[k] - base);
     }
+    if (alike > 0)
+        atomicAdd(found + 1, alike);
+    if (near > 0)
+        atomicAdd(found + 2, near);
+    if (scattered > 0)
+        atomicAdd(found + 3, scattered);
 }
 
 KERNEL csr_deltas_spmv(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ bases,

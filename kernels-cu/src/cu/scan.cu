@@ -3,24 +3,23 @@
 // One block per chunk of 2*BLOCK elements, striding over the grid; a level reads and writes each element up to twice,
 // and a total per chunk.
 // Macros: ELEMENT (uint, ulong; sums wrap), BLOCK (a power of two), PADDED (1: a gap in shared memory after every 32
-// elements, so that a stride of a power of two meets all banks), ITEMS = 16 (elements of a thread in scan_short).   Launch:
+// elements, so that a stride of a power of two meets all banks), ITEMS = 12 (elements of a thread in scan_short).   Launch:
 // any number of blocks of BLOCK threads; scan_add any number of blocks of up to 256 threads; scan_short one block.
 // The array is cut into lines of line_len elements, element p of line l at start + l*line_step + p*item_step, and each
 // line into per_line chunks of 2*BLOCK.
 // Blelloch: Prefix sums and their applications. CMU-CS-90-190 (1990).
 #include "grid.cuh"
 #include "types.cuh"
+#include "warp.cuh"
+#include "block.cuh"
 #ifndef ELEMENT
 #error "ELEMENT is missing: uint or ulong"
-#endif
-#ifndef BLOCK
-#error "BLOCK is missing: the size of a block"
 #endif
 #ifndef PADDED
 #error "PADDED is missing: 0 or 1"
 #endif
 #ifndef ITEMS
-#define ITEMS 16
+#define ITEMS 12
 #endif
 #define CHUNK (2 * BLOCK)
 #if PADDED
@@ -32,6 +31,9 @@
 // The ends of the two halves of pair i, where `pairs` of them cover a chunk.
 #define LEFT(i, pairs) AT(BLOCK / (pairs) * (2 * (i) + 1) - 1)
 #define RIGHT(i, pairs) AT(BLOCK / (pairs) * (2 * (i) + 2) - 1)
+
+// The place of an element in scan_short: a gap after each thread's, so that threads meet different banks.
+#define OWN(i) ((i) + (i) / ITEMS)
 
 typedef TYPE(ELEMENT) Element;
 
@@ -92,38 +94,34 @@ KERNEL scan_add(long long chunks, long long per_line, long long line_len, long l
     }
 }
 
-// out <- prefix sums of n elements, inclusive or exclusive, by one block: each thread has neighbours. `in` may be `out`.
+// out <- prefix sums of n elements, inclusive or exclusive, by one block, ITEMS*BLOCK at a time: neighbouring threads move
+// neighbours to and from shared memory, where each thread sums ITEMS of its own. `in` may be `out`.
 KERNEL scan_short(long long n, int inclusive, const Element *in, long long in_start, Element *out, long long out_start)
 {
-    __shared__ Element sums[BLOCK];
-    int thread = threadIdx.x;
-    Element all = 0;
+    __shared__ Element held[OWN(ITEMS * BLOCK)];
+    Element *own = held + OWN(threadIdx.x * ITEMS);
+    Element before_all = 0;
     for (long long first = 0; first < n; first += ITEMS * BLOCK) {
-        Element held[ITEMS];
-        Element own = 0;
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
-            long long p = first + thread * ITEMS + item;
-            held[item] = p < n ? in[in_start + p] : 0;
-            own += held[item];
+            int i = item * BLOCK + threadIdx.x;
+            held[OWN(i)] = first + i < n ? in[in_start + first + i] : 0;
         }
-        sums[thread] = own;
         __syncthreads();
-        for (int step = 1; step < BLOCK; step *= 2) {
-            Element left = thread >= step ? sums[thread - step] : 0;
-            __syncthreads();
-            sums[thread] += left;
-            __syncthreads();
-        }
-        Element before = all + sums[thread] - own;
-        all += sums[BLOCK - 1];
-        __syncthreads();
-#pragma unroll
+        Element sum_of_own = 0;
+        for (int item = 0; item < ITEMS; item++)
+            sum_of_own += own[item];
+        Element all;
+        Element before = before_all + scan_block(sum_of_own, &all) - sum_of_own;
         for (int item = 0; item < ITEMS; item++) {
-            long long p = first + thread * ITEMS + item;
-            if (p < n)
-                out[out_start + p] = before + (inclusive ? held[item] : 0);
-            before += held[item];
+            Element element = own[item];
+            own[item] = before + (inclusive ? element : 0);
+            before += element;
         }
+        before_all += all;
+        __syncthreads();
+        for (int i = threadIdx.x; i < ITEMS * BLOCK && first + i < n; i += BLOCK)
+            out[out_start + first + i] = held[OWN(i)];
+        __syncthreads();
     }
 }

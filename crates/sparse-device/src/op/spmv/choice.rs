@@ -69,6 +69,16 @@ impl Device {
         Ok(lengths.patterns_for_deltas(algorithm, self.properties().cache_bytes, &self.limits().deltas))
     }
 
+    /// True if several lanes a row take less time than `algorithm` for rows whose columns are scattered.
+    pub(super) fn takes_vectors_for_scattered(
+        &self,
+        a: RawCompressed<'_>,
+        algorithm: RowAlgorithm,
+    ) -> Result<bool> {
+        Ok(!self.has_barriers()
+            && self.measure_rows(a)?.takes_vectors_for_scattered(algorithm, &self.limits()))
+    }
+
     /// Reads the length of the longest row.
     fn measure_rows(&self, a: RawCompressed<'_>) -> Result<RowLengths> {
         let longest = self.longest_row(a.offsets)?;
@@ -236,6 +246,16 @@ impl RowLengths {
         }
     }
 
+    /// True if several lanes a row take less time than `algorithm` for many rows whose columns are scattered.
+    fn takes_vectors_for_scattered(self, algorithm: RowAlgorithm, limits: &SpmvThresholds) -> bool {
+        let Self { mean, longest, .. } = self;
+        let is_for_many_rows = matches!(
+            algorithm,
+            RowAlgorithm::RowPerThread | RowAlgorithm::RowBlocks | RowAlgorithm::Segmented
+        );
+        is_for_many_rows && mean >= limits.scattered_vector_from && longest <= 2 * mean
+    }
+
     /// The algorithm for rows that all run at once, where the product lasts as long as the longest row.
     fn of_few_rows(self, units: usize, limits: &FewRowsThresholds) -> RowAlgorithm {
         let Self { rows, mean, longest, entry_bytes, .. } = self;
@@ -255,7 +275,7 @@ impl RowLengths {
 
     /// The algorithm for rows that fill the device.
     fn of_many_rows(self, cache_bytes: usize, limits: &ManyRowsThresholds) -> RowAlgorithm {
-        let Self { nnz, mean, longest, entry_bytes, .. } = self;
+        let Self { cols, nnz, mean, longest, entry_bytes, value_bytes, .. } = self;
         let is_cached = nnz * entry_bytes <= cache_bytes / 4 * 3;
         let ratio = if is_cached { limits.skew_ratio_in_cache } else { limits.skew_ratio_in_memory };
         let is_short = if is_cached {
@@ -264,8 +284,12 @@ impl RowLengths {
             mean * entry_bytes < limits.thread_below_bytes
         };
         let is_skewed = longest > limits.never_skewed.max(ratio * mean);
-        let has_short_rows = (limits.row_blocks_from..=limits.row_blocks_up_to).contains(&mean);
-        if is_skewed && mean <= 1 || !is_skewed && !is_cached && has_short_rows {
+        let has_long_x = cols * value_bytes >= limits.row_blocks_from_x_bytes;
+        let takes_row_blocks = match is_skewed {
+            true => mean <= 1 || !is_cached && has_long_x && mean <= limits.row_blocks_up_to,
+            false => !is_cached && (limits.row_blocks_from..=limits.row_blocks_up_to).contains(&mean),
+        };
+        if takes_row_blocks {
             RowAlgorithm::RowBlocks
         } else if is_skewed {
             RowAlgorithm::Segmented
@@ -330,6 +354,18 @@ mod tests {
     }
 
     #[test]
+    fn scattered_columns_of_alike_rows_take_vectors() {
+        let takes_vectors = |rows, nnz, longest, algorithm| {
+            lengths(rows, nnz, longest, 4).takes_vectors_for_scattered(algorithm, &LIMITS)
+        };
+        assert!(takes_vectors(300_000, 4_800_000, 16, RowAlgorithm::Segmented));
+        assert!(takes_vectors(500_000, 4_000_000, 8, RowAlgorithm::RowBlocks));
+        assert!(!takes_vectors(1_000_000, 4_000_000, 4, RowAlgorithm::RowPerThread), "short rows");
+        assert!(!takes_vectors(262_144, 4_194_173, 38, RowAlgorithm::Segmented), "unlike rows");
+        assert!(!takes_vectors(8_000, 8_000_000, 1_000, RowAlgorithm::RowPerBlock), "a work-group a row");
+    }
+
+    #[test]
     fn where_lanes_meet_at_barriers_rows_of_like_lengths_need_no_segments() {
         let chosen = |rows, nnz, longest, value_bytes| {
             let lengths = lengths(rows, nnz, longest, value_bytes);
@@ -368,9 +404,10 @@ mod tests {
         assert_eq!(on_h100(2_000_000, 5_999_998, 3, 4), "row_per_thread", "3 entries, in memory");
         assert_eq!(on_h100(300_000, 6_299_890, 21, 4), "segmented", "21 entries, in memory");
         assert_eq!(on_h100(2_000_000, 987_602, 49, 4), "row_blocks", "most rows are empty");
-        assert_eq!(on_h100(1_000_000, 5_356_264, 19, 4), "segmented", "skewed rows in memory");
+        assert_eq!(on_h100(1_000_000, 5_356_264, 19, 4), "row_blocks", "skewed rows and x in memory");
+        assert_eq!(on_h100(400_000, 6_000_000, 500, 4), "segmented", "skewed rows of 15 entries");
         assert_eq!(on_h100(1_000_000, 1_602_996, 15, 4), "row_per_thread", "skewed rows in the cache");
         assert_eq!(on_h100(50_000, 6_400_000, 128, 4), "row_per_vector", "128 entries in each row");
-        assert_eq!(on_h100(2_927_963, 30_387_995, 10_000, 4), "segmented", "citation");
+        assert_eq!(on_h100(2_927_963, 30_387_995, 10_000, 4), "row_blocks", "citation");
     }
 }

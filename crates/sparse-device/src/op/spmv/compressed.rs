@@ -2,7 +2,7 @@
 
 use super::plan::{Grouped, GroupedAlgorithm, ProductPlan, Traversal};
 use super::row_algorithm::RowAlgorithm;
-use super::row_deltas::RowDeltas;
+use super::row_deltas::{Columns, RowDeltas};
 use super::row_strategy::RowStrategy;
 use crate::primitive::raw::{RawCompressed, VectorOperands, along};
 use crate::primitive::stored_values::StoredValues;
@@ -59,15 +59,22 @@ impl Device {
     ) -> Result<ProductPlan<RowStrategy>> {
         let mut preferred = self.choose_row_algorithm(a, options)?;
         let patterns = self.patterns_for_deltas(a, options, preferred.0)?;
-        let deltas = RowDeltas::of_patterns(self, a, op, patterns)?;
-        if deltas.is_some() {
-            preferred.0 = RowAlgorithm::Delta16;
-            preferred.1 += ", whose columns fit 16 bits";
+        let columns = RowDeltas::of_patterns(self, a, op, patterns)?;
+        match columns {
+            Columns::Deltas(_) => {
+                preferred.0 = RowAlgorithm::Delta16;
+                preferred.1 += ", whose columns fit 16 bits";
+            }
+            Columns::Scattered if self.takes_vectors_for_scattered(a, preferred.0)? => {
+                preferred.0 = RowAlgorithm::RowPerVector;
+                preferred.1 += ", whose columns are scattered";
+            }
+            Columns::Scattered | Columns::Plain => {}
         }
         let (algorithm, choice) = self.choose("spmv", options, self.offered::<RowAlgorithm>(), preferred)?;
-        let strategy = match deltas {
-            Some(deltas) => RowStrategy::Deltas(deltas),
-            None => RowStrategy::new(self, a, op, algorithm)?,
+        let strategy = match columns {
+            Columns::Deltas(deltas) => RowStrategy::Deltas(deltas),
+            Columns::Scattered | Columns::Plain => RowStrategy::new(self, a, op, algorithm)?,
         };
         Ok(ProductPlan { choice, traversal: Traversal::Stored(strategy) })
     }

@@ -43,8 +43,9 @@ algorithms! {
 
         RowPerVector = Algorithm::new(
             "row_per_vector",
-            "rows are too few to fill the device; CUDA, where rows have 64 entries and are uniform; where the plan runs once, rows \
-             of 8 entries on average: 2 to 32 lanes a row",
+            "rows are too few to fill the device; CUDA, where rows have 64 entries and are uniform, and for plans of 32 calls and more \
+             those of 8 entries, if their columns are scattered; where the plan runs once, rows of 8 entries on average: 2 to 32 \
+             lanes a row",
         ),
         Needs::Nothing;
 
@@ -73,7 +74,8 @@ algorithms! {
         RowBlocks = Algorithm::new(
             "row_blocks",
             "the plan runs more than once, and rows are many: with CUDA alike ones of 5 to 12 entries that the cache does not hold, or \
-             ones of which one is much longer and most are empty; with OpenCL alike ones that are neither short nor long",
+             ones of which one is much longer, if most are empty or they have up to 12 entries, x has 3 MiB and the cache does \
+             not hold the matrix; with OpenCL alike ones that are neither short nor long",
         )
         .preprocessing(
             "the first row and entry of each block of 252 rows and entries, and a partial sum for each block inside a long row",

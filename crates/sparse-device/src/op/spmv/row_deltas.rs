@@ -33,28 +33,44 @@ struct Found {
     alike: usize,
     /// The number of those, and of [`ROWS`] whose columns lie near each other.
     near: usize,
+    /// The number of the others whose middle row has columns apart from each other.
+    scattered: usize,
+}
+
+/// The columns of a plan that runs often.
+pub(super) enum Columns {
+    /// As deltas of 16 bits, which pay off.
+    Deltas(RowDeltas),
+    /// As they are, in most rows apart from each other.
+    Scattered,
+    /// As they are.
+    Plain,
 }
 
 impl RowDeltas {
-    /// The columns as deltas, if the pattern is one of these: `None` if not, or if the columns of some neighbouring rows
-    /// lie 65536 or more apart.
+    /// The columns as deltas, if the pattern is one of these and those of all neighbouring rows lie less than 65536 apart.
     pub(super) fn of_patterns(
         backend: &Device,
         a: RawCompressed<'_>,
         op: Op,
         patterns: DeltaPatterns,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Columns> {
         if patterns == DeltaPatterns::None {
-            return Ok(None);
+            return Ok(Columns::Plain);
         }
         let (deltas, found) = Self::make(backend, a, op)?;
         let most = a.rows.div_ceil(ROWS) / 4 * 3;
-        Ok(deltas.filter(|_| match patterns {
+        let pays = match patterns {
             DeltaPatterns::None => false,
             DeltaPatterns::Fitting => true,
             DeltaPatterns::Near => found.near >= most,
             DeltaPatterns::Alike => found.alike >= most,
-        }))
+        };
+        Ok(match deltas {
+            Some(deltas) if pays => Columns::Deltas(deltas),
+            _ if found.scattered >= most => Columns::Scattered,
+            _ => Columns::Plain,
+        })
     }
 
     /// The columns as deltas, if they fit, and what was found on the way.
@@ -62,10 +78,10 @@ impl RowDeltas {
         let defines = a.product_defines(op);
         let kernel = |file, entry, defines| backend.kernel_of(a.dtype, file, entry, defines);
         let bases = backend.allocate_raw(a.rows.div_ceil(ROWS), a.indices.element_bytes)?;
-        let (deltas, found) = (backend.allocate(a.nnz())?, backend.zeros::<i32>(3)?);
+        let (deltas, found) = (backend.allocate(a.nnz())?, backend.zeros::<i32>(4)?);
         let make = kernel("csr_deltas", "csr_deltas_make", defines.clone())?;
         let launch = backend.launch(&make).size(a.rows).buffer(a.offsets).buffer(a.indices);
-        launch.buffer(&bases).buffer(&deltas).buffer(&found).warps(a.rows.div_ceil(ROWS))?;
+        launch.buffer(&bases).buffer(&deltas).buffer(&found).warps_at_once(a.rows.div_ceil(ROWS))?;
         let counts = backend.download(&found)?;
         let lanes = lanes_for(a.mean_length(), a.values.element_bytes);
         let evicts_first = backend.lacks(EVICT_FIRST_FILE).is_none()
@@ -82,7 +98,8 @@ impl RowDeltas {
             }
         };
         let deltas = Self { kernel, lanes, bases, deltas };
-        let found = Found { alike: counts[1] as usize, near: counts[2] as usize };
+        let [alike, near, scattered] = [1, 2, 3].map(|kind| counts[kind] as usize);
+        let found = Found { alike, near, scattered };
         Ok(((counts[0] == 0).then_some(deltas), found))
     }
 

@@ -26,6 +26,10 @@ pub(crate) struct SpmvThresholds {
     pub(crate) listed_rows: ListedRowsThresholds,
     /// Columns of 16 bits, for plans that run often.
     pub(crate) deltas: DeltaThresholds,
+    /// Average entries per row from which on alike rows with scattered columns take the least time by several lanes.
+    /// Measured, lanes over what is chosen otherwise, f32 and f64: 1.02 and 0.92 at 4 entries, 0.97 and 0.90 at 8, 0.90 at
+    /// 16, 0.94 and 0.93 at 32, 0.93 and 0.91 at 48.
+    pub(crate) scattered_vector_from: usize,
     /// Blocks of columns, for plans that run often.
     pub(crate) column_blocks: ColumnBlocksThresholds,
 }
@@ -80,8 +84,12 @@ pub(crate) struct ManyRowsThresholds {
     /// the matrix. Measured, the best other over row blocks: 1.04 to 1.20 on bands and meshes of 5 to 11 entries, 0.79
     /// to 1.12 at 3, 0.98 to 1.08 at 21.
     pub(crate) row_blocks_from: usize,
-    /// The largest average of entries per row for row blocks, under the same conditions.
+    /// The largest average of entries per row for row blocks, under the same conditions and for skewed rows.
     pub(crate) row_blocks_up_to: usize,
+    /// Bytes of x from which on row blocks take less time than segments for skewed rows of a matrix that the cache does
+    /// not hold. Measured, row blocks over segments: 0.89 to 1.07 from 3.5 MB on, 0.97 on average of eleven matrices (f32);
+    /// 0.92 to 1.15, 0.98 of fifteen (f64); 1.03 to 1.16 at 0.2 to 0.8 MB.
+    pub(crate) row_blocks_from_x_bytes: usize,
     /// Average entries per row below which a thread a row takes the least time if the cache holds the matrix: its
     /// threads read neighbouring rows at once. Measured, segments over threads: 1.48 at 9 entries, 1.10 at 15, 0.89 at
     /// 16.
@@ -175,6 +183,7 @@ impl SpmvThresholds {
             skew_ratio_in_memory: 3,
             row_blocks_from: 5,
             row_blocks_up_to: 12,
+            row_blocks_from_x_bytes: 3 << 20,
             thread_below_in_cache: 16,
             thread_below_bytes: 64,
             vector_from: 64,
@@ -189,6 +198,7 @@ impl SpmvThresholds {
         },
         listed_rows: ListedRowsThresholds { rows_per_filled: 7, steps: 32 },
         deltas: DeltaThresholds { calls: 32, lanes_from: 10, wide_lanes_from: 13, short_x_bytes: 96 << 10 },
+        scattered_vector_from: 8,
         column_blocks: ColumnBlocksThresholds { calls: 32, entries_per_unit: 1 << 16, entries_per_block: 4 },
     };
 }
