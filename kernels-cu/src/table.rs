@@ -81,6 +81,22 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
         file!(
             "cu",
             HEADERS,
+            "spgemm_strips",
+            [
+                "spgemm_strips_follows",
+                "spgemm_strips_begins",
+                "spgemm_strips_runs",
+                "spgemm_strips_find",
+                "spgemm_strips_make",
+                "spgemm_strips_leave",
+                "spgemm_strips_programs",
+                "spgemm_strips_sum",
+            ],
+            [SCALAR, IDX, OFF, BLOCK]
+        ),
+        file!(
+            "cu",
+            HEADERS,
             "trisolve_places",
             ["trisolve_places_count", "trisolve_places_fill"],
             [IDX, POS]

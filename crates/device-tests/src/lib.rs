@@ -84,6 +84,7 @@ const TESTS: &[Test] = &tests![
     spgemm::products_of_far_columns_are_those_of_the_reference,
     spgemm::products_of_long_rows_are_those_of_the_reference,
     spgemm::products_that_meet_are_added_in_order,
+    spgemm::strips_are_those_of_the_reference,
     spgemm::runs_of_a_plan_give_the_same_bits,
     vector::a_step_that_cannot_be_taken_changes_nothing,
     vector::all_types_agree_with_the_reference,

@@ -65,7 +65,7 @@ pub fn products_that_meet_are_added_in_order(library: &Library) {
         let b = Coo::<f64, Host, i64>::from_triplets(inner, 3100, entries).unwrap();
         Reference.convert(&b, &Duplicates::Sum).unwrap()
     };
-    let adds_in_order = |algorithm: &str| !["places", "chunks"].contains(&algorithm);
+    let adds_in_order = |algorithm: &str| !["places", "chunks", "strips"].contains(&algorithm);
     compare(library, &a, &right(&|_| 7), adds_in_order);
     compare(library, &a, &right(&|row| row / 30), adds_in_order);
 }
@@ -94,6 +94,57 @@ pub fn runs_of_a_plan_give_the_same_bits(library: &Library) {
             assert_eq!(anew.to_host(backend).unwrap(), first, "{algorithm}: a plan made anew");
         }
     });
+}
+
+/// The matrix of a stencil on a grid: entries at `steps` from a point of `extents`, where they are in the grid.
+fn stencil(extents: [usize; 3], steps: &[[isize; 3]]) -> Wide<Host> {
+    let count = extents.iter().product();
+    let entries = (0..count).flat_map(|row| {
+        let point = [row / extents[2] / extents[1], row / extents[2] % extents[1], row % extents[2]];
+        steps.iter().enumerate().filter_map(move |(k, step)| {
+            let mut col = 0;
+            for axis in 0..3 {
+                let at = point[axis].checked_add_signed(step[axis]).filter(|&at| at < extents[axis])?;
+                col = col * extents[axis] + at;
+            }
+            Some((row, col, ((row * 7 + k * 3) % 11) as f64 - 4.0))
+        })
+    });
+    let coo = Coo::<f64, Host, i64>::from_triplets(count, count, entries).unwrap();
+    Reference.convert(&coo, &Duplicates::Sum).unwrap()
+}
+
+/// Squares of stencils and bands, whose rows follow each other: lengths of rows that are odd, even and unlike, several
+/// segments of B, and strips of fewer rows than they can have.
+pub fn strips_are_those_of_the_reference(library: &Library) {
+    let cube: Vec<_> = (0..27).map(|k| [k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1]).collect();
+    let cross: Vec<_> = cube.iter().copied().filter(|step| step.iter().all(|&d| d >= 0)).collect();
+    let band = |first: isize, end: isize| (first..end).map(|step| [0, 0, step]).collect::<Vec<_>>();
+    let matrices = [
+        stencil([5, 6, 45], &cube),
+        stencil([4, 7, 300], &cross),
+        stencil([1, 1, 700], &band(-3, 3)),
+        stencil([1, 1, 400], &band(-20, 21)),
+        stencil([1, 20, 12], &[[0, -1, 0], [0, 0, 0], [0, 1, 0]]),
+    ];
+    for a in matrices {
+        let expected = Operations::spgemm(&Reference, &a, &a).unwrap();
+        let twice: Vec<_> = a.values().iter().map(|value| 2.0 * value).collect();
+        let doubled = a.with_values(twice.clone()).unwrap();
+        let of_doubled = Operations::spgemm(&Reference, &doubled, &a).unwrap();
+        each_device(library, |backend| {
+            let is_there = |algorithm: &sparse_core::Algorithm| algorithm.name == "strips";
+            if !SpgemmKernel::<Wide<Device>>::spgemm_algorithms(backend).iter().any(is_there) {
+                return;
+            }
+            let a = a.to_device(backend).unwrap();
+            let doubled = a.with_values(backend.upload(&twice).unwrap()).unwrap();
+            let mut plan = SpgemmPlan::new(backend, &a, &a, &PlanOptions::forced("strips")).unwrap();
+            assert_eq!(plan.choice().to_string(), "strips: forced by PlanOptions::algorithm");
+            assert_eq!(plan.run(&a, &a).unwrap().to_host(backend).unwrap(), expected);
+            assert_eq!(plan.run(&doubled, &a).unwrap().to_host(backend).unwrap(), of_doubled);
+        });
+    }
 }
 
 /// A plan says what runs where it cannot keep the products as it was told to.

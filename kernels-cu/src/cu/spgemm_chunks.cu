@@ -51,6 +51,8 @@
 #define AHEAD 4
 #endif
 #define MOST_PRODUCTS (EACH * BLOCK)
+// Sources that fit beside the groups of a chunk.
+#define MOST_SOURCES ((int)(MOST_PRODUCTS * sizeof(ACC) / sizeof(Source) - MOST_PRODUCTS / WARP))
 // The bit of the first product of a run.
 #define ENDS (1u << 16)
 
@@ -370,31 +372,53 @@ static __device__ ACC sum_stream(ACC *of_warps, int count, const Group *__restri
     return sum;
 }
 
-// Keeps the `count` products of a stream in shared memory, each warp AHEAD groups at a time. Loads groups past the end.
-static __device__ void keep_products(ACC *products, int count, const Group *__restrict__ groups,
-                                     const Source *__restrict__ sources, const T *__restrict__ a_values,
-                                     const T *__restrict__ b_values)
+// The groups of a stream, and its sources if they fit, in shared memory.
+struct StagedSources
+{
+    Group *groups;
+    Source *sources;
+    int first_source;
+    bool has_sources;
+};
+
+// Copies the groups and sources of a stream to `memory`, so that products wait for one load alone.
+static __device__ StagedSources stage_sources(ACC *memory, int count, const Group *__restrict__ groups,
+                                    const Source *__restrict__ sources)
+{
+    Group last = groups[(count - 1) / WARP];
+    StagedSources staged = {(Group *)memory, (Source *)memory + MOST_PRODUCTS / WARP, groups[0].segment, false};
+    int n = last.segment + __popc(last.bits) + 1 - staged.first_source;
+    staged.has_sources = n <= MOST_SOURCES;
+    for (int group = threadIdx.x; group * WARP < count; group += BLOCK)
+        staged.groups[group] = load_once(groups + group);
+    if (staged.has_sources)
+#pragma unroll 2
+        for (int s = threadIdx.x; s < n; s += BLOCK)
+            staged.sources[s] = load_once(sources + staged.first_source + s);
+    __syncthreads();
+    return staged;
+}
+
+// Keeps the `count` products of a stream in shared memory, each warp AHEAD groups at a time.
+template <bool HAS_SOURCES>
+static __device__ void keep_products(ACC *products, int count, StagedSources staged, const Source *__restrict__ sources,
+                                     const T *__restrict__ a_values, const T *__restrict__ b_values)
 {
     int at = threadIdx.x;
-    groups += at / WARP;
+    const Group *groups = staged.groups + at / WARP;
     products += padded(at);
 #pragma unroll 1
     for (int begin = at - lane_index(); begin < count; begin += AHEAD * BLOCK) {
-        Group group[AHEAD];
-        Source source[AHEAD];
         ACC product[AHEAD];
 #pragma unroll
-        for (int ahead = 0; ahead < AHEAD; ahead++)
-            group[ahead] = load_once(groups + ahead * (BLOCK / WARP));
-#pragma unroll
-        for (int ahead = 0; ahead < AHEAD; ahead++)
-            source[ahead] = source_of(group[ahead], sources);
-#pragma unroll
         for (int ahead = 0; ahead < AHEAD; ahead++) {
-            unsigned int b_entry = source[ahead].b_shift + (unsigned int)(at + ahead * BLOCK);
             product[ahead] = ACC(0);
-            if (at + ahead * BLOCK < count)
-                product[ahead] = mul(load(a_values, source[ahead].a_entry), load(b_values, b_entry));
+            if (at + ahead * BLOCK < count) {
+                Group group = groups[ahead * (BLOCK / WARP)];
+                Source source = source_of(group, HAS_SOURCES ? staged.sources - staged.first_source : sources);
+                unsigned int b_entry = source.b_shift + (unsigned int)(at + ahead * BLOCK);
+                product[ahead] = mul(load(a_values, source.a_entry), load(b_values, b_entry));
+            }
         }
 #pragma unroll
         for (int ahead = 0; ahead < AHEAD; ahead++)
@@ -464,7 +488,8 @@ KERNEL spgemm_chunks_sum(long long chunks, const int *__restrict__ chunk_entries
                          const T *__restrict__ b_values, T *__restrict__ c_values)
 {
     __shared__ ACC products[MOST_PRODUCTS + MOST_PRODUCTS / WARP];
-    __shared__ ACC sums[MOST_PRODUCTS + MOST_PRODUCTS / WARP];
+    // Before, groups and sources.
+    __shared__ __align__(16) ACC sums[MOST_PRODUCTS + MOST_PRODUCTS / WARP];
     __shared__ ACC of_warps[BLOCK / WARP];
     __shared__ int entries[BLOCK / WARP];
     end_after_last();
@@ -489,7 +514,11 @@ KERNEL spgemm_chunks_sum(long long chunks, const int *__restrict__ chunk_entries
                 own[k] = load_once((const Positions *)positions + first * (EACH / 2 / WORDS) + k);
             run = runs[first];
         }
-        keep_products(products, stream.count, own_groups, sources, a_values, b_values);
+        StagedSources staged = stage_sources(sums, stream.count, own_groups, sources);
+        if (staged.has_sources)
+            keep_products<true>(products, stream.count, staged, sources, a_values, b_values);
+        else
+            keep_products<false>(products, stream.count, staged, sources, a_values, b_values);
         __syncthreads();
         ACC rest = is_there ? add_run(sums, products, run, own) : ACC(0);
         add_rests(sums, of_warps, entries, run, rest);
@@ -497,5 +526,6 @@ KERNEL spgemm_chunks_sum(long long chunks, const int *__restrict__ chunk_entries
 #pragma unroll 4
         for (int at = threadIdx.x; at < n; at += BLOCK)
             store(c_values, place + at, sums[padded(at)]);
+        __syncthreads();
     }
 }

@@ -18,6 +18,7 @@ use super::{Change, Fault, Finder, Kind, Site};
 const ROWS: &str = "rows_of_0_to_34_entries";
 const SHORT_ROWS: &str = "tiny_tall";
 const LONG_ROWS: &str = "long_rows_around_256";
+const DIAGONAL: &str = "diagonal";
 const UNSORTED: &str = "tiny_unsorted";
 const DUPLICATES: &str = "v4_duplicates";
 

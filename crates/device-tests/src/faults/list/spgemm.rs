@@ -1,6 +1,6 @@
 //! Faults of products of two sparse matrices.
 
-use super::{Fault, Kind, LONG_ROWS, ROWS, both, by, each};
+use super::{DIAGONAL, Fault, Kind, LONG_ROWS, ROWS, both, by, cu, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -91,6 +91,13 @@ pub(super) const FAULTS: &[Fault] = &[
         ),
         found_by: &[by("spgemm/csr", "chunks"), by("spgemm/csc", "chunks")],
         case: LONG_ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last product of an entry of a strip is left out",
+        place: cu("spgemm_strips", "at < end; at++)", "at < end - 1; at++)"),
+        found_by: &[by("spgemm/csr", "strips"), by("spgemm/csc", "strips")],
+        case: DIAGONAL,
     },
     Fault {
         kind: Kind::DroppedEntry,

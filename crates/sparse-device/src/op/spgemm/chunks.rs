@@ -65,13 +65,18 @@ pub(super) fn take_all_rows(
     let mean = right.mean_length();
     let total = products.counts.total;
     // Chunks that run all at once take 0.6 to 1.0 of the time of places (H200).
-    let (most, _) = most_products(backend, left);
-    let are_few = total <= backend.caps().compute_units * CHUNKS_PER_UNIT * most;
+    let are_few = run_at_once(backend, factors, products);
     let has_long_rows = products.most > places::MOST_PRODUCTS;
     let is_skewed = total > SKEWED * mean * left.indices.len;
     let are_many_calls = calls >= CALLS && !backend.caps().is_cpu;
     (are_many_calls && (mean <= SHORT || are_few))
         || (has_long_rows && (mean <= SHORT_BESIDE_LONG || is_skewed))
+}
+
+/// True if the chunks of all products run at once.
+pub(super) fn run_at_once(backend: &Device, factors: Factors<'_>, products: &ProductCounts) -> bool {
+    let (most, _) = most_products(backend, factors.left);
+    products.counts.total <= backend.caps().compute_units * CHUNKS_PER_UNIT * most
 }
 
 /// The products of the largest chunk, and of a work-item.

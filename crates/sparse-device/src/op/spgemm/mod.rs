@@ -29,6 +29,7 @@ mod pattern;
 mod places;
 mod row_bins;
 mod row_sizes;
+mod strips;
 mod values;
 
 use super::available_algorithms::Needs;
@@ -48,6 +49,7 @@ use sparse_core::{
     PatternId, PlanOptions, Result, Scalar, algorithms,
 };
 use std::sync::Arc;
+use strips::FoundStrips;
 use values::{KnownRows, RowCounts, SumBins, ValueSums};
 
 algorithms! {
@@ -93,6 +95,13 @@ algorithms! {
         )
         .preprocessing("as by_row, and the products of all rows of C in chunks"),
         Needs::Nothing;
+
+        Strips = Algorithm::new(
+            "strips",
+            "CUDA, in place of places, without a mask: most products are of rows with the columns of the row before, each plus one, whose rows of B are alike in this way, too",
+        )
+        .preprocessing("as places, and the products of the first of up to 256 rows in place of those of all"),
+        Needs::SharedMemory(strips::FILE);
     }
 }
 
@@ -228,7 +237,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
                 let repeated = (kept, "a plan of many calls");
                 self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), repeated)?.1
             }
-            (kept, SpgemmAlgorithm::Places | SpgemmAlgorithm::Chunks) if kept != Some(algorithm) => {
+            (kept, SpgemmAlgorithm::Places | SpgemmAlgorithm::Chunks | SpgemmAlgorithm::Strips)
+                if kept != Some(algorithm) =>
+            {
                 in_place_of(algorithm, kept.unwrap_or(SpgemmAlgorithm::ByRow), factors, mask.is_some())
             }
             _ => choice,
@@ -276,6 +287,8 @@ enum Kept {
     Chunks,
     /// Places of the products of short rows, and those of long rows in chunks.
     Places,
+    /// Programs of strips, and as places for rows that are in none.
+    Strips,
     /// Whichever takes less time in so many calls.
     Best {
         calls: usize,
@@ -290,6 +303,7 @@ impl Kept {
             (_, Some(calls)) => Self::Best { calls },
             (SpgemmAlgorithm::Places, None) => Self::Places,
             (SpgemmAlgorithm::Chunks, None) => Self::Chunks,
+            (SpgemmAlgorithm::Strips, None) => Self::Strips,
             _ => Self::Nothing,
         }
     }
@@ -304,8 +318,10 @@ fn in_place_of(
 ) -> Choice {
     let reason = if !factors.right.order.unique {
         "takes no B whose rows may have a column twice"
-    } else if is_masked && forced == SpgemmAlgorithm::Chunks {
+    } else if is_masked && forced != SpgemmAlgorithm::Places {
         "takes no mask"
+    } else if forced == SpgemmAlgorithm::Strips {
+        "finds no neighbouring rows of one pattern, or no memory for their products"
     } else {
         "finds no products to keep, or no memory for them"
     };
@@ -324,7 +340,15 @@ fn find_sums(
     let search = PatternSearch::new(backend, factors, algorithm)?;
     let products = &search.products;
     let counted = search.count()?;
+    let strips = match kept {
+        Kept::Best { .. } if !strips::pay(backend, factors, products) => None,
+        Kept::Best { .. } => FoundStrips::find(backend, factors, products, &counted.starts)?
+            .filter(|strips| strips.have_most(products)),
+        Kept::Strips => FoundStrips::find(backend, factors, products, &counted.starts)?,
+        Kept::Nothing | Kept::Chunks | Kept::Places => None,
+    };
     let are_all_in_chunks = match kept {
+        Kept::Best { .. } if strips.is_some() => false,
         Kept::Best { calls } => chunks::take_all_rows(backend, factors, products, calls),
         kept => kept == Kept::Chunks,
     };
@@ -351,9 +375,9 @@ fn find_sums(
         most_products: products.most,
     };
     // Before the pattern, so that nothing waits for the device between its last kernels and those of values.
-    let bins = SumBins::new(backend, factors, counts, places.is_some())?;
+    let bins = SumBins::new(backend, factors, counts, places.is_some(), strips.as_ref())?;
     let found = search.find(counted, offset)?;
-    let sums = ValueSums::new(backend, factors, bins, found.rows(), places)?;
+    let sums = ValueSums::new(backend, factors, bins, found.rows(), (places, strips))?;
     Ok((found, sums))
 }
 
@@ -386,8 +410,8 @@ fn known_sums(
     let starts = products.map_or(entries, |products| &products.counts.starts);
     let most_products = products.map_or(longest, |products| products.most);
     let counts = RowCounts { entries, products: starts, longest, most_products };
-    let bins = SumBins::new(backend, factors, counts, places.is_some())?;
-    ValueSums::new(backend, factors, bins, c, places)
+    let bins = SumBins::new(backend, factors, counts, places.is_some(), None)?;
+    ValueSums::new(backend, factors, bins, c, (places, None))
 }
 
 fn bound(backend: &Device, factors: Factors<'_>, sizes: Sizes) -> Result<SpgemmBound> {

@@ -3,6 +3,7 @@
 use super::chunks::Chunks;
 use super::places::{self, Places};
 use super::row_bins::{Bin, RowBins};
+use super::strips::{FoundStrips, Strips};
 use super::{Factors, NO_ROW, ROWS_FILE, SpgemmAlgorithm, Teams};
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
@@ -123,6 +124,7 @@ pub(super) struct ValueSums {
     sums: Vec<BinSums>,
     places: Option<Places>,
     chunks: Option<Chunks>,
+    strips: Option<Strips>,
 }
 
 /// The numbers of entries and of products of the rows of C.
@@ -158,12 +160,13 @@ pub(super) struct SumBins {
 }
 
 impl SumBins {
-    /// Bins for plans that keep places or look for columns. Waits for the device.
+    /// Bins for plans that keep places or look for columns, without the rows of strips. Waits for the device.
     pub(super) fn new(
         backend: &Device,
         factors: Factors<'_>,
         counts: RowCounts<'_>,
         keeps_places: bool,
+        strips: Option<&FoundStrips>,
     ) -> Result<Self> {
         let sum_bytes = factors.left.dtype.accumulator().bytes();
         let (teams, limits) = if keeps_places {
@@ -174,25 +177,25 @@ impl SumBins {
             (teams, limits(sum_bytes, teams))
         };
         let slice = teams.largest * slice_each(sum_bytes + factors.right.indices.element_bytes);
-        let bins = row_bins(backend, factors, counts, (limits, slice), keeps_places)?;
+        let bins = row_bins(backend, factors, counts, (limits, slice), (keeps_places, strips))?;
         Ok(Self { bins, teams, slice })
     }
 }
 
-/// The rows in bins; a slice has `slice` entries.
+/// The rows in bins, but for those of strips; a slice has `slice` entries.
 fn row_bins(
     backend: &Device,
     factors: Factors<'_>,
     counts: RowCounts<'_>,
     (limits, slice): (Limits, usize),
-    keeps_places: bool,
+    (keeps_places, strips): (bool, Option<&FoundStrips>),
 ) -> Result<RowBins> {
     if counts.longest == 0 {
         return Ok(RowBins::none());
     }
     // A row with so few products has no more entries of A, but for those that name empty rows of B.
     let few_products = if keeps_places { places::FEW_PRODUCTS } else { MOST_PRODUCTS };
-    if counts.longest <= limits.short && counts.most_products <= few_products {
+    if strips.is_none() && counts.longest <= limits.short && counts.most_products <= few_products {
         return Ok(RowBins::single(factors.left.rows));
     }
     let order = factors.right.order;
@@ -209,7 +212,8 @@ fn row_bins(
         let least_part = if backend.caps().is_cpu { of_cpu } else { of_gpu };
         let launch = launch.size(if order.sorted && order.unique { least_part } else { NO_ROW });
         let launch = launch.buffer(counts.entries).buffer(counts.products);
-        launch.buffer(factors.left.offsets).buffer(bins).items(factors.left.rows)
+        launch.buffer(factors.left.offsets).buffer(bins).items(factors.left.rows)?;
+        strips.map_or(Ok(()), |strips| strips.leave(backend, factors, bins))
     })
 }
 
@@ -219,8 +223,9 @@ impl ValueSums {
         factors: Factors<'_>,
         SumBins { bins, teams, slice }: SumBins,
         c: KnownRows<'_>,
-        places: Option<Places>,
+        (places, strips): (Option<Places>, Option<FoundStrips>),
     ) -> Result<Self> {
+        let strips = strips.map(|strips| strips.with_programs(backend, factors, c)).transpose()?;
         let chunks = match cut_rows(&bins) {
             Some(cut) if places.is_some() && !c.is_mask => Chunks::new(backend, factors, (&bins, cut), c)?,
             _ => None,
@@ -244,7 +249,7 @@ impl ValueSums {
         };
         let is_left = |bin: &&Bin| chunks.is_none() || !BINS[bin.number - 1].is_cut();
         let sums = bins.iter().filter(is_left).map(sums).collect::<Result<_>>()?;
-        Ok(Self { bins, sums, places, chunks })
+        Ok(Self { bins, sums, places, chunks, strips })
     }
 
     /// The sums of a C whose rows are all in chunks, if there is memory for these.
@@ -259,22 +264,32 @@ impl ValueSums {
             0 => return Ok(None),
             _ => Chunks::new(backend, factors, (&bins, 0..rows), c)?,
         };
-        Ok(chunks.map(|chunks| Self { bins, sums: vec![], places: None, chunks: Some(chunks) }))
+        Ok(chunks.map(|chunks| Self { bins, sums: vec![], places: None, chunks: Some(chunks), strips: None }))
     }
 
     /// Writes the values of C.
     pub(super) fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
         // Launches have rows of their own: the longest rows come first, but for chunks, which are alike.
+        let strips = usize::from(self.strips.is_some());
+        if let Some(strips) = &self.strips {
+            strips.run(backend, factors, c)?;
+        }
         for (before, sums) in self.sums.iter().rev().enumerate() {
             match (&sums.method, &self.places) {
                 (SumMethod::Places, Some(places)) => {
-                    places.run(backend, factors, (&self.bins, &sums.bin, sums.lanes), c, before > 0)?;
+                    places.run(
+                        backend,
+                        factors,
+                        (&self.bins, &sums.bin, sums.lanes),
+                        c,
+                        strips + before > 0,
+                    )?;
                 }
-                _ => self.run_bin(backend, factors, sums, c, before > 0)?,
+                _ => self.run_bin(backend, factors, sums, c, strips + before > 0)?,
             }
         }
         match &self.chunks {
-            Some(chunks) => chunks.run(backend, factors, c, !self.sums.is_empty()),
+            Some(chunks) => chunks.run(backend, factors, c, strips + self.sums.len() > 0),
             None => Ok(()),
         }
     }
@@ -313,6 +328,7 @@ impl ValueSums {
     /// The algorithm of a plan that keeps products.
     pub(super) fn kept_algorithm(&self) -> Option<SpgemmAlgorithm> {
         match (&self.places, &self.chunks) {
+            _ if self.strips.is_some() => Some(SpgemmAlgorithm::Strips),
             (Some(_), _) => Some(SpgemmAlgorithm::Places),
             (None, Some(_)) => Some(SpgemmAlgorithm::Chunks),
             (None, None) => None,
@@ -327,7 +343,8 @@ impl ValueSums {
         });
         let kept =
             self.places.as_ref().map_or(0, Places::bytes) + self.chunks.as_ref().map_or(0, Chunks::bytes);
-        self.bins.bytes() + methods.sum::<usize>() + kept
+        let strips = self.strips.as_ref().map_or(0, Strips::bytes);
+        self.bins.bytes() + methods.sum::<usize>() + kept + strips
     }
 }
 
