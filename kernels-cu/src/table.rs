@@ -76,6 +76,7 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             [SCALAR, IDX, OFF, CONJ, FEW_LANES]
         ),
         file!("cu", HEADERS, "dense_to_csr_look_back", ["dense_to_csr_look_back"], [SCALAR, IDX, OFF, WIDE]),
+        file!("cu", HEADERS, "onesweep", ["onesweep_words", "onesweep_pass", "onesweep_split"], [IDX]),
         file!("cu", HEADERS, "scan_look_back", ["scan_look_back"], [ELEMENT, BLOCK]),
         file!("cu", HEADERS, "sddmm_aligned", ["sddmm_aligned"], [SCALAR, IDX]),
         file!(

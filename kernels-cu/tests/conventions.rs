@@ -68,6 +68,9 @@ const FIXED: &[&str] = &[
     "STAGES",
     "DONE_SHIFT",
     "WIDE",
+    "DIGIT",
+    "MOST_PASSES",
+    "COUNT_BITS",
 ];
 
 #[test]

@@ -36,22 +36,11 @@ impl Staging {
 
     /// Copies to the host, after all work before it.
     pub(crate) fn download(&mut self, from: CUdeviceptr, host: &mut [u8]) -> Result<()> {
-        self.download_before(from, host, &mut || Ok(()))
-    }
-
-    /// [Downloads](Self::download), and calls `enqueue` once the first copies are enqueued.
-    pub(crate) fn download_before(
-        &mut self,
-        from: CUdeviceptr,
-        host: &mut [u8],
-        enqueue: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
         let len = |number: usize, total: usize| PIECE.min(total.saturating_sub(number * PIECE));
         let total = host.len();
         for number in 0..2.min(total.div_ceil(PIECE)) {
             self.pieces[number].download(len(number, total), from + (number * PIECE) as u64)?;
         }
-        enqueue()?;
         for (number, part) in host.chunks_mut(PIECE).enumerate() {
             let piece = &mut self.pieces[number % 2];
             part.copy_from_slice(&piece.bytes()?[..part.len()]);

@@ -121,6 +121,36 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// lives elsewhere, both before anything is written; an error of the device's runtime.
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()>;
 
+    /// Copies a view to the host, and calls `enqueue`, whose work comes after the copy. A backend that
+    /// [overlaps downloads](Self::overlaps_downloads) calls it before it waits for the copy, so that the device goes on
+    /// meanwhile; by default the copy ends first.
+    ///
+    /// ```
+    /// use sparse_core::{Backend, Space, reference::Reference};
+    ///
+    /// let (x, mut y, mut before) = (vec![1.0], vec![0.0], [0.0]);
+    /// Reference.download_overlapped(&x, &mut before, &mut || Reference.copy(&x, &mut y))?;
+    /// assert_eq!((before, y), ([1.0], vec![1.0]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`download_into`](Self::download_into), and those of `enqueue`.
+    fn download_overlapped<T: Element>(
+        &self,
+        device: ViewOf<'_, Self, T>,
+        host: &mut [T],
+        enqueue: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        self.download_into(device, host)?;
+        enqueue()
+    }
+
+    /// True if [`download_overlapped`](Self::download_overlapped) waits after it has called `enqueue`; false by default.
+    fn overlaps_downloads(&self) -> bool {
+        false
+    }
+
     /// A new buffer of `len` zeros.
     ///
     /// # Errors

@@ -325,6 +325,21 @@ unsafe impl Backend for Device {
         self.usable_driver()?.read(device.memory, device.offset(), bytemuck::cast_slice_mut(host))
     }
 
+    fn download_overlapped<T: Element>(
+        &self,
+        device: ViewOf<'_, Self, T>,
+        host: &mut [T],
+        enqueue: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        check_download(self, &device, host)?;
+        let (offset, bytes) = (device.offset(), bytemuck::cast_slice_mut(host));
+        self.usable_driver()?.read_before(device.memory, offset, bytes, enqueue)
+    }
+
+    fn overlaps_downloads(&self) -> bool {
+        self.inner.driver.overlaps_reads()
+    }
+
     fn zeros<T: Element>(&self, len: usize) -> Result<Buf<Self, T>> {
         Ok(self.zeros_raw(len, size_of::<T>())?.of())
     }

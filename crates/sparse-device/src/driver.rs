@@ -141,7 +141,8 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()>;
 
     /// [Reads](Self::read) memory after all work before it, and calls `enqueue`, whose launches come after the read. A
-    /// driver may call it before the read has ended, so that the device goes on meanwhile; by default the read ends first.
+    /// driver that [overlaps reads](Self::overlaps_reads) calls it before the read has ended, so that the device goes on
+    /// meanwhile; by default the read ends first.
     ///
     /// # Errors
     /// As for [`read`](Self::read), and that of `enqueue`.
@@ -154,6 +155,12 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     ) -> Result<()> {
         self.read(memory, offset, host)?;
         enqueue()
+    }
+
+    /// True if [`read_before`](Self::read_before) calls `enqueue` before the read of a number has ended; false by
+    /// default.
+    fn overlaps_reads(&self) -> bool {
+        false
     }
 
     /// Copies `bytes` from one place to another; a place is a memory and a byte offset.

@@ -59,13 +59,14 @@ where
         at.norm(SpaceOf::<B>::view(r))
     }
 
-    /// Brings x up to date with the iterations, if that was postponed.
+    /// Brings x up to date with the iterations, if that was postponed. Returns the number of iterations that were
+    /// taken beyond those of the last step.
     ///
     /// # Errors
     /// An error of the device's runtime.
-    fn finish(&mut self, at: &mut Iterate<'_, B, M>) -> Result<()> {
+    fn finish(&mut self, at: &mut Iterate<'_, B, M>) -> Result<usize> {
         let _ = at;
-        Ok(())
+        Ok(0)
     }
 }
 
@@ -247,7 +248,8 @@ where
         })
     }
 
-    /// Solves A·x = b from the given `x`; `callback` is called after each check of the residual and may stop.
+    /// Solves A·x = b from the given `x`; `callback` is called after each check of the residual and may stop. Iterations
+    /// that a device has begun meanwhile are taken too, and counted.
     ///
     /// `a` has the pattern that the solver was made for; its values may have changed. If b = 0, x becomes 0. For every
     /// outcome, `x` is the last iterate; after a breakdown it may not be finite.
@@ -325,7 +327,7 @@ where
                 Err(Halt::Outcome(outcome)) => Ended::By(outcome),
                 Err(Halt::Error(error)) => return Err(error),
             };
-            self.recurrence.finish(&mut at)?;
+            watch.iterations += self.recurrence.finish(&mut at)?;
         }
     }
 

@@ -4,6 +4,7 @@ mod available_algorithms;
 mod convert;
 mod dense_to_csr;
 mod elementwise;
+mod entry_sort;
 mod prune;
 mod reduce;
 mod row_statistics;

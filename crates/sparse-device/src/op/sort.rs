@@ -1,8 +1,9 @@
 //! Sorting: a plan sorts the pattern, the device moves the values.
 
 use super::available_algorithms::Needs;
+use super::entry_sort::SortAlgorithm;
 use crate::Device;
-use crate::primitive::coordinates::{Coordinates, RADIX_SORT};
+use crate::primitive::coordinates::{Coordinates, ONESWEEP, ONESWEEP_FILE, RADIX_SORT, Sorter};
 use crate::primitive::positions::Positions;
 use crate::primitive::raw::RawCompressed;
 use crate::primitive::rearrangement::{Arrays, Rearrangement, Source};
@@ -14,20 +15,29 @@ use sparse_core::{
 };
 
 algorithms! {
-    /// The algorithms of COO.
-    enum CooSortAlgorithm needs Needs {
-        RadixSort = RADIX_SORT, Needs::Nothing;
-    }
-}
-
-algorithms! {
     /// The algorithms of CSR and CSC.
     enum CompressedSortAlgorithm needs Needs {
-        RadixSort = Algorithm { chosen: "otherwise", ..RADIX_SORT }, Needs::Nothing;
+        Onesweep = Algorithm {
+            chosen: "longer rows: fewer than 2³⁰ entries, either index of which fits in 64 bits with the position of the entry",
+            ..ONESWEEP
+        },
+        Needs::File(ONESWEEP_FILE);
+        RadixSort = RADIX_SORT, Needs::Nothing;
         RowRanks =
             Algorithm::new("row_ranks", "rows of CSR, or columns of CSC, with at most 64 entries")
                 .preprocessing("the pattern of the result and the order of the entries, counted in each row"),
         Needs::Nothing;
+    }
+}
+
+impl CompressedSortAlgorithm {
+    /// The sorter of all entries, unless each row is sorted by itself.
+    fn sorter(self) -> Option<Sorter> {
+        match self {
+            Self::Onesweep => Some(Sorter::Onesweep),
+            Self::RadixSort => Some(Sorter::RadixSort),
+            Self::RowRanks => None,
+        }
     }
 }
 
@@ -59,20 +69,27 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SortKernel<Compressed<A, T, Device,
     }
 
     fn plan_sort(&self, a: &Compressed<A, T, Device, I, O>, options: &PlanOptions) -> Result<Self::Plan> {
+        let (shape, nnz) = ((a.nrows(), a.ncols()), a.nnz());
+        let sort = match Sorter::choose(self, shape, nnz).0 {
+            Sorter::Onesweep => CompressedSortAlgorithm::Onesweep,
+            Sorter::RadixSort => CompressedSortAlgorithm::RadixSort,
+        };
         let automatic = match a.order().sorted {
-            true => (CompressedSortAlgorithm::RadixSort, "the rows are sorted already"),
+            true => (sort, "the rows are sorted already"),
             false if self.longest_row(a.offsets())? <= LONGEST => {
                 (CompressedSortAlgorithm::RowRanks, "the rows are short")
             }
-            false => (CompressedSortAlgorithm::RadixSort, "some rows are long"),
+            false => (sort, "some rows are long"),
         };
-        let offered = self.offered::<CompressedSortAlgorithm>();
-        let (algorithm, choice) = self.choose("sort", options, offered, automatic)?;
-        match algorithm {
-            CompressedSortAlgorithm::RadixSort => {
-                Coordinates::along(self, a.into())?.compress(self, choice, Duplicates::Keep)
+        let fitting = self.offered_if(&|algorithm: CompressedSortAlgorithm| {
+            algorithm.sorter().is_none_or(|sorter| sorter.fits(shape, nnz))
+        });
+        let (algorithm, choice) = self.choose("sort", options, fitting, automatic)?;
+        match algorithm.sorter() {
+            Some(sorter) => {
+                Coordinates::along_by(self, a.into(), sorter)?.compress(self, choice, Duplicates::Keep)
             }
-            CompressedSortAlgorithm::RowRanks => Ok(by_ranks(self, a.into())?.plan(choice)),
+            None => Ok(by_ranks(self, a.into())?.plan(choice)),
         }
     }
 
@@ -89,13 +106,12 @@ impl<T: Scalar, I: Index> SortKernel<Coo<T, Device, I>> for Device {
     type Plan = Rearrangement<Coo<T, Device, I>>;
 
     fn sort_algorithms(&self) -> &'static [Algorithm] {
-        self.offered::<CooSortAlgorithm>()
+        self.offered::<SortAlgorithm>()
     }
 
     fn plan_sort(&self, a: &Coo<T, Device, I>, options: &PlanOptions) -> Result<Self::Plan> {
-        let (CooSortAlgorithm::RadixSort, choice) =
-            self.choose_only("sort", options, CooSortAlgorithm::RadixSort)?;
-        let mut coordinates = Coordinates::of_coo(self, a.into(), true)?;
+        let (sorter, choice) = self.choose_sorter("sort", options, (a.nrows(), a.ncols()), a.nnz())?;
+        let mut coordinates = Coordinates::of_coo_by(self, a.into(), true, sorter)?;
         let unique = coordinates.are_unique(self)?;
         let order = IndexOrder { major_sorted: true, sorted: true, unique };
         coordinates.into_coo(self, choice, true, order)

@@ -108,7 +108,7 @@ pub(crate) fn radix_sort(
 
 /// Bits of the digits of `bits` bits, so that passes of equal work sort them. The last digit may reach past them, where
 /// keys have none.
-fn digit_bits(bits: u32) -> u32 {
+pub(super) fn digit_bits(bits: u32) -> u32 {
     let passes = bits.div_ceil(DIGIT).max(1);
     bits.div_ceil(passes).max(LEAST_DIGIT)
 }

@@ -108,16 +108,17 @@ where
         Ok(M::Scalar::from_c64(self.projected.residual().into()).re())
     }
 
-    fn finish(&mut self, at: &mut Iterate<'_, B, M>) -> Result<()> {
+    fn finish(&mut self, at: &mut Iterate<'_, B, M>) -> Result<usize> {
         let y = self.projected.solve();
         // No other column is needed any more; this one was never part of V.
         let (basis, rest) = self.basis.split_at_mut(y.len());
-        let Some(sum) = rest.first_mut().filter(|_| !y.is_empty()) else { return Ok(()) };
+        let Some(sum) = rest.first_mut().filter(|_| !y.is_empty()) else { return Ok(0) };
         for (j, (column, y)) in basis.iter().zip(y).enumerate() {
             let beta = if j == 0 { M::Scalar::zero() } else { M::Scalar::one() };
             at.axpby(M::Scalar::from_c64(y), SpaceOf::<B>::view(column), beta, sum)?;
         }
-        at.advance(M::Scalar::one(), self.preconditioner.apply(SpaceOf::<B>::view(sum))?)
+        at.advance(M::Scalar::one(), self.preconditioner.apply(SpaceOf::<B>::view(sum))?)?;
+        Ok(0)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Faults of conversions, sorts, prunes and selections.
 
-use super::{DUPLICATES, Fault, Kind, ROWS, UNSORTED, any, both, by, each};
+use super::{DUPLICATES, Fault, Kind, ROWS, UNSORTED, any, both, by, cu, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -57,6 +57,22 @@ pub(super) const FAULTS: &[Fault] = &[
             ),
         ),
         found_by: &[any("sort/csr"), any("sort/csc"), any("sort/coo"), any("convert/coo_to_csr")],
+        case: UNSORTED,
+    },
+    Fault {
+        kind: Kind::WrongOrder,
+        what: "words with one digit come out in reverse",
+        place: cu(
+            "onesweep",
+            "(before + __popc(alike & lower_lanes)) << DIGIT",
+            "(before + __popc(alike & ~lower_lanes) - 1) << DIGIT",
+        ),
+        found_by: &[
+            by("sort/csr", "onesweep"),
+            by("sort/csc", "onesweep"),
+            by("sort/coo", "onesweep"),
+            by("convert/coo_to_csr", "onesweep"),
+        ],
         case: UNSORTED,
     },
     Fault {

@@ -1,32 +1,22 @@
 //! Conversions by a sort of coordinates: to CSR and CSC, from each other, from COO and from formats with padding.
 
 use crate::Device;
-use crate::op::available_algorithms::Needs;
-use crate::primitive::coordinates::{Coordinates, RADIX_SORT, SortBy};
+use crate::primitive::coordinates::{Coordinates, SortBy, Sorter};
 use crate::primitive::padded_entries::PaddedEntries;
 use crate::primitive::rearrangement::ToCompressed;
 use crate::primitive::stored_values::StoredValues;
 use sparse_core::op::{Duplicates, Operations};
 use sparse_core::reference::Reference;
-use sparse_core::{
-    Axis, Choice, Compressed, Coo, Host, Index, Result, Row, Scalar, SparseFormat, algorithms,
-};
-
-algorithms! {
-    /// The algorithms of conversions to compressed rows and columns.
-    pub(super) enum SortAlgorithm needs Needs {
-        RadixSort = RADIX_SORT, Needs::Nothing;
-    }
-}
+use sparse_core::{Axis, Choice, Compressed, Coo, Host, Index, Result, Row, Scalar, SparseFormat};
 
 /// CSR to CSC, and back.
 pub(super) fn transpose<A: Axis, T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &Compressed<A, T, Device, I, O>,
     (): &(),
-    choice: Choice,
+    (sorter, choice): (Sorter, Choice),
 ) -> Result<ToCompressed<A::Other, T, I, O>> {
-    Coordinates::across(backend, from.into())?.compress(backend, choice, Duplicates::Keep)
+    Coordinates::across_by(backend, from.into(), sorter)?.compress(backend, choice, Duplicates::Keep)
 }
 
 /// Coordinates to CSR or CSC.
@@ -34,9 +24,9 @@ pub(super) fn compress<A: Axis, T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &Coo<T, Device, I>,
     duplicates: &Duplicates,
-    choice: Choice,
+    (sorter, choice): (Sorter, Choice),
 ) -> Result<ToCompressed<A, T, I, O>> {
-    let mut coordinates = Coordinates::of_coo(backend, from.into(), A::IS_ROW)?;
+    let mut coordinates = Coordinates::of_coo_by(backend, from.into(), A::IS_ROW, sorter)?;
     if *duplicates == Duplicates::Error && !coordinates.are_unique(backend)? {
         let _: Compressed<A, T, Host, I, O> =
             Operations::convert(&Reference, &from.to_host(backend)?, duplicates)?;
@@ -52,9 +42,9 @@ pub(super) fn from_padded<M: PaddedEntries + StoredValues, O: Index>(
     backend: &Device,
     from: &M,
     (): &(),
-    choice: Choice,
+    (sorter, choice): (Sorter, Choice),
 ) -> Result<RowsOf<M, O>> {
     let (shape, entries) = ((from.nrows(), from.ncols()), from.entries(backend)?);
-    let by_rows = Coordinates::of_entries(backend, shape, &entries, true, SortBy::Major)?;
+    let by_rows = Coordinates::of_entries_by(backend, shape, &entries, true, SortBy::Major, sorter)?;
     by_rows.into_rows(backend, choice)
 }

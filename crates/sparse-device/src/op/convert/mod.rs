@@ -11,20 +11,35 @@ mod formats;
 mod padded;
 mod reference_plan;
 
+use super::entry_sort::SortAlgorithm;
 use crate::Device;
 use crate::primitive::rearrangement::Rearrangement;
 use crate::primitive::stored_values::StoredValues;
 use batch::MembersAlgorithm;
-use by_sort::SortAlgorithm;
 use expand::ExpandAlgorithm;
 use formats::{BatchOn, CompressedOn, CooOn, CscOn, CsrOn, EllOn, HybOn, SellOn};
 use padded::PaddedAlgorithm;
 use sparse_core::op::{Conversion, ConvertKernel};
 use sparse_core::{Algorithm, AlgorithmSet, Axis, Index, PlanOptions, Result, Scalar};
 
-/// A conversion: its one algorithm and its planning.
+/// A conversion: its algorithms and its planning, by the only one or by a sort.
 macro_rules! conversion {
-    ([$($generics:tt)*], $from:ty => $to:ty, $algorithms:ty, $plan:expr) => {
+    ($generics:tt, $from:ty => $to:ty, by_sort, $plan:expr) => {
+        conversion!(impl $generics, $from => $to, SortAlgorithm, |device: &Device, from: &$from, layout, options| {
+            let shape = (from.nrows(), from.ncols());
+            let name = <$from as Conversion<$to>>::NAME;
+            $plan(device, from, layout, device.choose_sorter(name, options, shape, from.nnz())?)
+        });
+    };
+    ($generics:tt, $from:ty => $to:ty, $algorithms:ty, $plan:expr) => {
+        conversion!(impl $generics, $from => $to, $algorithms, |device: &Device, from, layout, options| {
+            const { assert!(<$algorithms>::ALL.len() == 1) };
+            let only = <$algorithms>::ALL[0];
+            let (_, choice) = device.choose_only(<$from as Conversion<$to>>::NAME, options, only)?;
+            $plan(device, from, layout, choice)
+        });
+    };
+    (impl [$($generics:tt)*], $from:ty => $to:ty, $algorithms:ty, $plan:expr) => {
         impl<$($generics)*> ConvertKernel<$from, $to> for Device {
             type Plan = Rearrangement<$to>;
 
@@ -38,10 +53,7 @@ macro_rules! conversion {
                 layout: &<$from as Conversion<$to>>::Layout,
                 options: &PlanOptions,
             ) -> Result<Self::Plan> {
-                const { assert!(<$algorithms>::ALL.len() == 1) };
-                let only = <$algorithms>::ALL[0];
-                let (_, choice) = self.choose_only(<$from as Conversion<$to>>::NAME, options, only)?;
-                $plan(self, from, layout, choice)
+                $plan(self, from, layout, options)
             }
 
             unsafe fn run_convert(&self, plan: &mut Self::Plan, from: &$from) -> Result<$to> {
@@ -54,13 +66,13 @@ macro_rules! conversion {
 conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => EllOn<T, I>, PaddedAlgorithm, padded::to_ell);
 conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => HybOn<T, I>, PaddedAlgorithm, padded::to_hyb);
 conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => SellOn<T, I, O>, PaddedAlgorithm, padded::to_sell);
-conversion!([T: Scalar, I: Index, O: Index], EllOn<T, I> => CsrOn<T, I, O>, SortAlgorithm, by_sort::from_padded);
-conversion!([T: Scalar, I: Index, O: Index], HybOn<T, I> => CsrOn<T, I, O>, SortAlgorithm, by_sort::from_padded);
-conversion!([T: Scalar, I: Index, O: Index], SellOn<T, I, O> => CsrOn<T, I, O>, SortAlgorithm, by_sort::from_padded);
-conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => CscOn<T, I, O>, SortAlgorithm, by_sort::transpose);
-conversion!([T: Scalar, I: Index, O: Index], CscOn<T, I, O> => CsrOn<T, I, O>, SortAlgorithm, by_sort::transpose);
+conversion!([T: Scalar, I: Index, O: Index], EllOn<T, I> => CsrOn<T, I, O>, by_sort, by_sort::from_padded);
+conversion!([T: Scalar, I: Index, O: Index], HybOn<T, I> => CsrOn<T, I, O>, by_sort, by_sort::from_padded);
+conversion!([T: Scalar, I: Index, O: Index], SellOn<T, I, O> => CsrOn<T, I, O>, by_sort, by_sort::from_padded);
+conversion!([T: Scalar, I: Index, O: Index], CsrOn<T, I, O> => CscOn<T, I, O>, by_sort, by_sort::transpose);
+conversion!([T: Scalar, I: Index, O: Index], CscOn<T, I, O> => CsrOn<T, I, O>, by_sort, by_sort::transpose);
 conversion!([A: Axis, T: Scalar, I: Index, O: Index], BatchOn<A, T, I, O> => BatchOn<A::Other, T, I, O>, MembersAlgorithm, batch::to_other_axis);
-conversion!([A: Axis, T: Scalar, I: Index, O: Index], CooOn<T, I> => CompressedOn<A, T, I, O>, SortAlgorithm, by_sort::compress);
+conversion!([A: Axis, T: Scalar, I: Index, O: Index], CooOn<T, I> => CompressedOn<A, T, I, O>, by_sort, by_sort::compress);
 conversion!([A: Axis, T: Scalar, I: Index, O: Index], CompressedOn<A, T, I, O> => CooOn<T, I>, ExpandAlgorithm, expand::expand);
 
 #[cfg(test)]

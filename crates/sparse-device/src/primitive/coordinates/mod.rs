@@ -1,9 +1,11 @@
-//! Entries sorted by coordinate, by a radix sort on the device, and plans of matrices of them.
+//! Entries sorted by coordinate, by a sort on the device, and plans of matrices of them.
 
 mod matrix;
+mod onesweep;
 mod sort;
 
-pub(crate) use sort::{SortBy, bits_below};
+pub(crate) use onesweep::FILE as ONESWEEP_FILE;
+pub(crate) use sort::{SortBy, Sorter, bits_below};
 
 use super::positions::Positions;
 use super::prefix_sum::PrefixSum;
@@ -18,8 +20,15 @@ use crate::{Device, Kernel};
 use sort::{FILE, Indices, sort_indices};
 use sparse_core::{Algorithm, Backend, Result};
 
-/// The algorithm that sorts entries, for the tables that have it.
-pub(crate) const RADIX_SORT: Algorithm = Algorithm::new("radix_sort", "always").preprocessing(
+/// The algorithms that sort entries, for the tables that have them.
+pub(crate) const ONESWEEP: Algorithm = Algorithm::new(
+    "onesweep",
+    "fewer than 2³⁰ entries, either index of which fits in 64 bits with the position of the entry",
+)
+.preprocessing(
+    "the pattern of the result and the order of the entries, by a stable sort of their coordinates in one pass per digit",
+);
+pub(crate) const RADIX_SORT: Algorithm = Algorithm::new("radix_sort", "otherwise").preprocessing(
     "the pattern of the result and the order of the entries, by a stable sort of their coordinates on the device",
 );
 
@@ -36,8 +45,14 @@ pub(crate) struct Coordinates {
 
 impl Coordinates {
     /// Sorts the entries at (`major[k]`, `minor[k]`), which lie within `extents`.
-    fn sorted(backend: &Device, extents: (usize, usize), indices: Indices<'_>, by: SortBy) -> Result<Self> {
-        let (major, minor, positions) = sort_indices(backend, extents, indices, by)?;
+    fn sorted(
+        backend: &Device,
+        extents: (usize, usize),
+        indices: Indices<'_>,
+        by: SortBy,
+        sorter: Sorter,
+    ) -> Result<Self> {
+        let (major, minor, positions) = sort_indices(backend, extents, indices, by, sorter)?;
         Ok(Self { extents, major, minor, positions, unique: false })
     }
 
@@ -48,42 +63,64 @@ impl Coordinates {
 
     /// The entries of compressed rows or columns in storage order.
     pub(crate) fn stored(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
-        Self::of_rows(backend, a, SortBy::Nothing)
+        Self::of_rows(backend, a, SortBy::Nothing, Sorter::RadixSort)
     }
 
     /// The entries of compressed rows or columns, sorted along the compressed direction.
     pub(crate) fn along(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
-        Self::of_rows(backend, a, if a.order.sorted { SortBy::Nothing } else { SortBy::Both })
+        Self::along_by(backend, a, sorter_of_rows(backend, a))
     }
 
-    fn of_rows(backend: &Device, a: RawCompressed<'_>, by: SortBy) -> Result<Self> {
+    /// [`along`](Self::along) by a sorter that fits.
+    pub(crate) fn along_by(backend: &Device, a: RawCompressed<'_>, sorter: Sorter) -> Result<Self> {
+        Self::of_rows(backend, a, if a.order.sorted { SortBy::Nothing } else { SortBy::Both }, sorter)
+    }
+
+    fn of_rows(backend: &Device, a: RawCompressed<'_>, by: SortBy, sorter: Sorter) -> Result<Self> {
         let major = backend.major_indices(a)?;
-        let sorted = Self::sorted(backend, (a.rows, a.cols), (&major, a.indices), by)?;
+        let sorted = Self::sorted(backend, (a.rows, a.cols), (&major, a.indices), by, sorter)?;
         Ok(sorted.known_unique(a.order.unique))
     }
 
     /// The entries of compressed rows or columns, sorted across the compressed direction.
     pub(crate) fn across(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
+        Self::across_by(backend, a, sorter_of_rows(backend, a))
+    }
+
+    /// [`across`](Self::across) by a sorter that fits.
+    pub(crate) fn across_by(backend: &Device, a: RawCompressed<'_>, sorter: Sorter) -> Result<Self> {
         let minor = backend.major_indices(a)?;
-        let across = Self::sorted(backend, (a.cols, a.rows), (a.indices, &minor), SortBy::Major)?;
+        let across = Self::sorted(backend, (a.cols, a.rows), (a.indices, &minor), SortBy::Major, sorter)?;
         Ok(across.known_unique(a.order.unique))
     }
 
     /// The entries of COO sorted by rows or by columns.
     pub(crate) fn of_coo(backend: &Device, a: RawCoo<'_>, by_rows: bool) -> Result<Self> {
-        Self::of_coo_by(backend, a, by_rows, SortBy::from_order(by_rows, a.order))
+        Self::of_coo_by(backend, a, by_rows, sorter_of_coo(backend, a))
+    }
+
+    /// [`of_coo`](Self::of_coo) by a sorter that fits.
+    pub(crate) fn of_coo_by(backend: &Device, a: RawCoo<'_>, by_rows: bool, sorter: Sorter) -> Result<Self> {
+        Self::of_coo_keys(backend, a, by_rows, SortBy::from_order(by_rows, a.order), sorter)
     }
 
     /// The entries of COO sorted by major index only.
     pub(super) fn of_coo_by_major(backend: &Device, a: RawCoo<'_>, by_rows: bool) -> Result<Self> {
         let in_order = by_rows && a.order.major_sorted;
-        Self::of_coo_by(backend, a, by_rows, if in_order { SortBy::Nothing } else { SortBy::Major })
+        let by = if in_order { SortBy::Nothing } else { SortBy::Major };
+        Self::of_coo_keys(backend, a, by_rows, by, sorter_of_coo(backend, a))
     }
 
-    fn of_coo_by(backend: &Device, a: RawCoo<'_>, by_rows: bool, by: SortBy) -> Result<Self> {
+    fn of_coo_keys(
+        backend: &Device,
+        a: RawCoo<'_>,
+        by_rows: bool,
+        by: SortBy,
+        sorter: Sorter,
+    ) -> Result<Self> {
         let (extents, indices) =
             (major_first(by_rows, a.shape), major_first(by_rows, (a.row_idx, a.col_idx)));
-        Ok(Self::sorted(backend, extents, indices, by)?.known_unique(a.order.unique))
+        Ok(Self::sorted(backend, extents, indices, by, sorter)?.known_unique(a.order.unique))
     }
 
     /// The entries of any format, sorted by rows or by columns.
@@ -94,8 +131,21 @@ impl Coordinates {
         by_rows: bool,
         by: SortBy,
     ) -> Result<Self> {
+        let (sorter, _) = Sorter::choose(backend, shape, entries.positions.len());
+        Self::of_entries_by(backend, shape, entries, by_rows, by, sorter)
+    }
+
+    /// [`of_entries`](Self::of_entries) by a sorter that fits.
+    pub(crate) fn of_entries_by(
+        backend: &Device,
+        shape: (usize, usize),
+        entries: &Triplets,
+        by_rows: bool,
+        by: SortBy,
+        sorter: Sorter,
+    ) -> Result<Self> {
         let indices = major_first(by_rows, (&entries.rows, &entries.cols));
-        let sorted = Self::sorted(backend, major_first(by_rows, shape), indices, by)?;
+        let sorted = Self::sorted(backend, major_first(by_rows, shape), indices, by, sorter)?;
         let positions = entries.positions.gather(backend, &sorted.positions)?;
         Ok(Self { positions, ..sorted })
     }
@@ -152,6 +202,14 @@ impl Coordinates {
         let (rows, cols) = major_first(by_rows, (self.major, self.minor));
         Triplets { rows, cols, positions: self.positions }
     }
+}
+
+fn sorter_of_rows(backend: &Device, a: RawCompressed<'_>) -> Sorter {
+    Sorter::choose(backend, (a.rows, a.cols), a.nnz()).0
+}
+
+fn sorter_of_coo(backend: &Device, a: RawCoo<'_>) -> Sorter {
+    Sorter::choose(backend, a.shape, a.row_idx.len).0
 }
 
 /// Swaps a pair (rows, columns) to (major, minor), or back.

@@ -1,5 +1,6 @@
 //! Pairs of indices sorted by their bits.
 
+use super::onesweep;
 use crate::Device;
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
@@ -38,18 +39,55 @@ impl SortBy {
 pub(super) type Indices<'a> = (&'a RawBuffer, &'a RawBuffer);
 
 /// Major and minor indices, and their original positions.
-type Moved = (RawBuffer, RawBuffer, Positions);
+pub(super) type Moved = (RawBuffer, RawBuffer, Positions);
 
-/// Sorts the entries at (`major[k]`, `minor[k]`), which lie within `extents`: by one key of both where it fits.
+/// The kernels that sort entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sorter {
+    /// A pass per digit; entries [fit](onesweep::fits).
+    Onesweep,
+    /// Three launches per digit, on every device.
+    RadixSort,
+}
+
+impl Sorter {
+    /// True if it can sort as many entries within `extents`, on a device with its kernels.
+    pub(crate) fn fits(self, extents: (usize, usize), entries: usize) -> bool {
+        match self {
+            Self::Onesweep => onesweep::fits(extents, entries),
+            Self::RadixSort => true,
+        }
+    }
+
+    /// The faster one of those that the device has, and the reason.
+    pub(crate) fn choose(backend: &Device, extents: (usize, usize), entries: usize) -> (Self, &'static str) {
+        match backend.lacks(onesweep::FILE) {
+            Some(_) => (Self::RadixSort, "there is no other"),
+            None if Self::Onesweep.fits(extents, entries) => (Self::Onesweep, "it moves fewer bytes"),
+            None => (Self::RadixSort, "an index and a position take more than 64 bits"),
+        }
+    }
+}
+
+/// Sorts the entries at (`major[k]`, `minor[k]`), which lie within `extents`.
 pub(super) fn sort_indices(
     backend: &Device,
     extents: (usize, usize),
     indices: Indices<'_>,
     by: SortBy,
+    sorter: Sorter,
 ) -> Result<Moved> {
+    match sorter {
+        _ if by == SortBy::Nothing => copies(backend, indices),
+        Sorter::Onesweep => onesweep::sort(backend, extents, indices, by),
+        Sorter::RadixSort => radix_sort(backend, extents, indices, by),
+    }
+}
+
+/// [`sort_indices`] by a radix sort of one key of both indices where it fits.
+fn radix_sort(backend: &Device, extents: (usize, usize), indices: Indices<'_>, by: SortBy) -> Result<Moved> {
     let bits = (bits_below(extents.0), bits_below(extents.1));
     match bits.0 + bits.1 {
-        _ if by == SortBy::Nothing => copies(backend, indices),
         0..=32 if indices.0.index_type() == IndexType::I32 => {
             sort_together(backend, IndexType::I32, indices, bits, by)
         }
