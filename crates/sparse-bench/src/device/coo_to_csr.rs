@@ -10,7 +10,7 @@ use crate::peer::interface::Peer;
 use crate::report::Report;
 use crate::workload;
 use anyhow::Result;
-use sparse_core::op::{ConvertPlan, Duplicates, Operations};
+use sparse_core::op::{ConvertKernel, ConvertPlan, Duplicates, Operations};
 use sparse_core::reference::Reference;
 use sparse_core::{Coo, Csr, PlanOptions, SparseFormat};
 use sparse_device::Device;
@@ -24,19 +24,27 @@ pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> 
     })
 }
 
-/// A conversion finds the pattern, so ours makes its plan in every run; `ours:run` has one.
+/// A conversion finds the pattern, so ours makes its plan in every run, by the chosen algorithm and by each; `ours:run` has
+/// one.
 fn on<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, name: &str, host: &Coo<f32>) -> Result<()> {
     let expected: Csr<f32> = Reference.convert(host, &Duplicates::Sum)?;
     let bytes = 12 * host.nnz() + 8 * expected.nnz() + 4 * host.nrows();
-    let (device, coo) = (&bench.device, host.to_device(&bench.device)?);
-    let plan =
-        || ConvertPlan::<_, _, Csr<f32, Device>>::new(device, &coo, &Duplicates::Sum, &PlanOptions::once());
+    let (device, coo) = (&bench.device, &host.to_device(&bench.device)?);
+    let plan_with = |options: &PlanOptions| {
+        ConvertPlan::<_, _, Csr<f32, Device>>::new(device, coo, &Duplicates::Sum, options)
+    };
+    let plan = || plan_with(&PlanOptions::once());
     let mut conversions = vec![
-        Conversion::ours("ours", device, || plan()?.run(&coo)),
-        Conversion::ours_planned("ours:run", device, plan, |plan| plan.run(&coo)),
+        Conversion::ours("ours", device, || plan()?.run(coo)),
+        Conversion::ours_planned("ours:run", device, plan, |plan| plan.run(coo)),
     ];
+    for algorithm in ConvertKernel::<Coo<f32, Device>, Csr<f32, Device>>::convert_algorithms(device) {
+        let options = PlanOptions { algorithm: Some(algorithm.name.into()), ..PlanOptions::once() };
+        let name = format!("ours:{}", algorithm.name);
+        conversions.push(Conversion::ours(&name, device, move || plan_with(&options)?.run(coo)));
+    }
     if let Some(peer) = &bench.peer {
-        conversions.extend(peer.coo_to_csr(&coo)?);
+        conversions.extend(peer.coo_to_csr(coo)?);
     }
     if D::HAS_CUPY && bench.arguments.wants_peer(PeerName::Cupy) {
         conversions.extend(cupy::coo_to_csr(host)?);
