@@ -9,8 +9,8 @@
 //! | others | any | one row after the other |
 //!
 //! An end of a row that a processor does not foresee takes as long as 10 entries. It foresees rows of one length; masked
-//! vectors have no branch that depends on the length of a short row. Nanoseconds per entry of f64 of these loops alone, on
-//! one thread of a Xeon (Sapphire Rapids), in the caches:
+//! vectors have no branch that depends on the length of a short row. Nanoseconds per entry of f64 on one thread of a Xeon
+//! (Sapphire Rapids), in the caches:
 //!
 //! | rows | entry by entry | side by side | products first | gathers |
 //! |---|--:|--:|--:|--:|
@@ -102,18 +102,6 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
             sum += self.op.apply(value).to_acc() * x.to_acc();
         }
         Some(sum)
-    }
-
-    /// Sums the rows between these positions by [`sum_one_by_one`](Self::sum_one_by_one).
-    ///
-    /// A function of its own: among the other methods pointers were loaded from the stack for every entry, which took 1.3
-    /// times as long as the loop alone.
-    #[inline(never)]
-    fn sum_rows_one_by_one(self, starts: &[usize], sums: &mut [T::Acc]) -> Option<()> {
-        for (sum, row) in sums.iter_mut().zip(starts.windows(2)) {
-            *sum = self.sum_one_by_one(row[0]..row[1])?;
-        }
-        Some(())
     }
 
     /// The sum of the products of a range of entries; `None` if a column is out of range.
@@ -293,7 +281,10 @@ impl<Acc: Accumulator> Block<Acc> {
         unsafe {
             if greatest <= SHORT && changes <= CHANGES {
                 if gathers {
-                    return entries.sum_rows_one_by_one(&self.starts[..=count], &mut self.sums[..count]);
+                    for (sum, row) in sums {
+                        *sum = entries.sum_one_by_one(row[0]..row[1])?;
+                    }
+                    return Some(());
                 }
                 if !entries.has_columns_in_range::<S>(range) {
                     return None;
