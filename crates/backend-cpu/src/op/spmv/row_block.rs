@@ -1,26 +1,16 @@
 //! Sums of rows, a block of neighbouring rows at a time. Columns are compared with the length of x as they are read.
 //!
-//! | rows of the block | processor | method |
-//! |---|---|---|
-//! | short, with few changes of length from row to row | with fast gathers | one row after the other, entry by entry |
-//! | the same | others | four neighbours of one length side by side, entry by entry |
-//! | of at most one vector | AVX-512 without fast gathers | all products first, then each row's sum from a vector whose other lanes are masked |
-//! | of unequal lengths | AVX-512, 32-bit columns | a masked gather for each vector of a row |
-//! | others | any | one row after the other |
+//! | rows of the block | method |
+//! |---|---|
+//! | short, with few changes of length from row to row | four neighbours of one length side by side, entry by entry |
+//! | of at most one vector, with AVX-512 | all products first, then each row's sum from a vector whose other lanes are masked |
+//! | of unequal lengths, with AVX-512 and 32-bit columns | a masked gather for each vector of a row |
+//! | others | one row after the other |
 //!
-//! An end of a row that a processor does not foresee takes as long as 10 entries. It foresees rows of one length; masked
-//! vectors have no branch that depends on the length of a short row. Nanoseconds per entry of f64 on one thread of a Xeon
-//! (Sapphire Rapids), in the caches:
-//!
-//! | rows | entry by entry | side by side | products first | gathers |
-//! |---|--:|--:|--:|--:|
-//! | grid, 5 entries | 0.60 | 0.66 | 0.89 | 0.65 |
-//! | 1 to 9 entries | 1.87 | 2.59 | 1.22 | 0.91 |
-//! | 1 to 24 entries | 1.02 | 1.38 | 1.23 | 0.80 |
-//!
-//! On an EPYC with AVX-512 gathers take 1.2 times as long as loads in the cache, and 0.9 to 0.95 of their time with 30 and
-//! 100 entries a row on average out of it. Nothing is prefetched: on the Xeon two threads take 0.55 to 0.93 of the time
-//! without, on the EPYC one thread takes 0.64.
+//! The first two have no branch that depends on the length of one row, and the third has one: an end that a processor
+//! does not foresee takes as long as 10 entries. On an EPYC with AVX-512 gathers take 0.9 to 0.95 of the time of loads with
+//! 30 and 100 entries a row on average out of the cache, and 1.2 times as long in it. Nothing is prefetched: on a Xeon
+//! (Sapphire Rapids) two threads take 0.55 to 0.93 of the time without, on an EPYC one thread takes 0.64.
 
 use crate::borrow::Extremes;
 use crate::primitive::dot::{dot, dot_by_loads};
@@ -91,19 +81,6 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
         })
     }
 
-    /// The sum of the products of a range of entries, one after the other; `None` if a column is out of range.
-    ///
-    /// A loop and no iterator of products: that was compiled to gathers, and took 2.3 times as long on a Xeon.
-    #[inline(always)]
-    fn sum_one_by_one(&self, range: Range<usize>) -> Option<T::Acc> {
-        let mut sum = T::Acc::ZERO;
-        for (column, &value) in self.columns[range.clone()].iter().zip(&self.values[range]) {
-            let x = self.x.get(column.as_usize())?;
-            sum += self.op.apply(value).to_acc() * x.to_acc();
-        }
-        Some(sum)
-    }
-
     /// The sum of the products of a range of entries; `None` if a column is out of range.
     ///
     /// # Safety
@@ -111,7 +88,7 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
     #[inline(always)]
     pub(super) unsafe fn sum<S: Isa>(&self, range: Range<usize>) -> Option<T::Acc> {
         if range.len() <= SHORT {
-            return self.sum_one_by_one(range);
+            return self.products(range).try_fold(T::Acc::ZERO, |sum, product| Some(sum + product?));
         }
         let (columns, values) = (&self.columns[range.clone()], &self.values[range.clone()]);
         if !Simd::has_fast_gathers() {
@@ -274,23 +251,16 @@ impl<Acc: Accumulator> Block<Acc> {
         range: Range<usize>,
         &Lengths { least, greatest, changes }: &Lengths,
     ) -> Option<()> {
-        let gathers = Simd::has_fast_gathers();
-        let fit_vectors = lanes::<S, Acc>().is_some_and(|lanes| greatest <= lanes);
+        let vectors = lanes::<S, Acc>().map(|lanes| greatest.div_ceil(lanes));
         let sums = self.sums[..count].iter_mut().zip(self.starts.windows(2));
         // SAFETY: the caller's promises; columns are compared before rows are summed side by side.
         unsafe {
             if greatest <= SHORT && changes <= CHANGES {
-                if gathers {
-                    for (sum, row) in sums {
-                        *sum = entries.sum_one_by_one(row[0]..row[1])?;
-                    }
-                    return Some(());
-                }
                 if !entries.has_columns_in_range::<S>(range) {
                     return None;
                 }
                 self.sum_runs(entries, count);
-            } else if fit_vectors && !gathers {
+            } else if vectors.is_some_and(|vectors| vectors <= 1) {
                 entries.multiply(range, cast_slice_mut(&mut self.products))?;
                 self.add(count);
             } else if least < greatest {
