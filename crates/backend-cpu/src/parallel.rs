@@ -3,94 +3,15 @@
 use crate::Cpu;
 use rayon::ThreadPool;
 use sparse_core::Index;
-use std::any::Any;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, Thread};
-use std::{hint, mem};
+use std::sync::{Mutex, PoisonError};
 
 /// Elements below which the calling thread does the work: a hand-over to the pool costs more.
 pub(crate) const SERIAL_LIMIT: usize = 16 * 1024;
 
 /// Elements of one chunk of a vector or of a matrix's entries.
 pub(crate) const CHUNK: usize = 8 * 1024;
-
-/// Looks at the number of finished items before the calling thread sleeps until the last one is: some 20 µs, as long as an
-/// item takes.
-const LOOKS: usize = 500;
-
-/// Items that some threads work on.
-struct Items {
-    /// The calling thread's, and called only for an item that is not finished.
-    work: *const (dyn Fn(usize) + Sync),
-    count: usize,
-    /// The first item that nobody has begun, or a number above `count`.
-    next: AtomicUsize,
-    finished: AtomicUsize,
-    /// What the first item that panicked has panicked with.
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
-    /// The thread that waits.
-    caller: Thread,
-}
-
-// SAFETY: `work` may be called by any thread; the other fields are those of threads that share memory.
-unsafe impl Send for Items {}
-// SAFETY: the same.
-unsafe impl Sync for Items {}
-
-impl Items {
-    /// Items for [`run`](Self::run).
-    ///
-    /// # Safety
-    /// The caller waits by [`wait`](Self::wait), whatever happens, before what `work` borrows ends.
-    unsafe fn new(count: usize, work: &(dyn Fn(usize) + Sync)) -> Self {
-        // SAFETY: of one layout; only the lifetime is lost, which the caller watches.
-        let work = unsafe {
-            mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync + 'static)>(
-                work,
-            )
-        };
-        let caller = thread::current();
-        Self { work, count, next: 0.into(), finished: 0.into(), panic: Mutex::new(None), caller }
-    }
-
-    /// Works on items until all are begun.
-    fn run(&self) {
-        loop {
-            let index = self.next.fetch_add(1, Ordering::Relaxed);
-            if index >= self.count {
-                return;
-            }
-            // SAFETY: this item is not finished, so the caller of `new` still waits.
-            let work = unsafe { &*self.work };
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(index))) {
-                self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
-            }
-            if self.finished.fetch_add(1, Ordering::AcqRel) + 1 == self.count {
-                self.caller.unpark();
-            }
-        }
-    }
-
-    /// Waits until all items are finished; panics if one of them has.
-    fn wait(&self) {
-        let is_finished = || self.finished.load(Ordering::Acquire) == self.count;
-        let mut looks = 0;
-        while !is_finished() {
-            if looks < LOOKS {
-                looks += 1;
-                hint::spin_loop();
-            } else {
-                thread::park();
-            }
-        }
-        if let Some(panic) = self.panic.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            resume_unwind(panic);
-        }
-    }
-}
 
 impl Cpu {
     /// The threads for work on so many elements; `None` where the calling thread does it.
@@ -124,21 +45,27 @@ impl Cpu {
     ///
     /// The calling thread works, too: where other programs, or threads of BLAS that wait in loops, have the processors, it
     /// need not wait until a thread of the pool gets one. It has as many helpers as the pool has threads, since one of them
-    /// may be woken on the processor of the calling thread. It does not wait for helpers that have begun nothing: a thread
-    /// that sleeps takes 50 µs to wake on a virtual machine, as long as a small product.
+    /// may be woken on the processor of the calling thread.
     pub(crate) fn for_each_index(&self, elements: usize, count: usize, work: &(dyn Fn(usize) + Sync)) {
-        let threads = if count > 1 { self.threads_for(elements) } else { None };
-        let Some(threads) = threads else {
+        let Some(threads) = self.threads_for(elements) else {
             return (0..count).for_each(work);
         };
-        // SAFETY: `wait` is called below; `spawn` does not panic, and `run` catches what `work` panics with.
-        let items = Arc::new(unsafe { Items::new(count, work) });
-        for _ in 0..self.threads().min(count) {
-            let items = Arc::clone(&items);
-            threads.spawn(move || items.run());
-        }
-        items.run();
-        items.wait();
+        let next = AtomicUsize::new(0);
+        let work_until_none_is_left = || {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= count {
+                    break;
+                }
+                work(index);
+            }
+        };
+        threads.in_place_scope(|scope| {
+            for _ in 0..self.threads().min(count) {
+                scope.spawn(|_| work_until_none_is_left());
+            }
+            work_until_none_is_left();
+        });
     }
 
     /// The results of `work` for every item, in order, computed in parallel if they stand for enough `elements`.
@@ -239,26 +166,6 @@ mod tests {
         let parts = rows_by_entries(&offsets, 10);
         assert_eq!(parts, [0..2, 2..3, 3..5]);
         assert!(rows_by_entries(&[0_i32], 10).is_empty());
-    }
-
-    #[test]
-    fn every_item_is_worked_on_once_and_a_panic_reaches_the_caller() {
-        let cpu = Cpu::with(3, crate::Simd::detect()).unwrap();
-        for count in [0, 1, 2, 1000] {
-            let calls: Vec<_> = (0..count).map(|_| AtomicUsize::new(0)).collect();
-            cpu.for_each_index(SERIAL_LIMIT, count, &|index| {
-                calls[index].fetch_add(1, Ordering::Relaxed);
-            });
-            assert!(calls.into_iter().all(|calls| calls.into_inner() == 1));
-        }
-        let others = AtomicUsize::new(0);
-        let failing = |index| {
-            assert_ne!(index, 70, "the item of the test");
-            others.fetch_add(1, Ordering::Relaxed);
-        };
-        let panic = catch_unwind(AssertUnwindSafe(|| cpu.for_each_index(SERIAL_LIMIT, 100, &failing)));
-        assert!(panic.is_err());
-        assert_eq!(others.into_inner(), 99);
     }
 
     #[test]
