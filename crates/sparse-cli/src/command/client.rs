@@ -237,11 +237,14 @@ fn print(send: impl Fn(&mut dyn Write) -> Sent, context: &Context) -> Result<()>
     let media = send(&mut answer)?;
     match answer.is_empty() {
         true => Ok(()),
-        false if media.starts_with("application/json") || media.starts_with("text/plain") => {
-            context.print(String::from_utf8_lossy(&answer))
-        }
+        false if is_text(&media) => context.print(String::from_utf8_lossy(&answer)),
         false => bail!("the result is {media}, of {} bytes: name a file with --to", answer.len()),
     }
+}
+
+/// True for JSON and metrics.
+fn is_text(media: &str) -> bool {
+    ["application/json", "application/openmetrics-text"].iter().any(|text| media.starts_with(text))
 }
 
 /// Writes an answer to a file, which is there once it is whole; JSON is printed.
