@@ -50,7 +50,7 @@ const LEAST_GAIN: f64 = 5e-4;
 /// use nnz::generate::families;
 /// use nnz::{Device, Matrix, Tuner};
 ///
-/// # fn tune(device: &Device) -> nnz::Result<()> {
+/// # fn tune(device: &Device) -> Result<(), Box<dyn std::error::Error>> {
 /// let mut tuner = Tuner::new(device)?;
 /// for member in families::members() {
 ///     let a = Matrix::from_typed(device, member.generate::<f32>(1)?)?;
