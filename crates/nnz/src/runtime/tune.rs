@@ -75,7 +75,7 @@ pub struct Tuner {
     bytes: u64,
 }
 
-/// What [`Tuner::fit`] has found.
+/// Fitted thresholds, and how near the algorithms that plans choose come to the fastest: the outcome of [`Tuner::fit`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tuned {
     /// The thresholds that the device has now.
@@ -86,7 +86,7 @@ pub struct Tuned {
     pub judged: TunedChange,
 }
 
-/// Geometric means before and after.
+/// The time of the chosen algorithms over that of the fastest, a geometric mean, before and after tuning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TunedChange {
     /// With the thresholds that the device had.

@@ -99,7 +99,7 @@ impl<'a, const N: usize> From<&'a [usize; N]> for Selection<'a> {
     }
 }
 
-/// What selects rows or columns: a [`Selection`], any range of `usize`, or a list of them.
+/// A choice of rows or columns: a [`Selection`], any range of `usize`, or a list of them.
 ///
 /// ```
 /// use sparse_core::{Csr, Selection};
