@@ -21,6 +21,7 @@
 
 mod bitmap;
 mod factors;
+mod growing;
 mod hash;
 mod masked;
 mod numeric;
