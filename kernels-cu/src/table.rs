@@ -7,6 +7,8 @@ const HEADERS: &[Header] = kernels_core::headers!(
     [
         "apart.cuh",
         "block.cuh",
+        "chunk_streams.cuh",
+        "chunk_sums.cuh",
         "columns.cuh",
         "deltas.cuh",
         "dense_rows.cuh",

@@ -50,75 +50,8 @@
 #ifndef AHEAD
 #define AHEAD 4
 #endif
-#define MOST_PRODUCTS (EACH * BLOCK)
-// Sources that fit beside the groups of a chunk.
-#define MOST_SOURCES ((int)(MOST_PRODUCTS * sizeof(ACC) / sizeof(Source) - MOST_PRODUCTS / WARP))
-// The bit of the first product of a run.
-#define ENDS (1u << 16)
-
-// A row of B.
-struct __align__(2 * sizeof(Off)) BRow
-{
-    Off begin;
-    Off end;
-};
-
-// Neighbours in a row of B: the entries of A and of B that make the first product, its number and how many there are.
-struct __align__(16) Segment
-{
-    unsigned int a_entry;
-    unsigned int b_entry;
-    int product;
-    int length;
-};
-
-// Products 32 g up to 32 (g + 1) of all chunks: bit l says that a segment begins with product l > 0; `segment` is that of
-// product 0.
-struct __align__(8) Group
-{
-    unsigned int bits;
-    int segment;
-};
-
-// The factors of the products of a segment: an entry of A, and what makes a product's number in its
-// chunk that of an entry of B.
-struct __align__(8) Source
-{
-    unsigned int a_entry;
-    unsigned int b_shift;
-};
-
-// The products of a chunk: the first is the first of a group.
-struct Stream
-{
-    long long first;
-    int count;
-};
-
-// The row, counted from 0 on, that has an element; `before` are those before each row, and of all.
-static __device__ int row_of(const long long *__restrict__ before, long long rows, long long element)
-{
-    return (int)count_below(before, rows + 1, element + 1) - 1;
-}
-
-// The row at a place of the order.
-static __device__ long long row_at_place(const long long *__restrict__ order, long long place)
-{
-    return order ? order[place] : place;
-}
-
-// Streams begin with a group, so that each chunk before leaves less than a group unused.
-static __device__ Stream stream_of(long long chunk, const int *__restrict__ chunk_starts)
-{
-    int start = chunk_starts[chunk];
-    return {(start / WARP + chunk) * WARP, chunk_starts[chunk + 1] - start};
-}
-
-// A product's element of shared memory, where those at multiples of 32, 16 or 8 are in different banks.
-static __device__ int padded(int product)
-{
-    return product + product / WARP;
-}
+#include "chunk_streams.cuh"
+#include "chunk_sums.cuh"
 
 KERNEL spgemm_chunks_rows(long long first, long long end, const long long *__restrict__ order,
                           const Off *__restrict__ a_offsets, const Off *__restrict__ c_offsets,
@@ -339,13 +272,6 @@ KERNEL spgemm_chunks_runs(long long entries, const int *__restrict__ starts, con
     }
 }
 
-// Positions that a thread loads at once, two to a word.
-#define WORDS (EACH < 8 ? EACH / 2 : 4)
-struct __align__(4 * WORDS) Positions
-{
-    unsigned int of[WORDS];
-};
-
 // The segment of this lane's product.
 static __device__ Source source_of(Group group, const Source *__restrict__ sources)
 {
@@ -426,58 +352,6 @@ static __device__ void keep_products(ACC *products, int count, StagedSources sta
         at += AHEAD * BLOCK;
         groups += AHEAD * (BLOCK / WARP);
         products += AHEAD * padded(BLOCK);
-    }
-}
-
-// Adds a thread's products, whose positions are `own`, and returns what is left of the last entry.
-static __device__ ACC add_run(ACC *sums, const ACC *products, unsigned int run, const Positions *own)
-{
-    ACC each[EACH];
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        unsigned int word = own[k / 2 / WORDS].of[k / 2 % WORDS];
-        unsigned int position = k % 2 == 0 ? word & 0xffff : word >> 16;
-        each[k] = *(const ACC *)((const char *)products + position);
-    }
-    int entry = run & 0xffff;
-    ACC sum = ACC(0);
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        sum += each[k];
-        if (run & ENDS << k) {
-            sums[padded(entry)] = sum;
-            sum = ACC(0);
-            entry++;
-        }
-    }
-    return sum;
-}
-
-// Adds what threads have left of an entry to its sum: that of the first entry that a later thread ends.
-// `of_warps` and `entries` have an element for each warp.
-static __device__ void add_rests(ACC *sums, ACC *of_warps, int *entries, unsigned int run, ACC rest)
-{
-    int lane = lane_index();
-    int warp = threadIdx.x / WARP;
-    bool ends = run >= ENDS;
-    int entry = run & 0xffff;
-    unsigned int enders = __ballot_sync(ALL_LANES, ends);
-    ACC up_to_lane = sum_segment(rest, enders);
-    ACC before = shuffle_up(up_to_lane, 1);
-    if (ends && lane > 0)
-        sums[padded(entry)] += before;
-    if (lane == WARP - 1)
-        of_warps[warp] = up_to_lane;
-    if (lane == max(__ffs(enders) - 1, 0))
-        entries[warp] = ends ? entry : -1;
-    __syncthreads();
-    if (lane == 0 && warp > 0 && entries[warp] >= 0) {
-        ACC sum = ACC(0);
-        int last = warp;
-        do
-            sum += of_warps[--last];
-        while (last > 0 && entries[last] < 0);
-        sums[padded(entries[warp])] += sum;
     }
 }
 
