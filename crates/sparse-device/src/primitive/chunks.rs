@@ -53,6 +53,11 @@ impl Chunks {
         Self::of(backend, a, most, class_bits)
     }
 
+    /// Tiles of at most [`SMALLEST`] entries, whatever the matrix.
+    pub(crate) fn tiles(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
+        Self::of(backend, a, SMALLEST, 0)
+    }
+
     /// Whole rows; the longest has `longest` entries, at most [`i32::MAX`].
     pub(crate) fn whole_rows(backend: &Device, a: RawCompressed<'_>, longest: usize) -> Result<Self> {
         Self::of(backend, a, longest.max(1), EXACT)

@@ -1,6 +1,6 @@
 //! Faults of compression.
 
-use super::{Fault, Kind, ROWS, both, by, each};
+use super::{Fault, Kind, ROWS, both, by, cl, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -41,6 +41,16 @@ pub(super) const FAULTS: &[Fault] = &[
             ("__popc(all & before)", "__popc(all & ~before) - 1"),
         ),
         found_by: &[by("dense_to_csr/csr", "row_per_warp")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::WrongStride,
+        what: "columns of every tile count from the first one",
+        place: cl("dense_to_csr_staged", "(IDX)(base + lane)", "(IDX)lane"),
+        found_by: &[
+            by("dense_to_csr/csr", "row_per_warp_staged"),
+            by("dense_to_csr/csc", "row_per_warp_staged"),
+        ],
         case: ROWS,
     },
     Fault {

@@ -6,6 +6,9 @@ use crate::Device;
 use crate::op::available_algorithms::Needs;
 use sparse_core::{Algorithm, Backend, PlanOptions, algorithms};
 
+/// The file of the kernel that fills the rows of `row_per_warp_staged`.
+pub(super) const STAGED_FILE: &str = "dense_to_csr_staged";
+
 /// The file of the kernels of `row_per_sub_group`.
 pub(super) const SUB_GROUP_FILE: &str = "dense_to_csr_sub_group";
 
@@ -23,6 +26,12 @@ algorithms! {
 
         RowPerWarp = Algorithm::new("row_per_warp", "never: a warp a row, which writes in parallel"),
         Needs::Nothing;
+
+        RowPerWarpStaged = Algorithm::new(
+            "row_per_warp_staged",
+            "never: seed 000's fill, by one lane of a warp from elements that all lanes stage",
+        ),
+        Needs::File(STAGED_FILE);
 
         Mask =
             Algorithm::new("mask", "otherwise: the same, and the second pass reads only where entries stand")

@@ -1,6 +1,6 @@
 //! The kernels of two passes, which count the entries of each row and fill the rows.
 
-use super::algorithm::{DenseAlgorithm, SUB_GROUP_FILE, WARP_FILE};
+use super::algorithm::{DenseAlgorithm, STAGED_FILE, SUB_GROUP_FILE, WARP_FILE};
 use crate::defines::Defines;
 use crate::index_type::IndexType;
 use crate::lanes::vector;
@@ -46,6 +46,11 @@ impl Passes {
                 ["dense_to_csr_count_row_per_warp", "dense_to_csr_fill_row_per_warp"],
                 defines,
             ),
+            DenseAlgorithm::RowPerWarpStaged => {
+                let warps = Self::new(backend, dtype, index, DenseAlgorithm::RowPerWarp, defines)?;
+                let entry = "dense_to_csr_fill_staged";
+                Ok(Self { fill: backend.kernel_of(dtype, STAGED_FILE, entry, defines.clone())?, ..warps })
+            }
             DenseAlgorithm::MatrixPerThread => of_file(
                 MATRIX_FILE,
                 ["dense_to_csr_count_matrix_per_thread", "dense_to_csr_fill_matrix_per_thread"],

@@ -194,7 +194,7 @@ impl CompressionPlan {
     fn over(&self, backend: &Device, a: Batch<'_>, rows: usize, launch: Launch<'_>) -> Result<()> {
         let block = mask_block(backend);
         match self.algorithm {
-            DenseAlgorithm::RowPerWarp => launch.warps(rows),
+            DenseAlgorithm::RowPerWarp | DenseAlgorithm::RowPerWarpStaged => launch.warps(rows),
             DenseAlgorithm::Mask => {
                 launch.groups(rows.div_ceil(block / LANES).min(backend.most_groups()), block)
             }

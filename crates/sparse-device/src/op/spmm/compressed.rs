@@ -3,7 +3,7 @@
 use super::column_blocks;
 use super::grouped::{GroupedAlgorithm, GroupedPlan};
 use super::row_blocks::{self, BlockedRows};
-use super::row_split::{RowSplit, is_far};
+use super::row_split::{Division, RowSplit, is_far};
 use super::thresholds::SpmmThresholds;
 use crate::lanes::LANES;
 use crate::op::available_algorithms::Needs;
@@ -60,6 +60,14 @@ algorithms! {
             "the same where B has 1 GiB and its rows are used 32 times: slices of its columns are copied in turn",
         )
         .preprocessing("the same, and a copy of a slice of B"),
+        Needs::Nothing;
+
+        RowSwizzle = Algorithm::new("row_swizzle", "never: whole rows, the longest first")
+            .preprocessing("rows sorted by length"),
+        Needs::Nothing;
+
+        RowTiles = Algorithm::new("row_tiles", "never: rows in tiles of 32 entries")
+            .preprocessing("the tiles, and a row of partial sums of C for each of those that are no whole rows"),
         Needs::Nothing;
     }
 }
@@ -183,7 +191,9 @@ impl Device {
     ) -> Result<CompressedPlan> {
         let preferred = self.choose_spmm(a, columns, options)?;
         let (algorithm, choice) = self.choose("spmm", options, self.offered::<RowAlgorithm>(), preferred)?;
-        let split = |is_packed| RowSplit::new(self, a, op, columns, is_packed).map(Box::new);
+        let split = |division, is_packed| {
+            RowSplit::new(self, a, op, columns, (division, is_packed)).map(Box::new)
+        };
         let kernel = |entry| self.kernel_of(a.dtype, "csr_spmm", entry, a.product_defines(op));
         Ok(match algorithm {
             RowAlgorithm::ColumnBlocks => {
@@ -192,8 +202,10 @@ impl Device {
             RowAlgorithm::RowBlocks => {
                 CompressedPlan::RowBlocks(choice, Box::new(BlockedRows::new(self, a, op, columns)?))
             }
-            RowAlgorithm::RowSplit => CompressedPlan::Split(choice, split(false)?),
-            RowAlgorithm::RowSplitPacked => CompressedPlan::Split(choice, split(true)?),
+            RowAlgorithm::RowSplit => CompressedPlan::Split(choice, split(Division::Chunks, false)?),
+            RowAlgorithm::RowSplitPacked => CompressedPlan::Split(choice, split(Division::Chunks, true)?),
+            RowAlgorithm::RowSwizzle => CompressedPlan::Split(choice, split(Division::Rows, false)?),
+            RowAlgorithm::RowTiles => CompressedPlan::Split(choice, split(Division::Tiles, false)?),
             RowAlgorithm::Crc => {
                 CompressedPlan::Stored(choice, kernel("csr_spmm_crc")?, Unit::Columns(LANES))
             }

@@ -28,6 +28,17 @@ pub struct RowSplit {
     packed: Option<Packed>,
 }
 
+/// How rows are divided among warps.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Division {
+    /// In chunks that are as long as the device is kept busy by them.
+    Chunks,
+    /// In tiles of equal size.
+    Tiles,
+    /// Not at all: warps have whole rows.
+    Rows,
+}
+
 /// A slice of B, copied to memory of its own.
 #[derive(Debug)]
 struct Packed {
@@ -103,7 +114,7 @@ impl RowSplit {
         a: RawCompressed<'_>,
         op: Op,
         columns: usize,
-        is_packed: bool,
+        (division, is_packed): (Division, bool),
     ) -> Result<Self> {
         let defines = a.product_defines(op);
         let slice =
@@ -111,7 +122,14 @@ impl RowSplit {
                 .max(1);
         let wide = ColumnKernel::new(backend, a.dtype, true, slice, &defines)?;
         let class_bits = if wide.together > 1 { SHARED_CLASS_BITS } else { WARP_CLASS_BITS };
-        let chunks = Chunks::new(backend, a, columns.div_ceil(slice), class_bits)?;
+        let chunks = match division {
+            Division::Chunks => Chunks::new(backend, a, columns.div_ceil(slice), class_bits)?,
+            Division::Tiles => Chunks::tiles(backend, a)?,
+            Division::Rows => {
+                let longest = backend.longest_row(a.offsets)?.min(i32::MAX as usize);
+                Chunks::whole_rows(backend, a, longest)?
+            }
+        };
         let kernel = |entry| {
             let any = defines.clone().set("WIDE", 0).set("LANES", LANES);
             backend.kernel_of(a.dtype, FILE, entry, any)
