@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: starts `sparse-bench` where it finds its peers.
 
-use crate::program::{BENCH, exit_code};
+use crate::program::{BENCH, exit_code, shell};
 use anyhow::Result;
 use provision::{mkl, python_packages, sycl, viennacl};
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ type Variables = Vec<(&'static str, OsString)>;
 /// Runs the benchmark, with peers for the CPU and OpenCL and with the runtime for SYCL. The figures of `seed-001` have
 /// no peers. Returns its exit code.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
-    let shell = Shell::new()?;
+    let shell = shell()?;
     let variables = match ["sycl", "opencl", "cuda", "seed-001"].map(|name| names(arguments, name)) {
         [true, ..] => sycl(&shell, None)?.into_iter().map(|(name, value)| (name, value.into())).collect(),
         [_, true, ..] => viennacl().into_iter().collect(),

@@ -24,6 +24,18 @@ pub(crate) const BENCH: Program =
 /// The command.
 pub(crate) const NNZ: Program = Program { package: "sparse-cli", name: "nnz", profile: "release" };
 
+/// Thresholds of `nnz tune` for the devices of this machine (`nnz::THRESHOLDS_VARIABLE`).
+const THRESHOLDS: &str = "NNZ_THRESHOLDS";
+
+/// A shell whose programs choose algorithms as on a machine that was not tuned, unless the user names thresholds.
+pub(crate) fn shell() -> Result<Shell> {
+    let shell = Shell::new()?;
+    if std::env::var_os(THRESHOLDS).is_none() {
+        shell.set_var(THRESHOLDS, "");
+    }
+    Ok(shell)
+}
+
 impl Program {
     /// The command that builds and runs the program.
     pub(crate) fn command<'a>(&self, shell: &'a Shell, arguments: &[impl AsRef<str>]) -> Cmd<'a> {
@@ -47,7 +59,7 @@ impl Program {
 
     /// Builds and runs the program, and returns its exit code.
     pub(crate) fn run(&self, arguments: &[String]) -> Result<ExitCode> {
-        exit_code(self.command(&Shell::new()?, arguments))
+        exit_code(self.command(&shell()?, arguments))
     }
 }
 

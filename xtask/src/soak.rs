@@ -1,10 +1,10 @@
 //! `cargo xtask soak`: a server on the loopback under load, for half an hour with `--full`.
 
-use crate::program::exit_code;
+use crate::program::{exit_code, shell};
 use anyhow::Result;
 use provision::root;
 use std::process::ExitCode;
-use xshell::{Shell, cmd};
+use xshell::cmd;
 
 /// Asks much of a server.
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 
 /// Runs the scenarios in release mode.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let (shell, manifest, scenarios) = (Shell::new()?, root().join("Cargo.toml"), &args.scenarios);
+    let (shell, manifest, scenarios) = (shell()?, root().join("Cargo.toml"), &args.scenarios);
     let (backend, feature) = (&args.backend, format!("nnz/{}", args.backend));
     let size = if args.full { "full" } else { "short" };
     let tests = cmd!(

@@ -151,10 +151,6 @@ fn on_devices(
     Ok((divided, all))
 }
 
-fn plan_options() -> PlanOptions {
-    PlanOptions { expected_calls: 1000, ..PlanOptions::default() }
-}
-
 /// The median of rounds of products.
 fn median(rank: &Rank, mut product: impl FnMut() -> Result<()>) -> Result<f64> {
     let mut times = vec![];
@@ -174,7 +170,7 @@ fn median(rank: &Rank, mut product: impl FnMut() -> Result<()>) -> Result<f64> {
 fn spmv(rank: &Rank, a: &OnRank, x: &[f64]) -> Result<Measured> {
     let x = DistributedVector::from_local(rank, a.col_ownership(), x)?;
     let mut y = DistributedVector::zeros(rank, a.row_ownership())?;
-    let mut plan = DistributedSpmvPlan::new(rank, a, Op::None, &plan_options())?;
+    let mut plan = DistributedSpmvPlan::new(rank, a, Op::None, &PlanOptions::often())?;
     let milliseconds = median(rank, || plan.run(1.0, a, &x, 0.0, &mut y))?;
     let mut rows = vec![0.0; a.row_ownership().range(rank.rank()).len()];
     rank.local().download_into(y.local(), &mut rows)?;
@@ -186,7 +182,7 @@ fn spmm(rank: &Rank, a: &OnRank, x: &[f64]) -> Result<Measured> {
     let b = rank.local().upload(x.iter().map(row).collect::<Vec<_>>().as_flattened())?;
     let own_rows = a.row_ownership().range(rank.rank()).len();
     let mut c = rank.local().zeros(own_rows * COLUMNS)?;
-    let mut plan = DistributedSpmmPlan::new(rank, a, Op::None, COLUMNS, &plan_options())?;
+    let mut plan = DistributedSpmmPlan::new(rank, a, Op::None, COLUMNS, &PlanOptions::often())?;
     let milliseconds = median(rank, || {
         let b = DenseView::new(SpaceOf::<Device>::view(&b), x.len(), COLUMNS, COLUMNS, Order::RowMajor)?;
         let c = DenseViewMut::new(
@@ -208,7 +204,7 @@ fn cg(rank: &Rank, a: &OnRank, b: &[f64]) -> Result<Measured> {
     let options = Options {
         tolerance: 0.0,
         max_iterations: Some(ITERATIONS),
-        plan: plan_options(),
+        plan: PlanOptions::often(),
         ..Options::default()
     };
     let mut solver = DistributedCg::new(rank, a, Identity, &options)?;

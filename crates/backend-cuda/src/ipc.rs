@@ -63,7 +63,11 @@ impl IpcMemory {
     ///
     /// # Errors
     /// As for [`read`](Self::read); [`WrongContext`](Error::WrongContext) for elements of another device.
-    pub fn write<T: Element>(&self, offset: usize, elements: &View<'_, T>) -> Result<()> {
+    ///
+    /// # Safety
+    /// The process that has the memory allows these bytes to change, and uses them only when the call has ended: it may
+    /// have checked them before, as the indices of a matrix, and not check them again.
+    pub unsafe fn write<T: Element>(&self, offset: usize, elements: &View<'_, T>) -> Result<()> {
         if elements.len() == 0 {
             return Ok(());
         }

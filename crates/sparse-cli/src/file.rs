@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use nnz::error::checked_product;
 use nnz::io::{FileKind, MatrixFile, Output, npy};
 use nnz::{DType, Device, Matrix, with_dtype};
+use std::fs::{Metadata, metadata};
 use std::io::stdin;
 use std::path::Path;
 
@@ -35,9 +36,14 @@ pub(crate) fn open(path: &Path) -> Result<MatrixFile> {
     Ok(MatrixFile::open(path)?)
 }
 
+/// True for the names of standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    is_standard(path) || path.as_os_str() == "/dev/stdout"
+}
+
 /// The output of a file; `-` is standard output.
 pub(crate) fn output(path: &Path) -> Output<'_> {
-    if is_standard(path) { Output::Stdout } else { Output::Path(path) }
+    if is_stdout(path) { Output::Stdout } else { Output::Path(path) }
 }
 
 /// Writes numbers of rows as an array of 64-bit integers.
@@ -62,9 +68,15 @@ pub(crate) fn check_rounding(file: &MatrixFile, dtype: DType, context: &Context)
     rounding::check(context, file.path(), rounded, dtype)
 }
 
-/// The kind of an output file; standard output gets Matrix Market.
+/// The kind of an output file; a stream gets Matrix Market.
 fn output_kind(path: &Path) -> Result<FileKind> {
-    if is_standard(path) { Ok(FileKind::MatrixMarket) } else { FileKind::of(path).map_err(usage) }
+    if is_stream(path) { Ok(FileKind::MatrixMarket) } else { FileKind::of(path).map_err(usage) }
+}
+
+/// True for standard output, and for a device or pipe whose name says no kind, such as `/dev/null`.
+fn is_stream(path: &Path) -> bool {
+    let is_special = |found: Metadata| !found.is_file() && !found.is_dir();
+    is_stdout(path) || (FileKind::of(path).is_err() && metadata(path).is_ok_and(is_special))
 }
 
 /// Fails early if the name of an output file has no known kind, or if it cannot be written.
@@ -76,7 +88,7 @@ pub(crate) fn check_output(path: &Path) -> Result<FileKind> {
 
 /// Fails early unless the name of an output file ends in `.npz` and it can be written.
 pub(crate) fn check_npz_output(path: &Path) -> Result<()> {
-    if !is_standard(path) && FileKind::of(path).map_err(usage)? != FileKind::Npz {
+    if !is_stream(path) && FileKind::of(path).map_err(usage)? != FileKind::Npz {
         return Err(usage(format_args!("{}: a name that ends in .npz is needed", path.display())));
     }
     Ok(output(path).check()?)
@@ -84,7 +96,7 @@ pub(crate) fn check_npz_output(path: &Path) -> Result<()> {
 
 /// Fails early unless the name of an output file ends in `.npy` and it can be written.
 pub(crate) fn check_npy_output(path: &Path) -> Result<()> {
-    if !is_standard(path) && !FileKind::of(path).is_ok_and(|kind| kind == FileKind::Npy) {
+    if !is_stream(path) && !FileKind::of(path).is_ok_and(|kind| kind == FileKind::Npy) {
         return Err(usage(format_args!("{}: a name that ends in .npy is needed", path.display())));
     }
     Ok(output(path).check()?)
@@ -119,10 +131,11 @@ pub(crate) fn read_or_batch(file: &MatrixFile, dtype: DType, device: &Device) ->
 
 /// Writes a matrix to a file of the kind of its name; to `.npy` as a dense array in C order.
 pub(crate) fn write(path: &Path, a: &Matrix) -> Result<()> {
-    if output_kind(path)? == FileKind::Npy {
+    let kind = output_kind(path)?;
+    if kind == FileKind::Npy {
         check_dense(a).with_context(|| format!("writing {}", path.display()))?;
     }
-    Ok(a.write(output(path))?)
+    Ok(a.write_as(output(path), kind)?)
 }
 
 /// Fails if a dense matrix in the shape of `a` would be far larger than `a`.

@@ -1,9 +1,11 @@
 //! Dense operands: `.npy` files of one or two dimensions, of batches also of three, and results in the same form.
 
 use crate::context::Context;
+use crate::failure::usage;
 use crate::file;
 use crate::rounding;
 use anyhow::Result;
+use nnz::io::FileKind;
 use nnz::io::npy::{self, NpyArray};
 use nnz::{DType, DenseMatrix, Device, Error, with_dtype};
 use std::io::stdin;
@@ -90,6 +92,12 @@ impl Operand {
 pub(crate) fn read_array(path: &Path) -> Result<(PathBuf, NpyArray)> {
     if file::is_standard(path) {
         return Ok((file::STDIN.into(), npy::read_from(file::STDIN, stdin().lock())?));
+    }
+    if FileKind::of(path).is_ok_and(|kind| kind != FileKind::Npy) {
+        let path = path.display();
+        return Err(usage(format_args!(
+            "{path}: a .npy file is needed; `nnz convert {path} x.npy` makes one"
+        )));
     }
     Ok((path.into(), npy::read(path)?))
 }

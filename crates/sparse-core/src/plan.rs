@@ -19,7 +19,7 @@ pub enum Determinism {
 /// ```
 /// use sparse_core::PlanOptions;
 ///
-/// let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+/// let options = PlanOptions { expected_calls: 20, ..PlanOptions::default() };
 /// assert_eq!(options.algorithm, None); // the plan chooses
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +48,17 @@ impl PlanOptions {
     /// ```
     pub fn once() -> Self {
         Self { expected_calls: 1, ..Self::default() }
+    }
+
+    /// Options for so many runs that the time of the plan does not count, as in a solver or a benchmark.
+    ///
+    /// ```
+    /// use sparse_core::PlanOptions;
+    ///
+    /// assert_eq!(PlanOptions::often().expected_calls, 1000);
+    /// ```
+    pub fn often() -> Self {
+        Self { expected_calls: 1000, ..Self::default() }
     }
 
     /// Options that force the algorithm `name`.

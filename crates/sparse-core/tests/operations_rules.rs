@@ -334,12 +334,12 @@ fn e2_operands_of_other_shapes_and_patterns_are_refused() -> Result<()> {
     let wide = Csr::<f64>::zeros(2, 3)?;
     assert_eq!(
         refusal(Reference.add(1.0, &a, 1.0, &wide)),
-        "elementwise: the number of columns of B is 3 where 2 is needed"
+        "add: the number of columns of B is 3 where 2 is needed"
     );
     let mut plan = ElementwisePlan::new(&Reference, Elementwise::Add, &a, &b, &PlanOptions::default())?;
     assert_eq!(plan.run(1.0, &a, 1.0, &b)?, a);
-    assert!(refusal(plan.run(1.0, &a, 1.0, &a)).starts_with("elementwise: the plan was made for "));
-    assert!(refusal(plan.run(1.0, &b, 1.0, &b)).starts_with("elementwise: the plan was made for "));
+    assert!(refusal(plan.run(1.0, &a, 1.0, &a)).starts_with("add: the plan was made for "));
+    assert!(refusal(plan.run(1.0, &b, 1.0, &b)).starts_with("add: the plan was made for "));
     Ok(())
 }
 

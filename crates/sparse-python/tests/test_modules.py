@@ -117,6 +117,10 @@ def test_faults_of_files_are_named(tmp_path):
         nnz.io.mmread(path)
     with pytest.raises(OSError, match=r"missing\.mtx"):
         nnz.io.mmread(tmp_path / "missing.mtx")
+    text = tmp_path / "text.mtx.gz"
+    text.write_bytes(path.read_bytes())
+    with pytest.raises(ValueError, match=r"text\.mtx\.gz: "):
+        nnz.io.mmread(text)
 
 
 BANNER = "%%MatrixMarket matrix"

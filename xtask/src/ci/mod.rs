@@ -5,6 +5,7 @@ mod programs;
 mod steps;
 mod tables;
 
+use crate::program::shell;
 use crate::side_by_side::{self, Passed, Step};
 use anyhow::{Context, Result, bail};
 use provision::root;
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         print_times(&times, start.elapsed().as_secs());
         return Ok(());
     }
-    let shell = Shell::new()?;
+    let shell = shell()?;
     shell.change_dir(root());
     // Everything is built once: the files of incremental builds would fill 6 GB of disk for nothing.
     shell.set_var("CARGO_INCREMENTAL", "0");

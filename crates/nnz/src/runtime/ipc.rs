@@ -77,11 +77,12 @@ impl Vector {
 
     /// Copies the elements to an array that another process has on the same GPU, and waits until they are there.
     ///
-    /// That process must neither read nor write the array meanwhile, which cannot be checked from here.
-    ///
     /// # Errors
     /// As for [`Matrix::from_ipc`]; [`Error::Shape`] for an array of another length.
-    pub fn write_to_ipc(&self, array: &IpcArray) -> Result<()> {
+    ///
+    /// # Safety
+    /// That process allows the elements of the array to change, and uses them only when the call has ended.
+    pub unsafe fn write_to_ipc(&self, array: &IpcArray) -> Result<()> {
         if self.len() != array.len {
             let found = format!("{} elements for an array of {}", self.len(), array.len);
             return Err(Error::shape("an array of another process", found));
@@ -93,7 +94,8 @@ impl Vector {
         if let Device::Accelerator(gpu, _) = self.device() {
             return with_dtype!(self.dtype(), T => {
                 let elements = self.view_in::<Accelerator, T>(gpu.context()).ok_or_else(|| not_here(self.device()))?;
-                IpcMemory::open(gpu, &array.handle)?.write(array.byte_offset, &elements)
+                // SAFETY: the caller's promise.
+                unsafe { IpcMemory::open(gpu, &array.handle)?.write(array.byte_offset, &elements) }
             });
         }
         Err(not_here(self.device()))

@@ -235,7 +235,7 @@ struct TimedProduct {
 impl TimedProduct {
     /// The time of the algorithm that a plan chooses over that of the fastest; 1 for one that was not timed.
     fn over_fastest(&self) -> Result<f64> {
-        let chosen = self.product.plan(&often())?.algorithm();
+        let chosen = self.product.plan(&PlanOptions::often())?.algorithm();
         let seconds = self.times.iter().find(|(name, _)| *name == chosen).map(|timed| timed.1);
         Ok(seconds.map_or(1.0, |seconds| seconds / self.fastest()))
     }
@@ -326,11 +326,6 @@ impl Product {
         let repetitions = ((ROUND / once) as usize).clamp(1, MOST_REPETITIONS);
         (0..ROUNDS).try_fold(once, |least, _| Ok(least.min(timed(repetitions)?)))
     }
-}
-
-/// Options of a plan that runs often.
-fn often() -> PlanOptions {
-    PlanOptions { expected_calls: 1000, ..PlanOptions::default() }
 }
 
 #[cfg(test)]

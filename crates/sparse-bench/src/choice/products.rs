@@ -123,9 +123,9 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
             Ok(Box::new(move || plan.run(one, a, x, zero, SpaceOf::<B>::view_mut(&mut y.borrow_mut()))))
         };
         let algorithms = SpmvKernel::<Csr<T, SpaceOf<B>>>::spmv_algorithms(self.backend, Op::None);
-        let chosen = plan(&automatic())?.choice().algorithm;
+        let chosen = plan(&PlanOptions::often())?.choice().algorithm;
         let theirs = self.peer.map(|peer| peer.spmv(a, SpaceOf::<B>::view(&x))).transpose()?;
-        let theirs = self.theirs(theirs.unwrap_or_default(), &y, a.nrows(), work(&automatic())?)?;
+        let theirs = self.theirs(theirs.unwrap_or_default(), &y, a.nrows(), work(&PlanOptions::often())?)?;
         let (us, peers) = self.times(self.ours(algorithms.iter(), work), theirs)?;
         Ok(Measurement { op: format!("spmv {}", T::DTYPE), chosen, us, peers })
     }
@@ -145,12 +145,13 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
                 plan.run(1.0, a, b, 0.0, DenseViewMut::new(c, rows, columns, columns, Order::RowMajor)?)
             }))
         };
-        let chosen = plan(&automatic())?.choice().algorithm;
+        let chosen = plan(&PlanOptions::often())?.choice().algorithm;
         let algorithms = SpmmKernel::<Csr<f32, SpaceOf<B>>>::spmm_algorithms(self.backend, Op::None);
         let is_fast =
             |algorithm: &&Algorithm| algorithm.name != SLOW_WITH_COLUMNS || algorithm.name == chosen;
         let theirs = self.peer.map(|peer| peer.spmm(a, b)).transpose()?;
-        let theirs = self.theirs(theirs.unwrap_or_default(), &c, rows * columns, work(&automatic())?)?;
+        let theirs =
+            self.theirs(theirs.unwrap_or_default(), &c, rows * columns, work(&PlanOptions::often())?)?;
         let (us, peers) = self.times(self.ours(algorithms.iter().filter(is_fast), work), theirs)?;
         self.c = c.into_inner();
         Ok(Measurement { op: format!("spmm k={columns}"), chosen, us, peers })
@@ -292,11 +293,6 @@ fn agree<T: Scalar>(found: &[T], expected: &[T]) -> bool {
         (found - expected).abs() <= TOLERANCE * (1.0 + expected.abs())
     };
     found.iter().zip(expected).all(is_near)
-}
-
-/// Options of a plan that runs often.
-fn automatic() -> PlanOptions {
-    PlanOptions { expected_calls: 1000, ..PlanOptions::default() }
 }
 
 /// Microseconds to three places.

@@ -66,7 +66,7 @@ fn ours<'a>(
         let run = move |c: ViewMut<'_, f32>| plan.run(1.0, p, u, v, 0.0, c);
         Ok(Product::new(name, seconds, run).chosen(choice))
     };
-    let automatic = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let automatic = PlanOptions::often();
     let mut products = vec![product("ours".into(), &automatic)?];
     for algorithm in SddmmKernel::<Csr<f32, Device>>::sddmm_algorithms(device) {
         let name = format!("ours:{}", algorithm.name);

@@ -68,7 +68,7 @@ fn ours<'a>(
         };
         Ok(Product::new(name, seconds, run).chosen(choice))
     };
-    let automatic = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let automatic = PlanOptions::often();
     let mut products = vec![product("ours".into(), &automatic)?];
     let algorithms = SpmmKernel::<Csr<f32, Device>>::spmm_algorithms(device, Op::None);
     for algorithm in algorithms.iter().filter(|algorithm| algorithm.name != SLOW) {

@@ -61,7 +61,7 @@ where
     M: SparseFormat<Space = Device>,
     Device: Backend<Space = Device> + SpmvKernel<M> + VectorKernel<M::Scalar>,
 {
-    let automatic = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let automatic = PlanOptions::often();
     let mut products = vec![product(device, "ours".into(), a, x, &automatic)?];
     for algorithm in SpmvKernel::<M>::spmv_algorithms(device, Op::None) {
         let name = format!("ours:{}", algorithm.name);

@@ -57,7 +57,7 @@ fn ours<'a>(device: &Device, l: &'a Csr<f32, Device>, b: View<'a, f32>) -> Resul
         let run = move |x: ViewMut<'_, f32>| plan.run(l, b, x);
         Ok(Product::new(name, seconds, run).chosen(choice))
     };
-    let automatic = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let automatic = PlanOptions::often();
     let mut products = vec![product("ours".into(), &automatic)?];
     for algorithm in TrisolveKernel::<Csr<f32, Device>>::trisolve_algorithms(device) {
         let name = format!("ours:{}", algorithm.name);

@@ -70,7 +70,7 @@ impl Expected {
 
 /// The options for all iterations, and no more.
 pub(crate) fn options() -> Options {
-    let plan = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let plan = PlanOptions::often();
     Options { tolerance: 0.0, max_iterations: Some(ITERATIONS), plan, ..Options::default() }
 }
 

@@ -41,7 +41,7 @@ fn compare(
         let run = move |c: &mut [f32]| plan.run(1.0, p, u, v, 0.0, c);
         checked(Product::on_host(name, Some(seconds), run).chosen(choice), &expected)
     };
-    let automatic = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let automatic = PlanOptions::often();
     let mut contenders = vec![ours("ours".into(), &automatic)?];
     for algorithm in SddmmKernel::<Csr<f32>>::sddmm_algorithms(&context.backend) {
         contenders.push(ours(format!("ours:{}", algorithm.name), &PlanOptions::forced(algorithm.name))?);

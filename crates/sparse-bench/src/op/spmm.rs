@@ -40,7 +40,7 @@ fn compare(
     let b_view = DenseView::row_major(&b, a.ncols(), columns)?;
     let expected = Expected::new(a, &context.pattern, columns);
 
-    let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let options = PlanOptions::often();
     let plan = || SpmmPlan::new(&context.backend, a, Op::None, columns, &options);
     let (mut plan, seconds) = planned(plan)?;
     let choice = plan.choice().clone();

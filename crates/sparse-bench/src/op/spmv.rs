@@ -24,7 +24,7 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>)
     let mut to_sell = ConvertPlan::new(&context.backend, a, &SellLayout::default(), &PlanOptions::once())?;
     let sell: Sell<f32> = to_sell.run(a)?;
 
-    let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let options = PlanOptions::often();
     let automatic = planned(|| SpmvPlan::new(&context.backend, a, Op::None, &options))?;
     let mut contenders = vec![ours("ours".into(), automatic, a, &x, &expected)?];
     contenders.extend(every_algorithm(context, a, &x, &expected)?);

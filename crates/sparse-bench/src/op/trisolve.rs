@@ -46,7 +46,7 @@ fn ours<'a>(backend: &Cpu, l: &'a Csr<f32>, b: &'a [f32]) -> Result<Vec<Product<
         let run = move |x: &mut [f32]| plan.run(l, b, x);
         Ok(Product::on_host(name, Some(seconds), run).chosen(choice))
     };
-    let automatic = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let automatic = PlanOptions::often();
     let mut products = vec![product("ours".into(), &automatic)?];
     for algorithm in TrisolveKernel::<Csr<f32>>::trisolve_algorithms(backend) {
         products.push(product(format!("ours:{}", algorithm.name), &PlanOptions::forced(algorithm.name))?);

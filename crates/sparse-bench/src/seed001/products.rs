@@ -104,7 +104,7 @@ fn rows(a: &Csr<f64>, rows: Range<usize>) -> sparse_core::Result<Csr<f64>> {
 fn product(rank: &Rank, a: &Rows, x: &[f64]) -> sparse_core::Result<(f64, Vec<f64>)> {
     let x = DistributedVector::scatter(rank, 0, a.col_ownership(), Some(x))?;
     let mut y = DistributedVector::zeros(rank, a.row_ownership())?;
-    let options = PlanOptions { expected_calls: 1000, ..PlanOptions::default() };
+    let options = PlanOptions::often();
     let mut plan = DistributedSpmvPlan::new(rank, a, Op::None, &options)?;
     let mut times = vec![];
     for _ in 0..=ROUNDS {

@@ -39,7 +39,7 @@ impl PrintComponents {
         let report = Report { components: found.count, largest };
         let Some(out) = self.out else { return context.report(&report) };
         file::write_indices(&out, &found.labels)?;
-        if file::is_standard(&out) { context.report_beside_data(&report) } else { context.report(&report) }
+        if file::is_stdout(&out) { context.report_beside_data(&report) } else { context.report(&report) }
     }
 }
 

@@ -212,7 +212,7 @@ impl Solve {
         context: &Context,
     ) -> Result<()> {
         operand::write(&self.out, x, sides.dimensions)?;
-        if file::is_standard(&self.out) {
+        if file::is_stdout(&self.out) {
             context.report_beside_data(&outcome)?;
         } else {
             context.report(&outcome)?;

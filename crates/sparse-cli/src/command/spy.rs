@@ -37,7 +37,7 @@ enum Target<'a> {
 
 impl<'a> Target<'a> {
     fn of(out: Option<&'a Path>) -> Result<Self> {
-        let Some(path) = out.filter(|path| !file::is_standard(path)) else { return Ok(Self::Stdout) };
+        let Some(path) = out.filter(|path| !file::is_stdout(path)) else { return Ok(Self::Stdout) };
         match path.extension().map(|extension| extension.to_ascii_lowercase()) {
             Some(extension) if extension == "png" => Ok(Self::Png(path)),
             Some(extension) if extension == "svg" => Ok(Self::Svg(path)),

@@ -7,7 +7,7 @@ use crate::index::Index;
 use crate::scalar::Scalar;
 use crate::space::Host;
 use std::borrow::Cow;
-use std::ops::{Bound, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo};
+use std::ops::{Bound, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 /// Chosen rows or columns: a range, or a list in any order that may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,6 +107,7 @@ impl<'a, const N: usize> From<&'a [usize; N]> for Selection<'a> {
 /// let a = Csr::<f64>::identity(4)?;
 /// assert_eq!(a.select(2.., ..)?.shape(), (2, 4));
 /// assert_eq!(a.select(..3, 1..=2)?.shape(), (3, 2));
+/// assert_eq!(a.select(..=1, ..)?.shape(), (2, 4));
 /// assert_eq!(a.select(&[0, 0, 3], Selection::Range(0..1))?.shape(), (3, 1));
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
@@ -132,7 +133,7 @@ macro_rules! open_ranges {
     )*};
 }
 
-open_ranges!(RangeFull, RangeFrom<usize>, RangeTo<usize>, RangeInclusive<usize>);
+open_ranges!(RangeFull, RangeFrom<usize>, RangeTo<usize>, RangeInclusive<usize>, RangeToInclusive<usize>);
 
 /// The range with an included start and an excluded end, `extent` where it has none.
 fn half_open(range: &impl RangeBounds<usize>, extent: usize) -> Range<usize> {

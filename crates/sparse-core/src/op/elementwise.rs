@@ -130,10 +130,10 @@ impl<B: ElementwiseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> ElementwisePl
     /// [`WrongContext`](crate::Error::WrongContext) if an operand lives elsewhere;
     /// [`Shape`](crate::Error::Shape) if the shapes differ; else those of [`ElementwiseKernel::plan_elementwise`].
     pub fn new(backend: &B, op: Elementwise, a: &M, b: &M, options: &PlanOptions) -> Result<Self> {
-        let bind = |m: &M| Bound::new("elementwise", backend.context(), m.context(), m.pattern_id());
+        let bind = |m: &M| Bound::new(op.name(), backend.context(), m.context(), m.pattern_id());
         let (bound_a, bound_b) = (bind(a)?, bind(b)?);
-        check_size("elementwise", "the number of rows of B", a.nrows(), b.nrows())?;
-        check_size("elementwise", "the number of columns of B", a.ncols(), b.ncols())?;
+        check_size(op.name(), "the number of rows of B", a.nrows(), b.nrows())?;
+        check_size(op.name(), "the number of columns of B", a.ncols(), b.ncols())?;
         let kernel = backend.plan_elementwise(op, a, b, options)?;
         Ok(Self { backend: backend.clone(), a: bound_a, b: bound_b, kernel })
     }

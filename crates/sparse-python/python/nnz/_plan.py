@@ -131,5 +131,7 @@ def plan_spmv(A: Any, *, op: str = "N", algorithm: str | None = None) -> SpmvPla
 
 def plan_spmm(A: Any, k: int, *, op: str = "N", algorithm: str | None = None) -> SpmmPlan:
     """A plan of products of a dense matrix of `k` columns with A, Aᵀ or Aᴴ; see :func:`plan_spmv`."""
+    if k < 0:
+        raise ValueError(f"k is {k} where a number of columns, 0 or more, is right")
     matrix = native_of(A)
     return SpmmPlan(matrix, _native.Plan.spmm(matrix, op, k, algorithm), op, k)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import zipfile
+import zlib
 from io import BytesIO
 from typing import Any
 
@@ -45,10 +47,11 @@ _LEAST_ROUNDED = 2.0**53
 
 
 def _banner(path: Any) -> list[str]:
-    """The words of a file's first line, in lower case."""
+    """The words of a file's first line, in lower case; none of a damaged archive, which the reader refuses."""
     opened = gzip.open if os.fspath(path).endswith(".gz") else open
-    with opened(path, "rb") as file:
+    with opened(path, "rb") as file, contextlib.suppress(gzip.BadGzipFile, EOFError, zlib.error):
         return file.readline(1024).decode("utf-8-sig", "replace").lower().split()
+    return []
 
 
 def _by_scipy(source: Any, format: str) -> Any:
