@@ -1,5 +1,6 @@
 // dense_to_csr_staged: fills the compressed rows of dense_to_csr.cl as seed 000 does: lanes stage elements in local
-// memory, and one lane writes the entries among them in order. The other kernels write in parallel, and are faster.
+// memory, and one lane writes the entries among them in order. Reads the elements once, writes the entries once. The
+// other kernels write in parallel, and are faster.
 // Macros: SCALAR, IDX, OFF.   Launch: any number of work-groups of 32.
 #include "scalar.clh"
 #include "index.clh"
