@@ -70,6 +70,8 @@ def test_one_analysis_serves_all_values_of_a_pattern(ours):
         factors.update(matrix + sp.eye_array(30, k=3))
     with pytest.raises(RuntimeError, match="singular"):
         factors.update(0 * matrix)
+    with pytest.raises(TypeError, match="A is complex128, the factors float64"):
+        factors.update(1j * matrix)
     np.testing.assert_allclose(factors.solve(b), scipy_linalg.spsolve(-2 * matrix, b), rtol=1e-10)
 
 

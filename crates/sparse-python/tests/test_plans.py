@@ -87,6 +87,8 @@ def test_what_does_not_fit_is_named():
     plan = nnz.plan_spmm(a, 3)
     with pytest.raises(ValueError, match=r"B has shape \(5, 4\) where \(5, 3\) is right"):
         plan.run(np.ones((5, 4)))
+    with pytest.raises(ValueError, match="k is -1 where a number of columns"):
+        nnz.plan_spmm(a, -1)
     with pytest.raises(TypeError, match="B is complex128, the plan float64"):
         plan.run(np.ones((5, 3), "D"))
     with pytest.raises(ValueError, match="beta is 2 without out"):

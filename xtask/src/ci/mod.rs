@@ -11,7 +11,6 @@ use anyhow::{Context, Result, bail};
 use provision::root;
 use std::time::Instant;
 use steps::STEPS;
-use xshell::Shell;
 
 /// Runs all tests.
 #[derive(Debug, clap::Args)]

@@ -13,6 +13,7 @@ import scipy.sparse.linalg as scipy_linalg
 from . import _native
 from ._arrays import TYPES, contiguous, csc_array, plain_arrays
 from ._device import DeviceMatrix
+from ._product import converted
 
 
 class Factors:
@@ -63,8 +64,8 @@ class Factors:
         )
         if not same:
             raise ValueError("the matrix has another pattern than the one that was factorized: splu analyses it")
-        self._native.update(contiguous(matrix.data, self.dtype))
-        self._matrix, self._superlu = matrix, None
+        self._native.update(converted("A", matrix.data, "factors", self.dtype))
+        self._matrix, self._superlu = matrix.astype(self.dtype, copy=False), None
 
     def _shown(self) -> Any:
         """SciPy's factors of the same matrix: faer's cannot be read."""
