@@ -156,6 +156,20 @@ def test_other_types_are_left_to_scipy():
     assert line @ np.ones(3) == 5
 
 
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_operands_of_all_shapes_are_those_of_scipy(format: str) -> None:
+    theirs = random((7, 5), 0.5, "d").asformat(format)
+    a = CONTAINERS[format](theirs)
+    for shape in [(5,), (5, 0), (5, 1), (5, 2), (5, 5)]:
+        x = np.arange(np.prod(shape), dtype="d").reshape(shape)
+        found, expected = a @ x, theirs @ x
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found, expected)
+    for shape in [(4,), (7,), (1, 5), (4, 2), ()]:
+        with pytest.raises(ValueError):
+            a @ np.ones(shape)
+
+
 @pytest.mark.parametrize(
     ("array", "at", "value"),
     [("indices", 4, -1), ("indices", -1, 10**6), ("indptr", 1, -1), ("indptr", 2, 10**6), ("indptr", -1, 10**6)],

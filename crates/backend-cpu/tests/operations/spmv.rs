@@ -2,9 +2,10 @@
 
 use crate::common::*;
 use backend_cpu::{Cpu, Simd};
+use proptest::prelude::*;
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
-use sparse_core::reference::Reference;
-use sparse_core::{Csr, Error, Host, PlanOptions, Scalar, SparseFormat, bf16, c32, c64, f16};
+use sparse_core::reference::{Convert, Reference};
+use sparse_core::{Csr, Error, Host, Index, PlanOptions, Scalar, SparseFormat, bf16, c32, c64, f16};
 use sparse_generate::{band, stencil_5, stencil_27, uniform, with_row_lengths};
 
 /// `alpha·op(A)·x + beta·y` by a forced or an automatic algorithm.
@@ -295,5 +296,82 @@ fn a_transpose_is_scattered_where_its_sums_are_few() {
     for (a, algorithm) in [(banded, "chunked_scatter"), (sparse, "transposed_pattern")] {
         let plan = SpmvPlan::new(&cpu, &a, Op::Transpose, &PlanOptions::default()).unwrap();
         assert_eq!(plan.choice().algorithm, algorithm, "{:?}", plan.choice());
+    }
+}
+
+/// Groups of rows, in each of which a row has the columns of the row before, one further; the last column is in use.
+fn shifted_rows() -> impl Strategy<Value = Csr<f64>> {
+    let group = (1..70_usize, proptest::collection::btree_set(0..60_usize, 0..27));
+    proptest::collection::vec(group, 1..8).prop_map(|groups| {
+        let rows = groups.iter().flat_map(|(rows, first)| (0..*rows).map(move |row| (row, first)));
+        let rows: Vec<Vec<_>> =
+            rows.map(|(row, first)| first.iter().map(|col| col + row).collect()).collect();
+        let cols = rows.iter().flatten().max().map_or(0, |last| last + 1);
+        let entries =
+            rows.iter().enumerate().flat_map(|(row, columns)| columns.iter().map(move |&col| (row, col)));
+        let entries = entries.map(|(row, col)| (row, col, ((row * 7 + col) % 9) as f64 - 4.0));
+        let coo = sparse_core::Coo::<f64>::from_triplets(rows.len(), cols, entries).unwrap();
+        coo.convert(&Default::default()).unwrap()
+    })
+}
+
+/// `A·x` by the product of one call, with these indices.
+fn multiply_once<T: Scalar, I: Index>(
+    cpu: &Cpu,
+    a: &Csr<T>,
+    cols: usize,
+    columns: &[I],
+) -> Result<Vec<T>, Error> {
+    let offsets: Vec<I> = a.offsets().iter().map(|offset| I::cast(offset.as_usize())).collect();
+    let mut y = output(a.nrows(), 0.0);
+    // SAFETY: nobody writes the arrays.
+    unsafe {
+        let shape = (a.nrows(), cols);
+        cpu.multiply_borrowed(
+            shape,
+            (&offsets[..], columns, &a.values()[..]),
+            Op::None,
+            &integers(cols),
+            &mut y,
+        )?;
+    }
+    Ok(y)
+}
+
+proptest! {
+    #[test]
+    fn shifted_rows_agree_with_the_reference(a in shifted_rows(), fault in any::<prop::sample::Index>()) {
+        let expected = product(&Reference, &a, Op::None, &PlanOptions::default(), (1.0, 0.0)).unwrap();
+        let single = a.with_values(a.values().iter().map(|&value| value as f32).collect()).unwrap();
+        let mut wide: Vec<i64> = a.indices().iter().map(|&column| column.into()).collect();
+        for cpu in backends() {
+            let once = |columns: &[i64]| multiply_once(cpu, &a, a.ncols(), columns);
+            prop_assert_eq!(&multiply_once(cpu, &a, a.ncols(), a.indices()).unwrap(), &expected);
+            prop_assert_eq!(&once(&wide).unwrap(), &expected);
+            let found = multiply_once(cpu, &single, a.ncols(), a.indices()).unwrap();
+            prop_assert!(found.iter().zip(&expected).all(|(&found, &expected)| f64::from(found) == expected));
+        }
+        if wide.is_empty() {
+            return Ok(());
+        }
+        let at = fault.index(wide.len());
+        for outside in [-1, a.ncols() as i64, i64::MAX] {
+            let column = std::mem::replace(&mut wide[at], outside);
+            for cpu in backends() {
+                let error = multiply_once(cpu, &a, a.ncols(), &wide).unwrap_err().to_string();
+                prop_assert!(error.contains(&format!("column {outside} is")), "{}", error);
+            }
+            wide[at] = column;
+        }
+    }
+
+    /// The last columns of a group are out of range together.
+    #[test]
+    fn shifted_rows_of_a_matrix_that_is_too_narrow_are_refused(a in shifted_rows()) {
+        if a.nnz() > 0 {
+            for cpu in backends() {
+                prop_assert!(multiply_once(cpu, &a, a.ncols() - 1, a.indices()).is_err());
+            }
+        }
     }
 }

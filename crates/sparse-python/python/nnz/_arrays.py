@@ -83,8 +83,12 @@ class _Compressed(_Containers):
 
     def __matmul__(self: Any, other: Any) -> Any:
         # What SciPy asks about an operand takes longer than a small product.
-        if type(other) is np.ndarray and other.ndim and other.shape == self._shape[1:]:
-            return self._matmul_vector(other)
+        if type(other) is np.ndarray and len(self._shape) == 2 and other.shape[:1] == self._shape[1:]:
+            if other.ndim == 1:
+                return self._matmul_vector(other)
+            # SciPy multiplies one column as a vector.
+            if other.ndim == 2 and other.shape[1] != 1:
+                return self._matmul_multivector(other)
         return super().__matmul__(other)
 
     def _matmul_vector(self: Any, other: Any) -> Any:
@@ -165,8 +169,9 @@ class _Compressed(_Containers):
             return None
 
     def sort_indices(self: Any) -> None:
-        writeable = self.indices.flags.writeable and self.data.flags.writeable
-        if not self.has_sorted_indices and self.dtype in TYPES and writeable:
+        if self.has_sorted_indices:
+            return
+        if self.dtype in TYPES and self.indices.flags.writeable and self.data.flags.writeable:
             try:
                 # In place, as SciPy's: other matrices may share the arrays.
                 _native.csr_sort((self._swap(self._shape_as_2d), self.indptr, self.indices, self.data))

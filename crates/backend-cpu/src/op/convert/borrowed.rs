@@ -1,8 +1,7 @@
 //! Conversions of arrays in the caller's memory, which are checked by all threads and not copied.
 
 use super::bucket::Coordinates;
-use super::compress::{along_other_axis, compressed};
-use super::radix::group;
+use super::compress::{along_other_axis, by_major, compressed};
 use super::transpose::Lines;
 use crate::Cpu;
 use crate::op::compiled::{borrowed_table, find};
@@ -24,7 +23,7 @@ pub(in crate::op) struct Functions<T: Scalar, I: Index, O: Index> {
 }
 
 type AlongOtherAxis<T, I, O> = fn(&Cpu, usize, Lines<'_, T, I, O>) -> Result<Option<Arrays<T, I, O>>>;
-type AddUp<T, I, O> = fn(&Cpu, usize, Coordinates<'_, T, I>) -> Result<Arrays<T, I, O>>;
+type AddUp<T, I, O> = fn(&Cpu, (usize, usize), Coordinates<'_, T, I>) -> Result<Arrays<T, I, O>>;
 type Sort<T, I, O> = fn(&Cpu, &[O], &mut [I], &mut [T]);
 type AddToDense<T, I, O> = fn(&Cpu, usize, Lines<'_, T, I, O>, &mut [T]) -> bool;
 
@@ -35,10 +34,10 @@ impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
 /// Lines of entries in any order, with duplicates added.
 fn add_up<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
-    major: usize,
+    extents: (usize, usize),
     entries: Coordinates<'_, T, I>,
 ) -> Result<Arrays<T, I, O>> {
-    group(cpu, major, entries, Duplicates::Sum, |major, minor| (major, minor))
+    by_major(cpu, extents, entries, Duplicates::Sum, |major, minor| (major, minor))
 }
 
 /// Adds the entries of each row to the rows of a dense matrix by rows; false if a column is not below `cols`.
@@ -189,7 +188,7 @@ impl Cpu {
         let (major, minor) = if A::IS_ROW { (row_idx, col_idx) } else { (col_idx, row_idx) };
         let functions: &Functions<T, I, I> = find(borrowed_table(), "convert", "coo")?;
         let entries = Coordinates { major, minor, values };
-        let arrays = (functions.add_up)(self, A::swap(rows, cols).0, entries)?;
+        let arrays = (functions.add_up)(self, A::swap(rows, cols), entries)?;
         Ok(compressed(rows, cols, arrays, true))
     }
 }

@@ -71,12 +71,12 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
             Source::Distributed(entries) => self.count(&entries[range]),
         }
         let Self { indices, values, lengths, .. } = &mut self;
-        if ascend(indices, lengths) {
+        if ascend(indices, lengths.iter().copied()) {
             return Ok(indices.len());
         }
         cpu.simd().run(SortRows { indices, values, lengths: lengths.iter().copied() });
         // Most buckets have no duplicates, for which `merge` would look row by row.
-        if ascend(indices, lengths) {
+        if ascend(indices, lengths.iter().copied()) {
             return Ok(indices.len());
         }
         self.merge(duplicates, to_row_col)
@@ -166,12 +166,12 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
 ///
 /// All descents of the bucket, and those from one row to the next, are counted: two passes without a branch, which take
 /// less than a look at each short row.
-fn ascend<I: Index>(indices: &[I], lengths: &[usize]) -> bool {
+pub(super) fn ascend<I: Index>(indices: &[I], lengths: impl Iterator<Item = usize>) -> bool {
     let is_descent = |pair: &[I]| usize::from(pair[0] >= pair[1]);
     let all: usize = indices.windows(2).map(is_descent).sum();
     let mut start = 0;
     let mut between_rows = 0;
-    for &length in lengths {
+    for length in lengths {
         if length > 0 && start > 0 {
             between_rows += is_descent(&indices[start - 1..=start]);
         }
@@ -232,10 +232,10 @@ mod tests {
 
     #[test]
     fn rows_ascend_whatever_lies_between_them() {
-        assert!(ascend(&[0, 3, 1, 2, 2], &[2, 0, 2, 1, 0]));
-        assert!(ascend::<i32>(&[], &[0, 0]));
-        assert!(!ascend(&[0, 3, 1, 2, 2], &[2, 0, 3]));
-        assert!(!ascend(&[3, 0, 1], &[2, 1]));
-        assert!(!ascend(&[0, 1, 0, 2], &[3, 1]));
+        assert!(ascend(&[0, 3, 1, 2, 2], [2, 0, 2, 1, 0].into_iter()));
+        assert!(ascend::<i32>(&[], [0, 0].into_iter()));
+        assert!(!ascend(&[0, 3, 1, 2, 2], [2, 0, 3].into_iter()));
+        assert!(!ascend(&[3, 0, 1], [2, 1].into_iter()));
+        assert!(!ascend(&[0, 1, 0, 2], [3, 1].into_iter()));
     }
 }

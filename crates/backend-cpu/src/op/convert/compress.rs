@@ -2,7 +2,7 @@
 
 use super::bucket::Coordinates;
 use super::radix::group;
-use super::transpose::{Lines, by_spans, parts};
+use super::transpose::{Lines, by_spans, in_minor_order, parts};
 use super::{ParallelConvert, SEQUENTIAL};
 use crate::Cpu;
 use crate::primitive::fill::Arrays;
@@ -18,7 +18,7 @@ algorithms! {
     pub enum CompressAlgorithm {
         Radix = Algorithm::new(
             "radix",
-            "always: stable, buckets of rows or columns by fixed chunks of entries (none if they are in order), then each bucket; of CSR and CSC whose parts span few indices, entries are counted into their places",
+            "always: stable, buckets of rows or columns by fixed chunks of entries (none if they are in order), then each bucket; of CSR and CSC, and of coordinates in the order of the other axis, whose parts span few indices, entries are counted into their places",
         );
         Sequential = SEQUENTIAL;
     }
@@ -40,9 +40,24 @@ pub(in crate::op) fn coo_to_compressed<A: Axis, T: Scalar, I: Index, O: Index>(
 ) -> Result<Compressed<A, T, Host, I, O>> {
     let (major, minor) = if A::IS_ROW { (a.row_idx(), a.col_idx()) } else { (a.col_idx(), a.row_idx()) };
     let entries = Coordinates { major, minor, values: a.values() };
-    let grouped = group(cpu, A::swap(a.nrows(), a.ncols()).0, entries, duplicates, A::swap)?;
+    let grouped = by_major(cpu, A::swap(a.nrows(), a.ncols()), entries, duplicates, A::swap)?;
     let unique = duplicates != Duplicates::Keep || a.order().unique;
     Ok(compressed(a.nrows(), a.ncols(), grouped, unique))
+}
+
+/// As [`group`], of coordinates below these extents, in any order: those that are in the order of the other axis are
+/// counted into their places.
+pub(super) fn by_major<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    extents: (usize, usize),
+    entries: Coordinates<'_, T, I>,
+    duplicates: Duplicates,
+    to_row_col: fn(usize, usize) -> (usize, usize),
+) -> Result<Arrays<T, I, O>> {
+    match in_minor_order(cpu, extents, entries)? {
+        Some(arrays) => Ok(arrays),
+        None => group(cpu, extents.0, entries, duplicates, to_row_col),
+    }
 }
 
 pub(super) fn compressed<A: Axis, T: Scalar, I: Index, O: Index>(

@@ -68,14 +68,15 @@ pub(super) fn group<T: Scalar, I: Index, O: Index>(
     Ok(Arrays { offsets, indices, values })
 }
 
-fn rows_in_order<I: Index>(cpu: &Cpu, major: &[I]) -> bool {
+/// True if the major indices ascend.
+pub(super) fn rows_in_order<I: Index>(cpu: &Cpu, major: &[I]) -> bool {
     let len = major.len();
     let sorted = |range: Range<usize>| major[range.start..len.min(range.end + 1)].is_sorted();
     cpu.map(len, chunks(len, INPUT_CHUNK), sorted).into_iter().all(|sorted| sorted)
 }
 
 /// Blocks of rows that are in order, with about equal numbers of entries.
-fn row_blocks_in_order<I: Index>(rows: usize, major: &[I]) -> Vec<RowBlock> {
+pub(super) fn row_blocks_in_order<I: Index>(rows: usize, major: &[I]) -> Vec<RowBlock> {
     let mut blocks: Vec<RowBlock> = vec![];
     let (mut first_row, mut first) = (0, 0);
     for target in (BUCKET..major.len()).step_by(BUCKET) {

@@ -6,9 +6,11 @@
 //! once; the sort into buckets writes and reads them once more, but also serves indices that lie anywhere, for which
 //! the counts here would be too many.
 
+use super::bucket::{Coordinates, RowBlock, ascend};
+use super::radix::{row_blocks_in_order, rows_in_order};
 use crate::Cpu;
 use crate::borrow::Extremes;
-use crate::parallel::rows_by_entries;
+use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use crate::primitive::fill::{Arrays, entry_ranges, try_zeroed, unwritten};
 use crate::primitive::update::Disjoint;
 use sparse_core::{Index, Result, Scalar};
@@ -113,6 +115,47 @@ pub(super) fn by_spans<T: Scalar, I: Index, O: Index>(
     Ok(Some(Arrays { offsets: offsets_there, indices: indices_there, values: values_there }))
 }
 
+/// Coordinates whose minor indices are in order, by their major indices, of which there are `major`: the matrix that they
+/// have along the minor indices, along its other axis. `None` if they are in no such order, if two are alike, or if
+/// parts have no counts.
+pub(super) fn in_minor_order<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    (major, minor): (usize, usize),
+    entries: Coordinates<'_, T, I>,
+) -> Result<Option<Arrays<T, I, O>>> {
+    if rows_in_order(cpu, entries.major) || !rows_in_order(cpu, entries.minor) {
+        return Ok(None);
+    }
+    let offsets: Vec<O> = offsets_in_order(cpu, minor, entries.minor)?;
+    let Some(parts) = parts(cpu, major, &offsets, entries.major) else { return Ok(None) };
+    let arrays = by_spans(cpu, major, (&offsets, entries.major, entries.values), parts)?;
+    Ok(arrays.filter(|arrays| are_unique(cpu, arrays)))
+}
+
+/// The offsets of `lines` lines, where each entry's line is given in order.
+fn offsets_in_order<I: Index, O: Index>(cpu: &Cpu, lines: usize, line_of: &[I]) -> Result<Vec<O>> {
+    let mut lengths = try_zeroed(lines)?;
+    let blocks = row_blocks_in_order(lines, line_of);
+    let rows: Vec<_> = blocks.iter().map(|block| block.rows.clone()).collect();
+    let tasks = blocks.into_iter().zip(split_mut(&mut lengths, &rows)).collect();
+    cpu.for_each(line_of.len(), tasks, |(block, lengths): (RowBlock, &mut [usize])| {
+        for line in line_of[block.entries].chunk_by(|a, b| a == b) {
+            lengths[line[0].as_usize() - block.rows.start] = line.len();
+        }
+    });
+    cpu.offsets(&lengths)
+}
+
+/// True if the indices of each line ascend, and so none is there twice.
+fn are_unique<T, I: Index, O: Index>(cpu: &Cpu, Arrays { offsets, indices, .. }: &Arrays<T, I, O>) -> bool {
+    let parts = cpu.map(indices.len(), rows_by_entries(offsets, CHUNK), |lines: Range<usize>| {
+        let offsets = &offsets[lines.start..=lines.end];
+        let lengths = offsets.windows(2).map(|line| line[1].as_usize() - line[0].as_usize());
+        ascend(&indices[offsets[0].as_usize()..offsets[lines.len()].as_usize()], lengths)
+    });
+    parts.into_iter().all(|unique| unique)
+}
+
 /// Replaces the counts of the parts by the positions of their first entries; returns the offsets.
 fn positions<O: Index>(minor: usize, parts: &mut [Part<O>]) -> Result<Vec<O>> {
     let add = |a: O, b: O| O::cast(a.as_usize() + b.as_usize());
@@ -167,6 +210,22 @@ mod tests {
         assert!(transposed(&cpu, (1 << 20) + 1, scattered).is_none());
         let empty = transposed(&cpu, 3, (&[0, 0], &[], &[])).unwrap();
         assert_eq!(empty.offsets, [0, 0, 0, 0]);
+        let row_idx = cpu.expand::<i32, i32>(band.offsets());
+        let by_column = |row_idx: &[i32], col_idx: &[i32]| {
+            let values = band.values();
+            let entries = Coordinates { major: col_idx, minor: row_idx, values };
+            in_minor_order::<f64, i32, i32>(&cpu, (rows, rows), entries).unwrap()
+        };
+        let found = by_column(&row_idx, band.indices()).expect("rows are in order");
+        assert_eq!((&found.offsets, &found.indices), (expected.offsets(), expected.indices()));
+        assert_eq!(&found.values, expected.values());
+        let mut mixed = row_idx.clone();
+        mixed.swap(7, 1000);
+        assert!(by_column(&mixed, band.indices()).is_none());
+        let mut repeated = band.indices().to_vec();
+        let first = (0..).find(|&entry| row_idx[entry] == row_idx[entry + 1]).unwrap();
+        repeated[first] = repeated[first + 1];
+        assert!(by_column(&row_idx, &repeated).is_none());
         for outside in [-1, 2] {
             assert!(parts(&cpu, 2, &[0, 1, 2], &[0, outside]).is_none());
         }

@@ -6,6 +6,7 @@
 //! A that have no column in its range, which are most of them in bands and grids; of others it reads the columns, a
 //! small part of the work of a product with several columns of B.
 
+use super::thresholds::SpmmThresholds;
 use crate::Cpu;
 use crate::borrow::Extremes;
 use crate::op::compiled::{find, spmm_across_table};
@@ -21,7 +22,7 @@ use std::ops::Range;
 const RANGES: usize = 8;
 
 /// Columns of A by which C is cut into ranges of equal work.
-const SAMPLES: usize = 4096;
+const SAMPLES: usize = 1024;
 
 /// Columns of B that stay in registers for a row of A.
 const WIDE: usize = 32;
@@ -105,10 +106,12 @@ fn multiply<T: Scalar, I: Index, O: Index>(
         let extremes = cpu.simd().run(Extremes(&a.indices[entries]));
         Part { rows, columns: extremes.map_or(0..0, |(least, most)| least.as_usize()..most.as_usize() + 1) }
     });
-    let ranges = ranges_of_equal_work(a.indices, c.len() / columns, cpu.threads().min(RANGES));
+    let work = a.indices.len().saturating_mul(columns) / SpmmThresholds::CPU.products_per_element;
+    let count = if cpu.threads_for(work).is_some() { cpu.threads().min(RANGES) } else { 1 };
+    let ranges = ranges_of_equal_work(a.indices, c.len() / columns, count);
     let elements: Vec<_> = ranges.iter().map(|range| range.start * columns..range.end * columns).collect();
     let tasks = ranges.into_iter().zip(split_mut(c, &elements)).collect();
-    cpu.for_each(a.indices.len().saturating_mul(columns), tasks, |(range, c): (Range<usize>, &mut [T])| {
+    cpu.for_each(work, tasks, |(range, c): (Range<usize>, &mut [T])| {
         c.fill(T::ZERO);
         for part in &parts {
             if part.columns.start < range.end && range.start < part.columns.end {
@@ -120,7 +123,10 @@ fn multiply<T: Scalar, I: Index, O: Index>(
 
 /// At most `count` ranges that cover `0..rows`, with about as many of the indices in each.
 fn ranges_of_equal_work<I: Index>(indices: &[I], rows: usize, count: usize) -> Vec<Range<usize>> {
-    let mut samples: Vec<_> = indices.iter().step_by(indices.len() / SAMPLES + 1).collect();
+    let mut samples: Vec<_> = match count {
+        1 => vec![],
+        _ => indices.iter().step_by(indices.len() / SAMPLES + 1).collect(),
+    };
     samples.sort_unstable();
     let quantile = |k: usize| samples.get(k * samples.len() / count).map_or(rows, |index| index.as_usize());
     let mut ends: Vec<_> = (1..count).map(quantile).chain([rows]).collect();

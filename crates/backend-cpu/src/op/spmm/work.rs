@@ -50,7 +50,8 @@ struct WorkSplit<Acc> {
     /// The sums of each segment, `columns` apart.
     sums: Vec<Acc>,
     columns: usize,
-    products: usize,
+    /// Elements by whose number threads get work.
+    elements: usize,
 }
 
 impl<T: Scalar> Work<T> {
@@ -68,7 +69,7 @@ impl<T: Scalar> Work<T> {
             sums: vec![T::Acc::ZERO; sums],
             segments,
             columns,
-            products: rows.columns().len().saturating_mul(columns),
+            elements: rows.columns().len().saturating_mul(columns) / SpmmThresholds::CPU.products_per_element,
         };
         Ok(Self { split, panel: vec![] })
     }
@@ -117,14 +118,14 @@ fn segments(rows: &impl Rows, longest: usize) -> Vec<Segment> {
 impl<Acc: Scalar<Acc = Acc> + Accumulator> WorkSplit<Acc> {
     fn run<R: Rows<Scalar: Scalar<Acc = Acc>>>(&mut self, cpu: &Cpu, product: Product<'_, R>) {
         let longest = if self.segments.is_empty() { usize::MAX } else { SpmmThresholds::CPU.segment };
-        cpu.for_each(self.products, self.parts.iter().collect(), |part| {
+        cpu.for_each(self.elements, self.parts.iter().collect(), |part| {
             cpu.simd().run(PartSums { product, part: part.clone(), longest });
         });
         if self.segments.is_empty() {
             return;
         }
         let segments = self.segments.iter().zip(self.sums.chunks_mut(self.columns)).collect();
-        cpu.for_each(self.products, segments, |(segment, sums)| {
+        cpu.for_each(self.elements, segments, |(segment, sums)| {
             cpu.simd().run(SegmentSums { product, entries: segment.entries.clone(), sums });
         });
         self.join(product);

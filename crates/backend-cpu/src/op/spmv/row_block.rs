@@ -2,7 +2,7 @@
 //!
 //! | rows of the block | method |
 //! |---|---|
-//! | short, with few changes of length from row to row | four neighbours of one length side by side, entry by entry |
+//! | short, with few changes of length from row to row | neighbours of one length whose columns are those of the row before, each one further, in the lanes of a vector ([`shifted_avx512`]); others four side by side, entry by entry |
 //! | of at most one vector, with AVX-512 | all products first, then each row's sum from a vector whose other lanes are masked |
 //! | of unequal lengths, with AVX-512 and 32-bit columns | a masked gather for each vector of a row |
 //! | others | one row after the other |
@@ -12,6 +12,8 @@
 //! 30 and 100 entries a row on average out of the cache, and 1.2 times as long in it. Nothing is prefetched: on a Xeon
 //! (Sapphire Rapids) two threads take 0.55 to 0.93 of the time without, on an EPYC one thread takes 0.64.
 
+#[cfg(target_arch = "x86_64")]
+use super::shifted_avx512;
 use crate::borrow::Extremes;
 use crate::primitive::dot::{dot, dot_by_loads};
 #[cfg(target_arch = "x86_64")]
@@ -99,12 +101,40 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
             .then(|| unsafe { dot::<S, T, I>(columns, values, self.x, self.op) })
     }
 
-    /// The sums of rows of `length` entries each, the first of which begins at `start`.
+    /// The sums of rows of `length` entries each, the first of which begins at `start`: by vectors of rows as long as
+    /// each has the columns of the row before, one further, and then side by side. `None` if a column is out of range.
+    ///
+    /// # Safety
+    /// The rows lie inside the matrix; `S` is run where the processor has it.
+    #[inline(always)]
+    unsafe fn sum_alike<S: Isa>(&self, start: usize, length: usize, sums: &mut [T::Acc]) -> Option<()> {
+        let (mut start, mut rest) = (start, sums);
+        #[cfg(target_arch = "x86_64")]
+        if lanes::<S, T>().is_some() && Simd::has_fast_gathers() {
+            let range = start..start + rest.len() * length;
+            let (columns, values) = (&self.columns[range.clone()], &self.values[range]);
+            // SAFETY: `S` has vectors of `T`, and the caller promises that the processor has `S`; there are as many columns
+            // and values.
+            let done = unsafe { shifted_avx512::sum(columns, values, length, self.x, rest) };
+            (start, rest) = (start + done * length, &mut rest[done..]);
+            if rest.is_empty() {
+                return Some(());
+            }
+        }
+        if !self.has_columns_in_range::<S>(start..start + rest.len() * length) {
+            return None;
+        }
+        // SAFETY: the caller's promise; columns have been compared.
+        unsafe { self.sum_side_by_side(start, length, rest) };
+        Some(())
+    }
+
+    /// As [`sum_alike`](Self::sum_alike), some rows side by side.
     ///
     /// # Safety
     /// The rows lie inside the matrix, and their columns are below the length of `x`.
     #[inline(always)]
-    unsafe fn sum_alike(&self, start: usize, length: usize, sums: &mut [T::Acc]) {
+    unsafe fn sum_side_by_side(&self, start: usize, length: usize, sums: &mut [T::Acc]) {
         let (groups, rest) = sums.as_chunks_mut::<SIDE_BY_SIDE>();
         let mut start = start;
         for group in groups {
@@ -177,6 +207,10 @@ impl Lengths {
     #[inline(always)]
     fn of(starts: &[usize]) -> Self {
         let rows = starts.len() - 1;
+        let first = starts[1] - starts[0];
+        if starts.iter().zip(&starts[1..]).fold(true, |alike, (start, end)| alike & (end - start == first)) {
+            return Self { least: first, greatest: first, changes: 0 };
+        }
         // Loops of their own, so that they are compiled to vectors.
         let lengths = starts.iter().zip(&starts[1..]).map(|(start, end)| end - start);
         let (least, greatest) = lengths
@@ -256,10 +290,7 @@ impl<Acc: Accumulator> Block<Acc> {
         // SAFETY: the caller's promises; columns are compared before rows are summed side by side.
         unsafe {
             if greatest <= SHORT && changes <= CHANGES {
-                if !entries.has_columns_in_range::<S>(range) {
-                    return None;
-                }
-                self.sum_runs(entries, count);
+                self.sum_runs::<S, T, I>(entries, count, changes)?;
             } else if vectors.is_some_and(|vectors| vectors <= 1) {
                 entries.multiply(range, cast_slice_mut(&mut self.products))?;
                 self.add(count);
@@ -276,21 +307,31 @@ impl<Acc: Accumulator> Block<Acc> {
         Some(())
     }
 
-    /// Sums `count` rows, those of one length that follow each other side by side.
+    /// Sums `count` rows with so many changes of length, those of one length that follow each other side by side; `None`
+    /// if a column is out of range.
     ///
     /// # Safety
-    /// The rows lie inside the matrix, and their columns are below the length of `x`.
+    /// The rows lie inside the matrix; `S` is run where the processor has it.
     #[inline(always)]
-    unsafe fn sum_runs<T: Scalar<Acc = Acc>, I: Index>(&mut self, entries: &Entries<'_, T, I>, count: usize) {
+    unsafe fn sum_runs<S: Isa, T: Scalar<Acc = Acc>, I: Index>(
+        &mut self,
+        entries: &Entries<'_, T, I>,
+        count: usize,
+        changes: usize,
+    ) -> Option<()> {
         let mut first = 0;
         while first < count {
             let starts = &self.starts[first..=count];
             let length = starts[1] - starts[0];
-            let run = starts.windows(2).take_while(|row| row[1] - row[0] == length).count();
+            let run = match changes {
+                0 => count,
+                _ => starts.windows(2).take_while(|row| row[1] - row[0] == length).count(),
+            };
             // SAFETY: the caller's promise.
-            unsafe { entries.sum_alike(starts[0], length, &mut self.sums[first..first + run]) };
+            unsafe { entries.sum_alike::<S>(starts[0], length, &mut self.sums[first..first + run])? };
             first += run;
         }
+        Some(())
     }
 
     /// Adds the products of each of `count` rows.

@@ -1,0 +1,133 @@
+//! Neighbouring rows whose columns are those of the row before, each one further, in AVX-512's registers.
+//!
+//! A row is in each lane. Entry `k` of such rows multiplies neighbouring elements of x, which are loaded; only values are
+//! gathered, at one distance from each other, and no sum over the lanes is needed.
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use sparse_core::{DType, Index, Scalar};
+use std::arch::x86_64::*;
+
+/// Writes the sums of the first rows, as long as vectors of them have these columns, all below the length of `x`; returns
+/// the number of rows. Columns and values are those of as many rows as there are sums, `length` for each.
+///
+/// # Safety
+/// The processor has AVX-512; `T` is `f32` or `f64`; there are `length` columns and values for each of the sums.
+#[inline(always)]
+pub(super) unsafe fn sum<T: Scalar, I: Index>(
+    columns: &[I],
+    values: &[T],
+    length: usize,
+    x: &[T],
+    sums: &mut [T::Acc],
+) -> usize {
+    // SAFETY: the caller's promises.
+    unsafe {
+        match T::DTYPE {
+            DType::F64 => {
+                of_f64::sum(columns, cast_slice(values), length, cast_slice(x), cast_slice_mut(sums))
+            }
+            _ => of_f32::sum(columns, cast_slice(values), length, cast_slice(x), cast_slice_mut(sums)),
+        }
+    }
+}
+
+/// True if the columns of `rows` rows are those of the first, each as much further as the row, and below `end`.
+///
+/// # Safety
+/// There are `length` columns for each row.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn are_shifted<I: Index>(columns: &[I], length: usize, rows: usize, end: usize) -> bool {
+    let is_inside = |column: &I| column.as_usize() < end && rows <= end - column.as_usize();
+    if !columns[..length].iter().all(is_inside) {
+        return false;
+    }
+    let pairs = length * (rows - 1);
+    let lanes = 64 / size_of::<I>();
+    let mut differ = 0;
+    for k in (0..pairs).step_by(lanes) {
+        let live = u16::MAX >> (16 - (pairs - k).min(lanes));
+        // SAFETY: live lanes are columns; others are not read.
+        unsafe {
+            let (own, next) = (columns.as_ptr().add(k), columns.as_ptr().add(k + length));
+            differ |= if size_of::<I>() == size_of::<i32>() {
+                let own = _mm512_add_epi32(_mm512_maskz_loadu_epi32(live, own.cast()), _mm512_set1_epi32(1));
+                _mm512_mask_cmpneq_epi32_mask(live, own, _mm512_maskz_loadu_epi32(live, next.cast()))
+            } else {
+                let live = live as u8;
+                let own = _mm512_add_epi64(_mm512_maskz_loadu_epi64(live, own.cast()), _mm512_set1_epi64(1));
+                let next = _mm512_maskz_loadu_epi64(live, next.cast());
+                u16::from(_mm512_mask_cmpneq_epi64_mask(live, own, next))
+            };
+        }
+    }
+    differ == 0
+}
+
+macro_rules! kernel {
+    ($module:ident, $t:ty, mask $mask:ty,
+     [$zero:ident, $load:ident, $gather:ident, $fma:ident, $store:ident],
+     [$load_positions:ident, $positions:ident, $multiply:ident]) => {
+        mod $module {
+            use super::*;
+
+            const LANES: usize = 64 / size_of::<$t>();
+
+            const SIZE: i32 = size_of::<$t>() as i32;
+
+            /// The number of each lane.
+            const NUMBERS: [i32; LANES] = {
+                let mut numbers = [0; LANES];
+                let mut k = 0;
+                while k < LANES {
+                    numbers[k] = k as i32;
+                    k += 1;
+                }
+                numbers
+            };
+
+            /// # Safety
+            /// As for [`super::sum`].
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            pub(super) unsafe fn sum<I: Index>(
+                columns: &[I],
+                values: &[$t],
+                length: usize,
+                x: &[$t],
+                sums: &mut [$t],
+            ) -> usize {
+                let mut done = 0;
+                // SAFETY: as many numbers as lanes; columns and values of the rows by the caller's promise, in `x` by
+                // `are_shifted`; lanes that are not live are neither read nor written.
+                unsafe {
+                    let numbers = $load_positions(NUMBERS.as_ptr().cast());
+                    let positions = $multiply(numbers, $positions(length as i32));
+                    for sums in sums.chunks_mut(LANES) {
+                        let columns = columns.get_unchecked(done * length..);
+                        if !are_shifted(columns, length, sums.len(), x.len()) {
+                            break;
+                        }
+                        let live = <$mask>::MAX >> (LANES - sums.len());
+                        let values = values.as_ptr().add(done * length);
+                        let mut all = $zero();
+                        for (k, first) in columns[..length].iter().enumerate() {
+                            let values = $gather::<SIZE>($zero(), live, positions, values.add(k).cast());
+                            all = $fma(values, $load(live, x.as_ptr().add(first.as_usize())), all);
+                        }
+                        $store(sums.as_mut_ptr(), live, all);
+                        done += sums.len();
+                    }
+                }
+                done
+            }
+        }
+    };
+}
+
+kernel!(of_f64, f64, mask u8,
+    [_mm512_setzero_pd, _mm512_maskz_loadu_pd, _mm512_mask_i32gather_pd, _mm512_fmadd_pd, _mm512_mask_storeu_pd],
+    [_mm256_loadu_si256, _mm256_set1_epi32, _mm256_mullo_epi32]);
+kernel!(of_f32, f32, mask u16,
+    [_mm512_setzero_ps, _mm512_maskz_loadu_ps, _mm512_mask_i32gather_ps, _mm512_fmadd_ps, _mm512_mask_storeu_ps],
+    [_mm512_loadu_si512, _mm512_set1_epi32, _mm512_mullo_epi32]);
