@@ -268,7 +268,9 @@ fn an_upload_is_resumed_where_it_broke_off() {
         // A question ends the part that is being received; here it is sent again.
         let there: usize = offset().parse().unwrap();
         if there < 25 {
-            patch(there, &[], &body[there..25]).expect(204);
+            // What was sent before may have come meanwhile.
+            let status = patch(there, &[], &body[there..25]).status;
+            assert!(matches!(status, 204 | 409), "{status}");
         }
     }
     drop(stream);
