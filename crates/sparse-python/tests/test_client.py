@@ -328,6 +328,23 @@ def test_a_batch_multiplies_by_a_vector_for_each_member(client):
         client.compress(stack[0], "batch")
 
 
+def test_an_operation_applies_to_each_matrix_of_a_batch(client):
+    rng = np.random.default_rng(5)
+    stack = rng.random((4, 5, 5)) * (rng.random((4, 5, 5)) < 0.4) + 5 * np.eye(5)
+    h, b = client.compress(stack, "each"), rng.random((4, 5, 2))
+    np.testing.assert_allclose(h @ b, stack @ b)
+    np.testing.assert_allclose(h.each("solve", b[..., 0], method="gmres", tol=1e-12), np.linalg.solve(stack, b)[..., 0])
+    np.testing.assert_array_equal(h.each("dense"), stack)
+    np.testing.assert_allclose([norm["norm"] for norm in h.each("norm")], np.linalg.norm(stack, axis=(1, 2)))
+    for product, expected in zip(h @ h, stack @ stack, strict=True):
+        np.testing.assert_allclose(product.toarray(), expected)
+    one = client.put(sp.csr_array(np.eye(5)), "one")
+    shifted = h.each("add", other=one, beta=-5, into="shifted")
+    np.testing.assert_allclose(shifted.each("dense"), stack - 5 * np.eye(5))
+    with pytest.raises(nnz.client.ServerError, match="no batch"):
+        one.each("norm")
+
+
 def test_jobs_end_and_are_cancelled(client):
     h = client.put(matrix(), "jobs")
     job = h.job("spmm", np.eye(50))

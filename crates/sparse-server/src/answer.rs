@@ -2,7 +2,7 @@
 
 use crate::ledger::Reservation;
 use crate::objects::{Object, Store};
-use crate::operations::Answer;
+use crate::operations::{Answer, on_host};
 use crate::problem::Problem;
 use crate::upload::{DeviceArray, MTX, NPY, NPZ, RESULT_ARRAY, extension};
 use axum::Json;
@@ -116,7 +116,11 @@ fn media_of(kind: FileKind) -> &'static str {
 /// The result of an operation, which can be answered any number of times.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    Json(Value),
+    /// Perhaps with its bytes in the ledger.
+    Json {
+        value: Value,
+        _reserved: Option<Reservation>,
+    },
     /// The result was stored.
     Created(Arc<Object>),
     Array(Array),
@@ -146,12 +150,15 @@ impl Outcome {
         answer: Answer,
         form: ResultForm,
         owner: (&Store, &str),
-        reserved: Reservation,
+        mut reserved: Reservation,
     ) -> Result<Self, Problem> {
         Ok(match answer {
-            Answer::Json(value) => Self::Json(value),
+            Answer::Json(value) => {
+                reserved.shrink_to(json_bytes(&value));
+                Self::Json { value, _reserved: Some(reserved) }
+            }
             Answer::Picture(picture) if form.is_png => Self::Png(picture.to_png()?.into()),
-            Answer::Picture(picture) => Self::Json(picture.to_json()),
+            Answer::Picture(picture) => Self::new(Answer::Json(picture.to_json()), form, owner, reserved)?,
             Answer::Matrix(matrix) => Self::File(ResultFile::write(&matrix, form.kind, owner)?),
             Answer::Vector(values) => {
                 let shape = [values.len()];
@@ -163,11 +170,15 @@ impl Outcome {
                 let (shape, order) = ([values.nrows(), values.ncols()], values.order());
                 Self::Array(Array::new(values.into_values(), (&shape, order), owner, reserved)?)
             }
-            Answer::Solved(values, how) => {
+            Answer::Stack(values, count) => {
+                let shape = Answer::stack_shape(&values, count);
+                Self::Array(Array::new(values.into_values(), (&shape, Order::RowMajor), owner, reserved)?)
+            }
+            Answer::Solved(values, reached) => {
                 let mut outcome = Self::new(*values, form, owner, reserved)?;
                 if let Self::Array(array) = &mut outcome {
-                    array.solution =
-                        Some(HeaderValue::from_str(&how.to_string()).map_err(Problem::internal)?);
+                    let reached = reached.to_json().to_string();
+                    array.solution = Some(HeaderValue::from_str(&reached).map_err(Problem::internal)?);
                 }
                 outcome
             }
@@ -176,7 +187,7 @@ impl Outcome {
 
     pub(crate) fn respond(&self) -> Result<Response, Problem> {
         match self {
-            Self::Json(value) => Ok(Json(value).into_response()),
+            Self::Json { value, .. } => Ok(Json(value).into_response()),
             Self::Created(object) => Ok(created(object)),
             Self::Array(array) => Ok(array.respond()),
             Self::File(file) => file.respond(),
@@ -189,16 +200,21 @@ impl Answer {
     /// Writes an array to that of a client on the device; numbers are answered as they are without it.
     pub(crate) fn write_to(self, array: &DeviceArray) -> Result<Outcome, Problem> {
         let solution = match self {
-            Self::Json(value) => return Ok(Outcome::Json(value)),
-            Self::Picture(picture) => return Ok(Outcome::Json(picture.to_json())),
+            Self::Json(value) => return Ok(value.into()),
+            Self::Picture(picture) => return Ok(picture.to_json().into()),
             Self::Matrix(_) => {
                 let detail =
                     format!("{RESULT_ARRAY}: the result is a sparse matrix, which an array does not hold");
                 return Err(Problem::unprocessable(detail));
             }
-            Self::Solved(values, how) => {
+            Self::Solved(values, reached) => {
                 values.write_to(array)?;
-                how
+                reached.to_json()
+            }
+            Self::Stack(values, count) => {
+                let shape = Answer::stack_shape(&values, count);
+                array.write(&values.into_values(), &shape)?;
+                Value::Null
             }
             Self::Vector(values) => {
                 array.write(&values, &[values.len()])?;
@@ -210,8 +226,28 @@ impl Answer {
                 Value::Null
             }
         };
-        Ok(Outcome::Json(json!({ "shape": array.shape, "solution": solution })))
+        Ok(json!({ "shape": array.shape, "solution": solution }).into())
     }
+}
+
+impl From<Value> for Outcome {
+    fn from(value: Value) -> Self {
+        Self::Json { value, _reserved: None }
+    }
+}
+
+/// Bytes of a value in memory, without what the allocator adds.
+fn json_bytes(value: &Value) -> u64 {
+    let parts = match value {
+        Value::Array(values) => values.iter().map(json_bytes).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| (size_of::<String>() + name.len()) as u64 + json_bytes(value))
+            .sum(),
+        Value::String(text) => text.len() as u64,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    size_of::<Value>() as u64 + parts
 }
 
 /// The answer that an object was made, with its description.
@@ -249,10 +285,7 @@ fn host_values(values: Vector) -> Result<Vector, Problem> {
         DType::F16 | DType::Bf16 => values.cast(DType::F32)?,
         _ => values,
     };
-    Ok(match values.device() {
-        nnz::Device::Cpu(_) => values,
-        _ => values.to_device(&nnz::Device::host_with_threads(1)?)?,
-    })
+    on_host(values)
 }
 
 impl Array {

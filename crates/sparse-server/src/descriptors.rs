@@ -4,12 +4,18 @@
 //! For each byte that comes with a descriptor the client has a line back with its id, 32 hexadecimal digits, which one
 //! request names. A client has opened what it passes, so that it reaches nothing by the server that it could not reach
 //! itself; and nobody guesses an id. A descriptor is closed after its request, or with the connection.
+//!
+//! Files are read and written, and not mapped, so that one that is cut short meanwhile is an error and no signal: it needs
+//! no seals. Those that a program or the kernel makes as they are read are refused, since they may let a thread wait for
+//! ever.
 
 use crate::auth::to_hex;
 use crate::error::StartError;
 use crate::lock::lock;
 use crate::problem::Problem;
 use crate::upload::RESULT_DESCRIPTOR;
+#[cfg(target_os = "linux")]
+use rustix::fs::fstatfs;
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::{FdFlags, fcntl_setfd};
 use sendfd::RecvWithFd;
@@ -30,8 +36,9 @@ use tokio::time::sleep;
 /// The header with the id of the descriptor that has the body of a request.
 pub(crate) const BODY_DESCRIPTOR: &str = "nnz-body-descriptor";
 
-/// Connections of clients that pass descriptors.
+/// Connections of clients that pass descriptors, of all and of each user of the machine.
 const CONNECTIONS: usize = 256;
+const CONNECTIONS_PER_USER: usize = 64;
 /// Descriptors of a connection that no request has named yet.
 const UNUSED_PER_CONNECTION: usize = 16;
 
@@ -45,6 +52,9 @@ pub(crate) struct Descriptors {
 }
 
 type Passed = Arc<Mutex<HashMap<String, File>>>;
+
+/// The connections of each user, by the number of the user.
+type Users = Arc<Mutex<HashMap<u32, usize>>>;
 
 impl Descriptors {
     /// Listens on a socket of this path, to which all that may enter its folder may connect.
@@ -102,22 +112,56 @@ fn bind(socket: &Path) -> io::Result<UnixListener> {
 }
 
 async fn accept(listener: UnixListener, passed: Passed) {
-    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    let (permits, users) = (Arc::new(Semaphore::new(CONNECTIONS)), Users::default());
     while let Ok(permit) = permits.clone().acquire_owned().await {
         match listener.accept().await {
             Ok((stream, _)) => {
+                let Some(user) = User::of(&stream, &users) else { continue };
                 let connection = Connection { passed: passed.clone(), ids: HashSet::new() };
                 tokio::spawn(async move {
                     if let Err(error) = connection.receive(stream).await {
                         tracing::debug!("descriptors: {error}");
                     }
-                    drop(permit);
+                    drop((permit, user));
                 });
             }
             Err(error) => {
                 tracing::warn!("accepting a connection for descriptors: {error}");
                 // Of too many open files there are fewer after a while.
                 sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// The user of a connection, which counts as one of theirs until this is dropped.
+struct User {
+    id: u32,
+    users: Users,
+}
+
+impl User {
+    /// The user of the process that has connected; none if there are as many connections as one may have.
+    fn of(stream: &UnixStream, users: &Users) -> Option<Self> {
+        let id = stream.peer_cred().ok()?.uid();
+        let mut all = lock(users);
+        let count = all.entry(id).or_default();
+        if *count == CONNECTIONS_PER_USER {
+            tracing::warn!("the user {id} has {count} connections for descriptors: one more is closed");
+            return None;
+        }
+        *count += 1;
+        Some(Self { id, users: users.clone() })
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        let mut all = lock(&self.users);
+        if let Some(count) = all.get_mut(&self.id) {
+            *count -= 1;
+            if *count == 0 {
+                all.remove(&self.id);
             }
         }
     }
@@ -146,7 +190,7 @@ impl Connection {
     fn add(&mut self, descriptor: Option<OwnedFd>) -> Result<String, String> {
         let file = File::from(descriptor.ok_or("a byte with one descriptor is needed")?);
         let is_file = file.metadata().is_ok_and(|found| found.is_file());
-        if !is_file || !is_readable(&file) {
+        if !is_file || !is_readable(&file) || is_made_when_read(&file) {
             return Err("a memfd or a regular file that is open for reading is needed".into());
         }
         let mut random = [0; 16];
@@ -174,6 +218,19 @@ impl Drop for Connection {
 
 fn is_readable(file: &File) -> bool {
     fcntl_getfl(file).is_ok_and(|flags| (flags & OFlags::RWMODE) != OFlags::WRONLY)
+}
+
+/// True for a file of a filesystem of a user's program, or of the kernel's state.
+#[cfg(target_os = "linux")]
+fn is_made_when_read(file: &File) -> bool {
+    // FUSE, proc, sysfs, tracefs and debugfs.
+    let kinds = [0x6573_5546, 0x9fa0, 0x6265_6572, 0x7472_6163, 0x6462_6720];
+    fstatfs(file).is_ok_and(|system| kinds.contains(&system.f_type))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_made_when_read(_: &File) -> bool {
+    false
 }
 
 /// The next byte, with the descriptor if exactly one comes with it; none at the end of the connection.

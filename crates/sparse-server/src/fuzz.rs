@@ -9,7 +9,7 @@ use crate::labels::{Labels, Selector};
 use crate::matrices::{new_name, put_options};
 use crate::objects::Object;
 use crate::operate::{prefers_async, time_limit};
-use crate::operations::OPERATIONS;
+use crate::operations::{MemberSelection, OPERATIONS};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::program;
@@ -59,6 +59,7 @@ pub fn query(data: &[u8]) {
     }
     check(parameters.factor("alpha"));
     check(parameters.op());
+    check(MemberSelection::of(&parameters));
     check(parameters.flag("durable"));
     check(parameters.get::<f64>("tol"));
     check(put_options(&parameters, &HeaderMap::new()));

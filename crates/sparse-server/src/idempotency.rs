@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The header of a key.
 pub(crate) const KEY: &str = "idempotency-key";
-/// Keys of one tenant that are remembered; the oldest go first.
+/// Keys of one tenant that are remembered; the oldest go first, but none whose request is at work.
 pub(crate) const KEYS_PER_TENANT: usize = 1000;
 
 /// The keys of all tenants, in the order in which they came.
@@ -74,7 +74,8 @@ pub(crate) struct Claim {
 }
 
 impl Keys {
-    /// Claims the key of a request, if it has one; 429 while another request with it is at work.
+    /// Claims the key of a request, if it has one; 429 while another request with it is at work, or as many with others
+    /// as are remembered.
     pub(crate) fn begin(self: &Arc<Self>, tenant: &str, headers: &HeaderMap) -> Result<Begun, Problem> {
         let Some(key) = key_of(headers)? else { return Ok(Begun::First(None)) };
         let mut keys = self.lock();
@@ -83,7 +84,9 @@ impl Keys {
             return Ok(Begun::Before(made));
         }
         if of_tenant.len() == KEYS_PER_TENANT {
-            of_tenant.pop_front();
+            let oldest = of_tenant.iter().position(|(_, effect)| *effect != Effect::Pending);
+            let all_pending = || Problem::busy("too many requests with an Idempotency-Key are at work");
+            of_tenant.remove(oldest.ok_or_else(all_pending)?);
         }
         of_tenant.push_back((key.into(), Effect::Pending));
         Ok(Begun::First(Some(Claim { keys: self.clone(), tenant: tenant.into(), key: key.into() })))
@@ -185,5 +188,23 @@ mod tests {
             other => panic!("{other:?}"),
         });
         assert!(matches!(begin(&keys, "k"), Ok(Begun::First(_))), "the oldest goes first");
+    }
+
+    #[test]
+    fn a_key_whose_request_is_at_work_is_not_forgotten() {
+        let keys = Arc::<Keys>::default();
+        let claim = |key: &str| match begin(&keys, key) {
+            Ok(Begun::First(Some(claim))) => claim,
+            other => panic!("{other:?}"),
+        };
+        let slow = claim("slow");
+        (0..KEYS_PER_TENANT).for_each(|k| claim(&format!("{k}")).made(made("n")));
+        assert!(begin(&keys, "slow").is_err(), "it would take effect twice");
+        slow.made(made("m"));
+        assert!(matches!(begin(&keys, "slow"), Ok(Begun::Before(_))));
+        let pending: Vec<_> = (0..KEYS_PER_TENANT).map(|k| claim(&format!("more {k}"))).collect();
+        assert_eq!(begin(&keys, "one more").unwrap_err().status, StatusCode::TOO_MANY_REQUESTS);
+        drop(pending);
+        claim("one more");
     }
 }

@@ -23,6 +23,7 @@ mod app;
 mod audit;
 mod auth;
 mod client;
+mod computation;
 mod config;
 #[cfg(unix)]
 mod descriptors;

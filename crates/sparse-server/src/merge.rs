@@ -207,6 +207,6 @@ fn multiply(ready: &[(Waiting, Ready)], store: &Store) -> Option<Vec<Array>> {
     let moved = a.bytes() as u64 + column_bytes(cols + rows);
     store.traffic.observe(first.work.operation.name, moved, began.elapsed());
     reserved.shrink_to(column_bytes(rows));
-    let is_vector: Vec<_> = vectors.iter().map(|x| x.is_vector).collect();
+    let is_vector: Vec<_> = vectors.iter().map(|x| x.is_vector()).collect();
     Array::columns(y, rows, &is_vector, reserved).ok()
 }

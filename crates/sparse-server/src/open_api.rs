@@ -1,7 +1,7 @@
 //! The OpenAPI document of the server, made from the tables of routes and operations.
 
 use crate::auth::Scope;
-use crate::operations::{OPERATIONS, Operand, Operation};
+use crate::operations::{MEMBER, OPERATIONS, Operand, Operation};
 use crate::program;
 use crate::routes::{ALIAS, JOB_RESULT, MATRIX, OPERATION, PROGRAMS, ROUTES, Route, UPLOADS};
 use crate::upload::{CUDA, MTX, NPY, NPZ};
@@ -100,7 +100,7 @@ fn describe_computation(summary: &str, mut parameters: Vec<Value>, requires_body
         "parameters": parameters,
         "security": security(Scope::Read),
         "responses": {
-            "200": { "description": "The result", "content": { NPY: {}, NPZ: {}, MTX: {}, "application/json": {} } },
+            "200": { "description": "The result, or by ?member=all those of all matrices of a batch", "content": { NPY: {}, NPZ: {}, MTX: {}, "application/json": {} } },
             "201": { "description": "The result was stored, by ?into=" },
             "202": { "description": "The operation became the job of Location, by ?async=1 or Prefer: respond-async" },
             "default": problem(),
@@ -123,7 +123,12 @@ fn path_parameters(path: &str) -> impl Iterator<Item = Value> {
 }
 
 fn query_parameter(name: &str, is_required: bool) -> Value {
-    json!({ "name": name, "in": "query", "required": is_required, "schema": { "type": "string" } })
+    let mut parameter =
+        json!({ "name": name, "in": "query", "required": is_required, "schema": { "type": "string" } });
+    if name == MEMBER {
+        parameter["description"] = "The number of a matrix of a batch, or all for each of them".into();
+    }
+    parameter
 }
 
 fn header_parameter(name: &str) -> Value {

@@ -3,6 +3,7 @@
 use crate::answer::{Outcome, ResultForm, accepted_form};
 use crate::app::App;
 use crate::auth::{Identity, Scope};
+use crate::computation::{Owner, Prediction, compute, predict};
 use crate::config::Limits;
 use crate::front_end::check_scope;
 use crate::idempotency::{Begun, Claim, Made};
@@ -13,7 +14,9 @@ use crate::matrices::{
 };
 use crate::merge;
 use crate::objects::{Object, PutOptions, Resident, Store};
-use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation, are_columns_independent};
+use crate::operations::{
+    Answer, Call, Columns, MemberSelection, Operand, Operation, are_columns_independent,
+};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::{StopOnDrop, Task};
@@ -28,12 +31,12 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use nnz::io::FileKind;
-use nnz::{DType, DenseMatrix, Device, Matrix};
+use nnz::{DType, DenseMatrix, Device};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The destination of a result.
 #[derive(Debug)]
@@ -309,7 +312,7 @@ impl Work {
     /// True if the result is answered at once, and computed with those of others that wait.
     fn is_merged(&self, device: &Device) -> bool {
         let is_answered = matches!(self.request.target, Target::Answer(_));
-        let is_whole = self.parameters.text(MEMBER).is_none();
+        let is_whole = MemberSelection::of(&self.parameters).is_ok_and(|it| it == MemberSelection::Whole);
         let members = self.object.description.members;
         self.operation.is_merged() && is_answered && is_whole && are_columns_independent(device, members)
     }
@@ -325,7 +328,8 @@ impl Work {
         let body_bytes = self.body.as_ref().map_or(Ok(0), |body| body.array_bytes(dtype))?;
         let leased = self.leased_bytes(store);
         let reserved = store.reserve_beside(&self.request.identity.tenant, body_bytes, leased)?;
-        let read = |body| read_operand(body, self.operation, &a.matrix);
+        let selection = MemberSelection::of(&self.parameters)?;
+        let read = |body| read_columns(body, (self.operation, selection), a.matrix.device(), dtype);
         let operand = self.body.take().map(read).transpose()?;
         Ok(Ready { a, other, operand, reserved })
     }
@@ -334,81 +338,23 @@ impl Work {
     pub(crate) fn finish(self, store: &Store, ready: Ready) -> Result<Outcome, Problem> {
         let Ready { a, other, operand, mut reserved } = ready;
         let owner = Owner { tenant: &self.request.identity.tenant, leased: self.leased_bytes(store) };
-        let member = member(store, owner, &a.matrix, &self.parameters, &mut reserved)?;
         let call = Call {
-            a: member.as_ref().unwrap_or(&a.matrix),
+            a: &a.matrix,
             other: other.as_ref().map(|other| &other.matrix),
             operand: operand.as_ref(),
-            parameters: self.parameters,
-            task: self.request.task.clone(),
+            parameters: &self.parameters,
+            task: &self.request.task,
         };
         if let Target::DryRun = self.request.target {
-            let predicted = self.operation.predict(&call)?;
-            let moved = self.operation.moved_bytes(&call, predicted);
+            let Prediction { needed, moved } = predict(store, owner, self.operation, &call, &mut reserved)?;
             let seconds = moved.and_then(|moved| store.traffic.predict(self.operation.name, moved));
-            return Ok(Outcome::Json(json!({
-                "bytes": predicted.saturating_add(reserved.bytes()), "moved_bytes": moved, "seconds": seconds,
+            return Ok(Outcome::from(json!({
+                "bytes": needed.saturating_add(reserved.bytes()), "moved_bytes": moved, "seconds": seconds,
             })));
         }
         let answer = compute(store, owner, self.operation, &call, &mut reserved)?;
-        drop(call);
         self.request.deliver(store, answer, reserved)
     }
-}
-
-/// The tenant of a request, and the bytes that it has beside its reservations.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Owner<'a> {
-    pub(crate) tenant: &'a str,
-    pub(crate) leased: u64,
-}
-
-impl Owner<'_> {
-    /// Reserves more bytes for the request.
-    pub(crate) fn reserve(
-        self,
-        store: &Store,
-        bytes: u64,
-        reserved: &mut Reservation,
-    ) -> Result<(), Problem> {
-        let held = self.leased.saturating_add(reserved.bytes());
-        reserved.merge(store.reserve_beside(self.tenant, bytes, held)?);
-        Ok(())
-    }
-}
-
-/// The matrix of a batch that the parameters name, with its bytes reserved; none if they name none.
-pub(crate) fn member(
-    store: &Store,
-    owner: Owner<'_>,
-    a: &Matrix,
-    parameters: &Parameters,
-    reserved: &mut Reservation,
-) -> Result<Option<Matrix>, Problem> {
-    let Some(index) = parameters.get(MEMBER)? else { return Ok(None) };
-    owner.reserve(store, a.bytes() as u64, reserved)?;
-    Ok(Some(a.member(index)?))
-}
-
-/// The result of a call, for which the bytes that it may need are reserved.
-pub(crate) fn compute(
-    store: &Store,
-    owner: Owner<'_>,
-    operation: &Operation,
-    call: &Call<'_>,
-    reserved: &mut Reservation,
-) -> Result<Answer, Problem> {
-    let needed = operation.predict(call)?;
-    owner.reserve(store, needed, reserved)?;
-    call.task.check()?;
-    let began = Instant::now();
-    let answer = operation.run(call)?;
-    // Else the time of a device that computes after the call would be that of the call.
-    store.device.synchronize()?;
-    if let Some(moved) = operation.moved_bytes(call, needed) {
-        store.traffic.observe(operation.name, moved, began.elapsed());
-    }
-    Ok(answer)
 }
 
 /// The operands of an operation in the device's memory, with their bytes in the ledger.
@@ -420,28 +366,23 @@ pub(crate) struct Ready {
     reserved: Reservation,
 }
 
-/// The array of a body in the type of the matrix.
-fn read_operand(body: ArrayBody, operation: &Operation, a: &Matrix) -> Result<Columns, Problem> {
-    read_columns(body, operation, a.device(), Some(a.dtype()))
-}
-
 /// The array of a body that an operation takes, in this type or, without one, in its own.
 pub(crate) fn read_columns(
     body: ArrayBody,
-    operation: &Operation,
+    (operation, selection): (&Operation, MemberSelection),
     device: &Device,
     dtype: Option<DType>,
 ) -> Result<Columns, Problem> {
     let received = match body {
         ArrayBody::Received(received) => received,
         ArrayBody::OnDevice(array) => {
-            operation.operand.check(operation.name, &array.shape)?;
-            return Ok(Columns { values: array.read(device, dtype)?, is_vector: array.shape.len() == 1 });
+            operation.operand.check(operation.name, &array.shape, selection)?;
+            return Ok(Columns { values: array.read(device, dtype)?, shape: array.shape });
         }
     };
     let array = received.into_array()?;
     check_integers(array.values.rounded_integers::<f64>())?;
-    operation.operand.check(operation.name, &array.shape)?;
-    let (is_vector, dtype) = (array.shape.len() == 1, dtype.unwrap_or(array.values.dtype()));
-    Ok(Columns { values: DenseMatrix::from_array(device, array, dtype)?, is_vector })
+    operation.operand.check(operation.name, &array.shape, selection)?;
+    let (shape, dtype) = (array.shape.clone(), dtype.unwrap_or(array.values.dtype()));
+    Ok(Columns { values: DenseMatrix::from_array(device, array, dtype)?, shape })
 }

@@ -7,12 +7,13 @@
 use crate::answer::Outcome;
 use crate::app::App;
 use crate::auth::Identity;
+use crate::computation::{Owner, compute};
 use crate::ledger::Reservation;
 use crate::matrices::{PUT_PARAMETERS, Pairs, find, parameters_among};
 use crate::name;
 use crate::objects::{Object, Resident, Store};
-use crate::operate::{Owner, Request, compute, member, read_columns, receive_operand};
-use crate::operations::{Answer, Call, Columns, MEMBER, Operand, Operation};
+use crate::operate::{Request, read_columns, receive_operand};
+use crate::operations::{Answer, Call, Columns, MEMBER, MemberSelection, Operand, Operation};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::Task;
@@ -285,12 +286,13 @@ impl<'s> Memory<'s> {
     /// The result of a step, and the bytes that it takes.
     fn compute(&mut self, step: Step, task: &Task) -> Result<(Answer, Reservation), Problem> {
         let Step { operation, a, other, operand, parameters, .. } = step;
+        let selection = MemberSelection::of(&parameters)?;
         let (leased, leased_other) =
             (self.lease(&a)?, other.as_ref().map(|other| self.lease(other)).transpose()?);
         if let Some(ArraySource::Body) = operand
             && let Some(body) = self.body.take()
         {
-            self.array = Some(read_columns(body, operation, &self.store.device, None)?);
+            self.array = Some(read_columns(body, (operation, selection), &self.store.device, None)?);
         }
         let a = self.matrix(&a, leased.as_deref())?;
         let other = match (&other, &leased_other) {
@@ -303,15 +305,14 @@ impl<'s> Memory<'s> {
         let cast = match operand {
             Some(columns) if columns.values.dtype() != a.dtype() => {
                 owner.reserve(self.store, columns.bytes().saturating_mul(2), &mut reserved)?;
-                let (values, is_vector) = (columns.values.cast(a.dtype())?, columns.is_vector);
-                Some(Columns { values, is_vector })
+                Some(Columns { values: columns.values.cast(a.dtype())?, shape: columns.shape.clone() })
             }
             _ => None,
         };
         let operand = cast.as_ref().or(operand);
-        operand.map_or(Ok(()), |columns| operation.operand.check(operation.name, &columns.shape()))?;
-        let member = member(self.store, owner, a, &parameters, &mut reserved)?;
-        let call = Call { a: member.as_ref().unwrap_or(a), other, operand, parameters, task: task.clone() };
+        let check = |columns: &Columns| operation.operand.check(operation.name, &columns.shape, selection);
+        operand.map_or(Ok(()), check)?;
+        let call = Call { a, other, operand, parameters: &parameters, task };
         let answer = compute(self.store, owner, operation, &call, &mut reserved)?;
         Ok((answer, reserved))
     }
@@ -374,16 +375,24 @@ impl Intermediate {
     fn of(answer: Answer) -> Result<Self, Problem> {
         Ok(match answer {
             Answer::Matrix(matrix) => Self::Matrix(matrix),
-            Answer::Dense(values) => Self::Array(Columns { values, is_vector: false }),
+            Answer::Dense(values) => {
+                let shape = vec![values.nrows(), values.ncols()];
+                Self::Array(Columns { values, shape })
+            }
+            Answer::Stack(values, count) => {
+                let shape = Answer::stack_shape(&values, count).to_vec();
+                Self::Array(Columns { values, shape })
+            }
             Answer::Vector(values) => {
                 let rows = values.len();
                 let values = DenseMatrix::new(values, rows, 1, rows, Order::ColMajor)?;
-                Self::Array(Columns { values, is_vector: true })
+                Self::Array(Columns { values, shape: vec![rows] })
             }
             Answer::Json(_) | Answer::Picture(_) => Self::Numbers,
-            Answer::Solved(values, how) if how["converged"] == true => Self::of(*values)?,
-            Answer::Solved(_, how) => {
-                return Err(Problem::unprocessable(format!("the iteration did not converge: {how}")));
+            Answer::Solved(values, reached) if reached.converged => Self::of(*values)?,
+            Answer::Solved(_, reached) => {
+                let detail = format!("the iteration did not converge: {}", reached.to_json());
+                return Err(Problem::unprocessable(detail));
             }
         })
     }

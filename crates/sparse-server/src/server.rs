@@ -299,6 +299,7 @@ fn serve_by_new_runtime(
     ready: Box<dyn FnOnce(SocketAddr) + '_>,
 ) -> Result<(), StartError> {
     heap::limit_arenas();
+    raise_file_limit();
     let runtime = tokio::runtime::Runtime::new()?;
     let served = runtime.block_on(async {
         let signals = Signals::listen()?;
@@ -313,6 +314,18 @@ fn serve_by_new_runtime(
     runtime.shutdown_background();
     served
 }
+
+/// Lets this process, and its workers, have as many open files as the system allows: 1024 by default are less than the
+/// connections and the files that they name.
+#[cfg(unix)]
+fn raise_file_limit() {
+    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+        tracing::warn!("the limit of open files stays as it is: {error}");
+    }
+}
+
+#[cfg(not(unix))]
+fn raise_file_limit() {}
 
 /// The signals of a server.
 #[cfg(unix)]

@@ -31,6 +31,8 @@ struct Shared {
 pub(crate) struct Notes {
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    members: Option<MemberProgress>,
     log: VecDeque<Line>,
 }
 
@@ -53,6 +55,13 @@ pub(crate) struct Progress {
     pub(crate) columns: usize,
     pub(crate) iteration: usize,
     pub(crate) relative_residual: f64,
+}
+
+/// The progress of an operation on each matrix of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+struct MemberProgress {
+    done: usize,
+    count: usize,
 }
 
 /// The phases of a task: it leaves the first once.
@@ -118,6 +127,11 @@ impl Task {
 
     pub(crate) fn report(&self, progress: Progress) {
         self.lock().progress = Some(progress);
+    }
+
+    /// Reports that so many matrices of a batch are done.
+    pub(crate) fn report_members(&self, done: usize, count: usize) {
+        self.lock().members = Some(MemberProgress { done, count });
     }
 
     /// Adds a line to the log.

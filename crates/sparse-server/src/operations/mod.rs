@@ -1,5 +1,6 @@
 //! The table of operations on a matrix: one row each, which routes, documentation and admission follow.
 
+mod members;
 mod predict;
 mod run;
 mod traffic;
@@ -9,9 +10,9 @@ use crate::parameters::Parameters;
 use crate::picture::Picture;
 use crate::problem::Problem;
 use crate::task::Task;
-use nnz::solvers::Options;
+pub(crate) use members::{MemberSelection, Results, on_host};
 use nnz::{DType, DenseMatrix, Matrix, Norm, Vector};
-use predict::*;
+use predict::Needed;
 use run::*;
 pub(crate) use run::{are_columns_independent, merged_columns, multiply_together};
 use serde_json::{Value, json};
@@ -26,8 +27,7 @@ pub(crate) struct Operation {
     /// True if `other` names a second matrix.
     pub(crate) has_other: bool,
     pub(crate) parameters: &'static [&'static str],
-    /// Bytes of the result and of what is needed on the way, from above.
-    predict: fn(&Call<'_>) -> Result<u64, Problem>,
+    predict: fn(&Call<'_>) -> Result<Needed, Problem>,
     run: fn(&Call<'_>) -> Result<Answer, Problem>,
 }
 
@@ -44,18 +44,28 @@ pub(crate) enum Operand {
 }
 
 impl Operand {
-    /// Fails for an array of a shape that the operation of this name does not take.
-    pub(crate) fn check(self, operation: &str, shape: &[usize]) -> Result<(), Problem> {
+    /// Fails for an array of a shape that the operation of this name does not take; for each matrix of a batch the array
+    /// has one dimension more, the first.
+    pub(crate) fn check(
+        self,
+        operation: &str,
+        shape: &[usize],
+        selection: MemberSelection,
+    ) -> Result<(), Problem> {
+        let (of_each, each) = match selection {
+            MemberSelection::All => (shape.get(1..).unwrap_or_default(), " for each matrix of the batch"),
+            MemberSelection::Whole | MemberSelection::One(_) => (shape, ""),
+        };
         let (fits, needed) = match self {
             Self::None => (false, "nothing"),
-            Self::Vector => (matches!(shape, [_] | [_, 1]), "(n,) or (n, 1)"),
-            Self::Dense => (matches!(shape, [_, _]), "(n, columns)"),
-            Self::Columns => (matches!(shape, [_] | [_, _]), "(n,) or (n, columns)"),
+            Self::Vector => (matches!(of_each, [_] | [_, 1]), "(n,) or (n, 1)"),
+            Self::Dense => (matches!(of_each, [_, _]), "(n, columns)"),
+            Self::Columns => (matches!(of_each, [_] | [_, _]), "(n,) or (n, columns)"),
         };
         if fits {
             return Ok(());
         }
-        let detail = format!("{operation}: the shape of the operand is {shape:?}, {needed} is needed");
+        let detail = format!("{operation}: the shape of the operand is {shape:?}, {needed}{each} is needed");
         Err(Problem::unprocessable(detail))
     }
 }
@@ -63,15 +73,15 @@ impl Operand {
 /// An operand in the device's memory.
 #[derive(Debug)]
 pub(crate) struct Columns {
+    /// Of three dimensions the matrices of the slowest, one below the other and row by row.
     pub(crate) values: DenseMatrix,
-    /// True for an array of one dimension, which the result then is too.
-    pub(crate) is_vector: bool,
+    pub(crate) shape: Vec<usize>,
 }
 
 impl Columns {
-    pub(crate) fn shape(&self) -> Vec<usize> {
-        let shape = [self.values.nrows(), self.values.ncols()];
-        shape[..if self.is_vector { 1 } else { 2 }].to_vec()
+    /// True for an array of one dimension, which the result then is too.
+    pub(crate) fn is_vector(&self) -> bool {
+        self.shape.len() == 1
     }
 
     /// Bytes in the device's memory.
@@ -81,13 +91,13 @@ impl Columns {
 }
 
 /// The operands of one call.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Call<'a> {
     pub(crate) a: &'a Matrix,
     pub(crate) other: Option<&'a Matrix>,
     pub(crate) operand: Option<&'a Columns>,
-    pub(crate) parameters: Parameters,
-    pub(crate) task: Task,
+    pub(crate) parameters: &'a Parameters,
+    pub(crate) task: &'a Task,
 }
 
 /// The result of an operation.
@@ -95,15 +105,54 @@ pub(crate) struct Call<'a> {
 pub(crate) enum Answer {
     Vector(Vector),
     Dense(DenseMatrix),
+    /// Dense matrices of one shape, so many, one below the other and row by row.
+    Stack(DenseMatrix, usize),
     Matrix(Matrix),
     Json(Value),
     /// As JSON or PNG.
     Picture(Picture),
-    /// A solution, with the method and the worst of its columns.
-    Solved(Box<Answer>, Value),
+    /// A solution, and how it was reached.
+    Solved(Box<Answer>, Convergence),
 }
 
-/// The parameter that names one matrix of a batch, to which the operation applies then.
+impl Answer {
+    /// The shape of a [`Stack`](Self::Stack).
+    pub(crate) fn stack_shape(values: &DenseMatrix, count: usize) -> [usize; 3] {
+        [count, values.nrows() / count.max(1), values.ncols()]
+    }
+}
+
+/// The end of an iteration; of several columns the worst.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Convergence {
+    pub(crate) method: &'static str,
+    pub(crate) converged: bool,
+    pub(crate) iterations: usize,
+    pub(crate) relative_residual: f64,
+}
+
+impl Convergence {
+    /// The worse of both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let (a, b) = (self.relative_residual, other.relative_residual);
+        Self {
+            converged: self.converged && other.converged,
+            iterations: self.iterations.max(other.iterations),
+            // NaN is worse than any number.
+            relative_residual: if b.is_nan() || b > a { b } else { a },
+            ..self
+        }
+    }
+
+    pub(crate) fn to_json(self) -> Value {
+        json!({
+            "method": self.method, "converged": self.converged, "iterations": self.iterations,
+            "relative_residual": number(self.relative_residual),
+        })
+    }
+}
+
+/// The parameter that names one matrix of a batch, or all of them, to which the operation applies then.
 pub(crate) const MEMBER: &str = "member";
 
 /// Every operation.
@@ -114,7 +163,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::Vector,
         has_other: false,
         parameters: &["op", "alpha"],
-        predict: predict_product,
+        predict: predict::product,
         run: multiply_dense,
     },
     Operation {
@@ -123,7 +172,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::Dense,
         has_other: false,
         parameters: &["op", "alpha"],
-        predict: predict_product,
+        predict: predict::product,
         run: multiply_dense,
     },
     Operation {
@@ -132,7 +181,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::Dense,
         has_other: false,
         parameters: &[],
-        predict: |call| Ok(own_bytes(call)?.saturating_add(operand_bytes(call))),
+        predict: predict::sampled_product,
         run: sampled_product,
     },
     Operation {
@@ -141,7 +190,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: true,
         parameters: &[],
-        predict: predict_spgemm,
+        predict: predict::sparse_product,
         run: |call| Ok(Answer::Matrix(call.a.matmul_sparse(call.other()?)?)),
     },
     Operation {
@@ -150,7 +199,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: true,
         parameters: &["alpha", "beta"],
-        predict: predict_union,
+        predict: predict::union,
         run: |call| {
             let (alpha, beta) = (call.parameters.factor("alpha")?, call.parameters.factor("beta")?);
             Ok(Answer::Matrix(call.a.add(call.other()?, alpha, beta)?))
@@ -162,7 +211,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: true,
         parameters: &[],
-        predict: predict_union,
+        predict: predict::union,
         run: |call| Ok(Answer::Matrix(call.a.multiply(call.other()?)?)),
     },
     Operation {
@@ -171,7 +220,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &[],
-        predict: predict_copy,
+        predict: predict::copy,
         run: |call| Ok(Answer::Matrix(call.a.transpose()?)),
     },
     Operation {
@@ -180,7 +229,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["alpha"],
-        predict: predict_copy,
+        predict: predict::copy,
         run: |call| Ok(Answer::Matrix(call.a.scaled(call.parameters.factor("alpha")?)?)),
     },
     Operation {
@@ -189,7 +238,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["dtype"],
-        predict: predict_copy,
+        predict: predict::copy,
         run: |call| Ok(Answer::Matrix(call.a.cast(call.parameters.required::<DType>("dtype")?)?)),
     },
     Operation {
@@ -198,7 +247,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["format"],
-        predict: predict_copy,
+        predict: predict::copy,
         run: convert,
     },
     Operation {
@@ -207,7 +256,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["tolerance"],
-        predict: predict_copy,
+        predict: predict::copy,
         run: prune,
     },
     Operation {
@@ -216,7 +265,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["rows", "columns"],
-        predict: predict_select,
+        predict: predict::select,
         run: select,
     },
     Operation {
@@ -225,7 +274,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["index"],
-        predict: own_bytes,
+        predict: predict::own,
         run: |call| Ok(Answer::Matrix(call.a.member(call.parameters.required("index")?)?)),
     },
     Operation {
@@ -234,7 +283,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &[],
-        predict: |call| Ok(array_bytes(call, call.a.nrows(), call.a.ncols())),
+        predict: predict::dense,
         run: |call| Ok(Answer::Dense(call.a.to_dense()?)),
     },
     Operation {
@@ -243,7 +292,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["k"],
-        predict: |call| Ok(lines_bytes(call).saturating_mul(3)),
+        predict: predict::diagonal,
         run: diagonal,
     },
     Operation {
@@ -252,7 +301,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["each", "by"],
-        predict: |call| Ok(lines_bytes(call).saturating_mul(2)),
+        predict: predict::lines,
         run: reduce,
     },
     Operation {
@@ -261,7 +310,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["ord"],
-        predict: |call| Ok(lines_bytes(call)),
+        predict: predict::numbers,
         run: |call| {
             let norm = call.a.norm(call.parameters.get_or("ord", Norm::Frobenius)?)?;
             Ok(Answer::Json(json!({ "norm": number(norm) })))
@@ -273,7 +322,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &[],
-        predict: |call| Ok(lines_bytes(call)),
+        predict: predict::numbers,
         run: statistics,
     },
     Operation {
@@ -282,7 +331,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["size"],
-        predict: |call| Ok((spy_cells(call)?.pow(2) * size_of::<u64>()) as u64),
+        predict: predict::spy,
         run: spy,
     },
     Operation {
@@ -291,11 +340,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::Columns,
         has_other: false,
         parameters: &["method", "tol", "max_iterations", "restart", "preconditioner"],
-        predict: |call| {
-            let restart = call.parameters.get_or("restart", Options::default().restart)?;
-            let workspace = lines_bytes(call).saturating_mul(restart.saturating_add(16) as u64);
-            Ok(predict_product(call)?.saturating_add(workspace).saturating_add(own_bytes(call)?))
-        },
+        predict: predict::solve,
         run: solve,
     },
     Operation {
@@ -304,7 +349,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::Columns,
         has_other: false,
         parameters: &["triangle", "unit", "op"],
-        predict: |call| Ok(predict_product(call)?.saturating_add(lines_bytes(call))),
+        predict: predict::triangular_solve,
         run: solve_triangular,
     },
 ];
@@ -335,8 +380,7 @@ impl Operation {
         self.operand == Operand::Vector
     }
 
-    /// Bytes that a call needs beside its operands, from above.
-    pub(crate) fn predict(&self, call: &Call<'_>) -> Result<u64, Problem> {
+    pub(crate) fn predict(&self, call: &Call<'_>) -> Result<Needed, Problem> {
         (self.predict)(call)
     }
 
@@ -355,7 +399,12 @@ impl Operation {
     }
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
+    /// The call with this matrix in place of its own, if there is one.
+    pub(crate) fn with_matrix(self, matrix: Option<&'a Matrix>) -> Self {
+        Self { a: matrix.unwrap_or(self.a), ..self }
+    }
+
     fn other(&self) -> Result<&Matrix, Problem> {
         self.other.ok_or_else(|| Problem::bad_request("parameter `other`: the second matrix is needed"))
     }

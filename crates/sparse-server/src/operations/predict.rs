@@ -1,66 +1,133 @@
 //! Bytes that an operation needs for its result and on the way, from above.
 
-use super::Call;
+use super::{Call, run};
 use crate::problem::Problem;
 use nnz::c64;
+use nnz::solvers::Options;
+use serde_json::Value;
 
-pub(super) fn array_bytes(call: &Call<'_>, rows: usize, cols: usize) -> u64 {
+/// Bytes that a call needs beside its operands, from above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Needed {
+    pub(crate) result: u64,
+    /// What is free again once the result is there.
+    pub(crate) workspace: u64,
+}
+
+impl Needed {
+    pub(crate) fn total(self) -> u64 {
+        self.result.saturating_add(self.workspace)
+    }
+}
+
+fn array_bytes(call: &Call<'_>, rows: usize, cols: usize) -> u64 {
     (rows as u64).saturating_mul(cols as u64).saturating_mul(call.a.dtype().bytes() as u64)
 }
 
 /// Bytes of a double for each row and column.
-pub(super) fn lines_bytes(call: &Call<'_>) -> u64 {
+fn lines_bytes(call: &Call<'_>) -> u64 {
     let lines = (call.a.nrows() as u64).saturating_add(call.a.ncols() as u64);
     lines.saturating_mul(size_of::<c64>() as u64)
 }
 
-pub(super) fn own_bytes(call: &Call<'_>) -> Result<u64, Problem> {
-    Ok(call.a.bytes() as u64)
+/// Bytes of an entry with its index.
+fn entry_bytes(call: &Call<'_>) -> u64 {
+    (call.a.dtype().bytes() + size_of::<i64>()) as u64
 }
 
-pub(super) fn operand_bytes(call: &Call<'_>) -> u64 {
-    let operand = call.operand;
-    operand.map_or(0, |x| array_bytes(call, x.values.nrows(), x.values.ncols()))
+/// A copy of A in its own types.
+pub(super) fn own(call: &Call<'_>) -> Result<Needed, Problem> {
+    Ok(Needed { result: call.a.bytes() as u64, workspace: 0 })
 }
 
 /// The result of a product with dense columns, and a copy of the operand.
-pub(super) fn predict_product(call: &Call<'_>) -> Result<u64, Problem> {
+pub(super) fn product(call: &Call<'_>) -> Result<Needed, Problem> {
     let columns = call.operand.map_or(1, |x| x.values.ncols());
-    let longest = call.a.nrows().max(call.a.ncols());
-    Ok(array_bytes(call, longest, columns).saturating_mul(2))
+    let array = array_bytes(call, call.a.nrows().max(call.a.ncols()), columns);
+    Ok(Needed { result: array, workspace: array })
+}
+
+/// A copy of A, and the two factors.
+pub(super) fn sampled_product(call: &Call<'_>) -> Result<Needed, Problem> {
+    let factors = call.operand.map_or(0, |x| array_bytes(call, x.values.nrows(), x.values.ncols()));
+    Ok(Needed { workspace: factors, ..own(call)? })
 }
 
 /// A copy of A as a matrix of other index or value types, and one on the way; of CSC as CSR, other offsets.
-pub(super) fn predict_copy(call: &Call<'_>) -> Result<u64, Problem> {
+pub(super) fn copy(call: &Call<'_>) -> Result<Needed, Problem> {
     let entries = (call.a.nnz() as u64).saturating_mul((size_of::<c64>() + size_of::<i64>()) as u64);
-    Ok(entries.saturating_mul(2).saturating_add(lines_bytes(call)))
+    Ok(Needed { result: entries.saturating_add(lines_bytes(call)), workspace: entries })
 }
 
-pub(super) fn predict_union(call: &Call<'_>) -> Result<u64, Problem> {
+pub(super) fn union(call: &Call<'_>) -> Result<Needed, Problem> {
     let both = (call.a.bytes() as u64).saturating_add(call.other()?.bytes() as u64);
-    Ok(both.saturating_mul(2).saturating_add(lines_bytes(call)))
+    Ok(Needed { result: both.saturating_add(lines_bytes(call)), workspace: both })
 }
 
 /// The entries of the selected rows, as often as the most frequent column is repeated, the lists, and their positions.
-pub(super) fn predict_select(call: &Call<'_>) -> Result<u64, Problem> {
+pub(super) fn select(call: &Call<'_>) -> Result<Needed, Problem> {
     let rows = call.parameters.positions("rows", call.a.nrows())?;
     let columns = call.parameters.positions("columns", call.a.ncols())?;
     let lengths = call.a.row_lengths()?;
-    let entries: u64 = rows.iter().filter_map(|row| lengths.get(row)).map(|&length| length as u64).sum();
-    let entry = (call.a.dtype().bytes() + size_of::<i64>()) as u64;
-    let entry_bytes = entries.saturating_mul(columns.most_repeats() as u64).saturating_mul(2 * entry);
+    let selected: u64 = rows.iter().filter_map(|row| lengths.get(row)).map(|&length| length as u64).sum();
+    let entries = selected.saturating_mul(columns.most_repeats() as u64).saturating_mul(entry_bytes(call));
     let lists = (rows.len() as u64).saturating_add(columns.len() as u64);
-    let list_bytes = lists.saturating_mul(2 * size_of::<usize>() as u64);
-    Ok(entry_bytes.saturating_add(list_bytes).saturating_add(lines_bytes(call)))
+    let list_bytes = lists.saturating_mul(size_of::<usize>() as u64);
+    Ok(Needed {
+        result: entries.saturating_add(list_bytes).saturating_add(lines_bytes(call)),
+        workspace: entries.saturating_add(list_bytes),
+    })
 }
 
 /// One entry for each pair of entries that meet, or a dense result where that is less.
-pub(super) fn predict_spgemm(call: &Call<'_>) -> Result<u64, Problem> {
+pub(super) fn sparse_product(call: &Call<'_>) -> Result<Needed, Problem> {
     let (a, b) = (call.a, call.other()?);
     let lengths = b.row_lengths()?;
     let mut products = 0_u64;
     a.for_each_entry(&mut |_, col, _| products += lengths.get(col).map_or(0, |&length| length as u64))?;
     let dense = (a.nrows() as u64).saturating_mul(b.ncols() as u64);
-    let entry = (a.dtype().bytes() + size_of::<i64>()) as u64;
-    Ok(products.min(dense).saturating_mul(entry).saturating_add(lines_bytes(call)))
+    let entries = products.min(dense).saturating_mul(entry_bytes(call));
+    Ok(Needed { result: entries.saturating_add(lines_bytes(call)), workspace: 0 })
+}
+
+pub(super) fn dense(call: &Call<'_>) -> Result<Needed, Problem> {
+    Ok(Needed { result: array_bytes(call, call.a.nrows(), call.a.ncols()), workspace: 0 })
+}
+
+/// A number for each line, and two on the way.
+pub(super) fn diagonal(call: &Call<'_>) -> Result<Needed, Problem> {
+    let lines = lines_bytes(call);
+    Ok(Needed { result: lines, workspace: lines.saturating_mul(2) })
+}
+
+/// A number for each line, and one on the way.
+pub(super) fn lines(call: &Call<'_>) -> Result<Needed, Problem> {
+    let lines = lines_bytes(call);
+    Ok(Needed { result: lines, workspace: lines })
+}
+
+/// Some numbers, which take less than what they are computed of.
+pub(super) fn numbers(call: &Call<'_>) -> Result<Needed, Problem> {
+    Ok(Needed { result: 0, workspace: lines_bytes(call) })
+}
+
+/// The counts of the cells as JSON, and before.
+pub(super) fn spy(call: &Call<'_>) -> Result<Needed, Problem> {
+    let cells = (run::spy_cells(call)? as u64).pow(2);
+    Ok(Needed { result: cells * size_of::<Value>() as u64, workspace: cells * size_of::<u64>() as u64 })
+}
+
+/// A product's, with the vectors of the method and a preconditioner.
+pub(super) fn solve(call: &Call<'_>) -> Result<Needed, Problem> {
+    let restart = call.parameters.get_or("restart", Options::default().restart)?;
+    let vectors = lines_bytes(call).saturating_mul(restart.saturating_add(16) as u64);
+    let Needed { result, workspace } = product(call)?;
+    let workspace = workspace.saturating_add(vectors).saturating_add(call.a.bytes() as u64);
+    Ok(Needed { result, workspace })
+}
+
+/// A product's, with a number for each line.
+pub(super) fn triangular_solve(call: &Call<'_>) -> Result<Needed, Problem> {
+    let Needed { result, workspace } = product(call)?;
+    Ok(Needed { result, workspace: workspace.saturating_add(lines_bytes(call)) })
 }

@@ -1,6 +1,6 @@
 //! The operations of the table, by the methods of [`nnz::Matrix`].
 
-use super::{Answer, Call, Columns};
+use super::{Answer, Call, Columns, Convergence};
 use crate::parameters::Parameters;
 use crate::picture::Picture;
 use crate::problem::Problem;
@@ -50,7 +50,7 @@ fn has_no_rows(x: &Columns) -> bool {
 /// A result with as many columns as `x`, without elements.
 fn empty_columns(call: &Call<'_>, x: &Columns) -> Result<Answer, Problem> {
     let y = DenseMatrix::zeros(call.a.device(), call.a.dtype(), 0, x.values.ncols(), Order::ColMajor)?;
-    Ok(answer(y, x.is_vector))
+    Ok(answer(y, x.is_vector()))
 }
 
 pub(super) fn multiply_dense(call: &Call<'_>) -> Result<Answer, Problem> {
@@ -63,11 +63,11 @@ pub(super) fn multiply_dense(call: &Call<'_>) -> Result<Answer, Problem> {
     if columns == 1 && !are_columns_independent(call.a.device(), call.a.members()) {
         let mut y = Vector::zeros(call.a.device(), dtype, rows)?;
         call.a.spmv(op, alpha, &x.values.column(0)?, 0.0, &mut y)?;
-        return Ok(answer(DenseMatrix::new(y, rows, 1, rows, Order::ColMajor)?, x.is_vector));
+        return Ok(answer(DenseMatrix::new(y, rows, 1, rows, Order::ColMajor)?, x.is_vector()));
     }
     let mut y = DenseMatrix::zeros(call.a.device(), dtype, rows, columns, order)?;
     call.a.spmm(op, alpha, &x.values, 0.0, &mut y)?;
-    Ok(answer(y, x.is_vector))
+    Ok(answer(y, x.is_vector()))
 }
 
 /// `alpha·op(A)·x` for up to [`merged_columns`] vectors, one after the other, with the bits that each has alone.
@@ -199,17 +199,13 @@ pub(super) fn spy(call: &Call<'_>) -> Result<Answer, Problem> {
 /// The columns that have a line in the log each; of the others those that did not converge have.
 const LOGGED_COLUMNS: usize = 64;
 
-/// The larger residual, or NaN, which is worse than any number.
-fn worse(a: f64, b: f64) -> f64 {
-    if b.is_nan() || b > a { b } else { a }
-}
-
 pub(super) fn solve(call: &Call<'_>) -> Result<Answer, Problem> {
     let (a, b) = (call.a, call.operand()?);
-    let options = solve_options(&call.parameters)?;
+    let options = solve_options(call.parameters)?;
     let mut solver = a.solver(&options)?;
     let mut x = DenseMatrix::zeros(a.device(), a.dtype(), a.ncols(), b.values.ncols(), Order::ColMajor)?;
-    let (mut converged, mut iterations, mut residual) = (true, 0, 0.0_f64);
+    let method = options.method.name();
+    let mut reached = Convergence { method, converged: true, iterations: 0, relative_residual: 0.0 };
     let columns = if a.ncols() == 0 && has_no_rows(b) { 0 } else { b.values.ncols() };
     for column in 0..columns {
         call.task.check()?;
@@ -225,20 +221,15 @@ pub(super) fn solve(call: &Call<'_>) -> Result<Answer, Problem> {
             return Err(problem);
         }
         x.set_column(column, &solved)?;
-        let Solution { iterations: needed, relative_residual: reached, .. } = solution;
-        if column < LOGGED_COLUMNS || !solution.converged() {
-            let how = if solution.converged() { "converged" } else { "did not converge" };
-            call.task.log(format!("column {column} {how}: {needed} iterations, residual {reached:.3e}"));
+        let (converged, Solution { iterations, relative_residual, .. }) = (solution.converged(), solution);
+        if column < LOGGED_COLUMNS || !converged {
+            let how = if converged { "converged" } else { "did not converge" };
+            let end = format!("{iterations} iterations, residual {relative_residual:.3e}");
+            call.task.log(format!("column {column} {how}: {end}"));
         }
-        converged &= solution.converged();
-        iterations = iterations.max(needed);
-        residual = worse(residual, reached);
+        reached = reached.and(Convergence { method, converged, iterations, relative_residual });
     }
-    let how = json!({
-        "method": options.method.name(), "converged": converged, "iterations": iterations,
-        "relative_residual": number(residual),
-    });
-    Ok(Answer::Solved(Box::new(answer(x, b.is_vector)), how))
+    Ok(Answer::Solved(Box::new(answer(x, b.is_vector())), reached))
 }
 
 fn solve_options(parameters: &Parameters) -> Result<SolveOptions, Problem> {
@@ -281,7 +272,7 @@ pub(super) fn solve_triangular(call: &Call<'_>) -> Result<Answer, Problem> {
     if call.a.shape() == (0, 0) && has_no_rows(b) {
         return empty_columns(call, b);
     }
-    if b.is_vector {
+    if b.is_vector() {
         return Ok(Answer::Vector(call.a.solve_triangular(system, &b.values.column(0)?)?));
     }
     Ok(Answer::Dense(call.a.solve_triangular_many(system, &b.values)?))

@@ -5,7 +5,7 @@ use super::dispatch::content_length;
 use super::distributed::{DistributedMatrix, Part, needs_whole};
 use crate::auth::Identity;
 use crate::operate::receive_array;
-use crate::operations::Operation;
+use crate::operations::{MemberSelection, Operation};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::upload::{NPY, RESULT_ARRAY, Received, is_on_device};
@@ -72,7 +72,7 @@ impl DeviceWorkers {
         let received =
             receive_array((&self.limits, &self.bodies), operation.name, &head.headers, body).await?;
         let (shape, order, _) = received.array_layout()?;
-        operation.operand.check(operation.name, &shape)?;
+        operation.operand.check(operation.name, &shape, MemberSelection::Whole)?;
         let layout = Layout::of_product(matrix, &shape, order)?;
         let operand = Arc::new(OperandBody::of(received));
         let mut products = vec![];

@@ -142,6 +142,7 @@ impl DeviceArray {
         };
         let (rows, cols) = match self.shape[..] {
             [rows, cols] => (rows, cols),
+            [count, rows, cols] => (count.saturating_mul(rows), cols),
             _ => (self.memory.len, 1),
         };
         Ok(DenseMatrix::new(values, rows, cols, cols.max(1), Order::RowMajor)?)

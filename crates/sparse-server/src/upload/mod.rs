@@ -157,7 +157,14 @@ impl Received {
             Self::File(file) => MatrixFile::open(file.path())?,
         };
         let (received, read) = (self.len()?, head.value_type()?);
-        let elements = received.min(head.claim()?.stored as u64);
+        let elements = match head.claim() {
+            Ok(claim) => claim.stored as u64,
+            // Of three dimensions, which no matrix has.
+            Err(_) => {
+                self.array_layout()?.0.iter().fold(1_u64, |len, &extent| len.saturating_mul(extent as u64))
+            }
+        };
+        let elements = received.min(elements);
         let element = read.bytes() + dtype.unwrap_or(read).bytes();
         Ok(received.saturating_add(elements.saturating_mul(element as u64)))
     }

@@ -6,6 +6,7 @@ mod access;
 mod common;
 mod durability;
 mod matrices;
+mod members;
 mod programs;
 mod requests;
 #[path = "../common/tls.rs"]

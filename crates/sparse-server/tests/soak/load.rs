@@ -75,22 +75,27 @@ pub(crate) fn trickle(server: &mut Server) {
     server.require("slow clients leave another 0.9 of its rate", part >= 0.9);
 }
 
-/// Runs `work` while this number of slow clients each send a byte of an upload every 50 ms; returns its result.
+/// Runs `work` while this number of slow clients, which are connected before, each send a byte of an upload every 50 ms;
+/// returns its result.
 fn beside_slow_clients<T>(server: &Server, clients: usize, work: impl FnOnce() -> T) -> T {
     let ends = AtomicBool::new(false);
+    let head = format!(
+        "PUT /v1/matrices/b HTTP/1.1\r\nHost: {}\r\n{MTX}\r\nContent-Length: 999\r\n\r\n",
+        server.address
+    );
+    let mut bytes = head.bytes().chain(std::iter::repeat(b'%'));
+    let mut streams: Vec<_> = (0..clients).map(|_| server.connect()).collect();
+    // The server may close what is too slow.
+    let mut send = |byte: u8| streams.retain_mut(|stream| stream.write_all(&[byte]).is_ok());
+    // With TLS the first byte waits for the handshake.
+    bytes.next().into_iter().for_each(&mut send);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let head = format!(
-                "PUT /v1/matrices/b HTTP/1.1\r\nHost: {}\r\n{MTX}\r\nContent-Length: 999\r\n\r\n",
-                server.address
-            );
-            let mut streams: Vec<_> = (0..clients).map(|_| server.connect()).collect();
-            for byte in head.bytes().chain(std::iter::repeat(b'%')) {
+            for byte in bytes {
                 if ends.load(Ordering::Relaxed) {
                     break;
                 }
-                // The server may close what is too slow.
-                streams.retain_mut(|stream| stream.write_all(&[byte]).is_ok());
+                send(byte);
                 std::thread::sleep(Duration::from_millis(50));
             }
         });

@@ -198,10 +198,12 @@ class MatrixMethods:
     def __matmul__(self, other: Any) -> Any:
         """The product with a vector or dense columns; with another matrix of the server, one that is fetched.
 
-        An array on a GPU is read there, and so is the result, one of the same library: see :meth:`put`.
+        Each matrix of a batch is multiplied by its row of `(members, n)`, its matrix of `(members, n, columns)`, or its
+        matrix of another batch. An array on a GPU is read there, and so is the result, one of the same library: see
+        :meth:`put`.
         """
         if isinstance(other, MatrixMethods):
-            return self._operation("spgemm", other=other)
+            return self._operation("spgemm", other=other, **({"member": "all"} if self.members else {}))
         if sp.issparse(other):
             raise TypeError("a sparse matrix that is not on the server: put() it there, or to_scipy() this one")
         if _cuda.is_on_gpu(other):
@@ -209,6 +211,8 @@ class MatrixMethods:
         other = np.asarray(other)
         if self.members and other.ndim == 2 and other.shape[0] == self.members:
             return self._product("spmv", other.reshape(-1)).reshape(self.members, -1)
+        if self.members and other.ndim == 3:
+            return self._product("spmm", other, member="all")
         return self._product("spmv" if other.ndim == 1 else "spmm", other)
 
     def _product(self, name: str, x: np.ndarray, **parameters: Any) -> np.ndarray:
@@ -234,6 +238,14 @@ class MatrixMethods:
         An array is a result of NumPy's, a matrix one of SciPy's; with `into="b"` it stays on the server.
         """
         return self._operation(name, operand, **parameters)
+
+    def each(self, name: str, operand: Any = None, **parameters: Any) -> Any:
+        """As :meth:`operation`, for each matrix of a batch in one request.
+
+        The first dimension of `operand` is that of the batch, or 1 for one that all have. Arrays of the results have
+        that dimension, too; matrices and numbers are lists. `other` is a batch, too, or one matrix for all.
+        """
+        return self.operation(name, operand, member="all", **parameters)
 
     @exchange
     def job(self, name: str, operand: Any = None, **parameters: Any) -> JobMethods:
