@@ -3,8 +3,8 @@
 //! A program that multiplies in a loop frees each result before it asks for the next, and a server has a new version of a
 //! matrix in place of the one before. The C library returns such memory to the operating system, which clears every page
 //! that it gives out again: more than half of the time of a product with a wide dense matrix. Here freed blocks wait for
-//! the next request of their size. The operating system is told that it may take their pages when it needs memory
-//! (`MADV_FREE`), so that they cost a busy machine nothing.
+//! the next request of their size. Where more than 64 MiB wait, the operating system is told of further blocks that it
+//! may take their pages when it needs memory (`MADV_FREE`), so that they cost a busy machine nothing.
 //!
 //! ```
 //! #[cfg(target_os = "linux")]
@@ -32,6 +32,11 @@ const BLOCKS: usize = 64;
 
 /// The most bytes of all blocks that wait, unless [`keep_at_most`] says otherwise.
 const BYTES: usize = 1 << 30;
+
+/// Bytes of waiting blocks up to which their pages are not offered to the operating system. A loop frees as much as it
+/// takes next, and an offer costs more than it looks: pages of 4 MB that were offered make `A @ x` of a grid of 700 x 700
+/// points take 1.3 ms in place of 1.0, and the product with a diagonal of a million rows 1.25 in place of 0.9.
+const UNOFFERED: usize = 64 << 20;
 
 /// The greatest alignment of blocks that are kept: that of every block of the C library's `malloc`, from which a block
 /// comes that grows with a smaller one.
@@ -121,7 +126,9 @@ impl Waiting {
             return false;
         }
         self.shrink_for(bytes);
-        offer(block, bytes);
+        if self.bytes + bytes > UNOFFERED {
+            offer(block, bytes);
+        }
         self.blocks[self.count] = Block { address: block.expose_provenance(), bytes, is_old: false };
         self.count += 1;
         self.bytes += bytes;
@@ -291,8 +298,9 @@ mod tests {
             unsafe {
                 let memory = Recycler.alloc_zeroed(Layout::from_size_align(bytes, 8).unwrap());
                 assert_eq!((*memory, *memory.add(bytes - 1)), (0, 0), "a block that waited is zeroed, too");
-                memory.write(7);
-                memory.add(bytes - 1).write(7);
+                for at in [0, bytes / 2, bytes - 1] {
+                    memory.add(at).write(7);
+                }
                 Recycler.dealloc(memory, Layout::from_size_align(bytes, 8).unwrap());
                 memory
             }
@@ -322,5 +330,22 @@ mod tests {
         assert_eq!(waiting_bytes(), 3 << 20, "the one that has waited longest went");
         release_all();
         assert_eq!(waiting_bytes(), 0);
+        #[cfg(target_os = "linux")]
+        {
+            keep_at_most(BYTES);
+            block(UNOFFERED);
+            assert_eq!(offered_kilobytes(), 0, "a loop takes them again");
+            block(UNOFFERED / 2);
+            assert!(offered_kilobytes() >= 4, "of more, the system may take the pages that were written");
+            release_all();
+        }
+    }
+
+    /// Kilobytes of this process that the system may take.
+    #[cfg(target_os = "linux")]
+    fn offered_kilobytes() -> usize {
+        let smaps = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
+        let line = smaps.lines().find_map(|line| line.strip_prefix("LazyFree:")).unwrap();
+        line.trim().trim_end_matches("kB").trim().parse().unwrap()
     }
 }

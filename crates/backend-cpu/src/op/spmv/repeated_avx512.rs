@@ -1,6 +1,8 @@
 //! Runs of columns of `f32` and `f64` in AVX-512's registers.
 
 use super::repeated::Run;
+use super::row_block::lanes;
+use super::shifted_avx512;
 use crate::primitive::update::Update;
 use crate::simd::{Isa, Simd, fetch};
 use bytemuck::{cast, cast_slice};
@@ -12,6 +14,9 @@ const ROWS: usize = 4;
 
 /// Bytes by which values are prefetched ahead.
 const AHEAD: usize = 2048;
+
+/// The most entries of rows that are the lanes of vectors.
+const ACROSS: usize = 8;
 
 /// Lanes of the short vectors, for rows without longer runs.
 const SHORT: usize = 4;
@@ -30,6 +35,16 @@ pub(super) unsafe fn sums<S: Isa, T: Scalar>(
     y: &mut [T],
     update: Update<T::Acc>,
 ) -> bool {
+    let entries: usize = runs.iter().map(|run| run.len).sum();
+    if lanes::<S, T>().is_some_and(|lanes| y.len() >= lanes) && entries <= ACROSS && Simd::has_fast_gathers()
+    {
+        let mut distances = [0; ACROSS];
+        let all = runs.iter().flat_map(|run| (run.distance..).take(run.len));
+        distances.iter_mut().zip(all).for_each(|(to, distance)| *to = distance);
+        // SAFETY: the caller's promises.
+        unsafe { shifted_avx512::write(&distances[..entries], first, values, x, y, update) };
+        return true;
+    }
     let short = runs.iter().all(|run| run.len <= SHORT);
     // SAFETY: the caller's promises.
     unsafe {

@@ -186,7 +186,7 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
 }
 
 /// The lanes of a vector of sums, if `S` has masks for them.
-const fn lanes<S: Isa, Acc: Scalar>() -> Option<usize> {
+pub(super) const fn lanes<S: Isa, Acc: Scalar>() -> Option<usize> {
     match (S::SIMD, Acc::DTYPE) {
         (Simd::Avx512, DType::F32) => Some(16),
         (Simd::Avx512, DType::F64) => Some(8),

@@ -3,9 +3,14 @@
 //! A row is in each lane. Entry `k` of such rows multiplies neighbouring elements of x, which are loaded; only values are
 //! gathered, at one distance from each other, and no sum over the lanes is needed.
 
-use bytemuck::{cast_slice, cast_slice_mut};
+use crate::primitive::update::Update;
+use crate::simd::fetch;
+use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};
 use std::arch::x86_64::*;
+
+/// Bytes by which values are prefetched ahead where columns are not read.
+const AHEAD: usize = 2048;
 
 /// Writes the sums of the first rows, as long as vectors of them have these columns, all below the length of `x`; returns
 /// the number of rows. Columns and values are those of as many rows as there are sums, `length` for each.
@@ -27,6 +32,30 @@ pub(super) unsafe fn sum<T: Scalar, I: Index>(
                 of_f64::sum(columns, cast_slice(values), length, cast_slice(x), cast_slice_mut(sums))
             }
             _ => of_f32::sum(columns, cast_slice(values), length, cast_slice(x), cast_slice_mut(sums)),
+        }
+    }
+}
+
+/// `y ← alpha·A·x + beta·y` for the rows of A from `first` on, in each of which entry `k` is `distances[k]` right of the
+/// diagonal.
+///
+/// # Safety
+/// The processor has AVX-512; `T` is `f32` or `f64`; there are values for all rows, whose columns are below the length of
+/// `x`.
+#[inline(always)]
+pub(super) unsafe fn write<T: Scalar>(
+    distances: &[isize],
+    first: usize,
+    values: &[T],
+    x: &[T],
+    y: &mut [T],
+    update: Update<T::Acc>,
+) {
+    // SAFETY: the caller's promises.
+    unsafe {
+        match T::DTYPE {
+            DType::F64 => of_f64::write(distances, first, cast_slice(values), cast_slice(x), y, update),
+            _ => of_f32::write(distances, first, cast_slice(values), cast_slice(x), y, update),
         }
     }
 }
@@ -65,7 +94,7 @@ unsafe fn are_shifted<I: Index>(columns: &[I], length: usize, rows: usize, end: 
 }
 
 macro_rules! kernel {
-    ($module:ident, $t:ty, mask $mask:ty,
+    ($module:ident, $t:ty, mask $mask:ty, positions $vector:ty,
      [$zero:ident, $load:ident, $gather:ident, $fma:ident, $store:ident],
      [$load_positions:ident, $positions:ident, $multiply:ident]) => {
         mod $module {
@@ -97,37 +126,88 @@ macro_rules! kernel {
                 x: &[$t],
                 sums: &mut [$t],
             ) -> usize {
+                let positions = positions(length);
                 let mut done = 0;
-                // SAFETY: as many numbers as lanes; columns and values of the rows by the caller's promise, in `x` by
-                // `are_shifted`; lanes that are not live are neither read nor written.
+                // SAFETY: columns and values of the rows by the caller's promise, in `x` by `are_shifted`.
                 unsafe {
-                    let numbers = $load_positions(NUMBERS.as_ptr().cast());
-                    let positions = $multiply(numbers, $positions(length as i32));
                     for sums in sums.chunks_mut(LANES) {
                         let columns = columns.get_unchecked(done * length..);
                         if !are_shifted(columns, length, sums.len(), x.len()) {
                             break;
                         }
-                        let live = <$mask>::MAX >> (LANES - sums.len());
-                        let values = values.as_ptr().add(done * length);
-                        let mut all = $zero();
-                        for (k, first) in columns[..length].iter().enumerate() {
-                            let values = $gather::<SIZE>($zero(), live, positions, values.add(k).cast());
-                            all = $fma(values, $load(live, x.as_ptr().add(first.as_usize())), all);
-                        }
-                        $store(sums.as_mut_ptr(), live, all);
+                        let starts = columns[..length].iter().map(|first| x.as_ptr().add(first.as_usize()));
+                        add(values.as_ptr().add(done * length), positions, starts, sums);
                         done += sums.len();
                     }
                 }
                 done
             }
+
+            /// # Safety
+            /// As for [`super::write`].
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            pub(super) unsafe fn write<T: Scalar>(
+                distances: &[isize],
+                first: usize,
+                values: &[$t],
+                x: &[$t],
+                y: &mut [T],
+                update: Update<T::Acc>,
+            ) {
+                let positions = positions(distances.len());
+                for (k, y) in y.chunks_mut(LANES).enumerate() {
+                    let values = &values[k * LANES * distances.len()..];
+                    fetch(values, AHEAD / size_of::<$t>(), LANES * distances.len());
+                    let x = x.as_ptr().wrapping_add(first + k * LANES);
+                    let starts = distances.iter().map(|&distance| x.wrapping_offset(distance));
+                    let mut sums = [0.0; LANES];
+                    // SAFETY: the caller's promises.
+                    unsafe { add(values.as_ptr(), positions, starts, &mut sums[..y.len()]) };
+                    update.write_all(y, &sums.map(cast)[..y.len()]);
+                }
+            }
+
+            /// The positions of the first values of as many rows as lanes.
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            fn positions(length: usize) -> $vector {
+                // SAFETY: as many numbers as lanes.
+                let numbers = unsafe { $load_positions(NUMBERS.as_ptr().cast()) };
+                $multiply(numbers, $positions(length as i32))
+            }
+
+            /// Writes the sums of rows, one for each lane, whose first values are at these positions; there is a start
+            /// for each entry, the element of x that the first row's multiplies.
+            ///
+            /// # Safety
+            /// There are values and elements behind each start for all rows, which are no more than lanes.
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            unsafe fn add(
+                values: *const $t,
+                positions: $vector,
+                starts: impl Iterator<Item = *const $t>,
+                sums: &mut [$t],
+            ) {
+                let live = <$mask>::MAX >> (LANES - sums.len());
+                let mut all = $zero();
+                // SAFETY: the caller's promises; lanes that are not live are neither read nor written.
+                unsafe {
+                    for (k, start) in starts.enumerate() {
+                        let values = $gather::<SIZE>($zero(), live, positions, values.add(k).cast());
+                        all = $fma(values, $load(live, start), all);
+                    }
+                    $store(sums.as_mut_ptr(), live, all);
+                }
+            }
         }
     };
 }
 
-kernel!(of_f64, f64, mask u8,
+kernel!(of_f64, f64, mask u8, positions __m256i,
     [_mm512_setzero_pd, _mm512_maskz_loadu_pd, _mm512_mask_i32gather_pd, _mm512_fmadd_pd, _mm512_mask_storeu_pd],
     [_mm256_loadu_si256, _mm256_set1_epi32, _mm256_mullo_epi32]);
-kernel!(of_f32, f32, mask u16,
+kernel!(of_f32, f32, mask u16, positions __m512i,
     [_mm512_setzero_ps, _mm512_maskz_loadu_ps, _mm512_mask_i32gather_ps, _mm512_fmadd_ps, _mm512_mask_storeu_ps],
     [_mm512_loadu_si512, _mm512_set1_epi32, _mm512_mullo_epi32]);
