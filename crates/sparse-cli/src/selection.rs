@@ -47,15 +47,13 @@ impl FromStr for Selection {
 }
 
 impl Selection {
-    /// The chosen ones of `extent` rows or columns.
-    pub(crate) fn indices(&self, extent: usize) -> Result<Vec<usize>> {
+    /// The chosen ones of `extent` rows or columns; `what` is `row` or `column`.
+    pub(crate) fn indices(&self, what: &str, extent: usize) -> Result<Vec<usize>> {
         match self {
             Self::Range { start, stop, step } => Ok(range(extent, *start, *stop, *step)),
-            Self::One(one) => match from_start(extent, *one) {
+            Self::One(one) => match from_start(extent, *one).filter(|&index| index < extent) {
                 Some(index) => Ok(vec![index]),
-                None => {
-                    bail!("{one} counts from the end of {extent} rows or columns, and is before the first")
-                }
+                None => bail!("{what} {one}: there are {extent} {what}s, numbered from 0"),
             },
             Self::File(path) => {
                 let list = Operand::read(path)?;
@@ -110,7 +108,7 @@ mod tests {
 
     #[test]
     fn ranges_are_those_of_numpy() {
-        let indices = |text: &str| text.parse::<Selection>().unwrap().indices(5).unwrap();
+        let indices = |text: &str| text.parse::<Selection>().unwrap().indices("row", 5).unwrap();
         assert_eq!(indices(":"), [0, 1, 2, 3, 4]);
         assert_eq!(indices("1:3"), [1, 2]);
         assert_eq!(indices("1::2"), [1, 3]);
@@ -126,7 +124,10 @@ mod tests {
         for text in ["4:2", "1:3:-1", "-9::-1", ":-1:-1"] {
             assert!(indices(text).is_empty(), "{text}");
         }
-        assert!("-6".parse::<Selection>().unwrap().indices(5).is_err());
+        for text in ["-6", "5"] {
+            let error = text.parse::<Selection>().unwrap().indices("row", 5).unwrap_err();
+            assert_eq!(error.to_string(), format!("row {text}: there are 5 rows, numbered from 0"));
+        }
         for text in ["", "::0", "a:3", "1.5:", "1:2:3:4"] {
             assert!(text.parse::<Selection>().is_err(), "{text}");
         }

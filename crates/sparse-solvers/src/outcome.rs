@@ -188,7 +188,7 @@ pub struct Solution {
     pub relative_residual: f64,
     /// ‖Aᴴ·(b − A·x) − damp²·(x − x₀)‖₂ of a least-squares problem.
     pub normal_residual: Option<f64>,
-    /// What LSQR and LSMR found out about A.
+    /// The norm and the condition of A, which LSQR and LSMR estimate.
     pub estimates: Option<MatrixEstimates>,
 }
 

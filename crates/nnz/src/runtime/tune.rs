@@ -29,8 +29,8 @@ const MOST_REPETITIONS: usize = 200;
 /// Times that are taken of each algorithm, of which the least counts.
 const ROUNDS: usize = 5;
 
-/// Time of an algorithm over the fastest's from which on it is timed once.
-const HOPELESS: f64 = 4.0;
+/// An algorithm that takes this many times as long as the fastest is timed once.
+const SLOW_RATIO: f64 = 4.0;
 
 /// Tried multiples of a threshold, as numerator and denominator.
 const MULTIPLES: [(usize, usize); 6] = [(1, 4), (1, 2), (3, 4), (3, 2), (2, 1), (4, 1)];
@@ -116,7 +116,7 @@ impl Tuner {
     }
 
     /// Times the products with a matrix, which stays on the device: with a vector in f32 and, where the device has it, f64,
-    /// and with dense matrices of 32 and 128 columns in f32, where they leave room on the device. False, and nothing is timed,
+    /// and with dense matrices of 32 and 128 columns in f32, where these fit the device. False, and nothing is timed,
     /// if the matrices would take more than a quarter of the device's memory.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl Tuner {
         }
         for columns in COLUMNS {
             let product = Product { a: a.clone(), columns: Some(columns) };
-            if self.has_room_for(&product) {
+            if self.fits_device(&product) {
                 self.time(product, half)?;
             }
         }
@@ -191,7 +191,7 @@ impl Tuner {
     }
 
     /// True if B and C are a small part of the device's memory.
-    fn has_room_for(&self, product: &Product) -> bool {
+    fn fits_device(&self, product: &Product) -> bool {
         let columns = product.columns.unwrap_or(1) as u64;
         let bytes = (product.a.nrows() + product.a.ncols()) as u64 * columns * size_of::<f32>() as u64;
         self.device.caps().memory_bytes.is_none_or(|memory| bytes <= memory / OPERANDS_PART)
@@ -310,7 +310,7 @@ impl Product {
         })
     }
 
-    /// The seconds of one run, the least of several times; of one that is hopeless beside `fastest`, of one time.
+    /// The seconds of one run, the least of several times; of an algorithm that is slow beside `fastest`, a single time.
     fn seconds(&self, mut run: impl FnMut() -> Result<()>, fastest: f64) -> Result<f64> {
         let mut timed = |repetitions: usize| -> Result<f64> {
             let started = Instant::now();
@@ -320,7 +320,7 @@ impl Product {
         };
         timed(1)?; // kernels are compiled, pages are touched
         let once = timed(1)?;
-        if once > HOPELESS * fastest.max(ROUND / MOST_REPETITIONS as f64) {
+        if once > SLOW_RATIO * fastest.max(ROUND / MOST_REPETITIONS as f64) {
             return Ok(once);
         }
         let repetitions = ((ROUND / once) as usize).clamp(1, MOST_REPETITIONS);

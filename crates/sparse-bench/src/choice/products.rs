@@ -32,13 +32,13 @@ const MOST_REPETITIONS: usize = 100;
 /// Runs of each algorithm, of which the fastest estimates its time.
 const FIRST_RUNS: usize = 3;
 
-/// Time of an algorithm over the fastest's from which on it is not run again.
-const HOPELESS: f64 = 8.0;
+/// An algorithm that takes this many times as long as the fastest is not run again.
+const SLOW_RATIO: f64 = 8.0;
 
 /// The same for the other library, of which the best alone counts.
-const HOPELESS_PEER: f64 = 3.0;
+const PEER_SLOW_RATIO: f64 = 3.0;
 
-/// The same over hopeless, from which on one run is enough.
+/// An algorithm this many times over that ratio is run once.
 const CLEARLY: f64 = 2.0;
 
 /// Elements at either end of a result that are compared.
@@ -242,8 +242,8 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
 
     /// The microseconds of ours and of theirs, all of them interleaved.
     fn times(&self, ours: Vec<Named<'_>>, theirs: Vec<Named<'_>>) -> Result<(Times, Times)> {
-        let (mut our_times, ours) = self.first_runs(ours, HOPELESS)?;
-        let (mut their_times, theirs) = self.first_runs(theirs, HOPELESS_PEER)?;
+        let (mut our_times, ours) = self.first_runs(ours, SLOW_RATIO)?;
+        let (mut their_times, theirs) = self.first_runs(theirs, PEER_SLOW_RATIO)?;
         let count = ours.len();
         let (names, mut contenders): (Vec<_>, Vec<_>) = ours
             .into_iter()
@@ -261,19 +261,19 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
         Ok((our_times, their_times))
     }
 
-    /// The microseconds of the fastest of a few runs of each, and those that are not `hopeless` times as long as the
+    /// The microseconds of the fastest of a few runs of each, and those that are not `slow_ratio` times as long as the
     /// least, with their seconds.
     fn first_runs<'w>(
         &self,
         works: Vec<Named<'w>>,
-        hopeless: f64,
+        slow_ratio: f64,
     ) -> sparse_core::Result<(Times, Vec<(Named<'w>, f64)>)> {
         let (mut timed, mut fastest) = (vec![], f64::INFINITY);
         for (name, mut work) in works {
             let mut once = f64::INFINITY;
             for _ in 0..FIRST_RUNS {
                 once = once.min((self.clock)(1, &mut work)?);
-                if once > CLEARLY * hopeless * fastest {
+                if once > CLEARLY * slow_ratio * fastest {
                     break;
                 }
             }
@@ -281,7 +281,7 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
             timed.push(((name, work), once));
         }
         let times = timed.iter().map(|((name, _), once)| (name.clone(), microseconds(*once))).collect();
-        timed.retain(|(_, once)| *once <= hopeless * fastest);
+        timed.retain(|(_, once)| *once <= slow_ratio * fastest);
         Ok((times, timed))
     }
 }

@@ -46,11 +46,7 @@ impl PrintOrder {
         };
         let report = Report { before: Shape::of(&graph), after: Shape::of(&graph.permuted(&order)?) };
         file::write_indices(&self.out, &order)?;
-        if file::is_stdout(&self.out) {
-            context.report_beside_data(&report)
-        } else {
-            context.report(&report)
-        }
+        if file::is_stdout(&self.out) { context.report_beside_data(&report) } else { context.report(&report) }
     }
 }
 

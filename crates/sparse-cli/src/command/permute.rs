@@ -39,16 +39,15 @@ impl Permute {
         let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
         claim::check_lines(&a)?;
         drop(input);
-        let [rows, cols] =
-            [(self.rows, a.nrows()), (self.cols, a.ncols())].map(|(path, extent)| order(path, extent));
-        file::write(&self.out, &a.permute(&rows?, &cols?)?)
+        let (rows, cols) = (order("row", self.rows, a.nrows())?, order("column", self.cols, a.ncols())?);
+        file::write(&self.out, &a.permute(&rows, &cols)?)
     }
 }
 
-/// The numbers of a file; without one those of `extent` rows or columns in their order.
-fn order(path: Option<PathBuf>, extent: usize) -> Result<Vec<usize>> {
+/// The numbers of a file; without one those of `extent` rows or columns in their order; `what` is `row` or `column`.
+fn order(what: &str, path: Option<PathBuf>, extent: usize) -> Result<Vec<usize>> {
     match path {
-        Some(path) => Selection::File(path).indices(extent),
+        Some(path) => Selection::File(path).indices(what, extent),
         None => Ok((0..extent).collect()),
     }
 }

@@ -35,7 +35,7 @@ impl Slice {
         let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
         claim::check_lines(&a)?;
         drop(input);
-        let (rows, cols) = (self.rows.indices(a.nrows())?, self.cols.indices(a.ncols())?);
+        let (rows, cols) = (self.rows.indices("row", a.nrows())?, self.cols.indices("column", a.ncols())?);
         file::write(&self.out, &a.select(&rows, &cols)?)
     }
 }

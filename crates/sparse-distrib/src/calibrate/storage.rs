@@ -1,4 +1,4 @@
-//! How rates are stored: by what they depend on, as seven numbers.
+//! The form in which rates are stored: seven numbers, under a key of all that they depend on.
 
 use super::Target;
 use crate::scheme::Rates;

@@ -57,7 +57,7 @@ pub(super) struct CountedRows {
     loose: Option<RawBuffer>,
 }
 
-/// What the rows of a bin share, in the order of their numbers, which start at 1. A team has memory for [`EACH`] products
+/// The size of the rows of a bin; bins are numbered in this order from 1. A team has memory for [`EACH`] products
 /// per lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowBin {

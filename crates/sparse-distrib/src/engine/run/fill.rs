@@ -1,4 +1,4 @@
-//! How slots are filled with the elements of chunks, and which chunks the source lends.
+//! Fills slots with the elements of chunks, but for chunks that the source lends.
 
 use super::{Filled, Location, Run};
 use crate::engine::chunk::Chunk;

@@ -1,4 +1,4 @@
-//! What is finished, and what is tried again.
+//! The items that are finished, and those that are tried again.
 
 use super::Run;
 use crate::engine::chunk::Chunk;
