@@ -1,5 +1,6 @@
 //! The patterns of two factors, row by row, and the work of a product.
 
+use super::column_set::ColumnSet;
 use crate::Cpu;
 use crate::parallel::chunks;
 use crate::simd::fetch_line;
@@ -100,6 +101,14 @@ impl<'a, I: Index, O: Index> Factors<'a, I, O> {
     pub(super) fn right_rows(self, row: usize) -> impl Iterator<Item = &'a [I]> {
         let right = self.right;
         self.left.row(row).iter().map(move |k| right.row(k.as_usize()))
+    }
+
+    /// Adds the columns of all products of a row to a set, which has begun with their window.
+    #[inline(always)]
+    pub(super) fn insert_columns<const SKIPS_BLOCKS: bool>(self, row: usize, set: &mut ColumnSet) {
+        for column in self.right_rows(row).flatten() {
+            set.insert::<SKIPS_BLOCKS>(column.as_usize());
+        }
     }
 
     /// The row of the right factor that is a row of C as it is: where the left one has one entry.

@@ -7,7 +7,7 @@
 //! |---|---|---|---|
 //! | sort | the columns of all products are sorted | each product finds its column among those of the row | p log p |
 //! | hash | a table removes repetitions, the rest is sorted | the table has the sums | p + n log n |
-//! | dense | a bitmap of the window | a sum for each column of the window | p + window / 64 |
+//! | dense | a flag for each column of the window | a sum for each column of the window | p + window / 64 |
 //!
 //! for p products and n entries of a row. Products are added in the order of the left factor's entries by all of them.
 //! With a mask, whose pattern is that of C, each product or each column of the mask is searched for among the others,
@@ -19,7 +19,9 @@
 //! Nagasaka, Matsuoka, Azad, Buluç: High-performance sparse matrix-matrix products on Intel KNL and multicore
 //! architectures. ICPP Workshops 2018.
 
-mod bitmap;
+mod column_set;
+#[cfg(target_arch = "x86_64")]
+mod column_set_x86;
 mod factors;
 mod growing;
 mod hash;

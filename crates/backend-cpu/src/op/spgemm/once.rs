@@ -5,6 +5,7 @@
 //! stay in the cache. A thread that has finished a part copies it to C, where those before it are finished, too, and what
 //! waited for it. No part waits for another one to be multiplied.
 
+use super::column_set::ColumnSet;
 use super::factors::{Factors, Pattern};
 use super::growing::{GrowingProduct, PartProduct};
 use super::numeric::{self, Operands, SumRows, zeros};
@@ -166,10 +167,13 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for MultiplyRows<'_, '_, T, I, O> 
         columns.clear();
         values.clear();
         let (mut slots_are_known, mut is_short, mut row) = (false, true, rows.start);
+        let mut short = SHORT;
         while row < rows.end {
             if is_short {
-                row += multiply_short::<S, T, I, O>(operands, row..rows.end, lengths, columns, values);
+                let done = multiply_short::<S, T, I, O>(operands, row..rows.end, lengths, columns, values);
+                row += done;
                 (slots_are_known, is_short) = (false, false);
+                short = if done > 0 { 2 * SHORT } else { SHORT };
                 continue;
             }
             let start = columns.len();
@@ -188,13 +192,13 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for MultiplyRows<'_, '_, T, I, O> 
                 multiply::<S, T, I, O>(operands, search, row, columns, values, workspace);
             }
             lengths.push(columns.len() - start);
-            is_short = columns.len() - start <= SHORT;
+            is_short = columns.len() - start <= short;
             row += 1;
         }
     }
 }
 
-/// Entries of a row after which the next one may be short enough for vectors.
+/// Entries of a row after which the next one may be short enough for vectors; twice as many where the last ones were.
 const SHORT: usize = 16;
 
 /// Appends rows of C up to one that does not fit vectors, with their lengths; returns their number.
@@ -245,7 +249,7 @@ fn multiply<S: Isa, T: Scalar, I: Index, O: Index>(
         return multiply_ranked::<S, T, I, O>(operands, row, span, columns, values, workspace);
     }
     if SpgemmThresholds::CPU.sums_while_it_finds(products, window, size_of::<T::Acc>()) {
-        return multiply_dense(operands, row, span, columns, values, workspace);
+        return multiply_dense::<S, T, I, O>(operands, row, span, columns, values, workspace);
     }
     search.unite::<S>(row, span, &mut workspace.search, columns);
     sum::<S, T, I, O>(operands, row, &columns[start..], values, &mut workspace.sums);
@@ -292,9 +296,9 @@ fn multiply_ranked<S: Isa, T: Scalar, I: Index, O: Index>(
     ranked.append::<S, T, I>(&workspace.products, columns, values);
 }
 
-/// Appends a row of C, by a bitmap of the window of its columns and a sum for each of these.
+/// Appends a row of C, by a flag and a sum for each column of its window.
 #[inline(always)]
-fn multiply_dense<T: Scalar, I: Index, O: Index>(
+fn multiply_dense<S: Isa, T: Scalar, I: Index, O: Index>(
     operands: Operands<'_, T, I, O>,
     row: usize,
     (products, window): (usize, Range<usize>),
@@ -304,8 +308,27 @@ fn multiply_dense<T: Scalar, I: Index, O: Index>(
 ) {
     let (start, first) = (columns.len(), window.start);
     let sums = zeros(&mut workspace.sums.sums, window.len());
-    let bitmap = &mut workspace.search.bitmap;
-    bitmap.begin(&window);
+    let set = &mut workspace.search.columns;
+    set.begin(&window, products);
+    if set.skips_blocks() {
+        add_products::<true, T, I, O>(operands, row, first, sums, set);
+    } else {
+        add_products::<false, T, I, O>(operands, row, first, sums, set);
+    }
+    set.drain::<S, I>(products, columns);
+    let take = |column: &I| std::mem::replace(&mut sums[column.as_usize() - first], T::Acc::ZERO);
+    values.extend(columns[start..].iter().map(take).map(T::from_acc));
+}
+
+/// Adds all products of a row to the sums of their columns, of which that of `first` is the first, and these to a set.
+#[inline(always)]
+fn add_products<const SKIPS_BLOCKS: bool, T: Scalar, I: Index, O: Index>(
+    operands: Operands<'_, T, I, O>,
+    row: usize,
+    first: usize,
+    sums: &mut [T::Acc],
+    set: &mut ColumnSet,
+) {
     let is_canonical = operands.factors.right.is_canonical();
     for entry in operands.factors.left.range(row) {
         let (x, columns, factors) = operands.cached_factor(entry);
@@ -314,17 +337,14 @@ fn multiply_dense<T: Scalar, I: Index, O: Index>(
             for (sum, y) in sums[least - first..].iter_mut().zip(factors) {
                 *sum += x * y.to_acc();
             }
-            bitmap.insert_range(least..least + columns.len());
+            set.insert_range::<SKIPS_BLOCKS>(least..least + columns.len());
             continue;
         }
         for (column, y) in columns.iter().zip(factors) {
             sums[column.as_usize() - first] += x * y.to_acc();
-            bitmap.insert(column.as_usize());
+            set.insert::<SKIPS_BLOCKS>(column.as_usize());
         }
     }
-    bitmap.drain(&window, products, columns);
-    let take = |column: &I| std::mem::replace(&mut sums[column.as_usize() - first], T::Acc::ZERO);
-    values.extend(columns[start..].iter().map(take).map(T::from_acc));
 }
 
 /// Entries of a row of the right factor from which on it is added as a vector, if it has no gaps.

@@ -1,7 +1,7 @@
 //! The pattern of C: the union of rows of the right factor, in order, for each row of the left one.
 
 use super::RowMethod;
-use super::bitmap::Bitmap;
+use super::column_set::ColumnSet;
 use super::factors::{Factors, Parts, Repetitions};
 use super::hash::ColumnTable;
 use super::pool::Pool;
@@ -63,14 +63,14 @@ fn lengths<I>(parts: &[PartPattern<I>]) -> Vec<usize> {
 /// The data that a thread needs to find rows.
 #[derive(Debug)]
 pub(super) struct Workspace<I> {
-    pub(super) bitmap: Bitmap,
+    pub(super) columns: ColumnSet,
     pub(super) ranked: Ranked,
     table: ColumnTable<I>,
 }
 
 impl<I> Default for Workspace<I> {
     fn default() -> Self {
-        Self { bitmap: Bitmap::default(), ranked: Ranked::default(), table: ColumnTable::default() }
+        Self { columns: ColumnSet::default(), ranked: Ranked::default(), table: ColumnTable::default() }
     }
 }
 
@@ -191,13 +191,14 @@ impl<'a, I: Index, O: Index> Search<'a, I, O> {
                 columns[start..].sort_unstable();
             }
             RowMethod::Dense => {
-                workspace.bitmap.begin(&window);
-                for row in factors.right_rows(row) {
-                    for column in row {
-                        workspace.bitmap.insert(column.as_usize());
-                    }
+                let set = &mut workspace.columns;
+                set.begin(&window, products);
+                if set.skips_blocks() {
+                    factors.insert_columns::<true>(row, set);
+                } else {
+                    factors.insert_columns::<false>(row, set);
                 }
-                workspace.bitmap.drain(&window, products, columns);
+                set.drain::<S, I>(products, columns);
             }
         }
     }

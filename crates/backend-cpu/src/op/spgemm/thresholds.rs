@@ -9,8 +9,8 @@ use crate::simd::Simd;
 /// and 8 million (64), of 32 with 20 000 (1024), of 30 with 8 million (900).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SpgemmThresholds {
-    /// Words of 64 columns for each product up to which a bitmap finds the columns: with 0.3 words it took 210 ms in
-    /// place of 246 by sorting; with 73 words sorting took 227 ms, hashing 377.
+    /// Blocks of 64 columns for each product up to which flags find the columns. With a bitmap in place of flags: with
+    /// 0.3 blocks it took 210 ms in place of 246 by sorting; with 73 sorting took 227 ms, hashing 377.
     pub(super) words_per_product: usize,
     /// Products up to which their columns are sorted beyond that; more are hashed, which removes repetitions first. No
     /// crossover for columns that do not repeat: 900 products took 239 ms in place of 353.
