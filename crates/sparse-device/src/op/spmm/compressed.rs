@@ -191,9 +191,8 @@ impl Device {
     ) -> Result<CompressedPlan> {
         let preferred = self.choose_spmm(a, columns, options)?;
         let (algorithm, choice) = self.choose("spmm", options, self.offered::<RowAlgorithm>(), preferred)?;
-        let split = |division, is_packed| {
-            RowSplit::new(self, a, op, columns, (division, is_packed)).map(Box::new)
-        };
+        let split =
+            |division, is_packed| RowSplit::new(self, a, op, columns, (division, is_packed)).map(Box::new);
         let kernel = |entry| self.kernel_of(a.dtype, "csr_spmm", entry, a.product_defines(op));
         Ok(match algorithm {
             RowAlgorithm::ColumnBlocks => {
