@@ -7,24 +7,28 @@ use sparse_core::{DType, Error, Result, Scalar, c64};
 /// An operand as errors describe it: its name, its type and its device.
 pub(crate) type Operand<'a> = (&'static str, DType, &'a Device);
 
-/// The error of `op` for operands of which at least one differs from the first in type or memory.
+/// The error of `op` for operands of which at least one differs from the first in type or memory. It names what would
+/// fit: the others in the first one's type, or all in complex numbers, which real ones do not hold.
 #[cold]
 pub(crate) fn mismatch(op: &'static str, expected: Operand<'_>, others: &[Operand<'_>]) -> Error {
     let say = |(name, dtype, device): Operand<'_>| format!("{name} is {dtype} on {device}");
     let (_, dtype, device) = expected;
-    let mut cures = vec![];
-    let mut operands = say(expected);
-    for &other in others {
-        let (name, other_dtype, other_device) = other;
-        let (casts, moves) = (other_dtype != dtype, other_device.context() != device.context());
-        if casts || moves {
-            let of_type = if casts { format!(" as {dtype}") } else { String::new() };
-            let on_device = if moves { format!(" on {device}") } else { String::new() };
-            cures.push(format!("{name}{of_type}{on_device}"));
-            operands = format!("{operands}, {}", say(other));
-        }
-    }
-    Error::operands(op, format_args!("{operands}; {} would fit", cures.join(" and ")))
+    let is_narrower = !dtype.is_complex() && others.iter().any(|other| other.1.is_complex());
+    let fitting = match is_narrower {
+        true => DType::common(others.iter().map(|other| other.1).chain([dtype])),
+        false => dtype,
+    };
+    let cure = |(name, own, own_device): Operand<'_>| {
+        let (casts, moves) = (own != fitting, own_device.context() != device.context());
+        let of_type = if casts { format!(" as {fitting}") } else { String::new() };
+        let on_device = if moves { format!(" on {device}") } else { String::new() };
+        (casts || moves).then(|| format!("{name}{of_type}{on_device}"))
+    };
+    let differs = |other: &&Operand<'_>| other.1 != dtype || other.2.context() != device.context();
+    let operands: Vec<_> =
+        [expected].iter().chain(others.iter().filter(differs)).map(|&own| say(own)).collect();
+    let cures: Vec<_> = [expected].iter().chain(others).filter_map(|&own| cure(own)).collect();
+    Error::operands(op, format_args!("{}; {} would fit", operands.join(", "), cures.join(" and ")))
 }
 
 /// A factor of the host as the accumulator `A`.
@@ -65,4 +69,31 @@ fn complex_factor(op: &'static str, name: &str, value: c64, dtype: DType) -> Err
     let reason =
         format_args!("{name} = {value} is complex, the operands are real; values of {complex} would fit");
     Error::operands(op, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_fit_keeps_imaginary_parts() {
+        let host = Device::host_with_threads(1).unwrap();
+        let refusal = |a, b| mismatch("add", ("A", a, &host), &[("B", b, &host)]).to_string();
+        assert_eq!(
+            refusal(DType::C64, DType::F64),
+            "add: A is c64 on cpu, B is f64 on cpu; B as c64 would fit"
+        );
+        assert_eq!(
+            refusal(DType::F64, DType::F32),
+            "add: A is f64 on cpu, B is f32 on cpu; B as f64 would fit"
+        );
+        assert_eq!(
+            refusal(DType::F64, DType::C64),
+            "add: A is f64 on cpu, B is c64 on cpu; A as c64 would fit"
+        );
+        assert_eq!(
+            refusal(DType::F64, DType::C32),
+            "add: A is f64 on cpu, B is c32 on cpu; A as c64 and B as c64 would fit"
+        );
+    }
 }

@@ -153,7 +153,7 @@ fn operands_that_do_not_fit_are_named_with_what_would_fit() {
     let b = DenseMatrix::zeros(&device, DType::C64, 3, 2, Order::RowMajor).unwrap();
     assert_eq!(
         (&a * &b).unwrap_err().to_string(),
-        "spmm: the matrix is f64 on cpu, B is c64 on cpu; B as f64 would fit"
+        "spmm: the matrix is f64 on cpu, B is c64 on cpu; the matrix as c64 would fit"
     );
     assert_eq!(
         (&a * c64::new(0.0, 1.0)).unwrap_err().to_string(),
