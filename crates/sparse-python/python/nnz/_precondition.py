@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from . import _dlpack, _native
@@ -16,10 +17,12 @@ class Preconditioner(LinearOperator):  # type: ignore[misc]
     """An approximate inverse K⁻¹ of a matrix, on its device.
 
     It is a linear operator of SciPy, for the `M` of any solver. Those of :mod:`nnz.linalg` run in nnz with it, if it has the
-    type and the device of the matrix.
+    type and the device of the matrix. Integers become floating-point numbers, as in solvers.
     """
 
     def __init__(self, A: Any, by: str) -> None:
+        if sp.issparse(A) and A.dtype.kind in "biu":
+            A = A.astype(np.result_type(A.dtype, np.float32))
         self._native = _native.Preconditioner.of(native_of(A), by)
         super().__init__(np.dtype(self._native.dtype), self._native.shape)
 
