@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-import nnz
+import nnz.client
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from nnz import _native
+from serving import serve, stop
 
 TYPES = ["f", "d", "F", "D"]
 
@@ -25,6 +26,15 @@ def ours() -> Callable[[], AbstractContextManager[None]]:
         assert _native.calls() > before, "nnz computed nothing"
 
     return check
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory) -> Iterator[nnz.client.Client]:
+    """A client of a server that is there for all tests of a file."""
+    process, url = serve(tmp_path_factory.mktemp("server"))
+    with nnz.client.connect(url) as client:
+        yield client
+    stop(process)
 
 
 def random(shape: tuple[int, int], density: float, char: str, index=np.int32, seed: int = 0) -> sp.csr_array:
