@@ -49,13 +49,6 @@ macro_rules! files {
                 file!(
                     "cl",
                     HEADERS,
-                    "dense_to_csr_staged",
-                    ["dense_to_csr_fill_staged"],
-                    [SCALAR, IDX, OFF]
-                ),
-                file!(
-                    "cl",
-                    HEADERS,
                     "dense_to_csr_sub_group",
                     ["dense_to_csr_count_row_per_sub_group", "dense_to_csr_fill_row_per_sub_group"],
                     [SCALAR, IDX, OFF],

@@ -241,6 +241,13 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "dense_to_csr_staged",
+                ["dense_to_csr_fill_staged"],
+                [SCALAR, IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "ell_spmv",
                 ["ell_spmv_row_per_thread", "ell_spmv_row_per_vector", "ell_spmv_sums", "ell_spmv_add"],
                 [SCALAR, IDX, OFF]

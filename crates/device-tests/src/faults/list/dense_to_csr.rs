@@ -1,6 +1,6 @@
 //! Faults of compression.
 
-use super::{Fault, Kind, ROWS, both, by, cl, each};
+use super::{Fault, Kind, ROWS, both, by, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -46,7 +46,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::WrongStride,
         what: "columns of every tile count from the first one",
-        place: cl("dense_to_csr_staged", "(IDX)(base + lane)", "(IDX)lane"),
+        place: each(
+            "dense_to_csr_staged",
+            ("(IDX)(base + lane)", "(IDX)lane"),
+            ("(Idx)(base + lane)", "(Idx)lane"),
+        ),
         found_by: &[
             by("dense_to_csr/csr", "row_per_warp_staged"),
             by("dense_to_csr/csc", "row_per_warp_staged"),

@@ -6,9 +6,6 @@ use crate::Device;
 use crate::op::available_algorithms::Needs;
 use sparse_core::{Algorithm, Backend, PlanOptions, algorithms};
 
-/// The file of the kernel that fills the rows of `row_per_warp_staged`.
-pub(super) const STAGED_FILE: &str = "dense_to_csr_staged";
-
 /// The file of the kernels of `row_per_sub_group`.
 pub(super) const SUB_GROUP_FILE: &str = "dense_to_csr_sub_group";
 
@@ -31,7 +28,7 @@ algorithms! {
             "row_per_warp_staged",
             "never: seed 000's fill, by one lane of a warp from elements that all lanes stage",
         ),
-        Needs::File(STAGED_FILE);
+        Needs::Nothing;
 
         Mask =
             Algorithm::new("mask", "otherwise: the same, and the second pass reads only where entries stand")

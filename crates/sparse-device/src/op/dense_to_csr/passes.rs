@@ -1,6 +1,6 @@
 //! The kernels of two passes, which count the entries of each row and fill the rows.
 
-use super::algorithm::{DenseAlgorithm, STAGED_FILE, SUB_GROUP_FILE, WARP_FILE};
+use super::algorithm::{DenseAlgorithm, SUB_GROUP_FILE, WARP_FILE};
 use crate::defines::Defines;
 use crate::index_type::IndexType;
 use crate::lanes::vector;
@@ -13,6 +13,9 @@ const MASK_FILE: &str = "dense_to_csr_mask";
 
 /// The file of the kernels of `matrix_per_thread` and `matrix_per_warp`.
 const MATRIX_FILE: &str = "dense_to_csr_matrix";
+
+/// The file of the kernel that fills the rows of `row_per_warp_staged`.
+const STAGED_FILE: &str = "dense_to_csr_staged";
 
 /// The number of bits of a row is a multiple of this.
 const MASK_COLS: usize = 256;
