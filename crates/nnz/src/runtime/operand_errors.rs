@@ -25,10 +25,10 @@ pub(crate) fn mismatch(op: &'static str, expected: Operand<'_>, others: &[Operan
         (casts || moves).then(|| format!("{name}{of_type}{on_device}"))
     };
     let differs = |other: &&Operand<'_>| other.1 != dtype || other.2.context() != device.context();
-    let operands: Vec<_> =
-        [expected].iter().chain(others.iter().filter(differs)).map(|&own| say(own)).collect();
-    let cures: Vec<_> = [expected].iter().chain(others).filter_map(|&own| cure(own)).collect();
-    Error::operands(op, format_args!("{}; {} would fit", operands.join(", "), cures.join(" and ")))
+    let operands = || [&expected].into_iter().chain(others.iter().filter(differs)).copied();
+    let found: Vec<_> = operands().map(say).collect();
+    let cures: Vec<_> = operands().filter_map(cure).collect();
+    Error::operands(op, format_args!("{}; {} would fit", found.join(", "), cures.join(" and ")))
 }
 
 /// A factor of the host as the accumulator `A`.
