@@ -11,6 +11,7 @@ mod programs;
 mod requests;
 #[path = "../common/tls.rs"]
 mod tls;
+mod transfers;
 
 use common::mtx;
 
