@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Needed {
     pub(crate) result: u64,
-    /// What is free again once the result is there.
+    /// Bytes that are free again once the result is there.
     pub(crate) workspace: u64,
 }
 

@@ -28,14 +28,14 @@ pub struct RowSplit {
     packed: Option<Packed>,
 }
 
-/// How rows are divided among warps.
+/// The parts of rows that warps take.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Division {
-    /// In chunks that are as long as the device is kept busy by them.
+    /// Chunks, as long as there are enough of them for the device.
     Chunks,
-    /// In tiles of equal size.
+    /// Tiles of equal size.
     Tiles,
-    /// Not at all: warps have whole rows.
+    /// Whole rows.
     Rows,
 }
 
