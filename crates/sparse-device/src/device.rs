@@ -161,6 +161,11 @@ impl Device {
         self.driver().properties()
     }
 
+    /// True if a warp is a work-group whose lanes meet at barriers.
+    pub(crate) fn has_barriers(&self) -> bool {
+        self.properties().warps_per_group == 1
+    }
+
     /// Compiles a file of kernels, as a check; `defines` are all of its macros.
     ///
     /// # Errors

@@ -40,8 +40,8 @@ algorithms! {
 
         RowBlocks = Algorithm::new(
             "row_blocks",
-            "CUDA, for plans of 32 calls and more, where rows are many and have fewer than 12 entries on average or, if B has 64 columns \
-             and no row has 64 entries, fewer than 24: lanes walk over neighbouring rows",
+            "plans of 32 calls and more, where rows are many and those with entries have fewer than 12 on average, or all rows fewer \
+             than 2: lanes walk over neighbouring rows",
         )
         .preprocessing("the first row of each block, and a row of partial sums of C for each of those inside long rows"),
         Needs::Nothing;
@@ -171,8 +171,7 @@ impl Device {
 
     /// True if rows are so short, and so many, that lanes are better given several of them.
     fn has_short_rows(&self, a: RawCompressed<'_>, columns: usize, limits: &SpmmThresholds) -> Result<bool> {
-        let has_barriers = self.properties().warps_per_group == 1;
-        if has_barriers || !row_blocks::fill_device(a, columns, self.caps().compute_units) {
+        if !row_blocks::fill_device(a, columns, self.caps().compute_units, self.has_barriers()) {
             return Ok(false);
         }
         let is_below = |limit: usize, rows: usize| a.nnz() < rows.saturating_mul(limit);

@@ -131,11 +131,6 @@ impl Device {
         }
     }
 
-    /// True if a warp is a work-group whose lanes meet at barriers.
-    fn has_barriers(&self) -> bool {
-        self.properties().warps_per_group == 1
-    }
-
     /// True if the lanes that rows have with columns of 16 bits fill half of the device, or short rows all of it.
     fn is_busy_with_lanes(&self, a: RawCompressed<'_>) -> bool {
         let lanes = row_deltas::lanes_for(a.mean_length(), a.values.element_bytes);

@@ -120,7 +120,7 @@ impl Segmented {
 
 /// The steps of a part, of a product of `steps`, at least one.
 fn steps_of_part(backend: &Device, steps: usize) -> usize {
-    if backend.properties().warps_per_group == 1 {
+    if backend.has_barriers() {
         return (steps / SQUARE).isqrt().clamp(1, MOST_STEPS);
     }
     let at_once = backend.caps().compute_units * WARPS_AT_ONCE;
