@@ -1,4 +1,4 @@
-//! Measures a call through [`nnz::Matrix`] beside the typed call: `cargo run --release --example call_overhead`.
+//! Measures a call through [`nnz::Matrix`] beside the typed call: `cargo run --release -p nnz --example call_overhead`.
 //!
 //! Products of a 16 x 16 matrix take so little time themselves that the difference is the call.
 #![allow(clippy::print_stdout, reason = "an example")]

@@ -45,7 +45,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The folder `examples` has ten programs, each for one task, and `docs/for-scipy-users.md` puts SciPy's calls beside
+//! The folder `examples` has a program for each of ten tasks, and `docs/for-scipy-users.md` puts SciPy's calls beside
 //! ours.
 //!
 //! # Which layer
@@ -66,7 +66,10 @@
 //! | `cpu` (default), `opencl`, `sycl`, `cuda` | the backends |
 //! | `cuda-aot` | CUDA kernels that nvcc compiles when this crate is built, for machines without NVRTC |
 //! | `direct` | [`Method::Direct`], factorizations by the crate faer |
-//! | `ndarray_0_17`, `sprs_0_11`, `nalgebra_0_35`, `faer_0_24`, `serde`, `proptest_1` | conversions from and to those crates ([`interop`]) |
+//! | `mpi` | ranks that are the processes of `mpirun` |
+//! | `serde` | `Serialize`, and a `Deserialize` that checks |
+//! | `proptest_1` | strategies that generate matrices |
+//! | `ndarray_0_17`, `sprs_0_11`, `nalgebra_0_35`, `faer_0_24` | conversions from and to the types of these crates ([`interop`]) |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg_attr(

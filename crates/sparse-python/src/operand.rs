@@ -148,7 +148,7 @@ impl<T: Value> Input<'_, T> {
     /// As [`vector`](Self::vector), with rows and columns.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`vector`](Self::vector).
     pub(crate) unsafe fn matrix(&self, device: &Device) -> Result<DenseMatrix> {
         let (Self::Host(_, (rows, columns)) | Self::Device(_, (rows, columns))) = *self;
         // SAFETY: the caller promises the same.

@@ -19,13 +19,13 @@
 //!
 //! `Cg`, `BiCgStab`, `Gmres` and `Minres` take a [`Preconditioner`]:
 //!
-//! | preconditioner | is | for | runs on |
-//! |---|---|---|---|
-//! | [`Identity`] | nothing | well-conditioned A | every backend |
-//! | [`Jacobi`] | the diagonal of A | badly scaled A | every backend |
-//! | [`BlockJacobi`] | diagonal blocks of A | unknowns in groups | every backend |
-//! | [`Ilu0`] | an incomplete LU factorisation | any square A, with `BiCgStab` or `Gmres` | the host |
-//! | [`Ic0`] | an incomplete Cholesky factorisation | Hermitian positive definite A, with `Cg` | the host |
+//! | preconditioner | is | for | factorised on | applied on |
+//! |---|---|---|---|---|
+//! | [`Identity`] | nothing | well-conditioned A | – | every backend |
+//! | [`Jacobi`] | the diagonal of A | badly scaled A | – | every backend |
+//! | [`BlockJacobi`] | diagonal blocks of A | unknowns in groups | – | every backend |
+//! | [`Ilu0`] | an incomplete LU factorisation | any square A, with `BiCgStab` or `Gmres` | the host, one thread | every backend |
+//! | [`Ic0`] | an incomplete Cholesky factorisation | Hermitian positive definite A, with `Cg` | the host, one thread | every backend |
 //!
 //! For new values of A on the same pattern `update` renews one without another analysis.
 //!

@@ -218,7 +218,7 @@ impl DenseMatrix {
     /// ```
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Vector::cast`].
     pub fn cast(&self, dtype: DType) -> Result<Self> {
         self.with_values(self.values.cast(dtype)?)
     }
@@ -233,7 +233,7 @@ impl DenseMatrix {
     /// ```
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Vector::to_device`].
     pub fn to_device(&self, device: &Device) -> Result<Self> {
         self.with_values(self.values.to_device(device)?)
     }

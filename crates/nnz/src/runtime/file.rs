@@ -125,7 +125,7 @@ impl Matrix {
     /// `device`, as [`read_csr`](Self::read_csr) and [`read_batch`](Self::read_batch) read it.
     ///
     /// # Errors
-    /// As there.
+    /// Those of these two.
     ///
     /// ```
     /// use nnz::io::stream::Decoder;
@@ -185,7 +185,7 @@ impl Matrix {
     /// Writes the matrix to a file of this kind; see [`write`](Self::write).
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`write`](Self::write).
     pub fn write_as(&self, output: Output<'_>, kind: FileKind) -> Result<()> {
         match (kind, self.format()) {
             (FileKind::MatrixMarket | FileKind::Npy, Format::BatchCsr | Format::BatchCsc) => {

@@ -77,7 +77,7 @@ impl Matrix {
     /// `callback` is called after each computation of the residual's norm and may stop.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`solve`](Self::solve).
     ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
@@ -126,7 +126,7 @@ impl Matrix {
     /// As [`solver`](Self::solver), with a preconditioner that is made already in place of that of `options`.
     ///
     /// # Errors
-    /// As there; [`Operands`](Error::Operands) for a preconditioner of another type or device,
+    /// Those of [`solver`](Self::solver); [`Operands`](Error::Operands) for a preconditioner of another type or device,
     /// [`Shape`](Error::Shape) for one of another size.
     ///
     /// ```

@@ -43,7 +43,7 @@ impl Matrix {
     /// X of op(A)·X = B, in the order of B; see [`solve_triangular`](Self::solve_triangular).
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`solve_triangular`](Self::solve_triangular).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -63,7 +63,7 @@ impl Matrix {
     /// Writes X of op(A)·X = B to `x`, which is not read; see [`solve_triangular`](Self::solve_triangular).
     ///
     /// # Errors
-    /// As there; after [`Singular`](Error::Singular) for a zero on the diagonal `x` has any values.
+    /// Those of [`solve_triangular`](Self::solve_triangular); after [`Singular`](Error::Singular) for a zero on the diagonal `x` has any values.
     ///
     /// ```
     /// # use nnz::prelude::*;

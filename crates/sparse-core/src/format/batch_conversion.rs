@@ -142,7 +142,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> BatchCompressed<A, T, Host, I, O> {
     /// ```
     ///
     /// # Errors
-    /// As there, and [`Error::Format`] if a member with entries is left out.
+    /// Those of `to_other_axis`, and [`Error::Format`] if a member with entries is left out.
     pub fn to_other_axis_by(
         &self,
         run: impl FnOnce(Vec<OtherAxis<'_, A, T, I, O>>),

@@ -208,7 +208,7 @@ pub trait SemiringProducts: Backend<Space = Host> {
     /// `y ← A·x` over the semiring: [`semiring_spmm`](Self::semiring_spmm) with one column.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`semiring_spmm`](Self::semiring_spmm).
     fn semiring_spmv<S: Semiring<T>, T: Scalar, I: Index, O: Index>(
         &self,
         semiring: &S,

@@ -28,7 +28,7 @@ impl<'a> DeviceMatrices<'a> {
     /// The matrices of a buffer from element `start` on, laid out as [`DenseBatchView::new`] says.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`DenseBatchView::new`].
     pub fn new<S: Space, T: Element>(
         buffer: &'a S::Buffer<T>,
         start: usize,
