@@ -10,11 +10,10 @@ use crate::launch::Launch;
 use crate::operand::{DenseOperand, Pointer};
 use crate::primitive::raw::{RawCompressed, RawCoo};
 use crate::{Device, Kernel, ViewMut};
-use num_traits::One;
 use sparse_core::op::{Sampling, SddmmKernel};
 use sparse_core::{
-    Algorithm, Axis, Backend, BatchCompressed, Choice, Compressed, Coo, DType, DenseView, Index, KernelPlan,
-    PlanOptions, Result, Scalar, algorithms,
+    Accumulator, Algorithm, Axis, Backend, BatchCompressed, Choice, Compressed, Coo, DType, DenseView, Index,
+    KernelPlan, PlanOptions, Result, Scalar, algorithms,
 };
 
 /// The file of the kernels.
@@ -135,7 +134,19 @@ struct SampledOperands<'a> {
     c: Pointer<'a>,
 }
 
-impl SampledOperands<'_> {
+impl<'a> SampledOperands<'a> {
+    /// The operands along the stored direction: U and V change places for compressed columns.
+    fn new<A: Accumulator>(
+        (alpha, beta): (A, A),
+        (u, v): (DenseOperand<'a>, DenseOperand<'a>),
+        c: Pointer<'a>,
+        is_transposed: bool,
+    ) -> Self {
+        let (u, v) = if is_transposed { (v, u) } else { (u, v) };
+        let [alpha, beta, one] = [alpha, beta, A::one()].map(|factor| Value::new(&factor));
+        Self { alpha, u, v, beta, one, c }
+    }
+
     /// Lanes for an entry, and 1 if each reads 16 bytes at a time, else 0.
     fn lanes(&self, dtype: DType) -> (usize, usize) {
         let (bytes, inner) = (dtype.bytes(), self.u.cols);
@@ -363,10 +374,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SddmmKernel<BatchCompressed<A, T, D
     ) -> Result<()> {
         let shape = A::swap(p.nrows(), p.ncols());
         let entries = plan.coordinates.entries(shape, T::DTYPE, p.values());
-        let (u, v) = (u.into(), v.into());
-        let (u, v) = if A::IS_ROW { (u, v) } else { (v, u) };
-        let [alpha, beta, one] = [alpha, beta, T::Acc::one()].map(|factor| Value::new(&factor));
-        let operands = SampledOperands { alpha, u, v, beta, one, c: c.into() };
+        let operands = SampledOperands::new((alpha, beta), (u.into(), v.into()), c.into(), !A::IS_ROW);
         plan.plan.run(self, entries, operands)
     }
 }
@@ -400,10 +408,8 @@ macro_rules! sddmm {
                 beta: T::Acc,
                 c: ViewMut<'_, T>,
             ) -> Result<()> {
-                let (u, v) = (u.into(), v.into());
-                let (u, v) = if $is_transposed { (v, u) } else { (u, v) };
-                let [alpha, beta, one] = [alpha, beta, T::Acc::one()].map(|factor| Value::new(&factor));
-                let operands = SampledOperands { alpha, u, v, beta, one, c: c.into() };
+                let factors = (u.into(), v.into());
+                let operands = SampledOperands::new((alpha, beta), factors, c.into(), $is_transposed);
                 plan.run(self, $raw::from(p).into(), operands)
             }
         }
