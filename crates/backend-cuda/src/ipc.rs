@@ -77,12 +77,13 @@ impl IpcMemory {
         self.copy(from, self.address(offset, bytes)?, bytes)
     }
 
-    /// The address of byte `offset`, if so many bytes lie behind it.
+    /// The address of byte `offset`, if so many bytes lie behind it in this allocation.
     fn address(&self, offset: usize, bytes: usize) -> Result<sys::CUdeviceptr> {
         let passes = || Error::unsupported("an array of another process", "its offset is no address");
-        let address = self.start.checked_add(offset as u64).ok_or_else(passes)?;
-        foreign::check(address, bytes as u64, self.device.driver_as::<CuDriver>()?.queue())?;
-        Ok(address)
+        let end = offset.checked_add(bytes).ok_or_else(passes)?;
+        // From the start on, since other allocations may lie behind this one.
+        foreign::check(self.start, end as u64, self.device.driver_as::<CuDriver>()?.queue())?;
+        Ok(self.start + offset as u64)
     }
 
     fn copy(&self, from: sys::CUdeviceptr, to: sys::CUdeviceptr, bytes: usize) -> Result<()> {

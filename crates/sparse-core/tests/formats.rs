@@ -334,3 +334,11 @@ fn an_element_outside_is_not_another_one() {
     let elements = [1.0, 2.0, 3.0, 4.0];
     let _ = DenseView::row_major(&elements, 2, 2).unwrap().at(0, 3);
 }
+
+#[test]
+#[should_panic(expected = "there is no matrix 1 among 1")]
+fn a_batch_of_dense_matrices_lends_no_matrix_that_it_does_not_have() {
+    let data = [1.0, 2.0, 3.0, 4.0];
+    let view = DenseView::<f64>::new(&data, 2, 2, 2, Order::RowMajor).unwrap();
+    let _ = DenseBatchView::from(view).member(1);
+}

@@ -66,7 +66,10 @@ where
     check_row_claim(rows, size_of::<usize>(), nnz_bound.saturating_mul(ENTRY_BYTES))
         .map_err(|reason| Error::format("csr", reason))?;
     let mut positions = vec![0_usize; rows + 1];
-    for (row, _, _) in triplets() {
+    for (row, col, _) in triplets() {
+        if col >= cols {
+            return Err(Error::format("csr", format_args!("row {row}: column {col} is not below {cols}")));
+        }
         positions[row + 1] += 1;
     }
     for row in 0..rows {
@@ -201,6 +204,13 @@ mod tests {
         let empty = std::iter::empty::<(usize, usize, f64)>;
         assert!(csr_from_triplets::<f64, i64, i64, _>(1 << 60, 0, 0, empty).is_err());
         assert!(check_row_claim(1 << 30, 8, 1 << 30).is_ok());
+    }
+
+    #[test]
+    fn a_column_that_its_type_would_wrap_is_refused() {
+        let triplets = || [(1, (1 << 32) + 1, 5.0)].into_iter();
+        let error = csr_from_triplets::<f64, i32, i32, _>(2, 2, 1, triplets).unwrap_err().to_string();
+        assert!(error.contains("row 1: column 4294967297 is not below 2"), "{error}");
     }
 
     #[test]

@@ -197,7 +197,7 @@ impl Block {
         let Cover::Block { rows, cols } = &part.covers else {
             return Err(not_by_rows(set.folder(), "its parts have several matrices"));
         };
-        let file = CsrFile::open(&set.folder().join(&part.file))?;
+        let file = CsrFile::open(&set.path_of(part)?)?;
         let found = (file.shape, file.nnz, file.dtype, file.has_integers);
         if found != (part.shape, part.nnz, set.dtype(), false) {
             return Err(file.error("has other sizes or types than the manifest says"));

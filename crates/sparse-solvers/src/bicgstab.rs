@@ -5,7 +5,7 @@ use crate::outcome::{Breakdown, Halt, Options};
 use crate::preconditioner::{Identity, Preconditioner};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf};
-use sparse_core::op::{RealOf, SpmvKernel, VectorKernel};
+use sparse_core::op::{RealOf, SpmvKernel, VectorKernel, quotient};
 use sparse_core::{Accumulator, Result, Space, SparseFormat};
 
 /// Stabilized bi-conjugate gradients for square A, preconditioned from the right by K; r̂ is the residual at the
@@ -103,7 +103,7 @@ where
             None => M::Scalar::zero(),
             Some(before) => {
                 at.axpby(-before.omega, SpaceOf::<B>::view(&self.v), one, &mut self.p)?;
-                (rho / before.rho) * (before.alpha / before.omega)
+                quotient(rho, before.rho) * quotient(before.alpha, before.omega)
             }
         };
         at.axpby(one, SpaceOf::<B>::view(r), beta, &mut self.p)?;
@@ -111,7 +111,7 @@ where
         let y = self.preconditioner.apply(SpaceOf::<B>::view(&self.p))?;
         at.multiply(y, &mut self.v)?;
         let v = SpaceOf::<B>::view(&self.v);
-        let alpha = rho / divisor("r̂ᴴ·v", at.dot(shadow, v)?)?;
+        let alpha = quotient(rho, divisor("r̂ᴴ·v", at.dot(shadow, v)?)?);
         at.advance(alpha, y)?;
         at.axpby(-alpha, v, one, r)?;
 
@@ -120,7 +120,7 @@ where
         at.multiply(z, &mut self.t)?;
         let t = SpaceOf::<B>::view(&self.t);
         let norm = divisor("‖t‖", M::Scalar::from_real(at.norm(t)?))?;
-        let omega = divisor("tᴴ·r", at.dot(t, s)?)? / norm / norm;
+        let omega = quotient(quotient(divisor("tᴴ·r", at.dot(t, s)?)?, norm), norm);
         at.advance(omega, z)?;
         at.axpby(-omega, t, one, r)?;
         self.before = Some(Coefficients { rho, alpha, omega });

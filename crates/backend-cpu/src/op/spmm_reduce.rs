@@ -4,8 +4,7 @@ use super::SEQUENTIAL;
 use super::compiled::{find, spmm_reduce_table};
 use super::plan::CpuPlan;
 use crate::Cpu;
-use crate::parallel::CHUNK;
-use crate::primitive::rows::{lines_mut, tiles_mut};
+use crate::primitive::rows::{lines_mut, rows_of_block, tiles_mut};
 use sparse_core::op::{Aggregation, SpmmReduceKernel};
 use sparse_core::reference::{AggregationChoice, Reference};
 use sparse_core::{
@@ -105,7 +104,7 @@ fn row_blocks<T: Scalar, I: Index, O: Index>(
     arg: Option<DenseViewMut<'_, i64>>,
 ) {
     let (rows, columns) = c.shape();
-    let block = CHUNK.div_ceil(columns);
+    let block = rows_of_block(columns, c.order());
     let mut c = RowBlocks::new(c, block);
     let mut args = arg.map(|arg| RowBlocks::new(arg, block));
     let items = (0..rows).step_by(block).map(|first| (first, c.take(), args.as_mut().map(RowBlocks::take)));

@@ -5,9 +5,8 @@ use super::compiled::{find, to_dense_table};
 use super::convert::coo_to_compressed;
 use super::plan::CpuPlan;
 use crate::Cpu;
-use crate::parallel::CHUNK;
 use crate::primitive::duplicates::sum;
-use crate::primitive::rows::{Rows, SellRows, lines_mut, tiles_mut};
+use crate::primitive::rows::{Rows, SellRows, lines_mut, rows_of_block, tiles_mut};
 use sparse_core::op::{Duplicates, ToDenseKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
@@ -29,7 +28,7 @@ fn expand<T: Scalar>(cpu: &Cpu, a: &impl Rows<T>, unique: bool, dense: DenseView
         (dense.nrows(), dense.ncols(), dense.leading_dimension(), dense.order());
     let (lines, line) = dense.major_minor();
     let data = &mut dense.into_data()[..(lines - 1) * stride + line];
-    let block = CHUNK.div_ceil(cols);
+    let block = rows_of_block(cols, order);
     let by_row = order == Order::RowMajor;
     let tiles =
         if by_row { lines_mut(data, stride, line, block) } else { tiles_mut(data, stride, line, block) };

@@ -158,7 +158,7 @@ impl Cpu {
     ) -> Result<Arrays<T, I, O>> {
         let offsets = self.offsets::<O>(lengths)?;
         let nnz = offsets[lengths.len()].as_usize();
-        let (mut indices, mut values) = (zeroed(nnz), zeroed(nnz));
+        let (mut indices, mut values) = (try_zeroed(nnz)?, try_zeroed(nnz)?);
         let parts = rows_by_entries(&offsets, CHUNK);
         let entries = entry_ranges(&offsets, &parts);
         let outputs = split_mut(&mut indices, &entries).into_iter().zip(split_mut(&mut values, &entries));

@@ -1,7 +1,7 @@
 //! Formats whose entries can be visited by rows.
 
-use crate::parallel::partition_point;
-use sparse_core::{Axis, Compressed, Coo, Ell, Host, HostCsr, Hyb, Index, Scalar, Sell};
+use crate::parallel::{CHUNK, partition_point};
+use sparse_core::{Axis, Compressed, Coo, Ell, Host, HostCsr, Hyb, Index, Order, Scalar, Sell};
 use std::ops::Range;
 
 /// A matrix whose rows can be visited one range at a time.
@@ -85,6 +85,13 @@ impl<T: Scalar, I: Index, O: Index> Rows<T> for SellRows<'_, T, I, O> {
             self.sell.stored_row_entries(self.position_of[i]).for_each(|(j, value)| visit(i, j, value));
         }
     }
+}
+
+/// Rows of a block of a dense matrix: about [`CHUNK`] elements. Of one by columns at least 16, since each block has a
+/// slice of each column, whose address and length take as much memory as a few elements.
+pub(crate) fn rows_of_block(columns: usize, order: Order) -> usize {
+    let rows = CHUNK.div_ceil(columns);
+    if order == Order::ColMajor { rows.max(16) } else { rows }
 }
 
 /// Cuts lines of `line` elements, `stride` apart, into blocks of `block` elements: all parts of a block together,

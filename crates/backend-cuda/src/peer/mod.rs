@@ -19,6 +19,7 @@ use sparse_core::space::View as _;
 use sparse_core::{Element, Error, Result, Space};
 use sparse_device::{Device, View, ViewMut};
 use std::fmt::{self, Display};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const OP: &str = "an exchange among devices";
@@ -174,9 +175,16 @@ impl<T: Element> PeerExchange<T, Device> for Peer {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let sends = self.joint.transfers(outgoing, sends);
         let receives = self.joint.transfers(Device::as_shared(&incoming), receives);
-        match &self.route {
-            Route::Nccl { rank, all } => all.exchange(*rank, &self.joint, sends, receives, meanwhile),
-            Route::Copies(mailbox) => mailbox.exchange(&self.joint, sends, receives, meanwhile),
+        let mut panic = None;
+        let mut meanwhile = || panic = catch_unwind(AssertUnwindSafe(&mut *meanwhile)).err();
+        let exchanged = match &self.route {
+            Route::Nccl { rank, all } => all.exchange(*rank, &self.joint, sends, receives, &mut meanwhile),
+            Route::Copies(mailbox) => mailbox.exchange(&self.joint, sends, receives, &mut meanwhile),
+        };
+        // Only now does nothing more write to what the caller has lent.
+        match panic {
+            Some(panic) => resume_unwind(panic),
+            None => exchanged,
         }
     }
 

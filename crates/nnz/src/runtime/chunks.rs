@@ -2,7 +2,7 @@
 
 use super::any_matrix::ProductExtent;
 use super::chunk_lines::lines_of;
-use super::entries::of_one_index_type;
+use super::conversion::of_one_index_type;
 use super::{Format, Matrix};
 use crate::Device;
 use sparse_core::{Error, Result};

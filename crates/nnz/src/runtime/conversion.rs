@@ -97,6 +97,20 @@ impl Matrix {
         }
     }
 
+    /// The matrix in CSC if it is in CSC, in CSR otherwise, in arrays of its own.
+    pub(super) fn to_csr_or_csc(&self) -> Result<Self> {
+        self.to_compressed(if self.format() == Format::Csc { Format::Csc } else { Format::Csr })
+    }
+
+    /// The matrix in CSR or CSC, as `format` says, in arrays of its own.
+    pub(super) fn to_compressed(&self, format: Format) -> Result<Self> {
+        let borrows = matches!(self.device(), Device::Cpu(_)) && self.any().as_host_format().is_none();
+        if borrows && format == Format::Csr {
+            return self.any().to_layout(&Layout::Csr);
+        }
+        self.to_format(format)
+    }
+
     /// The matrix in the memory of `device`; where it is there already, a clone that shares all. On the CPU with
     /// another number of threads it is a copy, which computes with these.
     ///
@@ -240,4 +254,15 @@ impl Matrix {
     pub fn row_statistics(&self) -> Result<RowStatistics> {
         self.inner.row_statistics()
     }
+}
+
+/// Two matrices with indices and offsets of one type: as they are, or both with 64 bits.
+///
+/// A matrix that is widened is copied to the host and back, and its entries of one coordinate are added.
+pub(super) fn of_one_index_type(a: Matrix, b: Matrix) -> Result<(Matrix, Matrix)> {
+    let types = |matrix: &Matrix| (matrix.index_type(), matrix.offset_type());
+    if types(&a) == types(&b) {
+        return Ok((a, b));
+    }
+    Ok((a.widened()?, b.widened()?))
 }

@@ -1,6 +1,6 @@
 //! Elements on one diagonal.
 
-use super::{Format, Matrix, Vector};
+use super::{Matrix, Vector};
 use crate::{Device, IndexType};
 use sparse_core::backend::zeroed_vec;
 use sparse_core::{Csr, Host, Index, Result, Scalar, c64, with_dtype};
@@ -48,7 +48,7 @@ impl Matrix {
         if matches!(self.device(), Device::Cpu(_)) {
             return Ok(self.clone());
         }
-        let a = self.to_compressed(if self.format() == Format::Csc { Format::Csc } else { Format::Csr })?;
+        let a = self.to_csr_or_csc()?;
         with_dtype!(a.dtype(), T => match (a.index_type(), a.offset_type()) {
             (IndexType::I32, Some(IndexType::I64)) => a.multiply(&a.ones_on_diagonal::<T, i32, i64>(first, len)?),
             (IndexType::I32, _) => a.multiply(&a.ones_on_diagonal::<T, i32, i32>(first, len)?),

@@ -1,9 +1,8 @@
 //! Sums and element-wise products.
 
-use super::entries::of_one_index_type;
+use super::Matrix;
+use super::conversion::of_one_index_type;
 use super::operand_errors::mismatch;
-use super::{Format, Layout, Matrix};
-use crate::Device;
 use sparse_core::op::Elementwise;
 use sparse_core::{Result, c64};
 
@@ -73,18 +72,9 @@ impl Matrix {
         if (self.dtype(), self.context()) != (b.dtype(), b.context()) {
             return Err(mismatch(op.name(), self.as_operand(), &[("B", b.dtype(), b.device())]));
         }
-        let a = self.to_compressed(if self.format() == Format::Csc { Format::Csc } else { Format::Csr })?;
+        let a = self.to_csr_or_csc()?;
         let b = b.to_compressed(a.format())?;
         let (a, b) = of_one_index_type(a, b)?;
         a.any().elementwise(op, alpha, &b, beta)
-    }
-
-    /// The matrix in CSR or CSC, in arrays of its own.
-    pub(super) fn to_compressed(&self, format: Format) -> Result<Self> {
-        let borrows = matches!(self.device(), Device::Cpu(_)) && self.any().as_host_format().is_none();
-        if borrows && format == Format::Csr {
-            return self.any().to_layout(&Layout::Csr);
-        }
-        self.to_format(format)
     }
 }

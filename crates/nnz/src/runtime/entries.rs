@@ -12,17 +12,6 @@ use sparse_core::{
 use std::any::Any;
 use std::borrow::Cow;
 
-/// Two matrices with indices and offsets of one type: as they are, or both with 64 bits.
-///
-/// A matrix that is widened is copied to the host and back, and its entries of one coordinate are added.
-pub(super) fn of_one_index_type(a: Matrix, b: Matrix) -> Result<(Matrix, Matrix)> {
-    let types = |matrix: &Matrix| (matrix.index_type(), matrix.offset_type());
-    if types(&a) == types(&b) {
-        return Ok((a, b));
-    }
-    Ok((a.widened()?, b.widened()?))
-}
-
 /// Entries.
 impl Matrix {
     /// A matrix in COO from (row, column, value) triplets, which stay as they are; values are rounded to `dtype`.
@@ -52,7 +41,7 @@ impl Matrix {
     }
 
     /// The matrix with indices and offsets of 64 bits.
-    fn widened(&self) -> Result<Self> {
+    pub(super) fn widened(&self) -> Result<Self> {
         let wide = IndexType::I64;
         if (self.index_type(), self.offset_type()) == (wide, Some(wide)) {
             return Ok(self.clone());

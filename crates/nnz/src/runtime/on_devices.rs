@@ -2,7 +2,7 @@
 
 #[cfg(doc)]
 use super::Method;
-use super::operand_errors::{factor, mismatch};
+use super::operand_errors::{check_lengths, check_operands, factor, half_precision};
 use super::rank::{AnyRank, Callback, Rank, RankKernels, host_rows, on_host, on_host_mut};
 use super::thread_per_device::on_all;
 use super::vector_on_devices::{AnyParts, Parts};
@@ -300,40 +300,6 @@ impl Debug for MatrixOnDevices {
         write!(f, "MatrixOnDevices({rows} x {columns}, {} entries of {}, on", self.nnz, self.dtype)?;
         self.devices.iter().try_for_each(|device| write!(f, " {device}"))?;
         f.write_str(")")
-    }
-}
-
-/// The error of a matrix whose products would be rounded twice.
-pub(super) fn half_precision(half: DType) -> Error {
-    Error::unsupported(
-        format_args!("a matrix of {half} values on several devices or ranks"),
-        "f32, f64, c32 and c64 can be distributed",
-    )
-}
-
-/// Fails unless vectors have the type of the matrix and are in the host's memory.
-pub(super) fn check_operands(
-    op: &'static str,
-    (dtype, host): (DType, &Device),
-    operands: &[(&'static str, &Vector)],
-) -> Result<()> {
-    let fits = |x: &Vector| x.dtype() == dtype && matches!(x.device(), Device::Cpu(_));
-    if operands.iter().all(|(_, x)| fits(x)) {
-        return Ok(());
-    }
-    let others: Vec<_> = operands.iter().map(|(name, x)| x.as_operand(name)).collect();
-    Err(mismatch(op, ("the matrix", dtype, host), &others))
-}
-
-pub(super) fn check_lengths<const N: usize>(
-    op: &'static str,
-    operands: [(&str, usize, usize); N],
-) -> Result<()> {
-    match operands.into_iter().find(|(_, found, needed)| found != needed) {
-        None => Ok(()),
-        Some((name, found, needed)) => {
-            Err(Error::shape(op, format_args!("the length of {name} is {found} where {needed} is needed")))
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Errors of operands whose types or devices do not fit together.
 
-use crate::Device;
+use crate::{Device, Vector};
 use sparse_core::op::{Keep, RealOf};
 use sparse_core::{DType, Error, Result, Scalar, c64};
 
@@ -95,5 +95,41 @@ mod tests {
             refusal(DType::F64, DType::C32),
             "add: A is f64 on cpu, B is c32 on cpu; A as c64 and B as c64 would fit"
         );
+    }
+}
+
+/// The error of a matrix whose products would be rounded twice.
+#[cold]
+pub(crate) fn half_precision(half: DType) -> Error {
+    Error::unsupported(
+        format_args!("a matrix of {half} values on several devices or ranks"),
+        "f32, f64, c32 and c64 can be distributed",
+    )
+}
+
+/// Fails unless vectors have the type of the matrix and are in the host's memory.
+pub(crate) fn check_operands(
+    op: &'static str,
+    (dtype, host): (DType, &Device),
+    operands: &[(&'static str, &Vector)],
+) -> Result<()> {
+    let fits = |x: &Vector| x.dtype() == dtype && matches!(x.device(), Device::Cpu(_));
+    if operands.iter().all(|(_, x)| fits(x)) {
+        return Ok(());
+    }
+    let others: Vec<_> = operands.iter().map(|(name, x)| x.as_operand(name)).collect();
+    Err(mismatch(op, ("the matrix", dtype, host), &others))
+}
+
+/// Fails unless each operand, with its name, has the length that is needed.
+pub(crate) fn check_lengths<const N: usize>(
+    op: &'static str,
+    operands: [(&str, usize, usize); N],
+) -> Result<()> {
+    match operands.into_iter().find(|(_, found, needed)| found != needed) {
+        None => Ok(()),
+        Some((name, found, needed)) => {
+            Err(Error::shape(op, format_args!("the length of {name} is {found} where {needed} is needed")))
+        }
     }
 }

@@ -139,7 +139,7 @@ impl Matrix {
     }
 
     fn frobenius_norm(&self) -> Result<f64> {
-        let a = self.to_compressed(if self.format() == Format::Csc { Format::Csc } else { Format::Csr })?;
+        let a = self.to_csr_or_csc()?;
         match a.any().norm_of_values()? {
             Some(norm) => Ok(norm),
             None => a.added_up()?.frobenius_norm(),

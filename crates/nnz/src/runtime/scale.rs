@@ -29,6 +29,10 @@ impl Matrix {
     /// ```
     #[doc(alias("scale", "scale_rows", "scale_columns", "diags"))]
     pub fn scaled_by(&self, rows: Option<&Vector>, cols: Option<&Vector>) -> Result<Self> {
+        if let (Some(_), Some(_)) = (rows, cols) {
+            // One after the other, since the product of two factors may overflow where that with A does not.
+            return self.scaled_by(rows, None)?.scaled_by(None, cols);
+        }
         let column = |name, factors: Option<&Vector>, n| match factors {
             Some(factors) => {
                 self.check_scaling(name, factors, n)?;

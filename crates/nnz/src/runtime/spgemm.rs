@@ -1,7 +1,7 @@
 //! Products of two sparse matrices.
 
 use super::any_matrix::ProductExtent;
-use super::entries::of_one_index_type;
+use super::conversion::of_one_index_type;
 use super::operand_errors::mismatch;
 use super::{Format, Matrix};
 use sparse_core::{Error, Result};

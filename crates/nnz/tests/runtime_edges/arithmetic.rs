@@ -16,6 +16,16 @@ fn factors_of_rows_and_columns_are_named() {
 }
 
 #[test]
+fn factors_whose_product_would_overflow_scale_one_after_the_other() {
+    let a =
+        Matrix::from_typed(&cpu(), Csr::<f32>::new(1, 1, vec![0, 1], vec![0], vec![1e-30]).unwrap()).unwrap();
+    let factor = Vector::from_slice(&cpu(), &[1e20_f32]).unwrap();
+    let scaled = a.scaled_by(Some(&factor), Some(&factor)).unwrap();
+    let element = scaled.to_dense().unwrap().values().to_vec::<f32>().unwrap()[0];
+    assert!((element / 1e10 - 1.0).abs() < 1e-6, "{element}");
+}
+
+#[test]
 fn tolerances_that_nothing_is_below_are_refused() {
     let a = Matrix::from_typed(&cpu(), Csr::<f64>::identity(2).unwrap()).unwrap();
     for tolerance in [-1.0, f64::NAN] {

@@ -3,7 +3,6 @@
 use super::dense::{DenseLayout, DenseView, Order, layout_accessors};
 use crate::error::{Error, Result, checked_product};
 use crate::space::{Element, Host, Space, View};
-use std::ops::Range;
 
 /// `count` dense matrices of one shape; matrix `k` starts at `k·stride`.
 #[derive(Debug)]
@@ -66,7 +65,10 @@ impl<'a, T: Element, S: Space> DenseBatchView<'a, T, S> {
         self.data
     }
 
-    /// Matrix `k`, which is below [`count`](Self::count).
+    /// Matrix `k`.
+    ///
+    /// # Panics
+    /// If `k` is not below [`count`](Self::count).
     ///
     /// ```
     /// # use sparse_core::{DenseBatchView, Order};
@@ -76,10 +78,10 @@ impl<'a, T: Element, S: Space> DenseBatchView<'a, T, S> {
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     pub fn member(&self, k: usize) -> DenseView<'a, T, S> {
-        let start = k * self.stride;
-        let range: Range<usize> = start..self.data.len();
-        let range = if range.start > range.end { 0..0 } else { range };
-        DenseView { data: S::slice(self.data, range), layout: self.layout }
+        assert!(k < self.count, "there is no matrix {k} among {}", self.count);
+        // Matrices without elements may lie behind the end of the data.
+        let start = k.saturating_mul(self.stride).min(self.data.len());
+        DenseView { data: S::slice(self.data, start..self.data.len()), layout: self.layout }
     }
 
     /// The transposes, without a copy.

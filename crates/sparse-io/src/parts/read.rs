@@ -231,11 +231,17 @@ impl PartSet {
         })
     }
 
-    /// The file of a part, with the size and the checksum of the manifest.
-    fn part_bytes(&self, part: &Part) -> Result<(PathBuf, Bytes)> {
+    /// The path of a part's file, which is no link and has the size of the manifest.
+    pub(crate) fn path_of(&self, part: &Part) -> Result<PathBuf> {
         let path = self.folder.join(&part.file);
         let found = fs::symlink_metadata(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
         check_size(&path, part, &found)?;
+        Ok(path)
+    }
+
+    /// The file of a part, with the size and the checksum of the manifest.
+    fn part_bytes(&self, part: &Part) -> Result<(PathBuf, Bytes)> {
+        let path = self.path_of(part)?;
         let bytes = open(&path)?;
         check_sum(&path, part, crc32c::crc32c(&bytes))?;
         Ok((path, bytes))
@@ -244,10 +250,8 @@ impl PartSet {
     /// Fails unless the file of part `index` has the size and the checksum of the manifest. It is read in small pieces.
     pub(crate) fn check_part(&self, index: usize) -> Result<()> {
         let part = self.part(index)?;
-        let path = self.folder.join(&part.file);
+        let path = self.path_of(part)?;
         let io_error = |source| Error::Io { path: path.clone(), source };
-        let found = fs::symlink_metadata(&path).map_err(io_error)?;
-        check_size(&path, part, &found)?;
         let mut reader = BufReader::with_capacity(CHUNK_BYTES, File::open(&path).map_err(io_error)?);
         let mut sum = 0;
         loop {

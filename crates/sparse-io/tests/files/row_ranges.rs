@@ -5,7 +5,7 @@ use sparse_io::parts::PartWriter;
 use sparse_io::{MatrixFile, RowRanges, npz};
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
@@ -91,6 +91,20 @@ fn rows_are_sorted_and_duplicates_added() {
     npz::write_csr(&path, &a.unwrap()).unwrap();
     let last: Csr<f64> = RowRanges::open(&path).unwrap().read_rows(1..2).unwrap();
     assert!(last.triplets().eq([(0, 1, 8.0), (0, 2, 4.0)]));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_part_that_is_a_link_out_of_the_folder_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (set, outside) = (folder.path().join("set"), folder.path().join("outside.npz"));
+    write_blocks::<Row>(&set, &matrix(4, 4), &[0, 4], &[0, 4]);
+    let is_part = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "npz");
+    let part = fs::read_dir(&set).unwrap().map(|entry| entry.unwrap().path()).find(is_part).unwrap();
+    fs::rename(&part, &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, &part).unwrap();
+    let error = RowRanges::open(&set).unwrap_err().to_string();
+    assert_eq!(error, format!("{}: not a file of this folder", part.display()));
 }
 
 /// A file that claims more rows than it has offsets for is refused before memory is allocated by the claim.

@@ -3,7 +3,7 @@
 use super::inverse::InverseProduct;
 use super::{Preconditioner, check_square};
 use sparse_core::backend::{SpaceOf, ViewOf};
-use sparse_core::op::{SpmvKernel, VectorKernel};
+use sparse_core::op::{SpmvKernel, VectorKernel, quotient};
 use sparse_core::{Accumulator, Csr, Error, Host, Index, Result, Scalar};
 
 /// K = diag(A), after Jacobi. Costs one product with a diagonal matrix in CSR: for each row two indices and three
@@ -127,7 +127,7 @@ fn inverse_of_diagonal<T: Accumulator, I: Index, O: Index>(
     let found = match stored.reduce(|sum, value| sum + value) {
         None => "none is stored".to_string(),
         Some(diagonal) => {
-            let inverse = T::one() / diagonal;
+            let inverse = quotient(T::one(), diagonal);
             if inverse.is_finite() && !inverse.is_zero() {
                 return Ok(inverse);
             }

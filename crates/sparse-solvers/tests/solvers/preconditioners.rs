@@ -3,7 +3,7 @@
 use crate::common::{matrix, right_hand_side};
 use sparse_core::op::{RealOf, SpmvKernel, TrisolveKernel};
 use sparse_core::reference::Reference;
-use sparse_core::{Accumulator, Csr, Error, Host, Result, Scalar, c64};
+use sparse_core::{Accumulator, Csr, Error, Host, Result, Scalar, c32, c64};
 use sparse_generate::stencil_5;
 use sparse_solvers::{
     BiCgStab, BlockJacobi, Cg, Ic0, Identity, Ilu0, Jacobi, Options, Preconditioner, inverse_diagonal,
@@ -240,4 +240,14 @@ fn preconditioners_are_chosen_at_run_time() {
         found[4] < found[0] && found[3] == found[4],
         "ILU(0) of a symmetric matrix is its IC(0): {found:?}"
     );
+}
+
+#[test]
+fn complex_diagonals_are_inverted_over_the_range_of_real_ones() {
+    for entry in [1e-22, 3e-23, 2e-23, 2e19_f32] {
+        let a = Csr::<c32>::new(1, 1, vec![0, 1], vec![0], vec![c32::new(0.0, entry)]).unwrap();
+        let inverse = inverse_diagonal(&a).unwrap()[0];
+        assert_eq!(inverse.re, 0.0);
+        assert!((f64::from(inverse.im) * f64::from(entry) + 1.0).abs() < 1e-6, "{entry}: {inverse}");
+    }
 }

@@ -12,7 +12,7 @@ use super::compiled::{elementwise_table, find};
 use crate::Cpu;
 use crate::parallel::split_mut;
 use crate::primitive::duplicates::without_duplicates;
-use crate::primitive::fill::{starts, zeroed};
+use crate::primitive::fill::{starts, try_zeroed, zeroed};
 use crate::primitive::lines::Lines;
 use merge::{Fill, Operand};
 use parts::{MergePart, Structure, cut};
@@ -194,13 +194,13 @@ fn row_merge<A: Axis, T: Scalar, I: Index, O: Index>(
     let (sorted_a, sorted_b) = (without_duplicates(cpu, a)?, without_duplicates(cpu, b)?);
     let (lines_a, lines_b) = (Lines::of((*sorted_a).as_ref()), Lines::of((*sorted_b).as_ref()));
     let nnz = plan.entries.last().map_or(0, |entries| entries.end);
-    let mut values = zeroed(nnz);
+    let mut values = try_zeroed(nnz)?;
     if let Some(pattern) = &plan.pattern {
         let new = plan.parts.iter().map(|_| None).collect();
         fill(cpu, plan, (alpha, lines_a), (beta, lines_b), new, &mut values);
         return Compressed::from_pattern(pattern.clone(), values);
     }
-    let (mut offsets, mut indices) = (zeroed::<O>(lines_a.offsets.len()), zeroed::<I>(nnz));
+    let (mut offsets, mut indices) = (zeroed::<O>(lines_a.offsets.len()), try_zeroed::<I>(nnz)?);
     let rows: Vec<_> = plan.parts.iter().map(|part| part.rows.clone()).collect();
     let new = split_mut(&mut offsets[1..], &rows).into_iter().zip(split_mut(&mut indices, &plan.entries));
     let new = new.map(Some).collect();

@@ -9,7 +9,7 @@ use super::ranked::Ranked;
 use super::thresholds::SpgemmThresholds;
 use crate::Cpu;
 use crate::parallel::split_mut;
-use crate::primitive::fill::{entry_ranges, zeroed};
+use crate::primitive::fill::{entry_ranges, try_zeroed};
 use crate::simd::{Isa, Vectorize, fetch_line};
 use sparse_core::{CompressedPattern, Host, Index, IndexOrder, Result};
 use std::ops::Range;
@@ -30,7 +30,7 @@ pub(super) fn pattern<I: Index, O: Index>(
     let found = search.find(cpu, parts, true);
     let offsets = cpu.offsets::<O>(&lengths(&found))?;
     let entries = entry_ranges(&offsets, &parts.rows);
-    let mut indices = zeroed::<I>(offsets[factors.left.major()].as_usize());
+    let mut indices = try_zeroed::<I>(offsets[factors.left.major()].as_usize())?;
     let nnz = indices.len();
     let outputs = split_mut(&mut indices, &entries).into_iter().zip(found).collect();
     cpu.for_each(nnz, outputs, |(output, part): (&mut [I], PartPattern<I>)| {

@@ -3,7 +3,7 @@
 use super::typed_rank::TypedRank;
 use super::{MatrixOnRanks, ROOT};
 use crate::device::{Connections, HostBackend, connect_ranks, serial_host_backend};
-use crate::runtime::on_devices::half_precision;
+use crate::runtime::operand_errors::half_precision;
 use crate::runtime::rank::{AnyRank, HostRows, Rank, RankKernels, host_rows};
 use crate::runtime::{Format, Matrix};
 use crate::{Device, ExchangePath};

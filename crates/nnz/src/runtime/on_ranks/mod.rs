@@ -8,7 +8,7 @@ mod typed_rank;
 #[cfg(doc)]
 use super::MatrixOnDevices;
 use super::Vector;
-use super::on_devices::{check_lengths, check_operands};
+use super::operand_errors::{check_lengths, check_operands};
 use super::rank::RankSizes;
 use crate::Device;
 use sparse_core::{DType, Error, Result};

@@ -3,7 +3,7 @@
 use super::{MatrixOnRanks, ROOT};
 #[cfg(doc)]
 use crate::MatrixOnDevices;
-use crate::runtime::on_devices::check_operands;
+use crate::runtime::operand_errors::check_operands;
 use crate::runtime::rank::RankSizes;
 use crate::runtime::{DenseMatrix, Vector};
 use sparse_core::error::checked_product;
