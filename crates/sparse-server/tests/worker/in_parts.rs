@@ -64,6 +64,8 @@ fn a_matrix_in_parts_is_one_object() {
     assert_eq!(server.send("GET /v1/matrices/a", &[], &[]).expect(200).text(), made.text());
     assert_eq!(put_in_parts(&server, "a?parts=2", &[key], &body).expect(201).text(), made.text());
     assert!(put_in_parts(&server, "c", &[key], &body).expect(422).text().contains("made `a`"));
+    let other_body = put_in_parts(&server, "a?parts=2", &[key], &body[1..]).expect(422);
+    assert!(other_body.text().contains("another body"), "{}", other_body.text());
     let list = server.send("GET /v1/matrices", &[], &[]).expect(200).json();
     assert_eq!(list["matrices"].as_array().unwrap().iter().filter(|listed| **listed == view).count(), 1);
 
