@@ -238,7 +238,20 @@ fn an_upload_is_resumed_where_it_broke_off() {
     put(".a", &[]).expect(400);
     assert_eq!(put("a", &[]).expect(201).json()["nnz"], 5);
     put("a", &[]).expect(404);
-    assert_eq!(std::fs::read_dir(data.path().join("resumable")).unwrap().count(), 0);
+    let files = || std::fs::read_dir(data.path().join("resumable")).unwrap().count();
+    assert_eq!(files(), 0);
+
+    // A request with a key can be sent again, its upload too, until the next one begins.
+    let again = head(&begin(body.len() as u64).expect(201), "location").unwrap();
+    server.send(&format!("PATCH {again}"), &["Upload-Offset: 0"], &body).expect(204);
+    let upload = format!("nnz-upload: {}", again.rsplit('/').next().unwrap());
+    for _ in 0..2 {
+        let made = server.send("PUT /v1/matrices/a", &[MTX, &upload, "Idempotency-Key: u"], &[]).expect(201);
+        assert_eq!(made.json()["version"], 2);
+    }
+    let next = head(&begin(1).expect(201), "location").unwrap();
+    assert_eq!(files(), 1);
+    server.send(&format!("DELETE {next}"), &[], &[]).expect(204);
 
     begin(1 << 60).expect(413);
     server.send("POST /v1/uploads", &[], &[]).expect(400);
