@@ -252,7 +252,12 @@ impl DenseMatrix {
     /// ```
     pub fn to_order(&self, order: Order) -> Result<Self> {
         let (rows, cols) = (self.rows, self.cols);
-        if order == self.order && self.values.len() == rows * cols {
+        let len = rows * cols;
+        if len == 0 {
+            // It may have very many rows or columns, which are not visited.
+            return Self::zeros(self.device(), self.dtype(), rows, cols, order);
+        }
+        if order == self.order && self.values.len() == len {
             return Ok(self.clone());
         }
         with_dtype!(self.dtype(), T => {
@@ -353,6 +358,7 @@ impl DenseMatrix {
         let (rows, cols) = (range.len(), self.cols);
         let mut values = Vector::zeros(self.device(), self.dtype(), rows * cols)?;
         match self.order {
+            _ if values.is_empty() => (),
             Order::RowMajor if self.leading_dimension == cols => {
                 values.copy_from(0, &self.values, range.start * cols..range.end * cols)?;
             }
@@ -423,4 +429,43 @@ impl Debug for DenseMatrix {
 /// The elements of a row (row-major) or column (column-major).
 fn line_length(rows: usize, cols: usize, order: Order) -> usize {
     if order == Order::RowMajor { cols } else { rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_columns_of_both_orders_are_those_of_the_elements() {
+        let device: Device = "cpu".parse().unwrap();
+        for order in [Order::RowMajor, Order::ColMajor] {
+            // 3 x 2 with a leading dimension of 4; the padding is -1.
+            let mut values = vec![-1.0; 12];
+            let element = |i: usize, j: usize| (10 * i + j) as f64;
+            for (i, j) in (0..3).flat_map(|i| [(i, 0), (i, 1)]) {
+                values[if order == Order::RowMajor { 4 * i + j } else { 4 * j + i }] = element(i, j);
+            }
+            let values = Vector::from_vec(&device, values).unwrap();
+            let b = DenseMatrix::new(values, 3, 2, 4, order).unwrap();
+            let rows = b.rows(1..3).unwrap().to_order(Order::RowMajor).unwrap();
+            assert_eq!(rows.values().to_vec::<f64>().unwrap(), [10.0, 11.0, 20.0, 21.0]);
+            assert_eq!(b.rows(2..2).unwrap().shape(), (0, 2));
+            assert!(b.rows(2..4).is_err() && b.rows(Range { start: 2, end: 1 }).is_err());
+            assert_eq!(b.column(1).unwrap().to_vec::<f64>().unwrap(), [1.0, 11.0, 21.0]);
+            let mut c = b.clone();
+            c.set_column(0, &b.column(1).unwrap()).unwrap();
+            let changed = c.to_order(Order::RowMajor).unwrap().values().to_vec::<f64>().unwrap();
+            assert_eq!(changed, [1.0, 1.0, 11.0, 11.0, 21.0, 21.0]);
+        }
+    }
+
+    #[test]
+    fn columns_without_elements_are_not_visited() {
+        let device: Device = "cpu".parse().unwrap();
+        let many = 10_usize.pow(12);
+        let b = DenseMatrix::zeros(&device, DType::F64, 0, many, Order::RowMajor).unwrap();
+        assert_eq!(b.to_order(Order::ColMajor).unwrap().shape(), (0, many));
+        let c = DenseMatrix::zeros(&device, DType::F64, 0, many, Order::ColMajor).unwrap();
+        assert_eq!(c.rows(0..0).unwrap().shape(), (0, many));
+    }
 }
