@@ -117,7 +117,7 @@ fn what_a_matrix_in_parts_cannot_do_is_refused() {
     for (parameters, status, reason) in [
         ("parts=3", 400, "1 to 2 can be had"),
         ("parts=0", 400, "1 to 2 can be had"),
-        ("parts=two", 400, "invalid digit"),
+        ("parts=two", 400, "a whole number"),
         ("parts=auto&durable=1", 400, "parameter durable"),
         ("parts=2&durable=1", 400, "parameter durable"),
         ("parts=2&ttl=5", 400, "parameter ttl"),
