@@ -333,6 +333,12 @@ fn a_matrix_is_deleted_at_its_time() {
     assert!(short["expires"].as_u64() > Some(1_700_000_000));
     server.send("PUT /v1/matrices/a?ttl=-1", &[MTX], &matrix()).expect(400);
     server.send("PUT /v1/matrices/old?ttl=1&durable=1", &[MTX], &matrix()).expect(201);
+    // From its time on it is not there for any request, whether it was deleted yet or not.
+    let put = |condition: &str| server.send("PUT /v1/matrices/b?ttl=0", &[MTX, condition], &matrix());
+    put("If-None-Match: *").expect(201);
+    server.send("GET /v1/matrices/b", &[], &[]).expect(404);
+    put("If-Match: \"1\"").expect(412);
+    put("If-None-Match: *").expect(201);
     drop(server);
     // A server that starts again deletes what has expired meanwhile, and forgets no time.
     let server = Running::start(Config::new(data.path(), 1 << 20));
