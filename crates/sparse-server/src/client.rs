@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 #[cfg(unix)]
-use sendfd::SendWithFd;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,9 @@ use std::time::Duration;
 #[cfg(unix)]
 use std::{
     fs::File,
-    io::{BufRead, BufReader},
-    os::{fd::AsRawFd, unix::net::UnixStream},
+    io::{BufRead, BufReader, IoSlice},
+    mem::MaybeUninit,
+    os::{fd::AsFd, unix::net::UnixStream},
 };
 use tokio::io::{AsyncRead, AsyncSeekExt, AsyncWrite};
 use tokio::net::TcpStream;
@@ -376,7 +377,11 @@ pub fn name_in(folder: &Path, path: &Path) -> Option<String> {
 /// Passes an open file by a socket; its id.
 #[cfg(unix)]
 fn pass(mut socket: &UnixStream, file: &File) -> Result<String, ClientError> {
-    socket.send_with_fd(b"f", &[file.as_raw_fd()]).map_err(connection)?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [file.as_fd()];
+    control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    sendmsg(socket, &[IoSlice::new(b"f")], &mut control, SendFlags::empty()).map_err(connection)?;
     let mut line = String::new();
     BufReader::new(&mut socket).read_line(&mut line).map_err(connection)?;
     match line.trim_end() {

@@ -14,20 +14,21 @@ use crate::error::StartError;
 use crate::lock::lock;
 use crate::problem::Problem;
 use crate::upload::RESULT_DESCRIPTOR;
+use rustix::cmsg_space;
 #[cfg(target_os = "linux")]
 use rustix::fs::fstatfs;
 use rustix::fs::{OFlags, fcntl_getfl};
-use rustix::io::{FdFlags, fcntl_setfd};
-use sendfd::RecvWithFd;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, Permissions};
-use std::io::{self, ErrorKind, Seek};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::io::{self, ErrorKind, IoSliceMut, Seek};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -235,21 +236,62 @@ fn is_made_when_read(_: &File) -> bool {
 
 /// The next byte, with the descriptor if exactly one comes with it; none at the end of the connection.
 async fn next(stream: &UnixStream) -> io::Result<Option<Option<OwnedFd>>> {
-    // Room for two, so that one too many is seen, and closed.
-    let (mut byte, mut numbers) = ([0], [-1; 2]);
-    let (bytes, count) = loop {
-        stream.readable().await?;
-        match stream.recv_with_fd(&mut byte, &mut numbers) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => (),
-            received => break received?,
-        }
-    };
-    // SAFETY: the kernel has opened them for this process by this call, and nobody else has their numbers.
-    let opened = numbers[..count].iter().map(|number| unsafe { OwnedFd::from_raw_fd(*number) });
-    let mut opened: Vec<_> = opened.collect();
-    for descriptor in &opened {
-        fcntl_setfd(descriptor, FdFlags::CLOEXEC)?;
-    }
+    let (bytes, mut opened) = stream.async_io(Interest::READABLE, || receive(stream)).await?;
     let only = if opened.len() == 1 { opened.pop() } else { None };
     Ok((bytes > 0).then_some(only))
+}
+
+/// Receives a byte and the descriptors that come with it, which no child process inherits: on Linux none that is started
+/// at the same time, either.
+fn receive(stream: &UnixStream) -> io::Result<(usize, Vec<OwnedFd>)> {
+    // Space for two, so that one too many is seen, and closed.
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(2))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    #[cfg(target_os = "linux")]
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    #[cfg(not(target_os = "linux"))]
+    let flags = RecvFlags::empty();
+    let received = recvmsg(stream, &mut [IoSliceMut::new(&mut [0])], &mut control, flags)?;
+    let mut opened = vec![];
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+            opened.extend(descriptors);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    for descriptor in &opened {
+        rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::CLOEXEC)?;
+    }
+    Ok((received.bytes, opened))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::io::{FdFlags, fcntl_getfd};
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+    use std::io::IoSlice;
+    use std::os::fd::AsFd;
+
+    #[tokio::test]
+    async fn one_descriptor_comes_with_a_byte_and_is_closed_in_child_processes() {
+        let (client, server) = UnixStream::pair().unwrap();
+        let file = tempfile::tempfile().unwrap();
+        for count in [1, 0, 2, 3] {
+            let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(3))];
+            let mut control = SendAncillaryBuffer::new(&mut space);
+            let descriptors = vec![file.as_fd(); count];
+            if count > 0 {
+                assert!(control.push(SendAncillaryMessage::ScmRights(&descriptors)));
+            }
+            sendmsg(&client, &[IoSlice::new(b"f")], &mut control, SendFlags::empty()).unwrap();
+            let received = next(&server).await.unwrap().expect("a byte");
+            assert_eq!(received.is_some(), count == 1, "{count} descriptors");
+            if let Some(received) = received {
+                assert!(fcntl_getfd(&received).unwrap().contains(FdFlags::CLOEXEC));
+            }
+        }
+        drop(client);
+        assert!(next(&server).await.unwrap().is_none());
+    }
 }

@@ -1,13 +1,28 @@
 //! Keys by which a request that is sent again does not take effect again.
+//!
+//! A request is the same as the first one with its key if method, path, query and body are. Another one is refused, as in
+//! the draft "The Idempotency-Key HTTP Header Field" of the IETF. They are compared by their digests, XXH3 of 128 bits: a
+//! tenant who finds two requests of one digest deceives nobody else.
 
+use crate::config::Limits;
 use crate::lock::lock;
 use crate::objects::Object;
 use crate::problem::Problem;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use crate::upload::Incoming;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use hyper::body::{Frame, SizeHint};
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
+use std::convert::Infallible;
+use std::fmt::{Debug, Formatter};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, ready};
+use twox_hash::XxHash3_128 as Hasher;
 
 /// The header of a key.
 pub(crate) const KEY: &str = "idempotency-key";
@@ -16,44 +31,106 @@ pub(crate) const KEYS_PER_TENANT: usize = 1000;
 
 /// The keys of all tenants, in the order in which they came.
 #[derive(Debug, Default)]
-pub(crate) struct Keys(Mutex<HashMap<String, VecDeque<(String, Effect)>>>);
+pub(crate) struct Keys(Mutex<HashMap<String, VecDeque<FirstRequest>>>);
 
-/// The effect of the request with a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The first request with a key.
+#[derive(Debug)]
+struct FirstRequest {
+    key: String,
+    line: RequestLine,
+    effect: Effect,
+}
+
+#[derive(Debug)]
 enum Effect {
     /// The request is running.
     Pending,
-    Made(Made),
+    Made(Earlier),
+}
+
+/// A digest of the method, the path and the query of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RequestLine(pub(crate) String);
+
+impl RequestLine {
+    pub(crate) fn new(method: &Method, uri: &Uri) -> Self {
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        Self(digits(Hasher::oneshot(format!("{method} {path}").as_bytes())))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for RequestLine {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::new(&parts.method, &parts.uri))
+    }
+}
+
+fn digits(digest: u128) -> String {
+    format!("{digest:032x}")
 }
 
 /// The object that a request made, as it was then.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Made {
     name: String,
-    tag: HeaderValue,
+    /// Its entity tag.
+    tag: String,
     /// Its description in JSON.
-    view: Vec<u8>,
+    view: String,
 }
 
 impl Made {
     /// The answer to an upload: the name, the entity tag and the description of the matrix, as JSON.
-    pub(crate) fn new(name: &str, tag: HeaderValue, view: &impl Serialize) -> Self {
-        Self { name: name.into(), tag, view: serde_json::to_vec(view).unwrap_or_default() }
+    pub(crate) fn new(name: &str, tag: &HeaderValue, view: &impl Serialize) -> Self {
+        let tag = tag.to_str().unwrap_or_default().into();
+        Self { name: name.into(), tag, view: serde_json::to_string(view).unwrap_or_default() }
     }
 
     pub(crate) fn of(object: &Object) -> Self {
-        Self::new(&object.name, object.tag(), &object.view())
+        Self::new(&object.name, &object.tag(), &object.view())
     }
+}
 
-    /// The first answer once more, for a request that is to make the same name.
-    pub(crate) fn answer(self, name: &str) -> Result<Response, Problem> {
-        if name == self.name {
-            let json = (header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            return Ok((StatusCode::CREATED, [(header::ETAG, self.tag), json], self.view).into_response());
+/// What an earlier request with a key made, and the digest of its body, if it has read one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Earlier {
+    made: Made,
+    body: Option<String>,
+}
+
+impl Earlier {
+    /// The first answer once more, if this is the body of the first request, too.
+    pub(crate) async fn answer(self, body: Body, limits: &Limits) -> Result<Response, Problem> {
+        if let Some(first) = self.body
+            && digest_of(body, limits).await? != first
+        {
+            return Err(other_request("body", Some(&self.made.name)));
         }
-        let detail = format!("this Idempotency-Key belongs to a request that made `{}`", self.name);
-        Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key", detail))
+        let Made { tag, view, .. } = self.made;
+        let json = (header::CONTENT_TYPE, "application/json".into());
+        Ok((StatusCode::CREATED, [(header::ETAG, tag), json], view).into_response())
     }
+}
+
+async fn digest_of(body: Body, limits: &Limits) -> Result<String, Problem> {
+    let mut hasher = Hasher::new();
+    let mut incoming = Incoming::new(body, limits.upload_bytes.max(limits.operand_bytes), limits);
+    while let Some(data) = incoming.next().await? {
+        hasher.write(&data);
+    }
+    Ok(digits(hasher.finish_128()))
+}
+
+/// The problem of a request that differs in this part from the first one with its key.
+fn other_request(part: &str, made: Option<&str>) -> Problem {
+    let made = made.map_or(String::new(), |name| format!(", which made `{name}`,"));
+    let detail = format!(
+        "Idempotency-Key: the first request with this key{made} had another {part}: send that one again, or this one \
+         with a key of its own"
+    );
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key", detail)
 }
 
 /// The state of a key at the start of a request.
@@ -61,58 +138,69 @@ impl Made {
 pub(crate) enum Begun {
     /// There is no key, or a new one.
     First(Option<Claim>),
-    /// An earlier request with the key made this.
-    Before(Made),
+    /// An earlier request with the key took effect.
+    Before(Earlier),
 }
 
 /// A key whose request is at work; unless it [succeeds](Self::made), the key is forgotten.
-#[derive(Debug)]
 pub(crate) struct Claim {
     keys: Arc<Keys>,
     tenant: String,
     key: String,
+    /// That of the body, once it is read.
+    hasher: Arc<Mutex<Option<Hasher>>>,
 }
 
 impl Keys {
-    /// Claims the key of a request, if it has one; 429 while another request with it is at work, or as many with others
-    /// as are remembered.
-    pub(crate) fn begin(self: &Arc<Self>, tenant: &str, headers: &HeaderMap) -> Result<Begun, Problem> {
+    /// Claims the key of a request, if it has one. It is refused with 422 if the key is that of another request, with 409
+    /// while that is at work, and with 429 while as many with other keys are as are remembered.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        tenant: &str,
+        headers: &HeaderMap,
+        line: RequestLine,
+    ) -> Result<Begun, Problem> {
         let Some(key) = key_of(headers)? else { return Ok(Begun::First(None)) };
         let mut keys = self.lock();
         let of_tenant = keys.entry(tenant.into()).or_default();
-        if let Some(made) = made_by(of_tenant, key)? {
-            return Ok(Begun::Before(made));
+        if let Some(earlier) = earlier(of_tenant, key, &line)? {
+            return Ok(Begun::Before(earlier));
         }
         if of_tenant.len() == KEYS_PER_TENANT {
-            let oldest = of_tenant.iter().position(|(_, effect)| *effect != Effect::Pending);
+            let oldest = of_tenant.iter().position(|first| !first.is_pending());
             let all_pending = || Problem::busy("too many requests with an Idempotency-Key are at work");
             of_tenant.remove(oldest.ok_or_else(all_pending)?);
         }
-        of_tenant.push_back((key.into(), Effect::Pending));
-        Ok(Begun::First(Some(Claim { keys: self.clone(), tenant: tenant.into(), key: key.into() })))
+        of_tenant.push_back(FirstRequest { key: key.into(), line, effect: Effect::Pending });
+        let hasher = Arc::default();
+        Ok(Begun::First(Some(Claim { keys: self.clone(), tenant: tenant.into(), key: key.into(), hasher })))
     }
 
-    /// The object that a request with a key has made, if it has; 429 while it is at work.
+    /// What an earlier request with the key of this one has made, if it has; refused as by [`begin`](Self::begin).
     #[cfg(unix)]
-    pub(crate) fn find(&self, tenant: &str, headers: &HeaderMap) -> Result<Option<Made>, Problem> {
+    pub(crate) fn find(
+        &self,
+        tenant: &str,
+        headers: &HeaderMap,
+        line: &RequestLine,
+    ) -> Result<Option<Earlier>, Problem> {
         let Some(key) = key_of(headers)? else { return Ok(None) };
-        self.lock().get(tenant).map_or(Ok(None), |of_tenant| made_by(of_tenant, key))
+        self.lock().get(tenant).map_or(Ok(None), |of_tenant| earlier(of_tenant, key, line))
     }
 
     /// Each `tenant/name` of an object that the request of a key has made.
     #[cfg(unix)]
     pub(crate) fn names(&self) -> Vec<String> {
         let keys = self.lock();
-        let made =
-            keys.iter().flat_map(|(tenant, keys)| keys.iter().map(move |(_, effect)| (tenant, effect)));
-        let name = |(tenant, effect): (&String, &Effect)| match effect {
-            Effect::Made(made) => Some(format!("{tenant}/{}", made.name)),
+        let all = keys.iter().flat_map(|(tenant, keys)| keys.iter().map(move |first| (tenant, first)));
+        let name = |(tenant, first): (&String, &FirstRequest)| match &first.effect {
+            Effect::Made(earlier) => Some(format!("{tenant}/{}", earlier.made.name)),
             Effect::Pending => None,
         };
-        made.filter_map(name).collect()
+        all.filter_map(name).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, VecDeque<(String, Effect)>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, VecDeque<FirstRequest>>> {
         lock(&self.0)
     }
 }
@@ -124,23 +212,51 @@ pub(crate) fn key_of(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     key.ok_or_else(needed).map(Some)
 }
 
-fn made_by(keys: &VecDeque<(String, Effect)>, key: &str) -> Result<Option<Made>, Problem> {
-    match keys.iter().find(|(known, _)| known == key) {
-        Some((_, Effect::Made(made))) => Ok(Some(made.clone())),
-        Some((_, Effect::Pending)) => Err(Problem::busy("a request with this Idempotency-Key is at work")),
-        None => Ok(None),
+fn earlier(
+    requests: &VecDeque<FirstRequest>,
+    key: &str,
+    line: &RequestLine,
+) -> Result<Option<Earlier>, Problem> {
+    let Some(first) = requests.iter().find(|first| first.key == key) else { return Ok(None) };
+    match &first.effect {
+        Effect::Made(earlier) if first.line == *line => Ok(Some(earlier.clone())),
+        Effect::Pending if first.line == *line => {
+            Err(Problem::not_finished("the first request with this Idempotency-Key is at work"))
+        }
+        Effect::Made(earlier) => Err(other_request("method, path or query", Some(&earlier.made.name))),
+        Effect::Pending => Err(other_request("method, path or query", None)),
     }
 }
 
+impl FirstRequest {
+    fn is_pending(&self) -> bool {
+        matches!(self.effect, Effect::Pending)
+    }
+}
+
+/// The body of a request, of which a digest is made as it is read if there is a key.
+pub(crate) fn hashed(claim: Option<&Claim>, body: Body) -> Body {
+    let Some(Claim { hasher, .. }) = claim else { return body };
+    *lock(hasher) = Some(Hasher::new());
+    Body::new(HashedBody { body, hasher: hasher.clone() })
+}
+
 impl Claim {
-    /// Remembers what the request made.
+    /// Remembers what the request made, once its body was read.
     pub(crate) fn made(&self, made: Made) {
+        let body = lock(&self.hasher).as_ref().map(|hasher| digits(hasher.finish_128()));
+        let earlier = Earlier { made, body };
         let mut keys = self.keys.lock();
         let of_tenant = keys.get_mut(&self.tenant);
-        if let Some((_, effect)) = of_tenant.and_then(|all| all.iter_mut().find(|(key, _)| *key == self.key))
-        {
-            *effect = Effect::Made(made);
+        if let Some(first) = of_tenant.and_then(|all| all.iter_mut().find(|first| first.key == self.key)) {
+            first.effect = Effect::Made(earlier);
         }
+    }
+}
+
+impl Debug for Claim {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Claim").field("tenant", &self.tenant).field("key", &self.key).finish_non_exhaustive()
     }
 }
 
@@ -148,8 +264,40 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let mut keys = self.keys.lock();
         if let Some(of_tenant) = keys.get_mut(&self.tenant) {
-            of_tenant.retain(|(key, effect)| *key != self.key || *effect != Effect::Pending);
+            of_tenant.retain(|first| first.key != self.key || !first.is_pending());
         }
+    }
+}
+
+struct HashedBody {
+    body: Body,
+    hasher: Arc<Mutex<Option<Hasher>>>,
+}
+
+impl HttpBody for HashedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        if let Some(Ok(frame)) = &frame
+            && let Some(data) = frame.data_ref()
+            && let Some(hasher) = &mut *lock(&self.hasher)
+        {
+            hasher.write(data);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -157,32 +305,52 @@ impl Drop for Claim {
 mod tests {
     use super::*;
 
-    fn begin(keys: &Arc<Keys>, key: &str) -> Result<Begun, Problem> {
+    fn line(path: &'static str) -> RequestLine {
+        RequestLine::new(&Method::PUT, &Uri::from_static(path))
+    }
+
+    fn begin_at(keys: &Arc<Keys>, key: &str, path: &'static str) -> Result<Begun, Problem> {
         let headers = HeaderMap::from_iter([(
             axum::http::HeaderName::from_static("idempotency-key"),
             HeaderValue::from_str(key).unwrap(),
         )]);
-        keys.begin("a", &headers)
+        keys.begin("a", &headers, line(path))
+    }
+
+    fn begin(keys: &Arc<Keys>, key: &str) -> Result<Begun, Problem> {
+        begin_at(keys, key, "/m")
     }
 
     fn made(name: &str) -> Made {
-        Made { name: name.into(), tag: HeaderValue::from_static("\"3\""), view: b"{}".to_vec() }
+        Made { name: name.into(), tag: "\"3\"".into(), view: "{}".into() }
     }
 
-    #[test]
-    fn a_key_takes_effect_once() {
+    #[tokio::test]
+    async fn a_key_takes_effect_once() {
         let keys = Arc::<Keys>::default();
         let Ok(Begun::First(Some(failed))) = begin(&keys, "k") else { panic!("it is new") };
-        assert_eq!(begin(&keys, "k").unwrap_err().status, StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(begin(&keys, "k").unwrap_err().status, StatusCode::CONFLICT);
+        let other = begin_at(&keys, "k", "/m?durable=1").unwrap_err();
+        assert_eq!(other.status, StatusCode::UNPROCESSABLE_ENTITY);
         drop(failed);
         let Ok(Begun::First(Some(claim))) = begin(&keys, "k") else {
             panic!("what failed may be tried again")
         };
+        let read = axum::body::to_bytes(hashed(Some(&claim), Body::from("body")), 10).await;
+        assert_eq!(read.unwrap(), "body");
         claim.made(made("m"));
         drop(claim);
         let Ok(Begun::Before(before)) = begin(&keys, "k") else { panic!("it has taken effect") };
-        assert_eq!(before.clone().answer("m").unwrap().status(), StatusCode::CREATED);
-        assert_eq!(before.answer("n").unwrap_err().status, StatusCode::UNPROCESSABLE_ENTITY);
+        let limits = Limits::default();
+        for (body, status) in [("body", Ok(StatusCode::CREATED)), ("bodx", Err(422)), ("", Err(422))] {
+            let answer = before.clone().answer(Body::from(body), &limits).await;
+            let found = answer.map(|answer| answer.status()).map_err(|problem| problem.status.as_u16());
+            assert_eq!(found, status, "{body}");
+        }
+        for other in ["/m?durable=1", "/n", "/"] {
+            let refused = begin_at(&keys, "k", other).unwrap_err();
+            assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{other}");
+        }
         (0..KEYS_PER_TENANT).for_each(|k| match begin(&keys, &format!("{k}")) {
             Ok(Begun::First(Some(claim))) => claim.made(made("n")),
             other => panic!("{other:?}"),

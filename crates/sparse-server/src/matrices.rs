@@ -3,7 +3,7 @@
 use crate::answer::{ResultFile, accepted_kind, created, etag, file_etag};
 use crate::app::App;
 use crate::auth::Identity;
-use crate::idempotency::{Begun, Made};
+use crate::idempotency::{Begun, Made, RequestLine, hashed};
 use crate::labels::{Labels, Selector};
 use crate::name;
 use crate::objects::{Object, PutOptions, Store, View};
@@ -132,6 +132,7 @@ pub(crate) async fn upload(
     name: Segment<String>,
     pairs: Pairs,
     headers: HeaderMap,
+    line: RequestLine,
     body: Body,
 ) -> Result<Response, Problem> {
     let name = segment(name)?;
@@ -144,10 +145,11 @@ pub(crate) async fn upload(
     let kind = if is_on_device { FileKind::Npz } else { kind_of(&headers)? };
     let limits = &app.config.limits;
     let encoding = check_headers(&headers, limits.upload_bytes)?;
-    let claim = match app.keys.begin(&identity.tenant, &headers)? {
+    let claim = match app.keys.begin(&identity.tenant, &headers, line)? {
         Begun::First(claim) => claim,
-        Begun::Before(made) => return made.answer(&name),
+        Begun::Before(earlier) => return earlier.answer(body, limits).await,
     };
+    let body = hashed(claim.as_ref(), body);
     // What would be refused after the body is refused before it.
     drop(app.workers.admit(&identity.tenant)?);
     let reception =

@@ -6,7 +6,7 @@ use crate::auth::{Identity, Scope};
 use crate::computation::{Owner, Prediction, compute, predict};
 use crate::config::Limits;
 use crate::front_end::check_scope;
-use crate::idempotency::{Begun, Claim, Made};
+use crate::idempotency::{Begun, Claim, Earlier, Made, RequestLine, hashed};
 use crate::jobs::{self, Subject};
 use crate::ledger::Reservation;
 use crate::matrices::{
@@ -94,13 +94,14 @@ impl Target {
 }
 
 impl Request {
-    /// The request, or the answer to one that has taken effect before.
+    /// The request, or the effect of an earlier one with its key.
     pub(crate) fn begin(
         app: &App,
         identity: Identity,
         parameters: &Parameters,
         headers: &HeaderMap,
-    ) -> Result<ControlFlow<Response, (Self, Reply)>, Problem> {
+        line: RequestLine,
+    ) -> Result<ControlFlow<Earlier, (Self, Reply)>, Problem> {
         let is_preferred = prefers_async(headers);
         let is_job = is_preferred || parameters.flag("async")?;
         let limits = &app.config.limits;
@@ -108,15 +109,20 @@ impl Request {
         let caller = StopOnDrop::new(time_limit(parameters, longest)?);
         let target = Target::new(parameters, headers, &identity)?;
         let claim = match &target {
-            Target::Object(name, _) => match app.keys.begin(&identity.tenant, headers)? {
+            Target::Object(..) => match app.keys.begin(&identity.tenant, headers, line)? {
                 Begun::First(claim) => claim,
-                Begun::Before(made) => return made.answer(name).map(ControlFlow::Break),
+                Begun::Before(earlier) => return Ok(ControlFlow::Break(earlier)),
             },
             Target::Answer(_) | Target::Device(_) | Target::DryRun => None,
         };
         let task = caller.task.clone();
         let reply = Reply { caller, is_job, is_preferred };
         Ok(ControlFlow::Continue((Self { identity, target, claim, task }, reply)))
+    }
+
+    /// The body of the request, which is compared with that of others with its key.
+    pub(crate) fn hashed(&self, body: Body) -> Body {
+        hashed(self.claim.as_ref(), body)
     }
 
     /// The subject of the job that the request may be.
@@ -198,14 +204,15 @@ pub(crate) async fn operate(
     path: Segment<(String, String)>,
     pairs: Pairs,
     headers: HeaderMap,
+    line: RequestLine,
     body: Body,
 ) -> Result<Response, Problem> {
     let (name, operation) = segment(path)?;
     let operation = Operation::find(&operation)?;
     let parameters = parameters_among(pairs, &operation.known_parameters())?;
-    let (request, reply) = match Request::begin(&app, identity, &parameters, &headers)? {
+    let (request, reply) = match Request::begin(&app, identity, &parameters, &headers, line)? {
         ControlFlow::Continue(begun) => begun,
-        ControlFlow::Break(answered) => return Ok(answered),
+        ControlFlow::Break(earlier) => return earlier.answer(body, &app.config.limits).await,
     };
     let identity = &request.identity;
     let object = find(&app.store, identity, &name)?;
@@ -217,7 +224,10 @@ pub(crate) async fn operate(
     reply.check(&app, &identity.tenant)?;
     let body = match operation.operand {
         Operand::None => None,
-        _ => Some(request.task.within(receive_operand(&app, operation.name, &headers, body)).await??),
+        _ => {
+            let body = request.hashed(body);
+            Some(request.task.within(receive_operand(&app, operation.name, &headers, body)).await??)
+        }
     };
     let work = Work { operation, request, object, other, body, parameters };
     let tenant = work.request.identity.tenant.clone();

@@ -3,9 +3,37 @@
 use crate::problem::Problem;
 use nnz::op::Op;
 use nnz::{Selection, c64};
+use std::convert::Infallible;
 use std::fmt::Display;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::ops::Range;
 use std::str::FromStr;
+
+/// Why a text is no value, with what would be one.
+pub(crate) trait Needed: Display {
+    fn needed(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Needed for nnz::Error {}
+impl Needed for Infallible {}
+impl Needed for &'static str {}
+
+impl Needed for ParseIntError {
+    fn needed(&self) -> String {
+        match self.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "the number is too large".into(),
+            _ => "a whole number is needed, such as 0 or 12".into(),
+        }
+    }
+}
+
+impl Needed for ParseFloatError {
+    fn needed(&self) -> String {
+        "a number is needed".into()
+    }
+}
 
 /// The parameters of one request, each of which its operation knows.
 #[derive(Debug, Default)]
@@ -48,24 +76,25 @@ impl Parameters {
     /// The value of a parameter, or `default` without it.
     pub(crate) fn get_or<T>(&self, name: &str, default: T) -> Result<T, Problem>
     where
-        T: FromStr<Err: Display>,
+        T: FromStr<Err: Needed>,
     {
         Ok(self.get(name)?.unwrap_or(default))
     }
 
     pub(crate) fn get<T>(&self, name: &str) -> Result<Option<T>, Problem>
     where
-        T: FromStr<Err: Display>,
+        T: FromStr<Err: Needed>,
     {
         let wrong = |text: &str, error: T::Err| {
-            Problem::bad_request(format!("parameter {name}={}: {error}", text.escape_debug()))
+            let needed = error.needed();
+            Problem::bad_request(format!("parameter {name}={}: {needed}", text.escape_debug()))
         };
         self.text(name).map(|text| text.parse().map_err(|error| wrong(text, error))).transpose()
     }
 
     pub(crate) fn required<T>(&self, name: &str) -> Result<T, Problem>
     where
-        T: FromStr<Err: Display>,
+        T: FromStr<Err: Needed>,
     {
         self.get(name)?.ok_or_else(|| Problem::bad_request(format!("parameter `{name}` is needed")))
     }
@@ -186,5 +215,20 @@ mod tests {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
         assert!(Parameters::new(vec![("a".into(), "1".into())], &["rows"]).is_err());
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_told_what_is() {
+        let value = |text: &str| Parameters::checked(vec![("ttl".into(), text.into())]);
+        for (text, needed) in [
+            ("-1", "whole number"),
+            ("1.5", "whole number"),
+            ("1e9", "whole number"),
+            ("99999999999999999999", "too large"),
+        ] {
+            let refused = value(text).get::<u64>("ttl").unwrap_err();
+            assert!(refused.detail().contains(needed), "{text}: {}", refused.detail());
+        }
+        assert!(value("x").get::<f64>("ttl").unwrap_err().detail().ends_with("ttl=x: a number is needed"));
     }
 }

@@ -8,6 +8,7 @@ use crate::answer::Outcome;
 use crate::app::App;
 use crate::auth::Identity;
 use crate::computation::{Owner, compute};
+use crate::idempotency::RequestLine;
 use crate::ledger::Reservation;
 use crate::matrices::{PUT_PARAMETERS, Pairs, find, parameters_among};
 use crate::name;
@@ -91,12 +92,13 @@ pub(crate) async fn run(
     Extension(identity): Extension<Identity>,
     pairs: Pairs,
     headers: HeaderMap,
+    line: RequestLine,
     body: Body,
 ) -> Result<Response, Problem> {
     let parameters = parameters_among(pairs, &known_parameters())?;
-    let (request, reply) = match Request::begin(&app, identity, &parameters, &headers)? {
+    let (request, reply) = match Request::begin(&app, identity, &parameters, &headers, line)? {
         ControlFlow::Continue(begun) => begun,
-        ControlFlow::Break(answered) => return Ok(answered),
+        ControlFlow::Break(earlier) => return earlier.answer(body, &app.config.limits).await,
     };
     let text: String = parameters.required("program")?;
     let steps = parse(&text, |name| find(&app.store, &request.identity, name))?;
@@ -104,7 +106,10 @@ pub(crate) async fn run(
     reply.check(&app, &tenant)?;
     let takes_body = steps.iter().any(|step| matches!(step.operand, Some(ArraySource::Body)));
     let body = match takes_body {
-        true => Some(request.task.within(receive_operand(&app, "the program", &headers, body)).await??),
+        true => {
+            let body = request.hashed(body);
+            Some(request.task.within(receive_operand(&app, "the program", &headers, body)).await??)
+        }
         false => None,
     };
     let program = Program { request, steps, body };

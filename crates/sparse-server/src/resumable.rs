@@ -19,22 +19,27 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 use tokio::sync::OwnedMutexGuard;
 use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 /// Uploads that a tenant may have begun.
 const UPLOADS_PER_TENANT: usize = 64;
 /// Time after its last part that an upload is kept.
 const KEPT: Duration = Duration::from_secs(3600);
+/// Time after the answer of a request with a key in which the request may be sent again.
+const REPEATABLE: Duration = Duration::from_secs(60);
 
 /// The uploads that were begun, by their ids.
 #[derive(Debug)]
 pub(crate) struct Uploads {
     folder: PathBuf,
+    kept: Duration,
     limits: Limits,
     begun: Mutex<HashMap<String, Arc<Upload>>>,
 }
@@ -46,6 +51,8 @@ struct Upload {
     /// Locked while a part is received, or the body read.
     parts: Arc<tokio::sync::Mutex<Parts>>,
     recent: Mutex<Recent>,
+    /// True once a request has had it as its body.
+    is_used: AtomicBool,
 }
 
 /// The parts that were received.
@@ -74,14 +81,14 @@ impl Uploads {
     pub(crate) fn open(data: &Path, limits: &Limits) -> Result<Arc<Self>, StartError> {
         let folder = data.join("resumable");
         empty_folder(&folder)?;
-        Ok(Arc::new(Self { folder, limits: limits.clone(), begun: Mutex::default() }))
+        Ok(Arc::new(Self { folder, kept: KEPT, limits: limits.clone(), begun: Mutex::default() }))
     }
 
     /// Begins an upload of so many bytes; its id.
-    fn begin(&self, tenant: &str, length: u64) -> Result<String, Problem> {
+    fn begin(self: &Arc<Self>, tenant: &str, length: u64) -> Result<String, Problem> {
         let limit = self.limits.upload_bytes;
         let mut begun = lock(&self.begun);
-        begun.retain(|_, upload| !upload.is_over());
+        begun.retain(|_, upload| upload.tenant != tenant || !upload.is_used.load(Ordering::Relaxed));
         let own: Vec<_> = begun.values().filter(|upload| upload.tenant == tenant).collect();
         let bytes = own.iter().fold(length, |bytes, upload| bytes.saturating_add(upload.length));
         if length > limit {
@@ -104,14 +111,26 @@ impl Uploads {
             length,
             parts: Arc::new(tokio::sync::Mutex::new(parts)),
             recent: Mutex::new(recent),
+            is_used: AtomicBool::new(false),
         };
         begun.insert(id.clone(), Arc::new(upload));
+        tokio::spawn(self.clone().remove_when_over(id.clone()));
         Ok(id)
+    }
+
+    /// Removes an upload some time after its last part.
+    async fn remove_when_over(self: Arc<Self>, id: String) {
+        let time_left =
+            || lock(&self.begun).get(&id).map(|upload| self.kept.saturating_sub(upload.idle_time()));
+        while let Some(time_left) = time_left().filter(|left| !left.is_zero()) {
+            sleep(time_left).await;
+        }
+        self.remove(&id);
     }
 
     fn find(&self, tenant: &str, id: &str) -> Result<Arc<Upload>, Problem> {
         let found = lock(&self.begun).get(id).cloned();
-        let found = found.filter(|upload| upload.tenant == tenant && !upload.is_over());
+        let found = found.filter(|upload| upload.tenant == tenant);
         found.ok_or_else(|| Problem::not_found("there is no such upload: POST /v1/uploads begins one"))
     }
 
@@ -133,8 +152,9 @@ impl Uploads {
 }
 
 impl Upload {
-    fn is_over(&self) -> bool {
-        lock(&self.recent).used.elapsed() > KEPT
+    /// The time since its last part, or since the last request for it.
+    fn idle_time(&self) -> Duration {
+        lock(&self.recent).used.elapsed()
     }
 
     /// Ends the request that is at work with the parts, and takes them.
@@ -151,10 +171,20 @@ impl WholeUpload {
         Ok(self.parts.file.reopen()?)
     }
 
-    /// Forgets the upload if the request has been answered well; else it can be sent again.
-    pub(crate) fn answered(self, status: StatusCode) {
-        if status.is_success() {
-            self.uploads.remove(&self.id);
+    /// Forgets the upload if the request has been answered well: at once, or, for one with a key, once it is no longer
+    /// sent again or another upload begins.
+    pub(crate) fn answered(self, status: StatusCode, has_key: bool) {
+        let Self { uploads, id, .. } = self;
+        match (status.is_success(), has_key) {
+            (false, _) => (),
+            (true, false) => uploads.remove(&id),
+            (true, true) => {
+                lock(&uploads.begun).get(&id).iter().for_each(|it| it.is_used.store(true, Ordering::Relaxed));
+                tokio::spawn(async move {
+                    sleep(REPEATABLE).await;
+                    uploads.remove(&id);
+                });
+            }
         }
     }
 }
@@ -247,4 +277,28 @@ impl Parts {
 fn number(headers: &HeaderMap, name: &HeaderName) -> Result<u64, Problem> {
     let found = headers.get(name).and_then(|value| value.to_str().ok()?.parse().ok());
     found.ok_or_else(|| Problem::bad_request(format!("header {name}: a number of bytes is needed")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_upload_goes_some_time_after_its_last_part() {
+        let data = tempfile::tempdir().unwrap();
+        let opened = Uploads::open(data.path(), &Limits::default()).unwrap();
+        let (folder, limits) = (opened.folder.clone(), opened.limits.clone());
+        let kept = Duration::from_millis(200);
+        let uploads = Arc::new(Uploads { folder, kept, limits, begun: Mutex::default() });
+        let files = || std::fs::read_dir(&uploads.folder).unwrap().count();
+        let [id, other] = [1, 2].map(|length| uploads.begin("t", length).unwrap());
+        for _ in 0..4 {
+            sleep(kept / 2).await;
+            assert!(uploads.find("t", &id).is_ok());
+            uploads.find("t", &id).unwrap().take_over().await;
+        }
+        assert!(uploads.find("t", &other).is_err() && files() == 1, "nobody has asked for it");
+        sleep(2 * kept).await;
+        assert!(uploads.find("t", &id).is_err() && files() == 0);
+    }
 }

@@ -10,6 +10,7 @@ use crate::auth::Identity;
 use crate::descriptors::{BODY_DESCRIPTOR, Descriptors};
 use crate::error::StartError;
 use crate::front_end::FrontEnd;
+use crate::idempotency::KEY;
 use crate::name;
 use crate::problem::Problem;
 use crate::upload::{RESULT_DESCRIPTOR, RESULT_FILE, UPLOAD, kind_of_media};
@@ -66,7 +67,7 @@ pub(crate) async fn exchange(
 ) -> Result<Response, Problem> {
     let body = remove_one(request.headers_mut(), &[BODY_FILE, BODY_DESCRIPTOR, UPLOAD])?;
     let result = remove_one(request.headers_mut(), &[RESULT_FILE, RESULT_DESCRIPTOR])?;
-    let mut upload = None;
+    let (mut upload, has_key) = (None, request.headers().contains_key(KEY));
     if let Some((header, name)) = body {
         let file = match header {
             BODY_FILE => open(&folder_of(&front_end, &identity)?, &name)?,
@@ -84,7 +85,7 @@ pub(crate) async fn exchange(
     if let Some(result) = result {
         response = result.write(response).await?;
     }
-    upload.into_iter().for_each(|upload| upload.answered(response.status()));
+    upload.into_iter().for_each(|upload| upload.answered(response.status(), has_key));
     Ok(response)
 }
 

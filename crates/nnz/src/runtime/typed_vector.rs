@@ -4,12 +4,13 @@ use super::Vector;
 use super::backend::RuntimeBackend;
 use super::operand_errors::{factor, mismatch};
 use crate::Device;
-use sparse_core::backend::{ViewMutOf, ViewOf};
+use sparse_core::backend::{SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::VectorKernel;
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
 use sparse_core::space::View as _;
-use sparse_core::{ContextId, DType, Result, Scalar, c64, cast_slice, with_dtype};
+use sparse_core::{ContextId, DType, Result, Scalar, Space as _, c64, cast_slice, with_dtype};
 use std::any::Any;
+use std::ops::Range;
 
 /// A vector behind one object-safe trait; the methods are those of [`Vector`]. Operands are of this vector's type and
 /// memory.
@@ -24,6 +25,7 @@ pub(super) trait AnyVector: Any + Send + Sync {
     fn nrm2(&self) -> Result<f64>;
     fn axpby(&mut self, alpha: c64, x: &Vector, beta: c64) -> Result<()>;
     fn scale(&mut self, alpha: c64) -> Result<()>;
+    fn copy_from(&mut self, start: usize, x: &Vector, range: Range<usize>) -> Result<()>;
 }
 
 pub(super) struct TypedVector<B: RuntimeBackend, T: Scalar> {
@@ -99,5 +101,12 @@ impl<B: RuntimeBackend + VectorKernel<T>, T: Scalar> AnyVector for TypedVector<B
         let alpha = factor("scale", "the factor", alpha)?;
         let x = self.backend.view_mut_of(&mut self.elements)?;
         scal::<B, T>(&self.backend, alpha, x)
+    }
+
+    fn copy_from(&mut self, start: usize, x: &Vector, range: Range<usize>) -> Result<()> {
+        let end = start + range.len();
+        let from = SpaceOf::<B>::slice(operand::<B, T>("copy_from", x)?, range);
+        let to = SpaceOf::<B>::slice_mut(self.backend.view_mut_of(&mut self.elements)?, start..end);
+        self.backend.copy(from, to)
     }
 }

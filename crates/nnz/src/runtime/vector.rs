@@ -13,6 +13,7 @@ use sparse_core::{ContextId, DType, Error, Result, Scalar, c64, with_dtype};
 use sparse_device::Device as Accelerator;
 use std::any::Any;
 use std::fmt::{Debug, Formatter};
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -378,6 +379,35 @@ impl Vector {
     /// ```
     pub fn scale(&mut self, factor: impl Into<c64>) -> Result<()> {
         self.inner.scale(factor.into())
+    }
+
+    /// Copies the elements `range` of `x` onto as many of this vector, from `start` on, within the memory of both.
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) for elements that are not there;
+    /// what the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let device: Device = "cpu".parse()?;
+    /// let mut y = Vector::zeros(&device, DType::F64, 3)?;
+    /// y.copy_from(1, &Vector::from_slice(&device, &[1.0, 2.0, 3.0])?, 0..2)?;
+    /// assert_eq!(y.to_vec::<f64>()?, [0.0, 1.0, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn copy_from(&mut self, start: usize, x: &Self, range: Range<usize>) -> Result<()> {
+        self.check("copy_from", ("y", self), ("x", x))?;
+        let fits = |start: usize, len: usize, of: usize| start.checked_add(len).is_some_and(|end| end <= of);
+        if !fits(range.start, range.len(), x.len()) || !fits(start, range.len(), self.len()) {
+            let (of_x, of_y) = (x.len(), self.len());
+            let reason = format!("{range:?} of {of_x} elements do not fit from {start} on in {of_y}");
+            return Err(Error::shape("copy_from", reason));
+        }
+        if range.is_empty() { Ok(()) } else { self.inner.copy_from(start, x, range) }
+    }
+
+    pub(crate) fn context(&self) -> ContextId {
+        self.inner.context()
     }
 
     /// An error unless two vectors are of one type in one memory.

@@ -115,14 +115,16 @@ impl Store {
         }
         let objects = lock(&self.objects);
         let versions = objects.get(&(tenant.into(), name.into()));
-        let newest = versions.and_then(|versions| versions.ready.values().next_back());
+        // One whose time is over is not there for any other request, either.
+        let newest =
+            versions.and_then(|versions| versions.ready.values().rev().find(|object| !object.is_expired()));
         check_match(options.if_match.as_ref(), newest.map(|newest| newest.version))?;
         let Some(versions) = versions else {
             let recorded = self.disk.recorded_version(tenant, name)?;
             let version = recorded.unwrap_or(0) + 1;
             return Ok(Next { version, is_recorded: recorded.is_some(), replaced: vec![] });
         };
-        if options.is_first && !versions.ready.is_empty() {
+        if options.is_first && newest.is_some() {
             let detail = format!("there is a matrix `{name}` already, and If-None-Match: * was sent");
             return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "exists", detail));
         }

@@ -11,11 +11,12 @@ use crate::picture::Picture;
 use crate::problem::Problem;
 use crate::task::Task;
 pub(crate) use members::{MemberSelection, Results, on_host};
-use nnz::{DType, DenseMatrix, Matrix, Norm, Vector};
+use nnz::{DType, DenseMatrix, Format, Matrix, Norm, Vector};
 use predict::Needed;
 use run::*;
 pub(crate) use run::{are_columns_independent, merged_columns, multiply_together};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 pub(crate) use traffic::Traffic;
 
 /// An operation on a matrix.
@@ -191,7 +192,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         has_other: true,
         parameters: &[],
         predict: predict::sparse_product,
-        run: |call| Ok(Answer::Matrix(call.a.matmul_sparse(call.other()?)?)),
+        run: |call| Ok(Answer::Matrix(call.a.matmul_sparse(&*call.other_as_first()?)?)),
     },
     Operation {
         name: "add",
@@ -202,7 +203,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         predict: predict::union,
         run: |call| {
             let (alpha, beta) = (call.parameters.factor("alpha")?, call.parameters.factor("beta")?);
-            Ok(Answer::Matrix(call.a.add(call.other()?, alpha, beta)?))
+            Ok(Answer::Matrix(call.a.add(&*call.other_as_first()?, alpha, beta)?))
         },
     },
     Operation {
@@ -212,7 +213,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         has_other: true,
         parameters: &[],
         predict: predict::union,
-        run: |call| Ok(Answer::Matrix(call.a.multiply(call.other()?)?)),
+        run: |call| Ok(Answer::Matrix(call.a.multiply(&*call.other_as_first()?)?)),
     },
     Operation {
         name: "transpose",
@@ -407,6 +408,24 @@ impl<'a> Call<'a> {
 
     fn other(&self) -> Result<&Matrix, Problem> {
         self.other.ok_or_else(|| Problem::bad_request("parameter `other`: the second matrix is needed"))
+    }
+
+    /// The second matrix in the format of the first, as a transpose, which is CSC of CSR, is needed.
+    fn other_as_first(&self) -> Result<Cow<'_, Matrix>, Problem> {
+        let other = self.other()?;
+        match self.converts_other() {
+            true => Ok(Cow::Owned(other.to_format(self.a.format())?)),
+            false => Ok(Cow::Borrowed(other)),
+        }
+    }
+
+    /// True if one matrix is CSR and the other CSC or COO, or the other way round.
+    fn converts_other(&self) -> bool {
+        let Some(other) = self.other else { return false };
+        let are_single = self.a.members().is_none() && other.members().is_none();
+        are_single
+            && matches!(self.a.format(), Format::Csr | Format::Csc)
+            && other.format() != self.a.format()
     }
 
     fn operand(&self) -> Result<&Columns, Problem> {

@@ -59,9 +59,17 @@ pub(super) fn copy(call: &Call<'_>) -> Result<Needed, Problem> {
     Ok(Needed { result: entries.saturating_add(lines_bytes(call)), workspace: entries })
 }
 
+/// The second matrix in the format of the first, and one on the way, where the formats differ.
+fn converted_bytes(call: &Call<'_>) -> Result<u64, Problem> {
+    let other = Call { a: call.other()?, ..*call };
+    let converted = if call.converts_other() { copy(&other)?.total() } else { 0 };
+    Ok(converted)
+}
+
 pub(super) fn union(call: &Call<'_>) -> Result<Needed, Problem> {
     let both = (call.a.bytes() as u64).saturating_add(call.other()?.bytes() as u64);
-    Ok(Needed { result: both.saturating_add(lines_bytes(call)), workspace: both })
+    let workspace = both.saturating_add(converted_bytes(call)?);
+    Ok(Needed { result: both.saturating_add(lines_bytes(call)), workspace })
 }
 
 /// The entries of the selected rows, as often as the most frequent column is repeated, the lists, and their positions.
@@ -87,7 +95,7 @@ pub(super) fn sparse_product(call: &Call<'_>) -> Result<Needed, Problem> {
     a.for_each_entry(&mut |_, col, _| products += lengths.get(col).map_or(0, |&length| length as u64))?;
     let dense = (a.nrows() as u64).saturating_mul(b.ncols() as u64);
     let entries = products.min(dense).saturating_mul(entry_bytes(call));
-    Ok(Needed { result: entries.saturating_add(lines_bytes(call)), workspace: 0 })
+    Ok(Needed { result: entries.saturating_add(lines_bytes(call)), workspace: converted_bytes(call)? })
 }
 
 pub(super) fn dense(call: &Call<'_>) -> Result<Needed, Problem> {

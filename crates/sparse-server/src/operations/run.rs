@@ -104,25 +104,9 @@ pub(super) fn sampled_product(call: &Call<'_>) -> Result<Answer, Problem> {
     if rows + cols == 0 {
         return Ok(Answer::Matrix(call.a.clone()));
     }
-    let inner = both.ncols();
-    let (mut u, mut v) = (
-        DenseMatrix::zeros(call.a.device(), both.dtype(), rows, inner, Order::ColMajor)?,
-        DenseMatrix::zeros(call.a.device(), both.dtype(), cols, inner, Order::ColMajor)?,
-    );
-    for j in 0..inner {
-        call.task.check()?;
-        let column = both.column(j)?;
-        u.set_column(j, &part(&column, 0, rows)?)?;
-        v.set_column(j, &part(&column, rows, cols)?)?;
-    }
+    let (u, v) = (both.rows(0..rows)?, both.rows(rows..rows + cols)?);
+    call.task.check()?;
     Ok(Answer::Matrix(call.a.sddmm(&u, &v)?))
-}
-
-/// The elements from `start` on, by way of the host.
-fn part(x: &Vector, start: usize, len: usize) -> Result<Vector, Problem> {
-    nnz::with_dtype!(x.dtype(), T => {
-        Ok(Vector::from_slice(x.device(), &x.to_vec::<T>()?[start..start + len])?)
-    })
 }
 
 pub(super) fn convert(call: &Call<'_>) -> Result<Answer, Problem> {
@@ -201,6 +185,8 @@ const LOGGED_COLUMNS: usize = 64;
 
 pub(super) fn solve(call: &Call<'_>) -> Result<Answer, Problem> {
     let (a, b) = (call.a, call.operand()?);
+    // Columns one after the other are copied within the device's memory.
+    let right_sides = b.values.to_order(Order::ColMajor)?;
     let options = solve_options(call.parameters)?;
     let mut solver = a.solver(&options)?;
     let mut x = DenseMatrix::zeros(a.device(), a.dtype(), a.ncols(), b.values.ncols(), Order::ColMajor)?;
@@ -211,7 +197,7 @@ pub(super) fn solve(call: &Call<'_>) -> Result<Answer, Problem> {
         call.task.check()?;
         let mut solved = Vector::zeros(a.device(), a.dtype(), a.ncols())?;
         let mut stopped = None;
-        let solution = solver.solve_from(&b.values.column(column)?, &mut solved, |at: Iteration| {
+        let solution = solver.solve_from(&right_sides.column(column)?, &mut solved, |at: Iteration| {
             let (iteration, relative_residual) = (at.number, at.relative_residual);
             call.task.report(Progress { column, columns, iteration, relative_residual });
             stopped = call.task.check().err();

@@ -122,13 +122,13 @@ impl DeviceWorkers {
         let claim = parameters.text("into").map(|name| self.claim(device, &tenant, name));
         let device = claim.as_ref().map_or(device, |claim| claim.device);
         let answer = async {
+            let mut request = request;
             if let Some(name) = parameters.text("into") {
                 self.distributed.check_free(&tenant, name)?;
-                if let Some(made) =
-                    self.made_elsewhere(&identity, (name, Some(device)), request.headers()).await?
-                {
-                    return Ok(made);
-                }
+                request = match self.made_elsewhere(&identity, Some(device), request).await? {
+                    ControlFlow::Continue(request) => request,
+                    ControlFlow::Break(made) => return Ok(made),
+                };
             }
             let copies = self.copy_all(device, &names, &mut identity);
             match Task::new(self.copy_time(parameters)).within(copies).await?? {
@@ -155,9 +155,9 @@ impl DeviceWorkers {
         let device = claim.device;
         let answer = async {
             self.distributed.check_free(&tenant, name)?;
-            match self.made_elsewhere(&identity, (name, Some(device)), request.headers()).await? {
-                Some(made) => Ok(made),
-                None => self.send(device, &mut identity, request).await,
+            match self.made_elsewhere(&identity, Some(device), request).await? {
+                ControlFlow::Break(made) => Ok(made),
+                ControlFlow::Continue(request) => self.send(device, &mut identity, request).await,
             }
         };
         within(Some(claim), answer).await

@@ -10,7 +10,7 @@ use super::device_workers::{DeviceWorkers, key};
 use super::dispatch::content_length;
 use super::parts::PartCount;
 use crate::auth::Identity;
-use crate::idempotency::{Begun, Keys, Made};
+use crate::idempotency::{Begun, Keys, Made, RequestLine, hashed};
 use crate::lock::lock;
 use crate::matrices::{new_name, put_options};
 use crate::name;
@@ -341,19 +341,21 @@ impl DeviceWorkers {
         request: Request,
     ) -> Result<Response, Problem> {
         let name = new_name(name)?;
-        let (head, body) = request.into_parts();
         self.check_part_count(count)?;
-        let options = put_options_in_parts(parameters, &head.headers)?;
+        let options = put_options_in_parts(parameters, request.headers())?;
         let (limits, folder) = (&self.limits, &*self.bodies);
-        let encoding = check_headers(&head.headers, limits.upload_bytes)?;
+        let encoding = check_headers(request.headers(), limits.upload_bytes)?;
         let tenant = identity.tenant.clone();
-        if let Some(made) = self.made_elsewhere(&identity, (name, None), &head.headers).await? {
-            return Ok(made);
-        }
-        let key = match self.distributed.keys.begin(&tenant, &head.headers)? {
-            Begun::First(key) => key,
-            Begun::Before(made) => return made.answer(name),
+        let (head, body) = match self.made_elsewhere(&identity, None, request).await? {
+            ControlFlow::Continue(request) => request.into_parts(),
+            ControlFlow::Break(made) => return Ok(made),
         };
+        let line = RequestLine::new(&head.method, &head.uri);
+        let key = match self.distributed.keys.begin(&tenant, &head.headers, line)? {
+            Begun::First(key) => key,
+            Begun::Before(earlier) => return earlier.answer(body, limits).await,
+        };
+        let body = hashed(key.as_ref(), body);
         let new = self.distributed.begin(&tenant, name)?;
         self.check_not_whole(&tenant, name).await?;
         let reception =
@@ -376,7 +378,7 @@ impl DeviceWorkers {
         }
         let matrix = Arc::new(DistributedMatrix { name: name.into(), version: new.version, parts });
         new.publish(matrix.clone(), &options)?;
-        key.iter().for_each(|key| key.made(Made::new(name, tag_of(matrix.version), &matrix.view())));
+        key.iter().for_each(|key| key.made(Made::new(name, &tag_of(matrix.version), &matrix.view())));
         Ok(matrix.respond(StatusCode::CREATED))
     }
 

@@ -2,18 +2,20 @@
 //! knows what became of it, and is asked before another device makes something.
 
 use super::device_workers::DeviceWorkers;
+use super::forward::json_of;
 use crate::app::App;
 use crate::auth::Identity;
-use crate::idempotency::{KEY, KEYS_PER_TENANT};
+use crate::idempotency::{Earlier, KEY, KEYS_PER_TENANT, RequestLine};
 use crate::lock::lock;
 use crate::matrices::{Segment, segment};
 use crate::problem::Problem;
-use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use std::collections::{HashMap, VecDeque};
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 /// The devices of the newest keys of each tenant, in the order in which they came.
@@ -43,50 +45,58 @@ impl KeyDevices {
     }
 }
 
-/// The address at which a worker says what became of a request with a key that was to make this name.
-pub(crate) const MADE: &str = "/made/{name}";
+/// The address at which a worker says what became of a request with a key and this line.
+pub(crate) const MADE: &str = "/made/{line}";
 
 impl DeviceWorkers {
-    /// The answer to a request that is to make a name on a device, or on several without its number, if the key was that
-    /// of a request which has made something elsewhere.
+    /// A request that is to make something on a device, or on several without its number. Breaks with its answer if its
+    /// key is that of a request which has made something elsewhere.
     pub(super) async fn made_elsewhere(
         &self,
         identity: &Identity,
-        (name, device): (&str, Option<usize>),
-        headers: &HeaderMap,
-    ) -> Result<Option<Response>, Problem> {
-        let Some(key) = headers.get(KEY).filter(|key| key.len() <= 128) else { return Ok(None) };
-        if let Some(made) = self.distributed.keys.find(&identity.tenant, headers)? {
-            return made.answer(name).map(Some);
+        device: Option<usize>,
+        request: Request,
+    ) -> Result<ControlFlow<Response, Request>, Problem> {
+        let key = request.headers().get(KEY).filter(|key| key.len() <= 128).cloned();
+        let Some(key) = key else { return Ok(ControlFlow::Continue(request)) };
+        let line = RequestLine::new(request.method(), request.uri());
+        if let Some(earlier) = self.distributed.keys.find(&identity.tenant, request.headers(), &line)? {
+            return earlier.answer(request.into_body(), &self.limits).await.map(ControlFlow::Break);
         }
-        let earlier = self.keys.find_or_assign(&identity.tenant, key, device);
-        let Some(earlier) = earlier.filter(|earlier| Some(*earlier) != device) else { return Ok(None) };
-        if crate::name::check("name", name).is_err() {
-            return Ok(None);
-        }
+        let known = self.keys.find_or_assign(&identity.tenant, &key, device);
+        let Some(known) = known.filter(|known| Some(*known) != device) else {
+            return Ok(ControlFlow::Continue(request));
+        };
         let mut question = Request::new(Body::empty());
-        *question.uri_mut() = MADE.replace("{name}", name).parse().map_err(Problem::internal)?;
+        *question.uri_mut() = MADE.replace("{line}", &line.0).parse().map_err(Problem::internal)?;
         question.headers_mut().insert(KEY, key.clone());
-        let answer = self.workers[earlier].forward(identity, question).await?;
-        if answer.status() != StatusCode::NO_CONTENT {
-            return Ok(Some(answer));
+        let answer = self.workers[known].forward(identity, question).await?;
+        match answer.status() {
+            StatusCode::OK => {
+                let earlier: Earlier =
+                    serde_json::from_value(json_of(answer).await?).map_err(Problem::internal)?;
+                earlier.answer(request.into_body(), &self.limits).await.map(ControlFlow::Break)
+            }
+            StatusCode::NO_CONTENT => {
+                // Its request failed there, or its worker is another.
+                self.keys.remove(&identity.tenant, &key);
+                self.keys.find_or_assign(&identity.tenant, &key, device);
+                Ok(ControlFlow::Continue(request))
+            }
+            _ => Ok(ControlFlow::Break(answer)),
         }
-        // Its request failed there, or its worker is another.
-        self.keys.remove(&identity.tenant, key);
-        self.keys.find_or_assign(&identity.tenant, key, device);
-        Ok(None)
     }
 }
 
-/// Answers as the request with a key was that made the name, or says that there is none.
+/// Says what the request with a key and this line has made, or that there is none.
 pub(crate) async fn made(
     State(app): State<App>,
     Extension(identity): Extension<Identity>,
-    name: Segment<String>,
+    line: Segment<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    match app.keys.find(&identity.tenant, &headers)? {
-        Some(made) => made.answer(&segment(name)?),
+    match app.keys.find(&identity.tenant, &headers, &RequestLine(segment(line)?))? {
+        Some(earlier) => Ok(Json(earlier).into_response()),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }

@@ -23,9 +23,7 @@ use decoding::Decoding;
 pub(crate) use device_array::{CUDA, DeviceArray, DeviceCsr, RESULT_ARRAY};
 pub(crate) use encoding::{Encoding, check_headers};
 pub(crate) use matrix::{check_integers, read_matrix};
-#[cfg(unix)]
-pub(crate) use receive::Incoming;
-pub(crate) use receive::Reception;
+pub(crate) use receive::{Incoming, Reception};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use zstd::Frames;
 

@@ -1,6 +1,6 @@
 //! Matrices: stored, listed, replaced, deleted.
 
-use super::common::{MTX, NPY, NPZ, Running, npy};
+use super::common::{MTX, NPY, NPZ, Running, mtx, npy};
 use super::matrix;
 use sparse_server::Config;
 use std::sync::Barrier;
@@ -85,6 +85,34 @@ fn a_matrix_is_stored_and_computed_with() {
     assert_eq!(server.send("GET /v1/matrices/a", &[], &[]).json()["version"], 1);
     server.send("DELETE /v1/matrices/a", &[], &[]).expect(204);
     assert_eq!(server.send("GET /v1/matrices", &[], &[]).json()["matrices"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_second_matrix_may_have_another_format() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let wide = mtx(2, 3, &[(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)]);
+    server.send("PUT /v1/matrices/a", &[MTX], &wide).expect(201);
+    let post = |request: &str, accept: &str| {
+        server.send(&format!("POST /v1/matrices/{request}"), &[&format!("Accept: {accept}")], &[])
+    };
+    let json = "application/json";
+    let transposed = post("a/transpose?into=t", json).expect(201).json();
+    assert_eq!((&transposed["format"], &transposed["rows"]), (&"csc".into(), &3.into()));
+    post("t/transpose?into=same", json).expect(201);
+    post("a/convert?format=csc&into=csc", json).expect(201);
+    post("a/convert?format=coo&into=coo", json).expect(201);
+    let dense = |request: &str| post(request, "application/x-npy").array();
+    assert_eq!(dense("a/spgemm?other=t"), [5.0, 0.0, 0.0, 9.0]);
+    assert_eq!(dense("t/spgemm?other=a"), [1.0, 0.0, 2.0, 0.0, 9.0, 0.0, 2.0, 0.0, 4.0]);
+    for other in ["same", "csc", "coo"] {
+        assert_eq!(dense(&format!("a/add?other={other}&beta=2")), [3.0, 0.0, 6.0, 0.0, 9.0, 0.0]);
+        assert_eq!(dense(&format!("csc/multiply?other={other}")), [1.0, 0.0, 4.0, 0.0, 9.0, 0.0]);
+    }
+    let bytes = |other: &str| {
+        post(&format!("a/add?other={other}&dry_run=1"), json).expect(200).json()["bytes"].as_u64()
+    };
+    assert!(bytes("csc") > bytes("same"), "the converted matrix takes memory");
 }
 
 #[test]
@@ -305,6 +333,12 @@ fn a_matrix_is_deleted_at_its_time() {
     assert!(short["expires"].as_u64() > Some(1_700_000_000));
     server.send("PUT /v1/matrices/a?ttl=-1", &[MTX], &matrix()).expect(400);
     server.send("PUT /v1/matrices/old?ttl=1&durable=1", &[MTX], &matrix()).expect(201);
+    // From its time on it is not there for any request, whether it was deleted yet or not.
+    let put = |condition: &str| server.send("PUT /v1/matrices/b?ttl=0", &[MTX, condition], &matrix());
+    put("If-None-Match: *").expect(201);
+    server.send("GET /v1/matrices/b", &[], &[]).expect(404);
+    put("If-Match: \"1\"").expect(412);
+    put("If-None-Match: *").expect(201);
     drop(server);
     // A server that starts again deletes what has expired meanwhile, and forgets no time.
     let server = Running::start(Config::new(data.path(), 1 << 20));

@@ -166,7 +166,12 @@ fn a_request_with_a_key_takes_effect_once() {
         assert_eq!(put("a", key).expect(201).json()["version"], 1);
     }
     assert_eq!(put("a", other).expect(201).json()["version"], 2);
+    // Another request is refused, whatever it differs in.
     assert!(put("b", key).expect(422).text().contains("made `a`"));
+    assert!(put("a?durable=1", key).expect(422).text().contains("another method, path or query"));
+    let other_body = server.send("PUT /v1/matrices/a", &[MTX, key], &matrix()).expect(422);
+    assert!(other_body.text().contains("another body"), "{}", other_body.text());
+    server.send("POST /v1/matrices/a/scale?into=a", &[key], &[]).expect(422);
     put("a", "Idempotency-Key: ").expect(400);
     // What failed may be tried again.
     server.send("PUT /v1/matrices/c", &[MTX, "Idempotency-Key: c"], b"%%").expect(422);
@@ -175,6 +180,19 @@ fn a_request_with_a_key_takes_effect_once() {
         let scaled =
             server.send("POST /v1/matrices/a/scale?into=s", &["Idempotency-Key: s"], &[]).expect(201);
         assert_eq!(scaled.json()["version"], 1);
+    }
+    let product = |values: &[f64]| {
+        let (request, key) = ("POST /v1/matrices/a/sddmm?into=p", "Idempotency-Key: p");
+        server.send(request, &[NPY, key], &npy(&[6, 1], values))
+    };
+    let first = product(&[1.0; 6]).expect(201);
+    assert_eq!(product(&[1.0; 6]).expect(201).text(), first.text());
+    product(&[2.0; 6]).expect(422);
+    // A body that nobody reads makes no difference.
+    let program = "POST /v1/programs?program=[{%22operation%22:%22transpose%22,%22matrix%22:%22a%22}]&into=t";
+    for body in ["", "", "unread"] {
+        let made = server.send(program, &["Idempotency-Key: t"], body.as_bytes()).expect(201);
+        assert_eq!(made.json()["version"], 1);
     }
     server.send("DELETE /v1/matrices/a@1", &[], &[]).expect(204);
     // What was true then is said again, though it is deleted.

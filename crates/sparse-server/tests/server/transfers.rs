@@ -2,10 +2,18 @@
 
 use super::common::{MTX, NPY, Response, Running, npy};
 use super::matrix;
+#[cfg(target_os = "linux")]
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use sparse_server::Config;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::net::TcpStream;
 use std::time::Duration;
+#[cfg(target_os = "linux")]
+use std::{
+    io::IoSlice,
+    mem::MaybeUninit,
+    os::{fd::AsFd, unix::net::UnixStream},
+};
 
 #[cfg(unix)]
 #[test]
@@ -65,6 +73,16 @@ fn bodies_and_results_are_files_of_the_tenant_s_folder_alone() {
     assert!(refused.text().contains("--shared DIR"), "{}", refused.text());
 }
 
+/// Passes the descriptor of a file with a byte.
+#[cfg(target_os = "linux")]
+fn send_descriptor(stream: &UnixStream, file: impl AsFd) -> rustix::io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [file.as_fd()];
+    control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    sendmsg(stream, &[IoSlice::new(b"f")], &mut control, SendFlags::empty())
+}
+
 /// A memfd with these contents, which can be sealed.
 #[cfg(target_os = "linux")]
 fn memfd(contents: &[u8]) -> std::fs::File {
@@ -77,8 +95,6 @@ fn memfd(contents: &[u8]) -> std::fs::File {
 #[cfg(target_os = "linux")]
 #[test]
 fn bodies_and_results_are_descriptors_that_the_client_has_passed() {
-    use sendfd::SendWithFd;
-    use std::os::{fd::AsRawFd, unix::net::UnixStream};
     let data = tempfile::tempdir().unwrap();
     let socket = data.path().join("descriptors");
     // That of a server that was killed.
@@ -91,12 +107,12 @@ fn bodies_and_results_are_descriptors_that_the_client_has_passed() {
         BufReader::new(stream).read_line(&mut line).unwrap();
         line.trim_end().to_owned()
     };
-    let pass = |file: &dyn AsRawFd| {
-        stream.send_with_fd(b"f", &[file.as_raw_fd()]).unwrap();
+    let pass = |file: &dyn AsFd| {
+        send_descriptor(&stream, file.as_fd()).unwrap();
         line(&stream)
     };
-    let body = |file: &dyn AsRawFd| format!("nnz-body-descriptor: {}", pass(file));
-    let result = |file: &dyn AsRawFd| format!("nnz-result-descriptor: {}", pass(file));
+    let body = |file: &dyn AsFd| format!("nnz-body-descriptor: {}", pass(file));
+    let result = |file: &dyn AsFd| format!("nnz-result-descriptor: {}", pass(file));
     server.send("PUT /v1/matrices/a", &[MTX, &body(&memfd(&matrix()))], &[]).expect(201);
 
     let spmv = |headers: &[&str]| server.send("POST /v1/matrices/a/spmv", &[&[NPY], headers].concat(), &[]);
@@ -117,7 +133,7 @@ fn bodies_and_results_are_descriptors_that_the_client_has_passed() {
     // An id is good for one request, and for as long as its connection.
     spmv(&[&from]).expect(422);
     let other = UnixStream::connect(&socket).unwrap();
-    other.send_with_fd(b"f", &[x.as_raw_fd()]).unwrap();
+    send_descriptor(&other, &x).unwrap();
     let closed = format!("nnz-body-descriptor: {}", line(&other));
     drop(other);
     std::thread::sleep(Duration::from_millis(300));
@@ -134,7 +150,7 @@ fn bodies_and_results_are_descriptors_that_the_client_has_passed() {
         std::thread::sleep(Duration::from_millis(100));
         let again = UnixStream::connect(&socket).unwrap();
         // The server may have closed it by now.
-        again.send_with_fd(b"f", &[x.as_raw_fd()]).is_ok()
+        send_descriptor(&again, &x).is_ok()
             && BufReader::new(&again).read_line(&mut String::new()).is_ok_and(|read| read == 33)
     };
     assert!((0..100).any(|_| is_served()));
@@ -222,7 +238,20 @@ fn an_upload_is_resumed_where_it_broke_off() {
     put(".a", &[]).expect(400);
     assert_eq!(put("a", &[]).expect(201).json()["nnz"], 5);
     put("a", &[]).expect(404);
-    assert_eq!(std::fs::read_dir(data.path().join("resumable")).unwrap().count(), 0);
+    let files = || std::fs::read_dir(data.path().join("resumable")).unwrap().count();
+    assert_eq!(files(), 0);
+
+    // A request with a key can be sent again, its upload too, until the next one begins.
+    let again = head(&begin(body.len() as u64).expect(201), "location").unwrap();
+    server.send(&format!("PATCH {again}"), &["Upload-Offset: 0"], &body).expect(204);
+    let upload = format!("nnz-upload: {}", again.rsplit('/').next().unwrap());
+    for _ in 0..2 {
+        let made = server.send("PUT /v1/matrices/a", &[MTX, &upload, "Idempotency-Key: u"], &[]).expect(201);
+        assert_eq!(made.json()["version"], 2);
+    }
+    let next = head(&begin(1).expect(201), "location").unwrap();
+    assert_eq!(files(), 1);
+    server.send(&format!("DELETE {next}"), &[], &[]).expect(204);
 
     begin(1 << 60).expect(413);
     server.send("POST /v1/uploads", &[], &[]).expect(400);

@@ -65,13 +65,16 @@ fn two_devices_are_one_service() {
     let put_one = |name: &str| {
         server.send(&format!("PUT /v1/matrices/{name}"), &[MTX, key], &mtx(1, 1, &[(0, 0, 1.0)]))
     };
-    let first = put_one("e?device=1").expect(201);
-    assert_eq!((first.json()["device"].clone(), put_one("e").expect(201).text()), (1.into(), first.text()));
-    assert!(put_one("f?device=0").expect(422).text().contains("made `e`"));
+    let first = put_one("e").expect(201);
+    let device = first.json()["device"].as_u64().unwrap();
+    assert_eq!(put_one("e").expect(201).text(), first.text());
+    assert!(put_one(&format!("f?device={}", 1 - device)).expect(422).text().contains("made `e`"));
     let into = server.send("POST /v1/matrices/a/scale?into=f", &[key], &[]).expect(422);
     assert!(into.text().contains("made `e`"), "{}", into.text());
     server.send("DELETE /v1/matrices/e", &[], &[]).expect(204);
     assert_eq!(put_one("e").expect(201).text(), first.text());
+    let other_body = server.send("PUT /v1/matrices/e", &[MTX, key], &mtx(1, 1, &[(0, 0, 2.0)])).expect(422);
+    assert!(other_body.text().contains("another body"), "{}", other_body.text());
 
     // A name whose matrices are deleted is free for another device.
     put(&server, "d?device=0", 3, 1.0);

@@ -64,6 +64,8 @@ fn a_matrix_in_parts_is_one_object() {
     assert_eq!(server.send("GET /v1/matrices/a", &[], &[]).expect(200).text(), made.text());
     assert_eq!(put_in_parts(&server, "a?parts=2", &[key], &body).expect(201).text(), made.text());
     assert!(put_in_parts(&server, "c", &[key], &body).expect(422).text().contains("made `a`"));
+    let other_body = put_in_parts(&server, "a?parts=2", &[key], &body[1..]).expect(422);
+    assert!(other_body.text().contains("another body"), "{}", other_body.text());
     let list = server.send("GET /v1/matrices", &[], &[]).expect(200).json();
     assert_eq!(list["matrices"].as_array().unwrap().iter().filter(|listed| **listed == view).count(), 1);
 
@@ -115,7 +117,7 @@ fn what_a_matrix_in_parts_cannot_do_is_refused() {
     for (parameters, status, reason) in [
         ("parts=3", 400, "1 to 2 can be had"),
         ("parts=0", 400, "1 to 2 can be had"),
-        ("parts=two", 400, "invalid digit"),
+        ("parts=two", 400, "a whole number"),
         ("parts=auto&durable=1", 400, "parameter durable"),
         ("parts=2&durable=1", 400, "parameter durable"),
         ("parts=2&ttl=5", 400, "parameter ttl"),

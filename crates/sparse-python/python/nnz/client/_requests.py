@@ -19,6 +19,11 @@ class ServerError(Exception):
         self.status = status
         self.problem = problem
 
+    @property
+    def is_not_finished(self) -> bool:
+        """True if what was asked for is at work."""
+        return self.problem.get("type") == "urn:nnz:problem:not-finished"
+
 
 class IncompleteListWarning(UserWarning):
     """A list lacks what is on devices whose worker processes do not answer."""
