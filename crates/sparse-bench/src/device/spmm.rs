@@ -89,7 +89,7 @@ fn coalesced<'a>(
     b: DenseView<'a, f32, Device>,
 ) -> Result<Product<'a, f32>> {
     let (rows, columns) = (a.nrows(), b.ncols());
-    let make = || {
+    let make = || -> sparse_core::Result<_> {
         let coo: Coo<f32, Device> = device.convert(a, &())?;
         let summed: Csr<f32, Device> = device.convert(&coo, &Duplicates::Sum)?;
         let plan = SpmmPlan::new(device, &summed, Op::None, columns, &PlanOptions::often())?;
