@@ -11,6 +11,7 @@ pub use kernels_core::{Define, File, Header};
 const HEADERS: &[Header] = kernels_core::headers!(
     "cl",
     [
+        "atomic_add.clh",
         "ballot.clh",
         "columns.clh",
         "dense_rows.clh",

@@ -6,6 +6,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
     "cu",
     [
         "apart.cuh",
+        "atomic_add.cuh",
         "block.cuh",
         "chunk_streams.cuh",
         "chunk_sums.cuh",
@@ -32,6 +33,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "search.cuh",
         "slices.cuh",
         "smallest.cuh",
+        "staged_entries.cuh",
         "team.cuh",
         "types.cuh",
         "update_pack.cuh",

@@ -152,6 +152,13 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "csr_spmm_split_atomic",
+                ["csr_spmm_row_split_atomic"],
+                [SCALAR, IDX, OFF, CONJ]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "csr_spmv",
                 ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp"],
                 [SCALAR, IDX, OFF, CONJ]

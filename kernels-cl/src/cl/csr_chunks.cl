@@ -6,17 +6,17 @@
 // Macros: IDX (unused), OFF (type of offsets).   Launch: any number of work-groups of any size.
 #include "index.clh"
 
-// chunks[row] <- its chunks; splits[row] <- the same where there are several, otherwise 0; one zero more at the end.
-// Exclusive scans of the two make chunk_starts and split_starts.
-__kernel void csr_chunks_count(long rows, long most, __global const OFF *offsets, __global long *chunks,
-                               __global long *splits)
+// chunks[row] <- its chunks; splits[row] <- its partial sums, one a chunk and at most `most_sums`, where there are
+// several chunks, otherwise 0; one zero more at the end. Exclusive scans of the two make chunk_starts and split_starts.
+__kernel void csr_chunks_count(long rows, long most, long most_sums, __global const OFF *offsets,
+                               __global long *chunks, __global long *splits)
 {
     for (long row = get_global_id(0); row <= rows; row += get_global_size(0)) {
         long count = 0;
         if (row < rows)
             count = max(((long)(offsets[row + 1] - offsets[row]) + most - 1) / most, 1L);
         chunks[row] = count;
-        splits[row] = count > 1 ? count : 0;
+        splits[row] = count > 1 ? min(count, most_sums) : 0;
     }
 }
 
@@ -30,8 +30,8 @@ static uint length_class(long entries, long bits)
     return ((uint)low << bits) + (uint)(entries >> low);
 }
 
-// chunk_rows[chunk] <- its row, for all chunks and for those of split rows; keys[chunk] <- a number that is the smaller
-// the higher the class of the chunk's length is, for radix_sort.cl.
+// chunk_rows[chunk] <- its row; split_rows[sum] <- the row of a partial sum; keys[chunk] <- a number that is the
+// smaller the higher the class of the chunk's length is, for radix_sort.cl.
 __kernel void csr_chunks_fill(long rows, long most, long bits, __global const OFF *offsets,
                               __global const long *chunk_starts, __global const long *split_starts,
                               __global long *chunk_rows, __global long *split_rows, __global uint *keys)
@@ -43,7 +43,7 @@ __kernel void csr_chunks_fill(long rows, long most, long bits, __global const OF
             long entries = min(most, (long)(offsets[row + 1] - offsets[row]) - c * most);
             chunk_rows[chunk] = row;
             keys[chunk] = length_class(most, bits) - length_class(entries, bits);
-            if (count > 1)
+            if (c < split_starts[row + 1] - split_starts[row])
                 split_rows[split_starts[row] + c] = row;
         }
     }
@@ -64,6 +64,7 @@ __kernel void csr_chunks_order(long count, long most, __global const OFF *offset
         begins[i] = begin;
         lengths[i] = (int)min(most, (long)offsets[row + 1] - begin);
         rows[i] = row;
-        slots[i] = chunk_starts[row + 1] - chunk_starts[row] == 1 ? -1 : split_starts[row] + number;
+        bool is_row = chunk_starts[row + 1] - chunk_starts[row] == 1;
+        slots[i] = is_row ? -1 : min(split_starts[row] + number, split_starts[row + 1] - 1);
     }
 }

@@ -7,21 +7,12 @@
 #include "scalar.cuh"
 #include "index.cuh"
 #include "entry.cuh"
-
-static __device__ void add(ACC *sum, ACC value)
-{
-#if COMPLEX
-    atomicAdd(&sum->x, value.x);
-    atomicAdd(&sum->y, value.y);
-#else
-    atomicAdd(sum, value);
-#endif
-}
+#include "atomic_add.cuh"
 
 // A thread takes an entry and every thread_count()-th one after it.
 KERNEL coo_spmv_atomic(long long nnz, const Idx *__restrict__ row_idx, const Idx *__restrict__ col_idx,
                        const T *__restrict__ values, const T *__restrict__ x, long long x_start, ACC *sums)
 {
     for (long long n = thread_index(); n < nnz; n += thread_count())
-        add(&sums[row_idx[n]], mul(entry(values, n), load(x, x_start + col_idx[n])));
+        add_atomically(&sums[row_idx[n]], mul(entry(values, n), load(x, x_start + col_idx[n])));
 }

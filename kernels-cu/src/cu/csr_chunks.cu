@@ -7,9 +7,9 @@
 #include "grid.cuh"
 #include "index.cuh"
 
-// chunks[row] <- its chunks; splits[row] <- the same where there are several, otherwise 0; one zero more at the end.
-// Exclusive scans of the two make chunk_starts and split_starts.
-KERNEL csr_chunks_count(long long rows, long long most, const Off *__restrict__ offsets,
+// chunks[row] <- its chunks; splits[row] <- its partial sums, one a chunk and at most `most_sums`, where there are
+// several chunks, otherwise 0; one zero more at the end. Exclusive scans of the two make chunk_starts and split_starts.
+KERNEL csr_chunks_count(long long rows, long long most, long long most_sums, const Off *__restrict__ offsets,
                         long long *__restrict__ chunks, long long *__restrict__ splits)
 {
     for (long long row = thread_index(); row <= rows; row += thread_count()) {
@@ -17,7 +17,7 @@ KERNEL csr_chunks_count(long long rows, long long most, const Off *__restrict__ 
         if (row < rows)
             count = max(((long long)(offsets[row + 1] - offsets[row]) + most - 1) / most, 1ll);
         chunks[row] = count;
-        splits[row] = count > 1 ? count : 0;
+        splits[row] = count > 1 ? min(count, most_sums) : 0;
     }
 }
 
@@ -31,8 +31,8 @@ __device__ unsigned int length_class(long long entries, long long bits)
     return ((unsigned int)low << bits) + (unsigned int)(entries >> low);
 }
 
-// chunk_rows[chunk] <- its row, for all chunks and for those of split rows; keys[chunk] <- a number that is the smaller
-// the higher the class of the chunk's length is, for radix_sort.cu.
+// chunk_rows[chunk] <- its row; split_rows[sum] <- the row of a partial sum; keys[chunk] <- a number that is the
+// smaller the higher the class of the chunk's length is, for radix_sort.cu.
 KERNEL csr_chunks_fill(long long rows, long long most, long long bits, const Off *__restrict__ offsets,
                        const long long *__restrict__ chunk_starts, const long long *__restrict__ split_starts,
                        long long *__restrict__ chunk_rows, long long *__restrict__ split_rows,
@@ -45,7 +45,7 @@ KERNEL csr_chunks_fill(long long rows, long long most, long long bits, const Off
             long long entries = min(most, (long long)(offsets[row + 1] - offsets[row]) - c * most);
             chunk_rows[chunk] = row;
             keys[chunk] = length_class(most, bits) - length_class(entries, bits);
-            if (count > 1)
+            if (c < split_starts[row + 1] - split_starts[row])
                 split_rows[split_starts[row] + c] = row;
         }
     }
@@ -68,6 +68,6 @@ KERNEL csr_chunks_order(long long count, long long most, const Off *__restrict__
         begins[i] = begin;
         lengths[i] = (int)min(most, (long long)offsets[row + 1] - begin);
         rows[i] = row;
-        slots[i] = is_row ? -1 : split_starts[row] + number;
+        slots[i] = is_row ? -1 : min(split_starts[row] + number, split_starts[row + 1] - 1);
     }
 }

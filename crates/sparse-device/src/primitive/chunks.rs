@@ -20,6 +20,9 @@ const CHUNKS_PER_UNIT: usize = 64;
 /// Class bits that make every length a class of its own.
 const EXACT: u32 = i32::BITS - 1;
 
+/// The most partial sums of a row, where each of its chunks has one.
+const ONE_PER_CHUNK: usize = i64::MAX as usize;
+
 /// The class of `entries` in the kernels' numbering: lengths of one class have the same highest `bits` + 1 bits.
 fn length_class(entries: usize, bits: u32) -> usize {
     let low = (usize::BITS - entries.leading_zeros()).saturating_sub(bits + 1);
@@ -50,28 +53,39 @@ impl Chunks {
     pub(crate) fn new(backend: &Device, a: RawCompressed<'_>, times: usize, class_bits: u32) -> Result<Self> {
         let wanted = backend.caps().compute_units * CHUNKS_PER_UNIT / times.clamp(1, 2);
         let most = (1 << (a.nnz() / wanted).max(1).ilog2()).clamp(SMALLEST, LARGEST);
-        Self::of(backend, a, most, class_bits)
+        Self::of(backend, a, most, class_bits, ONE_PER_CHUNK)
+    }
+
+    /// Chunks of at most `most` entries; those of a row share one partial sum.
+    pub(crate) fn with_shared_sums(backend: &Device, a: RawCompressed<'_>, most: usize) -> Result<Self> {
+        Self::of(backend, a, most, 0, 1)
     }
 
     /// Tiles of at most [`SMALLEST`] entries, whatever the matrix.
     pub(crate) fn tiles(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
-        Self::of(backend, a, SMALLEST, 0)
+        Self::of(backend, a, SMALLEST, 0, ONE_PER_CHUNK)
     }
 
     /// Whole rows; the longest has `longest` entries, at most [`i32::MAX`].
     pub(crate) fn whole_rows(backend: &Device, a: RawCompressed<'_>, longest: usize) -> Result<Self> {
-        Self::of(backend, a, longest.max(1), EXACT)
+        Self::of(backend, a, longest.max(1), EXACT, ONE_PER_CHUNK)
     }
 
-    /// Chunks of at most `most` entries, in the order of their classes.
-    fn of(backend: &Device, a: RawCompressed<'_>, most: usize, class_bits: u32) -> Result<Self> {
+    /// Chunks of at most `most` entries, in the order of their classes; a row has at most `most_sums` partial sums.
+    fn of(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        most: usize,
+        class_bits: u32,
+        most_sums: usize,
+    ) -> Result<Self> {
         let (rows, offsets) = (a.rows, a.offsets);
         let key_bits = length_class(most, class_bits).max(1).ilog2() + 1;
         let kernel = |entry| backend.kernel(FILE, entry, a.defines());
         let (starts, split_starts): (Buffer<i64>, Buffer<i64>) =
             (backend.allocate(rows + 1)?, backend.allocate(rows + 1)?);
         let count = kernel("csr_chunks_count")?;
-        let launch = backend.launch(&count).size(rows).size(most).buffer(offsets);
+        let launch = backend.launch(&count).size(rows).size(most).size(most_sums).buffer(offsets);
         launch.buffer(&starts).buffer(&split_starts).items(rows + 1)?;
         let sum = PrefixSum::series(backend, rows + 1)?;
         let count = sum.starts_and_sum(backend, &starts)?;

@@ -1,6 +1,6 @@
 //! Faults of products of a sparse and a dense matrix.
 
-use super::{Fault, Kind, ROWS, any, both, by, cl, cu, each};
+use super::{Fault, Kind, LONG_ROWS, ROWS, any, both, by, cl, cu, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -28,7 +28,18 @@ pub(super) const FAULTS: &[Fault] = &[
         kind: Kind::WrongStride,
         what: "every lane takes the column of B of the first",
         place: cu("csr_spmm", "b_at + (col + m * WARP) * b_col", "b_at + m * WARP * b_col"),
-        found_by: &[by("spmm/csr", "crc"), by("spmm/csr", "cwm")],
+        found_by: &[by("spmm/csr", "cwm")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the first entry of a row is left out",
+        place: cu(
+            "csr_spmm",
+            "offsets[row], offsets[row + 1], indices",
+            "offsets[row] + 1, offsets[row + 1], indices",
+        ),
+        found_by: &[by("spmm/csr", "crc")],
         case: ROWS,
     },
     Fault {
@@ -59,6 +70,17 @@ pub(super) const FAULTS: &[Fault] = &[
         place: both("csr_spmm_split", "b[b_start + row * b_row + col * b_col]", "b[b_start + row * b_row]"),
         found_by: &[by("spmm/csr", "row_split_packed")],
         case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "one chunk alone of a long row is added",
+        place: both(
+            "csr_spmm_split_atomic",
+            "add_atomically(&partial[slot * cols + col], sum);",
+            "partial[slot * cols + col] = sum;",
+        ),
+        found_by: &[by("spmm/csr", "row_split_atomic")],
+        case: LONG_ROWS,
     },
     Fault {
         kind: Kind::OffByOne,

@@ -4,6 +4,7 @@ use super::column_blocks;
 use super::grouped::{GroupedAlgorithm, GroupedPlan};
 use super::row_blocks::{self, BlockedRows};
 use super::row_split::{Division, RowSplit, is_far};
+use super::row_split_atomic::AtomicSplit;
 use super::thresholds::SpmmThresholds;
 use crate::lanes::LANES;
 use crate::op::available_algorithms::Needs;
@@ -69,6 +70,14 @@ algorithms! {
         RowTiles = Algorithm::new("row_tiles", "never: rows in tiles of 32 entries")
             .preprocessing("the tiles, and a row of partial sums of C for each of those that are no whole rows"),
         Needs::Nothing;
+
+        RowSplitAtomic = Algorithm::new(
+            "row_split_atomic",
+            "never: rows of more than 256 entries in chunks, which are added by atomic additions",
+        )
+        .preprocessing("rows in chunks of up to 256 entries, sorted by length, and a row of sums of C for each row that is split")
+        .relaxed(),
+        Needs::Nothing;
     }
 }
 
@@ -82,6 +91,8 @@ pub enum CompressedPlan {
     Stored(Choice, Kernel, Unit),
     /// Along the compressed direction, by chunks of rows.
     Split(Choice, Box<RowSplit>),
+    /// Along the compressed direction, by chunks of rows that are added by atomic additions.
+    AtomicSplit(Choice, Box<AtomicSplit>),
     /// Along the compressed direction, by blocks of neighbouring rows.
     RowBlocks(Choice, Box<BlockedRows>),
     /// Along the compressed direction, by blocks of columns.
@@ -95,6 +106,7 @@ impl KernelPlan for CompressedPlan {
         match self {
             Self::Stored(choice, ..)
             | Self::Split(choice, _)
+            | Self::AtomicSplit(choice, _)
             | Self::RowBlocks(choice, _)
             | Self::ColumnBlocks(choice, _) => choice,
             Self::Grouped(plan) => plan.choice(),
@@ -105,6 +117,7 @@ impl KernelPlan for CompressedPlan {
         match self {
             Self::Stored(..) => 0,
             Self::Split(_, plan) => plan.bytes(),
+            Self::AtomicSplit(_, plan) => plan.bytes(),
             Self::RowBlocks(_, plan) => plan.bytes(),
             Self::ColumnBlocks(_, plan) => plan.bytes(),
             Self::Grouped(plan) => plan.workspace_bytes(),
@@ -204,6 +217,9 @@ impl Device {
             RowAlgorithm::RowSplitPacked => CompressedPlan::Split(choice, split(Division::Chunks, true)?),
             RowAlgorithm::RowSwizzle => CompressedPlan::Split(choice, split(Division::Rows, false)?),
             RowAlgorithm::RowTiles => CompressedPlan::Split(choice, split(Division::Tiles, false)?),
+            RowAlgorithm::RowSplitAtomic => {
+                CompressedPlan::AtomicSplit(choice, Box::new(AtomicSplit::new(self, a, op, columns)?))
+            }
             RowAlgorithm::Crc => {
                 CompressedPlan::Stored(choice, kernel("csr_spmm_crc")?, Unit::Columns(LANES))
             }
@@ -223,6 +239,7 @@ impl CompressedPlan {
         let (kernel, unit) = match self {
             Self::Grouped(plan) => return plan.run(backend, Values::one(a.values), operands),
             Self::Split(_, plan) => return plan.run(backend, a, operands),
+            Self::AtomicSplit(_, plan) => return plan.run(backend, a, operands),
             Self::RowBlocks(_, plan) => return plan.run(backend, a, operands),
             Self::ColumnBlocks(_, plan) => return plan.spmm(backend, a, operands),
             Self::Stored(_, kernel, unit) => (kernel, *unit),

@@ -5,4 +5,6 @@ mod compressed;
 mod grouped;
 mod row_blocks;
 mod row_split;
+mod row_split_atomic;
+mod summed_chunks;
 pub(crate) mod thresholds;

@@ -1,6 +1,7 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows in chunks: chunks that are whole rows write C, the others write partial
 //! sums that a second kernel adds in order.
 
+use super::summed_chunks::SummedChunks;
 use super::thresholds::SpmmThresholds;
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
@@ -16,15 +17,23 @@ use sparse_core::{DType, Result};
 /// The file of the kernels.
 const FILE: &str = "csr_spmm_split";
 
-/// The plan: the chunks, a kernel for operands of either alignment, and a workspace for the sums of chunks.
+/// A kernel of the file that takes any number of columns.
+pub(super) fn any_columns(
+    backend: &Device,
+    dtype: DType,
+    entry: &'static str,
+    defines: &Defines,
+) -> Result<Kernel> {
+    backend.kernel_of(dtype, FILE, entry, defines.clone().set("WIDE", 0).set("LANES", LANES))
+}
+
+/// The plan: the chunks, and a kernel for operands of either alignment.
 #[derive(Debug)]
 pub struct RowSplit {
     narrow: ColumnKernel,
     wide: ColumnKernel,
-    sums: Kernel,
-    chunks: Chunks,
+    chunks: SummedChunks,
     columns: usize,
-    partial: RawBuffer,
     packed: Option<Packed>,
 }
 
@@ -130,26 +139,14 @@ impl RowSplit {
                 Chunks::whole_rows(backend, a, longest)?
             }
         };
-        let kernel = |entry| {
-            let any = defines.clone().set("WIDE", 0).set("LANES", LANES);
-            backend.kernel_of(a.dtype, FILE, entry, any)
-        };
         let packed = match is_packed {
-            true => Some(Packed {
-                kernel: kernel("csr_spmm_pack")?,
-                columns: slice,
-                slice: backend
-                    .allocate_raw(checked_product("rows of B x columns", a.cols, slice)?, a.dtype.bytes())?,
-            }),
+            true => Some(Packed::new(backend, a, slice, &defines)?),
             false => None,
         };
-        let sums = checked_product("chunks x columns", chunks.splits, columns)?;
         Ok(Self {
             narrow: ColumnKernel::new(backend, a.dtype, false, slice, &defines)?,
             wide,
-            sums: kernel("csr_spmm_row_split_sums")?,
-            partial: backend.allocate_raw(sums, a.dtype.accumulator().bytes())?,
-            chunks,
+            chunks: SummedChunks::new(backend, a, chunks, columns, &defines)?,
             columns,
             packed,
         })
@@ -157,7 +154,7 @@ impl RowSplit {
 
     pub(super) fn bytes(&self) -> usize {
         let packed = self.packed.as_ref().map_or(0, |packed| packed.slice.bytes());
-        self.chunks.bytes() + self.partial.bytes() + packed
+        self.chunks.bytes() + packed
     }
 
     pub(super) fn run(
@@ -177,34 +174,28 @@ impl RowSplit {
     }
 
     /// Computes the product for some columns of B and C.
-    fn multiply(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        DenseOperands { alpha, b, beta, c }: DenseOperands<'_>,
-    ) -> Result<()> {
-        let (chunks, columns, bytes) = (&self.chunks, c.cols, a.dtype.bytes());
+    fn multiply(&self, backend: &Device, a: RawCompressed<'_>, operands: DenseOperands<'_>) -> Result<()> {
+        let DenseOperands { b, c, .. } = operands;
+        let (columns, bytes) = (c.cols, a.dtype.bytes());
         let has_words = |dense: DenseOperand<'_>| in_words(bytes, &[dense.data.start], dense.steps);
         let wide = columns.is_multiple_of(vector(bytes)) && has_words(b) && has_words(c);
         let kernel = if wide { &self.wide } else { &self.narrow };
-        let launch = backend.launch(&kernel.kernel).size(chunks.count).size(columns);
-        let launch = launch.buffer(&chunks.begins).buffer(&chunks.lengths).buffer(&chunks.rows);
-        let launch = launch.buffer(&chunks.sum_index).buffer(a.indices).buffer(a.values);
-        let launch = launch.factor(alpha).dense(b).factor(beta).dense(c).buffer(&self.partial);
-        launch.warps(chunks.count.div_ceil(kernel.together) * columns.div_ceil(kernel.columns))?;
-        let launch = backend.launch(&self.sums).size(chunks.splits).size(columns);
-        let launch = launch.buffer(&chunks.split_rows).buffer(&chunks.split_starts);
-        launch
-            .factor(alpha)
-            .factor(beta)
-            .dense(c)
-            .buffer(&self.partial)
-            .early()
-            .items(chunks.splits * columns)
+        let warps = self.chunks.count().div_ceil(kernel.together) * columns.div_ceil(kernel.columns);
+        self.chunks.multiply(backend, &kernel.kernel, warps, a, operands)
     }
 }
 
 impl Packed {
+    /// Memory for `columns` columns of B.
+    fn new(backend: &Device, a: RawCompressed<'_>, columns: usize, defines: &Defines) -> Result<Self> {
+        let len = checked_product("rows of B x columns", a.cols, columns)?;
+        Ok(Self {
+            kernel: any_columns(backend, a.dtype, "csr_spmm_pack", defines)?,
+            columns,
+            slice: backend.allocate_raw(len, a.dtype.bytes())?,
+        })
+    }
+
     /// Copies some columns of B, row by row.
     fn fill(&self, backend: &Device, b: DenseOperand<'_>) -> Result<DenseOperand<'_>> {
         let DenseOperand { rows, cols, .. } = b;
