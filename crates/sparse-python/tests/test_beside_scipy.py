@@ -164,7 +164,7 @@ def types_of_values(module):
 def vectors_and_arrays_of_three_dimensions(module):
     v, a = module.csr_array(np.array([0, 1.0, 0, 2])), random(module, (5, 4))
     cube = module.coo_array(np.arange(24.0).reshape(2, 3, 4))
-    return (v @ np.ones(4), a @ v, v @ a.T, v + v, v.sum(), v[1:3], v.reshape(2, 2), v.tocoo(), a[2], a.multiply(v), v @ v), cube.reshape(6, 4), cube.sum(axis=0)
+    return (v @ np.ones(4), a @ v, v @ a.T, v + v, v.sum(), v[1:3], v.reshape(2, 2), v.tocoo(), a[2], a.multiply(v), v @ v), cube.reshape(6, 4), cube.toarray()
 
 
 @program
