@@ -16,6 +16,11 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: &(dyn Fn(T) -> R + Sync
     results.flatten().collect()
 }
 
+/// The results of two functions, at the same time where there is a thread for it.
+pub(crate) fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+    if is_forked() { (a(), b()) } else { rayon::join(a, b) }
+}
+
 /// Calls `work` with 0, …, `count` − 1. Not generic, so that rayon's code is compiled once and not for every type.
 fn for_each_index(count: usize, work: &(dyn Fn(usize) + Sync)) {
     if is_forked() {

@@ -55,8 +55,8 @@ mod _native {
     use super::matrix_set::MatrixSet;
     #[pymodule_export]
     use super::operations::{
-        add, cast, convert, diagonal, multiply_elements, multiply_sparse, multiply_sparse_to_npz, reduce,
-        scale, scale_lines, select,
+        add, cast, convert, copy, diagonal, multiply_elements, multiply_sparse, multiply_sparse_to_npz,
+        prune, reduce, scale, scale_lines, select,
     };
     #[pymodule_export]
     use super::plan::{Plan, delay, stream, synchronize};

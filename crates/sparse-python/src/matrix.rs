@@ -166,6 +166,19 @@ impl Matrix {
         py.detach(|| self.0.member(k)).map(Self).map_err(exception)
     }
 
+    /// The batch of these members, which are one or more, in their order; by way of the host.
+    fn choose_members(&self, py: Python<'_>, members: Vec<usize>) -> PyResult<Self> {
+        count();
+        let host = host()?;
+        py.detach(|| {
+            let batch = self.0.to_device(host)?;
+            let members = members.into_iter().map(|k| batch.member(k)).collect::<Result<Vec<_>>>()?;
+            nnz::Matrix::from_members(&members)?.to_device(self.0.device())
+        })
+        .map(Self)
+        .map_err(exception)
+    }
+
     /// The matrix in CSR with the members of a batch as blocks on its diagonal.
     fn to_block_diagonal(&self, py: Python<'_>) -> PyResult<Self> {
         count();

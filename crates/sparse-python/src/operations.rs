@@ -35,6 +35,18 @@ pub(crate) fn convert(py: Python<'_>, a: &Matrix, format: &str) -> PyResult<Matr
     made(py, || a.0.to_format(format))
 }
 
+/// A copy on the same device.
+#[pyfunction]
+pub(crate) fn copy(py: Python<'_>, a: &Matrix) -> PyResult<Matrix> {
+    made(py, || a.0.copy())
+}
+
+/// The matrix without entries that are zero.
+#[pyfunction]
+pub(crate) fn prune(py: Python<'_>, a: &Matrix) -> PyResult<Matrix> {
+    made(py, || a.0.prune(None))
+}
+
 /// The matrix with values of another type, by NumPy's character.
 #[pyfunction]
 pub(crate) fn cast(py: Python<'_>, a: &Matrix, dtype: char) -> PyResult<Matrix> {

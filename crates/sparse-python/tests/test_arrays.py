@@ -259,3 +259,13 @@ def test_a_forked_process_is_refused_the_devices_of_its_parent(place):
     child.start()
     assert "before the fork" in results.get(timeout=20)
     child.join()
+
+
+def test_products_with_sparse_rows_and_columns_store_no_zeros():
+    theirs = random((6, 4), 0.6, "d")
+    row, column = sp.csr_array(np.array([[0.0, 1, 0, 2]])), sp.csr_array(np.array([[0.0], [1], [0], [2], [0], [0]]))
+    for kind in (nnz.csr_array, nnz.csc_array, nnz.coo_array):
+        for factor in (row, column, nnz.coo_array(np.array([0.0, 1, 0, 2])), sp.coo_array(np.array([[3.0]]))):
+            found, expected = kind(theirs).multiply(factor), theirs.multiply(factor)
+            assert found.nnz == expected.nnz
+            np.testing.assert_array_equal(found.toarray(), expected.toarray())

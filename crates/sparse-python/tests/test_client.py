@@ -87,6 +87,9 @@ def program() -> list[np.ndarray]:
     results += [a.sum(), a.sum(0), a.mean(1), a.max(0), a.diagonal(), a.diagonal(-2), a[3, 4]]
     made = [a @ a, a + a.T.tocsr(), 2 * a, a - a / 2, a.multiply(x), a.multiply(x[:, None]), a.multiply(a), -a]
     made += [a[2:9, ::-1], a[[3, 0, 3]], a[:, 5], a[[]], a.tocsc(), a.tocoo(), a.astype("F")]
+    without_zeros = 0 * a + a.tocsc()
+    without_zeros.eliminate_zeros()
+    made += [abs(a), a**2, a.copy(), a.H, a / x[:, None].clip(1), without_zeros]
     results += [each.toarray() for each in made]
     results += [a.get().toarray(), a.aslinearoperator() @ x]
     normal = a @ a.T.tocsr()

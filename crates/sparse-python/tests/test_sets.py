@@ -34,6 +34,44 @@ def test_matrices_of_unequal_shapes(ours, char):
         found[4]
 
 
+CHOICES = {
+    "slice": np.s_[1:3],
+    "backwards": np.s_[::-2],
+    "all": np.s_[:],
+    "none": np.s_[5:],
+    "list": [2, 0, -1, 2],
+    "mask": np.array([True, False, False, True]),
+    "no numbers": [],
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_chosen_members(ours, name):
+    stack, key = sparse_stack((4, 3, 5), "f"), CHOICES[name]
+    batch, whole = nnz.compress(stack), nnz.compress([*stack, np.eye(2, dtype="f")])
+    with ours():
+        found = batch[key]
+    expected = stack[key] if len(np.shape(key)) == 0 or len(key) else stack[:0]
+    assert (type(found), found.shape, found.dtype) == (nnz.BatchCsr, expected.shape, np.dtype("f"))
+    for member, matrix in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(member.toarray(), matrix)
+    np.testing.assert_allclose(found @ np.ones(5, "f"), expected.sum(axis=2), rtol=1e-5)
+    if name != "mask":
+        assert [type(each) for each in whole[key]] == [nnz.csr_array] * len(whole[key])
+
+
+def test_members_that_cannot_be_chosen():
+    batch = nnz.compress(np.ones((4, 3, 5)))
+    assert batch[np.int64(-1)].shape == (3, 5)
+    for key, reason in {4: "4 is out of range for 4", "a": "where integers, a mask or a slice", 1.0: "float64 where integers"}.items():
+        with pytest.raises(IndexError, match=reason):
+            batch[key]
+    with pytest.raises(IndexError, match=r"2 indices where one chooses matrices: M\[k\]\[i, j\]"):
+        batch[0, 1]
+    with pytest.raises(IndexError, match="mask has 2 elements where 4"):
+        batch[[True, False]]
+
+
 def test_matrices_of_unequal_types_have_their_common_one():
     found = nnz.compress([np.eye(2, dtype="f"), np.ones((1, 3))])
     assert found.dtype == np.float64

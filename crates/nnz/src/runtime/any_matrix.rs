@@ -64,6 +64,7 @@ pub(crate) trait AnyMatrix: Send + Sync {
         options: &PlanOptions,
     ) -> Result<Box<dyn AnySampledPlan>>;
     fn with_values(&self, values: &Vector) -> Result<Matrix>;
+    fn copy(&self) -> Result<Matrix>;
     fn to_layout(&self, layout: &Layout) -> Result<Matrix>;
     fn transpose(&self) -> Result<Matrix>;
     fn to_device(&self, device: &Device) -> Result<Matrix>;

@@ -132,6 +132,22 @@ impl Matrix {
         self.inner.to_device(device)
     }
 
+    /// A copy on the same device with values of its own, where a clone shares them. The pattern, which does not change, is
+    /// shared, so that plans for A take the copy.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory); what the device's runtime reports.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// assert_eq!(a.copy()?.downcast_ref(), Some(&Csr::<f64>::identity(3)?));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn copy(&self) -> Result<Self> {
+        self.inner.copy()
+    }
+
     /// The matrix with its values as another type, each rounded to nearest; by way of the host.
     ///
     /// # Errors

@@ -43,7 +43,7 @@
 //! | [`graph`](Matrix::graph), [`reverse_cuthill_mckee`](Matrix::reverse_cuthill_mckee), [`connected_components`](Matrix::connected_components) | [`Graph`](crate::graph::Graph) |
 //! | [`distribute`](Matrix::distribute) to several devices, [`from_root`](MatrixOnRanks::from_root) to ranks, or [`read`](MatrixOnRanks::read) by them | [`DistributedMatrix`](crate::distrib::DistributedMatrix) |
 //! | [`read`](Matrix::read), [`read_csr`](Matrix::read_csr), [`read_coo`](Matrix::read_coo), [`read_batch`](Matrix::read_batch), [`write`](Matrix::write) | [`io`](crate::io) |
-//! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast), [`with_values`](Matrix::with_values) | [`SparseFormat`], [`cast_slice`](crate::cast_slice), [`Compressed::with_values`](crate::Compressed::with_values) |
+//! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast), [`copy`](Matrix::copy), [`with_values`](Matrix::with_values) | [`SparseFormat`], [`cast_slice`](crate::cast_slice), [`Compressed::with_values`](crate::Compressed::with_values) |
 //!
 //! # Cost
 //! A call checks types and devices, and is then the typed call: see `examples/call_overhead.rs`. A matrix keeps the

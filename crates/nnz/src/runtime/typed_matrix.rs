@@ -127,15 +127,18 @@ where
         let Some(values) = values.view_in::<B, M::Scalar>(self.matrix.context()) else {
             return Err(mismatch("with_values", self.as_operand(), &[values.as_operand("the vector")]));
         };
-        let replace = |_: &Buf<B, M::Scalar>, columns: Option<&Buf<B, M::Index>>| {
-            if columns.is_some() {
-                return Err(unavailable("with_values", M::KIND));
-            }
-            let mut copy = self.backend.zeros(values.len())?;
-            self.backend.copy::<M::Scalar>(values, SpaceOf::<B>::view_mut(&mut copy))?;
-            Ok(copy)
+        let replace = |_: &Buf<B, M::Scalar>, columns: Option<&Buf<B, M::Index>>| match columns {
+            Some(_) => Err(unavailable("with_values", M::KIND)),
+            None => copied::<B, M::Scalar>(&self.backend, values),
         };
         self.on().erase(self.matrix.map_values::<M::Scalar>(&replace)?)
+    }
+
+    fn copy(&self) -> Result<Matrix> {
+        let copy = |values: &Buf<B, M::Scalar>, _: Option<&Buf<B, M::Index>>| {
+            copied::<B, M::Scalar>(&self.backend, SpaceOf::<B>::view(values))
+        };
+        self.on().erase(self.matrix.map_values::<M::Scalar>(&copy)?)
     }
 
     fn to_layout(&self, layout: &Layout) -> Result<Matrix> {
@@ -290,6 +293,13 @@ fn cast_values<B: RuntimeBackend, T: Scalar, I: Index, U: Scalar>(
         clear_padding(&mut values, &backend.download(columns)?);
     }
     backend.upload(&cast_slice::<T, U>(&values)?)
+}
+
+/// The same values, in new memory.
+fn copied<B: RuntimeBackend, T: Scalar>(backend: &B, values: ViewOf<'_, B, T>) -> Result<Buf<B, T>> {
+    let mut copy = backend.zeros(values.len())?;
+    backend.copy::<T>(values, SpaceOf::<B>::view_mut(&mut copy))?;
+    Ok(copy)
 }
 
 /// `alpha·values`, in new memory.

@@ -51,7 +51,7 @@ def _computes_in(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
 
 
 class _Containers:
-    """The classes that SciPy's methods make their results of."""
+    """What all classes have in common: those that SciPy's methods make their results of."""
 
     @property
     def _csr_container(self) -> type[csr_array]:
@@ -64,6 +64,13 @@ class _Containers:
     @property
     def _coo_container(self) -> type[coo_array]:
         return coo_array
+
+    def multiply(self: Any, other: Any) -> Any:
+        made = super().multiply(other)
+        # SciPy multiplies by a diagonal matrix, whose zeros a sparse product of nnz stores.
+        if sp.issparse(other) and sp.issparse(made) and other.shape != self.shape:
+            made.eliminate_zeros()
+        return made
 
 
 class _Compressed(_Containers):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +12,7 @@ import scipy.sparse as sp
 from . import _dlpack, _native
 from ._arrays import TYPES, contiguous, csr_array
 from ._device import to_native
+from ._index import Members, chosen_members
 from ._matrix_set import MatrixSet, compress_set
 from ._picture import html_of
 from ._product import converted, product, wrong_shape
@@ -48,14 +48,24 @@ class BatchCsr:
     def __len__(self) -> int:
         return self._native.members or 0
 
-    def __getitem__(self, k: int) -> csr_array:
-        """A copy of matrix `k`; a negative `k` counts from the end."""
-        count, k = len(self), operator.index(k)
-        if not -count <= k < count:
-            raise IndexError(f"{k} is out of range for a batch of {count}")
-        member = self._native.member(k % count)
-        indptr, indices, data = member.arrays()
-        return csr_array((data, indices, indptr), shape=member.shape)
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> csr_array: ...
+    @overload
+    def __getitem__(self, key: Members) -> BatchCsr: ...
+    def __getitem__(self, key: Any) -> csr_array | BatchCsr:
+        """A copy of one matrix by its number, or a batch of those of a slice, a list or a mask.
+
+        Negative numbers count from the end.
+        """
+        members = chosen_members(key, len(self))
+        if isinstance(members, int):
+            member = self._native.member(members)
+            indptr, indices, data = member.arrays()
+            return csr_array((data, indices, indptr), shape=member.shape)
+        if not members:
+            none = np.zeros((0, *self._native.member_shape), self.dtype)
+            return BatchCsr(_native.Matrix.compress(none, None, False, self.device))
+        return BatchCsr(self._native.choose_members(members))
 
     def __iter__(self) -> Iterator[csr_array]:
         return (self[k] for k in range(len(self)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar, TypeVar
@@ -12,7 +14,7 @@ import scipy.sparse as sp
 
 from . import _dlpack, _native
 from ._arrays import TYPES, coo_array, csc_array, csr_array, plain_arrays
-from ._operations import Operations
+from ._element_functions import ElementFunctions
 from ._picture import html_of
 
 
@@ -62,7 +64,7 @@ def native_of(A: Any) -> _native.Matrix:
     return to_native(A if A.format in ("csr", "csc", "coo") else A.tocsr(), "cpu")
 
 
-class DeviceMatrix(Operations):
+class DeviceMatrix(ElementFunctions):
     """A sparse matrix that stays on its device."""
 
     #: NumPy leaves `array @ matrix` and its kin to this class.
@@ -117,9 +119,24 @@ class DeviceMatrix(Operations):
         return self._native.shape
 
     @property
+    def ndim(self) -> int:
+        """The number of dimensions: 2."""
+        return 2
+
+    @property
+    def format(self) -> str:
+        """The name of the format, as SciPy has it: `csr`, `csc` or `coo`."""
+        return self._format
+
+    @property
     def nnz(self) -> int:
         """The number of entries."""
         return self._native.nnz
+
+    @property
+    def size(self) -> int:
+        """The number of entries, as SciPy has it."""
+        return self.nnz
 
     @property
     def nbytes(self) -> int:
@@ -158,6 +175,32 @@ class DeviceMatrix(Operations):
     def tocoo(self) -> DeviceCoo:
         """The matrix as coordinates."""
         return DeviceCoo(self._engine.convert(self._native, "coo"))
+
+    def asformat(self, format: str | None) -> DeviceMatrix:
+        """The matrix in the format of this name: itself where it is in it, or for None."""
+        if format in (None, self._format):
+            return self
+        if format not in ("csr", "csc", "coo"):
+            raise ValueError(f"the format is {format!r} where 'csr', 'csc' or 'coo' is right")
+        made: DeviceMatrix = getattr(self, f"to{format}")()
+        return made
+
+    @property
+    @abstractmethod
+    def T(self) -> DeviceMatrix:
+        """The transpose."""
+
+    def transpose(self) -> DeviceMatrix:
+        """The transpose, :attr:`T`."""
+        return self.T
+
+    @property
+    def H(self) -> DeviceMatrix:
+        """The conjugate transpose."""
+        return self.T.conj() if self.dtype.kind == "c" else self.T
+
+    def _by_host(self: _Self, function: Callable[[Any], Any]) -> _Self:
+        return self.from_scipy(function(self.get()), None if self.is_remote else self.device)
 
     def _made(self: _Self, native: _native.Matrix) -> _Self:
         """A result in the format of this matrix."""

@@ -1,14 +1,18 @@
-"""The rows and columns that `A[…]` chooses."""
+"""The rows and columns of a matrix, and the matrices of a batch, that `A[…]` chooses."""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 #: The chosen lines in their order, from the first on; None for all of them.
 Lines = np.ndarray[Any, np.dtype[np.int64]] | range | None
+
+#: Chosen matrices: a slice, a list of numbers, or a mask.
+Members = slice | Sequence[int] | Sequence[bool] | np.ndarray[Any, np.dtype[Any]]
 
 
 def chosen(key: Any, shape: tuple[int, int]) -> tuple[Lines, Lines, bool]:
@@ -24,6 +28,16 @@ def chosen(key: Any, shape: tuple[int, int]) -> tuple[Lines, Lines, bool]:
         raise IndexError(reason)
     rows, columns = _lines(first, shape[0]), _lines(second, shape[1])
     return rows, columns, _is_number(first) and _is_number(second)
+
+
+def chosen_members(key: Any, count: int) -> int | list[int]:
+    """The number of one of `count` matrices, or the numbers of those that are chosen."""
+    if isinstance(key, tuple):
+        raise IndexError(f"{len(key)} indices where one chooses matrices: M[k][i, j] is an element of matrix k")
+    lines = _lines(key, count)
+    if lines is None:
+        return list(range(count))
+    return int(lines[0]) if _is_number(key) else [int(line) for line in lines]
 
 
 def _is_number(key: Any) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
 from . import _dlpack, _native
 from ._arrays import TYPES, contiguous, csr_array
+from ._index import Members, chosen_members
 from ._progress import Callback, reporter
 
 
@@ -25,12 +25,17 @@ class MatrixSet:
     def __len__(self) -> int:
         return len(self._native)
 
-    def __getitem__(self, k: int) -> csr_array:
-        """A copy of matrix `k`; a negative `k` counts from the end."""
-        count, k = len(self), operator.index(k)
-        if not -count <= k < count:
-            raise IndexError(f"{k} is out of range for a set of {count}")
-        matrix = self._native.get(k % count, "cpu")
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> csr_array: ...
+    @overload
+    def __getitem__(self, key: Members) -> list[csr_array]: ...
+    def __getitem__(self, key: Any) -> csr_array | list[csr_array]:
+        """A copy of one matrix by its number, or those of a slice, a list or a mask. Negative numbers count from the end."""
+        members = chosen_members(key, len(self))
+        return self._copy(members) if isinstance(members, int) else [self._copy(k) for k in members]
+
+    def _copy(self, k: int) -> csr_array:
+        matrix = self._native.get(k, "cpu")
         indptr, indices, data = matrix.arrays()
         return csr_array((data, indices, indptr), shape=matrix.shape)
 

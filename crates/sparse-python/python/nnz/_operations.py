@@ -141,7 +141,12 @@ class Operations(ABC):
         return self.multiply(other)
 
     def __truediv__(self: _Self, other: Any) -> _Self:
-        return self.multiply(1 / other) if isinstance(other, Complex) else NotImplemented
+        # Sparse operands have zeros to divide by nearly everywhere.
+        if isinstance(other, Operations):
+            return NotImplemented
+        self._check_not_on_host(other)
+        # As SciPy: a zero of Python is an error, one of NumPy makes infinities.
+        return self.multiply(1 / other)
 
     def __neg__(self: _Self) -> _Self:
         return self.multiply(-1)
@@ -168,6 +173,14 @@ class Operations(ABC):
             _dlpack.release(other, self.device)
         return self._made(scaled)
 
+    def copy(self: _Self) -> _Self:
+        """A copy on the same device."""
+        return self._made(self._engine.copy(self._native))
+
+    def eliminate_zeros(self) -> None:
+        """Removes the entries of this matrix that are zero."""
+        self._native = self._made(self._engine.prune(self._native))._native
+
     def astype(self: _Self, dtype: Any) -> _Self:
         """The matrix with its values as another type, each rounded to nearest; by way of the host."""
         return self._made(self._engine.cast(self._native, np.dtype(dtype).char))
@@ -182,6 +195,10 @@ class Operations(ABC):
     def diagonal(self, k: int = 0) -> Any:
         """The elements (i, i + k), as an array of NumPy."""
         return self._engine.diagonal(self._native, k)
+
+    def trace(self, offset: int = 0) -> Any:
+        """The sum of the elements (i, i + offset)."""
+        return self.diagonal(offset).sum()
 
     def sum(self, axis: int | None = None) -> Any:
         """The sums of columns (`axis=0`) or rows (`axis=1`), as an array of NumPy, or the sum of all elements."""

@@ -105,6 +105,15 @@ def convert(a: Matrix, format: str) -> Matrix:
     return a if a.format == format else _made(a, "convert", format=format)
 
 
+def copy(a: Matrix) -> Matrix:
+    # No operation changes a matrix on the server.
+    return a
+
+
+def prune(a: Matrix) -> Matrix:
+    return _made(a, "prune")
+
+
 def cast(a: Matrix, dtype: str) -> Matrix:
     if dtype not in _TYPES:
         raise TypeError(f"{dtype!r} where one of {', '.join(_TYPES)} is right")

@@ -19,11 +19,13 @@ use std::ops::Range;
 /// Entries and lines of a part, whose indices stay in the cache from the search for its span to the count.
 const PART: usize = 64 * 1024;
 
-/// Entries by which positions are prefetched ahead. Text with 100 of 50 000 words in a line took 23 ms without, 15 with it.
+/// Entries by which positions are prefetched ahead. Text with 100 of 50 000 words in a line took 23 ms without, 15 with it;
+/// 20 random columns of 20 000 in a row 2.8 ms without, 1.6 with it; grids take the same time.
 const AHEAD: usize = 24;
 
-/// Entries of a part for each index of its span from which on their positions stay in the cache.
-const DENSE: usize = 3;
+/// Indices of a part's span up to which the next positions of all stay in the first cache. Of 40 columns, prefetched
+/// positions take 1.15 times as long.
+const NEAR: usize = 512;
 
 /// Offsets, indices and values of the lines of a matrix.
 pub(super) type Lines<'a, T, I, O> = (&'a [O], &'a [I], &'a [T]);
@@ -31,10 +33,9 @@ pub(super) type Lines<'a, T, I, O> = (&'a [O], &'a [I], &'a [T]);
 /// Some lines, and the range of their indices.
 pub(super) struct Part<O> {
     lines: Range<usize>,
-    entries: Range<usize>,
     span: Range<usize>,
     /// A number for each index in the span: entries that have it, then the position of the next of them. `None` if the
-    /// span is longer than the part.
+    /// span is longer than [`PART`] and than the part.
     counts: Option<Vec<O>>,
 }
 
@@ -55,8 +56,10 @@ pub(super) fn parts<I: Index, O: Index>(
             Some((least, greatest)) => least.as_usize()..greatest.as_usize() + 1,
             None => 0..0,
         };
-        let counts = (span.len() <= lines.len() + entries.len()).then(|| count(indices, &span));
-        Some(Part { lines, entries, span, counts })
+        // The last part of a grid has a longer span than entries.
+        let limit = PART.max(lines.len() + entries.len());
+        let counts = (span.len() <= limit).then(|| count(indices, &span));
+        Some(Part { lines, span, counts })
     });
     parts.into_iter().collect()
 }
@@ -91,7 +94,7 @@ pub(super) fn by_spans<T: Scalar, I: Index, O: Index>(
         let ((indices_there, values_there), indices) = (outputs, indices);
         let (mut next, first) = (part.counts.unwrap_or_default(), part.span.start);
         let next = next.as_mut_slice();
-        let is_scattered = part.entries.len() < DENSE * next.len();
+        let is_scattered = next.len() > NEAR;
         for line in part.lines {
             let entries = offsets[line].as_usize()..offsets[line + 1].as_usize();
             for (entry, &value) in entries.clone().zip(&values[entries]) {
@@ -208,6 +211,10 @@ mod tests {
         assert_eq!(&found.values, expected.values());
         let scattered = (&[0, 1, 2][..], &[0, 1 << 20][..], &[1.0, 2.0][..]);
         assert!(transposed(&cpu, (1 << 20) + 1, scattered).is_none());
+        // As in the last part of a matrix, two entries that are far from each other.
+        let short = transposed(&cpu, 1000, (&[0, 2], &[7, 999], &[1.0, 2.0]))
+            .expect("a span shorter than most parts");
+        assert_eq!((short.indices, short.values), (vec![0, 0], vec![1.0, 2.0]));
         let empty = transposed(&cpu, 3, (&[0, 0], &[], &[])).unwrap();
         assert_eq!(empty.offsets, [0, 0, 0, 0]);
         let row_idx = cpu.expand::<i32, i32>(band.offsets());
