@@ -3,18 +3,19 @@
 use super::descriptor::start;
 use super::library::{Cusparse, check};
 use crate::conversion::{Arrays, Conversion, Convert};
+use crate::value::Value;
 use backend_cuda::Device;
 use cudarc::cusparse::sys;
-use sparse_core::{Backend, Csr, Result};
+use sparse_core::{Backend, Csr, Result, Scalar, c32, c64};
 use sparse_device::Buffer;
 use std::ptr;
 
 /// The sum as a conversion.
-pub(super) fn conversion<'a>(
+pub(super) fn conversion<'a, T: Value>(
     library: &'a Cusparse,
-    a: &'a Csr<f32, Device>,
-    b: &'a Csr<f32, Device>,
-) -> Conversion<'a> {
+    a: &'a Csr<T, Device>,
+    b: &'a Csr<T, Device>,
+) -> Conversion<'a, T> {
     Conversion::new("cusparse:csrgeam2", move || {
         Ok(Sum { library, a, b, general: General::new()?, made: None })
     })
@@ -40,110 +41,152 @@ impl Drop for General {
 }
 
 /// A + B, and the arrays of the last run.
-struct Sum<'a> {
+pub(crate) struct Sum<'a, T: Scalar> {
     library: &'a Cusparse,
-    a: &'a Csr<f32, Device>,
-    b: &'a Csr<f32, Device>,
+    a: &'a Csr<T, Device>,
+    b: &'a Csr<T, Device>,
     general: General,
-    made: Option<(Buffer<i32>, Buffer<i32>, Buffer<f32>)>,
+    made: Option<Made<T>>,
 }
 
-impl Sum<'_> {
-    fn add(&self) -> Result<(Buffer<i32>, Buffer<i32>, Buffer<f32>)> {
-        let (device, handle, descriptor) = (&self.library.device, self.library.handle, self.general.0);
-        let (a, b, one) = (self.a, self.b, 1.0_f32);
-        let (rows, cols) = (a.nrows() as i32, a.ncols() as i32);
-        let (a_nnz, b_nnz) = (a.nnz() as i32, b.nnz() as i32);
-        let offsets: Buffer<i32> = device.zeros(a.nrows() + 1)?;
-        let mut bytes = 0;
-        // SAFETY: handle and descriptors are alive; the arrays are those of two matrices of one shape. C has none yet.
-        let status = unsafe {
-            sys::cusparseScsrgeam2_bufferSizeExt(
-                handle,
-                rows,
-                cols,
-                &raw const one,
-                descriptor,
-                a_nnz,
-                start(a.values()),
-                start(a.row_ptr()),
-                start(a.col_idx()),
-                &raw const one,
-                descriptor,
-                b_nnz,
-                start(b.values()),
-                start(b.row_ptr()),
-                start(b.col_idx()),
-                descriptor,
-                ptr::null(),
-                start(&offsets),
-                ptr::null(),
-                &raw mut bytes,
-            )
-        };
-        check("cusparseScsrgeam2_bufferSizeExt", status)?;
-        let (workspace, mut nnz) = (device.zeros::<u8>(bytes)?, 0_i32);
-        // SAFETY: as above; the workspace has the size that was asked for, and the number is written by the call.
+/// Offsets, indices and values.
+type Made<T> = (Buffer<i32>, Buffer<i32>, Buffer<T>);
+
+/// The calls that depend on the type of values.
+pub(crate) trait Csrgeam2: Scalar {
+    /// The bytes of the workspace.
+    fn workspace_bytes(sum: &Sum<'_, Self>, offsets: &Buffer<i32>) -> Result<usize>;
+
+    /// Computes indices and values.
+    fn compute(sum: &Sum<'_, Self>, made: &Made<Self>, workspace: &Buffer<u8>) -> Result<()>;
+}
+
+macro_rules! impl_csrgeam2 {
+    ($($T:ty: $buffer_size:ident $geam:ident;)+) => {$(
+        impl Csrgeam2 for $T {
+            fn workspace_bytes(sum: &Sum<'_, Self>, offsets: &Buffer<i32>) -> Result<usize> {
+                let Sum { library, a, b, general: General(descriptor), .. } = sum;
+                let (one, descriptor, mut bytes) = (Self::ONE, *descriptor, 0);
+                let one = (&raw const one).cast();
+                // SAFETY: handle and descriptors are alive; the arrays are those of two matrices of one shape. C has none yet.
+                let status = unsafe {
+                    sys::$buffer_size(
+                        library.handle,
+                        a.nrows() as i32,
+                        a.ncols() as i32,
+                        one,
+                        descriptor,
+                        a.nnz() as i32,
+                        start(a.values()),
+                        start(a.row_ptr()),
+                        start(a.col_idx()),
+                        one,
+                        descriptor,
+                        b.nnz() as i32,
+                        start(b.values()),
+                        start(b.row_ptr()),
+                        start(b.col_idx()),
+                        descriptor,
+                        ptr::null(),
+                        start(offsets),
+                        ptr::null(),
+                        &raw mut bytes,
+                    )
+                };
+                check(stringify!($buffer_size), status)?;
+                Ok(bytes)
+            }
+
+            fn compute(sum: &Sum<'_, Self>, made: &Made<Self>, workspace: &Buffer<u8>) -> Result<()> {
+                let Sum { library, a, b, general: General(descriptor), .. } = sum;
+                let (one, descriptor, (offsets, indices, values)) = (Self::ONE, *descriptor, made);
+                let one = (&raw const one).cast();
+                // SAFETY: as for the workspace, which has the size that was asked for; C has as many entries as were counted.
+                let status = unsafe {
+                    sys::$geam(
+                        library.handle,
+                        a.nrows() as i32,
+                        a.ncols() as i32,
+                        one,
+                        descriptor,
+                        a.nnz() as i32,
+                        start(a.values()),
+                        start(a.row_ptr()),
+                        start(a.col_idx()),
+                        one,
+                        descriptor,
+                        b.nnz() as i32,
+                        start(b.values()),
+                        start(b.row_ptr()),
+                        start(b.col_idx()),
+                        descriptor,
+                        start(values),
+                        start(offsets),
+                        start(indices),
+                        start(workspace),
+                    )
+                };
+                check(stringify!($geam), status)
+            }
+        }
+    )+};
+}
+
+impl_csrgeam2! {
+    f32: cusparseScsrgeam2_bufferSizeExt cusparseScsrgeam2;
+    f64: cusparseDcsrgeam2_bufferSizeExt cusparseDcsrgeam2;
+    c32: cusparseCcsrgeam2_bufferSizeExt cusparseCcsrgeam2;
+    c64: cusparseZcsrgeam2_bufferSizeExt cusparseZcsrgeam2;
+}
+
+impl<T: Value> Sum<'_, T> {
+    fn add(&self) -> Result<Made<T>> {
+        let device = &self.library.device;
+        let offsets = device.zeros(self.a.nrows() + 1)?;
+        let workspace = device.zeros(T::workspace_bytes(self, &offsets)?)?;
+        let nnz = self.count(&offsets, &workspace)?;
+        let made = (offsets, device.zeros(nnz)?, device.zeros(nnz)?);
+        T::compute(self, &made, &workspace)?;
+        Ok(made)
+    }
+
+    /// Computes the offsets. Returns the number of entries.
+    fn count(&self, offsets: &Buffer<i32>, workspace: &Buffer<u8>) -> Result<usize> {
+        let Self { library, a, b, general: General(descriptor), .. } = self;
+        let (descriptor, mut nnz) = (*descriptor, 0);
+        // SAFETY: as for the workspace, which has the size that was asked for; the number is written by the call.
         let status = unsafe {
             sys::cusparseXcsrgeam2Nnz(
-                handle,
-                rows,
-                cols,
+                library.handle,
+                a.nrows() as i32,
+                a.ncols() as i32,
                 descriptor,
-                a_nnz,
+                a.nnz() as i32,
                 start(a.row_ptr()),
                 start(a.col_idx()),
                 descriptor,
-                b_nnz,
+                b.nnz() as i32,
                 start(b.row_ptr()),
                 start(b.col_idx()),
                 descriptor,
-                start(&offsets),
+                start(offsets),
                 &raw mut nnz,
-                start(&workspace),
+                start(workspace),
             )
         };
         check("cusparseXcsrgeam2Nnz", status)?;
-        let (indices, values): (Buffer<i32>, Buffer<f32>) =
-            (device.zeros(nnz as usize)?, device.zeros(nnz as usize)?);
-        // SAFETY: as above; the arrays of C have the number of entries that was counted.
-        let status = unsafe {
-            sys::cusparseScsrgeam2(
-                handle,
-                rows,
-                cols,
-                &raw const one,
-                descriptor,
-                a_nnz,
-                start(a.values()),
-                start(a.row_ptr()),
-                start(a.col_idx()),
-                &raw const one,
-                descriptor,
-                b_nnz,
-                start(b.values()),
-                start(b.row_ptr()),
-                start(b.col_idx()),
-                descriptor,
-                start(&values),
-                start(&offsets),
-                start(&indices),
-                start(&workspace),
-            )
-        };
-        check("cusparseScsrgeam2", status)?;
-        Ok((offsets, indices, values))
+        Ok(nnz as usize)
     }
 }
 
-impl Convert for Sum<'_> {
+impl<T: Value> Convert<T> for Sum<'_, T> {
     fn run(&mut self) -> Result<Option<f64>> {
         self.made = None;
         self.made = Some(self.add()?);
         Ok(None)
     }
 
-    fn arrays(&mut self) -> Result<Arrays> {
+    fn arrays(&mut self) -> Result<Arrays<T>> {
         let device = &self.library.device;
         match &self.made {
             Some((offsets, indices, values)) => Ok(Arrays {

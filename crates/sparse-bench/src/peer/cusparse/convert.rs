@@ -3,6 +3,7 @@
 use super::descriptor::{BASE, DenseMatrix, SparseMatrix, SparseVector, Vector, start};
 use super::library::{Cusparse, check};
 use crate::conversion::{Arrays, Conversion, Convert};
+use crate::value::Value;
 use backend_cuda::Device;
 use cudarc::cusparse::sys;
 use sparse_core::{Backend, Coo, DenseBatchView, Element, Error, Result, Space};
@@ -14,15 +15,15 @@ use std::ptr;
 const DENSE_TO_CSR: sys::cusparseDenseToSparseAlg_t =
     sys::cusparseDenseToSparseAlg_t::CUSPARSE_DENSETOSPARSE_ALG_DEFAULT;
 
-pub(super) fn dense_to_csr<'a>(
+pub(super) fn dense_to_csr<'a, T: Value>(
     library: &'a Cusparse,
-    a: DenseBatchView<'a, f32, Device>,
+    a: DenseBatchView<'a, T, Device>,
     most: usize,
-) -> Conversion<'a> {
+) -> Conversion<'a, T> {
     Conversion::new("cusparse", move || DenseToCsr::new(library, a, most))
 }
 
-pub(super) fn coo_to_csr<'a>(library: &'a Cusparse, a: &'a Coo<f32, Device>) -> Conversion<'a> {
+pub(super) fn coo_to_csr<'a, T: Value>(library: &'a Cusparse, a: &'a Coo<T, Device>) -> Conversion<'a, T> {
     Conversion::new("cusparse:coosort", move || CooToCsr::new(library, a))
 }
 
@@ -34,20 +35,20 @@ fn download<T: Element>(device: &Device, buffer: &Buffer<T>, range: Range<usize>
 }
 
 /// Members of a batch, one after the other, each with the capacity of the fullest.
-struct DenseToCsr<'a> {
+struct DenseToCsr<'a, T: Value> {
     library: &'a Cusparse,
-    a: DenseBatchView<'a, f32, Device>,
+    a: DenseBatchView<'a, T, Device>,
     most: usize,
     /// The entries of each member.
     nnz: Vec<usize>,
     offsets: Buffer<i32>,
     indices: Buffer<i32>,
-    values: Buffer<f32>,
+    values: Buffer<T>,
     workspace: Buffer<u8>,
 }
 
-impl<'a> DenseToCsr<'a> {
-    fn new(library: &'a Cusparse, a: DenseBatchView<'a, f32, Device>, most: usize) -> Result<Self> {
+impl<'a, T: Value> DenseToCsr<'a, T> {
+    fn new(library: &'a Cusparse, a: DenseBatchView<'a, T, Device>, most: usize) -> Result<Self> {
         let device = &library.device;
         let mut this = Self {
             library,
@@ -81,7 +82,7 @@ impl<'a> DenseToCsr<'a> {
         let (rows, cols) = (self.a.nrows(), self.a.ncols());
         let offsets = start::<_, i32>(&self.offsets).wrapping_add(member * (rows + 1));
         let arrays = (offsets.cast(), ptr::null_mut(), ptr::null_mut());
-        let csr = SparseMatrix::csr::<f32>((rows, cols), 0, arrays)?;
+        let csr = SparseMatrix::csr::<T>((rows, cols), 0, arrays)?;
         Ok((DenseMatrix::new(&self.a.member(member))?, csr))
     }
 
@@ -105,7 +106,7 @@ impl<'a> DenseToCsr<'a> {
         }
         let offsets = start::<_, i32>(&self.offsets).wrapping_add(member * (self.a.nrows() + 1));
         let indices = start::<_, i32>(&self.indices).wrapping_add(member * self.most);
-        let values = start::<_, f32>(&self.values).wrapping_add(member * self.most);
+        let values = start::<_, T>(&self.values).wrapping_add(member * self.most);
         // SAFETY: the descriptor is alive; the arrays are long enough for the entries, as checked.
         let status =
             unsafe { sys::cusparseCsrSetPointers(csr.0, offsets.cast(), indices.cast(), values.cast()) };
@@ -118,7 +119,7 @@ impl<'a> DenseToCsr<'a> {
     }
 }
 
-impl Convert for DenseToCsr<'_> {
+impl<T: Value> Convert<T> for DenseToCsr<'_, T> {
     fn run(&mut self) -> Result<Option<f64>> {
         for member in 0..self.nnz.len() {
             self.nnz[member] = self.convert(member)?;
@@ -127,7 +128,7 @@ impl Convert for DenseToCsr<'_> {
     }
 
     /// Sorts the entries of each row, which the library leaves in any order.
-    fn arrays(&mut self) -> Result<Arrays> {
+    fn arrays(&mut self) -> Result<Arrays<T>> {
         let device = &self.library.device;
         let offsets = device.download(&self.offsets)?;
         let (mut indices, mut values) = (vec![], vec![]);
@@ -148,22 +149,22 @@ impl Convert for DenseToCsr<'_> {
 
 /// COO to CSR: the coordinates are copied, since the sort changes them, and sorted with their positions; the values
 /// follow.
-struct CooToCsr<'a> {
+struct CooToCsr<'a, T: Value> {
     library: &'a Cusparse,
-    a: &'a Coo<f32, Device>,
+    a: &'a Coo<T, Device>,
     identity: Buffer<i32>,
     positions: Buffer<i32>,
     rows: Buffer<i32>,
     offsets: Buffer<i32>,
     indices: Buffer<i32>,
-    values: Buffer<f32>,
+    values: Buffer<T>,
     workspace: Buffer<u8>,
     from: Vector,
     to: SparseVector,
 }
 
-impl<'a> CooToCsr<'a> {
-    fn new(library: &'a Cusparse, a: &'a Coo<f32, Device>) -> Result<Self> {
+impl<'a, T: Value> CooToCsr<'a, T> {
+    fn new(library: &'a Cusparse, a: &'a Coo<T, Device>) -> Result<Self> {
         let (device, nnz) = (&library.device, a.nnz());
         let identity: Vec<i32> = (0..nnz as i32).collect();
         let (positions, values) = (device.zeros(nnz)?, device.zeros(nnz)?);
@@ -197,7 +198,7 @@ impl<'a> CooToCsr<'a> {
     }
 }
 
-impl Convert for CooToCsr<'_> {
+impl<T: Value> Convert<T> for CooToCsr<'_, T> {
     fn run(&mut self) -> Result<Option<f64>> {
         let (device, handle, nnz) = (&self.library.device, self.library.handle, self.a.nnz() as i32);
         device.copy(Device::view(&self.identity), Device::view_mut(&mut self.positions))?;
@@ -235,7 +236,7 @@ impl Convert for CooToCsr<'_> {
         Ok(None)
     }
 
-    fn arrays(&mut self) -> Result<Arrays> {
+    fn arrays(&mut self) -> Result<Arrays<T>> {
         let device = &self.library.device;
         Ok(Arrays {
             offsets: device.download(&self.offsets)?,

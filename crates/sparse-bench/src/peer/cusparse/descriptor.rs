@@ -17,8 +17,10 @@ pub(super) fn data_type<T: Scalar>() -> Result<sys::cudaDataType> {
     match T::DTYPE {
         DType::F32 => Ok(sys::cudaDataType::CUDA_R_32F),
         DType::F64 => Ok(sys::cudaDataType::CUDA_R_64F),
-        other => {
-            Err(Error::unsupported(format_args!("cuSPARSE in {other}"), "only f32 and f64 are compared"))
+        DType::C32 => Ok(sys::cudaDataType::CUDA_C_32F),
+        DType::C64 => Ok(sys::cudaDataType::CUDA_C_64F),
+        DType::F16 | DType::Bf16 => {
+            Err(Error::unsupported(format_args!("cuSPARSE in {}", T::DTYPE), "16 bits are not compared"))
         }
     }
 }
@@ -26,6 +28,26 @@ pub(super) fn data_type<T: Scalar>() -> Result<sys::cudaDataType> {
 /// The first element of a buffer.
 pub(super) fn start<T: Element, P>(buffer: &Buffer<T>) -> *mut P {
     pointer(&Device::view(buffer)).cast()
+}
+
+/// One and zero in the type of the product, for alpha and beta.
+pub(super) struct Scalars<T> {
+    one: T,
+    zero: T,
+}
+
+impl<T: Scalar> Scalars<T> {
+    pub(super) fn new() -> Self {
+        Self { one: T::ONE, zero: T::ZERO }
+    }
+
+    pub(super) fn alpha(&self) -> *const c_void {
+        (&raw const self.one).cast()
+    }
+
+    pub(super) fn beta(&self) -> *const c_void {
+        (&raw const self.zero).cast()
+    }
 }
 
 /// The arrays of a compressed format: offsets, columns and values; the latter two may come later.
@@ -167,7 +189,7 @@ pub(super) struct SparseVector(pub(super) sys::cusparseSpVecDescr_t);
 
 impl SparseVector {
     /// A vector with an entry for each element of `indices`.
-    pub(super) fn new(indices: &Buffer<i32>, values: &Buffer<f32>) -> Result<Self> {
+    pub(super) fn new<T: Scalar>(indices: &Buffer<i32>, values: &Buffer<T>) -> Result<Self> {
         let mut descriptor = ptr::null_mut();
         let len = sparse_core::space::Buffer::len(indices) as i64;
         // SAFETY: the call writes the descriptor; the library does not look into the arrays.
@@ -180,7 +202,7 @@ impl SparseVector {
                 start(values),
                 INDEX,
                 BASE,
-                data_type::<f32>()?,
+                data_type::<T>()?,
             )
         };
         check("cusparseCreateSpVec", status)?;

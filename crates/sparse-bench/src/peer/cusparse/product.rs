@@ -1,16 +1,15 @@
 //! SpMV and SpMM by each algorithm for each format: in CSR with and without preprocessing, in COO, in BSR where the
 //! matrix has dense blocks and, SpMV alone, in sliced ELL where little of it is padding.
 
-use super::descriptor::{DenseMatrix, SparseMatrix, Vector, data_type, start};
+use super::descriptor::{DenseMatrix, Scalars, SparseMatrix, Vector, data_type, start};
 use super::library::{Cusparse, check};
 use super::stored::{Format, Stored};
 use crate::peer::cuda::pointer;
 use crate::product::{Product, available, planned};
 use backend_cuda::Device;
 use cudarc::cusparse::sys::{self, cusparseSpMMAlg_t as SpmmAlgorithm, cusparseSpMVAlg_t as SpmvAlgorithm};
-use sparse_core::{Backend, Csr, DenseView, Order, Result, Scalar, Space, c64};
+use sparse_core::{Backend, Csr, DenseView, Order, Result, Scalar, Space};
 use sparse_device::{Buffer, View, ViewMut};
-use std::ffi::c_void;
 use std::rc::Rc;
 
 /// An algorithm as a contender.
@@ -122,26 +121,6 @@ fn products<'a, T: Scalar, A: Copy>(
         products.extend(made.filter_map(|(name, made)| available(name, made)));
     }
     products
-}
-
-/// One and zero in the type of the product, for alpha and beta.
-struct Scalars<T> {
-    one: T,
-    zero: T,
-}
-
-impl<T: Scalar> Scalars<T> {
-    fn new() -> Self {
-        Self { one: T::from_c64(c64::ONE), zero: T::ZERO }
-    }
-
-    fn alpha(&self) -> *const c_void {
-        (&raw const self.one).cast()
-    }
-
-    fn beta(&self) -> *const c_void {
-        (&raw const self.zero).cast()
-    }
 }
 
 /// `y = A·x`.
