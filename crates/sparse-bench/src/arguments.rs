@@ -46,8 +46,8 @@ pub(crate) enum Suite {
     Cuda,
     /// All but `batches` and `seed-…`, on an OpenCL device.
     Opencl,
-    /// The chosen algorithm's time beside the best one's and the best of another library, on many matrices: SpMV in
-    /// f32 and f64, SpMM in f32.
+    /// The chosen algorithm's time beside the best one's and the best of another library, on many matrices: SpMV
+    /// and SpMM.
     Choice,
     /// Everything that the backend has, but `choice` and `seed-001`.
     All,
@@ -158,7 +158,7 @@ pub(crate) struct Arguments {
     peer: Vec<PeerName>,
     /// The type of all values; in a complex type real matrices get imaginary parts, in a real one complex matrices
     /// have the magnitudes. `f32` by default, also for files of real values, and SpMV on devices in `f64` too; complex
-    /// files run in their own type.
+    /// files run in their own type. Suite `seed-001` is in `f32`.
     #[arg(long = "type", value_enum, value_name = "TYPE")]
     pub(crate) value_type: Option<ValueType>,
     /// Only the workload of this name, or the matrix of a file (.mtx, .mtx.gz, .npz, .npy); may be repeated.

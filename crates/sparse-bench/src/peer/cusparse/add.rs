@@ -65,32 +65,14 @@ macro_rules! impl_csrgeam2 {
     ($($T:ty: $buffer_size:ident $geam:ident;)+) => {$(
         impl Csrgeam2 for $T {
             fn workspace_bytes(sum: &Sum<'_, Self>, offsets: &Buffer<i32>) -> Result<usize> {
-                let Sum { library, a, b, general: General(descriptor), .. } = sum;
-                let (one, descriptor, mut bytes) = (Self::ONE, *descriptor, 0);
-                let one = (&raw const one).cast();
+                let (handle, m, n, d) = sum.arguments();
+                let ((anz, av, ar, ac), (bnz, bv, br, bc)) = (arrays(sum.a), arrays(sum.b));
+                let (one, cr, cc, mut bytes) = (Self::ONE, start(offsets), ptr::null(), 0);
+                let (one, size) = ((&raw const one).cast(), &raw mut bytes);
                 // SAFETY: handle and descriptors are alive; the arrays are those of two matrices of one shape. C has none yet.
                 let status = unsafe {
                     sys::$buffer_size(
-                        library.handle,
-                        a.nrows() as i32,
-                        a.ncols() as i32,
-                        one,
-                        descriptor,
-                        a.nnz() as i32,
-                        start(a.values()),
-                        start(a.row_ptr()),
-                        start(a.col_idx()),
-                        one,
-                        descriptor,
-                        b.nnz() as i32,
-                        start(b.values()),
-                        start(b.row_ptr()),
-                        start(b.col_idx()),
-                        descriptor,
-                        ptr::null(),
-                        start(offsets),
-                        ptr::null(),
-                        &raw mut bytes,
+                        handle, m, n, one, d, anz, av, ar, ac, one, d, bnz, bv, br, bc, d, ptr::null(), cr, cc, size,
                     )
                 };
                 check(stringify!($buffer_size), status)?;
@@ -98,32 +80,15 @@ macro_rules! impl_csrgeam2 {
             }
 
             fn compute(sum: &Sum<'_, Self>, made: &Made<Self>, workspace: &Buffer<u8>) -> Result<()> {
-                let Sum { library, a, b, general: General(descriptor), .. } = sum;
-                let (one, descriptor, (offsets, indices, values)) = (Self::ONE, *descriptor, made);
+                let (handle, m, n, d) = sum.arguments();
+                let ((anz, av, ar, ac), (bnz, bv, br, bc)) = (arrays(sum.a), arrays(sum.b));
+                let (cr, cc, cv) = (start(&made.0), start(&made.1), start(&made.2));
+                let (one, buffer) = (Self::ONE, start(workspace));
                 let one = (&raw const one).cast();
                 // SAFETY: as for the workspace, which has the size that was asked for; C has as many entries as were counted.
                 let status = unsafe {
                     sys::$geam(
-                        library.handle,
-                        a.nrows() as i32,
-                        a.ncols() as i32,
-                        one,
-                        descriptor,
-                        a.nnz() as i32,
-                        start(a.values()),
-                        start(a.row_ptr()),
-                        start(a.col_idx()),
-                        one,
-                        descriptor,
-                        b.nnz() as i32,
-                        start(b.values()),
-                        start(b.row_ptr()),
-                        start(b.col_idx()),
-                        descriptor,
-                        start(values),
-                        start(offsets),
-                        start(indices),
-                        start(workspace),
+                        handle, m, n, one, d, anz, av, ar, ac, one, d, bnz, bv, br, bc, d, cv, cr, cc, buffer,
                     )
                 };
                 check(stringify!($geam), status)
@@ -152,31 +117,29 @@ impl<T: Value> Sum<'_, T> {
 
     /// Computes the offsets. Returns the number of entries.
     fn count(&self, offsets: &Buffer<i32>, workspace: &Buffer<u8>) -> Result<usize> {
-        let Self { library, a, b, general: General(descriptor), .. } = self;
-        let (descriptor, mut nnz) = (*descriptor, 0);
+        let (handle, m, n, d) = self.arguments();
+        let ((anz, _, ar, ac), (bnz, _, br, bc)) = (arrays::<_, T>(self.a), arrays::<_, T>(self.b));
+        let (cr, buffer, mut nnz) = (start(offsets), start(workspace), 0);
+        let count = &raw mut nnz;
         // SAFETY: as for the workspace, which has the size that was asked for; the number is written by the call.
         let status = unsafe {
-            sys::cusparseXcsrgeam2Nnz(
-                library.handle,
-                a.nrows() as i32,
-                a.ncols() as i32,
-                descriptor,
-                a.nnz() as i32,
-                start(a.row_ptr()),
-                start(a.col_idx()),
-                descriptor,
-                b.nnz() as i32,
-                start(b.row_ptr()),
-                start(b.col_idx()),
-                descriptor,
-                start(offsets),
-                &raw mut nnz,
-                start(workspace),
-            )
+            sys::cusparseXcsrgeam2Nnz(handle, m, n, d, anz, ar, ac, d, bnz, br, bc, d, cr, count, buffer)
         };
         check("cusparseXcsrgeam2Nnz", status)?;
         Ok(nnz as usize)
     }
+}
+
+impl<T: Scalar> Sum<'_, T> {
+    /// The arguments of every call: handle, rows, columns, and the descriptor of all three matrices.
+    fn arguments(&self) -> (sys::cusparseHandle_t, i32, i32, sys::cusparseMatDescr_t) {
+        (self.library.handle, self.a.nrows() as i32, self.a.ncols() as i32, self.general.0)
+    }
+}
+
+/// The number of entries, and the values, offsets and indices.
+fn arrays<T: Scalar, P>(a: &Csr<T, Device>) -> (i32, *mut P, *mut i32, *mut i32) {
+    (a.nnz() as i32, start(a.values()), start(a.row_ptr()), start(a.col_idx()))
 }
 
 impl<T: Value> Convert<T> for Sum<'_, T> {

@@ -41,12 +41,9 @@ impl<T: Scalar> Scalars<T> {
         Self { one: T::ONE, zero: T::ZERO }
     }
 
-    pub(super) fn alpha(&self) -> *const c_void {
-        (&raw const self.one).cast()
-    }
-
-    pub(super) fn beta(&self) -> *const c_void {
-        (&raw const self.zero).cast()
+    /// The arguments of a call: alpha, beta and their type.
+    pub(super) fn arguments(&self) -> Result<(*const c_void, *const c_void, sys::cudaDataType)> {
+        Ok(((&raw const self.one).cast(), (&raw const self.zero).cast(), data_type::<T>()?))
     }
 }
 

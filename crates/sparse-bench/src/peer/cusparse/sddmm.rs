@@ -1,6 +1,6 @@
 //! `U·Vᵀ` at the entries of a matrix in CSR, whose values the library does not multiply by.
 
-use super::descriptor::{DenseMatrix, Scalars, SparseMatrix, data_type, start};
+use super::descriptor::{DenseMatrix, Scalars, SparseMatrix, start};
 use super::library::{Cusparse, check};
 use crate::peer::cuda::pointer;
 use crate::product::{Product, available, planned};
@@ -50,42 +50,24 @@ impl<'a, T: Value> Sddmm<'a, T> {
         let values: Buffer<T> = device.zeros(p.nnz())?;
         let arrays = (start(p.row_ptr()), start(p.col_idx()), start(&values));
         let c = SparseMatrix::csr::<T>((p.nrows(), p.ncols()), p.nnz(), arrays)?;
-        let scalars = Scalars::new();
-        let (alpha, beta) = (scalars.alpha(), scalars.beta());
-        let (handle, value, mut bytes) = (library.handle, data_type::<T>()?, 0);
+        let scalars = Scalars::<T>::new();
+        let (alpha, beta, value) = scalars.arguments()?;
+        let (handle, mut bytes) = (library.handle, 0);
+        let size = &raw mut bytes;
         // SAFETY: handle and descriptors are alive; the operands are of one type, with shapes that fit.
         let status = unsafe {
             sys::cusparseSDDMM_bufferSize(
-                handle,
-                PLAIN,
-                PLAIN,
-                alpha,
-                u.0,
-                v.0,
-                beta,
-                c.0,
-                value,
-                ALGORITHM,
-                &raw mut bytes,
+                handle, PLAIN, PLAIN, alpha, u.0, v.0, beta, c.0, value, ALGORITHM, size,
             )
         };
         check("cusparseSDDMM_bufferSize", status)?;
         let workspace = device.zeros(bytes)?;
         if preprocess {
+            let buffer = start(&workspace);
             // SAFETY: as above; the workspace has the size that was asked for, and the values are freed behind this work.
             let status = unsafe {
                 sys::cusparseSDDMM_preprocess(
-                    handle,
-                    PLAIN,
-                    PLAIN,
-                    alpha,
-                    u.0,
-                    v.0,
-                    beta,
-                    c.0,
-                    value,
-                    ALGORITHM,
-                    start(&workspace),
+                    handle, PLAIN, PLAIN, alpha, u.0, v.0, beta, c.0, value, ALGORITHM, buffer,
                 )
             };
             check("cusparseSDDMM_preprocess", status)?;
@@ -97,21 +79,12 @@ impl<'a, T: Value> Sddmm<'a, T> {
         // SAFETY: the descriptor is alive.
         let status = unsafe { sys::cusparseSpMatSetValues(self.c.0, pointer(&Device::as_shared(&c))) };
         check("cusparseSpMatSetValues", status)?;
+        let Self { u, v, c, .. } = self;
+        let (alpha, beta, value) = self.scalars.arguments()?;
+        let (handle, buffer) = (self.library.handle, start(&self.workspace));
         // SAFETY: as in `new`; U, V and the pattern are borrowed, C has an element for each entry.
         let status = unsafe {
-            sys::cusparseSDDMM(
-                self.library.handle,
-                PLAIN,
-                PLAIN,
-                self.scalars.alpha(),
-                self.u.0,
-                self.v.0,
-                self.scalars.beta(),
-                self.c.0,
-                data_type::<T>()?,
-                ALGORITHM,
-                start(&self.workspace),
-            )
+            sys::cusparseSDDMM(handle, PLAIN, PLAIN, alpha, u.0, v.0, beta, c.0, value, ALGORITHM, buffer)
         };
         check("cusparseSDDMM", status)
     }

@@ -1,6 +1,6 @@
 //! `L·x = b` in CSR, with the library's analysis before.
 
-use super::descriptor::{Scalars, SparseMatrix, Vector, data_type, start};
+use super::descriptor::{Scalars, SparseMatrix, Vector, start};
 use super::library::{Cusparse, check};
 use crate::product::{Product, available, planned};
 use crate::value::Value;
@@ -67,59 +67,31 @@ impl<'a, T: Value> Spsv<'a, T> {
         let mut descriptor = ptr::null_mut();
         // SAFETY: the call writes the descriptor.
         check("cusparseSpSV_createDescr", unsafe { sys::cusparseSpSV_createDescr(&raw mut descriptor) })?;
-        let (state, scalars, value) = (State(descriptor), Scalars::<T>::new(), data_type::<T>()?);
-        let (alpha, mut bytes) = (scalars.alpha(), 0);
+        let (state, scalars) = (State(descriptor), Scalars::<T>::new());
+        let ((alpha, _, value), l, mut bytes) = (scalars.arguments()?, matrix, 0);
+        let size = &raw mut bytes;
         // SAFETY: handle and descriptors are alive; the vectors have the length of the matrix.
         let status = unsafe {
-            sys::cusparseSpSV_bufferSize(
-                handle,
-                PLAIN,
-                alpha,
-                matrix.0,
-                b.0,
-                x.0,
-                value,
-                ALGORITHM,
-                state.0,
-                &raw mut bytes,
-            )
+            sys::cusparseSpSV_bufferSize(handle, PLAIN, alpha, l.0, b.0, x.0, value, ALGORITHM, state.0, size)
         };
         check("cusparseSpSV_bufferSize", status)?;
         let workspace = device.zeros(bytes)?;
+        let buffer = start(&workspace);
         // SAFETY: as above; the workspace has the size that was asked for, and x is freed behind this work.
         let status = unsafe {
-            sys::cusparseSpSV_analysis(
-                handle,
-                PLAIN,
-                alpha,
-                matrix.0,
-                b.0,
-                x.0,
-                value,
-                ALGORITHM,
-                state.0,
-                start(&workspace),
-            )
+            sys::cusparseSpSV_analysis(handle, PLAIN, alpha, l.0, b.0, x.0, value, ALGORITHM, state.0, buffer)
         };
         check("cusparseSpSV_analysis", status)?;
-        Ok(Self { library, scalars, l: matrix, b, x, state, _workspace: workspace })
+        Ok(Self { library, scalars, l, b, x, state, _workspace: workspace })
     }
 
     fn run(&self, x: ViewMut<'_, T>) -> Result<()> {
         self.x.set(&Device::as_shared(&x))?;
+        let Self { l, b, x, state, .. } = self;
+        let ((alpha, _, value), handle) = (self.scalars.arguments()?, self.library.handle);
         // SAFETY: as in `new`; L and b are borrowed, and x has the length that was analysed.
         let status = unsafe {
-            sys::cusparseSpSV_solve(
-                self.library.handle,
-                PLAIN,
-                self.scalars.alpha(),
-                self.l.0,
-                self.b.0,
-                self.x.0,
-                data_type::<T>()?,
-                ALGORITHM,
-                self.state.0,
-            )
+            sys::cusparseSpSV_solve(handle, PLAIN, alpha, l.0, b.0, x.0, value, ALGORITHM, state.0)
         };
         check("cusparseSpSV_solve", status)
     }

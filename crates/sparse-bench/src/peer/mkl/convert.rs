@@ -72,7 +72,7 @@ fn product<'a, T: Value>(library: &'a Mkl, factors: &[&'a Csr<T>]) -> Result<Spa
 fn sum<'a, T: Value>(library: &'a Mkl, a: &'a Csr<T>, b: &'a Csr<T>) -> Result<SparseMatrix<'a>> {
     let add = library.sparse_add()?;
     let (a, b) = (SparseMatrix::of(library, a)?, SparseMatrix::of(library, b)?);
-    SparseMatrix::made(library, "mkl_sparse_add", |handle| {
+    SparseMatrix::made(library, "mkl_sparse_?_add", |handle| {
         // SAFETY: the handles of the summands are alive.
         unsafe { add(PLAIN, a.handle, T::ONE, b.handle, handle) }
     })
@@ -91,21 +91,11 @@ fn checked<'a, T: Value>(
 fn sorted_csr<'a, T: Value>(library: &'a Mkl, a: &'a Coo<T>) -> Result<SparseMatrix<'a>> {
     let (create, convert) = (library.sparse_create_coo()?, library.sparse_convert_csr()?);
     let (rows, cols, nnz) = (i32::try_from(a.nrows())?, i32::try_from(a.ncols())?, i32::try_from(a.nnz())?);
-    let (row_idx, col_idx, values) = (a.row_idx().as_ptr(), a.col_idx().as_ptr(), a.values().as_ptr());
-    let coo = SparseMatrix::made(library, "mkl_sparse_create_coo", |handle| {
+    let (row_idx, col_idx) = (a.row_idx().as_ptr().cast_mut(), a.col_idx().as_ptr().cast_mut());
+    let values = a.values().as_ptr().cast_mut();
+    let coo = SparseMatrix::made(library, "mkl_sparse_?_create_coo", |handle| {
         // SAFETY: the arrays are those of a valid matrix, which is borrowed; the conversion does not write them.
-        unsafe {
-            create(
-                handle,
-                FROM_ZERO,
-                rows,
-                cols,
-                nnz,
-                row_idx.cast_mut(),
-                col_idx.cast_mut(),
-                values.cast_mut(),
-            )
-        }
+        unsafe { create(handle, FROM_ZERO, rows, cols, nnz, row_idx, col_idx, values) }
     })?;
     let csr = SparseMatrix::made(library, "mkl_sparse_convert_csr", |handle| {
         // SAFETY: the handle of the input is alive.
@@ -117,7 +107,7 @@ fn sorted_csr<'a, T: Value>(library: &'a Mkl, a: &'a Coo<T>) -> Result<SparseMat
 fn dense2csr<'a, T: Value>(library: &'a Mkl, dense: &'a [T], n: usize) -> Result<SparseMatrix<'a>> {
     let convert = library.sparse_dense2csr()?;
     let n = i32::try_from(n)?;
-    SparseMatrix::made(library, "mkl_sparse_dense2csr", |handle| {
+    SparseMatrix::made(library, "mkl_sparse_?_dense2csr", |handle| {
         // SAFETY: there are n² elements.
         unsafe { convert(n, n, ROW_MAJOR, n, dense.as_ptr(), FROM_ZERO, GENERAL, handle) }
     })
@@ -141,7 +131,7 @@ fn dnscsr<'a, T: Value>(
         // SAFETY: there are n² elements, which this direction does not write, and the arrays are long enough for all
         // entries and offsets.
         unsafe { convert(job.as_ptr(), &n, &n, dense, &n, acsr, ja, ia, &raw mut info) };
-        ensure!(info == 0, "dnscsr stopped in row {info}");
+        ensure!(info == 0, "mkl_?dnscsr stopped in row {info}");
         Ok(())
     };
     run(&mut made)?;
@@ -180,7 +170,7 @@ impl SparseMatrix<'_> {
                 &raw mut values,
             )
         };
-        check("mkl_sparse_export_csr", status)?;
+        check("mkl_sparse_?_export_csr", status)?;
         ensure!(
             (rows as usize, cols as usize) == (expected.nrows(), expected.ncols()),
             "the shape is {rows} × {cols}"

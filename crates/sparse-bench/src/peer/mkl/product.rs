@@ -15,7 +15,7 @@ const EXPECTED_CALLS: i32 = 1000;
 /// No transpose.
 const NO: *const c_char = c"N".as_ptr();
 /// A general matrix, indices from zero, dense matrices by rows.
-const GENERAL_FROM_ZERO: *const c_char = c"G__C__".as_ptr();
+const FORMAT: *const c_char = c"G__C__".as_ptr();
 
 /// `y = A·x` by each of its interfaces.
 pub(crate) fn spmv<'a, T: Value>(library: &'a Mkl, a: &'a Csr<T>, x: &'a [T]) -> Vec<Product<'a, T, Host>> {
@@ -48,14 +48,14 @@ pub(crate) fn spmm<'a, T: Value>(
     ])
 }
 
-/// A matrix in MKL's types: borrowed, for nothing here asks MKL to write it.
+/// A matrix in MKL's types, which are not const: borrowed, for nothing here asks MKL to write it.
 struct Arrays<T> {
     rows: i32,
     cols: i32,
-    begin: *const i32,
-    end: *const i32,
-    indices: *const i32,
-    values: *const T,
+    begin: *mut i32,
+    end: *mut i32,
+    indices: *mut i32,
+    values: *mut T,
 }
 
 impl<T: Value> Arrays<T> {
@@ -63,10 +63,10 @@ impl<T: Value> Arrays<T> {
         Ok(Self {
             rows: i32::try_from(a.nrows())?,
             cols: i32::try_from(a.ncols())?,
-            begin: a.row_ptr().as_ptr(),
-            end: a.row_ptr()[1..].as_ptr(),
-            indices: a.col_idx().as_ptr(),
-            values: a.values().as_ptr(),
+            begin: a.row_ptr().as_ptr().cast_mut(),
+            end: a.row_ptr()[1..].as_ptr().cast_mut(),
+            indices: a.col_idx().as_ptr().cast_mut(),
+            values: a.values().as_ptr().cast_mut(),
         })
     }
 }
@@ -75,22 +75,10 @@ fn csrmv<'a, T: Value>(library: &'a Mkl, a: &'a Csr<T>, x: &'a [T]) -> Result<Pr
     let csrmv = library.csrmv()?;
     let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
     Ok(Product::on_host("mkl:csrmv", None, move |y| {
+        let (x, y) = (x.as_ptr(), y.as_mut_ptr());
         // SAFETY: the arrays are those of a valid matrix, x and y have as many elements as it has columns and rows.
         unsafe {
-            csrmv(
-                NO,
-                &rows,
-                &cols,
-                &T::ONE,
-                GENERAL_FROM_ZERO,
-                values,
-                indices,
-                begin,
-                end,
-                x.as_ptr(),
-                &T::ZERO,
-                y.as_mut_ptr(),
-            );
+            csrmv(NO, &rows, &cols, &T::ONE, FORMAT, values, indices, begin, end, x, &T::ZERO, y);
         }
         Ok(())
     }))
@@ -117,25 +105,10 @@ fn csrmm<'a, T: Value>(
     let columns = i32::try_from(columns)?;
     let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
     Ok(Product::on_host("mkl:csrmm", None, move |c| {
+        let (b, c, ld) = (b.as_ptr(), c.as_mut_ptr(), &columns);
         // SAFETY: the arrays are those of a valid matrix; B has a row for each of its columns, C for each of its rows.
         unsafe {
-            csrmm(
-                NO,
-                &rows,
-                &columns,
-                &cols,
-                &T::ONE,
-                GENERAL_FROM_ZERO,
-                values,
-                indices,
-                begin,
-                end,
-                b.as_ptr(),
-                &columns,
-                &T::ZERO,
-                c.as_mut_ptr(),
-                &columns,
-            );
+            csrmm(NO, &rows, ld, &cols, &T::ONE, FORMAT, values, indices, begin, end, b, ld, &T::ZERO, c, ld);
         }
         Ok(())
     }))
@@ -146,20 +119,9 @@ impl<'a> SparseMatrix<'a> {
     pub(super) fn of<T: Value>(library: &'a Mkl, a: &'a Csr<T>) -> Result<Self> {
         let create = library.sparse_create_csr()?;
         let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
-        Self::made(library, "mkl_sparse_create_csr", |handle| {
+        Self::made(library, "mkl_sparse_?_create_csr", |handle| {
             // SAFETY: the arrays are those of a valid matrix, which is borrowed; nothing here asks MKL to write them.
-            unsafe {
-                create(
-                    handle,
-                    FROM_ZERO,
-                    rows,
-                    cols,
-                    begin.cast_mut(),
-                    end.cast_mut(),
-                    indices.cast_mut(),
-                    values.cast_mut(),
-                )
-            }
+            unsafe { create(handle, FROM_ZERO, rows, cols, begin, end, indices, values) }
         })
     }
 
@@ -187,7 +149,7 @@ fn inspected_spmv<'a, T: Value>(library: &'a Mkl, a: &'a Csr<T>, x: &'a [T]) -> 
     Ok(Product::on_host("mkl:inspector", Some(seconds), move |y| {
         let (x, y) = (x.as_ptr(), y.as_mut_ptr());
         // SAFETY: the handle is alive; x and y have as many elements as the matrix has columns and rows.
-        check("mkl_sparse_mv", unsafe { multiply(PLAIN, T::ONE, matrix.handle(), GENERAL, x, T::ZERO, y) })
+        check("mkl_sparse_?_mv", unsafe { multiply(PLAIN, T::ONE, matrix.handle(), GENERAL, x, T::ZERO, y) })
     }))
 }
 
@@ -224,7 +186,7 @@ fn inspected_spmm<'a, T: Value>(
                 columns,
             )
         };
-        check("mkl_sparse_mm", status)
+        check("mkl_sparse_?_mm", status)
     }))
 }
 
@@ -243,6 +205,6 @@ fn inspected_trisolve<'a, T: Value>(
     Ok(Product::on_host("mkl:inspector", Some(seconds), move |x| {
         let (b, x) = (b.as_ptr(), x.as_mut_ptr());
         // SAFETY: the handle is alive; b and x have as many elements as the matrix has rows.
-        check("mkl_sparse_trsv", unsafe { solve(PLAIN, T::ONE, matrix.handle(), LOWER, b, x) })
+        check("mkl_sparse_?_trsv", unsafe { solve(PLAIN, T::ONE, matrix.handle(), LOWER, b, x) })
     }))
 }

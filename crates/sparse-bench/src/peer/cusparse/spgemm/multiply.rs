@@ -1,6 +1,6 @@
 //! A·B by SpGEMM, which finds the pattern in every run.
 
-use super::super::descriptor::{Scalars, data_type, start};
+use super::super::descriptor::{Scalars, start};
 use super::super::library::{Cusparse, check};
 use super::{Algorithm, Factor, NONE, Operation, Product, uninitialised, with_workspace};
 use crate::value::Value;
@@ -44,7 +44,7 @@ struct Multiplication<'a, T> {
 impl<T: Value> Multiplication<'_, T> {
     fn estimate(&self, bytes: &mut usize, buffer: *mut c_void) -> Result<()> {
         let (handle, algorithm, a, b, c, state) = self.operation.handles();
-        let (alpha, beta, value) = (self.scalars.alpha(), self.scalars.beta(), data_type::<T>()?);
+        let (alpha, beta, value) = self.scalars.arguments()?;
         // SAFETY: handle and descriptors are alive; the buffer is null or has the bytes that were asked for.
         let status = unsafe {
             sys::cusparseSpGEMM_workEstimation(
@@ -57,7 +57,7 @@ impl<T: Value> Multiplication<'_, T> {
     /// Estimates the memory of [`compute`](Self::compute), with `own` bytes in `buffer`; they are asked for if that is null.
     fn estimate_memory(&self, own: &mut usize, buffer: *mut c_void, bytes: &mut usize) -> Result<()> {
         let (handle, algorithm, a, b, c, state) = self.operation.handles();
-        let (alpha, beta, value) = (self.scalars.alpha(), self.scalars.beta(), data_type::<T>()?);
+        let (alpha, beta, value) = self.scalars.arguments()?;
         let bytes = if buffer.is_null() { ptr::null_mut() } else { &raw mut *bytes };
         // SAFETY: as for the estimation; `bytes` is null or written by the call.
         let status = unsafe {
@@ -70,7 +70,7 @@ impl<T: Value> Multiplication<'_, T> {
 
     fn compute(&self, bytes: &mut usize, buffer: *mut c_void) -> Result<()> {
         let (handle, algorithm, a, b, c, state) = self.operation.handles();
-        let (alpha, beta, value) = (self.scalars.alpha(), self.scalars.beta(), data_type::<T>()?);
+        let (alpha, beta, value) = self.scalars.arguments()?;
         // SAFETY: as for the estimation, whose buffer is alive.
         let status = unsafe {
             sys::cusparseSpGEMM_compute(
@@ -92,7 +92,7 @@ impl<T: Value> Multiplication<'_, T> {
     /// Copies the entries into the product's arrays.
     fn copy(&self) -> Result<()> {
         let (handle, algorithm, a, b, c, state) = self.operation.handles();
-        let (alpha, beta, value) = (self.scalars.alpha(), self.scalars.beta(), data_type::<T>()?);
+        let (alpha, beta, value) = self.scalars.arguments()?;
         // SAFETY: handle and descriptors are alive, and so are the buffers of the calls before.
         let status = unsafe {
             sys::cusparseSpGEMM_copy(handle, NONE, NONE, alpha, a, b, beta, c, value, algorithm, state)

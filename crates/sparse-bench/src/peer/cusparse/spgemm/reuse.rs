@@ -1,6 +1,6 @@
 //! A·B by SpGEMMreuse: the pattern of C first, and its values any number of times.
 
-use super::super::descriptor::{Scalars, data_type, start};
+use super::super::descriptor::{Scalars, start};
 use super::super::library::{Cusparse, check};
 use super::{Algorithm, Factor, NONE, Operation, Product, uninitialised, with_workspace};
 use crate::value::Value;
@@ -40,7 +40,7 @@ impl<'a, T: Value> Plan<'a, T> {
     /// Computes the values.
     pub(super) fn compute(&self) -> Result<()> {
         let (handle, algorithm, a, b, c, state) = self.operation.handles();
-        let (alpha, beta, value) = (self.scalars.alpha(), self.scalars.beta(), data_type::<T>()?);
+        let (alpha, beta, value) = self.scalars.arguments()?;
         // SAFETY: handle, descriptors and all arrays that they name are alive; the library reads the scalars during the
         // call.
         let status = unsafe {
