@@ -3,8 +3,8 @@
 use crate::product::planned;
 use crate::value::Value;
 use rayon::prelude::*;
-use sparse_core::{BatchCsr, Csr, Host, Result as CoreResult, SparseFormat};
-use sparse_device::Device;
+use sparse_core::{Backend, BatchCsr, Csr, Host, Result as CoreResult, SparseFormat};
+use sparse_device::{Buffer, Device};
 
 /// The arrays of a CSR matrix, or of a batch, on the host.
 pub(crate) struct Arrays<T> {
@@ -20,6 +20,17 @@ impl<T> Default for Arrays<T> {
 }
 
 impl<T: Value> Arrays<T> {
+    /// The arrays of a device.
+    pub(crate) fn download(
+        device: &Device,
+        offsets: &Buffer<i32>,
+        indices: &Buffer<i32>,
+        values: &Buffer<T>,
+    ) -> CoreResult<Self> {
+        let (offsets, indices) = (device.download(offsets)?, device.download(indices)?);
+        Ok(Self { offsets, indices, values: device.download(values)? })
+    }
+
     /// The bytes of all of them.
     pub(crate) fn bytes(&self) -> u64 {
         let indices = size_of_val(&self.offsets[..]) + size_of_val(&self.indices[..]);

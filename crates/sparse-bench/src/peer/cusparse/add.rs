@@ -1,6 +1,6 @@
 //! `A + B` in CSR by csrgeam2, which finds the pattern in every run.
 
-use super::descriptor::start;
+use super::descriptor::{made, start};
 use super::library::{Cusparse, check};
 use crate::conversion::{Arrays, Conversion, Convert};
 use crate::value::Value;
@@ -26,10 +26,9 @@ struct General(sys::cusparseMatDescr_t);
 
 impl General {
     fn new() -> Result<Self> {
-        let mut descriptor = ptr::null_mut();
         // SAFETY: the call writes the descriptor.
-        check("cusparseCreateMatDescr", unsafe { sys::cusparseCreateMatDescr(&raw mut descriptor) })?;
-        Ok(Self(descriptor))
+        let create = |made| unsafe { sys::cusparseCreateMatDescr(made) };
+        made("cusparseCreateMatDescr", create).map(Self)
     }
 }
 
@@ -152,11 +151,7 @@ impl<T: Value> Convert<T> for Sum<'_, T> {
     fn arrays(&mut self) -> Result<Arrays<T>> {
         let device = &self.library.device;
         match &self.made {
-            Some((offsets, indices, values)) => Ok(Arrays {
-                offsets: device.download(offsets)?,
-                indices: device.download(indices)?,
-                values: device.download(values)?,
-            }),
+            Some((offsets, indices, values)) => Arrays::download(device, offsets, indices, values),
             None => Ok(Arrays::default()),
         }
     }

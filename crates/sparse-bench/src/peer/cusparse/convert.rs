@@ -61,17 +61,11 @@ impl<'a, T: Value> DenseToCsr<'a, T> {
             workspace: device.zeros(0)?,
         };
         let (dense, csr) = this.descriptors(0)?;
-        let mut bytes = 0;
+        let (handle, mut bytes) = (library.handle, 0);
+        let size = &raw mut bytes;
         // SAFETY: handle and descriptors are alive.
-        let status = unsafe {
-            sys::cusparseDenseToSparse_bufferSize(
-                library.handle,
-                dense.0,
-                csr.0,
-                DENSE_TO_CSR,
-                &raw mut bytes,
-            )
-        };
+        let status =
+            unsafe { sys::cusparseDenseToSparse_bufferSize(handle, dense.0, csr.0, DENSE_TO_CSR, size) };
         check("cusparseDenseToSparse_bufferSize", status)?;
         this.workspace = device.zeros(bytes)?;
         Ok(this)
@@ -168,19 +162,11 @@ impl<'a, T: Value> CooToCsr<'a, T> {
         let (device, nnz) = (&library.device, a.nnz());
         let identity: Vec<i32> = (0..nnz as i32).collect();
         let (positions, values) = (device.zeros(nnz)?, device.zeros(nnz)?);
-        let mut bytes = 0;
+        let (handle, m, n) = (library.handle, a.nrows() as i32, a.ncols() as i32);
+        let (i, j, mut bytes) = (start(a.row_idx()), start(a.col_idx()), 0);
+        let size = &raw mut bytes;
         // SAFETY: the handle is alive and the coordinates have nnz elements.
-        let status = unsafe {
-            sys::cusparseXcoosort_bufferSizeExt(
-                library.handle,
-                a.nrows() as i32,
-                a.ncols() as i32,
-                nnz as i32,
-                start(a.row_idx()),
-                start(a.col_idx()),
-                &raw mut bytes,
-            )
-        };
+        let status = unsafe { sys::cusparseXcoosort_bufferSizeExt(handle, m, n, nnz as i32, i, j, size) };
         check("cusparseXcoosort_bufferSizeExt", status)?;
         Ok(Self {
             library,
@@ -200,36 +186,19 @@ impl<'a, T: Value> CooToCsr<'a, T> {
 
 impl<T: Value> Convert<T> for CooToCsr<'_, T> {
     fn run(&mut self) -> Result<Option<f64>> {
-        let (device, handle, nnz) = (&self.library.device, self.library.handle, self.a.nnz() as i32);
+        let (device, handle) = (&self.library.device, self.library.handle);
+        let (m, n, nnz) = (self.a.nrows() as i32, self.a.ncols() as i32, self.a.nnz() as i32);
         device.copy(Device::view(&self.identity), Device::view_mut(&mut self.positions))?;
         device.copy(Device::view(self.a.row_idx()), Device::view_mut(&mut self.rows))?;
         device.copy(Device::view(self.a.col_idx()), Device::view_mut(&mut self.indices))?;
+        let (i, j, p) = (start(&self.rows), start(&self.indices), start(&self.positions));
+        let buffer = start(&self.workspace);
         // SAFETY: the handle is alive; coordinates and positions have nnz elements, the workspace the size that was
         // asked for.
-        let status = unsafe {
-            sys::cusparseXcoosortByRow(
-                handle,
-                self.a.nrows() as i32,
-                self.a.ncols() as i32,
-                nnz,
-                start(&self.rows),
-                start(&self.indices),
-                start(&self.positions),
-                start(&self.workspace),
-            )
-        };
+        let status = unsafe { sys::cusparseXcoosortByRow(handle, m, n, nnz, i, j, p, buffer) };
         check("cusparseXcoosortByRow", status)?;
         // SAFETY: the rows ascend, and there is an offset more than rows.
-        let status = unsafe {
-            sys::cusparseXcoo2csr(
-                handle,
-                start(&self.rows),
-                nnz,
-                self.a.nrows() as i32,
-                start(&self.offsets),
-                BASE,
-            )
-        };
+        let status = unsafe { sys::cusparseXcoo2csr(handle, i, nnz, m, start(&self.offsets), BASE) };
         check("cusparseXcoo2csr", status)?;
         // SAFETY: the descriptors are alive; the positions are below the number of values.
         check("cusparseGather", unsafe { sys::cusparseGather(handle, self.from.0, self.to.0) })?;
@@ -237,11 +206,6 @@ impl<T: Value> Convert<T> for CooToCsr<'_, T> {
     }
 
     fn arrays(&mut self) -> Result<Arrays<T>> {
-        let device = &self.library.device;
-        Ok(Arrays {
-            offsets: device.download(&self.offsets)?,
-            indices: device.download(&self.indices)?,
-            values: device.download(&self.values)?,
-        })
+        Arrays::download(&self.library.device, &self.offsets, &self.indices, &self.values)
     }
 }

@@ -1,6 +1,6 @@
 //! `L·x = b` in CSR, with the library's analysis before.
 
-use super::descriptor::{Scalars, SparseMatrix, Vector, start};
+use super::descriptor::{Scalars, SparseMatrix, Vector, made, start};
 use super::library::{Cusparse, check};
 use crate::product::{Product, available, planned};
 use crate::value::Value;
@@ -8,7 +8,6 @@ use backend_cuda::Device;
 use cudarc::cusparse::sys::{self, cusparseSpSVAlg_t::CUSPARSE_SPSV_ALG_DEFAULT as ALGORITHM};
 use sparse_core::{Backend, Csr, Result, Space};
 use sparse_device::{Buffer, View, ViewMut};
-use std::ptr;
 
 const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
 
@@ -64,10 +63,10 @@ impl<'a, T: Value> Spsv<'a, T> {
         check("cusparseSpMatSetAttribute", status)?;
         let output: Buffer<T> = device.zeros(n)?;
         let (b, x) = (Vector::new(&b)?, Vector::new(&Device::view(&output))?);
-        let mut descriptor = ptr::null_mut();
         // SAFETY: the call writes the descriptor.
-        check("cusparseSpSV_createDescr", unsafe { sys::cusparseSpSV_createDescr(&raw mut descriptor) })?;
-        let (state, scalars) = (State(descriptor), Scalars::<T>::new());
+        let create = |made| unsafe { sys::cusparseSpSV_createDescr(made) };
+        let state = made("cusparseSpSV_createDescr", create).map(State)?;
+        let scalars = Scalars::<T>::new();
         let ((alpha, _, value), l, mut bytes) = (scalars.arguments()?, matrix, 0);
         let size = &raw mut bytes;
         // SAFETY: handle and descriptors are alive; the vectors have the length of the matrix.

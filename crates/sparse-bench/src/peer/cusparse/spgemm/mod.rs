@@ -4,14 +4,14 @@
 mod multiply;
 mod reuse;
 
-use super::descriptor::{SparseMatrix, start};
+use super::descriptor::{SparseMatrix, made, start};
 use super::library::{Cusparse, check};
 use crate::conversion::{Arrays, Conversion, Convert};
 use crate::value::Value;
 use backend_cuda::Device;
 use cudarc::cusparse::sys::{self, cusparseSpGEMMAlg_t as Algorithm, cusparseSpGEMMDescr_t as Descriptor};
 use sparse_core::error::checked_product;
-use sparse_core::{Backend, Csr, Element, Result, Scalar, space};
+use sparse_core::{Csr, Element, Result, Scalar, space};
 use sparse_device::Buffer;
 use std::ffi::c_void;
 use std::ptr;
@@ -216,12 +216,7 @@ impl<T: Value> Product<T> {
 
     /// The arrays, with sorted rows, which the library does not promise.
     fn download(&self, device: &Device) -> Result<Arrays<T>> {
-        let arrays = Arrays {
-            offsets: device.download(&self.offsets)?,
-            indices: device.download(&self.indices)?,
-            values: device.download(&self.values)?,
-        };
-        Ok(arrays.with_sorted_rows())
+        Ok(Arrays::download(device, &self.offsets, &self.indices, &self.values)?.with_sorted_rows())
     }
 }
 
@@ -230,11 +225,9 @@ struct State(Descriptor);
 
 impl State {
     fn new() -> Result<Self> {
-        let mut descriptor = ptr::null_mut();
         // SAFETY: the call writes the descriptor.
-        let status = unsafe { sys::cusparseSpGEMM_createDescr(&raw mut descriptor) };
-        check("cusparseSpGEMM_createDescr", status)?;
-        Ok(Self(descriptor))
+        let create = |made| unsafe { sys::cusparseSpGEMM_createDescr(made) };
+        made("cusparseSpGEMM_createDescr", create).map(Self)
     }
 }
 
