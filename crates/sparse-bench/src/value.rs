@@ -116,6 +116,7 @@ impl_value! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sparse_core::Scalar;
 
     #[test]
     fn a_type_has_one_name() {
