@@ -13,6 +13,9 @@ use sparse_device::{Buffer, View, ViewMut};
 const WORKSPACE: usize = 32 << 20;
 
 /// The functions for a type of values, of vectors without gaps; of complex vectors `dot` conjugates the first.
+///
+/// # Safety
+/// The handle is alive, vectors have `n` elements on its device, and scalars are there too; outputs are not read elsewhere.
 pub(crate) trait Blas: Sized {
     unsafe fn copy(handle: Handle, n: i32, x: *const Self, y: *mut Self) -> Status;
     unsafe fn axpy(handle: Handle, n: i32, alpha: *const Self, x: *const Self, y: *mut Self) -> Status;
@@ -22,21 +25,24 @@ pub(crate) trait Blas: Sized {
 
 macro_rules! impl_blas {
     ($($T:ty: $copy:ident $axpy:ident $scal:ident $dot:ident;)+) => {$(
-        // SAFETY: each function takes handle and vectors as the library's own does.
         impl Blas for $T {
             unsafe fn copy(handle: Handle, n: i32, x: *const Self, y: *mut Self) -> Status {
+                // SAFETY: the caller promises what the library asks for.
                 unsafe { sys::$copy(handle, n, x.cast(), 1, y.cast(), 1) }
             }
 
             unsafe fn axpy(handle: Handle, n: i32, alpha: *const Self, x: *const Self, y: *mut Self) -> Status {
+                // SAFETY: the caller promises what the library asks for.
                 unsafe { sys::$axpy(handle, n, alpha.cast(), x.cast(), 1, y.cast(), 1) }
             }
 
             unsafe fn scal(handle: Handle, n: i32, alpha: *const Self, x: *mut Self) -> Status {
+                // SAFETY: the caller promises what the library asks for.
                 unsafe { sys::$scal(handle, n, alpha.cast(), x.cast(), 1) }
             }
 
             unsafe fn dot(handle: Handle, n: i32, x: *const Self, y: *const Self, result: *mut Self) -> Status {
+                // SAFETY: the caller promises what the library asks for.
                 unsafe { sys::$dot(handle, n, x.cast(), 1, y.cast(), 1, result.cast()) }
             }
         }
