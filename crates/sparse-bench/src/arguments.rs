@@ -1,9 +1,10 @@
 //! The arguments of the command.
 
 use crate::measure::Rounds;
+use crate::value::{Value, ValueType};
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A set of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -45,8 +46,8 @@ pub(crate) enum Suite {
     Cuda,
     /// All but `batches` and `seed-…`, on an OpenCL device.
     Opencl,
-    /// The chosen algorithm's time beside the best one's and the best of another library, on many matrices: SpMV in
-    /// f32 and f64, SpMM in f32.
+    /// The chosen algorithm's time beside the best one's and the best of another library, on many matrices: SpMV
+    /// and SpMM.
     Choice,
     /// Everything that the backend has, but `choice` and `seed-001`.
     All,
@@ -155,8 +156,12 @@ pub(crate) struct Arguments {
     /// Only beside this library, where it is; may be repeated.
     #[arg(long, value_enum, value_name = "LIBRARY")]
     peer: Vec<PeerName>,
-    /// Only the workload of this name, or the matrix of a file (.mtx, .mtx.gz, .npz, .npy), of complex values the
-    /// magnitudes; may be repeated.
+    /// The type of all values; in a complex type real matrices get imaginary parts, in a real one complex matrices
+    /// have the magnitudes. `f32` by default, also for files of real values, and SpMV on devices in `f64` too; complex
+    /// files run in their own type. Suite `seed-001` is in `f32`.
+    #[arg(long = "type", value_enum, value_name = "TYPE")]
+    pub(crate) value_type: Option<ValueType>,
+    /// Only the workload of this name, or the matrix of a file (.mtx, .mtx.gz, .npz, .npy); may be repeated.
     #[arg(long, value_name = "FILE|NAME")]
     matrix: Vec<String>,
     /// Suite `choice`: the matrices of this folder too, with their transposes and leading quarters.
@@ -237,6 +242,39 @@ impl Arguments {
         self.matrix.iter().map(String::as_str).filter(|name| sparse_io::FileKind::of(name).is_ok())
     }
 
+    /// The type in which a file runs.
+    pub(crate) fn type_of(&self, path: impl AsRef<Path>) -> Result<ValueType> {
+        let stored = || Ok(ValueType::of_file(sparse_io::value_type(path)?));
+        self.value_type.map_or_else(stored, Ok)
+    }
+
+    /// The types in which the suite runs: that of generated matrices, then others of files.
+    pub(crate) fn types(&self) -> Result<Vec<ValueType>> {
+        let mut types = vec![self.value_type.unwrap_or(ValueType::F32)];
+        for file in self.files() {
+            let of_file = self.type_of(file)?;
+            if !types.contains(&of_file) {
+                types.push(of_file);
+            }
+        }
+        Ok(types)
+    }
+
+    /// True if generated workloads run in this type.
+    pub(crate) fn runs_generated<T: Value>(&self) -> bool {
+        self.value_type.unwrap_or(ValueType::F32) == T::TYPE
+    }
+
+    /// True if SpMV in this type is measured in double precision, too.
+    pub(crate) fn also_in_double<T: Value>(&self) -> bool {
+        self.value_type.is_none() && T::TYPE == ValueType::F32
+    }
+
+    /// True if the generated workload is selected and runs in this type.
+    pub(crate) fn generates<T: Value>(&self, workload: &str) -> bool {
+        self.runs_generated::<T>() && self.wants(workload)
+    }
+
     /// The columns of SpMM.
     pub(crate) fn columns(&self) -> &[usize] {
         match (&self.k[..], self.suite) {
@@ -245,11 +283,6 @@ impl Arguments {
             ([], _) => &[32, 256],
             (asked, _) => asked,
         }
-    }
-
-    /// The most columns of SpMM.
-    pub(crate) fn most_columns(&self) -> usize {
-        self.columns().iter().copied().fold(1, usize::max)
     }
 
     /// The number of runs of contenders, with `budget` seconds for each.

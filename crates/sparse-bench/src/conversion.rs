@@ -1,19 +1,36 @@
 //! Conversions to CSR by ours and by other libraries, and their arrays on the host.
 
 use crate::product::planned;
+use crate::value::Value;
 use rayon::prelude::*;
-use sparse_core::{BatchCsr, Csr, Host, Result as CoreResult, SparseFormat};
-use sparse_device::Device;
+use sparse_core::{Backend, BatchCsr, Csr, Host, Result as CoreResult, SparseFormat};
+use sparse_device::{Buffer, Device};
 
 /// The arrays of a CSR matrix, or of a batch, on the host.
-#[derive(Default)]
-pub(crate) struct Arrays {
+pub(crate) struct Arrays<T> {
     pub(crate) offsets: Vec<i32>,
     pub(crate) indices: Vec<i32>,
-    pub(crate) values: Vec<f32>,
+    pub(crate) values: Vec<T>,
 }
 
-impl Arrays {
+impl<T> Default for Arrays<T> {
+    fn default() -> Self {
+        Self { offsets: vec![], indices: vec![], values: vec![] }
+    }
+}
+
+impl<T: Value> Arrays<T> {
+    /// The arrays of a device.
+    pub(crate) fn download(
+        device: &Device,
+        offsets: &Buffer<i32>,
+        indices: &Buffer<i32>,
+        values: &Buffer<T>,
+    ) -> CoreResult<Self> {
+        let (offsets, indices) = (device.download(offsets)?, device.download(indices)?);
+        Ok(Self { offsets, indices, values: device.download(values)? })
+    }
+
     /// The bytes of all of them.
     pub(crate) fn bytes(&self) -> u64 {
         let indices = size_of_val(&self.offsets[..]) + size_of_val(&self.indices[..]);
@@ -53,53 +70,53 @@ fn first_difference<T: PartialEq + std::fmt::Debug>(
     Some(format!("{name}[{k}] is {:?} where {:?} is right", found[k], expected[k]))
 }
 
-impl From<Csr<f32>> for Arrays {
-    fn from(a: Csr<f32>) -> Self {
+impl<T: Value> From<Csr<T>> for Arrays<T> {
+    fn from(a: Csr<T>) -> Self {
         let (offsets, indices, values) = a.into_parts();
         Self { offsets, indices, values }
     }
 }
 
-impl From<BatchCsr<f32>> for Arrays {
-    fn from(a: BatchCsr<f32>) -> Self {
+impl<T: Value> From<BatchCsr<T>> for Arrays<T> {
+    fn from(a: BatchCsr<T>) -> Self {
         Self { offsets: a.offsets().clone(), indices: a.indices().clone(), values: a.values().clone() }
     }
 }
 
 /// A conversion to CSR.
-pub(crate) trait Convert {
+pub(crate) trait Convert<T> {
     /// Enqueues it; the last result is dropped. Returns the seconds that it took, if it has a clock of its own.
     fn run(&mut self) -> CoreResult<Option<f64>>;
 
     /// The result of the last run.
-    fn arrays(&mut self) -> CoreResult<Arrays>;
+    fn arrays(&mut self) -> CoreResult<Arrays<T>>;
 }
 
 /// A conversion that runs any number of times.
-pub(crate) struct Started<'a> {
-    pub(crate) convert: Box<dyn Convert + 'a>,
+pub(crate) struct Started<'a, T> {
+    pub(crate) convert: Box<dyn Convert<T> + 'a>,
     /// The seconds of its plan, if it has one.
     pub(crate) plan_seconds: Option<f64>,
 }
 
 /// Makes the plan and the memory that all runs share.
-type Start<'a> = Box<dyn FnOnce() -> CoreResult<Started<'a>> + 'a>;
+type Start<'a, T> = Box<dyn FnOnce() -> CoreResult<Started<'a, T>> + 'a>;
 
 /// A named conversion, which takes no memory of a device before it is started.
-pub(crate) struct Conversion<'a> {
+pub(crate) struct Conversion<'a, T> {
     pub(crate) name: String,
-    pub(crate) start: Start<'a>,
+    pub(crate) start: Start<'a, T>,
 }
 
-impl<'a> Conversion<'a> {
+impl<'a, T: Value> Conversion<'a, T> {
     /// A conversion without a plan.
-    pub(crate) fn new<C: Convert + 'a>(name: &str, start: impl FnOnce() -> CoreResult<C> + 'a) -> Self {
+    pub(crate) fn new<C: Convert<T> + 'a>(name: &str, start: impl FnOnce() -> CoreResult<C> + 'a) -> Self {
         let start = move || Ok(Started { convert: Box::new(start()?), plan_seconds: None });
         Self { name: name.into(), start: Box::new(start) }
     }
 
     /// A conversion with a plan, which is made once and timed.
-    pub(crate) fn planned<P: 'a, C: Convert + 'a>(
+    pub(crate) fn planned<P: 'a, C: Convert<T> + 'a>(
         name: &str,
         device: &'a Device,
         plan: impl Fn() -> CoreResult<P> + 'a,
@@ -119,7 +136,7 @@ impl<'a> Conversion<'a> {
         mut make: impl FnMut() -> CoreResult<M> + 'a,
     ) -> Self
     where
-        M: SparseFormat<Space = Device, In<Host>: Into<Arrays>> + 'a,
+        M: SparseFormat<Space = Device, In<Host>: Into<Arrays<T>>> + 'a,
     {
         let make = move |last: Option<M>| {
             drop(last);
@@ -136,7 +153,7 @@ impl<'a> Conversion<'a> {
         mut make: impl FnMut(&mut P) -> CoreResult<M> + 'a,
     ) -> Self
     where
-        M: SparseFormat<Space = Device, In<Host>: Into<Arrays>> + 'a,
+        M: SparseFormat<Space = Device, In<Host>: Into<Arrays<T>>> + 'a,
     {
         Self::ours_into(name, device, plan, move |plan, last| {
             drop(last);
@@ -152,7 +169,7 @@ impl<'a> Conversion<'a> {
         mut make: impl FnMut(&mut P, Option<M>) -> CoreResult<M> + 'a,
     ) -> Self
     where
-        M: SparseFormat<Space = Device, In<Host>: Into<Arrays>> + 'a,
+        M: SparseFormat<Space = Device, In<Host>: Into<Arrays<T>>> + 'a,
     {
         Self::planned(name, device, plan, move |mut plan| {
             let make = move |last: Option<M>| make(&mut plan, last);
@@ -168,10 +185,10 @@ struct Latest<'a, F, M> {
     made: Option<M>,
 }
 
-impl<F, M> Convert for Latest<'_, F, M>
+impl<F, M, T: Value> Convert<T> for Latest<'_, F, M>
 where
     F: FnMut(Option<M>) -> CoreResult<M>,
-    M: SparseFormat<Space = Device, In<Host>: Into<Arrays>>,
+    M: SparseFormat<Space = Device, In<Host>: Into<Arrays<T>>>,
 {
     fn run(&mut self) -> CoreResult<Option<f64>> {
         let last = self.made.take();
@@ -179,7 +196,7 @@ where
         Ok(None)
     }
 
-    fn arrays(&mut self) -> CoreResult<Arrays> {
+    fn arrays(&mut self) -> CoreResult<Arrays<T>> {
         match &self.made {
             Some(made) => Ok(made.to_host(self.device)?.into()),
             None => Ok(Arrays::default()),
@@ -194,7 +211,8 @@ mod tests {
     #[test]
     fn values_follow_their_columns() {
         let (offsets, indices) = (vec![0, 3, 3, 5], vec![7, 0, 2, 5, 1]);
-        let sorted = Arrays { offsets, indices, values: vec![1.0, 2.0, 3.0, 4.0, 5.0] }.with_sorted_rows();
+        let sorted =
+            Arrays { offsets, indices, values: vec![1.0_f32, 2.0, 3.0, 4.0, 5.0] }.with_sorted_rows();
         assert_eq!(sorted.indices, [0, 2, 7, 1, 5]);
         assert_eq!(sorted.values, [2.0, 3.0, 1.0, 5.0, 4.0]);
         assert_eq!(sorted.bytes(), 4 * (4 + 5 + 5));

@@ -1,6 +1,7 @@
 //! The limits of the processor, measured by kernels without structure.
 
 use crate::measure::{Contender, Rounds, interleave};
+use crate::value::Value;
 use anyhow::Result;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -59,8 +60,14 @@ impl Machine {
 
     /// Reads the row of `table`, of `width` elements, for each of `indices`, and stores nothing: the gathers of a
     /// product without its rows.
-    pub(crate) fn gathers<'a>(&'a self, indices: &'a [i32], table: &[f32], width: usize) -> Contender<'a> {
-        let mut table: Vec<u32> = table.iter().map(|element| element.to_bits()).collect();
+    pub(crate) fn gathers<'a, T: Value>(
+        &'a self,
+        indices: &'a [i32],
+        table: &[T],
+        width: usize,
+    ) -> Contender<'a> {
+        let mut table: Vec<u32> = bytemuck::cast_slice(table).to_vec();
+        let width = width * size_of::<T>() / size_of::<u32>();
         if width == 1 {
             table.resize(table.len().next_power_of_two(), 0);
         }

@@ -20,6 +20,8 @@ mod product;
 mod report;
 mod seed001;
 mod sparse_product;
+mod traffic;
+mod value;
 mod workload;
 
 use anyhow::Result;

@@ -1,6 +1,6 @@
 //! A product by an algorithm of ours or of another library, planned and ready to run.
 
-use sparse_core::{Backend, Choice, Host, Scalar, Space};
+use sparse_core::{Algorithm, Backend, Choice, Host, PlanOptions, Scalar, Space};
 use sparse_device::{Device, ViewMut};
 use std::fmt::Display;
 use std::time::Instant;
@@ -58,6 +58,20 @@ pub(crate) fn planned<P>(
     let plan = make()?;
     device.synchronize()?;
     Ok((plan, start.elapsed().as_secs_f64()))
+}
+
+/// The automatic choice of ours, then every algorithm that takes the operands; the reason why one does not is printed.
+pub(crate) fn by_each_algorithm<'a, T: Scalar, S: Space>(
+    algorithms: &[Algorithm],
+    product: impl Fn(String, &PlanOptions) -> sparse_core::Result<Product<'a, T, S>>,
+) -> sparse_core::Result<Vec<Product<'a, T, S>>> {
+    let mut products = vec![product("ours".into(), &PlanOptions::often())?];
+    for algorithm in algorithms {
+        let name = format!("ours:{}", algorithm.name);
+        products
+            .extend(available(&name, product(name.clone(), &PlanOptions::forced(algorithm.name).relaxed())));
+    }
+    Ok(products)
 }
 
 /// The contender, unless it was refused, which is printed.

@@ -1,5 +1,7 @@
 //! Products of two or more sparse matrices, computed from the last two on: `A·B`, and `R·A·P` as `R·(A·P)`.
 
+use crate::traffic;
+use crate::value::Value;
 use anyhow::{Result, bail};
 use sparse_core::op::{Operations, SpgemmKernel, SpgemmPlan};
 use sparse_core::{Backend, Csr, Host};
@@ -18,15 +20,15 @@ pub(crate) fn chained<M>(factors: &[&M], mut multiply: impl FnMut(&M, &M) -> Res
 
 /// The product of the factors, and the bytes that have to move: the entries of the left factors, those that they meet on
 /// their right, and those of the results.
-pub(crate) fn expected<B>(backend: &B, factors: &[&Csr<f32>]) -> Result<(Csr<f32>, usize)>
+pub(crate) fn expected<B, T: Value>(backend: &B, factors: &[&Csr<T>]) -> Result<(Csr<T>, usize)>
 where
-    B: SpgemmKernel<Csr<f32>> + Backend<Space = Host>,
+    B: SpgemmKernel<Csr<T>> + Backend<Space = Host>,
 {
     let mut bytes = 0;
     let product = chained(factors, |a, b| {
         let products = SpgemmPlan::bound(backend, a, b)?.products as usize;
         let c = Operations::spgemm(backend, a, b)?;
-        bytes += 8 * (a.nnz() + products + c.nnz());
+        bytes += traffic::entries::<T>(a.nnz() + products + c.nnz());
         Ok(c)
     })?;
     Ok((product, bytes))

@@ -1,8 +1,9 @@
 //! The operands of the suites.
 
 use crate::arguments::Arguments;
+use crate::value::Value;
 use anyhow::Result;
-use sparse_core::{Coo, Csr, Scalar, c64};
+use sparse_core::{Coo, Csr, Real, Scalar, c64};
 use sparse_generate::stand_in::{self, StandIn};
 use sparse_generate::{band, stencil_5, stencil_27, uniform};
 use sparse_io::MatrixFile;
@@ -12,8 +13,8 @@ use std::path::Path;
 use std::thread;
 
 /// A named matrix, generated when it is needed.
-pub(crate) struct Workload {
-    pub(crate) name: &'static str,
+struct Workload {
+    name: &'static str,
     build: fn(smoke: bool) -> sparse_core::Result<Csr<f32>>,
 }
 
@@ -29,15 +30,15 @@ const SPARSE: &[Workload] = &[
 ];
 
 /// Regular matrices of 20 M entries, for devices.
-pub(crate) const REGULAR: &[Workload] = &[
+const REGULAR: &[Workload] = &[
     Workload { name: "stencil_5", build: |smoke| side(smoke, 2048, |n| stencil_5(n, n)) },
     Workload { name: "band_40", build: |smoke| side(smoke, 500_000, |n| band(n, 20, 20, 1)) },
 ];
 
 impl Workload {
     /// The matrix, or a small one of its kind.
-    pub(crate) fn matrix(&self, smoke: bool) -> sparse_core::Result<Csr<f32>> {
-        (self.build)(smoke)
+    fn matrix<T: Value>(&self, smoke: bool) -> sparse_core::Result<Csr<T>> {
+        Ok(in_type(&(self.build)(smoke)?))
     }
 }
 
@@ -53,14 +54,19 @@ fn whole(name: &str, smoke: bool) -> sparse_core::Result<Csr<f32>> {
     draw(stand_in::find(name)?, if smoke { small(name) } else { 1 })
 }
 
-/// Calls `work` for every selected matrix of the CPU's suite, and for the selected files.
-pub(crate) fn for_each_sparse(
+/// The matrix with values of another type; complex ones have small integers for imaginary parts.
+pub(crate) fn in_type<R: Real, T: Value>(a: &Csr<R>) -> Csr<T> {
+    let mut imaginary = (-2_i32..=2).cycle();
+    let mut parts = |re: R| c64::new(re.to_c64().re, imaginary.next().unwrap_or(0).into());
+    a.map_values(|value| T::from_c64(parts(value)))
+}
+
+/// Calls `work` for every selected matrix of the CPU's suite, and for the selected files, that run in this type.
+pub(crate) fn for_each_sparse<T: Value>(
     arguments: &Arguments,
-    mut work: impl FnMut(&str, &Csr<f32>) -> Result<()>,
+    mut work: impl FnMut(&str, &Csr<T>) -> Result<()>,
 ) -> Result<()> {
-    for workload in SPARSE.iter().filter(|w| arguments.wants(w.name)) {
-        work(workload.name, &workload.matrix(arguments.smoke)?)?;
-    }
+    for_each_of(SPARSE.iter(), arguments, &mut work)?;
     for_each_file(arguments, work)
 }
 
@@ -70,61 +76,96 @@ pub(crate) const SQUARED: &[&str] = &["stencil_5", "stencil_27", "band_40", "uni
 /// Square matrices whose triangles have few levels, and some with many.
 pub(crate) const TRIANGLES: &[&str] = &["stencil_5", "stencil_27", "uniform_8", "arxiv"];
 
-/// [`for_each_sparse`] for the square matrices among those of these names and the selected files.
-pub(crate) fn for_each_square(
+/// [`for_each_sparse`] for the matrices of these names and the selected files.
+pub(crate) fn for_each_named<T: Value>(
     arguments: &Arguments,
     names: &[&str],
-    mut work: impl FnMut(&str, &Csr<f32>) -> Result<()>,
+    mut work: impl FnMut(&str, &Csr<T>) -> Result<()>,
 ) -> Result<()> {
-    for workload in SPARSE.iter().filter(|w| names.contains(&w.name) && arguments.wants(w.name)) {
+    let named = SPARSE.iter().filter(|workload| names.contains(&workload.name));
+    for_each_of(named, arguments, &mut work)?;
+    for_each_file(arguments, work)
+}
+
+/// [`for_each_named`] for those that are square.
+pub(crate) fn for_each_square<T: Value>(
+    arguments: &Arguments,
+    names: &[&str],
+    mut work: impl FnMut(&str, &Csr<T>) -> Result<()>,
+) -> Result<()> {
+    for_each_named(arguments, names, |name, a| if a.nrows() == a.ncols() { work(name, a) } else { Ok(()) })
+}
+
+/// Calls `work` for every selected regular matrix of devices.
+pub(crate) fn for_each_regular<T: Value>(
+    arguments: &Arguments,
+    work: impl FnMut(&str, &Csr<T>) -> Result<()>,
+) -> Result<()> {
+    for_each_of(REGULAR.iter(), arguments, work)
+}
+
+/// Calls `work` for the selected ones of these workloads, if they run in this type.
+fn for_each_of<T: Value>(
+    workloads: impl Iterator<Item = &'static Workload>,
+    arguments: &Arguments,
+    mut work: impl FnMut(&str, &Csr<T>) -> Result<()>,
+) -> Result<()> {
+    for workload in workloads.filter(|workload| arguments.generates::<T>(workload.name)) {
         work(workload.name, &workload.matrix(arguments.smoke)?)?;
     }
-    for_each_file(arguments, |name, a| if a.nrows() == a.ncols() { work(name, a) } else { Ok(()) })
+    Ok(())
 }
 
 /// The matrix with small integers for values, whose sums are exact in any order.
-pub(crate) fn of_integers(a: &Csr<f32>) -> sparse_core::Result<Csr<f32>> {
-    a.with_values((0..a.nnz()).map(|k| (k % 4) as f32 + 1.0).collect())
+pub(crate) fn of_integers<T: Value>(a: &Csr<T>) -> sparse_core::Result<Csr<T>> {
+    a.with_values((0..a.nnz()).map(|k| T::from_parts((k % 4) as f32 + 1.0, (k % 3) as f32)).collect())
 }
 
 /// Aᵀ.
-pub(crate) fn transposed(a: &Csr<f32>) -> sparse_core::Result<Csr<f32>> {
+pub(crate) fn transposed<T: Value>(a: &Csr<T>) -> sparse_core::Result<Csr<T>> {
     Csr::from_triplets(a.ncols(), a.nrows(), a.triplets().map(|(i, j, value)| (j, i, value)))
 }
 
 /// The lower triangle of a square matrix with small integers for values and 2 on its diagonal: solutions of integers
 /// have no rounding error.
-pub(crate) fn lower_triangle(a: &Csr<f32>) -> sparse_core::Result<Csr<f32>> {
-    let below = a.triplets().filter(|&(i, j, _)| j < i).map(|(i, j, _)| (i, j, ((i + j) % 3) as f32 - 1.0));
-    let diagonal = (0..a.nrows()).map(|i| (i, i, 2.0));
+pub(crate) fn lower_triangle<T: Value>(a: &Csr<T>) -> sparse_core::Result<Csr<T>> {
+    let small = |k: usize| (k % 3) as f32 - 1.0;
+    let value = |i, j| T::from_parts(small(i + j), small(i + 2 * j));
+    let below = a.triplets().filter(|&(i, j, _)| j < i).map(|(i, j, _)| (i, j, value(i, j)));
+    let diagonal = (0..a.nrows()).map(|i| (i, i, T::from_parts(2.0, 0.0)));
     Csr::from_triplets(a.nrows(), a.ncols(), below.chain(diagonal))
 }
 
-/// A solution of `n` small integers.
-pub(crate) fn solution(n: usize) -> Vec<f32> {
-    (0..n).map(|k| (k % 5) as f32 - 2.0).collect()
+/// The 5-point Laplacian on a square grid. A complex one is `D·A·Dᴴ` with powers of i on the diagonal of D, which is
+/// Hermitian and has the same eigenvalues.
+pub(crate) fn laplacian<T: Value>(side: usize) -> sparse_core::Result<Csr<T>> {
+    let a: Csr<T> = stencil_5(side, side)?;
+    let turn = |k: usize| if T::COMPLEX { c64::I.powu(k as u32 % 4) } else { c64::ONE };
+    let turned = |(i, j, value): (_, _, T)| value * T::from_c64(turn(i) * turn(j).conj());
+    a.with_values(a.triplets().map(turned).collect())
 }
 
-/// A row-major operand of `len` small integers.
-pub(crate) fn small_integers(len: usize) -> Vec<f32> {
-    (0..len).map(|k| (k * 7 % 5) as f32 - 2.0).collect()
+/// `len` small integers, from −2 to 2.
+pub(crate) fn small_integers<T: Value>(len: usize) -> Vec<T> {
+    let small = |k: usize| (k % 5) as f32 - 2.0;
+    (0..len).map(|k| T::from_parts(small(7 * k), small(3 * k))).collect()
 }
 
 /// The stand-ins of a smoke run: rows of a power law, and a dense graph.
 const SMOKE_GRAPHS: [&str; 2] = ["arxiv", "ddi"];
 
 /// Calls `work` for every selected stand-in, divided by `divisor` of its name, and for the selected files.
-pub(crate) fn for_each_graph(
+pub(crate) fn for_each_graph<T: Value>(
     arguments: &Arguments,
     divisor: fn(&str) -> usize,
-    mut work: impl FnMut(&str, &Csr<f32>) -> Result<()>,
+    mut work: impl FnMut(&str, &Csr<T>) -> Result<()>,
 ) -> Result<()> {
     let is_wanted = |graph: &&StandIn| {
-        arguments.wants(graph.name) && (!arguments.smoke || SMOKE_GRAPHS.contains(&graph.name))
+        arguments.generates::<T>(graph.name) && (!arguments.smoke || SMOKE_GRAPHS.contains(&graph.name))
     };
     for graph in stand_in::ALL.iter().filter(is_wanted) {
         let divisor = if arguments.smoke { small(graph.name) } else { divisor(graph.name) };
-        work(graph.name, &draw(graph, divisor)?)?;
+        work(graph.name, &in_type(&draw(graph, divisor)?))?;
     }
     for_each_file(arguments, work)
 }
@@ -134,21 +175,31 @@ fn small(name: &str) -> usize {
     if name == "ddi" { 4 } else { 64 }
 }
 
-fn for_each_file(arguments: &Arguments, mut work: impl FnMut(&str, &Csr<f32>) -> Result<()>) -> Result<()> {
+/// Calls `work` for the selected files that run in this type.
+fn for_each_file<T: Value>(
+    arguments: &Arguments,
+    mut work: impl FnMut(&str, &Csr<T>) -> Result<()>,
+) -> Result<()> {
     for path in arguments.files() {
-        let name = Path::new(path).file_name().map_or(path.into(), OsStr::to_string_lossy);
-        work(&name, &read_real(path.as_ref())?)?;
+        if arguments.type_of(path)? == T::TYPE {
+            let name = Path::new(path).file_name().map_or(path.into(), OsStr::to_string_lossy);
+            work(&name, &read(path.as_ref())?)?;
+        }
     }
     Ok(())
 }
 
-/// The matrix of a file. The suites compute with real numbers: of complex values it has the magnitudes.
-pub(crate) fn read_real(path: &Path) -> sparse_core::Result<Csr<f32>> {
+/// The matrix of a file. In a real type it has the magnitudes of complex values; in a complex type real values get
+/// imaginary parts.
+pub(crate) fn read<T: Value>(path: &Path) -> sparse_core::Result<Csr<T>> {
     let file = MatrixFile::open(path)?;
-    if !file.value_type()?.is_complex() {
-        return file.read_csr();
+    match (file.value_type()?.is_complex(), T::COMPLEX) {
+        (true, false) => {
+            Ok(file.read_csr::<c64, _, _>()?.map_values(|value| T::from_c64(value.norm().into())))
+        }
+        (false, true) => Ok(in_type::<f64, _>(&file.read_csr()?)),
+        _ => file.read_csr(),
     }
-    Ok(file.read_csr::<c64, _, _>()?.map_values(|value| value.norm() as f32))
 }
 
 /// The entries of `a` in random order (Durstenfeld: Algorithm 235, 1964).
@@ -200,35 +251,37 @@ fn row_parts(row_ptr: &[i32], parts: usize) -> impl Iterator<Item = Range<usize>
 }
 
 /// Elements of dense operands: small integers with a period so long that no two rows of an operand are equal.
-pub(crate) struct Pattern {
-    elements: Vec<f32>,
+pub(crate) struct Pattern<T> {
+    elements: Vec<T>,
 }
 
-impl Pattern {
-    /// A prime.
-    const PERIOD: usize = 1_000_003;
+/// The period of a [`Pattern`], a prime.
+const PERIOD: usize = 1_000_003;
 
+impl<T: Value> Pattern<T> {
     /// A pattern from which up to `most` elements are taken at once.
     pub(crate) fn new(most: usize) -> Self {
         let mut next = random(3);
-        let mut elements: Vec<_> = (0..Self::PERIOD).map(|_| (next() % 9) as f32 - 4.0).collect();
+        let mut small = || (next() % 9) as f32 - 4.0;
+        let mut element = || T::from_parts(small(), if T::COMPLEX { small() } else { 0.0 });
+        let mut elements: Vec<_> = (0..PERIOD).map(|_| element()).collect();
         elements.extend_from_within(..most);
         Self { elements }
     }
 
     /// `len` elements from a position on.
-    pub(crate) fn at(&self, position: usize, len: usize) -> &[f32] {
-        &self.elements[position % Self::PERIOD..][..len]
+    pub(crate) fn at(&self, position: usize, len: usize) -> &[T] {
+        &self.elements[position % PERIOD..][..len]
     }
 
     /// `len` elements from the first on.
-    pub(crate) fn filled(&self, len: usize) -> Vec<f32> {
+    pub(crate) fn filled(&self, len: usize) -> Vec<T> {
         self.period().iter().copied().cycle().take(len).collect()
     }
 
     /// One period.
-    pub(crate) fn period(&self) -> &[f32] {
-        &self.elements[..Self::PERIOD]
+    pub(crate) fn period(&self) -> &[T] {
+        &self.elements[..PERIOD]
     }
 }
 
@@ -244,9 +297,16 @@ pub(crate) fn random(seed: u32) -> impl FnMut() -> u32 {
 }
 
 /// A dense row-major matrix whose elements are non-zero with a probability of `percent` / 100.
-pub(crate) fn dense(rows: usize, cols: usize, percent: u32, seed: u32) -> Vec<f32> {
+pub(crate) fn dense<T: Value>(rows: usize, cols: usize, percent: u32, seed: u32) -> Vec<T> {
     let mut next = random(seed);
-    (0..rows * cols).map(|_| if next() % 100 < percent { 1.0 + (next() % 8) as f32 } else { 0.0 }).collect()
+    let mut element = || match next() % 100 < percent {
+        true => {
+            let small = 1.0 + (next() % 8) as f32;
+            T::from_parts(small, small - 4.0)
+        }
+        false => T::ZERO,
+    };
+    (0..rows * cols).map(|_| element()).collect()
 }
 
 #[cfg(test)]
@@ -255,17 +315,28 @@ mod tests {
     use sparse_generate::stand_in;
 
     #[test]
-    fn complex_files_run_by_their_magnitudes() {
+    fn files_are_read_in_any_type() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("complex.mtx");
         let text = "%%MatrixMarket matrix coordinate complex general\n2 3 2\n1 3 3 4\n2 1 -5 0\n";
         std::fs::write(&path, text).unwrap();
-        let magnitudes = Csr::from_triplets(2, 3, [(0, 2, 5.0_f32), (1, 0, 5.0)]).unwrap();
-        assert_eq!(read_real(&path).unwrap(), magnitudes);
+        assert_eq!(read::<f32>(&path).unwrap().values(), &[5.0, 5.0]);
+        assert_eq!(read::<c64>(&path).unwrap().values(), &[c64::new(3.0, 4.0), c64::new(-5.0, 0.0)]);
         let real = text.replace("complex", "real").replace("3 4\n", "3\n").replace("-5 0\n", "-5\n");
         std::fs::write(&path, real).unwrap();
-        let values = Csr::from_triplets(2, 3, [(0, 2, 3.0_f32), (1, 0, -5.0)]).unwrap();
-        assert_eq!(read_real(&path).unwrap(), values);
+        assert_eq!(read::<f32>(&path).unwrap().values(), &[3.0, -5.0]);
+        let made_complex = read::<c64>(&path).unwrap();
+        assert!(made_complex.values().iter().map(|value| value.re).eq([3.0, -5.0]));
+        assert!(made_complex.values().iter().all(|value| value.im != 0.0));
+    }
+
+    #[test]
+    fn complex_laplacians_are_hermitian() {
+        let a = laplacian::<c64>(3).unwrap();
+        let adjoint = transposed(&a).unwrap().map_values(|value| value.conj());
+        assert_eq!(adjoint, a);
+        assert!(a.values().iter().any(|value| value.im != 0.0));
+        assert_eq!(laplacian::<f32>(3).unwrap(), stencil_5(3, 3).unwrap());
     }
 
     #[test]
@@ -288,9 +359,9 @@ mod tests {
 
     #[test]
     fn a_pattern_repeats_from_any_position_on() {
-        let pattern = Pattern::new(20);
-        let at = |position: usize| pattern.period()[position % Pattern::PERIOD];
-        for position in [0, 7, Pattern::PERIOD - 1, 3 * Pattern::PERIOD - 5] {
+        let pattern = Pattern::<f32>::new(20);
+        let at = |position: usize| pattern.period()[position % PERIOD];
+        for position in [0, 7, PERIOD - 1, 3 * PERIOD - 5] {
             let expected: Vec<_> = (position..position + 20).map(at).collect();
             assert_eq!(pattern.at(position, 20), expected);
         }

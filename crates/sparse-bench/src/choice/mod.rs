@@ -14,9 +14,11 @@ mod summary;
 
 use crate::arguments::Arguments;
 use crate::peer::interface::Products;
+use crate::value::{Value, ValueType, with_type};
 use crate::workload::threads;
 use anyhow::{Result, anyhow, ensure};
-use backend::{Clock, Multiplies};
+use backend::{Clock, Multiplies, MultipliesAll};
+use clap::ValueEnum;
 use products::Bench;
 use record::Records;
 use sources::{Source, sources};
@@ -25,26 +27,47 @@ use sparse_core::backend::SpaceOf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Times every product on every matrix, by ours and by `peer`, with a pause after each run. The next matrices are made
-/// meanwhile, one on each thread.
-pub(crate) fn run<B: Multiplies>(
+/// Times every product on every matrix, by ours and by `peer`, with a pause after each run.
+pub(crate) fn run<B: MultipliesAll, P: Products<SpaceOf<B>>>(
     backend: &B,
     clock: &Clock<'_>,
     pause: Duration,
-    peer: Option<&impl Products<SpaceOf<B>>>,
+    peer: Option<&P>,
     arguments: &Arguments,
 ) -> Result<()> {
     let start = Instant::now();
-    let sources = sources(arguments)?;
-    ensure!(!sources.is_empty(), "the suite has no matrix of the names that are asked for");
-    let mut bench = Bench::new(backend, clock, pause, peer, arguments)?;
     let library = peer.map_or("no other library".into(), Products::name);
     let device = backend.caps().device.clone();
-    println!("{device}, {library}: {} matrices", sources.len());
+    println!("{device}, {library}");
     let mut records = Records::new(arguments.json.as_deref(), device, library)?;
-    let is_late = || arguments.seconds.is_some_and(|most| start.elapsed() > Duration::from_secs(most));
-    let windows: Vec<&[Source]> = sources.chunks(threads()).collect();
-    thread::scope(|scope| -> Result<()> {
+    for &value_type in ValueType::value_variants() {
+        with_type!(value_type, T => {
+            let bench = Bench::<B, P, T>::new(backend, clock, pause, peer, arguments)?;
+            run_in(bench, &sources(arguments)?, start, &mut records)?;
+        });
+    }
+    ensure!(!records.is_empty(), "the suite has no matrix of the names that are asked for");
+    records.finish();
+    println!("\n{:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Times every product on matrices of a type. The next ones are made meanwhile, one on each thread.
+fn run_in<B, P, T>(
+    mut bench: Bench<'_, B, P, T>,
+    sources: &[Source<T>],
+    start: Instant,
+    records: &mut Records,
+) -> Result<()>
+where
+    B: Multiplies<T> + Multiplies<f64>,
+    P: Products<SpaceOf<B>>,
+    T: Value,
+{
+    let seconds = bench.arguments.seconds;
+    let is_late = || seconds.is_some_and(|most| start.elapsed() > Duration::from_secs(most));
+    let windows: Vec<&[Source<T>]> = sources.chunks(threads()).collect();
+    thread::scope(|scope| {
         let mut next = windows.first().map(|window| scope.spawn(|| made(window)));
         for (position, window) in windows.iter().enumerate() {
             let matrices =
@@ -63,14 +86,11 @@ pub(crate) fn run<B: Multiplies>(
             }
         }
         Ok(())
-    })?;
-    records.finish();
-    println!("\n{:.0} s", start.elapsed().as_secs_f64());
-    Ok(())
+    })
 }
 
 /// The matrices of a window, each made by a thread of its own.
-fn made(window: &[Source]) -> Vec<Result<Csr<f32>>> {
+fn made<T: Value>(window: &[Source<T>]) -> Vec<Result<Csr<T>>> {
     thread::scope(|scope| {
         let running: Vec<_> = window.iter().map(|source| scope.spawn(|| (source.make)())).collect();
         let joined = running.into_iter().map(thread::ScopedJoinHandle::join);

@@ -6,13 +6,14 @@ use crate::arguments::Arguments;
 use crate::measure::{Contender, Rounds, interleave};
 use crate::peer::interface::Products;
 use crate::product::Product;
+use crate::value::Value;
 use crate::workload::Pattern;
 use anyhow::Result;
 use sparse_core::backend::{Buf, SpaceOf};
-use sparse_core::op::{Op, SpmmKernel, SpmmPlan, SpmvKernel, SpmvPlan, VectorKernel};
+use sparse_core::op::{Op, SpmmKernel, SpmmPlan, SpmvKernel, SpmvPlan};
 use sparse_core::space::Buffer as _;
 use sparse_core::{
-    Algorithm, Csr, DenseView, DenseViewMut, Order, PlanOptions, Scalar, Space, SparseFormat, c64, cast_slice,
+    Algorithm, Csr, DenseView, DenseViewMut, Order, PlanOptions, Space, SparseFormat, cast_slice,
 };
 use std::cell::RefCell;
 use std::time::Duration;
@@ -58,19 +59,23 @@ type Work<'a> = Box<dyn FnMut() -> sparse_core::Result<()> + 'a>;
 type Named<'a> = (String, Work<'a>);
 
 /// The common operands of all measurements.
-pub(super) struct Bench<'a, B: Multiplies, P> {
+pub(super) struct Bench<'a, B: Multiplies<T>, P, T: Value> {
     backend: &'a B,
     clock: &'a Clock<'a>,
     peer: Option<&'a P>,
-    arguments: &'a Arguments,
+    pub(super) arguments: &'a Arguments,
     rounds: Rounds,
-    pattern: Pattern,
     /// Dense operands of the largest product so far.
-    b: Buf<B, f32>,
-    c: Buf<B, f32>,
+    b: Buf<B, T>,
+    c: Buf<B, T>,
 }
 
-impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
+impl<'a, B, P, T> Bench<'a, B, P, T>
+where
+    B: Multiplies<T> + Multiplies<f64>,
+    P: Products<SpaceOf<B>>,
+    T: Value,
+{
     pub(super) fn new(
         backend: &'a B,
         clock: &'a Clock<'a>,
@@ -85,20 +90,19 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
             peer,
             arguments,
             rounds: Rounds { most: asked.most.min(MOST_ROUNDS), pause, ..asked },
-            pattern: Pattern::new(0),
             b: backend.zeros(0)?,
             c: backend.zeros(0)?,
         })
     }
 
-    /// Measures every selected product.
-    pub(super) fn products(&mut self, host: &Csr<f32>) -> Result<Vec<Measurement>> {
-        let a: Csr<f32, SpaceOf<B>> = host.to_device(self.backend)?;
+    /// Measures every selected product; SpMV in double precision too, unless a type is asked for.
+    pub(super) fn products(&mut self, host: &Csr<T>) -> Result<Vec<Measurement>> {
+        let a: Csr<T, SpaceOf<B>> = host.to_device(self.backend)?;
         let mut products = vec![];
         if self.arguments.wants_op("spmv") {
             products.push(self.spmv(&a)?);
-            if self.backend.caps().f64 {
-                let values = self.backend.upload(&cast_slice::<f32, f64>(host.values())?)?;
+            if self.arguments.also_in_double::<T>() && self.backend.caps().f64 {
+                let values = self.backend.upload(&cast_slice::<T, f64>(host.values())?)?;
                 products.push(self.spmv(&a.with_values(values)?)?);
             }
         }
@@ -110,27 +114,26 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
         Ok(products)
     }
 
-    fn spmv<T: Scalar>(&self, a: &Csr<T, SpaceOf<B>>) -> Result<Measurement>
+    fn spmv<U: Value>(&self, a: &Csr<U, SpaceOf<B>>) -> Result<Measurement>
     where
-        B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>,
+        B: Multiplies<U>,
     {
-        let x = self.backend.upload(&cast_slice::<f32, T>(&self.pattern.filled(a.ncols()))?)?;
-        let y = RefCell::new(self.backend.zeros::<T>(a.nrows())?);
+        let x = self.backend.upload(&Pattern::<U>::new(0).filled(a.ncols()))?;
+        let y = RefCell::new(self.backend.zeros::<U>(a.nrows())?);
         let plan = |options: &PlanOptions| SpmvPlan::new(self.backend, a, Op::None, options);
-        let (one, zero) = (T::Acc::from_c64(c64::ONE), T::Acc::ZERO);
         let work = |options: &PlanOptions| -> sparse_core::Result<Work<'_>> {
             let (mut plan, x, y) = (plan(options)?, SpaceOf::<B>::view(&x), &y);
-            Ok(Box::new(move || plan.run(one, a, x, zero, SpaceOf::<B>::view_mut(&mut y.borrow_mut()))))
+            Ok(Box::new(move || plan.run(U::ONE, a, x, U::ZERO, SpaceOf::<B>::view_mut(&mut y.borrow_mut()))))
         };
-        let algorithms = SpmvKernel::<Csr<T, SpaceOf<B>>>::spmv_algorithms(self.backend, Op::None);
+        let algorithms = SpmvKernel::<Csr<U, SpaceOf<B>>>::spmv_algorithms(self.backend, Op::None);
         let chosen = plan(&PlanOptions::often())?.choice().algorithm;
         let theirs = self.peer.map(|peer| peer.spmv(a, SpaceOf::<B>::view(&x))).transpose()?;
         let theirs = self.theirs(theirs.unwrap_or_default(), &y, a.nrows(), work(&PlanOptions::often())?)?;
         let (us, peers) = self.times(self.ours(algorithms.iter(), work), theirs)?;
-        Ok(Measurement { op: format!("spmv {}", T::DTYPE), chosen, us, peers })
+        Ok(Measurement { op: format!("spmv {}", U::DTYPE), chosen, us, peers })
     }
 
-    fn spmm(&mut self, a: &Csr<f32, SpaceOf<B>>, columns: usize) -> Result<Measurement> {
+    fn spmm(&mut self, a: &Csr<T, SpaceOf<B>>, columns: usize) -> Result<Measurement> {
         let (rows, cols) = (a.nrows(), a.ncols());
         self.enlarge(rows * columns, cols * columns)?;
         let c = RefCell::new(std::mem::replace(&mut self.c, self.backend.zeros(0)?));
@@ -142,11 +145,12 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
             Ok(Box::new(move || {
                 let mut c = c.borrow_mut();
                 let c = SpaceOf::<B>::slice_mut(SpaceOf::<B>::view_mut(&mut c), 0..rows * columns);
-                plan.run(1.0, a, b, 0.0, DenseViewMut::new(c, rows, columns, columns, Order::RowMajor)?)
+                let c = DenseViewMut::new(c, rows, columns, columns, Order::RowMajor)?;
+                plan.run(T::ONE, a, b, T::ZERO, c)
             }))
         };
         let chosen = plan(&PlanOptions::often())?.choice().algorithm;
-        let algorithms = SpmmKernel::<Csr<f32, SpaceOf<B>>>::spmm_algorithms(self.backend, Op::None);
+        let algorithms = SpmmKernel::<Csr<T, SpaceOf<B>>>::spmm_algorithms(self.backend, Op::None);
         let is_fast =
             |algorithm: &&Algorithm| algorithm.name != SLOW_WITH_COLUMNS || algorithm.name == chosen;
         let theirs = self.peer.map(|peer| peer.spmm(a, b)).transpose()?;
@@ -154,7 +158,7 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
             self.theirs(theirs.unwrap_or_default(), &c, rows * columns, work(&PlanOptions::often())?)?;
         let (us, peers) = self.times(self.ours(algorithms.iter().filter(is_fast), work), theirs)?;
         self.c = c.into_inner();
-        Ok(Measurement { op: format!("spmm k={columns}"), chosen, us, peers })
+        Ok(Measurement { op: T::name_of(&format!("spmm k={columns}")), chosen, us, peers })
     }
 
     /// Enlarges the dense operands where they are too small for C and B; B is not all zeros.
@@ -166,7 +170,7 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
         if self.b.len() < of_b {
             self.b = self.backend.zeros(0)?;
             self.b = self.backend.zeros(of_b)?;
-            let period = self.backend.upload(self.pattern.period())?;
+            let period = self.backend.upload(Pattern::new(0).period())?;
             for start in (0..of_b).step_by(period.len()) {
                 let end = of_b.min(start + period.len());
                 let from = SpaceOf::<B>::slice(SpaceOf::<B>::view(&period), 0..end - start);
@@ -191,10 +195,10 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
 
     /// The products of the other library that agree with `ours`; the others are printed. Each writes the first `len`
     /// elements of the output.
-    fn theirs<'w, T: Scalar>(
+    fn theirs<'w, U: Value>(
         &self,
-        products: Vec<Product<'w, T, SpaceOf<B>>>,
-        output: &'w RefCell<Buf<B, T>>,
+        products: Vec<Product<'w, U, SpaceOf<B>>>,
+        output: &'w RefCell<Buf<B, U>>,
         len: usize,
         mut ours: Work<'_>,
     ) -> Result<Vec<Named<'w>>> {
@@ -218,21 +222,21 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
     }
 
     /// The first and the last elements that the work writes of `len`.
-    fn sampled<T: Scalar>(
+    fn sampled<U: Value>(
         &self,
         work: &mut Work<'_>,
-        output: &RefCell<Buf<B, T>>,
+        output: &RefCell<Buf<B, U>>,
         len: usize,
-    ) -> sparse_core::Result<Vec<T>> {
+    ) -> sparse_core::Result<Vec<U>> {
         let samples = [0..len.min(SAMPLE), len.saturating_sub(SAMPLE)..len];
-        let unset = self.backend.upload(&vec![T::from_c64(f64::NAN.into()); len.min(SAMPLE)])?;
+        let unset = self.backend.upload(&vec![U::from_c64(f64::NAN.into()); len.min(SAMPLE)])?;
         for sample in samples.clone() {
             let mut output = output.borrow_mut();
             let to = SpaceOf::<B>::slice_mut(SpaceOf::<B>::view_mut(&mut output), sample);
             self.backend.copy(SpaceOf::<B>::view(&unset), to)?;
         }
         work()?;
-        let mut found = vec![T::ZERO; 2 * len.min(SAMPLE)];
+        let mut found = vec![U::ZERO; 2 * len.min(SAMPLE)];
         for (sample, found) in samples.into_iter().zip(found.chunks_mut(len.clamp(1, SAMPLE))) {
             let output = output.borrow();
             self.backend.download_into(SpaceOf::<B>::slice(SpaceOf::<B>::view(&output), sample), found)?;
@@ -287,10 +291,10 @@ impl<'a, B: Multiplies, P: Products<SpaceOf<B>>> Bench<'a, B, P> {
 }
 
 /// True if no element differs by more than rounding.
-fn agree<T: Scalar>(found: &[T], expected: &[T]) -> bool {
+fn agree<T: Value>(found: &[T], expected: &[T]) -> bool {
     let is_near = |(found, expected): (&T, &T)| {
-        let (found, expected) = (found.to_c64().re, expected.to_c64().re);
-        (found - expected).abs() <= TOLERANCE * (1.0 + expected.abs())
+        let (found, expected) = (found.to_c64(), expected.to_c64());
+        (found - expected).norm() <= TOLERANCE * (1.0 + expected.norm())
     };
     found.iter().zip(expected).all(is_near)
 }

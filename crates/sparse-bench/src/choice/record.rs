@@ -3,6 +3,7 @@
 use super::measurement::{Measurement, best};
 use super::sources::Source;
 use super::summary::Ratios;
+use crate::value::Value;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 use sparse_core::Csr;
@@ -53,8 +54,18 @@ impl Records {
         Ok(Self { json, device, library, over_best, ahead_of_peer })
     }
 
+    /// True if nothing was measured.
+    pub(super) fn is_empty(&self) -> bool {
+        self.over_best.is_empty()
+    }
+
     /// Prints and writes the measurements of a matrix.
-    pub(super) fn add(&mut self, source: &Source, a: &Csr<f32>, products: Vec<Measurement>) -> Result<()> {
+    pub(super) fn add<T: Value>(
+        &mut self,
+        source: &Source<T>,
+        a: &Csr<T>,
+        products: Vec<Measurement>,
+    ) -> Result<()> {
         let rows = RowStatistics::from_lengths(a.row_lengths());
         let (name, half) = (&source.name, source.half.name());
         println!("\n{name} ({half}): {} x {}, {} entries", a.nrows(), a.ncols(), a.nnz());

@@ -4,7 +4,7 @@ use super::device_timer::DeviceTimer;
 use crate::arguments::Arguments;
 use crate::peer::interface::{Peer, Products};
 use crate::report::Report;
-use crate::workload::Pattern;
+use crate::value::Value;
 use anyhow::Result;
 use sparse_core::{Backend, Csr, Element, Space};
 use sparse_device::{Buffer, Device};
@@ -21,16 +21,15 @@ pub(super) struct Bench<'a, D: DeviceTimer> {
     pub(super) arguments: &'a Arguments,
     pub(super) device: Device,
     pub(super) peer: Option<D::Peer>,
-    pub(super) pattern: Pattern,
     /// Two buffers that do not fit the cache.
     other: RefCell<[Buffer<u64>; 2]>,
 }
 
 /// A matrix, in both memories.
-pub(super) struct Graph<'a> {
+pub(super) struct Graph<'a, T: Value> {
     pub(super) name: &'a str,
-    pub(super) host: &'a Csr<f32>,
-    pub(super) device: Csr<f32, Device>,
+    pub(super) host: &'a Csr<T>,
+    pub(super) device: Csr<T, Device>,
 }
 
 /// The library to compare with, if it is selected and there; the reason why it is not is printed.
@@ -46,8 +45,7 @@ impl<'a, D: DeviceTimer> Bench<'a, D> {
         let peer = peer::<D>(&device, arguments);
         let words = if arguments.smoke { 1 << 10 } else { MORE_THAN_CACHE };
         let other = RefCell::new([device.zeros(words)?, device.zeros(words)?]);
-        let pattern = Pattern::new(arguments.most_columns());
-        Ok(Self { arguments, device, peer, pattern, other })
+        Ok(Self { arguments, device, peer, other })
     }
 
     /// A report that begins with the device, its peer and its copy bandwidth.

@@ -1,4 +1,4 @@
-//! Conjugate gradients in f32 on the 5-point Laplacian: a number of iterations, from x = 0, with b = 1.
+//! Conjugate gradients on the 5-point Laplacian: a number of iterations, from x = 0, with b = 1.
 
 use super::bench::Bench;
 use super::device_timer::DeviceTimer;
@@ -7,6 +7,8 @@ use crate::op::cg;
 use crate::peer::interface::Peer;
 use crate::product::{Product, planned};
 use crate::report::Report;
+use crate::value::Value;
+use crate::workload;
 use anyhow::{Context, Result, ensure};
 use backend_cpu::Cpu;
 use sparse_core::{Backend, Csr, Space, SparseFormat};
@@ -15,25 +17,25 @@ use sparse_solvers::{Cg, EnqueuedCg, Identity, Krylov, Recurrence};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
+pub(super) fn run<D: DeviceTimer, T: Value>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
     let sides: &[usize] = if bench.arguments.smoke { &[200] } else { &[100, 300, 1000, 3000] };
-    for &side in sides.iter().filter(|_| bench.arguments.wants("stencil_5")) {
-        compare(bench, report, side)?;
+    for &side in sides.iter().filter(|_| bench.arguments.generates::<T>("stencil_5")) {
+        compare::<D, T>(bench, report, side)?;
     }
     Ok(())
 }
 
-fn compare<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, side: usize) -> Result<()> {
-    let host: Csr<f32> = sparse_generate::stencil_5(side, side)?;
+fn compare<D: DeviceTimer, T: Value>(bench: &Bench<'_, D>, report: &mut Report, side: usize) -> Result<()> {
+    let host: Csr<T> = workload::laplacian(side)?;
     let (device, n) = (&bench.device, host.nrows());
     let a = host.to_device(device)?;
-    let b = device.upload(&vec![1.0_f32; n])?;
+    let b = device.upload(&vec![T::ONE; n])?;
     let system = System {
         bench,
         a: &a,
         b: Device::view(&b),
         x: RefCell::new(device.zeros(n)?),
-        expected: cg::Expected::new(&Cpu::new()?, side)?,
+        expected: cg::Expected::new::<T::Double>(&Cpu::new()?, side)?,
     };
     let mut solvers = vec![system.fixed()?];
     if let Some(peer) = &bench.peer {
@@ -48,15 +50,15 @@ fn compare<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report, side: usiz
         contenders.extend(system.contenders(solver)?);
     }
     contenders.push(system.tested("ours:cg", &mut solver)?);
-    report.compare(cg::case(&format!("stencil_5 {side}²"), &host), contenders)
+    report.compare(cg::case(&T::name_of("cg"), &format!("stencil_5 {side}²"), &host), contenders)
 }
 
 /// The system to solve.
-struct System<'a, D: DeviceTimer> {
+struct System<'a, D: DeviceTimer, T: Value> {
     bench: &'a Bench<'a, D>,
-    a: &'a Csr<f32, Device>,
-    b: View<'a, f32>,
-    x: RefCell<Buffer<f32>>,
+    a: &'a Csr<T, Device>,
+    b: View<'a, T>,
+    x: RefCell<Buffer<T>>,
     expected: cg::Expected,
 }
 
@@ -67,13 +69,13 @@ enum Enqueued {
     OneByOne,
 }
 
-impl<D: DeviceTimer> System<'_, D> {
+impl<D: DeviceTimer, T: Value> System<'_, D, T> {
     /// Ours without its stopping test, which does not wait for the host.
-    fn fixed(&self) -> Result<Product<'_, f32>> {
+    fn fixed(&self) -> Result<Product<'_, T>> {
         let Self { bench: Bench { device, .. }, a, b, .. } = *self;
         let (mut solver, seconds) = planned(device, || EnqueuedCg::new(device, a, Identity, &cg::options()))?;
         let (choice, zero) = (solver.choice().clone(), device.zeros(a.nrows())?);
-        let run = move |mut x: ViewMut<'_, f32>| {
+        let run = move |mut x: ViewMut<'_, T>| {
             device.copy(Device::view(&zero), Device::reborrow(&mut x))?;
             solver.start(a, b, Device::as_shared(&x))?;
             solver.run(a, cg::ITERATIONS, x)
@@ -85,15 +87,15 @@ impl<D: DeviceTimer> System<'_, D> {
     fn tested<'b, R>(
         &'b self,
         name: &'static str,
-        solver: &'b mut Krylov<Device, Csr<f32, Device>, R>,
+        solver: &'b mut Krylov<Device, Csr<T, Device>, R>,
     ) -> Result<Contender<'b>>
     where
-        R: Recurrence<Device, Csr<f32, Device>>,
+        R: Recurrence<Device, Csr<T, Device>>,
     {
         let (device, choice) = (&self.bench.device, solver.choice().clone());
         let mut run = move || {
             let mut x = self.x.borrow_mut();
-            self.bench.fill(&mut x, &[0.0; 1 << 16])?;
+            self.bench.fill(&mut x, &[T::ZERO; 1 << 16])?;
             let mut solution = None;
             let seconds = D::seconds(device, &mut || {
                 let x = Device::view_mut(&mut x);
@@ -111,7 +113,7 @@ impl<D: DeviceTimer> System<'_, D> {
     /// A solver in every mode, the graph first, if its x is right; errors of other libraries are printed and not timed.
     /// It is launched before it is recorded, since the modules that a library loads with its first launches cannot be
     /// recorded.
-    fn contenders<'b>(&'b self, solver: &'b RefCell<Product<'_, f32>>) -> Result<Vec<Contender<'b>>> {
+    fn contenders<'b>(&'b self, solver: &'b RefCell<Product<'_, T>>) -> Result<Vec<Contender<'b>>> {
         let modes: &[_] = match D::HAS_GRAPHS {
             true => &[(":launched", Enqueued::OneByOne), ("", Enqueued::AsGraph)],
             false => &[("", Enqueued::OneByOne)],
@@ -133,8 +135,8 @@ impl<D: DeviceTimer> System<'_, D> {
     }
 
     /// An error unless a solver finds x, which is cleared before.
-    fn checked(&self, solver: &mut Product<'_, f32>, mode: Enqueued) -> Result<()> {
-        self.bench.fill(&mut self.x.borrow_mut(), &[f32::NAN; 1 << 16])?;
+    fn checked(&self, solver: &mut Product<'_, T>, mode: Enqueued) -> Result<()> {
+        self.bench.fill(&mut self.x.borrow_mut(), &[T::from_c64(f64::NAN.into()); 1 << 16])?;
         self.seconds(solver, mode)?;
         self.check()
     }
@@ -143,7 +145,7 @@ impl<D: DeviceTimer> System<'_, D> {
         self.expected.check(&self.bench.device.download(&self.x.borrow())?)
     }
 
-    fn seconds(&self, solver: &mut Product<'_, f32>, mode: Enqueued) -> sparse_core::Result<f64> {
+    fn seconds(&self, solver: &mut Product<'_, T>, mode: Enqueued) -> sparse_core::Result<f64> {
         let (device, mut x) = (&self.bench.device, self.x.borrow_mut());
         let mut work = || (solver.run)(Device::view_mut(&mut x));
         match mode {

@@ -5,23 +5,24 @@ use super::device_timer::DeviceTimer;
 use crate::conversion::{Arrays, Conversion, Started};
 use crate::measure::{Contender, PeakMemory};
 use crate::report::{Case, Report};
+use crate::value::Value;
 use anyhow::{Result, bail, ensure};
 
 /// A conversion whose result was checked.
-struct Checked<'a> {
+struct Checked<'a, T> {
     name: String,
-    started: Started<'a>,
+    started: Started<'a, T>,
     peak_memory: Option<PeakMemory>,
 }
 
 /// Checks every conversion and times them, ours first. `bytes` have to move. Errors of other libraries are printed and
 /// not timed.
-pub(super) fn compare<D: DeviceTimer>(
+pub(super) fn compare<D: DeviceTimer, T: Value>(
     bench: &Bench<'_, D>,
     report: &mut Report,
     (op, workload, bytes): (&str, &str, usize),
-    expected: &Arrays,
-    conversions: Vec<Conversion<'_>>,
+    expected: &Arrays<T>,
+    conversions: Vec<Conversion<'_, T>>,
 ) -> Result<()> {
     let mut checked = vec![];
     for conversion in conversions {
@@ -39,13 +40,13 @@ pub(super) fn compare<D: DeviceTimer>(
     report.compare(Case::streams(op, workload, bytes, expected.values.len()), contenders)
 }
 
-impl<'a> Checked<'a> {
+impl<'a, T: Value> Checked<'a, T> {
     /// Starts a conversion, and measures the memory of its plan and first run; an error unless its arrays are the
     /// expected ones.
     fn new<D: DeviceTimer>(
         bench: &Bench<'_, D>,
-        conversion: Conversion<'a>,
-        expected: &Arrays,
+        conversion: Conversion<'a, T>,
+        expected: &Arrays<T>,
     ) -> Result<Self> {
         let device = &bench.device;
         let before = D::bytes_in_use(device)?;

@@ -22,6 +22,7 @@ use crate::arguments::{Arguments, Suite};
 use crate::choice;
 use crate::op::formats;
 use crate::report::Report;
+use crate::value::{Value, with_type};
 use crate::workload;
 use anyhow::Result;
 use bench::{Bench, Graph};
@@ -37,7 +38,7 @@ use std::time::Duration;
 type OnOwnMatrices<D> = fn(&Bench<'_, D>, &mut Report) -> Result<()>;
 
 /// Times one operation on a matrix.
-type OnGraph<D> = fn(&Bench<'_, D>, &mut Report, &Graph<'_>) -> Result<()>;
+type OnGraph<D, T> = fn(&Bench<'_, D>, &mut Report, &Graph<'_, T>) -> Result<()>;
 
 /// The operations of devices.
 const OPERATIONS: [&str; 14] = [
@@ -73,25 +74,32 @@ pub(crate) fn run<D: DeviceTimer>(arguments: &Arguments) -> Result<ExitCode> {
     }
     let bench = Bench::<D>::new(arguments)?;
     let mut report = bench.report()?;
-    let on_own_matrices: [(&str, OnOwnMatrices<D>); 11] = [
-        ("dense_to_csr", dense_to_csr::run),
-        ("coo_to_csr", coo_to_csr::run),
-        ("sddmm", sddmm::run),
-        ("spgemm", spgemm::run),
-        ("galerkin", galerkin::run),
-        ("add", add::run),
-        ("trisolve", trisolve::run),
-        ("seed-001", dense_to_csr::run_batches),
-        ("seed-003", compare_formats),
-        ("spmv", multiply_regular),
-        ("cg", cg::run),
-    ];
-    for (_, run) in on_own_matrices.iter().filter(|(op, _)| arguments.wants_op(op)) {
-        run(&bench, &mut report)?;
+    for value_type in arguments.types()? {
+        with_type!(value_type, T => run_in::<D, T>(&bench, &mut report))?;
     }
-    on_graphs(&bench, &mut report)?;
     report.finish()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Times the selected operations in a type.
+fn run_in<D: DeviceTimer, T: Value>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
+    let on_own_matrices: [(&str, OnOwnMatrices<D>); 11] = [
+        ("dense_to_csr", dense_to_csr::run::<D, T>),
+        ("coo_to_csr", coo_to_csr::run::<D, T>),
+        ("sddmm", sddmm::run::<D, T>),
+        ("spgemm", spgemm::run::<D, T>),
+        ("galerkin", galerkin::run::<D, T>),
+        ("add", add::run::<D, T>),
+        ("trisolve", trisolve::run::<D, T>),
+        ("seed-001", dense_to_csr::run_batches::<D, T>),
+        ("seed-003", compare_formats::<D, T>),
+        ("spmv", multiply_regular::<D, T>),
+        ("cg", cg::run::<D, T>),
+    ];
+    for (_, run) in on_own_matrices.iter().filter(|(op, _)| bench.arguments.wants_op(op)) {
+        run(bench, report)?;
+    }
+    on_graphs::<D, T>(bench, report)
 }
 
 /// Times the algorithms among which plans choose.
@@ -105,33 +113,33 @@ fn choose<D: DeviceTimer>(arguments: &Arguments) -> Result<()> {
     choice::run(&device, &clock, Duration::ZERO, peer.as_ref(), arguments)
 }
 
-fn compare_formats<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
+fn compare_formats<D: DeviceTimer, T: Value>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
     let clock = |work: &mut Work<'_>| D::seconds(&bench.device, work);
-    formats::compare(&bench.device, &clock, bench.arguments, &bench.pattern, report)
+    formats::compare::<_, T>(&bench.device, &clock, bench.arguments, report)
 }
 
-fn multiply_regular<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
-    let arguments = bench.arguments;
-    for regular in workload::REGULAR.iter().filter(|regular| arguments.wants(regular.name)) {
-        let host = regular.matrix(arguments.smoke)?;
-        let device = host.to_device(&bench.device)?;
-        spmv::run(bench, report, &Graph { name: regular.name, host: &host, device })?;
-    }
-    Ok(())
+fn multiply_regular<D: DeviceTimer, T: Value>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
+    workload::for_each_regular(bench.arguments, |name, host: &Csr<T>| {
+        spmv::run(bench, report, &Graph { name, device: host.to_device(&bench.device)?, host })
+    })
 }
 
 /// Times the products with graphs, each of which is made once for all of them.
-fn on_graphs<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
+fn on_graphs<D: DeviceTimer, T: Value>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
     let arguments = bench.arguments;
-    let products: [(&[&str], OnGraph<D>); 3] =
+    let products: [(&[&str], OnGraph<D, T>); 3] =
         [(&["spmv"], spmv::run), (&["coo_spmv"], coo_spmv::run), (&["spmm", "seed-004"], spmm::run)];
     let wanted = products.iter().filter(|(names, _)| names.iter().any(|op| arguments.wants_op(op)));
     let wanted: Vec<_> = wanted.map(|(_, run)| run).collect();
     if wanted.is_empty() {
         return Ok(());
     }
-    workload::for_each_graph(arguments, |_| 1, &mut |name: &str, host: &Csr<f32>| {
-        let graph = Graph { name, device: host.to_device(&bench.device)?, host };
-        wanted.iter().try_for_each(|run| run(bench, report, &graph))
-    })
+    workload::for_each_graph(
+        arguments,
+        |_| 1,
+        |name: &str, host: &Csr<T>| {
+            let graph = Graph { name, device: host.to_device(&bench.device)?, host };
+            wanted.iter().try_for_each(|run| run(bench, report, &graph))
+        },
+    )
 }

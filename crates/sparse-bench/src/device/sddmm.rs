@@ -1,37 +1,38 @@
-//! `U·Vᵀ` at the entries of a sparse matrix in f32, U and V row-major.
+//! `U·Vᵀ` at the entries of a sparse matrix, U and V row-major.
 
 use super::bench::Bench;
 use super::comparison::Comparison;
 use super::device_timer::DeviceTimer;
 use crate::check::Exact;
 use crate::peer::interface::Peer;
-use crate::product::{Product, available, planned};
+use crate::product::{Product, by_each_algorithm, planned};
 use crate::report::Report;
-use crate::workload;
+use crate::value::Value;
+use crate::{traffic, workload};
 use anyhow::Result;
 use backend_cpu::Cpu;
 use sparse_core::op::{Sampling, SddmmKernel, SddmmPlan};
 use sparse_core::{Backend, Csr, DenseView, Order, PlanOptions, Space, SparseFormat};
 use sparse_device::{Device, ViewMut};
 
-pub(super) fn run<D: DeviceTimer>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
-    workload::for_each_sparse(bench.arguments, |name, p| {
+pub(super) fn run<D: DeviceTimer, T: Value>(bench: &Bench<'_, D>, report: &mut Report) -> Result<()> {
+    workload::for_each_sparse::<T>(bench.arguments, |name, p| {
         bench.arguments.columns().iter().try_for_each(|&inner| compare(bench, report, (name, p), inner))
     })
 }
 
-fn compare<D: DeviceTimer>(
+fn compare<D: DeviceTimer, T: Value>(
     bench: &Bench<'_, D>,
     report: &mut Report,
-    (workload, host): (&str, &Csr<f32>),
+    (workload, host): (&str, &Csr<T>),
     inner: usize,
 ) -> Result<()> {
     let (device, rows, cols) = (&bench.device, host.nrows(), host.ncols());
     let (u, v) = (workload::small_integers(rows * inner), workload::small_integers(cols * inner));
-    let view = |data, rows| DenseView::<f32>::row_major(data, rows, inner);
+    let view = |data, rows| DenseView::<T>::row_major(data, rows, inner);
     let mut plan = SddmmPlan::new(&Cpu::new()?, host, Sampling::Pattern, inner, &PlanOptions::once())?;
-    let mut expected = Exact(vec![0.0; host.nnz()]);
-    plan.run(1.0, host, view(&u, rows)?, view(&v, cols)?, 0.0, &mut expected.0)?;
+    let mut expected = Exact(vec![T::ZERO; host.nnz()]);
+    plan.run(T::ONE, host, view(&u, rows)?, view(&v, cols)?, T::ZERO, &mut expected.0)?;
 
     let (p, u, v) = (host.to_device(device)?, device.upload(&u)?, device.upload(&v)?);
     let u = DenseView::new(Device::view(&u), rows, inner, inner, Order::RowMajor)?;
@@ -41,9 +42,9 @@ fn compare<D: DeviceTimer>(
         products.extend(peer.sddmm(&p, u, v)?);
     }
     let comparison = Comparison {
-        op: format!("sddmm k={inner}"),
+        op: T::name_of(&format!("sddmm k={inner}")),
         workload,
-        bytes: 8 * p.nnz() + 4 * rows + 4 * inner * (rows + cols),
+        bytes: traffic::with_dense(&p, inner),
         expected: &expected,
         elements: p.nnz(),
         entries: p.nnz(),
@@ -53,24 +54,18 @@ fn compare<D: DeviceTimer>(
 }
 
 /// The automatic choice, then every algorithm.
-fn ours<'a>(
+fn ours<'a, T: Value>(
     device: &Device,
-    p: &'a Csr<f32, Device>,
-    u: DenseView<'a, f32, Device>,
-    v: DenseView<'a, f32, Device>,
-) -> Result<Vec<Product<'a, f32>>> {
+    p: &'a Csr<T, Device>,
+    u: DenseView<'a, T, Device>,
+    v: DenseView<'a, T, Device>,
+) -> Result<Vec<Product<'a, T>>> {
     let product = |name: String, options: &PlanOptions| -> sparse_core::Result<_> {
         let (mut plan, seconds) =
             planned(device, || SddmmPlan::new(device, p, Sampling::Pattern, u.ncols(), options))?;
         let choice = plan.choice().clone();
-        let run = move |c: ViewMut<'_, f32>| plan.run(1.0, p, u, v, 0.0, c);
+        let run = move |c: ViewMut<'_, T>| plan.run(T::ONE, p, u, v, T::ZERO, c);
         Ok(Product::new(name, seconds, run).chosen(choice))
     };
-    let automatic = PlanOptions::often();
-    let mut products = vec![product("ours".into(), &automatic)?];
-    for algorithm in SddmmKernel::<Csr<f32, Device>>::sddmm_algorithms(device) {
-        let name = format!("ours:{}", algorithm.name);
-        products.extend(available(&name, product(name.clone(), &PlanOptions::forced(algorithm.name))));
-    }
-    Ok(products)
+    Ok(by_each_algorithm(SddmmKernel::<Csr<T, Device>>::sddmm_algorithms(device), product)?)
 }

@@ -1,4 +1,4 @@
-//! `y = A·x` in f32 and f64, A in CSR.
+//! `y = A·x`, A in CSR; in f32 and f64 unless a type is asked for.
 
 use super::bench::{Bench, Graph};
 use super::comparison::Comparison;
@@ -6,42 +6,47 @@ use super::device_timer::DeviceTimer;
 use super::gather::gathers;
 use crate::check::Expected;
 use crate::peer::interface::Products;
-use crate::product::{Product, available, planned};
+use crate::product::{Product, by_each_algorithm, planned};
 use crate::report::Report;
+use crate::traffic;
+use crate::value::Value;
+use crate::workload::Pattern;
 use anyhow::Result;
 use sparse_core::op::{AccOf, Op, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::{Backend, Csr, PlanOptions, Scalar, Space, SparseFormat, c64, cast_slice};
 use sparse_device::{Device, View};
 
-pub(super) fn run<D: DeviceTimer>(
+pub(super) fn run<D: DeviceTimer, T: Value>(
     bench: &Bench<'_, D>,
     report: &mut Report,
-    graph: &Graph<'_>,
+    graph: &Graph<'_, T>,
 ) -> Result<()> {
-    let expected = Expected::new(graph.host, &bench.pattern, 1);
+    let expected = Expected::new(graph.host, &Pattern::new(1), 1);
     compare(bench, report, graph.name, &expected, &graph.device)?;
-    let values = bench.device.upload(&cast_slice::<f32, f64>(graph.host.values())?)?;
-    compare(bench, report, graph.name, &expected, &graph.device.with_values(values)?)
+    if bench.arguments.also_in_double::<T>() {
+        let values = bench.device.upload(&cast_slice::<T, f64>(graph.host.values())?)?;
+        compare(bench, report, graph.name, &expected, &graph.device.with_values(values)?)?;
+    }
+    Ok(())
 }
 
-fn compare<D: DeviceTimer, T: Scalar>(
+fn compare<D: DeviceTimer, T: Value>(
     bench: &Bench<'_, D>,
     report: &mut Report,
     workload: &str,
     expected: &Expected,
     a: &Csr<T, Device>,
 ) -> Result<()> {
-    let x = bench.filled(&cast_slice::<f32, T>(bench.pattern.period())?, a.ncols())?;
+    let x = bench.filled(Pattern::new(1).period(), a.ncols())?;
     let x = Device::view(&x);
     let mut products = ours(&bench.device, a, x)?;
     if let Some(peer) = &bench.peer {
         products.extend(peer.spmv(a, x)?);
     }
-    let size = size_of::<T>();
     let comparison = Comparison {
         op: format!("spmv {}", T::DTYPE),
         workload,
-        bytes: (4 + size) * a.nnz() + 4 * (a.nrows() + 1) + size * (a.nrows() + a.ncols()),
+        bytes: traffic::spmv(a),
         expected,
         elements: a.nrows(),
         entries: a.nnz(),
@@ -61,14 +66,9 @@ where
     M: SparseFormat<Space = Device>,
     Device: Backend<Space = Device> + SpmvKernel<M> + VectorKernel<M::Scalar>,
 {
-    let automatic = PlanOptions::often();
-    let mut products = vec![product(device, "ours".into(), a, x, &automatic)?];
-    for algorithm in SpmvKernel::<M>::spmv_algorithms(device, Op::None) {
-        let name = format!("ours:{}", algorithm.name);
-        let forced = product(device, name.clone(), a, x, &PlanOptions::forced(algorithm.name));
-        products.extend(available(&name, forced));
-    }
-    Ok(products)
+    let algorithms = SpmvKernel::<M>::spmv_algorithms(device, Op::None);
+    let product = |name, options: &PlanOptions| product(device, name, a, x, options);
+    Ok(by_each_algorithm(algorithms, product)?)
 }
 
 /// A plan as a product.

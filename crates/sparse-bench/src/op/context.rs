@@ -4,7 +4,6 @@ use crate::arguments::{Arguments, PeerName};
 use crate::limit::Machine;
 use crate::measure::Contender;
 use crate::peer::mkl::Mkl;
-use crate::workload::Pattern;
 use anyhow::Result;
 use backend_cpu::Cpu;
 
@@ -14,7 +13,6 @@ pub(super) struct Context<'a> {
     pub(super) backend: Cpu,
     pub(super) machine: Machine,
     pub(super) mkl: Option<Mkl>,
-    pub(super) pattern: Pattern,
 }
 
 impl Context<'_> {

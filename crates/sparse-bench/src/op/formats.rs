@@ -1,11 +1,13 @@
-//! A product with CSR, ELL and HYB in f32: the mean of many, with one conversion from dense in the time.
+//! A product with CSR, ELL and HYB: the mean of many, with one conversion from dense in the time.
 
 use super::context::Context;
 use crate::arguments::Arguments;
 use crate::check::{Answer, Expected};
 use crate::measure::Contender;
 use crate::report::{Case, Report};
-use crate::workload;
+use crate::traffic;
+use crate::value::Value;
+use crate::workload::{self, Pattern};
 use anyhow::{Context as _, Result};
 use sparse_core::backend::{Buf, SpaceOf, ViewOf};
 use sparse_core::op::{
@@ -27,31 +29,31 @@ const SIMPLE: [&str; 2] = ["sequential", "row_per_thread"];
 /// Returns the seconds of the work.
 type Clock<'a> = dyn Fn(&mut dyn FnMut() -> sparse_core::Result<()>) -> sparse_core::Result<f64> + 'a;
 
-pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+pub(super) fn run<T: Value>(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let clock = |work: &mut dyn FnMut() -> sparse_core::Result<()>| {
         let start = Instant::now();
         work()?;
         Ok(start.elapsed().as_secs_f64())
     };
-    compare(&context.backend, &clock, context.arguments, &context.pattern, report)
+    compare::<_, T>(&context.backend, &clock, context.arguments, report)
 }
 
 /// The formats on a backend whose work a clock times.
-pub(crate) fn compare<B: FullBackend<f32, i32, i32>>(
+pub(crate) fn compare<B: FullBackend<T, i32, i32>, T: Value>(
     backend: &B,
     clock: &Clock<'_>,
     arguments: &Arguments,
-    pattern: &workload::Pattern,
     report: &mut Report,
 ) -> Result<()> {
     let n = if arguments.smoke { 64 } else { 8192 };
     for percent in [20, 10] {
         let name = format!("dense_{percent}%");
-        if !arguments.wants(&name) {
+        if !arguments.generates::<T>(&name) {
             continue;
         }
         let dense = workload::dense(n, n, percent, percent);
-        let a: Csr<f32> =
+        let pattern = Pattern::new(1);
+        let a: Csr<T> =
             Operations::dense_to_csr(&Reference, DenseView::row_major(&dense, n, n)?, Keep::NonZero)?;
         let (elements, x) = (backend.upload(&dense)?, backend.upload(&pattern.filled(n))?);
         let products = Products {
@@ -59,30 +61,31 @@ pub(crate) fn compare<B: FullBackend<f32, i32, i32>>(
             clock,
             dense: DenseView::new(SpaceOf::<B>::view(&elements), n, n, n, Order::RowMajor)?,
             x: SpaceOf::<B>::view(&x),
-            expected: &Expected::new(&a, pattern, 1),
+            expected: &Expected::new(&a, &pattern, 1),
         };
-        let bytes = 8 * a.nnz() + 4 * (n + 1) + 8 * n + (4 * n * n + 8 * a.nnz()) / PRODUCTS;
-        let case = Case { flops: 2 * a.nnz(), ..Case::streams("seed-003", &name, bytes, a.nnz()) };
+        let bytes = traffic::spmv(&a) + traffic::compress::<T>(n * n, a.nnz(), 0) / PRODUCTS;
+        let op = T::name_of("seed-003");
+        let case = Case { flops: 2 * a.nnz(), ..Case::streams(&op, &name, bytes, a.nnz()) };
         report.compare(case, products.contenders()?)?;
     }
     Ok(())
 }
 
 /// The operands of every product.
-struct Products<'a, B: Backend> {
+struct Products<'a, B: Backend, T: Value> {
     backend: &'a B,
     clock: &'a Clock<'a>,
-    dense: DenseView<'a, f32, SpaceOf<B>>,
-    x: ViewOf<'a, B, f32>,
+    dense: DenseView<'a, T, SpaceOf<B>>,
+    x: ViewOf<'a, B, T>,
     expected: &'a Expected,
 }
 
-impl<'a, B: FullBackend<f32, i32, i32>> Products<'a, B> {
+impl<'a, B: FullBackend<T, i32, i32>, T: Value> Products<'a, B, T> {
     fn contenders(&self) -> Result<Vec<Contender<'a>>> {
         let (backend, dense) = (self.backend, self.dense);
-        let to_csr = move || -> sparse_core::Result<Csr<f32, SpaceOf<B>>> {
+        let to_csr = move || -> sparse_core::Result<Csr<T, SpaceOf<B>>> {
             let options = PlanOptions::once();
-            DenseToCompressedPlan::<_, Row, f32, i32, i32>::new(backend, dense, Keep::NonZero, &options)?
+            DenseToCompressedPlan::<_, Row, T, i32, i32>::new(backend, dense, Keep::NonZero, &options)?
                 .run(dense)
         };
         let to_ell = move || converted::<B, _, Ell<_, _>>(backend, &to_csr()?, &EllLayout::default());
@@ -92,7 +95,7 @@ impl<'a, B: FullBackend<f32, i32, i32>> Products<'a, B> {
             self.contender("ours:ell".into(), to_ell, PlanOptions::default())?,
             self.contender("ours:hyb".into(), to_hyb, PlanOptions::default())?,
         ];
-        let algorithms = SpmvKernel::<Csr<f32, SpaceOf<B>>>::spmv_algorithms(backend, Op::None).iter();
+        let algorithms = SpmvKernel::<Csr<T, SpaceOf<B>>>::spmv_algorithms(backend, Op::None).iter();
         for simple in algorithms.filter(|algorithm| SIMPLE.contains(&algorithm.name)) {
             let name = format!("ours:csr:{}", simple.name);
             contenders.push(self.contender(name, to_csr, PlanOptions::forced(simple.name))?);
@@ -108,16 +111,16 @@ impl<'a, B: FullBackend<f32, i32, i32>> Products<'a, B> {
         options: PlanOptions,
     ) -> Result<Contender<'a>>
     where
-        M: SparseFormat<Scalar = f32, Space = SpaceOf<B>>,
+        M: SparseFormat<Scalar = T, Space = SpaceOf<B>>,
         B: SpmvKernel<M>,
     {
         let &Self { backend, clock, x, .. } = self;
-        let mut y = backend.upload(&vec![f32::NAN; self.expected.elements()])?;
-        let products = move |times: usize, y: &mut Buf<B, f32>| {
+        let mut y = backend.upload(&vec![T::from_c64(f64::NAN.into()); self.expected.elements()])?;
+        let products = move |times: usize, y: &mut Buf<B, T>| {
             let mut work = || {
                 let a = make()?;
                 let mut plan = SpmvPlan::new(backend, &a, Op::None, &options)?;
-                (0..times).try_for_each(|_| plan.run(1.0, &a, x, 0.0, SpaceOf::<B>::view_mut(y)))
+                (0..times).try_for_each(|_| plan.run(T::ONE, &a, x, T::ZERO, SpaceOf::<B>::view_mut(y)))
             };
             Ok(clock(&mut work)? / times as f64)
         };

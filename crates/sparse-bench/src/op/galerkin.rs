@@ -1,4 +1,4 @@
-//! R·A·P in f32, all in CSR: with the patterns of its products, and with other values in patterns that are known.
+//! R·A·P, all in CSR: with the patterns of its products, and with other values in patterns that are known.
 
 use super::checked::planned;
 use super::context::Context;
@@ -7,6 +7,7 @@ use super::spgemm::peers;
 use crate::arguments::PeerName::Scipy;
 use crate::peer::scipy::{self, Input};
 use crate::report::{Case, Report};
+use crate::value::Value;
 use crate::{multigrid, sparse_product};
 use anyhow::Result;
 use backend_cpu::Cpu;
@@ -14,19 +15,19 @@ use sparse_core::op::{GalerkinPlan, Operations};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, PlanOptions};
 
-pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
-    multigrid::for_each(context.arguments, |name, factors| compare(context, report, name, factors))
+pub(super) fn run<T: Value>(context: &Context<'_>, report: &mut Report) -> Result<()> {
+    multigrid::for_each::<T>(context.arguments, |name, factors| compare(context, report, name, factors))
 }
 
 /// `ours` multiplies twice, as the others do, `ours:planned` makes its plan in every run, `ours:run` has one.
-fn compare(
+fn compare<T: Value>(
     context: &Context<'_>,
     report: &mut Report,
     name: &str,
-    factors @ [r, a, p]: [&Csr<f32>; 3],
+    factors @ [r, a, p]: [&Csr<T>; 3],
 ) -> Result<()> {
     let (expected, bytes) = sparse_product::expected(&Reference, &factors)?;
-    let plan = || GalerkinPlan::<_, Csr<f32>>::new(&context.backend, r, a, p, &PlanOptions::once());
+    let plan = || GalerkinPlan::<_, Csr<T>>::new(&context.backend, r, a, p, &PlanOptions::once());
     let (mut reused, seconds) = planned(plan)?;
     let mut contenders = vec![
         made("ours", || twice(&context.backend, r, a, p), &expected)?,
@@ -36,10 +37,10 @@ fn compare(
     contenders.extend(peers(context, &factors, &expected));
     contenders
         .extend(context.peer(Scipy, || scipy::contender("galerkin", Input::Galerkin { a, p }, p.ncols())));
-    report.compare(Case::streams("galerkin", name, bytes, expected.nnz()), contenders)
+    report.compare(Case::streams(&T::name_of("galerkin"), name, bytes, expected.nnz()), contenders)
 }
 
 /// R·(A·P) by two products.
-fn twice(backend: &Cpu, r: &Csr<f32>, a: &Csr<f32>, p: &Csr<f32>) -> sparse_core::Result<Csr<f32>> {
+fn twice<T: Value>(backend: &Cpu, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> sparse_core::Result<Csr<T>> {
     Operations::spgemm(backend, r, &Operations::spgemm(backend, a, p)?)
 }

@@ -24,7 +24,7 @@ use crate::peer::interface::Products;
 use crate::peer::mkl::Mkl;
 use crate::product::available;
 use crate::report::Report;
-use crate::workload::Pattern;
+use crate::value::{Value, with_type};
 use anyhow::{Result, ensure};
 use backend_cpu::Cpu;
 use context::Context;
@@ -42,28 +42,30 @@ const PAUSE: Duration = Duration::from_millis(2);
 type Run = fn(&Context<'_>, &mut Report) -> Result<()>;
 
 /// All operations by name.
-const ALL: [(&str, Run); 14] = [
-    ("dense_to_csr", dense_to_csr::run),
-    ("coo_to_csr", coo_to_csr::run),
-    ("spmv", spmv::run),
-    ("spmm", spmm::run),
-    ("sddmm", sddmm::run),
-    ("spgemm", spgemm::run),
-    ("galerkin", galerkin::run),
-    ("add", add::run),
-    ("trisolve", trisolve::run),
-    ("cg", cg::run),
-    ("io", io::run),
-    ("seed-001", dense_batch::run),
-    ("seed-003", formats::run),
-    ("seed-004", spmm::run_on_graphs),
-];
+fn operations<T: Value>() -> [(&'static str, Run); 14] {
+    [
+        ("dense_to_csr", dense_to_csr::run::<T>),
+        ("coo_to_csr", coo_to_csr::run::<T>),
+        ("spmv", spmv::run::<T>),
+        ("spmm", spmm::run::<T>),
+        ("sddmm", sddmm::run::<T>),
+        ("spgemm", spgemm::run::<T>),
+        ("galerkin", galerkin::run::<T>),
+        ("add", add::run::<T>),
+        ("trisolve", trisolve::run::<T>),
+        ("cg", cg::run::<T>),
+        ("io", io::run::<T>),
+        ("seed-001", dense_batch::run::<T>),
+        ("seed-003", formats::run::<T>),
+        ("seed-004", spmm::run_on_graphs::<T>),
+    ]
+}
 
 /// A contender that makes a new matrix in every run, once its matrix is the expected one.
-fn made<'a>(
+fn made<'a, T: Value>(
     name: &str,
-    mut make: impl FnMut() -> sparse_core::Result<Csr<f32>> + 'a,
-    expected: &Csr<f32>,
+    mut make: impl FnMut() -> sparse_core::Result<Csr<T>> + 'a,
+    expected: &Csr<T>,
 ) -> Result<Contender<'a>> {
     ensure!(make()? == *expected, "{name}: the CSR differs from the reference");
     Ok(Contender::new(name, move || Ok(make().map(drop)?)))
@@ -71,7 +73,7 @@ fn made<'a>(
 
 /// Runs the suite of the CPU.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    arguments.check_ops(&ALL.map(|(name, _)| name))?;
+    arguments.check_ops(&operations::<f32>().map(|(name, _)| name))?;
     let threads = match arguments.threads {
         Some(threads) => threads,
         None => Cpu::new()?.threads(),
@@ -98,10 +100,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         rounds => Rounds { warm_up: WARM_UP, pause: PAUSE, ..rounds },
     };
     let mut report = Report::new(&name, limit, rounds, arguments)?.reading(reading);
-    let pattern = Pattern::new(arguments.most_columns());
-    let context = Context { arguments, backend, machine, mkl, pattern };
-    for (name, run) in ALL {
-        if arguments.wants_op(name) {
+    let context = Context { arguments, backend, machine, mkl };
+    for value_type in arguments.types()? {
+        let operations = with_type!(value_type, T => operations::<T>());
+        for (_, run) in operations.iter().filter(|(name, _)| arguments.wants_op(name)) {
             run(&context, &mut report)?;
         }
     }

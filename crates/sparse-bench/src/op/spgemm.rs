@@ -1,4 +1,4 @@
-//! A·A in f32, A in CSR: with its pattern, and with other values in a pattern that is known.
+//! A·A, A in CSR: with its pattern, and with other values in a pattern that is known.
 
 use super::checked::planned;
 use super::context::Context;
@@ -7,22 +7,23 @@ use crate::arguments::PeerName::{Faer, Scipy, Sprs};
 use crate::measure::Contender;
 use crate::peer::{faer, mkl, scipy, sprs};
 use crate::report::{Case, Report};
+use crate::value::Value;
 use crate::{sparse_product, workload};
 use anyhow::Result;
 use sparse_core::op::{Operations, SpgemmPlan};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, PlanOptions};
 
-pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
-    workload::for_each_square(context.arguments, workload::SQUARED, |name, a| {
+pub(super) fn run<T: Value>(context: &Context<'_>, report: &mut Report) -> Result<()> {
+    workload::for_each_square::<T>(context.arguments, workload::SQUARED, |name, a| {
         compare(context, report, name, &workload::of_integers(a)?)
     })
 }
 
 /// `ours` has no plan, `ours:planned` makes one in every run, `ours:run` has one.
-fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>) -> Result<()> {
+fn compare<T: Value>(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<T>) -> Result<()> {
     let (expected, bytes) = sparse_product::expected(&Reference, &[a, a])?;
-    let plan = || SpgemmPlan::<_, Csr<f32>>::new(&context.backend, a, a, &PlanOptions::once());
+    let plan = || SpgemmPlan::<_, Csr<T>>::new(&context.backend, a, a, &PlanOptions::once());
     let (mut reused, seconds) = planned(plan)?;
     let mut contenders = vec![
         made("ours", || Operations::spgemm(&context.backend, a, a), &expected)?,
@@ -31,14 +32,14 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>)
     ];
     contenders.extend(peers(context, &[a, a], &expected));
     contenders.extend(context.peer(Scipy, || scipy::contender("spgemm", a.into(), 1)));
-    report.compare(Case::streams("spgemm", name, bytes, expected.nnz()), contenders)
+    report.compare(Case::streams(&T::name_of("spgemm"), name, bytes, expected.nnz()), contenders)
 }
 
 /// The product of the factors, from the last two on, by the other libraries of this process.
-pub(super) fn peers<'a>(
+pub(super) fn peers<'a, T: Value>(
     context: &'a Context<'_>,
-    factors: &[&'a Csr<f32>],
-    expected: &Csr<f32>,
+    factors: &[&'a Csr<T>],
+    expected: &Csr<T>,
 ) -> Vec<Contender<'a>> {
     let mut contenders = vec![];
     if let Some(library) = &context.mkl {

@@ -1,4 +1,4 @@
-//! `C = A·B` in f32, B and C row-major.
+//! `C = A·B`, B and C row-major.
 
 use super::checked::{checked, of_library, planned};
 use super::context::Context;
@@ -7,45 +7,50 @@ use crate::check::Expected;
 use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
 use crate::product::Product;
 use crate::report::{Case, Report};
-use crate::workload;
+use crate::traffic;
+use crate::value::Value;
+use crate::workload::{self, Pattern};
 use anyhow::Result;
 use sparse_core::op::{Op, SpmmPlan};
 use sparse_core::{Csr, DenseView, DenseViewMut, PlanOptions};
 
-pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
+pub(super) fn run<T: Value>(context: &Context<'_>, report: &mut Report) -> Result<()> {
     for &columns in context.arguments.columns() {
-        workload::for_each_sparse(context.arguments, |name, a| compare(context, report, name, a, columns))?;
+        workload::for_each_sparse::<T>(context.arguments, |name, a| {
+            compare(context, report, name, a, columns)
+        })?;
     }
     Ok(())
 }
 
 /// The stand-ins of 13 graphs: some whole, the others in a sixteenth of their size.
-pub(super) fn run_on_graphs(context: &Context<'_>, report: &mut Report) -> Result<()> {
+pub(super) fn run_on_graphs<T: Value>(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let divisor = |name: &str| if ["arxiv", "ddi", "yelp"].contains(&name) { 1 } else { 16 };
     for &columns in context.arguments.columns() {
-        let on_graph = |name: &str, a: &Csr<f32>| compare(context, report, name, a, columns);
+        let on_graph = |name: &str, a: &Csr<T>| compare(context, report, name, a, columns);
         workload::for_each_graph(context.arguments, divisor, on_graph)?;
     }
     Ok(())
 }
 
-fn compare(
+fn compare<T: Value>(
     context: &Context<'_>,
     report: &mut Report,
     name: &str,
-    a: &Csr<f32>,
+    a: &Csr<T>,
     columns: usize,
 ) -> Result<()> {
-    let b = context.pattern.filled(a.ncols() * columns);
+    let pattern = Pattern::new(columns);
+    let b = pattern.filled(a.ncols() * columns);
     let b_view = DenseView::row_major(&b, a.ncols(), columns)?;
-    let expected = Expected::new(a, &context.pattern, columns);
+    let expected = Expected::new(a, &pattern, columns);
 
     let options = PlanOptions::often();
     let plan = || SpmmPlan::new(&context.backend, a, Op::None, columns, &options);
     let (mut plan, seconds) = planned(plan)?;
     let choice = plan.choice().clone();
     let ours = Product::on_host("ours", Some(seconds), move |c| {
-        plan.run(1.0, a, b_view, 0.0, DenseViewMut::row_major(c, a.nrows(), columns)?)
+        plan.run(T::ONE, a, b_view, T::ZERO, DenseViewMut::row_major(c, a.nrows(), columns)?)
     });
     let mut contenders = vec![checked(ours.chosen(choice), &expected)?];
     if let Some(library) = &context.mkl {
@@ -57,9 +62,9 @@ fn compare(
     contenders.extend(context.peer(Scipy, || scipy::contender("spmm", a.into(), columns)));
 
     let case = Case {
-        op: &format!("spmm k={columns}"),
+        op: &T::name_of(&format!("spmm k={columns}")),
         workload: name,
-        bytes: 8 * a.nnz() + 4 * a.nrows() + 4 * columns * (a.nrows() + a.ncols()),
+        bytes: traffic::with_dense(a, columns),
         entries: a.nnz(),
         flops: 2 * a.nnz() * columns,
         gather: Some(context.machine.gathers(a.col_idx(), &b, columns)),

@@ -1,4 +1,4 @@
-//! `y = A·x` in f32.
+//! `y = A·x`.
 
 use super::checked::{checked, of_library, planned};
 use super::context::Context;
@@ -8,21 +8,24 @@ use crate::measure::Contender;
 use crate::peer::{faer, mkl, nalgebra, scipy, sprs};
 use crate::product::Product;
 use crate::report::{Case, Report};
-use crate::workload;
+use crate::traffic;
+use crate::value::Value;
+use crate::workload::{self, Pattern};
 use anyhow::Result;
 use backend_cpu::Cpu;
 use sparse_core::op::{ConvertPlan, Op, SpmvKernel, SpmvPlan};
-use sparse_core::{Csr, Host, PlanOptions, Sell, SellLayout, SparseFormat};
+use sparse_core::{Csr, Host, PlanOptions, Scalar, Sell, SellLayout, SparseFormat};
 
-pub(super) fn run(context: &Context<'_>, report: &mut Report) -> Result<()> {
-    workload::for_each_sparse(context.arguments, |name, a| compare(context, report, name, a))
+pub(super) fn run<T: Value>(context: &Context<'_>, report: &mut Report) -> Result<()> {
+    workload::for_each_sparse::<T>(context.arguments, |name, a| compare(context, report, name, a))
 }
 
-fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>) -> Result<()> {
-    let x = context.pattern.filled(a.ncols());
-    let expected = Expected::new(a, &context.pattern, 1);
+fn compare<T: Value>(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<T>) -> Result<()> {
+    let pattern = Pattern::new(1);
+    let x = pattern.filled(a.ncols());
+    let expected = Expected::new(a, &pattern, 1);
     let mut to_sell = ConvertPlan::new(&context.backend, a, &SellLayout::default(), &PlanOptions::once())?;
-    let sell: Sell<f32> = to_sell.run(a)?;
+    let sell: Sell<T> = to_sell.run(a)?;
 
     let options = PlanOptions::often();
     let automatic = planned(|| SpmvPlan::new(&context.backend, a, Op::None, &options))?;
@@ -38,9 +41,9 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>)
     contenders.extend(context.peer(Scipy, || scipy::contender("spmv", a.into(), 1)));
 
     let case = Case {
-        op: "spmv",
+        op: &T::name_of("spmv"),
         workload: name,
-        bytes: 8 * a.nnz() + 4 * (a.nrows() + 1) + 4 * (a.nrows() + a.ncols()),
+        bytes: traffic::spmv(a),
         entries: a.nnz(),
         flops: 2 * a.nnz(),
         gather: Some(context.machine.gathers(a.col_idx(), &x, 1)),
@@ -52,11 +55,11 @@ fn compare(context: &Context<'_>, report: &mut Report, name: &str, a: &Csr<f32>)
 fn every_algorithm<'a, M>(
     context: &Context<'_>,
     a: &'a M,
-    x: &'a [f32],
+    x: &'a [M::Scalar],
     expected: &Expected,
 ) -> Result<Vec<Contender<'a>>>
 where
-    M: SparseFormat<Scalar = f32, Space = Host>,
+    M: SparseFormat<Scalar: Value, Space = Host>,
     Cpu: SpmvKernel<M>,
 {
     let mut contenders = vec![];
@@ -75,14 +78,15 @@ fn ours<'a, M>(
     name: String,
     (mut plan, seconds): (SpmvPlan<Cpu, M>, f64),
     a: &'a M,
-    x: &'a [f32],
+    x: &'a [M::Scalar],
     expected: &Expected,
 ) -> Result<Contender<'a>>
 where
-    M: SparseFormat<Scalar = f32, Space = Host>,
+    M: SparseFormat<Scalar: Value, Space = Host>,
     Cpu: SpmvKernel<M>,
 {
     let choice = plan.choice().clone();
-    let product = Product::on_host(name, Some(seconds), move |y| plan.run(1.0, a, x, 0.0, y));
+    let product =
+        Product::on_host(name, Some(seconds), move |y| plan.run(M::Scalar::ONE, a, x, M::Scalar::ZERO, y));
     checked(product.chosen(choice), expected)
 }

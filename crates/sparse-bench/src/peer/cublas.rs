@@ -1,19 +1,60 @@
-//! cuBLAS, loaded at run time: vectors of f32, whose scalars are in the device's memory.
+//! cuBLAS, loaded at run time: operations on vectors, whose scalars are in the device's memory.
 
 use super::call;
 use super::cuda::pointer;
+use crate::value::Value;
 use backend_cuda::{Device, stream};
-use cudarc::cublas::{result, sys};
-use sparse_core::{Backend, Error, Result, Space, space};
+use cudarc::cublas::result;
+use cudarc::cublas::sys::{self, cublasHandle_t as Handle, cublasStatus_t as Status};
+use sparse_core::{Backend, Error, Result, Space, c32, c64, space};
 use sparse_device::{Buffer, View, ViewMut};
 
 /// Bytes that NVIDIA recommends for Hopper, more than for any other device.
 const WORKSPACE: usize = 32 << 20;
 
-/// A vector, or a scalar.
-type Input<'a> = View<'a, f32>;
-/// An output vector, or an output scalar.
-type Output<'a> = ViewMut<'a, f32>;
+/// The functions for a type of values, of vectors without gaps; of complex vectors `dot` conjugates the first.
+///
+/// # Safety
+/// The handle is alive, vectors have `n` elements on its device, and scalars are there too; outputs are not read elsewhere.
+pub(crate) trait Blas: Sized {
+    unsafe fn copy(handle: Handle, n: i32, x: *const Self, y: *mut Self) -> Status;
+    unsafe fn axpy(handle: Handle, n: i32, alpha: *const Self, x: *const Self, y: *mut Self) -> Status;
+    unsafe fn scal(handle: Handle, n: i32, alpha: *const Self, x: *mut Self) -> Status;
+    unsafe fn dot(handle: Handle, n: i32, x: *const Self, y: *const Self, result: *mut Self) -> Status;
+}
+
+macro_rules! impl_blas {
+    ($($T:ty: $copy:ident $axpy:ident $scal:ident $dot:ident;)+) => {$(
+        impl Blas for $T {
+            unsafe fn copy(handle: Handle, n: i32, x: *const Self, y: *mut Self) -> Status {
+                // SAFETY: the caller promises what the library asks for.
+                unsafe { sys::$copy(handle, n, x.cast(), 1, y.cast(), 1) }
+            }
+
+            unsafe fn axpy(handle: Handle, n: i32, alpha: *const Self, x: *const Self, y: *mut Self) -> Status {
+                // SAFETY: the caller promises what the library asks for.
+                unsafe { sys::$axpy(handle, n, alpha.cast(), x.cast(), 1, y.cast(), 1) }
+            }
+
+            unsafe fn scal(handle: Handle, n: i32, alpha: *const Self, x: *mut Self) -> Status {
+                // SAFETY: the caller promises what the library asks for.
+                unsafe { sys::$scal(handle, n, alpha.cast(), x.cast(), 1) }
+            }
+
+            unsafe fn dot(handle: Handle, n: i32, x: *const Self, y: *const Self, result: *mut Self) -> Status {
+                // SAFETY: the caller promises what the library asks for.
+                unsafe { sys::$dot(handle, n, x.cast(), 1, y.cast(), 1, result.cast()) }
+            }
+        }
+    )+};
+}
+
+impl_blas! {
+    f32: cublasScopy_v2 cublasSaxpy_v2 cublasSscal_v2 cublasSdot_v2;
+    f64: cublasDcopy_v2 cublasDaxpy_v2 cublasDscal_v2 cublasDdot_v2;
+    c32: cublasCcopy_v2 cublasCaxpy_v2 cublasCscal_v2 cublasCdotc_v2;
+    c64: cublasZcopy_v2 cublasZaxpy_v2 cublasZscal_v2 cublasZdotc_v2;
+}
 
 /// The error of a call.
 fn failed(call: &'static str) -> impl FnOnce(result::CublasError) -> Error {
@@ -21,13 +62,13 @@ fn failed(call: &'static str) -> impl FnOnce(result::CublasError) -> Error {
 }
 
 /// The result of a call.
-fn check(call: &'static str, status: sys::cublasStatus_t) -> Result<()> {
+fn check(call: &'static str, status: Status) -> Result<()> {
     status.result().map_err(failed(call))
 }
 
 /// The library with a handle on our stream, and a workspace of its own, so that its calls can be recorded.
 pub(super) struct Cublas {
-    handle: sys::cublasHandle_t,
+    handle: Handle,
     version: i32,
     workspace: Buffer<u8>,
 }
@@ -74,48 +115,44 @@ impl Cublas {
     }
 
     /// `y ← x`.
-    pub(super) fn copy(&self, x: Input<'_>, y: Output<'_>) -> Result<()> {
+    pub(super) fn copy<T: Value>(&self, x: View<'_, T>, y: ViewMut<'_, T>) -> Result<()> {
         let y = Device::as_shared(&y);
         let n = length(&x, &y)?;
         // SAFETY: the handle is alive, the vectors have n elements, and y is borrowed exclusively.
-        let status =
-            unsafe { sys::cublasScopy_v2(self.handle, n, pointer(&x).cast(), 1, pointer(&y).cast(), 1) };
-        check("cublasScopy", status)
+        check("cublas?copy", unsafe { T::copy(self.handle, n, first(&x), first(&y)) })
     }
 
     /// `y ← alpha·x + y`.
-    pub(super) fn axpy(&self, alpha: Input<'_>, x: Input<'_>, y: Output<'_>) -> Result<()> {
+    pub(super) fn axpy<T: Value>(&self, alpha: View<'_, T>, x: View<'_, T>, y: ViewMut<'_, T>) -> Result<()> {
         let y = Device::as_shared(&y);
-        let (n, alpha) = (length(&x, &y)?, pointer(&alpha).cast());
+        let n = length(&x, &y)?;
         // SAFETY: as for `copy`; alpha is on the device, as the mode of the handle says.
-        let status = unsafe {
-            sys::cublasSaxpy_v2(self.handle, n, alpha, pointer(&x).cast(), 1, pointer(&y).cast(), 1)
-        };
-        check("cublasSaxpy", status)
+        check("cublas?axpy", unsafe { T::axpy(self.handle, n, first(&alpha), first(&x), first(&y)) })
     }
 
     /// `x ← alpha·x`.
-    pub(super) fn scal(&self, alpha: Input<'_>, x: Output<'_>) -> Result<()> {
+    pub(super) fn scal<T: Value>(&self, alpha: View<'_, T>, x: ViewMut<'_, T>) -> Result<()> {
         let x = Device::as_shared(&x);
-        let (n, alpha) = (length(&x, &x)?, pointer(&alpha).cast());
+        let n = length(&x, &x)?;
         // SAFETY: as for `axpy`.
-        let status = unsafe { sys::cublasSscal_v2(self.handle, n, alpha, pointer(&x).cast(), 1) };
-        check("cublasSscal", status)
+        check("cublas?scal", unsafe { T::scal(self.handle, n, first(&alpha), first(&x)) })
     }
 
-    /// `Σ x_i·y_i` into `result`.
-    pub(super) fn dot(&self, x: Input<'_>, y: Input<'_>, result: Output<'_>) -> Result<()> {
-        let (n, result) = (length(&x, &y)?, pointer(&Device::as_shared(&result)).cast());
+    /// `Σ conj(x_i)·y_i` into `result`.
+    pub(super) fn dot<T: Value>(&self, x: View<'_, T>, y: View<'_, T>, result: ViewMut<'_, T>) -> Result<()> {
+        let (n, result) = (length(&x, &y)?, Device::as_shared(&result));
         // SAFETY: as for `axpy`, and so is the result.
-        let status = unsafe {
-            sys::cublasSdot_v2(self.handle, n, pointer(&x).cast(), 1, pointer(&y).cast(), 1, result)
-        };
-        check("cublasSdot", status)
+        check("cublas?dot", unsafe { T::dot(self.handle, n, first(&x), first(&y), first(&result)) })
     }
 }
 
+/// The first element of a view.
+fn first<T: Value>(view: &View<'_, T>) -> *mut T {
+    pointer(view).cast()
+}
+
 /// The length of two vectors.
-fn length(x: &Input<'_>, y: &Input<'_>) -> Result<i32> {
+fn length<T: Value>(x: &View<'_, T>, y: &View<'_, T>) -> Result<i32> {
     let (x, y) = (space::View::len(x), space::View::len(y));
     match i32::try_from(x) {
         Ok(n) if x == y => Ok(n),

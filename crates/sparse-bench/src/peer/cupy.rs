@@ -3,6 +3,7 @@
 
 use super::python::{Process, file, folder};
 use crate::conversion::{Arrays, Conversion, Convert};
+use crate::value::Value;
 use anyhow::{Context, Result, ensure};
 use bytemuck::Pod;
 use sparse_core::{Coo, Error, Result as CoreResult};
@@ -10,7 +11,7 @@ use sparse_core::{Coo, Error, Result as CoreResult};
 const SCRIPT: &str = include_str!("cupy_peer.py");
 
 /// `None` where Python or CuPy is missing, or CuPy finds no device.
-pub(crate) fn coo_to_csr<'a>(a: &Coo<f32>) -> Result<Option<Conversion<'a>>> {
+pub(crate) fn coo_to_csr<'a, T: Value>(a: &Coo<T>) -> Result<Option<Conversion<'a, T>>> {
     if !Process::finds("import cupyx.scipy.sparse, cupy; cupy.zeros(1)") {
         return Ok(None);
     }
@@ -18,7 +19,8 @@ pub(crate) fn coo_to_csr<'a>(a: &Coo<f32>) -> Result<Option<Conversion<'a>>> {
     file(folder.path(), "row", bytemuck::cast_slice(a.row_idx()))?;
     file(folder.path(), "col", bytemuck::cast_slice(a.col_idx()))?;
     file(folder.path(), "data", bytemuck::cast_slice(a.values()))?;
-    let process = Process::start(SCRIPT, folder, &[&a.nrows().to_string(), &a.ncols().to_string()])?;
+    let (rows, cols) = (a.nrows().to_string(), a.ncols().to_string());
+    let process = Process::start(SCRIPT, folder, &[T::NUMPY, &rows, &cols])?;
     Ok(Some(Conversion::new("cupy", move || Ok(CooToCsr(process)))))
 }
 
@@ -32,7 +34,7 @@ impl CooToCsr {
         Ok(bytemuck::pod_collect_to_vec(&bytes))
     }
 
-    fn made(&mut self) -> Result<Arrays> {
+    fn made<T: Value>(&mut self) -> Result<Arrays<T>> {
         let answer = self.0.ask("write")?;
         ensure!(answer == "written", "CuPy answered {answer:?} in place of \"written\"");
         let (offsets, indices) = (self.array("made_indptr")?, self.array("made_indices")?);
@@ -40,12 +42,12 @@ impl CooToCsr {
     }
 }
 
-impl Convert for CooToCsr {
+impl<T: Value> Convert<T> for CooToCsr {
     fn run(&mut self) -> CoreResult<Option<f64>> {
         self.0.seconds().map(Some).map_err(refused)
     }
 
-    fn arrays(&mut self) -> CoreResult<Arrays> {
+    fn arrays(&mut self) -> CoreResult<Arrays<T>> {
         self.made().map_err(refused)
     }
 }

@@ -9,12 +9,12 @@ import numpy as np
 
 
 def main():
-    folder, rows, cols = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    folder, dtype, rows, cols = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 
-    def load(name, dtype):
-        return cp.asarray(np.fromfile(folder / name, dtype))
+    def load(name, of):
+        return cp.asarray(np.fromfile(folder / name, of))
 
-    entries = load("data", np.float32), (load("row", np.int32), load("col", np.int32))
+    entries = load("data", dtype), (load("row", np.int32), load("col", np.int32))
     coo = sp.coo_matrix(entries, shape=(rows, cols))
     start, end = cp.cuda.Event(), cp.cuda.Event()
     made = None

@@ -3,7 +3,8 @@
 use crate::arguments::PeerName;
 use crate::conversion::Conversion;
 use crate::product::Product;
-use sparse_core::{Coo, Csr, DenseBatchView, DenseView, Result, Scalar, Space};
+use crate::value::Value;
+use sparse_core::{Coo, Csr, DenseBatchView, DenseView, Result, Space};
 use sparse_device::{Device, View};
 
 /// A library that multiplies matrices in the memory of a space. Products that it lacks are left out.
@@ -15,11 +16,7 @@ pub(crate) trait Products<S: Space> {
     ///
     /// # Errors
     /// If A cannot be read.
-    fn spmv<'a, T: Scalar>(
-        &'a self,
-        _a: &'a Csr<T, S>,
-        _x: S::View<'a, T>,
-    ) -> Result<Vec<Product<'a, T, S>>> {
+    fn spmv<'a, T: Value>(&'a self, _a: &'a Csr<T, S>, _x: S::View<'a, T>) -> Result<Vec<Product<'a, T, S>>> {
         Ok(vec![])
     }
 
@@ -27,7 +24,7 @@ pub(crate) trait Products<S: Space> {
     ///
     /// # Errors
     /// If A cannot be read.
-    fn spmm<'a, T: Scalar>(
+    fn spmm<'a, T: Value>(
         &'a self,
         _a: &'a Csr<T, S>,
         _b: DenseView<'a, T, S>,
@@ -48,56 +45,67 @@ pub(crate) trait Peer: Products<Device> + Sized {
     fn connect(device: &Device) -> Result<Self>;
 
     /// Dense to CSR; no member has more than `most` entries.
-    fn dense_to_csr<'a>(
+    fn dense_to_csr<'a, T: Value>(
         &'a self,
-        _a: DenseBatchView<'a, f32, Device>,
+        _a: DenseBatchView<'a, T, Device>,
         _most: usize,
-    ) -> Result<Vec<Conversion<'a>>> {
+    ) -> Result<Vec<Conversion<'a, T>>> {
         Ok(vec![])
     }
 
     /// `iterations` of conjugate gradients from x = 0, for any old x, by each of its algorithms.
-    fn cg<'a>(
+    fn cg<'a, T: Value>(
         &'a self,
-        _a: &'a Csr<f32, Device>,
-        _b: View<'a, f32>,
+        _a: &'a Csr<T, Device>,
+        _b: View<'a, T>,
         _iterations: usize,
-    ) -> Result<Vec<Product<'a, f32>>> {
+    ) -> Result<Vec<Product<'a, T>>> {
         Ok(vec![])
     }
 
     /// The product of the factors, from the last two on, by each of its algorithms, which find patterns in every run.
-    fn spgemm<'a>(&'a self, _factors: &[&'a Csr<f32, Device>]) -> Result<Vec<Conversion<'a>>> {
+    fn spgemm<'a, T: Value>(&'a self, _factors: &[&'a Csr<T, Device>]) -> Result<Vec<Conversion<'a, T>>> {
         Ok(vec![])
     }
 
     /// The product of the factors, from the last two on, whose patterns are known.
-    fn spgemm_planned<'a>(&'a self, _factors: &[&'a Csr<f32, Device>]) -> Result<Vec<Conversion<'a>>> {
+    fn spgemm_planned<'a, T: Value>(
+        &'a self,
+        _factors: &[&'a Csr<T, Device>],
+    ) -> Result<Vec<Conversion<'a, T>>> {
         Ok(vec![])
     }
 
     /// `U·Vᵀ` at the entries of P.
-    fn sddmm<'a>(
+    fn sddmm<'a, T: Value>(
         &'a self,
-        _p: &'a Csr<f32, Device>,
-        _u: DenseView<'a, f32, Device>,
-        _v: DenseView<'a, f32, Device>,
-    ) -> Result<Vec<Product<'a, f32>>> {
+        _p: &'a Csr<T, Device>,
+        _u: DenseView<'a, T, Device>,
+        _v: DenseView<'a, T, Device>,
+    ) -> Result<Vec<Product<'a, T>>> {
         Ok(vec![])
     }
 
     /// `L·x = b` for a lower triangle.
-    fn trisolve<'a>(&'a self, _l: &'a Csr<f32, Device>, _b: View<'a, f32>) -> Result<Vec<Product<'a, f32>>> {
+    fn trisolve<'a, T: Value>(
+        &'a self,
+        _l: &'a Csr<T, Device>,
+        _b: View<'a, T>,
+    ) -> Result<Vec<Product<'a, T>>> {
         Ok(vec![])
     }
 
     /// A + B.
-    fn add<'a>(&'a self, _a: &'a Csr<f32, Device>, _b: &'a Csr<f32, Device>) -> Result<Vec<Conversion<'a>>> {
+    fn add<'a, T: Value>(
+        &'a self,
+        _a: &'a Csr<T, Device>,
+        _b: &'a Csr<T, Device>,
+    ) -> Result<Vec<Conversion<'a, T>>> {
         Ok(vec![])
     }
 
     /// COO to CSR.
-    fn coo_to_csr<'a>(&'a self, _a: &'a Coo<f32, Device>) -> Result<Vec<Conversion<'a>>> {
+    fn coo_to_csr<'a, T: Value>(&'a self, _a: &'a Coo<T, Device>) -> Result<Vec<Conversion<'a, T>>> {
         Ok(vec![])
     }
 }

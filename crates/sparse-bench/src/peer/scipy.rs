@@ -2,6 +2,7 @@
 
 use super::python::{Process, file, folder};
 use crate::measure::Contender;
+use crate::value::Value;
 use anyhow::Result;
 use sparse_core::{Coo, Csr};
 use std::path::Path;
@@ -9,49 +10,53 @@ use std::path::Path;
 const SCRIPT: &str = include_str!("scipy_peer.py");
 
 /// The operands for SciPy.
-pub(crate) enum Input<'a> {
-    Csr(&'a Csr<f32>),
-    Coo(&'a Coo<f32>),
+pub(crate) enum Input<'a, T: Value> {
+    Csr(&'a Csr<T>),
+    Coo(&'a Coo<T>),
     /// The factors of Pᵀ·A·P; `number` is the number of columns of P.
     Galerkin {
-        a: &'a Csr<f32>,
-        p: &'a Csr<f32>,
+        a: &'a Csr<T>,
+        p: &'a Csr<T>,
     },
     /// `count` matrices of `n` rows and columns.
     Dense {
-        data: &'a [f32],
+        data: &'a [T],
         n: usize,
         count: usize,
     },
     File(&'a Path),
 }
 
-impl<'a> From<&'a Csr<f32>> for Input<'a> {
-    fn from(a: &'a Csr<f32>) -> Self {
+impl<'a, T: Value> From<&'a Csr<T>> for Input<'a, T> {
+    fn from(a: &'a Csr<T>) -> Self {
         Self::Csr(a)
     }
 }
 
-impl<'a> From<&'a Coo<f32>> for Input<'a> {
-    fn from(a: &'a Coo<f32>) -> Self {
+impl<'a, T: Value> From<&'a Coo<T>> for Input<'a, T> {
+    fn from(a: &'a Coo<T>) -> Self {
         Self::Coo(a)
     }
 }
 
 /// SciPy as a contender; `number` counts columns, iterations or matrices. `None` where Python or SciPy is missing.
-pub(crate) fn contender(op: &str, input: Input<'_>, number: usize) -> Result<Option<Contender<'static>>> {
+pub(crate) fn contender<T: Value>(
+    op: &str,
+    input: Input<'_, T>,
+    number: usize,
+) -> Result<Option<Contender<'static>>> {
     if !Process::finds("import numpy, scipy.sparse") {
         return Ok(None);
     }
     let folder = folder(&format!("scipy-{op}"))?;
     let (rows, cols) = write(folder.path(), &input)?;
     let numbers = [rows, cols, number].map(|number| number.to_string());
-    let mut process = Process::start(SCRIPT, folder, &[op, &numbers[0], &numbers[1], &numbers[2]])?;
+    let mut process = Process::start(SCRIPT, folder, &[op, T::NUMPY, &numbers[0], &numbers[1], &numbers[2]])?;
     Ok(Some(Contender::external("scipy", move || process.seconds())))
 }
 
 /// Writes the arrays of the input as raw files; returns its shape.
-fn write(folder: &Path, input: &Input<'_>) -> Result<(usize, usize)> {
+fn write<T: Value>(folder: &Path, input: &Input<'_, T>) -> Result<(usize, usize)> {
     match input {
         Input::Csr(a) => csr(folder, "", a),
         Input::Galerkin { a, p } => {
@@ -76,7 +81,7 @@ fn write(folder: &Path, input: &Input<'_>) -> Result<(usize, usize)> {
 }
 
 /// Writes the arrays of a matrix, whose names begin with `prefix`; returns its shape.
-fn csr(folder: &Path, prefix: &str, a: &Csr<f32>) -> Result<(usize, usize)> {
+fn csr<T: Value>(folder: &Path, prefix: &str, a: &Csr<T>) -> Result<(usize, usize)> {
     file(folder, &format!("{prefix}indptr"), bytemuck::cast_slice(a.row_ptr()))?;
     file(folder, &format!("{prefix}indices"), bytemuck::cast_slice(a.col_idx()))?;
     file(folder, &format!("{prefix}data"), bytemuck::cast_slice(a.values()))?;

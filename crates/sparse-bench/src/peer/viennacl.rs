@@ -4,6 +4,7 @@
 use super::interface::{Peer, Products};
 use crate::arguments::PeerName;
 use crate::product::{Product, available, planned};
+use crate::value::Value;
 use backend_opencl::{Device, buffer, handles};
 use libloading::Library;
 use sparse_core::{Csr, DType, DenseView, Element, Error, Order, Result, Scalar, Space};
@@ -165,7 +166,7 @@ impl Products<Device> for ViennaCl {
         format!("ViennaCL {}.{}", version / 100, version % 100)
     }
 
-    fn spmv<'a, T: Scalar>(&'a self, a: &'a Csr<T, Device>, x: View<'a, T>) -> Result<Vec<Product<'a, T>>> {
+    fn spmv<'a, T: Value>(&'a self, a: &'a Csr<T, Device>, x: View<'a, T>) -> Result<Vec<Product<'a, T>>> {
         let product = || -> Result<_> {
             let (matrix, seconds) = planned(&self.device, || Wrapped::new(self, a))?;
             Ok(Product::new("viennacl", seconds, move |y| matrix.spmv(x, y)))
@@ -173,7 +174,7 @@ impl Products<Device> for ViennaCl {
         Ok(available("viennacl", product()).into_iter().collect())
     }
 
-    fn spmm<'a, T: Scalar>(
+    fn spmm<'a, T: Value>(
         &'a self,
         a: &'a Csr<T, Device>,
         b: DenseView<'a, T, Device>,

@@ -19,7 +19,7 @@ mod sweeps;
 mod tasks;
 
 use crate::arguments::{Arguments, FigureName};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use data::Data;
 use figure::Figure;
 use processor::Processor;
@@ -79,6 +79,7 @@ const FIGURES: [(FigureName, Measure); 17] = [
 
 /// Measures, prints, writes and draws the figures that are asked for.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    ensure!(arguments.runs_generated::<f32>(), "suite seed-001 has no type but f32");
     let create = |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
     let mut json = arguments.json.as_deref().map(create).transpose()?.map(BufWriter::new);
     let context = Context { arguments, processors: Processor::all(arguments)?, start: Instant::now() };

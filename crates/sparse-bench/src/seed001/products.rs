@@ -171,7 +171,7 @@ pub(super) fn by_devices(context: &Context<'_>) -> Result<Vec<Figure>> {
             continue;
         }
         let host = build(divisor(context))?;
-        let pattern = Pattern::new(1);
+        let pattern = Pattern::<f32>::new(1);
         let expected = Expected::new(&host, &pattern, 1);
         let x = cast_slice::<f32, f64>(&pattern.filled(host.ncols()))?;
         let a = host.with_values(cast_slice::<f32, f64>(host.values())?)?;

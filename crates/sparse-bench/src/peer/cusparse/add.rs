@@ -1,20 +1,21 @@
 //! `A + B` in CSR by csrgeam2, which finds the pattern in every run.
 
-use super::descriptor::start;
+use super::descriptor::{made, start};
 use super::library::{Cusparse, check};
 use crate::conversion::{Arrays, Conversion, Convert};
+use crate::value::Value;
 use backend_cuda::Device;
 use cudarc::cusparse::sys;
-use sparse_core::{Backend, Csr, Result};
+use sparse_core::{Backend, Csr, Result, Scalar, c32, c64};
 use sparse_device::Buffer;
 use std::ptr;
 
 /// The sum as a conversion.
-pub(super) fn conversion<'a>(
+pub(super) fn conversion<'a, T: Value>(
     library: &'a Cusparse,
-    a: &'a Csr<f32, Device>,
-    b: &'a Csr<f32, Device>,
-) -> Conversion<'a> {
+    a: &'a Csr<T, Device>,
+    b: &'a Csr<T, Device>,
+) -> Conversion<'a, T> {
     Conversion::new("cusparse:csrgeam2", move || {
         Ok(Sum { library, a, b, general: General::new()?, made: None })
     })
@@ -25,10 +26,9 @@ struct General(sys::cusparseMatDescr_t);
 
 impl General {
     fn new() -> Result<Self> {
-        let mut descriptor = ptr::null_mut();
         // SAFETY: the call writes the descriptor.
-        check("cusparseCreateMatDescr", unsafe { sys::cusparseCreateMatDescr(&raw mut descriptor) })?;
-        Ok(Self(descriptor))
+        let create = |made| unsafe { sys::cusparseCreateMatDescr(made) };
+        made("cusparseCreateMatDescr", create).map(Self)
     }
 }
 
@@ -40,117 +40,118 @@ impl Drop for General {
 }
 
 /// A + B, and the arrays of the last run.
-struct Sum<'a> {
+pub(crate) struct Sum<'a, T: Scalar> {
     library: &'a Cusparse,
-    a: &'a Csr<f32, Device>,
-    b: &'a Csr<f32, Device>,
+    a: &'a Csr<T, Device>,
+    b: &'a Csr<T, Device>,
     general: General,
-    made: Option<(Buffer<i32>, Buffer<i32>, Buffer<f32>)>,
+    made: Option<Made<T>>,
 }
 
-impl Sum<'_> {
-    fn add(&self) -> Result<(Buffer<i32>, Buffer<i32>, Buffer<f32>)> {
-        let (device, handle, descriptor) = (&self.library.device, self.library.handle, self.general.0);
-        let (a, b, one) = (self.a, self.b, 1.0_f32);
-        let (rows, cols) = (a.nrows() as i32, a.ncols() as i32);
-        let (a_nnz, b_nnz) = (a.nnz() as i32, b.nnz() as i32);
-        let offsets: Buffer<i32> = device.zeros(a.nrows() + 1)?;
-        let mut bytes = 0;
-        // SAFETY: handle and descriptors are alive; the arrays are those of two matrices of one shape. C has none yet.
+/// Offsets, indices and values.
+type Made<T> = (Buffer<i32>, Buffer<i32>, Buffer<T>);
+
+/// The calls that depend on the type of values.
+pub(crate) trait Csrgeam2: Scalar {
+    /// The bytes of the workspace.
+    fn workspace_bytes(sum: &Sum<'_, Self>, offsets: &Buffer<i32>) -> Result<usize>;
+
+    /// Computes indices and values.
+    fn compute(sum: &Sum<'_, Self>, made: &Made<Self>, workspace: &Buffer<u8>) -> Result<()>;
+}
+
+macro_rules! impl_csrgeam2 {
+    ($($T:ty: $buffer_size:ident $geam:ident;)+) => {$(
+        impl Csrgeam2 for $T {
+            fn workspace_bytes(sum: &Sum<'_, Self>, offsets: &Buffer<i32>) -> Result<usize> {
+                let (handle, m, n, d) = sum.arguments();
+                let ((anz, av, ar, ac), (bnz, bv, br, bc)) = (arrays(sum.a), arrays(sum.b));
+                let (one, cr, cc, mut bytes) = (Self::ONE, start(offsets), ptr::null(), 0);
+                let (one, size) = ((&raw const one).cast(), &raw mut bytes);
+                // SAFETY: handle and descriptors are alive; the arrays are those of two matrices of one shape. C has none yet.
+                let status = unsafe {
+                    sys::$buffer_size(
+                        handle, m, n, one, d, anz, av, ar, ac, one, d, bnz, bv, br, bc, d, ptr::null(), cr, cc, size,
+                    )
+                };
+                check(stringify!($buffer_size), status)?;
+                Ok(bytes)
+            }
+
+            fn compute(sum: &Sum<'_, Self>, made: &Made<Self>, workspace: &Buffer<u8>) -> Result<()> {
+                let (handle, m, n, d) = sum.arguments();
+                let ((anz, av, ar, ac), (bnz, bv, br, bc)) = (arrays(sum.a), arrays(sum.b));
+                let (cr, cc, cv) = (start(&made.0), start(&made.1), start(&made.2));
+                let (one, buffer) = (Self::ONE, start(workspace));
+                let one = (&raw const one).cast();
+                // SAFETY: as for the workspace, which has the size that was asked for; C has as many entries as were counted.
+                let status = unsafe {
+                    sys::$geam(
+                        handle, m, n, one, d, anz, av, ar, ac, one, d, bnz, bv, br, bc, d, cv, cr, cc, buffer,
+                    )
+                };
+                check(stringify!($geam), status)
+            }
+        }
+    )+};
+}
+
+impl_csrgeam2! {
+    f32: cusparseScsrgeam2_bufferSizeExt cusparseScsrgeam2;
+    f64: cusparseDcsrgeam2_bufferSizeExt cusparseDcsrgeam2;
+    c32: cusparseCcsrgeam2_bufferSizeExt cusparseCcsrgeam2;
+    c64: cusparseZcsrgeam2_bufferSizeExt cusparseZcsrgeam2;
+}
+
+impl<T: Value> Sum<'_, T> {
+    fn add(&self) -> Result<Made<T>> {
+        let device = &self.library.device;
+        let offsets = device.zeros(self.a.nrows() + 1)?;
+        let workspace = device.zeros(T::workspace_bytes(self, &offsets)?)?;
+        let nnz = self.count(&offsets, &workspace)?;
+        let made = (offsets, device.zeros(nnz)?, device.zeros(nnz)?);
+        T::compute(self, &made, &workspace)?;
+        Ok(made)
+    }
+
+    /// Computes the offsets. Returns the number of entries.
+    fn count(&self, offsets: &Buffer<i32>, workspace: &Buffer<u8>) -> Result<usize> {
+        let (handle, m, n, d) = self.arguments();
+        let ((anz, _, ar, ac), (bnz, _, br, bc)) = (arrays::<_, T>(self.a), arrays::<_, T>(self.b));
+        let (cr, buffer, mut nnz) = (start(offsets), start(workspace), 0);
+        let count = &raw mut nnz;
+        // SAFETY: as for the workspace, which has the size that was asked for; the number is written by the call.
         let status = unsafe {
-            sys::cusparseScsrgeam2_bufferSizeExt(
-                handle,
-                rows,
-                cols,
-                &raw const one,
-                descriptor,
-                a_nnz,
-                start(a.values()),
-                start(a.row_ptr()),
-                start(a.col_idx()),
-                &raw const one,
-                descriptor,
-                b_nnz,
-                start(b.values()),
-                start(b.row_ptr()),
-                start(b.col_idx()),
-                descriptor,
-                ptr::null(),
-                start(&offsets),
-                ptr::null(),
-                &raw mut bytes,
-            )
-        };
-        check("cusparseScsrgeam2_bufferSizeExt", status)?;
-        let (workspace, mut nnz) = (device.zeros::<u8>(bytes)?, 0_i32);
-        // SAFETY: as above; the workspace has the size that was asked for, and the number is written by the call.
-        let status = unsafe {
-            sys::cusparseXcsrgeam2Nnz(
-                handle,
-                rows,
-                cols,
-                descriptor,
-                a_nnz,
-                start(a.row_ptr()),
-                start(a.col_idx()),
-                descriptor,
-                b_nnz,
-                start(b.row_ptr()),
-                start(b.col_idx()),
-                descriptor,
-                start(&offsets),
-                &raw mut nnz,
-                start(&workspace),
-            )
+            sys::cusparseXcsrgeam2Nnz(handle, m, n, d, anz, ar, ac, d, bnz, br, bc, d, cr, count, buffer)
         };
         check("cusparseXcsrgeam2Nnz", status)?;
-        let (indices, values): (Buffer<i32>, Buffer<f32>) =
-            (device.zeros(nnz as usize)?, device.zeros(nnz as usize)?);
-        // SAFETY: as above; the arrays of C have the number of entries that was counted.
-        let status = unsafe {
-            sys::cusparseScsrgeam2(
-                handle,
-                rows,
-                cols,
-                &raw const one,
-                descriptor,
-                a_nnz,
-                start(a.values()),
-                start(a.row_ptr()),
-                start(a.col_idx()),
-                &raw const one,
-                descriptor,
-                b_nnz,
-                start(b.values()),
-                start(b.row_ptr()),
-                start(b.col_idx()),
-                descriptor,
-                start(&values),
-                start(&offsets),
-                start(&indices),
-                start(&workspace),
-            )
-        };
-        check("cusparseScsrgeam2", status)?;
-        Ok((offsets, indices, values))
+        Ok(nnz as usize)
     }
 }
 
-impl Convert for Sum<'_> {
+impl<T: Scalar> Sum<'_, T> {
+    /// The arguments of every call: handle, rows, columns, and the descriptor of all three matrices.
+    fn arguments(&self) -> (sys::cusparseHandle_t, i32, i32, sys::cusparseMatDescr_t) {
+        (self.library.handle, self.a.nrows() as i32, self.a.ncols() as i32, self.general.0)
+    }
+}
+
+/// The number of entries, and the values, offsets and indices.
+fn arrays<T: Scalar, P>(a: &Csr<T, Device>) -> (i32, *mut P, *mut i32, *mut i32) {
+    (a.nnz() as i32, start(a.values()), start(a.row_ptr()), start(a.col_idx()))
+}
+
+impl<T: Value> Convert<T> for Sum<'_, T> {
     fn run(&mut self) -> Result<Option<f64>> {
         self.made = None;
         self.made = Some(self.add()?);
         Ok(None)
     }
 
-    fn arrays(&mut self) -> Result<Arrays> {
+    fn arrays(&mut self) -> Result<Arrays<T>> {
         let device = &self.library.device;
         match &self.made {
-            Some((offsets, indices, values)) => Ok(Arrays {
-                offsets: device.download(offsets)?,
-                indices: device.download(indices)?,
-                values: device.download(values)?,
-            }),
+            Some((offsets, indices, values)) => Arrays::download(device, offsets, indices, values),
             None => Ok(Arrays::default()),
         }
     }

@@ -3,6 +3,7 @@
 use super::descriptor::{BASE, DenseMatrix, SparseMatrix, SparseVector, Vector, start};
 use super::library::{Cusparse, check};
 use crate::conversion::{Arrays, Conversion, Convert};
+use crate::value::Value;
 use backend_cuda::Device;
 use cudarc::cusparse::sys;
 use sparse_core::{Backend, Coo, DenseBatchView, Element, Error, Result, Space};
@@ -14,15 +15,15 @@ use std::ptr;
 const DENSE_TO_CSR: sys::cusparseDenseToSparseAlg_t =
     sys::cusparseDenseToSparseAlg_t::CUSPARSE_DENSETOSPARSE_ALG_DEFAULT;
 
-pub(super) fn dense_to_csr<'a>(
+pub(super) fn dense_to_csr<'a, T: Value>(
     library: &'a Cusparse,
-    a: DenseBatchView<'a, f32, Device>,
+    a: DenseBatchView<'a, T, Device>,
     most: usize,
-) -> Conversion<'a> {
+) -> Conversion<'a, T> {
     Conversion::new("cusparse", move || DenseToCsr::new(library, a, most))
 }
 
-pub(super) fn coo_to_csr<'a>(library: &'a Cusparse, a: &'a Coo<f32, Device>) -> Conversion<'a> {
+pub(super) fn coo_to_csr<'a, T: Value>(library: &'a Cusparse, a: &'a Coo<T, Device>) -> Conversion<'a, T> {
     Conversion::new("cusparse:coosort", move || CooToCsr::new(library, a))
 }
 
@@ -34,20 +35,20 @@ fn download<T: Element>(device: &Device, buffer: &Buffer<T>, range: Range<usize>
 }
 
 /// Members of a batch, one after the other, each with the capacity of the fullest.
-struct DenseToCsr<'a> {
+struct DenseToCsr<'a, T: Value> {
     library: &'a Cusparse,
-    a: DenseBatchView<'a, f32, Device>,
+    a: DenseBatchView<'a, T, Device>,
     most: usize,
     /// The entries of each member.
     nnz: Vec<usize>,
     offsets: Buffer<i32>,
     indices: Buffer<i32>,
-    values: Buffer<f32>,
+    values: Buffer<T>,
     workspace: Buffer<u8>,
 }
 
-impl<'a> DenseToCsr<'a> {
-    fn new(library: &'a Cusparse, a: DenseBatchView<'a, f32, Device>, most: usize) -> Result<Self> {
+impl<'a, T: Value> DenseToCsr<'a, T> {
+    fn new(library: &'a Cusparse, a: DenseBatchView<'a, T, Device>, most: usize) -> Result<Self> {
         let device = &library.device;
         let mut this = Self {
             library,
@@ -60,17 +61,11 @@ impl<'a> DenseToCsr<'a> {
             workspace: device.zeros(0)?,
         };
         let (dense, csr) = this.descriptors(0)?;
-        let mut bytes = 0;
+        let (handle, mut bytes) = (library.handle, 0);
+        let size = &raw mut bytes;
         // SAFETY: handle and descriptors are alive.
-        let status = unsafe {
-            sys::cusparseDenseToSparse_bufferSize(
-                library.handle,
-                dense.0,
-                csr.0,
-                DENSE_TO_CSR,
-                &raw mut bytes,
-            )
-        };
+        let status =
+            unsafe { sys::cusparseDenseToSparse_bufferSize(handle, dense.0, csr.0, DENSE_TO_CSR, size) };
         check("cusparseDenseToSparse_bufferSize", status)?;
         this.workspace = device.zeros(bytes)?;
         Ok(this)
@@ -81,7 +76,7 @@ impl<'a> DenseToCsr<'a> {
         let (rows, cols) = (self.a.nrows(), self.a.ncols());
         let offsets = start::<_, i32>(&self.offsets).wrapping_add(member * (rows + 1));
         let arrays = (offsets.cast(), ptr::null_mut(), ptr::null_mut());
-        let csr = SparseMatrix::csr::<f32>((rows, cols), 0, arrays)?;
+        let csr = SparseMatrix::csr::<T>((rows, cols), 0, arrays)?;
         Ok((DenseMatrix::new(&self.a.member(member))?, csr))
     }
 
@@ -105,7 +100,7 @@ impl<'a> DenseToCsr<'a> {
         }
         let offsets = start::<_, i32>(&self.offsets).wrapping_add(member * (self.a.nrows() + 1));
         let indices = start::<_, i32>(&self.indices).wrapping_add(member * self.most);
-        let values = start::<_, f32>(&self.values).wrapping_add(member * self.most);
+        let values = start::<_, T>(&self.values).wrapping_add(member * self.most);
         // SAFETY: the descriptor is alive; the arrays are long enough for the entries, as checked.
         let status =
             unsafe { sys::cusparseCsrSetPointers(csr.0, offsets.cast(), indices.cast(), values.cast()) };
@@ -118,7 +113,7 @@ impl<'a> DenseToCsr<'a> {
     }
 }
 
-impl Convert for DenseToCsr<'_> {
+impl<T: Value> Convert<T> for DenseToCsr<'_, T> {
     fn run(&mut self) -> Result<Option<f64>> {
         for member in 0..self.nnz.len() {
             self.nnz[member] = self.convert(member)?;
@@ -127,7 +122,7 @@ impl Convert for DenseToCsr<'_> {
     }
 
     /// Sorts the entries of each row, which the library leaves in any order.
-    fn arrays(&mut self) -> Result<Arrays> {
+    fn arrays(&mut self) -> Result<Arrays<T>> {
         let device = &self.library.device;
         let offsets = device.download(&self.offsets)?;
         let (mut indices, mut values) = (vec![], vec![]);
@@ -148,38 +143,30 @@ impl Convert for DenseToCsr<'_> {
 
 /// COO to CSR: the coordinates are copied, since the sort changes them, and sorted with their positions; the values
 /// follow.
-struct CooToCsr<'a> {
+struct CooToCsr<'a, T: Value> {
     library: &'a Cusparse,
-    a: &'a Coo<f32, Device>,
+    a: &'a Coo<T, Device>,
     identity: Buffer<i32>,
     positions: Buffer<i32>,
     rows: Buffer<i32>,
     offsets: Buffer<i32>,
     indices: Buffer<i32>,
-    values: Buffer<f32>,
+    values: Buffer<T>,
     workspace: Buffer<u8>,
     from: Vector,
     to: SparseVector,
 }
 
-impl<'a> CooToCsr<'a> {
-    fn new(library: &'a Cusparse, a: &'a Coo<f32, Device>) -> Result<Self> {
+impl<'a, T: Value> CooToCsr<'a, T> {
+    fn new(library: &'a Cusparse, a: &'a Coo<T, Device>) -> Result<Self> {
         let (device, nnz) = (&library.device, a.nnz());
         let identity: Vec<i32> = (0..nnz as i32).collect();
         let (positions, values) = (device.zeros(nnz)?, device.zeros(nnz)?);
-        let mut bytes = 0;
+        let (handle, m, n) = (library.handle, a.nrows() as i32, a.ncols() as i32);
+        let (i, j, mut bytes) = (start(a.row_idx()), start(a.col_idx()), 0);
+        let size = &raw mut bytes;
         // SAFETY: the handle is alive and the coordinates have nnz elements.
-        let status = unsafe {
-            sys::cusparseXcoosort_bufferSizeExt(
-                library.handle,
-                a.nrows() as i32,
-                a.ncols() as i32,
-                nnz as i32,
-                start(a.row_idx()),
-                start(a.col_idx()),
-                &raw mut bytes,
-            )
-        };
+        let status = unsafe { sys::cusparseXcoosort_bufferSizeExt(handle, m, n, nnz as i32, i, j, size) };
         check("cusparseXcoosort_bufferSizeExt", status)?;
         Ok(Self {
             library,
@@ -197,50 +184,28 @@ impl<'a> CooToCsr<'a> {
     }
 }
 
-impl Convert for CooToCsr<'_> {
+impl<T: Value> Convert<T> for CooToCsr<'_, T> {
     fn run(&mut self) -> Result<Option<f64>> {
-        let (device, handle, nnz) = (&self.library.device, self.library.handle, self.a.nnz() as i32);
+        let (device, handle) = (&self.library.device, self.library.handle);
+        let (m, n, nnz) = (self.a.nrows() as i32, self.a.ncols() as i32, self.a.nnz() as i32);
         device.copy(Device::view(&self.identity), Device::view_mut(&mut self.positions))?;
         device.copy(Device::view(self.a.row_idx()), Device::view_mut(&mut self.rows))?;
         device.copy(Device::view(self.a.col_idx()), Device::view_mut(&mut self.indices))?;
+        let (i, j, p) = (start(&self.rows), start(&self.indices), start(&self.positions));
+        let buffer = start(&self.workspace);
         // SAFETY: the handle is alive; coordinates and positions have nnz elements, the workspace the size that was
         // asked for.
-        let status = unsafe {
-            sys::cusparseXcoosortByRow(
-                handle,
-                self.a.nrows() as i32,
-                self.a.ncols() as i32,
-                nnz,
-                start(&self.rows),
-                start(&self.indices),
-                start(&self.positions),
-                start(&self.workspace),
-            )
-        };
+        let status = unsafe { sys::cusparseXcoosortByRow(handle, m, n, nnz, i, j, p, buffer) };
         check("cusparseXcoosortByRow", status)?;
         // SAFETY: the rows ascend, and there is an offset more than rows.
-        let status = unsafe {
-            sys::cusparseXcoo2csr(
-                handle,
-                start(&self.rows),
-                nnz,
-                self.a.nrows() as i32,
-                start(&self.offsets),
-                BASE,
-            )
-        };
+        let status = unsafe { sys::cusparseXcoo2csr(handle, i, nnz, m, start(&self.offsets), BASE) };
         check("cusparseXcoo2csr", status)?;
         // SAFETY: the descriptors are alive; the positions are below the number of values.
         check("cusparseGather", unsafe { sys::cusparseGather(handle, self.from.0, self.to.0) })?;
         Ok(None)
     }
 
-    fn arrays(&mut self) -> Result<Arrays> {
-        let device = &self.library.device;
-        Ok(Arrays {
-            offsets: device.download(&self.offsets)?,
-            indices: device.download(&self.indices)?,
-            values: device.download(&self.values)?,
-        })
+    fn arrays(&mut self) -> Result<Arrays<T>> {
+        Arrays::download(&self.library.device, &self.offsets, &self.indices, &self.values)
     }
 }

@@ -17,8 +17,10 @@ pub(super) fn data_type<T: Scalar>() -> Result<sys::cudaDataType> {
     match T::DTYPE {
         DType::F32 => Ok(sys::cudaDataType::CUDA_R_32F),
         DType::F64 => Ok(sys::cudaDataType::CUDA_R_64F),
-        other => {
-            Err(Error::unsupported(format_args!("cuSPARSE in {other}"), "only f32 and f64 are compared"))
+        DType::C32 => Ok(sys::cudaDataType::CUDA_C_32F),
+        DType::C64 => Ok(sys::cudaDataType::CUDA_C_64F),
+        DType::F16 | DType::Bf16 => {
+            Err(Error::unsupported(format_args!("cuSPARSE in {}", T::DTYPE), "16 bits are not compared"))
         }
     }
 }
@@ -28,23 +30,40 @@ pub(super) fn start<T: Element, P>(buffer: &Buffer<T>) -> *mut P {
     pointer(&Device::view(buffer)).cast()
 }
 
+/// One and zero in the type of the product, for alpha and beta.
+pub(super) struct Scalars<T> {
+    one: T,
+    zero: T,
+}
+
+impl<T: Scalar> Scalars<T> {
+    pub(super) fn new() -> Self {
+        Self { one: T::ONE, zero: T::ZERO }
+    }
+
+    /// The arguments of a call: alpha, beta and their type.
+    pub(super) fn arguments(&self) -> Result<(*const c_void, *const c_void, sys::cudaDataType)> {
+        Ok(((&raw const self.one).cast(), (&raw const self.zero).cast(), data_type::<T>()?))
+    }
+}
+
 /// The arrays of a compressed format: offsets, columns and values; the latter two may come later.
 pub(super) type Arrays = (*mut c_void, *mut c_void, *mut c_void);
+
+/// The object that a call makes.
+pub(super) fn made<H>(
+    call: &'static str,
+    create: impl FnOnce(*mut *mut H) -> sys::cusparseStatus_t,
+) -> Result<*mut H> {
+    let mut object = ptr::null_mut();
+    check(call, create(&raw mut object))?;
+    Ok(object)
+}
 
 /// A sparse matrix.
 pub(super) struct SparseMatrix(pub(super) sys::cusparseSpMatDescr_t);
 
 impl SparseMatrix {
-    /// The descriptor that a call makes.
-    fn made(
-        call: &'static str,
-        create: impl FnOnce(*mut sys::cusparseSpMatDescr_t) -> sys::cusparseStatus_t,
-    ) -> Result<Self> {
-        let mut descriptor = ptr::null_mut();
-        check(call, create(&raw mut descriptor))?;
-        Ok(Self(descriptor))
-    }
-
     /// CSR of row offsets, columns and values.
     pub(super) fn csr<T: Scalar>(
         (rows, cols): (usize, usize),
@@ -52,40 +71,31 @@ impl SparseMatrix {
         (offsets, columns, values): Arrays,
     ) -> Result<Self> {
         let (rows, cols, nnz, value) = (rows as i64, cols as i64, nnz as i64, data_type::<T>()?);
-        Self::made("cusparseCreateCsr", |made| {
+        let made = made("cusparseCreateCsr", |made| {
             // SAFETY: the call writes the descriptor; the library does not look into the arrays.
             unsafe {
                 sys::cusparseCreateCsr(
                     made, rows, cols, nnz, offsets, columns, values, INDEX, INDEX, BASE, value,
                 )
             }
-        })
+        });
+        made.map(Self)
     }
 
     /// COO of rows, columns and values, sorted by rows.
     pub(super) fn coo<T: Scalar>(
         (rows, cols): (usize, usize),
         nnz: usize,
-        (row_indices, columns, values): Arrays,
+        (row_idx, columns, values): Arrays,
     ) -> Result<Self> {
         let (rows, cols, nnz, value) = (rows as i64, cols as i64, nnz as i64, data_type::<T>()?);
-        Self::made("cusparseCreateCoo", |made| {
+        let made = made("cusparseCreateCoo", |made| {
             // SAFETY: the call writes the descriptor; the library does not look into the arrays.
             unsafe {
-                sys::cusparseCreateCoo(
-                    made,
-                    rows,
-                    cols,
-                    nnz,
-                    row_indices,
-                    columns,
-                    values,
-                    INDEX,
-                    BASE,
-                    value,
-                )
+                sys::cusparseCreateCoo(made, rows, cols, nnz, row_idx, columns, values, INDEX, BASE, value)
             }
-        })
+        });
+        made.map(Self)
     }
 
     /// Sliced ELL of `elements` with the padding, in slices of `slice` rows.
@@ -96,7 +106,7 @@ impl SparseMatrix {
     ) -> Result<Self> {
         let (rows, cols, value) = (rows as i64, cols as i64, data_type::<T>()?);
         let (nnz, elements, slice) = (nnz as i64, elements as i64, slice as i64);
-        Self::made("cusparseCreateSlicedEll", |made| {
+        let made = made("cusparseCreateSlicedEll", |made| {
             // SAFETY: the call writes the descriptor; the library does not look into the arrays.
             unsafe {
                 sys::cusparseCreateSlicedEll(
@@ -104,7 +114,8 @@ impl SparseMatrix {
                     value,
                 )
             }
-        })
+        });
+        made.map(Self)
     }
 
     /// BSR of `count` square blocks of `edge` rows, each row-major.
@@ -115,7 +126,7 @@ impl SparseMatrix {
     ) -> Result<Self> {
         let (rows, cols, value) = ((rows / edge) as i64, (cols / edge) as i64, data_type::<T>()?);
         let (count, edge, order) = (count as i64, edge as i64, sys::cusparseOrder_t::CUSPARSE_ORDER_ROW);
-        Self::made("cusparseCreateBsr", |made| {
+        let made = made("cusparseCreateBsr", |made| {
             // SAFETY: the call writes the descriptor; the library does not look into the arrays.
             unsafe {
                 sys::cusparseCreateBsr(
@@ -123,7 +134,8 @@ impl SparseMatrix {
                     order,
                 )
             }
-        })
+        });
+        made.map(Self)
     }
 }
 
@@ -139,13 +151,10 @@ pub(super) struct Vector(pub(super) sys::cusparseDnVecDescr_t);
 
 impl Vector {
     pub(super) fn new<T: Scalar>(view: &View<'_, T>) -> Result<Self> {
-        let mut descriptor = ptr::null_mut();
-        let len = sparse_core::space::View::len(view) as i64;
+        let (len, value) = (sparse_core::space::View::len(view) as i64, data_type::<T>()?);
         // SAFETY: the call writes the descriptor; the library does not look into the elements.
-        let status =
-            unsafe { sys::cusparseCreateDnVec(&raw mut descriptor, len, pointer(view), data_type::<T>()?) };
-        check("cusparseCreateDnVec", status)?;
-        Ok(Self(descriptor))
+        let create = |made| unsafe { sys::cusparseCreateDnVec(made, len, pointer(view), value) };
+        made("cusparseCreateDnVec", create).map(Self)
     }
 
     /// Sets other elements, of the same number.
@@ -167,24 +176,13 @@ pub(super) struct SparseVector(pub(super) sys::cusparseSpVecDescr_t);
 
 impl SparseVector {
     /// A vector with an entry for each element of `indices`.
-    pub(super) fn new(indices: &Buffer<i32>, values: &Buffer<f32>) -> Result<Self> {
-        let mut descriptor = ptr::null_mut();
-        let len = sparse_core::space::Buffer::len(indices) as i64;
+    pub(super) fn new<T: Scalar>(indices: &Buffer<i32>, values: &Buffer<T>) -> Result<Self> {
+        let (len, value) = (sparse_core::space::Buffer::len(indices) as i64, data_type::<T>()?);
+        let (indices, values) = (start(indices), start(values));
         // SAFETY: the call writes the descriptor; the library does not look into the arrays.
-        let status = unsafe {
-            sys::cusparseCreateSpVec(
-                &raw mut descriptor,
-                len,
-                len,
-                start(indices),
-                start(values),
-                INDEX,
-                BASE,
-                data_type::<f32>()?,
-            )
-        };
-        check("cusparseCreateSpVec", status)?;
-        Ok(Self(descriptor))
+        let create =
+            |made| unsafe { sys::cusparseCreateSpVec(made, len, len, indices, values, INDEX, BASE, value) };
+        made("cusparseCreateSpVec", create).map(Self)
     }
 }
 
@@ -200,26 +198,15 @@ pub(super) struct DenseMatrix(pub(super) sys::cusparseDnMatDescr_t);
 
 impl DenseMatrix {
     pub(super) fn new<T: Scalar>(a: &DenseView<'_, T, Device>) -> Result<Self> {
-        let mut descriptor = ptr::null_mut();
         let order = match a.order() {
             Order::RowMajor => sys::cusparseOrder_t::CUSPARSE_ORDER_ROW,
             Order::ColMajor => sys::cusparseOrder_t::CUSPARSE_ORDER_COL,
         };
         let (rows, cols, ld) = (a.nrows() as i64, a.ncols() as i64, a.leading_dimension() as i64);
+        let (data, value) = (pointer(&a.data()), data_type::<T>()?);
         // SAFETY: the call writes the descriptor; the library does not look into the elements.
-        let status = unsafe {
-            sys::cusparseCreateDnMat(
-                &raw mut descriptor,
-                rows,
-                cols,
-                ld,
-                pointer(&a.data()),
-                data_type::<T>()?,
-                order,
-            )
-        };
-        check("cusparseCreateDnMat", status)?;
-        Ok(Self(descriptor))
+        let create = |made| unsafe { sys::cusparseCreateDnMat(made, rows, cols, ld, data, value, order) };
+        made("cusparseCreateDnMat", create).map(Self)
     }
 }
 

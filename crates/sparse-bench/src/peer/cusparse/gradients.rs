@@ -6,10 +6,11 @@ use super::product::{CSR_SPMV, Spmv, SpmvVariant};
 use super::stored::Stored;
 use crate::peer::cublas::Cublas;
 use crate::product::{Product, available, planned};
+use crate::value::Value;
 use backend_cuda::{Device, address};
 use kernels_core::File;
-use sparse_core::{Backend, Csr, Result, Space};
-use sparse_device::{Arg, Buffer, Defines, Grid, Kernel, Value, View, ViewMut};
+use sparse_core::{Accumulator, Backend, Csr, Result, Space};
+use sparse_device::{Arg, Buffer, Defines, Grid, Kernel, View, ViewMut};
 use std::rc::Rc;
 
 const QUOTIENT: File = File {
@@ -22,15 +23,17 @@ const QUOTIENT: File = File {
 };
 
 /// `iterations` from x = 0, with each algorithm of the product.
-pub(super) fn cg<'a>(
+pub(super) fn cg<'a, T: Value>(
     library: &'a Cusparse,
     blas: &'a Cublas,
-    a: &'a Csr<f32, Device>,
-    b: View<'a, f32>,
+    a: &'a Csr<T, Device>,
+    b: View<'a, T>,
     iterations: usize,
-) -> Result<Vec<Product<'a, f32>>> {
+) -> Result<Vec<Product<'a, T>>> {
     let driver = library.device.driver();
-    let quotient = driver.kernel(&driver.build(&QUOTIENT, &Defines::default())?, "quotient")?;
+    let defines = Defines::default()
+        .set("REAL", if size_of::<<T as Accumulator>::Real>() == 4 { "float" } else { "double" });
+    let quotient = driver.kernel(&driver.build(&QUOTIENT, &defines)?, "quotient")?;
     let stored = Rc::new(Stored::in_csr(a));
     let solver = |name: &str, variant| -> Result<_> {
         let make = || Gradients::new(library, blas, quotient.clone(), (&stored, b), variant);
@@ -43,17 +46,17 @@ pub(super) fn cg<'a>(
 }
 
 /// `p·q`, `α`, `−α` and `β` of an iteration, `ρ = r·r` of this one and the one before, and 1.
-struct Scalars {
-    curvature: Buffer<f32>,
-    alpha: Buffer<f32>,
-    minus_alpha: Buffer<f32>,
-    beta: Buffer<f32>,
-    minus_beta: Buffer<f32>,
-    rho: [Buffer<f32>; 2],
-    one: Buffer<f32>,
+struct Scalars<T: Value> {
+    curvature: Buffer<T>,
+    alpha: Buffer<T>,
+    minus_alpha: Buffer<T>,
+    beta: Buffer<T>,
+    minus_beta: Buffer<T>,
+    rho: [Buffer<T>; 2],
+    one: Buffer<T>,
 }
 
-impl Scalars {
+impl<T: Value> Scalars<T> {
     fn new(device: &Device) -> Result<Self> {
         Ok(Self {
             curvature: device.zeros(1)?,
@@ -62,31 +65,31 @@ impl Scalars {
             beta: device.zeros(1)?,
             minus_beta: device.zeros(1)?,
             rho: [device.zeros(1)?, device.zeros(1)?],
-            one: device.upload(&[1.0])?,
+            one: device.upload(&[T::ONE])?,
         })
     }
 }
 
 /// A system with its workspace.
-struct Gradients<'a> {
+struct Gradients<'a, T: Value> {
     device: &'a Device,
     blas: &'a Cublas,
-    product: Spmv<'a, f32>,
+    product: Spmv<'a, T>,
     quotient: Kernel,
-    b: View<'a, f32>,
-    zero: Buffer<f32>,
-    r: Buffer<f32>,
-    p: Buffer<f32>,
-    q: Buffer<f32>,
-    scalars: Scalars,
+    b: View<'a, T>,
+    zero: Buffer<T>,
+    r: Buffer<T>,
+    p: Buffer<T>,
+    q: Buffer<T>,
+    scalars: Scalars<T>,
 }
 
-impl<'a> Gradients<'a> {
+impl<'a, T: Value> Gradients<'a, T> {
     fn new(
         library: &'a Cusparse,
         blas: &'a Cublas,
         quotient: Kernel,
-        (a, b): (&Rc<Stored<'a, f32>>, View<'a, f32>),
+        (a, b): (&Rc<Stored<'a, T>>, View<'a, T>),
         variant: SpmvVariant,
     ) -> Result<Self> {
         let (device, n) = (&library.device, a.csr().nrows());
@@ -105,7 +108,7 @@ impl<'a> Gradients<'a> {
     }
 
     /// Enqueues all of it, for any old `x`.
-    fn solve(&mut self, iterations: usize, mut x: ViewMut<'_, f32>) -> Result<()> {
+    fn solve(&mut self, iterations: usize, mut x: ViewMut<'_, T>) -> Result<()> {
         let Self { blas, b, zero, r, p, scalars, .. } = self;
         blas.copy(Device::view(zero), Device::reborrow(&mut x))?;
         blas.copy(*b, Device::view_mut(r))?;
@@ -115,7 +118,7 @@ impl<'a> Gradients<'a> {
     }
 
     /// `q = A·p`, `α = ρ / (p·q)`, `x ← x + α·p`, `r ← r − α·q`, `β = r·r / ρ`, `p ← r + β·p`.
-    fn step(&mut self, x: ViewMut<'_, f32>) -> Result<()> {
+    fn step(&mut self, x: ViewMut<'_, T>) -> Result<()> {
         let Self { device, blas, product, quotient, r, p, q, scalars, .. } = self;
         let Scalars { curvature, alpha, minus_alpha, beta, minus_beta, rho: [rho, next_rho], one } = scalars;
         product.run(Device::view(p), Device::view_mut(q))?;
@@ -133,8 +136,9 @@ impl<'a> Gradients<'a> {
 }
 
 /// Enqueues a division: numerator, denominator, quotient and its negative.
-fn divide(device: &Device, quotient: &Kernel, scalars: [&Buffer<f32>; 4]) -> Result<()> {
-    let args = scalars.map(|scalar| Arg::Value(Value::from(address(&Device::view(scalar)) as i64)));
+fn divide<T: Value>(device: &Device, quotient: &Kernel, scalars: [&Buffer<T>; 4]) -> Result<()> {
+    let args =
+        scalars.map(|scalar| Arg::Value(sparse_device::Value::from(address(&Device::view(scalar)) as i64)));
     let grid = Grid { groups: 1, local: 1, shared: 0, early: false };
     // SAFETY: the kernel takes four addresses of single numbers.
     unsafe { device.driver().launch(quotient, grid, &args) }

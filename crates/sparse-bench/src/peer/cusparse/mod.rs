@@ -17,9 +17,11 @@ use super::interface::{Peer, Products};
 use crate::arguments::PeerName;
 use crate::conversion::Conversion;
 use crate::product::Product;
+use crate::value::Value;
+pub(crate) use add::Csrgeam2;
 use backend_cuda::Device;
 pub(crate) use library::Cusparse;
-use sparse_core::{Coo, Csr, DenseBatchView, DenseView, Result, Scalar};
+use sparse_core::{Coo, Csr, DenseBatchView, DenseView, Result};
 use sparse_device::View;
 
 impl Products<Device> for Cusparse {
@@ -27,11 +29,11 @@ impl Products<Device> for Cusparse {
         self.version()
     }
 
-    fn spmv<'a, T: Scalar>(&'a self, a: &'a Csr<T, Device>, x: View<'a, T>) -> Result<Vec<Product<'a, T>>> {
+    fn spmv<'a, T: Value>(&'a self, a: &'a Csr<T, Device>, x: View<'a, T>) -> Result<Vec<Product<'a, T>>> {
         Ok(product::spmv(self, a, x))
     }
 
-    fn spmm<'a, T: Scalar>(
+    fn spmm<'a, T: Value>(
         &'a self,
         a: &'a Csr<T, Device>,
         b: DenseView<'a, T, Device>,
@@ -47,49 +49,60 @@ impl Peer for Cusparse {
         Self::load(device)
     }
 
-    fn dense_to_csr<'a>(
+    fn dense_to_csr<'a, T: Value>(
         &'a self,
-        a: DenseBatchView<'a, f32, Device>,
+        a: DenseBatchView<'a, T, Device>,
         most: usize,
-    ) -> Result<Vec<Conversion<'a>>> {
+    ) -> Result<Vec<Conversion<'a, T>>> {
         Ok(vec![convert::dense_to_csr(self, a, most)])
     }
 
-    fn coo_to_csr<'a>(&'a self, a: &'a Coo<f32, Device>) -> Result<Vec<Conversion<'a>>> {
+    fn coo_to_csr<'a, T: Value>(&'a self, a: &'a Coo<T, Device>) -> Result<Vec<Conversion<'a, T>>> {
         Ok(vec![convert::coo_to_csr(self, a)])
     }
 
-    fn spgemm<'a>(&'a self, factors: &[&'a Csr<f32, Device>]) -> Result<Vec<Conversion<'a>>> {
+    fn spgemm<'a, T: Value>(&'a self, factors: &[&'a Csr<T, Device>]) -> Result<Vec<Conversion<'a, T>>> {
         Ok(spgemm::first_calls(self, factors))
     }
 
-    fn spgemm_planned<'a>(&'a self, factors: &[&'a Csr<f32, Device>]) -> Result<Vec<Conversion<'a>>> {
+    fn spgemm_planned<'a, T: Value>(
+        &'a self,
+        factors: &[&'a Csr<T, Device>],
+    ) -> Result<Vec<Conversion<'a, T>>> {
         Ok(spgemm::planned(self, factors))
     }
 
-    fn sddmm<'a>(
+    fn sddmm<'a, T: Value>(
         &'a self,
-        p: &'a Csr<f32, Device>,
-        u: DenseView<'a, f32, Device>,
-        v: DenseView<'a, f32, Device>,
-    ) -> Result<Vec<Product<'a, f32>>> {
+        p: &'a Csr<T, Device>,
+        u: DenseView<'a, T, Device>,
+        v: DenseView<'a, T, Device>,
+    ) -> Result<Vec<Product<'a, T>>> {
         Ok(sddmm::all(self, p, u, v))
     }
 
-    fn trisolve<'a>(&'a self, l: &'a Csr<f32, Device>, b: View<'a, f32>) -> Result<Vec<Product<'a, f32>>> {
+    fn trisolve<'a, T: Value>(
+        &'a self,
+        l: &'a Csr<T, Device>,
+        b: View<'a, T>,
+    ) -> Result<Vec<Product<'a, T>>> {
         Ok(trisolve::all(self, l, b))
     }
 
-    fn add<'a>(&'a self, a: &'a Csr<f32, Device>, b: &'a Csr<f32, Device>) -> Result<Vec<Conversion<'a>>> {
+    fn add<'a, T: Value>(
+        &'a self,
+        a: &'a Csr<T, Device>,
+        b: &'a Csr<T, Device>,
+    ) -> Result<Vec<Conversion<'a, T>>> {
         Ok(vec![add::conversion(self, a, b)])
     }
 
-    fn cg<'a>(
+    fn cg<'a, T: Value>(
         &'a self,
-        a: &'a Csr<f32, Device>,
-        b: View<'a, f32>,
+        a: &'a Csr<T, Device>,
+        b: View<'a, T>,
         iterations: usize,
-    ) -> Result<Vec<Product<'a, f32>>> {
+    ) -> Result<Vec<Product<'a, T>>> {
         match &self.blas {
             Some(blas) => gradients::cg(self, blas, a, b, iterations),
             None => Ok(vec![]),

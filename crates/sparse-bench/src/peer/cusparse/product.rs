@@ -1,16 +1,15 @@
 //! SpMV and SpMM by each algorithm for each format: in CSR with and without preprocessing, in COO, in BSR where the
 //! matrix has dense blocks and, SpMV alone, in sliced ELL where little of it is padding.
 
-use super::descriptor::{DenseMatrix, SparseMatrix, Vector, data_type, start};
+use super::descriptor::{DenseMatrix, Scalars, SparseMatrix, Vector, start};
 use super::library::{Cusparse, check};
 use super::stored::{Format, Stored};
 use crate::peer::cuda::pointer;
 use crate::product::{Product, available, planned};
 use backend_cuda::Device;
 use cudarc::cusparse::sys::{self, cusparseSpMMAlg_t as SpmmAlgorithm, cusparseSpMVAlg_t as SpmvAlgorithm};
-use sparse_core::{Backend, Csr, DenseView, Order, Result, Scalar, Space, c64};
+use sparse_core::{Backend, Csr, DenseView, Order, Result, Scalar, Space};
 use sparse_device::{Buffer, View, ViewMut};
-use std::ffi::c_void;
 use std::rc::Rc;
 
 /// An algorithm as a contender.
@@ -124,26 +123,6 @@ fn products<'a, T: Scalar, A: Copy>(
     products
 }
 
-/// One and zero in the type of the product, for alpha and beta.
-struct Scalars<T> {
-    one: T,
-    zero: T,
-}
-
-impl<T: Scalar> Scalars<T> {
-    fn new() -> Self {
-        Self { one: T::from_c64(c64::ONE), zero: T::ZERO }
-    }
-
-    fn alpha(&self) -> *const c_void {
-        (&raw const self.one).cast()
-    }
-
-    fn beta(&self) -> *const c_void {
-        (&raw const self.zero).cast()
-    }
-}
-
 /// `y = A·x`.
 pub(super) struct Spmv<'a, T: Scalar> {
     library: &'a Cusparse,
@@ -168,65 +147,39 @@ impl<'a, T: Scalar> Spmv<'a, T> {
         let (input, output) = (device.zeros::<T>(matrix.ncols())?, device.zeros::<T>(matrix.nrows())?);
         let (x, y) = (Vector::new(&Device::view(&input))?, Vector::new(&Device::view(&output))?);
         let (a, _stored) = (stored.describe()?, stored.clone());
-        let scalars = Scalars::new();
-        let mut bytes = 0;
+        let scalars = Scalars::<T>::new();
+        let (alpha, beta, value) = scalars.arguments()?;
+        let (handle, mut bytes) = (library.handle, 0);
+        let size = &raw mut bytes;
         // SAFETY: handle and descriptors are alive; the operands are of one type, with lengths that fit.
         let status = unsafe {
-            sys::cusparseSpMV_bufferSize(
-                library.handle,
-                PLAIN,
-                scalars.alpha(),
-                a.0,
-                x.0,
-                scalars.beta(),
-                y.0,
-                data_type::<T>()?,
-                algorithm,
-                &raw mut bytes,
-            )
+            sys::cusparseSpMV_bufferSize(handle, PLAIN, alpha, a.0, x.0, beta, y.0, value, algorithm, size)
         };
         check("cusparseSpMV_bufferSize", status)?;
-        let plan = Self { library, scalars, _stored, a, x, y, algorithm, workspace: device.zeros(bytes)? };
-        if !preprocess {
-            return Ok(plan);
+        let workspace = device.zeros(bytes)?;
+        if preprocess {
+            let buffer = start(&workspace);
+            // SAFETY: as above; the workspace has the size that was asked for, and the vectors are freed behind this work.
+            let status = unsafe {
+                sys::cusparseSpMV_preprocess(
+                    handle, PLAIN, alpha, a.0, x.0, beta, y.0, value, algorithm, buffer,
+                )
+            };
+            check("cusparseSpMV_preprocess", status)?;
         }
-        // SAFETY: as above; the workspace has the size that was asked for, and the vectors are freed behind this work.
-        let status = unsafe {
-            sys::cusparseSpMV_preprocess(
-                library.handle,
-                PLAIN,
-                plan.scalars.alpha(),
-                plan.a.0,
-                plan.x.0,
-                plan.scalars.beta(),
-                plan.y.0,
-                data_type::<T>()?,
-                algorithm,
-                start(&plan.workspace),
-            )
-        };
-        check("cusparseSpMV_preprocess", status)?;
-        Ok(plan)
+        Ok(Self { library, scalars, _stored, a, x, y, algorithm, workspace })
     }
 
     /// Multiplies: `x` has an element for each column, `y` for each row.
     pub(super) fn run(&self, x: View<'_, T>, y: ViewMut<'_, T>) -> Result<()> {
         self.x.set(&x)?;
         self.y.set(&Device::as_shared(&y))?;
+        let Self { a, x, y, algorithm, .. } = self;
+        let (alpha, beta, value) = self.scalars.arguments()?;
+        let (handle, buffer) = (self.library.handle, start(&self.workspace));
         // SAFETY: as in `new`; the matrix is borrowed, and the vectors have the lengths that were prepared for.
         let status = unsafe {
-            sys::cusparseSpMV(
-                self.library.handle,
-                PLAIN,
-                self.scalars.alpha(),
-                self.a.0,
-                self.x.0,
-                self.scalars.beta(),
-                self.y.0,
-                data_type::<T>()?,
-                self.algorithm,
-                start(&self.workspace),
-            )
+            sys::cusparseSpMV(handle, PLAIN, alpha, a.0, x.0, beta, y.0, value, *algorithm, buffer)
         };
         check("cusparseSpMV", status)
     }
@@ -257,68 +210,41 @@ impl<'a, T: Scalar> Spmm<'a, T> {
         let output = DenseView::new(Device::view(&output), rows, columns, columns, Order::RowMajor)?;
         let (a, b, c) = (stored.describe()?, DenseMatrix::new(b)?, DenseMatrix::new(&output)?);
         let _stored = stored.clone();
-        let scalars = Scalars::new();
-        let mut bytes = 0;
+        let scalars = Scalars::<T>::new();
+        let (alpha, beta, value) = scalars.arguments()?;
+        let (handle, mut bytes) = (library.handle, 0);
+        let size = &raw mut bytes;
         // SAFETY: handle and descriptors are alive; the operands are of one type, with shapes that fit.
         let status = unsafe {
             sys::cusparseSpMM_bufferSize(
-                library.handle,
-                PLAIN,
-                PLAIN,
-                scalars.alpha(),
-                a.0,
-                b.0,
-                scalars.beta(),
-                c.0,
-                data_type::<T>()?,
-                algorithm,
-                &raw mut bytes,
+                handle, PLAIN, PLAIN, alpha, a.0, b.0, beta, c.0, value, algorithm, size,
             )
         };
         check("cusparseSpMM_bufferSize", status)?;
-        let plan = Self { library, scalars, _stored, a, b, c, algorithm, workspace: device.zeros(bytes)? };
-        if !preprocess {
-            return Ok(plan);
+        let workspace = device.zeros(bytes)?;
+        if preprocess {
+            let buffer = start(&workspace);
+            // SAFETY: as above; the workspace has the size that was asked for, and the output is freed behind this work.
+            let status = unsafe {
+                sys::cusparseSpMM_preprocess(
+                    handle, PLAIN, PLAIN, alpha, a.0, b.0, beta, c.0, value, algorithm, buffer,
+                )
+            };
+            check("cusparseSpMM_preprocess", status)?;
         }
-        // SAFETY: as above; the workspace has the size that was asked for, and the output is freed behind this work.
-        let status = unsafe {
-            sys::cusparseSpMM_preprocess(
-                library.handle,
-                PLAIN,
-                PLAIN,
-                plan.scalars.alpha(),
-                plan.a.0,
-                plan.b.0,
-                plan.scalars.beta(),
-                plan.c.0,
-                data_type::<T>()?,
-                algorithm,
-                start(&plan.workspace),
-            )
-        };
-        check("cusparseSpMM_preprocess", status)?;
-        Ok(plan)
+        Ok(Self { library, scalars, _stored, a, b, c, algorithm, workspace })
     }
 
     fn run(&self, c: ViewMut<'_, T>) -> Result<()> {
         // SAFETY: the descriptor is alive.
         let status = unsafe { sys::cusparseDnMatSetValues(self.c.0, pointer(&Device::as_shared(&c))) };
         check("cusparseDnMatSetValues", status)?;
+        let Self { a, b, c, algorithm, .. } = self;
+        let (alpha, beta, value) = self.scalars.arguments()?;
+        let (handle, buffer) = (self.library.handle, start(&self.workspace));
         // SAFETY: as in `new`; A and B are borrowed, C has the shape of the output there.
         let status = unsafe {
-            sys::cusparseSpMM(
-                self.library.handle,
-                PLAIN,
-                PLAIN,
-                self.scalars.alpha(),
-                self.a.0,
-                self.b.0,
-                self.scalars.beta(),
-                self.c.0,
-                data_type::<T>()?,
-                self.algorithm,
-                start(&self.workspace),
-            )
+            sys::cusparseSpMM(handle, PLAIN, PLAIN, alpha, a.0, b.0, beta, c.0, value, *algorithm, buffer)
         };
         check("cusparseSpMM", status)
     }

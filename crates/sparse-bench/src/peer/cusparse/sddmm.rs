@@ -1,24 +1,24 @@
 //! `U·Vᵀ` at the entries of a matrix in CSR, whose values the library does not multiply by.
 
-use super::descriptor::{DenseMatrix, SparseMatrix, data_type, start};
+use super::descriptor::{DenseMatrix, Scalars, SparseMatrix, start};
 use super::library::{Cusparse, check};
 use crate::peer::cuda::pointer;
 use crate::product::{Product, available, planned};
+use crate::value::Value;
 use backend_cuda::Device;
 use cudarc::cusparse::sys::{self, cusparseSDDMMAlg_t::CUSPARSE_SDDMM_ALG_DEFAULT as ALGORITHM};
 use sparse_core::{Backend, Csr, DenseView, Result, Space};
 use sparse_device::{Buffer, ViewMut};
-use std::ffi::c_void;
 
 const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 /// The product with and without preprocessing; what the library refuses is printed.
-pub(super) fn all<'a>(
+pub(super) fn all<'a, T: Value>(
     library: &'a Cusparse,
-    p: &'a Csr<f32, Device>,
-    u: DenseView<'a, f32, Device>,
-    v: DenseView<'a, f32, Device>,
-) -> Vec<Product<'a, f32>> {
+    p: &'a Csr<T, Device>,
+    u: DenseView<'a, T, Device>,
+    v: DenseView<'a, T, Device>,
+) -> Vec<Product<'a, T>> {
     let product = |(name, preprocess): (&'static str, bool)| {
         let made = planned(&library.device, || Sddmm::new(library, p, (&u, &v), preprocess));
         let (plan, seconds) = available(name, made)?;
@@ -28,90 +28,63 @@ pub(super) fn all<'a>(
 }
 
 /// A prepared product.
-struct Sddmm<'a> {
+struct Sddmm<'a, T> {
     library: &'a Cusparse,
+    scalars: Scalars<T>,
     u: DenseMatrix,
     v: DenseMatrix,
     c: SparseMatrix,
     workspace: Buffer<u8>,
 }
 
-impl<'a> Sddmm<'a> {
+impl<'a, T: Value> Sddmm<'a, T> {
     fn new(
         library: &'a Cusparse,
-        p: &'a Csr<f32, Device>,
-        (u, v): (&DenseView<'_, f32, Device>, &DenseView<'_, f32, Device>),
+        p: &'a Csr<T, Device>,
+        (u, v): (&DenseView<'_, T, Device>, &DenseView<'_, T, Device>),
         preprocess: bool,
     ) -> Result<Self> {
         let device = &library.device;
         // V by rows is Vᵀ by columns.
         let (u, v) = (DenseMatrix::new(u)?, DenseMatrix::new(&v.transposed())?);
-        let values: Buffer<f32> = device.zeros(p.nnz())?;
+        let values: Buffer<T> = device.zeros(p.nnz())?;
         let arrays = (start(p.row_ptr()), start(p.col_idx()), start(&values));
-        let c = SparseMatrix::csr::<f32>((p.nrows(), p.ncols()), p.nnz(), arrays)?;
-        let (one, zero) = (1.0_f32, 0.0_f32);
-        let (alpha, beta) = ((&raw const one).cast::<c_void>(), (&raw const zero).cast::<c_void>());
-        let (handle, value, mut bytes) = (library.handle, data_type::<f32>()?, 0);
+        let c = SparseMatrix::csr::<T>((p.nrows(), p.ncols()), p.nnz(), arrays)?;
+        let scalars = Scalars::<T>::new();
+        let (alpha, beta, value) = scalars.arguments()?;
+        let (handle, mut bytes) = (library.handle, 0);
+        let size = &raw mut bytes;
         // SAFETY: handle and descriptors are alive; the operands are of one type, with shapes that fit.
         let status = unsafe {
             sys::cusparseSDDMM_bufferSize(
-                handle,
-                PLAIN,
-                PLAIN,
-                alpha,
-                u.0,
-                v.0,
-                beta,
-                c.0,
-                value,
-                ALGORITHM,
-                &raw mut bytes,
+                handle, PLAIN, PLAIN, alpha, u.0, v.0, beta, c.0, value, ALGORITHM, size,
             )
         };
         check("cusparseSDDMM_bufferSize", status)?;
         let workspace = device.zeros(bytes)?;
         if preprocess {
+            let buffer = start(&workspace);
             // SAFETY: as above; the workspace has the size that was asked for, and the values are freed behind this work.
             let status = unsafe {
                 sys::cusparseSDDMM_preprocess(
-                    handle,
-                    PLAIN,
-                    PLAIN,
-                    alpha,
-                    u.0,
-                    v.0,
-                    beta,
-                    c.0,
-                    value,
-                    ALGORITHM,
-                    start(&workspace),
+                    handle, PLAIN, PLAIN, alpha, u.0, v.0, beta, c.0, value, ALGORITHM, buffer,
                 )
             };
             check("cusparseSDDMM_preprocess", status)?;
         }
-        Ok(Self { library, u, v, c, workspace })
+        Ok(Self { library, scalars, u, v, c, workspace })
     }
 
-    fn run(&self, c: ViewMut<'_, f32>) -> Result<()> {
+    fn run(&self, c: ViewMut<'_, T>) -> Result<()> {
         // SAFETY: the descriptor is alive.
         let status = unsafe { sys::cusparseSpMatSetValues(self.c.0, pointer(&Device::as_shared(&c))) };
         check("cusparseSpMatSetValues", status)?;
-        let (one, zero) = (1.0_f32, 0.0_f32);
+        let Self { u, v, c, .. } = self;
+        let (alpha, beta, value) = self.scalars.arguments()?;
+        let (handle, buffer) = (self.library.handle, start(&self.workspace));
         // SAFETY: as in `new`; U, V and the pattern are borrowed, C has an element for each entry.
         let status = unsafe {
-            sys::cusparseSDDMM(
-                self.library.handle,
-                PLAIN,
-                PLAIN,
-                (&raw const one).cast(),
-                self.u.0,
-                self.v.0,
-                (&raw const zero).cast(),
-                self.c.0,
-                data_type::<f32>()?,
-                ALGORITHM,
-                start(&self.workspace),
-            )
+            sys::cusparseSDDMM(handle, PLAIN, PLAIN, alpha, u.0, v.0, beta, c.0, value, ALGORITHM, buffer)
         };
         check("cusparseSDDMM", status)
     }

@@ -1,24 +1,25 @@
 //! `L·x = b` in CSR, with the library's analysis before.
 
-use super::descriptor::{SparseMatrix, Vector, data_type, start};
+use super::descriptor::{Scalars, SparseMatrix, Vector, made, start};
 use super::library::{Cusparse, check};
 use crate::product::{Product, available, planned};
+use crate::value::Value;
 use backend_cuda::Device;
 use cudarc::cusparse::sys::{self, cusparseSpSVAlg_t::CUSPARSE_SPSV_ALG_DEFAULT as ALGORITHM};
 use sparse_core::{Backend, Csr, Result, Space};
 use sparse_device::{Buffer, View, ViewMut};
-use std::ptr;
 
 const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 /// The solver; what the library refuses is printed.
-pub(super) fn all<'a>(
+pub(super) fn all<'a, T: Value>(
     library: &'a Cusparse,
-    l: &'a Csr<f32, Device>,
-    b: View<'a, f32>,
-) -> Vec<Product<'a, f32>> {
+    l: &'a Csr<T, Device>,
+    b: View<'a, T>,
+) -> Vec<Product<'a, T>> {
     let made = planned(&library.device, || Spsv::new(library, l, b));
-    let product = |(plan, seconds): (Spsv<'a>, f64)| Product::new("cusparse", seconds, move |x| plan.run(x));
+    let product =
+        |(plan, seconds): (Spsv<'a, T>, f64)| Product::new("cusparse", seconds, move |x| plan.run(x));
     available("cusparse", made).map(product).into_iter().collect()
 }
 
@@ -33,8 +34,9 @@ impl Drop for State {
 }
 
 /// An analysed solver.
-struct Spsv<'a> {
+struct Spsv<'a, T> {
     library: &'a Cusparse,
+    scalars: Scalars<T>,
     l: SparseMatrix,
     b: Vector,
     x: Vector,
@@ -43,11 +45,11 @@ struct Spsv<'a> {
     _workspace: Buffer<u8>,
 }
 
-impl<'a> Spsv<'a> {
-    fn new(library: &'a Cusparse, l: &'a Csr<f32, Device>, b: View<'a, f32>) -> Result<Self> {
+impl<'a, T: Value> Spsv<'a, T> {
+    fn new(library: &'a Cusparse, l: &'a Csr<T, Device>, b: View<'a, T>) -> Result<Self> {
         let (device, handle, n) = (&library.device, library.handle, l.nrows());
         let arrays = (start(l.row_ptr()), start(l.col_idx()), start(l.values()));
-        let matrix = SparseMatrix::csr::<f32>((n, n), l.nnz(), arrays)?;
+        let matrix = SparseMatrix::csr::<T>((n, n), l.nnz(), arrays)?;
         let mut fill = sys::cusparseFillMode_t::CUSPARSE_FILL_MODE_LOWER;
         // SAFETY: the descriptor is alive; the attribute has the size of its type.
         let status = unsafe {
@@ -59,65 +61,36 @@ impl<'a> Spsv<'a> {
             )
         };
         check("cusparseSpMatSetAttribute", status)?;
-        let output: Buffer<f32> = device.zeros(n)?;
+        let output: Buffer<T> = device.zeros(n)?;
         let (b, x) = (Vector::new(&b)?, Vector::new(&Device::view(&output))?);
-        let mut descriptor = ptr::null_mut();
         // SAFETY: the call writes the descriptor.
-        check("cusparseSpSV_createDescr", unsafe { sys::cusparseSpSV_createDescr(&raw mut descriptor) })?;
-        let (state, one, value) = (State(descriptor), 1.0_f32, data_type::<f32>()?);
-        let (alpha, mut bytes) = ((&raw const one).cast(), 0);
+        let create = |made| unsafe { sys::cusparseSpSV_createDescr(made) };
+        let state = made("cusparseSpSV_createDescr", create).map(State)?;
+        let scalars = Scalars::<T>::new();
+        let ((alpha, _, value), l, mut bytes) = (scalars.arguments()?, matrix, 0);
+        let size = &raw mut bytes;
         // SAFETY: handle and descriptors are alive; the vectors have the length of the matrix.
         let status = unsafe {
-            sys::cusparseSpSV_bufferSize(
-                handle,
-                PLAIN,
-                alpha,
-                matrix.0,
-                b.0,
-                x.0,
-                value,
-                ALGORITHM,
-                state.0,
-                &raw mut bytes,
-            )
+            sys::cusparseSpSV_bufferSize(handle, PLAIN, alpha, l.0, b.0, x.0, value, ALGORITHM, state.0, size)
         };
         check("cusparseSpSV_bufferSize", status)?;
         let workspace = device.zeros(bytes)?;
+        let buffer = start(&workspace);
         // SAFETY: as above; the workspace has the size that was asked for, and x is freed behind this work.
         let status = unsafe {
-            sys::cusparseSpSV_analysis(
-                handle,
-                PLAIN,
-                alpha,
-                matrix.0,
-                b.0,
-                x.0,
-                value,
-                ALGORITHM,
-                state.0,
-                start(&workspace),
-            )
+            sys::cusparseSpSV_analysis(handle, PLAIN, alpha, l.0, b.0, x.0, value, ALGORITHM, state.0, buffer)
         };
         check("cusparseSpSV_analysis", status)?;
-        Ok(Self { library, l: matrix, b, x, state, _workspace: workspace })
+        Ok(Self { library, scalars, l, b, x, state, _workspace: workspace })
     }
 
-    fn run(&self, x: ViewMut<'_, f32>) -> Result<()> {
+    fn run(&self, x: ViewMut<'_, T>) -> Result<()> {
         self.x.set(&Device::as_shared(&x))?;
-        let one = 1.0_f32;
+        let Self { l, b, x, state, .. } = self;
+        let ((alpha, _, value), handle) = (self.scalars.arguments()?, self.library.handle);
         // SAFETY: as in `new`; L and b are borrowed, and x has the length that was analysed.
         let status = unsafe {
-            sys::cusparseSpSV_solve(
-                self.library.handle,
-                PLAIN,
-                (&raw const one).cast(),
-                self.l.0,
-                self.b.0,
-                self.x.0,
-                data_type::<f32>()?,
-                ALGORITHM,
-                self.state.0,
-            )
+            sys::cusparseSpSV_solve(handle, PLAIN, alpha, l.0, b.0, x.0, value, ALGORITHM, state.0)
         };
         check("cusparseSpSV_solve", status)
     }

@@ -5,6 +5,7 @@ use super::library::Mkl;
 use super::matrix::{SparseMatrix, available, check};
 use crate::measure::Contender;
 use crate::sparse_product::chained;
+use crate::value::Value;
 use anyhow::{Result, ensure};
 use sparse_core::{Coo, Csr};
 use std::ptr;
@@ -12,17 +13,21 @@ use std::ptr;
 const DIFFERENT: &str = "its CSR differs from the reference";
 
 /// COO to CSR with its rows in order, duplicates added.
-pub(crate) fn coo_to_csr<'a>(library: &'a Mkl, a: &'a Coo<f32>, expected: &Csr<f32>) -> Vec<Contender<'a>> {
+pub(crate) fn coo_to_csr<'a, T: Value>(
+    library: &'a Mkl,
+    a: &'a Coo<T>,
+    expected: &Csr<T>,
+) -> Vec<Contender<'a>> {
     let make = move || sorted_csr(library, a);
     available([("convert_csr", checked("mkl:convert_csr", make, expected))])
 }
 
 /// Dense to CSR of `n` rows and columns.
-pub(crate) fn dense_to_csr<'a>(
+pub(crate) fn dense_to_csr<'a, T: Value>(
     library: &'a Mkl,
-    dense: &'a [f32],
+    dense: &'a [T],
     n: usize,
-    expected: &Csr<f32>,
+    expected: &Csr<T>,
 ) -> Vec<Contender<'a>> {
     available([
         ("dense2csr", checked("mkl:dense2csr", move || dense2csr(library, dense, n), expected)),
@@ -31,10 +36,10 @@ pub(crate) fn dense_to_csr<'a>(
 }
 
 /// The product of the factors, from the last two on, with its rows in order, and as the library leaves them.
-pub(crate) fn spgemm<'a>(
+pub(crate) fn spgemm<'a, T: Value>(
     library: &'a Mkl,
-    factors: &[&'a Csr<f32>],
-    expected: &Csr<f32>,
+    factors: &[&'a Csr<T>],
+    expected: &Csr<T>,
 ) -> Vec<Contender<'a>> {
     let (factors, others) = (factors.to_vec(), factors.to_vec());
     let unordered = Contender::new("mkl:spmm_unordered", move || product(library, &others).map(drop));
@@ -43,17 +48,17 @@ pub(crate) fn spgemm<'a>(
 }
 
 /// A + B with its rows in order.
-pub(crate) fn add<'a>(
+pub(crate) fn add<'a, T: Value>(
     library: &'a Mkl,
-    a: &'a Csr<f32>,
-    b: &'a Csr<f32>,
-    expected: &Csr<f32>,
+    a: &'a Csr<T>,
+    b: &'a Csr<T>,
+    expected: &Csr<T>,
 ) -> Vec<Contender<'a>> {
     available([("add", checked("mkl:add", move || sum(library, a, b)?.ordered(), expected))])
 }
 
-fn product<'a>(library: &'a Mkl, factors: &[&'a Csr<f32>]) -> Result<SparseMatrix<'a>> {
-    let multiply = library.mkl_sparse_spmm()?;
+fn product<'a, T: Value>(library: &'a Mkl, factors: &[&'a Csr<T>]) -> Result<SparseMatrix<'a>> {
+    let multiply = library.sparse_spmm()?;
     let factors = factors.iter().map(|a| SparseMatrix::of(library, a)).collect::<Result<Vec<_>>>()?;
     let factors: Vec<_> = factors.iter().collect();
     chained(&factors, |a, b| {
@@ -64,43 +69,33 @@ fn product<'a>(library: &'a Mkl, factors: &[&'a Csr<f32>]) -> Result<SparseMatri
     })
 }
 
-fn sum<'a>(library: &'a Mkl, a: &'a Csr<f32>, b: &'a Csr<f32>) -> Result<SparseMatrix<'a>> {
-    let add = library.mkl_sparse_s_add()?;
+fn sum<'a, T: Value>(library: &'a Mkl, a: &'a Csr<T>, b: &'a Csr<T>) -> Result<SparseMatrix<'a>> {
+    let add = library.sparse_add()?;
     let (a, b) = (SparseMatrix::of(library, a)?, SparseMatrix::of(library, b)?);
-    SparseMatrix::made(library, "mkl_sparse_s_add", |handle| {
+    SparseMatrix::made(library, "mkl_sparse_?_add", |handle| {
         // SAFETY: the handles of the summands are alive.
-        unsafe { add(PLAIN, a.handle, 1.0, b.handle, handle) }
+        unsafe { add(PLAIN, a.handle, T::ONE, b.handle, handle) }
     })
 }
 
 /// A conversion as a contender, once its matrix is checked.
-fn checked<'a>(
+fn checked<'a, T: Value>(
     name: &str,
     make: impl Fn() -> Result<SparseMatrix<'a>> + 'a,
-    expected: &Csr<f32>,
+    expected: &Csr<T>,
 ) -> Result<Contender<'a>> {
     make()?.check(expected)?;
     Ok(Contender::new(name, move || make().map(drop)))
 }
 
-fn sorted_csr<'a>(library: &'a Mkl, a: &'a Coo<f32>) -> Result<SparseMatrix<'a>> {
-    let (create, convert) = (library.mkl_sparse_s_create_coo()?, library.mkl_sparse_convert_csr()?);
+fn sorted_csr<'a, T: Value>(library: &'a Mkl, a: &'a Coo<T>) -> Result<SparseMatrix<'a>> {
+    let (create, convert) = (library.sparse_create_coo()?, library.sparse_convert_csr()?);
     let (rows, cols, nnz) = (i32::try_from(a.nrows())?, i32::try_from(a.ncols())?, i32::try_from(a.nnz())?);
-    let (row_idx, col_idx, values) = (a.row_idx().as_ptr(), a.col_idx().as_ptr(), a.values().as_ptr());
-    let coo = SparseMatrix::made(library, "mkl_sparse_s_create_coo", |handle| {
+    let (row_idx, col_idx) = (a.row_idx().as_ptr().cast_mut(), a.col_idx().as_ptr().cast_mut());
+    let values = a.values().as_ptr().cast_mut();
+    let coo = SparseMatrix::made(library, "mkl_sparse_?_create_coo", |handle| {
         // SAFETY: the arrays are those of a valid matrix, which is borrowed; the conversion does not write them.
-        unsafe {
-            create(
-                handle,
-                FROM_ZERO,
-                rows,
-                cols,
-                nnz,
-                row_idx.cast_mut(),
-                col_idx.cast_mut(),
-                values.cast_mut(),
-            )
-        }
+        unsafe { create(handle, FROM_ZERO, rows, cols, nnz, row_idx, col_idx, values) }
     })?;
     let csr = SparseMatrix::made(library, "mkl_sparse_convert_csr", |handle| {
         // SAFETY: the handle of the input is alive.
@@ -109,29 +104,34 @@ fn sorted_csr<'a>(library: &'a Mkl, a: &'a Coo<f32>) -> Result<SparseMatrix<'a>>
     csr.ordered()
 }
 
-fn dense2csr<'a>(library: &'a Mkl, dense: &'a [f32], n: usize) -> Result<SparseMatrix<'a>> {
-    let convert = library.mkl_sparse_s_dense2csr()?;
+fn dense2csr<'a, T: Value>(library: &'a Mkl, dense: &'a [T], n: usize) -> Result<SparseMatrix<'a>> {
+    let convert = library.sparse_dense2csr()?;
     let n = i32::try_from(n)?;
-    SparseMatrix::made(library, "mkl_sparse_s_dense2csr", |handle| {
+    SparseMatrix::made(library, "mkl_sparse_?_dense2csr", |handle| {
         // SAFETY: there are n² elements.
         unsafe { convert(n, n, ROW_MAJOR, n, dense.as_ptr(), FROM_ZERO, GENERAL, handle) }
     })
 }
 
 /// The routine without handles, into arrays that are allocated before.
-fn dnscsr<'a>(library: &'a Mkl, dense: &'a [f32], n: usize, expected: &Csr<f32>) -> Result<Contender<'a>> {
-    let convert = library.mkl_sdnscsr()?;
+fn dnscsr<'a, T: Value>(
+    library: &'a Mkl,
+    dense: &'a [T],
+    n: usize,
+    expected: &Csr<T>,
+) -> Result<Contender<'a>> {
+    let convert = library.dnscsr()?;
     let (n, nnz) = (i32::try_from(n)?, i32::try_from(expected.nnz())?);
     // From dense, all indices from zero, the whole matrix, the capacity in entries, all three arrays.
     let job = [0, 0, 0, 2, nnz, 1];
-    let mut made = (vec![0; expected.nrows() + 1], vec![0; expected.nnz()], vec![0.0; expected.nnz()]);
-    let run = move |(offsets, indices, values): &mut (Vec<i32>, Vec<i32>, Vec<f32>)| {
+    let mut made = (vec![0; expected.nrows() + 1], vec![0; expected.nnz()], vec![T::ZERO; expected.nnz()]);
+    let run = move |(offsets, indices, values): &mut (Vec<i32>, Vec<i32>, Vec<T>)| {
         let (mut info, dense) = (0, dense.as_ptr().cast_mut());
         let (acsr, ja, ia) = (values.as_mut_ptr(), indices.as_mut_ptr(), offsets.as_mut_ptr());
         // SAFETY: there are n² elements, which this direction does not write, and the arrays are long enough for all
         // entries and offsets.
         unsafe { convert(job.as_ptr(), &n, &n, dense, &n, acsr, ja, ia, &raw mut info) };
-        ensure!(info == 0, "mkl_sdnscsr stopped in row {info}");
+        ensure!(info == 0, "mkl_?dnscsr stopped in row {info}");
         Ok(())
     };
     run(&mut made)?;
@@ -145,15 +145,15 @@ fn dnscsr<'a>(library: &'a Mkl, dense: &'a [f32], n: usize, expected: &Csr<f32>)
 impl SparseMatrix<'_> {
     /// The matrix, which the library has made, with its rows in order.
     fn ordered(self) -> Result<Self> {
-        let order = self.library.mkl_sparse_order()?;
+        let order = self.library.sparse_order()?;
         // SAFETY: the handle is alive, and its arrays are its own.
         check("mkl_sparse_order", unsafe { order(self.handle) })?;
         Ok(self)
     }
 
     /// An error unless it is the expected matrix.
-    fn check(&self, expected: &Csr<f32>) -> Result<()> {
-        let export = self.library.mkl_sparse_s_export_csr()?;
+    fn check<T: Value>(&self, expected: &Csr<T>) -> Result<()> {
+        let export = self.library.sparse_export_csr::<T>()?;
         let (mut indexing, mut rows, mut cols) = (0, 0, 0);
         let (mut begin, mut end) = (ptr::null_mut(), ptr::null_mut());
         let (mut indices, mut values) = (ptr::null_mut(), ptr::null_mut());
@@ -170,7 +170,7 @@ impl SparseMatrix<'_> {
                 &raw mut values,
             )
         };
-        check("mkl_sparse_s_export_csr", status)?;
+        check("mkl_sparse_?_export_csr", status)?;
         ensure!(
             (rows as usize, cols as usize) == (expected.nrows(), expected.ncols()),
             "the shape is {rows} × {cols}"

@@ -1,6 +1,7 @@
 //! The functions of oneMKL that are called here, with the types of its C headers for 32-bit integers.
 
 use super::library::Mkl;
+use crate::value::Value;
 use anyhow::{Context, Result};
 use std::ffi::{c_char, c_int, c_void};
 
@@ -29,68 +30,69 @@ pub(super) const ROW_MAJOR: c_int = 101;
 /// `SPARSE_INDEX_BASE_ZERO`.
 pub(super) const FROM_ZERO: c_int = 0;
 
-/// Declares functions of the library by their names and types; a missing one is an error when it is used.
+/// Declares functions of the library by their names and types; a missing one is an error when it is used. `?` in a name
+/// stands for the letter of the type of values.
 macro_rules! functions {
-    ($($name:ident: $type:ty,)*) => {
-        #[allow(non_snake_case, reason = "these are the library's names")]
+    ($($function:ident $(<$T:ident>)? $name:literal: $type:ty,)*) => {
         impl Mkl {
-            $(pub(super) fn $name(&self) -> Result<$type> {
+            $(pub(super) fn $function$(<$T: Value>)?(&self) -> Result<$type> {
+                let name = $name$(.replace('?', $T::LETTER))?;
                 // SAFETY: the type is that of MKL's headers, and the library is never unloaded.
-                let function = unsafe { self.library.get(stringify!($name)) };
-                function.map(|function| *function).context(concat!("this MKL has no ", stringify!($name)))
+                let function = unsafe { self.library.get(name.as_bytes()) };
+                function.map(|function| *function).with_context(|| format!("this MKL has no {name}"))
             })*
         }
     };
 }
 
 functions! {
-    MKL_Set_Interface_Layer: unsafe extern "C" fn(c_int) -> c_int,
-    MKL_Set_Threading_Layer: unsafe extern "C" fn(c_int) -> c_int,
-    MKL_Set_Num_Threads: unsafe extern "C" fn(c_int),
-    MKL_Set_Dynamic: unsafe extern "C" fn(c_int),
-    MKL_Get_Version_String: unsafe extern "C" fn(*mut c_char, c_int),
+    set_interface_layer "MKL_Set_Interface_Layer": unsafe extern "C" fn(c_int) -> c_int,
+    set_threading_layer "MKL_Set_Threading_Layer": unsafe extern "C" fn(c_int) -> c_int,
+    set_num_threads "MKL_Set_Num_Threads": unsafe extern "C" fn(c_int),
+    set_dynamic "MKL_Set_Dynamic": unsafe extern "C" fn(c_int),
+    get_version_string "MKL_Get_Version_String": unsafe extern "C" fn(*mut c_char, c_int),
 
-    mkl_scsrmv: unsafe extern "C" fn(
-        *const c_char, *const i32, *const i32, *const f32, *const c_char, *const f32, *const i32, *const i32,
-        *const i32, *const f32, *const f32, *mut f32,
+    csrmv<T> "mkl_?csrmv": unsafe extern "C" fn(
+        *const c_char, *const i32, *const i32, *const T, *const c_char, *const T, *const i32, *const i32,
+        *const i32, *const T, *const T, *mut T,
     ),
-    mkl_cspblas_scsrgemv: unsafe extern "C" fn(
-        *const c_char, *const i32, *const f32, *const i32, *const i32, *const f32, *mut f32,
+    csrgemv<T> "mkl_cspblas_?csrgemv": unsafe extern "C" fn(
+        *const c_char, *const i32, *const T, *const i32, *const i32, *const T, *mut T,
     ),
-    mkl_scsrmm: unsafe extern "C" fn(
-        *const c_char, *const i32, *const i32, *const i32, *const f32, *const c_char, *const f32, *const i32,
-        *const i32, *const i32, *const f32, *const i32, *const f32, *mut f32, *const i32,
+    csrmm<T> "mkl_?csrmm": unsafe extern "C" fn(
+        *const c_char, *const i32, *const i32, *const i32, *const T, *const c_char, *const T, *const i32,
+        *const i32, *const i32, *const T, *const i32, *const T, *mut T, *const i32,
     ),
-    mkl_sdnscsr: unsafe extern "C" fn(
-        *const i32, *const i32, *const i32, *mut f32, *const i32, *mut f32, *mut i32, *mut i32, *mut i32,
+    dnscsr<T> "mkl_?dnscsr": unsafe extern "C" fn(
+        *const i32, *const i32, *const i32, *mut T, *const i32, *mut T, *mut i32, *mut i32, *mut i32,
     ),
 
-    mkl_sparse_s_create_csr: unsafe extern "C" fn(
-        *mut Handle, c_int, i32, i32, *mut i32, *mut i32, *mut i32, *mut f32,
+    sparse_create_csr<T> "mkl_sparse_?_create_csr": unsafe extern "C" fn(
+        *mut Handle, c_int, i32, i32, *mut i32, *mut i32, *mut i32, *mut T,
     ) -> Status,
-    mkl_sparse_s_create_coo: unsafe extern "C" fn(
-        *mut Handle, c_int, i32, i32, i32, *mut i32, *mut i32, *mut f32,
+    sparse_create_coo<T> "mkl_sparse_?_create_coo": unsafe extern "C" fn(
+        *mut Handle, c_int, i32, i32, i32, *mut i32, *mut i32, *mut T,
     ) -> Status,
-    mkl_sparse_destroy: unsafe extern "C" fn(Handle) -> Status,
-    mkl_sparse_set_mv_hint: unsafe extern "C" fn(Handle, c_int, Description, i32) -> Status,
-    mkl_sparse_set_mm_hint: unsafe extern "C" fn(Handle, c_int, Description, c_int, i32, i32) -> Status,
-    mkl_sparse_set_sv_hint: unsafe extern "C" fn(Handle, c_int, Description, i32) -> Status,
-    mkl_sparse_optimize: unsafe extern "C" fn(Handle) -> Status,
-    mkl_sparse_s_mv: unsafe extern "C" fn(
-        c_int, f32, Handle, Description, *const f32, f32, *mut f32,
+    sparse_destroy "mkl_sparse_destroy": unsafe extern "C" fn(Handle) -> Status,
+    sparse_set_mv_hint "mkl_sparse_set_mv_hint": unsafe extern "C" fn(Handle, c_int, Description, i32) -> Status,
+    sparse_set_mm_hint "mkl_sparse_set_mm_hint": unsafe extern "C" fn(Handle, c_int, Description, c_int, i32, i32) -> Status,
+    sparse_set_sv_hint "mkl_sparse_set_sv_hint": unsafe extern "C" fn(Handle, c_int, Description, i32) -> Status,
+    sparse_optimize "mkl_sparse_optimize": unsafe extern "C" fn(Handle) -> Status,
+    sparse_mv<T> "mkl_sparse_?_mv": unsafe extern "C" fn(
+        c_int, T, Handle, Description, *const T, T, *mut T,
     ) -> Status,
-    mkl_sparse_s_mm: unsafe extern "C" fn(
-        c_int, f32, Handle, Description, c_int, *const f32, i32, i32, f32, *mut f32, i32,
+    sparse_mm<T> "mkl_sparse_?_mm": unsafe extern "C" fn(
+        c_int, T, Handle, Description, c_int, *const T, i32, i32, T, *mut T, i32,
     ) -> Status,
-    mkl_sparse_s_trsv: unsafe extern "C" fn(c_int, f32, Handle, Description, *const f32, *mut f32) -> Status,
-    mkl_sparse_spmm: unsafe extern "C" fn(c_int, Handle, Handle, *mut Handle) -> Status,
-    mkl_sparse_s_add: unsafe extern "C" fn(c_int, Handle, f32, Handle, *mut Handle) -> Status,
-    mkl_sparse_convert_csr: unsafe extern "C" fn(Handle, c_int, *mut Handle) -> Status,
-    mkl_sparse_order: unsafe extern "C" fn(Handle) -> Status,
-    mkl_sparse_s_dense2csr: unsafe extern "C" fn(
-        i32, i32, c_int, i32, *const f32, c_int, Description, *mut Handle,
+    sparse_trsv<T> "mkl_sparse_?_trsv": unsafe extern "C" fn(c_int, T, Handle, Description, *const T, *mut T) -> Status,
+    sparse_spmm "mkl_sparse_spmm": unsafe extern "C" fn(c_int, Handle, Handle, *mut Handle) -> Status,
+    sparse_add<T> "mkl_sparse_?_add": unsafe extern "C" fn(c_int, Handle, T, Handle, *mut Handle) -> Status,
+    sparse_convert_csr "mkl_sparse_convert_csr": unsafe extern "C" fn(Handle, c_int, *mut Handle) -> Status,
+    sparse_order "mkl_sparse_order": unsafe extern "C" fn(Handle) -> Status,
+    sparse_dense2csr<T> "mkl_sparse_?_dense2csr": unsafe extern "C" fn(
+        i32, i32, c_int, i32, *const T, c_int, Description, *mut Handle,
     ) -> Status,
-    mkl_sparse_s_export_csr: unsafe extern "C" fn(
-        Handle, *mut c_int, *mut i32, *mut i32, *mut *mut i32, *mut *mut i32, *mut *mut i32, *mut *mut f32,
+    sparse_export_csr<T> "mkl_sparse_?_export_csr": unsafe extern "C" fn(
+        Handle, *mut c_int, *mut i32, *mut i32, *mut *mut i32, *mut *mut i32, *mut *mut i32, *mut *mut T,
     ) -> Status,
 }

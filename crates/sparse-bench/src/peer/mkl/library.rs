@@ -36,10 +36,10 @@ impl Mkl {
         let threads = c_int::try_from(threads)?;
         // SAFETY: the functions take numbers; the types are those of the headers of MKL and of its OpenMP.
         unsafe {
-            ensure!(mkl.MKL_Set_Interface_Layer()?(LP64) == LP64, "MKL works with 64-bit integers here");
-            mkl.MKL_Set_Threading_Layer()?(INTEL);
-            mkl.MKL_Set_Dynamic()?(0);
-            mkl.MKL_Set_Num_Threads()?(threads);
+            ensure!(mkl.set_interface_layer()?(LP64) == LP64, "MKL works with 64-bit integers here");
+            mkl.set_threading_layer()?(INTEL);
+            mkl.set_dynamic()?(0);
+            mkl.set_num_threads()?(threads);
             openmp.get::<unsafe extern "C" fn(c_int)>("kmp_set_blocktime")?(PATIENCE);
         }
         mkl.name = mkl.version()?;
@@ -50,7 +50,7 @@ impl Mkl {
     fn version(&self) -> Result<String> {
         let mut text = [0; 200];
         // SAFETY: the call writes a string of at most as many bytes as there are.
-        unsafe { self.MKL_Get_Version_String()?(text.as_mut_ptr().cast(), text.len() as c_int) };
+        unsafe { self.get_version_string()?(text.as_mut_ptr().cast(), text.len() as c_int) };
         let text = CStr::from_bytes_until_nul(&text)?.to_string_lossy();
         Ok(text
             .split(" for ")

@@ -16,7 +16,7 @@ pub(super) fn check(call: &'static str, status: Status) -> sparse_core::Result<(
 pub(super) struct SparseMatrix<'a> {
     pub(super) library: &'a Mkl,
     pub(super) handle: Handle,
-    arrays: PhantomData<&'a [f32]>,
+    arrays: PhantomData<&'a ()>,
 }
 
 impl<'a> SparseMatrix<'a> {
@@ -34,7 +34,7 @@ impl<'a> SparseMatrix<'a> {
 
 impl Drop for SparseMatrix<'_> {
     fn drop(&mut self) {
-        if let Ok(destroy) = self.library.mkl_sparse_destroy() {
+        if let Ok(destroy) = self.library.sparse_destroy() {
             // SAFETY: the handle was made by the library and is not used after this.
             let _ = unsafe { destroy(self.handle) };
         }

@@ -1,5 +1,4 @@
-//! Intel's oneMKL, loaded at run time: its plain routines and its inspector-executor, in single precision with 32-bit
-//! indices.
+//! Intel's oneMKL, loaded at run time: its plain routines and its inspector-executor, with 32-bit indices.
 
 mod convert;
 mod functions;
@@ -9,8 +8,8 @@ mod product;
 
 use super::interface::Products;
 use crate::product::Product;
-use sparse_core::{Csr, DenseView, Host, Scalar};
-use std::any::Any;
+use crate::value::Value;
+use sparse_core::{Csr, DenseView, Host};
 
 pub(crate) use convert::{add, coo_to_csr, dense_to_csr, spgemm};
 pub(crate) use library::Mkl;
@@ -21,34 +20,19 @@ impl Products<Host> for Mkl {
         self.name.clone()
     }
 
-    fn spmv<'a, T: Scalar>(
+    fn spmv<'a, T: Value>(
         &'a self,
         a: &'a Csr<T>,
         x: &'a [T],
     ) -> sparse_core::Result<Vec<Product<'a, T, Host>>> {
-        let products = single(a).map(|a| spmv(self, a, bytemuck::cast_slice(x)));
-        Ok(retyped(products.unwrap_or_default()))
+        Ok(spmv(self, a, x))
     }
 
-    fn spmm<'a, T: Scalar>(
+    fn spmm<'a, T: Value>(
         &'a self,
         a: &'a Csr<T>,
         b: DenseView<'a, T, Host>,
     ) -> sparse_core::Result<Vec<Product<'a, T, Host>>> {
-        let products = single(a).map(|a| spmm(self, a, bytemuck::cast_slice(b.data()), b.ncols()));
-        Ok(retyped(products.unwrap_or_default()))
+        Ok(spmm(self, a, b.data(), b.ncols()))
     }
-}
-
-/// The matrix, if it is in single precision.
-fn single<T: Scalar>(a: &Csr<T>) -> Option<&Csr<f32>> {
-    (a as &dyn Any).downcast_ref()
-}
-
-/// Products in single precision under another name of the type.
-fn retyped<'a, T: Scalar>(products: Vec<Product<'a, f32, Host>>) -> Vec<Product<'a, T, Host>> {
-    let retyped = |Product { name, plan_seconds, mut run, .. }: Product<'a, f32, Host>| {
-        Product::on_host(name, plan_seconds, move |output| run(bytemuck::cast_slice_mut(output)))
-    };
-    products.into_iter().map(retyped).collect()
 }

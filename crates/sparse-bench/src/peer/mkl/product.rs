@@ -4,6 +4,7 @@ use super::functions::{FROM_ZERO, GENERAL, Handle, LOWER, PLAIN, ROW_MAJOR};
 use super::library::Mkl;
 use super::matrix::{SparseMatrix, available, check};
 use crate::product::Product;
+use crate::value::Value;
 use anyhow::{Result, ensure};
 use sparse_core::{Csr, Host};
 use std::ffi::c_char;
@@ -14,10 +15,10 @@ const EXPECTED_CALLS: i32 = 1000;
 /// No transpose.
 const NO: *const c_char = c"N".as_ptr();
 /// A general matrix, indices from zero, dense matrices by rows.
-const GENERAL_FROM_ZERO: *const c_char = c"G__C__".as_ptr();
+const FORMAT: *const c_char = c"G__C__".as_ptr();
 
 /// `y = A·x` by each of its interfaces.
-pub(crate) fn spmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Vec<Product<'a, f32, Host>> {
+pub(crate) fn spmv<'a, T: Value>(library: &'a Mkl, a: &'a Csr<T>, x: &'a [T]) -> Vec<Product<'a, T, Host>> {
     available([
         ("csrmv", csrmv(library, a, x)),
         ("csrgemv", csrgemv(library, a, x)),
@@ -26,74 +27,66 @@ pub(crate) fn spmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Vec<P
 }
 
 /// `L·x = b` by its inspector-executor.
-pub(crate) fn trisolve<'a>(library: &'a Mkl, l: &'a Csr<f32>, b: &'a [f32]) -> Vec<Product<'a, f32, Host>> {
+pub(crate) fn trisolve<'a, T: Value>(
+    library: &'a Mkl,
+    l: &'a Csr<T>,
+    b: &'a [T],
+) -> Vec<Product<'a, T, Host>> {
     available([("inspector", inspected_trisolve(library, l, b))])
 }
 
 /// `C = A·B` by each of its interfaces, B and C by rows of `columns`.
-pub(crate) fn spmm<'a>(
+pub(crate) fn spmm<'a, T: Value>(
     library: &'a Mkl,
-    a: &'a Csr<f32>,
-    b: &'a [f32],
+    a: &'a Csr<T>,
+    b: &'a [T],
     columns: usize,
-) -> Vec<Product<'a, f32, Host>> {
+) -> Vec<Product<'a, T, Host>> {
     available([
         ("csrmm", csrmm(library, a, b, columns)),
         ("inspector", inspected_spmm(library, a, b, columns)),
     ])
 }
 
-/// A matrix in MKL's types: borrowed, for nothing here asks MKL to write it.
-struct Arrays {
+/// A matrix in MKL's types, which are not const: borrowed, for nothing here asks MKL to write it.
+struct Arrays<T> {
     rows: i32,
     cols: i32,
-    begin: *const i32,
-    end: *const i32,
-    indices: *const i32,
-    values: *const f32,
+    begin: *mut i32,
+    end: *mut i32,
+    indices: *mut i32,
+    values: *mut T,
 }
 
-impl Arrays {
-    fn of(a: &Csr<f32>) -> Result<Self> {
+impl<T: Value> Arrays<T> {
+    fn of(a: &Csr<T>) -> Result<Self> {
         Ok(Self {
             rows: i32::try_from(a.nrows())?,
             cols: i32::try_from(a.ncols())?,
-            begin: a.row_ptr().as_ptr(),
-            end: a.row_ptr()[1..].as_ptr(),
-            indices: a.col_idx().as_ptr(),
-            values: a.values().as_ptr(),
+            begin: a.row_ptr().as_ptr().cast_mut(),
+            end: a.row_ptr()[1..].as_ptr().cast_mut(),
+            indices: a.col_idx().as_ptr().cast_mut(),
+            values: a.values().as_ptr().cast_mut(),
         })
     }
 }
 
-fn csrmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Result<Product<'a, f32, Host>> {
-    let csrmv = library.mkl_scsrmv()?;
+fn csrmv<'a, T: Value>(library: &'a Mkl, a: &'a Csr<T>, x: &'a [T]) -> Result<Product<'a, T, Host>> {
+    let csrmv = library.csrmv()?;
     let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
     Ok(Product::on_host("mkl:csrmv", None, move |y| {
+        let (x, y) = (x.as_ptr(), y.as_mut_ptr());
         // SAFETY: the arrays are those of a valid matrix, x and y have as many elements as it has columns and rows.
         unsafe {
-            csrmv(
-                NO,
-                &rows,
-                &cols,
-                &1.0,
-                GENERAL_FROM_ZERO,
-                values,
-                indices,
-                begin,
-                end,
-                x.as_ptr(),
-                &0.0,
-                y.as_mut_ptr(),
-            );
+            csrmv(NO, &rows, &cols, &T::ONE, FORMAT, values, indices, begin, end, x, &T::ZERO, y);
         }
         Ok(())
     }))
 }
 
-fn csrgemv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Result<Product<'a, f32, Host>> {
+fn csrgemv<'a, T: Value>(library: &'a Mkl, a: &'a Csr<T>, x: &'a [T]) -> Result<Product<'a, T, Host>> {
     ensure!(a.nrows() == a.ncols(), "it takes square matrices only");
-    let csrgemv = library.mkl_cspblas_scsrgemv()?;
+    let csrgemv = library.csrgemv()?;
     let Arrays { rows, begin: offsets, indices, values, .. } = Arrays::of(a)?;
     Ok(Product::on_host("mkl:csrgemv", None, move |y| {
         // SAFETY: the arrays are those of a valid square matrix, x and y have as many elements as it has rows.
@@ -102,35 +95,20 @@ fn csrgemv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Result<Produc
     }))
 }
 
-fn csrmm<'a>(
+fn csrmm<'a, T: Value>(
     library: &'a Mkl,
-    a: &'a Csr<f32>,
-    b: &'a [f32],
+    a: &'a Csr<T>,
+    b: &'a [T],
     columns: usize,
-) -> Result<Product<'a, f32, Host>> {
-    let csrmm = library.mkl_scsrmm()?;
+) -> Result<Product<'a, T, Host>> {
+    let csrmm = library.csrmm()?;
     let columns = i32::try_from(columns)?;
     let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
     Ok(Product::on_host("mkl:csrmm", None, move |c| {
+        let (b, c, ld) = (b.as_ptr(), c.as_mut_ptr(), &columns);
         // SAFETY: the arrays are those of a valid matrix; B has a row for each of its columns, C for each of its rows.
         unsafe {
-            csrmm(
-                NO,
-                &rows,
-                &columns,
-                &cols,
-                &1.0,
-                GENERAL_FROM_ZERO,
-                values,
-                indices,
-                begin,
-                end,
-                b.as_ptr(),
-                &columns,
-                &0.0,
-                c.as_mut_ptr(),
-                &columns,
-            );
+            csrmm(NO, &rows, ld, &cols, &T::ONE, FORMAT, values, indices, begin, end, b, ld, &T::ZERO, c, ld);
         }
         Ok(())
     }))
@@ -138,23 +116,12 @@ fn csrmm<'a>(
 
 impl<'a> SparseMatrix<'a> {
     /// The arrays of a matrix, unconverted.
-    pub(super) fn of(library: &'a Mkl, a: &'a Csr<f32>) -> Result<Self> {
-        let create = library.mkl_sparse_s_create_csr()?;
+    pub(super) fn of<T: Value>(library: &'a Mkl, a: &'a Csr<T>) -> Result<Self> {
+        let create = library.sparse_create_csr()?;
         let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
-        Self::made(library, "mkl_sparse_s_create_csr", |handle| {
+        Self::made(library, "mkl_sparse_?_create_csr", |handle| {
             // SAFETY: the arrays are those of a valid matrix, which is borrowed; nothing here asks MKL to write them.
-            unsafe {
-                create(
-                    handle,
-                    FROM_ZERO,
-                    rows,
-                    cols,
-                    begin.cast_mut(),
-                    end.cast_mut(),
-                    indices.cast_mut(),
-                    values.cast_mut(),
-                )
-            }
+            unsafe { create(handle, FROM_ZERO, rows, cols, begin, end, indices, values) }
         })
     }
 
@@ -165,14 +132,14 @@ impl<'a> SparseMatrix<'a> {
 
     /// Runs the inspector, after its hints.
     fn optimize(&self) -> Result<()> {
-        let optimize = self.library.mkl_sparse_optimize()?;
+        let optimize = self.library.sparse_optimize()?;
         // SAFETY: the handle is alive.
         Ok(check("mkl_sparse_optimize", unsafe { optimize(self.handle) })?)
     }
 }
 
-fn inspected_spmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Result<Product<'a, f32, Host>> {
-    let (hint, multiply) = (library.mkl_sparse_set_mv_hint()?, library.mkl_sparse_s_mv()?);
+fn inspected_spmv<'a, T: Value>(library: &'a Mkl, a: &'a Csr<T>, x: &'a [T]) -> Result<Product<'a, T, Host>> {
+    let (hint, multiply) = (library.sparse_set_mv_hint()?, library.sparse_mv()?);
     let begin = Instant::now();
     let matrix = SparseMatrix::of(library, a)?;
     // SAFETY: the handle is alive.
@@ -182,17 +149,17 @@ fn inspected_spmv<'a>(library: &'a Mkl, a: &'a Csr<f32>, x: &'a [f32]) -> Result
     Ok(Product::on_host("mkl:inspector", Some(seconds), move |y| {
         let (x, y) = (x.as_ptr(), y.as_mut_ptr());
         // SAFETY: the handle is alive; x and y have as many elements as the matrix has columns and rows.
-        check("mkl_sparse_s_mv", unsafe { multiply(PLAIN, 1.0, matrix.handle(), GENERAL, x, 0.0, y) })
+        check("mkl_sparse_?_mv", unsafe { multiply(PLAIN, T::ONE, matrix.handle(), GENERAL, x, T::ZERO, y) })
     }))
 }
 
-fn inspected_spmm<'a>(
+fn inspected_spmm<'a, T: Value>(
     library: &'a Mkl,
-    a: &'a Csr<f32>,
-    b: &'a [f32],
+    a: &'a Csr<T>,
+    b: &'a [T],
     columns: usize,
-) -> Result<Product<'a, f32, Host>> {
-    let (hint, multiply) = (library.mkl_sparse_set_mm_hint()?, library.mkl_sparse_s_mm()?);
+) -> Result<Product<'a, T, Host>> {
+    let (hint, multiply) = (library.sparse_set_mm_hint()?, library.sparse_mm()?);
     let columns = i32::try_from(columns)?;
     let begin = Instant::now();
     let matrix = SparseMatrix::of(library, a)?;
@@ -205,14 +172,30 @@ fn inspected_spmm<'a>(
         let (b, c) = (b.as_ptr(), c.as_mut_ptr());
         // SAFETY: the handle is alive; B has a row for each column of the matrix, C for each of its rows.
         let status = unsafe {
-            multiply(PLAIN, 1.0, matrix.handle(), GENERAL, ROW_MAJOR, b, columns, columns, 0.0, c, columns)
+            multiply(
+                PLAIN,
+                T::ONE,
+                matrix.handle(),
+                GENERAL,
+                ROW_MAJOR,
+                b,
+                columns,
+                columns,
+                T::ZERO,
+                c,
+                columns,
+            )
         };
-        check("mkl_sparse_s_mm", status)
+        check("mkl_sparse_?_mm", status)
     }))
 }
 
-fn inspected_trisolve<'a>(library: &'a Mkl, l: &'a Csr<f32>, b: &'a [f32]) -> Result<Product<'a, f32, Host>> {
-    let (hint, solve) = (library.mkl_sparse_set_sv_hint()?, library.mkl_sparse_s_trsv()?);
+fn inspected_trisolve<'a, T: Value>(
+    library: &'a Mkl,
+    l: &'a Csr<T>,
+    b: &'a [T],
+) -> Result<Product<'a, T, Host>> {
+    let (hint, solve) = (library.sparse_set_sv_hint()?, library.sparse_trsv()?);
     let begin = Instant::now();
     let matrix = SparseMatrix::of(library, l)?;
     // SAFETY: the handle is alive.
@@ -222,6 +205,6 @@ fn inspected_trisolve<'a>(library: &'a Mkl, l: &'a Csr<f32>, b: &'a [f32]) -> Re
     Ok(Product::on_host("mkl:inspector", Some(seconds), move |x| {
         let (b, x) = (b.as_ptr(), x.as_mut_ptr());
         // SAFETY: the handle is alive; b and x have as many elements as the matrix has rows.
-        check("mkl_sparse_s_trsv", unsafe { solve(PLAIN, 1.0, matrix.handle(), LOWER, b, x) })
+        check("mkl_sparse_?_trsv", unsafe { solve(PLAIN, T::ONE, matrix.handle(), LOWER, b, x) })
     }))
 }

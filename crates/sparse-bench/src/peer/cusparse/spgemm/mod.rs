@@ -4,14 +4,16 @@
 mod multiply;
 mod reuse;
 
-use super::descriptor::{SparseMatrix, start};
+use super::descriptor::{SparseMatrix, made, start};
 use super::library::{Cusparse, check};
 use crate::conversion::{Arrays, Conversion, Convert};
+use crate::value::Value;
 use backend_cuda::Device;
 use cudarc::cusparse::sys::{self, cusparseSpGEMMAlg_t as Algorithm, cusparseSpGEMMDescr_t as Descriptor};
 use sparse_core::error::checked_product;
-use sparse_core::{Backend, Csr, Element, Result, space};
+use sparse_core::{Csr, Element, Result, Scalar, space};
 use sparse_device::Buffer;
+use std::ffi::c_void;
 use std::ptr;
 
 const NONE: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
@@ -37,7 +39,12 @@ const REUSE_ALGORITHMS: [(&str, Algorithm); 2] = [
 ];
 
 impl Interface {
-    fn multiply(self, library: &Cusparse, left: Factor<'_>, right: Factor<'_>) -> Result<Product> {
+    fn multiply<T: Value>(
+        self,
+        library: &Cusparse,
+        left: Factor<'_, T>,
+        right: Factor<'_, T>,
+    ) -> Result<Product<T>> {
         match self {
             Self::SpGemm(algorithm) => multiply::multiply(library, algorithm, left, right),
             Self::SpGemmReuse(algorithm) => reuse::Plan::new(library, algorithm, left, right)?.into_product(),
@@ -46,10 +53,10 @@ impl Interface {
 }
 
 /// The product by each interface and algorithm, with all of its memory allocated in every run.
-pub(super) fn first_calls<'a>(
+pub(super) fn first_calls<'a, T: Value>(
     library: &'a Cusparse,
-    factors: &[&'a Csr<f32, Device>],
-) -> Vec<Conversion<'a>> {
+    factors: &[&'a Csr<T, Device>],
+) -> Vec<Conversion<'a, T>> {
     let conversion = |(name, interface)| {
         let factors = factors.to_vec();
         Conversion::new(name, move || Ok(FirstCall { library, factors, interface, made: None }))
@@ -60,11 +67,15 @@ pub(super) fn first_calls<'a>(
 }
 
 /// The product whose patterns are known: every run computes its values.
-pub(super) fn planned<'a>(library: &'a Cusparse, factors: &[&'a Csr<f32, Device>]) -> Vec<Conversion<'a>> {
+pub(super) fn planned<'a, T: Value>(
+    library: &'a Cusparse,
+    factors: &[&'a Csr<T, Device>],
+) -> Vec<Conversion<'a, T>> {
     let conversion = |(name, algorithm)| {
         let factors = factors.to_vec();
-        let plan =
-            move |left: Factor<'_>, right: Factor<'_>| reuse::Plan::new(library, algorithm, left, right);
+        let plan = move |left: Factor<'_, T>, right: Factor<'_, T>| {
+            reuse::Plan::new(library, algorithm, left, right)
+        };
         let plans = move || products(&factors, plan);
         Conversion::planned(name, &library.device, plans, |plans| KnownPatterns { library, plans })
     };
@@ -72,9 +83,9 @@ pub(super) fn planned<'a>(library: &'a Cusparse, factors: &[&'a Csr<f32, Device>
 }
 
 /// The products of the factors, from the last two on: each is the right factor of the next.
-fn products<P: AsRef<Product>>(
-    factors: &[&Csr<f32, Device>],
-    multiply: impl Fn(Factor<'_>, Factor<'_>) -> Result<P>,
+fn products<T: Value, P: AsRef<Product<T>>>(
+    factors: &[&Csr<T, Device>],
+    multiply: impl Fn(Factor<'_, T>, Factor<'_, T>) -> Result<P>,
 ) -> Result<Vec<P>> {
     let mut products: Vec<P> = vec![];
     let Some((last, others)) = factors.split_last() else { return Ok(products) };
@@ -88,15 +99,15 @@ fn products<P: AsRef<Product>>(
 
 /// A factor in CSR.
 #[derive(Clone, Copy)]
-struct Factor<'a> {
+struct Factor<'a, T: Scalar> {
     shape: (usize, usize),
     offsets: &'a Buffer<i32>,
     indices: &'a Buffer<i32>,
-    values: &'a Buffer<f32>,
+    values: &'a Buffer<T>,
 }
 
-impl<'a> Factor<'a> {
-    fn of(a: &'a Csr<f32, Device>) -> Self {
+impl<'a, T: Value> Factor<'a, T> {
+    fn of(a: &'a Csr<T, Device>) -> Self {
         let shape = (a.nrows(), a.ncols());
         Self { shape, offsets: a.row_ptr(), indices: a.col_idx(), values: a.values() }
     }
@@ -104,77 +115,108 @@ impl<'a> Factor<'a> {
     /// A descriptor, which must not be used after the arrays are dropped.
     fn describe(&self) -> Result<SparseMatrix> {
         let arrays = (start(self.offsets), start(self.indices), start(self.values));
-        SparseMatrix::csr::<f32>(self.shape, space::Buffer::len(self.indices), arrays)
+        SparseMatrix::csr::<T>(self.shape, space::Buffer::len(self.indices), arrays)
     }
 }
 
-/// Row offsets of a product that is being computed, with its descriptor.
+/// The arguments of every call: handle, algorithm, both factors, the product and the state.
+type Handles = (
+    sys::cusparseHandle_t,
+    Algorithm,
+    sys::cusparseSpMatDescr_t,
+    sys::cusparseSpMatDescr_t,
+    sys::cusparseSpMatDescr_t,
+    Descriptor,
+);
+
+/// A product's matrices, and its state between calls.
+struct Operation<'a> {
+    library: &'a Cusparse,
+    algorithm: Algorithm,
+    left: SparseMatrix,
+    right: SparseMatrix,
+    product: SparseMatrix,
+    state: State,
+}
+
+impl<'a> Operation<'a> {
+    /// The product of the factors, whose arrays must outlive it, with its row offsets, which are not yet computed.
+    fn new<T: Value>(
+        library: &'a Cusparse,
+        algorithm: Algorithm,
+        left: Factor<'_, T>,
+        right: Factor<'_, T>,
+    ) -> Result<(Self, Offsets)> {
+        let shape = (left.shape.0, right.shape.1);
+        let offsets = Offsets { shape, buffer: uninitialised(&library.device, shape.0 + 1)? };
+        let arrays = (start(&offsets.buffer), ptr::null_mut(), ptr::null_mut());
+        let product = SparseMatrix::csr::<T>(shape, 0, arrays)?;
+        let (left, right, state) = (left.describe()?, right.describe()?, State::new()?);
+        Ok((Self { library, algorithm, left, right, product, state }, offsets))
+    }
+}
+
+impl Operation<'_> {
+    /// The arguments of every call.
+    fn handles(&self) -> Handles {
+        let Self { library, algorithm, left, right, product, state } = self;
+        (library.handle, *algorithm, left.0, right.0, product.0, state.0)
+    }
+}
+
+/// Row offsets of a product that is being computed.
 struct Offsets {
     shape: (usize, usize),
     buffer: Buffer<i32>,
-    descriptor: SparseMatrix,
 }
 
 impl Offsets {
-    fn new(device: &Device, left: Factor<'_>, right: Factor<'_>) -> Result<Self> {
-        let shape = (left.shape.0, right.shape.1);
-        let buffer = uninitialised(device, shape.0 + 1)?;
-        let arrays = (start(&buffer), ptr::null_mut(), ptr::null_mut());
-        let descriptor = SparseMatrix::csr::<f32>(shape, 0, arrays)?;
-        Ok(Self { shape, buffer, descriptor })
-    }
-
-    /// The product with memory for its entries, which the library has counted, and its descriptor. `allocate` returns the
-    /// memory of as many values.
-    fn with_entries(
+    /// The product with memory for its entries, which the library has counted. `allocate` returns the memory of as many
+    /// values.
+    fn with_entries<T: Value>(
         self,
-        device: &Device,
-        allocate: impl FnOnce(usize) -> Result<Buffer<f32>>,
-    ) -> Result<(Product, SparseMatrix)> {
-        let Self { shape, buffer: offsets, descriptor } = self;
+        Operation { library, product: descriptor, .. }: &Operation<'_>,
+        allocate: impl FnOnce(usize) -> Result<Buffer<T>>,
+    ) -> Result<Product<T>> {
+        let Self { shape, buffer: offsets } = self;
         let (mut rows, mut cols, mut nnz) = (0, 0, 0);
         // SAFETY: the descriptor is alive, and the numbers are written by the call.
         let status =
             unsafe { sys::cusparseSpMatGetSize(descriptor.0, &raw mut rows, &raw mut cols, &raw mut nnz) };
         check("cusparseSpMatGetSize", status)?;
-        let (indices, values) = (uninitialised(device, nnz as usize)?, allocate(nnz as usize)?);
+        let (indices, values) = (uninitialised(&library.device, nnz as usize)?, allocate(nnz as usize)?);
         // SAFETY: the descriptor is alive; the arrays have the sizes that it says.
         let status = unsafe {
             sys::cusparseCsrSetPointers(descriptor.0, start(&offsets), start(&indices), start(&values))
         };
         check("cusparseCsrSetPointers", status)?;
-        Ok((Product { shape, offsets, indices, values }, descriptor))
+        Ok(Product { shape, offsets, indices, values })
     }
 }
 
 /// The arrays of a product.
-struct Product {
+struct Product<T: Scalar> {
     shape: (usize, usize),
     offsets: Buffer<i32>,
     indices: Buffer<i32>,
-    values: Buffer<f32>,
+    values: Buffer<T>,
 }
 
-impl AsRef<Self> for Product {
+impl<T: Value> AsRef<Self> for Product<T> {
     fn as_ref(&self) -> &Self {
         self
     }
 }
 
-impl Product {
-    fn as_factor(&self) -> Factor<'_> {
+impl<T: Value> Product<T> {
+    fn as_factor(&self) -> Factor<'_, T> {
         let Self { shape, offsets, indices, values } = self;
         Factor { shape: *shape, offsets, indices, values }
     }
 
     /// The arrays, with sorted rows, which the library does not promise.
-    fn download(&self, device: &Device) -> Result<Arrays> {
-        let arrays = Arrays {
-            offsets: device.download(&self.offsets)?,
-            indices: device.download(&self.indices)?,
-            values: device.download(&self.values)?,
-        };
-        Ok(arrays.with_sorted_rows())
+    fn download(&self, device: &Device) -> Result<Arrays<T>> {
+        Ok(Arrays::download(device, &self.offsets, &self.indices, &self.values)?.with_sorted_rows())
     }
 }
 
@@ -183,11 +225,9 @@ struct State(Descriptor);
 
 impl State {
     fn new() -> Result<Self> {
-        let mut descriptor = ptr::null_mut();
         // SAFETY: the call writes the descriptor.
-        let status = unsafe { sys::cusparseSpGEMM_createDescr(&raw mut descriptor) };
-        check("cusparseSpGEMM_createDescr", status)?;
-        Ok(Self(descriptor))
+        let create = |made| unsafe { sys::cusparseSpGEMM_createDescr(made) };
+        made("cusparseSpGEMM_createDescr", create).map(Self)
     }
 }
 
@@ -196,6 +236,18 @@ impl Drop for State {
         // SAFETY: the descriptor was made by `new` and is not used after this.
         let _ = unsafe { sys::cusparseSpGEMM_destroyDescr(self.0) };
     }
+}
+
+/// Makes a call twice: without a buffer, for the bytes that it needs, and with a buffer of as many, which is returned.
+fn with_workspace(
+    device: &Device,
+    mut call: impl FnMut(&mut usize, *mut c_void) -> Result<()>,
+) -> Result<Buffer<u8>> {
+    let mut bytes = 0;
+    call(&mut bytes, ptr::null_mut())?;
+    let workspace = uninitialised(device, bytes)?;
+    call(&mut bytes, start(&workspace))?;
+    Ok(workspace)
 }
 
 /// A buffer of arbitrary contents, as the library's users allocate it: the library writes it before it reads it. It is
@@ -209,43 +261,43 @@ fn uninitialised<T: Element>(device: &Device, len: usize) -> Result<Buffer<T>> {
 }
 
 /// The product without anything known before.
-struct FirstCall<'a> {
+struct FirstCall<'a, T: Value> {
     library: &'a Cusparse,
-    factors: Vec<&'a Csr<f32, Device>>,
+    factors: Vec<&'a Csr<T, Device>>,
     interface: Interface,
     /// That of the last run.
-    made: Option<Product>,
+    made: Option<Product<T>>,
 }
 
-impl Convert for FirstCall<'_> {
+impl<T: Value> Convert<T> for FirstCall<'_, T> {
     fn run(&mut self) -> Result<Option<f64>> {
         self.made = None;
         let multiply =
-            |left: Factor<'_>, right: Factor<'_>| self.interface.multiply(self.library, left, right);
+            |left: Factor<'_, T>, right: Factor<'_, T>| self.interface.multiply(self.library, left, right);
         self.made = products(&self.factors, multiply)?.pop();
         Ok(None)
     }
 
-    fn arrays(&mut self) -> Result<Arrays> {
-        let download = |product: &Product| product.download(&self.library.device);
+    fn arrays(&mut self) -> Result<Arrays<T>> {
+        let download = |product: &Product<T>| product.download(&self.library.device);
         self.made.as_ref().map_or(Ok(Arrays::default()), download)
     }
 }
 
 /// The product with a plan for each multiplication.
-struct KnownPatterns<'a> {
+struct KnownPatterns<'a, T: Value> {
     library: &'a Cusparse,
-    plans: Vec<reuse::Plan<'a>>,
+    plans: Vec<reuse::Plan<'a, T>>,
 }
 
-impl Convert for KnownPatterns<'_> {
+impl<T: Value> Convert<T> for KnownPatterns<'_, T> {
     fn run(&mut self) -> Result<Option<f64>> {
         self.plans.iter().try_for_each(reuse::Plan::compute)?;
         Ok(None)
     }
 
-    fn arrays(&mut self) -> Result<Arrays> {
-        let download = |plan: &reuse::Plan<'_>| plan.as_ref().download(&self.library.device);
+    fn arrays(&mut self) -> Result<Arrays<T>> {
+        let download = |plan: &reuse::Plan<'_, T>| plan.as_ref().download(&self.library.device);
         self.plans.last().map_or(Ok(Arrays::default()), download)
     }
 }

@@ -1,116 +1,102 @@
 //! A·B by SpGEMM, which finds the pattern in every run.
 
-use super::super::descriptor::{data_type, start};
+use super::super::descriptor::{Scalars, start};
 use super::super::library::{Cusparse, check};
-use super::{Algorithm, Factor, NONE, Offsets, Product, State, uninitialised};
+use super::{Algorithm, Factor, NONE, Operation, Product, uninitialised, with_workspace};
+use crate::value::Value;
 use cudarc::cusparse::sys;
 use sparse_core::Result;
+use sparse_device::Buffer;
 use std::ffi::c_void;
 use std::ptr;
 
 /// The part of the products that the algorithms with little memory compute at a time, as in the library's sample.
-const CHUNK_FRACTION: f32 = 0.2;
+const CHUNK: f32 = 0.2;
 
 /// The product, with its workspace allocated as the library asks.
-pub(super) fn multiply(
+pub(super) fn multiply<T: Value>(
     library: &Cusparse,
     algorithm: Algorithm,
-    left: Factor<'_>,
-    right: Factor<'_>,
-) -> Result<Product> {
-    let (device, handle, value) = (&library.device, library.handle, data_type::<f32>()?);
-    let (a, b, c) = (left.describe()?, right.describe()?, Offsets::new(device, left, right)?);
-    let (state, alpha, beta) = (State::new()?, 1.0_f32, 0.0_f32);
-    let (alpha, beta) = ((&raw const alpha).cast::<c_void>(), (&raw const beta).cast::<c_void>());
+    left: Factor<'_, T>,
+    right: Factor<'_, T>,
+) -> Result<Product<T>> {
+    let device = &library.device;
+    let (operation, offsets) = Operation::new(library, algorithm, left, right)?;
+    let call = Multiplication { operation: &operation, scalars: Scalars::<T>::new() };
+    let _estimated = with_workspace(device, |bytes, buffer| call.estimate(bytes, buffer))?;
+    let _computed = match algorithm {
+        Algorithm::CUSPARSE_SPGEMM_ALG1 => {
+            with_workspace(device, |bytes, buffer| call.compute(bytes, buffer))?
+        }
+        _ => call.compute_in_chunks()?,
+    };
+    let product = offsets.with_entries(&operation, |nnz| uninitialised(device, nnz))?;
+    call.copy()?;
+    Ok(product)
+}
 
-    let estimate = |bytes: &mut usize, buffer: *mut c_void| {
+/// The operands of every call.
+struct Multiplication<'a, T> {
+    operation: &'a Operation<'a>,
+    scalars: Scalars<T>,
+}
+
+impl<T: Value> Multiplication<'_, T> {
+    fn estimate(&self, bytes: &mut usize, buffer: *mut c_void) -> Result<()> {
+        let (handle, algorithm, a, b, c, state) = self.operation.handles();
+        let (alpha, beta, value) = self.scalars.arguments()?;
         // SAFETY: handle and descriptors are alive; the buffer is null or has the bytes that were asked for.
         let status = unsafe {
             sys::cusparseSpGEMM_workEstimation(
-                handle,
-                NONE,
-                NONE,
-                alpha,
-                a.0,
-                b.0,
-                beta,
-                c.descriptor.0,
-                value,
-                algorithm,
-                state.0,
-                bytes,
-                buffer,
+                handle, NONE, NONE, alpha, a, b, beta, c, value, algorithm, state, bytes, buffer,
             )
         };
         check("cusparseSpGEMM_workEstimation", status)
-    };
-    let mut bytes = 0;
-    estimate(&mut bytes, ptr::null_mut())?;
-    let estimated = uninitialised::<u8>(device, bytes)?;
-    estimate(&mut bytes, start(&estimated))?;
-
-    let mut bytes = 0;
-    if algorithm != Algorithm::CUSPARSE_SPGEMM_ALG1 {
-        let memory = |own: &mut usize, buffer: *mut c_void, bytes: *mut usize| {
-            // SAFETY: as for the estimation; `bytes` is null or written by the call.
-            let status = unsafe {
-                sys::cusparseSpGEMM_estimateMemory(
-                    handle,
-                    NONE,
-                    NONE,
-                    alpha,
-                    a.0,
-                    b.0,
-                    beta,
-                    c.descriptor.0,
-                    value,
-                    algorithm,
-                    state.0,
-                    CHUNK_FRACTION,
-                    own,
-                    buffer,
-                    bytes,
-                )
-            };
-            check("cusparseSpGEMM_estimateMemory", status)
-        };
-        let mut own = 0;
-        memory(&mut own, ptr::null_mut(), ptr::null_mut())?;
-        let buffer = uninitialised::<u8>(device, own)?;
-        memory(&mut own, start(&buffer), &raw mut bytes)?;
     }
-    let compute = |bytes: &mut usize, buffer: *mut c_void| {
-        // SAFETY: as for the estimation.
+
+    /// Estimates the memory of [`compute`](Self::compute), with `own` bytes in `buffer`; they are asked for if that is null.
+    fn estimate_memory(&self, own: &mut usize, buffer: *mut c_void, bytes: &mut usize) -> Result<()> {
+        let (handle, algorithm, a, b, c, state) = self.operation.handles();
+        let (alpha, beta, value) = self.scalars.arguments()?;
+        let bytes = if buffer.is_null() { ptr::null_mut() } else { &raw mut *bytes };
+        // SAFETY: as for the estimation; `bytes` is null or written by the call.
+        let status = unsafe {
+            sys::cusparseSpGEMM_estimateMemory(
+                handle, NONE, NONE, alpha, a, b, beta, c, value, algorithm, state, CHUNK, own, buffer, bytes,
+            )
+        };
+        check("cusparseSpGEMM_estimateMemory", status)
+    }
+
+    fn compute(&self, bytes: &mut usize, buffer: *mut c_void) -> Result<()> {
+        let (handle, algorithm, a, b, c, state) = self.operation.handles();
+        let (alpha, beta, value) = self.scalars.arguments()?;
+        // SAFETY: as for the estimation, whose buffer is alive.
         let status = unsafe {
             sys::cusparseSpGEMM_compute(
-                handle,
-                NONE,
-                NONE,
-                alpha,
-                a.0,
-                b.0,
-                beta,
-                c.descriptor.0,
-                value,
-                algorithm,
-                state.0,
-                bytes,
-                buffer,
+                handle, NONE, NONE, alpha, a, b, beta, c, value, algorithm, state, bytes, buffer,
             )
         };
         check("cusparseSpGEMM_compute", status)
-    };
-    if algorithm == Algorithm::CUSPARSE_SPGEMM_ALG1 {
-        compute(&mut bytes, ptr::null_mut())?;
     }
-    let computed = uninitialised::<u8>(device, bytes)?;
-    compute(&mut bytes, start(&computed))?;
 
-    let (product, c) = c.with_entries(device, |nnz| uninitialised(device, nnz))?;
-    // SAFETY: handle and descriptors are alive, and so are the buffers of the calls before.
-    let status = unsafe {
-        sys::cusparseSpGEMM_copy(handle, NONE, NONE, alpha, a.0, b.0, beta, c.0, value, algorithm, state.0)
-    };
-    check("cusparseSpGEMM_copy", status)?;
-    Ok(product)
+    /// Computes the products part by part, in a workspace that is returned.
+    fn compute_in_chunks(&self) -> Result<Buffer<u8>> {
+        let (device, mut bytes) = (&self.operation.library.device, 0);
+        with_workspace(device, |own, buffer| self.estimate_memory(own, buffer, &mut bytes))?;
+        let workspace = uninitialised(device, bytes)?;
+        self.compute(&mut bytes, start(&workspace))?;
+        Ok(workspace)
+    }
+
+    /// Copies the entries into the product's arrays.
+    fn copy(&self) -> Result<()> {
+        let (handle, algorithm, a, b, c, state) = self.operation.handles();
+        let (alpha, beta, value) = self.scalars.arguments()?;
+        // SAFETY: handle and descriptors are alive, and so are the buffers of the calls before.
+        let status = unsafe {
+            sys::cusparseSpGEMM_copy(handle, NONE, NONE, alpha, a, b, beta, c, value, algorithm, state)
+        };
+        check("cusparseSpGEMM_copy", status)
+    }
 }

@@ -1,8 +1,9 @@
 //! A·B by SpGEMMreuse: the pattern of C first, and its values any number of times.
 
-use super::super::descriptor::{SparseMatrix, data_type, start};
+use super::super::descriptor::{Scalars, start};
 use super::super::library::{Cusparse, check};
-use super::{Algorithm, Factor, NONE, Offsets, Product, State, uninitialised};
+use super::{Algorithm, Factor, NONE, Operation, Product, uninitialised, with_workspace};
+use crate::value::Value;
 use cudarc::cusparse::sys;
 use sparse_core::{Backend, Result};
 use sparse_device::Buffer;
@@ -10,117 +11,101 @@ use std::ffi::c_void;
 use std::ptr;
 
 /// The pattern of C, and what computes its values.
-pub(super) struct Plan<'a> {
-    library: &'a Cusparse,
-    algorithm: Algorithm,
-    left: SparseMatrix,
-    right: SparseMatrix,
-    descriptor: SparseMatrix,
-    state: State,
-    product: Product,
+pub(super) struct Plan<'a, T: Value> {
+    operation: Operation<'a>,
+    scalars: Scalars<T>,
+    product: Product<T>,
     /// The buffers that the library numbers 4 and 5, which the state names.
     _workspaces: [Buffer<u8>; 2],
 }
 
-impl<'a> Plan<'a> {
+impl<'a, T: Value> Plan<'a, T> {
     /// Finds the pattern. The factors' arrays must outlive the plan.
     pub(super) fn new(
         library: &'a Cusparse,
         algorithm: Algorithm,
-        left: Factor<'_>,
-        right: Factor<'_>,
+        left: Factor<'_, T>,
+        right: Factor<'_, T>,
     ) -> Result<Self> {
-        let (device, handle, state) = (&library.device, library.handle, State::new()?);
-        let (a, b, c) = (left.describe()?, right.describe()?, Offsets::new(device, left, right)?);
-
-        let estimate = |bytes: &mut usize, buffer: *mut c_void| {
-            let c = c.descriptor.0;
-            // SAFETY: handle and descriptors are alive; the buffer is null or has the bytes that were asked for.
-            let status = unsafe {
-                sys::cusparseSpGEMMreuse_workEstimation(
-                    handle, NONE, NONE, a.0, b.0, c, algorithm, state.0, bytes, buffer,
-                )
-            };
-            check("cusparseSpGEMMreuse_workEstimation", status)
-        };
-        let mut bytes = 0;
-        estimate(&mut bytes, ptr::null_mut())?;
-        let estimated = uninitialised::<u8>(device, bytes)?;
-        estimate(&mut bytes, start(&estimated))?;
-
-        let count = |[second, third, fourth]: &mut [usize; 3], buffers: [*mut c_void; 3]| {
-            let c = c.descriptor.0;
-            // SAFETY: as for the estimation, whose buffer is alive.
-            let status = unsafe {
-                sys::cusparseSpGEMMreuse_nnz(
-                    handle, NONE, NONE, a.0, b.0, c, algorithm, state.0, second, buffers[0], third,
-                    buffers[1], fourth, buffers[2],
-                )
-            };
-            check("cusparseSpGEMMreuse_nnz", status)
-        };
-        let mut bytes = [0; 3];
-        count(&mut bytes, [ptr::null_mut(); 3])?;
-        let second = uninitialised::<u8>(device, bytes[0])?;
-        let third = uninitialised::<u8>(device, bytes[1])?;
-        let fourth = uninitialised::<u8>(device, bytes[2])?;
-        count(&mut bytes, [start(&second), start(&third), start(&fourth)])?;
-        drop((estimated, second));
-
-        let (product, descriptor) = c.with_entries(device, |nnz| device.zeros(nnz))?;
-        let copy = |bytes: &mut usize, buffer: *mut c_void| {
-            let c = descriptor.0;
-            // SAFETY: as for the estimation; the buffers that the library numbers 3 and 4 are alive.
-            let status = unsafe {
-                sys::cusparseSpGEMMreuse_copy(
-                    handle, NONE, NONE, a.0, b.0, c, algorithm, state.0, bytes, buffer,
-                )
-            };
-            check("cusparseSpGEMMreuse_copy", status)
-        };
-        let mut bytes = 0;
-        copy(&mut bytes, ptr::null_mut())?;
-        let fifth = uninitialised::<u8>(device, bytes)?;
-        copy(&mut bytes, start(&fifth))?;
-        let _workspaces = [fourth, fifth];
-        Ok(Self { library, algorithm, left: a, right: b, descriptor, state, product, _workspaces })
+        let device = &library.device;
+        let (operation, offsets) = Operation::new(library, algorithm, left, right)?;
+        let estimated = with_workspace(device, |bytes, buffer| operation.estimate(bytes, buffer))?;
+        let [_third, fourth] = operation.find_pattern()?;
+        drop(estimated);
+        let product = offsets.with_entries(&operation, |nnz| device.zeros(nnz))?;
+        let fifth = with_workspace(device, |bytes, buffer| operation.copy(bytes, buffer))?;
+        Ok(Self { operation, scalars: Scalars::new(), product, _workspaces: [fourth, fifth] })
     }
 
     /// Computes the values.
     pub(super) fn compute(&self) -> Result<()> {
-        let (handle, value) = (self.library.handle, data_type::<f32>()?);
-        let (a, b, c, state) = (self.left.0, self.right.0, self.descriptor.0, self.state.0);
-        let (alpha, beta) = (1.0_f32, 0.0_f32);
-        let (alpha, beta) = ((&raw const alpha).cast::<c_void>(), (&raw const beta).cast::<c_void>());
+        let (handle, algorithm, a, b, c, state) = self.operation.handles();
+        let (alpha, beta, value) = self.scalars.arguments()?;
         // SAFETY: handle, descriptors and all arrays that they name are alive; the library reads the scalars during the
         // call.
         let status = unsafe {
             sys::cusparseSpGEMMreuse_compute(
-                handle,
-                NONE,
-                NONE,
-                alpha,
-                a,
-                b,
-                beta,
-                c,
-                value,
-                self.algorithm,
-                state,
+                handle, NONE, NONE, alpha, a, b, beta, c, value, algorithm, state,
             )
         };
         check("cusparseSpGEMMreuse_compute", status)
     }
 
     /// The product with its values.
-    pub(super) fn into_product(self) -> Result<Product> {
+    pub(super) fn into_product(self) -> Result<Product<T>> {
         self.compute()?;
         Ok(self.product)
     }
 }
 
-impl AsRef<Product> for Plan<'_> {
-    fn as_ref(&self) -> &Product {
+impl Operation<'_> {
+    fn estimate(&self, bytes: &mut usize, buffer: *mut c_void) -> Result<()> {
+        let (handle, algorithm, a, b, c, state) = self.handles();
+        // SAFETY: handle and descriptors are alive; the buffer is null or has the bytes that were asked for.
+        let status = unsafe {
+            sys::cusparseSpGEMMreuse_workEstimation(
+                handle, NONE, NONE, a, b, c, algorithm, state, bytes, buffer,
+            )
+        };
+        check("cusparseSpGEMMreuse_workEstimation", status)
+    }
+
+    /// Finds the pattern. Returns the buffers that the library numbers 3 and 4, which the state names.
+    fn find_pattern(&self) -> Result<[Buffer<u8>; 2]> {
+        let (device, mut bytes) = (&self.library.device, [0; 3]);
+        self.count(&mut bytes, [ptr::null_mut(); 3])?;
+        let second = uninitialised::<u8>(device, bytes[0])?;
+        let third = uninitialised(device, bytes[1])?;
+        let fourth = uninitialised(device, bytes[2])?;
+        self.count(&mut bytes, [start(&second), start(&third), start(&fourth)])?;
+        Ok([third, fourth])
+    }
+
+    fn count(&self, bytes: &mut [usize; 3], buffers: [*mut c_void; 3]) -> Result<()> {
+        let (handle, algorithm, a, b, c, state) = self.handles();
+        let ([second, third, fourth], [b2, b3, b4]) = (bytes, buffers);
+        // SAFETY: as for the estimation, whose buffer is alive.
+        let status = unsafe {
+            sys::cusparseSpGEMMreuse_nnz(
+                handle, NONE, NONE, a, b, c, algorithm, state, second, b2, third, b3, fourth, b4,
+            )
+        };
+        check("cusparseSpGEMMreuse_nnz", status)
+    }
+
+    /// Copies the pattern into the product's arrays.
+    fn copy(&self, bytes: &mut usize, buffer: *mut c_void) -> Result<()> {
+        let (handle, algorithm, a, b, c, state) = self.handles();
+        // SAFETY: as for the estimation; the buffers that the library numbers 3 and 4 are alive.
+        let status = unsafe {
+            sys::cusparseSpGEMMreuse_copy(handle, NONE, NONE, a, b, c, algorithm, state, bytes, buffer)
+        };
+        check("cusparseSpGEMMreuse_copy", status)
+    }
+}
+
+impl<T: Value> AsRef<Product<T>> for Plan<'_, T> {
+    fn as_ref(&self) -> &Product<T> {
         &self.product
     }
 }
