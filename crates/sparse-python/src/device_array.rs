@@ -75,6 +75,11 @@ impl Shared {
         self.shape.iter().product()
     }
 
+    /// The address behind the last element.
+    fn end(&self) -> u64 {
+        self.address + (self.len() * self.element.bytes()) as u64
+    }
+
     pub(crate) fn device(&self) -> &Device {
         &self.device
     }
@@ -202,6 +207,12 @@ impl DeviceArray {
     #[getter]
     fn device(&self) -> String {
         self.0.device.to_string()
+    }
+
+    /// True if bytes of this array are bytes of `other`.
+    fn shares_memory(&self, other: &Self) -> bool {
+        let [own, others] = [self, other].map(|array| array.0.address..array.0.end());
+        own.start < others.end && others.start < own.end
     }
 
     /// A copy as an array of NumPy.

@@ -197,6 +197,14 @@ def test_strangers_and_plans(ours):
     assert_within_bound(cupy.asnumpy(plan.run(b)), 3 * (theirs @ b.get()), 3 * bound, 204)
 
 
+def test_a_result_over_its_operand_is_refused():
+    a = nnz.DeviceCsr.from_scipy(laplace(16), "cuda:0")
+    x = cupy.ones(a.shape[1])
+    for product in (nnz.plan_spmv(a).run, a.dot):
+        with pytest.raises(ValueError, match="out shares memory"):
+            product(x, out=x)
+
+
 def test_what_cannot_be_used_where_it_lies_is_named():
     data, indices, indptr = _parts(on_gpu(random((300, 200), 0.1, "f")))
     make = nnz.DeviceCsr.from_dlpack

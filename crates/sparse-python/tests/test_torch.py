@@ -181,6 +181,24 @@ def test_plans_are_made_once_for_a_pattern(device):
     assert len(nnz.torch._PATTERNS) == count - 1
 
 
+def test_other_memory_of_a_tensor_is_another_pattern(device):
+    case = Case(device)
+    x = case.dense(case.shape[1])
+    spmv(*case.parts, x)
+    case.indices.data = case.shape[1] - 1 - case.indices.flip(0)
+    with torch.no_grad():
+        torch.testing.assert_close(spmv(*case.parts, x), case.matrix() @ x)
+
+
+def test_patterns_may_be_columns_of_an_array(device):
+    case = Case(device)
+    x = case.dense(case.shape[1])
+    pairs = torch.stack([case.indices, case.indices * 0], dim=1)
+    with torch.no_grad():
+        found = spmv(case.indptr, pairs[:, 0], case.values, case.shape, x)
+        torch.testing.assert_close(found, case.matrix() @ x)
+
+
 def test_views_and_inference(device):
     case = Case(device)
     wide = case.dense(case.shape[1], 9)

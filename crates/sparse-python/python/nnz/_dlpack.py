@@ -47,7 +47,10 @@ def like(array: Any, shape: tuple[int, ...], device: str) -> Any:
 
 def product(run: Callable[[list[Any], Any], None], b: Any, out: Any, device: str) -> None:
     """Runs a product of `b` into `out`, both on the GPU; later work of their library waits for it."""
-    run([take(b, device)], take(out, device))
+    source, target = take(b, device), take(out, device)
+    if source.shares_memory(target):
+        raise ValueError("out shares memory with the operand: the product would read what it has written")
+    run([source], target)
     release(b, device)
 
 

@@ -61,11 +61,10 @@ class _Pattern:
         self.versions = _versions(indptr, indices)
         self.plans: dict[tuple[Any, ...], _native.Plan] = {}
         rows, cols = shape
-        given = (indptr, indices)
-        positions = [_positions(array, max(rows, cols, len(indices)), values.dtype) for array in given]
-        # On a GPU the matrix uses them where they lie. The given ones live as long as the pattern, which is found by them.
-        self.copies = [made for made, array in zip(positions, given, strict=True) if made is not array]
-        arrays = [_operand(array, stream) for array in (*positions, values)]
+        most = max(rows, cols, len(indices))
+        # On a GPU the matrix uses them where they lie: their memory lives as long as the pattern.
+        self.positions = [_prepared(_positions(array, most, values.dtype)) for array in (indptr, indices)]
+        arrays = [_operand(array, stream) for array in (*self.positions, values)]
         if values.is_cuda:
             self.matrix = _native.Matrix.from_device_arrays("csr", (rows, cols), *arrays)
         else:
@@ -116,9 +115,9 @@ def _pattern(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[in
         return found
 
 
-def _versions(*tensors: Tensor) -> tuple[int | None, ...]:
-    """How often each was written; None of a tensor of inference mode, which does not count."""
-    return tuple(None if tensor.is_inference() else tensor._version for tensor in tensors)
+def _versions(*tensors: Tensor) -> tuple[tuple[int, int] | None, ...]:
+    """Where each is and how often it was written; None of a tensor of inference mode, which does not count."""
+    return tuple(None if tensor.is_inference() else (tensor.data_ptr(), tensor._version) for tensor in tensors)
 
 
 def _positions(positions: Tensor, largest: int, dtype: torch.dtype) -> Tensor:
