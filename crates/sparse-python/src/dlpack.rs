@@ -43,11 +43,6 @@ const ELEMENTS: [Element; 7] = [
 ];
 
 impl Element {
-    /// Bytes of an element.
-    pub(crate) const fn bytes(self) -> usize {
-        self.dtype.bits as usize / 8
-    }
-
     /// The type of NumPy's character.
     pub(crate) fn of(char: char) -> PyResult<Self> {
         let found = ELEMENTS.into_iter().find(|element| element.char == char);
