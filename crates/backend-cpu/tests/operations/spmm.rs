@@ -7,7 +7,7 @@ use sparse_core::reference::Reference;
 use sparse_core::{
     Csr, DenseView, DenseViewMut, Error, Host, Order, PlanOptions, Scalar, SparseFormat, bf16, c32, c64, f16,
 };
-use sparse_generate::{uniform, with_row_lengths};
+use sparse_generate::{band, stencil_5, stencil_27, uniform, with_row_lengths};
 
 /// The orders of B and C, and the padding of both leading dimensions.
 #[derive(Debug, Clone, Copy)]
@@ -215,6 +215,92 @@ fn a_wide_b_whose_rows_are_used_often_is_sliced() {
         let expected = product(&Reference, &a, Op::None, columns, &options, scale, layout).unwrap();
         let found = product(&cpu, &a, Op::None, columns, &options, scale, layout).unwrap();
         assert!(found == expected, "{layout:?} {scale:?}");
+    }
+}
+
+/// The bits of `A·B` by each instruction set, where B begins `offset` elements behind the beginning of a cache line.
+fn bits_with_b_at<T: Scalar>(a: &Csr<T>, columns: usize, offset: usize) -> Vec<Vec<u8>>
+where
+    Cpu: SpmmKernel<Csr<T>>,
+{
+    let mut memory = vec![T::ZERO; a.ncols() * columns + offset + 64];
+    let start = memory.as_ptr().align_offset(64) + offset;
+    let b = &mut memory[start..start + a.ncols() * columns];
+    for (k, b) in b.iter_mut().enumerate() {
+        *b = T::from_c64(c64::new(1.0 / (1 + k % 97) as f64, 0.0));
+    }
+    let b = DenseView::row_major(&*b, a.ncols(), columns).unwrap();
+    let run = |cpu: &Cpu| {
+        let mut c = vec![T::ZERO; a.nrows() * columns];
+        let mut plan = SpmmPlan::new(cpu, a, Op::None, columns, &PlanOptions::default()).unwrap();
+        let c_view = DenseViewMut::row_major(&mut c[..], a.nrows(), columns).unwrap();
+        plan.run(acc::<T>(1.0), a, b, acc::<T>(0.0), c_view).unwrap();
+        bits(&c).to_vec()
+    };
+    backends().iter().map(run).collect()
+}
+
+/// Rows of B that are used often are copied where they straddle cache lines.
+#[test]
+fn bits_do_not_depend_on_the_alignment_of_b() {
+    let narrow = inexact(uniform::<f32>(600, 40, 13, 5).unwrap());
+    let wide = inexact(uniform::<f64>(600, 40, 13, 5).unwrap());
+    for columns in [1, 3, 4, 6, 8, 16, 24, 32, 64, 100] {
+        let aligned = bits_with_b_at(&narrow, columns, 0);
+        assert!(aligned == bits_with_b_at(&narrow, columns, 4), "f32, {columns} columns");
+        let aligned = bits_with_b_at(&wide, columns, 0);
+        assert!(aligned == bits_with_b_at(&wide, columns, 2), "f64, {columns} columns");
+    }
+}
+
+/// The matrix with its rows in reverse order.
+fn reversed<T: Scalar>(a: &Csr<T>) -> Csr<T> {
+    let rows = a.nrows();
+    Csr::from_triplets(rows, a.ncols(), a.triplets().map(|(i, j, value)| (rows - 1 - i, j, value))).unwrap()
+}
+
+/// Rows whose columns are those of the row before, one further each, are summed together; in reverse order they are not.
+#[test]
+fn shifted_rows_have_the_bits_of_others() {
+    fn check<T: Scalar>(a: Csr<T>)
+    where
+        Cpu: SpmmKernel<Csr<T>>,
+    {
+        let a = inexact(a);
+        for columns in [1, 4, 5, 8, 9, 16, 31, 33] {
+            let (own, other) = (bits_with_b_at(&a, columns, 0), bits_with_b_at(&reversed(&a), columns, 0));
+            let row = columns * size_of::<T>();
+            for (own, other) in own.iter().zip(&other) {
+                assert!(own.chunks(row).eq(other.chunks(row).rev()), "{} {columns} columns", T::DTYPE);
+            }
+        }
+    }
+    check(band::<f32>(203, 6, 5, 1).unwrap());
+    check(band::<f64>(203, 17, 23, 1).unwrap());
+    check(stencil_5::<f64>(13, 9).unwrap());
+    check(stencil_27::<f32>(9, 7, 5).unwrap());
+    check(band::<c32>(50, 2, 2, 1).unwrap());
+    check(stencil_5::<c64>(13, 9).unwrap());
+}
+
+#[test]
+fn few_columns_have_the_same_bits_with_avx2_and_without_vectors() {
+    if !Simd::Avx2.is_available() {
+        return;
+    }
+    let a = inexact(uniform::<f32>(300, 200, 13, 5).unwrap());
+    let b: Vec<_> = (0..200 * 31).map(|k| 1.0 / (1 + k % 97) as f32).collect();
+    for columns in [3, 8, 15, 16, 24, 31] {
+        let b = DenseView::row_major(&b[..200 * columns], 200, columns).unwrap();
+        let [avx2, portable] = [Simd::Avx2, Simd::Portable].map(|simd| {
+            let cpu = Cpu::with(1, simd).unwrap();
+            let mut c = vec![0.0; 300 * columns];
+            let mut plan = SpmmPlan::new(&cpu, &a, Op::None, columns, &PlanOptions::default()).unwrap();
+            let c_view = DenseViewMut::row_major(&mut c[..], 300, columns).unwrap();
+            plan.run(1.0, &a, b, 0.0, c_view).unwrap();
+            bits(&c).to_vec()
+        });
+        assert!(avx2 == portable, "{columns} columns");
     }
 }
 

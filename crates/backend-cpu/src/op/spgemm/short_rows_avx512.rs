@@ -20,30 +20,6 @@ const MOST: usize = 2 * LANES;
 /// The entries of a row, and vectors of their columns and sums.
 type Row<Sums> = (usize, [__m512i; 2], [Sums; 2]);
 
-/// Appends rows of C with their lengths, up to one that has more than [`MOST`] entries, or too many products for two
-/// vectors; returns their number, which is 0 where `S` has no kernel for the types.
-///
-/// # Safety
-/// The processor has `S`.
-#[inline(always)]
-pub(super) unsafe fn multiply<S: Isa, T: Scalar, I: Index, O: Index>(
-    operands: Operands<'_, T, I, O>,
-    rows: Range<usize>,
-    lengths: &mut Vec<usize>,
-    columns: &mut Vec<I>,
-    values: &mut Vec<T>,
-) -> usize {
-    if const { is::<S, T>(Simd::Avx512, DType::F32) && size_of::<I>() == size_of::<i32>() } {
-        // SAFETY: the caller's promise.
-        return unsafe { for_f32::multiply(operands, rows, lengths, columns, values) };
-    }
-    if const { is::<S, T>(Simd::Avx512, DType::F64) && size_of::<I>() == size_of::<i32>() } {
-        // SAFETY: the caller's promise.
-        return unsafe { for_f64::multiply(operands, rows, lengths, columns, values) };
-    }
-    0
-}
-
 macro_rules! kernel {
     ($module:ident, $t:ty, $sums:ty, [$zero:ident, $add:ident, $insert:ident, $shift:ident, $store:ident]) => {
         mod $module {
@@ -171,8 +147,37 @@ macro_rules! kernel {
     };
 }
 
-kernel!(for_f32, f32, __m512, [_mm512_setzero_ps, add_f32, insert_f32, shift_f32, _mm512_storeu_ps]);
-kernel!(for_f64, f64, [__m512d; 2], [zero_f64, add_f64, insert_f64, shift_f64, store_f64]);
+/// A kernel for each type of values, and the function that calls it.
+macro_rules! kernels {
+    ($($module:ident, $dtype:ident, $t:ty, $sums:ty, $functions:tt;)+) => {
+        $(kernel!($module, $t, $sums, $functions);)+
+
+        /// Appends rows of C with their lengths, up to one that has more than [`MOST`] entries, or too many products for two
+        /// vectors; returns their number, which is 0 where `S` has no kernel for the types.
+        ///
+        /// # Safety
+        /// The processor has `S`.
+        #[inline(always)]
+        pub(super) unsafe fn multiply<S: Isa, T: Scalar, I: Index, O: Index>(
+            operands: Operands<'_, T, I, O>,
+            rows: Range<usize>,
+            lengths: &mut Vec<usize>,
+            columns: &mut Vec<I>,
+            values: &mut Vec<T>,
+        ) -> usize {
+            $(if const { is::<S, T>(Simd::Avx512, DType::$dtype) && size_of::<I>() == size_of::<i32>() } {
+                // SAFETY: the caller's promise.
+                return unsafe { $module::multiply(operands, rows, lengths, columns, values) };
+            })+
+            0
+        }
+    };
+}
+
+kernels! {
+    for_f32, F32, f32, __m512, [_mm512_setzero_ps, add_f32, insert_f32, shift_f32, _mm512_storeu_ps];
+    for_f64, F64, f64, [__m512d; 2], [zero_f64, add_f64, insert_f64, shift_f64, store_f64];
+}
 
 #[inline]
 #[target_feature(enable = "avx512f")]

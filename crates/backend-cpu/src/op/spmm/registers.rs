@@ -1,9 +1,13 @@
 //! Blocks of columns in the registers of AVX-512, of all types but those of 16 bits, and of AVX2, real ones alone.
+//!
+//! Up to half a vector of columns is summed in vectors of 256 bits, too: rows of B that narrow lie two in a cache line, and a
+//! vector of 512 bits would read parts of two lines for each.
 
-use super::block::{RowMajor, RowRanges, Sink, WIDE};
+use super::block::{RowMajor, RowRanges, Sink};
 use super::source::Rows;
 use super::stream::Stream;
-use crate::simd::{Isa, Simd, fetch, fetch_line, is};
+use crate::op::spmv::shifted_avx512::are_shifted;
+use crate::simd::{Isa, LINE, Simd, fetch, fetch_line, is};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::op::Op;
 use sparse_core::{DType, Index, Scalar, c32, c64};
@@ -12,6 +16,10 @@ use std::ops::Range;
 
 /// The most vectors summed at a time; registers are left for a value and a row of B.
 const MOST: usize = 16;
+
+/// Lines summed side by side in one vector each. Two quiet cores, f32, 16 columns: a band of 41 9.0 → 6.9 ms, the 27-point
+/// stencil 4.0 → 3.6; from 32 columns on it gained nothing.
+const GROUP: usize = 4;
 
 /// True if kernels in registers take any number of columns.
 pub(super) const fn take_all<S: Isa, T: Scalar>() -> bool {
@@ -41,6 +49,7 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
                 8.. => f64s::<8, 1, R>(rows, lines, b, first, op, sink),
                 4.. => f64s::<4, 1, R>(rows, lines, b, first, op, sink),
                 2.. => f64s::<2, 2, R>(rows, lines, b, first, op, sink),
+                _ if left <= 4 => half_f64s::<1, 4, R>(rows, lines, b, first, op, sink),
                 _ => f64s::<1, 4, R>(rows, lines, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::F32) } {
@@ -49,6 +58,7 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
                 8.. => f32s::<8, 1, R>(rows, lines, b, first, op, sink),
                 4.. => f32s::<4, 1, R>(rows, lines, b, first, op, sink),
                 2.. => f32s::<2, 2, R>(rows, lines, b, first, op, sink),
+                _ if left <= 8 => half_f32s::<1, 4, R>(rows, lines, b, first, op, sink),
                 _ => f32s::<1, 4, R>(rows, lines, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::C64) } {
@@ -63,16 +73,50 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
                 4.. => c32s::<4, 1, R>(rows, lines, b, first, op, sink),
                 _ => c32s::<1, 2, R>(rows, lines, b, first, op, sink),
             }
-        } else if left < WIDE {
-            0
         } else if const { is::<S, R::Scalar>(Simd::Avx2, DType::F64) } {
-            whole_f64s(rows, lines, b, first, sink)
+            match left / 4 {
+                8.. => fused_f64s::<8, R>(rows, lines, b, first, sink),
+                4.. => rounded_f64s::<4, R>(rows, lines, b, first, sink),
+                2.. => rounded_f64s::<2, R>(rows, lines, b, first, sink),
+                _ => 0,
+            }
         } else if const { is::<S, R::Scalar>(Simd::Avx2, DType::F32) } {
-            whole_f32s(rows, lines, b, first, sink)
+            match left / 8 {
+                8.. => fused_f32s::<8, R>(rows, lines, b, first, sink),
+                4.. => fused_f32s::<4, R>(rows, lines, b, first, sink),
+                2.. => rounded_f32s::<2, R>(rows, lines, b, first, sink),
+                1 => rounded_f32s::<1, R>(rows, lines, b, first, sink),
+                _ => 0,
+            }
         } else {
             0
         }
     }
+}
+
+/// A line and the next lines of its group, [`GROUP`] in all, if they have as many entries, which are contiguous, in columns
+/// that are each one further than in the line before: neighbouring rows of B, which are found by one column.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn shifted_group<I: Index>(
+    columns: &[I],
+    (line, entries): (usize, &Range<usize>),
+    next: impl RowRanges,
+) -> Option<[usize; GROUP]> {
+    let mut group = [line; GROUP];
+    let (length, mut end) = (entries.len(), entries.end);
+    let first = columns[entries.clone()].first()?.as_usize();
+    let mut count = 1;
+    for (line, entries) in next.take(GROUP - 1) {
+        if entries != (end..end + length) || columns[end].as_usize() != first + count {
+            return None;
+        }
+        (group[count], end) = (line, entries.end);
+        count += 1;
+    }
+    // SAFETY: the columns of the lines follow each other.
+    let are_shifted = count == GROUP && unsafe { are_shifted(&columns[entries.start..end], length, GROUP) };
+    are_shifted.then_some(group)
 }
 
 /// The position in B, from the column `first` on, of a row.
@@ -104,7 +148,7 @@ fn fetch_rows<I: Index, T: Scalar>(b: RowMajor<'_, T>, [next, far]: [I; 2], firs
 }
 
 macro_rules! block {
-    ($name:ident, $t:ty, $lanes:literal of $part:ty, mask $mask:ty,
+    ($name:ident, group $group:ident, $t:ty, $lanes:literal of $part:ty, vector $vector:ty, mask $mask:ty,
      [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $add:ident, $mul:ident, $store:ident, $store_live:ident, $bits:ident]) => {
         /// The sums in `V` vectors, or if `V` is 1 in the lanes with columns. Entries are added to `C` chains of sums
         /// in turn, so that one addition need not wait for the last, and the chains in order. A lane has one part, of two
@@ -116,7 +160,7 @@ macro_rules! block {
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
         unsafe fn $name<const V: usize, const C: usize, R: Rows>(
             rows: &R,
-            lines: impl RowRanges,
+            mut lines: impl RowRanges,
             b: RowMajor<'_, R::Scalar>,
             first: usize,
             op: Op,
@@ -126,10 +170,59 @@ macro_rules! block {
             const COLUMNS: usize = $lanes / PARTS;
             let data: &[$part] = cast_slice(b.data);
             let len = (b.columns - first).min(V * COLUMNS);
-            let live = <$mask>::MAX >> ($lanes - PARTS * len.min(COLUMNS));
-            let streamed = if len == V * COLUMNS { sink.streamed(first, len) } else { None };
+            let live = <$mask>::MAX >> (<$mask>::BITS as usize - PARTS * len.min(COLUMNS));
+            let streams = size_of::<[$part; $lanes]>() == LINE && len == V * COLUMNS;
+            let streamed = if streams { sink.streamed(first, len) } else { None };
             let mut streamed = streamed.map(|to| (to, Stream::new()));
-            for (line, entries) in lines {
+            let mut write = |line: usize, sums: [$vector; V]| {
+                if let Some((to, stream)) = &mut streamed {
+                    let alpha = $set(cast::<_, $t>(to.alpha));
+                    // SAFETY: the sink's promise: the line has `len` elements, those of the vectors.
+                    unsafe {
+                        stream.seek(to.start.wrapping_add(line * to.stride).cast());
+                        for sum in sums {
+                            stream.write($bits($mul(alpha, sum)));
+                        }
+                    }
+                    return;
+                }
+                let Some((c, update)) = sink.place(line, first, len) else {
+                    let mut block = [[0.0; $lanes]; V];
+                    for (part, sum) in block.iter_mut().zip(sums) {
+                        // SAFETY: `part` has as many elements as a vector.
+                        unsafe { $store(part.as_mut_ptr(), sum) };
+                    }
+                    sink.write(line, first, cast_slice(&block.as_flattened()[..PARTS * len]));
+                    return;
+                };
+                let c: &mut [$part] = &mut cast_slice_mut(c)[..PARTS * len];
+                let (alpha, beta) = (cast::<_, $t>(update.alpha), cast::<_, $t>(update.beta));
+                for (v, sum) in sums.into_iter().enumerate() {
+                    // SAFETY: live lanes lie in `c`; others are neither read nor written.
+                    unsafe {
+                        let c = c.as_mut_ptr().add(v * $lanes);
+                        let mut value = $mul($set(alpha), sum);
+                        if beta != <$t>::ZERO {
+                            value = $add(value, $mul($set(beta), $load_live(live, c)));
+                        }
+                        $store_live(c, live, value);
+                    }
+                }
+            };
+            while let Some((line, entries)) = lines.next() {
+                if const { V == 1 }
+                    && let Some(values) = rows.stored_values()
+                    && let Some(group) = shifted_group(rows.columns(), (line, &entries), lines.clone())
+                {
+                    let values = &values[entries.start..entries.start + GROUP * entries.len()];
+                    // SAFETY: the caller's promises; the lines of the group have as many values, in columns one further each.
+                    let sums = unsafe { $group::<C, R>(&rows.columns()[entries], values, b, first, op) };
+                    for (line, sum) in group.into_iter().zip(sums) {
+                        write(line, [sum; V]);
+                    }
+                    lines.nth(GROUP - 2);
+                    continue;
+                }
                 let mut chains = [[$zero(); V]; C];
                 let mut entries = with_ahead(rows.columns(), &entries, b.ahead).zip(rows.values(entries));
                 'line: loop {
@@ -154,39 +247,7 @@ macro_rules! block {
                         *sum = $add(*sum, part);
                     }
                 }
-                if let Some((to, stream)) = &mut streamed {
-                    let alpha = $set(cast::<_, $t>(to.alpha));
-                    // SAFETY: the sink's promise: the line has `len` elements, those of the vectors.
-                    unsafe {
-                        stream.seek(to.start.wrapping_add(line * to.stride).cast());
-                        for sum in sums {
-                            stream.write($bits($mul(alpha, sum)));
-                        }
-                    }
-                    continue;
-                }
-                let Some((c, update)) = sink.place(line, first, len) else {
-                    let mut block = [[0.0; $lanes]; V];
-                    for (part, sum) in block.iter_mut().zip(sums) {
-                        // SAFETY: `part` has as many elements as a vector.
-                        unsafe { $store(part.as_mut_ptr(), sum) };
-                    }
-                    sink.write(line, first, cast_slice(&block.as_flattened()[..PARTS * len]));
-                    continue;
-                };
-                let c: &mut [$part] = &mut cast_slice_mut(c)[..PARTS * len];
-                let (alpha, beta) = (cast::<_, $t>(update.alpha), cast::<_, $t>(update.beta));
-                for (v, sum) in sums.into_iter().enumerate() {
-                    // SAFETY: live lanes lie in `c`; others are neither read nor written.
-                    unsafe {
-                        let c = c.as_mut_ptr().add(v * $lanes);
-                        let mut value = $mul($set(alpha), sum);
-                        if beta != <$t>::ZERO {
-                            value = $add(value, $mul($set(beta), $load_live(live, c)));
-                        }
-                        $store_live(c, live, value);
-                    }
-                }
+                write(line, sums);
             }
             if let Some((_, stream)) = streamed {
                 // SAFETY: as above.
@@ -194,21 +255,84 @@ macro_rules! block {
             }
             len
         }
+
+        /// The sums of the lines of a group in a vector each, in the lanes with columns, in the order of those of one line.
+        ///
+        /// # Safety
+        /// As for [`sums`]; these are the columns of the first line, to which those of the others are one further each,
+        /// and the values of all.
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+        unsafe fn $group<const C: usize, R: Rows>(
+            columns: &[R::Index],
+            values: &[R::Scalar],
+            b: RowMajor<'_, R::Scalar>,
+            first: usize,
+            op: Op,
+        ) -> [$vector; GROUP] {
+            const PARTS: usize = size_of::<$t>() / size_of::<$part>();
+            let data: &[$part] = cast_slice(b.data);
+            let parts = (PARTS * (b.columns - first)).min($lanes);
+            let live = <$mask>::MAX >> (<$mask>::BITS as usize - parts);
+            let mut chains = [[$zero(); GROUP]; C];
+            let mut entries = columns.iter().enumerate();
+            'lines: loop {
+                for sums in &mut chains {
+                    let Some((entry, &column)) = entries.next() else { break 'lines };
+                    let row = PARTS * start(column, b, first);
+                    for (k, sum) in sums.iter_mut().enumerate() {
+                        // SAFETY: live lanes lie in a row of `b`, that of the column of line `k`; others are not read.
+                        *sum = unsafe {
+                            let value = *values.get_unchecked(k * columns.len() + entry);
+                            let row = $load_live(live, data.as_ptr().add(row + PARTS * k * b.stride));
+                            $fma($set(cast::<R::Scalar, $t>(op.apply(value))), row, *sum)
+                        };
+                    }
+                }
+            }
+            let mut sums = chains[0];
+            for chain in &chains[1..] {
+                for (sum, &part) in sums.iter_mut().zip(chain) {
+                    *sum = $add(*sum, part);
+                }
+            }
+            sums
+        }
     };
 }
 
-block!(f64s, f64, 8 of f64, mask u8,
+block!(f64s, group group_of_f64s, f64, 8 of f64, vector __m512d, mask u8,
     [_mm512_setzero_pd, _mm512_set1_pd, _mm512_loadu_pd, _mm512_maskz_loadu_pd, _mm512_fmadd_pd, _mm512_add_pd,
      _mm512_mul_pd, _mm512_storeu_pd, _mm512_mask_storeu_pd, _mm512_castpd_si512]);
-block!(f32s, f32, 16 of f32, mask u16,
+block!(f32s, group group_of_f32s, f32, 16 of f32, vector __m512, mask u16,
     [_mm512_setzero_ps, _mm512_set1_ps, _mm512_loadu_ps, _mm512_maskz_loadu_ps, _mm512_fmadd_ps, _mm512_add_ps,
      _mm512_mul_ps, _mm512_storeu_ps, _mm512_mask_storeu_ps, _mm512_castps_si512]);
-block!(c64s, c64, 8 of f64, mask u8,
+block!(half_f64s, group group_of_half_f64s, f64, 4 of f64, vector __m256d, mask u8,
+    [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, _mm256_maskz_loadu_pd, _mm256_fmadd_pd, _mm256_add_pd,
+     _mm256_mul_pd, _mm256_storeu_pd, _mm256_mask_storeu_pd, half_of_f64s]);
+block!(half_f32s, group group_of_half_f32s, f32, 8 of f32, vector __m256, mask u8,
+    [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, _mm256_maskz_loadu_ps, _mm256_fmadd_ps, _mm256_add_ps,
+     _mm256_mul_ps, _mm256_storeu_ps, _mm256_mask_storeu_ps, half_of_f32s]);
+block!(c64s, group group_of_c64s, c64, 8 of f64, vector __m512d, mask u8,
     [_mm512_setzero_pd, set_c64, _mm512_loadu_pd, _mm512_maskz_loadu_pd, add_product_c64, _mm512_add_pd,
      product_c64, _mm512_storeu_pd, _mm512_mask_storeu_pd, _mm512_castpd_si512]);
-block!(c32s, c32, 16 of f32, mask u16,
+block!(c32s, group group_of_c32s, c32, 16 of f32, vector __m512, mask u16,
     [_mm512_setzero_ps, set_c32, _mm512_loadu_ps, _mm512_maskz_loadu_ps, add_product_c32, _mm512_add_ps,
      product_c32, _mm512_storeu_ps, _mm512_mask_storeu_ps, _mm512_castps_si512]);
+
+/// A vector's first half.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn half_of_f64s(half: __m256d) -> __m512i {
+    _mm512_castpd_si512(_mm512_castpd256_pd512(half))
+}
+
+/// A vector's first half.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn half_of_f32s(half: __m256) -> __m512i {
+    _mm512_castps_si512(_mm512_castps256_ps512(half))
+}
 
 macro_rules! complex {
     ($t:ty, $vector:ty, [$set:ident, $product:ident, $add_product:ident],
@@ -249,14 +373,14 @@ complex!(
 );
 
 macro_rules! whole_block {
-    ($name:ident, $t:ty, lanes $lanes:literal, [$zero:ident, $set:ident, $load:ident, $fma:ident, $store:ident]) => {
-        /// The sums of [`WIDE`] columns.
+    ($name:ident, $t:ty, lanes $lanes:literal, [$zero:ident, $set:ident, $load:ident, $add_product:ident, $store:ident]) => {
+        /// The sums in `V` vectors.
         ///
         /// # Safety
-        /// As for [`sums`]; there are [`WIDE`] columns.
+        /// As for [`sums`]; there are columns for all lanes.
         #[inline]
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn $name<R: Rows>(
+        unsafe fn $name<const V: usize, R: Rows>(
             rows: &R,
             lines: impl RowRanges,
             b: RowMajor<'_, R::Scalar>,
@@ -265,31 +389,49 @@ macro_rules! whole_block {
         ) -> usize {
             let data: &[$t] = cast_slice(b.data);
             for (line, entries) in lines {
-                let mut sums = [$zero(); WIDE / $lanes];
+                let mut sums = [$zero(); V];
                 for ((column, later), value) in
                     with_ahead(rows.columns(), &entries, b.ahead).zip(rows.values(entries))
                 {
-                    fetch_rows(b, later, first, WIDE);
+                    fetch_rows(b, later, first, V * $lanes);
                     let value = $set(cast::<R::Scalar, $t>(value));
-                    let row = &data[start(column, b, first)..][..WIDE];
+                    let row = &data[start(column, b, first)..][..V * $lanes];
                     for (sum, row) in sums.iter_mut().zip(row.chunks_exact($lanes)) {
                         // SAFETY: `row` has as many elements as a vector.
-                        *sum = $fma(value, unsafe { $load(row.as_ptr()) }, *sum);
+                        *sum = $add_product(value, unsafe { $load(row.as_ptr()) }, *sum);
                     }
                 }
-                let mut block = [0.0; WIDE];
-                for (part, sum) in block.chunks_exact_mut($lanes).zip(sums) {
+                let mut block = [[0.0; $lanes]; V];
+                for (part, sum) in block.iter_mut().zip(sums) {
                     // SAFETY: `part` has as many elements as a vector.
                     unsafe { $store(part.as_mut_ptr(), sum) };
                 }
-                sink.write(line, first, cast_slice(&block));
+                sink.write(line, first, cast_slice(block.as_flattened()));
             }
-            WIDE
+            V * $lanes
         }
     };
 }
 
-whole_block!(whole_f64s, f64, lanes 4,
+whole_block!(fused_f64s, f64, lanes 4,
     [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, _mm256_fmadd_pd, _mm256_storeu_pd]);
-whole_block!(whole_f32s, f32, lanes 8,
+whole_block!(fused_f32s, f32, lanes 8,
     [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, _mm256_fmadd_ps, _mm256_storeu_ps]);
+whole_block!(rounded_f64s, f64, lanes 4,
+    [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, add_rounded_f64s, _mm256_storeu_pd]);
+whole_block!(rounded_f32s, f32, lanes 8,
+    [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, add_rounded_f32s, _mm256_storeu_ps]);
+
+/// Sums of columns that fill no block of 32 have rounded products, as those of other instruction sets.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn add_rounded_f64s(value: __m256d, row: __m256d, sums: __m256d) -> __m256d {
+    _mm256_add_pd(sums, _mm256_mul_pd(value, row))
+}
+
+/// As for [`add_rounded_f64s`].
+#[inline]
+#[target_feature(enable = "avx2")]
+fn add_rounded_f32s(value: __m256, row: __m256, sums: __m256) -> __m256 {
+    _mm256_add_ps(sums, _mm256_mul_ps(value, row))
+}

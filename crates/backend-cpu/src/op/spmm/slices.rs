@@ -5,7 +5,8 @@ use super::source::Rows;
 use super::thresholds::SpmmThresholds;
 use crate::Cpu;
 use crate::parallel::CHUNK;
-use sparse_core::{DenseView, Scalar};
+use crate::simd::LINE;
+use sparse_core::{DenseView, Order, Scalar};
 use std::ops::Range;
 
 /// Products of one part.
@@ -36,7 +37,23 @@ pub(super) fn pays_to_slice<R: Rows>(rows: &R, (b_rows, columns): (usize, usize)
     let bytes = reach(rows).saturating_mul(size_of::<R::Scalar>());
     bytes.saturating_mul(WIDE) <= limits.cached_bytes
         && bytes.saturating_mul(columns) > limits.uncached_bytes
-        && rows.columns().len() >= b_rows.saturating_mul(limits.uses)
+        && is_copy_cheap(rows, b_rows)
+}
+
+/// True if every row of B is used so often on average that a copy is cheap.
+pub(super) fn is_copy_cheap<R: Rows>(rows: &R, b_rows: usize) -> bool {
+    rows.columns().len() >= b_rows.saturating_mul(SpmmThresholds::CPU.uses)
+}
+
+/// True if rows of B lie in more cache lines than those of a copy would, which begins with a line: malloc's large blocks
+/// begin 16 bytes behind one.
+pub(super) fn rows_straddle_lines<T: Scalar>(b: &DenseView<'_, T>) -> bool {
+    let bytes = b.ncols() * size_of::<T>();
+    if bytes == 0 || !(bytes.is_multiple_of(LINE) || LINE.is_multiple_of(bytes)) {
+        return false;
+    }
+    let stride = b.leading_dimension() * size_of::<T>();
+    [b.data().as_ptr().addr(), stride].iter().any(|at| !at.is_multiple_of(bytes.min(LINE)))
 }
 
 /// [`RowMajor::ahead`] for `columns` columns of B: rows of neighbouring entries are prefetched unless they stay in the
@@ -65,12 +82,17 @@ pub(super) fn pack<'a, T: Scalar>(
 ) -> RowMajor<'a, T> {
     let width = columns.len();
     let panel = &mut panel[..b.nrows() * width];
-    let rows_per_task = CHUNK / width;
+    let rows_per_task = (CHUNK / width).max(1);
     let tasks = panel.chunks_mut(rows_per_task * width).enumerate().collect();
     cpu.for_each(b.nrows() * width, tasks, |(k, part): (usize, &mut [T])| {
         for (i, row) in part.chunks_mut(width).enumerate() {
+            let from = k * rows_per_task + i;
+            if b.order() == Order::RowMajor {
+                row.copy_from_slice(&b.data()[from * b.leading_dimension()..][columns.clone()]);
+                continue;
+            }
             for (to, column) in row.iter_mut().zip(columns.clone()) {
-                *to = b.at(k * rows_per_task + i, column);
+                *to = b.at(from, column);
             }
         }
     });

@@ -87,6 +87,11 @@ pub(super) trait Rows: Copy + Send + Sync {
     /// The values of these entries.
     fn values(&self, entries: Range<usize>) -> impl Iterator<Item = Self::Scalar>;
 
+    /// The values of all entries, if they are contiguous.
+    fn stored_values(&self) -> Option<&[Self::Scalar]> {
+        None
+    }
+
     /// Ranges of rows with about `entries` entries each.
     fn parts(&self, entries: usize) -> Vec<Range<usize>>;
 
@@ -119,6 +124,11 @@ impl<T: Scalar, I: Index, O: Index> Rows for Lines<'_, T, I, O> {
     #[inline(always)]
     fn values(&self, entries: Range<usize>) -> impl Iterator<Item = T> {
         self.values[entries].iter().copied()
+    }
+
+    #[inline(always)]
+    fn stored_values(&self) -> Option<&[T]> {
+        Some(self.values)
     }
 
     fn parts(&self, entries: usize) -> Vec<Range<usize>> {

@@ -2,14 +2,17 @@
 
 use super::block::{RowMajor, WIDE};
 use super::product::{Output, PartSums, Product, SegmentSums};
-use super::slices::{entries_ahead, entries_of_part, pack, pays_to_slice};
+use super::slices::{
+    entries_ahead, entries_of_part, is_copy_cheap, pack, pays_to_slice, rows_straddle_lines,
+};
 use super::source::Rows;
 use super::thresholds::SpmmThresholds;
 use crate::Cpu;
 use crate::parallel::chunks;
+use crate::primitive::fill::zeroed;
 use crate::primitive::update::Update;
 use crate::simd::{CacheLine, LINE};
-use bytemuck::{Zeroable, cast_slice_mut};
+use bytemuck::cast_slice_mut;
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, DenseView, DenseViewMut, Order, Result, Scalar};
@@ -33,8 +36,8 @@ struct Segment {
 /// The partition of a pattern's work, and its workspace.
 pub(super) struct Work<T: Scalar> {
     split: WorkSplit<T::Acc>,
-    /// Some columns of B, row by row; allocated at their first use. Rows of eight doubles are cache lines: where each lay
-    /// in two lines, 8 columns of 20 000 rows with 200 entries took 6 to 11 ms in place of 2.1.
+    /// Some columns of B, or all, row by row; allocated at their first use. Rows of eight doubles are cache lines: where each
+    /// lay in two lines, 8 columns of 20 000 rows with 200 entries took 6 to 11 ms in place of 2.1.
     panel: Vec<CacheLine>,
 }
 
@@ -44,6 +47,8 @@ struct WorkSplit<Acc> {
     ahead: usize,
     /// True if a row-major B is multiplied some columns at a time, too.
     sliced: bool,
+    /// True if rows of B are used so often that a copy is cheap.
+    copied: bool,
     parts: Vec<Range<usize>>,
     /// The segments of all rows longer than a segment; none where the algorithm does not split rows.
     segments: Vec<Segment>,
@@ -65,6 +70,7 @@ impl<T: Scalar> Work<T> {
         let split = WorkSplit {
             ahead: entries_ahead(rows, at_once, sliced),
             sliced,
+            copied: is_copy_cheap(rows, b.0),
             parts: rows.parts(entries_of_part(at_once)),
             sums: vec![T::Acc::ZERO; sums],
             segments,
@@ -91,13 +97,17 @@ impl<T: Scalar> Work<T> {
         let Operands { b, mut c, update, op } = operands;
         let output = Output::new(&mut c, update);
         let (stride, columns) = (b.leading_dimension(), b.ncols());
-        if b.order() == Order::RowMajor && !self.split.sliced {
+        let is_whole = b.order() == Order::RowMajor && !self.split.sliced;
+        if is_whole && !(self.split.copied && rows_straddle_lines(&b)) {
             let b = RowMajor { data: b.data(), stride, columns, ahead: self.split.ahead };
             return self.split.run(cpu, Product { rows, b, op, output, first: 0 });
         }
-        let bytes = b.nrows() * columns.min(WIDE) * size_of::<T>();
-        self.panel.resize(bytes.div_ceil(LINE), CacheLine::zeroed());
-        for columns in chunks(columns, WIDE) {
+        let width = if is_whole { columns } else { WIDE };
+        let lines = (b.nrows() * columns.min(width) * size_of::<T>()).div_ceil(LINE);
+        if self.panel.len() < lines {
+            self.panel = zeroed(lines);
+        }
+        for columns in chunks(columns, width) {
             let first = columns.start;
             let b = pack(cpu, cast_slice_mut(&mut self.panel), b, columns, self.split.ahead);
             self.split.run(cpu, Product { rows, b, op, output, first });
@@ -118,14 +128,14 @@ fn segments(rows: &impl Rows, longest: usize) -> Vec<Segment> {
 impl<Acc: Scalar<Acc = Acc> + Accumulator> WorkSplit<Acc> {
     fn run<R: Rows<Scalar: Scalar<Acc = Acc>>>(&mut self, cpu: &Cpu, product: Product<'_, R>) {
         let longest = if self.segments.is_empty() { usize::MAX } else { SpmmThresholds::CPU.segment };
-        cpu.for_each(self.elements, self.parts.iter().collect(), |part| {
+        cpu.for_each_in_runs(self.elements, self.parts.iter().collect(), |part| {
             cpu.simd().run(PartSums { product, part: part.clone(), longest });
         });
         if self.segments.is_empty() {
             return;
         }
         let segments = self.segments.iter().zip(self.sums.chunks_mut(self.columns)).collect();
-        cpu.for_each(self.elements, segments, |(segment, sums)| {
+        cpu.for_each_in_runs(self.elements, segments, |(segment, sums)| {
             cpu.simd().run(SegmentSums { product, entries: segment.entries.clone(), sums });
         });
         self.join(product);

@@ -110,7 +110,7 @@ impl ByLength {
         let rows: Vec<_> = self.parts.iter().map(|part| part.rows.clone()).collect();
         let mut parts: Vec<_> = self.parts.iter().zip(split_mut(y, &rows)).collect();
         let tasks = parts.chunks_mut(PARTS_OF_TASK).collect();
-        cpu.for_each(self.entries, tasks, |parts: &mut [_]| {
+        cpu.for_each_in_runs(self.entries, tasks, |parts: &mut [_]| {
             let mut memory = vec![<M::Scalar as Scalar>::Acc::ZERO; CHUNK];
             for (part, y) in parts {
                 let lines = a.lines(part.member);

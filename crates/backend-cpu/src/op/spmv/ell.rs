@@ -72,7 +72,7 @@ pub(super) fn multiply_ell<T: Scalar, I: Index>(
     let tasks = chunks(a.nrows(), rows_per_task);
     let parts = split_mut(y, &tasks);
     let work = a.nrows() * (a.width() + 1);
-    cpu.for_each(work, tasks.into_iter().zip(parts).collect(), |(rows, y)| {
+    cpu.for_each_in_runs(work, tasks.into_iter().zip(parts).collect(), |(rows, y)| {
         cpu.simd().run(EllRows { a, rows, x, y, update, op, more: &more });
     });
 }

@@ -21,7 +21,7 @@ mod row_block;
 mod scatter;
 mod sell;
 #[cfg(target_arch = "x86_64")]
-mod shifted_avx512;
+pub(super) mod shifted_avx512;
 mod slab_sums;
 mod thresholds;
 

@@ -156,7 +156,7 @@ impl Repeated {
         let cols = x.len() / a.members().max(1);
         let rows: Vec<_> = self.parts.iter().map(|part| part.rows.clone()).collect();
         let tasks = self.parts.iter().zip(split_mut(y, &rows)).collect();
-        cpu.for_each(self.entries, tasks, |(part, y)| {
+        cpu.for_each_in_runs(self.entries, tasks, |(part, y)| {
             let lines = a.lines(part.member);
             let x = &x[part.member * cols..][..cols];
             cpu.simd().run(PartSums { part, runs: &self.runs, lines, x, y, update, op });

@@ -129,7 +129,7 @@ impl<T: Scalar, I: Index, O: Index> SpmvFormat for Sell<T, Host, I, O> {
             Some(Deltas { bases, deltas }) => Columns::Deltas { bases, deltas, height: self.slice_height() },
             None => Columns::Plain(self.col_idx()),
         };
-        cpu.for_each(self.values().len(), native.parts.iter().collect(), |slices| {
+        cpu.for_each_in_runs(self.values().len(), native.parts.iter().collect(), |slices| {
             cpu.simd().run(Slices { a: self, slices: slices.clone(), columns, x, y, update, op });
         });
     }

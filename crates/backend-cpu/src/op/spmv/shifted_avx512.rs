@@ -60,17 +60,13 @@ pub(super) unsafe fn write<T: Scalar>(
     }
 }
 
-/// True if the columns of `rows` rows are those of the first, each as much further as the row, and below `end`.
+/// True if the columns of `rows` rows are those of the first, each as much further as the row.
 ///
 /// # Safety
 /// There are `length` columns for each row.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-unsafe fn are_shifted<I: Index>(columns: &[I], length: usize, rows: usize, end: usize) -> bool {
-    let is_inside = |column: &I| column.as_usize() < end && rows <= end - column.as_usize();
-    if !columns[..length].iter().all(is_inside) {
-        return false;
-    }
+pub(in crate::op) unsafe fn are_shifted<I: Index>(columns: &[I], length: usize, rows: usize) -> bool {
     let pairs = length * (rows - 1);
     let lanes = 64 / size_of::<I>();
     let mut differ = 0;
@@ -132,7 +128,11 @@ macro_rules! kernel {
                 unsafe {
                     for sums in sums.chunks_mut(LANES) {
                         let columns = columns.get_unchecked(done * length..);
-                        if !are_shifted(columns, length, sums.len(), x.len()) {
+                        let most = x.len().checked_sub(sums.len());
+                        let is_inside = |column: &I| most.is_some_and(|most| column.as_usize() <= most);
+                        if !columns[..length].iter().all(is_inside)
+                            || !are_shifted(columns, length, sums.len())
+                        {
                             break;
                         }
                         let starts = columns[..length].iter().map(|first| x.as_ptr().add(first.as_usize()));
