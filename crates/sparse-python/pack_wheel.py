@@ -36,7 +36,7 @@ def main(library: str, folder: str) -> None:
     )
     record = "".join(f"{name},sha256={digest(data)},{len(data)}\n" for name, data in files.items())
     files[f"{about}/RECORD"] = f"{record}{about}/RECORD,,\n".encode()
-    # Stored as it is: it is installed on this machine, and to pack a library without optimisation takes seconds.
+    # Stored as it is: it is installed on this machine, and to pack a library without optimization takes seconds.
     with zipfile.ZipFile(Path(folder) / f"nnz-{version}-{tag}.whl", "w") as wheel:
         for name, data in files.items():
             wheel.writestr(name, data)

@@ -57,7 +57,7 @@ const FIXED: &[&str] = &[
     "LANES",
     "WARP",
     "BITS",
-    "MOST_INT",
+    "MAX_INT",
     "PADDING",
     "ROWS",
     "LARGEST_DELTA",
@@ -69,7 +69,7 @@ const FIXED: &[&str] = &[
     "DONE_SHIFT",
     "WIDE",
     "DIGIT",
-    "MOST_PASSES",
+    "MAX_PASSES",
     "COUNT_BITS",
 ];
 

@@ -7,13 +7,13 @@
 mod bench;
 mod ci;
 mod dist;
+mod parallel_steps;
 mod portability;
 mod program;
-mod side_by_side;
 mod soak;
 
 use clap::Parser;
-use program::{HARNESS, Passed};
+use program::{ForwardedArguments, HARNESS};
 use std::process::ExitCode;
 
 /// The workspace's chores.
@@ -21,16 +21,16 @@ use std::process::ExitCode;
 #[command(name = "cargo xtask", max_term_width = 110)]
 enum Command {
     /// Runs the conformance table.
-    Conformance(Passed),
+    Conformance(ForwardedArguments),
     Ci(ci::Args),
     /// Benchmarks ours beside its peers.
-    Bench(Passed),
+    Bench(ForwardedArguments),
     Dist(dist::Args),
     Soak(soak::Args),
     /// Rewrites the tables of docs/algorithms.md.
-    Algorithms(Passed),
+    Algorithms(ForwardedArguments),
     /// Compiles the kernels of a language.
-    Kernels(Passed),
+    Kernels(ForwardedArguments),
 }
 
 fn main() -> ExitCode {

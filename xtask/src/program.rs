@@ -78,13 +78,13 @@ pub(crate) fn target() -> PathBuf {
 /// The arguments of a program, as they are.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
-pub(crate) struct Passed {
+pub(crate) struct ForwardedArguments {
     /// Arguments of the program; `--help` lists them.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<String>,
 }
 
-impl Passed {
+impl ForwardedArguments {
     /// The arguments behind a subcommand.
     pub(crate) fn after(&self, subcommand: &str) -> Vec<String> {
         [&[subcommand.to_string()], &self.arguments[..]].concat()

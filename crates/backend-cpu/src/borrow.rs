@@ -157,7 +157,7 @@ impl<O: Index> Vectorize for Ascends<'_, O> {
     #[inline(always)]
     fn run<S: Isa>(self) -> bool {
         let next = self.0.get(1..).unwrap_or(&[]);
-        // Without a branch, so that it is vectorised.
+        // Without a branch, so that it is vectorized.
         self.0.iter().zip(next).fold(true, |so_far, (a, b)| so_far & (a <= b))
     }
 }

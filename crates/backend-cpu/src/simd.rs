@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 /// An instruction set that kernels are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Simd {
-    /// Portable code as the compiler vectorises it.
+    /// Portable code as the compiler vectorizes it.
     Portable,
     /// 256-bit vectors with gathers and FMA.
     Avx2,

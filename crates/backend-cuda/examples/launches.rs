@@ -8,7 +8,7 @@
 use backend_cuda::{CUDA, Device};
 use sparse_core::op::{Op, SpmvPlan};
 use sparse_core::{Backend, Csr, PlanOptions, Result, Space, SparseFormat};
-use sparse_solvers::{EnqueuedCg, Identity, Options};
+use sparse_solvers::{EnqueuedCg, Identity, SolverOptions};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -30,7 +30,8 @@ fn main() -> Result<()> {
     })?;
     println!("{}: SpMV of {} rows: {spmv:.3} us a call", device.caps().device, a.nrows());
     let zero = device.zeros::<f32>(a.nrows())?;
-    let options = Options { tolerance: 0.0, max_iterations: Some(ITERATIONS), ..Options::default() };
+    let options =
+        SolverOptions { tolerance: 0.0, max_iterations: Some(ITERATIONS), ..SolverOptions::default() };
     let mut solver = EnqueuedCg::new(&device, &a, Identity, &options)?;
     let fixed = least_microseconds(&device, || {
         (0..CALLS / ITERATIONS).try_for_each(|_| {

@@ -16,7 +16,7 @@ use sparse_distrib::{
     DistributedVector, Local, Ownership, Transport,
 };
 use sparse_generate::{stencil_5, uniform};
-use sparse_solvers::{Identity, Options};
+use sparse_solvers::{Identity, SolverOptions};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::thread::{available_parallelism, scope};
@@ -201,11 +201,11 @@ fn spmm(rank: &Rank, a: &OnRank, x: &[f64]) -> Result<Measured> {
 /// Iterations of CG from zero, with their stopping test, which never holds.
 fn cg(rank: &Rank, a: &OnRank, b: &[f64]) -> Result<Measured> {
     let b = DistributedVector::from_local(rank, a.row_ownership(), b)?;
-    let options = Options {
+    let options = SolverOptions {
         tolerance: 0.0,
         max_iterations: Some(ITERATIONS),
         plan: PlanOptions::often(),
-        ..Options::default()
+        ..SolverOptions::default()
     };
     let mut solver = DistributedCg::new(rank, a, Identity, &options)?;
     let mut milliseconds = f64::INFINITY;

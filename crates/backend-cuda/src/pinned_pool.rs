@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes that a device retains at most for the next who asks: 16 buffers of 16 MiB.
-const MOST_UNUSED_BYTES: usize = 256 << 20;
+const MAX_UNUSED_BYTES: usize = 256 << 20;
 
 /// Pinned memory of a device that nobody uses, the oldest first.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl PinnedPool {
         let mut unused = self.unused();
         unused.push_back(memory);
         let mut bytes: usize = unused.iter().map(|memory| memory.len()).sum();
-        while bytes > MOST_UNUSED_BYTES
+        while bytes > MAX_UNUSED_BYTES
             && let Some(oldest) = unused.pop_front()
         {
             bytes -= oldest.len();

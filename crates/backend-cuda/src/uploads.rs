@@ -16,7 +16,7 @@ use std::thread;
 /// them in 12 ms, and to pin its own memory takes it 4 ms, once.
 const BYTES_OF_THREAD: usize = 128 << 20;
 /// The threads that copy one array at most: together they are as fast as a link of 55 GB/s.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// The uploads of a device: as many streams as there were ever uploads at once.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ impl Uploads {
         let to = memory.range(0, host.len())?;
         let threads = match is_copied_directly(host, owner)? {
             true => 1,
-            false => (host.len() / BYTES_OF_THREAD).clamp(1, MOST_THREADS),
+            false => (host.len() / BYTES_OF_THREAD).clamp(1, MAX_THREADS),
         };
         let len = host.len().div_ceil(threads).max(1);
         let copy = |(number, part): (usize, &[u8])| {

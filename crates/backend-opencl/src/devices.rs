@@ -22,7 +22,7 @@ pub(crate) struct DeviceInfo {
     pub(crate) properties: Properties,
     pub(crate) memory_bytes: u64,
     pub(crate) largest_buffer: u64,
-    /// True under Oclgrind, whose check of uninitialised memory takes a new buffer for a released one with its number,
+    /// True under Oclgrind, whose check of uninitialized memory takes a new buffer for a released one with its number,
     /// and forgets a buffer's state when the host writes or copies to its middle: its reports are right only where no
     /// buffer is released and the host writes buffers from their beginning.
     pub(crate) checks_reads: bool,

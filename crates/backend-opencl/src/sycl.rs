@@ -77,7 +77,7 @@ pub unsafe fn on_queue(queue: *const c_void) -> Result<sparse_device::Device> {
 /// is not aligned to 16 bytes, or if `device` is none of SYCL's.
 ///
 /// # Safety
-/// From `pointer` on there are `len` initialised elements, and up to the next multiple of 16 bytes the memory can be
+/// From `pointer` on there are `len` initialized elements, and up to the next multiple of 16 bytes the memory can be
 /// read. It outlives the buffer and all work with it, and nobody else writes it in the meantime.
 pub unsafe fn borrow<T: Element>(
     device: &sparse_device::Device,

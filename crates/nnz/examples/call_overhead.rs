@@ -39,7 +39,7 @@ fn main() -> Result<()> {
     let cached = nanoseconds(|| black_box(&a).spmv(Op::None, 1.0, &run_time_x, 0.0, &mut run_time_y))?;
     let allocating = nanoseconds(|| black_box(&a).matvec(&run_time_x).map(drop))?;
     println!("typed SpmvPlan::run  {typed_call:6.1} ns");
-    println!("MatvecPlan::run      {planned:6.1} ns, {:+.1} ns", planned - typed_call);
+    println!("MatrixSpmvPlan::run      {planned:6.1} ns, {:+.1} ns", planned - typed_call);
     println!("Matrix::spmv         {cached:6.1} ns, {:+.1} ns", cached - typed_call);
     println!("Matrix::matvec       {allocating:6.1} ns, {:+.1} ns", allocating - typed_call);
     Ok(())

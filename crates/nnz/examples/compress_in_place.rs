@@ -18,7 +18,7 @@ pub(crate) unsafe fn compress(device: &Device, tensor: *mut DLManagedTensor) -> 
     let tensor = unsafe { ManagedArray::from_dlpack(tensor)? };
     // SAFETY: as above; the tensor is given back behind the stack, and all work on that is done by then.
     let stack = unsafe { DenseStack::borrow(device, &tensor)? };
-    let options = MatrixSetOptions::to(Format::Csr, stack.dtype());
+    let options = MatrixSetOptions::new(Format::Csr, stack.dtype());
     let (set, report) = MatrixSet::compress_stacks(slice::from_ref(device), &[stack], &options)?;
     println!("{} matrices with {} entries in {:.3} ms", set.len(), report.nnz, 1e3 * report.seconds);
     Ok(set)

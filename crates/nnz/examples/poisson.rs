@@ -13,7 +13,7 @@ pub(crate) fn solve(device: &Device, n: usize) -> Result<(f64, Solution)> {
     let h = 1.0 / (n + 1) as f64;
     let a = Matrix::from_typed(device, generate::stencil_5::<f64>(n, n)?)?;
     let b = Vector::from_vec(device, vec![h * h; n * n])?;
-    let (u, solution) = a.solve(&b, &SolveOptions::by(Method::Cg))?;
+    let (u, solution) = a.solve(&b, &SolveOptions::new(Method::Cg))?;
     Ok((u.to_vec::<f64>()?[n / 2 * n + n / 2], solution))
 }
 

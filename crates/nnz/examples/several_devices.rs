@@ -5,7 +5,7 @@
 
 use nnz::prelude::*;
 use nnz::solvers::Solution;
-use nnz::{Method, Preconditioning, SolveOptions, generate};
+use nnz::{Method, PreconditionerKind, SolveOptions, generate};
 
 /// Solves Poisson's equation on `n x n` points for a product of the matrix: how the solver ended, and the largest
 /// difference of the solution from 1.
@@ -18,7 +18,8 @@ pub(crate) fn solve(devices: &[Device], n: usize) -> Result<(Solution, f64)> {
     }
     println!("elements travel by {}", a.exchange());
     let b = a.matvec(&Vector::from_vec(&host, vec![1.0; n * n])?)?;
-    let options = SolveOptions { preconditioner: Preconditioning::Jacobi, ..SolveOptions::by(Method::Cg) };
+    let options =
+        SolveOptions { preconditioner: PreconditionerKind::Jacobi, ..SolveOptions::new(Method::Cg) };
     let (x, solution) = a.solve(&b, &options)?;
     let errors = x.to_vec::<f64>()?.into_iter().map(|x| (x - 1.0).abs());
     Ok((solution, errors.fold(0.0, f64::max)))

@@ -25,7 +25,7 @@
 //! let b = (&a * &Vector::from_slice(&device, &[1.0, 2.0])?)?;
 //! assert_eq!(b.to_vec::<f64>()?, [6.0, 7.0]);
 //!
-//! let (x, solution) = a.solve(&b, &SolveOptions::by(Method::Cg))?;
+//! let (x, solution) = a.solve(&b, &SolveOptions::new(Method::Cg))?;
 //! let x = x.to_vec::<f64>()?;
 //! assert!(solution.converged() && (x[0] - 1.0).abs() < 1e-9 && (x[1] - 2.0).abs() < 1e-9);
 //! # Ok::<(), Error>(())
@@ -86,9 +86,10 @@ mod readme {}
 pub use device::{BackendKind, Device, DeviceId, ExchangePath};
 pub use runtime::{
     Aggregation, CompressOptions, CompressPlan, DenseMatrix, DenseStack, Each, Format, IndexType, IpcArray,
-    Layout, MatmulPlan, Matrix, MatrixOnDevices, MatrixOnRanks, MatrixSet, MatrixSetOptions, MatvecPlan,
-    Method, Norm, Preconditioner, Preconditioning, Reduction, SampledPlan, SolveOptions, Solver,
-    SparseProductPlan, Symmetry, TripleProductPlan, Tuned, TunedChange, Tuner, Vector, VectorOnDevices,
+    Layout, Matrix, MatrixGalerkinPlan, MatrixOnDevices, MatrixOnRanks, MatrixSddmmPlan, MatrixSet,
+    MatrixSetOptions, MatrixSpgemmPlan, MatrixSpmmPlan, MatrixSpmvPlan, Method, Norm, Preconditioner,
+    PreconditionerKind, Reduction, SolveOptions, Solver, Symmetry, Tuned, TunedChange, Tuner, Vector,
+    VectorOnDevices,
 };
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library, THRESHOLDS_VARIABLE, Thresholds, foreign};

@@ -6,9 +6,9 @@ use nnz::foreign::{ForeignArray, MemoryKind};
 use nnz::generate::families::{self, Half};
 use nnz::op::{Op, Triangular};
 use nnz::prelude::*;
-use nnz::solvers::{BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, Options};
+use nnz::solvers::{BiCgStab, Cg, EnqueuedCg, Identity, Jacobi, SolverOptions};
 use nnz::{
-    BackendKind, DenseStack, IndexType, MatrixSet, MatrixSetOptions, Method, Norm, Preconditioning,
+    BackendKind, DenseStack, IndexType, MatrixSet, MatrixSetOptions, Method, Norm, PreconditionerKind,
     SolveOptions, Tuner, generate,
 };
 use std::ops::ControlFlow;
@@ -36,7 +36,7 @@ impl WithBackend for Solve {
         let mut b = backend.zeros(a.nrows())?;
         let mut plan = SpmvPlan::new(backend, &a, Op::None, &PlanOptions::once())?;
         plan.run(1.0, &a, B::Space::view(&ones), 0.0, B::Space::view_mut(&mut b))?;
-        let options = Options::default();
+        let options = SolverOptions::default();
         let go_on = |_| ControlFlow::Continue(());
         let mut x = [backend.zeros(a.ncols())?, backend.zeros(a.ncols())?, backend.zeros(a.ncols())?];
         let (b, [first, second, third]) = (B::Space::view(&b), x.each_mut().map(B::Space::view_mut));
@@ -106,24 +106,25 @@ fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
         let square = (&there * &there).unwrap().to_device(&host).unwrap();
         assert_eq!((&square * &ones).unwrap().to_vec::<f32>().unwrap(), squared);
         let b = there.matvec(&x).unwrap();
-        let (solution, end) = there.solve(&b, &SolveOptions::by(Method::EnqueuedCg)).unwrap();
+        let (solution, end) = there.solve(&b, &SolveOptions::new(Method::EnqueuedCg)).unwrap();
         let error = solution.to_vec::<f32>().unwrap().iter().map(|x| (x - 1.0).abs()).fold(0.0, f32::max);
         assert!(error < 1e-3, "{end}: {error}");
         for &method in Method::ALL.iter().filter(|&&method| method != Method::Direct) {
-            let mut options = SolveOptions::by(method);
-            options.options.tolerance = 1e-5;
-            options.options.max_iterations = Some(3000);
-            options.options.least_squares.atol = Some(1e-7);
+            let mut options = SolveOptions::new(method);
+            options.solver.tolerance = 1e-5;
+            options.solver.max_iterations = Some(3000);
+            options.solver.least_squares.atol = Some(1e-7);
             let (solution, end) = there.solve(&b, &options).unwrap();
             let errors = solution.to_vec::<f32>().unwrap().into_iter().map(|x| (x - 1.0).abs());
             let error = errors.fold(0.0, f32::max);
             assert!(error < 1e-2, "{method}, {end}: {error}");
         }
         let solve = |preconditioner| {
-            let options = SolveOptions { preconditioner, ..SolveOptions::by(Method::BiCgStab) };
+            let options = SolveOptions { preconditioner, ..SolveOptions::new(Method::BiCgStab) };
             there.solve(&b, &options)
         };
-        for preconditioner in [Preconditioning::BlockJacobi(20), Preconditioning::Ilu0, Preconditioning::Ic0]
+        for preconditioner in
+            [PreconditionerKind::BlockJacobi(20), PreconditionerKind::Ilu0, PreconditionerKind::Ic0]
         {
             let (solution, end) = solve(preconditioner).unwrap();
             let errors = solution.to_vec::<f32>().unwrap().into_iter().map(|x| (x - 1.0).abs());
@@ -157,7 +158,7 @@ fn stacks_in_the_memory_of_devices_are_compressed_there() {
     let host = Device::host().unwrap();
     // SAFETY: the elements outlive the stack, and nobody writes them.
     let stack = || unsafe { DenseStack::borrow(&host, &on_host) }.unwrap();
-    let options = MatrixSetOptions::to(Format::Csc, DType::F64);
+    let options = MatrixSetOptions::new(Format::Csc, DType::F64);
     let (expected, _) =
         MatrixSet::compress_stacks(std::slice::from_ref(&host), &[stack()], &options).unwrap();
     for (index, _) in BackendKind::OpenCl.probe().devices.iter().enumerate().filter(|(_, caps)| caps.f64) {

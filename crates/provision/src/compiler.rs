@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 /// The target of this program, which is also that of its compilations.
 const TARGET: &str = env!("NNZ_TARGET");
 
-/// Options of an optimised build in this standard of C++, with warnings as errors.
+/// Options of an optimized build in this standard of C++, with warnings as errors.
 pub(crate) fn cpp(standard: &str) -> cc::Build {
     let mut build = cc::Build::new();
     build.cpp(true).std(standard).opt_level(2);

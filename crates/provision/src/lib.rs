@@ -126,7 +126,7 @@ pub enum Runtime {
     Pocl,
     /// Intel's for CPUs.
     Intel,
-    /// The simulator that finds races and reads of uninitialised memory.
+    /// The simulator that finds races and reads of uninitialized memory.
     Oclgrind,
 }
 

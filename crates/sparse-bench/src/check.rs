@@ -7,7 +7,7 @@ use sparse_core::{Csr, Scalar, c64};
 use std::thread;
 
 /// The most multiplications of a comparison; beyond, some rows are skipped.
-const MOST_PRODUCTS: usize = 1 << 28;
+const MAX_PRODUCTS: usize = 1 << 28;
 
 /// The right result of an operation.
 pub(crate) trait Answer {
@@ -55,7 +55,7 @@ impl Expected {
     /// Every row, or an affordable number at equal distances, and the longest.
     pub(crate) fn new<T: Value>(a: &Csr<T>, b: &Pattern<T>, columns: usize) -> Self {
         let lengths = a.row_lengths();
-        let stride = (a.nnz() * columns).div_ceil(MOST_PRODUCTS).max(1) | 1;
+        let stride = (a.nnz() * columns).div_ceil(MAX_PRODUCTS).max(1) | 1;
         let longest = (0..a.nrows()).max_by_key(|&row| lengths[row]);
         let rows = (0..a.nrows()).step_by(stride).chain(longest);
         let rows: Vec<_> = rows.map(|row| (row, lengths[row])).collect();

@@ -110,7 +110,7 @@ fn gather_avx512(indices: &[i32], table: &[u32]) -> u32 {
     gather(indices, table)
 }
 
-/// The mask keeps indices inside, so that the loop is vectorised.
+/// The mask keeps indices inside, so that the loop is vectorized.
 #[inline(always)]
 fn gather(indices: &[i32], table: &[u32]) -> u32 {
     let Some(last) = table.len().checked_sub(1) else { return 0 };

@@ -80,7 +80,7 @@ pub(crate) struct Rounds {
     pub(crate) most: usize,
     /// Seconds of timed runs after which there are fewer of them.
     pub(crate) budget: f64,
-    /// Seconds of untimed runs before each timed one, [`MOST_UNTIMED`] runs at most: so a contender finds its own state
+    /// Seconds of untimed runs before each timed one, [`MAX_UNTIMED`] runs at most: so a contender finds its own state
     /// of the caches.
     pub(crate) warm_up: f64,
     /// The pause after each contender, in which its threads go to sleep and leave the cores to the next.
@@ -88,7 +88,7 @@ pub(crate) struct Rounds {
 }
 
 /// The most runs before a timed one.
-const MOST_UNTIMED: usize = 10;
+const MAX_UNTIMED: usize = 10;
 
 impl Rounds {
     /// Runs that follow each other at once, up to `most`, in up to `budget` seconds.
@@ -98,7 +98,7 @@ impl Rounds {
 
     /// The runs before a timed one of a contender that takes `seconds`.
     fn untimed(self, seconds: f64) -> usize {
-        MOST_UNTIMED.min((self.warm_up / seconds) as usize)
+        MAX_UNTIMED.min((self.warm_up / seconds) as usize)
     }
 
     /// The timed runs of a contender that takes `seconds`: five, or as many as fit.

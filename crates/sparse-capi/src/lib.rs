@@ -3,7 +3,7 @@
 //!
 //! `include/nnz.h` is the interface and its documentation. `examples/spmv.c`, `examples/solve.c` and `examples/spgemm.c` use
 //! it on the CPU, `examples/host.cpp` on a SYCL queue, which takes the feature `sycl`. Behind it is the run-time layer of
-//! the crate `nnz`: a handle is an [`nnz::Matrix`], an [`nnz::Device`] or an [`nnz::SparseProductPlan`], and an operand
+//! the crate `nnz`: a handle is an [`nnz::Matrix`], an [`nnz::Device`] or an [`nnz::MatrixSpgemmPlan`], and an operand
 //! an [`nnz::Vector`] over the caller's array. Every error passes the interface as a [`Status`]; its message is stored for the calling thread.
 
 mod derived;

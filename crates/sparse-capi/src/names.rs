@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use nnz::op::{Op, Sampling, Triangular};
-use nnz::{DType, Error, Format, IndexType, Method, Preconditioning};
+use nnz::{DType, Error, Format, IndexType, Method, PreconditionerKind};
 
 /// `nnz_type` of `nnz.h`.
 pub type Type = u32;
@@ -84,13 +84,13 @@ pub(crate) fn method(constant: SolveMethod) -> Result<Method, Failure> {
 pub(crate) fn preconditioner(
     constant: PreconditionedBy,
     block_rows: usize,
-) -> Result<Preconditioning, Failure> {
+) -> Result<PreconditionerKind, Failure> {
     let all = [
-        Preconditioning::None,
-        Preconditioning::Jacobi,
-        Preconditioning::BlockJacobi(block_rows),
-        Preconditioning::Ilu0,
-        Preconditioning::Ic0,
+        PreconditionerKind::None,
+        PreconditionerKind::Jacobi,
+        PreconditionerKind::BlockJacobi(block_rows),
+        PreconditionerKind::Ilu0,
+        PreconditionerKind::Ic0,
     ];
     named(&all, "nnz_preconditioner", constant)
 }

@@ -55,7 +55,7 @@ fn or_default(value: usize, default: usize) -> usize {
 
 impl SolverOptions {
     fn to_rust(self) -> Result<SolveOptions, Failure> {
-        let mut options = solvers::Options::default();
+        let mut options = solvers::SolverOptions::default();
         if self.tolerance != 0.0 {
             options.tolerance = self.tolerance;
         }
@@ -68,7 +68,7 @@ impl SolverOptions {
         Ok(SolveOptions {
             method: names::method(self.method)?,
             preconditioner: names::preconditioner(self.preconditioner, block_rows)?,
-            options,
+            solver: options,
         })
     }
 }

@@ -3,12 +3,12 @@
 use crate::derived::check_factors;
 use crate::failure::{Status, reported};
 use crate::{Matrix, boxed, dropped, given, put, put_matrix};
-use nnz::{PlanOptions, SparseProductPlan};
+use nnz::{MatrixSpgemmPlan, PlanOptions};
 use std::sync::{Mutex, PoisonError};
 
 /// `nnz_spgemm_plan`: a plan of a product, which one thread runs at a time.
 #[derive(Debug)]
-pub struct SpgemmPlan(Mutex<SparseProductPlan>);
+pub struct SpgemmPlan(Mutex<MatrixSpgemmPlan>);
 
 /// `nnz_plan_spgemm`.
 ///

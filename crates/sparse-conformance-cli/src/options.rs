@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::thread::available_parallelism;
 
 /// The most processes that run a table at once unless their number is given.
-const MOST_JOBS: usize = 8;
+const MAX_JOBS: usize = 8;
 
 /// The backends that run, the selected part of the table, and the files that are written.
 #[derive(Debug, clap::Args)]
@@ -63,7 +63,7 @@ impl Options {
 
     /// The parts of the table that run at once; snapshots are written by one process.
     pub(crate) fn parts(&self, known: Known) -> usize {
-        let cores = || available_parallelism().map_or(1, usize::from).min(MOST_JOBS);
+        let cores = || available_parallelism().map_or(1, usize::from).min(MAX_JOBS);
         match self.jobs {
             _ if self.selection.bless => 1,
             Some(jobs) => usize::from(jobs),

@@ -83,7 +83,7 @@ impl<W: Write> Listener for Reporter<W> {
 }
 
 /// Hangs of a backend after which the rest of its cases is given up.
-const MOST_HANGS: usize = 3;
+const MAX_HANGS: usize = 3;
 
 /// The parent's side: runs children until every case has run, those of all parts of the table at once.
 pub struct Supervisor<'a> {
@@ -133,7 +133,7 @@ impl Supervisor<'_> {
                 Death::Missing(reason) => return Ok(Ending::Missing(reason)),
                 Death::Failure(reason) => listener.finished(progress.failure(self.backend, reason)),
             }
-            if progress.started == before || progress.ended || progress.hangs == MOST_HANGS {
+            if progress.started == before || progress.ended || progress.hangs == MAX_HANGS {
                 return Ok(Ending::Done);
             }
         }
@@ -235,7 +235,7 @@ impl Progress {
 
     fn hang(&mut self, limit: Duration) -> String {
         self.hangs += 1;
-        let rest = if self.hangs == MOST_HANGS { ", and the cases behind it are given up" } else { "" };
+        let rest = if self.hangs == MAX_HANGS { ", and the cases behind it are given up" } else { "" };
         format!("no answer within {} s: the backend's process was ended{rest}", limit.as_secs_f64())
     }
 

@@ -194,7 +194,7 @@ impl Device {
     /// A buffer of `len` elements over foreign memory that the driver has wrapped.
     ///
     /// # Safety
-    /// The memory is of this device's context and has `len` initialised elements; it can be read up to the next
+    /// The memory is of this device's context and has `len` initialized elements; it can be read up to the next
     /// multiple of 16 bytes.
     pub unsafe fn adopt<T: Element>(&self, memory: Memory, len: usize) -> Buffer<T> {
         RawBuffer { memory, len, element_bytes: size_of::<T>(), context: self.inner.context }.of()

@@ -24,7 +24,7 @@ const WARPS_PER_CPU_UNIT: usize = 256;
 pub(crate) const WARPS_AT_ONCE: usize = 64;
 
 /// Arguments of most kernels, so that a launch allocates once.
-const MOST_ARGUMENTS: usize = 16;
+const MAX_ARGUMENTS: usize = 16;
 
 /// A launch whose arguments are added one by one.
 #[must_use]
@@ -60,7 +60,7 @@ impl Device {
 
     /// A launch of `kernel`, still without arguments.
     pub(crate) fn launch<'a>(&'a self, kernel: &'a Kernel) -> Launch<'a> {
-        Launch { device: self, kernel, args: Vec::with_capacity(MOST_ARGUMENTS), early: false }
+        Launch { device: self, kernel, args: Vec::with_capacity(MAX_ARGUMENTS), early: false }
     }
 
     /// Fills the whole memory of a buffer with zeros. (Oclgrind takes what `clEnqueueFillBuffer` wrote for unwritten.)

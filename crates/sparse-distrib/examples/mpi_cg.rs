@@ -11,14 +11,14 @@
 use backend_cpu::{Cpu, Simd};
 use sparse_core::{Csr, Result};
 use sparse_distrib::{DistributedBackend, DistributedCg, DistributedMatrix, DistributedVector, Mpi};
-use sparse_solvers::{Cg, Identity, Options};
+use sparse_solvers::{Cg, Identity, SolverOptions};
 use std::ops::ControlFlow;
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let side = arguments.next().and_then(|side| side.parse().ok()).unwrap_or(200);
     let tolerance = arguments.next().and_then(|tolerance| tolerance.parse().ok()).unwrap_or(1e-9);
-    let options = Options { tolerance, ..Options::default() };
+    let options = SolverOptions { tolerance, ..SolverOptions::default() };
 
     let rank = DistributedBackend::new(Mpi::initialize()?, Cpu::with(1, Simd::detect())?);
     let whole = (rank.rank() == 0).then(|| sparse_generate::stencil_5::<f64>(side, side));
@@ -46,7 +46,7 @@ fn element(row: usize) -> f64 {
     (row * 7919 % 1009) as f64 - 504.0
 }
 
-fn solve_alone(cpu: &Cpu, a: &Csr<f64>, options: &Options) -> Result<(usize, Vec<f64>)> {
+fn solve_alone(cpu: &Cpu, a: &Csr<f64>, options: &SolverOptions) -> Result<(usize, Vec<f64>)> {
     let (b, mut x) = ((0..a.nrows()).map(element).collect::<Vec<_>>(), vec![0.0; a.nrows()]);
     let solution = Cg::new(cpu, a, Identity, options)?.solve(a, &b, &mut x, |_| ControlFlow::Continue(()))?;
     Ok((solution.iterations, x))

@@ -107,7 +107,7 @@ impl Matrix {
         count();
         let (host, device) = (host()?, py.detach(|| open(device))?);
         let index_type = if wide { IndexType::I64 } else { IndexType::I32 };
-        let options = CompressOptions { tolerance, index_type, ..CompressOptions::to(Format::BatchCsr) };
+        let options = CompressOptions { tolerance, index_type, ..CompressOptions::new(Format::BatchCsr) };
         with_values!(stack.dtype("stack")?, T => {
             // SAFETY: as in `Plan::run`.
             let (stack, extents) = unsafe { stack.stack::<T>("stack")? };

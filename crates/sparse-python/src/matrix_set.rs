@@ -58,7 +58,7 @@ impl MatrixSet {
             tolerance,
             progress: Some(&call),
             cancel: Some(&cancelled),
-            ..MatrixSetOptions::to(Format::Csr, named(dtype)?)
+            ..MatrixSetOptions::new(Format::Csr, named(dtype)?)
         };
         let compressed = match dense {
             Dense::Files(paths) => {

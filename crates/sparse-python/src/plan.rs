@@ -7,7 +7,10 @@ use crate::matrix::Matrix;
 use crate::operand::{Input, Operand, Output, lendable};
 use crate::types::{Value, factor, op_of, with_values};
 use nnz::op::Sampling;
-use nnz::{DType, DenseMatrix, Error, MatmulPlan, MatvecPlan, Order, PlanOptions, Result, SampledPlan, c64};
+use nnz::{
+    DType, DenseMatrix, Error, MatrixSddmmPlan, MatrixSpmmPlan, MatrixSpmvPlan, Order, PlanOptions, Result,
+    c64,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyComplex;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,9 +31,9 @@ struct State {
 }
 
 enum Product {
-    Spmv(MatvecPlan),
-    Spmm(MatmulPlan),
-    Sddmm(SampledPlan),
+    Spmv(MatrixSpmvPlan),
+    Spmm(MatrixSpmmPlan),
+    Sddmm(MatrixSddmmPlan),
 }
 
 fn options(algorithm: Option<&str>) -> PlanOptions {

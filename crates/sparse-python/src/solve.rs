@@ -7,7 +7,7 @@ use crate::operand::{Input, Operand, Output};
 use crate::signals::Signals;
 use crate::types::{Value, char_of, with_values};
 use nnz::solvers::{self, Breakdown, LeastSquaresOptions, Outcome};
-use nnz::{Method, Preconditioning, Result, SolveOptions, c64};
+use nnz::{Method, PreconditionerKind, Result, SolveOptions, c64};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 
@@ -21,7 +21,7 @@ impl Preconditioner {
     #[staticmethod]
     fn of(py: Python<'_>, matrix: &Matrix, by: &str) -> PyResult<Self> {
         count();
-        let by = by.parse::<Preconditioning>().map_err(exception)?;
+        let by = by.parse::<PreconditionerKind>().map_err(exception)?;
         py.detach(|| matrix.0.preconditioner(by)).map(Self).map_err(exception)
     }
 
@@ -110,8 +110,9 @@ impl LeastSquaresLimits {
     fn options(self) -> SolveOptions {
         let Self(damp, atol, btol, condition_limit, max_iterations) = self;
         let least_squares = LeastSquaresOptions { damp, atol: Some(atol), btol: Some(btol), condition_limit };
-        let options = solvers::Options { max_iterations, least_squares, ..solvers::Options::default() };
-        SolveOptions { options, ..SolveOptions::by(Method::Lsqr) }
+        let options =
+            solvers::SolverOptions { max_iterations, least_squares, ..solvers::SolverOptions::default() };
+        SolveOptions { solver: options, ..SolveOptions::new(Method::Lsqr) }
     }
 }
 
@@ -210,8 +211,13 @@ impl System<'_> {
     ) -> Result<(bool, usize)> {
         let Limits(rtol, atol, max_iterations, restart) = self.limits;
         let tolerance = rtol.max(atol / norm);
-        let options = solvers::Options { tolerance, max_iterations, restart, ..solvers::Options::default() };
-        let options = SolveOptions { options, ..SolveOptions::by(self.method) };
+        let options = solvers::SolverOptions {
+            tolerance,
+            max_iterations,
+            restart,
+            ..solvers::SolverOptions::default()
+        };
+        let options = SolveOptions { solver: options, ..SolveOptions::new(self.method) };
         let mut solver = match self.preconditioner {
             Some(preconditioner) => self.a.solver_with(&options, preconditioner)?,
             None => self.a.solver(&options)?,

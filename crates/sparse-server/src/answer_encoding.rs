@@ -20,7 +20,7 @@ use tokio::task::spawn_blocking;
 use tokio_stream::wrappers::ReceiverStream;
 
 /// Bytes of the smallest answer that is compressed.
-const LEAST: u64 = 1024;
+const MIN_BYTES: u64 = 1024;
 /// Bytes that are compressed at once.
 const PART: usize = 1 << 20;
 /// Compressed parts that wait for the client.
@@ -59,7 +59,7 @@ fn is_compressed(response: &Response) -> bool {
     let length = text(header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
     response.status() == StatusCode::OK
         && (kind_of_media(media).is_some() || media == "application/json")
-        && length.is_some_and(|length| length >= LEAST)
+        && length.is_some_and(|length| length >= MIN_BYTES)
 }
 
 fn compressed(response: Response, encoding: Encoding, running: Arc<Semaphore>) -> Response {

@@ -6,9 +6,9 @@ use crate::jobs::Jobs;
 use crate::merge::Queues;
 use crate::metrics::{Metrics, Snapshot};
 use crate::objects::Store;
+use crate::thread_pool::ThreadPool;
 #[cfg(unix)]
 use crate::usage::Usage;
-use crate::workers::Workers;
 #[cfg(unix)]
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct App(Arc<Shared>);
 pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) store: Arc<Store>,
-    pub(crate) workers: Workers,
+    pub(crate) threads: ThreadPool,
     pub(crate) jobs: Jobs,
     pub(crate) queues: Queues,
     pub(crate) keys: Arc<Keys>,
@@ -48,7 +48,7 @@ impl App {
     /// The state of a process of the service, which is one of its workers if it has a number.
     pub(crate) fn new(config: Config, store: Store, service: &str, generation: Option<u64>) -> Self {
         Self(Arc::new(Shared {
-            workers: Workers::new(&config.limits),
+            threads: ThreadPool::new(&config.limits),
             jobs: Jobs::new(config.limits.jobs, store.ledger.elsewhere.clone(), service, generation),
             queues: Queues::default(),
             keys: Arc::default(),
@@ -116,8 +116,8 @@ impl App {
             host_memory_capacity: host_tier.map_or(0, |tier| tier.ledger.capacity()),
             tiers: self.store.bytes_by_tier(),
             objects: self.store.all().len(),
-            running: self.workers.running(),
-            waiting: self.workers.waiting(),
+            running: self.threads.running(),
+            waiting: self.threads.waiting(),
             jobs: self.jobs.count(),
             evictions: self.store.evictions.load(Ordering::Relaxed),
         }

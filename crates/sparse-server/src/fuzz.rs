@@ -3,6 +3,7 @@
 
 use crate::answer::accepted_form;
 use crate::answer_encoding::accepted;
+use crate::etag::Tags;
 use crate::front_end::{bearer, check_local};
 use crate::idempotency::key_of;
 use crate::labels::{Labels, Selector};
@@ -13,7 +14,6 @@ use crate::operations::{MemberSelection, OPERATIONS};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::program;
-use crate::tags::Tags;
 use crate::upload::{Frames, check_headers, kind_of};
 use axum::extract::Query;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
@@ -114,9 +114,9 @@ pub fn headers(data: &[u8]) {
 /// # Panics
 /// On an error of the decoder.
 pub fn zstd(data: &[u8]) {
-    const MOST: u64 = 1 << 20;
+    const MAX_BYTES: u64 = 1 << 20;
     // What is no frame is refused.
-    let _ = std::io::copy(&mut Frames::new(data).take(MOST), &mut std::io::sink());
+    let _ = std::io::copy(&mut Frames::new(data).take(MAX_BYTES), &mut std::io::sink());
 }
 
 /// The parsed value. What is refused is the client's fault, and the document that says so can be written.

@@ -49,11 +49,11 @@ pub(crate) fn limit_arenas() {
 pub(crate) fn limit_arenas() {}
 
 /// The most bytes of blocks that wait.
-const MOST_WAITING: u64 = 4 << 30;
+const MAX_WAITING: u64 = 4 << 30;
 
 /// Lets blocks of so many bytes wait for the next ones, those that are free in the ledger.
 pub(crate) fn keep_at_most(free: u64) {
-    recycler::keep_at_most(free.min(MOST_WAITING) as usize);
+    recycler::keep_at_most(free.min(MAX_WAITING) as usize);
 }
 
 /// Gives all that is free back.

@@ -9,8 +9,8 @@ use crate::matrices::{Pairs, Segment, parameters, segment};
 use crate::objects::Store;
 use crate::problem::Problem;
 use crate::task::{Notes, Task};
+use crate::thread_pool::Admitted;
 use crate::usage::Usages;
-use crate::workers::Admitted;
 use axum::extract::State as Extracted;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -264,7 +264,7 @@ async fn run(
     work: impl FnOnce(&Store) -> Result<Outcome, Problem> + Send + 'static,
 ) {
     let (store, begun) = (app.store.clone(), job.clone());
-    let done = app.workers.run_admitted(admitted, &job.task, move || {
+    let done = app.threads.run_admitted(admitted, &job.task, move || {
         begun.begin();
         work(&store)
     });

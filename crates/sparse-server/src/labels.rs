@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Labels that one object may have.
-const MOST: usize = 32;
+const MAX_LABELS: usize = 32;
 
 /// The labels of an object, at most one for each key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,8 +23,8 @@ impl Labels {
                 return Err(wrong(&format!("`{key}` is there twice")));
             }
         }
-        if labels.len() > MOST {
-            return Err(wrong(&format!("{} labels where {MOST} may be", labels.len())));
+        if labels.len() > MAX_LABELS {
+            return Err(wrong(&format!("{} labels where {MAX_LABELS} may be", labels.len())));
         }
         Ok(Self(labels))
     }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn wrong_labels_are_refused() {
-        let many: Vec<_> = (0..=MOST).map(|k| format!("k{k}=1")).collect();
+        let many: Vec<_> = (0..=MAX_LABELS).map(|k| format!("k{k}=1")).collect();
         for wrong in ["run", "run=", "=7", "a=1,a=2", "a=1,", "a=1;b", "a=\n", &many.join(",")] {
             assert!(Labels::parse(wrong).is_err(), "{wrong}");
         }

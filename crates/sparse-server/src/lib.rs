@@ -29,6 +29,7 @@ mod config;
 mod descriptors;
 mod durable;
 mod error;
+mod etag;
 mod front_end;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
@@ -48,7 +49,6 @@ mod open_api;
 mod operate;
 mod operations;
 mod parameters;
-mod picture;
 mod problem;
 #[cfg(unix)]
 mod process;
@@ -61,16 +61,16 @@ mod routes;
 mod server;
 #[cfg(unix)]
 mod shared;
+mod slow_clients;
+mod spy_plot;
 mod status;
-mod tags;
 mod task;
+mod thread_pool;
 mod tls;
 #[cfg(feature = "otel")]
 mod traces;
-mod trickle;
 mod upload;
 mod usage;
-mod workers;
 
 pub use auth::{Scope, new_token};
 pub use axum::http::Method as HttpMethod;

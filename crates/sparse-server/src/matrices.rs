@@ -3,13 +3,13 @@
 use crate::answer::{ResultFile, accepted_kind, created, etag, file_etag};
 use crate::app::App;
 use crate::auth::Identity;
+use crate::etag::Tags;
 use crate::idempotency::{Begun, Made, RequestLine, hashed};
 use crate::labels::{Labels, Selector};
 use crate::name;
 use crate::objects::{Object, PutOptions, Store, View};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
-use crate::tags::Tags;
 use crate::task::StopOnDrop;
 use crate::upload::{DeviceCsr, Reception, Upload, check_headers, is_on_device, kind_of, read_matrix};
 use axum::body::Body;
@@ -151,7 +151,7 @@ pub(crate) async fn upload(
     };
     let body = hashed(claim.as_ref(), body);
     // What would be refused after the body is refused before it.
-    drop(app.workers.admit(&identity.tenant)?);
+    drop(app.threads.admit(&identity.tenant)?);
     let reception =
         Reception { kind, encoding, limit: limits.upload_bytes, limits, folder: app.store.disk.uploads() };
     let received = match is_on_device {
@@ -167,7 +167,7 @@ pub(crate) async fn upload(
         claim.iter().for_each(|claim| claim.made(Made::of(&object)));
         Ok(object)
     };
-    Ok(created(&*app.workers.run(&identity.tenant, &caller.task, put).await?))
+    Ok(created(&*app.threads.run(&identity.tenant, &caller.task, put).await?))
 }
 
 /// Fails for an upload to another device than that of this process, or to several.
@@ -200,7 +200,7 @@ pub(crate) async fn remove(
         task.commit()?;
         store.delete((&tenant, &name, version), Tags::of(&headers, header::IF_MATCH).as_ref())
     };
-    app.workers.run_brief(&caller.task, delete).await?;
+    app.threads.run_brief(&caller.task, delete).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -214,7 +214,7 @@ pub(crate) async fn pin(
     let parameters = parameters(pairs)?;
     let is_pinned = parameters.text("pinned").is_none() || parameters.flag("pinned")?;
     let (store, caller) = (app.store.clone(), caller(&app));
-    let pinned = app.workers.run_pinning(&identity.tenant, &caller.task, move || {
+    let pinned = app.threads.run_pinning(&identity.tenant, &caller.task, move || {
         // While it is leased it is not evicted; one that cannot be read is not pinned.
         let _lease = if is_pinned { Some(store.lease(&object)?) } else { None };
         object.set_pinned(is_pinned);
@@ -233,7 +233,7 @@ pub(crate) async fn label(
     let labels = Labels::parse(parameters(pairs)?.text("labels").unwrap_or_default())?;
     let (store, caller) = (app.store.clone(), caller(&app));
     let task = caller.task.clone();
-    let labelled = app.workers.run_brief(&caller.task, move || {
+    let labelled = app.threads.run_brief(&caller.task, move || {
         task.commit()?;
         store.set_labels(&object, labels)?;
         Ok(object)
@@ -259,5 +259,5 @@ pub(crate) async fn data(
         ResultFile::write(&resident.matrix, kind, (&store, &tenant))
     };
     let caller = caller(&app);
-    Ok((about, app.workers.run(&identity.tenant, &caller.task, write).await?.respond()?).into_response())
+    Ok((about, app.threads.run(&identity.tenant, &caller.task, write).await?.respond()?).into_response())
 }

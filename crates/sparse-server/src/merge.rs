@@ -13,7 +13,7 @@ use crate::objects::Store;
 use crate::operate::{Ready, Work};
 use crate::operations::{merged_columns, multiply_together};
 use crate::problem::Problem;
-use crate::workers::{Admitted, Permit};
+use crate::thread_pool::{Admitted, Permit};
 use nnz::op::Op;
 use nnz::{DenseMatrix, c64};
 use std::collections::hash_map::Entry;
@@ -118,11 +118,11 @@ pub(crate) async fn run(app: &App, admitted: Admitted, work: Work) -> Result<Out
 
 /// Sends a worker to a queue, once there is one.
 fn dispatch(app: App, product: Product) {
-    if let Some(permit) = app.workers.try_permit() {
+    if let Some(permit) = app.threads.try_permit() {
         return serve(app, product, permit);
     }
     tokio::spawn(async move {
-        if let Ok(permit) = app.workers.permit().await {
+        if let Ok(permit) = app.threads.permit().await {
             serve(app, product, permit);
         }
     });
@@ -169,7 +169,7 @@ fn answer(waiting: Vec<Waiting>, app: &App) {
         Some(columns) => {
             for ((waiting, operands), column) in ready.into_iter().zip(columns) {
                 drop(operands);
-                app.workers.charge(&waiting.admitted, began.elapsed() / count);
+                app.threads.charge(&waiting.admitted, began.elapsed() / count);
                 send(waiting.answer, Ok(Outcome::Array(column)));
             }
         }
@@ -177,7 +177,7 @@ fn answer(waiting: Vec<Waiting>, app: &App) {
             for (Waiting { work, answer, admitted }, operands) in ready {
                 let began = Instant::now();
                 let done = work.finish(store, operands);
-                app.workers.charge(&admitted, began.elapsed());
+                app.threads.charge(&admitted, began.elapsed());
                 send(answer, done);
             }
         }

@@ -20,11 +20,11 @@ use crate::operations::{
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::{StopOnDrop, Task};
+use crate::thread_pool::Admitted;
 use crate::upload::{
     self, ArrayBody, DeviceArray, RESULT_ARRAY, Received, Reception, check_headers, check_integers,
     is_on_device, kind_of, unsupported_media,
 };
-use crate::workers::Admitted;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -174,7 +174,7 @@ impl Reply {
 
     /// Fails if the request would be refused once its body has arrived; meanwhile it does not count as one that waits.
     pub(crate) fn check(&self, app: &App, tenant: &str) -> Result<(), Problem> {
-        drop(app.workers.admit(tenant)?);
+        drop(app.threads.admit(tenant)?);
         if self.is_job { app.jobs.check(tenant) } else { Ok(()) }
     }
 
@@ -231,7 +231,7 @@ pub(crate) async fn operate(
     };
     let work = Work { operation, request, object, other, body, parameters };
     let tenant = work.request.identity.tenant.clone();
-    let admitted = app.workers.admit(&tenant)?;
+    let admitted = app.threads.admit(&tenant)?;
     if reply.is_job {
         let subject = work.subject();
         return reply.into_job(&app, admitted, subject, &tenant, |store| work.run(store));
@@ -240,7 +240,7 @@ pub(crate) async fn operate(
         return merge::run(&app, admitted, work).await?.respond();
     }
     let store = app.store.clone();
-    app.workers.run_admitted(admitted, &reply.caller.task, move || work.run(&store)).await?.respond()
+    app.threads.run_admitted(admitted, &reply.caller.task, move || work.run(&store)).await?.respond()
 }
 
 /// The preference (RFC 7240) for an answer before the operation is done.

@@ -32,7 +32,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Steps that a program may have.
-const MOST_STEPS: usize = 32;
+const MAX_STEPS: usize = 32;
 /// The name of the body among the operands.
 const BODY: &str = "body";
 
@@ -113,19 +113,19 @@ pub(crate) async fn run(
         false => None,
     };
     let program = Program { request, steps, body };
-    let admitted = app.workers.admit(&tenant)?;
+    let admitted = app.threads.admit(&tenant)?;
     if reply.is_job() {
         let subject = program.request.subject("program", program.matrix());
         return reply.into_job(&app, admitted, subject, &tenant, |store| program.run(store));
     }
     let store = app.store.clone();
-    app.workers.run_admitted(admitted, &reply.caller.task, move || program.run(&store)).await?.respond()
+    app.threads.run_admitted(admitted, &reply.caller.task, move || program.run(&store)).await?.respond()
 }
 
 /// The stored matrices that the steps of a program name; of a text that is no program, or has too many steps, none.
 pub(crate) fn stored_names(text: &str) -> Vec<String> {
     let mut documents: Vec<Document> = serde_json::from_str(text).unwrap_or_default();
-    if documents.len() > MOST_STEPS {
+    if documents.len() > MAX_STEPS {
         documents.clear();
     }
     let matrices = documents.into_iter().flat_map(|step| [Some(step.matrix), step.other]);
@@ -140,9 +140,9 @@ pub(crate) fn parse(
     let documents: Vec<Document> = serde_json::from_str(text).map_err(|error| {
         Problem::bad_request(format!("parameter program: a list of steps in JSON: {error}"))
     })?;
-    if !(1..=MOST_STEPS).contains(&documents.len()) {
+    if !(1..=MAX_STEPS).contains(&documents.len()) {
         let detail =
-            format!("parameter program: {} steps where 1 to {MOST_STEPS} are needed", documents.len());
+            format!("parameter program: {} steps where 1 to {MAX_STEPS} are needed", documents.len());
         return Err(Problem::bad_request(detail));
     }
     let mut names: Vec<Option<String>> = vec![];
@@ -424,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_wrong_program_says_which_step_and_why() {
-        let many = format!("[{}]", vec![r#"{"operation":"norm","matrix":"a"}"#; MOST_STEPS + 1].join(","));
+        let many = format!("[{}]", vec![r#"{"operation":"norm","matrix":"a"}"#; MAX_STEPS + 1].join(","));
         for (text, reason) in [
             ("", "a list of steps"),
             ("[]", "0 steps where 1 to 32"),

@@ -9,9 +9,9 @@ use crate::ledger::Ledger;
 use crate::objects::{HostTier, Store};
 #[cfg(unix)]
 use crate::process::{DeviceWorkers, WorkerCommand};
+use crate::slow_clients::Trickle;
 #[cfg(feature = "otel")]
 use crate::traces::Traces;
-use crate::trickle::Trickle;
 use crate::{heap, routes, tls};
 use axum::Router;
 use hyper::server::conn::http1;

@@ -92,7 +92,7 @@ pub(crate) async fn status(State(app): State<App>, Extension(identity): Extensio
             "name": identity.tenant, "capacity_bytes": ledger.tenant_capacity(),
             "used_bytes": ledger.used_by(&identity.tenant),
         },
-        "operations": { "running": app.workers.running(), "waiting": app.workers.waiting() },
+        "operations": { "running": app.threads.running(), "waiting": app.threads.waiting() },
         "process": { "id": std::process::id(), "worker": app.generation },
     }))
 }

@@ -1,7 +1,7 @@
 //! The stabilized method of bi-conjugate gradients.
 
 use crate::krylov::{Iterate, Krylov, Recurrence};
-use crate::outcome::{Breakdown, Halt, Options};
+use crate::outcome::{Breakdown, Halt, SolverOptions};
 use crate::preconditioner::{Identity, Preconditioner};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf};
@@ -28,12 +28,12 @@ use sparse_core::{Accumulator, Result, Space, SparseFormat};
 ///
 /// ```
 /// use sparse_core::{Csr, reference::Reference};
-/// use sparse_solvers::{BiCgStab, Identity, Options};
+/// use sparse_solvers::{BiCgStab, Identity, SolverOptions};
 /// use std::ops::ControlFlow;
 ///
 /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![4.0, 1.0, -1.0, 3.0])?; // not symmetric
 /// let mut x = [0.0; 2];
-/// let mut solver = BiCgStab::new(&Reference, &a, Identity, &Options::default())?;
+/// let mut solver = BiCgStab::new(&Reference, &a, Identity, &SolverOptions::default())?;
 /// let solution = solver.solve(&a, &[5.0, 2.0], &mut x, |_| ControlFlow::Continue(()))?;
 /// assert!(solution.converged() && (x[0] - 1.0).abs() < 1e-9 && (x[1] - 1.0).abs() < 1e-9);
 /// # Ok::<(), sparse_core::Error>(())
@@ -70,7 +70,7 @@ where
     type Preconditioner = P;
     const NAME: &'static str = "bicgstab";
 
-    fn new(backend: &B, n: usize, preconditioner: P, _: &Options) -> Result<Self> {
+    fn new(backend: &B, n: usize, preconditioner: P, _: &SolverOptions) -> Result<Self> {
         Ok(Self {
             preconditioner,
             shadow: backend.zeros(n)?,

@@ -1,7 +1,7 @@
 //! The method of conjugate gradients.
 
 use crate::krylov::{Iterate, Krylov, Recurrence};
-use crate::outcome::{Breakdown, Halt, Options};
+use crate::outcome::{Breakdown, Halt, SolverOptions};
 use crate::preconditioner::{Identity, Preconditioner};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewOf};
@@ -26,13 +26,13 @@ use sparse_core::{Accumulator, Result, Space, SparseFormat};
 ///
 /// ```
 /// use sparse_core::reference::Reference;
-/// use sparse_solvers::{Cg, Jacobi, Options, inverse_diagonal};
+/// use sparse_solvers::{Cg, Jacobi, SolverOptions, inverse_diagonal};
 /// use std::ops::ControlFlow;
 ///
 /// let a = sparse_generate::stencil_5::<f64>(10, 10)?;
 /// let jacobi = Jacobi::new(&Reference, &a)?;
 /// let mut x = vec![0.0; 100];
-/// let mut solver = Cg::new(&Reference, &a, jacobi, &Options::default())?;
+/// let mut solver = Cg::new(&Reference, &a, jacobi, &SolverOptions::default())?;
 /// assert!(solver.solve(&a, &[1.0; 100], &mut x, |_| ControlFlow::Continue(()))?.converged());
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
@@ -58,7 +58,7 @@ where
     type Preconditioner = P;
     const NAME: &'static str = "cg";
 
-    fn new(backend: &B, n: usize, preconditioner: P, _: &Options) -> Result<Self> {
+    fn new(backend: &B, n: usize, preconditioner: P, _: &SolverOptions) -> Result<Self> {
         Ok(Self { preconditioner, p: backend.zeros(n)?, q: backend.zeros(n)?, rho: None })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::cg::curvature;
 use crate::krylov::{Iterate, Krylov, Recurrence, to_f64};
-use crate::outcome::{Breakdown, Halt, Options, Outcome, Solution};
+use crate::outcome::{Breakdown, Halt, Outcome, Solution, SolverOptions};
 use crate::preconditioner::Identity;
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
@@ -40,11 +40,11 @@ const SMALL: usize = 1 << 18;
 /// ```
 /// use sparse_core::reference::Reference;
 /// use sparse_core::Csr;
-/// use sparse_solvers::{EnqueuedCg, Identity, Options};
+/// use sparse_solvers::{EnqueuedCg, Identity, SolverOptions};
 /// use std::ops::ControlFlow;
 ///
 /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![4.0, 1.0, 1.0, 3.0])?;
-/// let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &Options::default())?;
+/// let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &SolverOptions::default())?;
 /// let mut x = vec![0.0; 2];
 /// let solution = solver.solve(&a, &[1.0, 2.0], &mut x, |_| ControlFlow::Continue(()))?;
 /// assert!(solution.converged());
@@ -89,7 +89,7 @@ where
     type Preconditioner = Identity;
     const NAME: &'static str = "enqueued_cg";
 
-    fn new(backend: &B, n: usize, Identity: Identity, _: &Options) -> Result<Self> {
+    fn new(backend: &B, n: usize, Identity: Identity, _: &SolverOptions) -> Result<Self> {
         Ok(Self {
             state: State::new(backend, n)?,
             correction: backend.zeros(n)?,
@@ -233,11 +233,11 @@ where
     ///
     /// ```
     /// use sparse_core::reference::Reference;
-    /// use sparse_solvers::{EnqueuedCg, Identity, Options};
+    /// use sparse_solvers::{EnqueuedCg, Identity, SolverOptions};
     ///
     /// let a = sparse_generate::stencil_5::<f64>(4, 4)?;
     /// let mut x = vec![0.0; 16];
-    /// let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &Options::default())?;
+    /// let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &SolverOptions::default())?;
     /// solver.start(&a, &[1.0; 16], &x)?;
     /// solver.run(&a, 8, &mut x)?;
     /// assert!(solver.residual_norm()? < 1e-9);
@@ -277,11 +277,11 @@ where
     ///
     /// ```
     /// use sparse_core::reference::Reference;
-    /// use sparse_solvers::{EnqueuedCg, Identity, Options};
+    /// use sparse_solvers::{EnqueuedCg, Identity, SolverOptions};
     ///
     /// let a = sparse_generate::stencil_5::<f64>(4, 4)?;
     /// let mut x = vec![0.0; 16];
-    /// let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &Options::default())?;
+    /// let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &SolverOptions::default())?;
     /// let solution = solver.solve_fixed(&a, &[1.0; 16], &mut x, 20)?;
     /// assert!(solution.converged() && solution.iterations == 20);
     /// # Ok::<(), sparse_core::Error>(())

@@ -1,6 +1,6 @@
 //! The common part of all methods: the system, the iterate, and the iteration from one true residual to the next.
 
-use crate::outcome::{Breakdown, Halt, Iteration, Options, Outcome, Solution};
+use crate::outcome::{Breakdown, Halt, Iteration, Outcome, Solution, SolverOptions};
 use crate::preconditioner::check_square;
 use crate::progress::{Ended, Progress};
 use num_traits::{Float, One, Zero};
@@ -29,7 +29,12 @@ where
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Unsupported`](Error::Unsupported) for an option out of its range, or an
     /// error of the device's runtime.
-    fn new(backend: &B, n: usize, preconditioner: Self::Preconditioner, options: &Options) -> Result<Self>;
+    fn new(
+        backend: &B,
+        n: usize,
+        preconditioner: Self::Preconditioner,
+        options: &SolverOptions,
+    ) -> Result<Self>;
 
     /// Starts the recurrence: `r` is the true residual, divided by its norm.
     ///
@@ -220,12 +225,12 @@ where
     ///
     /// ```
     /// use sparse_core::reference::Reference;
-    /// use sparse_solvers::{Cg, Identity, Options};
+    /// use sparse_solvers::{Cg, Identity, SolverOptions};
     ///
     /// let a = sparse_generate::stencil_5::<f64>(4, 4)?;
-    /// assert!(Cg::new(&Reference, &a, Identity, &Options { tolerance: 1e-6, ..Options::default() }).is_ok());
+    /// assert!(Cg::new(&Reference, &a, Identity, &SolverOptions { tolerance: 1e-6, ..SolverOptions::default() }).is_ok());
     /// let wide = sparse_generate::uniform::<f64>(2, 3, 1, 0)?;
-    /// let error = Cg::new(&Reference, &wide, Identity, &Options::default()).unwrap_err();
+    /// let error = Cg::new(&Reference, &wide, Identity, &SolverOptions::default()).unwrap_err();
     /// assert_eq!(error.to_string(), "cg: a square matrix is needed, this one is 2 x 3");
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
@@ -233,7 +238,12 @@ where
     /// # Errors
     /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if the tolerance is
     /// negative or not a number, and those of [`SpmvPlan::new`].
-    pub fn new(backend: &B, a: &M, preconditioner: R::Preconditioner, options: &Options) -> Result<Self> {
+    pub fn new(
+        backend: &B,
+        a: &M,
+        preconditioner: R::Preconditioner,
+        options: &SolverOptions,
+    ) -> Result<Self> {
         check_square(R::NAME, a)?;
         check_tolerance("a tolerance", options.tolerance)?;
         let order = a.nrows();
@@ -256,12 +266,12 @@ where
     ///
     /// ```
     /// use sparse_core::reference::Reference;
-    /// use sparse_solvers::{Cg, Identity, Options, Outcome};
+    /// use sparse_solvers::{Cg, Identity, SolverOptions, Outcome};
     /// use std::ops::ControlFlow;
     ///
     /// let a = sparse_generate::stencil_5::<f64>(10, 10)?;
     /// let (b, mut x) = (vec![1.0; 100], vec![0.0; 100]);
-    /// let mut solver = Cg::new(&Reference, &a, Identity, &Options::default())?;
+    /// let mut solver = Cg::new(&Reference, &a, Identity, &SolverOptions::default())?;
     /// let mut residuals = vec![];
     /// let solution = solver.solve(&a, &b, &mut x, |iteration| {
     ///     residuals.push(iteration.relative_residual);
@@ -335,10 +345,10 @@ where
     ///
     /// ```
     /// use sparse_core::reference::Reference;
-    /// use sparse_solvers::{Cg, Identity, Options};
+    /// use sparse_solvers::{Cg, Identity, SolverOptions};
     ///
     /// let a = sparse_generate::stencil_5::<f64>(4, 4)?;
-    /// let solver = Cg::new(&Reference, &a, Identity, &Options::default())?;
+    /// let solver = Cg::new(&Reference, &a, Identity, &SolverOptions::default())?;
     /// assert_eq!(solver.choice().algorithm, "sequential");
     /// # Ok::<(), sparse_core::Error>(())
     /// ```

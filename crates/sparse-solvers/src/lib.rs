@@ -19,13 +19,13 @@
 //!
 //! `Cg`, `BiCgStab`, `Gmres` and `Minres` take a [`Preconditioner`]:
 //!
-//! | preconditioner | is | for | factorised on | applied on |
+//! | preconditioner | is | for | factorized on | applied on |
 //! |---|---|---|---|---|
 //! | [`Identity`] | nothing | well-conditioned A | – | every backend |
 //! | [`Jacobi`] | the diagonal of A | badly scaled A | – | every backend |
 //! | [`BlockJacobi`] | diagonal blocks of A | unknowns in groups | – | every backend |
-//! | [`Ilu0`] | an incomplete LU factorisation | any square A, with `BiCgStab` or `Gmres` | the host, one thread | every backend |
-//! | [`Ic0`] | an incomplete Cholesky factorisation | Hermitian positive definite A, with `Cg` | the host, one thread | every backend |
+//! | [`Ilu0`] | an incomplete LU factorization | any square A, with `BiCgStab` or `Gmres` | the host, one thread | every backend |
+//! | [`Ic0`] | an incomplete Cholesky factorization | Hermitian positive definite A, with `Cg` | the host, one thread | every backend |
 //!
 //! For new values of A on the same pattern `update` renews one without another analysis.
 //!
@@ -39,11 +39,11 @@
 //! ```
 //! use sparse_core::reference::Reference;
 //! use sparse_core::Csr;
-//! use sparse_solvers::{Cg, Identity, Options, Outcome};
+//! use sparse_solvers::{Cg, Identity, SolverOptions, Outcome};
 //! use std::ops::ControlFlow;
 //!
 //! let a = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![4.0, 1.0, 1.0, 3.0])?;
-//! let mut solver = Cg::new(&Reference, &a, Identity, &Options::default())?;
+//! let mut solver = Cg::new(&Reference, &a, Identity, &SolverOptions::default())?;
 //! let mut x = vec![0.0; 2];
 //! let solution = solver.solve(&a, &[1.0, 2.0], &mut x, |_| ControlFlow::Continue(()))?;
 //! assert_eq!(solution.outcome, Outcome::Converged);
@@ -74,7 +74,7 @@ pub use krylov::{Iterate, Krylov, Recurrence};
 pub use least_squares::{LeastSquares, LeastSquaresMethod};
 pub use minres::{MinimalResiduals, Minres};
 pub use outcome::{
-    Breakdown, Halt, Iteration, LeastSquaresOptions, MatrixEstimates, Options, Outcome, Solution,
+    Breakdown, Halt, Iteration, LeastSquaresOptions, MatrixEstimates, Outcome, Solution, SolverOptions,
 };
 pub use preconditioner::{
     BlockJacobi, Ic0, Identity, Ilu0, Jacobi, Preconditioner, inverse_diagonal, inverse_diagonal_of_block,

@@ -2,7 +2,7 @@
 
 use crate::cg::not_negative;
 use crate::krylov::{Iterate, Krylov, Recurrence, to_f64};
-use crate::outcome::{Breakdown, Halt, Options};
+use crate::outcome::{Breakdown, Halt, SolverOptions};
 use crate::preconditioner::{Identity, Preconditioner};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewOf};
@@ -34,13 +34,13 @@ const NEGLIGIBLE: f64 = 10.0;
 ///
 /// ```
 /// use sparse_core::{Csr, reference::Reference};
-/// use sparse_solvers::{Identity, Minres, Options};
+/// use sparse_solvers::{Identity, Minres, SolverOptions};
 /// use std::ops::ControlFlow;
 ///
 /// // Its eigenvalues are 1 and −1: CG breaks down.
 /// let a = Csr::<f64>::new(2, 2, vec![0, 1, 2], vec![1, 0], vec![1.0, 1.0])?;
 /// let mut x = [0.0; 2];
-/// let mut solver = Minres::new(&Reference, &a, Identity, &Options::default())?;
+/// let mut solver = Minres::new(&Reference, &a, Identity, &SolverOptions::default())?;
 /// let solution = solver.solve(&a, &[5.0, 2.0], &mut x, |_| ControlFlow::Continue(()))?;
 /// assert!(solution.converged() && (x[0] - 2.0).abs() < 1e-9 && (x[1] - 5.0).abs() < 1e-9);
 /// # Ok::<(), sparse_core::Error>(())
@@ -69,7 +69,7 @@ where
     type Preconditioner = P;
     const NAME: &'static str = "minres";
 
-    fn new(backend: &B, n: usize, preconditioner: P, _: &Options) -> Result<Self> {
+    fn new(backend: &B, n: usize, preconditioner: P, _: &SolverOptions) -> Result<Self> {
         let zeros = || backend.zeros(n);
         Ok(Self {
             preconditioner,

@@ -7,14 +7,14 @@ use std::fmt::{self, Display, Formatter};
 ///
 /// ```
 /// use sparse_core::PlanOptions;
-/// use sparse_solvers::Options;
+/// use sparse_solvers::SolverOptions;
 ///
 /// let plan = PlanOptions::forced("sequential");
-/// let options = Options { tolerance: 1e-6, max_iterations: Some(500), plan, ..Options::default() };
-/// assert!(options.tolerance > Options::default().tolerance);
+/// let options = SolverOptions { tolerance: 1e-6, max_iterations: Some(500), plan, ..SolverOptions::default() };
+/// assert!(options.tolerance > SolverOptions::default().tolerance);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options {
+pub struct SolverOptions {
     /// The solver is done when ‖b − A·x‖₂ ≤ `tolerance`·‖b‖₂; [`LeastSquares`](crate::LeastSquares) has two criteria.
     pub tolerance: f64,
     /// The most iterations; `None` is ten times the order of A, for LSQR twice its columns, and for LSMR the smaller
@@ -28,7 +28,7 @@ pub struct Options {
     pub plan: PlanOptions,
 }
 
-impl Default for Options {
+impl Default for SolverOptions {
     fn default() -> Self {
         Self {
             tolerance: 1e-10,
@@ -43,19 +43,19 @@ impl Default for Options {
 /// The problem and the stopping criteria of [`LeastSquares`](crate::LeastSquares), which are SciPy's.
 ///
 /// ```
-/// use sparse_solvers::{LeastSquaresOptions, Options};
+/// use sparse_solvers::{LeastSquaresOptions, SolverOptions};
 ///
 /// let least_squares = LeastSquaresOptions { damp: 0.1, ..LeastSquaresOptions::default() };
-/// let options = Options { tolerance: 1e-6, least_squares, ..Options::default() };
+/// let options = SolverOptions { tolerance: 1e-6, least_squares, ..SolverOptions::default() };
 /// assert_eq!(options.least_squares.atol, None); // so that it is the tolerance
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LeastSquaresOptions {
     /// The weight of ‖x − x₀‖₂ beside ‖b − A·x‖₂.
     pub damp: f64,
-    /// The relative precision of A; `None` is [`Options::tolerance`].
+    /// The relative precision of A; `None` is [`SolverOptions::tolerance`].
     pub atol: Option<f64>,
-    /// The relative precision of b; `None` is [`Options::tolerance`].
+    /// The relative precision of b; `None` is [`SolverOptions::tolerance`].
     pub btol: Option<f64>,
     /// The largest condition of A and damp·I one above the other, at which the iteration stops; 0 is none.
     pub condition_limit: f64,

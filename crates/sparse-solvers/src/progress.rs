@@ -9,7 +9,7 @@ const PROGRESS: f64 = 0.5;
 
 /// The least part of the residual that a cycle of a restarted method must take away: with less, a digit would take more
 /// than two million cycles.
-const LEAST_PROGRESS: f64 = 1e-6;
+const MIN_PROGRESS: f64 = 1e-6;
 
 const NOT_FINITE: Breakdown = Breakdown::NotFinite { quantity: "‖b − A·x‖" };
 
@@ -50,7 +50,7 @@ impl Progress {
     /// The outcome, given the true residual and the reason why the recurrence `ended`. `None` if a restart is worth
     /// while.
     pub(crate) fn outcome(&mut self, residual: f64, ended: Ended) -> Option<Outcome> {
-        let enough = (1.0 - LEAST_PROGRESS) * std::mem::replace(&mut self.before, residual);
+        let enough = (1.0 - MIN_PROGRESS) * std::mem::replace(&mut self.before, residual);
         let progress = residual <= PROGRESS * self.last;
         if progress {
             (self.last, self.false_claims) = (residual, 0);

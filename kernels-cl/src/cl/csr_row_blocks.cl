@@ -2,10 +2,10 @@
 // and the sums of the rows that have pieces in several blocks.
 // One work-item per block to find them, striding over the grid: reads some offsets, writes four words. One work-group per
 // row with pieces and 32 columns for their sums: reads each partial sum once, writes C once.
-// Macros: SCALAR, IDX (unused), OFF (type of offsets), MOST_THREADS = 1024 (the largest work-group of sums).   Launch: any
-// number of work-groups of any size; sums of any power of two from 32 to MOST_THREADS.
-#ifndef MOST_THREADS
-#define MOST_THREADS 1024
+// Macros: SCALAR, IDX (unused), OFF (type of offsets), MAX_THREADS = 1024 (the largest work-group of sums).   Launch: any
+// number of work-groups of any size; sums of any power of two from 32 to MAX_THREADS.
+#ifndef MAX_THREADS
+#define MAX_THREADS 1024
 #endif
 #include "scalar.clh"
 #include "index.clh"
@@ -68,7 +68,7 @@ __kernel void csr_row_blocks_sums(long splits, long cols, __global const long *r
 {
     int lid = (int)get_local_id(0);
     int threads = (int)get_local_size(0);
-    __local ACC sums[MOST_THREADS];
+    __local ACC sums[MAX_THREADS];
     int lanes = 1;
     while (lanes < WARP && lanes < cols)
         lanes *= 2;

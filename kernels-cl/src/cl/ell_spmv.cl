@@ -2,14 +2,14 @@
 // row.
 // One work-item per row, striding over the grid, or several; reads columns and values up to each row's padding once,
 // gathers x, writes y once.
-// Macros: SCALAR, IDX (type of columns; OFF is the same), MOST_LANES = 1024 (the largest work-group), EACH = 4 (elements
+// Macros: SCALAR, IDX (type of columns; OFF is the same), MAX_LANES = 1024 (the largest work-group), EACH = 4 (elements
 // of a row that a work-item has on their way at once).   Launch: any number of work-groups of any size;
-// ell_spmv_row_per_vector any number of work-groups of a multiple of 32, up to MOST_LANES.
+// ell_spmv_row_per_vector any number of work-groups of a multiple of 32, up to MAX_LANES.
 #include "scalar.clh"
 #include "index.clh"
 #define WARP 32
-#ifndef MOST_LANES
-#define MOST_LANES 1024
+#ifndef MAX_LANES
+#define MAX_LANES 1024
 #endif
 #ifndef EACH
 #define EACH 4
@@ -70,7 +70,7 @@ __kernel void ell_spmv_row_per_vector(long rows, long width, __global const IDX 
                                       ACC alpha, __global const T *x, long x_start, ACC beta, __global T *y,
                                       long y_start, __global const ACC *sums)
 {
-    __local ACC of_parts[MOST_LANES];
+    __local ACC of_parts[MAX_LANES];
     int lid = (int)get_local_id(0);
     int parts = (int)get_local_size(0) / WARP;
     for (long first = get_group_id(0) * WARP; first < rows; first += get_num_groups(0) * WARP) {

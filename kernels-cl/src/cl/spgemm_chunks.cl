@@ -42,7 +42,7 @@
 #define EACH (64 / (int)sizeof(ACC))
 #endif
 #define LANES 32
-#define MOST_PRODUCTS (EACH * BLOCK)
+#define MAX_PRODUCTS (EACH * BLOCK)
 // The bit of the first product of a run.
 #define ENDS (1u << 16)
 
@@ -272,14 +272,14 @@ __kernel void spgemm_chunks_positions(long chunks, __global const int *starts, _
                                       __global ushort *positions)
 {
     // The number of the next product of each entry.
-    __local ushort next[MOST_PRODUCTS];
+    __local ushort next[MAX_PRODUCTS];
     __local int of_lanes[LANES];
     int lid = (int)get_local_id(0);
     for (long c = get_group_id(0); c < chunks; c += get_num_groups(0)) {
         long first = first_of(c, chunk_starts);
         int count = chunk_starts[c + 1] - chunk_starts[c];
         int entry = chunk_entries[c];
-        if (count > MOST_PRODUCTS)
+        if (count > MAX_PRODUCTS)
             continue;
         for (int at = lid; at < chunk_entries[c + 1] - entry; at += LANES)
             next[at] = (ushort)(starts[entry + at] - chunk_starts[c]);
@@ -312,7 +312,7 @@ __kernel void spgemm_chunks_runs(long entries, __global const int *starts, __glo
 {
     for (long e = get_global_id(0); e < entries; e += get_global_size(0)) {
         int chunk = chunks_before[e + 1] - 1;
-        if (chunk_starts[chunk + 1] - chunk_starts[chunk] > MOST_PRODUCTS)
+        if (chunk_starts[chunk + 1] - chunk_starts[chunk] > MAX_PRODUCTS)
             continue;
         long first = first_of(chunk, chunk_starts) - chunk_starts[chunk];
         long end = first + starts[e + 1];
@@ -338,8 +338,8 @@ __kernel void spgemm_chunks_sum(long chunks, __global const int *chunk_entries, 
                                 __global const Source *sources, __global const T *a_values,
                                 __global const T *b_values, __global T *c_values)
 {
-    __local ACC products[MOST_PRODUCTS + MOST_PRODUCTS / LANES];
-    __local ACC sums[MOST_PRODUCTS + MOST_PRODUCTS / LANES];
+    __local ACC products[MAX_PRODUCTS + MAX_PRODUCTS / LANES];
+    __local ACC sums[MAX_PRODUCTS + MAX_PRODUCTS / LANES];
     __local ACC rests[BLOCK];
     __local int enders[BLOCK];
     int lid = (int)get_local_id(0);
@@ -348,7 +348,7 @@ __kernel void spgemm_chunks_sum(long chunks, __global const int *chunk_entries, 
         int count = chunk_starts[c + 1] - chunk_starts[c];
         int n = chunk_entries[c + 1] - chunk_entries[c];
         // A longer chunk has a single entry.
-        bool is_kept = count <= MOST_PRODUCTS;
+        bool is_kept = count <= MAX_PRODUCTS;
         ACC rest = (ACC)(0);
         for (int product = lid; product < count; product += BLOCK) {
             ACC value = product_at(product, groups + first / LANES, sources, a_values, b_values);

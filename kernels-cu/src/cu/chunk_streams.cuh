@@ -1,8 +1,8 @@
 // What the plan and the runs of spgemm_chunks.cu share: the products of chunks, in streams of groups and segments. Needs
 // scalar.cuh, index.cuh and search.cuh before, and EACH and BLOCK.
-#define MOST_PRODUCTS (EACH * BLOCK)
+#define MAX_PRODUCTS (EACH * BLOCK)
 // Sources that fit beside the groups of a chunk.
-#define MOST_SOURCES ((int)(MOST_PRODUCTS * sizeof(ACC) / sizeof(Source) - MOST_PRODUCTS / WARP))
+#define MAX_SOURCES ((int)(MAX_PRODUCTS * sizeof(ACC) / sizeof(Source) - MAX_PRODUCTS / WARP))
 // The bit of the first product of a run.
 #define ENDS (1u << 16)
 

@@ -2,10 +2,10 @@
 // and the sums of the rows that have pieces in several blocks.
 // One thread per block to find them, striding over the grid: reads some offsets, writes four words. One block of threads
 // per row with pieces and 32 columns for their sums: reads each partial sum once, writes C once.
-// Macros: SCALAR, IDX (unused), OFF (type of offsets), MOST_THREADS = 1024 (the largest block).   Launch: any number of
-// blocks of up to 256 threads; sums of any power of two from 32 to MOST_THREADS.
-#ifndef MOST_THREADS
-#define MOST_THREADS 1024
+// Macros: SCALAR, IDX (unused), OFF (type of offsets), MAX_THREADS = 1024 (the largest block).   Launch: any number of
+// blocks of up to 256 threads; sums of any power of two from 32 to MAX_THREADS.
+#ifndef MAX_THREADS
+#define MAX_THREADS 1024
 #endif
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -68,7 +68,7 @@ KERNEL csr_row_blocks_sums(long long splits, long long cols, const long long *__
                            long long c_start, long long c_row, long long c_col, const ACC *__restrict__ partial)
 {
     wait_for_last();
-    __shared__ ACC sums[MOST_THREADS];
+    __shared__ ACC sums[MAX_THREADS];
     int lanes = 1;
     while (lanes < WARP && lanes < cols)
         lanes *= 2;

@@ -6,13 +6,13 @@
 // of a row, in order. Reads B once per block of threads, A once per slice, writes and reads one sum per row, block and
 // column.
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), PACK_LANES = 4 (lanes per entry), PACKS = 4 (16 bytes of B per lane
-// and entry), MOST_THREADS = 1024 (the largest block).   Launch: as many blocks, of up to MOST_THREADS threads, for
+// and entry), MAX_THREADS = 1024 (the largest block).   Launch: as many blocks, of up to MAX_THREADS threads, for
 // each block of columns and slice of B, with dynamic shared memory.
 // The plan splits the rows (csr_spmv_column_blocks.cu). Columns ascend in each row.
 // Hong, Sukumaran-Rajam, Nisa, Singh, Sadayappan: Adaptive sparse tiling for sparse matrix multiplication. PPoPP
 // (2019): stores rows of B in shared memory for the dense columns of a panel of rows.
-#ifndef MOST_THREADS
-#define MOST_THREADS 1024
+#ifndef MAX_THREADS
+#define MAX_THREADS 1024
 #endif
 #define WIDE 1
 #include "grid.cuh"

@@ -3,7 +3,7 @@
 // LANES lanes per chunk and slice of COLUMNS columns; 32 / LANES neighbouring chunks side by side. All chunks have the
 // columns of a slice before the next slice begins, so that a slice of B can stay in the cache. Reads A once per slice,
 // a row of B's slice per entry, writes C once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (1: 16 bytes per lane), LANES (4, 8, 16, 32), LEAST_BLOCKS = 4
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (1: 16 bytes per lane), LANES (4, 8, 16, 32), MIN_BLOCKS = 4
 // (blocks per multiprocessor), IN_FLIGHT = 4, or 2 with WIDE (entries at once of a whole warp).   Launch: any number of
 // blocks of whole warps, up to 256 threads; sums any number of blocks of up to 256 threads.
 // A chunk that is a whole row has sum index -1 and writes C; the others write partial sums, element (k, col) at k*cols
@@ -13,8 +13,8 @@
 // A whole warp has two times 16 bytes per lane, for rows so short that there is little else to wait for.
 // Yang, Buluc, Owens: Design principles for sparse matrix multiplication on the GPU. Euro-Par (2018).
 // Gale, Zaharia, Young, Elsen: Sparse GPU kernels for deep learning. SC (2020).
-#ifndef LEAST_BLOCKS
-#define LEAST_BLOCKS 4
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 4
 #endif
 #include "grid.cuh"
 #include "scalar.cuh"

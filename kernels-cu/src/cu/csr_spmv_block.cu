@@ -2,10 +2,10 @@
 // other waits for them.
 // One block of two or four warps per row, striding over the grid; reads values, indices and offsets once, gathers x,
 // writes y once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), MOST_THREADS = 128 (the largest block), EACH = 4 (neighbouring
-// entries per lane).   Launch: any number of blocks of whole warps, up to MOST_THREADS threads.
-#ifndef MOST_THREADS
-#define MOST_THREADS 128
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), MAX_THREADS = 128 (the largest block), EACH = 4 (neighbouring
+// entries per lane).   Launch: any number of blocks of whole warps, up to MAX_THREADS threads.
+#ifndef MAX_THREADS
+#define MAX_THREADS 128
 #endif
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -24,7 +24,7 @@ KERNEL csr_spmv_row_per_block(long long rows, const long long *__restrict__ begi
                               const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y,
                               long long y_start)
 {
-    __shared__ ACC sums[MOST_THREADS / WARP];
+    __shared__ ACC sums[MAX_THREADS / WARP];
     x += x_start;
     for (long long i = blockIdx.x; i < rows; i += gridDim.x) {
         ACC sum = ACC(0);

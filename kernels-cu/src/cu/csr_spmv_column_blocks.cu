@@ -5,14 +5,14 @@
 // kernel adds the blocks' sums of a row, in order. Reads A once, its part of x once per block of threads, writes and
 // reads one sum per row and block of columns.
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), BLOCK (threads of csr_spmv_column_blocks_touched), EACH = 4, or 2
-// for sums of more than 4 bytes (entries per lane at once), MOST_THREADS = 1024 (the largest block).   Launch: as many
-// blocks, of up to MOST_THREADS threads, for each block of columns, with dynamic shared memory.
+// for sums of more than 4 bytes (entries per lane at once), MAX_THREADS = 1024 (the largest block).   Launch: as many
+// blocks, of up to MAX_THREADS threads, for each block of columns, with dynamic shared memory.
 // The plan splits the rows: splits[block * rows + row] is the first entry of the row whose column is not before block *
 // width, with one block more for the ends. Columns ascend in each row.
 // Yang, Parthasarathy, Sadayappan: Fast sparse matrix-vector multiplication on GPUs: implications for graph mining.
 // VLDB (2011): tiles columns for the texture cache.
-#ifndef MOST_THREADS
-#define MOST_THREADS 1024
+#ifndef MAX_THREADS
+#define MAX_THREADS 1024
 #endif
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -72,8 +72,8 @@ KERNEL csr_spmv_column_blocks(long long rows, long long cols, long long blocks, 
 {
     let_next_begin();
     extern __shared__ ulonglong2 memory[];
-    __shared__ Off all_shifts[MOST_THREADS];
-    __shared__ ACC all_parts[MOST_THREADS];
+    __shared__ Off all_shifts[MAX_THREADS];
+    __shared__ ACC all_parts[MAX_THREADS];
     int lane = lane_index();
     T *own_x = (T *)memory;
     Off *shifts = all_shifts + (threadIdx.x - lane);

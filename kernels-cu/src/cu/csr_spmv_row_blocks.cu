@@ -4,13 +4,13 @@
 // and a row takes 1 to 32 lanes to add its own. A row longer than SIZE is summed by the warp. Reads values, indices and
 // offsets once, gathers x, writes y once.
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), EACH = 4 (neighbouring entries per lane), STEPS = 2 (steps of a warp
-// in a row block), SHORT = 32 (entries up to which a lane adds a row), LEAST_BLOCKS = 2, 4 or 5 by the types' sizes
+// in a row block), SHORT = 32 (entries up to which a lane adds a row), MIN_BLOCKS = 2, 4 or 5 by the types' sizes
 // (blocks per multiprocessor).   Launch: any number of blocks of whole warps, up to 256 threads.
 // The pieces of a row that has several write partial sums, of block b to slots[b], which csr_row_blocks_sums adds.
 // After Greathouse, Daga: Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format. SC
 // (2014).
-#ifndef LEAST_BLOCKS
-#define LEAST_BLOCKS (sizeof(ACC) + sizeof(Idx) <= 8 ? 5 : sizeof(ACC) <= 8 ? 4 : 2)
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS (sizeof(ACC) + sizeof(Idx) <= 8 ? 5 : sizeof(ACC) <= 8 ? 4 : 2)
 #endif
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -99,7 +99,7 @@ KERNEL csr_spmv_row_blocks(long long blocks, const long long *__restrict__ block
                            ACC beta, T *__restrict__ y, long long y_start, ACC *__restrict__ partial)
 {
     let_next_begin();
-    __shared__ Products products_of_warps[MOST_THREADS / WARP][HELD / EACH];
+    __shared__ Products products_of_warps[MAX_THREADS / WARP][HELD / EACH];
     Products *products = products_of_warps[threadIdx.x / WARP];
     const ACC *own_products = products->part;
     int lane = lane_index();

@@ -3,7 +3,7 @@
 // One warp per part: takes STEP neighbouring entries after STEP others, EACH per lane, and sums the segments between
 // the bits that mark the starts of rows. Reads values, indices and a bit per entry once, gathers x, writes y once, and
 // writes and reads two partial sums per part.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), EACH = 4 (neighbouring entries per lane), LEAST_BLOCKS = 2, 4, 5 or 6
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), EACH = 4 (neighbouring entries per lane), MIN_BLOCKS = 2, 4, 5 or 6
 // by the types' sizes (blocks per multiprocessor).   Launch: any number of blocks of whole warps, up to 256 threads;
 // the plan's kernels any number of blocks of up to 256 threads.
 // A part writes its sum of a row that began before to head[part], that of the row that is open at its end to
@@ -11,8 +11,8 @@
 // followed by the others, and for every part the number of rows with entries that have begun before.
 // Blelloch, Heroux, Zagha: Segmented operations for sparse matrix computation on vector multiprocessors. CMU (1993).
 // Liu, Vinter: CSR5: an efficient storage format for cross-platform sparse matrix-vector multiplication. ICS (2015).
-#ifndef LEAST_BLOCKS
-#define LEAST_BLOCKS \
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS \
     (sizeof(ACC) + sizeof(Idx) <= 8 ? 6 : sizeof(ACC) + sizeof(Idx) <= 12 ? 5 : sizeof(ACC) <= 8 ? 4 : 2)
 #endif
 #include "grid.cuh"

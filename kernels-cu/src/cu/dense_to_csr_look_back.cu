@@ -4,7 +4,7 @@
 // tile, one after the other, across the ends of rows; the last warp looks back. Reads the elements once, writes the
 // entries once.
 // Macros: SCALAR, IDX, OFF, WIDE (1: VECTOR elements are 16 bytes), UNITS = min(32 / VECTOR, 128 / bytes of VECTOR
-// elements) (steps of a worker), MOST_THREADS = 224 (the largest block), LEAST_BLOCKS = 2 (blocks per multiprocessor).
+// elements) (steps of a worker), MAX_THREADS = 224 (the largest block), MIN_BLOCKS = 2 (blocks per multiprocessor).
 // Launch: any number of blocks of 2 to 7 warps, with a `Worker` of dynamic shared memory for each warp but one, for
 // ceil(all_rows * ceil(cols / (32*VECTOR)) / (UNITS * workers)) tiles.
 // nnz is known only at the end, so the caller allocates by a guess: entries past `capacity` are counted and not
@@ -13,11 +13,11 @@
 // of the second are counted, the third rests, since the tiles before may not be counted yet, and the entries before the
 // fourth are looked up, and its own written.
 // With WIDE, col_step is 1; start, stride and row_step are multiples of VECTOR.
-#ifndef MOST_THREADS
-#define MOST_THREADS 224
+#ifndef MAX_THREADS
+#define MAX_THREADS 224
 #endif
-#ifndef LEAST_BLOCKS
-#define LEAST_BLOCKS 2
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 2
 #endif
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -32,7 +32,7 @@
 #define UNITS LESSER(32 / VECTOR, 128 / (int)sizeof(Pack))
 #endif
 #define STAGES 4
-#define MOST_WORKERS (MOST_THREADS / WARP - 1)
+#define MAX_WORKERS (MAX_THREADS / WARP - 1)
 // Elements of a lane: one after the other, all in one step.
 #define OWN (UNITS * VECTOR)
 #define PART (UNITS * WARP)
@@ -242,8 +242,8 @@ struct Board
 {
     unsigned int tickets[2];
     unsigned int done[2];
-    int of_workers[2][MOST_WORKERS];
-    Count before_workers[2][MOST_WORKERS];
+    int of_workers[2][MAX_WORKERS];
+    Count before_workers[2][MAX_WORKERS];
 };
 
 // Tells what a worker has counted; who is last says the sum of the tile.

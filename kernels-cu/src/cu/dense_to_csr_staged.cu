@@ -12,7 +12,7 @@ KERNEL dense_to_csr_fill_staged(long long all_rows, long long rows, long long co
                                 int threshold, REAL tolerance, const long long *__restrict__ starts,
                                 Idx *__restrict__ indices, T *__restrict__ values, long long capacity)
 {
-    __shared__ T staged_by_warps[MOST_THREADS];
+    __shared__ T staged_by_warps[MAX_THREADS];
     T *staged = staged_by_warps + threadIdx.x / WARP * WARP;
     long long filled = rows_that_fit(all_rows, starts, capacity);
     for (long long row = warp_index(); row < filled; row += warp_count()) {

@@ -2,11 +2,11 @@
 // row.
 // One thread per row, striding over the grid, or several, each in a warp of its own; reads columns and values up to each
 // row's padding once, gathers x, writes y once.
-// Macros: SCALAR, IDX (type of columns; OFF is the same), MOST_THREADS = 1024 (the largest block), EACH = 4 (elements of
+// Macros: SCALAR, IDX (type of columns; OFF is the same), MAX_THREADS = 1024 (the largest block), EACH = 4 (elements of
 // a row that a thread has on their way at once).   Launch: any number of blocks of up to 256 threads;
-// ell_spmv_row_per_vector any number of blocks of whole warps, up to MOST_THREADS threads.
-#ifndef MOST_THREADS
-#define MOST_THREADS 1024
+// ell_spmv_row_per_vector any number of blocks of whole warps, up to MAX_THREADS threads.
+#ifndef MAX_THREADS
+#define MAX_THREADS 1024
 #endif
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -73,7 +73,7 @@ KERNEL ell_spmv_row_per_vector(long long rows, long long width, const Idx *__res
                                const T *__restrict__ values, ACC alpha, const T *__restrict__ x, long long x_start,
                                ACC beta, T *__restrict__ y, long long y_start, const ACC *__restrict__ sums)
 {
-    __shared__ ACC of_warps[MOST_THREADS];
+    __shared__ ACC of_warps[MAX_THREADS];
     int warps = blockDim.x / WARP;
     for (long long first = (long long)blockIdx.x * WARP; first < rows; first += (long long)gridDim.x * WARP) {
         long long row = first + lane_index();

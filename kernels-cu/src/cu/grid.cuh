@@ -1,18 +1,18 @@
 // The position of a thread in its grid. Kernels stride over the grid, so that no launch limit bounds a matrix.
-// A kernel that gives an item to a thread runs with blocks of any size up to MOST_THREADS, one that gives an item to a
-// warp with any multiple of 32 up to MOST_THREADS, one that takes BLOCK with blocks of exactly BLOCK threads.
+// A kernel that gives an item to a thread runs with blocks of any size up to MAX_THREADS, one that gives an item to a
+// warp with any multiple of 32 up to MAX_THREADS, one that takes BLOCK with blocks of exactly BLOCK threads.
 #define WARP 32
 #define ALL_LANES 0xffffffffu
-// A file may say by MOST_THREADS that its blocks can have more.
-#ifndef MOST_THREADS
-#define MOST_THREADS 256
+// A file may say by MAX_THREADS that its blocks can have more.
+#ifndef MAX_THREADS
+#define MAX_THREADS 256
 #endif
-// A file says by LEAST_BLOCKS how many of these a multiprocessor shall hold at least, where registers would allow
+// A file says by MIN_BLOCKS how many of these a multiprocessor shall hold at least, where registers would allow
 // fewer.
-#ifdef LEAST_BLOCKS
-#define KERNEL extern "C" __global__ void __launch_bounds__(MOST_THREADS, LEAST_BLOCKS)
+#ifdef MIN_BLOCKS
+#define KERNEL extern "C" __global__ void __launch_bounds__(MAX_THREADS, MIN_BLOCKS)
 #else
-#define KERNEL extern "C" __global__ void __launch_bounds__(MOST_THREADS)
+#define KERNEL extern "C" __global__ void __launch_bounds__(MAX_THREADS)
 #endif
 
 // A launch may begin while the one before it runs, from sm_90 on ("programmatic dependent launch"): a kernel that lets

@@ -4,10 +4,10 @@
 // One block per tile of ITEMS * 256 words (onesweep_pass); otherwise one thread per entry. A pass reads and writes each
 // word once, and writes DIGITS states per tile twice; the digits of all passes are counted while the words are made.
 // Macros: IDX (type of indices), ITEMS = 16 (words of a tile per thread), LOOK = 4 (tiles that look-back reads at a time),
-// LEAST_BLOCKS = 3 (per multiprocessor).   Launch: any number of blocks of 256 threads.
+// MIN_BLOCKS = 3 (per multiprocessor).   Launch: any number of blocks of 256 threads.
 // Adinets, Merrill: Onesweep: a faster least significant digit radix sort for GPUs. arXiv:2206.01784 (2022).
-#ifndef LEAST_BLOCKS
-#define LEAST_BLOCKS 3
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 3
 #endif
 #include "grid.cuh"
 #include "types.cuh"
@@ -28,7 +28,7 @@
 #define LOOK 4
 #endif
 // The most passes: words have 64 bits.
-#define MOST_PASSES 8
+#define MAX_PASSES 8
 // A state is a flag above the bits of a count: of the words with a digit in a tile, or up to its end.
 #define COUNT_BITS 30
 #define COUNT_MASK ((1u << COUNT_BITS) - 1)
@@ -55,7 +55,7 @@ KERNEL onesweep_words(long long n, const Idx *__restrict__ major, const Idx *__r
                       const Word *__restrict__ order, int position_bits, int shift, int bits, int passes,
                       Word *__restrict__ words, unsigned int *states)
 {
-    __shared__ unsigned int counts[MOST_PASSES][DIGITS];
+    __shared__ unsigned int counts[MAX_PASSES][DIGITS];
     for (int pass = 0; pass < passes; pass++)
         counts[pass][threadIdx.x] = 0;
     __syncthreads();

@@ -5,15 +5,15 @@
 // chunk. lanes_per_entry: one warp per chunk; a lane finds the row and the column of an entry and writes its result,
 // and `lanes` neighbours, at least TILE, multiply for TILE entries at a time. Reads P once, a row of U and a row of V
 // per entry, writes c once.
-// Macros: SCALAR, IDX, OFF (of coordinates the same as IDX), CHUNK = 128, TILE = 4, LEAST_BLOCKS = 3.
+// Macros: SCALAR, IDX, OFF (of coordinates the same as IDX), CHUNK = 128, TILE = 4, MIN_BLOCKS = 3.
 // Launch: any number of blocks of up to 256 threads, of whole warps for lanes_per_entry, where `lanes` is a power of
 // two up to 32.
 // With `wide`, a lane reads VECTOR neighbouring elements of 16 bytes together: u_col and v_col are 1; u_start, u_row,
 // v_start and v_row are multiples of VECTOR.
 // With registers for three blocks on a multiprocessor, f32 with 32 columns takes 0.89 of the time that it takes with
 // the compiler's own choice, and with four, where registers spill (H100).
-#ifndef LEAST_BLOCKS
-#define LEAST_BLOCKS 3
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 3
 #endif
 #include "grid.cuh"
 #include "scalar.cuh"

@@ -5,10 +5,10 @@
 // in the meantime. A team of TEAM lanes has TEAM of these entries, and a lane every TEAM-th 16 bytes of each of their
 // rows. Where the entries of every team are of two rows at most, U is read once for each of the two. Reads P once, a
 // row of V per entry, a row of U once or twice per team or per entry, writes c once.
-// Macros: SCALAR, IDX (int or long), TEAM = 8, LEAST_BLOCKS = 2.
+// Macros: SCALAR, IDX (int or long), TEAM = 8, MIN_BLOCKS = 2.
 // Launch: any number of blocks of up to 256 threads, of whole warps; best are those that run at once.
-#ifndef LEAST_BLOCKS
-#define LEAST_BLOCKS 2
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 2
 #endif
 #include "grid.cuh"
 #include "scalar.cuh"

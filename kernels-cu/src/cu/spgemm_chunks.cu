@@ -29,10 +29,10 @@
 // memory; then a thread adds EACH of them, by their positions, and what it has left of an entry goes to the thread that
 // ends this entry. Reads groups, sources, factors, positions and runs once; writes C once.
 // Macros: SCALAR, IDX, OFF, BLOCK (threads of sum), EACH = 16, 8 or 4 (products of a thread, in 64 bytes), AHEAD = 4
-// (groups that a warp loads at once), LEAST_BLOCKS = 4 or 5.   Launch: any number of blocks, of BLOCK threads for sum, of 32
+// (groups that a warp loads at once), MIN_BLOCKS = 4 or 5.   Launch: any number of blocks, of BLOCK threads for sum, of 32
 // for positions, of a multiple of 32 for others, `lanes` a power of two up to 32. A chunk has up to EACH * BLOCK products, unless it has a single entry.
-#ifndef LEAST_BLOCKS
-#define LEAST_BLOCKS (sizeof(ACC) > 8 ? 4 : 5)
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS (sizeof(ACC) > 8 ? 4 : 5)
 #endif
 #include "grid.cuh"
 #include "apart.cuh"
@@ -228,12 +228,12 @@ KERNEL spgemm_chunks_positions(long long chunks, const int *__restrict__ starts,
                                unsigned short *__restrict__ positions)
 {
     // The number of the next product of each entry.
-    __shared__ unsigned short next[MOST_PRODUCTS];
+    __shared__ unsigned short next[MAX_PRODUCTS];
     int lane = lane_index();
     unsigned int before = (1u << lane) - 1;
     for (long long c = blockIdx.x; c < chunks; c += gridDim.x) {
         Stream stream = stream_of(c, chunk_starts);
-        if (stream.count > MOST_PRODUCTS)
+        if (stream.count > MAX_PRODUCTS)
             continue;
         int entry = chunk_entries[c];
         for (int at = lane; at < chunk_entries[c + 1] - entry; at += WARP)
@@ -262,7 +262,7 @@ KERNEL spgemm_chunks_runs(long long entries, const int *__restrict__ starts, con
     for (long long e = thread_index(); e < entries; e += thread_count()) {
         int chunk = chunks_before[e + 1] - 1;
         Stream stream = stream_of(chunk, chunk_starts);
-        if (stream.count > MOST_PRODUCTS)
+        if (stream.count > MAX_PRODUCTS)
             continue;
         long long begin = stream.first + starts[e] - chunk_starts[chunk];
         long long end = stream.first + starts[e + 1] - chunk_starts[chunk];
@@ -312,9 +312,9 @@ static __device__ StagedSources stage_sources(ACC *memory, int count, const Grou
                                     const Source *__restrict__ sources)
 {
     Group last = groups[(count - 1) / WARP];
-    StagedSources staged = {(Group *)memory, (Source *)memory + MOST_PRODUCTS / WARP, groups[0].segment, false};
+    StagedSources staged = {(Group *)memory, (Source *)memory + MAX_PRODUCTS / WARP, groups[0].segment, false};
     int n = last.segment + __popc(last.bits) + 1 - staged.first_source;
-    staged.has_sources = n <= MOST_SOURCES;
+    staged.has_sources = n <= MAX_SOURCES;
     for (int group = threadIdx.x; group * WARP < count; group += BLOCK)
         staged.groups[group] = load_once(groups + group);
     if (staged.has_sources)
@@ -361,9 +361,9 @@ KERNEL spgemm_chunks_sum(long long chunks, const int *__restrict__ chunk_entries
                          const Source *__restrict__ sources, const T *__restrict__ a_values,
                          const T *__restrict__ b_values, T *__restrict__ c_values)
 {
-    __shared__ ACC products[MOST_PRODUCTS + MOST_PRODUCTS / WARP];
+    __shared__ ACC products[MAX_PRODUCTS + MAX_PRODUCTS / WARP];
     // Before, groups and sources.
-    __shared__ __align__(16) ACC sums[MOST_PRODUCTS + MOST_PRODUCTS / WARP];
+    __shared__ __align__(16) ACC sums[MAX_PRODUCTS + MAX_PRODUCTS / WARP];
     __shared__ ACC of_warps[BLOCK / WARP];
     __shared__ int entries[BLOCK / WARP];
     end_after_last();
@@ -371,7 +371,7 @@ KERNEL spgemm_chunks_sum(long long chunks, const int *__restrict__ chunk_entries
         Stream stream = stream_of(c, chunk_starts);
         const Group *own_groups = groups + stream.first / WARP;
         long long place = chunk_places[c];
-        if (stream.count > MOST_PRODUCTS) {
+        if (stream.count > MAX_PRODUCTS) {
             ACC sum = sum_stream(of_warps, stream.count, own_groups, sources, a_values, b_values);
             if (threadIdx.x == 0)
                 store(c_values, place, sum);

@@ -10,7 +10,7 @@
 // compact: moves the columns of rows together.
 // Reads A once and its rows of B once, window once for each window; writes C.
 // Macros: IDX, OFF, EACH = 8 (products per lane), WORDS = 31 (words of a window per lane, an odd number), TOGETHER = 4
-// (columns for each word from which a warp writes those of a word together), MOST_MOVED = 256 (columns per lane of a team
+// (columns for each word from which a warp writes those of a word together), MAX_MOVED = 256 (columns per lane of a team
 // that moves a row), BLOCK (lanes of the largest team).   Launch: any number of blocks of 256 threads, `lanes` a power of two
 // up to 32 or 256.
 // Nagasaka, Nukada, Matsuoka: High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
@@ -32,8 +32,8 @@
 #ifndef TOGETHER
 #define TOGETHER 4
 #endif
-#ifndef MOST_MOVED
-#define MOST_MOVED 256
+#ifndef MAX_MOVED
+#define MAX_MOVED 256
 #endif
 #define CAPACITY (EACH * BLOCK)
 #define FREE (-1)
@@ -328,7 +328,7 @@ static __device__ void move_columns(long long n, int thread, int step, const Idx
 }
 
 // Moves the columns of rows from where they were found, with room between them, to where they belong. A team takes a
-// row; one with more than MOST_MOVED columns a lane, the whole block.
+// row; one with more than MAX_MOVED columns a lane, the whole block.
 KERNEL spgemm_columns_compact(long long rows, long long lanes, const long long *__restrict__ found_starts,
                               const long long *__restrict__ starts, const Idx *__restrict__ found,
                               Idx *__restrict__ columns)
@@ -338,14 +338,14 @@ KERNEL spgemm_columns_compact(long long rows, long long lanes, const long long *
     for (long long first = (long long)blockIdx.x * teams; first < rows; first += (long long)gridDim.x * teams) {
         long long row = first + threadIdx.x / width;
         long long n = row < rows ? starts[row + 1] - starts[row] : 0;
-        bool is_long = n > MOST_MOVED * width;
+        bool is_long = n > MAX_MOVED * width;
         if (n > 0 && !is_long)
             move_columns(n, threadIdx.x % width, width, found + found_starts[row], columns + starts[row]);
         if (!__syncthreads_or(is_long))
             continue;
         for (row = first; row < rows && row < first + teams; row++) {
             n = starts[row + 1] - starts[row];
-            if (n > MOST_MOVED * width)
+            if (n > MAX_MOVED * width)
                 move_columns(n, threadIdx.x, blockDim.x, found + found_starts[row], columns + starts[row]);
         }
     }

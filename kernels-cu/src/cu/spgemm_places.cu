@@ -10,11 +10,11 @@
 // Rows come in an order of their lengths, `first` up to `end` of it.
 // Macros: SCALAR, IDX, OFF, PLACE (uchar or ushort: the type of places), EACH = 16, 8 or 4 (sums per lane, in 64
 // bytes), AHEAD = 2 (entries of A whose rows of B are loaded at once), AT_ONCE = 6 (products of a lane in a long row of
-// B), LEAST_BLOCKS = 3, 4 or 5 by the types' sizes, BLOCK (threads of the largest block).   Launch: any number of blocks of up to BLOCK
+// B), MIN_BLOCKS = 3, 4 or 5 by the types' sizes, BLOCK (threads of the largest block).   Launch: any number of blocks of up to BLOCK
 // threads, a multiple of 32, `lanes` a power of two from 2 to 32. A row with places has up to EACH * lanes entries.
 // Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
-#ifndef LEAST_BLOCKS
-#define LEAST_BLOCKS (sizeof(ACC) > 8 ? 3 : sizeof(ACC) > 4 || sizeof(Off) > 4 ? 4 : 5)
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS (sizeof(ACC) > 8 ? 3 : sizeof(ACC) > 4 || sizeof(Off) > 4 ? 4 : 5)
 #endif
 #include "grid.cuh"
 #include "apart.cuh"

@@ -13,7 +13,7 @@
 #ifndef LONG
 #define LONG 16
 #endif
-#define MOST_INT 2147483647
+#define MAX_INT 2147483647
 
 // What is known of a row of C before its columns are found.
 struct RowSize
@@ -124,7 +124,7 @@ KERNEL spgemm_rows_products(long long rows, long long cols, long long lanes, lon
         }
         if (row < rows && lane == 0) {
             products[row] = size.products;
-            int most = (int)min(size.products, (long long)MOST_INT);
+            int most = (int)min(size.products, (long long)MAX_INT);
             // Most rows see that they have not the most, without an atomic operation.
             if (most > *(volatile int *)(products + rows + 1))
                 atomicMax((int *)(products + rows + 1), most);

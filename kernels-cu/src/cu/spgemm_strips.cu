@@ -19,10 +19,10 @@
 // A run of the plan calls one:
 // spgemm_strips_sum: a block has a strip: it copies A, the segments of B and the program to shared memory, a thread has a
 // row, warps with the same rows share the entries of C, and the block copies the sums to C.
-// Macros: SCALAR, IDX, OFF, BLOCK (threads of sum), LEAST_BLOCKS = 6.   Launch: any number of blocks, of BLOCK threads and with most[0] bytes
+// Macros: SCALAR, IDX, OFF, BLOCK (threads of sum), MIN_BLOCKS = 6.   Launch: any number of blocks, of BLOCK threads and with most[0] bytes
 // of shared memory for sum, of a multiple of 32 for others.
-#ifndef LEAST_BLOCKS
-#define LEAST_BLOCKS 6
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 6
 #endif
 #include "grid.cuh"
 #include "apart.cuh"

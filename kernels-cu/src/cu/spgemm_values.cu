@@ -5,14 +5,14 @@
 // `by_entries`, for rows of B without repetitions, the lanes have the products of one entry after the other; else they take
 // an entry each, share the products of all, and of those that meet at one sum, the first adds, then the next.
 // spgemm_values_slices: a block takes one of the slices of a row, SLICE_EACH * BLOCK entries or fewer, and shares the
-// products that have its columns, as above. From where on more than MOST_TURNS lanes meet at one sum, warps add in turn, and
+// products that have its columns, as above. From where on more than MAX_TURNS lanes meet at one sum, warps add in turn, and
 // the first of the lanes of a warp that meet adds the products of all.
 // spgemm_values_parts: as spgemm_values_slices, for rows of B without repetitions, of which the block has the products of
 // one entry after the other.
 // Rows come in an order of their lengths, `first` up to `end` of it. Reads A and its rows of B once for each slice, the
 // latter in parts if they are `sorted`; reads the pattern of C and writes its values once.
 // Macros: SCALAR, IDX, OFF, EACH = 8, or 4 for sums of 16 bytes (entries of C per lane), SLICE_EACH = 16, 8 or 4 (entries
-// of a slice per lane, in 128 bytes), AHEAD = 4 (rows of B that are loaded at once), MOST_TURNS = 3 (turns of lanes before
+// of a slice per lane, in 128 bytes), AHEAD = 4 (rows of B that are loaded at once), MAX_TURNS = 3 (turns of lanes before
 // those of warps), BLOCK (lanes of a block).   Launch: any number of blocks of 256 threads, `lanes` a power of two up to 32;
 // slices and parts with `lanes` of 256.
 // Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
@@ -33,8 +33,8 @@
 #ifndef SLICE_EACH
 #define SLICE_EACH (ELEMENT_BYTES <= 8 ? 16 : ELEMENT_BYTES <= 16 ? 8 : 4)
 #endif
-#ifndef MOST_TURNS
-#define MOST_TURNS 3
+#ifndef MAX_TURNS
+#define MAX_TURNS 3
 #endif
 // Places for sums of a slice whose products lanes wait to add.
 #define PLACES ((SLICE_EACH < 8 ? SLICE_EACH : 8) * BLOCK)
@@ -385,7 +385,7 @@ KERNEL spgemm_values_slices(long long first, long long end, long long lanes, lon
                        bool waits = at >= 0;
                        int *place = waiting + (unsigned int)at % PLACES;
                        auto add_own = [&]() { add_product(slice, at, product); };
-                       many_meet = many_meet || take_turns(place, lane, width, MOST_TURNS, waits, add_own);
+                       many_meet = many_meet || take_turns(place, lane, width, MAX_TURNS, waits, add_own);
                        if (many_meet)
                            add_by_warps(slice, place, products + lane / WARP * WARP, width, waits, at, product);
                    };

@@ -1,6 +1,6 @@
 // Coalesced row caching: the lanes of a warp stage 32 entries at a time in shared memory, and each uses all of them.
 // Needs grid.cuh, scalar.cuh, index.cuh and entry.cuh before.
-#define WARPS (MOST_THREADS / WARP)
+#define WARPS (MAX_THREADS / WARP)
 
 // Entries of a warp, and where their rows of B begin.
 struct StagedEntries

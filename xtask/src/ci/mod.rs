@@ -5,8 +5,8 @@ mod programs;
 mod steps;
 mod tables;
 
+use crate::parallel_steps::{self, PassedStep, Step};
 use crate::program::shell;
-use crate::side_by_side::{self, Passed, Step};
 use anyhow::{Context, Result, bail};
 use provision::root;
 use std::time::Instant;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     if args.only.is_empty() {
         let start = Instant::now();
-        let times = side_by_side::run(STEPS)?;
+        let times = parallel_steps::run(STEPS)?;
         print_times(&times, start.elapsed().as_secs());
         return Ok(());
     }
@@ -56,14 +56,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// Prints the time of each step, and of all, beside its budget.
-fn print_times(passed: &[Passed], all: u64) {
+fn print_times(passed: &[PassedStep], all: u64) {
     let line = |name: &str, seconds, budget, processor: Option<f64>| {
         let processor = processor.map_or("-".into(), |seconds| format!("{seconds:.0}"));
         let over = if seconds > budget { "  over its budget" } else { "" };
         println!("{name:<12} {seconds:>8} {budget:>8} {processor:>10}{over}");
     };
     println!("{:<12} {:>8} {:>8} {:>10}", "step", "seconds", "budget", "processor");
-    for Passed { step: Step { name, budget, .. }, seconds, processor } in passed {
+    for PassedStep { step: Step { name, budget, .. }, seconds, processor } in passed {
         line(name, *seconds, *budget, *processor);
     }
     line("all passed", all, BUDGET, passed.iter().map(|step| step.processor).sum());

@@ -1,7 +1,7 @@
 //! Steps that run the programs of the step `build`.
 
 use super::compile::{build_tests, workspace};
-use super::tables::unoptimised_pocl;
+use super::tables::unoptimized_pocl;
 use crate::bench;
 use crate::program::{BENCH, HARNESS, NNZ, target};
 use anyhow::Result;
@@ -52,7 +52,7 @@ pub(super) fn python(sh: &Shell) -> Result<()> {
     cmd!(sh, "python3 -m pytest --quiet")
         .env("PYTHONPATH", std::env::join_paths(packages)?)
         .env("NNZ_CONFORMANCE", HARNESS.path())
-        .envs(unoptimised_pocl(sh)?)
+        .envs(unoptimized_pocl(sh)?)
         .run()?;
     Ok(())
 }
@@ -63,18 +63,18 @@ pub(super) fn benchmarks(sh: &Shell) -> Result<()> {
     // the peers take minutes to compile in release mode, and a smoke run saves seconds by it.
     let workspace = workspace(sh);
     cmd!(sh, "cargo bench {workspace...} --profile dev --bench operations -- --test")
-        .envs(unoptimised_pocl(sh)?)
+        .envs(unoptimized_pocl(sh)?)
         .run()?;
     for suite in ["all", "choice"] {
         BENCH.built(sh, &["--suite", suite, "--smoke"]).envs(bench::peers(sh)?).run()?;
         BENCH
             .built(sh, &["--suite", suite, "--smoke", "--backend", "opencl"])
-            .envs(unoptimised_pocl(sh)?)
+            .envs(unoptimized_pocl(sh)?)
             .envs(provision::viennacl())
             .run()?;
     }
     let figures = BENCH.built(sh, &["--suite", "seed-001", "--smoke"]);
-    figures.envs(unoptimised_pocl(sh)?).run()?;
+    figures.envs(unoptimized_pocl(sh)?).run()?;
     let sycl = BENCH.built(sh, &["--suite", "all", "--smoke", "--backend", "sycl"]);
     Ok(sycl.envs(provision::sycl(sh, Some(Runtime::Intel))?).run()?)
 }

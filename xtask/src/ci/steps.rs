@@ -1,7 +1,7 @@
 //! The steps of CI.
 
 use super::{compile, programs, tables};
-use crate::side_by_side::Step;
+use crate::parallel_steps::Step;
 
 /// The steps, in the order in which they are started where nothing that they need is missing.
 pub(super) const STEPS: &[Step] = &[

@@ -62,7 +62,7 @@ pub(super) fn conformance(sh: &Shell) -> Result<()> {
 /// Runs the tests that need a device, and the quick tier.
 pub(super) fn opencl(sh: &Shell) -> Result<()> {
     let workspace = &workspace(sh);
-    let pocl = unoptimised_pocl(sh)?;
+    let pocl = unoptimized_pocl(sh)?;
     cmd!(sh, "cargo test {workspace...} --test devices --test properties --test exit")
         .envs(pocl.clone())
         .env("NNZ_REQUIRE", "opencl")
@@ -107,7 +107,7 @@ pub(super) fn sycl(sh: &Shell) -> Result<()> {
 fn sycl_table(sh: &Shell, runtime: Runtime, part: &[&str]) -> Result<()> {
     let pin = format!("{SUPPORT}/sycl-{}.txt", runtime.name());
     let table = ["--backend", "sycl", "--tier", "quick", "--support", &pin];
-    let variables = for_tables(runtime, unoptimised(provision::sycl(sh, Some(runtime))?));
+    let variables = for_tables(runtime, unoptimized(provision::sycl(sh, Some(runtime))?));
     harness(sh, variables, &[&table, part].concat())
 }
 
@@ -142,7 +142,7 @@ pub(super) fn oclgrind(sh: &Shell) -> Result<()> {
             ("OCLGRIND_CHECK_API", "1"),
             ("OCLGRIND_MAX_WGSIZE", "64"),
             ("OCLGRIND_GLOBAL_MEM_SIZE", "2147483648"),
-            // Its check of uninitialised memory does not know all of LLVM's optimisations of a kernel.
+            // Its check of uninitialized memory does not know all of LLVM's optimizations of a kernel.
             ("OCLGRIND_BUILD_OPTIONS", "-cl-opt-disable"),
         ]
         .map(|(name, value)| (name, value.to_string())),
@@ -169,13 +169,13 @@ fn for_tables(runtime: Runtime, mut variables: Variables) -> Variables {
     variables
 }
 
-/// PoCL's variables for what is not about its compiler: without optimisation it compiles in half of the time. The table of
+/// PoCL's variables for what is not about its compiler: without optimization it compiles in half of the time. The table of
 /// `f32` is run with it, as users run it.
-pub(super) fn unoptimised_pocl(sh: &Shell) -> Result<Variables> {
-    Ok(unoptimised(Runtime::Pocl.variables(sh)?))
+pub(super) fn unoptimized_pocl(sh: &Shell) -> Result<Variables> {
+    Ok(unoptimized(Runtime::Pocl.variables(sh)?))
 }
 
-fn unoptimised(mut variables: Variables) -> Variables {
+fn unoptimized(mut variables: Variables) -> Variables {
     variables.push(("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable".into()));
     variables
 }

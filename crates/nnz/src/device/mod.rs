@@ -61,7 +61,7 @@ pub(crate) fn serial_host_backend() -> Result<HostBackend> {
 ///     }
 /// }
 ///
-/// let device: Device = "cpu".parse()?;
+/// let device = Device::host()?;
 /// assert_eq!(device.with(RowSums(Csr::identity(3)?))?, [1.0, 1.0, 1.0]);
 /// # Ok::<(), Error>(())
 /// ```
@@ -197,7 +197,7 @@ impl Device {
     /// ```
     /// use nnz::Device;
     ///
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// assert_eq!(device.with_threads(1)?.caps().compute_units, 1);
     /// # Ok::<(), nnz::Error>(())
     /// ```
@@ -217,7 +217,7 @@ impl Device {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// assert_eq!((device.caps().backend, device.caps().f64), ("cpu", true));
     /// # Ok::<(), Error>(())
     /// ```

@@ -1,9 +1,9 @@
 //! A matrix behind one object-safe trait.
 
-use super::galerkin::AnyTripleProductPlan;
-use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
-use super::sddmm::AnySampledPlan;
-use super::spgemm_plan::AnySparseProductPlan;
+use super::galerkin::AnyGalerkinPlan;
+use super::plan::{AnySpmmPlan, AnySpmvPlan};
+use super::sddmm::AnySddmmPlan;
+use super::spgemm_plan::AnySpgemmPlan;
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix, Vector};
 use crate::Device;
 use sparse_core::op::{Aggregation, Elementwise, Op, Reduction, RowStatistics, Sampling, SpgemmBound};
@@ -54,15 +54,15 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn properties(&self) -> Properties;
     fn spmv_algorithms(&self, op: Op) -> &'static [Algorithm];
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm];
-    fn plan_spmv(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn AnyMatvecPlan>>;
-    fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<Box<dyn AnyMatmulPlan>>;
+    fn plan_spmv(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn AnySpmvPlan>>;
+    fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<Box<dyn AnySpmmPlan>>;
     fn sddmm_algorithms(&self) -> &'static [Algorithm];
     fn plan_sddmm(
         &self,
         sampling: Sampling,
         inner: usize,
         options: &PlanOptions,
-    ) -> Result<Box<dyn AnySampledPlan>>;
+    ) -> Result<Box<dyn AnySddmmPlan>>;
     fn with_values(&self, values: &Vector) -> Result<Matrix>;
     fn copy(&self) -> Result<Matrix>;
     fn to_layout(&self, layout: &Layout) -> Result<Matrix>;
@@ -82,15 +82,14 @@ pub(crate) trait AnyMatrix: Send + Sync {
     /// The memory that the product with a matrix of the same type can take; `None` for another type.
     fn spgemm_bound(&self, b: &Matrix) -> Result<Option<SpgemmBound>>;
     /// A plan of the product with a matrix of the same type; `None` for another type.
-    fn plan_spgemm(&self, b: &Matrix, options: &PlanOptions)
-    -> Result<Option<Box<dyn AnySparseProductPlan>>>;
+    fn plan_spgemm(&self, b: &Matrix, options: &PlanOptions) -> Result<Option<Box<dyn AnySpgemmPlan>>>;
     /// A plan of `R·A·P`, of which this is A, with matrices of the same type.
     fn plan_galerkin(
         &self,
         r: &Matrix,
         p: &Matrix,
         options: &PlanOptions,
-    ) -> Result<Box<dyn AnyTripleProductPlan>>;
+    ) -> Result<Box<dyn AnyGalerkinPlan>>;
     /// The 2-norm of the values of CSR or CSC; `None` if entries may have one coordinate.
     fn norm_of_values(&self) -> Result<Option<f64>>;
     /// Writes a number for each row of CSR, or each column of CSC, to `y`.

@@ -18,7 +18,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
     /// let two = Matrix::from_members(&[a.clone(), (&a * 3.0)?])?;
     /// assert_eq!((two.format(), two.members()), (Format::BatchCsr, Some(2)));
     /// assert_eq!(two.member(1)?.to_dense()?.values().to_vec::<f64>()?, [3.0, 0.0, 0.0, 3.0]);
@@ -51,7 +51,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(6)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(6)?)?;
     /// let three = a.to_batch(3)?;
     /// assert_eq!((three.members(), three.member_shape()), (Some(3), (2, 2)));
     /// # Ok::<(), Error>(())
@@ -69,7 +69,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
     /// let all = Matrix::from_members(&[a.clone(), a])?.to_block_diagonal()?;
     /// assert_eq!(all.downcast_ref(), Some(&Csr::<f64>::identity(4)?));
     /// # Ok::<(), Error>(())

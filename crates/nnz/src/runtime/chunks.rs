@@ -30,7 +30,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(30, 30)?)?;
     /// let square = a.matmul_in_chunks(&a, Some(20_000))?; // some 15 chunks
     /// assert_eq!(square.downcast_ref::<Csr<f64>>(), (&a * &a)?.downcast_ref());
@@ -51,7 +51,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(30, 30)?)?;
     /// let product = a.matmul_masked_in_chunks(&a, &a, Some(20_000))?;
     /// assert_eq!(product.downcast_ref::<Csr<f64>>(), a.matmul_masked(&a, &a)?.downcast_ref());
@@ -83,7 +83,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(30, 30)?)?;
     /// let mut nnz_of_rows = vec![];
     /// a.matmul_for_each_chunk(&a, Some(20_000), |first_row, chunk| {
@@ -121,7 +121,7 @@ impl Matrix {
     /// # use nnz::prelude::*;
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("square.npz");
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(30, 30)?)?;
     /// a.matmul_to_npz(&a, Some(20_000), &path)?;
     /// assert_eq!(Matrix::read(&device, &path)?.nnz(), (&a * &a)?.nnz());

@@ -31,7 +31,7 @@ pub struct CompressOptions {
 
 impl CompressOptions {
     /// Options for all elements but zeros, with 32-bit indices, and a plan that runs once.
-    pub fn to(format: Format) -> Self {
+    pub fn new(format: Format) -> Self {
         Self { format, stack: None, tolerance: None, index_type: IndexType::I32, plan: PlanOptions::once() }
     }
 }
@@ -46,7 +46,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let b = DenseMatrix::from_vec(&device, vec![1.0, 1e-9, 0.0, 2.0], 2, 2, Order::ColMajor)?;
     /// assert_eq!(b.to_sparse(Format::Csr, None)?.nnz(), 3);
     /// assert_eq!(b.to_sparse(Format::Ell, Some(1e-6))?.nnz(), 2);
@@ -55,7 +55,7 @@ impl DenseMatrix {
     pub fn to_sparse(&self, format: Format, tolerance: Option<f64>) -> Result<Matrix> {
         let layout = Layout::try_from(format)?;
         let target = if format == Format::Csc { Format::Csc } else { Format::Csr };
-        let options = CompressOptions { tolerance, ..CompressOptions::to(target) };
+        let options = CompressOptions { tolerance, ..CompressOptions::new(target) };
         self.plan_compress(&options)?.run(self)?.to_layout(&layout)
     }
 
@@ -69,10 +69,10 @@ impl DenseMatrix {
     ///
     /// ```
     /// use nnz::{CompressOptions, prelude::*};
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let two = vec![1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 3.0, 0.0]; // two 2 x 2 matrices
     /// let two = DenseMatrix::from_vec(&device, two, 4, 2, Order::RowMajor)?;
-    /// let options = CompressOptions { stack: Some((2, 2)), ..CompressOptions::to(Format::BatchCsr) };
+    /// let options = CompressOptions { stack: Some((2, 2)), ..CompressOptions::new(Format::BatchCsr) };
     /// let batch = two.plan_compress(&options)?.run(&two)?;
     /// assert_eq!((batch.members(), batch.nnz()), (Some(2), 3));
     /// assert_eq!(batch.member(1)?.to_dense()?.values().to_vec::<f64>()?, [0.0, 0.0, 3.0, 0.0]);
@@ -95,7 +95,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F64, 2, 2, Order::RowMajor)?;
+    /// let b = DenseMatrix::zeros(&Device::host()?, DType::F64, 2, 2, Order::RowMajor)?;
     /// assert!(!b.compress_algorithms().is_empty());
     /// # Ok::<(), Error>(())
     /// ```
@@ -113,9 +113,9 @@ impl DenseMatrix {
 ///
 /// ```
 /// use nnz::{CompressOptions, prelude::*};
-/// let device: Device = "cpu".parse()?;
+/// let device = Device::host()?;
 /// let dense = |values: [f64; 4]| DenseMatrix::from_vec(&device, values.to_vec(), 2, 2, Order::RowMajor);
-/// let mut plan = dense([0.0; 4])?.plan_compress(&CompressOptions::to(Format::Csc))?;
+/// let mut plan = dense([0.0; 4])?.plan_compress(&CompressOptions::new(Format::Csc))?;
 /// assert_eq!(plan.run(&dense([1.0, 0.0, 0.0, 2.0])?)?.nnz(), 2);
 /// assert_eq!(plan.run(&dense([0.0, 3.0, 0.0, 0.0])?)?.nnz(), 1); // one shape, other zeros
 /// # Ok::<(), Error>(())

@@ -18,7 +18,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(3)?)?;
     /// for format in [Format::Csc, Format::Coo, Format::Ell, Format::Sell] {
     ///     assert_eq!(a.to_format(format)?.to_format(Format::Csr)?.downcast_ref(), a.downcast_ref::<Csr<f64>>());
     /// }
@@ -42,7 +42,7 @@ impl Matrix {
     ///
     /// ```
     /// use nnz::{Ell, EllLayout, Layout, prelude::*};
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(3)?)?;
     /// let padded = a.to_layout(&Layout::Ell(EllLayout { width: Some(4), ..EllLayout::default() }))?;
     /// assert_eq!(padded.downcast_ref::<Ell<f64>>().map(Ell::width), Some(4));
     /// # Ok::<(), Error>(())
@@ -65,7 +65,7 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::new(1, 2, vec![0, 1], vec![1], vec![5.0])?;
-    /// let at = Matrix::from_typed(&"cpu".parse()?, a)?.transpose()?;
+    /// let at = Matrix::from_typed(&Device::host()?, a)?.transpose()?;
     /// assert_eq!((at.format(), at.shape()), (Format::Csc, (2, 1)));
     /// assert_eq!(at.to_dense()?.values().to_vec::<f64>()?, [0.0, 5.0]);
     /// # Ok::<(), Error>(())
@@ -83,7 +83,7 @@ impl Matrix {
     /// ```
     /// use nnz::{BatchCsc, prelude::*};
     /// let two = BatchCsc::<f64>::new((2, 1), vec![0, 1, 2], vec![0, 1, 0, 1], vec![1, 0], vec![1.0, 2.0])?;
-    /// let two = Matrix::from_typed(&"cpu".parse()?, two)?;
+    /// let two = Matrix::from_typed(&Device::host()?, two)?;
     /// assert_eq!(two.member(0)?.downcast_ref(), Some(&Csc::<f64>::new(2, 1, vec![0, 1], vec![1], vec![1.0])?));
     /// assert_eq!(two.member(2).unwrap_err().to_string(), "member: 2 is not below 2, the number of members");
     /// # Ok::<(), Error>(())
@@ -120,7 +120,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(3)?)?;
     /// assert_eq!(a.to_device(&device)?.nnz(), 3);
     /// # Ok::<(), Error>(())
@@ -140,7 +140,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(3)?)?;
     /// assert_eq!(a.copy()?.downcast_ref(), Some(&Csr::<f64>::identity(3)?));
     /// # Ok::<(), Error>(())
     /// ```
@@ -156,7 +156,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?.cast(DType::C32)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(3)?)?.cast(DType::C32)?;
     /// assert_eq!(a.downcast_ref(), Some(&Csr::<c32>::identity(3)?));
     /// # Ok::<(), Error>(())
     /// ```
@@ -174,7 +174,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(1)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(1)?)?;
     /// assert_eq!((&a * 3.0)?.to_dense()?.values().to_vec::<f64>()?, [3.0]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -190,7 +190,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
     /// assert_eq!(a.to_dense()?.values().to_vec::<f64>()?, [1.0, 0.0, 0.0, 1.0]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -209,7 +209,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
     /// let mut dense = DenseMatrix::from_vec(&device, vec![7.0; 4], 2, 2, Order::ColMajor)?;
     /// a.to_dense_into(&mut dense)?;
@@ -231,7 +231,7 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Coo::<f64>::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0)])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?.sort()?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?.sort()?;
     /// assert_eq!(a.downcast_ref::<Coo<f64>>().map(|a| a.values().clone()), Some(vec![2.0, 1.0]));
     /// # Ok::<(), Error>(())
     /// ```
@@ -247,7 +247,7 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Coo::<f64>::from_triplets(1, 3, [(0, 0, 0.0), (0, 1, 1e-9), (0, 2, 1.0)])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?;
     /// assert_eq!((a.prune(None)?.nnz(), a.prune(Some(1e-6))?.nnz()), (2, 1));
     /// # Ok::<(), Error>(())
     /// ```
@@ -263,7 +263,7 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?;
     /// assert_eq!(a.row_statistics()?.longest, 2);
     /// # Ok::<(), Error>(())
     /// ```

@@ -16,7 +16,7 @@ use std::ops::Range;
 ///
 /// ```
 /// use nnz::prelude::*;
-/// let device: Device = "cpu".parse()?;
+/// let device = Device::host()?;
 /// let b = DenseMatrix::from_vec(&device, vec![1.0, 0.0, 0.0, 2.0], 2, 2, Order::RowMajor)?;
 /// let a = b.to_sparse(Format::Csr, None)?;
 /// assert_eq!((a.nnz(), a.to_dense()?.values().to_vec::<f64>()?), (2, vec![1.0, 0.0, 0.0, 2.0]));
@@ -38,7 +38,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::from_vec(&"cpu".parse()?, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
+    /// let b = DenseMatrix::from_vec(&Device::host()?, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
     /// assert_eq!((b.nrows(), b.ncols(), b.dtype()), (2, 2, DType::F64));
     /// # Ok::<(), Error>(())
     /// ```
@@ -67,7 +67,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let c = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// let c = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// assert_eq!((c.nrows(), c.ncols(), c.leading_dimension()), (2, 3, 2));
     /// # Ok::<(), Error>(())
     /// ```
@@ -83,7 +83,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let values = Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0, 0.0, 3.0, 4.0, 0.0])?;
+    /// let values = Vector::from_slice(&Device::host()?, &[1.0, 2.0, 0.0, 3.0, 4.0, 0.0])?;
     /// let b = DenseMatrix::new(values, 2, 2, 3, Order::RowMajor)?;
     /// assert_eq!(b.leading_dimension(), 3);
     /// # Ok::<(), Error>(())
@@ -105,7 +105,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// let b = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// assert_eq!(b.nrows(), 2);
     /// # Ok::<(), Error>(())
     /// ```
@@ -117,7 +117,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// let b = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// assert_eq!(b.ncols(), 3);
     /// # Ok::<(), Error>(())
     /// ```
@@ -129,7 +129,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// let b = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// assert_eq!(b.shape(), (2, 3));
     /// # Ok::<(), Error>(())
     /// ```
@@ -141,7 +141,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// let b = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// assert_eq!(b.leading_dimension(), 2);
     /// # Ok::<(), Error>(())
     /// ```
@@ -153,7 +153,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// let b = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// assert_eq!(b.order(), Order::ColMajor);
     /// # Ok::<(), Error>(())
     /// ```
@@ -165,7 +165,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// let b = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// assert_eq!(b.dtype(), DType::F32);
     /// # Ok::<(), Error>(())
     /// ```
@@ -177,7 +177,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// let b = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// assert_eq!(b.device().caps().backend, "cpu");
     /// # Ok::<(), Error>(())
     /// ```
@@ -189,7 +189,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// let b = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// assert_eq!(b.values().len(), 6);
     /// # Ok::<(), Error>(())
     /// ```
@@ -201,7 +201,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// let b = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// assert_eq!(b.into_values().to_vec::<f32>()?, [0.0; 6]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -213,7 +213,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// let b = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// assert_eq!(b.cast(DType::C64)?.dtype(), DType::C64);
     /// # Ok::<(), Error>(())
     /// ```
@@ -228,7 +228,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// let b = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// assert_eq!(b.to_device(b.device())?.order(), Order::ColMajor);
     /// # Ok::<(), Error>(())
     /// ```
@@ -246,7 +246,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::from_vec(&"cpu".parse()?, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
+    /// let b = DenseMatrix::from_vec(&Device::host()?, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
     /// assert_eq!(b.to_order(Order::ColMajor)?.values().to_vec::<f64>()?, [1.0, 3.0, 2.0, 4.0]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -278,7 +278,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let mut b = DenseMatrix::from_vec(&"cpu".parse()?, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
+    /// let mut b = DenseMatrix::from_vec(&Device::host()?, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
     /// assert_eq!(b.column(1)?.to_vec::<f64>()?, [2.0, 4.0]);
     /// b.set_column(0, &b.column(1)?)?;
     /// assert_eq!(b.values().to_vec::<f64>()?, [2.0, 2.0, 4.0, 4.0]);
@@ -346,7 +346,7 @@ impl DenseMatrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let b = DenseMatrix::from_vec(&"cpu".parse()?, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3, 2, Order::ColMajor)?;
+    /// let b = DenseMatrix::from_vec(&Device::host()?, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3, 2, Order::ColMajor)?;
     /// assert_eq!(b.rows(1..3)?.values().to_vec::<f64>()?, [2.0, 3.0, 5.0, 6.0]);
     /// # Ok::<(), Error>(())
     /// ```

@@ -27,10 +27,10 @@ use std::ptr::NonNull;
 /// // Two 2 x 2 matrices, here of the host; those of a GPU are the pointer and the shape of a tensor.
 /// let elements = [1.0, 0.0, 0.0, 2.0, 0.0, 3.0, 0.0, 0.0];
 /// let array = ForeignArray::on_host(elements.as_ptr(), &[2, 2, 2], None);
-/// let cpu: Device = "cpu".parse()?;
+/// let cpu = Device::host()?;
 /// // SAFETY: the elements outlive the stack, and nobody writes them.
 /// let stack = unsafe { DenseStack::borrow(&cpu, &array)? };
-/// let options = MatrixSetOptions::to(Format::Csr, stack.dtype());
+/// let options = MatrixSetOptions::new(Format::Csr, stack.dtype());
 /// let (set, report) = MatrixSet::compress_stacks(&[cpu.clone()], &[stack], &options)?;
 /// assert_eq!((set.len(), report.nnz, set.get(1, &cpu)?.nnz()), (2, 3, 1));
 /// # Ok::<(), Error>(())
@@ -52,7 +52,7 @@ impl DenseStack {
     /// let device = Device::best()?;
     /// let two = vec![1.0_f32, 0.0, 0.0, 2.0, 0.0, 3.0, 0.0, 0.0]; // two 2 x 2 matrices
     /// let two = DenseMatrix::from_vec(&device, two, 4, 2, Order::RowMajor)?;
-    /// let options = MatrixSetOptions::to(Format::Csc, two.dtype());
+    /// let options = MatrixSetOptions::new(Format::Csc, two.dtype());
     /// let stack = DenseStack::new(two, 2)?;
     /// let (set, _) = MatrixSet::compress_stacks(&[device], &[stack], &options)?;
     /// assert_eq!((set.shape(1), set.nnz(0), set.nnz(1)), (Some((2, 2)), Some(2), Some(1)));
@@ -95,7 +95,7 @@ impl DenseStack {
     ///
     /// # Safety
     /// The handle of the array is what its [`MemoryKind`] says, and its stream a stream of the same device. The
-    /// elements are initialised by the work of that stream, outlive the stack, and nobody writes to them meanwhile; up
+    /// elements are initialized by the work of that stream, outlive the stack, and nobody writes to them meanwhile; up
     /// to the next multiple of 16 bytes a device's memory can be read.
     pub unsafe fn borrow(device: &Device, array: &ForeignArray) -> Result<Self> {
         let typed: Box<dyn Any + Send + Sync> = with_dtype!(array.dtype, T => match device {

@@ -19,7 +19,7 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 2], vec![1.0, 2.0, 3.0])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?;
     /// assert_eq!(a.diagonal(0)?.to_vec::<f64>()?, [1.0, 0.0]);
     /// assert_eq!(a.diagonal(1)?.to_vec::<f64>()?, [0.0, 3.0]);
     /// assert_eq!(a.diagonal(-1)?.to_vec::<f64>()?, [0.0]);

@@ -1,6 +1,6 @@
 //! Direct solution on the host, and factors for many systems.
 
-use super::preconditioner::return_of_compressed;
+use super::preconditioner_kind::return_of_compressed;
 use super::solve::{AnySolver, Callback, with_operands};
 use super::{Format, Matrix, Method, SolveOptions, Vector};
 use crate::Device;
@@ -23,7 +23,7 @@ impl Matrix {
     /// ```
     /// use nnz::prelude::*;
     /// let a = Csc::<f64>::new(2, 2, vec![0, 1, 3], vec![0, 0, 1], vec![2.0, 1.0, 4.0])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?;
     /// let mut factors = a.factorize()?;
     /// for exact in [1.0, 0.5] {
     ///     let mut x = [0.0; 2];
@@ -88,7 +88,7 @@ struct DirectSolver<T> {
 pub(super) fn solver<T: Accumulator>(a: &Matrix, options: &SolveOptions) -> Result<Box<dyn AnySolver>> {
     check_device(a)?;
     let factors = factorize::<T>(a)?;
-    let tolerance = options.options.tolerance;
+    let tolerance = options.solver.tolerance;
     Ok(Box::new(DirectSolver::<T> { matrix: a.clone(), factors, tolerance, types: PhantomData }))
 }
 

@@ -21,7 +21,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::new(1, 3, vec![0, 2], vec![0, 1], vec![1.0, 2.0])?)?;
     /// let b = Matrix::from_typed(&device, Csr::<f64>::new(1, 3, vec![0, 2], vec![1, 2], vec![2.0, 4.0])?)?;
     /// assert_eq!(a.add(&b, 2.0, -1.0)?.to_dense()?.values().to_vec::<f64>()?, [2.0, 2.0, -4.0]);
@@ -41,7 +41,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::new(1, 3, vec![0, 2], vec![0, 1], vec![1.0, 2.0])?)?;
     /// let b = Matrix::from_typed(&device, Csr::<f64>::new(1, 3, vec![0, 2], vec![1, 2], vec![3.0, 4.0])?)?;
     /// assert_eq!(a.multiply(&b)?.to_dense()?.values().to_vec::<f64>()?, [0.0, 6.0, 0.0]);
@@ -60,7 +60,7 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::from_triplets(2, 2, [(0, 0, 3.0), (0, 1, 4.0)])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?.symmetrize()?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?.symmetrize()?;
     /// assert_eq!(a.to_dense()?.values().to_vec::<f64>()?, [3.0, 2.0, 2.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```

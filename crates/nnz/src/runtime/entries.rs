@@ -23,7 +23,7 @@ impl Matrix {
     /// ```
     /// use nnz::{IndexType, prelude::*};
     /// let entries = [(1, 0, c64::new(3.0, 0.0)), (0, 1, c64::new(0.5, 0.0))];
-    /// let a = Matrix::from_triplets(&"cpu".parse()?, DType::F32, IndexType::I64, (2, 2), &entries)?;
+    /// let a = Matrix::from_triplets(&Device::host()?, DType::F32, IndexType::I64, (2, 2), &entries)?;
     /// assert_eq!((a.format(), a.dtype(), a.nnz()), (Format::Coo, DType::F32, 2));
     /// # Ok::<(), Error>(())
     /// ```
@@ -62,7 +62,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::new(2, 2, vec![0, 1, 1], vec![1], vec![5.0])?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::new(2, 2, vec![0, 1, 1], vec![1], vec![5.0])?)?;
     /// let mut entries = vec![];
     /// a.for_each_entry(&mut |row, col, value| entries.push((row, col, value.re)))?;
     /// assert_eq!(entries, [(0, 1, 5.0)]);
@@ -99,7 +99,7 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
-    /// assert_eq!(Matrix::from_typed(&"cpu".parse()?, a)?.row_lengths()?, [2, 1]);
+    /// assert_eq!(Matrix::from_typed(&Device::host()?, a)?.row_lengths()?, [2, 1]);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn row_lengths(&self) -> Result<Vec<usize>> {
@@ -117,7 +117,7 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::from_triplets(2, 2, [(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0)])?;
-    /// let symmetry = Matrix::from_typed(&"cpu".parse()?, a)?.symmetry()?.expect("2 x 2 is square");
+    /// let symmetry = Matrix::from_typed(&Device::host()?, a)?.symmetry()?.expect("2 x 2 is square");
     /// assert!(symmetry.pattern && symmetry.symmetric && !symmetry.skew);
     /// # Ok::<(), Error>(())
     /// ```

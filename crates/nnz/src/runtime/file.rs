@@ -42,7 +42,7 @@ impl Matrix {
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("a.mtx");
     /// std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 5\n2 3 7\n")?;
-    /// let a = Matrix::read(&"cpu".parse()?, &path)?;
+    /// let a = Matrix::read(&Device::host()?, &path)?;
     /// assert_eq!((a.shape(), a.nnz(), a.dtype()), ((2, 3), 2, DType::F64));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -62,7 +62,7 @@ impl Matrix {
     /// use nnz::{io::MatrixFile, prelude::*};
     /// let text = "%%MatrixMarket matrix coordinate real general\n2 3 2\n2 3 7\n1 1 5\n";
     /// let file = MatrixFile::from_reader("a.mtx", text.as_bytes())?;
-    /// let a = Matrix::read_csr(&"cpu".parse()?, &file, file.value_type()?)?;
+    /// let a = Matrix::read_csr(&Device::host()?, &file, file.value_type()?)?;
     /// assert_eq!((a.format(), a.dtype(), a.shape(), a.nnz()), (Format::Csr, DType::F64, (2, 3), 2));
     /// # Ok::<(), Error>(())
     /// ```
@@ -80,7 +80,7 @@ impl Matrix {
     /// use nnz::{io::MatrixFile, prelude::*};
     /// let text = "%%MatrixMarket matrix coordinate real general\n4000000000 3 2\n2 3 7\n1 1 5\n";
     /// let file = MatrixFile::from_reader("a.mtx", text.as_bytes())?;
-    /// let a = Matrix::read_coo(&"cpu".parse()?, &file, DType::F32)?;
+    /// let a = Matrix::read_coo(&Device::host()?, &file, DType::F32)?;
     /// assert_eq!((a.nrows(), a.index_type()), (4_000_000_000, nnz::IndexType::I64));
     /// # Ok::<(), Error>(())
     /// ```
@@ -99,7 +99,7 @@ impl Matrix {
     /// use nnz::{BatchCsr, io::MatrixFile, prelude::*};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("batch.npz");
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let two = BatchCsr::<f64>::new((1, 2), vec![0, 1, 3], vec![0, 1, 0, 2], vec![1, 0, 1], vec![1.0, 2.0, 3.0])?;
     /// Matrix::from_typed(&device, two)?.write(&path)?;
     /// let two = Matrix::read_batch(&device, &MatrixFile::open(&path)?, DType::F64)?;
@@ -134,7 +134,7 @@ impl Matrix {
     /// file.extend([0.0, 7.0].map(f64::to_ne_bytes).concat());
     /// let mut decoder = Decoder::new(FileKind::Npy, &file)?.unwrap();
     /// decoder.push(&file, &mut |_| Ok(()))?;
-    /// let a = Matrix::from_decoded(&"cpu".parse()?, decoder.finish()?)?;
+    /// let a = Matrix::from_decoded(&Device::host()?, decoder.finish()?)?;
     /// assert_eq!((a.shape(), a.nnz()), ((2, 1), 1));
     /// # Ok::<(), Error>(())
     /// ```
@@ -168,7 +168,7 @@ impl Matrix {
     /// use nnz::{io::MatrixFile, prelude::*};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("a.npz");
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// Matrix::from_typed(&device, Csc::<f64>::identity(3)?)?.write(&path)?; // .mtx, .mtx.gz, .npz or .npy
     /// assert_eq!(Matrix::read_csr(&device, &MatrixFile::open(&path)?, DType::F64)?.nnz(), 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -250,7 +250,7 @@ impl DenseMatrix {
     /// use nnz::{io::any::AnyValues, io::npy::NpyArray, prelude::*};
     /// let values = AnyValues::F32(vec![1.0, 2.0, 3.0]);
     /// let vector = NpyArray { shape: vec![3], order: Order::RowMajor, values };
-    /// let column = DenseMatrix::from_array(&"cpu".parse()?, vector, DType::F64)?;
+    /// let column = DenseMatrix::from_array(&Device::host()?, vector, DType::F64)?;
     /// assert_eq!((column.nrows(), column.ncols(), column.dtype()), (3, 1, DType::F64));
     /// # Ok::<(), Error>(())
     /// ```
@@ -280,7 +280,7 @@ impl DenseMatrix {
     /// use nnz::{io::npy, prelude::*};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("b.npy");
-    /// let b = DenseMatrix::zeros(&"cpu".parse()?, DType::F32, 2, 3, Order::ColMajor)?;
+    /// let b = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// b.write_npy(&path)?;
     /// assert_eq!(npy::read(&path)?.shape, [2, 3]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -306,7 +306,7 @@ impl Vector {
     /// use nnz::{io::npy, prelude::*};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("x.npy");
-    /// Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0])?.write_npy(&path)?;
+    /// Vector::from_slice(&Device::host()?, &[1.0, 2.0])?.write_npy(&path)?;
     /// assert_eq!(npy::read(&path)?.shape, [2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

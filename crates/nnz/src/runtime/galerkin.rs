@@ -21,7 +21,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let p = Matrix::from_typed(&device, Csr::<f64>::new(4, 2, vec![0, 1, 2, 3, 4], vec![0, 0, 1, 1], vec![1.0; 4])?)?;
     /// let r = p.transpose()?.to_format(Format::Csr)?;
     /// let entries = (0..4_usize).flat_map(|i| (0..4_usize).map(move |j| (i, j, [2.0, -1.0, 0.0, 0.0][j.abs_diff(i)])));
@@ -42,29 +42,29 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
     /// let mut plan = a.plan_galerkin(&a, &a, &PlanOptions::default())?;
     /// let a = (&a * 3.0)?; // other values, the same pattern
     /// assert_eq!(plan.run(&a, &a, &a)?.to_dense()?.values().to_vec::<f64>()?, [27.0, 0.0, 0.0, 27.0]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn plan_galerkin(&self, r: &Self, p: &Self, options: &PlanOptions) -> Result<TripleProductPlan> {
+    pub fn plan_galerkin(&self, r: &Self, p: &Self, options: &PlanOptions) -> Result<MatrixGalerkinPlan> {
         for (name, other) in [("R", r), ("P", p)] {
             if other.dtype() != self.dtype() || other.context() != self.context() {
                 return Err(mismatch(OP, self.as_operand(), &[(name, other.dtype(), &other.device)]));
             }
         }
-        self.any().plan_galerkin(r, p, options).map(TripleProductPlan)
+        self.any().plan_galerkin(r, p, options).map(MatrixGalerkinPlan)
     }
 }
 
 /// A plan of `R·A·P` behind one object-safe trait.
-pub(crate) trait AnyTripleProductPlan: Send {
+pub(crate) trait AnyGalerkinPlan: Send {
     fn run(&mut self, r: &Matrix, a: &Matrix, p: &Matrix) -> Result<Matrix>;
     fn workspace_bytes(&self) -> usize;
 }
 
-impl<B, M> AnyTripleProductPlan for TypedPlan<B, GalerkinPlan<B, M>>
+impl<B, M> AnyGalerkinPlan for TypedPlan<B, GalerkinPlan<B, M>>
 where
     B: RuntimeBackend + SpgemmKernel<M>,
     M: RuntimeFormat<B>,
@@ -88,9 +88,9 @@ pub(crate) fn unlike_factors() -> Error {
 
 /// A plan of `R·A·P`, as [`Matrix::plan_galerkin`] makes it; values may change between runs. All matrices that it makes
 /// have one pattern.
-pub struct TripleProductPlan(Box<dyn AnyTripleProductPlan>);
+pub struct MatrixGalerkinPlan(Box<dyn AnyGalerkinPlan>);
 
-impl TripleProductPlan {
+impl MatrixGalerkinPlan {
     /// `R·A·P`.
     ///
     /// # Errors
@@ -106,8 +106,8 @@ impl TripleProductPlan {
     }
 }
 
-impl Debug for TripleProductPlan {
+impl Debug for MatrixGalerkinPlan {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TripleProductPlan").field("workspace_bytes", &self.workspace_bytes()).finish()
+        f.debug_struct("MatrixGalerkinPlan").field("workspace_bytes", &self.workspace_bytes()).finish()
     }
 }

@@ -14,7 +14,7 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::from_triplets(3, 3, [(0, 0, 2.0), (0, 2, 1.0), (2, 0, 1.0)])?;
-    /// let graph = Matrix::from_typed(&"cpu".parse()?, a)?.graph()?;
+    /// let graph = Matrix::from_typed(&Device::host()?, a)?.graph()?;
     /// assert_eq!((graph.bandwidth(), graph.profile()), ((2, 2), 2));
     /// # Ok::<(), Error>(())
     /// ```
@@ -37,7 +37,7 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::from_triplets(3, 3, [(0, 2, 1.0), (2, 0, 1.0), (2, 1, 1.0), (1, 2, 1.0)])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?;
     /// let p = a.reverse_cuthill_mckee()?;
     /// assert_eq!(p, [0, 2, 1]);
     /// assert_eq!(a.permute(&p, &p)?.graph()?.bandwidth(), (1, 1));
@@ -55,7 +55,7 @@ impl Matrix {
     ///
     /// ```
     /// use nnz::{graph::Connection, prelude::*};
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::from_triplets(3, 3, [(0, 2, 1.0)])?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::from_triplets(3, 3, [(0, 2, 1.0)])?)?;
     /// let components = a.connected_components(Connection::Weak)?;
     /// assert_eq!((components.count, components.labels), (2, vec![0, 1, 0]));
     /// # Ok::<(), Error>(())

@@ -23,7 +23,7 @@ use sparse_device::{Buffer, Device as Accelerator};
 ///     Vector::from_ipc(device, DType::F64, &IpcArray { handle, byte_offset: 0, len: 3 })
 /// }
 ///
-/// let error = received(&"cpu".parse()?, [0; 64]).unwrap_err().to_string();
+/// let error = received(&Device::host()?, [0; 64]).unwrap_err().to_string();
 /// assert!(error.ends_with("a CUDA device is needed, in a build with the feature `cuda`"));
 /// # Ok::<(), Error>(())
 /// ```

@@ -19,7 +19,7 @@ impl Matrix {
     ///
     /// ```
     /// use nnz::{Aggregation, prelude::*};
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::new(2, 2, vec![0, 2, 2], vec![0, 1], vec![1.0, -1.0])?)?;
     /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 8.0], 2, 2, Order::RowMajor)?;
     /// let of = |by| a.matmul_reduce(by, &b)?.values().to_vec::<f64>();
@@ -47,7 +47,7 @@ impl Matrix {
     ///
     /// ```
     /// use nnz::{Aggregation, prelude::*};
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::new(2, 2, vec![0, 2, 2], vec![0, 1], vec![1.0, -1.0])?)?;
     /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0], 2, 1, Order::RowMajor)?;
     /// let (least, at) = a.matmul_reduce_arg(Aggregation::Min, &b)?;

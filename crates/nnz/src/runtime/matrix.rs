@@ -35,7 +35,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(3)?)?;
     /// assert_eq!((a.format(), a.dtype(), a.shape(), a.nnz()), (Format::Csr, DType::F64, (3, 3), 3));
     /// # Ok::<(), Error>(())
     /// ```
@@ -57,7 +57,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::wrap(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// let a = Matrix::wrap(&Device::host()?, Csc::<f32>::zeros(2, 3)?)?;
     /// assert_eq!(a.format(), Format::Csc);
     /// # Ok::<(), Error>(())
     /// ```
@@ -80,7 +80,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(3)?)?;
     /// assert_eq!(a.downcast_ref::<Csr<f64>>().map(|a| a.values().len()), Some(3));
     /// assert!(a.downcast_ref::<Csr<f32>>().is_none());
     /// # Ok::<(), Error>(())
@@ -93,7 +93,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(3)?)?;
     /// assert_eq!(a.clone().into_typed::<Csc<f64>>(), None);
     /// assert_eq!(a.into_typed::<Csr<f64>>(), Some(Csr::identity(3)?));
     /// # Ok::<(), Error>(())
@@ -187,7 +187,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csc::<f32>::zeros(2, 3)?)?;
     /// assert_eq!(a.format(), Format::Csc);
     /// # Ok::<(), Error>(())
     /// ```
@@ -199,7 +199,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csc::<f32>::zeros(2, 3)?)?;
     /// assert_eq!(a.dtype(), DType::F32);
     /// # Ok::<(), Error>(())
     /// ```
@@ -211,7 +211,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csc::<f32>::zeros(2, 3)?)?;
     /// assert_eq!(a.index_type(), nnz::IndexType::I32);
     /// # Ok::<(), Error>(())
     /// ```
@@ -223,7 +223,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csc::<f32>::zeros(2, 3)?)?;
     /// assert_eq!(a.offset_type(), Some(nnz::IndexType::I32));
     /// assert_eq!(a.to_format(Format::Coo)?.offset_type(), None);
     /// # Ok::<(), Error>(())
@@ -236,7 +236,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csc::<f32>::zeros(2, 3)?)?;
     /// assert_eq!(a.device().caps().backend, "cpu");
     /// # Ok::<(), Error>(())
     /// ```
@@ -248,7 +248,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csc::<f32>::zeros(2, 3)?)?;
     /// assert_eq!(a.nrows(), 2);
     /// # Ok::<(), Error>(())
     /// ```
@@ -260,7 +260,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csc::<f32>::zeros(2, 3)?)?;
     /// assert_eq!(a.ncols(), 3);
     /// # Ok::<(), Error>(())
     /// ```
@@ -272,7 +272,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csc::<f32>::zeros(2, 3)?)?;
     /// assert_eq!(a.shape(), (2, 3));
     /// # Ok::<(), Error>(())
     /// ```
@@ -284,7 +284,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::zeros(2, 3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::zeros(2, 3)?)?;
     /// assert_eq!(a.shape_of(Op::Transpose), (3, 2));
     /// # Ok::<(), Error>(())
     /// ```
@@ -299,7 +299,7 @@ impl Matrix {
     /// ```
     /// use nnz::{BatchCsr, prelude::*};
     /// let two = BatchCsr::<f64>::new((1, 2), vec![0, 1, 3], vec![0, 1, 0, 2], vec![1, 0, 1], vec![1.0, 2.0, 3.0])?;
-    /// let two = Matrix::from_typed(&"cpu".parse()?, two)?;
+    /// let two = Matrix::from_typed(&Device::host()?, two)?;
     /// assert_eq!((two.members(), two.member_shape(), two.shape()), (Some(2), (1, 2), (2, 4)));
     /// assert_eq!(two.member(1)?.to_dense()?.values().to_vec::<f64>()?, [2.0, 3.0]);
     /// # Ok::<(), Error>(())
@@ -317,7 +317,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csc::<f32>::zeros(2, 3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csc::<f32>::zeros(2, 3)?)?;
     /// assert_eq!(a.nnz(), 0);
     /// # Ok::<(), Error>(())
     /// ```
@@ -329,7 +329,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(3)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(3)?)?;
     /// assert_eq!(a.bytes(), 4 * 4 + 3 * 4 + 3 * 8);
     /// # Ok::<(), Error>(())
     /// ```

@@ -36,7 +36,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// let b = divided.matvec(&ones)?;
 /// assert_eq!(b.to_vec::<f64>()?, a.matvec(&ones)?.to_vec::<f64>()?); // small integers
 ///
-/// let (mut x, solution) = divided.solve(&b, &SolveOptions::by(Method::Cg))?;
+/// let (mut x, solution) = divided.solve(&b, &SolveOptions::new(Method::Cg))?;
 /// x.axpby(1.0, &ones, -1.0)?;
 /// assert!(solution.converged() && x.nrm2()? < 1e-9);
 /// # Ok::<(), Error>(())

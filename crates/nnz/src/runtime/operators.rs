@@ -128,7 +128,7 @@ impl Neg for &Vector {
 ///
 /// ```
 /// # use nnz::prelude::*;
-/// let device: Device = "cpu".parse()?;
+/// let device = Device::host()?;
 /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
 /// let (x, b) = (Vector::from_slice(&device, &[1.0, 2.0])?, Vector::from_slice(&device, &[4.0, 2.0])?);
 /// let residual = (&b - &(&a * &x)?)?;

@@ -1,20 +1,20 @@
 //! Plans of products whose types are known at run time.
 
-use super::{DenseMatrix, Matrix, SampledPlan, Vector};
+use super::{DenseMatrix, Matrix, MatrixSddmmPlan, Vector};
 use sparse_core::op::{Op, Sampling};
 use sparse_core::{Choice, Result, c64};
 use std::fmt::{Debug, Formatter};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A plan of `y ← alpha·op(A)·x + beta·y` behind one object-safe trait.
-pub(crate) trait AnyMatvecPlan: Send {
+pub(crate) trait AnySpmvPlan: Send {
     fn run(&mut self, alpha: c64, a: &Matrix, x: &Vector, beta: c64, y: &mut Vector) -> Result<()>;
     fn choice(&self) -> &Choice;
     fn workspace_bytes(&self) -> usize;
 }
 
 /// A plan of `C ← alpha·op(A)·B + beta·C` behind one object-safe trait.
-pub(crate) trait AnyMatmulPlan: Send {
+pub(crate) trait AnySpmmPlan: Send {
     fn run(&mut self, alpha: c64, a: &Matrix, b: &DenseMatrix, beta: c64, c: &mut DenseMatrix) -> Result<()>;
     fn choice(&self) -> &Choice;
     fn workspace_bytes(&self) -> usize;
@@ -24,7 +24,7 @@ pub(crate) trait AnyMatmulPlan: Send {
 ///
 /// ```
 /// use nnz::prelude::*;
-/// let device: Device = "cpu".parse()?;
+/// let device = Device::host()?;
 /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
 /// let x = Vector::from_slice(&device, &[1.0, 2.0])?;
 /// let mut y = Vector::zeros(&device, DType::F64, 2)?;
@@ -34,14 +34,14 @@ pub(crate) trait AnyMatmulPlan: Send {
 /// assert_eq!(y.to_vec::<f64>()?, [12.0, 24.0]);
 /// # Ok::<(), Error>(())
 /// ```
-pub struct MatvecPlan(pub(crate) Box<dyn AnyMatvecPlan>);
+pub struct MatrixSpmvPlan(pub(crate) Box<dyn AnySpmvPlan>);
 
-impl MatvecPlan {
+impl MatrixSpmvPlan {
     /// `y ← alpha·op(A)·x + beta·y`; a `beta` of zero does not read `y`.
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
     /// let x = Vector::from_slice(&device, &[1.0, 2.0])?;
     /// let mut y = Vector::zeros(&device, DType::F64, 2)?;
@@ -68,7 +68,7 @@ impl MatvecPlan {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
     /// let plan = a.plan_spmv(Op::None, &PlanOptions::forced("sequential"))?;
     /// assert_eq!(plan.choice().algorithm, "sequential");
@@ -82,7 +82,7 @@ impl MatvecPlan {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
     /// let plan = a.plan_spmv(Op::None, &PlanOptions::forced("sequential"))?;
     /// assert!(plan.workspace_bytes() <= 64);
@@ -97,7 +97,7 @@ impl MatvecPlan {
 ///
 /// ```
 /// use nnz::prelude::*;
-/// let device: Device = "cpu".parse()?;
+/// let device = Device::host()?;
 /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
 /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
 /// let mut c = DenseMatrix::zeros(&device, DType::F64, 2, 2, Order::RowMajor)?;
@@ -105,14 +105,14 @@ impl MatvecPlan {
 /// assert_eq!(c.values().to_vec::<f64>()?, [2.0, 4.0, 6.0, 8.0]);
 /// # Ok::<(), Error>(())
 /// ```
-pub struct MatmulPlan(pub(crate) Box<dyn AnyMatmulPlan>);
+pub struct MatrixSpmmPlan(pub(crate) Box<dyn AnySpmmPlan>);
 
-impl MatmulPlan {
+impl MatrixSpmmPlan {
     /// `C ← alpha·op(A)·B + beta·C`; a `beta` of zero does not read C.
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
     /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0], 2, 1, Order::RowMajor)?;
     /// let mut c = DenseMatrix::zeros(&device, DType::F64, 2, 1, Order::RowMajor)?;
@@ -122,7 +122,7 @@ impl MatmulPlan {
     /// ```
     ///
     /// # Errors
-    /// As [`MatvecPlan::run`].
+    /// As [`MatrixSpmvPlan::run`].
     pub fn run(
         &mut self,
         alpha: impl Into<c64>,
@@ -138,7 +138,7 @@ impl MatmulPlan {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
     /// let plan = a.plan_spmm(Op::None, 2, &PlanOptions::forced("sequential"))?;
     /// assert_eq!(plan.choice().algorithm, "sequential");
@@ -152,7 +152,7 @@ impl MatmulPlan {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
     /// let plan = a.plan_spmm(Op::None, 2, &PlanOptions::forced("sequential"))?;
     /// assert!(plan.workspace_bytes() <= 64);
@@ -163,15 +163,15 @@ impl MatmulPlan {
     }
 }
 
-impl Debug for MatvecPlan {
+impl Debug for MatrixSpmvPlan {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("MatvecPlan").field(self.choice()).finish()
+        f.debug_tuple("MatrixSpmvPlan").field(self.choice()).finish()
     }
 }
 
-impl Debug for MatmulPlan {
+impl Debug for MatrixSpmmPlan {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("MatmulPlan").field(self.choice()).finish()
+        f.debug_tuple("MatrixSpmmPlan").field(self.choice()).finish()
     }
 }
 
@@ -179,9 +179,9 @@ impl Debug for MatmulPlan {
 /// next.
 #[derive(Default)]
 pub(crate) struct ProductPlans {
-    pub(crate) spmv: PlanCache<Op, MatvecPlan>,
-    pub(crate) spmm: PlanCache<(Op, usize), MatmulPlan>,
-    pub(crate) sddmm: PlanCache<(Sampling, usize), SampledPlan>,
+    pub(crate) spmv: PlanCache<Op, MatrixSpmvPlan>,
+    pub(crate) spmm: PlanCache<(Op, usize), MatrixSpmmPlan>,
+    pub(crate) sddmm: PlanCache<(Sampling, usize), MatrixSddmmPlan>,
 }
 
 /// Plans that wait for the next call. A call takes its plan out and puts it back, so that calls of several threads do

@@ -1,175 +1,232 @@
-//! Preconditioners that are chosen at run time.
+//! Preconditioners that are made once, for many solvers.
 
 use super::backend::RuntimeBackend;
-use super::{Format, Matrix};
-use sparse_core::backend::{Backend, SpaceOf};
-use sparse_core::op::{SpmvKernel, TrisolveKernel, VectorKernel};
-use sparse_core::{Accumulator, Csr, Error, Result, Scalar};
-use sparse_solvers::{BlockJacobi, Ic0, Ilu0, Jacobi, Preconditioner, inverse_diagonal};
-use std::fmt::{self, Display, Formatter};
-use std::str::FromStr;
+use super::operand_errors::mismatch;
+use super::preconditioner_kind::{AnyPreconditioner, PreconditionerKernels};
+use super::{Matrix, PreconditionerKind, Vector};
+use crate::Device;
+use crate::device::HostBackend;
+use sparse_core::backend::{Buf, SpaceOf, ViewOf};
+use sparse_core::{Accumulator, DType, Error, Result, Scalar, Space, c32, c64};
+use sparse_device::Device as Accelerator;
+use std::any::Any;
+use std::fmt::{Debug, Formatter};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A preconditioner of [`Matrix::solve`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Preconditioning {
-    /// None.
-    #[default]
-    None,
-    /// [`Jacobi`]: the diagonal of A.
-    Jacobi,
-    /// [`BlockJacobi`]: diagonal blocks of A with this number of rows.
-    BlockJacobi(usize),
-    /// [`Ilu0`]: an incomplete LU factorisation of A, made on the host.
-    Ilu0,
-    /// [`Ic0`]: an incomplete Cholesky factorisation of a Hermitian positive definite A, made on the host.
-    Ic0,
+/// An approximation K of a matrix whose inverse is cheap to apply; [`Matrix::preconditioner`] makes one.
+///
+/// It is on the device of the matrix. Clones and solvers share it, and apply it one after another.
+#[derive(Clone)]
+pub struct Preconditioner {
+    by: PreconditionerKind,
+    rows: usize,
+    dtype: DType,
+    device: Device,
+    inner: Arc<dyn AnyShared>,
 }
 
-/// `none`, `jacobi`, `block-jacobi:8`, `ilu0`, `ic0`.
-impl Display for Preconditioning {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.pad("none"),
-            Self::Jacobi => f.pad("jacobi"),
-            Self::BlockJacobi(size) => write!(f, "block-jacobi:{size}"),
-            Self::Ilu0 => f.pad("ilu0"),
-            Self::Ic0 => f.pad("ic0"),
-        }
+/// Preconditioners.
+impl Matrix {
+    /// A preconditioner of this matrix for [`solver_with`](Self::solver_with), and to be applied to vectors.
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if A is not square; [`Singular`](Error::Singular) with the first row whose diagonal
+    /// Jacobi's preconditioner cannot take, or that an incomplete factorization cannot eliminate;
+    /// [`Unsupported`](Error::Unsupported) for values of 16 bits; what the device's runtime reports.
+    ///
+    /// ```
+    /// use nnz::{PreconditionerKind, prelude::*};
+    /// let device = Device::host()?;
+    /// let a = Csr::<f64>::from_triplets(2, 2, [(0, 0, 2.0), (0, 1, 1.0), (1, 1, 4.0)])?;
+    /// let jacobi = Matrix::from_typed(&device, a)?.preconditioner(PreconditionerKind::Jacobi)?;
+    /// let x = jacobi.apply(&Vector::from_slice(&device, &[8.0, 8.0])?)?;
+    /// assert_eq!(x.to_vec::<f64>()?, [4.0, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn preconditioner(&self, by: PreconditionerKind) -> Result<Preconditioner> {
+        let inner = match self.dtype() {
+            DType::F32 => shared::<f32>(self, by),
+            DType::F64 => shared::<f64>(self, by),
+            DType::C32 => shared::<c32>(self, by),
+            DType::C64 => shared::<c64>(self, by),
+            half @ (DType::F16 | DType::Bf16) => Err(Error::unsupported(
+                format_args!("a preconditioner of {half} values"),
+                "f32, f64, c32 and c64 have them",
+            )),
+        }?;
+        let (rows, dtype, device) = (self.nrows(), self.dtype(), self.device().clone());
+        Ok(Preconditioner { by, rows, dtype, device, inner })
     }
 }
 
-/// Rows of a block of `block-jacobi` where the name has no number.
-const DEFAULT_BLOCK_ROWS: usize = 8;
+impl Preconditioner {
+    /// The kind of preconditioner.
+    pub fn kind(&self) -> PreconditionerKind {
+        self.by
+    }
 
-/// Parses the names that are written by `Display`, in any case; `block-jacobi` has blocks of 8 rows.
-///
-/// ```
-/// # use nnz::Preconditioning;
-/// assert_eq!("block-jacobi:4".parse::<Preconditioning>()?, Preconditioning::BlockJacobi(4));
-/// assert_eq!("block-jacobi".parse::<Preconditioning>()?, Preconditioning::BlockJacobi(8));
-/// assert!("block-jacobi:0".parse::<Preconditioning>().is_err());
-/// # Ok::<(), nnz::Error>(())
-/// ```
-impl FromStr for Preconditioning {
-    type Err = Error;
+    /// The number of rows, and of columns.
+    pub fn nrows(&self) -> usize {
+        self.rows
+    }
 
-    fn from_str(name: &str) -> Result<Self> {
-        let lower_case = name.to_ascii_lowercase();
-        match lower_case.split_once(':').unwrap_or((&lower_case, "")) {
-            ("none", "") => Ok(Self::None),
-            ("jacobi", "") => Ok(Self::Jacobi),
-            ("block-jacobi", "") => Ok(Self::BlockJacobi(DEFAULT_BLOCK_ROWS)),
-            ("ilu0", "") => Ok(Self::Ilu0),
-            ("ic0", "") => Ok(Self::Ic0),
-            ("block-jacobi", rows) => match rows.parse() {
-                Ok(rows) if rows > 0 => Ok(Self::BlockJacobi(rows)),
-                _ => Err(Error::unsupported(name, "block-jacobi:N needs a number of rows of at least 1")),
-            },
+    /// The type of the values.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The device in whose memory it is.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// K⁻¹·r.
+    ///
+    /// # Errors
+    /// As [`apply_into`](Self::apply_into).
+    pub fn apply(&self, r: &Vector) -> Result<Vector> {
+        let mut x = Vector::zeros(r.device(), r.dtype(), r.len())?;
+        self.apply_into(r, &mut x)?;
+        Ok(x)
+    }
+
+    /// Writes K⁻¹·r to `x`, which is not read.
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ; [`Shape`](Error::Shape) if lengths do; what the
+    /// device's runtime reports.
+    pub fn apply_into(&self, r: &Vector, x: &mut Vector) -> Result<()> {
+        if let Some(len) = [r.len(), x.len()].into_iter().find(|&len| len != self.rows) {
+            return Err(self.wrong_size(format_args!("a vector of {len}")));
+        }
+        self.inner.apply(r, x).unwrap_or_else(|| {
+            let own = ("the preconditioner", self.dtype, &self.device);
+            Err(mismatch(OP, own, &[r.as_operand("r"), x.as_operand("x")]))
+        })
+    }
+
+    /// The preconditioner for a solver of `a`.
+    pub(super) fn for_solver_of<B, T>(&self, a: &Matrix) -> Result<AnyPreconditioner<B, T>>
+    where
+        B: RuntimeBackend,
+        T: Accumulator,
+    {
+        if a.nrows() != self.rows {
+            return Err(self.wrong_size(format_args!("a matrix of {} rows", a.nrows())));
+        }
+        match self.inner.as_any().downcast_ref::<Shared<B, T>>() {
+            Some(shared) if shared.backend.context() == a.context() => {
+                Ok(Box::new(SolverPreconditioner::of(shared)?))
+            }
             _ => {
-                let known = ["none", "jacobi", "block-jacobi", "block-jacobi:N", "ilu0", "ic0"];
-                Err(Error::unknown_name("preconditioner", name, &known))
+                let reason = format!(
+                    "the matrix is {} on {}, the preconditioner {} on {}: make it of a matrix like this one",
+                    a.dtype(),
+                    a.device(),
+                    self.dtype,
+                    self.device
+                );
+                Err(Error::operands(OP, reason))
             }
         }
     }
-}
 
-/// A preconditioner with its type hidden, so that solvers are compiled once for all.
-pub(super) type AnyPreconditioner<B, T> = Box<dyn Preconditioner<B, T> + Send>;
-
-/// A backend that preconditions by factorisations.
-pub(super) trait Factorises<T: Scalar>: Backend {
-    /// The incomplete factorisation of `a`.
-    fn factorise(&self, a: &Matrix, by: Factorisation) -> Result<AnyPreconditioner<Self, T>>;
-}
-
-/// A backend with what its preconditioners are declared for.
-pub(super) trait PreconditionerKernels<T: Scalar>:
-    RuntimeBackend + Factorises<T> + VectorKernel<T> + SpmvKernel<Csr<T, SpaceOf<Self>>>
-{
-}
-
-impl<B, T> PreconditionerKernels<T> for B
-where
-    B: RuntimeBackend + Factorises<T> + VectorKernel<T> + SpmvKernel<Csr<T, SpaceOf<B>>>,
-    T: Scalar,
-{
-}
-
-/// An incomplete factorisation.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Factorisation {
-    Ilu0,
-    Ic0,
-}
-
-/// Runs `$run` and returns its result, with `$a` as a matrix of the host in the format `$M`.
-macro_rules! return_of_compressed {
-    ($M:ident, $matrix:expr, $T:ty, $what:expr, $a:ident => $run:expr) => {{
-        let matrix = $matrix;
-        let host = matrix.on_host()?;
-        if let Some($a) = host.typed().downcast_ref::<$M<$T, sparse_core::Host, i32, i32>>() {
-            return $run;
-        }
-        if let Some($a) = host.typed().downcast_ref::<$M<$T, sparse_core::Host, i32, i64>>() {
-            return $run;
-        }
-        if let Some($a) = host.typed().downcast_ref::<$M<$T, sparse_core::Host, i64, i64>>() {
-            return $run;
-        }
-        Err(matrix.unknown_types($what))
-    }};
-}
-#[cfg(feature = "direct")]
-pub(super) use return_of_compressed;
-
-/// [`return_of_compressed`] for a preconditioner, which takes CSR.
-macro_rules! return_of_csr {
-    ($matrix:expr, $T:ty, $a:ident => $run:expr) => {
-        return_of_compressed!(Csr, $matrix, $T, "a preconditioner", $a => $run)
-    };
-}
-
-impl Preconditioning {
-    /// The preconditioner of `a`.
-    pub(super) fn of<B, T>(self, backend: &B, a: &Matrix) -> Result<Option<AnyPreconditioner<B, T>>>
-    where
-        B: PreconditionerKernels<T>,
-        T: Accumulator,
-    {
-        Ok(Some(match self {
-            Self::None => return Ok(None),
-            Self::Jacobi => Box::new(Jacobi::from_inverse_diagonal(backend, inverse_diagonal_of::<T>(a)?)?),
-            Self::BlockJacobi(size) => Box::new(block_jacobi(backend, a, size)?),
-            Self::Ilu0 => backend.factorise(a, Factorisation::Ilu0)?,
-            Self::Ic0 => backend.factorise(a, Factorisation::Ic0)?,
-        }))
+    fn wrong_size(&self, found: std::fmt::Arguments<'_>) -> Error {
+        Error::shape(OP, format_args!("the preconditioner has {} rows, for {found}", self.rows))
     }
 }
 
-/// The inverse of the diagonal, on the host.
-fn inverse_diagonal_of<T: Accumulator>(a: &Matrix) -> Result<Vec<T>> {
-    return_of_csr!(a.to_format(Format::Csr)?, T, a => inverse_diagonal(a))
+impl Debug for Preconditioner {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let Self { by, rows, dtype, device, .. } = self;
+        write!(f, "Preconditioner({by} of {rows} rows of {dtype} on {device})")
+    }
 }
 
-fn block_jacobi<B, T>(backend: &B, a: &Matrix, size: usize) -> Result<BlockJacobi<B, T>>
-where
-    B: SpmvKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>,
-    T: Accumulator,
-{
-    return_of_csr!(a.to_format(Format::Csr)?, T, a => BlockJacobi::new(backend, a, size))
+/// The operation that errors name.
+const OP: &str = "precondition";
+
+/// A [`Shared`] with its type hidden.
+trait AnyShared: Send + Sync {
+    fn as_any(&self) -> &dyn Any;
+    /// Writes K⁻¹·r to `x`; `None` if types or devices differ.
+    fn apply(&self, r: &Vector, x: &mut Vector) -> Option<Result<()>>;
 }
 
-impl<B, T> Factorises<T> for B
+/// A preconditioner that is applied by one at a time.
+struct Shared<B: RuntimeBackend, T: Scalar> {
+    backend: B,
+    rows: usize,
+    inner: Arc<Mutex<Option<AnyPreconditioner<B, T>>>>,
+}
+
+fn shared<T: Accumulator>(a: &Matrix, by: PreconditionerKind) -> Result<Arc<dyn AnyShared>>
 where
-    B: TrisolveKernel<Csr<T, SpaceOf<B>, i32, i32>>
-        + TrisolveKernel<Csr<T, SpaceOf<B>, i32, i64>>
-        + TrisolveKernel<Csr<T, SpaceOf<B>, i64, i64>>,
-    T: Accumulator,
+    HostBackend: PreconditionerKernels<T>,
+    Accelerator: PreconditionerKernels<T>,
 {
-    fn factorise(&self, a: &Matrix, by: Factorisation) -> Result<AnyPreconditioner<Self, T>> {
-        return_of_csr!(a.to_format(Format::Csr)?.sort()?, T, a => Ok(match by {
-            Factorisation::Ilu0 => Box::new(Ilu0::new(self, a)?),
-            Factorisation::Ic0 => Box::new(Ic0::new(self, a)?),
-        }))
+    Ok(match a.device() {
+        Device::Cpu(backend) => Arc::new(Shared::<HostBackend, T>::new(backend, a, by)?),
+        Device::Accelerator(backend, _) => Arc::new(Shared::<Accelerator, T>::new(backend, a, by)?),
+    })
+}
+
+impl<B: PreconditionerKernels<T>, T: Accumulator> Shared<B, T> {
+    fn new(backend: &B, a: &Matrix, by: PreconditionerKind) -> Result<Self> {
+        let inner = Arc::new(Mutex::new(by.of::<B, T>(backend, a)?));
+        Ok(Self { backend: backend.clone(), rows: a.nrows(), inner })
+    }
+}
+
+impl<B: RuntimeBackend, T: Accumulator> AnyShared for Shared<B, T> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn apply(&self, r: &Vector, x: &mut Vector) -> Option<Result<()>> {
+        let mut inner = lock(&self.inner);
+        let context = self.backend.context();
+        let (r, x) = (r.view_in::<B, T>(context)?, x.view_mut_in::<B, T>(context)?);
+        let found = sparse_solvers::Preconditioner::apply(&mut *inner, r);
+        Some(x.and_then(|x| self.backend.copy::<T>(found?, x)))
+    }
+}
+
+fn lock<P>(inner: &Mutex<P>) -> MutexGuard<'_, P> {
+    // An application that panicked leaves factors as they were, and vectors that the next one overwrites.
+    inner.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A [`Shared`] preconditioner of one solver, with the vectors whose views outlive the lock of an application.
+struct SolverPreconditioner<B: RuntimeBackend, T: Scalar> {
+    backend: B,
+    inner: Arc<Mutex<Option<AnyPreconditioner<B, T>>>>,
+    residual: Buf<B, T>,
+    result: Buf<B, T>,
+}
+
+impl<B: RuntimeBackend, T: Scalar> SolverPreconditioner<B, T> {
+    fn of(shared: &Shared<B, T>) -> Result<Self> {
+        let Shared { backend, rows, inner } = shared;
+        let (residual, result) = (backend.zeros(*rows)?, backend.zeros(*rows)?);
+        Ok(Self { backend: backend.clone(), inner: inner.clone(), residual, result })
+    }
+}
+
+impl<B: RuntimeBackend, T: Scalar> Debug for SolverPreconditioner<B, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SolverPreconditioner").finish_non_exhaustive()
+    }
+}
+
+impl<B: RuntimeBackend, T: Scalar> sparse_solvers::Preconditioner<B, T> for SolverPreconditioner<B, T> {
+    fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
+        let Self { backend, inner, residual, result } = self;
+        backend.copy::<T>(r, SpaceOf::<B>::view_mut(residual))?;
+        let mut inner = lock(inner);
+        let found = sparse_solvers::Preconditioner::apply(&mut *inner, SpaceOf::<B>::view(residual))?;
+        backend.copy::<T>(found, SpaceOf::<B>::view_mut(result))?;
+        drop(inner);
+        Ok(SpaceOf::<B>::view(result))
     }
 }

@@ -1,6 +1,6 @@
 //! Products of matrices with vectors and dense matrices.
 
-use super::{DenseMatrix, MatmulPlan, Matrix, MatvecPlan, Vector};
+use super::{DenseMatrix, Matrix, MatrixSpmmPlan, MatrixSpmvPlan, Vector};
 use sparse_core::op::Op;
 use sparse_core::{Algorithm, PlanOptions, Result, c64};
 
@@ -16,7 +16,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
     /// let a = Matrix::from_typed(&device, a)?;
     /// let x = Vector::from_slice(&device, &[1.0, 1.0])?;
@@ -36,7 +36,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f32>::identity(2)?)?;
     /// let x = Vector::from_slice(&device, &[1.0_f32, 2.0])?;
     /// let mut y = Vector::from_slice(&device, &[1.0_f32, 1.0])?;
@@ -69,20 +69,20 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
     /// let plan = a.plan_spmv(Op::None, &PlanOptions::forced("sequential"))?;
     /// assert_eq!(plan.choice().algorithm, "sequential");
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn plan_spmv(&self, op: Op, options: &PlanOptions) -> Result<MatvecPlan> {
-        self.any().plan_spmv(op, options).map(MatvecPlan)
+    pub fn plan_spmv(&self, op: Op, options: &PlanOptions) -> Result<MatrixSpmvPlan> {
+        self.any().plan_spmv(op, options).map(MatrixSpmvPlan)
     }
 
     /// The algorithms of [`plan_spmv`](Self::plan_spmv), the default first.
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
     /// assert!(a.spmv_algorithms(Op::None).iter().any(|algorithm| algorithm.name == "sequential"));
     /// # Ok::<(), Error>(())
     /// ```
@@ -101,7 +101,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
     /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::ColMajor)?;
     /// assert_eq!(a.matmul(&b)?.values().to_vec::<f64>()?, [1.0, 2.0, 3.0, 4.0]);
@@ -120,7 +120,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(1)?)?;
     /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0], 1, 2, Order::RowMajor)?;
     /// let mut c = DenseMatrix::from_vec(&device, vec![10.0, 10.0], 1, 2, Order::RowMajor)?;
@@ -153,20 +153,20 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
     /// let plan = a.plan_spmm(Op::None, 4, &PlanOptions::forced("sequential"))?;
     /// assert_eq!(plan.choice().algorithm, "sequential");
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<MatmulPlan> {
-        self.any().plan_spmm(op, columns, options).map(MatmulPlan)
+    pub fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<MatrixSpmmPlan> {
+        self.any().plan_spmm(op, columns, options).map(MatrixSpmmPlan)
     }
 
     /// The algorithms of [`plan_spmm`](Self::plan_spmm), the default first.
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
     /// assert!(a.spmm_algorithms(Op::None).iter().any(|algorithm| algorithm.name == "sequential"));
     /// # Ok::<(), Error>(())
     /// ```

@@ -1,7 +1,7 @@
 //! One rank of a matrix that is divided among devices or ranks, over a transport and a backend that are hidden.
 
 use super::entries::HostMatrix;
-use super::{Matrix, Method, Preconditioning, SolveOptions, Vector};
+use super::{Matrix, Method, PreconditionerKind, SolveOptions, Vector};
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{Op, SpmmKernel, SpmvKernel, VectorKernel};
 use sparse_core::peer::PeerExchange;
@@ -302,12 +302,12 @@ where
         mut callback: Option<&mut Callback<'_>>,
     ) -> Result<Solution> {
         let (backend, a) = (&self.backend, &self.a);
-        let SolveOptions { method, preconditioner, options } = options;
+        let SolveOptions { method, preconditioner, solver: options } = options;
         let b = DistributedVector::from_local(backend, a.row_ownership(), b)?;
         let mut x = DistributedVector::from_local(backend, a.col_ownership(), host_x)?;
         let preconditioner = match preconditioner {
-            Preconditioning::None => None,
-            Preconditioning::Jacobi => Some(backend.agree("solve", self.jacobi())?),
+            PreconditionerKind::None => None,
+            PreconditionerKind::Jacobi => Some(backend.agree("solve", self.jacobi())?),
             other => {
                 let reason = "jacobi is the preconditioner that several have";
                 return Err(Error::unsupported(format_args!("{other} on several devices or ranks"), reason));

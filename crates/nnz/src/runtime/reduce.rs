@@ -65,7 +65,7 @@ impl Matrix {
     /// ```
     /// use nnz::{Each, Reduction, prelude::*};
     /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, -3.0])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?;
     /// assert_eq!(a.reduce(Each::Row, Reduction::Sum)?.to_vec::<f64>()?, [3.0, -3.0]);
     /// assert_eq!(a.reduce(Each::Column, Reduction::Mean)?.to_vec::<f64>()?, [0.5, -1.5, 1.0]);
     /// assert_eq!(a.reduce(Each::Row, Reduction::Max)?.to_vec::<f64>()?, [2.0, 0.0]); // a zero that is not stored
@@ -98,7 +98,7 @@ impl Matrix {
     /// ```
     /// use nnz::{Norm, prelude::*};
     /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![3.0, -4.0, 12.0])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?;
     /// let norms = [Norm::Frobenius, Norm::One, Norm::Infinity].map(|norm| a.norm(norm).unwrap_or(f64::NAN));
     /// assert_eq!(norms, [13.0, 16.0, 12.0]);
     /// # Ok::<(), Error>(())

@@ -18,7 +18,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?)?;
     /// let (rows, cols) = (Vector::from_slice(&device, &[10.0, 1.0])?, Vector::from_slice(&device, &[1.0, 0.5])?);
     /// let scaled = a.scaled_by(Some(&rows), Some(&cols))?;

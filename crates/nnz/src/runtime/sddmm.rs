@@ -24,7 +24,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::new(2, 2, vec![0, 1, 2], vec![1, 0], vec![1.0, 10.0])?)?;
     /// let u = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
     /// let v = DenseMatrix::from_vec(&device, vec![1.0, 1.0, 0.0, 1.0], 2, 2, Order::RowMajor)?;
@@ -46,7 +46,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::{op::Sampling, prelude::*};
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::new(2, 2, vec![0, 1, 2], vec![1, 0], vec![1.0, 10.0])?)?;
     /// let u = DenseMatrix::from_vec(&device, vec![1.0, 2.0], 2, 1, Order::RowMajor)?;
     /// let mut c = Vector::from_slice(&device, &[1.0, 1.0])?;
@@ -80,7 +80,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::new(1, 2, vec![0, 2], vec![0, 1], vec![1.0, 1.0])?)?;
     /// let u = DenseMatrix::from_vec(&device, vec![1.0, 10.0], 1, 2, Order::RowMajor)?; // two heads of one column
     /// let v = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
@@ -116,20 +116,25 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::{op::Sampling, prelude::*};
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
     /// let plan = a.plan_sddmm(Sampling::Values, 4, &PlanOptions::forced("sequential"))?;
     /// assert_eq!(plan.choice().algorithm, "sequential");
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn plan_sddmm(&self, sampling: Sampling, inner: usize, options: &PlanOptions) -> Result<SampledPlan> {
-        self.any().plan_sddmm(sampling, inner, options).map(SampledPlan)
+    pub fn plan_sddmm(
+        &self,
+        sampling: Sampling,
+        inner: usize,
+        options: &PlanOptions,
+    ) -> Result<MatrixSddmmPlan> {
+        self.any().plan_sddmm(sampling, inner, options).map(MatrixSddmmPlan)
     }
 
     /// The algorithms of [`plan_sddmm`](Self::plan_sddmm), the default first; none of formats that lack it.
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
     /// assert_eq!(a.sddmm_algorithms()[0].name, "entry_chunks");
     /// # Ok::<(), Error>(())
     /// ```
@@ -146,7 +151,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::identity(2)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
     /// let a = a.with_values(&Vector::from_slice(a.device(), &[3.0, 4.0])?)?;
     /// assert_eq!(a.to_dense()?.values().to_vec::<f64>()?, [3.0, 0.0, 0.0, 4.0]);
     /// # Ok::<(), Error>(())
@@ -157,7 +162,7 @@ impl Matrix {
 }
 
 /// A plan of `C ← alpha·A ∘ (U·Vᵀ) + beta·C` behind one object-safe trait.
-pub(crate) trait AnySampledPlan: Send {
+pub(crate) trait AnySddmmPlan: Send {
     /// Runs with a range of the columns of U and V, or with all.
     fn run(
         &mut self,
@@ -172,7 +177,7 @@ pub(crate) trait AnySampledPlan: Send {
     fn workspace_bytes(&self) -> usize;
 }
 
-impl<B, M> AnySampledPlan for SddmmPlan<B, M>
+impl<B, M> AnySddmmPlan for SddmmPlan<B, M>
 where
     B: RuntimeBackend + FormatKernels<M> + SddmmKernel<M>,
     M: RuntimeFormat<B>,
@@ -208,7 +213,7 @@ where
 /// ```
 /// use nnz::op::Sampling;
 /// use nnz::prelude::*;
-/// let device: Device = "cpu".parse()?;
+/// let device = Device::host()?;
 /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
 /// let u = DenseMatrix::from_vec(&device, vec![1.0, 2.0], 2, 1, Order::RowMajor)?;
 /// let mut c = Vector::zeros(&device, DType::F64, a.nnz())?;
@@ -218,9 +223,9 @@ where
 /// assert_eq!(c.to_vec::<f64>()?, [1.0, 16.0]);
 /// # Ok::<(), Error>(())
 /// ```
-pub struct SampledPlan(Box<dyn AnySampledPlan>);
+pub struct MatrixSddmmPlan(Box<dyn AnySddmmPlan>);
 
-impl SampledPlan {
+impl MatrixSddmmPlan {
     /// `C ← alpha·A ∘ (U·Vᵀ) + beta·C`; a `beta` of zero does not read C. There is an example at the type.
     ///
     /// # Errors
@@ -248,8 +253,8 @@ impl SampledPlan {
     }
 }
 
-impl Debug for SampledPlan {
+impl Debug for MatrixSddmmPlan {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("SampledPlan").field(self.choice()).finish()
+        f.debug_tuple("MatrixSddmmPlan").field(self.choice()).finish()
     }
 }

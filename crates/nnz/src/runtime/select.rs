@@ -18,7 +18,7 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?;
     /// let b = a.select(&[1, 0], &[2, 1])?;
     /// assert_eq!(b.to_dense()?.values().to_vec::<f64>()?, [0.0, 3.0, 2.0, 0.0]);
     /// assert_eq!(a.select(.., 1..)?.to_dense()?.values().to_vec::<f64>()?, [0.0, 2.0, 3.0, 0.0]);
@@ -44,7 +44,7 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?;
     /// assert_eq!(a.permute(&[1, 0], &[0, 1])?.to_dense()?.values().to_vec::<f64>()?, [0.0, 3.0, 1.0, 2.0]);
     /// assert!(a.permute(&[1, 1], &[0, 1]).is_err());
     /// # Ok::<(), Error>(())

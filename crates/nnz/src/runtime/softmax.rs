@@ -15,7 +15,7 @@ impl Matrix {
     /// ```
     /// use nnz::{Each, prelude::*};
     /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![800.0, 800.0, -3.0])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?;
     /// let weights = a.softmax(Each::Row)?;
     /// assert_eq!(weights.to_dense()?.values().to_vec::<f64>()?, [0.5, 0.0, 0.5, 0.0, 1.0, 0.0]);
     /// # Ok::<(), Error>(())

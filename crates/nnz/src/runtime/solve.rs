@@ -2,9 +2,9 @@
 
 use super::backend::RuntimeBackend;
 use super::operand_errors::mismatch;
-use super::preconditioner::{AnyPreconditioner, PreconditionerKernels};
+use super::preconditioner_kind::{AnyPreconditioner, PreconditionerKernels};
 use super::solver_matrix::Operator;
-use super::{Matrix, Method, Preconditioner, Preconditioning, Vector};
+use super::{Matrix, Method, Preconditioner, PreconditionerKind, Vector};
 use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{SpaceOf, ViewMutOf, ViewOf};
@@ -12,8 +12,8 @@ use sparse_core::op::SpmvKernel;
 use sparse_core::{Accumulator, Choice, DType, Error, Result, Scalar, c32, c64};
 use sparse_device::Device as Accelerator;
 use sparse_solvers::{
-    BiCgStab, Cg, EnqueuedCg, Gmres, Identity, Iteration, LeastSquares, LeastSquaresMethod, Minres, Options,
-    Solution,
+    BiCgStab, Cg, EnqueuedCg, Gmres, Identity, Iteration, LeastSquares, LeastSquaresMethod, Minres, Solution,
+    SolverOptions,
 };
 use std::fmt::Debug;
 use std::ops::ControlFlow;
@@ -24,9 +24,9 @@ pub struct SolveOptions {
     /// The method.
     pub method: Method,
     /// The preconditioner, made of the matrix.
-    pub preconditioner: Preconditioning,
+    pub preconditioner: PreconditionerKind,
     /// The stopping test, and the options of single methods and of the plans of products.
-    pub options: Options,
+    pub solver: SolverOptions,
 }
 
 impl SolveOptions {
@@ -34,10 +34,10 @@ impl SolveOptions {
     ///
     /// ```
     /// # use nnz::{Method, SolveOptions, prelude::*};
-    /// assert_eq!(SolveOptions::by(Method::Cg).options.tolerance, 1e-10);
+    /// assert_eq!(SolveOptions::new(Method::Cg).solver.tolerance, 1e-10);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn by(method: Method) -> Self {
+    pub fn new(method: Method) -> Self {
         Self { method, ..Self::default() }
     }
 }
@@ -52,15 +52,15 @@ impl Matrix {
     /// of 16 bits, for a method that takes no preconditioner, for options out of their range, and for
     /// [`Method::Direct`] if the crate lacks the feature `direct`; [`Singular`](Error::Singular) for
     /// [`Method::Direct`] if A is singular, and with the first row whose diagonal Jacobi's preconditioner cannot take,
-    /// or that an incomplete factorisation cannot eliminate.
+    /// or that an incomplete factorization cannot eliminate.
     ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![4.0, 1.0, 1.0, 3.0])?;
     /// let a = Matrix::from_typed(&device, a)?;
     /// let b = Vector::from_slice(&device, &[6.0, 7.0])?;
-    /// let (x, solution) = a.solve(&b, &SolveOptions::by(Method::Cg))?;
+    /// let (x, solution) = a.solve(&b, &SolveOptions::new(Method::Cg))?;
     /// assert!(solution.converged());
     /// let x = x.to_vec::<f64>()?;
     /// assert!((x[0] - 1.0).abs() < 1e-9 && (x[1] - 2.0).abs() < 1e-9);
@@ -82,11 +82,11 @@ impl Matrix {
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
     /// use std::ops::ControlFlow;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
     /// let b = Vector::from_slice(&device, &[1.0, 2.0])?;
     /// let mut x = Vector::from_slice(&device, &[1.0, 0.0])?;
-    /// a.solve_from(&b, &mut x, &SolveOptions::by(Method::Cg), |_| ControlFlow::Continue(()))?;
+    /// a.solve_from(&b, &mut x, &SolveOptions::new(Method::Cg), |_| ControlFlow::Continue(()))?;
     /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -108,9 +108,9 @@ impl Matrix {
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
     /// use std::ops::ControlFlow;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
-    /// let mut solver = a.solver(&SolveOptions::by(Method::Cg))?;
+    /// let mut solver = a.solver(&SolveOptions::new(Method::Cg))?;
     /// for b in [[1.0, 2.0], [3.0, 4.0]] {
     ///     let (b, mut x) = (Vector::from_slice(&device, &b)?, Vector::zeros(&device, DType::F64, 2)?);
     ///     assert!(solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(()))?.converged());
@@ -130,14 +130,14 @@ impl Matrix {
     /// [`Shape`](Error::Shape) for one of another size.
     ///
     /// ```
-    /// use nnz::{Method, Preconditioning, SolveOptions, prelude::*};
+    /// use nnz::{Method, PreconditionerKind, SolveOptions, prelude::*};
     /// use std::ops::ControlFlow;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(9, 9)?)?;
-    /// let ic0 = a.preconditioner(Preconditioning::Ic0)?;
+    /// let ic0 = a.preconditioner(PreconditionerKind::Ic0)?;
     /// let (b, mut x) = (Vector::from_vec(&device, vec![1.0; 81])?, Vector::zeros(&device, DType::F64, 81)?);
     /// for method in [Method::Cg, Method::Minres] {
-    ///     let mut solver = a.solver_with(&SolveOptions::by(method), &ic0)?;
+    ///     let mut solver = a.solver_with(&SolveOptions::new(method), &ic0)?;
     ///     assert!(solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(()))?.converged());
     /// }
     /// # Ok::<(), Error>(())
@@ -188,10 +188,10 @@ impl Solver {
     ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
     /// let (b, mut x) = (Vector::from_slice(&device, &[1.0, 2.0])?, Vector::zeros(&device, DType::F64, 2)?);
-    /// let solution = a.solver(&SolveOptions::by(Method::EnqueuedCg))?.solve_fixed(&b, &mut x, 3)?;
+    /// let solution = a.solver(&SolveOptions::new(Method::EnqueuedCg))?.solve_fixed(&b, &mut x, 3)?;
     /// assert!(solution.converged());
     /// # Ok::<(), Error>(())
     /// ```
@@ -225,7 +225,7 @@ pub(super) trait AnySolver: Send {
 /// Fails for a preconditioner of a method that takes none.
 fn check_preconditioner(options: &SolveOptions, made: Option<&Preconditioner>) -> Result<()> {
     let &SolveOptions { method, preconditioner, .. } = options;
-    let is_asked_for = made.is_some() || preconditioner != Preconditioning::None;
+    let is_asked_for = made.is_some() || preconditioner != PreconditionerKind::None;
     if is_asked_for && !method.takes_preconditioner() {
         let takers = "cg, bicgstab, gmres and minres take one";
         return Err(Error::unsupported(format_args!("a preconditioner of {method}"), takers));
@@ -309,7 +309,7 @@ where
     T: Accumulator,
 {
     fn new(backend: &B, a: &Matrix, options: &SolveOptions, made: Option<&Preconditioner>) -> Result<Self> {
-        let &SolveOptions { method, preconditioner: preconditioning, ref options } = options;
+        let &SolveOptions { method, preconditioner: preconditioning, solver: ref options } = options;
         let preconditioner = || match made {
             Some(made) => made.for_solver_of::<B, T>(a).map(Some),
             None => preconditioning.of::<B, T>(backend, a),

@@ -23,7 +23,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
     /// let a = Matrix::from_typed(&device, a)?;
     /// assert_eq!((&a * &a)?.to_dense()?.values().to_vec::<f64>()?, [1.0, 8.0, 0.0, 9.0]);
@@ -44,7 +44,7 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
-    /// let a = Matrix::from_typed(&"cpu".parse()?, a)?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?;
     /// assert_eq!(a.matmul_pattern(&a)?.to_dense()?.values().to_vec::<f64>()?, [1.0, 1.0, 0.0, 1.0]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -66,7 +66,7 @@ impl Matrix {
     /// // A triangle 0, 1, 2 and an edge to 3: each triangle is counted six times.
     /// let edges = [(0, 1), (0, 2), (1, 2), (2, 3)];
     /// let entries = edges.iter().flat_map(|&(i, j)| [(i, j, 1.0), (j, i, 1.0)]);
-    /// let a = Matrix::from_typed(&"cpu".parse()?, Csr::<f64>::from_triplets(4, 4, entries)?)?;
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::from_triplets(4, 4, entries)?)?;
     /// let paths = a.matmul_masked(&a, &a)?;
     /// assert_eq!(paths.reduce(nnz::Each::Row, nnz::Reduction::Sum)?.to_vec::<f64>()?, [2.0, 2.0, 2.0, 0.0]);
     /// # Ok::<(), Error>(())

@@ -19,7 +19,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
     /// let a = Matrix::from_typed(&device, a)?;
     /// let mut plan = a.plan_spgemm(&a, &PlanOptions::default())?;
@@ -28,12 +28,12 @@ impl Matrix {
     /// assert_eq!(plan.run(&a, &b)?.to_dense()?.values().to_vec::<f64>()?, [1.0, 3.0, 0.0, 3.0]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn plan_spgemm(&self, b: &Self, options: &PlanOptions) -> Result<SparseProductPlan> {
+    pub fn plan_spgemm(&self, b: &Self, options: &PlanOptions) -> Result<MatrixSpgemmPlan> {
         self.check_factors(b, "B")?;
         let (a, b) = (Factor::new(self)?, Factor::new(b)?);
         let plan = a.owned.any().plan_spgemm(&b.owned, options)?;
         let plan = plan.ok_or_else(|| self.other_indices(&[("B", &b.owned)]))?;
-        Ok(SparseProductPlan { plan, a, b })
+        Ok(MatrixSpgemmPlan { plan, a, b })
     }
 }
 
@@ -81,14 +81,14 @@ fn borrowed_values(matrix: &Matrix) -> Result<Option<Vector>> {
 }
 
 /// A plan of `A·B` behind one object-safe trait.
-pub(crate) trait AnySparseProductPlan: Send {
+pub(crate) trait AnySpgemmPlan: Send {
     fn run(&mut self, a: &Matrix, b: &Matrix) -> Result<Matrix>;
     fn nnz(&self) -> usize;
     fn choice(&self) -> &Choice;
     fn workspace_bytes(&self) -> usize;
 }
 
-impl<B, M> AnySparseProductPlan for TypedPlan<B, SpgemmPlan<B, M>>
+impl<B, M> AnySpgemmPlan for TypedPlan<B, SpgemmPlan<B, M>>
 where
     B: RuntimeBackend + SpgemmKernel<M>,
     M: RuntimeFormat<B>,
@@ -113,13 +113,13 @@ where
 
 /// A plan of `A·B`, as [`Matrix::plan_spgemm`] makes it; values may change between runs. All matrices that it makes
 /// have one pattern.
-pub struct SparseProductPlan {
-    plan: Box<dyn AnySparseProductPlan>,
+pub struct MatrixSpgemmPlan {
+    plan: Box<dyn AnySpgemmPlan>,
     a: Factor,
     b: Factor,
 }
 
-impl SparseProductPlan {
+impl MatrixSpgemmPlan {
     /// `A·B`. Values in borrowed arrays are copied first.
     ///
     /// # Errors
@@ -145,9 +145,9 @@ impl SparseProductPlan {
     }
 }
 
-impl Debug for SparseProductPlan {
+impl Debug for MatrixSpgemmPlan {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let mut debug = f.debug_struct("SparseProductPlan");
+        let mut debug = f.debug_struct("MatrixSpgemmPlan");
         debug.field("choice", self.choice()).field("nnz", &self.nnz());
         debug.field("workspace_bytes", &self.workspace_bytes()).finish()
     }

@@ -26,7 +26,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![2.0, 7.0, 1.0, 4.0])?;
     /// let a = Matrix::from_typed(&device, a)?;
     /// let b = Vector::from_slice(&device, &[2.0, 9.0])?;
@@ -47,7 +47,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
     /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
     /// let x = a.solve_triangular_many(Triangular::upper(), &b)?;
@@ -67,7 +67,7 @@ impl Matrix {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
     /// let b = DenseMatrix::from_vec(&device, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
     /// let mut x = DenseMatrix::zeros(&device, DType::F64, 2, 2, Order::ColMajor)?;

@@ -1,6 +1,6 @@
 //! Fitting the choice of algorithms to a device, by the times of products on it.
 
-use super::{DenseMatrix, Format, MatmulPlan, Matrix, MatvecPlan, Vector};
+use super::{DenseMatrix, Format, Matrix, MatrixSpmmPlan, MatrixSpmvPlan, Vector};
 use crate::{Accelerator, Device};
 use sparse_core::op::Op;
 use sparse_core::{DType, Error, Order, PlanOptions, Result};
@@ -24,7 +24,7 @@ const ENTRY_BYTES: u64 = 20;
 const ROUND: f64 = 1e-3;
 
 /// The most products that are timed together.
-const MOST_REPETITIONS: usize = 200;
+const MAX_REPETITIONS: usize = 200;
 
 /// Times that are taken of each algorithm, of which the least counts.
 const ROUNDS: usize = 5;
@@ -36,7 +36,7 @@ const SLOW_RATIO: f64 = 4.0;
 const MULTIPLES: [(usize, usize); 6] = [(1, 4), (1, 2), (3, 4), (3, 2), (2, 1), (4, 1)];
 
 /// The least gain, of the mean ratio, for which a threshold is changed.
-const LEAST_GAIN: f64 = 5e-4;
+const MIN_GAIN: f64 = 5e-4;
 
 /// Fits the [`Thresholds`] of a device to the times of its own algorithms.
 ///
@@ -215,7 +215,7 @@ fn descend(start: Thresholds, mut mean: impl FnMut(&str, &Thresholds) -> Result<
             let mut changed = best;
             changed.set(name, value.saturating_mul(numerator) / denominator)?;
             let found = mean(name, &changed)?;
-            if found < least - LEAST_GAIN {
+            if found < least - MIN_GAIN {
                 (best, least) = (changed, found);
             }
         }
@@ -253,8 +253,8 @@ struct Product {
 }
 
 enum Plan {
-    Spmv(MatvecPlan),
-    Spmm(MatmulPlan),
+    Spmv(MatrixSpmvPlan),
+    Spmm(MatrixSpmmPlan),
 }
 
 impl Plan {
@@ -320,10 +320,10 @@ impl Product {
         };
         timed(1)?; // kernels are compiled, pages are touched
         let once = timed(1)?;
-        if once > SLOW_RATIO * fastest.max(ROUND / MOST_REPETITIONS as f64) {
+        if once > SLOW_RATIO * fastest.max(ROUND / MAX_REPETITIONS as f64) {
             return Ok(once);
         }
-        let repetitions = ((ROUND / once) as usize).clamp(1, MOST_REPETITIONS);
+        let repetitions = ((ROUND / once) as usize).clamp(1, MAX_REPETITIONS);
         (0..ROUNDS).try_fold(once, |least, _| Ok(least.min(timed(repetitions)?)))
     }
 }

@@ -2,14 +2,14 @@
 
 use super::any_matrix::{AnyMatrix, ProductExtent, Properties};
 use super::backend::{FormatKernels, RuntimeBackend};
-use super::galerkin::{AnyTripleProductPlan, unlike_factors};
+use super::galerkin::{AnyGalerkinPlan, unlike_factors};
 use super::operand_errors::{Operand, factor, keep, mismatch};
 use super::operands::{with_dense, with_vectors};
-use super::plan::{AnyMatmulPlan, AnyMatvecPlan};
+use super::plan::{AnySpmmPlan, AnySpmvPlan};
 use super::runtime_format::{DeviceBackend, RuntimeFormat, unavailable};
-use super::sddmm::AnySampledPlan;
+use super::sddmm::AnySddmmPlan;
 use super::solver_matrix::OperatorPlan;
-use super::spgemm_plan::AnySparseProductPlan;
+use super::spgemm_plan::AnySpgemmPlan;
 use super::{DenseMatrix, IndexType, Layout, Matrix, Vector};
 use crate::Device;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
@@ -102,11 +102,11 @@ where
         M::spmm_algorithms(&self.backend, op)
     }
 
-    fn plan_spmv(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn AnyMatvecPlan>> {
+    fn plan_spmv(&self, op: Op, options: &PlanOptions) -> Result<Box<dyn AnySpmvPlan>> {
         Ok(Box::new(SpmvPlan::new(&self.backend, &self.matrix, op, options)?))
     }
 
-    fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<Box<dyn AnyMatmulPlan>> {
+    fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<Box<dyn AnySpmmPlan>> {
         self.matrix.plan_spmm(&self.backend, op, columns, options)
     }
 
@@ -119,7 +119,7 @@ where
         sampling: Sampling,
         inner: usize,
         options: &PlanOptions,
-    ) -> Result<Box<dyn AnySampledPlan>> {
+    ) -> Result<Box<dyn AnySddmmPlan>> {
         self.matrix.plan_sddmm(&self.backend, sampling, inner, options)
     }
 
@@ -200,11 +200,7 @@ where
         self.matrix.spgemm_bound(&self.backend, b)
     }
 
-    fn plan_spgemm(
-        &self,
-        b: &Matrix,
-        options: &PlanOptions,
-    ) -> Result<Option<Box<dyn AnySparseProductPlan>>> {
+    fn plan_spgemm(&self, b: &Matrix, options: &PlanOptions) -> Result<Option<Box<dyn AnySpgemmPlan>>> {
         self.matrix.plan_spgemm(self.on(), b, options)
     }
 
@@ -213,7 +209,7 @@ where
         r: &Matrix,
         p: &Matrix,
         options: &PlanOptions,
-    ) -> Result<Box<dyn AnyTripleProductPlan>> {
+    ) -> Result<Box<dyn AnyGalerkinPlan>> {
         let (Some(r), Some(p)) = (r.downcast_ref::<M>(), p.downcast_ref::<M>()) else {
             return Err(unlike_factors());
         };
@@ -322,7 +318,7 @@ fn copy_to_device<M: SparseFormat<Space = Host>>(matrix: &M, device: &Device) ->
     }
 }
 
-impl<B, M> AnyMatvecPlan for SpmvPlan<B, M>
+impl<B, M> AnySpmvPlan for SpmvPlan<B, M>
 where
     B: RuntimeBackend + FormatKernels<M>,
     M: RuntimeFormat<B>,
@@ -344,7 +340,7 @@ where
     }
 }
 
-impl<B, M> AnyMatmulPlan for SpmmPlan<B, M>
+impl<B, M> AnySpmmPlan for SpmmPlan<B, M>
 where
     B: RuntimeBackend + FormatKernels<M> + SpmmKernel<M>,
     M: RuntimeFormat<B>,

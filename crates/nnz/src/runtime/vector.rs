@@ -21,7 +21,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// use nnz::prelude::*;
-/// let device: Device = "cpu".parse()?;
+/// let device = Device::host()?;
 /// let x = Vector::from_slice(&device, &[3.0, 4.0])?;
 /// let mut y = Vector::zeros(&device, x.dtype(), x.len())?;
 /// y.axpby(2.0, &x, 0.0)?;
@@ -34,7 +34,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// # use nnz::prelude::*;
-/// let x = Vector::from_slice(&"cpu".parse()?, &[3.0, 4.0])?;
+/// let x = Vector::from_slice(&Device::host()?, &[3.0, 4.0])?;
 /// let mut y = x.clone();
 /// y.scale(2.0)?;
 /// assert_eq!((x.to_vec::<f64>()?, y.to_vec::<f64>()?), (vec![3.0, 4.0], vec![6.0, 8.0]));
@@ -53,7 +53,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let x = Vector::from_slice(&"cpu".parse()?, &[1.0_f32, 2.0])?;
+    /// let x = Vector::from_slice(&Device::host()?, &[1.0_f32, 2.0])?;
     /// assert_eq!((x.dtype(), x.len()), (DType::F32, 2));
     /// # Ok::<(), Error>(())
     /// ```
@@ -73,7 +73,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let x = Vector::from_vec(&"cpu".parse()?, vec![1.0, 2.0])?;
+    /// let x = Vector::from_vec(&Device::host()?, vec![1.0, 2.0])?;
     /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -107,7 +107,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let x = Vector::zeros(&"cpu".parse()?, DType::F32, 2)?;
+    /// let x = Vector::zeros(&Device::host()?, DType::F32, 2)?;
     /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -161,7 +161,7 @@ impl Vector {
     /// # use nnz::prelude::*;
     /// let mut memory = [1.0, 2.0];
     /// // SAFETY: the memory outlives the vector, and nobody else uses it in that time.
-    /// let mut x = unsafe { Vector::borrow(&"cpu".parse()?, &raw mut memory[..])? };
+    /// let mut x = unsafe { Vector::borrow(&Device::host()?, &raw mut memory[..])? };
     /// x.scale(3.0)?;
     /// drop(x);
     /// assert_eq!(memory, [3.0, 6.0]);
@@ -195,7 +195,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// assert_eq!(Vector::zeros(&"cpu".parse()?, DType::F32, 3)?.len(), 3);
+    /// assert_eq!(Vector::zeros(&Device::host()?, DType::F32, 3)?.len(), 3);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn len(&self) -> usize {
@@ -206,7 +206,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// assert!(Vector::zeros(&"cpu".parse()?, DType::F32, 0)?.is_empty());
+    /// assert!(Vector::zeros(&Device::host()?, DType::F32, 0)?.is_empty());
     /// # Ok::<(), Error>(())
     /// ```
     pub fn is_empty(&self) -> bool {
@@ -217,7 +217,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// assert_eq!(Vector::from_slice(&"cpu".parse()?, &[1.0_f32])?.dtype(), DType::F32);
+    /// assert_eq!(Vector::from_slice(&Device::host()?, &[1.0_f32])?.dtype(), DType::F32);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn dtype(&self) -> DType {
@@ -228,7 +228,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// assert_eq!(Vector::from_slice(&"cpu".parse()?, &[1.0])?.device().caps().backend, "cpu");
+    /// assert_eq!(Vector::from_slice(&Device::host()?, &[1.0])?.device().caps().backend, "cpu");
     /// # Ok::<(), Error>(())
     /// ```
     pub fn device(&self) -> &Device {
@@ -242,7 +242,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let x = Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0])?;
+    /// let x = Vector::from_slice(&Device::host()?, &[1.0, 2.0])?;
     /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
     /// assert_eq!(x.to_vec::<f32>().unwrap_err().to_string(), "to_vec: x is f64; x as f32 would fit");
     /// # Ok::<(), Error>(())
@@ -264,7 +264,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let x = Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0])?;
+    /// let x = Vector::from_slice(&Device::host()?, &[1.0, 2.0])?;
     /// assert_eq!(x.as_slice(), Some(&[1.0, 2.0][..]));
     /// assert_eq!(x.as_slice::<f32>(), None);
     /// # Ok::<(), Error>(())
@@ -277,7 +277,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let mut x = Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0])?;
+    /// let mut x = Vector::from_slice(&Device::host()?, &[1.0, 2.0])?;
     /// x.as_mut_slice::<f64>().expect("f64 on the host")[0] = 5.0;
     /// assert_eq!(x.to_vec::<f64>()?, [5.0, 2.0]);
     /// # Ok::<(), Error>(())
@@ -293,7 +293,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let x = Vector::from_slice(&"cpu".parse()?, &[0.1])?.cast(DType::F32)?;
+    /// let x = Vector::from_slice(&Device::host()?, &[0.1])?.cast(DType::F32)?;
     /// assert_eq!(x.to_vec::<f32>()?, [0.1]);
     /// # Ok::<(), Error>(())
     /// ```
@@ -308,7 +308,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let x = Vector::from_slice(&device, &[1.0, 2.0])?.to_device(&device)?;
     /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
     /// # Ok::<(), Error>(())
@@ -324,7 +324,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let x = Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0])?;
+    /// let x = Vector::from_slice(&Device::host()?, &[1.0, 2.0])?;
     /// assert_eq!(x.dot(&x)?, c64::new(5.0, 0.0));
     /// # Ok::<(), Error>(())
     /// ```
@@ -340,7 +340,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// assert_eq!(Vector::from_slice(&"cpu".parse()?, &[3.0_f32, 4.0])?.nrm2()?, 5.0);
+    /// assert_eq!(Vector::from_slice(&Device::host()?, &[3.0_f32, 4.0])?.nrm2()?, 5.0);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn nrm2(&self) -> Result<f64> {
@@ -354,7 +354,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let mut y = Vector::from_slice(&device, &[1.0, 1.0])?;
     /// y.axpby(2.0, &Vector::from_slice(&device, &[1.0, 2.0])?, -1.0)?;
     /// assert_eq!(y.to_vec::<f64>()?, [1.0, 3.0]);
@@ -372,7 +372,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let mut x = Vector::from_slice(&"cpu".parse()?, &[1.0, 2.0])?;
+    /// let mut x = Vector::from_slice(&Device::host()?, &[1.0, 2.0])?;
     /// x.scale(3.0)?;
     /// assert_eq!(x.to_vec::<f64>()?, [3.0, 6.0]);
     /// # Ok::<(), Error>(())
@@ -389,7 +389,7 @@ impl Vector {
     ///
     /// ```
     /// # use nnz::prelude::*;
-    /// let device: Device = "cpu".parse()?;
+    /// let device = Device::host()?;
     /// let mut y = Vector::zeros(&device, DType::F64, 3)?;
     /// y.copy_from(1, &Vector::from_slice(&device, &[1.0, 2.0, 3.0])?, 0..2)?;
     /// assert_eq!(y.to_vec::<f64>()?, [0.0, 1.0, 2.0]);

@@ -1,6 +1,6 @@
 use nnz::prelude::*;
 use nnz::graph::Connection;
-use nnz::{Each, Method, Norm, Preconditioning, Reduction, SolveOptions, generate};
+use nnz::{Each, Method, Norm, PreconditionerKind, Reduction, SolveOptions, generate};
 use std::ops::ControlFlow;
 
 fn main() -> nnz::Result<()> {
@@ -92,23 +92,23 @@ fn main() -> nnz::Result<()> {
     let scaled = s.scaled_by(Some(&d), Some(&d))?;
     assert_eq!((scaled.add(&s, 1.0, -0.25)?).norm(Norm::Infinity)?, 0.0);
     let b = Vector::from_vec(&device, vec![1.0; 100])?;
-    let mut options = SolveOptions::by(Method::Cg);
-    options.options.tolerance = 1e-8;
+    let mut options = SolveOptions::new(Method::Cg);
+    options.solver.tolerance = 1e-8;
     let (mut x, solution) = s.solve(&b, &options)?;
-    options.preconditioner = Preconditioning::Jacobi;
+    options.preconditioner = PreconditionerKind::Jacobi;
     options.method = Method::BiCgStab;
     let again = s.solve_from(&b, &mut x, &options, |_| ControlFlow::Continue(()))?;
     assert!(solution.converged() && again.converged());
     options.method = Method::Gmres;
-    options.options.restart = 30;
+    options.solver.restart = 30;
     assert!(s.solve(&b, &options)?.1.converged());
     options.method = Method::Minres;
     assert!(s.solve(&b, &options)?.1.converged());
-    let (fit, solution) = a.solve(&sums, &SolveOptions::by(Method::Lsqr))?;
+    let (fit, solution) = a.solve(&sums, &SolveOptions::new(Method::Lsqr))?;
     assert!(solution.converged() && fit.len() == 3);
-    options.preconditioner = Preconditioning::None;
+    options.preconditioner = PreconditionerKind::None;
     options.method = Method::Lsmr;
-    options.options.least_squares.damp = 0.1;
+    options.solver.least_squares.damp = 0.1;
     assert!(a.solve(&sums, &options)?.1.converged());
     if cfg!(feature = "direct") {
         options.method = Method::Direct;
@@ -117,10 +117,10 @@ fn main() -> nnz::Result<()> {
 
     let x = s.solve_triangular(Triangular::lower().unit_diagonal(), &b)?;
     options.method = Method::BiCgStab;
-    options.preconditioner = Preconditioning::Ilu0;
+    options.preconditioner = PreconditionerKind::Ilu0;
     let (_, solution) = s.solve(&b, &options)?;
     assert!(solution.converged());
-    let ilu0 = s.preconditioner(Preconditioning::Ilu0)?;
+    let ilu0 = s.preconditioner(PreconditionerKind::Ilu0)?;
     let mut solver = s.solver_with(&options, &ilu0)?;
     let mut next = b.clone();
     assert!(solver.solve_from(&b, &mut next, |_| ControlFlow::Continue(()))?.converged());

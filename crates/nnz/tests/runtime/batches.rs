@@ -110,7 +110,7 @@ fn stacks_of_dense_matrices_become_batches() {
     let stack = DenseMatrix::from_vec(&cpu(), elements, 4, 3, Order::RowMajor).unwrap();
     for (format, axis) in [(Format::BatchCsr, Format::Csr), (Format::BatchCsc, Format::Csc)] {
         for index_type in [IndexType::I32, IndexType::I64] {
-            let options = CompressOptions { stack: Some((2, 2)), index_type, ..CompressOptions::to(format) };
+            let options = CompressOptions { stack: Some((2, 2)), index_type, ..CompressOptions::new(format) };
             let batch = stack.plan_compress(&options).unwrap().run(&stack).unwrap();
             assert_eq!((batch.format(), batch.members(), batch.index_type()), (format, Some(2), index_type));
             let members = [vec![0.0, 0.0, 1.0, 0.0, 0.0, 0.0], vec![2.0, 3.0, 0.0, 0.0, 0.0, 1e-9]];
@@ -123,9 +123,9 @@ fn stacks_of_dense_matrices_become_batches() {
         }
     }
     let refused = |dense: &DenseMatrix, options| dense.plan_compress(&options).unwrap_err().to_string();
-    let of_three = CompressOptions { stack: Some((3, 2)), ..CompressOptions::to(Format::BatchCsr) };
+    let of_three = CompressOptions { stack: Some((3, 2)), ..CompressOptions::new(Format::BatchCsr) };
     assert_eq!(refused(&stack, of_three), "compress: 3 members of 2 rows are not the 4 rows there are");
-    let of_two = CompressOptions { stack: Some((2, 2)), ..CompressOptions::to(Format::BatchCsr) };
+    let of_two = CompressOptions { stack: Some((2, 2)), ..CompressOptions::new(Format::BatchCsr) };
     let columns = stack.to_order(Order::ColMajor).unwrap();
     assert_eq!(
         refused(&columns, of_two.clone()),
@@ -136,7 +136,7 @@ fn stacks_of_dense_matrices_become_batches() {
     let error = stack.plan_compress(&of_two).unwrap().run(&single).unwrap_err().to_string();
     assert_eq!(error, "compress: the plan is f64 on cpu, dense is f32 on cpu; dense as f64 would fit");
     let none = DenseMatrix::from_vec(&cpu(), Vec::<f64>::new(), 0, 3, Order::RowMajor).unwrap();
-    let options = CompressOptions { stack: Some((0, 5)), ..CompressOptions::to(Format::BatchCsc) };
+    let options = CompressOptions { stack: Some((0, 5)), ..CompressOptions::new(Format::BatchCsc) };
     let empty = none.plan_compress(&options).unwrap().run(&none).unwrap();
     assert_eq!((empty.members(), empty.member_shape()), (Some(0), (5, 3)));
 }

@@ -9,8 +9,8 @@ use batches::batch;
 use nnz::prelude::*;
 use nnz::reference::Reference;
 use nnz::{
-    EllLayout, Host, HybWidth, Index, IndexType, Layout, Method, Preconditioning, SellLayout, SolveOptions,
-    bf16, f16, generate,
+    EllLayout, Host, HybWidth, Index, IndexType, Layout, Method, PreconditionerKind, SellLayout,
+    SolveOptions, bf16, f16, generate,
 };
 
 /// Entries of 4 x 3 matrix whose products are exact in every type; row 1 is empty.
@@ -244,17 +244,17 @@ fn systems_are_solved_in_every_format_and_type() {
         let ones = Vector::from_slice(&device, &[1.0; 30]).unwrap();
         let b = (&a * &ones.cast(dtype).unwrap()).unwrap();
         for method in methods() {
-            let mut options = SolveOptions::by(method);
+            let mut options = SolveOptions::new(method);
             options.preconditioner = match (method.takes_preconditioner(), format) {
-                (false, _) => Preconditioning::None,
-                (true, Format::Csr) => Preconditioning::BlockJacobi(7),
-                (true, Format::Csc) => Preconditioning::Ilu0,
-                (true, Format::Coo) => Preconditioning::Ic0,
-                _ => Preconditioning::Jacobi,
+                (false, _) => PreconditionerKind::None,
+                (true, Format::Csr) => PreconditionerKind::BlockJacobi(7),
+                (true, Format::Csc) => PreconditionerKind::Ilu0,
+                (true, Format::Coo) => PreconditionerKind::Ic0,
+                _ => PreconditionerKind::Jacobi,
             };
-            options.options.tolerance = 1e-5;
+            options.solver.tolerance = 1e-5;
             // Relative to the norm of A, which is larger than that of b.
-            options.options.least_squares.atol = Some(1e-6);
+            options.solver.least_squares.atol = Some(1e-6);
             let (x, solution) = a.solve(&b, &options).unwrap();
             assert!(solution.converged(), "{a:?}, {method:?}: {solution}");
             let x = x.cast(DType::C64).unwrap().to_vec::<c64>().unwrap();
@@ -267,8 +267,8 @@ fn systems_are_solved_in_every_format_and_type() {
     let half = a.cast(DType::F16).unwrap();
     let error = half.solve(&b, &SolveOptions::default()).unwrap_err().to_string();
     assert_eq!(error, "a solver of f16 values is not supported: f32, f64, c32 and c64 have them");
-    let preconditioner = Preconditioning::Jacobi;
-    let options = SolveOptions { preconditioner, ..SolveOptions::by(Method::EnqueuedCg) };
+    let preconditioner = PreconditionerKind::Jacobi;
+    let options = SolveOptions { preconditioner, ..SolveOptions::new(Method::EnqueuedCg) };
     let b = b.cast(DType::F64).unwrap();
     assert!(matches!(a.solve(&b, &options), Err(Error::Unsupported { .. })));
 }
@@ -281,7 +281,7 @@ fn a_rectangular_system_is_solved_in_the_least_squares_sense() {
     let b = Vector::from_slice(&device, &[1.0, 2.0, 4.0]).unwrap();
     for method in ["lsqr", "LSMR"] {
         let method: Method = method.parse().unwrap();
-        let (x, solution) = a.solve(&b, &SolveOptions::by(method)).unwrap();
+        let (x, solution) = a.solve(&b, &SolveOptions::new(method)).unwrap();
         assert!(solution.converged() && solution.residual > 0.4, "{method}: {solution}");
         let x = x.to_vec::<f64>().unwrap();
         assert!((x[0] - 5.0 / 6.0).abs() < 1e-9 && (x[1] - 1.5).abs() < 1e-9, "{method}: {x:?}");

@@ -17,7 +17,7 @@ fn compressed(folder: &Path, format: Format, all: bool, partition: Option<Partit
     npy::write(&folder.join("b.npy"), &elements(10), &[5, 2], Order::RowMajor).unwrap();
     let names = if all { &["a.npy", "b.npy"][..] } else { &["a.npy"] };
     let source = NpySource::open_all(names.iter().map(|name| folder.join(name))).unwrap();
-    let options = MatrixSetOptions { partition, ..MatrixSetOptions::to(format, DType::F32) };
+    let options = MatrixSetOptions { partition, ..MatrixSetOptions::new(format, DType::F32) };
     MatrixSet::compress(&[cpu()], &source, &options).unwrap().0
 }
 
@@ -40,7 +40,7 @@ fn a_stack_without_members_keeps_their_shape() {
     npy::write::<f32>(&path, &[], &[0, 3, 4], Order::RowMajor).unwrap();
     let source = NpySource::open(&path).unwrap();
     for format in [Format::Csr, Format::Csc] {
-        let options = MatrixSetOptions::to(format, DType::F32);
+        let options = MatrixSetOptions::new(format, DType::F32);
         let (set, _) = MatrixSet::compress(&[cpu()], &source, &options).unwrap();
         let batch = set.to_batch(&cpu()).unwrap();
         assert_eq!((set.len(), batch.members(), batch.member_shape()), (0, Some(0), (3, 4)));
@@ -53,7 +53,7 @@ fn a_borrowed_stack_without_members_keeps_their_shape() {
     let array = ForeignArray::on_host(elements.as_ptr(), &[0, 3, 4], None);
     // SAFETY: there are no elements.
     let stack = unsafe { DenseStack::borrow(&cpu(), &array) }.unwrap();
-    let options = MatrixSetOptions::to(Format::Csr, DType::F32);
+    let options = MatrixSetOptions::new(Format::Csr, DType::F32);
     let (set, _) = MatrixSet::compress_stacks(&[cpu()], &[stack], &options).unwrap();
     assert_eq!(set.to_batch(&cpu()).unwrap().member_shape(), (3, 4));
 }
@@ -144,7 +144,7 @@ fn stacks_of_somebody_else_are_compressed_where_they_lie() {
     let arrays = [array(&[2, 3, 4], &[25, 6, 1]), array(&[2, 4, 3], &[25, 1, 6]), array(&[5], &[7])];
     // SAFETY: the elements outlive the stacks, and nobody writes them.
     let stacks = arrays.map(|array| unsafe { DenseStack::borrow(&cpu(), &array) }.unwrap());
-    let options = MatrixSetOptions::to(Format::Csr, DType::F32);
+    let options = MatrixSetOptions::new(Format::Csr, DType::F32);
     let (set, report) = MatrixSet::compress_stacks(&[cpu()], &stacks, &options).unwrap();
     assert_eq!((set.len(), report.items, set.shape(3), set.shape(4)), (5, 5, Some((4, 3)), Some((5, 1))));
     let dense = |item| set.get(item, &cpu()).unwrap().to_dense().unwrap().values().to_vec::<f32>().unwrap();
@@ -154,7 +154,7 @@ fn stacks_of_somebody_else_are_compressed_where_they_lie() {
     let transposed = set.get(3, &cpu()).unwrap().transpose().unwrap().to_dense().unwrap();
     assert_eq!(transposed.to_order(Order::RowMajor).unwrap().values().to_vec::<f32>().unwrap(), second);
 
-    let other = MatrixSetOptions::to(Format::Csc, DType::F64);
+    let other = MatrixSetOptions::new(Format::Csc, DType::F64);
     let told = MatrixSet::compress_stacks(&[cpu()], &stacks, &other).unwrap_err().to_string();
     assert!(told.contains("elements of f32, the result is to have f64"), "{told}");
     // A dense matrix of ours, with padding.

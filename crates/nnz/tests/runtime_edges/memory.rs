@@ -2,14 +2,14 @@
 
 use super::{cpu, dense, formats};
 use nnz::prelude::*;
-use nnz::{HostCsr, MatmulPlan, MatvecPlan};
+use nnz::{HostCsr, MatrixSpmmPlan, MatrixSpmvPlan};
 
 #[test]
 fn values_may_be_shared_by_threads() {
     fn shared<T: Send + Sync>() {}
     fn sent<T: Send>() {}
     shared::<(Matrix, Vector, DenseMatrix, Device)>();
-    sent::<(MatvecPlan, MatmulPlan)>();
+    sent::<(MatrixSpmvPlan, MatrixSpmmPlan)>();
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn rows_on_several_devices_multiply_and_refuse_as_on_one() {
     let single = Vector::zeros(&cpu(), DType::F32, 4).unwrap();
     assert!(refused(divided.matvec(&single)).contains("x as f64 would fit"));
     let b = Vector::zeros(&cpu(), DType::F64, 4).unwrap();
-    let enqueued = divided.solve(&b, &SolveOptions::by(Method::EnqueuedCg));
+    let enqueued = divided.solve(&b, &SolveOptions::new(Method::EnqueuedCg));
     assert!(enqueued.unwrap_err().to_string().contains("CG and BiCGSTAB run on several"));
     assert!(a.distribute(&[]).unwrap_err().to_string().contains("no ranks"));
 }
@@ -50,7 +50,7 @@ fn a_callback_that_panics_ends_the_solver_on_all_devices() {
     let mut divided = a.distribute(&[cpu(), cpu()]).unwrap();
     let b = Vector::from_vec(&cpu(), vec![1.0; 16]).unwrap();
     let mut x = Vector::zeros(&cpu(), DType::F64, 16).unwrap();
-    let options = SolveOptions::by(Method::Cg);
+    let options = SolveOptions::new(Method::Cg);
     let solve = AssertUnwindSafe(|| divided.solve_from(&b, &mut x, &options, |_| panic!("planned")));
     let panic = catch_unwind(solve).unwrap_err();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"planned"));
@@ -143,7 +143,7 @@ fn rows_on_ranks_refuse_on_all_ranks() {
             is_root.then_some(Order::ColMajor)
         );
         let b = zeros(DType::F64, 4);
-        let minres = a.solve(b.as_ref(), &SolveOptions::by(Method::Minres)).unwrap_err().to_string();
+        let minres = a.solve(b.as_ref(), &SolveOptions::new(Method::Minres)).unwrap_err().to_string();
         let after = a.matvec(b.as_ref()).unwrap().map(|y| y.len());
         assert_eq!(after, is_root.then_some(4));
         [vec![none, half], products.to_vec(), dense_products.to_vec(), vec![minres]].concat()

@@ -40,7 +40,7 @@ fn matrices_without_rows_columns_or_entries_have_every_operation() {
     let nothing = Matrix::from_typed(&device, Csr::<f64>::zeros(0, 0).unwrap()).unwrap();
     let b = Vector::zeros(&device, DType::F64, 0).unwrap();
     for method in methods() {
-        let (x, solution) = nothing.solve(&b, &SolveOptions::by(method)).unwrap();
+        let (x, solution) = nothing.solve(&b, &SolveOptions::new(method)).unwrap();
         assert!(x.is_empty() && solution.converged(), "{method:?}: {solution}");
     }
 }
@@ -97,13 +97,13 @@ fn shapes_that_fit_no_memory_are_errors() {
         let dense = DenseMatrix::from_vec(&cpu(), Vec::<f64>::new(), rows, 0, Order::RowMajor)?;
         let format = if stack { Format::BatchCsr } else { Format::Csr };
         let stack = stack.then_some((1 << 44, 0));
-        let options = CompressOptions { stack, index_type: IndexType::I64, ..CompressOptions::to(format) };
+        let options = CompressOptions { stack, index_type: IndexType::I64, ..CompressOptions::new(format) };
         dense.plan_compress(&options)?.run(&dense)
     };
     check(compress(extent, false));
     check(compress(0, true));
     let none = DenseMatrix::from_vec(&cpu(), Vec::<f64>::new(), 0, 4, Order::RowMajor).unwrap();
-    let options = CompressOptions { stack: Some((usize::MAX, 0)), ..CompressOptions::to(Format::BatchCsr) };
+    let options = CompressOptions { stack: Some((usize::MAX, 0)), ..CompressOptions::new(Format::BatchCsr) };
     assert!(matches!(none.plan_compress(&options), Err(Error::IndexOverflow { .. })));
 }
 

@@ -2,7 +2,7 @@
 
 use super::{cpu, methods};
 use nnz::prelude::*;
-use nnz::{HostCsr, Method, Preconditioning, SolveOptions};
+use nnz::{HostCsr, Method, PreconditionerKind, SolveOptions};
 use std::ops::ControlFlow;
 
 #[test]
@@ -15,7 +15,7 @@ fn systems_that_do_not_fit_are_named() {
     for method in methods() {
         let wide = if method.is_for_least_squares() { (&wide, &three) } else { (&wide, &two) };
         for (a, b) in [wide, (&square, &three)] {
-            let error = a.solve(b, &SolveOptions::by(method)).unwrap_err();
+            let error = a.solve(b, &SolveOptions::new(method)).unwrap_err();
             assert!(matches!(error, Error::Shape { .. }), "{method:?}: {error}");
         }
     }
@@ -26,7 +26,7 @@ fn direct_solvers_say_why_there_are_no_factors() {
     let device = cpu();
     let singular = Csr::<f64>::from_triplets(2, 2, [(0, 0, 1.0), (1, 0, 2.0)]).unwrap();
     let singular = Matrix::from_typed(&device, singular).unwrap();
-    let mut options = SolveOptions::by(Method::Direct);
+    let mut options = SolveOptions::new(Method::Direct);
     let error = singular.solver(&options).unwrap_err();
     if !cfg!(feature = "direct") {
         assert!(error.to_string().contains("this build lacks the feature `direct`"), "{error}");
@@ -36,7 +36,7 @@ fn direct_solvers_say_why_there_are_no_factors() {
     assert!(error.to_string().contains("structurally singular: column 1"), "{error}");
     let a = Matrix::from_typed(&device, Csr::<f64>::identity(2).unwrap()).unwrap();
     assert_eq!(a.solver(&options).unwrap().choice().algorithm, "cholesky");
-    options.preconditioner = Preconditioning::Jacobi;
+    options.preconditioner = PreconditionerKind::Jacobi;
     let error = a.solver(&options).unwrap_err().to_string();
     assert!(error.starts_with("a preconditioner of direct is not supported"), "{error}");
 }
@@ -46,9 +46,14 @@ fn solvers_share_a_preconditioner_that_fits() {
     let device = cpu();
     let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(12, 12).unwrap()).unwrap();
     let b = Vector::from_vec(&device, (0..144).map(f64::from).collect()).unwrap();
-    for by in [Preconditioning::None, Preconditioning::Jacobi, Preconditioning::Ilu0, Preconditioning::Ic0] {
+    for by in [
+        PreconditionerKind::None,
+        PreconditionerKind::Jacobi,
+        PreconditionerKind::Ilu0,
+        PreconditionerKind::Ic0,
+    ] {
         let shared = a.preconditioner(by).unwrap();
-        let options = SolveOptions { preconditioner: by, ..SolveOptions::by(Method::Gmres) };
+        let options = SolveOptions { preconditioner: by, ..SolveOptions::new(Method::Gmres) };
         let (expected, own) = a.solve(&b, &options).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..2 {
@@ -62,15 +67,15 @@ fn solvers_share_a_preconditioner_that_fits() {
             }
         });
     }
-    let shared = a.preconditioner(Preconditioning::Jacobi).unwrap();
-    let gmres = SolveOptions::by(Method::Gmres);
+    let shared = a.preconditioner(PreconditionerKind::Jacobi).unwrap();
+    let gmres = SolveOptions::new(Method::Gmres);
     let error = a.cast(DType::F32).unwrap().solver_with(&gmres, &shared).unwrap_err().to_string();
     let types = "the matrix is f32 on cpu, the preconditioner f64 on cpu: make it of a matrix like this one";
     assert_eq!(error, format!("precondition: {types}"));
     let smaller = Matrix::from_typed(&device, Csr::<f64>::identity(2).unwrap()).unwrap();
     let error = smaller.solver_with(&gmres, &shared).unwrap_err().to_string();
     assert_eq!(error, "precondition: the preconditioner has 144 rows, for a matrix of 2 rows");
-    let error = a.solver_with(&SolveOptions::by(Method::Lsqr), &shared).unwrap_err().to_string();
+    let error = a.solver_with(&SolveOptions::new(Method::Lsqr), &shared).unwrap_err().to_string();
     assert!(error.starts_with("a preconditioner of lsqr is not supported"), "{error}");
     let error = shared.apply(&b.cast(DType::F32).unwrap()).unwrap_err().to_string();
     assert!(error.starts_with("precondition: the preconditioner is f64 on cpu, r is f32"), "{error}");

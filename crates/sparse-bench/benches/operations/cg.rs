@@ -7,7 +7,7 @@ use crate::workload::{WORD, csr_bytes, size};
 use sparse_core::op::AllTypes;
 use sparse_core::{Csr, Space, SpaceOf, SparseFormat};
 use sparse_generate::stencil_5;
-use sparse_solvers::{Cg, EnqueuedCg, Identity, Options, Outcome};
+use sparse_solvers::{Cg, EnqueuedCg, Identity, Outcome, SolverOptions};
 use std::ops::ControlFlow;
 
 /// Too few to converge.
@@ -24,7 +24,8 @@ pub(crate) fn run<B: AllTypes>(bench: &mut Bench<'_, B>) {
     let view = SpaceOf::<B>::view::<f32>;
     let view_mut = SpaceOf::<B>::view_mut::<f32>;
 
-    let options = Options { tolerance: 0.0, max_iterations: Some(ITERATIONS), ..Options::default() };
+    let options =
+        SolverOptions { tolerance: 0.0, max_iterations: Some(ITERATIONS), ..SolverOptions::default() };
     let mut solver = Cg::new(backend, &a, Identity, &options).expect("a solver");
     bench.time("cg/csr/f32/stencil_5", bytes(14), || {
         backend.copy(view(&zero), view_mut(&mut x))?;

@@ -19,7 +19,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 /// The most timed runs of each algorithm.
-const MOST_ROUNDS: usize = 7;
+const MAX_ROUNDS: usize = 7;
 
 /// Seconds of timed runs of an algorithm after which there are fewer.
 const BUDGET: f64 = 0.02;
@@ -28,7 +28,7 @@ const BUDGET: f64 = 0.02;
 const ROUND: f64 = 5e-4;
 
 /// The most repetitions that are timed together.
-const MOST_REPETITIONS: usize = 100;
+const MAX_REPETITIONS: usize = 100;
 
 /// Runs of each algorithm, of which the fastest estimates its time.
 const FIRST_RUNS: usize = 3;
@@ -89,7 +89,7 @@ where
             clock,
             peer,
             arguments,
-            rounds: Rounds { most: asked.most.min(MOST_ROUNDS), pause, ..asked },
+            rounds: Rounds { most: asked.most.min(MAX_ROUNDS), pause, ..asked },
             b: backend.zeros(0)?,
             c: backend.zeros(0)?,
         })
@@ -253,7 +253,7 @@ where
             .into_iter()
             .chain(theirs)
             .map(|((name, mut work), once)| {
-                let repetitions = ((ROUND / once) as usize).clamp(1, MOST_REPETITIONS);
+                let repetitions = ((ROUND / once) as usize).clamp(1, MAX_REPETITIONS);
                 let seconds = move || Ok((self.clock)(repetitions, &mut work)? / repetitions as f64);
                 (name.clone(), Contender::external(name, seconds))
             })

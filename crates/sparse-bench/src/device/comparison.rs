@@ -97,7 +97,7 @@ impl<A: Answer> Comparison<'_, A> {
 /// Seconds of the launches that are timed together, about.
 const ROUND: f64 = 1e-3;
 /// The most launches that are timed together.
-const MOST_LAUNCHES: usize = 100;
+const MAX_LAUNCHES: usize = 100;
 
 impl<'a, T: Scalar> Checked<'a, T> {
     fn new<D: DeviceTimer>(
@@ -107,7 +107,7 @@ impl<'a, T: Scalar> Checked<'a, T> {
     ) -> Result<Self> {
         let mut work = || (product.run)(Device::view_mut(output));
         let once = D::seconds(&bench.device, &mut work)?;
-        let launches = ((ROUND / once) as usize).clamp(1, MOST_LAUNCHES);
+        let launches = ((ROUND / once) as usize).clamp(1, MAX_LAUNCHES);
         let replays = launches > 1 && D::replays(&bench.device, &mut work);
         if D::HAS_GRAPHS && launches > 1 && !replays {
             eprintln!("launched one by one, since it cannot be recorded: {}", product.name);

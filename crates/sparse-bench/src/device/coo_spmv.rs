@@ -17,7 +17,7 @@ use sparse_core::{Coo, PlanOptions, Space, SparseFormat};
 use sparse_device::Device;
 
 /// The most entries for one work-item, which would be too slow beyond.
-const MOST_ENTRIES: usize = 2_000_000;
+const MAX_ENTRIES: usize = 2_000_000;
 
 /// The algorithms to compare, if the device has them.
 const COMPARED: [&str; 3] = ["segmented", "segmented_sycl", "sequential"];
@@ -27,7 +27,7 @@ pub(super) fn run<D: DeviceTimer, T: Value>(
     report: &mut Report,
     graph: &Graph<'_, T>,
 ) -> Result<()> {
-    if graph.host.nnz() > MOST_ENTRIES {
+    if graph.host.nnz() > MAX_ENTRIES {
         return Ok(());
     }
     let coo: Coo<T> = Reference.convert(graph.host, &())?;

@@ -10,7 +10,7 @@ use crate::{traffic, workload};
 use anyhow::{Context as _, Result, ensure};
 use backend_cpu::Cpu;
 use sparse_core::{Csr, PlanOptions, c64};
-use sparse_solvers::{Cg, Identity, Options, Outcome, Solution};
+use sparse_solvers::{Cg, Identity, Outcome, Solution, SolverOptions};
 use std::ops::ControlFlow;
 
 /// Too few to converge, so that all contenders do the same work.
@@ -18,7 +18,7 @@ pub(crate) const ITERATIONS: usize = 100;
 
 /// The largest error of x by rounding, relative to its norm: it is up to 6e-5 on grids of 60² to 300², where the
 /// iterate before is off by 3e-3 and more unless both are solutions.
-const MOST_OFF: f64 = 1e-3;
+const MAX_OFF: f64 = 1e-3;
 
 pub(super) fn run<T: Value>(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let sides: &[usize] = if context.arguments.smoke { &[200] } else { &[200, 500, 1200] };
@@ -65,15 +65,15 @@ impl Expected {
         ensure!(x.len() == self.x.len(), "x has {} elements in place of {}", x.len(), self.x.len());
         let error: f64 = self.x.iter().zip(x).map(|(e, &x)| (x.to_c64() - e).norm_sqr()).sum();
         let off = (error / self.x.iter().map(c64::norm_sqr).sum::<f64>()).sqrt();
-        ensure!(off <= MOST_OFF, "x is off by {off:e} of its norm, more than {MOST_OFF:e}");
+        ensure!(off <= MAX_OFF, "x is off by {off:e} of its norm, more than {MAX_OFF:e}");
         Ok(())
     }
 }
 
 /// The options for all iterations, and no more.
-pub(crate) fn options() -> Options {
+pub(crate) fn options() -> SolverOptions {
     let plan = PlanOptions::often();
-    Options { tolerance: 0.0, max_iterations: Some(ITERATIONS), plan, ..Options::default() }
+    SolverOptions { tolerance: 0.0, max_iterations: Some(ITERATIONS), plan, ..SolverOptions::default() }
 }
 
 /// An error unless the solver took all iterations.
@@ -102,7 +102,7 @@ mod tests {
         let expected = Expected::new::<f64>(&backend, side).unwrap();
         let a: Csr<f32> = workload::laplacian(side).unwrap();
         let iterate = |iterations| {
-            let options = Options { max_iterations: Some(iterations), ..options() };
+            let options = SolverOptions { max_iterations: Some(iterations), ..options() };
             let (b, mut x) = (vec![1.0; a.nrows()], vec![0.0; a.nrows()]);
             let mut solver = Cg::new(&backend, &a, Identity, &options).unwrap();
             solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(())).unwrap();

@@ -20,7 +20,7 @@ use sparse_distrib::{
     Ownership, Transport,
 };
 use sparse_generate::{stencil_5, uniform};
-use sparse_solvers::{Identity, Options};
+use sparse_solvers::{Identity, SolverOptions};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Instant;
@@ -122,7 +122,8 @@ fn product(rank: &Rank, a: &Rows, x: &[f64]) -> sparse_core::Result<(f64, Vec<f6
 fn iteration(rank: &Rank, a: &Rows) -> sparse_core::Result<(f64, Vec<f64>)> {
     let ones = vec![1.0; a.row_ownership().range(rank.rank()).len()];
     let b = DistributedVector::from_local(rank, a.row_ownership(), &ones)?;
-    let options = Options { tolerance: 0.0, max_iterations: Some(ITERATIONS), ..Options::default() };
+    let options =
+        SolverOptions { tolerance: 0.0, max_iterations: Some(ITERATIONS), ..SolverOptions::default() };
     let mut solver = DistributedCg::new(rank, a, Identity, &options)?;
     let mut x = DistributedVector::zeros(rank, a.col_ownership())?;
     let mut times = vec![];

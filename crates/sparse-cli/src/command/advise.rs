@@ -9,7 +9,7 @@ use crate::text::{bytes, table};
 use anyhow::Result;
 use clap::Args;
 use nnz::op::{Op, RowStatistics};
-use nnz::{Matrix, MatvecPlan, PlanOptions, Vector};
+use nnz::{Matrix, MatrixSpmvPlan, PlanOptions, Vector};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ const RUNS: usize = 10;
 const PADDING: f64 = 0.1;
 
 /// The most bytes for which ELL and HYB are recommended, as a multiple of the bytes of CSR.
-const MOST_BYTES: u64 = 2;
+const MAX_BYTES: u64 = 2;
 
 /// Advises in which format, and with which algorithm, products with a matrix are best computed, and why
 ///
@@ -95,7 +95,7 @@ fn plan(a: &Matrix, format: Format, measure: bool) -> Result<Planned> {
 }
 
 /// Seconds of the fastest of some runs.
-fn fastest_run(plan: &mut MatvecPlan, a: &Matrix) -> Result<f64> {
+fn fastest_run(plan: &mut MatrixSpmvPlan, a: &Matrix) -> Result<f64> {
     let (device, dtype) = (a.device(), a.dtype());
     let x = Vector::from_vec(device, vec![1.0_f32; a.ncols()])?.cast(dtype)?;
     let mut y = Vector::zeros(device, dtype, a.nrows())?;
@@ -162,10 +162,10 @@ impl Candidate {
     }
 }
 
-/// True for ELL and HYB if a long row makes them take more than [`MOST_BYTES`] times the bytes of CSR.
+/// True for ELL and HYB if a long row makes them take more than [`MAX_BYTES`] times the bytes of CSR.
 fn pads_too_much(candidate: &Candidate, candidates: &[Candidate]) -> bool {
     let csr = candidates.iter().find(|c| c.format == Format::Csr.name()).and_then(|csr| csr.bytes);
-    let most = csr.map_or(u64::MAX, |bytes| bytes.saturating_mul(MOST_BYTES));
+    let most = csr.map_or(u64::MAX, |bytes| bytes.saturating_mul(MAX_BYTES));
     [Format::Ell, Format::Hyb].iter().any(|format| format.name() == candidate.format)
         && candidate.bytes.is_none_or(|bytes| bytes > most)
 }

@@ -13,9 +13,9 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use nnz::distrib::SharedTransport;
 use nnz::io::MatrixFile;
-use nnz::solvers::{Iteration, LeastSquaresOptions, Options, Solution};
+use nnz::solvers::{Iteration, LeastSquaresOptions, Solution, SolverOptions};
 use nnz::{
-    DType, DenseMatrix, Device, Error, ExchangePath, Matrix, MatrixOnDevices, Method, Preconditioning,
+    DType, DenseMatrix, Device, Error, ExchangePath, Matrix, MatrixOnDevices, Method, PreconditionerKind,
     SolveOptions, Solver, Vector,
 };
 use serde::Serialize;
@@ -51,13 +51,13 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "NAME", ignore_case = true, value_parser = method_parser())]
     method: Method,
     /// The residual to reach, relative to that of x = 0
-    #[arg(long, value_name = "TOL", default_value_t = Options::default().tolerance, value_parser = parse_tolerance, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TOL", default_value_t = SolverOptions::default().tolerance, value_parser = parse_tolerance, allow_negative_numbers = true)]
     tol: f64,
     /// The preconditioner: jacobi, the diagonal of A; block-jacobi:N, its diagonal blocks of N rows, without N of 8;
     /// ilu0 or, for Hermitian positive definite matrices, ic0, incomplete factors of A, made on the host. For cg,
     /// minres, bicgstab and gmres; --devices and ranks take jacobi alone
     #[arg(long, value_name = "NAME", default_value = "none")]
-    preconditioner: Preconditioning,
+    preconditioner: PreconditionerKind,
     /// The same as --preconditioner jacobi
     #[arg(long, conflicts_with = "preconditioner")]
     jacobi: bool,
@@ -192,7 +192,7 @@ impl Solve {
     /// Fails if several devices or ranks lack the preconditioner.
     fn check_divided_preconditioner(&self) -> Result<()> {
         match self.preconditioner() {
-            Preconditioning::None | Preconditioning::Jacobi => Ok(()),
+            PreconditionerKind::None | PreconditionerKind::Jacobi => Ok(()),
             other => {
                 Err(usage(format!("--preconditioner {other}: several devices or ranks take jacobi alone")))
             }
@@ -223,7 +223,7 @@ impl Solve {
     /// Fails if an option is not for the method.
     fn check_method(&self) -> Result<()> {
         let method = self.method;
-        if self.preconditioner() != Preconditioning::None && !method.takes_preconditioner() {
+        if self.preconditioner() != PreconditionerKind::None && !method.takes_preconditioner() {
             let option = if self.jacobi { "--jacobi" } else { "--preconditioner" };
             return Err(usage(format!("{method} takes no preconditioner: leave out {option}")));
         }
@@ -249,13 +249,13 @@ impl Solve {
     }
 
     fn options(&self) -> SolveOptions {
-        let default = Options::default();
+        let default = SolverOptions::default();
         let least_squares =
             LeastSquaresOptions { damp: self.damp.unwrap_or(0.0), ..LeastSquaresOptions::default() };
         SolveOptions {
             method: self.method,
             preconditioner: self.preconditioner(),
-            options: Options {
+            solver: SolverOptions {
                 tolerance: self.tol,
                 max_iterations: self.max_iterations,
                 restart: self.restart.map_or(default.restart, NonZero::get),
@@ -265,8 +265,8 @@ impl Solve {
         }
     }
 
-    fn preconditioner(&self) -> Preconditioning {
-        if self.jacobi { Preconditioning::Jacobi } else { self.preconditioner }
+    fn preconditioner(&self) -> PreconditionerKind {
+        if self.jacobi { PreconditionerKind::Jacobi } else { self.preconditioner }
     }
 
     fn solver(&self, a: &Matrix, devices: &[Device], context: &Context) -> Result<LinearSolver> {

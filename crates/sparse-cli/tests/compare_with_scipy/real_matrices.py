@@ -104,7 +104,7 @@ def compare_trisolve(nnz, a, rng):
 
 
 def ic0(a):
-    """L of the incomplete Cholesky factorisation of a real symmetric `a` in its own pattern; None where it breaks down."""
+    """L of the incomplete Cholesky factorization of a real symmetric `a` in its own pattern; None where it breaks down."""
     lower = sp.tril(a, format="csr")
     starts, columns, values = lower.indptr, lower.indices, lower.data.copy()
     rows = [dict() for _ in range(a.shape[0])]

@@ -25,10 +25,10 @@ use std::marker::PhantomData;
 pub(crate) struct Spgemm;
 
 /// The most products of a case, each of which the check computes too.
-const MOST_PRODUCTS: usize = 1 << 18;
+const MAX_PRODUCTS: usize = 1 << 18;
 
 /// Rows of a mask with an entry beside those of C.
-const MOST_COORDINATES: usize = 1 << 12;
+const MAX_COORDINATES: usize = 1 << 12;
 
 /// Row and column of an entry.
 type Coordinate = (usize, usize);
@@ -91,7 +91,7 @@ fn stored_coordinates(setting: &Setting, shape: (usize, usize), products: &Produ
     let Setting::Right(_, Extent::Masked) = *setting else { return products.coordinates().collect() };
     let own = products.coordinates().step_by(2);
     let others =
-        (0..shape.0.min(MOST_COORDINATES)).filter(|_| shape.1 > 0).map(|row| (row, 7 * row % shape.1));
+        (0..shape.0.min(MAX_COORDINATES)).filter(|_| shape.1 > 0).map(|row| (row, 7 * row % shape.1));
     own.chain(others).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -140,7 +140,7 @@ impl Check for Spgemm {
         let factors = [RightFactor::Transpose, RightFactor::Scattered];
         let settings = factors
             .map(|factor| [Extent::Whole, Extent::Masked].map(|extent| Setting::Right(factor, extent)));
-        if products > MOST_PRODUCTS { vec![] } else { settings.concat() }
+        if products > MAX_PRODUCTS { vec![] } else { settings.concat() }
     }
 
     /// An output of NaN for the values of C.

@@ -71,11 +71,11 @@ impl SellLayout {
 }
 
 /// The greatest slice height of a matrix with fewer rows.
-const MOST_SPARE_LANES: usize = 1024;
+const MAX_SPARE_LANES: usize = 1024;
 
 /// Fails if most lanes of a slice would have no row: products visit all lanes.
 fn check_height(height: usize, rows: usize) -> Result<()> {
-    let most = rows.checked_next_power_of_two().unwrap_or(rows).max(MOST_SPARE_LANES);
+    let most = rows.checked_next_power_of_two().unwrap_or(rows).max(MAX_SPARE_LANES);
     if height <= most {
         return Ok(());
     }

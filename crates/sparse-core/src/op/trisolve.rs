@@ -179,7 +179,7 @@ pub trait TrisolveKernel<M: SparseFormat<Space = SpaceOf<Self>>>: crate::Backend
 /// between runs.
 ///
 /// - Entries in the other triangle are ignored, as by SciPy's `spsolve_triangular`: A may store both factors of an LU
-///   factorisation.
+///   factorization.
 /// - A row is summed from b on, in the accumulator's type: its products are subtracted in the order in which they are
 ///   stored (of an op that transposes, or of CSC, in the order of their rows or columns), the sum is divided by the
 ///   diagonal and rounded. So x has the same bits on every run, with any number of threads and of columns.

@@ -19,7 +19,7 @@ pub const MAJOR_VERSION: u32 = 1;
 pub const READ_ONLY: u64 = 1;
 
 /// The most axes that are looked at: more are refused before memory is read for them.
-const MOST_AXES: i32 = 64;
+const MAX_AXES: i32 = 64;
 
 /// `DLDevice`: the kind of a device, and its number.
 #[repr(C)]
@@ -127,7 +127,7 @@ impl ForeignArray {
         let device =
             usize::try_from(tensor.device.device_id).map_err(|_| format("its device has no number"))?;
         let dtype = dtype(tensor.dtype)?;
-        if !(0..=MOST_AXES).contains(&tensor.ndim) {
+        if !(0..=MAX_AXES).contains(&tensor.ndim) {
             return Err(Error::format(WHAT, format_args!("it has {} axes", tensor.ndim)));
         }
         // SAFETY: the caller vouches for both.

@@ -114,7 +114,7 @@ impl ForeignArray {
     /// [`stack`](Self::stack).
     ///
     /// # Safety
-    /// The handle is the address of initialised elements of the described array, which live for `'a`, and nobody writes
+    /// The handle is the address of initialized elements of the described array, which live for `'a`, and nobody writes
     /// to them meanwhile.
     pub unsafe fn host_elements<'a, T: Scalar>(&self) -> Result<&'a [T]> {
         if self.memory != MemoryKind::Host {
@@ -211,7 +211,7 @@ impl Device {
     /// runtime.
     ///
     /// # Safety
-    /// The handle is what [`MemoryKind`] says, and its stream a stream of the same device. The elements are initialised
+    /// The handle is what [`MemoryKind`] says, and its stream a stream of the same device. The elements are initialized
     /// by the work of that stream, outlive the stack and all work with it, and nobody writes to them meanwhile; up to
     /// the next multiple of 16 bytes the memory can be read.
     pub unsafe fn borrow_stack<T: Scalar>(&self, array: &ForeignArray) -> Result<BorrowedStack<T>> {

@@ -4,7 +4,7 @@
 use crate::defines::Defines;
 use crate::driver::Value;
 use crate::operand::DenseOperand;
-use crate::primitive::reduction::{ITEMS_PER_LANE, MOST_PARTIALS};
+use crate::primitive::reduction::{ITEMS_PER_LANE, MAX_PARTIALS};
 use crate::{Buffer, Device, Kernel, View, ViewMut};
 use sparse_core::op::{CoefficientOf, GradientStep, RealOf, VectorKernel};
 use sparse_core::space::{View as _, ViewMut as _};
@@ -39,7 +39,7 @@ impl Device {
     /// above all.
     fn step_groups(&self, len: usize) -> usize {
         let items = if self.caps().is_cpu { ITEMS_PER_LANE } else { 1 };
-        len.div_ceil(self.inner.block * items).clamp(1, MOST_PARTIALS)
+        len.div_ceil(self.inner.block * items).clamp(1, MAX_PARTIALS)
     }
 
     /// Allocates the partial results of reductions over `len` elements, two numbers each.

@@ -18,7 +18,7 @@ const DIGIT: u32 = 8;
 const ITEMS: usize = 16;
 
 /// Bits of a digit at least, which make one for each lane of a warp.
-const LEAST_DIGIT: u32 = LANES.ilog2();
+const MIN_DIGIT: u32 = LANES.ilog2();
 
 /// Sorted keys and their original positions.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ pub(crate) fn radix_sort(
 /// keys have none.
 pub(super) fn digit_bits(bits: u32) -> u32 {
     let passes = bits.div_ceil(DIGIT).max(1);
-    bits.div_ceil(passes).max(LEAST_DIGIT)
+    bits.div_ceil(passes).max(MIN_DIGIT)
 }
 
 /// [`radix_sort`] with positions of the type of those given, or of the narrowest type without any.

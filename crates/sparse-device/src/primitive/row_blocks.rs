@@ -15,8 +15,8 @@ use sparse_core::error::checked_product;
 /// The file of the kernels.
 const FILE: &str = "csr_row_blocks";
 
-/// The largest work-group that adds partial sums: `MOST_THREADS` of the kernels.
-const MOST_THREADS: usize = 1024;
+/// The largest work-group that adds partial sums: `MAX_THREADS` of the kernels.
+const MAX_THREADS: usize = 1024;
 
 /// Partial sums of a row that a work-item adds in turn, where there are work-items enough.
 const PIECES_IN_TURN: usize = 4;
@@ -68,7 +68,7 @@ impl RowBlocks {
         launch.buffer(&split_rows).buffer(&split_starts).items(count + 1)?;
 
         let longest = if splits > 0 { backend.longest_row(a.offsets)? } else { 0 };
-        let largest = backend.properties().largest_group.min(MOST_THREADS);
+        let largest = backend.properties().largest_group.min(MAX_THREADS);
         let side_by_side = (longest / size / PIECES_IN_TURN).max(1) * columns.clamp(1, LANES);
         let partial = checked_product("partial sums x columns", pieces, columns)?;
         Ok(Self {

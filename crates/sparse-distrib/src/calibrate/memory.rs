@@ -58,7 +58,7 @@ pub(super) fn memory_rates(threads: usize) -> (f64, f64) {
 /// Bytes that a device copies at once: more than its caches hold.
 const DEVICE_COPY_BYTES: usize = 128 << 20;
 /// The smallest copy that is tried where a device has no memory for larger ones.
-const LEAST_COPY_BYTES: usize = 1 << 20;
+const MIN_COPY_BYTES: usize = 1 << 20;
 /// Copies for which a device is waited once, so that the wait does not count.
 const COPIES: usize = 4;
 
@@ -83,7 +83,7 @@ pub fn memory_bandwidth<B: Backend>(backend: &B) -> Result<f64> {
     let mut bytes = DEVICE_COPY_BYTES;
     loop {
         match device_copy_rate(backend, bytes) {
-            Err(Error::OutOfMemory { .. }) if bytes > LEAST_COPY_BYTES => bytes /= 2,
+            Err(Error::OutOfMemory { .. }) if bytes > MIN_COPY_BYTES => bytes /= 2,
             rate => return rate,
         }
     }

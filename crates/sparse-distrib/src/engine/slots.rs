@@ -2,7 +2,7 @@
 
 use super::message::PackedBatch;
 use super::staging::Staging;
-use super::worker::MOST_PINNED_BYTES;
+use super::worker::MAX_PINNED_BYTES;
 use crate::partition::Part;
 use crate::scheme::Scheme;
 use sparse_core::backend::HostBuffer;
@@ -70,7 +70,7 @@ impl<T: Scalar, I: Index> TakenSlot<T, I> {
         if self.slot.elements.len() < len {
             // Freed first, so that no slot ever has both.
             self.slot.elements = Box::new(vec![]);
-            let is_pinned = (len as u64).saturating_mul(size_of::<T>() as u64) <= MOST_PINNED_BYTES;
+            let is_pinned = (len as u64).saturating_mul(size_of::<T>() as u64) <= MAX_PINNED_BYTES;
             let staging: &dyn Staging<T> = if is_pinned { self.slots.staging.as_ref() } else { &Reference };
             self.slot.elements = staging.allocate(len)?;
         }

@@ -8,7 +8,7 @@ use sparse_core::backend::SpaceOf;
 use sparse_core::op::{SpmvKernel, VectorKernel};
 use sparse_core::{Accumulator, Choice, Error, Index, Result};
 use sparse_solvers::{
-    ConjugateGradients, Identity, Iteration, Krylov, Options, Recurrence, Solution,
+    ConjugateGradients, Identity, Iteration, Krylov, Recurrence, Solution, SolverOptions,
     StabilizedBiConjugateGradients,
 };
 use std::ops::ControlFlow;
@@ -30,7 +30,7 @@ pub type DistributedBiCgStab<X, B, T, P = Identity, O = i32> =
 /// ```
 /// use sparse_core::{Csr, reference::Reference};
 /// use sparse_distrib::{DistributedBackend, DistributedCg, DistributedMatrix, DistributedVector, Local};
-/// use sparse_solvers::{Identity, Options};
+/// use sparse_solvers::{Identity, SolverOptions};
 /// use std::ops::ControlFlow;
 ///
 /// // The 1-D Laplacian of order 3, one row on each rank.
@@ -45,7 +45,7 @@ pub type DistributedBiCgStab<X, B, T, P = Identity, O = i32> =
 ///     let a = DistributedMatrix::from_rows(&backend, &row, None)?;
 ///     let b = DistributedVector::from_local(&backend, a.row_ownership(), &[1.0])?;
 ///     let mut x = DistributedVector::zeros(&backend, a.col_ownership())?;
-///     let mut solver = DistributedCg::new(&backend, &a, Identity, &Options::default())?;
+///     let mut solver = DistributedCg::new(&backend, &a, Identity, &SolverOptions::default())?;
 ///     let solution = solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(()))?;
 ///     assert!(solution.converged());
 ///     x.gather(&backend, 0)
@@ -84,7 +84,7 @@ where
         backend: &DistributedBackend<X, B>,
         a: &DistributedMatrix<T, SpaceOf<B>, O>,
         preconditioner: R::Preconditioner,
-        options: &Options,
+        options: &SolverOptions,
     ) -> Result<Self> {
         if a.nrows() != a.ncols() {
             let (rows, cols) = a.shape();
@@ -94,7 +94,7 @@ where
         check_ownership(R::NAME, "A by columns", a.row_ownership(), a.col_ownership())?;
         // The default counts the rows of a rank, which differ.
         let most = options.max_iterations.unwrap_or(a.nrows().saturating_mul(10));
-        let options = Options { max_iterations: Some(most), ..options.clone() };
+        let options = SolverOptions { max_iterations: Some(most), ..options.clone() };
         let krylov = Krylov::new(backend, &a.local, preconditioner, &options);
         let krylov = backend.agree(R::NAME, krylov)?;
         Ok(Self { backend: backend.clone(), ownership: a.row_ownership().clone(), krylov })

@@ -18,7 +18,7 @@ use std::ops::Range;
 /// Empty rows that separate two spans: fewer cost less than the plan of another span.
 const GAP: usize = 1024;
 /// The most spans; where there are more, one span has all rows from the first to the last with entries.
-const MOST: usize = 8;
+const MAX_SPANS: usize = 8;
 
 /// The spans of rows that have entries: at least one, which may be empty.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ fn spans<O: Index>(row_ptr: &[O]) -> Vec<Range<usize>> {
         }
     }
     match (spans.first(), spans.last()) {
-        (Some(first), Some(last)) if spans.len() <= MOST || first == last => spans,
+        (Some(first), Some(last)) if spans.len() <= MAX_SPANS || first == last => spans,
         (Some(first), Some(last)) => std::iter::once(first.start..last.end).collect(),
         _ => std::iter::once(0..0).collect(),
     }
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(found(&[], 5), [(0, 0)]);
         assert_eq!(found(&[2, 4], 6), [(2, 5)]);
         assert_eq!(found(&[0, 1, GAP + 2, GAP + 3], GAP + 4), [(0, 2), (GAP + 2, GAP + 4)]);
-        let many: Vec<_> = (0..=MOST).map(|k| 1 + k * (GAP + 1)).collect();
-        assert_eq!(found(&many, many[MOST] + 9), [(1, many[MOST] + 1)]);
+        let many: Vec<_> = (0..=MAX_SPANS).map(|k| 1 + k * (GAP + 1)).collect();
+        assert_eq!(found(&many, many[MAX_SPANS] + 9), [(1, many[MAX_SPANS] + 1)]);
     }
 }

@@ -9,7 +9,7 @@ use sparse_distrib::{
     DistributedBackend, DistributedCg, DistributedMatrix, DistributedSpmmPlan, DistributedSpmvPlan,
     DistributedVector, Local, Transport,
 };
-use sparse_solvers::{Identity, Options};
+use sparse_solvers::{Identity, SolverOptions};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -38,7 +38,7 @@ fn all_calls(
     y.axpby(rank, 2.0, &x, 0.0)?;
     y.dot(rank, &x)?;
     y.nrm2(rank)?;
-    let mut cg = DistributedCg::new(rank, &a, Identity, &Options::default())?;
+    let mut cg = DistributedCg::new(rank, &a, Identity, &SolverOptions::default())?;
     cg.solve(&a, &x, &mut y, |_| ControlFlow::Continue(()))?;
     y.gather(rank, 0)?;
     Ok(())

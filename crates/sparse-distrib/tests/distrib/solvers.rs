@@ -5,7 +5,7 @@ use crate::suite::solvers::{self, Method, laplacian, skewed};
 use sparse_core::Csr;
 use sparse_core::reference::Reference;
 use sparse_distrib::{DistributedBackend, DistributedCg, DistributedMatrix, Local};
-use sparse_solvers::{Identity, Options};
+use sparse_solvers::{Identity, SolverOptions};
 
 fn check(method: Method, a: &Csr<f64>, weights: &[f64]) {
     let solutions = Local::run(weights.len(), |rank| {
@@ -39,7 +39,7 @@ fn a_matrix_that_is_not_square_is_refused() {
     let told = Local::run(2, |rank| {
         let rank = DistributedBackend::new(rank, Reference);
         let a = DistributedMatrix::from_root(&rank, 0, Some(&wide), None).unwrap();
-        DistributedCg::new(&rank, &a, Identity, &Options::default()).unwrap_err().to_string()
+        DistributedCg::new(&rank, &a, Identity, &SolverOptions::default()).unwrap_err().to_string()
     });
     assert!(told.iter().all(|told| told == "cg: a square matrix is needed, this one is 4 x 6"), "{told:?}");
 }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const RANK: &str = "--rank";
 /// A job that takes longer hangs, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(180);
-/// The same of jobs that are too long for CI, in a build without optimisation.
+/// The same of jobs that are too long for CI, in a build without optimization.
 const LONG_LIMIT: Duration = Duration::from_secs(3600);
 /// A job that loses a rank ends in this time.
 const END_LIMIT: Duration = Duration::from_secs(30);

@@ -8,7 +8,7 @@ use sparse_distrib::{
     DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedVector, Local,
     SharedTransport,
 };
-use sparse_solvers::{Identity, Jacobi, Options, Solution, inverse_diagonal};
+use sparse_solvers::{Identity, Jacobi, Solution, SolverOptions, inverse_diagonal};
 use std::ops::ControlFlow;
 
 const TOLERANCE: f64 = 1e-10;
@@ -81,7 +81,7 @@ pub(crate) fn solve<X: SharedTransport, B: SolverKernels>(
     let a = DistributedMatrix::from_root(rank, 0, input, Some(weights))?;
     let b = DistributedVector::scatter(rank, 0, a.row_ownership(), Some(b))?;
     let mut x = DistributedVector::zeros(rank, a.col_ownership())?;
-    let options = Options { tolerance: TOLERANCE, ..Options::default() };
+    let options = SolverOptions { tolerance: TOLERANCE, ..SolverOptions::default() };
     let go_on = |_| ControlFlow::Continue(());
     let solution = match method {
         Method::Cg => DistributedCg::new(rank, &a, Identity, &options)?.solve(&a, &b, &mut x, go_on)?,

@@ -6,12 +6,12 @@
 use super::word::{EIGHT, eight_digits};
 
 /// The most digits of which any number fits 64 bits, and the largest power of ten that does.
-pub(super) const MOST_DIGITS: usize = 19;
+pub(super) const MAX_DIGITS: usize = 19;
 
-const POWERS_OF_TEN: [u64; MOST_DIGITS + 1] = {
-    let mut powers = [1; MOST_DIGITS + 1];
+const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = {
+    let mut powers = [1; MAX_DIGITS + 1];
     let mut k = 1;
-    while k <= MOST_DIGITS {
+    while k <= MAX_DIGITS {
         powers[k] = 10 * powers[k - 1];
         k += 1;
     }
@@ -32,7 +32,7 @@ pub(super) fn read(rest: &mut &[u8]) -> Option<f64> {
     } else {
         (whole, 0)
     };
-    if !(1..=MOST_DIGITS).contains(&(point + fraction)) {
+    if !(1..=MAX_DIGITS).contains(&(point + fraction)) {
         return None;
     }
     let magnitude = scale(significand, exponent(rest)? - fraction as i64)?;
@@ -60,7 +60,7 @@ fn skip_if(rest: &mut &[u8], wanted: impl Fn(u8) -> bool) -> bool {
     }
 }
 
-/// Reads digits and appends them to `value`, which may wrap if there are more than [`MOST_DIGITS`].
+/// Reads digits and appends them to `value`, which may wrap if there are more than [`MAX_DIGITS`].
 ///
 /// Reads byte by byte: the processor goes on before it knows the digits, so that short numbers cost next to no time.
 #[inline(always)]
@@ -126,10 +126,10 @@ struct Divisor {
     reciprocal: u64,
 }
 
-const DIVISORS: [Divisor; MOST_DIGITS + 1] = {
-    let mut divisors = [Divisor { shift: 0, shifted: 0, reciprocal: 0 }; MOST_DIGITS + 1];
+const DIVISORS: [Divisor; MAX_DIGITS + 1] = {
+    let mut divisors = [Divisor { shift: 0, shifted: 0, reciprocal: 0 }; MAX_DIGITS + 1];
     let mut k = 0;
-    while k <= MOST_DIGITS {
+    while k <= MAX_DIGITS {
         let shift = POWERS_OF_TEN[k].leading_zeros();
         let shifted = POWERS_OF_TEN[k] << shift;
         let reciprocal = (u128::MAX / shifted as u128 - (1 << 64)) as u64;
@@ -228,7 +228,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn divisors_divide(k in 0..=MOST_DIGITS, high in any::<u64>(), low in any::<u64>()) {
+        fn divisors_divide(k in 0..=MAX_DIGITS, high in any::<u64>(), low in any::<u64>()) {
             let divisor = &DIVISORS[k];
             let dividend = (u128::from(high % divisor.shifted) << 64) | u128::from(low);
             let by = u128::from(divisor.shifted);

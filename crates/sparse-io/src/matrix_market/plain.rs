@@ -59,7 +59,7 @@ fn blanks(rest: &mut &[u8]) -> Option<()> {
 fn whole(rest: &mut &[u8]) -> Option<usize> {
     let start = rest.len();
     let value = decimal::digits(rest, 0);
-    (1..=decimal::MOST_DIGITS).contains(&(start - rest.len())).then_some(value as usize)
+    (1..=decimal::MAX_DIGITS).contains(&(start - rest.len())).then_some(value as usize)
 }
 
 /// Reads blanks and a number.

@@ -5,7 +5,7 @@ use sparse_core::Order;
 /// The first bytes of every `.npy` file.
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// More dimensions than NumPy itself allows.
-const MOST_DIMENSIONS: usize = 64;
+const MAX_DIMENSIONS: usize = 64;
 /// The alignment of NumPy's headers.
 const ALIGNMENT: usize = 64;
 
@@ -147,8 +147,8 @@ impl Scanner<'_> {
         let mut shape = vec![];
         self.expect(b'(')?;
         while !self.accept(b')') {
-            if shape.len() == MOST_DIMENSIONS {
-                return Err(format!("the shape has more than {MOST_DIMENSIONS} dimensions"));
+            if shape.len() == MAX_DIMENSIONS {
+                return Err(format!("the shape has more than {MAX_DIMENSIONS} dimensions"));
             }
             shape.push(self.extent()?);
             if !self.accept(b',') {

@@ -9,9 +9,9 @@ mod requests;
 
 use crate::durable::open_database;
 use crate::error::StartError;
+use crate::etag::Tags;
 use crate::lock::lock;
 use crate::problem::Problem;
-use crate::tags::Tags;
 use axum::http::{HeaderValue, StatusCode};
 use claims::Claims;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};

@@ -3,13 +3,13 @@
 use super::claims::MatrixClaim;
 use super::{Alias, Conditions, missing};
 use crate::auth::{Identity, Scope};
+use crate::etag::Tags;
 use crate::front_end::FrontEnd;
 use crate::matrices::{Pairs, Segment, is_first, parameters, segment};
 use crate::name;
 use crate::problem::Problem;
 use crate::program;
 use crate::routes::MATRIX;
-use crate::tags::Tags;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{MatchedPath, Query, RawPathParams, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};

@@ -3,11 +3,11 @@
 use super::Store;
 use super::object::{Content, Description, Object, Resident, now, tag_of};
 use crate::durable::{Record, Segment};
+use crate::etag::Tags;
 use crate::labels::{Labels, Selector};
 use crate::ledger::Reservation;
 use crate::lock::lock;
 use crate::problem::Problem;
-use crate::tags::Tags;
 use axum::http::StatusCode;
 use nnz::{DType, Matrix};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -7,8 +7,8 @@ mod traffic;
 
 use crate::matrices::PUT_PARAMETERS;
 use crate::parameters::Parameters;
-use crate::picture::Picture;
 use crate::problem::Problem;
+use crate::spy_plot::Picture;
 use crate::task::Task;
 pub(crate) use members::{MemberSelection, Results, on_host};
 use nnz::{DType, DenseMatrix, Format, Matrix, Norm, Vector};

@@ -3,7 +3,7 @@
 use super::{Call, run};
 use crate::problem::Problem;
 use nnz::c64;
-use nnz::solvers::Options;
+use nnz::solvers::SolverOptions;
 use serde_json::Value;
 
 /// Bytes that a call needs beside its operands, from above.
@@ -127,7 +127,7 @@ pub(super) fn spy(call: &Call<'_>) -> Result<Needed, Problem> {
 
 /// A product's, with the vectors of the method and a preconditioner.
 pub(super) fn solve(call: &Call<'_>) -> Result<Needed, Problem> {
-    let restart = call.parameters.get_or("restart", Options::default().restart)?;
+    let restart = call.parameters.get_or("restart", SolverOptions::default().restart)?;
     let vectors = lines_bytes(call).saturating_mul(restart.saturating_add(16) as u64);
     let Needed { result, workspace } = product(call)?;
     let workspace = workspace.saturating_add(vectors).saturating_add(call.a.bytes() as u64);

@@ -2,14 +2,14 @@
 
 use super::{Answer, Call, Columns, Convergence};
 use crate::parameters::Parameters;
-use crate::picture::Picture;
 use crate::problem::Problem;
+use crate::spy_plot::Picture;
 use crate::task::Progress;
 use nnz::op::{Op, Triangular};
-use nnz::solvers::{Iteration, Options, Solution};
+use nnz::solvers::{Iteration, Solution, SolverOptions};
 use nnz::{
-    DType, DenseMatrix, Device, Each, Format, Matrix, Method, Order, Preconditioning, Scalar, SolveOptions,
-    Vector, c64,
+    DType, DenseMatrix, Device, Each, Format, Matrix, Method, Order, PreconditionerKind, Scalar,
+    SolveOptions, Vector, c64,
 };
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
@@ -219,8 +219,8 @@ pub(super) fn solve(call: &Call<'_>) -> Result<Answer, Problem> {
 }
 
 fn solve_options(parameters: &Parameters) -> Result<SolveOptions, Problem> {
-    let default = Options::default();
-    let options = Options {
+    let default = SolverOptions::default();
+    let options = SolverOptions {
         tolerance: parameters.get_or("tol", default.tolerance)?,
         max_iterations: parameters.get("max_iterations")?,
         restart: parameters.get_or("restart", default.restart)?,
@@ -230,17 +230,21 @@ fn solve_options(parameters: &Parameters) -> Result<SolveOptions, Problem> {
         return Err(Problem::bad_request("parameter tol: a finite number of at least 0 is needed"));
     }
     let preconditioner = match parameters.text("preconditioner") {
-        None | Some("none") => Preconditioning::None,
-        Some("jacobi") => Preconditioning::Jacobi,
-        Some("ilu0") => Preconditioning::Ilu0,
-        Some("ic0") => Preconditioning::Ic0,
+        None | Some("none") => PreconditionerKind::None,
+        Some("jacobi") => PreconditionerKind::Jacobi,
+        Some("ilu0") => PreconditionerKind::Ilu0,
+        Some("ic0") => PreconditionerKind::Ic0,
         Some(other) => {
             let other = other.escape_debug();
             let detail = format!("parameter preconditioner={other}: one of none, jacobi, ilu0, ic0");
             return Err(Problem::bad_request(detail));
         }
     };
-    Ok(SolveOptions { method: parameters.get_or("method", Method::default())?, preconditioner, options })
+    Ok(SolveOptions {
+        method: parameters.get_or("method", Method::default())?,
+        preconditioner,
+        solver: options,
+    })
 }
 
 pub(super) fn solve_triangular(call: &Call<'_>) -> Result<Answer, Problem> {

@@ -148,7 +148,7 @@ pub(crate) async fn receive_copy(
         store.keep_copy(number, (&tenant, &name, version), matrix, (&format, false))
     };
     let caller = StopOnDrop::new(limits.operation_time);
-    Ok(Body::new(CopyBody(app.workers.run(&identity.tenant, &caller.task, keep).await?)))
+    Ok(Body::new(CopyBody(app.threads.run(&identity.tenant, &caller.task, keep).await?)))
 }
 
 /// A body that has no bytes and no end, and is dropped with its connection.

@@ -160,5 +160,5 @@ pub(crate) async fn evict(
     let bytes = parameters(pairs)?.required("bytes")?;
     let (store, tenant) = (app.store.clone(), identity.tenant);
     let evict = move || store.evict_bytes(&tenant, bytes);
-    Ok(Json(app.workers.run_brief(&Task::new(EVICTION_TIME), evict).await?))
+    Ok(Json(app.threads.run_brief(&Task::new(EVICTION_TIME), evict).await?))
 }

@@ -114,7 +114,7 @@ pub(crate) async fn divide(
     let (store, tenant) = (app.store.clone(), identity.tenant.clone());
     let caller = StopOnDrop::new(app.config.limits.operation_time);
     let divide = move || divide_rows(&store, &tenant, &request);
-    app.workers.run(&identity.tenant, &caller.task, divide).await.map(Json)
+    app.threads.run(&identity.tenant, &caller.task, divide).await.map(Json)
 }
 
 /// The rows of each part of the matrix in a file, which is checked.
@@ -178,7 +178,7 @@ pub(crate) async fn receive_part(
         Ok((description.map_err(Problem::internal)?, copy))
     };
     let caller = StopOnDrop::new(app.config.limits.operation_time);
-    let (description, copy) = app.workers.run(&identity.tenant, &caller.task, keep).await?;
+    let (description, copy) = app.threads.run(&identity.tenant, &caller.task, keep).await?;
     Ok((StatusCode::CREATED, [(DESCRIPTION, description)], Body::new(CopyBody(copy))).into_response())
 }
 

@@ -16,7 +16,7 @@ pub(crate) const CUDA: &str = "application/x-nnz-cuda";
 pub(crate) const RESULT_ARRAY: &str = "nnz-result-cuda";
 
 /// Bytes of a body that names arrays.
-const MOST_BYTES: usize = 16 << 10;
+const MAX_BYTES: usize = 16 << 10;
 
 /// An array in C order.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -63,8 +63,8 @@ fn wrong(what: impl Display) -> Problem {
 
 /// The text of a body that names arrays.
 async fn receive(body: Body) -> Result<Vec<u8>, Problem> {
-    let bytes = axum::body::to_bytes(body, MOST_BYTES).await;
-    Ok(bytes.map_err(|error| wrong(format_args!("{error}; {MOST_BYTES} bytes may be")))?.into())
+    let bytes = axum::body::to_bytes(body, MAX_BYTES).await;
+    Ok(bytes.map_err(|error| wrong(format_args!("{error}; {MAX_BYTES} bytes may be")))?.into())
 }
 
 fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Problem> {

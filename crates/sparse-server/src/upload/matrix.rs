@@ -101,7 +101,7 @@ fn read_stack(device: &Device, array: NpyArray) -> Result<Matrix, Problem> {
     let dense = DenseMatrix::from_array(device, array, dtype)?;
     let compress = |index_type| {
         let stack = Some((count, rows));
-        let options = CompressOptions { stack, index_type, ..CompressOptions::to(Format::BatchCsr) };
+        let options = CompressOptions { stack, index_type, ..CompressOptions::new(Format::BatchCsr) };
         dense.plan_compress(&options)?.run(&dense)
     };
     match compress(IndexType::I32) {

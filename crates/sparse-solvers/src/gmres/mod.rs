@@ -3,7 +3,7 @@
 mod projected;
 
 use crate::krylov::{Iterate, Krylov, Recurrence, divide, to_f64};
-use crate::outcome::{Breakdown, Halt, Options};
+use crate::outcome::{Breakdown, Halt, SolverOptions};
 use crate::preconditioner::{Identity, Preconditioner};
 use num_traits::{Float, One, Zero};
 use projected::Projected;
@@ -15,7 +15,7 @@ use sparse_core::{Accumulator, Error, Result, Scalar, Space, SparseFormat, c64};
 /// Stewart 1976: 1/√2).
 const CANCELLATION: f64 = 0.707;
 
-/// GMRES for square A, restarted every [`Options::restart`] iterations, and preconditioned from the right by K.
+/// GMRES for square A, restarted every [`SolverOptions::restart`] iterations, and preconditioned from the right by K.
 ///
 /// ```text
 /// A·K⁻¹·V = V'·H by Arnoldi's process, V'ᴴ·V' = I    x ← x + K⁻¹·V·y with the y that minimizes ‖V'ᴴ·r − H·y‖₂
@@ -34,13 +34,13 @@ const CANCELLATION: f64 = 0.707;
 ///
 /// ```
 /// use sparse_core::{Csr, reference::Reference};
-/// use sparse_solvers::{Gmres, Identity, Options};
+/// use sparse_solvers::{Gmres, Identity, SolverOptions};
 /// use std::ops::ControlFlow;
 ///
 /// // A rotation, on which BiCGSTAB breaks down.
 /// let a = Csr::<f64>::new(2, 2, vec![0, 1, 2], vec![1, 0], vec![1.0, -1.0])?;
 /// let mut x = [0.0; 2];
-/// let mut solver = Gmres::new(&Reference, &a, Identity, &Options { restart: 30, ..Options::default() })?;
+/// let mut solver = Gmres::new(&Reference, &a, Identity, &SolverOptions { restart: 30, ..SolverOptions::default() })?;
 /// let solution = solver.solve(&a, &[5.0, 2.0], &mut x, |_| ControlFlow::Continue(()))?;
 /// assert!(solution.converged() && solution.iterations == 2);
 /// assert!((x[0] + 2.0).abs() < 1e-9 && (x[1] - 5.0).abs() < 1e-9);
@@ -70,7 +70,7 @@ where
     type Preconditioner = P;
     const NAME: &'static str = "gmres";
 
-    fn new(backend: &B, n: usize, preconditioner: P, options: &Options) -> Result<Self> {
+    fn new(backend: &B, n: usize, preconditioner: P, options: &SolverOptions) -> Result<Self> {
         if options.restart == 0 {
             return Err(Error::unsupported("gmres with restart = 0", "it must be at least 1"));
         }

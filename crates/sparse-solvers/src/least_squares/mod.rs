@@ -4,7 +4,7 @@ mod criterion;
 mod scalars;
 
 use crate::krylov::{Watch, check_tolerance, divide, to_f64};
-use crate::outcome::{Breakdown, Iteration, MatrixEstimates, Options, Outcome, Solution};
+use crate::outcome::{Breakdown, Iteration, MatrixEstimates, Outcome, Solution, SolverOptions};
 use crate::progress::Ended;
 use criterion::{Criterion, Norms};
 use num_traits::{Float, One, Zero};
@@ -60,13 +60,13 @@ impl LeastSquaresMethod {
 ///
 /// ```
 /// use sparse_core::{Csr, reference::Reference};
-/// use sparse_solvers::{LeastSquares, LeastSquaresMethod, Options, Outcome};
+/// use sparse_solvers::{LeastSquares, LeastSquaresMethod, SolverOptions, Outcome};
 /// use std::ops::ControlFlow;
 ///
 /// // The line through (0, 1), (1, 2) and (2, 4): 5/6 + 3/2·t.
 /// let a = Csr::<f64>::new(3, 2, vec![0, 1, 3, 5], vec![0, 0, 1, 0, 1], vec![1.0, 1.0, 1.0, 1.0, 2.0])?;
 /// let mut x = [0.0; 2];
-/// let mut solver = LeastSquares::new(&Reference, &a, LeastSquaresMethod::Lsqr, &Options::default())?;
+/// let mut solver = LeastSquares::new(&Reference, &a, LeastSquaresMethod::Lsqr, &SolverOptions::default())?;
 /// let solution = solver.solve(&a, &[1.0, 2.0, 4.0], &mut x, |_| ControlFlow::Continue(()))?;
 /// assert_eq!(solution.outcome, Outcome::LeastSquares);
 /// assert!((x[0] - 5.0 / 6.0).abs() < 1e-9 && (x[1] - 1.5).abs() < 1e-9);
@@ -84,7 +84,7 @@ where
     method: LeastSquaresMethod,
     rows: usize,
     cols: usize,
-    options: Options,
+    options: SolverOptions,
     u: Buf<B, M::Scalar>,
     r: Buf<B, M::Scalar>,
     v: Buf<B, M::Scalar>,
@@ -106,16 +106,16 @@ where
     ///
     /// ```
     /// use sparse_core::reference::Reference;
-    /// use sparse_solvers::{LeastSquares, LeastSquaresMethod, Options};
+    /// use sparse_solvers::{LeastSquares, LeastSquaresMethod, SolverOptions};
     ///
     /// let wide = sparse_generate::uniform::<f64>(2, 3, 1, 0)?;
-    /// assert!(LeastSquares::new(&Reference, &wide, LeastSquaresMethod::Lsmr, &Options::default()).is_ok());
+    /// assert!(LeastSquares::new(&Reference, &wide, LeastSquaresMethod::Lsmr, &SolverOptions::default()).is_ok());
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) if an option is negative or not a number, and those of [`SpmvPlan::new`].
-    pub fn new(backend: &B, a: &M, method: LeastSquaresMethod, options: &Options) -> Result<Self> {
+    pub fn new(backend: &B, a: &M, method: LeastSquaresMethod, options: &SolverOptions) -> Result<Self> {
         let least_squares = options.least_squares;
         check_tolerance("a tolerance", options.tolerance)?;
         check_tolerance("an atol", least_squares.atol.unwrap_or(0.0))?;
@@ -150,13 +150,13 @@ where
     ///
     /// ```
     /// use sparse_core::{Csr, reference::Reference};
-    /// use sparse_solvers::{LeastSquares, LeastSquaresMethod, Options};
+    /// use sparse_solvers::{LeastSquares, LeastSquaresMethod, SolverOptions};
     /// use std::ops::ControlFlow;
     ///
     /// // Of all solutions of x₀ + x₁ = 4 the one closest to (0, 2).
     /// let a = Csr::<f64>::new(1, 2, vec![0, 2], vec![0, 1], vec![1.0, 1.0])?;
     /// let mut x = [0.0, 2.0];
-    /// let mut solver = LeastSquares::new(&Reference, &a, LeastSquaresMethod::Lsmr, &Options::default())?;
+    /// let mut solver = LeastSquares::new(&Reference, &a, LeastSquaresMethod::Lsmr, &SolverOptions::default())?;
     /// assert!(solver.solve(&a, &[4.0], &mut x, |_| ControlFlow::Continue(()))?.converged());
     /// assert!((x[0] - 1.0).abs() < 1e-12 && (x[1] - 3.0).abs() < 1e-12);
     /// # Ok::<(), sparse_core::Error>(())
@@ -204,9 +204,9 @@ where
     ///
     /// ```
     /// # use sparse_core::{Csr, reference::Reference};
-    /// # use sparse_solvers::{LeastSquares, LeastSquaresMethod, Options};
+    /// # use sparse_solvers::{LeastSquares, LeastSquaresMethod, SolverOptions};
     /// # let a = Csr::<f64>::identity(2)?;
-    /// let solver = LeastSquares::new(&Reference, &a, LeastSquaresMethod::Lsqr, &Options::default())?;
+    /// let solver = LeastSquares::new(&Reference, &a, LeastSquaresMethod::Lsqr, &SolverOptions::default())?;
     /// assert_eq!(solver.choice().algorithm, "sequential");
     /// # Ok::<(), sparse_core::Error>(())
     /// ```

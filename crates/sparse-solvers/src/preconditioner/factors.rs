@@ -1,4 +1,4 @@
-//! The common part of incomplete factorisations: two triangular solves, and the lookup of entries by their columns.
+//! The common part of incomplete factorizations: two triangular solves, and the lookup of entries by their columns.
 
 use sparse_core::backend::{Buf, SpaceOf, ViewOf};
 use sparse_core::op::{Triangular, TrisolveKernel, TrisolvePlan};
@@ -94,7 +94,7 @@ pub(super) fn check_sorted<T: Accumulator, I: Index, O: Index>(
     Err(Error::unsupported(format_args!("{op} of this matrix"), reason))
 }
 
-/// An error unless a matrix has the pattern that was factorised.
+/// An error unless a matrix has the pattern that was factorized.
 pub(super) fn check_pattern(op: &'static str, expected: PatternId, found: PatternId) -> Result<()> {
     if expected == found {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The incomplete Cholesky factorisation without fill-in.
+//! The incomplete Cholesky factorization without fill-in.
 
 use super::factors::{FactorSolves, RowPositions, check_pattern, check_sorted, missing_diagonal};
 use super::{Preconditioner, check_square};
@@ -13,7 +13,7 @@ const OP: &str = "ic0";
 /// entry. The upper triangle of A is not read.
 ///
 /// It exists for M-matrices, as of diffusion; for other positive definite A a pivot may become negative, which is an
-/// error. The factorisation runs on one thread of the host; an application is two triangular solves on the backend,
+/// error. The factorization runs on one thread of the host; an application is two triangular solves on the backend,
 /// which has a copy of the factor.
 ///
 /// J. A. Meijerink and H. A. van der Vorst, An iterative solution method for linear systems of which the coefficient
@@ -21,13 +21,13 @@ const OP: &str = "ic0";
 ///
 /// ```
 /// use sparse_core::{Csr, reference::Reference};
-/// use sparse_solvers::{Cg, Ic0, Options};
+/// use sparse_solvers::{Cg, Ic0, SolverOptions};
 /// use std::ops::ControlFlow;
 ///
 /// let a = sparse_generate::stencil_5::<f64>(10, 10)?;
 /// let ic0 = Ic0::new(&Reference, &a)?;
 /// let mut x = vec![0.0; 100];
-/// let mut solver = Cg::new(&Reference, &a, ic0, &Options::default())?;
+/// let mut solver = Cg::new(&Reference, &a, ic0, &SolverOptions::default())?;
 /// assert!(solver.solve(&a, &[1.0; 100], &mut x, |_| ControlFlow::Continue(()))?.converged());
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
@@ -52,7 +52,7 @@ where
     I: Index,
     O: Index,
 {
-    /// Factorises `a`, whose rows are sorted and store the diagonal.
+    /// Factorizes `a`, whose rows are sorted and store the diagonal.
     ///
     /// # Errors
     /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if its rows are not sorted or
@@ -85,17 +85,17 @@ where
         let systems = [Triangular::lower(), Triangular::lower().with_op(Op::ConjugateTranspose)];
         let solves = FactorSolves::new(backend, &factor, systems)?;
         let mut ic0 = Self { pattern: a.pattern_id(), factor, solves };
-        ic0.factorise(a)?;
+        ic0.factorize(a)?;
         Ok(ic0)
     }
 
-    /// Factorises a matrix of the same pattern, with other values; after an error the factor has any values.
+    /// Factorizes a matrix of the same pattern, with other values; after an error the factor has any values.
     ///
     /// # Errors
     /// [`PlanMismatch`](Error::PlanMismatch) for another pattern, [`Singular`](Error::Singular) as [`new`](Self::new).
     pub fn update(&mut self, a: &Csr<T, Host, I, O>) -> Result<()> {
         check_pattern(OP, self.pattern, a.pattern_id())?;
-        self.factorise(a)
+        self.factorize(a)
     }
 
     /// L, lower triangular.
@@ -104,7 +104,7 @@ where
     }
 
     /// Row by row, from the rows before.
-    fn factorise(&mut self, a: &Csr<T, Host, I, O>) -> Result<()> {
+    fn factorize(&mut self, a: &Csr<T, Host, I, O>) -> Result<()> {
         let pattern = self.factor.pattern().clone();
         let columns = pattern.indices();
         let values = self.factor.values_mut();

@@ -1,4 +1,4 @@
-//! The incomplete LU factorisation without fill-in.
+//! The incomplete LU factorization without fill-in.
 
 use super::factors::{FactorSolves, RowPositions, check_pattern, check_sorted, missing_diagonal};
 use super::{Preconditioner, check_square};
@@ -10,7 +10,7 @@ const OP: &str = "ilu0";
 
 /// K = L·U with the pattern of A: (L·U)ᵢⱼ = aᵢⱼ wherever A has an entry.
 ///
-/// The factorisation runs on one thread of the host, without pivoting; an application is two triangular solves on the
+/// The factorization runs on one thread of the host, without pivoting; an application is two triangular solves on the
 /// backend, which has a copy of the factors.
 ///
 /// J. A. Meijerink and H. A. van der Vorst, An iterative solution method for linear systems of which the coefficient
@@ -19,13 +19,13 @@ const OP: &str = "ilu0";
 ///
 /// ```
 /// use sparse_core::{Csr, reference::Reference};
-/// use sparse_solvers::{BiCgStab, Ilu0, Options};
+/// use sparse_solvers::{BiCgStab, Ilu0, SolverOptions};
 /// use std::ops::ControlFlow;
 ///
 /// let a = sparse_generate::stencil_5::<f64>(10, 10)?;
 /// let ilu0 = Ilu0::new(&Reference, &a)?;
 /// let mut x = vec![0.0; 100];
-/// let mut solver = BiCgStab::new(&Reference, &a, ilu0, &Options::default())?;
+/// let mut solver = BiCgStab::new(&Reference, &a, ilu0, &SolverOptions::default())?;
 /// assert!(solver.solve(&a, &[1.0; 100], &mut x, |_| ControlFlow::Continue(()))?.converged());
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
@@ -50,7 +50,7 @@ where
     I: Index,
     O: Index,
 {
-    /// Factorises `a`, whose rows are sorted and store the diagonal.
+    /// Factorizes `a`, whose rows are sorted and store the diagonal.
     ///
     /// # Errors
     /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if its rows are not sorted or
@@ -77,18 +77,18 @@ where
         let systems = [Triangular::lower().unit_diagonal(), Triangular::upper()];
         let solves = FactorSolves::new(backend, a, systems)?;
         let mut ilu0 = Self { factors: a.with_values(a.values().clone())?, diagonal, solves };
-        ilu0.factorise()?;
+        ilu0.factorize()?;
         Ok(ilu0)
     }
 
-    /// Factorises a matrix of the same pattern, with other values; after an error the factors have any values.
+    /// Factorizes a matrix of the same pattern, with other values; after an error the factors have any values.
     ///
     /// # Errors
     /// [`PlanMismatch`](Error::PlanMismatch) for another pattern, [`Singular`](Error::Singular) as [`new`](Self::new).
     pub fn update(&mut self, a: &Csr<T, Host, I, O>) -> Result<()> {
         check_pattern(OP, self.factors.pattern_id(), a.pattern_id())?;
         self.factors.values_mut().copy_from_slice(a.values());
-        self.factorise()
+        self.factorize()
     }
 
     /// L below the diagonal, without its ones, and U on and above it.
@@ -97,7 +97,7 @@ where
     }
 
     /// Row by row: subtracts multiples of the rows before from the values of A.
-    fn factorise(&mut self) -> Result<()> {
+    fn factorize(&mut self) -> Result<()> {
         let (pattern, diagonal) = (self.factors.pattern().clone(), &self.diagonal);
         let columns = pattern.indices();
         let values = self.factors.values_mut();

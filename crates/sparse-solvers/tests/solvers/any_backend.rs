@@ -6,11 +6,16 @@ use sparse_core::op::FullBackend;
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Result, Space, SparseFormat};
 use sparse_generate::stencil_5;
-use sparse_solvers::{BiCgStab, Cg, Jacobi, Options, Solution};
+use sparse_solvers::{BiCgStab, Cg, Jacobi, Solution, SolverOptions};
 use std::ops::ControlFlow;
 
 /// Solves by two methods; the second starts from the result of the first, on the device.
-fn solve_twice<B, T>(backend: &B, a: &Csr<T>, b: &[T], options: &Options) -> Result<([Solution; 2], Vec<T>)>
+fn solve_twice<B, T>(
+    backend: &B,
+    a: &Csr<T>,
+    b: &[T],
+    options: &SolverOptions,
+) -> Result<([Solution; 2], Vec<T>)>
 where
     B: FullBackend<T, i32, i32>,
     T: Accumulator,
@@ -30,8 +35,8 @@ where
 fn traits_are_enough() {
     let a = stencil_5::<f64>(8, 8).unwrap();
     let b = right_hand_side(a.nrows());
-    let ([first, second], x) = solve_twice(&Reference, &a, &b, &Options::default()).unwrap();
+    let ([first, second], x) = solve_twice(&Reference, &a, &b, &SolverOptions::default()).unwrap();
     assert!(first.converged() && first.iterations > 0, "{first}");
     assert!(second.converged() && second.iterations == 0, "{second}");
-    check(&a, &b, &x, &second, Options::default().tolerance);
+    check(&a, &b, &x, &second, SolverOptions::default().tolerance);
 }

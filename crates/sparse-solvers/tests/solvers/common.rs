@@ -4,7 +4,7 @@ use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Result, Scalar, c64};
 use sparse_generate::stencil_5;
 use sparse_solvers::{
-    BiCgStab, Breakdown, Cg, EnqueuedCg, Gmres, Identity, Jacobi, Minres, Options, Outcome, Solution,
+    BiCgStab, Breakdown, Cg, EnqueuedCg, Gmres, Identity, Jacobi, Minres, Outcome, Solution, SolverOptions,
 };
 use std::ops::ControlFlow;
 
@@ -72,7 +72,7 @@ pub(crate) fn solve<T: Accumulator>(
     a: &Csr<T>,
     b: &[T],
     jacobi: bool,
-    options: &Options,
+    options: &SolverOptions,
 ) -> Result<(Solution, Vec<T>)> {
     let preconditioner = if jacobi { Some(Jacobi::new(&Reference, a)?) } else { None };
     let go_on = |_| ControlFlow::Continue(());

@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csc, Csr, Scalar, c32, c64};
 use sparse_generate::{stencil_5, stencil_7};
-use sparse_solvers::{BiCgStab, Identity, Options, Solution};
+use sparse_solvers::{BiCgStab, Identity, Solution, SolverOptions};
 use std::ops::ControlFlow;
 
 fn converge<T: Accumulator>(method: Method, a: &Csr<T>, jacobi: bool, tolerance: f64) -> Solution {
-    let options = Options { tolerance, ..Options::default() };
+    let options = SolverOptions { tolerance, ..SolverOptions::default() };
     let (solution, _) = solve(method, a, &right_hand_side(a.nrows()), jacobi, &options).unwrap();
     assert!(solution.converged(), "{method:?}, jacobi {jacobi}: {solution}");
     solution
@@ -47,10 +47,10 @@ fn any_format_will_do() {
     let a = stencil_5::<f64>(12, 9).unwrap();
     let csc: Csc<f64> = a.clone().into_transpose();
     let (b, mut x) = (right_hand_side(a.nrows()), vec![0.0; a.nrows()]);
-    let mut solver = BiCgStab::new(&Reference, &csc, Identity, &Options::default()).unwrap();
+    let mut solver = BiCgStab::new(&Reference, &csc, Identity, &SolverOptions::default()).unwrap();
     let solution = solver.solve(&csc, &b, &mut x, |_| ControlFlow::Continue(())).unwrap();
     assert!(solution.converged(), "{solution}");
-    check(&a, &b, &x, &solution, Options::default().tolerance);
+    check(&a, &b, &x, &solution, SolverOptions::default().tolerance);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn bicgstab_solves_what_is_not_symmetric() {
 #[test]
 fn the_size_of_b_does_not_matter() {
     let a = stencil_5::<f32>(10, 10).unwrap();
-    let options = Options { tolerance: 1e-4, ..Options::default() };
+    let options = SolverOptions { tolerance: 1e-4, ..SolverOptions::default() };
     for scale in [1e-30f32, 1.0, 1e30] {
         let b: Vec<f32> = right_hand_side::<f32>(100).into_iter().map(|value| value * scale).collect();
         for method in Method::ALL {

@@ -4,12 +4,13 @@ use crate::common::{check, matrix, right_hand_side};
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Error, Scalar, c32, c64};
 use sparse_generate::stencil_5;
-use sparse_solvers::{Breakdown, Cg, EnqueuedCg, Identity, Options, Outcome};
+use sparse_solvers::{Breakdown, Cg, EnqueuedCg, Identity, Outcome, SolverOptions};
 use std::ops::ControlFlow;
 
 /// The result of `iterations` iterations of the solver that stops by itself.
 fn stopping<T: Accumulator>(a: &Csr<T>, b: &[T], mut x: Vec<T>, iterations: usize) -> Vec<T> {
-    let options = Options { tolerance: 0.0, max_iterations: Some(iterations), ..Options::default() };
+    let options =
+        SolverOptions { tolerance: 0.0, max_iterations: Some(iterations), ..SolverOptions::default() };
     let mut solver = Cg::new(&Reference, a, Identity, &options).unwrap();
     solver.solve(a, b, &mut x, |_| ControlFlow::Continue(())).unwrap();
     x
@@ -17,7 +18,7 @@ fn stopping<T: Accumulator>(a: &Csr<T>, b: &[T], mut x: Vec<T>, iterations: usiz
 
 /// The result of runs of these numbers of iterations.
 fn enqueued<T: Accumulator>(a: &Csr<T>, b: &[T], mut x: Vec<T>, runs: &[usize]) -> Vec<T> {
-    let mut solver = EnqueuedCg::new(&Reference, a, Identity, &Options::default()).unwrap();
+    let mut solver = EnqueuedCg::new(&Reference, a, Identity, &SolverOptions::default()).unwrap();
     solver.start(a, b, &x).unwrap();
     runs.iter().for_each(|&iterations| solver.run(a, iterations, &mut x).unwrap());
     x
@@ -50,7 +51,8 @@ fn iterates_are_those_of_the_solver_that_stops_by_itself() {
 #[test]
 fn what_is_solved_stays_solved() {
     let a = matrix(3, |i, j| if i == j { [1.0, 2.0, 4.0][i] } else { 0.0 });
-    let mut solver = EnqueuedCg::<_, Csr<f64>>::new(&Reference, &a, Identity, &Options::default()).unwrap();
+    let mut solver =
+        EnqueuedCg::<_, Csr<f64>>::new(&Reference, &a, Identity, &SolverOptions::default()).unwrap();
     let mut x = vec![1.0; 3];
     solver.start(&a, &[3.0, 2.0, 4.0], &x).unwrap();
     assert_eq!(solver.residual_norm().unwrap(), 2.0);
@@ -67,7 +69,7 @@ fn three_eigenvalues<T: Scalar>() -> Csr<T> {
 fn stays_solved<T: Accumulator>(most_off: f64) {
     let (a, b) = (three_eigenvalues::<T>(), right_hand_side::<T>(60));
     for iterations in [3, 10, 50, 1000] {
-        let options = Options { tolerance: most_off, ..Options::default() };
+        let options = SolverOptions { tolerance: most_off, ..SolverOptions::default() };
         let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &options).unwrap();
         let mut x = vec![T::ZERO; 60];
         let solution = solver.solve_fixed(&a, &b, &mut x, iterations).unwrap();
@@ -89,7 +91,7 @@ fn tiny_is_not_zero<T: Accumulator>(size: f64) {
     let a = three_eigenvalues::<T>();
     let small = |b: &T| T::from_c64(size * b.to_c64());
     let b: Vec<T> = right_hand_side::<T>(60).iter().map(small).collect();
-    let options = Options { tolerance: 1e-5, ..Options::default() };
+    let options = SolverOptions { tolerance: 1e-5, ..SolverOptions::default() };
     let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &options).unwrap();
     let mut x = vec![T::ZERO; 60];
     let solution = solver.solve_fixed(&a, &b, &mut x, 20).unwrap();
@@ -119,17 +121,17 @@ fn a_fixed_number_of_iterations_names_its_end() {
         (tridiagonal(0.5), Breakdown::IndefiniteMatrix.into()),
     ] {
         let (b, mut x) = (right_hand_side(100), vec![0.0; 100]);
-        let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &Options::default()).unwrap();
+        let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &SolverOptions::default()).unwrap();
         let solution = solver.solve_fixed(&a, &b, &mut x, 40).unwrap();
         assert_eq!(solution.outcome, outcome, "{solution}");
-        check(&a, &b, &x, &solution, Options::default().tolerance);
+        check(&a, &b, &x, &solution, SolverOptions::default().tolerance);
     }
 }
 
 #[test]
 fn looks_at_the_residual_become_rare_and_the_limit_is_kept() {
     let a = stencil_5::<f64>(30, 30).unwrap();
-    let options = Options { tolerance: 0.0, max_iterations: Some(70), ..Options::default() };
+    let options = SolverOptions { tolerance: 0.0, max_iterations: Some(70), ..SolverOptions::default() };
     let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &options).unwrap();
     let (mut seen, mut x) = (vec![], vec![0.0; 900]);
     let solution = solver
@@ -146,11 +148,11 @@ fn looks_at_the_residual_become_rare_and_the_limit_is_kept() {
 fn operands_that_do_not_fit_are_refused() {
     let wide = Csr::<f64>::new(1, 2, vec![0, 1], vec![1], vec![1.0]).unwrap();
     assert!(matches!(
-        EnqueuedCg::new(&Reference, &wide, Identity, &Options::default()),
+        EnqueuedCg::new(&Reference, &wide, Identity, &SolverOptions::default()),
         Err(Error::Shape { .. })
     ));
     let a = stencil_5::<f64>(3, 3).unwrap();
-    let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &Options::default()).unwrap();
+    let mut solver = EnqueuedCg::new(&Reference, &a, Identity, &SolverOptions::default()).unwrap();
     assert!(matches!(solver.start(&a, &[1.0; 8], &[0.0; 9]), Err(Error::Shape { .. })));
     assert!(matches!(solver.run(&a, 1, &mut [0.0; 10]), Err(Error::Shape { .. })));
 }

@@ -6,7 +6,7 @@ use crate::common::{Method, hilbert, matrix, right_hand_side, solve};
 use sparse_core::Csr;
 use sparse_core::op::{Op, Operations};
 use sparse_core::reference::Reference;
-use sparse_solvers::{Breakdown, Options, Outcome};
+use sparse_solvers::{Breakdown, Outcome, SolverOptions};
 use std::path::Path;
 
 /// The order of all systems.
@@ -219,7 +219,7 @@ fn name(outcome: Outcome) -> &'static str {
 
 /// Solves a system by every method; returns what is not as expected. [`solve`] computes b − A·x itself, and fails if a
 /// claim is false.
-fn compare((system, expected): &Row, a: &Csr<f64>, b: &[f64], options: &Options) -> Vec<String> {
+fn compare((system, expected): &Row, a: &Csr<f64>, b: &[f64], options: &SolverOptions) -> Vec<String> {
     let [cg, bicgstab, gmres, minres] = expected;
     let compare = |(method, (expected, scipy)): (Method, &(&str, SciPy))| {
         let (solution, _) = solve(method, a, b, false, options).unwrap();
@@ -235,7 +235,7 @@ fn compare((system, expected): &Row, a: &Csr<f64>, b: &[f64], options: &Options)
 
 #[test]
 fn no_claim_is_false_where_systems_are_hard() {
-    let options = Options { tolerance: TOLERANCE, ..Options::default() };
+    let options = SolverOptions { tolerance: TOLERANCE, ..SolverOptions::default() };
     let compare = |row: &Row| {
         let (a, b) = system(row.0);
         compare(row, &a, &b, &options)
@@ -258,7 +258,7 @@ fn scipy_makes_false_claims_on_the_same_systems() {
 /// Real matrices with b = A·1, if their files are present; otherwise the test checks nothing.
 #[test]
 fn no_claim_is_false_on_real_matrices() {
-    let options = Options { tolerance: 1e-8, max_iterations: Some(500), ..Options::default() };
+    let options = SolverOptions { tolerance: 1e-8, max_iterations: Some(500), ..SolverOptions::default() };
     let mut others = vec![];
     for row in &FILES {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/matrices").join(row.0);

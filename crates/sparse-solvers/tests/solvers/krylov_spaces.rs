@@ -4,12 +4,12 @@ use crate::common::{Method, check, convection, matrix, right_hand_side, solve};
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Scalar, c32, c64};
 use sparse_generate::stencil_5;
-use sparse_solvers::{Breakdown, Gmres, Identity, Options, Outcome, Solution};
+use sparse_solvers::{Breakdown, Gmres, Identity, Outcome, Solution, SolverOptions};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-fn options(tolerance: f64, restart: usize) -> Options {
-    Options { tolerance, restart, ..Options::default() }
+fn options(tolerance: f64, restart: usize) -> SolverOptions {
+    SolverOptions { tolerance, restart, ..SolverOptions::default() }
 }
 
 /// A matrix of full rank without structure.
@@ -21,7 +21,7 @@ fn scrambled<T: Scalar>(n: usize) -> Csr<T> {
     })
 }
 
-fn solved<T: Accumulator>(a: &Csr<T>, options: &Options) -> Solution {
+fn solved<T: Accumulator>(a: &Csr<T>, options: &SolverOptions) -> Solution {
     let (solution, _) = solve(Method::Gmres, a, &right_hand_side(a.nrows()), false, options).unwrap();
     solution
 }
@@ -105,10 +105,10 @@ fn a_cycle_of_no_iterations_is_refused() {
 fn a_singular_matrix_is_named_and_x_is_the_least_squares_solution() {
     let a = matrix(3, |i, j| if i == j { [1.0, 2.0, 0.0][i] } else { 0.0 });
     for method in [Method::Gmres, Method::Minres] {
-        let (solution, x) = solve(method, &a, &[1.0; 3], false, &Options::default()).unwrap();
+        let (solution, x) = solve(method, &a, &[1.0; 3], false, &SolverOptions::default()).unwrap();
         assert_eq!(solution.outcome, Outcome::Breakdown(Breakdown::SingularMatrix), "{method:?}");
         assert!((x[0] - 1.0).abs() < 1e-12 && (x[1] - 0.5).abs() < 1e-12, "{method:?}: {x:?}");
-        let (solution, _) = solve(method, &a, &[1.0, 1.0, 0.0], false, &Options::default()).unwrap();
+        let (solution, _) = solve(method, &a, &[1.0, 1.0, 0.0], false, &SolverOptions::default()).unwrap();
         assert_eq!(solution.outcome, Outcome::Converged, "{method:?}");
     }
 }
@@ -116,7 +116,8 @@ fn a_singular_matrix_is_named_and_x_is_the_least_squares_solution() {
 #[test]
 fn minres_needs_a_hermitian_matrix() {
     let a = matrix(3, |i, j| if i == j { c64::new(1.0, 1.0 + i as f64) } else { c64::default() });
-    let (solution, _) = solve(Method::Minres, &a, &right_hand_side(3), false, &Options::default()).unwrap();
+    let (solution, _) =
+        solve(Method::Minres, &a, &right_hand_side(3), false, &SolverOptions::default()).unwrap();
     assert_eq!(solution.outcome, Outcome::Breakdown(Breakdown::NotHermitian));
 }
 

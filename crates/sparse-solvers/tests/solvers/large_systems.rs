@@ -3,7 +3,7 @@
 use crate::common::{Method, right_hand_side, solve};
 use sparse_core::Csr;
 use sparse_generate::stencil_5;
-use sparse_solvers::Options;
+use sparse_solvers::SolverOptions;
 
 const TOLERANCE: f64 = 1e-8;
 
@@ -28,7 +28,8 @@ fn factor(k: usize) -> f64 {
 }
 
 fn converges(method: Method, a: &Csr<f64>, jacobi: bool) {
-    let options = Options { tolerance: TOLERANCE, max_iterations: Some(500), ..Options::default() };
+    let options =
+        SolverOptions { tolerance: TOLERANCE, max_iterations: Some(500), ..SolverOptions::default() };
     let (solution, _) = solve(method, a, &right_hand_side(a.nrows()), jacobi, &options).unwrap();
     assert!(solution.converged(), "{method:?}: {solution}");
 }

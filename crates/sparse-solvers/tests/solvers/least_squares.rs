@@ -5,7 +5,7 @@ use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Scalar, c64};
 use sparse_generate::stencil_5;
 use sparse_solvers::{
-    Breakdown, LeastSquares, LeastSquaresMethod, LeastSquaresOptions, Options, Outcome, Solution,
+    Breakdown, LeastSquares, LeastSquaresMethod, LeastSquaresOptions, Outcome, Solution, SolverOptions,
 };
 use std::ops::ControlFlow;
 
@@ -17,7 +17,7 @@ fn solve<T: Accumulator>(
     a: &Csr<T>,
     b: &[T],
     x: &mut [T],
-    options: &Options,
+    options: &SolverOptions,
 ) -> Solution {
     let start = x.to_vec();
     let mut solver = LeastSquares::new(&Reference, a, method, options).unwrap();
@@ -47,13 +47,13 @@ fn norms<T: Scalar>(a: &Csr<T>, b: &[T], x: &[T], start: &[T], damp: f64) -> (f6
     (norm(&r), norm(&gradient))
 }
 
-fn tolerance(tolerance: f64) -> Options {
-    Options { tolerance, ..Options::default() }
+fn tolerance(tolerance: f64) -> SolverOptions {
+    SolverOptions { tolerance, ..SolverOptions::default() }
 }
 
-fn damped(damp: f64) -> Options {
+fn damped(damp: f64) -> SolverOptions {
     let least_squares = LeastSquaresOptions { damp, ..LeastSquaresOptions::default() };
-    Options { tolerance: 1e-12, least_squares, ..Options::default() }
+    SolverOptions { tolerance: 1e-12, least_squares, ..SolverOptions::default() }
 }
 
 fn rows<T: Scalar>(rows: &[&[f64]]) -> Csr<T> {
@@ -179,7 +179,7 @@ fn numbers_that_are_not_finite_break_down() {
     let (a, broken) = (rows::<f64>(&[&[1.0], &[2.0]]), rows::<f64>(&[&[1.0], &[f64::NAN]]));
     for method in METHODS {
         for (a, b) in [(&a, [f64::NAN, 1.0]), (&a, [f64::INFINITY, 1.0]), (&broken, [1.0, 1.0])] {
-            let outcome = solve(method, a, &b, &mut [0.0], &Options::default()).outcome;
+            let outcome = solve(method, a, &b, &mut [0.0], &SolverOptions::default()).outcome;
             let not_finite = matches!(outcome, Outcome::Breakdown(Breakdown::NotFinite { .. }));
             assert!(not_finite, "{method:?}, {b:?}: {outcome}");
         }
@@ -198,7 +198,7 @@ fn an_ill_conditioned_matrix_is_named() {
 #[test]
 fn the_iteration_limit_is_kept() {
     for method in METHODS {
-        let options = Options { max_iterations: Some(3), ..Options::default() };
+        let options = SolverOptions { max_iterations: Some(3), ..SolverOptions::default() };
         let solution = solve(method, &tall(), &right_hand_side(300), &mut vec![0.0; 200], &options);
         assert_eq!((solution.outcome, solution.iterations), (Outcome::IterationLimit, 3));
     }
@@ -207,7 +207,7 @@ fn the_iteration_limit_is_kept() {
 #[test]
 fn a_tolerance_beyond_the_precision_is_not_claimed() {
     let a = rows::<f32>(&[&[1.0, 0.3], &[0.7, 1.0], &[0.1, 2.0]]);
-    let options = Options { max_iterations: Some(1000), ..tolerance(1e-30) };
+    let options = SolverOptions { max_iterations: Some(1000), ..tolerance(1e-30) };
     for method in METHODS {
         let solution = solve(method, &a, &[1.0, 2.0, 4.0], &mut [0.0; 2], &options);
         assert_eq!(solution.outcome, Outcome::Breakdown(Breakdown::Stagnation), "{method:?}: {solution}");
@@ -218,7 +218,7 @@ fn a_tolerance_beyond_the_precision_is_not_claimed() {
 fn wrong_lengths_and_options_are_refused() {
     let a = tall();
     let mut solver =
-        LeastSquares::new(&Reference, &a, LeastSquaresMethod::Lsmr, &Options::default()).unwrap();
+        LeastSquares::new(&Reference, &a, LeastSquaresMethod::Lsmr, &SolverOptions::default()).unwrap();
     let mut error = |b: usize, x: usize| {
         let end = solver.solve(&a, &vec![1.0; b], &mut vec![0.0; x], |_| ControlFlow::Continue(()));
         end.unwrap_err().to_string()
@@ -243,7 +243,7 @@ fn as_many_iterations_as_scipys() {
         (&wide, 0.5, [99, 97], least_squares),
     ] {
         let least_squares = LeastSquaresOptions { damp, condition_limit: 0.0, ..Default::default() };
-        let options = Options { least_squares, max_iterations: Some(10_000), ..tolerance(1e-8) };
+        let options = SolverOptions { least_squares, max_iterations: Some(10_000), ..tolerance(1e-8) };
         for (method, scipy) in METHODS.into_iter().zip(scipy) {
             let mut x = vec![0.0; a.ncols()];
             let solution = solve(method, a, &right_hand_side(a.nrows()), &mut x, &options);
@@ -287,7 +287,7 @@ fn solves_at_any_scale<T: Accumulator>(size: f64) {
             assert!((x.to_c64() - wanted.to_c64()).norm() < 1e-3, "{method:?} at {size:e}: {x} for {wanted}");
         }
         // Without an iteration nothing is solved.
-        let none = Options { max_iterations: Some(0), ..options };
+        let none = SolverOptions { max_iterations: Some(0), ..options };
         let mut x = [T::ZERO; 3];
         let mut solver = LeastSquares::new(&Reference, &a, method, &none).unwrap();
         let solution = solver.solve(&a, &b, &mut x, |_| ControlFlow::Continue(())).unwrap();

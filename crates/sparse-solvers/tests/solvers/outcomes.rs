@@ -3,14 +3,14 @@
 use crate::common::{Method, hilbert, matrix, right_hand_side, solve};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, Error, c64};
-use sparse_solvers::{BiCgStab, Breakdown, Cg, Identity, Jacobi, Options, Outcome, inverse_diagonal};
+use sparse_solvers::{BiCgStab, Breakdown, Cg, Identity, Jacobi, Outcome, SolverOptions, inverse_diagonal};
 use std::ops::ControlFlow;
 
 const INDEFINITE: Outcome = Outcome::Breakdown(Breakdown::IndefiniteMatrix);
 const NO_DIVISOR: Outcome = Outcome::Breakdown(Breakdown::ZeroDivisor { quantity: "r̂ᴴ·v" });
 
-fn tolerance(tolerance: f64) -> Options {
-    Options { tolerance, ..Options::default() }
+fn tolerance(tolerance: f64) -> SolverOptions {
+    SolverOptions { tolerance, ..SolverOptions::default() }
 }
 
 fn tridiagonal(n: usize) -> Csr<f64> {
@@ -22,18 +22,19 @@ fn tridiagonal(n: usize) -> Csr<f64> {
 }
 
 fn outcome(method: Method, a: &Csr<f64>, b: &[f64]) -> Outcome {
-    solve(method, a, b, false, &Options::default()).unwrap().0.outcome
+    solve(method, a, b, false, &SolverOptions::default()).unwrap().0.outcome
 }
 
 #[test]
 fn a_right_hand_side_of_zeros_gives_zero() {
     for method in Method::ALL {
-        let (solution, x) = solve(method, &tridiagonal(5), &[0.0; 5], false, &Options::default()).unwrap();
+        let (solution, x) =
+            solve(method, &tridiagonal(5), &[0.0; 5], false, &SolverOptions::default()).unwrap();
         assert_eq!((solution.outcome, solution.iterations, x), (Outcome::Converged, 0, vec![0.0; 5]));
     }
     let mut x = [f64::NAN; 5];
     let a = tridiagonal(5);
-    let mut solver = Cg::new(&Reference, &a, Identity, &Options::default()).unwrap();
+    let mut solver = Cg::new(&Reference, &a, Identity, &SolverOptions::default()).unwrap();
     solver.solve(&a, &[0.0; 5], &mut x, |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(x, [0.0; 5]);
 }
@@ -58,7 +59,8 @@ fn an_exact_start_takes_no_iteration() {
 fn an_indefinite_matrix_is_not_positive_definite() {
     let a = matrix(4, |i, j| if i == j { [1.0, -2.0, 3.0, -4.0][i] } else { 0.0 });
     for (method, jacobi) in [(Method::Cg, false), (Method::Cg, true), (Method::EnqueuedCg, false)] {
-        let (solution, _) = solve(method, &a, &[1.0, 2.0, 1.0, 1.0], jacobi, &Options::default()).unwrap();
+        let (solution, _) =
+            solve(method, &a, &[1.0, 2.0, 1.0, 1.0], jacobi, &SolverOptions::default()).unwrap();
         assert_eq!(solution.outcome, INDEFINITE);
     }
     assert_eq!(outcome(Method::BiCgStab, &a, &[1.0, 2.0, 3.0, 4.0]), Outcome::Converged);
@@ -67,7 +69,7 @@ fn an_indefinite_matrix_is_not_positive_definite() {
 #[test]
 fn a_complex_matrix_that_is_not_hermitian_is_not_positive_definite() {
     let a = matrix(3, |i, j| if i == j { c64::new(1.0, 1.0 + i as f64) } else { c64::default() });
-    let (solution, _) = solve(Method::Cg, &a, &right_hand_side(3), false, &Options::default()).unwrap();
+    let (solution, _) = solve(Method::Cg, &a, &right_hand_side(3), false, &SolverOptions::default()).unwrap();
     assert_eq!(solution.outcome, INDEFINITE);
 }
 
@@ -118,7 +120,7 @@ fn a_tolerance_beyond_the_precision_stagnates() {
 
 #[test]
 fn the_hilbert_matrix_does_not_converge_beyond_the_precision() {
-    let options = Options { max_iterations: Some(10_000), ..tolerance(0.0) };
+    let options = SolverOptions { max_iterations: Some(10_000), ..tolerance(0.0) };
     let (solution, _) =
         solve(Method::Cg, &hilbert::<f64>(12), &right_hand_side(12), false, &options).unwrap();
     assert!(!solution.converged(), "{solution}");
@@ -132,7 +134,7 @@ fn the_iteration_limit_is_kept() {
     let a = tridiagonal(100);
     for method in Method::ALL {
         for limit in [0, 3] {
-            let options = Options { max_iterations: Some(limit), ..Options::default() };
+            let options = SolverOptions { max_iterations: Some(limit), ..SolverOptions::default() };
             let (solution, _) = solve(method, &a, &right_hand_side(100), false, &options).unwrap();
             assert_eq!((solution.outcome, solution.iterations), (Outcome::IterationLimit, limit));
         }
@@ -144,7 +146,7 @@ fn the_callback_sees_every_iteration_and_may_stop() {
     let a = tridiagonal(100);
     let mut seen = vec![];
     let mut x = vec![0.0; 100];
-    let mut solver = Cg::new(&Reference, &a, Identity, &Options::default()).unwrap();
+    let mut solver = Cg::new(&Reference, &a, Identity, &SolverOptions::default()).unwrap();
     let solution = solver
         .solve(&a, &right_hand_side(100), &mut x, |iteration| {
             seen.push(iteration.number);
@@ -159,7 +161,7 @@ fn the_callback_sees_every_iteration_and_may_stop() {
 #[test]
 fn a_solver_serves_new_values_and_right_hand_sides() {
     let mut a = tridiagonal(20);
-    let mut solver = Cg::new(&Reference, &a, Identity, &Options::default()).unwrap();
+    let mut solver = Cg::new(&Reference, &a, Identity, &SolverOptions::default()).unwrap();
     let first = right_hand_side(20);
     for b in [first.clone(), vec![1.0; 20]] {
         let mut x = vec![0.0; 20];
@@ -173,12 +175,12 @@ fn a_solver_serves_new_values_and_right_hand_sides() {
 #[test]
 fn wrong_shapes_are_refused() {
     let wide = Csr::<f64>::zeros(2, 3).unwrap();
-    let error = Cg::new(&Reference, &wide, Identity, &Options::default()).unwrap_err();
+    let error = Cg::new(&Reference, &wide, Identity, &SolverOptions::default()).unwrap_err();
     assert_eq!(error.to_string(), "cg: a square matrix is needed, this one is 2 x 3");
     assert!(matches!(inverse_diagonal(&wide), Err(Error::Shape { op: "jacobi", .. })));
 
     let a = tridiagonal(3);
-    let mut solver = BiCgStab::new(&Reference, &a, Identity, &Options::default()).unwrap();
+    let mut solver = BiCgStab::new(&Reference, &a, Identity, &SolverOptions::default()).unwrap();
     let mut solve = |b: &[f64], x: &mut [f64]| {
         solver.solve(&a, b, x, |_| ControlFlow::Continue(())).unwrap_err().to_string()
     };
@@ -189,7 +191,7 @@ fn wrong_shapes_are_refused() {
 #[test]
 fn another_pattern_is_refused() {
     let a = tridiagonal(3);
-    let mut solver = Cg::new(&Reference, &a, Identity, &Options::default()).unwrap();
+    let mut solver = Cg::new(&Reference, &a, Identity, &SolverOptions::default()).unwrap();
     let result = solver.solve(&tridiagonal(3), &[1.0; 3], &mut [0.0; 3], |_| ControlFlow::Continue(()));
     assert!(matches!(result, Err(Error::PlanMismatch { .. })));
 }
@@ -198,7 +200,7 @@ fn another_pattern_is_refused() {
 fn a_preconditioner_of_another_order_is_refused() {
     let a = tridiagonal(3);
     let jacobi = Jacobi::from_inverse_diagonal(&Reference, vec![1.0; 4]).unwrap();
-    let mut solver = Cg::new(&Reference, &a, jacobi, &Options::default()).unwrap();
+    let mut solver = Cg::new(&Reference, &a, jacobi, &SolverOptions::default()).unwrap();
     let result = solver.solve(&a, &[1.0; 3], &mut [0.0; 3], |_| ControlFlow::Continue(()));
     assert!(matches!(result, Err(Error::Shape { .. })));
 }

@@ -1,4 +1,4 @@
-//! Incomplete factorisations against dense ones, and iterations with each preconditioner.
+//! Incomplete factorizations against dense ones, and iterations with each preconditioner.
 
 use crate::common::{matrix, right_hand_side};
 use sparse_core::op::{RealOf, SpmvKernel, TrisolveKernel};
@@ -6,7 +6,7 @@ use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Error, Host, Result, Scalar, c32, c64};
 use sparse_generate::stencil_5;
 use sparse_solvers::{
-    BiCgStab, BlockJacobi, Cg, Ic0, Identity, Ilu0, Jacobi, Options, Preconditioner, inverse_diagonal,
+    BiCgStab, BlockJacobi, Cg, Ic0, Identity, Ilu0, Jacobi, Preconditioner, SolverOptions, inverse_diagonal,
 };
 use std::ops::ControlFlow;
 
@@ -67,7 +67,7 @@ fn close<T: Accumulator>(found: T, expected: T, tolerance: f64) -> bool {
 /// Iterations to a residual of 1e-10, which must be reached.
 fn iterations<P: Preconditioner<Reference, f64>>(is_cg: bool, a: &Csr<f64>, preconditioner: P) -> usize {
     let (b, mut x) = (right_hand_side(a.nrows()), vec![0.0; a.nrows()]);
-    let (options, go_on) = (Options::default(), |_| ControlFlow::Continue(()));
+    let (options, go_on) = (SolverOptions::default(), |_| ControlFlow::Continue(()));
     let solution = match is_cg {
         true => Cg::new(&Reference, a, preconditioner, &options).unwrap().solve(a, &b, &mut x, go_on),
         false => BiCgStab::new(&Reference, a, preconditioner, &options).unwrap().solve(a, &b, &mut x, go_on),
@@ -176,7 +176,7 @@ fn blocks_solve_a_block_diagonal_matrix_and_are_the_diagonal_where_they_have_one
 }
 
 #[test]
-fn other_values_in_the_same_pattern_give_the_factors_of_a_new_factorisation() {
+fn other_values_in_the_same_pattern_give_the_factors_of_a_new_factorization() {
     fn check<P: Preconditioner<Reference, f64>>(
         new: impl Fn(&Csr<f64>) -> Result<P>,
         update: impl Fn(&mut P, &Csr<f64>) -> Result<()>,
@@ -197,7 +197,7 @@ fn other_values_in_the_same_pattern_give_the_factors_of_a_new_factorisation() {
 }
 
 #[test]
-fn what_cannot_be_factorised_is_an_error_with_its_row() {
+fn what_cannot_be_factorized_is_an_error_with_its_row() {
     fn text<P>(preconditioner: Result<P>) -> String {
         preconditioner.err().unwrap().to_string()
     }

@@ -2,7 +2,7 @@
 
 use crate::common::{Method, solve};
 use sparse_core::{Accumulator, Csr, c64};
-use sparse_solvers::{Breakdown, Options, Solution};
+use sparse_solvers::{Breakdown, Solution, SolverOptions};
 use std::path::Path;
 
 /// Solves A·x = A·1, if the file is there.
@@ -19,7 +19,7 @@ fn solve_for_ones<T: Accumulator>(
     let a: Csr<T> = sparse_io::matrix_market::read_csr(path).unwrap();
     let row_sum = |row| a.major_entries(row).map(|(_, value)| value).fold(T::ZERO, |sum, value| sum + value);
     let b: Vec<T> = (0..a.nrows()).map(row_sum).collect();
-    let options = Options { tolerance, ..Options::default() };
+    let options = SolverOptions { tolerance, ..SolverOptions::default() };
     Some(solve(method, &a, &b, jacobi, &options).unwrap().0)
 }
 

@@ -14,7 +14,7 @@ use std::ops::Range;
 const CHUNK_WORK: usize = 8 * CHUNK;
 
 /// The most entries of one chunk.
-const MOST_ENTRIES: usize = CHUNK;
+const MAX_ENTRIES: usize = CHUNK;
 
 /// Partial sums of a scalar product, so that the compiler may use vectors.
 const LANES: usize = 16;
@@ -23,7 +23,7 @@ const LANES: usize = 16;
 const AHEAD_BYTES: usize = 8 * 1024;
 
 /// The most entries between these.
-const MOST_AHEAD: usize = 32;
+const MAX_AHEAD: usize = 32;
 
 /// Entries of a row whose scalar products are computed at once: each part of the row of U is loaded once for them.
 const AT_ONCE: usize = 4;
@@ -48,7 +48,7 @@ pub(super) fn run<T: Scalar, I: Index>(
     let (entries, inner) = (c.len(), u.cols);
     let is_packed = !v.has_rows() && entries >= v.rows;
     let v = if is_packed { packed_rows(cpu, packed, v) } else { v };
-    let ranges = chunks(entries, (CHUNK_WORK / inner).clamp(1, MOST_ENTRIES));
+    let ranges = chunks(entries, (CHUNK_WORK / inner).clamp(1, MAX_ENTRIES));
     let parts = split_mut(c, &ranges).into_iter().zip(ranges).collect();
     cpu.for_each(entries.saturating_mul(inner), parts, |(c, entries): (&mut [T], Range<usize>)| {
         let runs = product.rows.runs(entries.clone());
@@ -117,7 +117,7 @@ fn multiply_rows<T: Scalar>(
     column: impl Fn(usize) -> usize,
     mut write: impl FnMut(usize, T::Acc),
 ) {
-    let ahead = (AHEAD_BYTES / size_of_val(u)).clamp(AT_ONCE, MOST_AHEAD);
+    let ahead = (AHEAD_BYTES / size_of_val(u)).clamp(AT_ONCE, MAX_AHEAD);
     let fetch_ahead = |entry: usize| {
         if entry + ahead < nnz {
             fetch(v.data, column(entry + ahead) * v.row_step, v.cols);

@@ -15,7 +15,7 @@ use std::ops::Range;
 const LANES: usize = 16;
 
 /// The most entries of a row: the lanes of two vectors of columns.
-const MOST: usize = 2 * LANES;
+const MAX_ENTRIES: usize = 2 * LANES;
 
 /// The entries of a row, and vectors of their columns and sums.
 type Row<Sums> = (usize, [__m512i; 2], [Sums; 2]);
@@ -37,8 +37,8 @@ macro_rules! kernel {
             ) -> usize {
                 for (count, row) in rows.clone().enumerate() {
                     let Some((len, lanes, sums)) = find(operands, row) else { return count };
-                    columns.reserve(MOST);
-                    values.reserve(MOST);
+                    columns.reserve(MAX_ENTRIES);
+                    values.reserve(MAX_ENTRIES);
                     let (start, values_start) = (columns.len(), values.len());
                     // SAFETY: there is memory for all lanes, of which the first ones have the entries of the row.
                     unsafe {
@@ -54,7 +54,7 @@ macro_rules! kernel {
                 rows.len()
             }
 
-            /// A row; none if it has more than [`MOST`] entries, or if its first vector is full before half of the left
+            /// A row; none if it has more than [`MAX_ENTRIES`] entries, or if its first vector is full before half of the left
             /// factor's entries are done: then flags and sums by column take less time. The 27-point stencil and an
             /// interpolation, two threads, ns for each product, always, never and by this rule: A·P, of which rows have 8
             /// to 27 entries, 1.4, 1.9 and 1.7; R·(A·P), of 27 entries and 320 products, 1.8, 1.3 and 1.3.
@@ -124,7 +124,7 @@ macro_rules! kernel {
                             high_sums = $add(high_sums, in_high, product);
                             continue;
                         }
-                        if len == MOST {
+                        if len == MAX_ENTRIES {
                             return None;
                         }
                         len += 1;
@@ -152,7 +152,7 @@ macro_rules! kernels {
     ($($module:ident, $dtype:ident, $t:ty, $sums:ty, $functions:tt;)+) => {
         $(kernel!($module, $t, $sums, $functions);)+
 
-        /// Appends rows of C with their lengths, up to one that has more than [`MOST`] entries, or too many products for two
+        /// Appends rows of C with their lengths, up to one that has more than [`MAX_ENTRIES`] entries, or too many products for two
         /// vectors; returns their number, which is 0 where `S` has no kernel for the types.
         ///
         /// # Safety

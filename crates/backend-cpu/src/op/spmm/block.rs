@@ -1,6 +1,6 @@
 //! A row of op(A) times B, some columns at a time, summed in registers.
 
-use super::source::Rows;
+use super::rows::Rows;
 use crate::primitive::update::Update;
 use crate::simd::Isa;
 use sparse_core::op::Op;

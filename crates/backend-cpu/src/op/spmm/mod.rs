@@ -10,15 +10,15 @@
 
 pub(super) mod across;
 mod block;
+#[cfg(target_arch = "x86_64")]
+mod nontemporal_stores;
+mod partition;
 mod product;
 #[cfg(target_arch = "x86_64")]
 mod registers;
+pub(super) mod rows;
 mod slices;
-pub(super) mod source;
-#[cfg(target_arch = "x86_64")]
-mod stream;
 mod thresholds;
-mod work;
 
 use super::SEQUENTIAL;
 use super::compiled::{find, spmm_table};
@@ -27,7 +27,8 @@ use crate::Cpu;
 use crate::primitive::entries::RowPattern;
 use crate::primitive::update::Update;
 use block::WIDE;
-use source::{GatheredRows, Rows, SpmmFormat};
+use partition::{Operands, SpmmPartition};
+use rows::{GatheredRows, Rows, SpmmFormat};
 use sparse_core::op::{AccOf, Op, SpmmKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{
@@ -35,7 +36,6 @@ use sparse_core::{
     algorithms,
 };
 use thresholds::SpmmThresholds;
-use work::{Operands, Work};
 
 algorithms! {
     /// The algorithms of all formats.
@@ -88,7 +88,7 @@ where
 {
     Sequential(<Reference as SpmmKernel<M>>::Plan),
     /// The pattern is empty where rows of op(A) are stored.
-    Rows(RowPattern<M::Column>, Work<M::Scalar>),
+    Rows(RowPattern<M::Column>, SpmmPartition<M::Scalar>),
 }
 
 impl<M: SpmmFormat> std::fmt::Debug for SpmmPlan<M>
@@ -122,7 +122,7 @@ fn plan_work<R: Rows>(
     has_stored_rows: bool,
     options: &PlanOptions,
     b: (usize, usize),
-) -> Result<(Choice, Work<R::Scalar>)> {
+) -> Result<(Choice, SpmmPartition<R::Scalar>)> {
     let longest = (0..rows.len()).map(|row| rows.entries(row).len()).max().unwrap_or(0);
     let segment = SpmmThresholds::CPU.segment;
     let reason = format!("the longest row has {longest} entries, a segment {segment}");
@@ -136,7 +136,7 @@ fn plan_work<R: Rows>(
     };
     let offered = algorithms(has_stored_rows);
     let (algorithm, mut choice) = options.choose_among("spmm", offered, preferred, reason)?;
-    let work = Work::new(rows, algorithm.splits_rows(), b)?;
+    let work = SpmmPartition::new(rows, algorithm.splits_rows(), b)?;
     if work.is_sliced() {
         choice.reason += &format!("; B in slices of {WIDE} columns, which stay in the cache");
     }

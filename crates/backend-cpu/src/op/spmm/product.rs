@@ -1,7 +1,7 @@
 //! The rows and segments of one product: what is summed by a task, and where the sums go.
 
 use super::block::{AccOf, RowMajor, Sink, Streamed, sums};
-use super::source::Rows;
+use super::rows::Rows;
 use super::thresholds::SpmmThresholds;
 use crate::primitive::update::{Disjoint, Update};
 use crate::simd::{Isa, LINE, Vectorize};

@@ -4,8 +4,8 @@
 //! vector of 512 bits would read parts of two lines for each.
 
 use super::block::{RowMajor, RowRanges, Sink};
-use super::source::Rows;
-use super::stream::Stream;
+use super::nontemporal_stores::Stream;
+use super::rows::Rows;
 use crate::op::spmv::shifted_avx512::are_shifted;
 use crate::simd::{Isa, LINE, Simd, fetch, fetch_line, is};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
@@ -15,7 +15,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 /// The most vectors summed at a time; registers are left for a value and a row of B.
-const MOST: usize = 16;
+const MAX_VECTORS: usize = 16;
 
 /// Lines summed side by side in one vector each. Two quiet cores, f32, 16 columns: a band of 41 9.0 → 6.9 ms, the 27-point
 /// stencil 4.0 → 3.6; from 32 columns on it gained nothing.
@@ -45,7 +45,7 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
     unsafe {
         if const { is::<S, R::Scalar>(Simd::Avx512, DType::F64) } {
             match left / 8 {
-                MOST.. => f64s::<MOST, 1, R>(rows, lines, b, first, op, sink),
+                MAX_VECTORS.. => f64s::<MAX_VECTORS, 1, R>(rows, lines, b, first, op, sink),
                 8.. => f64s::<8, 1, R>(rows, lines, b, first, op, sink),
                 4.. => f64s::<4, 1, R>(rows, lines, b, first, op, sink),
                 2.. => f64s::<2, 2, R>(rows, lines, b, first, op, sink),
@@ -54,7 +54,7 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::F32) } {
             match left / 16 {
-                MOST.. => f32s::<MOST, 1, R>(rows, lines, b, first, op, sink),
+                MAX_VECTORS.. => f32s::<MAX_VECTORS, 1, R>(rows, lines, b, first, op, sink),
                 8.. => f32s::<8, 1, R>(rows, lines, b, first, op, sink),
                 4.. => f32s::<4, 1, R>(rows, lines, b, first, op, sink),
                 2.. => f32s::<2, 2, R>(rows, lines, b, first, op, sink),

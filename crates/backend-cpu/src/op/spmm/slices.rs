@@ -1,7 +1,7 @@
 //! Slices of B: all its columns at once, or some that are copied first, and the distance of prefetches.
 
 use super::block::{RowMajor, WIDE};
-use super::source::Rows;
+use super::rows::Rows;
 use super::thresholds::SpmmThresholds;
 use crate::Cpu;
 use crate::parallel::CHUNK;
@@ -16,7 +16,7 @@ const PART: usize = 256 * 1024;
 const AHEAD: usize = 8 << 10;
 
 /// The most rows to prefetch.
-const MOST_AHEAD: usize = 32;
+const MAX_AHEAD: usize = 32;
 
 /// Parts sampled for the distance that neighbouring rows span.
 const SOME_PARTS: usize = 64;
@@ -61,7 +61,7 @@ pub(super) fn rows_straddle_lines<T: Scalar>(b: &DenseView<'_, T>) -> bool {
 pub(super) fn entries_ahead<R: Rows>(rows: &R, columns: usize, sliced: bool) -> usize {
     let bytes = columns.saturating_mul(size_of::<R::Scalar>());
     let stay = !sliced && reach(rows).saturating_mul(bytes) <= SpmmThresholds::CPU.cached_bytes;
-    if stay { 0 } else { (AHEAD / bytes.max(1)).clamp(1, MOST_AHEAD) }
+    if stay { 0 } else { (AHEAD / bytes.max(1)).clamp(1, MAX_AHEAD) }
 }
 
 /// The number of rows of B from the first to the last that a part uses, on average over some parts.

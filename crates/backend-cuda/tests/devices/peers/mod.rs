@@ -9,7 +9,7 @@ use sparse_distrib::{
     DistributedBackend, DistributedCg, DistributedMatrix, DistributedSpmmPlan, DistributedSpmvPlan,
     DistributedVector, Local, Ownership, Transport,
 };
-use sparse_solvers::{Identity, Options};
+use sparse_solvers::{Identity, SolverOptions};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -143,7 +143,7 @@ pub(crate) fn conjugate_gradients_take_the_same_steps_by_every_path(library: &Li
                 let ones = vec![1.0; a.row_ownership().range(rank.rank()).len()];
                 let b = DistributedVector::from_local(rank, a.row_ownership(), &ones)?;
                 let mut x = DistributedVector::zeros(rank, a.col_ownership())?;
-                let mut cg = DistributedCg::new(rank, &a, Identity, &Options::default())?;
+                let mut cg = DistributedCg::new(rank, &a, Identity, &SolverOptions::default())?;
                 let solution = cg.solve(&a, &b, &mut x, |_| ControlFlow::Continue(()))?;
                 assert!(solution.converged());
                 Ok((solution.iterations, x.gather(rank, 0)?))

@@ -70,7 +70,7 @@ impl MatrixSet {
     /// # let path = folder.path().join("stack.npy");
     /// nnz::io::npy::write(&path, &[1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 3.0, 0.0], &[2, 2, 2], Order::RowMajor)?;
     /// let source = NpySource::open(&path)?;
-    /// let options = MatrixSetOptions::to(Format::Csr, DType::F64);
+    /// let options = MatrixSetOptions::new(Format::Csr, DType::F64);
     /// let results = Local::run(2, |rank| {
     ///     MatrixSet::compress_on_ranks(&rank, &["cpu".parse()?], &source, &options)
     /// });

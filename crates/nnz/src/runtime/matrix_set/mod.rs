@@ -28,8 +28,8 @@ use std::path::Path;
 /// # let path = folder.path().join("stack.npy");
 /// // Two 2 x 2 matrices in one array.
 /// nnz::io::npy::write(&path, &[1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 3.0, 0.0], &[2, 2, 2], Order::RowMajor)?;
-/// let cpu: Device = "cpu".parse()?;
-/// let options = MatrixSetOptions::to(Format::Csr, DType::F64);
+/// let cpu = Device::host()?;
+/// let options = MatrixSetOptions::new(Format::Csr, DType::F64);
 /// let (set, report) = MatrixSet::compress(&[cpu.clone()], &NpySource::open(&path)?, &options)?;
 /// assert_eq!((set.len(), report.nnz, set.placement(1)), (2, 3, Some("cpu")));
 /// assert_eq!((set.shape(1), set.shape(2)), (Some((2, 2)), None));
@@ -111,8 +111,8 @@ impl MatrixSet {
     /// nnz::io::npy::write(&path("wide.npy"), &[1.0, 0.0, 2.0], &[1, 3], Order::RowMajor)?;
     /// nnz::io::npy::write(&path("tall.npy"), &[0.0, 3.0], &[2, 1], Order::RowMajor)?;
     /// let source = NpySource::open_all([path("wide.npy"), path("tall.npy")])?;
-    /// let cpu: Device = "cpu".parse()?;
-    /// let options = MatrixSetOptions::to(Format::Csr, DType::F64);
+    /// let cpu = Device::host()?;
+    /// let options = MatrixSetOptions::new(Format::Csr, DType::F64);
     /// let (set, _) = MatrixSet::compress(&[cpu.clone()], &source, &options)?;
     /// set.write_folder(path("set"))?;
     /// let both = Matrix::read_csr(&cpu, &nnz::io::MatrixFile::open(path("set"))?, DType::F64)?;
@@ -150,9 +150,9 @@ impl MatrixSet {
     /// # let folder = tempfile::tempdir()?;
     /// # let path = |name: &str| folder.path().join(name);
     /// nnz::io::npy::write(&path("stack.npy"), &[1.0, 0.0, 0.0, 2.0], &[2, 2, 1], Order::RowMajor)?;
-    /// let cpu: Device = "cpu".parse()?;
+    /// let cpu = Device::host()?;
     /// let partition = Some("row:2".parse()?);
-    /// let options = MatrixSetOptions { partition, ..MatrixSetOptions::to(Format::Csr, DType::F64) };
+    /// let options = MatrixSetOptions { partition, ..MatrixSetOptions::new(Format::Csr, DType::F64) };
     /// let source = NpySource::open(path("stack.npy"))?;
     /// let (set, _) = MatrixSet::compress(&[cpu.clone()], &source, &options)?;
     /// set.write_all_blocks(path("set"))?; // four blocks of 1 x 1

@@ -25,7 +25,7 @@ impl MatrixSet {
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = |name: &str| folder.path().join(name);
-    /// let cpu: Device = "cpu".parse()?;
+    /// let cpu = Device::host()?;
     /// Matrix::from_typed(&cpu, Csr::<f64>::identity(2)?)?.write(&path("a.npz"))?;
     /// std::fs::write(path("b.mtx"), "%%MatrixMarket matrix coordinate real general\n1 3 1\n1 2 7\n")?;
     /// let set = MatrixSet::open(folder.path())?;

@@ -39,7 +39,7 @@ pub struct MatrixSetOptions<'a> {
 
 impl MatrixSetOptions<'_> {
     /// All elements but zeros.
-    pub fn to(format: Format, dtype: DType) -> Self {
+    pub fn new(format: Format, dtype: DType) -> Self {
         Self {
             format,
             dtype,

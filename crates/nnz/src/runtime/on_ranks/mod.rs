@@ -41,7 +41,7 @@ const ROOT: usize = 0;
 ///     let mut on_ranks = MatrixOnRanks::from_root(Arc::new(rank), &device, a.as_ref())?;
 ///     let ones = is_root.then(|| Vector::from_vec(&device, vec![1.0; 64])).transpose()?;
 ///     let b = on_ranks.matvec(ones.as_ref())?;
-///     let (x, solution) = on_ranks.solve(b.as_ref(), &SolveOptions::by(Method::Cg))?;
+///     let (x, solution) = on_ranks.solve(b.as_ref(), &SolveOptions::new(Method::Cg))?;
 ///     if let (Some(mut x), Some(ones)) = (x, ones) {
 ///         x.axpby(1.0, &ones, -1.0)?;
 ///         assert!(x.nrm2()? < 1e-9);

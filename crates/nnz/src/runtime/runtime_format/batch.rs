@@ -3,8 +3,8 @@
 use super::{DeviceBackend, MapValues, RuntimeFormat, bytes_of, copy_of, sampled_members, spmm_members};
 use crate::runtime::any_matrix::BatchShape;
 use crate::runtime::backend::RuntimeBackend;
-use crate::runtime::plan::AnyMatmulPlan;
-use crate::runtime::sddmm::AnySampledPlan;
+use crate::runtime::plan::AnySpmmPlan;
+use crate::runtime::sddmm::AnySddmmPlan;
 use crate::runtime::{Format, IndexType, Layout, Matrix};
 use sparse_core::backend::{SpaceOf, zeroed_vec};
 use sparse_core::op::{

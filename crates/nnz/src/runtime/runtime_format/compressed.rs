@@ -7,12 +7,12 @@ use super::{
 };
 use crate::runtime::any_matrix::ProductExtent;
 use crate::runtime::backend::RuntimeBackend;
-use crate::runtime::galerkin::AnyTripleProductPlan;
+use crate::runtime::galerkin::AnyGalerkinPlan;
 use crate::runtime::operand_errors::factor;
 use crate::runtime::operands::with_dense;
-use crate::runtime::plan::AnyMatmulPlan;
-use crate::runtime::sddmm::AnySampledPlan;
-use crate::runtime::spgemm_plan::AnySparseProductPlan;
+use crate::runtime::plan::AnySpmmPlan;
+use crate::runtime::sddmm::AnySddmmPlan;
+use crate::runtime::spgemm_plan::AnySpgemmPlan;
 use crate::runtime::typed_plan::TypedPlan;
 use crate::runtime::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use sparse_core::backend::{SpaceOf, ViewMutOf};
@@ -132,7 +132,7 @@ macro_rules! compressed_members {
             on: DeviceBackend<'_, B>,
             b: &Matrix,
             options: &PlanOptions,
-        ) -> Result<Option<Box<dyn AnySparseProductPlan>>> {
+        ) -> Result<Option<Box<dyn AnySpgemmPlan>>> {
             let Some(b) = b.downcast_ref::<Self>() else { return Ok(None) };
             let plan = SpgemmPlan::new(on.backend, self, b, options)?;
             Ok(Some(Box::new(TypedPlan::new(on, plan))))
@@ -144,7 +144,7 @@ macro_rules! compressed_members {
             r: &Self,
             p: &Self,
             options: &PlanOptions,
-        ) -> Result<Box<dyn AnyTripleProductPlan>> {
+        ) -> Result<Box<dyn AnyGalerkinPlan>> {
             let plan = GalerkinPlan::new(on.backend, r, self, p, options)?;
             Ok(Box::new(TypedPlan::new(on, plan)))
         }

@@ -6,8 +6,8 @@ use super::{
     spmm_members,
 };
 use crate::runtime::backend::RuntimeBackend;
-use crate::runtime::plan::AnyMatmulPlan;
-use crate::runtime::sddmm::AnySampledPlan;
+use crate::runtime::plan::AnySpmmPlan;
+use crate::runtime::sddmm::AnySddmmPlan;
 use crate::runtime::{Format, IndexType, Layout, Matrix};
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{
@@ -20,7 +20,7 @@ use sparse_core::{
 
 /// A matrix with more rows or columns than this, and than twice its entries, is transposed by sorting its entries: counting
 /// them by columns takes memory for every row and column.
-const MOST_COUNTED_LINES: usize = 1 << 20;
+const MAX_COUNTED_LINES: usize = 1 << 20;
 
 /// The transpose with its entries in the order of `a`.
 fn exchanged<B: Backend, T: Scalar, I: Index>(
@@ -68,7 +68,7 @@ where
     }
 
     fn transposed(&self, on: DeviceBackend<'_, B>) -> Result<Matrix> {
-        if self.nrows().max(self.ncols()) > MOST_COUNTED_LINES.max(2 * self.nnz()) {
+        if self.nrows().max(self.ncols()) > MAX_COUNTED_LINES.max(2 * self.nnz()) {
             return on.erase(exchanged(self, on.backend)?.sorted(on.backend)?);
         }
         let keep = &Duplicates::Keep;

@@ -3,8 +3,8 @@
 use super::to_layout::into_layout;
 use super::{DeviceBackend, MapValues, RuntimeFormat, one_matrix_members, sampled_members, spmm_members};
 use crate::device::HostBackend;
-use crate::runtime::plan::AnyMatmulPlan;
-use crate::runtime::sddmm::AnySampledPlan;
+use crate::runtime::plan::AnySpmmPlan;
+use crate::runtime::sddmm::AnySddmmPlan;
 use crate::runtime::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{

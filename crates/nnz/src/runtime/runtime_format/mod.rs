@@ -10,10 +10,10 @@ mod to_layout;
 
 use super::any_matrix::{BatchShape, ProductExtent};
 use super::backend::RuntimeBackend;
-use super::galerkin::AnyTripleProductPlan;
-use super::plan::AnyMatmulPlan;
-use super::sddmm::AnySampledPlan;
-use super::spgemm_plan::AnySparseProductPlan;
+use super::galerkin::AnyGalerkinPlan;
+use super::plan::AnySpmmPlan;
+use super::sddmm::AnySddmmPlan;
+use super::spgemm_plan::AnySpgemmPlan;
 use super::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use crate::Device;
 use shared_methods::{one_matrix_members, sampled_members, spmm_members};
@@ -93,7 +93,7 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         op: Op,
         columns: usize,
         options: &PlanOptions,
-    ) -> Result<Box<dyn AnyMatmulPlan>> {
+    ) -> Result<Box<dyn AnySpmmPlan>> {
         let _ = (backend, op, columns, options);
         Err(unavailable("spmm", Self::KIND))
     }
@@ -111,7 +111,7 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         sampling: Sampling,
         inner: usize,
         options: &PlanOptions,
-    ) -> Result<Box<dyn AnySampledPlan>> {
+    ) -> Result<Box<dyn AnySddmmPlan>> {
         let _ = (backend, sampling, inner, options);
         Err(unavailable("sddmm", Self::KIND))
     }
@@ -207,7 +207,7 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         on: DeviceBackend<'_, B>,
         b: &Matrix,
         options: &PlanOptions,
-    ) -> Result<Option<Box<dyn AnySparseProductPlan>>> {
+    ) -> Result<Option<Box<dyn AnySpgemmPlan>>> {
         let _ = (on, b, options);
         Err(unavailable("spgemm", Self::KIND))
     }
@@ -219,7 +219,7 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         r: &Self,
         p: &Self,
         options: &PlanOptions,
-    ) -> Result<Box<dyn AnyTripleProductPlan>> {
+    ) -> Result<Box<dyn AnyGalerkinPlan>> {
         let _ = (on, r, p, options);
         Err(unavailable("galerkin", Self::KIND))
     }

@@ -3,7 +3,7 @@
 use super::to_layout::into_layout;
 use super::{DeviceBackend, MapValues, RuntimeFormat, bytes_of, one_matrix_members, spmm_members};
 use crate::runtime::backend::RuntimeBackend;
-use crate::runtime::plan::AnyMatmulPlan;
+use crate::runtime::plan::AnySpmmPlan;
 use crate::runtime::{Format, IndexType, Layout, Matrix};
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{FullBackend, Op, Operations, RowStatistics, SpmmKernel, SpmmPlan};

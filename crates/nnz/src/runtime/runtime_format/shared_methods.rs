@@ -15,7 +15,7 @@ macro_rules! spmm_members {
             op: Op,
             columns: usize,
             options: &PlanOptions,
-        ) -> Result<Box<dyn AnyMatmulPlan>> {
+        ) -> Result<Box<dyn AnySpmmPlan>> {
             Ok(Box::new(SpmmPlan::new(backend, self, op, columns, options)?))
         }
     };
@@ -55,7 +55,7 @@ macro_rules! sampled_members {
             sampling: Sampling,
             inner: usize,
             options: &PlanOptions,
-        ) -> Result<Box<dyn AnySampledPlan>> {
+        ) -> Result<Box<dyn AnySddmmPlan>> {
             Ok(Box::new(SddmmPlan::new(backend, self, sampling, inner, options)?))
         }
     };

@@ -7,7 +7,7 @@ use sparse_core::{Csr, Index, Scalar};
 const EDGES: [usize; 8] = [2, 3, 4, 5, 6, 8, 16, 32];
 
 /// The most block rows in which an edge is tried.
-const MOST_TRIED: usize = 4096;
+const MAX_TRIED: usize = 4096;
 
 /// Block rows that a thread converts at once.
 const CHUNK: usize = 256;
@@ -34,7 +34,7 @@ fn bytes_of_entry<T: Scalar>(a: &Csr<T>, edge: usize) -> Option<f64> {
     }
     let block_rows = a.nrows() / edge;
     let (mut blocks, mut entries, mut columns) = (0, 0, vec![]);
-    for block_row in (0..block_rows).step_by(block_rows.div_ceil(MOST_TRIED).max(1)) {
+    for block_row in (0..block_rows).step_by(block_rows.div_ceil(MAX_TRIED).max(1)) {
         entries += block_columns(a, edge, block_row, &mut columns);
         blocks += columns.len();
     }

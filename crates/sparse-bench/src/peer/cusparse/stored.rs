@@ -10,7 +10,7 @@ use sparse_core::{Backend, Csr, Result, Scalar, SparseFormat, space};
 use sparse_device::Buffer;
 
 /// Elements of sliced ELL for each entry from which on it is left out.
-const MOST_PADDED: usize = 2;
+const MAX_PADDED: usize = 2;
 
 /// A format of the library.
 #[derive(Debug, Clone, Copy)]
@@ -118,7 +118,7 @@ fn in_slices<T: Scalar>(device: &Device, a: &Csr<T, Device>) -> Result<Option<Ar
     let offsets = device.download(a.row_ptr())?;
     let lengths: Vec<_> = offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize).collect();
     let elements = sliced_ell::elements(&lengths);
-    if elements > MOST_PADDED * a.nnz() || i32::try_from(elements).is_err() {
+    if elements > MAX_PADDED * a.nnz() || i32::try_from(elements).is_err() {
         return Ok(None);
     }
     let SlicedEll { offsets, columns, values } = SlicedEll::new(&a.to_host(device)?);

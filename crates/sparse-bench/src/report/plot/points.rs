@@ -62,14 +62,14 @@ fn draw_series<'a>(area: &Area<'a>, axes: &Axes<'_>, series: &[Series]) -> Drawn
 }
 
 /// The least span of a logarithmic axis: on shorter ones plotters looks for labels without end.
-const LEAST_SPAN: f64 = 10.0;
+const MIN_SPAN: f64 = 10.0;
 
 /// A range around all values, with a margin on both sides, above with the fraction `spare` of the whole.
 fn range(values: impl Iterator<Item = f64>, spare: f64) -> std::ops::Range<f64> {
     let (least, most) =
         values.fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));
     let (begin, end) = (least / 1.5, most * 1.5 * (most / least).powf(spare));
-    let widen = (LEAST_SPAN * begin / end).max(1.0).sqrt();
+    let widen = (MIN_SPAN * begin / end).max(1.0).sqrt();
     begin / widen..end * widen
 }
 
@@ -84,8 +84,8 @@ mod tests {
             assert!(values.iter().all(|value| range.contains(value)), "{range:?}");
             range.end / range.start
         };
-        assert!(span(&[1.2e6], LEGEND) > LEAST_SPAN * 0.99);
-        assert!(span(&[3.0, 5.0], 0.1) > LEAST_SPAN * 0.99);
+        assert!(span(&[1.2e6], LEGEND) > MIN_SPAN * 0.99);
+        assert!(span(&[3.0, 5.0], 0.1) > MIN_SPAN * 0.99);
         assert!(span(&[1.0, 1e4], 0.1) > 2e4);
     }
 }

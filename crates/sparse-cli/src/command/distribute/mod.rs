@@ -203,7 +203,7 @@ impl Distribute {
                 bar.set_position(progress.bytes);
                 bar.set_message(format!("{} of {} matrices", progress.items, progress.total_items));
             }),
-            ..MatrixSetOptions::to(self.to.format(false), *dtype)
+            ..MatrixSetOptions::new(self.to.format(false), *dtype)
         };
         if let Some(ranks) = ranks.transport() {
             return Ok(MatrixSet::compress_on_ranks(ranks, devices, source, &options)?);

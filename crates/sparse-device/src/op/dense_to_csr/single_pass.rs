@@ -12,8 +12,8 @@ use sparse_core::{Backend, DType, Result};
 pub(super) const FILE: &str = "dense_to_csr_look_back";
 
 /// The most worker warps of a work-group, each with a part of its tile, so that a compute unit can have two groups:
-/// `MOST_WORKERS` of the kernel. One more warp looks back.
-const MOST_WORKERS: usize = 6;
+/// `MAX_WORKERS` of the kernel. One more warp looks back.
+const MAX_WORKERS: usize = 6;
 const GROUPS_PER_UNIT: usize = 2;
 
 /// Tiles in flight per work-group: `STAGES` of the kernel.
@@ -53,7 +53,7 @@ impl SinglePass {
         let elements = LANE_ELEMENTS.min(LANE_BYTES / bytes);
         let worker_bytes = LANES * elements * (STAGES * bytes + size_of::<u16>());
         let shared = backend.properties().shared_bytes.saturating_sub(BOARD_BYTES);
-        let workers = (shared / worker_bytes).clamp(1, MOST_WORKERS);
+        let workers = (shared / worker_bytes).clamp(1, MAX_WORKERS);
         // Narrow steps make no more tiles: as many elements of a row fill a part, and less of its last step is empty.
         let steps = checked_product("rows x steps of a row", rows, cols.div_ceil(LANES * vector(bytes)))?;
         let tiles = Tiles::new(backend, steps.div_ceil(elements / vector(bytes) * workers))?;

@@ -66,7 +66,7 @@ pub(super) fn take_all_rows(
     let total = products.counts.total;
     // Chunks that run all at once take 0.6 to 1.0 of the time of places (H200).
     let are_few = run_at_once(backend, factors, products);
-    let has_long_rows = products.most > places::MOST_PRODUCTS;
+    let has_long_rows = products.most > places::MAX_PRODUCTS;
     let is_skewed = total > SKEWED * mean * left.indices.len;
     let are_many_calls = calls >= CALLS && !backend.caps().is_cpu;
     (are_many_calls && (mean <= SHORT || are_few))

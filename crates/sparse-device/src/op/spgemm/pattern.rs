@@ -21,7 +21,7 @@ const WINDOW_COLUMNS: usize = 32 * 31;
 
 /// Windows of the largest team for a row, one after the other: each takes it through all products again. Measured on an
 /// H100, two windows over a table and the sort of what it has, rows of 576 products: 0.55 of the time.
-const MOST_WINDOWS: usize = 8;
+const MAX_WINDOWS: usize = 8;
 
 /// Entries of a row of A above which it is split, and those for each work-group that marks its columns. Measured on an
 /// H100: 83 rows of A with 1000 to 12 000 entries by a work-group each take 0.4 ms longer than split.
@@ -29,13 +29,13 @@ const SPLIT_ABOVE: usize = 1024;
 const SLICE: usize = 256;
 
 /// Words of the bitmap of a work-group, at most: a window of 32 million columns.
-const MOST_WORDS: usize = 1 << 20;
+const MAX_WORDS: usize = 1 << 20;
 
 /// Work-groups of the largest team that a compute unit runs at once.
 const GROUPS_PER_UNIT: usize = 8;
 
 /// Bytes of bitmaps in global memory, unless one row needs more.
-const MOST_WORKSPACE: usize = 256 << 20;
+const MAX_WORKSPACE: usize = 256 << 20;
 
 /// The offsets and columns of C, and the lengths of its rows.
 pub(super) struct FoundPattern {
@@ -67,7 +67,7 @@ enum RowBin {
     Warp,
     /// The products fit the largest team, and the columns are in a window of a warp.
     WarpWindow,
-    /// Columns are in [`MOST_WINDOWS`] windows of the largest team.
+    /// Columns are in [`MAX_WINDOWS`] windows of the largest team.
     GroupWindow,
     /// The products fit the largest team.
     Group,
@@ -141,7 +141,7 @@ impl SpgemmAlgorithm {
 
     /// The entries that rows of A must exceed to be split, if rows are split by this algorithm. Each has a bitmap.
     fn split_above(self, cols: usize) -> Option<usize> {
-        let fits = cols.div_ceil(32).saturating_mul(size_of::<u32>()) <= MOST_WORKSPACE;
+        let fits = cols.div_ceil(32).saturating_mul(size_of::<u32>()) <= MAX_WORKSPACE;
         match self {
             Self::ByRow if fits => Some(SPLIT_ABOVE),
             Self::Split if fits => Some(0),
@@ -164,9 +164,9 @@ struct Bitmaps {
 }
 
 impl Bitmaps {
-    /// Up to `most` bitmaps, within [`MOST_WORKSPACE`] unless one needs more.
+    /// Up to `most` bitmaps, within [`MAX_WORKSPACE`] unless one needs more.
     fn new(backend: &Device, most: usize, words: usize) -> Result<Self> {
-        let count = most.min(MOST_WORKSPACE / (words * size_of::<u32>()).max(1)).max(1);
+        let count = most.min(MAX_WORKSPACE / (words * size_of::<u32>()).max(1)).max(1);
         Ok(Self { bits: backend.zeros_raw(count * words, size_of::<u32>())?, words })
     }
 
@@ -372,7 +372,7 @@ fn row_bins(
         let kernel = backend.kernel(ROWS_FILE, "spgemm_rows_bins", factors.defines(backend))?;
         let launch = backend.launch(&kernel).size(rows).size(limit(RowBin::Short)).size(limit(RowBin::Warp));
         let launch = launch.size(EACH * teams.largest).size(window(RowBin::WarpWindow));
-        let launch = launch.size(MOST_WINDOWS * window(RowBin::GroupWindow)).size(split_above);
+        let launch = launch.size(MAX_WINDOWS * window(RowBin::GroupWindow)).size(split_above);
         let launch = launch.buffer(&products.counts.starts).buffer(&products.spans);
         launch.buffer(factors.left.offsets).buffer(bins).items(rows)
     })
@@ -391,7 +391,7 @@ impl BinSearch {
         let words = factors.right.cols.div_ceil(32);
         let busy = backend.caps().compute_units * GROUPS_PER_UNIT;
         let bitmaps = match method {
-            Method::Bitmap => Some(Bitmaps::new(backend, bin.rows.len().min(busy), words.min(MOST_WORDS))?),
+            Method::Bitmap => Some(Bitmaps::new(backend, bin.rows.len().min(busy), words.min(MAX_WORDS))?),
             Method::Split => Some(Bitmaps::new(backend, bin.rows.len(), words)?),
             Method::Sort | Method::Window | Method::Hash => None,
         };

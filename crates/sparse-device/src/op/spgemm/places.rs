@@ -25,7 +25,7 @@ pub(super) fn most_left(factors: Factors<'_>) -> usize {
 pub(super) const FEW_PRODUCTS: usize = 128;
 
 /// Products of a row up to which they have places: those of one warp take no longer than a launch.
-pub(super) const MOST_PRODUCTS: usize = 2048;
+pub(super) const MAX_PRODUCTS: usize = 2048;
 
 /// The longest row of C whose places have 8 bits, with those of a warp behind it.
 const LONGEST_OF_BYTES: usize = u8::MAX as usize - LANES;

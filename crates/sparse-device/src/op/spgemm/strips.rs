@@ -20,14 +20,14 @@ use sparse_core::{Backend, Error, Result};
 pub(super) const FILE: &str = "spgemm_strips";
 
 /// The fewest rows of a strip. A strip takes as long as one of a warp's rows, and places about as long as these (H200).
-const LEAST_ROWS: usize = 8;
+const MIN_ROWS: usize = 8;
 
 /// The most shared memory of a strip: two work-groups have a compute unit.
-const MOST_BYTES: usize = 100 << 10;
+const MAX_BYTES: usize = 100 << 10;
 
 /// The most rows of a strip, for up to so many products of a row on average. Measured on an H200, runs of squares: rows of
 /// 25 products take 83 us with 256 rows and 90 with 128, rows of 81 149 and 106, rows of 729 252 with 32 and 314 with 64.
-const MOST_ROWS: [(usize, usize); 3] = [(32, 256), (128, 128), (512, 64)];
+const MAX_ROWS: [(usize, usize); 3] = [(32, 256), (128, 128), (512, 64)];
 
 /// Bytes of a strip's description.
 const STRIP_BYTES: usize = 64;
@@ -79,9 +79,9 @@ impl FoundStrips {
         let products_of_strips = backend.zeros::<i64>(rows + 1)?;
         let most = backend.zeros::<i32>(1)?;
         let most_rows = most_rows(backend, products.counts.total / rows.max(1));
-        let limit = MOST_BYTES.min(backend.properties().shared_bytes);
+        let limit = MAX_BYTES.min(backend.properties().shared_bytes);
         let kernel = kernel(backend, factors, "spgemm_strips_find")?;
-        let launch = backend.launch(&kernel).size(rows).size(most_rows).size(LEAST_ROWS).size(limit);
+        let launch = backend.launch(&kernel).size(rows).size(most_rows).size(MIN_ROWS).size(limit);
         let launch = launch.buffer(&runs.before).buffer(&runs.begins);
         let launch = launch.buffer(left.offsets).buffer(left.indices).buffer(right.offsets);
         let launch = launch.buffer(entries).buffer(&products.counts.starts);
@@ -199,7 +199,7 @@ pub(super) fn pay(backend: &Device, factors: Factors<'_>, products: &ProductCoun
 
 /// The most rows of a strip, for rows of so many products.
 fn most_rows(backend: &Device, products: usize) -> usize {
-    let fitting = MOST_ROWS.iter().find(|(most, _)| products <= *most);
+    let fitting = MAX_ROWS.iter().find(|(most, _)| products <= *most);
     fitting.map_or(LANES, |(_, rows)| *rows).min(largest_team(backend))
 }
 

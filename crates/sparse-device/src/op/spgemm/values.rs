@@ -13,23 +13,23 @@ use sparse_core::{Backend, Result};
 use std::ops::Range;
 
 /// Bytes of sums for each lane of the team that sums a row in local memory: the kernels' macro `EACH` counts sums, and is
-/// at most [`MOST_EACH`].
+/// at most [`MAX_EACH`].
 const BYTES_PER_LANE: usize = 64;
-const MOST_EACH: usize = 8;
+const MAX_EACH: usize = 8;
 
 /// The most lanes of the smallest team. Measured on an H100: 16 lanes take 0.77 of the time of 32 for rows of B with 41
 /// entries, and 0.95 for 27.
-const MOST_SMALLEST: usize = 16;
+const MAX_SMALLEST: usize = 16;
 
 /// Entries of a row of A up to which a team of up to a warp has the row.
-const MOST_LEFT: usize = 1024;
+const MAX_LEFT: usize = 1024;
 
 /// Products of a row of B on average, in each slice of a row of C, from which on a work-group takes the row's entries of A
 /// one after the other: on a CPU, and on a GPU.
-const LEAST_PART: [usize; 2] = [8, 64];
+const MIN_PART: [usize; 2] = [8, 64];
 
 /// Products of a row up to which rows need no bins, if all are short.
-const MOST_PRODUCTS: usize = 4096;
+const MAX_PRODUCTS: usize = 4096;
 
 /// The entries of C that a work-item has in a slice: the kernels' macro `SLICE_EACH`, by the bytes of a column and a sum.
 fn slice_each(bytes: usize) -> usize {
@@ -173,7 +173,7 @@ impl SumBins {
             let teams = Places::teams(backend, factors);
             (teams, Places::limits(factors, teams))
         } else {
-            let teams = Teams::new(backend, factors.right.mean_length().min(MOST_SMALLEST));
+            let teams = Teams::new(backend, factors.right.mean_length().min(MAX_SMALLEST));
             (teams, limits(sum_bytes, teams))
         };
         let slice = teams.largest * slice_each(sum_bytes + factors.right.indices.element_bytes);
@@ -194,7 +194,7 @@ fn row_bins(
         return Ok(RowBins::none());
     }
     // A row with so few products has no more entries of A, but for those that name empty rows of B.
-    let few_products = if keeps_places { places::FEW_PRODUCTS } else { MOST_PRODUCTS };
+    let few_products = if keeps_places { places::FEW_PRODUCTS } else { MAX_PRODUCTS };
     if strips.is_none() && counts.longest <= limits.short && counts.most_products <= few_products {
         return Ok(RowBins::single(factors.left.rows));
     }
@@ -204,11 +204,11 @@ fn row_bins(
         let launch = backend.launch(&kernel).size(factors.left.rows);
         let launch = launch.size(limits.short).size(limits.warp).size(slice);
         let (most_left, most_products) = match keeps_places {
-            true => (places::most_left(factors), places::MOST_PRODUCTS),
-            false => (MOST_LEFT, NO_ROW),
+            true => (places::most_left(factors), places::MAX_PRODUCTS),
+            false => (MAX_LEFT, NO_ROW),
         };
         let launch = launch.size(most_left).size(most_products);
-        let [of_cpu, of_gpu] = LEAST_PART;
+        let [of_cpu, of_gpu] = MIN_PART;
         let least_part = if backend.caps().is_cpu { of_cpu } else { of_gpu };
         let launch = launch.size(if order.sorted && order.unique { least_part } else { NO_ROW });
         let launch = launch.buffer(counts.entries).buffer(counts.products);
@@ -357,7 +357,7 @@ fn cut_rows(bins: &RowBins) -> Option<Range<usize>> {
 
 /// The most entries of rows whose columns and sums are in local memory.
 fn limits(sum_bytes: usize, teams: Teams) -> Limits {
-    let each = (BYTES_PER_LANE / sum_bytes).min(MOST_EACH);
+    let each = (BYTES_PER_LANE / sum_bytes).min(MAX_EACH);
     Limits { short: each * teams.smallest, warp: each * LANES }
 }
 

@@ -10,7 +10,7 @@ use sparse_core::Result;
 use sparse_core::op::Op;
 
 /// The most entries of a chunk, and of a row that is not split.
-const MOST: usize = 256;
+const MAX_ENTRIES: usize = 256;
 
 /// The plan: chunks, with a row of sums for each row that is split.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct AtomicSplit {
 impl AtomicSplit {
     pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
         let defines = a.product_defines(op);
-        let chunks = Chunks::with_shared_sums(backend, a, MOST)?;
+        let chunks = Chunks::with_shared_sums(backend, a, MAX_ENTRIES)?;
         let chunks = SummedChunks::new(backend, a, chunks, columns, &defines)?;
         let file = "csr_spmm_split_atomic";
         let kernel = backend.kernel_of(a.dtype, file, "csr_spmm_row_split_atomic", defines)?;

@@ -19,8 +19,8 @@ const WARPS_PER_UNIT: usize = 64;
 /// Elements of a row that a lane has on their way at once: `EACH` of the kernels.
 const STEP: usize = 4;
 
-/// The largest work-group of the kernels: `MOST_THREADS`, `MOST_LANES`.
-const MOST_THREADS: usize = 1024;
+/// The largest work-group of the kernels: `MAX_THREADS`, `MAX_LANES`.
+const MAX_THREADS: usize = 1024;
 
 algorithms! {
     /// The algorithms of ELL.
@@ -93,7 +93,7 @@ impl Device {
 
     /// The most lanes per row that a work-group holds.
     fn most_ell_lanes(&self) -> usize {
-        self.properties().largest_group.min(MOST_THREADS) / LANES
+        self.properties().largest_group.min(MAX_THREADS) / LANES
     }
 }
 

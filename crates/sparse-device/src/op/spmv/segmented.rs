@@ -28,7 +28,7 @@ const SQUARE: usize = 46 * 46;
 const WARPS_AT_ONCE: usize = 40;
 
 /// The most steps of a part.
-const MOST_STEPS: usize = 16;
+const MAX_STEPS: usize = 16;
 
 /// The starts of rows, and the partial sums of rows that begin before a part or end behind it.
 #[derive(Debug)]
@@ -121,10 +121,10 @@ impl Segmented {
 /// The steps of a part, of a product of `steps`, at least one.
 fn steps_of_part(backend: &Device, steps: usize) -> usize {
     if backend.has_barriers() {
-        return (steps / SQUARE).isqrt().clamp(1, MOST_STEPS);
+        return (steps / SQUARE).isqrt().clamp(1, MAX_STEPS);
     }
     let at_once = backend.caps().compute_units * WARPS_AT_ONCE;
-    let parts = at_once * steps.div_ceil(at_once * MOST_STEPS);
+    let parts = at_once * steps.div_ceil(at_once * MAX_STEPS);
     steps.div_ceil(parts)
 }
 

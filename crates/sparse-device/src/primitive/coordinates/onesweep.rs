@@ -24,11 +24,11 @@ const DIGITS: usize = 256;
 const BLOCKS_PER_UNIT: usize = 4;
 
 /// The most entries: a state has 30 bits for a number of words.
-const MOST_ENTRIES: usize = (1 << 30) - 1;
+const MAX_ENTRIES: usize = (1 << 30) - 1;
 
 /// True if entries within `extents` can be sorted: either index fits in a word beside the position.
 pub(super) fn fits(extents: (usize, usize), entries: usize) -> bool {
-    entries <= MOST_ENTRIES && fits_word(bits_below(extents.0.max(extents.1)), entries)
+    entries <= MAX_ENTRIES && fits_word(bits_below(extents.0.max(extents.1)), entries)
 }
 
 /// True if keys of `bits` bits fit in words beside the positions of the entries.
@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn entries_fit_if_either_index_and_the_position_take_64_bits() {
-        assert!(fits((1 << 31, 1 << 31), MOST_ENTRIES));
-        assert!(!fits((1, 1), MOST_ENTRIES + 1));
+        assert!(fits((1 << 31, 1 << 31), MAX_ENTRIES));
+        assert!(!fits((1, 1), MAX_ENTRIES + 1));
         assert!(fits((1 << 54, 3), 1 << 10) && !fits((1 << 54, 3), (1 << 10) + 1));
         assert!(fits((3, 1 << 54), 1 << 10) && !fits((3, (1 << 54) + 1), 1 << 10));
     }

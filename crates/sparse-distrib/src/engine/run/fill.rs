@@ -8,7 +8,7 @@ use crate::engine::parallelism::Parallelism;
 use crate::engine::pieces::write_pieces;
 use crate::engine::slots::{Slots, TakenSlot};
 use crate::engine::source::DeviceMatrices;
-use crate::engine::worker::{MOST_PINNED_BYTES, PORTION_BYTES, STAGED_BYTES};
+use crate::engine::worker::{MAX_PINNED_BYTES, PORTION_BYTES, STAGED_BYTES};
 use crate::partition::Part;
 use crate::scheme::Scheme;
 use sparse_core::{Error, Index, Order, Result, Scalar};
@@ -124,7 +124,7 @@ impl<'a, T: Scalar> Run<'a, T> {
     /// The elements of a chunk in the source's memory, if the device copies them as fast as those of a slot. Matrices
     /// whose slots are not pinned always are.
     fn lend_directly<I: Index>(&self, chunk: &Chunk, slots: &Slots<T, I>) -> Option<&'a [T]> {
-        let is_large = self.items[chunk.items[0]].bytes > MOST_PINNED_BYTES;
+        let is_large = self.items[chunk.items[0]].bytes > MAX_PINNED_BYTES;
         self.lend(chunk).filter(|lent| is_large || slots.is_direct(lent))
     }
 

@@ -10,7 +10,7 @@ use std::thread;
 
 /// Slots of a device that are filled at once, at most: each is pinned when it is first filled, 7 ms for 16 MiB, and 32
 /// threads write more than a link takes.
-const MOST_FILLERS: usize = 8;
+const MAX_FILLERS: usize = 8;
 /// Threads that write a slot together, where there are enough: a portion has four matrices of 1024² in f32.
 const THREADS_OF_SLOT: usize = 4;
 
@@ -33,12 +33,12 @@ impl<'a, T: Scalar> Run<'a, T> {
     }
 
     /// The number of threads that fill slots for a device: one for each stream, for a device behind a link one for
-    /// every [`THREADS_OF_SLOT`] of its share of the host's threads, up to [`MOST_FILLERS`], or as many as it has where
+    /// every [`THREADS_OF_SLOT`] of its share of the host's threads, up to [`MAX_FILLERS`], or as many as it has where
     /// they compress on the host; no more than there are items.
     pub(super) fn fillers(&self, index: usize, streams: usize) -> usize {
         let fillers = match self.schemes[index] {
             Scheme::Sfc if self.hosts[index] => streams,
-            Scheme::Sfc => (self.share_of_threads() / THREADS_OF_SLOT).min(MOST_FILLERS).max(streams),
+            Scheme::Sfc => (self.share_of_threads() / THREADS_OF_SLOT).min(MAX_FILLERS).max(streams),
             _ => {
                 let compressing = self.schemes.iter().filter(|&&scheme| scheme != Scheme::Sfc).count();
                 (available_threads() / compressing).max(streams)

@@ -11,7 +11,7 @@ use super::source::DeviceMatrices;
 use super::staging::Staging;
 pub use device::DeviceWorker;
 pub(crate) use portion::{DEVICE_STREAMS, UNPACKING_STREAMS};
-pub(super) use portion::{MOST_PINNED_BYTES, PORTION_BYTES, STAGED_BYTES, peak_bytes};
+pub(super) use portion::{MAX_PINNED_BYTES, PORTION_BYTES, STAGED_BYTES, peak_bytes};
 pub use resident::Resident;
 pub(super) use resident::{Capacity, DeviceBatch, batch_bytes};
 use sparse_core::op::Keep;

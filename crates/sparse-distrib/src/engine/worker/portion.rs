@@ -15,7 +15,7 @@ pub(crate) const PORTION_BYTES: u64 = 4 << 20;
 pub(crate) const STAGED_BYTES: u64 = 16 << 20;
 /// Bytes of the elements of the largest matrix that is written to a slot as its device has it allocated. To pin memory
 /// takes 0.4 to 0.5 ms a MiB, longer than to copy it once more; what is larger lies in memory like any other.
-pub(crate) const MOST_PINNED_BYTES: u64 = 64 << 20;
+pub(crate) const MAX_PINNED_BYTES: u64 = 64 << 20;
 
 /// Bytes that compressing a chunk may take at most of a device's memory, its plan apart: the dense elements, the arrays
 /// with `nnz` entries, and on a device the copy of these that has no unused capacity.

@@ -148,7 +148,7 @@ impl<'a> Operation<'a> {
         right: Factor<'_, T>,
     ) -> Result<(Self, Offsets)> {
         let shape = (left.shape.0, right.shape.1);
-        let offsets = Offsets { shape, buffer: uninitialised(&library.device, shape.0 + 1)? };
+        let offsets = Offsets { shape, buffer: uninitialized(&library.device, shape.0 + 1)? };
         let arrays = (start(&offsets.buffer), ptr::null_mut(), ptr::null_mut());
         let product = SparseMatrix::csr::<T>(shape, 0, arrays)?;
         let (left, right, state) = (left.describe()?, right.describe()?, State::new()?);
@@ -184,7 +184,7 @@ impl Offsets {
         let status =
             unsafe { sys::cusparseSpMatGetSize(descriptor.0, &raw mut rows, &raw mut cols, &raw mut nnz) };
         check("cusparseSpMatGetSize", status)?;
-        let (indices, values) = (uninitialised(&library.device, nnz as usize)?, allocate(nnz as usize)?);
+        let (indices, values) = (uninitialized(&library.device, nnz as usize)?, allocate(nnz as usize)?);
         // SAFETY: the descriptor is alive; the arrays have the sizes that it says.
         let status = unsafe {
             sys::cusparseCsrSetPointers(descriptor.0, start(&offsets), start(&indices), start(&values))
@@ -245,14 +245,14 @@ fn with_workspace(
 ) -> Result<Buffer<u8>> {
     let mut bytes = 0;
     call(&mut bytes, ptr::null_mut())?;
-    let workspace = uninitialised(device, bytes)?;
+    let workspace = uninitialized(device, bytes)?;
     call(&mut bytes, start(&workspace))?;
     Ok(workspace)
 }
 
 /// A buffer of arbitrary contents, as the library's users allocate it: the library writes it before it reads it. It is
 /// allocated and freed in order with the work of the library.
-fn uninitialised<T: Element>(device: &Device, len: usize) -> Result<Buffer<T>> {
+fn uninitialized<T: Element>(device: &Device, len: usize) -> Result<Buffer<T>> {
     let bytes = checked_product("length x size of an element", len, size_of::<T>())?;
     let memory = device.driver().allocate(bytes)?;
     // SAFETY: the memory is the device's, in whole words of at least as many bytes, whose contents, whatever they are,

@@ -2,7 +2,7 @@
 
 use super::super::descriptor::{Scalars, start};
 use super::super::library::{Cusparse, check};
-use super::{Algorithm, Factor, NONE, Operation, Product, uninitialised, with_workspace};
+use super::{Algorithm, Factor, NONE, Operation, Product, uninitialized, with_workspace};
 use crate::value::Value;
 use cudarc::cusparse::sys;
 use sparse_core::Result;
@@ -30,7 +30,7 @@ pub(super) fn multiply<T: Value>(
         }
         _ => call.compute_in_chunks()?,
     };
-    let product = offsets.with_entries(&operation, |nnz| uninitialised(device, nnz))?;
+    let product = offsets.with_entries(&operation, |nnz| uninitialized(device, nnz))?;
     call.copy()?;
     Ok(product)
 }
@@ -84,7 +84,7 @@ impl<T: Value> Multiplication<'_, T> {
     fn compute_in_chunks(&self) -> Result<Buffer<u8>> {
         let (device, mut bytes) = (&self.operation.library.device, 0);
         with_workspace(device, |own, buffer| self.estimate_memory(own, buffer, &mut bytes))?;
-        let workspace = uninitialised(device, bytes)?;
+        let workspace = uninitialized(device, bytes)?;
         self.compute(&mut bytes, start(&workspace))?;
         Ok(workspace)
     }

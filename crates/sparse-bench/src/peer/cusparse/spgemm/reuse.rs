@@ -2,7 +2,7 @@
 
 use super::super::descriptor::{Scalars, start};
 use super::super::library::{Cusparse, check};
-use super::{Algorithm, Factor, NONE, Operation, Product, uninitialised, with_workspace};
+use super::{Algorithm, Factor, NONE, Operation, Product, uninitialized, with_workspace};
 use crate::value::Value;
 use cudarc::cusparse::sys;
 use sparse_core::{Backend, Result};
@@ -74,9 +74,9 @@ impl Operation<'_> {
     fn find_pattern(&self) -> Result<[Buffer<u8>; 2]> {
         let (device, mut bytes) = (&self.library.device, [0; 3]);
         self.count(&mut bytes, [ptr::null_mut(); 3])?;
-        let second = uninitialised::<u8>(device, bytes[0])?;
-        let third = uninitialised(device, bytes[1])?;
-        let fourth = uninitialised(device, bytes[2])?;
+        let second = uninitialized::<u8>(device, bytes[0])?;
+        let third = uninitialized(device, bytes[1])?;
+        let fourth = uninitialized(device, bytes[2])?;
         self.count(&mut bytes, [start(&second), start(&third), start(&fourth)])?;
         Ok([third, fourth])
     }

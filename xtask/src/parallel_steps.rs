@@ -34,7 +34,7 @@ struct Running {
 }
 
 /// A step that passed.
-pub(crate) struct Passed {
+pub(crate) struct PassedStep {
     pub(crate) step: &'static Step,
     /// Seconds from its start to its end.
     pub(crate) seconds: u64,
@@ -44,14 +44,14 @@ pub(crate) struct Passed {
 
 /// Runs all steps, prints the output of each when it ends, and returns their times. After a failure nothing is started any
 /// more.
-pub(crate) fn run(steps: &'static [Step]) -> Result<Vec<Passed>> {
+pub(crate) fn run(steps: &'static [Step]) -> Result<Vec<PassedStep>> {
     let folder = root().join("target/ci");
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     // Cargo replaces the program that runs here when it builds the workspace.
     let program = folder.join("xtask");
     fs::copy(std::env::current_exe()?, &program).with_context(|| program.display().to_string())?;
     let (mut waiting, mut running): (Vec<_>, Vec<Running>) = (steps.iter().collect(), vec![]);
-    let (mut passed, mut failed): (Vec<Passed>, _) = (vec![], vec![]);
+    let (mut passed, mut failed): (Vec<PassedStep>, _) = (vec![], vec![]);
     while !running.is_empty() || (failed.is_empty() && !waiting.is_empty()) {
         while failed.is_empty()
             && running.len() < AT_ONCE
@@ -65,7 +65,7 @@ pub(crate) fn run(steps: &'static [Step]) -> Result<Vec<Passed>> {
             let before = processor_seconds();
             match job.process.try_wait()? {
                 None => still.push(job),
-                Some(status) if job.end(status)? => passed.push(Passed {
+                Some(status) if job.end(status)? => passed.push(PassedStep {
                     step: job.step,
                     seconds: job.start.elapsed().as_secs(),
                     processor: processor_seconds().zip(before).map(|(after, before)| after - before),
@@ -82,7 +82,7 @@ pub(crate) fn run(steps: &'static [Step]) -> Result<Vec<Passed>> {
 }
 
 /// True if all that a step needs has passed.
-fn is_ready(step: &Step, passed: &[Passed]) -> bool {
+fn is_ready(step: &Step, passed: &[PassedStep]) -> bool {
     step.needs.iter().all(|needed| passed.iter().any(|passed| passed.step.name == *needed))
 }
 

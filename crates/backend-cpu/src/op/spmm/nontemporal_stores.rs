@@ -74,7 +74,7 @@ impl Stream {
         self.line = self.line.wrapping_add(WORDS);
     }
 
-    /// Writes the waiting words, and makes all writes visible to threads that synchronise with the end of the task.
+    /// Writes the waiting words, and makes all writes visible to threads that synchronize with the end of the task.
     ///
     /// # Safety
     /// As for [`Self::write`].

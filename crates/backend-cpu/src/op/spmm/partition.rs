@@ -2,10 +2,10 @@
 
 use super::block::{RowMajor, WIDE};
 use super::product::{Output, PartSums, Product, SegmentSums};
+use super::rows::Rows;
 use super::slices::{
     entries_ahead, entries_of_part, is_copy_cheap, pack, pays_to_slice, rows_straddle_lines,
 };
-use super::source::Rows;
 use super::thresholds::SpmmThresholds;
 use crate::Cpu;
 use crate::parallel::chunks;
@@ -34,7 +34,7 @@ struct Segment {
 }
 
 /// The partition of a pattern's work, and its workspace.
-pub(super) struct Work<T: Scalar> {
+pub(super) struct SpmmPartition<T: Scalar> {
     split: WorkSplit<T::Acc>,
     /// Some columns of B, or all, row by row; allocated at their first use. Rows of eight doubles are cache lines: where each
     /// lay in two lines, 8 columns of 20 000 rows with 200 entries took 6 to 11 ms in place of 2.1.
@@ -59,7 +59,7 @@ struct WorkSplit<Acc> {
     elements: usize,
 }
 
-impl<T: Scalar> Work<T> {
+impl<T: Scalar> SpmmPartition<T> {
     /// The work of a product with a matrix B of this shape.
     pub(super) fn new<R: Rows<Scalar = T>>(rows: &R, split: bool, b: (usize, usize)) -> Result<Self> {
         let columns = b.1;

@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A bounded pool with a bounded queue.
 #[derive(Debug, Clone)]
-pub(crate) struct Workers {
+pub(crate) struct ThreadPool {
     permits: Arc<Semaphore>,
     /// Permits for work that takes little time.
     brief: Arc<Semaphore>,
@@ -93,7 +93,7 @@ const BRIEF_THREADS: usize = 2;
 /// Threads that pin matrices, which they read from disk where they were evicted. One more matrix is read at a time.
 const PINNING_THREADS: usize = 1;
 
-impl Workers {
+impl ThreadPool {
     /// Threads, and a queue for work that waits, of which one tenant may have a part. As many pins may wait.
     pub(crate) fn new(limits: &Limits) -> Self {
         let (count, queue, tenant_queue) = (limits.workers.max(1), limits.queue, limits.tenant_queue);
@@ -147,11 +147,11 @@ impl Workers {
         work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let permit = task.within(self.permit()).await??;
-        let workers = self.clone();
+        let threads = self.clone();
         let timed = move || {
             let began = Instant::now();
             let done = work();
-            workers.charge(&admitted, began.elapsed());
+            threads.charge(&admitted, began.elapsed());
             done
         };
         Self::run_on_thread(permit, task, timed).await
@@ -213,8 +213,8 @@ mod tests {
     use axum::http::StatusCode;
     use std::sync::mpsc::{Receiver, channel};
 
-    fn pool(workers: usize, queue: usize, tenant_queue: usize) -> Workers {
-        Workers::new(&Limits { workers, queue, tenant_queue, ..Limits::default() })
+    fn pool(threads: usize, queue: usize, tenant_queue: usize) -> ThreadPool {
+        ThreadPool::new(&Limits { workers: threads, queue, tenant_queue, ..Limits::default() })
     }
 
     fn task() -> Task {
@@ -223,80 +223,80 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_queue_refuses_and_a_panic_is_an_error() {
-        let workers = pool(1, 0, 0);
+        let threads = pool(1, 0, 0);
         let (release, wait) = channel::<()>();
         let first = tokio::spawn({
-            let workers = workers.clone();
-            async move { workers.run("a", &task(), move || wait.recv().map_err(Problem::internal)).await }
+            let threads = threads.clone();
+            async move { threads.run("a", &task(), move || wait.recv().map_err(Problem::internal)).await }
         });
-        while workers.running() == 0 {
+        while threads.running() == 0 {
             tokio::task::yield_now().await;
         }
-        let refused = workers.run("a", &task(), || Ok(())).await.unwrap_err();
+        let refused = threads.run("a", &task(), || Ok(())).await.unwrap_err();
         assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
         release.send(()).unwrap();
         assert!(first.await.unwrap().is_ok());
-        let failed = workers
+        let failed = threads
             .run("a", &task(), || -> Result<(), Problem> { panic!("for the test") })
             .await
             .unwrap_err();
         assert_eq!(failed.status, StatusCode::INTERNAL_SERVER_ERROR);
-        assert_eq!((workers.running(), workers.waiting()), (0, 0));
+        assert_eq!((threads.running(), threads.waiting()), (0, 0));
     }
 
     #[tokio::test]
     async fn a_deadline_ends_the_wait_and_stopped_work_does_not_begin() {
-        let workers = pool(1, 1, 1);
+        let threads = pool(1, 1, 1);
         let (release, wait) = channel::<()>();
         let short = Task::new(Duration::from_millis(20));
         let late =
-            workers.run("a", &short, move || wait.recv().map_err(Problem::internal)).await.unwrap_err();
+            threads.run("a", &short, move || wait.recv().map_err(Problem::internal)).await.unwrap_err();
         assert_eq!(late.status, StatusCode::GATEWAY_TIMEOUT);
-        assert_eq!(workers.running(), 1, "the thread is not free before its work ends");
+        assert_eq!(threads.running(), 1, "the thread is not free before its work ends");
         let short = Task::new(Duration::from_millis(20));
-        let late = workers.run("a", &short, || Ok(())).await.unwrap_err();
-        assert_eq!((late.status, workers.waiting()), (StatusCode::GATEWAY_TIMEOUT, 0));
-        assert_eq!(workers.run_brief(&task(), || Ok(7)).await.unwrap(), 7, "it takes another thread");
+        let late = threads.run("a", &short, || Ok(())).await.unwrap_err();
+        assert_eq!((late.status, threads.waiting()), (StatusCode::GATEWAY_TIMEOUT, 0));
+        assert_eq!(threads.run_brief(&task(), || Ok(7)).await.unwrap(), 7, "it takes another thread");
         release.send(()).unwrap();
         let stopped = task();
         stopped.stop();
-        let refused = workers.run("a", &stopped, || -> Result<(), _> { panic!("it was stopped") }).await;
+        let refused = threads.run("a", &stopped, || -> Result<(), _> { panic!("it was stopped") }).await;
         assert_eq!(refused.unwrap_err().status, StatusCode::CONFLICT);
     }
 
     #[tokio::test]
     async fn pins_wait_for_pins_alone_and_a_full_queue_of_them_refuses() {
-        let workers = pool(1, 0, 0);
+        let threads = pool(1, 0, 0);
         let (release, wait) = channel::<()>();
         let block = |wait: Receiver<()>| move || wait.recv().map_err(Problem::internal);
         let operation = tokio::spawn({
-            let (workers, work) = (workers.clone(), block(wait));
-            async move { workers.run("a", &task(), work).await }
+            let (threads, work) = (threads.clone(), block(wait));
+            async move { threads.run("a", &task(), work).await }
         });
-        while workers.running() == 0 {
+        while threads.running() == 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(workers.run_pinning("a", &task(), || Ok(7)).await.unwrap(), 7);
+        assert_eq!(threads.run_pinning("a", &task(), || Ok(7)).await.unwrap(), 7);
         let (release_pin, wait) = channel::<()>();
         let pin = tokio::spawn({
-            let (workers, work) = (workers.clone(), block(wait));
-            async move { workers.run_pinning("a", &task(), work).await }
+            let (threads, work) = (threads.clone(), block(wait));
+            async move { threads.run_pinning("a", &task(), work).await }
         });
-        while workers.pinning.available_permits() > 0 {
+        while threads.pinning.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
-        let refused = workers.run_pinning("a", &task(), || Ok(())).await.unwrap_err();
+        let refused = threads.run_pinning("a", &task(), || Ok(())).await.unwrap_err();
         assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
         release.send(()).unwrap();
         release_pin.send(()).unwrap();
         assert!(operation.await.unwrap().is_ok() && pin.await.unwrap().is_ok());
-        assert_eq!(workers.pinning_queue.lock().all, 0);
+        assert_eq!(threads.pinning_queue.lock().all, 0);
     }
 
     #[test]
     fn a_tenant_has_a_part_of_the_queue() {
-        let workers = pool(1, 3, 1);
-        let admit = |tenant| workers.admit(tenant);
+        let threads = pool(1, 3, 1);
+        let admit = |tenant| threads.admit(tenant);
         let own = [admit("a").unwrap(), admit("a").unwrap()];
         assert_eq!(admit("a").unwrap_err().status, StatusCode::TOO_MANY_REQUESTS);
         let others = [admit("b").unwrap(), admit("b").unwrap()];
@@ -304,6 +304,6 @@ mod tests {
         drop(own);
         assert!(admit("a").is_ok() && admit("b").is_err());
         drop(others);
-        assert_eq!((workers.waiting(), workers.queue.lock().tenants.len()), (0, 0));
+        assert_eq!((threads.waiting(), threads.queue.lock().tenants.len()), (0, 0));
     }
 }
