@@ -71,6 +71,7 @@ const FIXED: &[&str] = &[
     "DIGIT",
     "MAX_PASSES",
     "COUNT_BITS",
+    "SLEEP",
 ];
 
 #[test]
