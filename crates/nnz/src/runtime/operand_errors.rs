@@ -71,33 +71,6 @@ fn complex_factor(op: &'static str, name: &str, value: c64, dtype: DType) -> Err
     Error::operands(op, reason)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_would_fit_keeps_imaginary_parts() {
-        let host = Device::host_with_threads(1).unwrap();
-        let refusal = |a, b| mismatch("add", ("A", a, &host), &[("B", b, &host)]).to_string();
-        assert_eq!(
-            refusal(DType::C64, DType::F64),
-            "add: A is c64 on cpu, B is f64 on cpu; B as c64 would fit"
-        );
-        assert_eq!(
-            refusal(DType::F64, DType::F32),
-            "add: A is f64 on cpu, B is f32 on cpu; B as f64 would fit"
-        );
-        assert_eq!(
-            refusal(DType::F64, DType::C64),
-            "add: A is f64 on cpu, B is c64 on cpu; A as c64 would fit"
-        );
-        assert_eq!(
-            refusal(DType::F64, DType::C32),
-            "add: A is f64 on cpu, B is c32 on cpu; A as c64 and B as c64 would fit"
-        );
-    }
-}
-
 /// The error of a matrix whose products would be rounded twice.
 #[cold]
 pub(crate) fn half_precision(half: DType) -> Error {
@@ -131,5 +104,32 @@ pub(crate) fn check_lengths<const N: usize>(
         Some((name, found, needed)) => {
             Err(Error::shape(op, format_args!("the length of {name} is {found} where {needed} is needed")))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_fit_keeps_imaginary_parts() {
+        let host = Device::host_with_threads(1).unwrap();
+        let refusal = |a, b| mismatch("add", ("A", a, &host), &[("B", b, &host)]).to_string();
+        assert_eq!(
+            refusal(DType::C64, DType::F64),
+            "add: A is c64 on cpu, B is f64 on cpu; B as c64 would fit"
+        );
+        assert_eq!(
+            refusal(DType::F64, DType::F32),
+            "add: A is f64 on cpu, B is f32 on cpu; B as f64 would fit"
+        );
+        assert_eq!(
+            refusal(DType::F64, DType::C64),
+            "add: A is f64 on cpu, B is c64 on cpu; A as c64 would fit"
+        );
+        assert_eq!(
+            refusal(DType::F64, DType::C32),
+            "add: A is f64 on cpu, B is c32 on cpu; A as c64 and B as c64 would fit"
+        );
     }
 }
