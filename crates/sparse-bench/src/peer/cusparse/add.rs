@@ -1,6 +1,6 @@
 //! `A + B` in CSR by csrgeam2, which finds the pattern in every run.
 
-use super::descriptor::{made, start};
+use super::descriptor::{Scalars, made, start};
 use super::library::{Cusparse, check};
 use crate::conversion::{Arrays, Conversion, Convert};
 use crate::value::Value;
@@ -66,8 +66,8 @@ macro_rules! impl_csrgeam2 {
             fn workspace_bytes(sum: &Sum<'_, Self>, offsets: &Buffer<i32>) -> Result<usize> {
                 let (handle, m, n, d) = sum.arguments();
                 let ((anz, av, ar, ac), (bnz, bv, br, bc)) = (arrays(sum.a), arrays(sum.b));
-                let (one, cr, cc, mut bytes) = (Self::ONE, start(offsets), ptr::null(), 0);
-                let (one, size) = ((&raw const one).cast(), &raw mut bytes);
+                let (scalars, cr, cc, mut bytes) = (Scalars::<Self>::new(), start(offsets), ptr::null(), 0);
+                let (one, size) = (scalars.one().cast(), &raw mut bytes);
                 // SAFETY: handle and descriptors are alive; the arrays are those of two matrices of one shape. C has none yet.
                 let status = unsafe {
                     sys::$buffer_size(
@@ -82,8 +82,8 @@ macro_rules! impl_csrgeam2 {
                 let (handle, m, n, d) = sum.arguments();
                 let ((anz, av, ar, ac), (bnz, bv, br, bc)) = (arrays(sum.a), arrays(sum.b));
                 let (cr, cc, cv) = (start(&made.0), start(&made.1), start(&made.2));
-                let (one, buffer) = (Self::ONE, start(workspace));
-                let one = (&raw const one).cast();
+                let (scalars, buffer) = (Scalars::<Self>::new(), start(workspace));
+                let one = scalars.one().cast();
                 // SAFETY: as for the workspace, which has the size that was asked for; C has as many entries as were counted.
                 let status = unsafe {
                     sys::$geam(

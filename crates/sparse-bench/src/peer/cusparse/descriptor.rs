@@ -30,7 +30,9 @@ pub(super) fn start<T: Element, P>(buffer: &Buffer<T>) -> *mut P {
     pointer(&Device::view(buffer)).cast()
 }
 
-/// One and zero in the type of the product, for alpha and beta.
+/// One and zero in the type of the product, for alpha and beta. Aligned as the library's complex numbers are, of which it
+/// reads 16 bytes at once.
+#[repr(C, align(16))]
 pub(super) struct Scalars<T> {
     one: T,
     zero: T,
@@ -39,6 +41,11 @@ pub(super) struct Scalars<T> {
 impl<T: Scalar> Scalars<T> {
     pub(super) fn new() -> Self {
         Self { one: T::ONE, zero: T::ZERO }
+    }
+
+    /// One, for a call that takes its address.
+    pub(super) fn one(&self) -> *const T {
+        &raw const self.one
     }
 
     /// The arguments of a call: alpha, beta and their type.
