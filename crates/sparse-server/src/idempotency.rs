@@ -93,10 +93,11 @@ impl Made {
     }
 }
 
-/// What an earlier request with a key made, and the digest of its body, if it has read one.
+/// The effect of the first request with a key: the object that it made, and the digest of the body that it read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Earlier {
     made: Made,
+    /// None if it read no body.
     body: Option<String>,
 }
 
@@ -176,7 +177,8 @@ impl Keys {
         Ok(Begun::First(Some(Claim { keys: self.clone(), tenant: tenant.into(), key: key.into(), hasher })))
     }
 
-    /// What an earlier request with the key of this one has made, if it has; refused as by [`begin`](Self::begin).
+    /// Looks for the effect of the first request with the key of this one. Claims nothing; refuses as
+    /// [`begin`](Self::begin) does.
     #[cfg(unix)]
     pub(crate) fn find(
         &self,

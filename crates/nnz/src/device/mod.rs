@@ -255,7 +255,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// Those of [`memory_bandwidth`](sparse_distrib::calibrate::memory_bandwidth) there.
+    /// Those of [`memory_bandwidth`](sparse_distrib::calibrate::memory_bandwidth).
     pub fn memory_bandwidth(&self) -> Result<f64> {
         match self {
             Self::Cpu(cpu) => memory_bandwidth(cpu),

@@ -125,7 +125,7 @@ impl Matrix {
     /// `device`, as [`read_csr`](Self::read_csr) and [`read_batch`](Self::read_batch) read it.
     ///
     /// # Errors
-    /// Those of these two.
+    /// Those of [`read_csr`](Self::read_csr) and [`read_batch`](Self::read_batch).
     ///
     /// ```
     /// use nnz::io::stream::Decoder;

@@ -320,14 +320,14 @@ block!(c32s, group group_of_c32s, c32, 16 of f32, vector __m512, mask u16,
     [_mm512_setzero_ps, set_c32, _mm512_loadu_ps, _mm512_maskz_loadu_ps, add_product_c32, _mm512_add_ps,
      product_c32, _mm512_storeu_ps, _mm512_mask_storeu_ps, _mm512_castps_si512]);
 
-/// A vector's first half.
+/// A vector of 512 bits whose first half is `half`; the rest is not defined.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn half_of_f64s(half: __m256d) -> __m512i {
     _mm512_castpd_si512(_mm512_castpd256_pd512(half))
 }
 
-/// A vector's first half.
+/// A vector of 512 bits whose first half is `half`; the rest is not defined.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn half_of_f32s(half: __m256) -> __m512i {
