@@ -56,6 +56,13 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
         file!(
             "cu",
             HEADERS,
+            "csr_spmm_tensor",
+            ["csr_spmm_tensor_count", "csr_spmm_tensor_fill", "csr_spmm_tensor"],
+            [F16, IDX, OFF, PACK_BYTES]
+        ),
+        file!(
+            "cu",
+            HEADERS,
             "csr_spmv_column_blocks",
             [
                 "csr_spmv_column_blocks_split",

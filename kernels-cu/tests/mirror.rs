@@ -50,12 +50,13 @@ fn every_opencl_kernel_is_here_with_the_same_arguments() {
 }
 
 /// Features that OpenCL does not promise: independent forward progress of work-groups, for kernels that wait for each
-/// other, lines that leave a cache first, and dynamic shared memory.
+/// other, lines that leave a cache first, dynamic shared memory, and tensor cores.
 const BEYOND_OPENCL: &[&str] = &[
     "#include \"look_back.cuh\"",
     "#include \"ready.cuh\"",
     "#include \"evict_first.cuh\"",
     "extern __shared__",
+    "mma.sync",
 ];
 
 /// Files that prepare what a kernel beyond OpenCL takes, and nothing else.

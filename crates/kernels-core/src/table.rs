@@ -12,6 +12,8 @@ macro_rules! defines {
 defines! {
     /// The type of values.
     SCALAR: "SCALAR" = "F16" | "BF16" | "F32" | "F64" | "C32" | "C64";
+    /// The type of values, where it is half precision alone.
+    F16: "SCALAR" = "F16";
     /// The type of indices.
     IDX: "IDX" = "int" | "long";
     /// The type of offsets.
@@ -36,6 +38,8 @@ defines! {
     FEW_LANES: "LANES" = "2" | "4" | "8" | "16" | "32";
     /// 1 if memory is read in words of 16 bytes.
     WIDE: "WIDE" = "0" | "1";
+    /// The bytes of neighbouring columns that a work-item reads at once.
+    PACK_BYTES: "PACK_BYTES" = "8" | "16";
     /// 1 if local memory is padded.
     PADDED: "PADDED" = "0" | "1";
 }

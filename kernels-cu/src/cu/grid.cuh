@@ -48,11 +48,14 @@ template <typename V> static __device__ V load_once(const V *from)
     return value;
 }
 
-// Stores 16 bytes that are not read again soon.
+// Stores 8 or 16 bytes that are not read again soon.
 template <typename V> static __device__ void store_once(V *to, V value)
 {
-    static_assert(sizeof(V) == 16, "four words");
-    __stcs((ulonglong2 *)to, *(ulonglong2 *)&value);
+    static_assert(sizeof(V) == 8 || sizeof(V) == 16, "two or four words");
+    if (sizeof(V) == 8)
+        __stcs((unsigned long long *)to, *(unsigned long long *)&value);
+    else
+        __stcs((ulonglong2 *)to, *(ulonglong2 *)&value);
 }
 
 // A number that stays in registers, where the compiler would rather compute it anew at each use.

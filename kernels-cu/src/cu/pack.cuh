@@ -1,9 +1,13 @@
-// VECTOR neighbouring elements, moved at once. Takes WIDE: 1 for 16 bytes, 0 for one element. Needs scalar.cuh before.
+// VECTOR neighbouring elements, moved at once. Takes WIDE: 1 for PACK_BYTES bytes, 0 for one element. Needs scalar.cuh
+// before.
 #ifndef WIDE
 #error "WIDE is missing: 0 or 1"
 #endif
+#ifndef PACK_BYTES
+#define PACK_BYTES 16
+#endif
 #if WIDE
-#define VECTOR (16 / (int)sizeof(T))
+#define VECTOR (PACK_BYTES / (int)sizeof(T))
 #else
 #define VECTOR 1
 #endif

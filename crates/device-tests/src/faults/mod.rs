@@ -1,8 +1,8 @@
 //! Faults planted in kernels, each of which the conformance table must find.
 //!
 //! A [`Fault`] is one place of one kernel's text that is changed before it is compiled, or a read of the device's
-//! memory that goes wrong; [`faults`] lists them. The table runs on a device with the fault, with values `f64` and
-//! indices `i32`, and must report a failure for every operation that the fault is for.
+//! memory that goes wrong; [`faults`] lists them. The table runs on a device with the fault, with values `f64`
+//! and indices `i32`, SpMM also with `f16`, and must report a failure for every operation that the fault is for.
 //!
 //! Changes keep kernels inside their memory: a fault may spoil what a kernel computes, not the process that tests it.
 
@@ -16,8 +16,9 @@ pub use list::faults;
 use driver::PlantedDriver;
 use kernels_core::File;
 use sparse_conformance::{Case, Filter, Record, Run, Snapshots, Status, Suite, Tier, table};
-use sparse_core::op::{FullBackend, ScanKernel};
+use sparse_core::op::AllTypes;
 use sparse_core::reference::Reference;
+use sparse_core::{Csr, f16};
 use sparse_device::{Device, Library};
 use std::fmt::{self, Display};
 
@@ -204,9 +205,10 @@ impl DeviceTable {
     }
 }
 
-/// Every operation in one type of values and indices.
-fn suite<B: FullBackend<f64, i32, i32> + ScanKernel<i32>>(backend: &B) -> Suite {
+/// Every operation in one type of values and indices, and the product that has an algorithm for half precision alone.
+fn suite<B: AllTypes>(backend: &B) -> Suite {
     let mut suite = Suite::new(backend);
     suite.all_operations::<B, f64, i32, i32>(backend).scan::<B, i32>(backend);
+    suite.spmm::<B, Csr<f16>>(backend);
     suite
 }

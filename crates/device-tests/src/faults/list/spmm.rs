@@ -83,6 +83,13 @@ pub(super) const FAULTS: &[Fault] = &[
         case: LONG_ROWS,
     },
     Fault {
+        kind: Kind::DroppedEntry,
+        what: "the entries of every second column of a window are left out",
+        place: cu("csr_spmm_tensor", "value_at(slot + 2 * pair + 1, group));", "T(0));"),
+        found_by: &[by("spmm/csr", "tensor_f16")],
+        case: ROWS,
+    },
+    Fault {
         kind: Kind::OffByOne,
         what: "the plan makes chunks an entry too short",
         place: each(

@@ -5,6 +5,7 @@ use super::grouped::{GroupedAlgorithm, GroupedPlan};
 use super::row_blocks::{self, BlockedRows};
 use super::row_split::{Division, RowSplit, is_far};
 use super::row_split_atomic::AtomicSplit;
+use super::tensor::{self, TensorTiles};
 use super::thresholds::SpmmThresholds;
 use crate::lanes::LANES;
 use crate::op::available_algorithms::Needs;
@@ -14,8 +15,8 @@ use crate::primitive::values::Values;
 use crate::{Device, Kernel};
 use sparse_core::op::{Op, SpmmKernel};
 use sparse_core::{
-    Algorithm, Axis, Backend, Choice, Compressed, DenseView, DenseViewMut, Index, KernelPlan, PlanOptions,
-    Result, Scalar, algorithms,
+    Algorithm, Axis, Backend, Choice, Compressed, DType, DenseView, DenseViewMut, Index, KernelPlan,
+    PlanOptions, Result, Scalar, algorithms,
 };
 
 algorithms! {
@@ -78,6 +79,17 @@ algorithms! {
         .preprocessing("rows in chunks of up to 256 entries, sorted by length, and a row of sums of C for each row that is split")
         .relaxed(),
         Needs::Nothing;
+
+        TensorF16 = Algorithm::new("tensor_f16", "never: f16 by tensor cores, 8 rows and 8 of their columns at a time")
+            .preprocessing("for each window of 8 rows its columns, and the positions of their entries in each row"),
+        Needs::File(tensor::FILE);
+    }
+}
+
+impl RowAlgorithm {
+    /// True if the algorithm multiplies values of this type.
+    fn takes(self, dtype: DType) -> bool {
+        self != Self::TensorF16 || dtype == tensor::DTYPE
     }
 }
 
@@ -93,6 +105,8 @@ pub enum CompressedPlan {
     Split(Choice, Box<RowSplit>),
     /// Along the compressed direction, by chunks of rows that are added by atomic additions.
     AtomicSplit(Choice, Box<AtomicSplit>),
+    /// Along the compressed direction, by tensor cores.
+    Tensor(Choice, Box<TensorTiles>),
     /// Along the compressed direction, by blocks of neighbouring rows.
     RowBlocks(Choice, Box<BlockedRows>),
     /// Along the compressed direction, by blocks of columns.
@@ -107,6 +121,7 @@ impl KernelPlan for CompressedPlan {
             Self::Stored(choice, ..)
             | Self::Split(choice, _)
             | Self::AtomicSplit(choice, _)
+            | Self::Tensor(choice, _)
             | Self::RowBlocks(choice, _)
             | Self::ColumnBlocks(choice, _) => choice,
             Self::Grouped(plan) => plan.choice(),
@@ -118,6 +133,7 @@ impl KernelPlan for CompressedPlan {
             Self::Stored(..) => 0,
             Self::Split(_, plan) => plan.bytes(),
             Self::AtomicSplit(_, plan) => plan.bytes(),
+            Self::Tensor(_, plan) => plan.bytes(),
             Self::RowBlocks(_, plan) => plan.bytes(),
             Self::ColumnBlocks(_, plan) => plan.bytes(),
             Self::Grouped(plan) => plan.workspace_bytes(),
@@ -135,6 +151,11 @@ pub enum Unit {
 }
 
 impl Device {
+    /// The algorithms along the stored direction for values of this type.
+    fn row_algorithms(&self, dtype: DType) -> &'static [Algorithm] {
+        self.offered_if(&|algorithm: RowAlgorithm| algorithm.takes(dtype))
+    }
+
     /// Chooses the algorithm for these rows and this number of columns of B, with the reason.
     fn choose_spmm(
         &self,
@@ -202,7 +223,8 @@ impl Device {
         options: &PlanOptions,
     ) -> Result<CompressedPlan> {
         let preferred = self.choose_spmm(a, columns, options)?;
-        let (algorithm, choice) = self.choose("spmm", options, self.offered::<RowAlgorithm>(), preferred)?;
+        let offered = self.row_algorithms(a.dtype);
+        let (algorithm, choice) = self.choose("spmm", options, offered, preferred)?;
         let split =
             |division, is_packed| RowSplit::new(self, a, op, columns, (division, is_packed)).map(Box::new);
         let kernel = |entry| self.kernel_of(a.dtype, "csr_spmm", entry, a.product_defines(op));
@@ -219,6 +241,9 @@ impl Device {
             RowAlgorithm::RowTiles => CompressedPlan::Split(choice, split(Division::Tiles, false)?),
             RowAlgorithm::RowSplitAtomic => {
                 CompressedPlan::AtomicSplit(choice, Box::new(AtomicSplit::new(self, a, op, columns)?))
+            }
+            RowAlgorithm::TensorF16 => {
+                CompressedPlan::Tensor(choice, Box::new(TensorTiles::new(self, a, columns)?))
             }
             RowAlgorithm::Crc => {
                 CompressedPlan::Stored(choice, kernel("csr_spmm_crc")?, Unit::Columns(LANES))
@@ -240,6 +265,7 @@ impl CompressedPlan {
             Self::Grouped(plan) => return plan.run(backend, Values::one(a.values), operands),
             Self::Split(_, plan) => return plan.run(backend, a, operands),
             Self::AtomicSplit(_, plan) => return plan.run(backend, a, operands),
+            Self::Tensor(_, plan) => return plan.run(backend, a, operands),
             Self::RowBlocks(_, plan) => return plan.run(backend, a, operands),
             Self::ColumnBlocks(_, plan) => return plan.spmm(backend, a, operands),
             Self::Stored(_, kernel, unit) => (kernel, *unit),
@@ -258,7 +284,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device,
     type Plan = CompressedPlan;
 
     fn spmm_algorithms(&self, op: Op) -> &'static [Algorithm] {
-        if along::<A>(op) { self.offered::<RowAlgorithm>() } else { self.offered::<GroupedAlgorithm>() }
+        if along::<A>(op) { self.row_algorithms(T::DTYPE) } else { self.offered::<GroupedAlgorithm>() }
     }
 
     fn plan_spmm(

@@ -7,4 +7,5 @@ mod row_blocks;
 mod row_split;
 mod row_split_atomic;
 mod summed_chunks;
+mod tensor;
 pub(crate) mod thresholds;

@@ -1,0 +1,81 @@
+//! `C ← alpha·A·B + beta·C` for compressed rows in half precision by tensor cores: tiles of 8 rows and 8 columns that have
+//! entries.
+
+use crate::buffer::RawBuffer;
+use crate::lanes::LANES;
+use crate::primitive::prefix_sum::PrefixSum;
+use crate::primitive::raw::{DenseOperands, RawCompressed};
+use crate::{Buffer, Device, Kernel};
+use sparse_core::error::checked_product;
+use sparse_core::{DType, Result};
+
+/// The file of the kernels.
+pub(super) const FILE: &str = "csr_spmm_tensor";
+
+/// The type of the values that the kernels multiply.
+pub(super) const DTYPE: DType = DType::F16;
+
+/// Rows of a window, and columns of a tile: `ROWS` and `SLOTS` of the kernels.
+const ROWS: usize = 8;
+const SLOTS: usize = 8;
+
+/// Lanes that share neighbouring columns of C: `PAIRS` of the kernels.
+const PAIRS: usize = SLOTS / 2;
+
+/// Bytes of neighbouring columns of B that a lane reads: 8, unless B has more columns than a warp then has.
+const PACK_BYTES: [usize; 2] = [8, 16];
+
+/// The plan: the tiles of each window of rows.
+#[derive(Debug)]
+pub struct TensorTiles {
+    kernel: Kernel,
+    /// Columns of C per warp.
+    width: usize,
+    /// The first tile of each window.
+    starts: Buffer<i64>,
+    /// The column of each slot of a tile.
+    columns: RawBuffer,
+    /// The position of the entry of each slot and row of its window; −1 where there is none.
+    positions: RawBuffer,
+}
+
+impl TensorTiles {
+    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, b_columns: usize) -> Result<Self> {
+        let [few, many] = PACK_BYTES.map(|bytes| (bytes, LANES / PAIRS * bytes / a.dtype.bytes()));
+        let (pack_bytes, width) = if b_columns <= few.1 { few } else { many };
+        let kernel =
+            |entry| backend.kernel_of(a.dtype, FILE, entry, a.defines().set("PACK_BYTES", pack_bytes));
+        let windows = a.rows.div_ceil(ROWS);
+        let teams = (windows + 1).div_ceil(LANES / ROWS);
+        let starts: Buffer<i64> = backend.allocate(windows + 1)?;
+        let count = kernel("csr_spmm_tensor_count")?;
+        let launch = backend.launch(&count).size(a.rows).buffer(a.offsets).buffer(a.indices);
+        launch.buffer(&starts).warps(teams)?;
+        let tiles = PrefixSum::series(backend, windows + 1)?.starts_and_sum(backend, &starts)?;
+
+        let slots = checked_product("tiles x slots", tiles, SLOTS)?;
+        let columns = backend.allocate_raw(slots, a.indices.element_bytes)?;
+        let positions =
+            backend.allocate_raw(checked_product("slots x rows", slots, ROWS)?, a.offsets.element_bytes)?;
+        let fill = kernel("csr_spmm_tensor_fill")?;
+        let launch = backend.launch(&fill).size(a.rows).buffer(a.offsets).buffer(a.indices);
+        launch.buffer(&starts).buffer(&columns).buffer(&positions).warps(teams)?;
+        Ok(Self { kernel: kernel("csr_spmm_tensor")?, width, starts, columns, positions })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.starts.bytes() + self.columns.bytes() + self.positions.bytes()
+    }
+
+    pub(super) fn run(
+        &self,
+        backend: &Device,
+        a: RawCompressed<'_>,
+        operands: DenseOperands<'_>,
+    ) -> Result<()> {
+        let (rows, cols) = (operands.c.rows, operands.c.cols);
+        let launch = backend.launch(&self.kernel).size(rows).size(cols);
+        let launch = launch.buffer(&self.starts).buffer(&self.columns).buffer(&self.positions);
+        launch.buffer(a.values).matrices(operands).warps(rows.div_ceil(ROWS) * cols.div_ceil(self.width))
+    }
+}
