@@ -19,6 +19,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "index.clh",
         "multiply.clh",
         "pack.clh",
+        "panel.clh",
         "products.clh",
         "row_block.clh",
         "row_per_group.clh",

@@ -23,6 +23,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "multiply.cuh",
         "neighbours.cuh",
         "pack.cuh",
+        "panel.cuh",
         "products.cuh",
         "ready.cuh",
         "rounded.cuh",

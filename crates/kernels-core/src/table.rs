@@ -36,6 +36,8 @@ defines! {
     LANES: "LANES" = "4" | "8" | "16" | "32";
     /// The work-items per row, where two are enough.
     FEW_LANES: "LANES" = "2" | "4" | "8" | "16" | "32";
+    /// The work-items per row, where eight at least are needed.
+    MANY_LANES: "LANES" = "8" | "16" | "32";
     /// 1 if memory is read in words of 16 bytes.
     WIDE: "WIDE" = "0" | "1";
     /// The bytes of neighbouring columns that a work-item reads at once.
@@ -121,6 +123,13 @@ macro_rules! files {
             $crate::file!(
                 $language,
                 $headers,
+                "csr_panels",
+                ["csr_panels_sample", "csr_panels_count", "csr_panels_fill"],
+                [IDX, OFF]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
                 "csr_row_blocks",
                 ["csr_row_blocks_search", "csr_row_blocks_count", "csr_row_blocks_fill", "csr_row_blocks_sums"],
                 [SCALAR, IDX, OFF]
@@ -131,6 +140,13 @@ macro_rules! files {
                 "csr_spmm",
                 ["csr_spmm_row_per_thread", "csr_spmm_crc", "csr_spmm_cwm"],
                 [SCALAR, IDX, OFF, CONJ]
+            ),
+            $crate::file!(
+                $language,
+                $headers,
+                "csr_spmm_panels",
+                ["csr_spmm_panels"],
+                [SCALAR, IDX, OFF, CONJ, WIDE, MANY_LANES]
             ),
             $crate::file!(
                 $language,

@@ -87,6 +87,7 @@ const NAMED: &[Named] = named! {
     spmv.scattered_vector_from;
     spmv.column_blocks.entries_per_unit;
     spmv.column_blocks.entries_per_block;
+    spmm.filled_percent_for_panels;
     spmm.short_for_blocks;
     spmm.mostly_empty;
     spmm.far_bytes;

@@ -35,6 +35,8 @@ pub enum Kind {
     WrongStride,
     /// Entries come in another order than they must.
     WrongOrder,
+    /// Places without an entry change a result.
+    Padding,
     /// Work-items read what others have not written yet: a barrier is missing.
     Race,
 }
@@ -47,6 +49,7 @@ impl Display for Kind {
             Self::Stale => "stale memory",
             Self::WrongStride => "wrong stride",
             Self::WrongOrder => "wrong order",
+            Self::Padding => "padding",
             Self::Race => "race",
         })
     }

@@ -21,6 +21,7 @@ const LONG_ROWS: &str = "long_rows_around_256";
 const DIAGONAL: &str = "diagonal";
 const UNSORTED: &str = "tiny_unsorted";
 const DUPLICATES: &str = "v4_duplicates";
+const NAN_IN_B: &str = "v3_stored_zero_times_nan";
 
 /// An operation that finds a fault by any of its algorithms.
 const fn any(operation: &'static str) -> Finder {

@@ -1,6 +1,6 @@
 //! Faults of products of a sparse and a dense matrix.
 
-use super::{Fault, Kind, LONG_ROWS, ROWS, any, both, by, cl, cu, each};
+use super::{Fault, Kind, LONG_ROWS, NAN_IN_B, ROWS, any, both, by, cl, cu, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -63,6 +63,35 @@ pub(super) const FAULTS: &[Fault] = &[
         ),
         found_by: &[by("spmm/csr", "row_blocks")],
         case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the entries of the first row of a panel are left out",
+        place: each(
+            "csr_spmm_panels",
+            ("if (left >> r & 1)", "if (r > 0 && left >> r & 1)"),
+            ("if (group.places & place)", "if (lane % ROWS > 0 && group.places & place)"),
+        ),
+        found_by: &[by("spmm/csr", "row_panels")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::OffByOne,
+        what: "the slots of a group have the column of its first",
+        place: both(
+            "csr_panels",
+            "columns[group * SLOTS + s] = column;",
+            "columns[group * SLOTS + s] = s > 0 ? columns[group * SLOTS] : column;",
+        ),
+        found_by: &[by("spmm/csr", "row_panels")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::Padding,
+        what: "a NaN of B meets the rows without an entry for it",
+        place: cu("csr_spmm_panels", "if (!are_finite)", "if (false)"),
+        found_by: &[by("spmm/csr", "row_panels")],
+        case: NAN_IN_B,
     },
     Fault {
         kind: Kind::WrongStride,

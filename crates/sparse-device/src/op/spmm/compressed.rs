@@ -3,6 +3,7 @@
 use super::column_blocks;
 use super::grouped::{GroupedAlgorithm, GroupedPlan};
 use super::row_blocks::{self, BlockedRows};
+use super::row_panels::RowPanels;
 use super::row_split::{Division, RowSplit, is_far};
 use super::row_split_atomic::AtomicSplit;
 use super::tensor::{self, TensorTiles};
@@ -46,6 +47,14 @@ algorithms! {
              than 2: lanes walk over neighbouring rows",
         )
         .preprocessing("the first row of each block, and a row of partial sums of C for each of those inside long rows"),
+        Needs::Nothing;
+
+        RowPanels = Algorithm::new(
+            "row_panels",
+            "plans of 32 calls and more, where rows of B have 128 bytes, those of A are many and of like length, and at least 42 % of the \
+             places where four neighbours have columns are filled: a row of B is read once for four of A",
+        )
+        .preprocessing("for each panel of four rows its columns, and a bit for each row that has an entry there"),
         Needs::Nothing;
 
         RowSplit = Algorithm::new(
@@ -107,6 +116,8 @@ pub enum CompressedPlan {
     AtomicSplit(Choice, Box<AtomicSplit>),
     /// Along the compressed direction, by tensor cores.
     Tensor(Choice, Box<TensorTiles>),
+    /// Along the compressed direction, by panels of neighbouring rows.
+    RowPanels(Choice, Box<RowPanels>),
     /// Along the compressed direction, by blocks of neighbouring rows.
     RowBlocks(Choice, Box<BlockedRows>),
     /// Along the compressed direction, by blocks of columns.
@@ -122,6 +133,7 @@ impl KernelPlan for CompressedPlan {
             | Self::Split(choice, _)
             | Self::AtomicSplit(choice, _)
             | Self::Tensor(choice, _)
+            | Self::RowPanels(choice, _)
             | Self::RowBlocks(choice, _)
             | Self::ColumnBlocks(choice, _) => choice,
             Self::Grouped(plan) => plan.choice(),
@@ -134,6 +146,7 @@ impl KernelPlan for CompressedPlan {
             Self::Split(_, plan) => plan.bytes(),
             Self::AtomicSplit(_, plan) => plan.bytes(),
             Self::Tensor(_, plan) => plan.bytes(),
+            Self::RowPanels(_, plan) => plan.bytes(),
             Self::RowBlocks(_, plan) => plan.bytes(),
             Self::ColumnBlocks(_, plan) => plan.bytes(),
             Self::Grouped(plan) => plan.workspace_bytes(),
@@ -172,12 +185,18 @@ impl Device {
         }
         if self.is_worth_splitting(a, options, &limits)? {
             let is_far = is_far(a.nnz(), (a.cols, columns), a.dtype.bytes(), &limits);
-            let algorithm = match is_far {
-                true => RowAlgorithm::RowSplitPacked,
-                false if self.has_short_rows(a, columns, &limits)? => RowAlgorithm::RowBlocks,
-                false => RowAlgorithm::RowSplit,
-            };
             let calls = options.expected_calls;
+            let algorithm = if is_far {
+                RowAlgorithm::RowSplitPacked
+            } else if calls >= limits.calls_for_panels
+                && self.has_alike_rows(a, columns, limits.filled_percent_for_panels)?
+            {
+                RowAlgorithm::RowPanels
+            } else if self.has_short_rows(a, columns, &limits)? {
+                RowAlgorithm::RowBlocks
+            } else {
+                RowAlgorithm::RowSplit
+            };
             return Ok((
                 algorithm,
                 format!("the plan runs {calls} times, rows have {} entries", a.mean_length()),
@@ -235,6 +254,9 @@ impl Device {
             RowAlgorithm::RowBlocks => {
                 CompressedPlan::RowBlocks(choice, Box::new(BlockedRows::new(self, a, op, columns)?))
             }
+            RowAlgorithm::RowPanels => {
+                CompressedPlan::RowPanels(choice, Box::new(RowPanels::new(self, a, op, columns)?))
+            }
             RowAlgorithm::RowSplit => CompressedPlan::Split(choice, split(Division::Chunks, false)?),
             RowAlgorithm::RowSplitPacked => CompressedPlan::Split(choice, split(Division::Chunks, true)?),
             RowAlgorithm::RowSwizzle => CompressedPlan::Split(choice, split(Division::Rows, false)?),
@@ -266,6 +288,7 @@ impl CompressedPlan {
             Self::Split(_, plan) => return plan.run(backend, a, operands),
             Self::AtomicSplit(_, plan) => return plan.run(backend, a, operands),
             Self::Tensor(_, plan) => return plan.run(backend, a, operands),
+            Self::RowPanels(_, plan) => return plan.run(backend, a, operands),
             Self::RowBlocks(_, plan) => return plan.run(backend, a, operands),
             Self::ColumnBlocks(_, plan) => return plan.spmm(backend, a, operands),
             Self::Stored(_, kernel, unit) => (kernel, *unit),

@@ -1,17 +1,15 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows that are short: some lanes walk over the entries of neighbouring rows,
 //! with the rows of B for the next entries on their way.
 
-use crate::defines::Defines;
-use crate::lanes::{LANES, in_words, vector};
-use crate::operand::DenseOperand;
+use super::team_kernels::{TeamFile, TeamKernels};
+use crate::Device;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::primitive::row_blocks::RowBlocks;
-use crate::{Device, Kernel};
+use sparse_core::Result;
 use sparse_core::op::Op;
-use sparse_core::{DType, Result};
 
-/// The file of the kernels.
-const FILE: &str = "csr_spmm_row_blocks";
+/// The file of the kernel.
+const FILE: TeamFile = TeamFile { name: "csr_spmm_row_blocks", min_lanes: 4 };
 
 /// Rows and entries of a block: few, where rows are very short and neighbours read neighbouring rows of B. Measured on
 /// an H100 with K = 128: 567 and 625 µs with rows of 3.2 entries, 702 and 664 with 6.9.
@@ -33,51 +31,22 @@ const ITEMS_PER_UNIT_WITH_BARRIERS: usize = 256;
 /// The plan: the blocks, and a kernel for operands of either alignment.
 #[derive(Debug)]
 pub struct BlockedRows {
-    narrow: TeamKernel,
-    wide: TeamKernel,
+    kernels: TeamKernels,
     blocks: RowBlocks,
     size: usize,
 }
 
-/// A kernel, with its lanes per block and their columns.
-#[derive(Debug)]
-struct TeamKernel {
-    kernel: Kernel,
-    lanes: usize,
-    columns: usize,
-}
-
-/// Lanes for a row of `columns` columns, `vector` of them a lane.
-fn lanes(columns: usize, vector: usize) -> usize {
-    columns.div_ceil(vector).next_power_of_two().clamp(4, LANES)
-}
-
 /// True if the blocks of A's rows fill a device with `units` compute units, whose lanes meet at barriers or not.
 pub(super) fn fill_device(a: RawCompressed<'_>, columns: usize, units: usize, has_barriers: bool) -> bool {
-    let vector = vector(a.dtype.bytes());
-    let lanes = lanes(columns, vector);
-    let items = (a.rows + a.nnz()) / SMALL * lanes * columns.div_ceil(lanes * vector);
+    let items = FILE.items(a.dtype, (a.rows + a.nnz()) / SMALL, columns);
     items >= units * if has_barriers { ITEMS_PER_UNIT_WITH_BARRIERS } else { ITEMS_PER_UNIT }
-}
-
-impl TeamKernel {
-    /// A kernel with 16 bytes of columns per lane if `wide`, else with one column per lane.
-    fn new(backend: &Device, dtype: DType, wide: bool, columns: usize, defines: &Defines) -> Result<Self> {
-        let vector = if wide { vector(dtype.bytes()) } else { 1 };
-        let lanes = lanes(columns, vector);
-        let defines = defines.clone().set("WIDE", u8::from(wide)).set("LANES", lanes);
-        let kernel = backend.kernel_of(dtype, FILE, "csr_spmm_row_blocks", defines)?;
-        Ok(Self { kernel, lanes, columns: lanes * vector })
-    }
 }
 
 impl BlockedRows {
     pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
-        let defines = a.product_defines(op);
         let size = if a.nnz() < LONG_FOR_SMALL * a.rows { SMALL } else { LARGE };
         Ok(Self {
-            narrow: TeamKernel::new(backend, a.dtype, false, columns, &defines)?,
-            wide: TeamKernel::new(backend, a.dtype, true, columns, &defines)?,
+            kernels: TeamKernels::new(backend, FILE, a.dtype, columns, &a.product_defines(op))?,
             blocks: RowBlocks::new(backend, a, size, columns)?,
             size,
         })
@@ -93,15 +62,12 @@ impl BlockedRows {
         a: RawCompressed<'_>,
         operands: DenseOperands<'_>,
     ) -> Result<()> {
-        let DenseOperands { alpha, b, beta, c } = operands;
-        let bytes = a.dtype.bytes();
-        let has_words = |dense: DenseOperand<'_>| in_words(bytes, &[dense.data.start], dense.steps);
-        let wide = c.cols.is_multiple_of(vector(bytes)) && has_words(b) && has_words(c);
-        let TeamKernel { kernel, lanes, columns } = if wide { &self.wide } else { &self.narrow };
-        let launch = backend.launch(kernel).size(self.blocks.count).size(self.size).size(c.cols);
+        let DenseOperands { alpha, beta, c, .. } = operands;
+        let team = self.kernels.for_operands(operands);
+        let launch = backend.launch(&team.kernel).size(self.blocks.count).size(self.size).size(c.cols);
         let launch = self.blocks.arguments(launch).buffer(a.offsets).buffer(a.indices).buffer(a.values);
         let launch = launch.matrices(operands).buffer(self.blocks.partial());
-        launch.warps((self.blocks.count * c.cols.div_ceil(*columns)).div_ceil(LANES / lanes))?;
+        launch.warps(team.warps(self.blocks.count, c.cols))?;
         self.blocks.add_pieces(backend, alpha, beta, c)
     }
 }

@@ -17,6 +17,13 @@ pub(crate) struct SpmmThresholds {
     /// Columns of B up to which one column per lane (`crc`) is enough; more take four per lane (`cwm`).
     pub(crate) columns_for_crc: usize,
 
+    /// Calls from which on panels of rows pay: their plan takes one to three products.
+    pub(crate) calls_for_panels: usize,
+    /// The part of the places of four neighbouring rows, in percent, that must have an entry for panels to take less time
+    /// than rows one by one. Measured on an H200 with K = 32 and 128: 0.48 to 0.88 of the time where it is 50 % and more
+    /// (stencils of 9 and 27 points, meshes with several unknowns, bands), 0.91 to 1.17 with 30 to 36 %.
+    pub(crate) filled_percent_for_panels: usize,
+
     /// Average entries per row with entries below which blocks of rows take less time than chunks. Measured over 115
     /// matrices: 0.76 of the time in the geometric mean below, 0.41 to 1.47; 0.74 to 1.7 with 12 to 21 entries, and 1.7
     /// to 2.3 where half of the rows are empty and the others have 18.
@@ -49,6 +56,8 @@ impl SpmmThresholds {
         long_for_chunks: LANES,
         longest_in_one_chunk: chunks::LARGEST,
         columns_for_crc: LANES,
+        calls_for_panels: 32,
+        filled_percent_for_panels: 42,
         short_for_blocks: 12,
         mostly_empty: 2,
         far_bytes: 1 << 30,

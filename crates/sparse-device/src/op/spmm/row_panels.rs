@@ -1,0 +1,119 @@
+//! `C ← alpha·A·B + beta·C` for compressed rows of which neighbours have many columns in common: some lanes take a panel
+//! of four rows and read each row of B once for all of them.
+
+use super::team_kernels::{TeamFile, TeamKernels};
+use crate::buffer::RawBuffer;
+use crate::primitive::prefix_sum::PrefixSum;
+use crate::primitive::raw::{DenseOperands, RawCompressed};
+use crate::{Buffer, Device};
+use sparse_core::error::checked_product;
+use sparse_core::op::Op;
+use sparse_core::{Backend, Result};
+
+/// The file of the product's kernel.
+const FILE: TeamFile = TeamFile { name: "csr_spmm_panels", min_lanes: 8 };
+
+/// The file of the plan's kernels.
+const PLAN_FILE: &str = "csr_panels";
+
+/// Rows of a panel, and slots of a group: `ROWS` and `SLOTS` of the kernels.
+const ROWS: usize = 4;
+const SLOTS: usize = 8;
+
+/// Bytes of a row of B from which on a panel is worth its bits: a line of the cache.
+const MIN_ROW_BYTES: usize = 128;
+
+/// Work-items per compute unit that make panels worth it: there are fewer of them than of rows.
+const ITEMS_PER_UNIT: usize = 512;
+
+/// The longest row, in average rows, that a team can take without being late.
+const LONGEST: usize = 4;
+
+/// Panels whose first slots are looked at for the choice.
+const SAMPLES: usize = 1024;
+const SAMPLED_SLOTS: usize = 64;
+
+/// The plan: for each panel the columns of its slots, and which rows have an entry there.
+#[derive(Debug)]
+pub struct RowPanels {
+    kernels: TeamKernels,
+    panels: usize,
+    /// First group of each panel.
+    starts: Buffer<i64>,
+    /// The column of each slot.
+    columns: RawBuffer,
+    /// The bits of each group.
+    places: Buffer<u32>,
+}
+
+impl Device {
+    /// True if panels of rows take less time than rows one by one: those of a panel have most columns in common, so that at
+    /// least `percent` of the places of a panel have an entry.
+    pub(super) fn has_alike_rows(
+        &self,
+        a: RawCompressed<'_>,
+        columns: usize,
+        percent: usize,
+    ) -> Result<bool> {
+        let items = FILE.items(a.dtype, a.rows.div_ceil(ROWS), columns);
+        if columns * a.dtype.bytes() < MIN_ROW_BYTES
+            || items < self.caps().compute_units * ITEMS_PER_UNIT
+            || self.longest_row(a.offsets)? > a.mean_length().saturating_mul(LONGEST)
+        {
+            return Ok(false);
+        }
+        let panels = a.rows.div_ceil(ROWS);
+        let samples = panels.min(SAMPLES);
+        let (slots, entries) = (self.allocate::<i64>(samples)?, self.allocate::<i64>(samples)?);
+        let sample = self.kernel(PLAN_FILE, "csr_panels_sample", a.defines())?;
+        let launch = self.launch(&sample).size(samples).size(panels / samples).size(SAMPLED_SLOTS);
+        let launch = launch.size(a.rows).buffer(a.offsets).buffer(a.indices);
+        launch.buffer(&slots).buffer(&entries).items(samples)?;
+        let sum = |counts: &Buffer<i64>| Ok::<i64, _>(self.download(counts)?.into_iter().sum());
+        Ok(sum(&entries)? * 100 > sum(&slots)? * (ROWS * percent) as i64)
+    }
+}
+
+impl RowPanels {
+    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
+        let kernel = |entry| backend.kernel(PLAN_FILE, entry, a.defines());
+        let panels = a.rows.div_ceil(ROWS);
+        let starts: Buffer<i64> = backend.allocate(panels + 1)?;
+        let count = kernel("csr_panels_count")?;
+        let launch = backend.launch(&count).size(a.rows).buffer(a.offsets).buffer(a.indices);
+        launch.buffer(&starts).items(panels + 1)?;
+        let groups = PrefixSum::series(backend, panels + 1)?.starts_and_sum(backend, &starts)?;
+
+        let slots = checked_product("groups x slots", groups, SLOTS)?;
+        let slot_columns = backend.allocate_raw(slots, a.indices.element_bytes)?;
+        let places = backend.allocate(groups)?;
+        let fill = kernel("csr_panels_fill")?;
+        let launch = backend.launch(&fill).size(a.rows).buffer(a.offsets).buffer(a.indices);
+        launch.buffer(&starts).buffer(&slot_columns).buffer(&places).items(panels)?;
+        Ok(Self {
+            kernels: TeamKernels::new(backend, FILE, a.dtype, columns, &a.product_defines(op))?,
+            panels,
+            starts,
+            columns: slot_columns,
+            places,
+        })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.starts.bytes() + self.columns.bytes() + self.places.bytes()
+    }
+
+    pub(super) fn run(
+        &self,
+        backend: &Device,
+        a: RawCompressed<'_>,
+        operands: DenseOperands<'_>,
+    ) -> Result<()> {
+        let (rows, cols) = (operands.c.rows, operands.c.cols);
+        let team = self.kernels.for_operands(operands);
+        let launch = backend.launch(&team.kernel).size(rows).size(cols);
+        let launch = launch.buffer(a.offsets).buffer(&self.starts).buffer(&self.columns);
+        let launch = launch.buffer(&self.places).buffer(a.values).matrices(operands);
+        launch.warps(team.warps(self.panels, cols))
+    }
+}
