@@ -51,8 +51,8 @@ algorithms! {
 
         RowPanels = Algorithm::new(
             "row_panels",
-            "plans of 32 calls and more, where rows of B have 128 bytes, those of A are many and of like length, and at least 42 % of the \
-             places where four neighbours have columns are filled: a row of B is read once for four of A",
+            "plans of 32 calls and more, where rows of A are many and of like length, and have entries in at least 42 % of the places \
+             where any of four neighbours has one, 75 % if rows of B have fewer than 128 bytes: these are read once for the four",
         )
         .preprocessing("for each panel of four rows its columns, and a bit for each row that has an entry there"),
         Needs::Nothing;
