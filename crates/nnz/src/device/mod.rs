@@ -324,8 +324,8 @@ pub struct DeviceId {
 }
 
 impl DeviceId {
-    /// Opens the device. An accelerator that this process has open is not opened again: the result shares its context and
-    /// its queue, so that matrices of both work together.
+    /// Opens the device. An accelerator that this process has open is not opened again: the result shares its context
+    /// and its queue, so that matrices of both work together.
     ///
     /// ```
     /// use nnz::DeviceId;

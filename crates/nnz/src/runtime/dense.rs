@@ -305,7 +305,7 @@ impl DenseMatrix {
         })
     }
 
-    /// Makes `x` column `j`; on an accelerator by way of the host, unless the matrix is column-major and `x` in its memory.
+    /// Makes `x` column `j`; through the host unless the matrix is column-major and `x` on its device.
     ///
     /// # Errors
     /// As [`column`](Self::column); [`Shape`](Error::Shape) and [`Operands`](Error::Operands) if `x` is not as long as

@@ -44,7 +44,7 @@ methods! {
     /// [`EnqueuedCg`], for Hermitian positive definite matrices, which seldom waits for a device and takes no
     /// preconditioner.
     EnqueuedCg "enqueued-cg"
-    /// [`Gmres`], for any square matrix; [`SolverOptions::restart`](crate::solvers::SolverOptions::restart) is its cycle.
+    /// [`Gmres`], for any square matrix; restarts after [`restart`](crate::solvers::SolverOptions::restart) iterations.
     Gmres "gmres"
     /// [`Minres`], for Hermitian matrices, indefinite ones too.
     Minres "minres"

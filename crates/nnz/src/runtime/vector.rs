@@ -384,8 +384,8 @@ impl Vector {
     /// Copies the elements `range` of `x` onto as many of this vector, from `start` on, within the memory of both.
     ///
     /// # Errors
-    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) for elements that are not there;
-    /// what the device's runtime reports.
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) for elements that are not
+    /// there; what the device's runtime reports.
     ///
     /// ```
     /// # use nnz::prelude::*;

@@ -1,5 +1,5 @@
-//! The engine on matrices in pinned memory, which CUDA devices copy at the full rate of their link: dense, and compressed
-//! by the host before.
+//! The engine on matrices in pinned memory, which CUDA devices copy at the full rate of their link: dense, and
+//! compressed by the host before.
 
 use super::data::{DIFFERENT, Data};
 use super::figure::Figure;
@@ -24,7 +24,7 @@ const AMOUNT: usize = 6000;
 /// Copies of a chunk whose rate is measured.
 const COPIES: usize = 8;
 
-/// The fixed schemes that the engine chooses among, and its choice. What the host compresses may take long, and comes last.
+/// The fixed schemes that the engine chooses among, and its choice. What the host compresses is slow and comes last.
 const MEASURED: [Option<Scheme>; 4] = [Some(Scheme::Sfc), None, Some(Scheme::Bitmap), Some(Scheme::Ed2)];
 
 /// Any amount of matrices, a chunk of which lies in pinned memory whichever is its first.

@@ -1,5 +1,5 @@
-//! Several tasks of one processor: merged by prefix sums or not, along or across the compressed axis, side by side or all
-//! threads on each.
+//! Several tasks of one processor: merged by prefix sums or not, along or across the compressed axis, side by side or
+//! all threads on each.
 
 use super::data::Data;
 use super::figure::Figure;

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// Calls a server of `nnz serve`
 ///
 /// The token is that of the variable NNZ_TOKEN. Descriptions and numbers go to stdout as JSON; matrices and arrays to a
-/// file, .npz, .npy or .mtx by its name. A file .json in place of one of a matrix or an array says where they lie in the
-/// memory of the server's GPU, by handles of CUDA IPC.
+/// file, .npz, .npy or .mtx by its name. A file .json in place of one of a matrix or an array says where they lie in
+/// the memory of the server's GPU, by handles of CUDA IPC.
 #[derive(Debug, Args)]
 pub(crate) struct CallServer {
     /// The server, as in http://127.0.0.1:8700

@@ -29,8 +29,8 @@ pub(crate) struct Spgemm {
     #[arg(long)]
     pattern_only: bool,
     /// The memory of the device beside B that may be used, as in 512MiB or 4GiB: rows of C are computed chunk by chunk.
-    /// Without it, where the device's memory turns out to be short. An .npz file is written chunk by chunk, too, so that
-    /// C may be larger than the host's memory
+    /// Without it, where the device's memory turns out to be short. An .npz file is written chunk by chunk, too, so
+    /// that C may be larger than the host's memory
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with = "pattern_only")]
     memory_limit: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Dense to CSR, matrix after matrix, and COO to CSR by a sort and a gather. Memory for the results is allocated before.
+//! Dense to CSR, matrix after matrix, and COO to CSR by a sort and a gather, to memory that is allocated before.
 
 use super::descriptor::{BASE, DenseMatrix, SparseMatrix, SparseVector, Vector, start};
 use super::library::{Cusparse, check};

@@ -30,8 +30,8 @@ pub(super) fn start<T: Element, P>(buffer: &Buffer<T>) -> *mut P {
     pointer(&Device::view(buffer)).cast()
 }
 
-/// One and zero in the type of the product, for alpha and beta. Aligned as the library's complex numbers are, of which it
-/// reads 16 bytes at once.
+/// One and zero in the type of the product, for alpha and beta. Aligned as the library's complex numbers are, of which
+/// it reads 16 bytes at once.
 #[repr(C, align(16))]
 pub(super) struct Scalars<T> {
     one: T,

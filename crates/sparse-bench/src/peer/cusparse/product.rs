@@ -159,7 +159,7 @@ impl<'a, T: Scalar> Spmv<'a, T> {
         let workspace = device.zeros(bytes)?;
         if preprocess {
             let buffer = start(&workspace);
-            // SAFETY: as above; the workspace has the size that was asked for, and the vectors are freed behind this work.
+            // SAFETY: as above; the workspace has the size that was asked for; the vectors are freed behind this work.
             let status = unsafe {
                 sys::cusparseSpMV_preprocess(
                     handle, PLAIN, alpha, a.0, x.0, beta, y.0, value, algorithm, buffer,
@@ -224,7 +224,7 @@ impl<'a, T: Scalar> Spmm<'a, T> {
         let workspace = device.zeros(bytes)?;
         if preprocess {
             let buffer = start(&workspace);
-            // SAFETY: as above; the workspace has the size that was asked for, and the output is freed behind this work.
+            // SAFETY: as above; the workspace has the size that was asked for; the output is freed behind this work.
             let status = unsafe {
                 sys::cusparseSpMM_preprocess(
                     handle, PLAIN, PLAIN, alpha, a.0, b.0, beta, c.0, value, algorithm, buffer,

@@ -64,7 +64,7 @@ impl<'a, T: Value> Sddmm<'a, T> {
         let workspace = device.zeros(bytes)?;
         if preprocess {
             let buffer = start(&workspace);
-            // SAFETY: as above; the workspace has the size that was asked for, and the values are freed behind this work.
+            // SAFETY: as above; the workspace has the size that was asked for; the values are freed behind this work.
             let status = unsafe {
                 sys::cusparseSDDMM_preprocess(
                     handle, PLAIN, PLAIN, alpha, u.0, v.0, beta, c.0, value, ALGORITHM, buffer,

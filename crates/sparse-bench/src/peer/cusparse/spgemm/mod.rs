@@ -1,5 +1,5 @@
-//! Products of sparse matrices in CSR, from the last two factors on: by SpGEMM, which finds the pattern in every run, and
-//! by SpGEMMreuse, which can keep it.
+//! Products of sparse matrices in CSR, from the last two factors on: by SpGEMM, which finds the pattern in every run,
+//! and by SpGEMMreuse, which can keep it.
 
 mod multiply;
 mod reuse;

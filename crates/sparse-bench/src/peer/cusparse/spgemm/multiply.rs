@@ -54,7 +54,7 @@ impl<T: Value> Multiplication<'_, T> {
         check("cusparseSpGEMM_workEstimation", status)
     }
 
-    /// Estimates the memory of [`compute`](Self::compute), with `own` bytes in `buffer`; they are asked for if that is null.
+    /// Estimates the memory of [`compute`](Self::compute), with `own` bytes in `buffer`; a null asks for them.
     fn estimate_memory(&self, own: &mut usize, buffer: *mut c_void, bytes: &mut usize) -> Result<()> {
         let (handle, algorithm, a, b, c, state) = self.operation.handles();
         let (alpha, beta, value) = self.scalars.arguments()?;
