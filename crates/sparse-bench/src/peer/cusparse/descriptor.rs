@@ -11,6 +11,8 @@ use std::ptr;
 
 pub(super) const INDEX: sys::cusparseIndexType_t = sys::cusparseIndexType_t::CUSPARSE_INDEX_32I;
 pub(super) const BASE: sys::cusparseIndexBase_t = sys::cusparseIndexBase_t::CUSPARSE_INDEX_BASE_ZERO;
+/// Matrices are multiplied as they are stored.
+pub(super) const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 /// The library's name of a type.
 pub(super) fn data_type<T: Scalar>() -> Result<sys::cudaDataType> {

@@ -1,7 +1,7 @@
 //! SpMV and SpMM by each algorithm for each format: in CSR with and without preprocessing, in COO, in BSR where the
 //! matrix has dense blocks and, SpMV alone, in sliced ELL where little of it is padding.
 
-use super::descriptor::{DenseMatrix, Scalars, SparseMatrix, Vector, start};
+use super::descriptor::{DenseMatrix, PLAIN, Scalars, SparseMatrix, Vector, start};
 use super::library::{Cusparse, check};
 use super::stored::{Format, Stored};
 use crate::peer::cuda::pointer;
@@ -81,8 +81,6 @@ const SPMM: [(Format, &[Variant<SpmmAlgorithm>]); 3] = [
     ),
     (Format::Blocks, &[Variant::plain("cusparse:bsr", SpmmAlgorithm::CUSPARSE_SPMM_ALG_DEFAULT)]),
 ];
-
-const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 pub(super) fn spmv<'a, T: Scalar>(
     library: &'a Cusparse,

@@ -1,6 +1,6 @@
 //! `U·Vᵀ` at the entries of a matrix in CSR, whose values the library does not multiply by.
 
-use super::descriptor::{DenseMatrix, Scalars, SparseMatrix, start};
+use super::descriptor::{DenseMatrix, PLAIN, Scalars, SparseMatrix, start};
 use super::library::{Cusparse, check};
 use crate::peer::cuda::pointer;
 use crate::product::{Product, available, planned};
@@ -9,8 +9,6 @@ use backend_cuda::Device;
 use cudarc::cusparse::sys::{self, cusparseSDDMMAlg_t::CUSPARSE_SDDMM_ALG_DEFAULT as ALGORITHM};
 use sparse_core::{Backend, Csr, DenseView, Result, Space};
 use sparse_device::{Buffer, ViewMut};
-
-const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 /// The product with and without preprocessing; what the library refuses is printed.
 pub(super) fn all<'a, T: Value>(

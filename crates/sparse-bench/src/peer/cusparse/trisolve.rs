@@ -1,6 +1,6 @@
 //! `L·x = b` in CSR, with the library's analysis before.
 
-use super::descriptor::{Scalars, SparseMatrix, Vector, made, start};
+use super::descriptor::{PLAIN, Scalars, SparseMatrix, Vector, made, start};
 use super::library::{Cusparse, check};
 use crate::product::{Product, available, planned};
 use crate::value::Value;
@@ -8,8 +8,6 @@ use backend_cuda::Device;
 use cudarc::cusparse::sys::{self, cusparseSpSVAlg_t::CUSPARSE_SPSV_ALG_DEFAULT as ALGORITHM};
 use sparse_core::{Backend, Csr, Result, Space};
 use sparse_device::{Buffer, View, ViewMut};
-
-const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 /// The solver; what the library refuses is printed.
 pub(super) fn all<'a, T: Value>(

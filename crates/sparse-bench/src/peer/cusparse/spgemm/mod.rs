@@ -16,8 +16,6 @@ use sparse_device::Buffer;
 use std::ffi::c_void;
 use std::ptr;
 
-const NONE: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
-
 /// The library's functions for a product whose pattern is unknown.
 #[derive(Debug, Clone, Copy)]
 enum Interface {
