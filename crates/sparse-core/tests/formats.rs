@@ -251,7 +251,11 @@ fn dense_views_check_the_leading_dimension_and_the_length() -> Result<()> {
     let view = |rows, cols, ld, order| DenseView::<f64>::new(&data, rows, cols, ld, order);
     assert_eq!(
         refusal(view(2, 4, 3, Order::RowMajor)),
-        "dense: the leading dimension 3 is below 4, the length of a line"
+        "dense: the leading dimension 3 is below 4, the length of a row"
+    );
+    assert_eq!(
+        refusal(view(4, 2, 3, Order::ColMajor)),
+        "dense: the leading dimension 3 is below 4, the length of a column"
     );
     assert_eq!(refusal(view(4, 2, 10, Order::ColMajor)), "dense: 11 elements where 4 x 2 needs 14");
     assert_eq!(view(3, 3, 4, Order::RowMajor)?.position(2, 2), 10);

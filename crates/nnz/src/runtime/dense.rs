@@ -79,7 +79,8 @@ impl DenseMatrix {
     /// A matrix of a vector's elements, lines `leading_dimension` elements apart.
     ///
     /// # Errors
-    /// [`Format`](Error::Format) if the leading dimension is below the length of a line or there are too few elements.
+    /// [`Format`](Error::Format) if the leading dimension is below the length of a row (column-major: of a column), or
+    /// there are too few elements.
     ///
     /// ```
     /// # use nnz::prelude::*;

@@ -10,6 +10,13 @@ use std::str::FromStr;
 macro_rules! methods {
     ($($(#[$attribute:meta])* $variant:ident $name:literal)*) => {
         /// A method of [`Matrix::solve`](crate::Matrix::solve).
+        ///
+        /// ```
+        /// use nnz::Method;
+        ///
+        /// assert_eq!("bicgstab".parse::<Method>()?, Method::BiCgStab);
+        /// # Ok::<(), nnz::Error>(())
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
         #[non_exhaustive]
         pub enum Method {
