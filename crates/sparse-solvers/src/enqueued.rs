@@ -10,22 +10,22 @@ use sparse_core::op::vector::nrm2;
 use sparse_core::op::{GradientStep, RealOf, SpmvKernel, VectorKernel, VectorPlan};
 use sparse_core::{Accumulator, Result, Space, SparseFormat};
 
-/// The most iterations between two checks of the residual, where the device waits for a check, which costs about as
-/// much as two iterations of a small system; the iterations after convergence are wasted, half of these on average.
+/// The most iterations between two checks of the residual, where the device waits for a check, which costs about as much
+/// as two iterations of a small system; the iterations after convergence are wasted, half of these on average.
 const LONGEST_RUN: usize = 32;
 
-/// The most iterations between two checks, where the device goes on with as many others meanwhile: a check costs half
-/// an iteration of a small system, and these others are wasted too.
+/// The most iterations between two checks, where the device goes on with as many others meanwhile: a check costs half an
+/// iteration of a small system, and these others are wasted too.
 const LONGEST_OVERLAPPED_RUN: usize = 16;
 
-/// Orders below which a check that the device waits for costs more than 1 % of a long run. Measured on H100 and H200:
-/// 12 to 15 µs for a check, and 1.3 ms for 32 iterations of the 5-point Laplacian of this order.
+/// Orders below which a check that the device waits for costs more than 1 % of a long run. Measured on H100 and H200: 12
+/// to 15 µs for a check, and 1.3 ms for 32 iterations of the 5-point Laplacian of this order.
 const SMALL: usize = 1 << 18;
 
 /// Conjugate gradients for Hermitian positive definite A, whose scalars stay in the memory of the backend: iterations
-/// are enqueued 1, 2, 4, … up to 32 at a time without waiting for a device, and then the residual is checked. A system
-/// of fewer than 2¹⁸ unknowns, whose iterations take less time than a check, is checked while a device that can do so
-/// runs up to 16 further iterations.
+/// are enqueued 1, 2, 4, … up to 32 at a time without waiting for a device, and then the residual is checked. A system of
+/// fewer than 2¹⁸ unknowns, whose iterations take less time than a check, is checked while a device that can do so runs up
+/// to 16 further iterations.
 ///
 /// ```text
 /// q = A·p    α = ρ / (pᴴ·q)    x ← x + α·p    r ← r − α·q    ρ' = rᴴ·r    p ← r + (ρ'/ρ)·p

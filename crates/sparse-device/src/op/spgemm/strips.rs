@@ -1,9 +1,9 @@
 //! Strips of rows whose patterns are shifted copies of each other, which plans of many runs add by one program.
 //!
-//! In the matrices of stencils and bands, a row often has the columns of the row before, each plus one. Neighbours
-//! among such rows, whose rows of B are alike in the same way, are a strip: a work-group copies their values to shared
-//! memory, a work-item has a row, and all rows add the same products. A run reads A, C and the rows of B of each strip
-//! once, and 4 bytes for each product of a strip's first row.
+//! In the matrices of stencils and bands, a row often has the columns of the row before, each plus one. Neighbours among
+//! such rows, whose rows of B are alike in the same way, are a strip: a work-group copies their values to shared memory, a
+//! work-item has a row, and all rows add the same products. A run reads A, C and the rows of B of each strip once, and
+//! 4 bytes for each product of a strip's first row.
 
 use super::chunks;
 use super::row_sizes::ProductCounts;
@@ -25,9 +25,8 @@ const MIN_ROWS: usize = 8;
 /// The most shared memory of a strip: two work-groups have a compute unit.
 const MAX_BYTES: usize = 100 << 10;
 
-/// The most rows of a strip, for up to so many products of a row on average. Measured on an H200, runs of squares: rows
-/// of 25 products take 83 us with 256 rows and 90 with 128, rows of 81 149 and 106, rows of 729 252 with 32 and 314
-/// with 64.
+/// The most rows of a strip, for up to so many products of a row on average. Measured on an H200, runs of squares: rows of
+/// 25 products take 83 us with 256 rows and 90 with 128, rows of 81 149 and 106, rows of 729 252 with 32 and 314 with 64.
 const MAX_ROWS: [(usize, usize); 3] = [(32, 256), (128, 128), (512, 64)];
 
 /// Bytes of a strip's description.
