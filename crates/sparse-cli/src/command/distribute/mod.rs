@@ -39,6 +39,9 @@ use summary::{Explained, Summary, Work};
 /// --partition. Each reads its own with the device of its number on its host, and the first gathers and writes all of
 /// them: the same bytes as those of one process.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nnz distribute dense.npy -o all.npz --devices cpu
+  nnz distribute dense.npy -o parts --partition row:4")]
 pub(crate) struct Distribute {
     /// Dense arrays (.npy), or one folder, of which all .npy files are read in the order of their names
     #[arg(value_name = "INPUT", required = true)]
