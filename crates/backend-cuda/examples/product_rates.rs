@@ -57,9 +57,9 @@ struct Measured {
 }
 
 enum Rows {
-    /// Of a product, with this number of columns.
+    /// Those of a product, with this number of columns.
     Product(usize, Vec<f64>),
-    /// Of the last iterate of a solver.
+    /// Those of the last iterate of a solver.
     Iterate(Vec<f64>),
 }
 

@@ -133,7 +133,7 @@ impl ClDriver {
         Ok(memory)
     }
 
-    /// Memory over a buffer of somebody else's, whose first `bytes` bytes are used; it is never in the pool.
+    /// Memory over a borrowed buffer, whose first `bytes` bytes are used; it is never in the pool.
     ///
     /// # Safety
     /// `buffer` is alive.

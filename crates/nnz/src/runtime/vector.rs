@@ -147,7 +147,7 @@ impl Vector {
         }
     }
 
-    /// A vector over memory of somebody else's on the host, which is not copied.
+    /// A vector over borrowed memory of the host, which is not copied.
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) for a device other than the CPU, whose buffers [`wrap`](Self::wrap) takes;

@@ -99,10 +99,10 @@ struct RawEntries<'a> {
     values: &'a RawBuffer,
 }
 
-/// Where the row of an entry is found.
+/// The means to find the row of an entry.
 #[derive(Debug, Clone, Copy)]
 enum RowOf<'a> {
-    /// Where rows begin.
+    /// The offsets of the rows.
     Compressed(RawCompressed<'a>),
     /// A row for each entry.
     Coordinates(&'a RawBuffer),
