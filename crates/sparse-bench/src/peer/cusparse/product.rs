@@ -147,14 +147,11 @@ impl<'a, T: Scalar> Spmv<'a, T> {
         let (a, _stored) = (stored.describe()?, stored.clone());
         let scalars = Scalars::<T>::new();
         let (alpha, beta, value) = scalars.arguments()?;
-        let (handle, mut bytes) = (library.handle, 0);
-        let size = &raw mut bytes;
+        let handle = library.handle;
         // SAFETY: handle and descriptors are alive; the operands are of one type, with lengths that fit.
-        let status = unsafe {
+        let workspace = library.workspace("cusparseSpMV_bufferSize", |size| unsafe {
             sys::cusparseSpMV_bufferSize(handle, PLAIN, alpha, a.0, x.0, beta, y.0, value, algorithm, size)
-        };
-        check("cusparseSpMV_bufferSize", status)?;
-        let workspace = device.zeros(bytes)?;
+        })?;
         if preprocess {
             let buffer = start(&workspace);
             // SAFETY: as above; the workspace has the size that was asked for; the vectors are freed behind this work.
@@ -210,16 +207,13 @@ impl<'a, T: Scalar> Spmm<'a, T> {
         let _stored = stored.clone();
         let scalars = Scalars::<T>::new();
         let (alpha, beta, value) = scalars.arguments()?;
-        let (handle, mut bytes) = (library.handle, 0);
-        let size = &raw mut bytes;
+        let handle = library.handle;
         // SAFETY: handle and descriptors are alive; the operands are of one type, with shapes that fit.
-        let status = unsafe {
+        let workspace = library.workspace("cusparseSpMM_bufferSize", |size| unsafe {
             sys::cusparseSpMM_bufferSize(
                 handle, PLAIN, PLAIN, alpha, a.0, b.0, beta, c.0, value, algorithm, size,
             )
-        };
-        check("cusparseSpMM_bufferSize", status)?;
-        let workspace = device.zeros(bytes)?;
+        })?;
         if preprocess {
             let buffer = start(&workspace);
             // SAFETY: as above; the workspace has the size that was asked for; the output is freed behind this work.

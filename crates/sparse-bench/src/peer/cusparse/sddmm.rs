@@ -50,16 +50,13 @@ impl<'a, T: Value> Sddmm<'a, T> {
         let c = SparseMatrix::csr::<T>((p.nrows(), p.ncols()), p.nnz(), arrays)?;
         let scalars = Scalars::<T>::new();
         let (alpha, beta, value) = scalars.arguments()?;
-        let (handle, mut bytes) = (library.handle, 0);
-        let size = &raw mut bytes;
+        let handle = library.handle;
         // SAFETY: handle and descriptors are alive; the operands are of one type, with shapes that fit.
-        let status = unsafe {
+        let workspace = library.workspace("cusparseSDDMM_bufferSize", |size| unsafe {
             sys::cusparseSDDMM_bufferSize(
                 handle, PLAIN, PLAIN, alpha, u.0, v.0, beta, c.0, value, ALGORITHM, size,
             )
-        };
-        check("cusparseSDDMM_bufferSize", status)?;
-        let workspace = device.zeros(bytes)?;
+        })?;
         if preprocess {
             let buffer = start(&workspace);
             // SAFETY: as above; the workspace has the size that was asked for; the values are freed behind this work.

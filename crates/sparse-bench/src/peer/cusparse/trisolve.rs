@@ -65,14 +65,11 @@ impl<'a, T: Value> Spsv<'a, T> {
         let create = |made| unsafe { sys::cusparseSpSV_createDescr(made) };
         let state = made("cusparseSpSV_createDescr", create).map(State)?;
         let scalars = Scalars::<T>::new();
-        let ((alpha, _, value), l, mut bytes) = (scalars.arguments()?, matrix, 0);
-        let size = &raw mut bytes;
+        let ((alpha, _, value), l) = (scalars.arguments()?, matrix);
         // SAFETY: handle and descriptors are alive; the vectors have the length of the matrix.
-        let status = unsafe {
+        let workspace = library.workspace("cusparseSpSV_bufferSize", |size| unsafe {
             sys::cusparseSpSV_bufferSize(handle, PLAIN, alpha, l.0, b.0, x.0, value, ALGORITHM, state.0, size)
-        };
-        check("cusparseSpSV_bufferSize", status)?;
-        let workspace = device.zeros(bytes)?;
+        })?;
         let buffer = start(&workspace);
         // SAFETY: as above; the workspace has the size that was asked for, and x is freed behind this work.
         let status = unsafe {
