@@ -285,7 +285,9 @@ fn check_permutation<I: Index>(rows: usize, row_order: &[I]) -> Result<()> {
             _ => {
                 return Err(Error::format(
                     "sell",
-                    format_args!("row_order: row {row} at position {position} is no new row below {rows}"),
+                    format_args!(
+                        "row_order: row {row} at position {position} is repeated or not below {rows}"
+                    ),
                 ));
             }
         }
