@@ -276,7 +276,7 @@ impl<'a, T: Element, S: Space> DenseViewMut<'a, T, S> {
     /// use sparse_core::{DenseViewMut, Order};
     ///
     /// let mut data = [0.0; 6];
-    /// let mut c: DenseViewMut<'_, f64> = DenseViewMut::new(&mut data, 2, 2, 3, Order::RowMajor)?;
+    /// let mut c = DenseViewMut::<f64>::new(&mut data, 2, 2, 3, Order::RowMajor)?;
     /// *c.at_mut(1, 0) = 5.0; // one element of padding behind each row
     /// assert_eq!(data, [0.0, 0.0, 0.0, 5.0, 0.0, 0.0]);
     /// # Ok::<(), sparse_core::Error>(())
