@@ -76,7 +76,7 @@ pub fn waiting_bytes() -> usize {
     lock().bytes
 }
 
-/// Lets blocks of so many bytes wait, at most, and frees those that have waited longest where there are more.
+/// Lets blocks of at most `bytes` bytes in all wait, and frees those that have waited longest if there are more.
 pub fn keep_at_most(bytes: usize) {
     lock().limit = bytes;
     free_while(|waiting| waiting.bytes > waiting.limit);
@@ -135,7 +135,7 @@ impl Waiting {
         true
     }
 
-    /// Frees blocks until one more of so many bytes may wait.
+    /// Frees blocks until another one of `bytes` bytes may wait.
     fn shrink_for(&mut self, bytes: usize) {
         while self.count > 0 && (self.count == BLOCKS || self.bytes + bytes > self.limit) {
             self.free_oldest();

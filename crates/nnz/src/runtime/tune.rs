@@ -245,7 +245,7 @@ impl TimedProduct {
     }
 }
 
-/// A product of a matrix with a vector, or with a dense matrix of so many columns.
+/// A product of a matrix with a vector, or with a dense matrix of this number of columns.
 #[derive(Debug)]
 struct Product {
     a: Matrix,

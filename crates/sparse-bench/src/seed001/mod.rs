@@ -169,8 +169,8 @@ struct Allowance<'a> {
 }
 
 impl Allowance<'_> {
-    /// The result of `measure` and the seconds that it took with its repetitions, unless a point of so many bytes would
-    /// take too long, which the figure then says.
+    /// The result of `measure` and the seconds that it took with its repetitions, unless a point of `bytes` bytes would
+    /// take too long, which the figure then notes.
     fn measure<R>(
         &mut self,
         figure: &mut Figure,

@@ -152,7 +152,7 @@ impl Calibration {
     }
 }
 
-/// Bytes per second of so many threads that read matrices from the source.
+/// Bytes per second of `threads` threads that read matrices from the source.
 fn fill_rate(context: &Context<'_>, data: &Data, threads: usize) -> Result<f64> {
     let (count, size) = (16, data.order * data.order);
     let source = data.source(count);

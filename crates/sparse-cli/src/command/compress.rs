@@ -94,7 +94,7 @@ impl Compress {
         )
     }
 
-    /// Compresses one matrix, or a stack of so many members with so many rows.
+    /// Compresses one matrix, or a `stack` of (members, rows of each).
     fn compress(
         &self,
         dense: &DenseMatrix,
