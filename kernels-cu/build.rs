@@ -1,5 +1,5 @@
-//! Writes the table of images: with the feature `aot` one of every file and set of defines that `backend-cuda` asks for,
-//! compiled by nvcc; without it none.
+//! Writes the table of images: with the feature `aot` one of every file and set of defines that `backend-cuda` asks
+//! for, compiled by nvcc; without it none.
 //!
 //! The `cc` crate is of no help: it compiles CUDA to objects of a host program, which register themselves with CUDA's
 //! own runtime, and looks for nvcc in `NVCC` and `PATH` alone.

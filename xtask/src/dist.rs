@@ -26,7 +26,8 @@ exec "$program" "$@"
 /// Builds the harness, the benchmark and the command, stripped and packed, beside the snapshots and real
 /// matrices of the harness.
 ///
-/// A program unpacks itself beside its own file when it is first called. On the other machine `./conformance` finds both folders beside itself; with `--corpus` it takes more matrices.
+/// A program unpacks itself beside its own file when it is first called. On the other machine `./conformance` finds
+/// both folders beside itself; with `--corpus` it takes more matrices.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The folder to make.

@@ -42,8 +42,7 @@ pub(crate) struct PassedStep {
     pub(crate) processor: Option<f64>,
 }
 
-/// Runs all steps, prints the output of each when it ends, and returns their times. After a failure nothing is started any
-/// more.
+/// Runs all steps, prints the output of each when it ends, and returns their times. After a failure none is started.
 pub(crate) fn run(steps: &'static [Step]) -> Result<Vec<PassedStep>> {
     let folder = root().join("target/ci");
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;

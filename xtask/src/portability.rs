@@ -16,9 +16,9 @@ pub(crate) struct Check {
 ///
 /// Libraries and programs are checked, not tests: clippy's `incompatible_msrv` already refuses newer functions of the
 /// standard library everywhere, so that the minimum Rust is left to find newer syntax and dependencies that need more.
-/// Code that both targets compile is checked for AArch64; for x86-64 the crate with code for it alone, and the server, whose
-/// cryptography would need a C compiler for AArch64. The benchmark, whose peers are large, is left out. Nothing is linked,
-/// which takes no cross compiler.
+/// Code that both targets compile is checked for AArch64; for x86-64 the crate with code for it alone, and the server,
+/// whose cryptography would need a C compiler for AArch64. The benchmark, whose peers are large, is left out. Nothing
+/// is linked, which takes no cross compiler.
 pub(crate) const CHECKS: [Check; 3] = [
     Check {
         needs: "1.89",

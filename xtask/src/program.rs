@@ -1,5 +1,5 @@
-//! The programs of the workspace that chores start: cargo builds them with their profile first, or a step of CI has built
-//! them as it builds the tests.
+//! The programs of the workspace that chores start: cargo builds them with their profile first, or a step of CI has
+//! built them as it builds the tests.
 
 use anyhow::{Context, Result};
 use provision::root;

@@ -154,7 +154,7 @@ fn run_avx512<W: Vectorize>(work: W) -> W::Out {
 /// Bytes of a cache line.
 pub(crate) const LINE: usize = 64;
 
-/// Memory that begins with a cache line, for elements of other types: vectors of a line's size then lie in one line each.
+/// Memory aligned to cache lines, for elements of other types: vectors of a line's size then lie in one line each.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub(crate) struct CacheLine([u8; LINE]);

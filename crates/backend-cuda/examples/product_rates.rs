@@ -1,6 +1,6 @@
-//! Milliseconds of y = A·x, of C = A·B with eight columns and of an iteration of CG in f64 on GPUs that each have some of
-//! A's rows, by their number and the path on which they exchange elements of x: for a stencil on a square grid, by default
-//! with 10⁸ entries. Up to there also y = A·x for as many entries in random columns, ten in a row.
+//! Milliseconds of y = A·x, of C = A·B with eight columns and of an iteration of CG in f64 on GPUs that each have some
+//! of A's rows, by their number and the path on which they exchange elements of x: for a stencil on a square grid, by
+//! default with 10⁸ entries. Up to there also y = A·x for as many entries in random columns, ten in a row.
 //!
 //! `cargo run --release -p backend-cuda --example product_rates [GPUS [SIDE_OF_THE_GRID [FEWEST_GPUS]]]`
 
@@ -57,9 +57,9 @@ struct Measured {
 }
 
 enum Rows {
-    /// Of a product, with this number of columns.
+    /// Those of a product, with this number of columns.
     Product(usize, Vec<f64>),
-    /// Of the last iterate of a solver.
+    /// Those of the last iterate of a solver.
     Iterate(Vec<f64>),
 }
 

@@ -92,8 +92,8 @@ impl Nvrtc {
     /// The reason why the library cannot be used: the loader's, or a missing function.
     ///
     /// # Safety
-    /// It is NVIDIA's NVRTC of CUDA 11.1 or later: what a library runs when it is loaded, and what its functions take, is
-    /// not checked.
+    /// It is NVIDIA's NVRTC of CUDA 11.1 or later: what a library runs when it is loaded, and what its functions take,
+    /// is not checked.
     pub unsafe fn open(file: impl AsRef<OsStr>) -> Result<Self, libloading::Error> {
         // SAFETY: the caller promises that it is NVIDIA's library, whose initializers have no requirements and whose
         // functions have these signatures; it stays loaded as long as they.

@@ -108,7 +108,7 @@ pub(crate) fn check(address: u64, bytes: u64, queue: &Queue) -> Result<()> {
     let Attributes { context, kind, is_managed, ordinal, start, bytes: available } =
         Attributes::of(address, queue)?;
     if kind != sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 && is_managed == 0 {
-        return refused(format!("{address:#x} is no address in a CUDA device's memory"));
+        return refused(format!("{address:#x} is not an address in a CUDA device's memory"));
     }
     let device = queue.device();
     if ordinal != device && is_managed == 0 {

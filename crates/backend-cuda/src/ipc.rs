@@ -79,7 +79,7 @@ impl IpcMemory {
 
     /// The address of byte `offset`, if so many bytes lie behind it in this allocation.
     fn address(&self, offset: usize, bytes: usize) -> Result<sys::CUdeviceptr> {
-        let passes = || Error::unsupported("an array of another process", "its offset is no address");
+        let passes = || Error::unsupported("an array of another process", "its offset is not an address");
         let end = offset.checked_add(bytes).ok_or_else(passes)?;
         // From the start on, since other allocations may lie behind this one.
         foreign::check(self.start, end as u64, self.device.driver_as::<CuDriver>()?.queue())?;

@@ -124,7 +124,7 @@ pub unsafe fn borrow<T: Element>(
     }
     // SAFETY: the caller promises the same.
     let memory = unsafe { foreign::borrow_words(address, bytes, owner, queue)? };
-    // SAFETY: it is memory of this device with so many elements, whole words of it, as was checked.
+    // SAFETY: it is memory of this device with `len` elements, in whole words, as was checked.
     Ok(unsafe { device.adopt(Memory::new(memory), len) })
 }
 

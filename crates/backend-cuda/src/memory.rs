@@ -9,7 +9,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::{mem, ptr};
 
-/// Memory of a device, freed in order with the work of its stream, unless somebody else owns it.
+/// Memory of a device, freed in order with the work of its stream unless it is borrowed.
 #[derive(Debug)]
 pub(crate) struct CuMemory {
     pub(crate) pointer: sys::CUdeviceptr,
@@ -53,7 +53,7 @@ impl CuMemory {
         Ok(Self { pointer, bytes, queue: owner.clone(), owner: Owner::Stream })
     }
 
-    /// Memory of somebody else's, which the queue uses and does not free. `owner` is dropped when the work of the queue
+    /// Borrowed memory, which the queue uses and does not free. `owner` is dropped when the work of the queue
     /// is done.
     ///
     /// # Safety

@@ -133,7 +133,7 @@ impl ClDriver {
         Ok(memory)
     }
 
-    /// Memory over a buffer of somebody else's, whose first `bytes` bytes are used; it is never in the pool.
+    /// Memory over a borrowed buffer, whose first `bytes` bytes are used; it is never in the pool.
     ///
     /// # Safety
     /// `buffer` is alive.
@@ -142,7 +142,7 @@ impl ClDriver {
         let info =
             |what| get_mem_object_info(buffer, what).map_err(|code| failed("clGetMemObjectInfo", code));
         if info(CL_MEM_TYPE)?.to_uint() != CL_MEM_OBJECT_BUFFER {
-            return refused("its memory object is no buffer".into());
+            return refused("its memory object is not a buffer".into());
         }
         if info(CL_MEM_CONTEXT)?.to_ptr() != self.context.get() as isize {
             return refused("its buffer belongs to another context than the device's".into());

@@ -1,7 +1,7 @@
 //! Handles of OpenCL that are released when they are dropped. (Those of `opencl3` panic where a runtime refuses that.)
 //!
-//! A forked process has none of the runtime's threads, for which a release may wait without end: it leaves handles of its
-//! parent alone.
+//! A forked process has none of the runtime's threads, for which a release may wait without end: it leaves handles of
+//! its parent alone.
 
 use opencl3::types::{cl_context, cl_device_id, cl_int};
 use std::ffi::c_void;

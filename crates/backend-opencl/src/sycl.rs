@@ -181,7 +181,7 @@ impl SyclDriver {
         Ok(Self { queue, context, info, account: MemoryAccount::new(info) })
     }
 
-    /// Memory over `bytes` bytes of unified shared memory of somebody else's.
+    /// Memory over `bytes` bytes of borrowed unified shared memory.
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) if the pointer is not unified shared memory of the queue's context.

@@ -49,9 +49,9 @@ pub fn products_of_long_rows_are_those_of_the_reference(library: &Library) {
     compare(library, &a, &Reference.convert(&b, &Duplicates::Sum).unwrap(), |_| true);
 }
 
-/// Rows of C with products in the same column from every row of B, or from 30 after the other: exact products, whose sum
-/// depends on the order, which is that of the reference but in `places` and `chunks`, where several lanes share the products of an
-/// element.
+/// Rows of C with products in the same column from every row of B, or from 30 after the other: exact products, whose
+/// sum depends on the order, which is that of the reference but in `places` and `chunks`, where several lanes share the
+/// products of an element.
 pub fn products_that_meet_are_added_in_order(library: &Library) {
     let inner = 900;
     let columns: Vec<i64> = (0..inner as i64).chain((0..inner as i64).step_by(3)).collect();
@@ -70,8 +70,8 @@ pub fn products_that_meet_are_added_in_order(library: &Library) {
     compare(library, &a, &right(&|row| row / 30), adds_in_order);
 }
 
-/// Rows of C with elements of one product, of 16 after each other, and of every other row of B, whose sums round: runs of a
-/// plan that keeps where products belong, and a plan made anew, give the same bits.
+/// Rows of C with elements of one product, of 16 after each other, and of every other row of B, whose sums round: runs
+/// of a plan that keeps where products belong, and a plan made anew, give the same bits.
 pub fn runs_of_a_plan_give_the_same_bits(library: &Library) {
     let fractions = |count: usize| (0..count).map(|k| 1.0 / (k % 89 + 3) as f64).collect();
     let a = left();

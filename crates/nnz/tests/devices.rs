@@ -1,5 +1,5 @@
-//! The facade and the solvers on every device present: OpenCL's, by its own queue and by SYCL's, and CUDA's; without one
-//! the tests pass without a check.
+//! The facade and the solvers on every device present: OpenCL's, by its own queue and by SYCL's, and CUDA's; without
+//! one the tests pass without a check.
 #![cfg(feature = "opencl")]
 
 use nnz::foreign::{ForeignArray, MemoryKind};

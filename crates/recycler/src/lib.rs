@@ -1,10 +1,10 @@
 //! An allocator for Linux that keeps large blocks for the next results of their size.
 //!
-//! A program that multiplies in a loop frees each result before it asks for the next, and a server has a new version of a
-//! matrix in place of the one before. The C library returns such memory to the operating system, which clears every page
-//! that it gives out again: more than half of the time of a product with a wide dense matrix. Here freed blocks wait for
-//! the next request of their size. Where more than 64 MiB wait, the operating system is told of further blocks that it
-//! may take their pages when it needs memory (`MADV_FREE`), so that they cost a busy machine nothing.
+//! A program that multiplies in a loop frees each result before it asks for the next, and a server has a new version of
+//! a matrix in place of the one before. The C library returns such memory to the operating system, which clears every
+//! page that it gives out again: more than half of the time of a product with a wide dense matrix. Here freed blocks
+//! wait for the next request of their size. Where more than 64 MiB wait, the operating system is told of further blocks
+//! that it may take their pages when it needs memory (`MADV_FREE`), so that they cost a busy machine nothing.
 //!
 //! ```
 //! #[cfg(target_os = "linux")]
@@ -34,7 +34,7 @@ const BLOCKS: usize = 64;
 const BYTES: usize = 1 << 30;
 
 /// Bytes of waiting blocks up to which their pages are not offered to the operating system. A loop frees as much as it
-/// takes next, and an offer costs more than it looks: pages of 4 MB that were offered make `A @ x` of a grid of 700 x 700
+/// takes next, and an offer costs more than it looks: pages of 4 MB that were offered make `A @ x` of a grid of 700²
 /// points take 1.3 ms in place of 1.0, and the product with a diagonal of a million rows 1.25 in place of 0.9.
 const UNOFFERED: usize = 64 << 20;
 
@@ -76,7 +76,7 @@ pub fn waiting_bytes() -> usize {
     lock().bytes
 }
 
-/// Lets blocks of so many bytes wait, at most, and frees those that have waited longest where there are more.
+/// Lets blocks of at most `bytes` bytes in all wait, and frees those that have waited longest if there are more.
 pub fn keep_at_most(bytes: usize) {
     lock().limit = bytes;
     free_while(|waiting| waiting.bytes > waiting.limit);
@@ -135,7 +135,7 @@ impl Waiting {
         true
     }
 
-    /// Frees blocks until one more of so many bytes may wait.
+    /// Frees blocks until another one of `bytes` bytes may wait.
     fn shrink_for(&mut self, bytes: usize) {
         while self.count > 0 && (self.count == BLOCKS || self.bytes + bytes > self.limit) {
             self.free_oldest();
@@ -227,8 +227,8 @@ fn advise(block: *mut u8, bytes: usize, advice: Advice) {
 #[cfg(not(target_os = "linux"))]
 fn advise(_block: *mut u8, _bytes: usize, _advice: Advice) {}
 
-// SAFETY: blocks are the system's, of the layouts of `block`, which depend on the caller's layout alone, so that `dealloc`
-// finds that of `alloc`. A block waits once it was freed, and is taken out of the list before it is handed out.
+// SAFETY: blocks are the system's, of the layouts of `block`, which depend on the caller's layout alone, so that
+// `dealloc` finds that of `alloc`. A block waits after it was freed, and leaves the list before it is handed out.
 unsafe impl GlobalAlloc for Recycler {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !is_kept(layout) {
@@ -270,8 +270,8 @@ unsafe impl GlobalAlloc for Recycler {
         if new.size() == old.size() {
             return memory;
         }
-        // A block that shrinks is copied, too, and waits whole: a sparse product reserves as much as its result may take,
-        // and the next one would get new pages, whose clearing takes more than half of the time of a band's.
+        // A block that shrinks is copied, too, and waits whole: a sparse product reserves as much as its result may
+        // take, and the next one would get new pages, whose clearing takes more than half of the time of a band's.
         if is_kept(new)
             && let Some(kept) = take(new.size())
         {

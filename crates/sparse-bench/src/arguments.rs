@@ -170,8 +170,8 @@ pub(crate) struct Arguments {
     /// Only this operation of the suite; may be repeated.
     #[arg(long, value_name = "OP")]
     op: Vec<String>,
-    /// Columns of the dense operands of SpMM and SDDMM; may be repeated. 32 and 256 by default; 8, 32, 64, 128 and 256 in suite
-    /// `choice`.
+    /// Columns of the dense operands of SpMM and SDDMM; may be repeated. 32 and 256 by default; 8, 32, 64, 128 and 256
+    /// in suite `choice`.
     #[arg(long, value_name = "K")]
     k: Vec<usize>,
     /// Suite `choice`: begin no matrix after so many seconds. Suite `seed-001`: begin no point, 200 by default.

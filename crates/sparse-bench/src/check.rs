@@ -107,8 +107,8 @@ fn sums<T: Value>(a: &Csr<T>, b: &Pattern<T>, columns: usize, rows: &[(usize, us
 }
 
 impl Sum {
-    /// `2·γ_{k+2}·Σ|a||b|`; no product is near the smallest numbers. Of the k + 2 roundoffs k − 1 are those of additions
-    /// and 3 of a product, which has up to √5 if it is complex (Brent, Percival and Zimmermann, 2007).
+    /// `2·γ_{k+2}·Σ|a||b|`; no product is near the smallest numbers. Of the k + 2 roundoffs k − 1 are those of
+    /// additions and 3 of a product, which has up to √5 if it is complex (Brent, Percival and Zimmermann, 2007).
     fn bound<T: Scalar>(self, entries: usize) -> f64 {
         let roundoff = (0.5_f64).powi(T::PRECISION as i32);
         let steps = (entries + 2) as f64 * roundoff;

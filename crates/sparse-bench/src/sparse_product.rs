@@ -18,8 +18,8 @@ pub(crate) fn chained<M>(factors: &[&M], mut multiply: impl FnMut(&M, &M) -> Res
     others.iter().rev().try_fold(last, |right, left| multiply(left, &right))
 }
 
-/// The product of the factors, and the bytes that have to move: the entries of the left factors, those that they meet on
-/// their right, and those of the results.
+/// The product of the factors, and the bytes that have to move: the entries of the left factors, those that they meet
+/// on their right, and those of the results.
 pub(crate) fn expected<B, T: Value>(backend: &B, factors: &[&Csr<T>]) -> Result<(Csr<T>, usize)>
 where
     B: SpgemmKernel<Csr<T>> + Backend<Space = Host>,

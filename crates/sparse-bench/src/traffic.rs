@@ -37,7 +37,7 @@ pub(crate) fn coo_to_csr<T: Value, S: Space>(nnz: usize, csr: &Csr<T, S>) -> usi
     entries::<T>(nnz + csr.nnz()) + INDEX * (nnz + csr.nrows())
 }
 
-/// Dense of so many elements to compressed arrays.
+/// A dense matrix of `elements` elements to compressed arrays.
 pub(crate) fn compress<T: Value>(elements: usize, nnz: usize, offsets: usize) -> usize {
     size_of::<T>() * elements + entries::<T>(nnz) + INDEX * offsets
 }

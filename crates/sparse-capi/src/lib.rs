@@ -1,10 +1,11 @@
 //! The C library of [nnz](https://docs.rs/nnz): sparse matrices in the caller's memory, on the CPU or on a caller's
 //! SYCL queue.
 //!
-//! `include/nnz.h` is the interface and its documentation. `examples/spmv.c`, `examples/solve.c` and `examples/spgemm.c` use
-//! it on the CPU, `examples/host.cpp` on a SYCL queue, which takes the feature `sycl`. Behind it is the run-time layer of
-//! the crate `nnz`: a handle is an [`nnz::Matrix`], an [`nnz::Device`] or an [`nnz::MatrixSpgemmPlan`], and an operand
-//! an [`nnz::Vector`] over the caller's array. Every error passes the interface as a [`Status`]; its message is stored for the calling thread.
+//! `include/nnz.h` is the interface and its documentation. `examples/spmv.c`, `examples/solve.c` and
+//! `examples/spgemm.c` use it on the CPU, `examples/host.cpp` on a SYCL queue, which takes the feature `sycl`. Behind
+//! it is the run-time layer of the crate `nnz`: a handle is an [`nnz::Matrix`], an [`nnz::Device`] or an
+//! [`nnz::MatrixSpgemmPlan`], and an operand an [`nnz::Vector`] over the caller's array. Every error passes the
+//! interface as a [`Status`]; its message is stored for the calling thread.
 
 mod derived;
 mod failure;

@@ -90,8 +90,8 @@ pub(crate) unsafe fn list<'a>(name: &str, pointer: *const usize, len: usize) -> 
     Ok(unsafe { &*list })
 }
 
-/// An error if the result of an operation, of elements of `bytes` bytes, shares memory with an operand of the same type or
-/// with an array of the matrix, which may be the caller's.
+/// An error if the result of an operation, of elements of `bytes` bytes, shares memory with an operand of the same type
+/// or with an array of the matrix, which may be the caller's.
 pub(crate) fn check_apart(
     matrix: &Matrix,
     operands: &[Array<'_>],

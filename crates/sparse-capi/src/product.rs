@@ -105,7 +105,7 @@ pub(crate) unsafe fn spmv(
     Ok(matrix.spmv(op, alpha, &x, beta, &mut y)?)
 }
 
-/// `C ← alpha·op(A)·B + beta·C` with so many columns.
+/// `C ← alpha·op(A)·B + beta·C`, where B and C have `columns` columns.
 ///
 /// # Safety
 /// The arrays are what `nnz.h` asks for.
@@ -125,7 +125,7 @@ pub(crate) unsafe fn spmm(
     Ok(matrix.spmm(op, alpha, &b, beta, &mut c)?)
 }
 
-/// op(A)·X = B with so many columns.
+/// op(A)·X = B, where X and B have `columns` columns.
 ///
 /// # Safety
 /// The arrays are what `nnz.h` asks for.
@@ -144,7 +144,7 @@ pub(crate) unsafe fn trisolve(
     Ok(matrix.solve_triangular_into(system, &b, &mut x)?)
 }
 
-/// `C ← alpha·A ∘ (U·Vᵀ) + beta·C`, where U and V have so many columns and C is an array of values.
+/// `C ← alpha·A ∘ (U·Vᵀ) + beta·C`, where U and V have `inner` columns and C is an array of values.
 ///
 /// # Safety
 /// The arrays are what `nnz.h` asks for.

@@ -12,6 +12,14 @@ use std::ffi::OsString;
 /// messages to stderr. Exit status: 0 done, 1 bad data or a failed check, 2 usage, 3 the backend is not available.
 #[derive(Debug, Parser)]
 #[command(name = "nnz", version, propagate_version = true)]
+#[command(after_help = "Examples:
+  nnz generate stencil_5 100 100 -o a.mtx
+  nnz info a.mtx
+  nnz generate uniform 10000 1 1 -o x.npy
+  nnz spmv a.mtx x.npy -o b.npy
+  nnz solve a.mtx b.npy -o x.npy --method cg
+
+`nnz COMMAND --help` explains a command.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     global: GlobalOptions,

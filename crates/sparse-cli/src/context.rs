@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalOptions {
-    /// The backend: cpu, opencl, sycl or cuda; without it the best that is there
+    /// The backend: cpu, opencl, sycl or cuda; by default that of the best device
     #[arg(long, global = true, value_name = "NAME", value_parser = parse_backend)]
     backend: Option<BackendKind>,
 
@@ -24,27 +24,27 @@ pub(crate) struct GlobalOptions {
     #[arg(long, global = true, value_name = "DEVICE", value_parser = parse_device)]
     device: Option<DeviceChoice>,
 
-    /// Threads of the host; without it one for each processor
+    /// Threads of the host; by default one for each processor
     #[arg(long, global = true, value_name = "N", value_parser = parse_threads)]
     threads: Option<usize>,
 
-    /// The type of values; without it that of the file, and integers and patterns become f64
+    /// The type of values; by default that of the file, and f64 for integers and patterns
     #[arg(long, global = true, value_name = "TYPE", ignore_case = true)]
     dtype: Option<ValueType>,
 
-    /// Refuses integers that the type of values would round, which otherwise is a warning
+    /// Refuses integers that the type of values would round, instead of warning
     #[arg(long, global = true)]
     strict: bool,
 
-    /// The form of what goes to stdout
+    /// The form of the output on stdout
     #[arg(long, global = true, value_name = "FORM", default_value = "text", ignore_case = true)]
     output: Output,
 
-    /// Says nothing but errors
+    /// Prints errors alone
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
 
-    /// Says more on stderr; twice: what the libraries log
+    /// Prints more to stderr; twice: the logs of the libraries, too
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
 }

@@ -94,10 +94,9 @@ pub(crate) fn read_array(path: &Path) -> Result<(PathBuf, NpyArray)> {
         return Ok((file::STDIN.into(), npy::read_from(file::STDIN, stdin().lock())?));
     }
     if FileKind::of(path).is_ok_and(|kind| kind != FileKind::Npy) {
-        let path = path.display();
-        return Err(usage(format_args!(
-            "{path}: a .npy file is needed; `nnz convert {path} x.npy` makes one"
-        )));
+        let (npy, path) = (path.with_extension("npy"), path.display());
+        let convert = format_args!("nnz convert {path} {}", npy.display());
+        return Err(usage(format_args!("{path}: a .npy file is needed; `{convert}` makes one")));
     }
     Ok((path.into(), npy::read(path)?))
 }

@@ -32,7 +32,7 @@ impl FromStr for Selection {
             part => match part.parse::<isize>() {
                 Ok(number) => Ok(Some(number)),
                 Err(_) => {
-                    Err(format!("`{part}` is no whole number; START:STOP:STEP or a .npy file is needed"))
+                    Err(format!("`{part}` is not a whole number; START:STOP:STEP or a .npy file is needed"))
                 }
             },
         };
@@ -62,7 +62,10 @@ impl Selection {
                 let list = list.into_dense(DType::F64, &Context::host()?)?;
                 let whole = |number: f64| {
                     if number.fract() != 0.0 || number < 0.0 {
-                        bail!("{}: {number} is no number of a row or column, from 0 on", path.display());
+                        bail!(
+                            "{}: {number} is not the number of a row or column, which begin at 0",
+                            path.display()
+                        );
                     }
                     Ok(number as usize)
                 };

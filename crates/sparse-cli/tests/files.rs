@@ -347,3 +347,29 @@ fn errors_of_contents_name_the_file() {
         assert!(error.starts_with(&format!("error: {file}: ")), "{line}: {error}");
     }
 }
+
+/// The examples in the help of every subcommand but those of the server, which take one that runs.
+#[test]
+fn the_examples_in_the_help_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for generated in ["stencil_5 20 20 -o a.mtx", "band 400 1 2 -o b.mtx", "uniform 400 1 1 -o x.npy"] {
+        run(folder, &format!("$NNZ generate {generated}"));
+    }
+    run(folder, "$NNZ generate uniform 400 8 8 -o u.npy && $NNZ order a.mtx -o p.npy");
+    run(folder, "$NNZ convert a.mtx dense.npy");
+    let help = |arguments: &str| String::from_utf8(shell(folder, arguments).stdout).unwrap();
+    let commands = help("$NNZ --help");
+    let commands = commands.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands = commands.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names = commands.filter_map(|line| line.split_whitespace().next());
+    let names = names.filter(|name| !["serve", "client", "help"].contains(name));
+    let mut examples = vec![];
+    for name in names {
+        let help = help(&format!("$NNZ {name} --help"));
+        let lines = help.lines().skip_while(|line| !line.starts_with("Example"));
+        examples.extend(lines.filter_map(|line| line.strip_prefix("  nnz ")).map(str::to_owned));
+    }
+    assert!(examples.len() >= 30, "{examples:?}");
+    examples.iter().for_each(|example| run(folder, &format!("$NNZ {example}")));
+}

@@ -189,8 +189,7 @@ fn ranks_that_read_their_rows_give_the_bits_of_a_root_that_reads_all() {
         for (by_rows, by_root) in [("a.npz", "a.mtx.gz"), ("parts", "parts.mtx.gz"), ("a.mtx", "a.mtx.gz")] {
             let (read, told) = product(folder, ranks, &format!("spmv {by_rows} x.npy"));
             assert!(told.contains("reading: each rank its rows\n"), "{told}");
-            let host =
-                "exchange: the host's memory (an exchange by NCCL is not supported: cpu is no CUDA device)\n";
+            let host = "exchange: the host's memory (an exchange by NCCL is not supported: cpu is not a CUDA device)\n";
             assert!(told.contains(host), "{told}");
             let (sent, told) = product(folder, ranks, &format!("spmv {by_root} x.npy"));
             assert!(told.contains("reading: rank 0 all rows (reading shares of "), "{told}");
@@ -254,7 +253,7 @@ fn an_error_of_a_product_is_told_once() {
         ("bad.mtx x.npy", "error: bad.mtx: line 4: column 7 ", 1),
         ("a.mtx short.npy", "error: spmv: the length of x is 2 where 3 is needed\n", 1),
         ("a.mtx x.npy --devices cpu,cpu", "error: each rank takes the device of its number: leave out", 2),
-        ("a.mtx x.npy --exchange nccl", "exchange by NCCL is not supported: cpu is no CUDA device\n", 1),
+        ("a.mtx x.npy --exchange nccl", "exchange by NCCL is not supported: cpu is not a CUDA device\n", 1),
         ("a.mtx x.npy --exchange peer", "devices of one process exchange by it, ranks by nccl or host\n", 1),
     ];
     for (arguments, expected, status) in lines {

@@ -87,7 +87,7 @@ fn tables() -> Result<String> {
     Ok(page)
 }
 
-/// The algorithms of a backend for each operation, format and op(A), without the serial reference; vector operations have none.
+/// The algorithms of a backend for each operation, format and op(A); vector operations have none.
 fn offers(backend: &'static str, suite: &Suite) -> Result<Vec<Offer>> {
     let case = Case::new("one entry", || Ok(Triplets::new(1, 1, vec![(0, 0, c64::ONE)])));
     let problem = Problem::new(&case, &case.matrix()?, DType::F64, false).context("1 is no value of f64")?;

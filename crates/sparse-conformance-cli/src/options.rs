@@ -14,10 +14,10 @@ const MAX_JOBS: usize = 8;
 /// The backends that run, the selected part of the table, and the files that are written.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Run this backend, which must be there; `all` is every backend. Without it: those that are there.
+    /// Run this backend, which must be available; `all` is every backend. Default: those that are available.
     #[arg(long, value_parser = ["cpu", "reference", "opencl", "sycl", "cuda", "all"])]
     pub(crate) backend: Option<String>,
-    /// Backends that must be there, separated by commas.
+    /// Backends that must be available, separated by commas.
     #[arg(long, value_delimiter = ',', value_parser = ["cpu", "reference", "opencl", "sycl", "cuda"])]
     pub(crate) require: Vec<String>,
     #[command(flatten)]
@@ -72,7 +72,7 @@ impl Options {
         }
     }
 
-    /// True if the backend must be there.
+    /// True if the backend must be available.
     pub(crate) fn requires(&self, name: &str) -> bool {
         let named = |wanted: &str| wanted == name || wanted == "all";
         self.backend.as_deref().is_some_and(named) || self.require.iter().any(|wanted| wanted == name)

@@ -38,8 +38,8 @@ pub trait Build: SparseFormat<Space = Host> + Sized {
     /// Its arrays.
     fn dump(&self) -> ArrayDump<'_>;
 
-    /// The order of entries that the format claims: (sorted, unique).
-    fn claims(&self) -> (bool, bool);
+    /// The order of entries that the format is marked with: (sorted, unique).
+    fn marked_order(&self) -> (bool, bool);
 }
 
 /// The methods that are the same for all formats.
@@ -54,7 +54,7 @@ macro_rules! common {
             pattern.with_values(backend.upload(self.values())?)
         }
 
-        fn claims(&self) -> (bool, bool) {
+        fn marked_order(&self) -> (bool, bool) {
             (self.order().sorted, self.order().unique)
         }
 
@@ -177,7 +177,7 @@ impl<T: Scalar, I: Index> Build for Hyb<T, Host, I> {
             .values("coo.values", self.coo().values())
     }
 
-    fn claims(&self) -> (bool, bool) {
+    fn marked_order(&self) -> (bool, bool) {
         let (ell, coo) = (self.ell().order(), self.coo().order());
         (ell.sorted && coo.sorted, ell.unique && coo.unique)
     }

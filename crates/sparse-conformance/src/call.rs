@@ -57,8 +57,8 @@ pub struct Outcome {
     pub made: ArrayDump<'static>,
     /// The number that was computed; then the output operand was only read.
     pub number: Option<c64>,
-    /// The order that a made matrix claims: (sorted, unique).
-    pub claims: Option<(bool, bool)>,
+    /// The order that a made matrix is marked with: (sorted, unique).
+    pub marked_order: Option<(bool, bool)>,
     /// True if the memory of the input operand is no longer what it was before the run.
     pub input_changed: bool,
 }
@@ -67,7 +67,11 @@ impl Outcome {
     /// The outcome of making a matrix.
     pub(crate) fn of<B: Backend, H: Build>(made: &FormatOn<B, H>, backend: &B) -> Result<Self> {
         let host = H::fetch(made, backend)?;
-        Ok(Self { made: host.dump().into_owned(), claims: Some(host.claims()), ..Self::default() })
+        Ok(Self {
+            made: host.dump().into_owned(),
+            marked_order: Some(host.marked_order()),
+            ..Self::default()
+        })
     }
 
     /// The first difference between two outcomes, in words.
@@ -76,8 +80,8 @@ impl Outcome {
         if bits(self.number) != bits(other.number) {
             return Some(format!("the number is {:?} and {:?}", self.number, other.number));
         }
-        if (self.claims, self.input_changed) != (other.claims, other.input_changed) {
-            return Some("the order that a matrix claims, or a change of the input operand".into());
+        if (self.marked_order, self.input_changed) != (other.marked_order, other.input_changed) {
+            return Some("the order that a matrix is marked with, or a change of the input operand".into());
         }
         self.made.difference(&other.made)
     }

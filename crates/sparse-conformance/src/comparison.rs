@@ -4,11 +4,11 @@
 //! another run of the table would make operands and expected results again.
 
 use crate::call::{Call, Outcome};
-use crate::device_matrix::{TrialMatrix, ValueSet};
+use crate::device_matrix::{PlannedMatrix, ValueSet};
 use crate::guarded_operand::GuardedOperand;
 use crate::key::Key;
 use crate::setting::Setting;
-use crate::subject::{Check, Given, Subject, Trial};
+use crate::subject::{Check, Given, PlannedOperation, Subject};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::{Algorithm, Determinism, Error, PlanOptions, Result};
@@ -91,7 +91,7 @@ struct GivenPair<'a> {
 }
 
 impl Given for GivenPair<'_> {
-    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn PlannedOperation + '_>> {
         if options.determinism == Determinism::Relaxed {
             return Err(Error::unsupported(
                 "comparing",
@@ -103,18 +103,18 @@ impl Given for GivenPair<'_> {
         }
         let (first, second) =
             both(self.first.prepare(setting, options), self.second.prepare(setting, options))?;
-        Ok(Box::new(TrialPair { first, second, setting: *setting }))
+        Ok(Box::new(PlannedPair { first, second, setting: *setting }))
     }
 }
 
 /// A plan on each backend.
-struct TrialPair<'a> {
-    first: Box<dyn Trial + 'a>,
-    second: Box<dyn Trial + 'a>,
+struct PlannedPair<'a> {
+    first: Box<dyn PlannedOperation + 'a>,
+    second: Box<dyn PlannedOperation + 'a>,
     setting: Setting,
 }
 
-impl Trial for TrialPair<'_> {
+impl PlannedOperation for PlannedPair<'_> {
     fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
         let mut other_y = y.clone();
         let results = both(self.first.run(call, y), self.second.run(call, &mut other_y));
@@ -132,19 +132,19 @@ impl Trial for TrialPair<'_> {
         self.first.algorithm().filter(|name| self.second.algorithm() == Some(name))
     }
 
-    fn matrix(&mut self) -> Option<&mut dyn TrialMatrix> {
+    fn matrix(&mut self) -> Option<&mut dyn PlannedMatrix> {
         if self.first.matrix().is_some() { Some(self) } else { None }
     }
 }
 
-impl TrialPair<'_> {
+impl PlannedPair<'_> {
     /// The matrix of each backend.
-    fn matrices(&mut self) -> impl Iterator<Item = &mut dyn TrialMatrix> {
-        [&mut self.first, &mut self.second].into_iter().filter_map(|trial| trial.matrix())
+    fn matrices(&mut self) -> impl Iterator<Item = &mut dyn PlannedMatrix> {
+        [&mut self.first, &mut self.second].into_iter().filter_map(|planned| planned.matrix())
     }
 }
 
-impl TrialMatrix for TrialPair<'_> {
+impl PlannedMatrix for PlannedPair<'_> {
     fn set_values(&mut self, values: ValueSet) -> Result<()> {
         self.matrices().try_for_each(|matrix| matrix.set_values(values))
     }

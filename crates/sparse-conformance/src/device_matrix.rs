@@ -1,4 +1,4 @@
-//! The matrix of a trial: on the host, and in the memory of a backend.
+//! The matrix of a planned operation: on the host, and in the memory of a backend.
 
 use crate::build::{Build, FormatOn};
 use crate::triplets::Triplets;
@@ -55,8 +55,8 @@ impl<'a, B: Backend, H: Build> DeviceMatrix<'a, B, H> {
     }
 }
 
-/// The matrix of a trial, without its types.
-pub trait TrialMatrix {
+/// The matrix of a planned operation, without its types.
+pub trait PlannedMatrix {
     /// Sets other values in the same pattern, so that plans stay valid.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ pub trait TrialMatrix {
     fn difference(&mut self) -> Result<Option<String>>;
 }
 
-impl<B: Backend, H: Build> TrialMatrix for DeviceMatrix<'_, B, H> {
+impl<B: Backend, H: Build> PlannedMatrix for DeviceMatrix<'_, B, H> {
     fn set_values(&mut self, values: ValueSet) -> Result<()> {
         self.values = values;
         self.device = self.host.get(values)?.revalue(&self.device, self.backend)?;

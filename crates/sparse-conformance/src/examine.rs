@@ -13,7 +13,7 @@ use crate::error_bound::Bounded;
 use crate::guarded_operand::{GuardedOperand, same_bits};
 use crate::setting::Setting;
 use crate::snapshot::Snapshots;
-use crate::subject::{Expected, Given, Subject, Trial};
+use crate::subject::{Expected, Given, PlannedOperation, Subject};
 use crate::suite::Suite;
 use sparse_core::{Algorithm, Error, PlanOptions, c64};
 use std::cell::OnceCell;
@@ -47,7 +47,7 @@ pub(crate) struct Question {
     /// The answer to the first call with other values in the matrix.
     other: Option<Expected>,
     /// Calls whose operands do not fit.
-    misfits: Vec<Call>,
+    invalid_calls: Vec<Call>,
 }
 
 impl Question {
@@ -58,8 +58,8 @@ impl Question {
         let calls = calls.map(|call| answers.expected(&setting, &call).map(|expected| (call, expected)));
         let calls = calls.collect::<Examined<Vec<_>>>()?;
         let other = calls.first().map(|(call, _)| other.expected(&setting, call)).transpose()?;
-        let misfits = check.misfits(&setting, problem);
-        Ok(Self { setting, calls, other, misfits })
+        let invalid_calls = check.invalid_calls(&setting, problem);
+        Ok(Self { setting, calls, other, invalid_calls })
     }
 
     /// True if every call must be refused.
@@ -90,18 +90,19 @@ impl<'a> Answers<'a> {
     /// The serial reference's result.
     fn by_reference(&self, setting: &Setting, call: &Call) -> Examined<Expected> {
         let given = self.given.get_or_init(|| self.give()).as_ref().map_err(Verdict::clone)?;
-        let mut trial = given.prepare(setting, &PlanOptions::default())?;
+        let mut planned = given.prepare(setting, &PlanOptions::default())?;
         let mut y = call.y.clone();
-        let outcome = match trial.run(call, &mut y) {
+        let outcome = match planned.run(call, &mut y) {
             Err(Error::Format { .. }) => return Ok(Expected { refused: true, ..Expected::default() }),
             outcome => outcome?,
         };
         let y = y.elements().map(|value| Bounded { value, bound: 0.0 }).collect();
         // The reference knows that entries are distinct only if they are sorted; a backend may know more.
         let is_distinct = || self.problem.matrix.is_distinct();
-        let claims = outcome.claims.map(|(sorted, unique)| (sorted, unique || is_distinct()));
-        let (claims, canonical) = (claims.unwrap_or_default(), self.subject.check().is_canonical());
-        Ok(Expected { y, moved: true, made: outcome.made, claims, canonical, ..Expected::default() })
+        let marked_order = outcome.marked_order.map(|(sorted, unique)| (sorted, unique || is_distinct()));
+        let (marked_order, canonical) =
+            (marked_order.unwrap_or_default(), self.subject.check().is_canonical());
+        Ok(Expected { y, moved: true, made: outcome.made, marked_order, canonical, ..Expected::default() })
     }
 
     fn give(&self) -> Examined<Box<dyn Given + 'a>> {
@@ -143,33 +144,38 @@ impl Examination<'_> {
         passed: &mut Vec<Passed>,
     ) -> Examined {
         let options = self.options()?;
-        let mut trial = match self.given.prepare(&self.question.setting, &options) {
+        let mut planned = match self.given.prepare(&self.question.setting, &options) {
             Err(Error::Format { .. }) if self.question.is_refused() => return self.refused(snapshots),
-            trial => trial?,
+            planned => planned?,
         };
         let mut first = None;
         for (call, expected) in &self.question.calls {
-            let answer = self.answer(trial.as_mut(), call, expected)?;
+            let answer = self.answer(planned.as_mut(), call, expected)?;
             self.compare_snapshot(snapshots, call, expected, &answer)?;
             answer.add_to(digest);
-            if first.is_none() && self.has_passed(trial.as_ref(), &answer, passed)? {
+            if first.is_none() && self.has_passed(planned.as_ref(), &answer, passed)? {
                 return Ok(());
             }
             first.get_or_insert(answer);
         }
         let Some(first) = first else { return Ok(()) };
-        self.matrix_is_unchanged(trial.as_mut())?;
-        self.values_may_change(trial.as_mut(), &first)?;
-        self.misfits_are_refused(trial.as_mut())?;
-        self.other_patterns_are_refused(trial.as_mut())?;
+        self.matrix_is_unchanged(planned.as_mut())?;
+        self.values_may_change(planned.as_mut(), &first)?;
+        self.invalid_calls_are_refused(planned.as_mut())?;
+        self.other_patterns_are_refused(planned.as_mut())?;
         passed.extend(self.algorithm.map(|algorithm| self.passed(algorithm.name, &first)));
         Ok(())
     }
 
     /// True if the plan chose an algorithm that passed by its name with this first answer. Checks that the chosen one
     /// is in the table.
-    fn has_passed(&self, trial: &dyn Trial, first: &Answer, passed: &[Passed]) -> Examined<bool> {
-        let (None, Some(chosen)) = (self.algorithm, trial.algorithm()) else { return Ok(false) };
+    fn has_passed(
+        &self,
+        planned: &dyn PlannedOperation,
+        first: &Answer,
+        passed: &[Passed],
+    ) -> Examined<bool> {
+        let (None, Some(chosen)) = (self.algorithm, planned.algorithm()) else { return Ok(false) };
         let setting = &self.question.setting;
         if self.subject.algorithms(setting).iter().all(|offered| offered.name != chosen) {
             return fail(format!("{setting}: the plan chose `{chosen}`, which the backend's table lacks"));
@@ -210,9 +216,14 @@ impl Examination<'_> {
     }
 
     /// Runs `call` and compares its result with the expected one.
-    fn answer(&self, trial: &mut dyn Trial, call: &Call, expected: &Expected) -> Examined<Answer> {
+    fn answer(
+        &self,
+        planned: &mut dyn PlannedOperation,
+        call: &Call,
+        expected: &Expected,
+    ) -> Examined<Answer> {
         let mut y = call.y.clone();
-        let outcome = match (trial.run(call, &mut y), expected.refused) {
+        let outcome = match (planned.run(call, &mut y), expected.refused) {
             (Ok(_), true) => return self.fail_at(call, "is accepted where it must be refused"),
             (Err(Error::Format { .. }), true) => Outcome::default(),
             (outcome, _) => outcome?,
@@ -248,8 +259,8 @@ impl Examination<'_> {
         snapshots.check(key.op, &self.problem.case.name, label, answer.text(expected)).map_err(Verdict::Fail)
     }
 
-    fn matrix_is_unchanged(&self, trial: &mut dyn Trial) -> Examined {
-        let Some(matrix) = trial.matrix() else { return Ok(()) };
+    fn matrix_is_unchanged(&self, planned: &mut dyn PlannedOperation) -> Examined {
+        let Some(matrix) = planned.matrix() else { return Ok(()) };
         match matrix.difference()? {
             Some(difference) => {
                 fail(format!("{}: the matrix was changed: {difference}", self.question.setting))
@@ -259,16 +270,16 @@ impl Examination<'_> {
     }
 
     /// Checks other values under the old plan, then that the first ones give the same bits again.
-    fn values_may_change(&self, trial: &mut dyn Trial, first: &Answer) -> Examined {
+    fn values_may_change(&self, planned: &mut dyn PlannedOperation, first: &Answer) -> Examined {
         let Some((call, expected)) = self.question.calls.first() else { return Ok(()) };
-        if let (Some(matrix), Some(other)) = (trial.matrix(), &self.question.other) {
+        if let (Some(matrix), Some(other)) = (planned.matrix(), &self.question.other) {
             matrix.set_values(ValueSet::Second)?;
-            self.answer(trial, call, other)?;
+            self.answer(planned, call, other)?;
         }
-        if let Some(matrix) = trial.matrix() {
+        if let Some(matrix) = planned.matrix() {
             matrix.set_values(ValueSet::First)?;
         }
-        let again = self.answer(trial, call, expected)?;
+        let again = self.answer(planned, call, expected)?;
         if self.reproducible() && !again.same_bits(first) {
             return self.fail_at(call, "R1: a second run gives other bits");
         }
@@ -276,10 +287,10 @@ impl Examination<'_> {
     }
 
     /// Checks that operands of wrong shapes are an error that leaves inputs and outputs as they were.
-    fn misfits_are_refused(&self, trial: &mut dyn Trial) -> Examined {
-        for call in &self.question.misfits {
+    fn invalid_calls_are_refused(&self, planned: &mut dyn PlannedOperation) -> Examined {
+        for call in &self.question.invalid_calls {
             let mut y = call.y.clone();
-            match trial.run(call, &mut y) {
+            match planned.run(call, &mut y) {
                 Err(Error::Shape { .. } | Error::PlanMismatch { .. }) if y.same_bits(&call.y) => {}
                 Err(Error::Shape { .. } | Error::PlanMismatch { .. }) => {
                     return fail("X4: operands of the wrong shape are refused, but y is written");
@@ -295,13 +306,13 @@ impl Examination<'_> {
         Ok(())
     }
 
-    fn other_patterns_are_refused(&self, trial: &mut dyn Trial) -> Examined {
-        let (Some((call, _)), Some(matrix)) = (self.question.calls.first(), trial.matrix()) else {
+    fn other_patterns_are_refused(&self, planned: &mut dyn PlannedOperation) -> Examined {
+        let (Some((call, _)), Some(matrix)) = (self.question.calls.first(), planned.matrix()) else {
             return Ok(());
         };
         matrix.renew_pattern()?;
         let mut y = call.y.clone();
-        match trial.run(call, &mut y) {
+        match planned.run(call, &mut y) {
             Err(Error::PlanMismatch { .. }) if y.same_bits(&call.y) => Ok(()),
             Err(Error::PlanMismatch { .. }) => {
                 fail("X4: a pattern that the plan does not know is refused, but y is written")
@@ -340,7 +351,7 @@ impl Answer {
         self.wrong_element(call, expected)
             .or_else(|| expected.equations.as_ref()?.violation(&self.y))
             .or_else(|| self.outcome.made.difference(&expected.made))
-            .or_else(|| self.false_claim(expected))
+            .or_else(|| self.wrong_mark(expected))
     }
 
     /// The computed numbers: one number, or the elements of the output.
@@ -370,15 +381,15 @@ impl Answer {
         ))
     }
 
-    fn false_claim(&self, expected: &Expected) -> Option<String> {
-        let (sorted, unique) = self.outcome.claims?;
-        let (is_sorted, is_unique) = expected.claims;
+    fn wrong_mark(&self, expected: &Expected) -> Option<String> {
+        let (sorted, unique) = self.outcome.marked_order?;
+        let (is_sorted, is_unique) = expected.marked_order;
         let demanded = expected.canonical && !(sorted && unique);
         if demanded {
             return Some("O1: the result is not marked as sorted and unique".into());
         }
         ((sorted && !is_sorted) || (unique && !is_unique))
-            .then(|| "O2: the result claims an order that it has not".into())
+            .then(|| "O2: the result is marked with an order that it does not have".into())
     }
 
     fn text(&self, expected: &Expected) -> String {

@@ -2,11 +2,11 @@
 
 use crate::build::{Build, FormatOn};
 use crate::call::{Call, Outcome};
-use crate::device_matrix::{DeviceMatrix, HostMatrix, TrialMatrix};
+use crate::device_matrix::{DeviceMatrix, HostMatrix, PlannedMatrix};
 use crate::guarded_operand::GuardedOperand;
 use crate::key::Key;
 use crate::setting::Setting;
-use crate::subject::{Check, Given, Subject, Trial};
+use crate::subject::{Check, Given, PlannedOperation, Subject};
 use crate::triplets::Triplets;
 use sparse_core::{Algorithm, Backend, PlanOptions, Result};
 
@@ -32,7 +32,7 @@ pub(crate) trait MatrixOperation<B: Backend, H: Build>: Sync {
 pub(crate) struct MatrixPlan<B: Backend, H: Build> {
     /// The algorithm's name.
     pub(crate) algorithm: &'static str,
-    /// Makes one run, as [`Trial::run`] does.
+    /// Makes one run, as [`PlannedOperation::run`] does.
     pub(crate) run: Box<MatrixRun<B, H>>,
 }
 
@@ -76,21 +76,21 @@ struct GivenMatrix<'a, B: 'static, H: 'static> {
 }
 
 impl<B: Backend, H: Build> Given for GivenMatrix<'_, B, H> {
-    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn PlannedOperation + '_>> {
         let MatrixSubject { backend, operation, .. } = self.subject;
         let a = DeviceMatrix::new(backend, &self.hosts)?;
         let plan = operation.plan(backend, &a.device, setting, options)?;
-        Ok(Box::new(MatrixTrial { a, plan }))
+        Ok(Box::new(PlannedOnMatrix { a, plan }))
     }
 }
 
 /// A matrix in a backend's memory and a plan for it.
-struct MatrixTrial<'a, B: Backend, H: Build> {
+struct PlannedOnMatrix<'a, B: Backend, H: Build> {
     a: DeviceMatrix<'a, B, H>,
     plan: MatrixPlan<B, H>,
 }
 
-impl<B: Backend, H: Build> Trial for MatrixTrial<'_, B, H> {
+impl<B: Backend, H: Build> PlannedOperation for PlannedOnMatrix<'_, B, H> {
     fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
         (self.plan.run)(&self.a, call, y)
     }
@@ -99,7 +99,7 @@ impl<B: Backend, H: Build> Trial for MatrixTrial<'_, B, H> {
         Some(self.plan.algorithm)
     }
 
-    fn matrix(&mut self) -> Option<&mut dyn TrialMatrix> {
+    fn matrix(&mut self) -> Option<&mut dyn PlannedMatrix> {
         Some(&mut self.a)
     }
 }

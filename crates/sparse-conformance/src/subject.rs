@@ -4,7 +4,7 @@
 use crate::array_dump::ArrayDump;
 use crate::call::{Call, Outcome};
 use crate::case::{Case, Problem};
-use crate::device_matrix::TrialMatrix;
+use crate::device_matrix::PlannedMatrix;
 use crate::equations::Equations;
 use crate::error_bound::Bounded;
 use crate::guarded_operand::GuardedOperand;
@@ -39,18 +39,18 @@ pub trait Given {
     /// # Errors
     /// [`Unsupported`](sparse_core::Error::Unsupported) if the backend refuses; any other error is a failure of the
     /// case.
-    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>>;
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn PlannedOperation + '_>>;
 }
 
 /// A subject without a matrix is its own [`Given`].
 impl<S: Given + ?Sized> Given for &S {
-    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn PlannedOperation + '_>> {
         (**self).prepare(setting, options)
     }
 }
 
 /// A plan and its matrix in a backend's memory, ready to run.
-pub trait Trial {
+pub trait PlannedOperation {
     /// Uploads the operands, runs once, and downloads everything: `y` is the output's memory afterwards, also if the
     /// run was refused.
     ///
@@ -64,7 +64,7 @@ pub trait Trial {
     }
 
     /// The matrix, if there is one.
-    fn matrix(&mut self) -> Option<&mut dyn TrialMatrix> {
+    fn matrix(&mut self) -> Option<&mut dyn PlannedMatrix> {
         None
     }
 }
@@ -81,7 +81,7 @@ pub struct Expected {
     /// The matrix or the numbers that the operation makes.
     pub made: ArrayDump<'static>,
     /// The order of a made matrix: (sorted, unique).
-    pub claims: (bool, bool),
+    pub marked_order: (bool, bool),
     /// True if a made matrix must be marked as sorted and unique.
     pub canonical: bool,
     /// True if the run must be refused with [`Error::Format`](sparse_core::Error::Format).
@@ -106,7 +106,7 @@ pub trait Check: Sync {
     }
 
     /// Operands whose shapes do not fit, which must be refused.
-    fn misfits(&self, _: &Setting, _: &Problem) -> Vec<Call> {
+    fn invalid_calls(&self, _: &Setting, _: &Problem) -> Vec<Call> {
         vec![]
     }
 

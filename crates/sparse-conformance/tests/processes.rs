@@ -3,8 +3,9 @@
 //! The test starts itself as the child, so it has a main function of its own.
 
 use sparse_conformance::{
-    Call, Case, Check, Ending, Expected, Filter, Given, GuardedOperand, Key, Listener, Outcome, Problem,
-    Record, Reporter, Run, Setting, Snapshots, Status, Subject, Suite, Supervisor, Trial, Triplets,
+    Call, Case, Check, Ending, Expected, Filter, Given, GuardedOperand, Key, Listener, Outcome,
+    PlannedOperation, Problem, Record, Reporter, Run, Setting, Snapshots, Status, Subject, Suite, Supervisor,
+    Triplets,
 };
 use sparse_core::reference::Reference;
 use sparse_core::{Algorithm, DType, PlanOptions, Result};
@@ -57,7 +58,7 @@ impl Subject for Planted {
 }
 
 impl Given for Planted {
-    fn prepare(&self, setting: &Setting, _: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn prepare(&self, setting: &Setting, _: &PlanOptions) -> Result<Box<dyn PlannedOperation + '_>> {
         let deed = DEEDS.into_iter().find(|(name, _)| *setting == Setting::Rule(name));
         Ok(Box::new(Deed(deed.expect("the case is a deed").1)))
     }
@@ -65,7 +66,7 @@ impl Given for Planted {
 
 struct Deed(fn());
 
-impl Trial for Deed {
+impl PlannedOperation for Deed {
     fn run(&mut self, _: &Call, _: &mut GuardedOperand) -> Result<Outcome> {
         (self.0)();
         Ok(Outcome::default())

@@ -146,7 +146,7 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
         enqueue()
     }
 
-    /// True if [`download_overlapped`](Self::download_overlapped) waits after it has called `enqueue`; false by default.
+    /// True if [`download_overlapped`](Self::download_overlapped) waits after it has called `enqueue`. Default: false.
     fn overlaps_downloads(&self) -> bool {
         false
     }
@@ -213,8 +213,8 @@ pub fn vec_with_capacity<T>(len: usize) -> Result<Vec<T>> {
 /// True in a process that was forked from one which has asked this before.
 ///
 /// Such a process has none of the threads of its parent. Whoever computes on a pool of threads that is one for the
-/// process, as rayon's global pool is, asks before each use, and computes in the calling thread instead: the lost threads
-/// would be waited for without end.
+/// process, as rayon's global pool is, asks before each use, and computes in the calling thread instead: the lost
+/// threads would be waited for without end.
 ///
 /// ```
 /// assert!(!sparse_core::backend::is_forked());

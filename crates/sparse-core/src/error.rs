@@ -81,7 +81,7 @@ pub enum Error {
     Unsupported {
         /// The request.
         what: String,
-        /// Why it cannot be done, and what could be.
+        /// The reason, and what is supported instead.
         reason: String,
     },
     /// A name that was to be parsed stands for nothing.

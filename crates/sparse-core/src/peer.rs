@@ -23,9 +23,9 @@ pub trait PeerExchange<T: Element, S: Space>: Debug + Send + Sync {
     /// Sends segments of `outgoing`, each to its rank, receives segments of `incoming`, each from its rank, and calls
     /// `meanwhile` once while they travel.
     ///
-    /// The exchange takes its turn in the queue: it sends what work before it has computed, and work after it reads what
-    /// was received, and may change `outgoing`. Work that `meanwhile` enqueues runs beside the exchange. The host waits for other ranks to
-    /// make their calls, never for a device.
+    /// The exchange takes its turn in the queue: it sends what work before it has computed, and work after it reads
+    /// what was received, and may change `outgoing`. Work that `meanwhile` enqueues runs beside the exchange. The host
+    /// waits for other ranks to make their calls, never for a device.
     ///
     /// Segments of `incoming` do not overlap. A rank sends at most one segment to each other rank, which names the
     /// sender and a range of the same length in its own call.

@@ -168,8 +168,14 @@ fn sell_checks_slices_row_order_and_columns() -> Result<()> {
         (new(2, &[0, 4, 2], &[0, 1, 2], &cols), "sell: row 1: the offset falls from 4 to 2"),
         (new(2, &[0, 4, 5], &[0, 1, 2], &cols), "sell: the last offset is 5, the number of indices 6"),
         (new(2, &[0, 4, 6], &[0, 1], &cols), "sell: row_order has 2 elements where 3 are needed"),
-        (new(2, &[0, 4, 6], &[0, 1, 1], &cols), "sell: row_order: row 1 at position 2 is no new row below 3"),
-        (new(2, &[0, 4, 6], &[0, 1, 3], &cols), "sell: row_order: row 3 at position 2 is no new row below 3"),
+        (
+            new(2, &[0, 4, 6], &[0, 1, 1], &cols),
+            "sell: row_order: row 1 at position 2 is repeated or not below 3",
+        ),
+        (
+            new(2, &[0, 4, 6], &[0, 1, 3], &cols),
+            "sell: row_order: row 3 at position 2 is repeated or not below 3",
+        ),
         (new(2, &[0, 3, 6], &[0, 1, 2], &cols), "sell: slice 0: 3 slots are no multiple of 2"),
         (new(2, &[0, 4, 6], &[0, 1, 2], &[0, -1, 2, 1, 3, -1]), "sell: position 1: slot 3 follows padding"),
         (new(2, &[0, 4, 6], &[0, 1, 2], &[0, 1, 2, -1, 3, 0]), "sell: position 3: slot 5 follows padding"),
@@ -251,7 +257,11 @@ fn dense_views_check_the_leading_dimension_and_the_length() -> Result<()> {
     let view = |rows, cols, ld, order| DenseView::<f64>::new(&data, rows, cols, ld, order);
     assert_eq!(
         refusal(view(2, 4, 3, Order::RowMajor)),
-        "dense: the leading dimension 3 is below 4, the length of a line"
+        "dense: the leading dimension 3 is below 4, the length of a row"
+    );
+    assert_eq!(
+        refusal(view(4, 2, 3, Order::ColMajor)),
+        "dense: the leading dimension 3 is below 4, the length of a column"
     );
     assert_eq!(refusal(view(4, 2, 10, Order::ColMajor)), "dense: 11 elements where 4 x 2 needs 14");
     assert_eq!(view(3, 3, 4, Order::RowMajor)?.position(2, 2), 10);

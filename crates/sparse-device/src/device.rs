@@ -109,8 +109,8 @@ impl Device {
         self.inner.scratch_limit.load(Ordering::Relaxed)
     }
 
-    /// Sets [`scratch_limit`](Self::scratch_limit), for this device and its clones. A sparse product whose columns do not
-    /// fit counts them before it writes them, which takes longer.
+    /// Sets [`scratch_limit`](Self::scratch_limit), for this device and its clones. A sparse product whose columns do
+    /// not fit counts them before it writes them, which takes longer.
     pub fn set_scratch_limit(&self, bytes: u64) {
         self.inner.scratch_limit.store(bytes, Ordering::Relaxed);
     }
@@ -130,8 +130,8 @@ impl Device {
         self.inner.driver.as_ref()
     }
 
-    /// The driver, for work of the library. In a forked process libraries lack the threads that they started before, and wait
-    /// for them without end.
+    /// The driver, for work of the library. In a forked process libraries lack the threads that they started before,
+    /// and wait for them without end.
     ///
     /// # Errors
     /// [`Error::Unsupported`] in another process than that which has opened the device.

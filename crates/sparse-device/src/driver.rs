@@ -141,8 +141,8 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     fn read(&self, memory: &Memory, offset: usize, host: &mut [u8]) -> Result<()>;
 
     /// [Reads](Self::read) memory after all work before it, and calls `enqueue`, whose launches come after the read. A
-    /// driver that [overlaps reads](Self::overlaps_reads) calls it before the read has ended, so that the device goes on
-    /// meanwhile; by default the read ends first.
+    /// driver that [overlaps reads](Self::overlaps_reads) calls it before the read has ended, so that the device goes
+    /// on meanwhile; by default the read ends first.
     ///
     /// # Errors
     /// As for [`read`](Self::read), and that of `enqueue`.

@@ -180,8 +180,8 @@ impl<'a> Launch<'a> {
         self.groups(groups, per_group * LANES)
     }
 
-    /// Launches a warp of [`LANES`] for each of `rows`, up to those that run at once: where rows are alike, strides balance
-    /// the work too, and no unit waits for its next group.
+    /// Launches a warp of [`LANES`] for each of `rows`, up to those that run at once: where rows are alike, strides
+    /// balance the work too, and no unit waits for its next group.
     pub(crate) fn warps_at_once(self, rows: usize) -> Result<()> {
         let caps = self.device.caps();
         let most = if caps.is_cpu { WARPS_PER_CPU_UNIT } else { WARPS_AT_ONCE };

@@ -39,8 +39,8 @@ impl Library {
     /// Opens device number `index` of [`probe`](Self::probe).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if there is no such device, with the reason, and in a process that was forked since a device
-    /// was looked for; [`Error::Backend`] if it does not start.
+    /// [`Error::Unsupported`] if there is no such device, with the reason, and in a process that was forked since a
+    /// device was looked for; [`Error::Backend`] if it does not start.
     pub fn open(&self, index: usize) -> Result<Device> {
         let what = format!("{} device {index}", self.name);
         let devices = self.found().map_err(|reason| Error::unsupported(&what, reason))?;

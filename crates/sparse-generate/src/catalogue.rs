@@ -58,16 +58,14 @@ impl Generator {
     pub fn generate(&self, arguments: &[String]) -> Result<Csr<f64>> {
         let required = self.arguments.iter().filter(|argument| argument.default.is_none()).count();
         if !(required..=self.arguments.len()).contains(&arguments.len()) {
-            return Err(self.usage_error(format_args!("{} arguments were given", arguments.len())));
+            return Err(self.usage_error(arguments, "the number of arguments is wrong"));
         }
         (self.run)(&Given { generator: self, arguments })
     }
 
-    fn usage_error(&self, reason: impl Display) -> Error {
-        Error::unsupported(
-            format_args!("this call of `{}`", self.name),
-            format_args!("{reason}; usage: {self}"),
-        )
+    fn usage_error(&self, arguments: &[String], reason: impl Display) -> Error {
+        let call: String = arguments.iter().map(|argument| format!(" {argument}")).collect();
+        Error::unsupported(format_args!("`{}{call}`", self.name), format_args!("{reason}; usage: {self}"))
     }
 }
 
@@ -97,7 +95,7 @@ impl Given<'_> {
         let text = self.text(position);
         text.parse().map_err(|reason: N::Err| {
             let name = self.generator.arguments[position].name;
-            self.generator.usage_error(format_args!("{name} is `{text}`: {reason}"))
+            self.generator.usage_error(self.arguments, format_args!("{name} is `{text}`: {reason}"))
         })
     }
 }

@@ -183,8 +183,8 @@ pub(crate) fn wrong(reason: impl Into<String>) -> Error {
 /// Bytes from which on memory is asked for in huge pages.
 const HUGE: usize = 8 << 20;
 
-/// Makes a vector long enough for `more` elements, of `most` in all. Its capacities are powers of two until it is that of
-/// all, whatever parts the elements come in, so that blocks of earlier vectors have the right size.
+/// Makes a vector long enough for `more` elements, of `most` in all. Its capacities are powers of two until it is that
+/// of all, whatever parts the elements come in, so that blocks of earlier vectors have the right size.
 pub(crate) fn grow<T>(
     elements: &mut Vec<T>,
     more: usize,

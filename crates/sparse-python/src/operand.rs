@@ -161,8 +161,8 @@ impl<T: Value> Input<'_, T> {
         matrix.with_values(&unsafe { self.vector(matrix.device())? })
     }
 
-    /// The matrix with these values where they lie; plans of [`lendable`] stay valid. Formats of the host other than CSR
-    /// get a copy of the values.
+    /// The matrix with these values where they lie; plans of [`lendable`] stay valid. Formats of the host other than
+    /// CSR get a copy of the values.
     ///
     /// # Safety
     /// Matrix and values outlive the result, on a GPU also all work that uses it.

@@ -23,8 +23,8 @@ pub(crate) struct Plan {
 }
 
 struct State {
-    /// The matrix that the plan multiplies. CSR of the host borrows the arrays of `owner`, as it does in a run with other
-    /// values.
+    /// The matrix that the plan multiplies. CSR of the host borrows the arrays of `owner`, as it does in a run with
+    /// other values.
     matrix: nnz::Matrix,
     owner: nnz::Matrix,
     product: Product,
@@ -125,8 +125,8 @@ impl Plan {
         .map_err(exception)
     }
 
-    /// Runs with (x), (B) or (U, V), into `out`; with `values` for those of A in this run, which CSR and GPUs read where
-    /// they lie.
+    /// Runs with (x), (B) or (U, V), into `out`; with `values` for those of A in this run, which CSR and GPUs read
+    /// where they lie.
     #[pyo3(signature = (inputs, out, alpha, beta, values=None))]
     fn run<'py>(
         &self,

@@ -106,8 +106,8 @@ fn new_elements<T: Value>(
     let mut elements = Vec::<T>::new();
     let reserved = elements.try_reserve_exact(len);
     reserved.map_err(|_| PyMemoryError::new_err(format!("a result of {rows} x {columns} elements")))?;
-    // SAFETY: the memory is there, and every pattern of bytes is a number. Products with beta = 0 read no element before
-    // they write it, and they write all.
+    // SAFETY: the memory is there, and every pattern of bytes is a number. Products with beta = 0 read no element
+    // before they write it, and they write all.
     unsafe {
         let all = std::slice::from_raw_parts_mut(elements.as_mut_ptr(), len);
         py.detach(|| write(all)).map_err(exception)?;

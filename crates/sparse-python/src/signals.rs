@@ -14,8 +14,8 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// The result of `work`, which calls its argument from time to time and ends where that breaks; the exception that a
-    /// handler of a signal has raised meanwhile.
+    /// The result of `work`, which calls its argument from time to time and ends where that breaks; the exception that
+    /// a handler of a signal has raised meanwhile.
     pub(crate) fn watch<R: Send>(
         py: Python<'_>,
         work: impl FnOnce(&mut dyn FnMut() -> ControlFlow<()>) -> PyResult<R> + Send,

@@ -116,8 +116,8 @@ impl LeastSquaresLimits {
     }
 }
 
-/// The results of SciPy's `lsqr` beside x: `istop` (`None` for an outcome that SciPy has no number for), `itn`, `r1norm`,
-/// `r2norm`, `anorm`, `acond`, `arnorm` and `xnorm`.
+/// The results of SciPy's `lsqr` beside x: `istop` (`None` for an outcome that SciPy has no number for), `itn`,
+/// `r1norm`, `r2norm`, `anorm`, `acond`, `arnorm` and `xnorm`.
 type LeastSquaresFound = (Option<u8>, usize, f64, f64, f64, f64, f64, f64);
 
 /// Minimizes ‖b − A·x‖² + damp²·‖x − x₀‖² from the x₀ that `x` has, which takes the solution.

@@ -43,8 +43,8 @@ pub(crate) struct ResultForm {
     is_png: bool,
 }
 
-/// The forms of results by `Accept`, as [`accepted_kind`] chooses that of a matrix; JSON is for results that are numbers,
-/// and PNG, if it is liked better, for pictures.
+/// The forms of results by `Accept`, as [`accepted_kind`] chooses that of a matrix; JSON is for results that are
+/// numbers, and PNG, if it is liked better, for pictures.
 pub(crate) fn accepted_form(headers: &HeaderMap) -> Result<ResultForm, Problem> {
     let accept = Accept::of(headers);
     let [json, png] = [JSON, PNG].map(|media| accept.quality(media));

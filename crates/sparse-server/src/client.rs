@@ -137,8 +137,8 @@ impl Client {
         self.answer(request, &Extras::default(), sink).map(|headers| text(&headers, &header::CONTENT_TYPE))
     }
 
-    /// As [`send`](Self::send), with the body by an upload that goes on where it was when a connection breaks: a new one,
-    /// or that with the id `upload`, which broke off before.
+    /// As [`send`](Self::send), with the body by an upload that goes on where it was when a connection breaks: a new
+    /// one, or that with the id `upload`, which broke off before.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -192,9 +192,9 @@ impl Client {
         answered.map(|headers| text(&headers, &header::CONTENT_TYPE))
     }
 
-    /// As [`send`](Self::send), where the server listens on the Unix socket `descriptors` of this machine: the file of the
-    /// body is passed to it open, and so is `result`, which is to have the answer and is open for reading and writing. No
-    /// byte of them is sent. The answer is a description then, in JSON.
+    /// As [`send`](Self::send), where the server listens on the Unix socket `descriptors` of this machine: the file of
+    /// the body is passed to it open, and so is `result`, which is to have the answer and is open for reading and
+    /// writing. No byte of them is sent. The answer is a description then, in JSON.
     ///
     /// # Errors
     /// [`ClientError`].

@@ -15,8 +15,8 @@ pub struct Config {
     pub data: PathBuf,
     /// Bytes that matrices and operands may take in the device's memory.
     pub memory: u64,
-    /// Bytes of the host's memory that matrices of each device may take which its own memory has no bytes for, before they
-    /// move to disk.
+    /// Bytes of the host's memory that matrices of each device may take which its own memory has no bytes for, before
+    /// they move to disk.
     pub host_memory: u64,
     /// Bytes of the memory of all devices that one tenant may take.
     pub tenant_memory: u64,
@@ -26,8 +26,8 @@ pub struct Config {
     pub shared: Option<PathBuf>,
     /// The Unix socket by which clients on the same machine pass open files, such as a memfd, in place of bodies.
     pub descriptors: Option<PathBuf>,
-    /// True if clients on the same machine may name arrays of theirs in the memory of the server's GPU, by handles of CUDA
-    /// IPC. The address is one of the loopback then.
+    /// True if clients on the same machine may name arrays of theirs in the memory of the server's GPU, by handles of
+    /// CUDA IPC. The address is one of the loopback then.
     pub cuda_ipc: bool,
     /// Certificate and key for TLS.
     pub tls: Option<TlsFiles>,
@@ -67,8 +67,8 @@ pub struct Limits {
     pub tenant_queue: usize,
     /// Requests per second of one tenant, and as many at once; more are refused with 429.
     pub tenant_rate: Option<u32>,
-    /// Seconds of each minute that the operations of one tenant may run on a device, added up over its workers; more are
-    /// refused with 429.
+    /// Seconds of each minute that the operations of one tenant may run on a device, added up over its workers; more
+    /// are refused with 429.
     pub tenant_seconds: Option<u32>,
     /// Time for the header of a request, and for which a connection may idle between requests.
     pub header_time: Duration,

@@ -1,13 +1,13 @@
-//! Open files that clients on the same machine pass over a Unix socket, to be the body of a request or to have the result:
-//! a memfd, or any other regular file.
+//! Open files that clients on the same machine pass over a Unix socket, to be the body of a request or to have the
+//! result: a memfd, or any other regular file.
 //!
 //! For each byte that comes with a descriptor the client has a line back with its id, 32 hexadecimal digits, which one
 //! request names. A client has opened what it passes, so that it reaches nothing by the server that it could not reach
 //! itself; and nobody guesses an id. A descriptor is closed after its request, or with the connection.
 //!
-//! Files are read and written, and not mapped, so that one that is cut short meanwhile is an error and no signal: it needs
-//! no seals. Those that a program or the kernel makes as they are read are refused, since they may let a thread wait for
-//! ever.
+//! Files are read and written, and not mapped, so that one that is cut short meanwhile is an error and no signal: it
+//! needs no seals. Those that a program or the kernel makes as they are read are refused, since they may let a thread
+//! wait for ever.
 
 use crate::auth::to_hex;
 use crate::error::StartError;
@@ -241,8 +241,8 @@ async fn next(stream: &UnixStream) -> io::Result<Option<Option<OwnedFd>>> {
     Ok((bytes > 0).then_some(only))
 }
 
-/// Receives a byte and the descriptors that come with it, which no child process inherits: on Linux none that is started
-/// at the same time, either.
+/// Receives a byte and the descriptors that come with it, which no child process inherits: on Linux none that is
+/// started at the same time, either.
 fn receive(stream: &UnixStream) -> io::Result<(usize, Vec<OwnedFd>)> {
     // Space for two, so that one too many is seen, and closed.
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(2))];

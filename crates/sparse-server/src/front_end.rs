@@ -250,8 +250,8 @@ fn is_local(host: &str) -> bool {
     is_loopback || name.eq_ignore_ascii_case("localhost")
 }
 
-/// Lets a request through if its caller may do what the route asks for. Changes are recorded in the audit log, and so is
-/// what a token does not allow.
+/// Lets a request through if its caller may do what the route asks for. Changes are recorded in the audit log, and so
+/// is what a token does not allow.
 pub(crate) async fn authorize(
     State((front_end, scope)): State<(FrontEnd, Scope)>,
     Extension(RequestId(id)): Extension<RequestId>,

@@ -1,5 +1,5 @@
-//! What the targets of `fuzz/` run, for each parser of the server that a request reaches; the parsers of files are those
-//! of `sparse-io`. Tests run it on the seeds of their corpus.
+//! What the targets of `fuzz/` run, for each parser of the server that a request reaches; the parsers of files are
+//! those of `sparse-io`. Tests run it on the seeds of their corpus.
 
 use crate::answer::accepted_form;
 use crate::answer_encoding::accepted;

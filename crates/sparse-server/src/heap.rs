@@ -16,8 +16,8 @@ const PERIOD: Duration = Duration::from_secs(10);
 ///
 /// glibc keeps a buffer in the heap if one as large was freed before, up to 32 MiB, and the heap shrinks from its end
 /// alone: small objects that live keep it from shrinking. `docs/server.md` has the figures. With a fixed threshold for
-/// mappings (`M_MMAP_THRESHOLD`) each buffer would go back at once, but each would have new pages, too: in short runs on a
-/// busy machine 64 clients of a matrix of 20 000 rows had 170 to 260 products a second in place of 290 to 420.
+/// mappings (`M_MMAP_THRESHOLD`) each buffer would go back at once, but each would have new pages, too: in short runs
+/// on a busy machine 64 clients of a matrix of 20 000 rows had 170 to 260 products a second in place of 290 to 420.
 pub(crate) async fn return_freed_memory() {
     let mut periods = interval(PERIOD);
     loop {
@@ -34,8 +34,8 @@ pub(crate) async fn return_freed_memory() {
 
 /// Lets the heap have an arena for each processor, at the start of a process that serves.
 ///
-/// glibc has up to eight for each, and every arena keeps what was freed in it until it is trimmed: beside a budget of 16
-/// MB four clients that use four times as much had 32 MB, and 25 MB with two arenas on two processors (`zipf` of
+/// glibc has up to eight for each, and every arena keeps what was freed in it until it is trimmed: beside a budget of
+/// 16 MB four clients that use four times as much had 32 MB, and 25 MB with two arenas on two processors (`zipf` of
 /// `cargo xtask soak --full`, load 17 to 20).
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn limit_arenas() {

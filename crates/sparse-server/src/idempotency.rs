@@ -1,8 +1,8 @@
 //! Keys by which a request that is sent again does not take effect again.
 //!
-//! A request is the same as the first one with its key if method, path, query and body are. Another one is refused, as in
-//! the draft "The Idempotency-Key HTTP Header Field" of the IETF. They are compared by their digests, XXH3 of 128 bits: a
-//! tenant who finds two requests of one digest deceives nobody else.
+//! A request is the same as the first one with its key if method, path, query and body are. Another one is refused, as
+//! in the draft "The Idempotency-Key HTTP Header Field" of the IETF. They are compared by their digests, XXH3 of 128
+//! bits: a tenant who finds two requests of one digest deceives nobody else.
 
 use crate::config::Limits;
 use crate::lock::lock;
@@ -153,8 +153,8 @@ pub(crate) struct Claim {
 }
 
 impl Keys {
-    /// Claims the key of a request, if it has one. It is refused with 422 if the key is that of another request, with 409
-    /// while that is at work, and with 429 while as many with other keys are as are remembered.
+    /// Claims the key of a request, if it has one. It is refused with 422 if the key is that of another request, with
+    /// 409 while that is at work, and with 429 while as many with other keys are as are remembered.
     pub(crate) fn begin(
         self: &Arc<Self>,
         tenant: &str,

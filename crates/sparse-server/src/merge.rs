@@ -1,9 +1,9 @@
 //! Products of one matrix with the vectors of several requests at once.
 //!
-//! Requests for the same product wait in a queue of their own, which one worker at a time serves: it multiplies by up to
-//! [`merged_columns`] vectors in one product, so that the matrix is read once for all of them. Requests that come
-//! meanwhile wait for the next product. Nobody waits for others to come: a request that finds no queue is computed alone,
-//! with the same bits. Only products whose bits do not depend on their width come here
+//! Requests for the same product wait in a queue of their own, which one worker at a time serves: it multiplies by up
+//! to [`merged_columns`] vectors in one product, so that the matrix is read once for all of them. Requests that come
+//! meanwhile wait for the next product. Nobody waits for others to come: a request that finds no queue is computed
+//! alone, with the same bits. Only products whose bits do not depend on their width come here
 //! ([`are_columns_independent`](crate::operations::are_columns_independent)).
 
 use crate::answer::{Array, Outcome};

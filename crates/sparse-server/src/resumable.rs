@@ -1,6 +1,6 @@
-//! Uploads that can be resumed: the parts of a body are received one after the other, on any number of connections, into
-//! a file that then is the body of a request. The headers are those of the draft "Resumable Uploads for HTTP" of the
-//! IETF, which tus has, too.
+//! Uploads that can be resumed: the parts of a body are received one after the other, on any number of connections,
+//! into a file that then is the body of a request. The headers are those of the draft "Resumable Uploads for HTTP" of
+//! the IETF, which tus has, too.
 
 use crate::auth::{Identity, to_hex};
 use crate::config::Limits;

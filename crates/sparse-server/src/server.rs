@@ -275,8 +275,8 @@ where
 /// Serves until the process is asked to stop (SIGTERM, SIGINT); `ready` learns the address. SIGHUP reads the tokens
 /// again.
 ///
-/// `compute` is called once signals are listened to, and opens the device: LLVM, which PoCL compiles kernels with, ends the
-/// process by the handlers that were there before its own.
+/// `compute` is called once signals are listened to, and opens the device: LLVM, which PoCL compiles kernels with, ends
+/// the process by the handlers that were there before its own.
 ///
 /// # Errors
 /// Those of `compute`, [`Server::start`] and [`Server::run`].
@@ -291,8 +291,8 @@ pub fn serve_until_stopped<E: From<StartError>>(
     failure.map_or(served.map_err(E::from), Err)
 }
 
-/// Not generic, so that the server is compiled here and not in each program that starts it. Without something to compute
-/// with it does nothing.
+/// Not generic, so that the server is compiled here and not in each program that starts it. Without something to
+/// compute with it does nothing.
 fn serve_by_new_runtime(
     config: Config,
     compute: Box<dyn FnOnce() -> Option<Compute> + '_>,

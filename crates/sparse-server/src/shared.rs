@@ -1,6 +1,6 @@
-//! Files instead of bodies, for clients on the same machine: a request names a file that has its body, and one that is to
-//! have the answer's. They are in the folder of its tenant, in memory (`/dev/shm`) or on a disk, or were passed as open
-//! descriptors ([`crate::descriptors`]).
+//! Files instead of bodies, for clients on the same machine: a request names a file that has its body, and one that is
+//! to have the answer's. They are in the folder of its tenant, in memory (`/dev/shm`) or on a disk, or were passed as
+//! open descriptors ([`crate::descriptors`]).
 //!
 //! A file is a name without folders, in a folder that is opened by its name under the one that the operator has named,
 //! and no symbolic link is followed: there is no path that leads elsewhere. Files are read and not mapped, so that one
@@ -57,8 +57,8 @@ impl SharedFolder {
     }
 }
 
-/// Takes the body of a request from the file, the descriptor or the upload that it names, and puts that of the answer into
-/// another file or descriptor.
+/// Takes the body of a request from the file, the descriptor or the upload that it names, and puts that of the answer
+/// into another file or descriptor.
 pub(crate) async fn exchange(
     State(front_end): State<FrontEnd>,
     Extension(identity): Extension<Identity>,

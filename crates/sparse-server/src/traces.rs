@@ -1,7 +1,7 @@
 //! Traces of OpenTelemetry: a span for each request, which a collector gets by OTLP over HTTP.
 //!
-//! A request may name the span of its client in `traceparent` (W3C Trace Context). The front end puts its own span in that
-//! place, so that the span of a worker process is a child of it.
+//! A request may name the span of its client in `traceparent` (W3C Trace Context). The front end puts its own span in
+//! that place, so that the span of a worker process is a child of it.
 
 use crate::config::Config;
 use crate::error::StartError;

@@ -258,8 +258,8 @@ where
         })
     }
 
-    /// Solves A·x = b from the given `x`; `callback` is called after each check of the residual and may stop. Iterations
-    /// that a device has begun meanwhile are taken too, and counted.
+    /// Solves A·x = b from the given `x`; `callback` is called after each check of the residual and may stop.
+    /// Iterations that a device has begun meanwhile are taken too, and counted.
     ///
     /// `a` has the pattern that the solver was made for; its values may have changed. If b = 0, x becomes 0. For every
     /// outcome, `x` is the last iterate; after a breakdown it may not be finite.

@@ -54,8 +54,8 @@ fn command<'a>(sh: &'a Shell, line: &str) -> xshell::Cmd<'a> {
     sh.cmd(program).args(arguments.split_whitespace())
 }
 
-/// Compiles the tests in a step of its own: others need what it builds, but not that the tests pass. `NNZ_REQUIRE` can ask
-/// for those of MPI.
+/// Compiles the tests in a step of its own: others need what it builds, but not that the tests pass. `NNZ_REQUIRE` can
+/// ask for those of MPI.
 pub(super) fn build_tests(sh: &Shell) -> Result<()> {
     if let Some(missing) = provision::missing_for_mpi(sh) {
         let required = std::env::var("NNZ_REQUIRE").unwrap_or_default();

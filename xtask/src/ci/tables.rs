@@ -39,8 +39,8 @@ pub(super) fn kernels(sh: &Shell) -> Result<()> {
     harness(sh, vec![], &["kernels", "cuda", "--check"])
 }
 
-/// Runs the whole table with one thread and with two, which must write the same bits. Of a corpus, matrices with more than
-/// 90 000 entries are left out, which would take most of the time.
+/// Runs the whole table with one thread and with two, which must write the same bits. Of a corpus, matrices with more
+/// than 90 000 entries are left out, which would take most of the time.
 pub(super) fn conformance(sh: &Shell) -> Result<()> {
     let corpus = root().join("../shared/data/matrices");
     let folder = corpus.display().to_string();
@@ -159,9 +159,9 @@ pub(super) fn oclgrind(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// The variables of a runtime for a table: PoCL by its device that computes on the thread which waits (its names in older
-/// and in newer versions), since small launches take longer to wake threads than to compute. Tests, which start kernels
-/// from several threads, need its other device, as programs do.
+/// The variables of a runtime for a table: PoCL by its device that computes on the thread which waits (its names in
+/// older and in newer versions), since small launches take longer to wake threads than to compute. Tests, which start
+/// kernels from several threads, need its other device, as programs do.
 fn for_tables(runtime: Runtime, mut variables: Variables) -> Variables {
     if matches!(runtime, Runtime::Pocl) {
         variables.push(("POCL_DEVICES", "basic cpu-minimal".into()));
@@ -169,8 +169,8 @@ fn for_tables(runtime: Runtime, mut variables: Variables) -> Variables {
     variables
 }
 
-/// PoCL's variables for what is not about its compiler: without optimization it compiles in half of the time. The table of
-/// `f32` is run with it, as users run it.
+/// PoCL's variables for what is not about its compiler: without optimization it compiles in half of the time. The table
+/// of `f32` is run with it, as users run it.
 pub(super) fn unoptimized_pocl(sh: &Shell) -> Result<Variables> {
     Ok(unoptimized(Runtime::Pocl.variables(sh)?))
 }

@@ -99,8 +99,8 @@ fn count_fill<A: Axis, T: Scalar, I: Index, O: Index>(
         IndexOrder::CANONICAL if ascends(minors) => IndexOrder::CANONICAL,
         _ => order_of(cpu, &offsets, &indices),
     };
-    // SAFETY: the offsets are the sums of the counts. The indices of a line are places in `minors`, whose number fits; they
-    // are as ascending as they were found to be, or where `minors` ascends, as those of `a`.
+    // SAFETY: the offsets are the sums of the counts. The indices of a line are places in `minors`, whose number fits;
+    // they are as ascending as they were found to be, or where `minors` ascends, as those of `a`.
     Ok(unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) })
 }
 

@@ -50,8 +50,8 @@ fn expand<T: Scalar>(cpu: &Cpu, a: &impl Rows<T>, unique: bool, dense: DenseView
     });
 }
 
-/// Visits every coordinate once, with the sum of its entries in their order. (Apart from their enumeration, so that it is
-/// compiled once for all formats.)
+/// Visits every coordinate once, with the sum of its entries in their order. (Apart from their enumeration, so that it
+/// is compiled once for all formats.)
 fn visit_sums<T: Scalar>(mut entries: Vec<(usize, usize, T)>, visit: &mut dyn FnMut(usize, usize, T)) {
     entries.sort_by_key(|&(i, j, _)| (i, j));
     for same in entries.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {

@@ -16,7 +16,7 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
     in_huge_pages(bytemuck::zeroed_vec(len))
 }
 
-/// Memory for `len` elements that is not cleared: to clear what an earlier result has left takes as long as to write it.
+/// Memory for `len` elements that is not cleared: clearing it takes as long as writing the result.
 ///
 /// # Safety
 /// Every pattern of bytes is an element, and the caller reads none before it has written it.

@@ -43,8 +43,8 @@ pub(crate) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
     }
 }
 
-/// As [`dot`], with masked gathers of AVX-512 whatever the number of entries, of columns that are compared with the length
-/// of `x`: `Some(None)` if one is not below it. `None` if `S` or the types have no such gathers.
+/// As [`dot`], with masked gathers of AVX-512 whatever the number of entries, of columns that are compared with the
+/// length of `x`: `Some(None)` if one is not below it. `None` if `S` or the types have no such gathers.
 ///
 /// # Safety
 /// The processor has `S`; columns and values have one length.

@@ -59,8 +59,8 @@ pub(crate) struct Carry<Acc> {
 }
 
 impl Part {
-    /// The rest of the first row, if that row began earlier; the rows that lie in this part as a whole, and the first of
-    /// their entries.
+    /// The rest of the first row, if that row began earlier; the rows that lie in this part as a whole, and the first
+    /// of their entries.
     #[inline(always)]
     pub(crate) fn split(&self, ends: &impl RowEnds) -> (Option<Range<usize>>, Range<usize>, usize) {
         let (Range { start, end: last }, entry) = (self.rows.clone(), self.entries.start);

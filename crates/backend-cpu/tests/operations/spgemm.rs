@@ -28,7 +28,8 @@ fn contents<M: Entries>(c: &M) -> (Vec<(usize, usize)>, Vec<u8>) {
     (entries.iter().map(|&(i, j, _)| (i, j)).collect(), bits(&values).to_vec())
 }
 
-/// Every algorithm, and the product without a plan, gives the reference's bits, with every instruction set and one or two threads.
+/// Every algorithm, and the product without a plan, gives the reference's bits with every instruction set, on one or
+/// two threads.
 fn check<M: Entries>(name: &str, a: &M, b: &M)
 where
     Cpu: SpgemmKernel<M>,

@@ -259,7 +259,7 @@ fn reversed<T: Scalar>(a: &Csr<T>) -> Csr<T> {
     Csr::from_triplets(rows, a.ncols(), a.triplets().map(|(i, j, value)| (rows - 1 - i, j, value))).unwrap()
 }
 
-/// Rows whose columns are those of the row before, one further each, are summed together; in reverse order they are not.
+/// Rows whose columns are each one further than in the row before are summed together; in reverse order they are not.
 #[test]
 fn shifted_rows_have_the_bits_of_others() {
     fn check<T: Scalar>(a: Csr<T>)

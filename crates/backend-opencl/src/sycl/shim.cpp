@@ -1,5 +1,5 @@
-// A SYCL 2020 queue behind a C ABI: devices, memory, programs and launches. Kernels of OpenCL's come as its handles, made
-// for the queue's context; those of SYCL's own are compiled here.
+// A SYCL 2020 queue behind a C ABI: devices, memory, programs and launches. Kernels of OpenCL's come as its handles,
+// made for the queue's context; those of SYCL's own are compiled here.
 //
 // A function that can fail returns 0, or a `sycl::errc` (or -1 for an error of another kind) with the reason as text in
 // `reason`, a buffer of `reason_bytes`. No exception leaves this file.

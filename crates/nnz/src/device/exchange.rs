@@ -106,7 +106,7 @@ pub(crate) fn connect<T: Element>(devices: &[Device], path: ExchangePath) -> Res
 }
 
 fn not_of_cuda(device: &Device) -> String {
-    format!("{device} is no CUDA device")
+    format!("{device} is not a CUDA device")
 }
 
 fn because<T>(connections: Connections<T>, reasons: &[String]) -> Connections<T> {

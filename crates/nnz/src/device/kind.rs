@@ -7,6 +7,13 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 /// The backends of this workspace, built in or not.
+///
+/// ```
+/// use nnz::BackendKind;
+///
+/// assert_eq!("opencl".parse::<BackendKind>()?, BackendKind::OpenCl);
+/// # Ok::<(), nnz::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BackendKind {
     /// The host's processor.

@@ -315,6 +315,14 @@ fn rank(backend: BackendKind, is_cpu: bool) -> u8 {
 }
 
 /// The name of a device: `cpu`, `opencl:1`, `cuda:0`; without an index the one that [`BackendKind::open`] tries first.
+///
+/// ```
+/// use nnz::{BackendKind, DeviceId};
+///
+/// let id: DeviceId = "cuda:1".parse()?;
+/// assert_eq!((id.backend, id.index), (BackendKind::Cuda, 1));
+/// # Ok::<(), nnz::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeviceId {
     /// The backend.
@@ -324,8 +332,8 @@ pub struct DeviceId {
 }
 
 impl DeviceId {
-    /// Opens the device. An accelerator that this process has open is not opened again: the result shares its context and
-    /// its queue, so that matrices of both work together.
+    /// Opens the device. An accelerator that this process has open is not opened again: the result shares its context
+    /// and its queue, so that matrices of both work together.
     ///
     /// ```
     /// use nnz::DeviceId;

@@ -82,7 +82,7 @@ macro_rules! all_borrowing {
     };
 }
 
-/// One constructor for each supported type of matrix over arrays of somebody else's on the host. Not a constant, which
+/// One constructor for each supported type of matrix over borrowed arrays on the host. Not a constant, which
 /// the unit tests of this crate would compile with all that it names.
 pub(crate) fn borrowing_constructors() -> &'static [Constructor] {
     const { sparse_core::for_all_types!(all_borrowing) }

@@ -71,11 +71,11 @@ impl Matrix {
         self.product_in_chunks(b, Some(mask), memory_limit)
     }
 
-    /// Computes `A·B` by chunks of rows and gives each to `take`: the product may be larger than the memory of the host, too.
+    /// Computes `A·B` by chunks of rows and gives each to `take`: it may be larger than the host's memory, too.
     ///
-    /// `take` has the number of the chunk's first row, and its rows as a matrix in the host's memory; of CSC, columns. Chunks
-    /// come in order, one at a time, and the first error of `take` ends the product. All chunks together may have more
-    /// entries than their type of offsets can count. `memory_limit` is that of
+    /// `take` has the number of the chunk's first row, and its rows as a matrix in the host's memory; of CSC, columns.
+    /// Chunks come in order, one at a time, and the first error of `take` ends the product. All chunks together may
+    /// have more entries than their type of offsets can count. `memory_limit` is that of
     /// [`matmul_in_chunks`](Self::matmul_in_chunks).
     ///
     /// # Errors
@@ -108,11 +108,11 @@ impl Matrix {
         }
     }
 
-    /// Writes `A·B` to an `.npz` file by chunks of rows, of CSC by chunks of columns: the product may be larger than the
-    /// memory of the device and of the host.
+    /// Writes `A·B` to an `.npz` file by chunks of rows, of CSC by chunks of columns: the product may be larger than
+    /// the memory of the device and of the host.
     ///
-    /// The memory holds a chunk, and 8 bytes for each row of C; the disk has the entries twice for a while. `memory_limit`
-    /// is that of [`matmul_in_chunks`](Self::matmul_in_chunks).
+    /// The memory holds a chunk, and 8 bytes for each row of C; the disk has the entries twice for a while.
+    /// `memory_limit` is that of [`matmul_in_chunks`](Self::matmul_in_chunks).
     ///
     /// # Errors
     /// As [`matmul_in_chunks`](Self::matmul_in_chunks); [`Io`](Error::Io) if the file cannot be written.
@@ -206,8 +206,8 @@ struct ChunkedProduct {
 }
 
 impl ChunkedProduct {
-    /// Gives the product of a part on the host, for the whole of which memory is short, to `take`: chunk by chunk, with the
-    /// number of its first line.
+    /// Gives the product of a part on the host, for the whole of which memory is short, to `take`: chunk by chunk, with
+    /// the number of its first line.
     fn of_chunks(
         &self,
         part: &ChunkOperands,

@@ -132,8 +132,8 @@ impl Matrix {
         self.inner.to_device(device)
     }
 
-    /// A copy on the same device with values of its own, where a clone shares them. The pattern, which does not change, is
-    /// shared, so that plans for A take the copy.
+    /// A copy on the same device with values of its own, where a clone shares them. The pattern, which does not change,
+    /// is shared, so that plans for A take the copy.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory); what the device's runtime reports.

@@ -79,7 +79,8 @@ impl DenseMatrix {
     /// A matrix of a vector's elements, lines `leading_dimension` elements apart.
     ///
     /// # Errors
-    /// [`Format`](Error::Format) if the leading dimension is below the length of a line or there are too few elements.
+    /// [`Format`](Error::Format) if the leading dimension is below the length of a row (column-major: of a column), or
+    /// there are too few elements.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -305,7 +306,7 @@ impl DenseMatrix {
         })
     }
 
-    /// Makes `x` column `j`; on an accelerator by way of the host, unless the matrix is column-major and `x` in its memory.
+    /// Makes `x` column `j`; through the host unless the matrix is column-major and `x` on its device.
     ///
     /// # Errors
     /// As [`column`](Self::column); [`Shape`](Error::Shape) and [`Operands`](Error::Operands) if `x` is not as long as

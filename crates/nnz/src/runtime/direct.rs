@@ -45,8 +45,9 @@ impl Matrix {
         }
     }
 
-    /// Replaces factors that [`factorize`](Self::factorize) made of a matrix with the pattern of this one, in CSC with
-    /// its rows in order and without duplicates. After an error the old factors remain.
+    /// Replaces the factors of another matrix with this pattern, which [`factorize`](Self::factorize) has made.
+    ///
+    /// Patterns are compared as CSC, with rows in order and without duplicates. After an error the old factors remain.
     ///
     /// # Errors
     /// [`PlanMismatch`](Error::PlanMismatch) for factors of another pattern; else as [`factorize`](Self::factorize).

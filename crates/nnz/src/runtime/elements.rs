@@ -3,13 +3,13 @@
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Elements on the host: a vector of its own, or memory of somebody else's.
+/// Elements on the host: an owned vector, or borrowed memory.
 pub(crate) enum HostElements<T> {
     Owned(Vec<T>),
     Borrowed(BorrowedElements<T>),
 }
 
-/// Elements of somebody else's, by the promise of [`new`](Self::new).
+/// Borrowed elements, by the promise of [`new`](Self::new).
 pub(crate) struct BorrowedElements<T>(NonNull<[T]>);
 
 impl<T> BorrowedElements<T> {
@@ -25,7 +25,7 @@ unsafe impl<T: Send> Send for BorrowedElements<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for BorrowedElements<T> {}
 
-/// A vector of its own, also of memory of somebody else's.
+/// An owned vector; borrowed memory is copied.
 impl<T: Clone> Clone for HostElements<T> {
     fn clone(&self) -> Self {
         Self::Owned(self.to_vec())

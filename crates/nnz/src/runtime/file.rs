@@ -31,8 +31,9 @@ macro_rules! narrow_or_wide {
 
 /// Files.
 impl Matrix {
-    /// The matrix of a file, `.mtx`, `.mtx.gz`, `.npz` or `.npy`, or of a folder of parts
-    /// ([`parts`](sparse_io::parts)), as CSR with values of the file's own type; see [`read_csr`](Self::read_csr).
+    /// Reads a file as CSR, with values of the file's own type; see [`read_csr`](Self::read_csr).
+    ///
+    /// The file is `.mtx`, `.mtx.gz`, `.npz` or `.npy`, or a folder of parts ([`parts`](sparse_io::parts)).
     ///
     /// # Errors
     /// Those of [`MatrixFile::open`] and [`read_csr`](Self::read_csr).
@@ -51,9 +52,10 @@ impl Matrix {
         Self::read_csr(device, &file, file.value_type()?)
     }
 
-    /// The matrix of a file as CSR in the memory of `device`: rows are sorted, duplicates added, zeros kept, and values
-    /// rounded to `dtype`. Indices and offsets have 32 bits where they fit, and 64 otherwise. A batch is its
-    /// block-diagonal matrix; [`read_batch`](Self::read_batch) reads it as it is.
+    /// Reads a file as CSR in the memory of `device`, with values rounded to `dtype`.
+    ///
+    /// Rows are sorted, duplicates added, and zeros kept. Indices and offsets have 32 bits where they fit, and 64
+    /// otherwise. A batch becomes its block-diagonal matrix; [`read_batch`](Self::read_batch) reads it as a batch.
     ///
     /// # Errors
     /// Those of [`MatrixFile::read_csr`] and [`from_typed`](Self::from_typed).
@@ -70,8 +72,10 @@ impl Matrix {
         with_dtype!(dtype, T => narrow_or_wide!(device, I => file.read_csr::<T, I, I>()))
     }
 
-    /// The matrix of a file as COO in the memory of `device`: entries are in the order of the file, duplicates among
-    /// them, and there may be any number of rows. Indices have 32 bits where they fit, and 64 otherwise.
+    /// Reads a file as COO in the memory of `device`, with values rounded to `dtype`.
+    ///
+    /// Entries and duplicates stay in the order of the file, and there may be any number of rows. Indices have 32 bits
+    /// where they fit, and 64 otherwise.
     ///
     /// # Errors
     /// Those of [`MatrixFile::read_coo`] and [`from_typed`](Self::from_typed).

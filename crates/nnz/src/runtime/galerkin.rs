@@ -13,8 +13,8 @@ const OP: &str = "galerkin";
 
 /// Galerkin products.
 impl Matrix {
-    /// `R·A·P`, the coarse matrix of multigrid methods: of three matrices in CSR, or in CSC. As two products of one call,
-    /// which on the CPU take less time than a plan.
+    /// `R·A·P`, the coarse matrix of multigrid methods: of three matrices in CSR, or in CSC. As two products of one
+    /// call, which on the CPU take less time than a plan.
     ///
     /// # Errors
     /// As [`matmul_sparse`](Self::matmul_sparse) for either product.

@@ -41,8 +41,8 @@ impl Matrix {
     /// A CSR matrix of copies of arrays that another process has on the same GPU, which are checked there.
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) if the device is not CUDA's, the arrays are on another GPU or pass the end of
-    /// their allocations; those of [`Csr::new_unsorted`](crate::Csr::new_unsorted); errors of the driver.
+    /// [`Unsupported`](Error::Unsupported) if the device is not CUDA's, the arrays are on another GPU or pass the end
+    /// of their allocations; those of [`Csr::new_unsorted`](crate::Csr::new_unsorted); errors of the driver.
     pub fn from_ipc(
         device: &Device,
         shape: (usize, usize),

@@ -39,8 +39,9 @@ impl Matrix {
         Ok(c)
     }
 
-    /// The least or largest products as [`matmul_reduce`](Self::matmul_reduce) has them, and for each, row by row, the
-    /// position among the entries of A in CSR of the one that gave it; nnz for a row without entries.
+    /// As [`matmul_reduce`](Self::matmul_reduce), with the entry of A that gave each least or largest product.
+    ///
+    /// It is a position among the entries of A in CSR, and nnz for a row without entries; positions come row by row.
     ///
     /// # Errors
     /// As [`matmul_reduce`](Self::matmul_reduce), and [`Unsupported`](crate::Error::Unsupported) for sums and means.

@@ -16,6 +16,15 @@ use std::sync::Arc;
 
 /// A sparse matrix of any format and type in the memory of a [`Device`]; see the page of [this module](super).
 ///
+/// ```
+/// use nnz::prelude::*;
+///
+/// let device = Device::host()?;
+/// let a = Matrix::from_typed(&device, Csr::<f64>::identity(3)?)?;
+/// assert_eq!((a.shape(), a.nnz(), a.format(), a.dtype()), ((3, 3), 3, Format::Csr, DType::F64));
+/// # Ok::<(), Error>(())
+/// ```
+///
 /// A clone shares the arrays and the plans.
 #[derive(Clone)]
 pub struct Matrix {

@@ -10,6 +10,13 @@ use std::str::FromStr;
 macro_rules! methods {
     ($($(#[$attribute:meta])* $variant:ident $name:literal)*) => {
         /// A method of [`Matrix::solve`](crate::Matrix::solve).
+        ///
+        /// ```
+        /// use nnz::Method;
+        ///
+        /// assert_eq!("bicgstab".parse::<Method>()?, Method::BiCgStab);
+        /// # Ok::<(), nnz::Error>(())
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
         #[non_exhaustive]
         pub enum Method {
@@ -44,7 +51,7 @@ methods! {
     /// [`EnqueuedCg`], for Hermitian positive definite matrices, which seldom waits for a device and takes no
     /// preconditioner.
     EnqueuedCg "enqueued-cg"
-    /// [`Gmres`], for any square matrix; [`SolverOptions::restart`](crate::solvers::SolverOptions::restart) is its cycle.
+    /// [`Gmres`], for any square matrix; restarts after [`restart`](crate::solvers::SolverOptions::restart) iterations.
     Gmres "gmres"
     /// [`Minres`], for Hermitian matrices, indefinite ones too.
     Minres "minres"

@@ -95,7 +95,7 @@ impl Matrix {
     /// let a = Matrix::from_typed(&cpu, nnz::generate::stencil_5::<f64>(8, 8)?)?;
     /// assert_eq!(a.distribute(&[cpu.clone()])?.exchange(), "the host's memory");
     /// let refused = a.distribute_by(&[cpu.clone(), cpu], ExchangePath::Nccl).unwrap_err();
-    /// assert!(refused.to_string().ends_with("cpu is no CUDA device"));
+    /// assert!(refused.to_string().ends_with("cpu is not a CUDA device"));
     /// # Ok::<(), Error>(())
     /// ```
     ///

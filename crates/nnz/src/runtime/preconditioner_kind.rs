@@ -10,6 +10,13 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 /// A preconditioner of [`Matrix::solve`].
+///
+/// ```
+/// use nnz::PreconditionerKind;
+///
+/// assert_eq!("block-jacobi:4".parse::<PreconditionerKind>()?, PreconditionerKind::BlockJacobi(4));
+/// # Ok::<(), nnz::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PreconditionerKind {
     /// None.

@@ -150,7 +150,7 @@ where
     a: DistributedMatrix<T, SpaceOf<B>>,
     /// The plan of the last product with a vector.
     plan: Option<(Op, DistributedSpmvPlan<Transport, B, T>)>,
-    /// The plan of the last product with a dense matrix, of so many columns.
+    /// The plan of the last product with a dense matrix, with the matrix's number of columns.
     dense_plan: Option<(Op, usize, DistributedSpmmPlan<Transport, B, T>)>,
 }
 

@@ -19,6 +19,17 @@ use std::fmt::Debug;
 use std::ops::ControlFlow;
 
 /// Method, preconditioner and stopping test of [`Matrix::solve`].
+///
+/// ```
+/// use nnz::{Method, PreconditionerKind, SolveOptions, solvers::SolverOptions};
+///
+/// let options = SolveOptions {
+///     preconditioner: PreconditionerKind::Jacobi,
+///     solver: SolverOptions { tolerance: 1e-6, ..SolverOptions::default() },
+///     ..SolveOptions::new(Method::Cg)
+/// };
+/// assert_eq!(options.method, Method::Cg);
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SolveOptions {
     /// The method.

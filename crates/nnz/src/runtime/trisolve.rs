@@ -63,7 +63,8 @@ impl Matrix {
     /// Writes X of op(A)·X = B to `x`, which is not read; see [`solve_triangular`](Self::solve_triangular).
     ///
     /// # Errors
-    /// Those of [`solve_triangular`](Self::solve_triangular); after [`Singular`](Error::Singular) for a zero on the diagonal `x` has any values.
+    /// Those of [`solve_triangular`](Self::solve_triangular); after [`Singular`](Error::Singular) for a zero on the
+    /// diagonal `x` has any values.
     ///
     /// ```
     /// # use nnz::prelude::*;

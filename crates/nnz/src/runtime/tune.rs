@@ -40,10 +40,10 @@ const MIN_GAIN: f64 = 5e-4;
 
 /// Fits the [`Thresholds`] of a device to the times of its own algorithms.
 ///
-/// [`measure`](Self::measure) times y ← A·x and C ← A·B by every reproducible algorithm. [`fit`](Self::fit) then changes
-/// one threshold after the other so that what a plan chooses takes the least time, in the geometric mean over the matrices
-/// for fitting; it keeps them if they are better for the matrices that were measured for judging, too. The bits of
-/// a product may change with its algorithm, but not from one run to the next.
+/// [`measure`](Self::measure) times y ← A·x and C ← A·B by every reproducible algorithm. [`fit`](Self::fit) then
+/// changes one threshold after the other so that what a plan chooses takes the least time, in the geometric mean over
+/// the matrices for fitting; it keeps them if they are better for the matrices that were measured for judging, too. The
+/// bits of a product may change with its algorithm, but not from one run to the next.
 ///
 /// ```
 /// # fn main() -> nnz::Result<()> {
@@ -115,9 +115,9 @@ impl Tuner {
         Ok(Self { device: device.clone(), accelerator: accelerator.clone(), products: vec![], bytes: 0 })
     }
 
-    /// Times the products with a matrix, which stays on the device: with a vector in f32 and, where the device has it, f64,
-    /// and with dense matrices of 32 and 128 columns in f32, where these fit the device. False, and nothing is timed,
-    /// if the matrices would take more than a quarter of the device's memory.
+    /// Times the products with a matrix, which stays on the device: with a vector in f32 and, where the device has it,
+    /// f64, and with dense matrices of 32 and 128 columns in f32, where these fit the device. False, and nothing is
+    /// timed, if the matrices would take more than a quarter of the device's memory.
     ///
     /// # Errors
     /// An error of the device, such as [`Error::OutOfMemory`].
@@ -180,8 +180,8 @@ impl Tuner {
         })
     }
 
-    /// The geometric mean, over the products of a half by an operation whose name begins with `op`, of the time of the chosen
-    /// algorithm over that of the fastest; 1 without products.
+    /// The geometric mean, over the products of a half by an operation whose name begins with `op`, of the time of the
+    /// chosen algorithm over that of the fastest; 1 without products.
     fn mean(&self, half: Half, op: &str, thresholds: Thresholds) -> Result<f64> {
         self.accelerator.set_thresholds(thresholds);
         let timed = self.products.iter().filter(|timed| timed.half == half);
@@ -204,8 +204,8 @@ impl Tuner {
     }
 }
 
-/// Changes one threshold after the other to the multiple for which `mean` is least, which takes the name of the threshold
-/// that has changed.
+/// Changes one threshold after the other to the multiple for which `mean` is least, which takes the name of the
+/// threshold that has changed.
 fn descend(start: Thresholds, mut mean: impl FnMut(&str, &Thresholds) -> Result<f64>) -> Result<Thresholds> {
     let mut best = start;
     for name in Thresholds::names() {
@@ -245,7 +245,7 @@ impl TimedProduct {
     }
 }
 
-/// A product of a matrix with a vector, or with a dense matrix of so many columns.
+/// A product of a matrix with a vector, or with a dense matrix of this number of columns.
 #[derive(Debug)]
 struct Product {
     a: Matrix,
@@ -310,7 +310,7 @@ impl Product {
         })
     }
 
-    /// The seconds of one run, the least of several times; of an algorithm that is slow beside `fastest`, a single time.
+    /// The least seconds of several runs; of an algorithm that is slow beside `fastest`, those of a single run.
     fn seconds(&self, mut run: impl FnMut() -> Result<()>, fastest: f64) -> Result<f64> {
         let mut timed = |repetitions: usize| -> Result<f64> {
             let started = Instant::now();

@@ -147,7 +147,7 @@ impl Vector {
         }
     }
 
-    /// A vector over memory of somebody else's on the host, which is not copied.
+    /// A vector over borrowed memory of the host, which is not copied.
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) for a device other than the CPU, whose buffers [`wrap`](Self::wrap) takes;
@@ -384,8 +384,8 @@ impl Vector {
     /// Copies the elements `range` of `x` onto as many of this vector, from `start` on, within the memory of both.
     ///
     /// # Errors
-    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) for elements that are not there;
-    /// what the device's runtime reports.
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) for elements that are not
+    /// there; what the device's runtime reports.
     ///
     /// ```
     /// # use nnz::prelude::*;

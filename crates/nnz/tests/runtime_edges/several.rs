@@ -119,7 +119,7 @@ fn vectors_on_devices_refuse_what_is_not_their_matrix() {
     assert_eq!(y.to_host().unwrap().to_vec::<f64>().unwrap(), [1.0, 1.0]);
 }
 
-/// Every rank returns the same kind of error where the root has no operand or an operation is not there, and none waits.
+/// Every rank returns the same kind of error if the root lacks an operand or an operation, and none waits.
 #[test]
 fn rows_on_ranks_refuse_on_all_ranks() {
     let told = Local::run(3, |rank| {

@@ -1,6 +1,6 @@
-//! Conjugate gradients on the 5-point Laplacian from x = 0, with their stopping test, up to a limit of iterations. Bytes of one: A (8·nnz +
-//! 4·(n + 1)) and vectors of 4·n each: 14 for `Cg`, 12 for `EnqueuedCg`, of which 2 are the product's and 10 are those
-//! of `gradient_step` (p and q read; q and r read, r written; p, x and r read, p and x written).
+//! Conjugate gradients on the 5-point Laplacian from x = 0, with their stopping test, up to a limit of iterations.
+//! Bytes of one: A (8·nnz + 4·(n + 1)) and vectors of 4·n each: 14 for `Cg`, 12 for `EnqueuedCg`, of which 2 are the
+//! product's and 10 those of `gradient_step` (p and q read; q and r read, r written; p, x and r read, p, x written).
 
 use crate::bench::Bench;
 use crate::workload::{WORD, csr_bytes, size};

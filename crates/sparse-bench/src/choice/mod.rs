@@ -4,6 +4,9 @@
 //! The matrices are those of [`families`](sparse_generate::families) and, with `--corpus`, of files. An automatic
 //! plan runs the same code as a plan with its algorithm forced, so that it has that plan's time. Results of ours are
 //! not checked here: the conformance table runs every algorithm. Those of other libraries are compared with ours.
+//!
+//! `nnz::Tuner` times the same products, to fit the thresholds of a device: of the run-time layer, by the wall clock,
+//! and without other libraries, whose runs have to alternate with ours here.
 
 mod backend;
 mod measurement;

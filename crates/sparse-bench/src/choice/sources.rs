@@ -46,8 +46,8 @@ pub(super) fn sources<T: Value>(arguments: &Arguments) -> Result<Vec<Source<T>>>
     Ok(in_turn(wanted, |source| source.name.split('/').next().unwrap_or_default().into()))
 }
 
-/// The matrices of a folder, their transposes and their leading quarters. Files are for fitting and for judging in turn, by
-/// their names.
+/// The matrices of a folder, their transposes and their leading quarters. Files are for fitting and for judging in
+/// turn, by their names.
 fn of_corpus<T: Value>(folder: &Path, arguments: &Arguments) -> Result<Vec<Source<T>>> {
     let entries = folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))?;
     let paths: std::io::Result<BTreeSet<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();

@@ -39,8 +39,8 @@ struct Checked<'a, T: Scalar> {
 }
 
 impl<A: Answer> Comparison<'_, A> {
-    /// Checks every product and times them, ours first, and the gathers with them, where there are any. Errors of other libraries are
-    /// printed and not timed.
+    /// Checks and times every product, ours first, then the gathers if there are any. Errors of other libraries are
+    /// printed.
     pub(super) fn run<D: DeviceTimer, T: Scalar>(
         &self,
         bench: &Bench<'_, D>,

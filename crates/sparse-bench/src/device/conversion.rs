@@ -60,8 +60,8 @@ impl<'a, T: Value> Checked<'a, T> {
         Ok(Self { name: conversion.name, started, peak_memory })
     }
 
-    /// Times one run at a time, since it may wait for the device, after one that is not timed: so it finds its own state
-    /// of the caches and of the memory.
+    /// Times one run at a time, since it may wait for the device, after one that is not timed: so it finds its own
+    /// state of the caches and of the memory.
     fn contender<'b, D: DeviceTimer>(&'b mut self, bench: &'b Bench<'_, D>) -> Contender<'b> {
         let Started { convert, plan_seconds } = &mut self.started;
         let seconds = move || {

@@ -25,8 +25,8 @@ pub(super) fn run<D: DeviceTimer, T: Value>(bench: &Bench<'_, D>, report: &mut R
     })
 }
 
-/// A conversion finds the pattern, so ours makes its plan in every run, by the chosen algorithm and by each; `ours:run` has
-/// one.
+/// A conversion finds the pattern, so ours makes its plan in every run, by the chosen algorithm and by each; `ours:run`
+/// runs a plan that was made before.
 fn on<D: DeviceTimer, T: Value>(
     bench: &Bench<'_, D>,
     report: &mut Report,

@@ -45,7 +45,7 @@ pub(super) fn gathers<'a, D: DeviceTimer, T: Scalar>(
             Arg::Memory(whole(Device::view(&sink))?),
         ];
         let grid = Grid { groups, local, shared: 0, early: false };
-        // SAFETY: the arguments are those of `gather.c`; the indices are columns of a checked matrix, rows of the table.
+        // SAFETY: the arguments are those of `gather.c`; indices are columns of a checked matrix, rows of the table.
         unsafe { device.driver().launch(&kernel, grid, &args) }
     }))
 }

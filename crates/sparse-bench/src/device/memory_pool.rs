@@ -1,5 +1,5 @@
-//! The bytes in use of the pool from which CUDA allocates in order with a stream: all of our buffers, and the workspaces
-//! that other libraries are given.
+//! The bytes in use of the pool from which CUDA allocates in order with a stream: all of our buffers, and the
+//! workspaces that other libraries are given.
 
 use crate::peer::call;
 use backend_cuda::CUDA;
@@ -45,7 +45,7 @@ impl MemoryPool {
 
     fn get(&self, attribute: Attribute) -> Result<u64> {
         let mut bytes = 0_u64;
-        // SAFETY: a device's default pool is never destroyed; these attributes are 64-bit numbers, which the call writes.
+        // SAFETY: a device's default pool is never destroyed; the call writes these attributes, 64-bit numbers.
         let done = unsafe { result::mem_pool::get_attribute(self.0, attribute, (&raw mut bytes).cast()) };
         done.map_err(failed("cuMemPoolGetAttribute"))?;
         Ok(bytes)

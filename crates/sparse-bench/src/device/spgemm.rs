@@ -51,8 +51,8 @@ pub(super) struct Ours<'a, T> {
     pub(super) planned: Conversion<'a, T>,
 }
 
-/// Compares first calls of ours and of the peer, which multiplies the factors from the last two on; and apart from them,
-/// as operation `{op} planned`, runs with plans.
+/// Compares first calls of ours and of the peer, which multiplies the factors from the last two on; and apart from
+/// them, as operation `{op} planned`, runs with plans.
 pub(super) fn compare_calls<'a, D: DeviceTimer, T: Value>(
     bench: &'a Bench<'_, D>,
     report: &mut Report,

@@ -80,7 +80,7 @@ fn ours<'a, T: Value>(
     Ok(by_each_algorithm(&algorithms, product)?)
 }
 
-/// The automatic choice for the matrix whose entries of one coordinate are added first, which counts as part of the plan.
+/// The automatic choice for the matrix after duplicates are added, which counts as part of the plan.
 fn coalesced<'a, T: Value>(
     device: &Device,
     a: &'a Csr<T, Device>,

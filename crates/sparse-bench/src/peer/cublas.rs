@@ -15,7 +15,7 @@ const WORKSPACE: usize = 32 << 20;
 /// The functions for a type of values, of vectors without gaps; of complex vectors `dot` conjugates the first.
 ///
 /// # Safety
-/// The handle is alive, vectors have `n` elements on its device, and scalars are there too; outputs are not read elsewhere.
+/// The handle is alive, vectors have `n` elements on its device, scalars are there too, and nothing else reads outputs.
 pub(crate) trait Blas: Sized {
     unsafe fn copy(handle: Handle, n: i32, x: *const Self, y: *mut Self) -> Status;
     unsafe fn axpy(handle: Handle, n: i32, alpha: *const Self, x: *const Self, y: *mut Self) -> Status;

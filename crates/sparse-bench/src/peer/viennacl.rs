@@ -216,7 +216,7 @@ impl<'a, T: Scalar> Wrapped<'a, T> {
     /// Multiplies: `x` has an element for each column, `y` for each row.
     fn spmv(&self, x: View<'_, T>, y: ViewMut<'_, T>) -> Result<()> {
         let (x, y) = (RawView::of(&x), RawView::of(&Device::as_shared(&y)));
-        // SAFETY: the matrix and both buffers are alive and of one type, with lengths that fit; y is borrowed exclusively.
+        // SAFETY: matrix and buffers are alive and of one type, with lengths that fit; y is borrowed exclusively.
         guarded("spmv", |reason| unsafe { (self.library.functions.spmv)(self.raw, x, y, reason) })
     }
 

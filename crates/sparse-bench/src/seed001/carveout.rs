@@ -1,5 +1,5 @@
-//! Compressing and scanning by the part of a multiprocessor's memory that is shared, which is the L1 cache otherwise: the
-//! "configurable cache" of the slides.
+//! Compressing and scanning by the part of a multiprocessor's memory that is shared, which is the L1 cache otherwise:
+//! the "configurable cache" of the slides.
 
 use super::data::Data;
 use super::figure::Figure;

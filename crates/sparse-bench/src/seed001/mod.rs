@@ -1,5 +1,5 @@
-//! `--suite seed-001`: the figures of a compressor of large amounts of dense matrices on several GPUs, on the devices that
-//! are here, and a simulation of more.
+//! `--suite seed-001`: the figures of a compressor of large amounts of dense matrices on several GPUs, on the devices
+//! that are here, and a simulation of more.
 //!
 //! The figures are those of Hsu, Efficient strategies for compressing sparse matrices on graphics processing units,
 //! master's thesis, Chang Gung University 2013. Matrices are generated, and streamed by the engine of
@@ -169,8 +169,8 @@ struct Allowance<'a> {
 }
 
 impl Allowance<'_> {
-    /// The result of `measure` and the seconds that it took with its repetitions, unless a point of so many bytes would
-    /// take too long, which the figure then says.
+    /// The result of `measure` and the seconds that it took with its repetitions, unless a point of `bytes` bytes would
+    /// take too long, which the figure then notes.
     fn measure<R>(
         &mut self,
         figure: &mut Figure,

@@ -16,6 +16,7 @@ use sparse_distrib::schedule::{Device, Job, Policy};
 use sparse_distrib::simulate::{Machine, Stage};
 use sparse_distrib::wire::bitmap;
 use sparse_distrib::{Density, Scheme, Source};
+use std::fmt::{Display, Formatter};
 use std::thread;
 use std::time::Instant;
 
@@ -151,7 +152,7 @@ impl Calibration {
     }
 }
 
-/// Bytes per second of so many threads that read matrices from the source.
+/// Bytes per second of `threads` threads that read matrices from the source.
 fn fill_rate(context: &Context<'_>, data: &Data, threads: usize) -> Result<f64> {
     let (count, size) = (16, data.order * data.order);
     let source = data.source(count);
@@ -238,14 +239,7 @@ fn extended(
     calibration: &Calibration,
     data: &Data,
 ) -> Result<Vec<Figure>> {
-    let link = link_rate(context, &group.devices[0])?;
-    let bus = if link.is_finite() { link } else { calibration.host.shared };
-    // A calibrated rate has the copy in it; of threads of the host it is no part.
-    let rate = 1.0 / (1.0 / calibration.device.rate - 1.0 / link);
-    let rate = if rate > 0.0 { rate } else { calibration.device.rate };
-    let scan = Stage::shared(bitmap_rate(context, data)?);
-    let density = Density { nonzeros: 0.5, value_bytes: 4.0, index_bytes: 4.0 };
-    let wire_ratio = (Scheme::Bitmap.info().wire_ratio)(density);
+    let rates = MeasuredRates::new(context, group, calibration, data)?;
     let count = context.amount(CALIBRATED);
     let engine_rate = |processor| -> Result<f64> {
         let seconds = seconds(context, std::slice::from_ref(processor), data, count)?;
@@ -253,52 +247,82 @@ fn extended(
     };
     let (scalar, all) = (engine_rate(&context.processors[0])?, engine_rate(&context.processors[1])?);
     let mut figures = vec![];
-    for (name, speedup_name, amount) in
-        [("extended-1000", "extended-1000-speedup", 1000), ("extended-6000", "extended-6000-speedup", 6000)]
-    {
-        let what =
-            format!("{amount} matrices of order {}, ratio 0.5, on devices like {}", data.order, group.name);
-        let mut times = Figure::new(name, format!("simulated time, {what}"), "devices", "ms");
-        let mut speedups = Figure::new(
-            speedup_name,
-            format!("simulated speed-up, {what}"),
-            "devices",
-            "x one portable thread",
-        );
+    for amount in [1000, 6000] {
+        let like = format!("on devices like {}", group.name);
+        let what = format!("{amount} matrices of order {}, ratio 0.5, {like}", data.order);
+        let name = format!("extended-{amount}");
+        let mut times = Figure::new(&name, format!("simulated time, {what}"), "devices", "ms");
+        let (name, unit) = (format!("{name}-speedup"), "x one portable thread");
+        let mut speedups = Figure::new(&name, format!("simulated speed-up, {what}"), "devices", unit);
         let jobs = jobs(data, amount);
         let bytes = data.dense_bytes(1) as f64 * amount as f64;
         for devices in DEVICES {
-            let machine = Machine {
-                chunk_seconds: calibration.chunk_seconds,
-                ..Machine::new(vec![Device { rate, ..calibration.device }; devices])
-            };
-            let sfc = Machine { host: calibration.host, ..machine.clone() };
-            let compressed = Machine { host: scan, wire_ratio, ..machine };
-            let variants = [
-                ("sfc, a link each", Machine { link: Stage::each(bus), ..sfc.clone() }),
-                ("sfc, one link", Machine { link: Stage::shared(bus), ..sfc }),
-                ("bitmap, a link each", Machine { link: Stage::each(bus), ..compressed.clone() }),
-                ("bitmap, one link", Machine { link: Stage::shared(bus), ..compressed }),
-            ];
-            for (variant, machine) in variants {
+            for (variant, machine) in rates.machines(devices) {
                 let seconds = machine.simulate(&jobs, PULL)?.seconds();
                 times.add(variant, devices as f64, seconds * 1e3);
                 speedups.add(variant, devices as f64, bytes / scalar / seconds);
             }
         }
-        times.note(format!(
-            "a link: {:.1} GB/s; a device: {:.1} GB/s; the host fills at {:.1} GB/s and compresses to bitmaps at {:.1} GB/s",
-            bus / 1e9,
-            rate / 1e9,
-            calibration.host.shared / 1e9,
-            scan.shared / 1e9
-        ));
+        times.note(rates.to_string());
         times.note("a device is taken to unpack bitmaps as fast as it compresses");
         speedups
             .note(format!("all threads with vector instructions: {:.2} x one portable thread", all / scalar));
         figures.extend([times, speedups]);
     }
     Ok(figures)
+}
+
+/// Rates of a machine with a device, in dense bytes per second, of which machines with many devices are made.
+struct MeasuredRates<'a> {
+    calibration: &'a Calibration,
+    /// The rate of a link.
+    link: f64,
+    /// The rate of a device without its link.
+    device: f64,
+    /// The rate at which the host compresses to bitmaps.
+    bitmap: f64,
+}
+
+impl<'a> MeasuredRates<'a> {
+    fn new(context: &Context<'_>, group: &Group, calibration: &'a Calibration, data: &Data) -> Result<Self> {
+        let link = link_rate(context, &group.devices[0])?;
+        // A calibrated rate has the copy in it; of threads of the host it is no part.
+        let device = 1.0 / (1.0 / calibration.device.rate - 1.0 / link);
+        Ok(Self {
+            calibration,
+            link: if link.is_finite() { link } else { calibration.host.shared },
+            device: if device > 0.0 { device } else { calibration.device.rate },
+            bitmap: bitmap_rate(context, data)?,
+        })
+    }
+
+    /// Machines with this number of devices, by scheme and by links.
+    fn machines(&self, devices: usize) -> [(&'static str, Machine); 4] {
+        let Self { calibration, link, device, bitmap } = *self;
+        let machine = Machine {
+            chunk_seconds: calibration.chunk_seconds,
+            ..Machine::new(vec![Device { rate: device, ..calibration.device }; devices])
+        };
+        let density = Density { nonzeros: 0.5, value_bytes: 4.0, index_bytes: 4.0 };
+        let wire_ratio = (Scheme::Bitmap.info().wire_ratio)(density);
+        let sfc = Machine { host: calibration.host, ..machine.clone() };
+        let compressed = Machine { host: Stage::shared(bitmap), wire_ratio, ..machine };
+        [
+            ("sfc, a link each", Machine { link: Stage::each(link), ..sfc.clone() }),
+            ("sfc, one link", Machine { link: Stage::shared(link), ..sfc }),
+            ("bitmap, a link each", Machine { link: Stage::each(link), ..compressed.clone() }),
+            ("bitmap, one link", Machine { link: Stage::shared(link), ..compressed }),
+        ]
+    }
+}
+
+impl Display for MeasuredRates<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let fill = self.calibration.host.shared;
+        let [link, device, fill, bitmap] = [self.link, self.device, fill, self.bitmap].map(|rate| rate / 1e9);
+        write!(f, "a link: {link:.1} GB/s; a device: {device:.1} GB/s; ")?;
+        write!(f, "the host fills at {fill:.1} GB/s and compresses to bitmaps at {bitmap:.1} GB/s")
+    }
 }
 
 /// Dense bytes per second of all threads that compress matrices and encode them as bitmaps.

@@ -1,5 +1,5 @@
-//! The engine on matrices in pinned memory, which CUDA devices copy at the full rate of their link: dense, and compressed
-//! by the host before.
+//! The engine on matrices in pinned memory, which CUDA devices copy at the full rate of their link: dense, and
+//! compressed by the host before.
 
 use super::data::{DIFFERENT, Data};
 use super::figure::Figure;
@@ -24,7 +24,7 @@ const AMOUNT: usize = 6000;
 /// Copies of a chunk whose rate is measured.
 const COPIES: usize = 8;
 
-/// The fixed schemes that the engine chooses among, and its choice. What the host compresses may take long, and comes last.
+/// The fixed schemes that the engine chooses among, and its choice. What the host compresses is slow and comes last.
 const MEASURED: [Option<Scheme>; 4] = [Some(Scheme::Sfc), None, Some(Scheme::Bitmap), Some(Scheme::Ed2)];
 
 /// Any amount of matrices, a chunk of which lies in pinned memory whichever is its first.
@@ -69,71 +69,103 @@ impl Source<f32> for PinnedMatrices<'_> {
 /// 6000 matrices of 1024² in pinned memory, by their ratio of nonzeros and by scheme, of which `auto` is the engine's
 /// choice by rates that are measured here: on each CUDA device, and where there are several, on all together.
 pub(super) fn by_scheme(context: &Context<'_>) -> Result<Vec<Figure>> {
-    let count = context.amount(AMOUNT);
-    let title =
-        format!("total time of {count} matrices of order {} in pinned memory", context.order(super::ORDER));
+    let (count, order) = (context.amount(AMOUNT), context.order(super::ORDER));
+    let title = format!("total time of {count} matrices of order {order} in pinned memory");
     let mut figure = Figure::new("pinned", title, "ratio", "ms");
     for (name, processors) in groups(context) {
-        let Some(AnyBackend::Device(device)) = processors.first().map(|processor| &processor.backend) else {
-            continue;
-        };
-        let name = &name;
-        let mut compressor = Compressor::new(&processors)?;
-        let rate = pinned_rate(context, &processors)?;
-        figure.note(format!("{name}: pinned copies at {:.1} GB/s", rate / 1e9));
-        let devices = processors.len();
-        let target = Target { backend: device, devices, driver: "" };
-        let rates = Rates { link: rate / devices as f64, ..measure(&Cpu::new()?, &target)? };
+        let Some(mut group) = Group::new(context, &name, &processors)? else { continue };
+        figure.note(format!("{name}: pinned copies at {:.1} GB/s", group.rate / 1e9));
         for percent in PERCENTS {
-            let data = context.data(percent)?;
-            let source = PinnedMatrices::new(device, &data, count)?;
-            figure.add(
-                format!("floor: pinned copies to {name}"),
-                ratio(percent),
-                data.dense_bytes(count) as f64 / rate * 1e3,
-            );
-            // Half of the memory is left to chunks and to what the pool has not joined.
-            let memory = device.caps().memory_bytes.unwrap_or(u64::MAX).saturating_mul(devices as u64);
-            if data.csr_bytes(count) as u64 > memory / 2 {
-                figure.note(format!("left out for want of memory: {name} at {}", ratio(percent)));
-                continue;
-            }
-            let mut allowance = context.allowance();
-            for scheme in MEASURED {
-                let rates = if scheme.is_none() { Some(rates) } else { None };
-                let options = Options { scheme, rates, ..Options::default() };
-                let series = series(name, scheme);
-                let point = format!("{series} at {}", ratio(percent));
-                let mut explanation = None;
-                let seconds = allowance.measure(&mut figure, &point, data.dense_bytes(count), || {
-                    // The first run also makes the device's pool of memory grow.
-                    let first = if context.arguments.smoke { count.min(WARM_UP) } else { count };
-                    compressor.compress(&data, &PinnedMatrices::new(device, &data, first)?, &options)?;
-                    context.median(|| {
-                        let report = compressor.compress(&data, &source, &options)?;
-                        explanation = report.explanation;
-                        Ok(report.seconds)
-                    })
-                })?;
-                if let Some(seconds) = seconds {
-                    figure.add(series, ratio(percent), seconds * 1e3);
-                }
-                if let Some(explanation) = explanation {
-                    figure.note(format!("{point}: {}", predictions(&explanation)));
-                }
-            }
-            add_excess(&mut figure, name, ratio(percent));
-            let first = if context.arguments.smoke { count.min(WARM_UP) } else { count };
-            let sources = [&PinnedMatrices::new(device, &data, first)?, &source];
-            let point = format!("{name}, sfc to CSC at {}", ratio(percent));
-            let seconds =
-                context.allowance().measure(&mut figure, &point, data.dense_bytes(count), || {
-                    csc_seconds(context, &mut compressor, &data, sources)
-                })?;
-            add_csc(&mut figure, name, ratio(percent), seconds);
+            group.measure(&mut figure, count, percent)?;
         }
     }
     Ok(vec![figure])
+}
+
+/// CUDA devices that compress together.
+struct Group<'a> {
+    context: &'a Context<'a>,
+    name: &'a str,
+    /// The first of them.
+    device: &'a Device,
+    devices: usize,
+    compressor: Compressor,
+    /// Bytes per second from pinned memory to all devices.
+    rate: f64,
+    rates: Rates,
+}
+
+impl<'a> Group<'a> {
+    /// The group of these processors; `None` if the first is no device.
+    fn new(context: &'a Context<'a>, name: &'a str, processors: &'a [Processor]) -> Result<Option<Self>> {
+        let Some(AnyBackend::Device(device)) = processors.first().map(|processor| &processor.backend) else {
+            return Ok(None);
+        };
+        let (compressor, rate) = (Compressor::new(processors)?, pinned_rate(context, processors)?);
+        let devices = processors.len();
+        let target = Target { backend: device, devices, driver: "" };
+        let rates = Rates { link: rate / devices as f64, ..measure(&Cpu::new()?, &target)? };
+        Ok(Some(Self { context, name, device, devices, compressor, rate, rates }))
+    }
+
+    /// Adds the times of `count` matrices of a ratio by every scheme.
+    fn measure(&mut self, figure: &mut Figure, count: usize, percent: u32) -> Result<()> {
+        let (context, name, x) = (self.context, self.name, ratio(percent));
+        let data = context.data(percent)?;
+        let bytes = data.dense_bytes(count);
+        figure.add(format!("floor: pinned copies to {name}"), x, bytes as f64 / self.rate * 1e3);
+        if data.csr_bytes(count) as u64 > self.memory_for_results() {
+            figure.note(format!("left out for want of memory: {name} at {x}"));
+            return Ok(());
+        }
+        let first = if context.arguments.smoke { count.min(WARM_UP) } else { count };
+        let first = PinnedMatrices::new(self.device, &data, first)?;
+        let sources = [&first, &PinnedMatrices::new(self.device, &data, count)?];
+        let mut allowance = context.allowance();
+        for scheme in MEASURED {
+            let series = series(name, scheme);
+            let point = format!("{series} at {x}");
+            let measured =
+                allowance.measure(figure, &point, bytes, || self.seconds(&data, sources, scheme))?;
+            let Some((seconds, explanation)) = measured else { continue };
+            figure.add(series, x, seconds * 1e3);
+            if let Some(explanation) = explanation {
+                figure.note(format!("{point}: {}", predictions(&explanation)));
+            }
+        }
+        add_excess(figure, name, x);
+        let point = format!("{name}, sfc to CSC at {x}");
+        let to_csc = || csc_seconds(context, &mut self.compressor, &data, sources);
+        let seconds = context.allowance().measure(figure, &point, bytes, to_csc)?;
+        add_csc(figure, name, x, seconds);
+        Ok(())
+    }
+
+    /// Half of the memory: the rest is left to chunks and to what the pool has not joined.
+    fn memory_for_results(&self) -> u64 {
+        let memory = self.device.caps().memory_bytes.unwrap_or(u64::MAX);
+        memory.saturating_mul(self.devices as u64) / 2
+    }
+
+    /// Seconds of the second source by a scheme, after the first, and the reasons of the engine's choice.
+    fn seconds(
+        &mut self,
+        data: &Data,
+        [first, source]: [&PinnedMatrices<'_>; 2],
+        scheme: Option<Scheme>,
+    ) -> Result<(f64, Option<Explanation>)> {
+        let rates = if scheme.is_none() { Some(self.rates) } else { None };
+        let options = Options { scheme, rates, ..Options::default() };
+        // The first run also makes the device's pool of memory grow.
+        self.compressor.compress(data, first, &options)?;
+        let mut explanation = None;
+        let seconds = self.context.median(|| {
+            let report = self.compressor.compress(data, source, &options)?;
+            explanation = report.explanation;
+            Ok(report.seconds)
+        })?;
+        Ok((seconds, explanation))
+    }
 }
 
 /// The name of a series of a device; without a scheme that of the engine's choice.

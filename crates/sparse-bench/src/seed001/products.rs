@@ -1,5 +1,5 @@
-//! One matrix whose rows are divided among CUDA devices: its products, beside one device that has all of it, and iterations
-//! of conjugate gradients at orders where the exchange decides.
+//! One matrix whose rows are divided among CUDA devices: its products, beside one device that has all of it, and
+//! iterations of conjugate gradients at orders where the exchange decides.
 
 use super::figure::Figure;
 use super::processor::AnyBackend;
@@ -158,8 +158,8 @@ fn divisor(context: &Context<'_>) -> usize {
     if context.arguments.smoke { SMOKE_DIVISOR } else { 1 }
 }
 
-/// Products of matrices of 10⁸ entries in f64, by the number of devices and the path between them, and the speed-up over
-/// the faster of one device of ours and cuSPARSE.
+/// Products of matrices of 10⁸ entries in f64, by the number of devices and the path between them, and the speed-up
+/// over the faster of one device of ours and cuSPARSE.
 pub(super) fn by_devices(context: &Context<'_>) -> Result<Vec<Figure>> {
     let devices = devices(context);
     let mut times = Figure::new("products", "y = A·x in f64, A of 10⁸ entries", "devices", "ms");
@@ -219,8 +219,8 @@ fn cusparse(device: &Device, a: &Csr<f64>, x: &[f64], expected: &Expected) -> Re
     Ok(fastest)
 }
 
-/// An iteration of conjugate gradients on the 5-point Laplacian of square grids, by their side, the number of devices and
-/// the path between them.
+/// An iteration of conjugate gradients on the 5-point Laplacian of square grids, by their side, the number of devices
+/// and the path between them.
 pub(super) fn iterations(context: &Context<'_>) -> Result<Vec<Figure>> {
     let devices = devices(context);
     let mut figure = Figure::new("iterations", "an iteration of conjugate gradients in f64", "side", "µs");

@@ -1,5 +1,5 @@
-//! Several tasks of one processor: merged by prefix sums or not, along or across the compressed axis, side by side or all
-//! threads on each.
+//! Several tasks of one processor: merged by prefix sums or not, along or across the compressed axis, side by side or
+//! all threads on each.
 
 use super::data::Data;
 use super::figure::Figure;
@@ -24,22 +24,15 @@ pub(super) fn with_and_without_prefix_sums(context: &Context<'_>) -> Result<Vec<
     let title = format!("one matrix by {TASKS} tasks, merged by prefix sums or with counts only");
     let mut figure = Figure::new("prefix", title, "ratio", "ms");
     figure.note("counts only: tasks own their rows of CRS or columns of CCS; where they share them, only prefix sums do");
-    for_each_matrix(context, &mut figure, |figure, processor, data, x| {
-        let (rows, cols) = (Partition::rows(TASKS)?, Partition::cols(TASKS)?);
-        with_backend!(processor, backend => {
-            let times = [
-                ("CRS, prefix sums", merged::<_, Row>(context, backend, data, rows)?),
-                ("CRS, counts", counted::<_, Row>(context, backend, data, rows)?),
-                ("CCS, prefix sums", merged::<_, Col>(context, backend, data, cols)?),
-                ("CCS, counts", counted::<_, Col>(context, backend, data, cols)?),
-            ];
-            for (what, seconds) in times {
-                figure.add(format!("{}: {what}", processor.name), x, seconds * 1e3);
-            }
-        });
-        Ok(())
-    })?;
-    Ok(vec![figure])
+    let (rows, cols) = (Partition::rows(TASKS)?, Partition::cols(TASKS)?);
+    by_ratio(context, figure, |processor, data| {
+        with_backend!(processor, backend => Ok([
+            ("CRS, prefix sums", merged::<_, Row>(context, backend, data, rows)?),
+            ("CRS, counts", counted::<_, Row>(context, backend, data, rows)?),
+            ("CCS, prefix sums", merged::<_, Col>(context, backend, data, cols)?),
+            ("CCS, counts", counted::<_, Col>(context, backend, data, cols)?),
+        ]))
+    })
 }
 
 /// CRS and CCS by tasks that have rows or columns.
@@ -47,41 +40,37 @@ pub(super) fn dispatches(context: &Context<'_>) -> Result<Vec<Figure>> {
     let title = format!("one matrix to CRS and CCS by {TASKS} tasks that have its rows or its columns");
     let mut figure = Figure::new("dispatch", title, "ratio", "ms");
     figure.note("prefix sums: HPS for CRS by rows and CCS by columns, VPS for the others");
-    for_each_matrix(context, &mut figure, |figure, processor, data, x| {
-        let (rows, cols) = (Partition::rows(TASKS)?, Partition::cols(TASKS)?);
-        with_backend!(processor, backend => {
-            let times = [
-                ("CRS by rows", merged::<_, Row>(context, backend, data, rows)?),
-                ("CRS by columns", merged::<_, Row>(context, backend, data, cols)?),
-                ("CCS by rows", merged::<_, Col>(context, backend, data, rows)?),
-                ("CCS by columns", merged::<_, Col>(context, backend, data, cols)?),
-            ];
-            for (what, seconds) in times {
-                figure.add(format!("{}: {what}", processor.name), x, seconds * 1e3);
-            }
-        });
-        Ok(())
-    })?;
-    Ok(vec![figure])
+    let (rows, cols) = (Partition::rows(TASKS)?, Partition::cols(TASKS)?);
+    by_ratio(context, figure, |processor, data| {
+        with_backend!(processor, backend => Ok([
+            ("CRS by rows", merged::<_, Row>(context, backend, data, rows)?),
+            ("CRS by columns", merged::<_, Row>(context, backend, data, cols)?),
+            ("CCS by rows", merged::<_, Col>(context, backend, data, rows)?),
+            ("CCS by columns", merged::<_, Col>(context, backend, data, cols)?),
+        ]))
+    })
 }
 
-/// Calls `measure` for each ratio on all threads and on each device.
-fn for_each_matrix(
+/// The seconds that `measure` returns, by ratio, for all threads and for each device.
+fn by_ratio<const SERIES: usize>(
     context: &Context<'_>,
-    figure: &mut Figure,
-    mut measure: impl FnMut(&mut Figure, &Processor, &Data, f64) -> Result<()>,
-) -> Result<()> {
+    mut figure: Figure,
+    measure: impl Fn(&Processor, &Data) -> Result<[(&'static str, f64); SERIES]>,
+) -> Result<Vec<Figure>> {
     for percent in PERCENTS {
         let data = context.data(percent)?;
         for processor in &context.processors[1..] {
+            let (name, ratio) = (&processor.name, ratio(percent));
             if context.is_late() {
-                figure.note(format!("left out for want of time: {} at {}", processor.name, ratio(percent)));
-            } else {
-                measure(figure, processor, &data, ratio(percent))?;
+                figure.note(format!("left out for want of time: {name} at {ratio}"));
+                continue;
+            }
+            for (what, seconds) in measure(processor, &data)? {
+                figure.add(format!("{name}: {what}"), ratio, seconds * 1e3);
             }
         }
     }
-    Ok(())
+    Ok(vec![figure])
 }
 
 /// Seconds of tasks whose parts are merged by prefix sums.

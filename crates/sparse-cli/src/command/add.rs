@@ -14,6 +14,7 @@ use std::path::PathBuf;
 /// C has an entry where A or B has one, also where the sum is zero. Without --dtype the sum is computed in the type
 /// that holds the values of both exactly.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nnz add a.mtx b.mtx -o c.mtx --beta -1")]
 pub(crate) struct Add {
     /// The matrix A; - is standard input
     a: PathBuf,

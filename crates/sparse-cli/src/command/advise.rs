@@ -29,6 +29,7 @@ const MAX_BYTES: u64 = 2;
 /// The advice follows from the lengths of the rows and the bytes of each format; the algorithms are those that the
 /// device would run.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  nnz advise a.mtx\n  nnz advise a.mtx --measure")]
 pub(crate) struct Advise {
     /// The matrix; - is standard input
     matrix: PathBuf,

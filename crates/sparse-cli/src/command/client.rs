@@ -14,9 +14,12 @@ use std::path::{Path, PathBuf};
 /// Calls a server of `nnz serve`
 ///
 /// The token is that of the variable NNZ_TOKEN. Descriptions and numbers go to stdout as JSON; matrices and arrays to a
-/// file, .npz, .npy or .mtx by its name. A file .json in place of one of a matrix or an array says where they lie in the
-/// memory of the server's GPU, by handles of CUDA IPC.
+/// file, .npz, .npy or .mtx by its name. A file .json in place of one of a matrix or an array says where they lie in
+/// the memory of the server's GPU, by handles of CUDA IPC.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples, with the server's address in NNZ_SERVER:
+  nnz client put a.npz a
+  nnz client run a spmv --operand x.npy --to y.npy")]
 pub(crate) struct CallServer {
     /// The server, as in http://127.0.0.1:8700
     #[arg(long, env = "NNZ_SERVER", value_name = "URL")]
@@ -38,72 +41,82 @@ pub(crate) struct CallServer {
 
 #[derive(Debug, Subcommand)]
 enum Request {
-    /// The devices and their memory
+    /// Shows the devices and their memory
     Status,
-    /// The matrices
+    /// Lists the matrices
     List {
-        /// Those that have these labels, as in project=pde,run
+        /// Lists those with these labels alone, as in project=pde,run
         #[arg(long, value_name = "LABELS")]
         label: Option<String>,
     },
-    /// A matrix without its entries
+    /// Describes a matrix, without its entries
     Describe {
+        /// The matrix: NAME for its newest version, or NAME@VERSION
         #[arg(value_name = "NAME")]
         name: String,
     },
-    /// Uploads a file as a new version
+    /// Uploads a file as a new version of a matrix
     Put {
+        /// The file: .mtx, .npz or .npy
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        /// The name of the matrix
         #[arg(value_name = "NAME")]
         name: String,
         /// Parameters of the upload: durable=1 keeps it over restarts, parts=2 divides its rows over two devices
         #[arg(value_name = "KEY=VALUE", value_parser = parse_pair)]
         parameters: Vec<(String, String)>,
-        /// Goes on where it was when the connection breaks
+        /// Resumes the upload when the connection breaks
         #[arg(long)]
         resumable: bool,
-        /// Goes on with the upload of this id, which broke off
+        /// Resumes the upload of this id, which was broken off
         #[arg(long, value_name = "ID")]
         upload: Option<String>,
     },
     /// Writes a matrix to a file
     Get {
+        /// The matrix: NAME for its newest version, or NAME@VERSION
         #[arg(value_name = "NAME")]
         name: String,
+        /// The file to write: .mtx, .npz or .npy
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
     /// Deletes all versions of a name, or that of name@version
     Delete {
+        /// NAME for all of its versions, or NAME@VERSION
         #[arg(value_name = "NAME")]
         name: String,
     },
     /// Keeps a matrix in the device's memory
     Pin {
+        /// The matrix: NAME for its newest version, or NAME@VERSION
         #[arg(value_name = "NAME")]
         name: String,
     },
     /// Lets a matrix leave the device's memory again
     Unpin {
+        /// The matrix: NAME for its newest version, or NAME@VERSION
         #[arg(value_name = "NAME")]
         name: String,
     },
-    /// Gives a matrix labels in place of those that it has
+    /// Replaces the labels of a matrix
     Label {
+        /// The matrix: NAME for its newest version, or NAME@VERSION
         #[arg(value_name = "NAME")]
         name: String,
         /// The labels, as in project=pde,run=7
         #[arg(value_name = "LABELS")]
         labels: String,
     },
-    /// The aliases
+    /// Lists the aliases
     Aliases,
-    /// Points an alias to a matrix, at first or in place of another
+    /// Makes an alias of a matrix, or moves it to another matrix
     Alias {
+        /// The name of the alias
         #[arg(value_name = "ALIAS")]
         alias: String,
-        /// The matrix: NAME, whose newest version is meant, or NAME@VERSION
+        /// The matrix: NAME for its newest version, or NAME@VERSION
         #[arg(value_name = "NAME")]
         name: String,
         /// durable=1 keeps it over restarts
@@ -112,19 +125,22 @@ enum Request {
     },
     /// Deletes an alias; the matrix stays
     DeleteAlias {
+        /// The name of the alias
         #[arg(value_name = "ALIAS")]
         alias: String,
     },
     /// Runs an operation on a matrix
     Run {
+        /// The matrix: NAME for its newest version, or NAME@VERSION
         #[arg(value_name = "NAME")]
         name: String,
+        /// The operation, such as spmv, spmm, solve or norm
         #[arg(value_name = "OPERATION")]
         operation: String,
         #[command(flatten)]
         computation: Computation,
     },
-    /// Runs several operations by one request
+    /// Runs several operations in one request
     Program {
         /// The file of the steps, a list in JSON
         #[arg(value_name = "STEPS")]
@@ -132,18 +148,20 @@ enum Request {
         #[command(flatten)]
         computation: Computation,
     },
-    /// The jobs
+    /// Lists the jobs
     Jobs,
-    /// State, progress and log of a job
+    /// Shows the state, the progress and the log of a job
     Job {
+        /// The id of the job, as the request that started it answered
         #[arg(value_name = "ID")]
         id: String,
         /// Answers at the end of the job, or after this time
         #[arg(long, value_name = "SECONDS", default_value = "0")]
         wait: u32,
     },
-    /// The result of a job
+    /// Prints the result of a job, or writes it to a file
     Result {
+        /// The id of the job, as the request that started it answered
         #[arg(value_name = "ID")]
         id: String,
         /// The file of the result
@@ -152,12 +170,13 @@ enum Request {
     },
     /// Cancels a job, and forgets it and its result
     Cancel {
+        /// The id of the job, as the request that started it answered
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// The requests that run, and the last ones that were slow
+    /// Lists the requests that run, and the last slow ones
     Requests,
-    /// The metrics, as Prometheus reads them
+    /// Prints the metrics in the format of Prometheus
     Metrics,
 }
 

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 ///
 /// An entry in row i and column j is an edge from i to j. Components are numbered in the order of their first rows.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nnz components a.mtx -o labels.npy")]
 pub(crate) struct PrintComponents {
     /// The square matrix; - is standard input
     matrix: PathBuf,

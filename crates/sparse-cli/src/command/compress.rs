@@ -19,6 +19,9 @@ use std::path::PathBuf;
 /// shape (count, rows, cols), member_ptr (count + 1: where each member's entries start), indptr (count rows of offsets,
 /// each of which starts at 0), indices and data.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nnz compress dense.npy c.npz
+  nnz compress dense.npy c.npz --to csc --threshold 1e-6")]
 pub(crate) struct Compress {
     /// The dense array, of 2 or 3 dimensions; - is standard input
     #[arg(value_name = "DENSE.npy")]
@@ -91,7 +94,7 @@ impl Compress {
         )
     }
 
-    /// Compresses one matrix, or a stack of so many members with so many rows.
+    /// Compresses one matrix, or a `stack` of (members, rows of each).
     fn compress(
         &self,
         dense: &DenseMatrix,

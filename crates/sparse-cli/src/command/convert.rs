@@ -16,6 +16,7 @@ use std::path::PathBuf;
 /// Indices have 32 bits where they fit. Of a dense .npy array all elements but zeros become entries; NaN stays. With
 /// --format coo entries come out as they are in the file.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  nnz convert a.mtx a.npz\n  nnz convert a.npz a.mtx.gz")]
 pub(crate) struct Convert {
     /// The matrix to read, a file or a folder of parts; - is standard input
     input: PathBuf,

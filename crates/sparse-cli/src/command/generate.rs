@@ -13,6 +13,10 @@ use std::path::PathBuf;
 
 /// Generates a matrix: stencils, bands, random and power-law patterns, stand-ins of well-known graphs
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nnz generate --list
+  nnz generate stencil_5 100 100 -o grid.mtx
+  nnz generate power_law 1000 8 2.2 100 -o graph.npz")]
 pub(crate) struct Generate {
     /// The generator, as `nnz generate --list` names it
     #[arg(required_unless_present = "list")]

@@ -25,6 +25,7 @@ use std::time::Instant;
 /// parts (a folder with manifest.json) also the number of parts. With -v, the seconds from the file to CSR go to
 /// stderr.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nnz info a.mtx")]
 pub(crate) struct Info {
     /// The matrix, a file or a folder of parts; - is standard input
     matrix: PathBuf,

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 /// C has an entry where A and B have one. Without --dtype the product is computed in the type that holds the values of
 /// both exactly.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nnz multiply a.mtx b.mtx -o c.mtx")]
 pub(crate) struct Multiply {
     /// The matrix A; - is standard input
     a: PathBuf,

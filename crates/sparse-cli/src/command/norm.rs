@@ -14,6 +14,7 @@ use std::path::PathBuf;
 ///
 /// It is computed and printed in double precision, in as many digits as it takes to read the same number back.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nnz norm a.mtx --ord inf")]
 pub(crate) struct PrintNorm {
     /// The matrix; - is standard input
     matrix: PathBuf,

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 /// Writes the permutation p: row k of the permuted matrix is row p[k], as `nnz permute A --rows p.npy --cols p.npy`
 /// makes it. The order is that of the pattern of A + Aᵀ. Reports bandwidth and profile before and after.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nnz order a.mtx -o p.npy")]
 pub(crate) struct PrintOrder {
     /// The square matrix A; - is standard input
     matrix: PathBuf,

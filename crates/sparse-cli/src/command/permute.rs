@@ -12,6 +12,7 @@ use std::path::PathBuf;
 ///
 /// A list that leaves out or repeats a row or column is an error; `nnz slice` takes those.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nnz permute a.mtx --rows p.npy --cols p.npy -o c.mtx")]
 pub(crate) struct Permute {
     /// The matrix A; - is standard input
     matrix: PathBuf,

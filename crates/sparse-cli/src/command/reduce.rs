@@ -12,6 +12,7 @@ use std::path::PathBuf;
 ///
 /// Elements that are not stored are zeros, and count. NaN stays NaN.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nnz reduce a.mtx --axis 1 --by norm2 -o y.npy")]
 pub(crate) struct Reduce {
     /// The matrix; - is standard input
     matrix: PathBuf,

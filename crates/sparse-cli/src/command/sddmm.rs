@@ -17,6 +17,7 @@ use std::path::PathBuf;
 /// and V have the rows of all of them, one below the other, or are stacks (3-D) with a matrix for each. Without --dtype
 /// C is computed in the type that holds the values of all operands exactly.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nnz sddmm a.mtx u.npy u.npy -o c.npz")]
 pub(crate) struct Sddmm {
     /// The sparse matrix A; - is standard input
     matrix: PathBuf,

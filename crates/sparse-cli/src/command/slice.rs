@@ -14,6 +14,7 @@ use std::path::PathBuf;
 /// the end, and a negative step goes backwards. Rows and columns of a list come in its order, and may repeat; a list of
 /// booleans is a mask.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nnz slice a.mtx --rows 10:20 --cols ::2 -o c.mtx")]
 pub(crate) struct Slice {
     /// The matrix A; - is standard input
     matrix: PathBuf,

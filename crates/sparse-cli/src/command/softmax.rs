@@ -13,6 +13,7 @@ use std::path::PathBuf;
 ///
 /// B has the pattern of A: elements that are not stored count as minus infinity.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nnz softmax a.mtx -o c.mtx")]
 pub(crate) struct Softmax {
     /// The matrix A; - is standard input
     matrix: PathBuf,

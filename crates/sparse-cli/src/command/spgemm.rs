@@ -14,6 +14,9 @@ use std::path::PathBuf;
 /// C has sorted rows, and an entry wherever one of A meets one of B: sums of zero stay. Without --dtype the product is
 /// computed in the type that holds the values of both exactly.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nnz spgemm a.mtx a.mtx -o c.npz
+  nnz spgemm a.mtx a.mtx -o c.npz --mask a.mtx")]
 pub(crate) struct Spgemm {
     /// The matrix A; - is standard input
     a: PathBuf,
@@ -28,9 +31,9 @@ pub(crate) struct Spgemm {
     /// Finds the pattern of C alone: its values are 1
     #[arg(long)]
     pattern_only: bool,
-    /// The memory of the device beside B that may be used, as in 512MiB or 4GiB: rows of C are computed chunk by chunk.
-    /// Without it, where the device's memory turns out to be short. An .npz file is written chunk by chunk, too, so that
-    /// C may be larger than the host's memory
+    /// The memory of the device that may be used beside B, as in 512MiB or 4GiB: rows of C are computed in chunks that
+    /// fit. By default they are where the device's memory turns out to be short. An .npz file is written chunk by
+    /// chunk, so that C may be larger than the host's memory
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with = "pattern_only")]
     memory_limit: Option<u64>,
 }

@@ -26,6 +26,9 @@ use std::path::PathBuf;
 /// on the device of its number on its host. Each reads its rows, where A is csr in .npz or a folder of parts, or its
 /// share of an uncompressed .mtx; the first reads all else, and writes. -v says what each has.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nnz spmm a.mtx u.npy -o c.npy
+  nnz spmm a.mtx u.npy -o c.npy --reduce max --arg positions.npy")]
 pub(crate) struct Spmm {
     /// The matrix A; - is standard input
     matrix: PathBuf,
@@ -35,11 +38,11 @@ pub(crate) struct Spmm {
     /// The file to write C to; - is standard output
     #[arg(short = 'o', long = "out", value_name = "C.npy")]
     out: PathBuf,
-    /// What becomes of the products of a row's entries: their sum, mean, min or max, and 0 where there are none
+    /// The reduction of the products of each row: sum, mean, min or max; a row without entries gives 0
     #[arg(long, value_name = "NAME", default_value = "sum")]
     reduce: Aggregation,
-    /// The file to write the positions of the entries to that gave min or max, counted row by row; nnz where there are
-    /// none
+    /// The file to write the position of the entry to that gave each min or max, counted row by row; nnz where there
+    /// is none
     #[arg(long, value_name = "ARG.npy")]
     arg: Option<PathBuf>,
     #[command(flatten)]

@@ -22,6 +22,9 @@ use std::path::PathBuf;
 /// on the device of its number on its host. Each reads its rows, where A is csr in .npz or a folder of parts, or its
 /// share of an uncompressed .mtx; the first reads all else, and writes. -v says what each has.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nnz spmv a.mtx x.npy -o y.npy
+  nnz spmv a.mtx x.npy -o y.npy --op t --alpha 2")]
 pub(crate) struct Spmv {
     /// The matrix A, a file or a folder of parts; - is standard input
     matrix: PathBuf,

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Entries are counted in bins; the more entries a bin has, the darker it is. As text, a dot says that there is one.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  nnz spy a.mtx --size 40\n  nnz spy a.mtx -o a.png")]
 pub(crate) struct Spy {
     /// The matrix; - is standard input
     matrix: PathBuf,

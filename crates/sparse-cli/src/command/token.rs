@@ -16,7 +16,7 @@ pub(crate) struct Token {
     /// The tenant whose matrices the token opens
     #[arg(value_name = "TENANT")]
     tenant: String,
-    /// What the token allows: read, write, admin
+    /// The scopes of the token: read, write, admin
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "read,write")]
     scopes: Vec<Scope>,
 }

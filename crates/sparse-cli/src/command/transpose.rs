@@ -12,6 +12,7 @@ use std::path::PathBuf;
 ///
 /// Of a batch that `nnz compress` wrote each member is transposed; B is then a batch, in a file that ends in .npz.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nnz transpose a.mtx -o c.mtx")]
 pub(crate) struct Transpose {
     /// The matrix A; - is standard input
     matrix: PathBuf,

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 /// Entries in the other triangle of A are ignored. Without --dtype X is computed in the type that holds the values of A
 /// and B exactly. Without --backend it is computed on the CPU: rows wait for each other.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nnz trisolve a.mtx x.npy -o y.npy --lower")]
 #[command(group = ArgGroup::new("triangle").required(true).args(["lower", "upper"]))]
 pub(crate) struct Trisolve {
     /// The square matrix A; - is standard input

@@ -39,7 +39,7 @@ impl<'a> Problem<'a> {
         matches!(self.case.operands, Operands::Integers | Operands::Special(_))
     }
 
-    /// True if operands with so many columns have few elements: making and comparing them takes most of the harness's
+    /// True if operands with `columns` columns have few elements: making and comparing them takes most of the harness's
     /// time.
     pub(crate) fn has_few_elements(&self, columns: usize) -> bool {
         (self.matrix.rows + self.matrix.cols) * columns <= 50_000

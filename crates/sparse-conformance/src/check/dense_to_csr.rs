@@ -7,7 +7,7 @@ use crate::case::Problem;
 use crate::guarded_operand::{Cell, DeviceOperand, Frame, GuardedOperand};
 use crate::key::Key;
 use crate::setting::Setting;
-use crate::subject::{Check, Given, Subject, Trial};
+use crate::subject::{Check, Given, PlannedOperation, Subject};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::catalog::Operation;
@@ -86,7 +86,7 @@ impl Check for DenseToCsr {
         vec![call("first", &problem.matrix), call("other", &problem.matrix.with_other_values())]
     }
 
-    fn misfits(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
+    fn invalid_calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let frame = frame(&problem.matrix, setting);
         let wider = Frame { rows: frame.rows + problem.matrix.members, ..frame };
         vec![Call {
@@ -153,7 +153,7 @@ where
     }
 }
 
-struct DenseTrial<'a, B: DenseToCsrKernel<T, I, O>, A: Axis, T: Scalar, I: Index, O: Index> {
+struct PlannedOnDense<'a, B: DenseToCsrKernel<T, I, O>, A: Axis, T: Scalar, I: Index, O: Index> {
     subject: &'a DenseSubject<B, A, T, I, O>,
     plan: Plan<B, A, T, I, O>,
     members: usize,
@@ -197,15 +197,15 @@ where
     I: Index,
     O: Index,
 {
-    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn PlannedOperation + '_>> {
         let (subject, members) = (self.subject, self.matrix.members);
         let dense = DeviceOperand::<B, T>::new(&subject.backend, &operand(self.matrix, setting))?;
         let plan = Plan::new(&subject.backend, dense.batch(members)?, setting.keep(), options)?;
-        Ok(Box::new(DenseTrial { subject, plan, members }))
+        Ok(Box::new(PlannedOnDense { subject, plan, members }))
     }
 }
 
-impl<B, A, T, I, O> Trial for DenseTrial<'_, B, A, T, I, O>
+impl<B, A, T, I, O> PlannedOperation for PlannedOnDense<'_, B, A, T, I, O>
 where
     B: DenseToCsrKernel<T, I, O>,
     A: Axis,

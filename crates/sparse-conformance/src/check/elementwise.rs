@@ -168,7 +168,7 @@ impl Check for ElementwiseCheck {
         Some(Expected {
             y: elements.values().map(|entries| element(op, call, problem, entries)).collect(),
             made: pattern((matrix.rows, matrix.cols), &places),
-            claims: (true, true),
+            marked_order: (true, true),
             canonical: true,
             ..Expected::default()
         })
@@ -180,13 +180,13 @@ fn second_of<B: Backend, H: Build + Rebuild>(a: &FormatOn<B, H>, backend: &B) ->
     let host = H::fetch(a, backend)?;
     let entries = host.entries().map(|(i, j, value)| (i, j, value.to_c64())).collect();
     let mut b = second(&Triplets::new(host.nrows(), host.ncols(), entries));
-    if !host.claims().0 {
+    if !host.marked_order().0 {
         b.entries.reverse();
     }
     H::build(&b)
 }
 
-/// The pattern of C by rows, its values in `y`, and the order that it claims, if it is in that order.
+/// The pattern of C by rows, its values in `y`, and the order that it is marked with, if it is in that order.
 fn outcome<B: Backend, H: Build + Rebuild>(
     c: &FormatOn<B, H>,
     a: &DeviceMatrix<'_, B, H>,
@@ -195,7 +195,7 @@ fn outcome<B: Backend, H: Build + Rebuild>(
     let host = H::fetch(c, a.backend)?;
     let mut entries: Vec<_> = host.entries().map(|(i, j, value)| (i, j, value.to_c64())).collect();
     let in_order = entries.is_sorted_by(|a, b| H::key(a.0, a.1) < H::key(b.0, b.1));
-    let (sorted, unique) = host.claims();
+    let (sorted, unique) = host.marked_order();
     entries.sort_by_key(|&(i, j, _)| (i, j));
     if entries.len() == y.frame.rows {
         for (k, &(.., value)) in entries.iter().enumerate() {
@@ -205,7 +205,7 @@ fn outcome<B: Backend, H: Build + Rebuild>(
     }
     let places: Vec<_> = entries.iter().map(|&(i, j, _)| (i, j)).collect();
     let made = pattern((host.nrows(), host.ncols()), &places);
-    Ok(Outcome { made, claims: Some((sorted && in_order, unique && in_order)), ..Outcome::default() })
+    Ok(Outcome { made, marked_order: Some((sorted && in_order, unique && in_order)), ..Outcome::default() })
 }
 
 impl<B: ElementwiseKernel<FormatOn<B, H>>, H: Build + Rebuild> MatrixOperation<B, H> for ElementwiseCheck {

@@ -10,7 +10,7 @@ use crate::guarded_operand::{Cell, DeviceOperand, Frame, GuardedOperand, POISON}
 use crate::key::Key;
 use crate::numbers::{Arithmetic, round};
 use crate::setting::Setting;
-use crate::subject::{Check, Expected, Given, Subject, Trial};
+use crate::subject::{Check, Expected, Given, PlannedOperation, Subject};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::backend::{Buf, ViewMutOf};
@@ -57,7 +57,7 @@ impl Check for GradientCheck {
         [c64::ONE, c64::ZERO].into_iter().chain(turned).map(|factor| call(problem, factor, 0)).collect()
     }
 
-    fn misfits(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
+    fn invalid_calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
         vec![call(problem, c64::ONE, 1)]
     }
 
@@ -180,9 +180,9 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Subject for GradientSubject<B, T> {
 }
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> Given for GradientSubject<B, T> {
-    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn PlannedOperation + '_>> {
         options.choose("gradient_step", ALGORITHMS, ALGORITHMS[0].name, "there is no other")?;
-        Ok(Box::new(GradientTrial { subject: self, setting: *setting }))
+        Ok(Box::new(PlannedGradientStep { subject: self, setting: *setting }))
     }
 }
 
@@ -191,12 +191,12 @@ fn middle<B: Backend, T: Scalar>(buffer: &mut Buf<B, T::Acc>) -> ViewMutOf<'_, B
     SpaceOf::<B>::slice_mut(SpaceOf::<B>::view_mut(buffer), 1..2)
 }
 
-struct GradientTrial<'a, B, T> {
+struct PlannedGradientStep<'a, B, T> {
     subject: &'a GradientSubject<B, T>,
     setting: Setting,
 }
 
-impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for GradientTrial<'_, B, T> {
+impl<B: VectorKernel<T>, T: Scalar + Cell> PlannedOperation for PlannedGradientStep<'_, B, T> {
     /// Sets ρ to that of the residual, as a solver does. NaN is around it and around the next one.
     fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
         let backend = &self.subject.backend;

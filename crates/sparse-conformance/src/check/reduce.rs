@@ -203,7 +203,7 @@ impl Check for ReduceCheck {
         vec![Call::plain(GuardedOperand::output(frame, |_, _| POISON))]
     }
 
-    fn misfits(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
+    fn invalid_calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
         let frame = Frame::vector(self.lines(&problem.matrix).0 + 1);
         vec![Call::plain(GuardedOperand::output(frame, |_, _| POISON))]
     }

@@ -7,7 +7,7 @@ use crate::case::{Case, Problem};
 use crate::guarded_operand::GuardedOperand;
 use crate::key::Key;
 use crate::setting::Setting;
-use crate::subject::{Check, Expected, Given, Subject, Trial};
+use crate::subject::{Check, Expected, Given, PlannedOperation, Subject};
 use crate::triplets::Triplets;
 use sparse_core::format::estimate::{Sizes, ell};
 use sparse_core::{
@@ -138,7 +138,7 @@ fn empty_buffers<B: Backend>(backend: &B) -> Result<()> {
     demand(backend.download(&backend.zeros::<i32>(0)?)?.is_empty(), "a buffer of no zeros comes back longer")
 }
 
-/// The check of rules: the trial does the work.
+/// The check of rules: the planned operation does the work.
 #[derive(Debug)]
 struct RuleCheck;
 
@@ -194,21 +194,21 @@ impl<B: Backend> Subject for RuleSubject<B> {
 }
 
 impl<B: Backend> Given for RuleSubject<B> {
-    fn prepare(&self, setting: &Setting, _: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn prepare(&self, setting: &Setting, _: &PlanOptions) -> Result<Box<dyn PlannedOperation + '_>> {
         let Setting::Rule(name) = *setting else {
             return Err(Error::unsupported(setting, "this is no rule"));
         };
         let rule = rule(name).ok_or_else(|| Error::unsupported(name, "there is no such rule"))?;
-        Ok(Box::new(RuleTrial { backend: &self.backend, rule }))
+        Ok(Box::new(PlannedRule { backend: &self.backend, rule }))
     }
 }
 
-struct RuleTrial<'a, B> {
+struct PlannedRule<'a, B> {
     backend: &'a B,
     rule: Rule<B>,
 }
 
-impl<B: Backend> Trial for RuleTrial<'_, B> {
+impl<B: Backend> PlannedOperation for PlannedRule<'_, B> {
     fn run(&mut self, _: &Call, _: &mut GuardedOperand) -> Result<Outcome> {
         (self.rule)(self.backend)?;
         Ok(Outcome::default())

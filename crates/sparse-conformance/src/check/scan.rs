@@ -5,7 +5,7 @@ use crate::case::Problem;
 use crate::guarded_operand::{Cell, Frame, GuardedOperand};
 use crate::key::Key;
 use crate::setting::Setting;
-use crate::subject::{Check, Given, Subject, Trial};
+use crate::subject::{Check, Given, PlannedOperation, Subject};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::catalog::Operation;
@@ -58,7 +58,7 @@ impl Check for Scan {
         vec![call(problem, len, len)]
     }
 
-    fn misfits(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
+    fn invalid_calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
         let len = problem.matrix.rows * problem.matrix.cols;
         vec![call(problem, len + 1, len), call(problem, len, len + 1)]
     }
@@ -85,7 +85,7 @@ impl<B, T> ScanSubject<B, T> {
     }
 }
 
-struct ScanTrial<'a, B: ScanKernel<T>, T: ScanElement> {
+struct PlannedScan<'a, B: ScanKernel<T>, T: ScanElement> {
     backend: &'a B,
     plan: ScanPlan<B, T>,
 }
@@ -110,16 +110,16 @@ impl<B: ScanKernel<T>, T: ScanElement + Cell> Subject for ScanSubject<B, T> {
 }
 
 impl<B: ScanKernel<T>, T: ScanElement + Cell> Given for ScanSubject<B, T> {
-    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn PlannedOperation + '_>> {
         let Setting::Scan { rows, cols, order, kind } = *setting else {
             return Err(sparse_core::Error::unsupported(setting, "a scan takes the shape of an array"));
         };
         let plan = ScanPlan::new(&self.backend, (rows, cols), order, kind, options)?;
-        Ok(Box::new(ScanTrial { backend: &self.backend, plan }))
+        Ok(Box::new(PlannedScan { backend: &self.backend, plan }))
     }
 }
 
-impl<B: ScanKernel<T>, T: ScanElement + Cell> Trial for ScanTrial<'_, B, T> {
+impl<B: ScanKernel<T>, T: ScanElement + Cell> PlannedOperation for PlannedScan<'_, B, T> {
     fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
         let plan = &mut self.plan;
         call.on::<B, T>(self.backend, y, &mut |x, y| plan.run(x.vector(), y.vector_mut()).map(|()| None))

@@ -134,7 +134,7 @@ impl Check for Sddmm {
             .collect()
     }
 
-    fn misfits(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
+    fn invalid_calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let Some(SampledProduct { inner, entries, .. }) = product_of(setting) else { return vec![] };
         let cols = problem.matrix.cols;
         [(cols + 1, inner, entries), (cols, inner + 1, entries), (cols, inner, entries + 1)]

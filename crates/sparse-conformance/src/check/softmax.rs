@@ -94,7 +94,7 @@ impl Check for SoftmaxCheck {
         vec![Call::plain(GuardedOperand::output(frame, |_, _| POISON))]
     }
 
-    fn misfits(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
+    fn invalid_calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
         let frame = Frame::vector(problem.matrix.entries.len() + 1);
         vec![Call::plain(GuardedOperand::output(frame, |_, _| POISON))]
     }

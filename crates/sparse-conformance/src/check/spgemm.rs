@@ -5,12 +5,12 @@ use crate::array_dump::ArrayDump;
 use crate::build::{Build, FormatOn};
 use crate::call::{Call, Outcome};
 use crate::case::{Case, Problem};
-use crate::device_matrix::{TrialMatrix, ValueSet};
+use crate::device_matrix::{PlannedMatrix, ValueSet};
 use crate::error_bound::{Bounded, Sum};
 use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
 use crate::key::Key;
 use crate::setting::{Extent, RightFactor, Setting};
-use crate::subject::{Check, Expected, Given, Subject, Trial};
+use crate::subject::{Check, Expected, Given, PlannedOperation, Subject};
 use crate::suite::Suite;
 use crate::triplets::{Triplet, Triplets};
 use sparse_core::catalog::Operation;
@@ -161,7 +161,7 @@ impl Check for Spgemm {
         Some(Expected {
             y: stored.iter().map(|&at| products.sum(at, problem)).collect(),
             made: coordinates((a.rows, b.cols), &stored),
-            claims: (true, true),
+            marked_order: (true, true),
             canonical: true,
             ..Expected::default()
         })
@@ -208,7 +208,7 @@ where
     B: SpgemmKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell> + Entries,
 {
-    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn PlannedOperation + '_>> {
         let backend = &self.subject.backend;
         let a = Factor::<B, H>::new(backend, self.matrix)?;
         let b = Factor::<B, H>::new(backend, &right_factor(self.matrix, setting))?;
@@ -250,7 +250,7 @@ struct Factors<'a, B: Backend, H: Build> {
     b: Factor<B, H>,
 }
 
-impl<B: Backend, H: Build> TrialMatrix for Factors<'_, B, H> {
+impl<B: Backend, H: Build> PlannedMatrix for Factors<'_, B, H> {
     fn set_values(&mut self, values: ValueSet) -> Result<()> {
         for factor in [&mut self.a, &mut self.b] {
             factor.values = values;
@@ -280,7 +280,7 @@ struct Product<'a, B: SpgemmKernel<FormatOn<B, H>>, H: Build> {
     c: Option<FormatOn<B, H>>,
 }
 
-impl<B, H> Trial for Product<'_, B, H>
+impl<B, H> PlannedOperation for Product<'_, B, H>
 where
     B: SpgemmKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell> + Entries,
@@ -303,7 +303,7 @@ where
         Some(self.plan.choice().algorithm)
     }
 
-    fn matrix(&mut self) -> Option<&mut dyn TrialMatrix> {
+    fn matrix(&mut self) -> Option<&mut dyn PlannedMatrix> {
         Some(&mut self.factors)
     }
 }
@@ -328,5 +328,5 @@ fn outcome<H: Build<Scalar: Cell> + Entries>(c: &H, y: &mut GuardedOperand) -> R
     }
     let stored: Vec<_> = entries.iter().map(|&(i, j, _)| (i, j)).collect();
     let made = coordinates((c.nrows(), c.ncols()), &stored);
-    Ok(Outcome { made, claims: Some(c.claims()), ..Outcome::default() })
+    Ok(Outcome { made, marked_order: Some(c.marked_order()), ..Outcome::default() })
 }

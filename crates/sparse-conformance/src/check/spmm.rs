@@ -91,7 +91,7 @@ impl Check for Spmm {
         (columns_of(setting) < MANY).then(|| Spmv.scope(key, setting)).flatten()
     }
 
-    fn misfits(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
+    fn invalid_calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let (b, c) = frames(setting, problem, LAYOUTS[0]);
         let more_rows = |frame: Frame| Frame { rows: frame.rows + 1, ..frame };
         let more_columns = |frame: Frame| Frame { cols: frame.cols + 1, ..frame };

@@ -118,7 +118,7 @@ impl Check for SpmmReduce {
         layouts.iter().map(|&layout| call(aggregated, problem, shapes, aggregated.columns, layout)).collect()
     }
 
-    fn misfits(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
+    fn invalid_calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let Some(aggregated) = aggregated_of(setting) else { return vec![] };
         let (cols, rows, columns) = (problem.matrix.cols, problem.matrix.rows, aggregated.columns);
         [(cols + 1, rows, columns), (cols, rows + 1, columns), (cols, rows, columns + 1)]

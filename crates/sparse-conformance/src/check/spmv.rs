@@ -89,7 +89,7 @@ impl Check for Spmv {
         factors(problem).into_iter().map(|factors| self.call(problem, factors, cols, rows)).collect()
     }
 
-    fn misfits(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
+    fn invalid_calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let (rows, cols) = shape(&problem.matrix, op_of(setting));
         let ones = (c64::ONE, c64::ONE);
         vec![self.call(problem, ones, cols + 1, rows), self.call(problem, ones, cols, rows + 1)]

@@ -45,7 +45,7 @@ impl Check for ToDense {
         [(Order::RowMajor, 0), (Order::RowMajor, 2), (Order::ColMajor, 1)].map(call).into()
     }
 
-    fn misfits(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
+    fn invalid_calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
         let Triplets { rows, cols, .. } = problem.matrix;
         let frame = |rows, cols| Frame { rows, cols, padding: 0, order: Order::RowMajor };
         [frame(rows + 1, cols), frame(rows, cols + 1)]

@@ -5,12 +5,12 @@ use super::spmm::LAYOUTS;
 use crate::build::{Build, FormatOn};
 use crate::call::{Call, Outcome};
 use crate::case::{Case, Operands, Problem};
-use crate::device_matrix::{TrialMatrix, ValueSet};
+use crate::device_matrix::{PlannedMatrix, ValueSet};
 use crate::equations::Equations;
 use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
 use crate::key::Key;
 use crate::setting::Setting;
-use crate::subject::{Check, Expected, Given, Subject, Trial};
+use crate::subject::{Check, Expected, Given, PlannedOperation, Subject};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::catalog::Operation;
@@ -137,7 +137,7 @@ impl Check for Trisolve {
         calls.collect()
     }
 
-    fn misfits(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
+    fn invalid_calls(&self, setting: &Setting, problem: &Problem) -> Vec<Call> {
         let (b, x) = frames(setting, problem, LAYOUTS[0]);
         let longer = |frame: Frame| Frame { rows: frame.rows + 1, ..frame };
         vec![call(problem, longer(b), x), call(problem, b, longer(x))]
@@ -200,7 +200,7 @@ where
     B: TrisolveKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell>,
 {
-    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn PlannedOperation + '_>> {
         let (backend, (system, _)) = (&self.subject.backend, system_of(setting));
         let build = |matrix: &Triplets| H::build(&square(matrix, system));
         let hosts = [build(self.matrix)?, build(&self.matrix.with_other_values())?];
@@ -224,7 +224,7 @@ impl<B: Backend, H: Build> SquareMatrix<'_, B, H> {
     }
 }
 
-impl<B: Backend, H: Build> TrialMatrix for SquareMatrix<'_, B, H> {
+impl<B: Backend, H: Build> PlannedMatrix for SquareMatrix<'_, B, H> {
     fn set_values(&mut self, values: ValueSet) -> Result<()> {
         self.values = values;
         self.device = self.host().revalue(&self.device, self.backend)?;
@@ -247,7 +247,7 @@ struct Solve<'a, B: TrisolveKernel<FormatOn<B, H>>, H: Build> {
     plan: TrisolvePlan<B, FormatOn<B, H>>,
 }
 
-impl<B, H> Trial for Solve<'_, B, H>
+impl<B, H> PlannedOperation for Solve<'_, B, H>
 where
     B: TrisolveKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell>,
@@ -267,7 +267,7 @@ where
         Some(self.plan.choice().algorithm)
     }
 
-    fn matrix(&mut self) -> Option<&mut dyn TrialMatrix> {
+    fn matrix(&mut self) -> Option<&mut dyn PlannedMatrix> {
         Some(&mut self.a)
     }
 }

@@ -8,7 +8,7 @@ use crate::error_bound::{Bounded, Sum};
 use crate::guarded_operand::{Cell, DeviceOperand, Frame, GuardedOperand};
 use crate::key::Key;
 use crate::setting::Setting;
-use crate::subject::{Check, Expected, Given, Subject, Trial};
+use crate::subject::{Check, Expected, Given, PlannedOperation, Subject};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::catalog::Operation;
@@ -106,7 +106,7 @@ impl Check for VectorOp {
         factors.into_iter().map(|factors| product_call(problem, factors, frame, frame)).collect()
     }
 
-    fn misfits(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
+    fn invalid_calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
         if matches!(self, Self::Nrm2 | Self::Scal | Self::ScaleDense) {
             return vec![];
         }
@@ -192,19 +192,19 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Subject for VectorSubject<B, T> {
 }
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> Given for VectorSubject<B, T> {
-    fn prepare(&self, _: &Setting, options: &PlanOptions) -> Result<Box<dyn Trial + '_>> {
+    fn prepare(&self, _: &Setting, options: &PlanOptions) -> Result<Box<dyn PlannedOperation + '_>> {
         let choice =
             options.choose("vector", ALGORITHMS, ALGORITHMS[0].name, "there is one way by default")?;
-        Ok(Box::new(VectorTrial { subject: self, algorithm: choice.algorithm }))
+        Ok(Box::new(PlannedOnVectors { subject: self, algorithm: choice.algorithm }))
     }
 }
 
-struct VectorTrial<'a, B, T> {
+struct PlannedOnVectors<'a, B, T> {
     subject: &'a VectorSubject<B, T>,
     algorithm: &'static str,
 }
 
-impl<B: VectorKernel<T>, T: Scalar + Cell> Trial for VectorTrial<'_, B, T> {
+impl<B: VectorKernel<T>, T: Scalar + Cell> PlannedOperation for PlannedOnVectors<'_, B, T> {
     fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
         let run = if self.algorithm == DEVICE_SCALARS { run_plan } else { run_function };
         call.on::<B, T>(&self.subject.backend, y, &mut |x, y| run(self.subject, call, x, y))

@@ -1,5 +1,5 @@
-//! The operations of the CPU backend for one call, over arrays in the caller's memory, as a backend whose plans do nothing:
-//! so that the table checks them, too.
+//! The operations of the CPU backend for one call, over arrays in the caller's memory, as a backend whose plans do
+//! nothing: so that the table checks them, too.
 
 use backend_cpu::Cpu;
 use sparse_conformance::Suite;

@@ -46,10 +46,9 @@ impl DenseLayout {
         let layout = Self { rows, cols, leading_dimension: ld, order };
         let (_, minor) = layout.major_minor();
         if ld < minor {
-            return Err(Error::format(
-                "dense",
-                format_args!("the leading dimension {ld} is below {minor}, the length of a line"),
-            ));
+            let line = if order == Order::RowMajor { "row" } else { "column" };
+            let reason = format_args!("the leading dimension {ld} is below {minor}, the length of a {line}");
+            return Err(Error::format("dense", reason));
         }
         let needed = layout.required_len()?;
         if len < needed {
@@ -138,7 +137,7 @@ macro_rules! layout_accessors {
             self.layout.position(row, col)
         }
 
-        /// (lines, elements per line): rows and columns if row-major, columns and rows if column-major.
+        /// (rows, columns) if row-major, (columns, rows) if column-major.
         pub fn major_minor(&self) -> (usize, usize) {
             self.layout.major_minor()
         }
@@ -174,7 +173,7 @@ impl<'a, T: Element, S: Space> DenseView<'a, T, S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`] if `ld` is below the length of a line or `data` is too short;
+    /// [`Error::Format`] if `ld` is below the length of a row (column-major: of a column) or `data` is too short;
     /// [`Error::IndexOverflow`] if the size does not fit `usize`.
     pub fn new(data: S::View<'a, T>, rows: usize, cols: usize, ld: usize, order: Order) -> Result<Self> {
         let layout = DenseLayout::checked(rows, cols, ld, order, data.len())?;
@@ -272,6 +271,16 @@ pub struct DenseViewMut<'a, T: Element, S: Space = Host> {
 
 impl<'a, T: Element, S: Space> DenseViewMut<'a, T, S> {
     /// A view of `data`; as [`DenseView::new`].
+    ///
+    /// ```
+    /// use sparse_core::{DenseViewMut, Order};
+    ///
+    /// let mut data = [0.0; 6];
+    /// let mut c = DenseViewMut::<f64>::new(&mut data, 2, 2, 3, Order::RowMajor)?;
+    /// *c.at_mut(1, 0) = 5.0; // one element of padding behind each row
+    /// assert_eq!(data, [0.0, 0.0, 0.0, 5.0, 0.0, 0.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`DenseView::new`].

@@ -24,6 +24,15 @@ impl<T: Element, S: Space> Copy for DenseBatchView<'_, T, S> {}
 impl<'a, T: Element, S: Space> DenseBatchView<'a, T, S> {
     /// A batch whose members are laid out as [`DenseView::new`] says, `stride` elements apart.
     ///
+    /// ```
+    /// use sparse_core::{DenseBatchView, Order};
+    ///
+    /// let data = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+    /// let batch = DenseBatchView::<f64>::new(&data, 2, 4, (2, 2), 2, Order::RowMajor)?;
+    /// assert_eq!(batch.member(1).at(0, 1), 6.0);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Format`] if members overlap or `data` is too short; [`Error::IndexOverflow`] if the size does not
     /// fit `usize`.

@@ -91,6 +91,9 @@ impl<T: Scalar> Ell<T> {
     /// assert_eq!(Ell::<f64>::zeros(2, 3)?.nnz(), 0);
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Error::IndexOverflow`] from 2³¹ rows or columns on.
     pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
         Self::new(rows, cols, 0, vec![], vec![])
     }

@@ -73,6 +73,9 @@ impl<T: Scalar> Hyb<T> {
     /// assert_eq!(Hyb::<f64>::zeros(2, 3)?.nnz(), 0);
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Error::IndexOverflow`] from 2³¹ rows or columns on.
     pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
         Self::new(Ell::zeros(rows, cols)?, Coo::zeros(rows, cols)?)
     }

@@ -84,6 +84,15 @@ impl PatternId {
 }
 
 /// The known order of a pattern's indices; `false` means unknown.
+///
+/// ```
+/// use sparse_core::{Csr, IndexOrder};
+///
+/// let a = Csr::<f64>::new_unsorted(1, 3, vec![0, 2], vec![2, 0], vec![1.0, 2.0])?;
+/// assert!(!a.order().sorted);
+/// assert_eq!(Csr::<f64>::identity(3)?.order(), IndexOrder::CANONICAL);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexOrder {
     /// Entries ascend by major index: always true of a compressed format; rows in COO.

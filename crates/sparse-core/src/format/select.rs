@@ -257,7 +257,7 @@ pub enum Places<'a> {
     Range(&'a Range<usize>),
     /// Those of `index` are `places[starts[index]..starts[index + 1]]`.
     Table {
-        /// Where the places of each index begin.
+        /// The first place of each index, then the number of places.
         starts: Vec<usize>,
         /// The places of all indices, one index after the other.
         places: Vec<usize>,

@@ -129,6 +129,9 @@ impl<T: Scalar> Sell<T> {
     /// assert_eq!(Sell::<f64>::zeros(2, 3)?.nnz(), 0);
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Error::IndexOverflow`] from 2³¹ rows or columns on.
     pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
         let slice_height = SellLayout::default().slice_height;
         let order = (0..i32::try_new("rows", rows)?).collect();
@@ -282,7 +285,9 @@ fn check_permutation<I: Index>(rows: usize, row_order: &[I]) -> Result<()> {
             _ => {
                 return Err(Error::format(
                     "sell",
-                    format_args!("row_order: row {row} at position {position} is no new row below {rows}"),
+                    format_args!(
+                        "row_order: row {row} at position {position} is repeated or not below {rows}"
+                    ),
                 ));
             }
         }

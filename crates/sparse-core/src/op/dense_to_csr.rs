@@ -75,9 +75,9 @@ pub struct CompressedArrays<B: Backend, T: Scalar, I: Index, O: Index> {
 /// Dense to sparse: implemented by backends, called through [`DenseToCompressedPlan`].
 ///
 /// # Safety
-/// A matrix is made of the arrays without another check. So they are those of as many members as `a` has, each valid for
-/// its rows and columns as [`CompressedPattern::new_unchecked`](crate::CompressedPattern::new_unchecked) demands, with
-/// indices sorted and unique; there is a value for each index, and all arrays live in the backend's context.
+/// A matrix is made of the arrays without another check. So they are those of as many members as `a` has, each valid
+/// for its rows and columns as [`CompressedPattern::new_unchecked`](crate::CompressedPattern::new_unchecked) demands,
+/// with indices sorted and unique; there is a value for each index, and all arrays live in the backend's context.
 ///
 /// An implementation without `unsafe` does not compile:
 ///

@@ -27,8 +27,8 @@ pub trait SelectKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
         options: &PlanOptions,
     ) -> Result<Self::Plan>;
 
-    /// The elements of `a` in the rows and columns of the plan. Entries of a row (CSR) or column (CSC) come in the order
-    /// in which they are stored, copies of one by their new places.
+    /// The elements of `a` in the rows and columns of the plan. Entries of a row (CSR) or column (CSC) come in the
+    /// order in which they are stored, copies of one by their new places.
     ///
     /// # Errors
     /// As for [`plan_select`](Self::plan_select); an error of the device's runtime.
@@ -51,8 +51,8 @@ impl<B: SelectKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SelectPlan<B, M> {
     /// may leave out rows or columns and repeat them.
     ///
     /// # Errors
-    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; [`Shape`](crate::Error::Shape) for a row or a
-    /// column that it has not; else those of [`SelectKernel::plan_select`].
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; [`Shape`](crate::Error::Shape) for a row or
+    /// a column that it has not; else those of [`SelectKernel::plan_select`].
     pub fn new<'s>(
         backend: &B,
         a: &M,

@@ -39,14 +39,14 @@ impl ForeignArray {
             }
         };
         if stream == Some(0) {
-            let reason = "0 is no stream: 1 is the legacy default stream, 2 that of the thread";
+            let reason = "0 is not a stream: 1 is the legacy default stream, 2 that of the thread";
             return Err(Error::unsupported("the stream of a foreign array", reason));
         }
         let in_elements = |&bytes: &isize| match bytes % dtype.bytes() as isize {
             0 => Ok(bytes / dtype.bytes() as isize),
             _ => {
                 let reason =
-                    format!("a stride of {bytes} bytes is no multiple of an element's {}", dtype.bytes());
+                    format!("a stride of {bytes} bytes is not a multiple of an element's {}", dtype.bytes());
                 Err(Error::unsupported(WHAT, reason))
             }
         };
@@ -78,7 +78,7 @@ mod tests {
         };
         assert!(told("<i4", &[8, 4], None).contains("`<i4` is none of"));
         assert!(told(">f4", &[8, 4], None).contains("`>f4` is none of"));
-        assert!(told("<f8", &[20, 8], None).contains("20 bytes is no multiple of an element's 8"));
-        assert!(told("<f4", &[8, 4], Some(0)).contains("0 is no stream"));
+        assert!(told("<f8", &[20, 8], None).contains("20 bytes is not a multiple of an element's 8"));
+        assert!(told("<f4", &[8, 4], Some(0)).contains("0 is not a stream"));
     }
 }

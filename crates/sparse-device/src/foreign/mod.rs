@@ -42,8 +42,8 @@ impl Display for MemoryKind {
     }
 }
 
-/// A dense, strided array in memory of somebody else's: a description, which claims nothing that is not checked before
-/// the memory is used.
+/// A dense, strided array in memory that another library owns: a description, which is checked before the memory is
+/// used.
 ///
 /// ```
 /// use sparse_core::{DType, Order};
@@ -163,7 +163,7 @@ fn misaligned(address: usize, alignment: usize) -> Error {
     )
 }
 
-/// Matrices in a device's memory that somebody else owns.
+/// Matrices in a device's memory that another library owns.
 #[derive(Debug)]
 pub struct BorrowedStack<T> {
     buffer: Buffer<T>,

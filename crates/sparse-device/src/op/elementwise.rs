@@ -1,5 +1,5 @@
-//! Sums and element-wise products: a plan counts the elements along the path that merges A and B, and a run goes along it
-//! again. The first run writes the pattern of C, too.
+//! Sums and element-wise products: a plan counts the elements along the path that merges A and B, and a run goes along
+//! it again. The first run writes the pattern of C, too.
 
 use super::available_algorithms::Needs;
 use crate::Device;

@@ -32,13 +32,13 @@ const CHUNK: usize = 128;
 /// the sum over lanes, fewer would read parts of lines.
 const LINE: usize = 128;
 
-/// Bytes of a row of V up to which a plan of several calls keeps the row of each entry, and bytes of a slice of columns.
-/// Measured on an H100, f32: without the rows 1.06 to 1.22 of the time with 32 columns, 1.00 to 1.06 with 256; 256
-/// columns at once 1.08 to 1.35 of the time of two slices where the cache does not hold V, 0.97 where it does.
+/// Bytes of a row of V up to which a plan of several calls keeps the row of each entry, and bytes of a slice of
+/// columns. Measured on an H100, f32: without the rows 1.06 to 1.22 of the time with 32 columns, 1.00 to 1.06 with 256;
+/// 256 columns at once 1.08 to 1.35 of the time of two slices where the cache does not hold V, 0.97 where it does.
 const SLICE: usize = 512;
 
-/// Bytes of a slice of columns for [`ALIGNED`]. Measured on an H200, f32, 256 columns, ten matrices whose V the cache does
-/// not hold: slices of 512 bytes take 1.03 to 1.2 of the time on stencils and bands, 0.88 to 1 on random columns.
+/// Bytes of a slice of columns for [`ALIGNED`]. Measured on an H200, f32, 256 columns, ten matrices whose V the cache
+/// does not hold: slices of 512 bytes take 1.03 to 1.2 of the time on stencils and bands, 0.88 to 1 on random columns.
 const ALIGNED_SLICE: usize = 1024;
 
 algorithms! {
@@ -99,10 +99,10 @@ struct RawEntries<'a> {
     values: &'a RawBuffer,
 }
 
-/// Where the row of an entry is found.
+/// The means to find the row of an entry.
 #[derive(Debug, Clone, Copy)]
 enum RowOf<'a> {
-    /// Where rows begin.
+    /// The offsets of the rows.
     Compressed(RawCompressed<'a>),
     /// A row for each entry.
     Coordinates(&'a RawBuffer),

@@ -93,7 +93,7 @@ struct Entries {
 struct ChosenRows<'a> {
     backend: &'a Device,
     a: RawCompressed<'a>,
-    /// Where the entries of each row begin, and their number.
+    /// The first entry of each row, then the number of all entries.
     starts: Buffer<i64>,
     positions: Positions,
     /// The columns of the entries; without elements unless they are asked for.
@@ -175,7 +175,7 @@ struct ColumnPlaces {
     range: Range<usize>,
     /// The length of the list.
     n: usize,
-    /// Where the places of each column begin.
+    /// The first place of each column.
     table: Option<RawBuffer>,
     /// Without a table: the columns of the list, sorted.
     sorted: Option<Buffer<i64>>,

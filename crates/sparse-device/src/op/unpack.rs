@@ -85,7 +85,7 @@ impl Unpacking<'_> {
     }
 }
 
-// SAFETY: the kernels write prefix sums of the counts, and the indices of the set bits or of the message in their order.
+// SAFETY: the kernels write prefix sums of the counts, and the indices of the set bits or of the message, in order.
 unsafe impl<T: Scalar, I: Index, O: Index> UnpackKernel<T, I, O> for Device {
     unsafe fn unpack(
         &self,

@@ -63,8 +63,8 @@ impl<'a> BlockDiagonal<'a> {
     }
 }
 
-/// The offsets of `count` members of `major` compressed rows, from those of the block-diagonal matrix. Its indices become
-/// those in members, which are below `minor`.
+/// The offsets of `count` members of `major` compressed rows, from those of the block-diagonal matrix. Its indices
+/// become those in members, which are below `minor`.
 pub(crate) fn split_members(
     backend: &Device,
     count: usize,

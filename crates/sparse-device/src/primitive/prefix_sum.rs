@@ -1,5 +1,5 @@
-//! Prefix sums: Blelloch's scan of chunks, then of the chunks' totals, level after level, and back; those of short series by
-//! one work-group.
+//! Prefix sums: Blelloch's scan of chunks, then of the chunks' totals, level after level, and back; those of short
+//! series by one work-group.
 
 use crate::defines::Defines;
 use crate::{Buffer, Device, Kernel, View};

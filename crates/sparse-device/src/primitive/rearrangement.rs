@@ -104,8 +104,8 @@ impl Arrays {
         let Self { extents, offsets, indices, values, order, source } = self;
         let (rows, cols) = A::swap(extents.0, extents.1);
         let (offsets, indices, values) = (offsets.of(), indices.of(), values.of());
-        // SAFETY: the kernels wrote offsets that ascend from 0 to the number of indices, which are below the extent, and
-        // found this order or sorted by it. The values are replaced before they are read.
+        // SAFETY: the kernels wrote offsets that ascend from 0 to the number of indices, which are below the extent,
+        // and found this order or sorted by it. The values are replaced before they are read.
         let target = unsafe { Compressed::new_unchecked(rows, cols, offsets, indices, values, order) };
         Rearrangement::new(choice, target, vec![source])
     }

@@ -35,7 +35,7 @@ impl Team {
     }
 }
 
-/// The sum of the rates of so many threads, which begin together.
+/// The sum of the rates of `threads` threads, which begin together.
 pub(super) fn rate_of_threads(threads: usize, rate: impl Fn(&Team) -> Result<f64> + Sync) -> Result<f64> {
     let team = Team::new(threads);
     let rate = || {
@@ -56,7 +56,7 @@ pub(super) fn rate(most: usize, pass: impl FnMut(usize) -> Result<()>) -> Result
     Team::new(1).rate(most, pass)
 }
 
-/// The rate of `pass` by a clock, in a team with so many unsettled rates.
+/// The rate of `pass` by a clock, in a team with `unsettled` unsettled rates.
 fn rate_by(
     clock: impl Fn() -> Duration,
     unsettled: &AtomicUsize,
@@ -115,7 +115,7 @@ mod tests {
         (measured, now.get() - time(SMALLEST_BLOCK))
     }
 
-    /// The time of passes over a block of the smallest size, in milliseconds, in a team with so many unsettled rates.
+    /// Milliseconds of passes over a block of the smallest size, in a team with `unsettled` unsettled rates.
     fn spend(milliseconds: &[u64], unsettled: usize) -> u128 {
         let now = Cell::new(Duration::ZERO);
         let mut times = [0].iter().chain(milliseconds).cycle();

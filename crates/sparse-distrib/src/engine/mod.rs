@@ -19,8 +19,8 @@
 //! whatever the amount, and the host for the slots.
 //!
 //! Slots for a CUDA device are pinned, so that it copies them by itself. What the source does not lend in pinned memory
-//! is written to them by the host's threads, in portions of up to 16 MiB, matrix by matrix. The device's backend retains
-//! the slots of a run for the next, since to pin memory takes longer than to fill it.
+//! is written to them by the host's threads, in portions of up to 16 MiB, matrix by matrix. The device's backend
+//! retains the slots of a run for the next, since to pin memory takes longer than to fill it.
 //!
 //! By the [`Scheme`] `sfc` a device gets elements and compresses them. By the others the thread that fills a slot has
 //! the host compress them to messages, on all of the host's threads. A device that [unpacks](Worker::unpacks) messages
@@ -44,8 +44,8 @@
 //! | the device fails | its finished batches are moved to the host, or done again; others do the rest |
 //! | the source fails to read a matrix | it is read once more |
 //!
-//! A kernel that faults ends the contexts of all GPUs in its process (CUDA's sticky errors), not of its own alone: what is
-//! left then is done by workers that are no CUDA device, and other processes go on, such as the server's other workers.
+//! A kernel that faults ends the contexts of all GPUs in its process (CUDA's sticky errors), not of its own alone: what
+//! is left then is done by workers that are no CUDA device. Other processes, such as the server's workers, go on.
 //!
 //! [`Engine::compress_on_ranks`] divides the matrices among the ranks of a [`Transport`](crate::Transport), each with
 //! an engine of its own, and gathers the results.

@@ -97,7 +97,7 @@ impl Mpi {
         }
     }
 
-    /// Divides messages into chunks of so many bytes, on all ranks: for tests of the division.
+    /// Divides messages into chunks of `chunk_bytes`, on all ranks: for tests of the division.
     #[doc(hidden)]
     pub fn set_chunk_bytes(&mut self, chunk_bytes: usize) {
         self.chunk_bytes = chunk_bytes;

@@ -1,5 +1,5 @@
-//! Runs of the engine in which a device, its memory or the source fails, or that are cancelled: nothing is lost or wrong,
-//! and what is not compressed is named.
+//! Runs of the engine in which a device, its memory or the source fails, or that are cancelled: nothing is lost or
+//! wrong, and what is not compressed is named.
 
 use crate::common::cases;
 use crate::engine::{

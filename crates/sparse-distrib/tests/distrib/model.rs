@@ -101,8 +101,8 @@ const MEASURED: [(&str, Measured); 4] = [
     ("4 x H200, 64 cores", Measured { sfc: [150.0, 171.0], ed2: [111.0, 316.0], bitmap: [131.0, 234.0] }),
 ];
 
-/// From the times of `sfc` and `ed2` the model predicts those of bitmaps within 17 %, and chooses a scheme that takes at
-/// most 6 % longer than the fastest.
+/// From the times of `sfc` and `ed2` the model predicts those of bitmaps within 17 %, and chooses a scheme that takes
+/// at most 6 % longer than the fastest.
 #[test]
 fn the_model_agrees_with_measurements() {
     const NONZEROS: [f64; 2] = [0.01, 0.1];

@@ -97,7 +97,7 @@ fn write_coordinates<T: Scalar>(
     })
 }
 
-/// Writes a line for each of `count` entries. One thread writes the text of some while the others make that of the next.
+/// Writes a line for each of `count` entries. One thread writes the text of some while the others make the next.
 fn write_lines(
     out: &mut (dyn Write + Send),
     count: usize,

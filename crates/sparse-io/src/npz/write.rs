@@ -12,8 +12,8 @@ use zip::write::SimpleFileOptions;
 /// Writes a CSR matrix.
 ///
 /// # Errors
-/// [`Error::Io`](sparse_core::Error::Io) if the file cannot be written; [`Error::Unsupported`](sparse_core::Error::Unsupported) for
-/// `f16` and `bf16`.
+/// [`Error::Io`](sparse_core::Error::Io) if the file cannot be written;
+/// [`Error::Unsupported`](sparse_core::Error::Unsupported) for `f16` and `bf16`.
 pub fn write_csr<'a, T: Scalar, I: Index, O: Index>(
     output: impl Into<Output<'a>>,
     matrix: &Csr<T, Host, I, O>,

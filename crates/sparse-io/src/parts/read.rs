@@ -48,8 +48,9 @@ impl PartSet {
     /// Opens the set in a folder; `path` names the folder or its manifest.
     ///
     /// # Errors
-    /// [`Error::Io`] if the manifest cannot be read; [`Error::File`] if there is none in the folder, if it is not sound,
-    /// or if its parts do not cover the set; [`Error::Unsupported`] if `path` is neither a folder nor a manifest.
+    /// [`Error::Io`] if the manifest cannot be read; [`Error::File`] if there is none in the folder, if it is not
+    /// sound, or if its parts do not cover the set; [`Error::Unsupported`] if `path` is neither a folder nor a
+    /// manifest.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let folder = folder_of(path).ok_or_else(|| {

@@ -1,8 +1,8 @@
 //! Aliases: names that point to matrices of their tenant, and move from one to another in one step.
 //!
 //! The part that faces clients has them: it tells a request which matrices its aliases point to, wherever those are. An
-//! alias that is durable is in a database of its own, `aliases.redb`, before it is acknowledged. A request that may give
-//! a name to a matrix or to an alias claims it for as long as it is at work, so that both never have one.
+//! alias that is durable is in a database of its own, `aliases.redb`, before it is acknowledged. A request that may
+//! give a name to a matrix or to an alias claims it for as long as it is at work, so that both never have one.
 
 mod claims;
 mod requests;

@@ -19,8 +19,8 @@ pub(crate) struct KeptCopy {
 }
 
 impl Store {
-    /// Keeps a copy of a matrix, in the format that it has on its own device. One that is pinned stays for longer than a
-    /// request.
+    /// Keeps a copy of a matrix, in the format that it has on its own device. One that is pinned stays for longer than
+    /// a request.
     pub(crate) fn keep_copy(
         self: &Arc<Self>,
         number: u64,

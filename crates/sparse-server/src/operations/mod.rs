@@ -45,8 +45,8 @@ pub(crate) enum Operand {
 }
 
 impl Operand {
-    /// Fails for an array of a shape that the operation of this name does not take; for each matrix of a batch the array
-    /// has one dimension more, the first.
+    /// Fails for an array of a shape that the operation of this name does not take; for each matrix of a batch the
+    /// array has one dimension more, the first.
     pub(crate) fn check(
         self,
         operation: &str,

@@ -22,16 +22,17 @@ fn answer(values: DenseMatrix, is_vector: bool) -> Answer {
 /// The most vectors that are multiplied together: as many as a cache line has sums of them, 8 of `f64` and 4 of `c64`.
 ///
 /// A row of the packed operand is one cache line then, and a product of them reads little more than one of one vector.
-/// Twice as many do not pay: with 20 000 rows of 200 entries the operand no longer fits in the second cache (2 MiB), and
-/// a product took 10 ms in place of 2.3 (Xeon with AVX-512, two cores, 2026-11-28). More would have other bits, too.
+/// Twice as many do not pay: with 20 000 rows of 200 entries the operand no longer fits in the second cache (2 MiB),
+/// and a product took 10 ms in place of 2.3 (Xeon with AVX-512, two cores, 2026-11-28). More would have other bits,
+/// too.
 pub(crate) fn merged_columns(dtype: DType) -> usize {
     const LINE: usize = 64;
     // Numbers of 16 bits are summed in 32.
     LINE / dtype.bytes().max(size_of::<f32>())
 }
 
-/// True if a column of a product with up to [`merged_columns`] columns has the same bits as with that column alone, for a
-/// matrix on this device, or a batch of so many members.
+/// True if a column of a product with up to [`merged_columns`] columns has the same bits as with that column alone, for
+/// a matrix on this device, or a batch of so many members.
 ///
 /// SpMM on the CPU sums these columns of a row in the lanes of one vector, or in as many scalars, and each in the
 /// order of the entries, whatever the other lanes have. SpMV sums in another order, so that single vectors are

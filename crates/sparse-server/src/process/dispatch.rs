@@ -211,7 +211,7 @@ impl DeviceWorkers {
         }
     }
 
-    /// The lists of all devices as one, with the matrices in parts. Devices whose workers do not answer are named beside it.
+    /// The lists of all devices as one, with the matrices in parts, and the devices whose workers do not answer.
     async fn lists(
         &self,
         (key, in_parts): (&str, Vec<distributed::View>),

@@ -1,9 +1,9 @@
 //! Matrices in parts: the rows of one matrix on several devices of a service, a part on each.
 //!
 //! The front end knows them, and no worker does. It receives the file, a worker divides its rows, and each worker reads
-//! those of its part from there. A part is a [copy](super::copies): it has its bytes in the ledger of its device, is not
-//! evicted, and is dropped with the front end's record of the matrix. A worker that ends takes its parts with it, and the
-//! matrix is lost.
+//! those of its part from there. A part is a [copy](super::copies): it has its bytes in the ledger of its device, is
+//! not evicted, and is dropped with the front end's record of the matrix. A worker that ends takes its parts with it,
+//! and the matrix is lost.
 
 use super::copies::Copy;
 use super::device_workers::{DeviceWorkers, key};
@@ -313,8 +313,8 @@ pub(super) fn needs_whole(matrix: &DistributedMatrix) -> Problem {
 }
 
 impl DeviceWorkers {
-    /// The number of parts of an upload: that which it asks for, or as few as it takes where no device has memory for its
-    /// body. None for a matrix that is to be whole.
+    /// The number of parts of an upload: that which it asks for, or as few as it takes where no device has memory for
+    /// its body. None for a matrix that is to be whole.
     pub(super) fn part_count(
         &self,
         parameters: &Parameters,

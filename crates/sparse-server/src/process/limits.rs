@@ -37,8 +37,8 @@ const USAGES_PERIOD: Duration = Duration::from_secs(1);
 const EVICTION_TIME: Duration = Duration::from_secs(60);
 
 impl DeviceWorkers {
-    /// Sends a request to the worker of a device, with what its caller has elsewhere. Where that leaves too little of the
-    /// quota, it moves to disk.
+    /// Sends a request to the worker of a device, with what its caller has elsewhere. Where that leaves too little of
+    /// the quota, it moves to disk.
     pub(super) async fn send(
         &self,
         device: usize,

@@ -1,5 +1,5 @@
-//! The parts of a matrix on several devices: a worker divides the rows of the file that the front end has received, and each
-//! reads those of its own part from there.
+//! The parts of a matrix on several devices: a worker divides the rows of the file that the front end has received, and
+//! each reads those of its own part from there.
 
 use super::copies::{Copy, CopyBody};
 use super::device_workers::DeviceWorkers;
@@ -61,8 +61,8 @@ pub(crate) struct DivisionRequest {
 }
 
 impl DeviceWorkers {
-    /// Lets the first of these devices, which have these free bytes, divide the rows of a file. Breaks with the answer of a
-    /// worker that refuses.
+    /// Lets the first of these devices, which have these free bytes, divide the rows of a file. Breaks with the answer
+    /// of a worker that refuses.
     pub(super) async fn divide(
         &self,
         (file, count): (&Path, PartCount),
@@ -82,8 +82,8 @@ impl DeviceWorkers {
         Ok(ControlFlow::Continue(ranges))
     }
 
-    /// Lets the worker of a device read some rows of a file, for a matrix of this name and version. Breaks with the answer
-    /// of a worker that refuses.
+    /// Lets the worker of a device read some rows of a file, for a matrix of this name and version. Breaks with the
+    /// answer of a worker that refuses.
     pub(super) async fn put_part(
         &self,
         (device, rows): (usize, Range<usize>),

@@ -222,8 +222,8 @@ async fn accept(listener: UnixListener, router: Router) {
 const DISCARD_TIME: Duration = Duration::from_secs(1);
 
 /// Takes the caller of a request from the front end, which has found it by its token, and tells it whether the body was
-/// read. A body that comes with its header is read in any case: otherwise the connection would be closed, perhaps before
-/// the front end has sent all, and then it would not see the answer.
+/// read. A body that comes with its header is read in any case: otherwise the connection would be closed, perhaps
+/// before the front end has sent all, and then it would not see the answer.
 pub(crate) async fn identify(
     State(app): State<App>,
     request: Request,

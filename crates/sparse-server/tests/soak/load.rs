@@ -75,8 +75,8 @@ pub(crate) fn trickle(server: &mut Server) {
     server.require("slow clients leave another 0.9 of its rate", part >= 0.9);
 }
 
-/// Runs `work` while this number of slow clients, which are connected before, each send a byte of an upload every 50 ms;
-/// returns its result.
+/// Runs `work` while this number of slow clients, connected before, each send a byte of an upload every 50 ms; returns
+/// its result.
 fn beside_slow_clients<T>(server: &Server, clients: usize, work: impl FnOnce() -> T) -> T {
     let ends = AtomicBool::new(false);
     let head = format!(

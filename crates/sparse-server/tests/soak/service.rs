@@ -106,8 +106,8 @@ impl Server {
         println!("{:<11} {figures}", self.name);
     }
 
-    /// Requires a figure of a run of the full length, on a machine that does nothing else. One that is not met makes the
-    /// program fail at its end.
+    /// Requires a figure of a run of the full length, on a machine that does nothing else. One that is not met makes
+    /// the program fail at its end.
     pub(crate) fn require(&self, what: &str, is_met: bool) {
         if is_full() {
             let outcome = Outcome { scenario: self.name, what: what.into(), is_met };

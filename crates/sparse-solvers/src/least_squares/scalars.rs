@@ -105,8 +105,8 @@ impl Lsqr {
     }
 }
 
-/// The notation is that of Fong and Saunders, for the problem divided by ‖b − A·x₀‖: α·β would underflow where A and b are
-/// small.
+/// The notation is that of Fong and Saunders, for the problem divided by ‖b − A·x₀‖: α·β would underflow where A and b
+/// are small.
 #[derive(Debug)]
 pub(super) struct Lsmr {
     damp: f64,

@@ -265,8 +265,8 @@ fn subnormal_right_hand_sides_are_solved() {
     }
 }
 
-/// A·b underflows or overflows, where neither A nor b does: the normal equations of the first have a zero on both sides,
-/// which is no solution, and those of the second infinity.
+/// A·b underflows or overflows, where neither A nor b does: the normal equations of the first have a zero on both
+/// sides, which is no solution, and those of the second infinity.
 fn solves_at_any_scale<T: Accumulator>(size: f64) {
     let scaled = |value: &T| T::from_c64(size * value.to_c64());
     let a = rows::<T>(&[&[4.0, 1.0, 0.0], &[1.0, 3.0, 1.0], &[0.0, 1.0, 2.0], &[1.0, 0.0, 1.0]]);

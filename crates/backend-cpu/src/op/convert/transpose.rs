@@ -19,8 +19,8 @@ use std::ops::Range;
 /// Entries and lines of a part, whose indices stay in the cache from the search for its span to the count.
 const PART: usize = 64 * 1024;
 
-/// Entries by which positions are prefetched ahead. Text with 100 of 50 000 words in a line took 23 ms without, 15 with it;
-/// 20 random columns of 20 000 in a row 2.8 ms without, 1.6 with it; grids take the same time.
+/// Entries by which positions are prefetched ahead. Text with 100 of 50 000 words in a line took 23 ms without, 15 with
+/// it; 20 random columns of 20 000 in a row 2.8 ms without, 1.6 with it; grids take the same time.
 const AHEAD: usize = 24;
 
 /// Indices of a part's span up to which the next positions of all stay in the first cache. Of 40 columns, prefetched
@@ -118,9 +118,9 @@ pub(super) fn by_spans<T: Scalar, I: Index, O: Index>(
     Ok(Some(Arrays { offsets: offsets_there, indices: indices_there, values: values_there }))
 }
 
-/// Coordinates whose minor indices are in order, by their major indices, of which there are `major`: the matrix that they
-/// have along the minor indices, along its other axis. `None` if they are in no such order, if two are alike, or if
-/// parts have no counts.
+/// Coordinates whose minor indices are in order, by their major indices, of which there are `major`: the matrix that
+/// they have along the minor indices, along its other axis. `None` if they are in no such order, if two are alike, or
+/// if parts have no counts.
 pub(super) fn in_minor_order<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     (major, minor): (usize, usize),

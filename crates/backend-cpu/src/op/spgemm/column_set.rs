@@ -135,8 +135,8 @@ fn bits_of<S: Isa>(flags: &[u8; BLOCK]) -> u64 {
     (0..).step_by(8).zip(bits).fold(0, |all, (shift, bits)| all | bits << shift)
 }
 
-/// Columns of a block that are written at once, be there fewer: so no branch depends on the number of its bits, which is
-/// unpredictable. Daniel Lemire: Really fast bitset decoding for "average" densities, 2019.
+/// Columns of a block that are written at once, even if it has fewer: so no branch depends on the unpredictable number
+/// of its bits. Daniel Lemire: Really fast bitset decoding for "average" densities, 2019.
 const AT_ONCE: usize = 4;
 
 /// Elements behind the columns that may be written, too: a vector of AVX-512.

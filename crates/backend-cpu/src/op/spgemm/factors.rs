@@ -159,8 +159,8 @@ impl<'a, I: Index, O: Index> Factors<'a, I, O> {
         (products, if self.right.order.sorted { first.min(end)..end } else { 0..self.right.minor })
     }
 
-    /// The rows of C that are the row before, shifted by one column: those of a stencil or a band. `None` where they are
-    /// too few to look for.
+    /// The rows of C that are the row before, shifted by one column: those of a stencil or a band. `None` where they
+    /// are too few to look for.
     pub(super) fn repetitions(self, cpu: &Cpu) -> Option<Repetitions> {
         let step = self.right.major() / SAMPLED_ROWS;
         let is_shifted = |row| is_shifted(self.right.row(row - 1), self.right.row(row));

@@ -2,8 +2,8 @@
 //!
 //! A plan finds the pattern of C before its values, writes the columns twice since their number is not known before,
 //! and reads the factors again for the values. Here rows are found and summed one by one, into buffers of a part that
-//! stay in the cache. A thread that has finished a part copies it to C, where those before it are finished, too, and what
-//! waited for it. No part waits for another one to be multiplied.
+//! stay in the cache. A thread that has finished a part copies it to C, where those before it are finished, too, and
+//! what waited for it. No part waits for another one to be multiplied.
 
 use super::column_set::ColumnSet;
 use super::factors::{Factors, Pattern};
@@ -22,8 +22,8 @@ use crate::simd::{Isa, Vectorize, fetch_line};
 use sparse_core::{Axis, Compressed, Csr, Error, Host, HostCsr, Index, IndexOrder, Result, Scalar};
 use std::ops::Range;
 
-/// The most entries for which C reserves memory before it is known how many there are: pages that are not written are not
-/// taken, and moving rows to larger arrays takes longer than half of the product of a stencil.
+/// The most entries for which C reserves memory before it is known how many there are: pages that are not written are
+/// not taken, and moving rows to larger arrays takes longer than half of the product of a stencil.
 const RESERVED: usize = 1 << 27;
 
 /// Offsets, indices and values of a matrix in CSR.
@@ -41,8 +41,8 @@ impl Cpu {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Csr::new_unsorted`](sparse_core::Compressed::new_unsorted) for each of them; [`Error::Shape`] if B has
-    /// not as many rows as A has columns; [`Error::IndexOverflow`] if `I` does not count the entries of C.
+    /// Those of [`Csr::new_unsorted`](sparse_core::Compressed::new_unsorted) for each of them; [`Error::Shape`] if B
+    /// has not as many rows as A has columns; [`Error::IndexOverflow`] if `I` does not count the entries of C.
     pub fn multiply_csr<T: Scalar, I: Index>(
         &self,
         a_shape: (usize, usize),

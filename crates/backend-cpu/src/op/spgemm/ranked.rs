@@ -146,16 +146,16 @@ impl Ranked {
         unsafe { values.set_len(len + entries) };
     }
 
-    /// Calls `visit` with the entries of each vector of keys and the number of those before them, and appends their columns,
-    /// for which there is memory.
+    /// Calls `visit` with the entries of each vector of keys and the number of those before them, and appends their
+    /// columns, for which there is memory.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn each_vector<I: Index>(&self, columns: &mut Vec<I>, mut visit: impl FnMut(usize, &avx512::Entries)) {
         let len = columns.len();
         let mut start = 0;
         for at in (0..self.len).step_by(LANES) {
-            // SAFETY: only called where the processor has AVX-512; there is a key before the vector, and memory for as many
-            // columns as there are keys and for a vector.
+            // SAFETY: only called where the processor has AVX-512; there is a key before the vector, and memory for as
+            // many columns as there are keys and for a vector.
             let entries = unsafe {
                 let (keys, columns) =
                     (self.sorted.as_ptr().add(1 + at), columns.as_mut_ptr().add(len + start));

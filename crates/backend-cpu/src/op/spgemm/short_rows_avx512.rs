@@ -1,4 +1,4 @@
-//! Rows of few entries in AVX-512's registers: one or two vectors have the columns of a row in order, others their sums.
+//! Rows of few entries in AVX-512's registers: one or two vectors have a row's columns in order, others their sums.
 //!
 //! The column of a product is compared with all of the row's at once. If it is among them, the product is added to the
 //! sum in its lane; else the lanes behind its place move up by one. So a row is found, sorted and summed by a few
@@ -54,10 +54,10 @@ macro_rules! kernel {
                 rows.len()
             }
 
-            /// A row; none if it has more than [`MAX_ENTRIES`] entries, or if its first vector is full before half of the left
-            /// factor's entries are done: then flags and sums by column take less time. The 27-point stencil and an
-            /// interpolation, two threads, ns for each product, always, never and by this rule: A·P, of which rows have 8
-            /// to 27 entries, 1.4, 1.9 and 1.7; R·(A·P), of 27 entries and 320 products, 1.8, 1.3 and 1.3.
+            /// A row; none if it has more than [`MAX_ENTRIES`] entries, or if its first vector is full before half of
+            /// the left factor's entries are done: then flags and sums by column take less time. The 27-point stencil
+            /// and an interpolation, two threads, ns for each product, always, never and by this rule: A·P, of which
+            /// rows have 8 to 27 entries, 1.4, 1.9 and 1.7; R·(A·P), of 27 entries and 320 products, 1.8, 1.3 and 1.3.
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,popcnt")]
             fn find<T: Scalar, I: Index, O: Index>(
@@ -152,8 +152,8 @@ macro_rules! kernels {
     ($($module:ident, $dtype:ident, $t:ty, $sums:ty, $functions:tt;)+) => {
         $(kernel!($module, $t, $sums, $functions);)+
 
-        /// Appends rows of C with their lengths, up to one that has more than [`MAX_ENTRIES`] entries, or too many products for two
-        /// vectors; returns their number, which is 0 where `S` has no kernel for the types.
+        /// Appends rows of C with their lengths, up to one that has more than [`MAX_ENTRIES`] entries, or too many
+        /// products for two vectors; returns their number, which is 0 where `S` has no kernel for the types.
         ///
         /// # Safety
         /// The processor has `S`.

@@ -17,8 +17,8 @@ use std::ops::Range;
 /// The pattern of C, found in these parts of its rows; by one method, or for each row by its own.
 ///
 /// # Errors
-/// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if `O` does not count its entries; where as many as there may be
-/// do not fit, they are counted first without being stored.
+/// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if `O` does not count its entries; where as many as there may
+/// be do not fit, they are counted first without being stored.
 pub(super) fn pattern<I: Index, O: Index>(
     cpu: &Cpu,
     factors: Factors<'_, I, O>,

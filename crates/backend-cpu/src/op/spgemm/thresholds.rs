@@ -16,8 +16,8 @@ pub(super) struct SpgemmThresholds {
     /// crossover for columns that do not repeat: 900 products took 239 ms in place of 353.
     pub(super) sorted_products: usize,
     /// Bytes of a dense accumulator that stay in the cache of a core. 160 KB: 105 ms, by search 294, by hash 300; 2.4
-    /// MB: 187, 151 and 334 ms; 8 MB: 210, 115 and 187. On a Xeon with 2 MB of second cache: 677 KB, of a citation graph,
-    /// 52 ms, by search 65; 800 KB, of uniform rows of 8 entries, 96 and 122 ms.
+    /// MB: 187, 151 and 334 ms; 8 MB: 210, 115 and 187. On a Xeon with 2 MB of second cache: 677 KB, of a citation
+    /// graph, 52 ms, by search 65; 800 KB, of uniform rows of 8 entries, 96 and 122 ms.
     pub(super) cached_bytes: usize,
     /// Columns for each entry of a row up to which a dense accumulator pays off even beyond that cache.
     pub(super) columns_per_entry: usize,
@@ -25,9 +25,9 @@ pub(super) struct SpgemmThresholds {
     /// 246 ms, hashing 225.
     pub(super) searched_entries: usize,
     /// Words of 64 columns for each product beyond which products of one call are ranked, up to 256 with AVX-512. Power
-    /// law with 170 000 columns, one thread, cycles for each product by ranks and by a dense accumulator: rows of 17 to 31
-    /// products 23 and 67, of 32 to 63 21 and 50, of 64 to 127 15 and 41, of 192 to 255 21 and 26. In near columns the
-    /// accumulator takes 3 to 6 (stencils).
+    /// law with 170 000 columns, one thread, cycles for each product by ranks and by a dense accumulator: rows of 17 to
+    /// 31 products 23 and 67, of 32 to 63 21 and 50, of 64 to 127 15 and 41, of 192 to 255 21 and 26. In near columns
+    /// the accumulator takes 3 to 6 (stencils).
     pub(super) words_per_ranked_product: usize,
     /// The most products that are ranked without AVX-512, whose vectors are longer. No measured crossover.
     pub(super) ranked_products: usize,

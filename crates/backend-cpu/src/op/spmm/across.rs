@@ -2,8 +2,8 @@
 //! name, where SpMM along the rows of Aᵀ would have to transpose A first.
 //!
 //! C is cut into ranges of rows, one for each thread, and each task walks through A and adds what belongs to its range.
-//! So the elements of C are added up in the order of A's rows, whatever the number of threads. A task skips the parts of
-//! A that have no column in its range, which are most of them in bands and grids; of others it reads the columns, a
+//! So the elements of C are added up in the order of A's rows, whatever the number of threads. A task skips the parts
+//! of A that have no column in its range, which are most of them in bands and grids; of others it reads the columns, a
 //! small part of the work of a product with several columns of B.
 
 use super::thresholds::SpmmThresholds;

@@ -36,8 +36,8 @@ struct Segment {
 /// The partition of a pattern's work, and its workspace.
 pub(super) struct SpmmPartition<T: Scalar> {
     split: WorkSplit<T::Acc>,
-    /// Some columns of B, or all, row by row; allocated at their first use. Rows of eight doubles are cache lines: where each
-    /// lay in two lines, 8 columns of 20 000 rows with 200 entries took 6 to 11 ms in place of 2.1.
+    /// Some columns of B, or all, row by row; allocated at their first use. Rows of eight doubles are cache lines:
+    /// where each lay in two lines, 8 columns of 20 000 rows with 200 entries took 6 to 11 ms in place of 2.1.
     panel: Vec<CacheLine>,
 }
 

@@ -45,8 +45,8 @@ pub(super) fn is_copy_cheap<R: Rows>(rows: &R, b_rows: usize) -> bool {
     rows.columns().len() >= b_rows.saturating_mul(SpmmThresholds::CPU.uses)
 }
 
-/// True if rows of B lie in more cache lines than those of a copy would, which begins with a line: malloc's large blocks
-/// begin 16 bytes behind one.
+/// True if rows of B lie in more cache lines than those of a copy would, which begins with a line: malloc's large
+/// blocks begin 16 bytes behind one.
 pub(super) fn rows_straddle_lines<T: Scalar>(b: &DenseView<'_, T>) -> bool {
     let bytes = b.ncols() * size_of::<T>();
     if bytes == 0 || !(bytes.is_multiple_of(LINE) || LINE.is_multiple_of(bytes)) {

@@ -121,7 +121,7 @@ impl DistinctRuns {
         groups(offsets, indices, rows).map(group).collect()
     }
 
-    /// Where the runs of a row are.
+    /// The positions of the runs of a row.
     fn place(&mut self, own: Vec<Run>) -> Range<usize> {
         let Self { runs, places } = self;
         let place = places.entry(own).or_insert_with_key(|own| {

@@ -8,9 +8,9 @@
 //! | others | one row after the other |
 //!
 //! The first two have no branch that depends on the length of one row, and the third has one: an end that a processor
-//! does not foresee takes as long as 10 entries. On an EPYC with AVX-512 gathers take 0.9 to 0.95 of the time of loads with
-//! 30 and 100 entries a row on average out of the cache, and 1.2 times as long in it. Nothing is prefetched: on a Xeon
-//! (Sapphire Rapids) two threads take 0.55 to 0.93 of the time without, on an EPYC one thread takes 0.64.
+//! does not foresee takes as long as 10 entries. On an EPYC with AVX-512 gathers take 0.9 to 0.95 of the time of loads
+//! with 30 and 100 entries a row on average out of the cache, and 1.2 times as long in it. Nothing is prefetched: on a
+//! Xeon (Sapphire Rapids) two threads take 0.55 to 0.93 of the time without, on an EPYC one thread takes 0.64.
 
 #[cfg(target_arch = "x86_64")]
 use super::shifted_avx512;
@@ -113,8 +113,8 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
         if lanes::<S, T>().is_some() && Simd::has_fast_gathers() {
             let range = start..start + rest.len() * length;
             let (columns, values) = (&self.columns[range.clone()], &self.values[range]);
-            // SAFETY: `S` has vectors of `T`, and the caller promises that the processor has `S`; there are as many columns
-            // and values.
+            // SAFETY: `S` has vectors of `T`, and the caller promises that the processor has `S`; there are as many
+            // columns and values.
             let done = unsafe { shifted_avx512::sum(columns, values, length, self.x, rest) };
             (start, rest) = (start + done * length, &mut rest[done..]);
             if rest.is_empty() {
@@ -235,8 +235,8 @@ impl<Acc: Accumulator> Block<Acc> {
         Self { starts: [0; ROWS + 1], sums: [Acc::ZERO; ROWS], products: [0; PRODUCT_WORDS] }
     }
 
-    /// Sums rows, of which the first begins at `entry`, and calls `write` with the first row and the sums of each block;
-    /// returns the end of the last row, or `None` if a column is out of range.
+    /// Sums rows, of which the first begins at `entry`, and calls `write` with the first row and the sums of each
+    /// block; returns the end of the last row, or `None` if a column is out of range.
     ///
     /// # Safety
     /// The rows are those of the matrix; `S` is run where the processor has it.
@@ -260,8 +260,8 @@ impl<Acc: Accumulator> Block<Acc> {
         Some(entry)
     }
 
-    /// Stores where `count` rows from `row` on begin, the first of them at `entry`; returns the end of the last one, and
-    /// what is known of their lengths.
+    /// Stores where `count` rows from `row` on begin, the first of them at `entry`; returns the end of the last one,
+    /// and what is known of their lengths.
     #[inline(always)]
     fn measure(&mut self, row: usize, count: usize, entry: usize, ends: &impl RowEnds) -> (usize, Lengths) {
         let mut end = entry;
@@ -307,8 +307,8 @@ impl<Acc: Accumulator> Block<Acc> {
         Some(())
     }
 
-    /// Sums `count` rows with so many changes of length, those of one length that follow each other side by side; `None`
-    /// if a column is out of range.
+    /// Sums `count` rows with so many changes of length, those of one length that follow each other side by side;
+    /// `None` if a column is out of range.
     ///
     /// # Safety
     /// The rows lie inside the matrix; `S` is run where the processor has it.

@@ -1,7 +1,7 @@
 //! Neighbouring rows whose columns are those of the row before, each one further, in AVX-512's registers.
 //!
-//! A row is in each lane. Entry `k` of such rows multiplies neighbouring elements of x, which are loaded; only values are
-//! gathered, at one distance from each other, and no sum over the lanes is needed.
+//! A row is in each lane. Entry `k` of such rows multiplies neighbouring elements of x, which are loaded; only values
+//! are gathered, at one distance from each other, and no sum over the lanes is needed.
 
 use crate::primitive::update::Update;
 use crate::simd::fetch;
@@ -12,8 +12,8 @@ use std::arch::x86_64::*;
 /// Bytes by which values are prefetched ahead where columns are not read.
 const AHEAD: usize = 2048;
 
-/// Writes the sums of the first rows, as long as vectors of them have these columns, all below the length of `x`; returns
-/// the number of rows. Columns and values are those of as many rows as there are sums, `length` for each.
+/// Writes the sums of the first rows, as long as vectors of them have these columns, all below the length of `x`;
+/// returns the number of rows. Columns and values are those of as many rows as there are sums, `length` for each.
 ///
 /// # Safety
 /// The processor has AVX-512; `T` is `f32` or `f64`; there are `length` columns and values for each of the sums.
@@ -36,12 +36,12 @@ pub(super) unsafe fn sum<T: Scalar, I: Index>(
     }
 }
 
-/// `y ← alpha·A·x + beta·y` for the rows of A from `first` on, in each of which entry `k` is `distances[k]` right of the
-/// diagonal.
+/// `y ← alpha·A·x + beta·y` for the rows of A from `first` on, in each of which entry `k` is `distances[k]` right of
+/// the diagonal.
 ///
 /// # Safety
-/// The processor has AVX-512; `T` is `f32` or `f64`; there are values for all rows, whose columns are below the length of
-/// `x`.
+/// The processor has AVX-512; `T` is `f32` or `f64`; there are values for all rows, whose columns are below the length
+/// of `x`.
 #[inline(always)]
 pub(super) unsafe fn write<T: Scalar>(
     distances: &[isize],

@@ -18,8 +18,8 @@ use sparse_core::{
     Algorithm, Backend, Coo, Csc, Csr, DenseViewMut, Index, IndexOrder, PlanOptions, Result, Scalar,
 };
 
-/// A matrix with more rows or columns than this, and than twice its entries, is transposed by sorting its entries: counting
-/// them by columns takes memory for every row and column.
+/// A matrix with more rows or columns than this, and than twice its entries, is transposed by sorting its entries:
+/// counting them by columns takes memory for every row and column.
 const MAX_COUNTED_LINES: usize = 1 << 20;
 
 /// The transpose with its entries in the order of `a`.

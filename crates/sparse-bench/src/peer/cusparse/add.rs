@@ -68,7 +68,7 @@ macro_rules! impl_csrgeam2 {
                 let ((anz, av, ar, ac), (bnz, bv, br, bc)) = (arrays(sum.a), arrays(sum.b));
                 let (scalars, cr, cc, mut bytes) = (Scalars::<Self>::new(), start(offsets), ptr::null(), 0);
                 let (one, size) = (scalars.one().cast(), &raw mut bytes);
-                // SAFETY: handle and descriptors are alive; the arrays are those of two matrices of one shape. C has none yet.
+                // SAFETY: handle and descriptors are alive; two matrices of one shape have the arrays. C has none yet.
                 let status = unsafe {
                     sys::$buffer_size(
                         handle, m, n, one, d, anz, av, ar, ac, one, d, bnz, bv, br, bc, d, ptr::null(), cr, cc, size,
@@ -84,7 +84,7 @@ macro_rules! impl_csrgeam2 {
                 let (cr, cc, cv) = (start(&made.0), start(&made.1), start(&made.2));
                 let (scalars, buffer) = (Scalars::<Self>::new(), start(workspace));
                 let one = scalars.one().cast();
-                // SAFETY: as for the workspace, which has the size that was asked for; C has as many entries as were counted.
+                // SAFETY: as above; the workspace has the size that was asked for, and C the entries that were counted.
                 let status = unsafe {
                     sys::$geam(
                         handle, m, n, one, d, anz, av, ar, ac, one, d, bnz, bv, br, bc, d, cv, cr, cc, buffer,

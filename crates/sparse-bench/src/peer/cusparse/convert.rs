@@ -1,4 +1,4 @@
-//! Dense to CSR, matrix after matrix, and COO to CSR by a sort and a gather. Memory for the results is allocated before.
+//! Dense to CSR, matrix after matrix, and COO to CSR by a sort and a gather, to memory that is allocated before.
 
 use super::descriptor::{BASE, DenseMatrix, SparseMatrix, SparseVector, Vector, start};
 use super::library::{Cusparse, check};
@@ -61,13 +61,11 @@ impl<'a, T: Value> DenseToCsr<'a, T> {
             workspace: device.zeros(0)?,
         };
         let (dense, csr) = this.descriptors(0)?;
-        let (handle, mut bytes) = (library.handle, 0);
-        let size = &raw mut bytes;
+        let handle = library.handle;
         // SAFETY: handle and descriptors are alive.
-        let status =
-            unsafe { sys::cusparseDenseToSparse_bufferSize(handle, dense.0, csr.0, DENSE_TO_CSR, size) };
-        check("cusparseDenseToSparse_bufferSize", status)?;
-        this.workspace = device.zeros(bytes)?;
+        this.workspace = library.workspace("cusparseDenseToSparse_bufferSize", |size| unsafe {
+            sys::cusparseDenseToSparse_bufferSize(handle, dense.0, csr.0, DENSE_TO_CSR, size)
+        })?;
         Ok(this)
     }
 
@@ -163,11 +161,11 @@ impl<'a, T: Value> CooToCsr<'a, T> {
         let identity: Vec<i32> = (0..nnz as i32).collect();
         let (positions, values) = (device.zeros(nnz)?, device.zeros(nnz)?);
         let (handle, m, n) = (library.handle, a.nrows() as i32, a.ncols() as i32);
-        let (i, j, mut bytes) = (start(a.row_idx()), start(a.col_idx()), 0);
-        let size = &raw mut bytes;
+        let (i, j) = (start(a.row_idx()), start(a.col_idx()));
         // SAFETY: the handle is alive and the coordinates have nnz elements.
-        let status = unsafe { sys::cusparseXcoosort_bufferSizeExt(handle, m, n, nnz as i32, i, j, size) };
-        check("cusparseXcoosort_bufferSizeExt", status)?;
+        let workspace = library.workspace("cusparseXcoosort_bufferSizeExt", |size| unsafe {
+            sys::cusparseXcoosort_bufferSizeExt(handle, m, n, nnz as i32, i, j, size)
+        })?;
         Ok(Self {
             library,
             a,
@@ -175,7 +173,7 @@ impl<'a, T: Value> CooToCsr<'a, T> {
             rows: device.zeros(nnz)?,
             offsets: device.zeros(a.nrows() + 1)?,
             indices: device.zeros(nnz)?,
-            workspace: device.zeros(bytes)?,
+            workspace,
             from: Vector::new(&Device::view(a.values()))?,
             to: SparseVector::new(&positions, &values)?,
             positions,

@@ -11,6 +11,8 @@ use std::ptr;
 
 pub(super) const INDEX: sys::cusparseIndexType_t = sys::cusparseIndexType_t::CUSPARSE_INDEX_32I;
 pub(super) const BASE: sys::cusparseIndexBase_t = sys::cusparseIndexBase_t::CUSPARSE_INDEX_BASE_ZERO;
+/// Matrices are multiplied as they are stored.
+pub(super) const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 /// The library's name of a type.
 pub(super) fn data_type<T: Scalar>() -> Result<sys::cudaDataType> {
@@ -30,8 +32,8 @@ pub(super) fn start<T: Element, P>(buffer: &Buffer<T>) -> *mut P {
     pointer(&Device::view(buffer)).cast()
 }
 
-/// One and zero in the type of the product, for alpha and beta. Aligned as the library's complex numbers are, of which it
-/// reads 16 bytes at once.
+/// One and zero in the type of the product, for alpha and beta. Aligned as the library's complex numbers are, of which
+/// it reads 16 bytes at once.
 #[repr(C, align(16))]
 pub(super) struct Scalars<T> {
     one: T,

@@ -6,6 +6,7 @@ use crate::product::available;
 use backend_cuda::{Device, stream};
 use cudarc::cusparse::{result, sys};
 use sparse_core::{Backend, Error, Result};
+use sparse_device::Buffer;
 
 /// The error of a call.
 fn failed(call: &'static str) -> impl FnOnce(result::CusparseError) -> Error {
@@ -55,6 +56,17 @@ impl Cusparse {
         check("cusparseGetVersion", status)?;
         library.blas = available("cublas", Cublas::connect(device));
         Ok(library)
+    }
+
+    /// Memory of the size that `query`, a call of this name, writes.
+    pub(super) fn workspace(
+        &self,
+        call: &'static str,
+        query: impl FnOnce(*mut usize) -> sys::cusparseStatus_t,
+    ) -> Result<Buffer<u8>> {
+        let mut bytes = 0;
+        check(call, query(&raw mut bytes))?;
+        self.device.zeros(bytes)
     }
 
     /// Its name and version, and those of cuBLAS.

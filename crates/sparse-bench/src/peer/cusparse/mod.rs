@@ -1,4 +1,4 @@
-//! cuSPARSE, loaded at run time: generic API, 32-bit indices, host scalars; with cuBLAS, where that is there, it solves.
+//! cuSPARSE, loaded at run time: generic API, 32-bit indices, host scalars. With cuBLAS it solves systems, too.
 
 mod add;
 mod blocks;

@@ -1,7 +1,7 @@
 //! SpMV and SpMM by each algorithm for each format: in CSR with and without preprocessing, in COO, in BSR where the
 //! matrix has dense blocks and, SpMV alone, in sliced ELL where little of it is padding.
 
-use super::descriptor::{DenseMatrix, Scalars, SparseMatrix, Vector, start};
+use super::descriptor::{DenseMatrix, PLAIN, Scalars, SparseMatrix, Vector, start};
 use super::library::{Cusparse, check};
 use super::stored::{Format, Stored};
 use crate::peer::cuda::pointer;
@@ -82,8 +82,6 @@ const SPMM: [(Format, &[Variant<SpmmAlgorithm>]); 3] = [
     (Format::Blocks, &[Variant::plain("cusparse:bsr", SpmmAlgorithm::CUSPARSE_SPMM_ALG_DEFAULT)]),
 ];
 
-const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
-
 pub(super) fn spmv<'a, T: Scalar>(
     library: &'a Cusparse,
     a: &'a Csr<T, Device>,
@@ -149,17 +147,14 @@ impl<'a, T: Scalar> Spmv<'a, T> {
         let (a, _stored) = (stored.describe()?, stored.clone());
         let scalars = Scalars::<T>::new();
         let (alpha, beta, value) = scalars.arguments()?;
-        let (handle, mut bytes) = (library.handle, 0);
-        let size = &raw mut bytes;
+        let handle = library.handle;
         // SAFETY: handle and descriptors are alive; the operands are of one type, with lengths that fit.
-        let status = unsafe {
+        let workspace = library.workspace("cusparseSpMV_bufferSize", |size| unsafe {
             sys::cusparseSpMV_bufferSize(handle, PLAIN, alpha, a.0, x.0, beta, y.0, value, algorithm, size)
-        };
-        check("cusparseSpMV_bufferSize", status)?;
-        let workspace = device.zeros(bytes)?;
+        })?;
         if preprocess {
             let buffer = start(&workspace);
-            // SAFETY: as above; the workspace has the size that was asked for, and the vectors are freed behind this work.
+            // SAFETY: as above; the workspace has the size that was asked for; the vectors are freed behind this work.
             let status = unsafe {
                 sys::cusparseSpMV_preprocess(
                     handle, PLAIN, alpha, a.0, x.0, beta, y.0, value, algorithm, buffer,
@@ -212,19 +207,16 @@ impl<'a, T: Scalar> Spmm<'a, T> {
         let _stored = stored.clone();
         let scalars = Scalars::<T>::new();
         let (alpha, beta, value) = scalars.arguments()?;
-        let (handle, mut bytes) = (library.handle, 0);
-        let size = &raw mut bytes;
+        let handle = library.handle;
         // SAFETY: handle and descriptors are alive; the operands are of one type, with shapes that fit.
-        let status = unsafe {
+        let workspace = library.workspace("cusparseSpMM_bufferSize", |size| unsafe {
             sys::cusparseSpMM_bufferSize(
                 handle, PLAIN, PLAIN, alpha, a.0, b.0, beta, c.0, value, algorithm, size,
             )
-        };
-        check("cusparseSpMM_bufferSize", status)?;
-        let workspace = device.zeros(bytes)?;
+        })?;
         if preprocess {
             let buffer = start(&workspace);
-            // SAFETY: as above; the workspace has the size that was asked for, and the output is freed behind this work.
+            // SAFETY: as above; the workspace has the size that was asked for; the output is freed behind this work.
             let status = unsafe {
                 sys::cusparseSpMM_preprocess(
                     handle, PLAIN, PLAIN, alpha, a.0, b.0, beta, c.0, value, algorithm, buffer,

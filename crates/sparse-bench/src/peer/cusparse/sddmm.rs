@@ -1,6 +1,6 @@
 //! `U·Vᵀ` at the entries of a matrix in CSR, whose values the library does not multiply by.
 
-use super::descriptor::{DenseMatrix, Scalars, SparseMatrix, start};
+use super::descriptor::{DenseMatrix, PLAIN, Scalars, SparseMatrix, start};
 use super::library::{Cusparse, check};
 use crate::peer::cuda::pointer;
 use crate::product::{Product, available, planned};
@@ -9,8 +9,6 @@ use backend_cuda::Device;
 use cudarc::cusparse::sys::{self, cusparseSDDMMAlg_t::CUSPARSE_SDDMM_ALG_DEFAULT as ALGORITHM};
 use sparse_core::{Backend, Csr, DenseView, Result, Space};
 use sparse_device::{Buffer, ViewMut};
-
-const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 /// The product with and without preprocessing; what the library refuses is printed.
 pub(super) fn all<'a, T: Value>(
@@ -52,19 +50,16 @@ impl<'a, T: Value> Sddmm<'a, T> {
         let c = SparseMatrix::csr::<T>((p.nrows(), p.ncols()), p.nnz(), arrays)?;
         let scalars = Scalars::<T>::new();
         let (alpha, beta, value) = scalars.arguments()?;
-        let (handle, mut bytes) = (library.handle, 0);
-        let size = &raw mut bytes;
+        let handle = library.handle;
         // SAFETY: handle and descriptors are alive; the operands are of one type, with shapes that fit.
-        let status = unsafe {
+        let workspace = library.workspace("cusparseSDDMM_bufferSize", |size| unsafe {
             sys::cusparseSDDMM_bufferSize(
                 handle, PLAIN, PLAIN, alpha, u.0, v.0, beta, c.0, value, ALGORITHM, size,
             )
-        };
-        check("cusparseSDDMM_bufferSize", status)?;
-        let workspace = device.zeros(bytes)?;
+        })?;
         if preprocess {
             let buffer = start(&workspace);
-            // SAFETY: as above; the workspace has the size that was asked for, and the values are freed behind this work.
+            // SAFETY: as above; the workspace has the size that was asked for; the values are freed behind this work.
             let status = unsafe {
                 sys::cusparseSDDMM_preprocess(
                     handle, PLAIN, PLAIN, alpha, u.0, v.0, beta, c.0, value, ALGORITHM, buffer,

@@ -1,6 +1,6 @@
 //! `L·x = b` in CSR, with the library's analysis before.
 
-use super::descriptor::{Scalars, SparseMatrix, Vector, made, start};
+use super::descriptor::{PLAIN, Scalars, SparseMatrix, Vector, made, start};
 use super::library::{Cusparse, check};
 use crate::product::{Product, available, planned};
 use crate::value::Value;
@@ -8,8 +8,6 @@ use backend_cuda::Device;
 use cudarc::cusparse::sys::{self, cusparseSpSVAlg_t::CUSPARSE_SPSV_ALG_DEFAULT as ALGORITHM};
 use sparse_core::{Backend, Csr, Result, Space};
 use sparse_device::{Buffer, View, ViewMut};
-
-const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 /// The solver; what the library refuses is printed.
 pub(super) fn all<'a, T: Value>(
@@ -67,14 +65,11 @@ impl<'a, T: Value> Spsv<'a, T> {
         let create = |made| unsafe { sys::cusparseSpSV_createDescr(made) };
         let state = made("cusparseSpSV_createDescr", create).map(State)?;
         let scalars = Scalars::<T>::new();
-        let ((alpha, _, value), l, mut bytes) = (scalars.arguments()?, matrix, 0);
-        let size = &raw mut bytes;
+        let ((alpha, _, value), l) = (scalars.arguments()?, matrix);
         // SAFETY: handle and descriptors are alive; the vectors have the length of the matrix.
-        let status = unsafe {
+        let workspace = library.workspace("cusparseSpSV_bufferSize", |size| unsafe {
             sys::cusparseSpSV_bufferSize(handle, PLAIN, alpha, l.0, b.0, x.0, value, ALGORITHM, state.0, size)
-        };
-        check("cusparseSpSV_bufferSize", status)?;
-        let workspace = device.zeros(bytes)?;
+        })?;
         let buffer = start(&workspace);
         // SAFETY: as above; the workspace has the size that was asked for, and x is freed behind this work.
         let status = unsafe {

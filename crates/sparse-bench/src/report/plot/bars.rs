@@ -1,6 +1,6 @@
 //! Groups of bars, from one up or down on a logarithmic axis.
 
-use super::drawing::{Area, Drawn, drawn};
+use super::drawing::{Area, Drawn, draw_legend, drawn};
 use anyhow::Result;
 use plotters::prelude::*;
 
@@ -51,12 +51,7 @@ fn draw_groups<'a>(area: &Area<'a>, caption: &str, groups: &[Group]) -> Drawn<'a
     chart.draw_series(groups.iter().enumerate().map(|(place, group)| {
         Text::new(group.name.clone(), (place as f64 + 0.1, most / 1.1), ("sans-serif", 14))
     }))?;
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .border_style(BLACK)
-        .background_style(WHITE.mix(0.8))
-        .draw()?;
+    draw_legend(&mut chart)?;
     area.present()
 }
 

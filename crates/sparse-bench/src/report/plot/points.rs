@@ -1,6 +1,6 @@
 //! Points by two logarithmic axes, some of them joined to lines.
 
-use super::drawing::{Area, Drawn, drawn};
+use super::drawing::{Area, Drawn, draw_legend, drawn};
 use anyhow::Result;
 use plotters::prelude::*;
 
@@ -52,12 +52,7 @@ fn draw_series<'a>(area: &Area<'a>, axes: &Axes<'_>, series: &[Series]) -> Drawn
             .label(name)
             .legend(move |(x, y)| Circle::new((x + 10, y), 4, color.filled()));
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .border_style(BLACK)
-        .background_style(WHITE.mix(0.8))
-        .draw()?;
+    draw_legend(&mut chart)?;
     area.present()
 }
 

@@ -28,8 +28,8 @@ use summary::{Explained, Summary, Work};
 ///
 /// Every 2-D array is a matrix, and every 3-D array of shape (count, rows, cols) `count` matrices. They are read one by
 /// one, so that they may be larger than any memory; each device compresses some and keeps them. Where a device fails,
-/// others do its work. A matrix that no device has memory for is cut, and comes out whole. With --ekmr an array of three
-/// or four dimensions is one matrix, too.
+/// others do its work. A matrix that no device has memory for is cut, and comes out whole. With --ekmr an array of
+/// three or four dimensions is one matrix, too.
 ///
 /// The matrices, in the order of the input, become one batch: in a file as `nnz compress` writes it, or in a folder of
 /// parts, which may have matrices of unequal shapes. Other commands read the folder where they read a file, and unequal
@@ -39,6 +39,9 @@ use summary::{Explained, Summary, Work};
 /// --partition. Each reads its own with the device of its number on its host, and the first gathers and writes all of
 /// them: the same bytes as those of one process.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nnz distribute dense.npy -o all.npz --devices cpu
+  nnz distribute dense.npy -o parts --partition row:4")]
 pub(crate) struct Distribute {
     /// Dense arrays (.npy), or one folder, of which all .npy files are read in the order of their names
     #[arg(value_name = "INPUT", required = true)]

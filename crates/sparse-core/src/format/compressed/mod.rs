@@ -47,6 +47,9 @@ impl<A: Axis, T: Scalar> Compressed<A, T, Host, i32, i32> {
     /// assert_eq!(Csr::<f64>::zeros(2, 3)?.row_ptr(), &[0, 0, 0]);
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Error::IndexOverflow`](crate::Error::IndexOverflow) from 2³¹ rows or columns on.
     pub fn zeros(rows: usize, cols: usize) -> Result<Self> {
         check_extents::<i32>(rows, cols)?;
         let (major, _) = A::swap(rows, cols);
@@ -60,6 +63,9 @@ impl<A: Axis, T: Scalar> Compressed<A, T, Host, i32, i32> {
     /// assert!(Csc::<f64>::identity(2)?.triplets().eq([(0, 0, 1.0), (1, 1, 1.0)]));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Error::IndexOverflow`](crate::Error::IndexOverflow) from 2³¹ rows on.
     pub fn identity(n: usize) -> Result<Self> {
         let end = i32::try_new("n", n)?;
         let one = T::from_acc(num_traits::One::one());

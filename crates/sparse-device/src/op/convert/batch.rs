@@ -1,5 +1,5 @@
-//! Batches along their other axis: the device sorts the entries of all members at once, as one block-diagonal matrix, where
-//! its indices can number the rows and columns of all members.
+//! Batches along their other axis: the device sorts the entries of all members at once, as one block-diagonal matrix,
+//! where its indices can number the rows and columns of all members.
 
 use super::formats::BatchOn;
 use super::reference_plan::plan;
@@ -43,8 +43,8 @@ pub(super) fn to_other_axis<A: Axis, T: Scalar, I: Index, O: Index>(
     let offsets = split_members(backend, count, (major, minor), (&offsets, &indices), IndexType::of::<O>())?;
     let (member_ptr, offsets, indices, values) =
         (from.member_ptr().to_vec(), offsets.of(), indices.of(), values.of());
-    // SAFETY: each member has the entries that it had, sorted along its other axis; offsets and indices are those of the
-    // block-diagonal matrix, counted from the first one of the member.
+    // SAFETY: each member has the entries that it had, sorted along its other axis; offsets and indices are those of
+    // the block-diagonal matrix, counted from the first one of the member.
     let target = unsafe { BatchOn::new_unchecked(shape, member_ptr, offsets, indices, values, order) };
     Ok(Rearrangement::new(choice, target, vec![source]))
 }

@@ -1,9 +1,9 @@
 //! Chunks of C, whose products plans of many runs keep.
 //!
 //! A chunk has neighbouring entries of C, whose products fit in local memory. A work-group makes these products in the
-//! order of A's entries, so that it reads rows of B in parts, and then adds them in the order of C's entries: all work-items
-//! have as many products, however long rows are. A run reads 2 bytes a product, 8 bytes for each part of a row of B and for
-//! 32 products, and A, B and C. For long rows, and for all rows by the limits below.
+//! order of A's entries, so that it reads rows of B in parts, and then adds them in the order of C's entries: all
+//! work-items have as many products, however long rows are. A run reads 2 bytes a product, 8 bytes for each part of a
+//! row of B and for 32 products, and A, B and C. For long rows, and for all rows by the limits below.
 
 use super::places::{self, find_b_rows};
 use super::row_bins::RowBins;
@@ -32,26 +32,26 @@ const SHORTEST: usize = 4;
 /// The part of the largest chunk above which the products of an entry are a chunk, however many they are.
 const ALONE: usize = 8;
 
-/// Calls from which on all rows are in chunks if rows of B are short or products few, on a GPU. Measured on an H200: runs save 1 to 120
-/// us, and pay for the plan after 60 to 300 calls.
+/// Calls from which on all rows are in chunks if rows of B are short or products few, on a GPU. Measured on an H200:
+/// runs save 1 to 120 us, and pay for the plan after 60 to 300 calls.
 const CALLS: usize = 100;
 
-/// The mean length of a row of B up to which all rows of C are in chunks. Measured on an H200, kernels alone: chunks take 0.5
-/// to 0.84 of the time of places up to 4 entries, 0.9 for 5 and 1.24 for a stencil of 7.
+/// The mean length of a row of B up to which all rows of C are in chunks. Measured on an H200, kernels alone: chunks
+/// take 0.5 to 0.84 of the time of places up to 4 entries, 0.9 for 5 and 1.24 for a stencil of 7.
 const SHORT: usize = 4;
 
 /// The mean length up to which they are if some rows of C are long.
 const SHORT_BESIDE_LONG: usize = 16;
 
-/// Rows of B differ in length, so that all rows of C are in chunks if some are, where the entries of A meet rows this many
-/// times as long as the mean row of B.
+/// Rows of B differ in length, so that all rows of C are in chunks if some are, where the entries of A meet rows this
+/// many times as long as the mean row of B.
 const SKEWED: usize = 2;
 
 /// Bytes for each product while chunks are made: its entry of C, its place, and its position.
 const BYTES_PER_PRODUCT: usize = 4 + 2 + 2;
 
-/// Bytes for each segment while chunks are made: itself, its chunk and its length, each sorted too, positions twice, and
-/// its source.
+/// Bytes for each segment while chunks are made: itself, its chunk and its length, each sorted too, positions twice,
+/// and its source.
 const BYTES_PER_SEGMENT: usize = 2 * (16 + 4 + 4) + 2 * 4 + 8;
 
 /// True if all rows are best in chunks in a plan of so many calls.
@@ -110,8 +110,8 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// Divides the rows at these places into chunks, unless their products take much memory, or memory that is not there, or
-    /// are too many for 32 bits.
+    /// Divides the rows at these places into chunks, unless their products take much memory, or memory that is not
+    /// there, or are too many for 32 bits.
     pub(super) fn new(
         backend: &Device,
         factors: Factors<'_>,

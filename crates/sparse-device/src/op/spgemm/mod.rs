@@ -16,13 +16,13 @@
 //!
 //! A mask is the pattern of C, and its rows are summed alike: products without a column there are left out.
 //!
-//! A run finds the place of each product among the columns of its row of C. A plan of many runs keeps where products belong.
-//! Where rows of B are short, it divides C into chunks of about as many products: it keeps which products are neighbours in
-//! rows of B, and where those of each entry of C are. Else it keeps the place of each product in its row of C, 8 or 16 bits,
-//! for rows whose sums fit in local memory, and chunks for most other rows.
+//! A run finds the place of each product among the columns of its row of C. A plan of many runs keeps where products
+//! belong. Where rows of B are short, it divides C into chunks of about as many products: it keeps which products are
+//! neighbours in rows of B, and where those of each entry of C are. Else it keeps the place of each product in its row
+//! of C, 8 or 16 bits, for rows whose sums fit in local memory, and chunks for most other rows.
 //!
-//! A team goes through the entries of A's row one after the other, so that sums are added in their order. So are those of
-//! chunks, but where the products of an entry are divided between work-items, whose sums are added.
+//! A team goes through the entries of A's row one after the other, so that sums are added in their order. So are those
+//! of chunks, but where the products of an entry are divided between work-items, whose sums are added.
 
 mod chunks;
 mod pattern;
@@ -223,9 +223,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
                 let (found, sums) = find_sums(self, factors, algorithm, IndexType::of::<O>(), kept)?;
                 let shape = (factors.left.rows, factors.right.cols);
                 let (offsets, indices) = (found.offsets.of(), found.indices.of());
-                // SAFETY: the offsets are sums of the lengths of rows, and the kernels wrote so many columns of the right
-                // factor to each row, in order and each once. Extents are those of factors, which have the same type of
-                // indices.
+                // SAFETY: the offsets are sums of the lengths of rows, and the kernels wrote so many columns of the
+                // right factor to each row, in order and each once. Extents are those of factors, which have the same
+                // type of indices.
                 let pattern = unsafe {
                     CompressedPattern::new_unchecked(shape, offsets, indices, IndexOrder::CANONICAL)
                 };

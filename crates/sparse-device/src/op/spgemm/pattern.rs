@@ -16,7 +16,8 @@ use std::sync::Arc;
 /// Products of a row for each lane of the team that finds it in local memory: the kernels' macro `EACH`.
 const EACH: usize = 8;
 
-/// Columns of a window for each lane of the team that finds a row: those of the words that the kernels' macro `WORDS` counts.
+/// Columns of a window for each lane of the team that finds a row: those of the words that the kernels' macro `WORDS`
+/// counts.
 const WINDOW_COLUMNS: usize = 32 * 31;
 
 /// Windows of the largest team for a row, one after the other: each takes it through all products again. Measured on an
@@ -314,7 +315,8 @@ impl<'a> PatternSearch<'a> {
         }
     }
 
-    /// Work-groups mark the columns of as many rows as there are bitmaps, and write them in order; then those of the next.
+    /// Work-groups mark the columns of as many rows as there are bitmaps, and write them in order; then those of the
+    /// next.
     fn run_split(
         &self,
         search: &BinSearch,

@@ -34,8 +34,8 @@ const LONGEST_OF_BYTES: usize = u8::MAX as usize - LANES;
 const BYTES_PER_LANE: usize = 64;
 
 /// The lanes of the smallest team: as many as the mean length of a row of B, in which a lane has up to three entries at
-/// once. Measured on an H100: 16 lanes take 0.75 of the time of 32 for rows of 41 entries, and 0.9 for 27; 4 take 0.77 of
-/// 8 for rows of 5, and 2 take 0.7 of 4 for rows of one entry.
+/// once. Measured on an H100: 16 lanes take 0.75 of the time of 32 for rows of 41 entries, and 0.9 for 27; 4 take 0.77
+/// of 8 for rows of 5, and 2 take 0.7 of 4 for rows of one entry.
 const SMALLEST: [usize; 2] = [2, 16];
 
 /// The mean length of a row of B above which the smallest team is a warp.
@@ -66,8 +66,8 @@ impl Places {
         Limits { short: each * teams.smallest, warp: each * LANES }
     }
 
-    /// Memory for the places of these products, unless that is much or not there. Rows of B have no column twice, and no
-    /// row of C has more entries than the `longest`.
+    /// Memory for the places of these products, unless that is much or not there. Rows of B have no column twice, and
+    /// no row of C has more entries than the `longest`.
     pub(super) fn new(
         backend: &Device,
         factors: Factors<'_>,

@@ -42,7 +42,8 @@ impl RowBins {
         Self { order: None, bins: vec![Bin { number: 1, rows: 0..rows }] }
     }
 
-    /// The rows in bins 1 to `count`. Bins without rows, and rows in bin 0, are left out. `bins` writes the bin of each row.
+    /// The rows in bins 1 to `count`. Bins without rows, and rows in bin 0, are left out. `bins` writes the bin of each
+    /// row.
     pub(super) fn sorted(
         backend: &Device,
         factors: Factors<'_>,

@@ -12,8 +12,8 @@ use crate::{Buffer, Device, Kernel};
 use sparse_core::{Backend, Result};
 use std::ops::Range;
 
-/// Bytes of sums for each lane of the team that sums a row in local memory: the kernels' macro `EACH` counts sums, and is
-/// at most [`MAX_EACH`].
+/// Bytes of sums for each lane of the team that sums a row in local memory: the kernels' macro `EACH` counts sums, and
+/// is at most [`MAX_EACH`].
 const BYTES_PER_LANE: usize = 64;
 const MAX_EACH: usize = 8;
 
@@ -24,14 +24,14 @@ const MAX_SMALLEST: usize = 16;
 /// Entries of a row of A up to which a team of up to a warp has the row.
 const MAX_LEFT: usize = 1024;
 
-/// Products of a row of B on average, in each slice of a row of C, from which on a work-group takes the row's entries of A
-/// one after the other: on a CPU, and on a GPU.
+/// Products of a row of B on average, in each slice of a row of C, from which on a work-group takes the row's entries
+/// of A one after the other: on a CPU, and on a GPU.
 const MIN_PART: [usize; 2] = [8, 64];
 
 /// Products of a row up to which rows need no bins, if all are short.
 const MAX_PRODUCTS: usize = 4096;
 
-/// The entries of C that a work-item has in a slice: the kernels' macro `SLICE_EACH`, by the bytes of a column and a sum.
+/// The entries of C that a work-item has in a slice, by the bytes of a column and a sum: the kernels' `SLICE_EACH`.
 fn slice_each(bytes: usize) -> usize {
     match bytes {
         0..=8 => 16,
@@ -54,8 +54,8 @@ enum SumBin {
     Short,
     /// The sums fit a warp.
     Warp,
-    /// The largest team has a slice, and goes through the entries of A one after the other. Where places are kept, the rows
-    /// of this bin and of the next are cut into chunks, if there is memory for their products.
+    /// The largest team has a slice, and goes through the entries of A one after the other. Where places are kept, the
+    /// rows of this bin and of the next are cut into chunks, if there is memory for their products.
     Parts,
     /// The largest team has a slice, and shares the products of as many entries of A as it has lanes.
     Slices,

@@ -24,8 +24,8 @@ const LONG_FOR_SMALL: usize = 6;
 /// 32.
 const ITEMS_PER_UNIT: usize = 1024;
 
-/// The same where lanes meet at barriers. Measured on an H200 by NVIDIA's OpenCL, chunks over blocks: 1.04 to 1.65 at 450
-/// to 760 items, 0.91 and 1.39 at 910, 0.78 to 1.09 at 110 to 230.
+/// The same where lanes meet at barriers. Measured on an H200 by NVIDIA's OpenCL, chunks over blocks: 1.04 to 1.65 at
+/// 450 to 760 items, 0.91 and 1.39 at 910, 0.78 to 1.09 at 110 to 230.
 const ITEMS_PER_UNIT_WITH_BARRIERS: usize = 256;
 
 /// The plan: the blocks, and a kernel for operands of either alignment.

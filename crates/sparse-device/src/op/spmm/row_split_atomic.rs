@@ -1,5 +1,5 @@
-//! `C ← alpha·A·B + beta·C` for compressed rows, of which those of more than 256 entries are split: their chunks are added
-//! by atomic additions.
+//! `C ← alpha·A·B + beta·C` for compressed rows, of which those of more than 256 entries are split: their chunks are
+//! added by atomic additions.
 
 use super::summed_chunks::SummedChunks;
 use crate::lanes::LANES;

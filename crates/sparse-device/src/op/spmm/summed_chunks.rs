@@ -44,7 +44,7 @@ impl SummedChunks {
         backend.clear(&self.partial)
     }
 
-    /// Computes the product: `kernel`, with this number of warps, writes rows of C and partial sums; then these are added.
+    /// Computes the product: `kernel`, with this number of warps, writes rows of C and partial sums, which are added.
     pub(super) fn multiply(
         &self,
         backend: &Device,

@@ -53,8 +53,8 @@ impl Device {
         Ok(reason.map(|reason| (RowAlgorithm::ColumnBlocks, reason)))
     }
 
-    /// The patterns for which a plan that runs often takes columns of 16 bits in place of `algorithm`. To find them takes
-    /// it one or two products' time.
+    /// The patterns for which a plan that runs often takes columns of 16 bits in place of `algorithm`. To find them
+    /// takes it one or two products' time.
     pub(super) fn patterns_for_deltas(
         &self,
         a: RawCompressed<'_>,
@@ -191,8 +191,8 @@ impl RowLengths {
         }
     }
 
-    /// The algorithm for a device on which lanes meet at barriers, if the lengths decide: rows are skewed, or neither short
-    /// nor long nor few.
+    /// The algorithm for a device on which lanes meet at barriers, if the lengths decide: rows are skewed, or neither
+    /// short nor long nor few.
     fn algorithm_with_barriers(
         self,
         few: bool,

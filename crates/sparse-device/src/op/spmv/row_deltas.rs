@@ -1,5 +1,5 @@
-//! Compressed rows with columns of 16 bits: a base for each 32 neighbouring rows, and a delta for each entry. A lane takes
-//! a short row, several lanes a longer one.
+//! Compressed rows with columns of 16 bits: a base for each 32 neighbouring rows, and a delta for each entry. A lane
+//! takes a short row, several lanes a longer one.
 
 use super::choice::DeltaPatterns;
 use super::plan::Workspace;
@@ -48,7 +48,7 @@ pub(super) enum Columns {
 }
 
 impl RowDeltas {
-    /// The columns as deltas, if the pattern is one of these and those of all neighbouring rows lie less than 65536 apart.
+    /// The columns as deltas, if the pattern is one of these and columns of neighbouring rows lie within 65536.
     pub(super) fn of_patterns(
         backend: &Device,
         a: RawCompressed<'_>,
@@ -138,18 +138,18 @@ fn product_bytes(a: RawCompressed<'_>) -> usize {
     a.nnz() * (value_bytes + size_of::<u16>()) + a.rows * (a.offsets.element_bytes + 2 * value_bytes)
 }
 
-/// True if a cache that evicts the least recent lines keeps nothing of these bytes from one product to the next, and one
-/// that evicts the newest keeps a good part. Measured, time of loads that leave first over plain ones, on an H100 of
-/// 50 MiB: 0.75 to 0.97 at 54 to 95 MB, 1.01 on roads of 90 MB; on an H200 of 60 MiB: 0.73 to 0.95 at 63 to 108 MB, 1.04
-/// and 1.05 at 138 and 150 MB, 0.93 to 1.27 at 38 to 56 MB.
+/// True if a cache that evicts the least recent lines keeps nothing of these bytes from one product to the next, and
+/// one that evicts the newest keeps a good part. Measured, time of loads that leave first over plain ones, on an H100
+/// of 50 MiB: 0.75 to 0.97 at 54 to 95 MB, 1.01 on roads of 90 MB; on an H200 of 60 MiB: 0.73 to 0.95 at 63 to 108 MB,
+/// 1.04 and 1.05 at 138 and 150 MB, 0.93 to 1.27 at 38 to 56 MB.
 fn is_little_larger_than(cache_bytes: usize, bytes: usize) -> bool {
     bytes > cache_bytes && bytes <= 2 * cache_bytes
 }
 
-/// Lanes for rows of `mean` entries whose values have `value_bytes`: a power of two up to 32, with at least five entries
-/// each, four if values have 8 bytes. Measured with one, two, four and eight lanes: 19.8 and 18.0 µs by the first two at 11
-/// entries, 9.5 by two and 10.7 by four at 18, 13.0 by four and 12.8 by two at 21, 12.1 by eight and 12.6 by four at 41
-/// (f32); 27.6 by four and more by two at 18 (f64).
+/// Lanes for rows of `mean` entries whose values have `value_bytes`: a power of two up to 32, with at least five
+/// entries each, four if values have 8 bytes. Measured with one, two, four and eight lanes: 19.8 and 18.0 µs by the
+/// first two at 11 entries, 9.5 by two and 10.7 by four at 18, 13.0 by four and 12.8 by two at 21, 12.1 by eight and
+/// 12.6 by four at 41 (f32); 27.6 by four and more by two at 18 (f64).
 pub(super) fn lanes_for(mean: usize, value_bytes: usize) -> usize {
     let entries_per_lane = if value_bytes < 8 { 5 } else { 4 };
     let most = (mean / entries_per_lane).clamp(1, LANES);

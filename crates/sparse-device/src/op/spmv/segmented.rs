@@ -22,9 +22,9 @@ const BITS: usize = 32;
 /// waiting better, fewer leave less to add at the end. (Found by trial on an H100.)
 const SQUARE: usize = 46 * 46;
 
-/// Warps of a compute unit that have a part each, elsewhere: as many as run at once, so that none waits for a second part.
-/// Measured on an H100 with 0.1 to 8 million entries, time over that with `SQUARE`: 0.86 to 1.1, 0.96 on average (f32),
-/// 0.83 to 1.02, 0.97 (f64).
+/// Warps of a compute unit that have a part each, elsewhere: as many as run at once, so that none waits for a second
+/// part. Measured on an H100 with 0.1 to 8 million entries, time over that with `SQUARE`: 0.86 to 1.1, 0.96 on average
+/// (f32), 0.83 to 1.02, 0.97 (f64).
 const WARPS_AT_ONCE: usize = 40;
 
 /// The most steps of a part.

@@ -27,8 +27,8 @@ pub(crate) struct SpmvThresholds {
     /// Columns of 16 bits, for plans that run often.
     pub(crate) deltas: DeltaThresholds,
     /// Average entries per row from which on alike rows with scattered columns take the least time by several lanes.
-    /// Measured, lanes over what is chosen otherwise, f32 and f64: 1.02 and 0.92 at 4 entries, 0.97 and 0.90 at 8, 0.90 at
-    /// 16, 0.94 and 0.93 at 32, 0.93 and 0.91 at 48.
+    /// Measured, lanes over what is chosen otherwise, f32 and f64: 1.02 and 0.92 at 4 entries, 0.97 and 0.90 at 8, 0.90
+    /// at 16, 0.94 and 0.93 at 32, 0.93 and 0.91 at 48.
     pub(crate) scattered_vector_from: usize,
     /// Blocks of columns, for plans that run often.
     pub(crate) column_blocks: ColumnBlocksThresholds,
@@ -87,8 +87,8 @@ pub(crate) struct ManyRowsThresholds {
     /// The largest average of entries per row for row blocks, under the same conditions and for skewed rows.
     pub(crate) row_blocks_up_to: usize,
     /// Bytes of x from which on row blocks take less time than segments for skewed rows of a matrix that the cache does
-    /// not hold. Measured, row blocks over segments: 0.89 to 1.07 from 3.5 MB on, 0.97 on average of eleven matrices (f32);
-    /// 0.92 to 1.15, 0.98 of fifteen (f64); 1.03 to 1.16 at 0.2 to 0.8 MB.
+    /// not hold. Measured, row blocks over segments: 0.89 to 1.07 from 3.5 MB on, 0.97 on average of eleven matrices
+    /// (f32); 0.92 to 1.15, 0.98 of fifteen (f64); 1.03 to 1.16 at 0.2 to 0.8 MB.
     pub(crate) row_blocks_from_x_bytes: usize,
     /// Average entries per row below which a thread a row takes the least time if the cache holds the matrix: its
     /// threads read neighbouring rows at once. Measured, segments over threads: 1.48 at 9 entries, 1.10 at 15, 0.89 at
@@ -115,8 +115,8 @@ pub(crate) struct BarriersThresholds {
     pub(crate) never_skewed: usize,
     /// The longest row over the average up to which rows need no segments: row blocks take 0.47 to 1.04 of their time.
     pub(crate) like_ratio: usize,
-    /// Bytes of such rows below which a thread a row takes less time than row blocks. Measured with f32 and f64, row blocks
-    /// over threads: 1.5 at 88 bytes, 1.0 to 1.3 at 96 to 112, 0.9 to 1.3 at 128 to 168, 0.6 at 250.
+    /// Bytes of such rows below which a thread a row takes less time than row blocks. Measured with f32 and f64, row
+    /// blocks over threads: 1.5 at 88 bytes, 1.0 to 1.3 at 96 to 112, 0.9 to 1.3 at 128 to 168, 0.6 at 250.
     pub(crate) thread_below_bytes: usize,
     /// The same where the cache holds the matrix: 1.2 to 1.3 at 144 to 192 bytes, 0.8 to 1.2 at 216.
     pub(crate) thread_below_bytes_in_cache: usize,
@@ -125,9 +125,9 @@ pub(crate) struct BarriersThresholds {
 /// Lists of the rows with entries, where most are empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ListedRowsThresholds {
-    /// Rows for each that has entries, at least, if values have up to 4 bytes; twice as many at 8 bytes. Measured, f32 and
-    /// f64, a thread a row over the list: 2.7 and 2.1 at one in 1000, 1.5 and 1.8 at one in 20, 1.5 and 0.75 at one in 8,
-    /// 0.9 at one in 4.
+    /// Rows for each that has entries, at least, if values have up to 4 bytes; twice as many at 8 bytes. Measured, f32
+    /// and f64, a thread a row over the list: 2.7 and 2.1 at one in 1000, 1.5 and 1.8 at one in 20, 1.5 and 0.75 at one
+    /// in 8, 0.9 at one in 4.
     pub(crate) rows_per_filled: usize,
     /// Steps of a lane in the longest row, at most. Not measured.
     pub(crate) steps: usize,
@@ -143,8 +143,8 @@ pub(crate) struct DeltaThresholds {
     /// The same in place of row blocks of 8-byte values: 30.1 and 25.6 µs by row blocks at 11 entries, 38.0 and 51.5 at
     /// 21 (with OpenCL).
     pub(crate) wide_lanes_from: usize,
-    /// Bytes of x up to which every unit's own cache holds it, whatever columns come next. Measured with rows of 8 random
-    /// entries, row blocks over columns of 16 bits: 1.27 at 40 kB (f32), 1.33 at 80 kB (f64).
+    /// Bytes of x up to which every unit's own cache holds it, whatever columns come next. Measured with rows of 8
+    /// random entries, row blocks over columns of 16 bits: 1.27 at 40 kB (f32), 1.33 at 80 kB (f64).
     pub(crate) short_x_bytes: usize,
 }
 

@@ -89,8 +89,8 @@ class Connections:
                     return self._send_descriptors(self._descriptors, request, headers)
                 return self._send_once(request, headers, request.body)
             except ServerError as error:
-                # Refused requests had no effect, or an earlier attempt is at work; one whose worker process ended may have
-                # had one, and its key is gone.
+                # Refused requests had no effect, or an earlier attempt is at work; one whose worker process ended may
+                # have had one, and its key is gone.
                 may_repeat = error.status == 429 or (request.stores and error.is_not_finished) or (
                     error.status == 503 and not request.has_effect and not request.stores
                 )

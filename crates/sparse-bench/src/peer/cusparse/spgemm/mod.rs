@@ -1,5 +1,5 @@
-//! Products of sparse matrices in CSR, from the last two factors on: by SpGEMM, which finds the pattern in every run, and
-//! by SpGEMMreuse, which can keep it.
+//! Products of sparse matrices in CSR, from the last two factors on: by SpGEMM, which finds the pattern in every run,
+//! and by SpGEMMreuse, which can keep it.
 
 mod multiply;
 mod reuse;
@@ -15,8 +15,6 @@ use sparse_core::{Csr, Element, Result, Scalar, space};
 use sparse_device::Buffer;
 use std::ffi::c_void;
 use std::ptr;
-
-const NONE: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 /// The library's functions for a product whose pattern is unknown.
 #[derive(Debug, Clone, Copy)]

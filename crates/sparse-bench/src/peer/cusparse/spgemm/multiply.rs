@@ -1,8 +1,8 @@
 //! A·B by SpGEMM, which finds the pattern in every run.
 
-use super::super::descriptor::{Scalars, start};
+use super::super::descriptor::{PLAIN, Scalars, start};
 use super::super::library::{Cusparse, check};
-use super::{Algorithm, Factor, NONE, Operation, Product, uninitialized, with_workspace};
+use super::{Algorithm, Factor, Operation, Product, uninitialized, with_workspace};
 use crate::value::Value;
 use cudarc::cusparse::sys;
 use sparse_core::Result;
@@ -48,13 +48,13 @@ impl<T: Value> Multiplication<'_, T> {
         // SAFETY: handle and descriptors are alive; the buffer is null or has the bytes that were asked for.
         let status = unsafe {
             sys::cusparseSpGEMM_workEstimation(
-                handle, NONE, NONE, alpha, a, b, beta, c, value, algorithm, state, bytes, buffer,
+                handle, PLAIN, PLAIN, alpha, a, b, beta, c, value, algorithm, state, bytes, buffer,
             )
         };
         check("cusparseSpGEMM_workEstimation", status)
     }
 
-    /// Estimates the memory of [`compute`](Self::compute), with `own` bytes in `buffer`; they are asked for if that is null.
+    /// Estimates the memory of [`compute`](Self::compute), with `own` bytes in `buffer`; a null asks for them.
     fn estimate_memory(&self, own: &mut usize, buffer: *mut c_void, bytes: &mut usize) -> Result<()> {
         let (handle, algorithm, a, b, c, state) = self.operation.handles();
         let (alpha, beta, value) = self.scalars.arguments()?;
@@ -62,7 +62,8 @@ impl<T: Value> Multiplication<'_, T> {
         // SAFETY: as for the estimation; `bytes` is null or written by the call.
         let status = unsafe {
             sys::cusparseSpGEMM_estimateMemory(
-                handle, NONE, NONE, alpha, a, b, beta, c, value, algorithm, state, CHUNK, own, buffer, bytes,
+                handle, PLAIN, PLAIN, alpha, a, b, beta, c, value, algorithm, state, CHUNK, own, buffer,
+                bytes,
             )
         };
         check("cusparseSpGEMM_estimateMemory", status)
@@ -74,7 +75,7 @@ impl<T: Value> Multiplication<'_, T> {
         // SAFETY: as for the estimation, whose buffer is alive.
         let status = unsafe {
             sys::cusparseSpGEMM_compute(
-                handle, NONE, NONE, alpha, a, b, beta, c, value, algorithm, state, bytes, buffer,
+                handle, PLAIN, PLAIN, alpha, a, b, beta, c, value, algorithm, state, bytes, buffer,
             )
         };
         check("cusparseSpGEMM_compute", status)
@@ -95,7 +96,7 @@ impl<T: Value> Multiplication<'_, T> {
         let (alpha, beta, value) = self.scalars.arguments()?;
         // SAFETY: handle and descriptors are alive, and so are the buffers of the calls before.
         let status = unsafe {
-            sys::cusparseSpGEMM_copy(handle, NONE, NONE, alpha, a, b, beta, c, value, algorithm, state)
+            sys::cusparseSpGEMM_copy(handle, PLAIN, PLAIN, alpha, a, b, beta, c, value, algorithm, state)
         };
         check("cusparseSpGEMM_copy", status)
     }

@@ -1,8 +1,8 @@
 //! A·B by SpGEMMreuse: the pattern of C first, and its values any number of times.
 
-use super::super::descriptor::{Scalars, start};
+use super::super::descriptor::{PLAIN, Scalars, start};
 use super::super::library::{Cusparse, check};
-use super::{Algorithm, Factor, NONE, Operation, Product, uninitialized, with_workspace};
+use super::{Algorithm, Factor, Operation, Product, uninitialized, with_workspace};
 use crate::value::Value;
 use cudarc::cusparse::sys;
 use sparse_core::{Backend, Result};
@@ -45,7 +45,7 @@ impl<'a, T: Value> Plan<'a, T> {
         // call.
         let status = unsafe {
             sys::cusparseSpGEMMreuse_compute(
-                handle, NONE, NONE, alpha, a, b, beta, c, value, algorithm, state,
+                handle, PLAIN, PLAIN, alpha, a, b, beta, c, value, algorithm, state,
             )
         };
         check("cusparseSpGEMMreuse_compute", status)
@@ -64,7 +64,7 @@ impl Operation<'_> {
         // SAFETY: handle and descriptors are alive; the buffer is null or has the bytes that were asked for.
         let status = unsafe {
             sys::cusparseSpGEMMreuse_workEstimation(
-                handle, NONE, NONE, a, b, c, algorithm, state, bytes, buffer,
+                handle, PLAIN, PLAIN, a, b, c, algorithm, state, bytes, buffer,
             )
         };
         check("cusparseSpGEMMreuse_workEstimation", status)
@@ -87,7 +87,7 @@ impl Operation<'_> {
         // SAFETY: as for the estimation, whose buffer is alive.
         let status = unsafe {
             sys::cusparseSpGEMMreuse_nnz(
-                handle, NONE, NONE, a, b, c, algorithm, state, second, b2, third, b3, fourth, b4,
+                handle, PLAIN, PLAIN, a, b, c, algorithm, state, second, b2, third, b3, fourth, b4,
             )
         };
         check("cusparseSpGEMMreuse_nnz", status)
@@ -98,7 +98,7 @@ impl Operation<'_> {
         let (handle, algorithm, a, b, c, state) = self.handles();
         // SAFETY: as for the estimation; the buffers that the library numbers 3 and 4 are alive.
         let status = unsafe {
-            sys::cusparseSpGEMMreuse_copy(handle, NONE, NONE, a, b, c, algorithm, state, bytes, buffer)
+            sys::cusparseSpGEMMreuse_copy(handle, PLAIN, PLAIN, a, b, c, algorithm, state, bytes, buffer)
         };
         check("cusparseSpGEMMreuse_copy", status)
     }
