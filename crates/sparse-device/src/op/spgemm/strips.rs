@@ -187,11 +187,18 @@ pub(super) struct Strips {
 }
 
 impl Strips {
-    /// Writes the values of their rows.
-    pub(super) fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
+    /// Writes the values of their rows, apart from those that the last launch writes.
+    pub(super) fn run(
+        &self,
+        backend: &Device,
+        factors: Factors<'_>,
+        c: RawCompressed<'_>,
+        is_apart: bool,
+    ) -> Result<()> {
         let launch =
             backend.launch(&self.kernel).size(self.count).buffer(&self.strips).buffer(&self.programs);
         let launch = launch.buffer(factors.left.values).buffer(factors.right.values).buffer(c.values);
+        let launch = launch.early_if(is_apart);
         launch.groups_that_share(self.count.min(backend.most_groups()), self.lanes, self.shared)
     }
 
