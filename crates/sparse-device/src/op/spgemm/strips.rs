@@ -26,6 +26,9 @@ const STEPS: usize = 8;
 /// Rows whose steps are looked for.
 const SAMPLES: usize = 1024;
 
+/// The fewest samples that have steps, for strips to be looked for.
+const MIN_VOTES: i32 = SAMPLES as i32 / 8;
+
 /// Of the steps of A, the least is taken whose share of the samples is no smaller than so many eighths of the largest share.
 const EIGHTHS: usize = 7;
 
@@ -76,7 +79,7 @@ impl Steps {
             .chunks(STEPS * STEPS)
             .map(|votes| best_of(votes).map_or((0, 0), |at| (votes[at], at)))
             .collect();
-        let most = best.iter().map(|(votes, _)| *votes).max().filter(|most| *most > 0)?;
+        let most = best.iter().map(|(votes, _)| *votes).max().filter(|most| *most >= MIN_VOTES)?;
         let is_enough = |(votes, _): &(i32, usize)| *votes as usize >= most as usize * EIGHTHS / 8;
         let a = best.iter().position(is_enough)?;
         let (b, c) = (best[a].1 / STEPS, best[a].1 % STEPS);
@@ -132,11 +135,15 @@ impl FoundStrips {
         let runs = Runs::find(backend, factors, steps)?;
         let search = StripSearch { backend, factors, products, entries, steps, runs };
         let mut most_rows = most_rows(products.counts.total * steps.a / factors.left.rows);
-        let mut found = search.flags(most_rows)?;
-        while !are_most(found.products, products) && most_rows >= 2 * MIN_ROWS {
+        let mut best = (search.flags(most_rows)?, most_rows);
+        while !are_most(best.0.products, products) && most_rows >= 2 * MIN_ROWS {
             most_rows /= 2;
-            found = search.flags(most_rows)?;
+            let found = search.flags(most_rows)?;
+            if found.products > best.0.products {
+                best = (found, most_rows);
+            }
         }
+        let (found, most_rows) = best;
         search.strips(found, most_rows)
     }
 
