@@ -96,7 +96,9 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             HEADERS,
             "spgemm_strips",
             [
-                "spgemm_strips_follows",
+                "spgemm_strips_steps",
+                "spgemm_strips_b_copies",
+                "spgemm_strips_copies",
                 "spgemm_strips_begins",
                 "spgemm_strips_runs",
                 "spgemm_strips_find",

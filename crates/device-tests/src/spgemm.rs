@@ -3,7 +3,7 @@
 use crate::{each_device, values};
 use sparse_core::op::{Duplicates, Operations, SpgemmKernel, SpgemmPlan};
 use sparse_core::reference::Reference;
-use sparse_core::{Backend, Coo, Csr, Error, Host, PlanOptions, SparseFormat};
+use sparse_core::{Backend, Coo, Csr, Error, Host, PlanOptions, SparseFormat, kron};
 use sparse_device::{Device, Library};
 
 type Wide<S> = Csr<f64, S, i64, i64>;
@@ -114,35 +114,78 @@ fn stencil(extents: [usize; 3], steps: &[[isize; 3]]) -> Wide<Host> {
     Reference.convert(&coo, &Duplicates::Sum).unwrap()
 }
 
-/// Squares of stencils and bands, whose rows follow each other: lengths of rows that are odd, even and unlike, several
-/// segments of B, and strips of fewer rows than they can have.
+/// P to the points of a grid from those of a grid of half the extents: pairs of neighbours are one, or, where `is_between`,
+/// every other point is one and those between have two neighbours along each axis.
+fn prolongation(extents: [usize; 3], is_between: bool) -> Wide<Host> {
+    let coarse = extents.map(|extent| extent.div_ceil(2));
+    let count = extents.iter().product();
+    let entries = (0..count).flat_map(|row| {
+        let point = [row / extents[2] / extents[1], row / extents[2] % extents[1], row % extents[2]];
+        (0..8).filter_map(move |corner| {
+            let mut col = 0;
+            for axis in 0..3 {
+                let step = corner >> axis & 1;
+                let at = point[axis] / 2 + step;
+                let is_there = step == 0 || (is_between && point[axis] % 2 == 1 && at < coarse[axis]);
+                col = col * coarse[axis] + is_there.then_some(at)?;
+            }
+            Some((row, col, ((row * 5 + corner) % 7) as f64 - 2.0))
+        })
+    });
+    let cols = coarse.iter().product();
+    let coo = Coo::<f64, Host, i64>::from_triplets(count, cols, entries).unwrap();
+    Reference.convert(&coo, &Duplicates::Sum).unwrap()
+}
+
+/// A matrix with blocks of so many unknowns for its entries.
+fn with_unknowns(a: &Wide<Host>, unknowns: usize) -> Wide<Host> {
+    let places = (0..unknowns * unknowns).map(|at| (at / unknowns, at % unknowns, at as f64 - 1.0));
+    let block = Coo::<f64, Host, i64>::from_triplets(unknowns, unknowns, places).unwrap();
+    kron(a, &Reference.convert(&block, &Duplicates::Sum).unwrap()).unwrap()
+}
+
+/// Products of stencils, bands, blocks of unknowns and grids of half the extents, whose rows repeat: lengths of rows that are
+/// odd, even and unlike, steps of rows that are alike and unlike, several segments of B, and strips of fewer rows than they
+/// can have.
 pub fn strips_are_those_of_the_reference(library: &Library) {
     let cube: Vec<_> = (0..27).map(|k| [k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1]).collect();
     let cross: Vec<_> = cube.iter().copied().filter(|step| step.iter().all(|&d| d >= 0)).collect();
     let band = |first: isize, end: isize| (first..end).map(|step| [0, 0, step]).collect::<Vec<_>>();
-    let matrices = [
-        stencil([5, 6, 45], &cube),
-        stencil([4, 7, 300], &cross),
-        stencil([1, 1, 700], &band(-3, 3)),
-        stencil([1, 1, 400], &band(-20, 21)),
-        stencil([1, 20, 12], &[[0, -1, 0], [0, 0, 0], [0, 1, 0]]),
+    let square = |a: Wide<Host>| (a.clone(), a);
+    let grid = [3, 4, 80];
+    let on_grid = stencil(grid, &cube);
+    let between = prolongation(grid, true);
+    let product = Operations::spgemm(&Reference, &on_grid, &between).unwrap();
+    let swapped = between.triplets().map(|(row, col, value)| (col, row, value));
+    let restriction = Coo::from_triplets(between.ncols(), between.nrows(), swapped).unwrap();
+    let restriction: Wide<Host> = Reference.convert(&restriction, &Duplicates::Sum).unwrap();
+    let factors = [
+        square(stencil([5, 6, 45], &cube)),
+        square(stencil([4, 7, 300], &cross)),
+        square(stencil([1, 1, 700], &band(-3, 3))),
+        square(stencil([1, 1, 400], &band(-20, 21))),
+        square(stencil([1, 20, 12], &[[0, -1, 0], [0, 0, 0], [0, 1, 0]])),
+        square(with_unknowns(&stencil([1, 9, 40], &band(-1, 2)), 3)),
+        (on_grid.clone(), prolongation(grid, false)),
+        (on_grid, between.clone()),
+        (restriction, product),
     ];
-    for a in matrices {
-        let expected = Operations::spgemm(&Reference, &a, &a).unwrap();
+    for (a, b) in factors {
+        let expected = Operations::spgemm(&Reference, &a, &b).unwrap();
         let twice: Vec<_> = a.values().iter().map(|value| 2.0 * value).collect();
         let doubled = a.with_values(twice.clone()).unwrap();
-        let of_doubled = Operations::spgemm(&Reference, &doubled, &a).unwrap();
+        let of_doubled = Operations::spgemm(&Reference, &doubled, &b).unwrap();
         each_device(library, |backend| {
             let is_there = |algorithm: &sparse_core::Algorithm| algorithm.name == "strips";
             if !SpgemmKernel::<Wide<Device>>::spgemm_algorithms(backend).iter().any(is_there) {
                 return;
             }
-            let a = a.to_device(backend).unwrap();
+            let (a, b) = (a.to_device(backend).unwrap(), b.to_device(backend).unwrap());
             let doubled = a.with_values(backend.upload(&twice).unwrap()).unwrap();
-            let mut plan = SpgemmPlan::new(backend, &a, &a, &PlanOptions::forced("strips")).unwrap();
+            let mut plan = SpgemmPlan::new(backend, &a, &b, &PlanOptions::forced("strips")).unwrap();
             assert_eq!(plan.choice().to_string(), "strips: forced by PlanOptions::algorithm");
-            assert_eq!(plan.run(&a, &a).unwrap().to_host(backend).unwrap(), expected);
-            assert_eq!(plan.run(&doubled, &a).unwrap().to_host(backend).unwrap(), of_doubled);
+            assert_eq!(plan.run(&a, &b).unwrap().to_host(backend).unwrap(), expected);
+            assert_eq!(plan.run(&doubled, &b).unwrap().to_host(backend).unwrap(), of_doubled);
         });
     }
 }

@@ -10,11 +10,11 @@
 // Rows come in an order of their lengths, `first` up to `end` of it.
 // Macros: SCALAR, IDX, OFF, PLACE (uchar or ushort: the type of places), EACH = 16, 8 or 4 (sums per lane, in 64
 // bytes), AHEAD = 2 (entries of A whose rows of B are loaded at once), AT_ONCE = 6 (products of a lane in a long row of
-// B), MIN_BLOCKS = 3, 4 or 5 by the types' sizes, BLOCK (threads of the largest block).   Launch: any number of blocks of up to BLOCK
+// B), MIN_BLOCKS = 3, 4 or 6 by the types' sizes, BLOCK (threads of the largest block).   Launch: any number of blocks of up to BLOCK
 // threads, a multiple of 32, `lanes` a power of two from 2 to 32. A row with places has up to EACH * lanes entries.
 // Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
 #ifndef MIN_BLOCKS
-#define MIN_BLOCKS (sizeof(ACC) > 8 ? 3 : sizeof(ACC) > 4 || sizeof(Off) > 4 ? 4 : 5)
+#define MIN_BLOCKS (sizeof(ACC) > 8 ? 3 : sizeof(ACC) > 4 || sizeof(Off) > 4 ? 4 : 6)
 #endif
 #include "grid.cuh"
 #include "apart.cuh"
@@ -153,13 +153,13 @@ KERNEL spgemm_places_sum(long long first, long long end, long long lanes, const 
 {
     let_next_begin();
     __shared__ ACC all_sums[(EACH + 1) * BLOCK];
-    __shared__ Step all_steps[BLOCK];
+    __shared__ Step all_steps[BLOCK + BLOCK / 2];
     int width = (int)lanes;
     int lane = threadIdx.x % width;
     int team = threadIdx.x / width;
     // Neighbouring teams begin in different banks.
     ACC *sums = all_sums + team * (EACH + 1) * width;
-    Step *steps = all_steps + team * width;
+    Step *steps = all_steps + team * (width + 1);
     for (long long i = first + team_index(width); any_of_warp(i < end); i += team_count(width)) {
         TeamRow row = row_at(i, end, order, a_offsets);
         long long begin = row.is_there ? (long long)c_offsets[row.number] : 0;

@@ -98,9 +98,9 @@ algorithms! {
 
         Strips = Algorithm::new(
             "strips",
-            "CUDA, in place of places, without a mask: most products are of rows with the columns of the row before, each plus one, whose rows of B are alike in this way, too",
+            "CUDA, in place of places, without a mask: most products are of rows that repeat, with the columns of one of the 8 rows before, each plus up to 8, and so do the rows of B that they name",
         )
-        .preprocessing("as places, and the products of the first of up to 256 rows in place of those of all"),
+        .preprocessing("as places, and the products of the first of up to 128 rows in place of those of all"),
         Needs::SharedMemory(strips::FILE);
     }
 }
@@ -321,7 +321,7 @@ fn in_place_of(
     } else if is_masked && forced != SpgemmAlgorithm::Places {
         "takes no mask"
     } else if forced == SpgemmAlgorithm::Strips {
-        "finds no neighbouring rows of one pattern, or no memory for their products"
+        "finds no rows that repeat, or no memory for their products"
     } else {
         "finds no products to keep, or no memory for them"
     };

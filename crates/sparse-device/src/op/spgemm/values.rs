@@ -269,27 +269,22 @@ impl ValueSums {
 
     /// Writes the values of C.
     pub(super) fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
-        // Launches have rows of their own: the longest rows come first, but for chunks, which are alike.
-        let strips = usize::from(self.strips.is_some());
-        if let Some(strips) = &self.strips {
-            strips.run(backend, factors, c)?;
-        }
+        // Launches have rows of their own: the longest rows come first, and strips and chunks, which are alike, last.
         for (before, sums) in self.sums.iter().rev().enumerate() {
             match (&sums.method, &self.places) {
                 (SumMethod::Places, Some(places)) => {
-                    places.run(
-                        backend,
-                        factors,
-                        (&self.bins, &sums.bin, sums.lanes),
-                        c,
-                        strips + before > 0,
-                    )?;
+                    places.run(backend, factors, (&self.bins, &sums.bin, sums.lanes), c, before > 0)?;
                 }
-                _ => self.run_bin(backend, factors, sums, c, strips + before > 0)?,
+                _ => self.run_bin(backend, factors, sums, c, before > 0)?,
             }
         }
+        let mut before = self.sums.len();
+        if let Some(strips) = &self.strips {
+            strips.run(backend, factors, c, before > 0)?;
+            before += 1;
+        }
         match &self.chunks {
-            Some(chunks) => chunks.run(backend, factors, c, strips + self.sums.len() > 0),
+            Some(chunks) => chunks.run(backend, factors, c, before > 0),
             None => Ok(()),
         }
     }
