@@ -174,23 +174,45 @@ __kernel void vector_advance(long n, __global const ACC *rho, long rho_start, __
         room[get_num_groups(0) + get_group_id(0)] = sum;
 }
 
-// The direction of the next step: p <- r + beta p, beta = next_rho / rho. `next_rho` becomes the sum of the sums
-// that as many work-groups of vector_advance wrote to the second part of `room`, the workspace. p stays where no step
-// was taken.
-__kernel void vector_turn(long n, __global const ACC *rho, long rho_start, __global ACC *next_rho, long next_rho_start,
+// Writes rho and the square of the residual's norm after a step, and turns p to the direction of the next:
+// p <- z + beta p, beta = next_rho / rho. p stays where no step was taken, or next_rho is negative.
+static void turn(long n, ACC rho, ACC next_rho, ACC squares, __global ACC *next, __global const T *z, long z_start,
+                 __global T *p, long p_start)
+{
+    if (get_global_id(0) == 0) {
+        next[0] = next_rho;
+        next[1] = squares;
+    }
+    if (is_positive_normal(rho) && real_part(next_rho) >= 0) {
+        ACC beta = divide(next_rho, rho);
+        for (long i = get_group_id(0) * BLOCK + (int)get_local_id(0); i < n; i += get_global_size(0))
+            update(p, p_start + i, load(z, z_start + i), beta);
+    }
+}
+
+// The direction of the next step without a preconditioner, z = r: next_rho is the sum of the sums that as many
+// work-groups of vector_advance wrote to the second part of `room`, the workspace.
+__kernel void vector_turn(long n, __global const ACC *rho, long rho_start, __global ACC *next, long next_start,
                           __global const T *r, long r_start, __global T *p, long p_start, __global const ACC *room)
 {
     int lid = (int)get_local_id(0);
     __local ACC sums[BLOCK];
-    ACC next = sum_of(room + get_num_groups(0), get_num_groups(0), sums, lid);
-    ACC before = rho[rho_start];
-    if (get_global_id(0) == 0)
-        next_rho[next_rho_start] = next;
-    if (is_positive_normal(before) && real_part(next) >= 0) {
-        ACC beta = divide(next, before);
-        for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0))
-            update(p, p_start + i, load(r, r_start + i), beta);
-    }
+    ACC squares = sum_of(room + get_num_groups(0), get_num_groups(0), sums, lid);
+    turn(n, rho[rho_start], squares, squares, next + next_start, r, r_start, p, p_start);
+}
+
+// The direction of the next step with z = K^-1 r: next_rho is the sum of vector_dot's sums of conj(r) z, which begin
+// the workspace, if a step was taken.
+__kernel void vector_turn_preconditioned(long n, __global const ACC *rho, long rho_start, __global ACC *next,
+                                         long next_start, __global const T *z, long z_start, __global T *p,
+                                         long p_start, __global const ACC *room)
+{
+    int lid = (int)get_local_id(0);
+    __local ACC sums[BLOCK];
+    ACC squares = sum_of(room + get_num_groups(0), get_num_groups(0), sums, lid);
+    ACC product = sum_of(room, get_num_groups(0), sums, lid);
+    ACC next_rho = real_part(squares) >= 0 ? product : squares;
+    turn(n, rho[rho_start], next_rho, squares, next + next_start, z, z_start, p, p_start);
 }
 
 // The sum of `count` partial results. One work-group.

@@ -41,8 +41,7 @@ methods! {
     /// [`BiCgStab`], for any square matrix.
     #[default]
     BiCgStab "bicgstab"
-    /// [`EnqueuedCg`], for Hermitian positive definite matrices, which seldom waits for a device and takes no
-    /// preconditioner.
+    /// [`EnqueuedCg`], for Hermitian positive definite matrices, which seldom waits for a device.
     EnqueuedCg "enqueued-cg"
     /// [`Gmres`], for any square matrix; [`SolverOptions::restart`](crate::solvers::SolverOptions::restart) is its cycle.
     Gmres "gmres"
@@ -72,10 +71,10 @@ impl Method {
     ///
     /// ```
     /// # use nnz::Method;
-    /// assert!(Method::Gmres.takes_preconditioner() && !Method::EnqueuedCg.takes_preconditioner());
+    /// assert!(Method::Gmres.takes_preconditioner() && !Method::Lsqr.takes_preconditioner());
     /// ```
     pub fn takes_preconditioner(self) -> bool {
-        matches!(self, Self::Cg | Self::BiCgStab | Self::Gmres | Self::Minres)
+        matches!(self, Self::Cg | Self::BiCgStab | Self::EnqueuedCg | Self::Gmres | Self::Minres)
     }
 }
 

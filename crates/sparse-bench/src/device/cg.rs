@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use backend_cpu::Cpu;
 use sparse_core::{Backend, Csr, Space, SparseFormat};
 use sparse_device::{Buffer, Device, View, ViewMut};
-use sparse_solvers::{Cg, EnqueuedCg, Identity, Krylov, Recurrence};
+use sparse_solvers::{Cg, EnqueuedCg, Identity, Jacobi, Krylov, Recurrence};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
@@ -45,11 +45,17 @@ fn compare<D: DeviceTimer, T: Value>(bench: &Bench<'_, D>, report: &mut Report, 
     let (mut ours, seconds) =
         planned(device, || EnqueuedCg::new(device, system.a, Identity, &cg::options()))?;
     let mut solver = Cg::new(device, system.a, Identity, &cg::options())?;
+    // The diagonal is constant, so that the iterates are the same.
+    let jacobi = || Jacobi::new(device, &host);
+    let mut jacobi_enqueued = EnqueuedCg::new(device, system.a, jacobi()?, &cg::options())?;
+    let mut jacobi_cg = Cg::new(device, system.a, jacobi()?, &cg::options())?;
     let mut contenders = vec![system.tested("ours", &mut ours)?.planned(seconds)];
     for solver in &solvers {
         contenders.extend(system.contenders(solver)?);
     }
+    contenders.push(system.tested("ours:jacobi", &mut jacobi_enqueued)?);
     contenders.push(system.tested("ours:cg", &mut solver)?);
+    contenders.push(system.tested("ours:cg:jacobi", &mut jacobi_cg)?);
     report.compare(cg::case(&T::name_of("cg"), &format!("stencil_5 {side}²"), &host), contenders)
 }
 
