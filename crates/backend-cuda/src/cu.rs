@@ -211,8 +211,9 @@ unsafe impl Driver for CuDriver {
         true
     }
 
+    /// None for a caller's stream: work of other threads on the default stream can fail while it is recorded.
     fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Box<dyn Recording>>> {
-        if self.queue.is_legacy() {
+        if !self.queue.owns_stream() {
             return Ok(None);
         }
         match Executable::capture(self.queue.clone(), work) {

@@ -113,10 +113,9 @@ impl Queue {
         self.device
     }
 
-    /// True for the default stream of CUDA without a stream per thread, which cannot be recorded.
-    pub(crate) fn is_legacy(&self) -> bool {
-        const LEGACY: usize = 1;
-        self.stream.addr() <= LEGACY
+    /// True if the stream was made here, so that it does not wait for the default stream, nor that for it.
+    pub(crate) fn owns_stream(&self) -> bool {
+        self.owns_stream
     }
 
     /// The primary context of the device.

@@ -15,6 +15,7 @@ pub mod limits;
 pub mod operations;
 pub mod ranks;
 pub mod spgemm;
+pub mod trisolve;
 pub mod vector;
 
 use libtest_mimic::{Arguments, Trial};

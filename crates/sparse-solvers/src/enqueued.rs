@@ -22,14 +22,15 @@ const LONGEST_OVERLAPPED_RUN: usize = 16;
 /// to 15 µs for a check, and 1.3 ms for 32 iterations of the 5-point Laplacian of this order.
 const SMALL: usize = 1 << 18;
 
-/// Iterations that are recorded together. Making a recording takes as long as enqueuing these iterations one by one;
-/// with fewer, a device waits for the host. Measured on H200: 244 µs for 8 iterations of 4 launches, which run for 26 µs.
-const RECORDED: usize = 8;
+/// Iterations that are recorded together. Measured on H200: a graph of 4 iterations, of 4 launches each, takes 138 µs to
+/// make, as long as 6 iterations launched one by one, and its launches 1.02 times as long as those of 8 iterations.
+const RECORDED: usize = 4;
 
 /// Conjugate gradients for Hermitian positive definite A, with a Hermitian positive definite preconditioner K, whose
 /// scalars stay in the memory of the backend: iterations are enqueued 1, 2, 4, … up to 32 at a time without waiting for a
 /// device, and then the residual is checked. A system of fewer than 2¹⁸ unknowns, whose iterations take less time than a
-/// check, is checked while a device that can do so runs up to 16 further iterations.
+/// check, is checked first after 4 iterations, and while a device that can do so runs up to 16 further ones. A backend
+/// that [records](Backend::record) records 4 iterations in each solve, and repeats the recording.
 ///
 /// ```text
 /// q = A·p    α = ρ / (pᴴ·q)    x ← x + α·p    r ← r − α·q    z = K⁻¹·r    ρ' = rᴴ·z    p ← z + (ρ'/ρ)·p
@@ -37,7 +38,7 @@ const RECORDED: usize = 8;
 /// An iteration takes one product with A, and on a device three launches; apart from the product it moves 11 vectors of
 /// the order of A. A preconditioner adds its application, a launch and two vectors. The workspace is four vectors. After
 /// an iteration whose ρ or pᴴ·q is not a positive normal number, further ones change nothing. The method and its source
-/// are those of [`Cg`](crate::Cg). [`Ic0`](crate::Ic0) and [`Ilu0`](crate::Ilu0) wait for the device in each application.
+/// are those of [`Cg`](crate::Cg).
 ///
 /// [`run`](Self::run) takes a fixed number of iterations, and [`solve_fixed`](Self::solve_fixed) computes b − A·x once
 /// after them.
@@ -78,7 +79,7 @@ pub struct EnqueuedConjugateGradients<B: VectorKernel<T>, T: Accumulator, P> {
     recorded: Recorded,
 }
 
-/// Iterations that a backend has recorded.
+/// Iterations that a backend has recorded, if it can.
 #[derive(Debug)]
 enum Recorded {
     NotYet,
@@ -87,6 +88,11 @@ enum Recorded {
 }
 
 impl Recorded {
+    /// No recording; iterations may be recorded unless `preconditioner` forbids it.
+    fn none<B: Backend, T: Accumulator>(preconditioner: &impl Preconditioner<B, T>) -> Self {
+        if preconditioner.is_recordable() { Self::NotYet } else { Self::Never }
+    }
+
     /// Enqueues iterations, [`RECORDED`] at a time where `backend` records them; `launch` enqueues a number of them one
     /// by one.
     fn run<B: Backend>(
@@ -137,13 +143,14 @@ where
             next_run: 1,
             pending: 0,
             overlaps: n < SMALL && backend.overlaps_downloads(),
-            recorded: Recorded::NotYet,
+            recorded: Recorded::Never,
         })
     }
 
     fn start(&mut self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<()> {
-        (self.numbers, self.next_run, self.pending) = ([M::Scalar::one(); 2], 1, 0);
-        self.recorded = Recorded::NotYet;
+        (self.numbers, self.pending) = ([M::Scalar::one(); 2], 0);
+        self.next_run = if self.overlaps { RECORDED } else { 1 };
+        self.recorded = Recorded::none(&self.state.preconditioner);
         let correction = SpaceOf::<B>::view_mut(&mut self.correction);
         self.state.vectors.scal(M::Scalar::zero().into(), correction)?;
         self.state.start(at.backend(), r)
@@ -183,7 +190,7 @@ where
     }
 
     fn finish(&mut self, at: &mut Iterate<'_, B, M>) -> Result<usize> {
-        self.recorded = Recorded::NotYet;
+        self.recorded = Recorded::Never;
         at.advance(M::Scalar::one(), SpaceOf::<B>::view(&self.correction))?;
         Ok(self.pending)
     }
@@ -357,9 +364,11 @@ where
     ) -> Result<Solution> {
         self.start(a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
         let backend = self.backend.clone();
-        Recorded::NotYet.run(&backend, iterations, &mut |iterations| {
-            self.run(a, iterations, SpaceOf::<B>::reborrow::<M::Scalar>(&mut x))
-        })?;
+        Recorded::none(&self.recurrence.state.preconditioner).run(
+            &backend,
+            iterations,
+            &mut |iterations| self.run(a, iterations, SpaceOf::<B>::reborrow::<M::Scalar>(&mut x)),
+        )?;
         let rho = self.backend.download(&self.recurrence.state.numbers[0])?[0];
         let ended = match self.recurrence.state.check(&self.backend, rho) {
             Ok(()) | Err(Halt::Restart) => Outcome::IterationLimit,

@@ -81,7 +81,6 @@ pub(super) fn recorded_iterations_of_a_solver_have_the_bits_of_launched_ones(lib
         let a = sparse_generate::stencil_5(64, 64).unwrap();
         compare(backend, &a, || Identity);
         compare(backend, &a, || Jacobi::new(backend, &a).unwrap());
-        // Its triangular solves allocate, so that nothing is recorded.
         compare(backend, &a, || Ic0::new(backend, &a).unwrap());
     });
 }

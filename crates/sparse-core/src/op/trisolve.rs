@@ -188,6 +188,25 @@ pub trait TrisolveKernel<M: SparseFormat<Space = SpaceOf<Self>>>: crate::Backend
 ///
 /// ```
 /// use sparse_core::op::{Op, Triangular, TrisolvePlan};
+
+    /// As [`run_trisolve`](Self::run_trisolve), which is the default. A device neither waits nor allocates for one
+    /// column, and does not look for zeros on the diagonal.
+    ///
+    /// # Errors
+    /// An error of the device's runtime; those of [`run_trisolve`](Self::run_trisolve) by default.
+    ///
+    /// # Safety
+    /// As for [`run_trisolve`](Self::run_trisolve).
+    unsafe fn enqueue_trisolve(
+        &self,
+        plan: &mut Self::Plan,
+        a: &M,
+        b: DenseView<'_, M::Scalar, SpaceOf<Self>>,
+        x: DenseViewMut<'_, M::Scalar, SpaceOf<Self>>,
+    ) -> Result<()> {
+        // SAFETY: the caller promises the same.
+        unsafe { self.run_trisolve(plan, a, b, x) }
+    }
 /// use sparse_core::{Csr, PlanOptions, reference::Reference};
 ///
 /// let mut l = Csr::<f64>::new(2, 2, vec![0, 1, 3], vec![0, 0, 1], vec![2.0, 1.0, 4.0])?;
@@ -244,11 +263,40 @@ impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, 
     /// [`PlanMismatch`](Error::PlanMismatch) for another pattern, [`Shape`](Error::Shape) and
     /// [`WrongContext`](Error::WrongContext) for wrong operands, before anything is written.
     pub fn run(&mut self, a: &M, b: ViewOf<'_, B, M::Scalar>, x: ViewMutOf<'_, B, M::Scalar>) -> Result<()> {
-        check_size(OP, "the length of b", self.order, b.len())?;
-        check_size(OP, "the length of x", self.order, x.len())?;
-        let n = self.order;
-        let b = DenseView::new(b, n, 1, n, Order::ColMajor)?;
-        self.run_many(a, b, DenseViewMut::new(x, n, 1, n, Order::ColMajor)?)
+        let (b, x) = self.columns(b, x)?;
+        self.run_many(a, b, x)
+    }
+
+    /// Solves `op(A)·x = b` for a matrix that is known to have no zero on the diagonal, as that of a factorization: a
+    /// device neither waits nor allocates, so that the solve can be recorded in a CUDA graph. Where there is a zero, the
+    /// device divides by it; the host finds it, as [`run`](Self::run) does.
+    ///
+    /// ```
+    /// # use sparse_core::op::{Triangular, TrisolvePlan};
+    /// # use sparse_core::{Csr, PlanOptions, reference::Reference};
+    /// let l = Csr::<f64>::new(2, 2, vec![0, 1, 3], vec![0, 0, 1], vec![2.0, 1.0, 4.0])?;
+    /// let mut plan = TrisolvePlan::new(&Reference, &l, Triangular::lower(), &PlanOptions::default())?;
+    /// let mut x = [0.0; 2];
+    /// plan.enqueue(&l, &[2.0, 9.0], &mut x)?;
+    /// assert_eq!(x, [1.0, 2.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn enqueue(
+        &mut self,
+        a: &M,
+        b: ViewOf<'_, B, M::Scalar>,
+        x: ViewMutOf<'_, B, M::Scalar>,
+    ) -> Result<()> {
+        let (b, mut x) = self.columns(b, x)?;
+        self.check(a, &b, &mut x)?;
+        if self.order == 0 {
+            return Ok(());
+        }
+        // SAFETY: pattern, shapes and contexts were checked; there is work to do.
+        unsafe { self.backend.enqueue_trisolve(&mut self.kernel, a, b, x) }
     }
 
     /// Solves `op(A)·X = B` for every column of B; X is not read.
@@ -282,12 +330,35 @@ impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, 
                 ("the number of columns of X", b.ncols(), x.ncols()),
             ],
             &[("the matrix", a.context()), ("B", b.data().context()), ("X", x.data_mut().context())],
-        )?;
+        )
+    ) -> Result<()> {
+        self.check(a, &b, &mut x)?;
         if self.order == 0 || b.ncols() == 0 {
             return Ok(());
         }
         // SAFETY: pattern, shapes and contexts were checked; there is work to do.
         unsafe { self.backend.run_trisolve(&mut self.kernel, a, b, x) }
+    }
+
+    /// b and x as matrices of one column.
+    #[expect(clippy::type_complexity, reason = "two views of dense matrices")]
+    fn columns<'b, 'x>(
+        &self,
+        b: ViewOf<'b, B, M::Scalar>,
+        x: ViewMutOf<'x, B, M::Scalar>,
+    ) -> Result<(DenseView<'b, M::Scalar, SpaceOf<B>>, DenseViewMut<'x, M::Scalar, SpaceOf<B>>)> {
+        let n = self.order;
+        check_size(OP, "the length of b", n, b.len())?;
+        check_size(OP, "the length of x", n, x.len())?;
+        Ok((DenseView::new(b, n, 1, n, Order::ColMajor)?, DenseViewMut::new(x, n, 1, n, Order::ColMajor)?))
+    }
+
+    /// An error unless the operands are those that the plan was made for.
+    fn check(
+        &self,
+        a: &M,
+        b: &DenseView<'_, M::Scalar, SpaceOf<B>>,
+        x: &mut DenseViewMut<'_, M::Scalar, SpaceOf<B>>,
     }
 
     /// The algorithm that runs, and the reason.

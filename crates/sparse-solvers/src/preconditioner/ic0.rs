@@ -150,3 +150,7 @@ where
         self.solves.apply(r)
     }
 }
+
+    fn is_recordable(&self) -> bool {
+        true
+    }
