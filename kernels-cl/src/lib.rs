@@ -20,6 +20,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "multiply.clh",
         "pack.clh",
         "products.clh",
+        "quotient.clh",
         "row_block.clh",
         "row_per_group.clh",
         "scalar.clh",

@@ -95,6 +95,21 @@ fn check_scalars<T: Scalar>(backend: &Device) {
     }
 }
 
+/// (3 + 4i)·u / (i·u) for u from the smallest numbers to the largest.
+pub fn complex_coefficients_neither_overflow_nor_underflow(library: &Library) {
+    each_device(library, |backend| {
+        let plan = VectorPlan::<_, c64>::new(backend, 1).unwrap();
+        for unit in [f64::from_bits(16), f64::MIN_POSITIVE, 1.0, 2.0_f64.powi(1021)] {
+            let dividend = backend.upload(&[c64::new(3.0 * unit, 4.0 * unit)]).unwrap();
+            let divisor = backend.upload(&[c64::new(0.0, unit)]).unwrap();
+            let mut x = backend.upload(&[c64::ONE]).unwrap();
+            let quotient = Coefficient::from(c64::ONE).times(Device::view(&dividend));
+            plan.scal(quotient.over(Device::view(&divisor)), Device::view_mut(&mut x)).unwrap();
+            assert_eq!(backend.download(&x).unwrap(), [c64::new(4.0, -3.0)], "{unit:e}");
+        }
+    });
+}
+
 /// A step of conjugate gradients from p, q, x and r, with K⁻¹ = 2·I or without a preconditioner: `x`, `r`, `p`, and ρ
 /// and ‖r‖² after it.
 fn gradient_step<B: VectorKernel<T>, T: Scalar>(

@@ -5,26 +5,17 @@
 // any number of work-groups of any size.
 #include "scalar.clh"
 #include "multiply.clh"
+#include "quotient.clh"
 #ifndef BLOCK
 #error "BLOCK is missing: the size of a work-group"
 #endif
-
-static ACC divide(ACC a, ACC b)
-{
-#if COMPLEX
-    REAL scale = 1 / magnitude(b);
-    return mul(a * scale, conjugate(b * scale));
-#else
-    return a / b;
-#endif
-}
 
 // a / b; 0 / 0 is 0.
 static ACC ratio(ACC a, ACC b)
 {
     if (is_zero(a) && is_zero(b))
         return a;
-    return divide(a, b);
+    return quotient(a, b);
 }
 
 // factor * numerator / denominator, where a null pointer stands for 1.
@@ -155,7 +146,7 @@ __kernel void vector_advance(long n, __global const ACC *rho, long rho_start, __
     ACC curvature = sum_of(room, get_num_groups(0), sums, lid);
     ACC sum = (ACC)(0);
     if (is_positive_normal(before) && is_positive_normal(curvature)) {
-        ACC alpha = divide(before, curvature);
+        ACC alpha = quotient(before, curvature);
         for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0)) {
             store(x, x_start + i, load(x, x_start + i) + mul(alpha, load(p, p_start + i)));
             store(r, r_start + i, load(r, r_start + i) - mul(alpha, load(q, q_start + i)));
@@ -184,7 +175,7 @@ static void turn(long n, ACC rho, ACC next_rho, ACC squares, __global ACC *next,
         next[1] = squares;
     }
     if (is_positive_normal(rho) && real_part(next_rho) >= 0) {
-        ACC beta = divide(next_rho, rho);
+        ACC beta = quotient(next_rho, rho);
         for (long i = get_group_id(0) * BLOCK + (int)get_local_id(0); i < n; i += get_global_size(0))
             update(p, p_start + i, load(z, z_start + i), beta);
     }

@@ -10,20 +10,10 @@
 #include "rounded.cuh"
 #include "multiply.cuh"
 
-static __device__ ACC divide(ACC a, ACC b)
-{
-#if COMPLEX
-    REAL scale = 1 / magnitude(b);
-    return mul(ACC(a.x * scale, a.y * scale), ACC(b.x * scale, -b.y * scale));
-#else
-    return a / b;
-#endif
-}
-
 // a / b; 0 / 0 is 0.
 static __device__ ACC ratio(ACC a, ACC b)
 {
-    return is_zero(a) && is_zero(b) ? a : divide(a, b);
+    return is_zero(a) && is_zero(b) ? a : quotient(a, b);
 }
 
 // factor * numerator / denominator, where a null pointer stands for 1.
@@ -148,7 +138,7 @@ KERNEL vector_advance(long long n, const ACC *__restrict__ rho, long long rho_st
     ACC curvature = sum_of_blocks(room);
     ACC sum = ACC(0);
     if (is_positive_normal(before) && is_positive_normal(curvature)) {
-        ACC alpha = divide(before, curvature);
+        ACC alpha = quotient(before, curvature);
         ACC back = mul(ACC(-1), alpha);
         for (long long i = thread_index(); i < n; i += thread_count()) {
             store(x, x_start + i, load(x, x_start + i) + mul(alpha, load(p, p_start + i)));
@@ -174,7 +164,7 @@ static __device__ void turn(long long n, ACC rho, ACC next_rho, ACC squares, ACC
         next[1] = squares;
     }
     if (is_positive_normal(rho) && real_part(next_rho) >= 0) {
-        ACC beta = divide(next_rho, rho);
+        ACC beta = quotient(next_rho, rho);
         for (long long i = thread_index(); i < n; i += thread_count())
             update(p, p_start + i, load(z, z_start + i), beta);
     }
