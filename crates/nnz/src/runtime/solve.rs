@@ -136,7 +136,7 @@ impl Matrix {
     /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(9, 9)?)?;
     /// let ic0 = a.preconditioner(PreconditionerKind::Ic0)?;
     /// let (b, mut x) = (Vector::from_vec(&device, vec![1.0; 81])?, Vector::zeros(&device, DType::F64, 81)?);
-    /// for method in [Method::Cg, Method::Minres] {
+    /// for method in [Method::Cg, Method::EnqueuedCg, Method::Minres] {
     ///     let mut solver = a.solver_with(&SolveOptions::new(method), &ic0)?;
     ///     assert!(solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(()))?.converged());
     /// }
