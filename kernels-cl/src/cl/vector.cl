@@ -168,7 +168,7 @@ __kernel void vector_advance(long n, __global const ACC *rho, long rho_start, __
 // Writes rho and the square of the residual's norm after a step, and turns p to the direction of the next:
 // p <- z + beta p, beta = next_rho / rho. p stays where no step was taken, or next_rho is negative.
 static void turn(long n, ACC rho, ACC next_rho, ACC squares, __global ACC *next, __global const T *z, long z_start,
-                 __global T *p, long p_start)
+                 __global T *p, long p_start, int lid)
 {
     if (get_global_id(0) == 0) {
         next[0] = next_rho;
@@ -176,7 +176,7 @@ static void turn(long n, ACC rho, ACC next_rho, ACC squares, __global ACC *next,
     }
     if (is_positive_normal(rho) && real_part(next_rho) >= 0) {
         ACC beta = quotient(next_rho, rho);
-        for (long i = get_group_id(0) * BLOCK + (int)get_local_id(0); i < n; i += get_global_size(0))
+        for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0))
             update(p, p_start + i, load(z, z_start + i), beta);
     }
 }
@@ -189,7 +189,7 @@ __kernel void vector_turn(long n, __global const ACC *rho, long rho_start, __glo
     int lid = (int)get_local_id(0);
     __local ACC sums[BLOCK];
     ACC squares = sum_of(room + get_num_groups(0), get_num_groups(0), sums, lid);
-    turn(n, rho[rho_start], squares, squares, next + next_start, r, r_start, p, p_start);
+    turn(n, rho[rho_start], squares, squares, next + next_start, r, r_start, p, p_start, lid);
 }
 
 // The direction of the next step with z = K^-1 r: next_rho is the sum of vector_dot's sums of conj(r) z, which begin
@@ -203,7 +203,7 @@ __kernel void vector_turn_preconditioned(long n, __global const ACC *rho, long r
     ACC squares = sum_of(room + get_num_groups(0), get_num_groups(0), sums, lid);
     ACC product = sum_of(room, get_num_groups(0), sums, lid);
     ACC next_rho = real_part(squares) >= 0 ? product : squares;
-    turn(n, rho[rho_start], next_rho, squares, next + next_start, z, z_start, p, p_start);
+    turn(n, rho[rho_start], next_rho, squares, next + next_start, z, z_start, p, p_start, lid);
 }
 
 // The sum of `count` partial results. One work-group.
