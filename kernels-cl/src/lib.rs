@@ -21,6 +21,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "pack.clh",
         "panel.clh",
         "products.clh",
+        "quotient.clh",
         "row_block.clh",
         "row_per_group.clh",
         "scalar.clh",

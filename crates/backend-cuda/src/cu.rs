@@ -7,12 +7,12 @@ use crate::memory::CuMemory;
 use crate::pinned::{self, Pinned};
 use crate::pinned_pool::PinnedPool;
 use crate::program::{CuKernel, Module};
-use crate::queue::Queue;
+use crate::queue::{Executable, Queue};
 use crate::staging::Staging;
 use crate::uploads::Uploads;
 use cudarc::driver::{result, sys};
 use kernels_core::File;
-use sparse_core::backend::HostBuffer;
+use sparse_core::backend::{HostBuffer, Recording};
 use sparse_core::{Error, Result};
 use sparse_device::foreign::ForeignArray;
 use sparse_device::{Arg, Defines, Driver, Grid, Kernel, Memory, Program, Properties};
@@ -23,8 +23,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// staged copy of fewer takes no longer than the wait at the end.
 const DIRECT_BYTES: usize = 1 << 18;
 
-/// The most bytes of a number, which is read while the device goes on.
-const NUMBER_BYTES: usize = 16;
+/// The most bytes of numbers, two complex ones, which are read while the device goes on.
+const NUMBER_BYTES: usize = 32;
 
 /// A device with its queue, and pinned memory for uploads and downloads.
 #[derive(Debug)]
@@ -209,6 +209,18 @@ unsafe impl Driver for CuDriver {
 
     fn overlaps_reads(&self) -> bool {
         true
+    }
+
+    /// None for a caller's stream: work of other threads on the default stream can fail while it is recorded.
+    fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Box<dyn Recording>>> {
+        if !self.queue.owns_stream() {
+            return Ok(None);
+        }
+        match Executable::capture(self.queue.clone(), work) {
+            Ok(executable) => Ok(Some(Box::new(executable))),
+            Err(Error::Unsupported { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     unsafe fn copy(&self, from: (&Memory, usize), to: (&Memory, usize), bytes: usize) -> Result<()> {

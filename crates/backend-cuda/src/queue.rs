@@ -6,7 +6,7 @@
 
 use crate::error::failed;
 use cudarc::driver::{result, sys};
-use sparse_core::{Error, Result};
+use sparse_core::{Error, Result, backend};
 use sparse_device::{Arg, Kernel, Memory};
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
@@ -111,6 +111,11 @@ impl Queue {
     /// The number of the device.
     pub(crate) fn device(&self) -> sys::CUdevice {
         self.device
+    }
+
+    /// True if the stream was made here, so that it does not wait for the default stream, nor that for it.
+    pub(crate) fn owns_stream(&self) -> bool {
+        self.owns_stream
     }
 
     /// The primary context of the device.
@@ -327,6 +332,12 @@ impl Executable {
         let _enqueues = self.queue.enqueue()?;
         // SAFETY: graph and stream are alive, and so are the memory and kernels that the graph names.
         unsafe { result::graph::launch(self.graph, self.queue.stream) }.map_err(failed("cuGraphLaunch"))
+    }
+}
+
+impl backend::Recording for Executable {
+    fn enqueue(&mut self) -> Result<()> {
+        self.launch()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Iterations of conjugate gradients that the host enqueues without waiting for a single number.
 
 use crate::each_device;
-use sparse_core::op::{GradientStep, Op, SpmvPlan, VectorPlan};
+use sparse_core::op::{GradientAdvance, GradientTurn, Op, SpmvPlan, VectorPlan};
 use sparse_core::{Backend, Csr, PlanOptions, Result, Space, SparseFormat};
 use sparse_device::{Buffer, Device, Library};
 
@@ -15,8 +15,8 @@ pub struct Gradients {
     r: Buffer<f32>,
     p: Buffer<f32>,
     q: Buffer<f32>,
-    rho: Buffer<f32>,
-    next_rho: Buffer<f32>,
+    numbers: Buffer<f32>,
+    next: Buffer<f32>,
 }
 
 impl Gradients {
@@ -35,8 +35,8 @@ impl Gradients {
             r: backend.upload(&ones)?,
             p: backend.upload(&ones)?,
             q: backend.zeros(n)?,
-            rho: backend.upload(&[n as f32])?,
-            next_rho: backend.zeros(1)?,
+            numbers: backend.upload(&[n as f32; 2])?,
+            next: backend.zeros(2)?,
         })
     }
 
@@ -45,18 +45,24 @@ impl Gradients {
     /// # Errors
     /// As for [`new`](Self::new).
     pub fn enqueue(&mut self, backend: &Device) -> Result<()> {
-        let Self { a, product, vectors, x, r, p, q, rho, next_rho } = self;
+        let Self { a, product, vectors, x, r, p, q, numbers, next } = self;
         let (view, view_mut) = (Device::view::<f32>, Device::view_mut::<f32>);
         product.run(1.0, a, view(p), 0.0, view_mut(q))?;
-        vectors.gradient_step(GradientStep {
+        vectors.gradient_advance(GradientAdvance {
             q: view(q),
-            p: view_mut(p),
+            p: view(p),
             x: view_mut(x),
             r: view_mut(r),
-            rho: view(rho),
-            next_rho: view_mut(next_rho),
+            numbers: view(numbers),
         })?;
-        backend.copy(view(next_rho), view_mut(rho))
+        vectors.gradient_turn(GradientTurn {
+            r: view(r),
+            z: None,
+            p: view_mut(p),
+            numbers: view(numbers),
+            next: view_mut(next),
+        })?;
+        backend.copy(view(next), view_mut(numbers))
     }
 
     /// The largest part of `b − A·x`; NaN if one of them is.

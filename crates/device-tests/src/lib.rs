@@ -15,6 +15,7 @@ pub mod limits;
 pub mod operations;
 pub mod ranks;
 pub mod spgemm;
+pub mod trisolve;
 pub mod vector;
 
 use libtest_mimic::{Arguments, Trial};
@@ -86,8 +87,11 @@ const TESTS: &[Test] = &tests![
     spgemm::products_that_meet_are_added_in_order,
     spgemm::strips_are_those_of_the_reference,
     spgemm::runs_of_a_plan_give_the_same_bits,
+    trisolve::complex_quotients_neither_overflow_nor_underflow,
+    trisolve::enqueued_solves_are_those_that_wait,
     vector::a_step_that_cannot_be_taken_changes_nothing,
     vector::all_types_agree_with_the_reference,
+    vector::complex_coefficients_neither_overflow_nor_underflow,
     vector::norms_neither_overflow_nor_underflow,
     vector::real_factors_leave_complex_infinities_infinite,
 ];

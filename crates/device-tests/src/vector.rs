@@ -2,7 +2,9 @@
 
 use crate::{each_device, values};
 use sparse_core::op::vector::{axpby, dot, nrm2, scal};
-use sparse_core::op::{Coefficient, Elementwise, ElementwisePlan, GradientStep, VectorKernel, VectorPlan};
+use sparse_core::op::{
+    Coefficient, Elementwise, ElementwisePlan, GradientAdvance, GradientTurn, VectorKernel, VectorPlan,
+};
 use sparse_core::reference::Reference;
 use sparse_core::{
     Accumulator, Backend, Csr, Error, PlanOptions, Scalar, Space, SpaceOf, SparseFormat, bf16, c32, c64, f16,
@@ -93,36 +95,73 @@ fn check_scalars<T: Scalar>(backend: &Device) {
     }
 }
 
-/// A step of conjugate gradients from p, q, x and r: `x`, `r`, `p` and ρ after it.
-fn gradient_step<B: VectorKernel<T>, T: Scalar>(backend: &B, from: &[Vec<T>; 4]) -> ([Vec<T>; 3], T::Acc) {
+/// (3 + 4i)·u / (i·u) for u from the smallest numbers to the largest.
+pub fn complex_coefficients_neither_overflow_nor_underflow(library: &Library) {
+    each_device(library, |backend| {
+        let plan = VectorPlan::<_, c64>::new(backend, 1).unwrap();
+        for unit in [f64::from_bits(16), f64::MIN_POSITIVE, 1.0, 2.0_f64.powi(1021)] {
+            let dividend = backend.upload(&[c64::new(3.0 * unit, 4.0 * unit)]).unwrap();
+            let divisor = backend.upload(&[c64::new(0.0, unit)]).unwrap();
+            let mut x = backend.upload(&[c64::ONE]).unwrap();
+            let quotient = Coefficient::from(c64::ONE).times(Device::view(&dividend));
+            plan.scal(quotient.over(Device::view(&divisor)), Device::view_mut(&mut x)).unwrap();
+            assert_eq!(backend.download(&x).unwrap(), [c64::new(4.0, -3.0)], "{unit:e}");
+        }
+    });
+}
+
+/// A step of conjugate gradients from p, q, x and r, with K⁻¹ = 2·I or without a preconditioner: `x`, `r`, `p`, and ρ
+/// and ‖r‖² after it.
+fn gradient_step<B: VectorKernel<T>, T: Scalar>(
+    backend: &B,
+    from: &[Vec<T>; 4],
+    preconditioned: bool,
+) -> ([Vec<T>; 3], [T::Acc; 2]) {
     let [mut p, q, mut x, mut r] = from.each_ref().map(|vector| backend.upload(vector).unwrap());
-    let (mut rho, mut next_rho) = (backend.zeros(1).unwrap(), backend.zeros(1).unwrap());
+    let [mut numbers, mut next] = [(); 2].map(|()| backend.zeros(2).unwrap());
     let mut plan = VectorPlan::<B, T>::new(backend, from[0].len()).unwrap();
     let view = SpaceOf::<B>::view::<T>;
-    plan.dot(view(&r), view(&r), SpaceOf::<B>::view_mut(&mut rho)).unwrap();
-    let step = GradientStep {
+    let two = T::Acc::from_c64(c64::from(2.0));
+    let mut z = backend.zeros(from[0].len()).unwrap();
+    plan.dot(view(&r), view(&r), SpaceOf::<B>::slice_mut(SpaceOf::<B>::view_mut(&mut numbers), 0..1))
+        .unwrap();
+    plan.gradient_advance(GradientAdvance {
         q: view(&q),
-        p: SpaceOf::<B>::view_mut(&mut p),
+        p: view(&p),
         x: SpaceOf::<B>::view_mut(&mut x),
         r: SpaceOf::<B>::view_mut(&mut r),
-        rho: SpaceOf::<B>::view(&rho),
-        next_rho: SpaceOf::<B>::view_mut(&mut next_rho),
-    };
-    plan.gradient_step(step).unwrap();
-    ([x, r, p].map(|vector| backend.download(&vector).unwrap()), backend.download(&next_rho).unwrap()[0])
+        numbers: SpaceOf::<B>::view(&numbers),
+    })
+    .unwrap();
+    plan.axpby(two.into(), view(&r), T::Acc::ZERO.into(), SpaceOf::<B>::view_mut(&mut z)).unwrap();
+    plan.gradient_turn(GradientTurn {
+        r: view(&r),
+        z: preconditioned.then_some(view(&z)),
+        p: SpaceOf::<B>::view_mut(&mut p),
+        numbers: SpaceOf::<B>::view(&numbers),
+        next: SpaceOf::<B>::view_mut(&mut next),
+    })
+    .unwrap();
+    let next = backend.download(&next).unwrap();
+    ([x, r, p].map(|vector| backend.download(&vector).unwrap()), [next[0], next[1]])
 }
 
 /// Fused operations give the results of single ones in double precision, and the same bits again.
 fn check_gradients<T: Scalar>(backend: &Device) {
-    for n in [0, 1, 31, 257, 5000, 300_000] {
+    for (n, preconditioned) in
+        [0, 1, 31, 257, 5000, 300_000].into_iter().flat_map(|n| [(n, false), (n, true)])
+    {
         let from = [1, 2, 3, 4].map(|seed| values::<T>(n, seed));
-        let ((found, rho), again) = (gradient_step(backend, &from), gradient_step(backend, &from));
-        assert_eq!((&found, rho), (&again.0, again.1), "{n}");
+        let step = || gradient_step(backend, &from, preconditioned);
+        let ((found, numbers), again) = (step(), step());
+        assert_eq!((&found, numbers), (&again.0, again.1), "{n}");
         // The reference adds term by term, which costs digits of its own.
         let precision = T::PRECISION.min(30);
         let double = from.map(|vector| vector.into_iter().map(T::to_c64).collect());
-        let (expected, expected_rho) = gradient_step::<_, c64>(&Reference, &double);
-        close(rho.to_c64(), expected_rho, precision, n, "rho after a step");
+        let (expected, expected_numbers) = gradient_step::<_, c64>(&Reference, &double, preconditioned);
+        for (number, expected) in numbers.iter().zip(expected_numbers) {
+            close(number.to_c64(), expected, precision, n, "a number after a step");
+        }
         for (name, (found, expected)) in ["x", "r", "p"].iter().zip(found.iter().zip(&expected)) {
             for (k, (found, &expected)) in found.iter().zip(expected).enumerate() {
                 let what = format!("element {k} of {name}, with {n}, after a step");
@@ -147,12 +186,14 @@ fn check_no_step<B: VectorKernel<T>, T: Scalar>(backend: &B) {
             (p.clone(), vec![T::ZERO; n]),
         ] {
             let from = [p.clone(), q, x.clone(), r.clone()];
-            let (found, next_rho) = gradient_step(backend, &from);
-            assert_eq!(found, [x.clone(), r.clone(), p.clone()], "{n} {}", T::DTYPE);
             let device = backend.upload(&r).unwrap();
             let view = SpaceOf::<B>::view::<T>;
             let rho = dot::<B, T>(backend, view(&device), view(&device)).unwrap();
-            assert_eq!(next_rho, T::Acc::from_real(-rho.re()), "{n} {}", T::DTYPE);
+            for preconditioned in [false, true] {
+                let (found, next) = gradient_step(backend, &from, preconditioned);
+                assert_eq!(found, [x.clone(), r.clone(), p.clone()], "{n} {}", T::DTYPE);
+                assert_eq!(next, [T::Acc::from_real(-rho.re()); 2], "{n} {}", T::DTYPE);
+            }
         }
     }
 }

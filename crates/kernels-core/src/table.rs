@@ -465,6 +465,7 @@ macro_rules! files {
                     "vector_dot",
                     "vector_advance",
                     "vector_turn",
+                    "vector_turn_preconditioned",
                     "vector_sum",
                     "vector_largest",
                     "vector_squares",

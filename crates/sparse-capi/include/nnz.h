@@ -75,7 +75,7 @@ typedef enum nnz_sampling { NNZ_BY_VALUES = 0, NNZ_BY_PATTERN = 1 } nnz_sampling
 typedef enum nnz_method {
   NNZ_CG = 0,          /* conjugate gradients, for Hermitian positive definite matrices */
   NNZ_BICGSTAB = 1,    /* for any square matrix */
-  NNZ_ENQUEUED_CG = 2, /* NNZ_CG with iterations that are enqueued at once, without a preconditioner */
+  NNZ_ENQUEUED_CG = 2, /* NNZ_CG with iterations that are enqueued at once */
   NNZ_GMRES = 3,       /* restarted, for any square matrix */
   NNZ_MINRES = 4,      /* for Hermitian matrices, indefinite ones too */
   NNZ_LSQR = 5,        /* least squares, for matrices of any shape, without a preconditioner */

@@ -21,6 +21,15 @@ pub type Buf<B, T> = <SpaceOf<B> as Space>::Buffer<T>;
 pub type ViewOf<'a, B, T> = <SpaceOf<B> as Space>::View<'a, T>;
 /// An exclusive view of memory of a backend.
 pub type ViewMutOf<'a, B, T> = <SpaceOf<B> as Space>::ViewMut<'a, T>;
+/// Work that a backend has [recorded](Backend::record).
+pub trait Recording: Debug + Send {
+    /// Enqueues all of it again.
+    ///
+    /// # Errors
+    /// An error of the device's runtime.
+    fn enqueue(&mut self) -> Result<()>;
+}
+
 /// Elements in the host's memory, which a backend has allocated for [uploads](Backend::upload).
 pub type HostBuffer<T> = Box<dyn DerefMut<Target = [T]> + Send + Sync>;
 
@@ -149,6 +158,23 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// True if [`download_overlapped`](Self::download_overlapped) waits after it has called `enqueue`. Default: false.
     fn overlaps_downloads(&self) -> bool {
         false
+    }
+
+    /// Records what `work` enqueues, without running it, so that it can be enqueued again at less cost. None, as by
+    /// default, if the backend records nothing, or if `work` does what cannot be recorded: waits for the device, or
+    /// allocates its memory.
+    ///
+    /// ```
+    /// use sparse_core::{Backend, reference::Reference};
+    ///
+    /// assert!(Reference.record(&mut || unreachable!()).unwrap().is_none());
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `work`, or an error of the device's runtime.
+    fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Box<dyn Recording>>> {
+        let _ = work;
+        Ok(None)
     }
 
     /// A new buffer of `len` zeros.

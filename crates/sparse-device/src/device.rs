@@ -8,7 +8,9 @@ use crate::lanes::LANES;
 use crate::program::Programs;
 use crate::thresholds::Thresholds;
 use kernels_core::File;
-use sparse_core::backend::{Buf, HostBuffer, ViewMutOf, ViewOf, check_copy, check_download, zeroed_vec};
+use sparse_core::backend::{
+    Buf, HostBuffer, Recording, ViewMutOf, ViewOf, check_copy, check_download, zeroed_vec,
+};
 use sparse_core::op::AllTypes;
 use sparse_core::space::View as _;
 use sparse_core::{Backend, Caps, ContextId, Element, Error, Index, Result, error::checked_product};
@@ -343,6 +345,10 @@ unsafe impl Backend for Device {
 
     fn overlaps_downloads(&self) -> bool {
         self.inner.driver.overlaps_reads()
+    }
+
+    fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Box<dyn Recording>>> {
+        self.usable_driver()?.record(work)
     }
 
     fn zeros<T: Element>(&self, len: usize) -> Result<Buf<Self, T>> {

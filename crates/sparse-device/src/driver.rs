@@ -3,7 +3,7 @@
 use crate::defines::Defines;
 use crate::foreign::{self, ForeignArray};
 use kernels_core::File;
-use sparse_core::backend::HostBuffer;
+use sparse_core::backend::{HostBuffer, Recording};
 use sparse_core::{Caps, Error, Result};
 use std::any::Any;
 use std::fmt::Debug;
@@ -161,6 +161,17 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// default.
     fn overlaps_reads(&self) -> bool {
         false
+    }
+
+    /// Records the launches and copies that `work` enqueues, without running them. The recording shares the memory and
+    /// the kernels that it names. None, as by default, if the library records nothing, or if `work` does what cannot be
+    /// recorded.
+    ///
+    /// # Errors
+    /// Those of `work`, or an error of the library.
+    fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Box<dyn Recording>>> {
+        let _ = work;
+        Ok(None)
     }
 
     /// Copies `bytes` from one place to another; a place is a memory and a byte offset.

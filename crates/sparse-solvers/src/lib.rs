@@ -17,7 +17,7 @@
 //! All work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A. A solver owns its plans
 //! and its vectors: iterations allocate none, but for the basis of `Gmres`, which grows up to its restart.
 //!
-//! `Cg`, `BiCgStab`, `Gmres` and `Minres` take a [`Preconditioner`]:
+//! `Cg`, `EnqueuedCg`, `BiCgStab`, `Gmres` and `Minres` take a [`Preconditioner`]:
 //!
 //! | preconditioner | is | for | factorized on | applied on |
 //! |---|---|---|---|---|
@@ -25,7 +25,7 @@
 //! | [`Jacobi`] | the diagonal of A | badly scaled A | – | every backend |
 //! | [`BlockJacobi`] | diagonal blocks of A | unknowns in groups | – | every backend |
 //! | [`Ilu0`] | an incomplete LU factorization | any square A, with `BiCgStab` or `Gmres` | the host, one thread | every backend |
-//! | [`Ic0`] | an incomplete Cholesky factorization | Hermitian positive definite A, with `Cg` | the host, one thread | every backend |
+//! | [`Ic0`] | an incomplete Cholesky factorization | Hermitian positive definite A, with `Cg` or `EnqueuedCg` | the host, one thread | every backend |
 //!
 //! For new values of A on the same pattern `update` renews one without another analysis.
 //!

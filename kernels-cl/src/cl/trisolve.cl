@@ -10,26 +10,13 @@
 #pragma OPENCL FP_CONTRACT OFF
 #include "scalar.clh"
 #include "entry.clh"
+#include "quotient.clh"
 #ifndef IDX
 #error "IDX is missing: int or long"
 #endif
 #ifndef POS
 #error "POS is missing: int or long"
 #endif
-
-// The squares of a complex divisor's parts cannot overflow.
-static ACC quotient(ACC dividend, ACC divisor)
-{
-#if COMPLEX
-    REAL scale = 1 / magnitude(divisor);
-    ACC a = dividend * scale;
-    ACC b = divisor * scale;
-    REAL square = b.x * b.x + b.y * b.y;
-    return (ACC)((a.x * b.x + a.y * b.y) / square, (a.y * b.x - a.x * b.y) / square);
-#else
-    return dividend / divisor;
-#endif
-}
 
 // Solves a row for one column of B, whose elements and those of X begin at `b` and `x`; sets `zero` if the diagonal is.
 static void solve(long row, int lower, int unit, __global const long *offsets, __global const IDX *columns,

@@ -5,26 +5,17 @@
 // any number of work-groups of any size.
 #include "scalar.clh"
 #include "multiply.clh"
+#include "quotient.clh"
 #ifndef BLOCK
 #error "BLOCK is missing: the size of a work-group"
 #endif
-
-static ACC divide(ACC a, ACC b)
-{
-#if COMPLEX
-    REAL scale = 1 / magnitude(b);
-    return mul(a * scale, conjugate(b * scale));
-#else
-    return a / b;
-#endif
-}
 
 // a / b; 0 / 0 is 0.
 static ACC ratio(ACC a, ACC b)
 {
     if (is_zero(a) && is_zero(b))
         return a;
-    return divide(a, b);
+    return quotient(a, b);
 }
 
 // factor * numerator / denominator, where a null pointer stands for 1.
@@ -155,7 +146,7 @@ __kernel void vector_advance(long n, __global const ACC *rho, long rho_start, __
     ACC curvature = sum_of(room, get_num_groups(0), sums, lid);
     ACC sum = (ACC)(0);
     if (is_positive_normal(before) && is_positive_normal(curvature)) {
-        ACC alpha = divide(before, curvature);
+        ACC alpha = quotient(before, curvature);
         for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0)) {
             store(x, x_start + i, load(x, x_start + i) + mul(alpha, load(p, p_start + i)));
             store(r, r_start + i, load(r, r_start + i) - mul(alpha, load(q, q_start + i)));
@@ -174,23 +165,45 @@ __kernel void vector_advance(long n, __global const ACC *rho, long rho_start, __
         room[get_num_groups(0) + get_group_id(0)] = sum;
 }
 
-// The direction of the next step: p <- r + beta p, beta = next_rho / rho. `next_rho` becomes the sum of the sums
-// that as many work-groups of vector_advance wrote to the second part of `room`, the workspace. p stays where no step
-// was taken.
-__kernel void vector_turn(long n, __global const ACC *rho, long rho_start, __global ACC *next_rho, long next_rho_start,
+// Writes rho and the square of the residual's norm after a step, and turns p to the direction of the next:
+// p <- z + beta p, beta = next_rho / rho. p stays where no step was taken, or next_rho is negative.
+static void turn(long n, ACC rho, ACC next_rho, ACC squares, __global ACC *next, __global const T *z, long z_start,
+                 __global T *p, long p_start, int lid)
+{
+    if (get_global_id(0) == 0) {
+        next[0] = next_rho;
+        next[1] = squares;
+    }
+    if (is_positive_normal(rho) && real_part(next_rho) >= 0) {
+        ACC beta = quotient(next_rho, rho);
+        for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0))
+            update(p, p_start + i, load(z, z_start + i), beta);
+    }
+}
+
+// The direction of the next step without a preconditioner, z = r: next_rho is the sum of the sums that as many
+// work-groups of vector_advance wrote to the second part of `room`, the workspace.
+__kernel void vector_turn(long n, __global const ACC *rho, long rho_start, __global ACC *next, long next_start,
                           __global const T *r, long r_start, __global T *p, long p_start, __global const ACC *room)
 {
     int lid = (int)get_local_id(0);
     __local ACC sums[BLOCK];
-    ACC next = sum_of(room + get_num_groups(0), get_num_groups(0), sums, lid);
-    ACC before = rho[rho_start];
-    if (get_global_id(0) == 0)
-        next_rho[next_rho_start] = next;
-    if (is_positive_normal(before) && real_part(next) >= 0) {
-        ACC beta = divide(next, before);
-        for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0))
-            update(p, p_start + i, load(r, r_start + i), beta);
-    }
+    ACC squares = sum_of(room + get_num_groups(0), get_num_groups(0), sums, lid);
+    turn(n, rho[rho_start], squares, squares, next + next_start, r, r_start, p, p_start, lid);
+}
+
+// The direction of the next step with z = K^-1 r: next_rho is the sum of vector_dot's sums of conj(r) z, which begin
+// the workspace, if a step was taken.
+__kernel void vector_turn_preconditioned(long n, __global const ACC *rho, long rho_start, __global ACC *next,
+                                         long next_start, __global const T *z, long z_start, __global T *p,
+                                         long p_start, __global const ACC *room)
+{
+    int lid = (int)get_local_id(0);
+    __local ACC sums[BLOCK];
+    ACC squares = sum_of(room + get_num_groups(0), get_num_groups(0), sums, lid);
+    ACC product = sum_of(room, get_num_groups(0), sums, lid);
+    ACC next_rho = real_part(squares) >= 0 ? product : squares;
+    turn(n, rho[rho_start], next_rho, squares, next + next_start, z, z_start, p, p_start, lid);
 }
 
 // The sum of `count` partial results. One work-group.

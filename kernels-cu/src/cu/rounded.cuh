@@ -28,15 +28,32 @@ static __device__ ACC difference(ACC a, ACC b)
 #endif
 }
 
-// The squares of a complex divisor's parts cannot overflow.
+#if COMPLEX
+// The exponent of the larger part; 0 if there is none to scale by.
+static __device__ int exponent_of(ACC a)
+{
+    REAL part = fmax(fabs(a.x), fabs(a.y));
+    return part > 0 && !isinf(part) ? ilogb(part) : 0;
+}
+
+// The product with a power of two.
+static __device__ ACC scaled(ACC a, int exponent)
+{
+    return ACC(ldexp(a.x, exponent), ldexp(a.y, exponent));
+}
+#endif
+
+// Complex numbers are scaled by powers of two, so that nothing overflows or underflows on the way.
 static __device__ ACC quotient(ACC dividend, ACC divisor)
 {
 #if COMPLEX
-    REAL scale = 1 / magnitude(divisor);
-    ACC a(times(dividend.x, scale), times(dividend.y, scale));
-    ACC b(times(divisor.x, scale), times(divisor.y, scale));
+    int up = exponent_of(dividend);
+    int down = exponent_of(divisor);
+    ACC a = scaled(dividend, -up);
+    ACC b = scaled(divisor, -down);
     REAL square = times(b.x, b.x) + times(b.y, b.y);
-    return ACC((times(a.x, b.x) + times(a.y, b.y)) / square, (times(a.y, b.x) - times(a.x, b.y)) / square);
+    ACC c((times(a.x, b.x) + times(a.y, b.y)) / square, (times(a.y, b.x) - times(a.x, b.y)) / square);
+    return scaled(c, up - down);
 #else
     return dividend / divisor;
 #endif

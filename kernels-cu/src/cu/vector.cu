@@ -10,20 +10,10 @@
 #include "rounded.cuh"
 #include "multiply.cuh"
 
-static __device__ ACC divide(ACC a, ACC b)
-{
-#if COMPLEX
-    REAL scale = 1 / magnitude(b);
-    return mul(ACC(a.x * scale, a.y * scale), ACC(b.x * scale, -b.y * scale));
-#else
-    return a / b;
-#endif
-}
-
 // a / b; 0 / 0 is 0.
 static __device__ ACC ratio(ACC a, ACC b)
 {
-    return is_zero(a) && is_zero(b) ? a : divide(a, b);
+    return is_zero(a) && is_zero(b) ? a : quotient(a, b);
 }
 
 // factor * numerator / denominator, where a null pointer stands for 1.
@@ -148,7 +138,7 @@ KERNEL vector_advance(long long n, const ACC *__restrict__ rho, long long rho_st
     ACC curvature = sum_of_blocks(room);
     ACC sum = ACC(0);
     if (is_positive_normal(before) && is_positive_normal(curvature)) {
-        ACC alpha = divide(before, curvature);
+        ACC alpha = quotient(before, curvature);
         ACC back = mul(ACC(-1), alpha);
         for (long long i = thread_index(); i < n; i += thread_count()) {
             store(x, x_start + i, load(x, x_start + i) + mul(alpha, load(p, p_start + i)));
@@ -164,24 +154,47 @@ KERNEL vector_advance(long long n, const ACC *__restrict__ rho, long long rho_st
         room[gridDim.x + blockIdx.x] = sum;
 }
 
-// The direction of the next step: p <- r + beta p, beta = next_rho / rho. `next_rho` becomes the sum of the sums
-// that as many blocks of vector_advance wrote to the second part of `room`, the workspace. p stays where no step was
-// taken.
-KERNEL vector_turn(long long n, const ACC *__restrict__ rho, long long rho_start, ACC *__restrict__ next_rho,
-                   long long next_rho_start, const T *__restrict__ r, long long r_start, T *__restrict__ p,
+// Writes rho and the square of the residual's norm after a step, and turns p to the direction of the next:
+// p <- z + beta p, beta = next_rho / rho. p stays where no step was taken, or next_rho is negative.
+static __device__ void turn(long long n, ACC rho, ACC next_rho, ACC squares, ACC *next, const T *__restrict__ z,
+                            long long z_start, T *__restrict__ p, long long p_start)
+{
+    if (thread_index() == 0) {
+        next[0] = next_rho;
+        next[1] = squares;
+    }
+    if (is_positive_normal(rho) && real_part(next_rho) >= 0) {
+        ACC beta = quotient(next_rho, rho);
+        for (long long i = thread_index(); i < n; i += thread_count())
+            update(p, p_start + i, load(z, z_start + i), beta);
+    }
+}
+
+// The direction of the next step without a preconditioner, z = r: next_rho is the sum of the sums that as many blocks
+// of vector_advance wrote to the second part of `room`, the workspace.
+KERNEL vector_turn(long long n, const ACC *__restrict__ rho, long long rho_start, ACC *__restrict__ next,
+                   long long next_start, const T *__restrict__ r, long long r_start, T *__restrict__ p,
                    long long p_start, const ACC *__restrict__ room)
 {
     wait_for_last();
     let_next_begin();
-    ACC next = sum_of_blocks(room + gridDim.x);
-    ACC before = rho[rho_start];
-    if (thread_index() == 0)
-        next_rho[next_rho_start] = next;
-    if (is_positive_normal(before) && real_part(next) >= 0) {
-        ACC beta = divide(next, before);
-        for (long long i = thread_index(); i < n; i += thread_count())
-            update(p, p_start + i, load(r, r_start + i), beta);
-    }
+    ACC squares = sum_of_blocks(room + gridDim.x);
+    turn(n, rho[rho_start], squares, squares, next + next_start, r, r_start, p, p_start);
+}
+
+// The direction of the next step with z = K^-1 r: next_rho is the sum of vector_dot's sums of conj(r) z, which begin
+// the workspace, if a step was taken.
+KERNEL vector_turn_preconditioned(long long n, const ACC *__restrict__ rho, long long rho_start,
+                                  ACC *__restrict__ next, long long next_start, const T *__restrict__ z,
+                                  long long z_start, T *__restrict__ p, long long p_start,
+                                  const ACC *__restrict__ room)
+{
+    wait_for_last();
+    let_next_begin();
+    ACC squares = sum_of_blocks(room + gridDim.x);
+    ACC product = sum_of_blocks(room);
+    ACC next_rho = real_part(squares) >= 0 ? product : squares;
+    turn(n, rho[rho_start], next_rho, squares, next + next_start, z, z_start, p, p_start);
 }
 
 // The sum of `count` partial results. One block.

@@ -5,6 +5,8 @@ use device_tests::gradients::Gradients;
 use device_tests::{Library, each_device};
 use sparse_core::op::{Op, SpmvPlan};
 use sparse_core::{Backend, Csr, Error, PlanOptions, Space, SparseFormat};
+use sparse_solvers::{EnqueuedCg, Ic0, Identity, Jacobi, Preconditioner, SolverOptions};
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
 pub(super) fn a_recorded_plan_repeats_and_sees_new_operands(library: &Library) {
@@ -46,6 +48,40 @@ pub(super) fn an_iteration_of_conjugate_gradients_is_recorded(library: &Library)
         }
         let residual = gradients.residual(backend).unwrap();
         assert!(residual < 1e-3, "{residual}");
+    });
+}
+
+/// The iterations of a solve, of which some are recorded, and those of a run, which are launched one by one. ‖b‖ is 2⁶,
+/// so that the solver's division by it rounds nothing.
+pub(super) fn recorded_iterations_of_a_solver_have_the_bits_of_launched_ones(library: &Library) {
+    fn compare<P: Preconditioner<Device, f64>>(backend: &Device, a: &Csr<f64>, precondition: impl Fn() -> P) {
+        let a = a.to_device(backend).unwrap();
+        let b = backend.upload(&[1.0; 4096]).unwrap();
+        let (b, zeros) = (Device::view(&b), || backend.zeros::<f64>(4096).unwrap());
+        for iterations in [7, 8, 30] {
+            let options = SolverOptions {
+                tolerance: 0.0,
+                max_iterations: Some(iterations),
+                ..SolverOptions::default()
+            };
+            let mut solver = EnqueuedCg::new(backend, &a, precondition(), &options).unwrap();
+            let (mut solved, mut fixed, mut launched) = (zeros(), zeros(), zeros());
+            let x = Device::view_mut(&mut solved);
+            let solution = solver.solve(&a, b, x, |_| ControlFlow::Continue(())).unwrap();
+            assert_eq!(solution.iterations, iterations);
+            solver.solve_fixed(&a, b, Device::view_mut(&mut fixed), iterations).unwrap();
+            solver.start(&a, b, Device::view(&launched)).unwrap();
+            solver.run(&a, iterations, Device::view_mut(&mut launched)).unwrap();
+            let launched = backend.download(&launched).unwrap();
+            assert_eq!(backend.download(&solved).unwrap(), launched, "{iterations} with a stopping test");
+            assert_eq!(backend.download(&fixed).unwrap(), launched, "{iterations} at once");
+        }
+    }
+    each_device(library, |backend| {
+        let a = sparse_generate::stencil_5(64, 64).unwrap();
+        compare(backend, &a, || Identity);
+        compare(backend, &a, || Jacobi::new(backend, &a).unwrap());
+        compare(backend, &a, || Ic0::new(backend, &a).unwrap());
     });
 }
 

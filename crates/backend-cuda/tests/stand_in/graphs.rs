@@ -84,6 +84,27 @@ fn a_failed_recording_poisons_nothing() {
 }
 
 #[test]
+fn what_cannot_be_recorded_is_no_recording_and_no_error() {
+    with_stand_in("what_cannot_be_recorded_is_no_recording_and_no_error", &[], &[], || {
+        let device = CUDA.open(0).unwrap();
+        let from = device.upload(&[1, 2, 3]).unwrap();
+        let mut to = device.upload(&[0; 3]).unwrap();
+        let mut waits = || {
+            copy(&device, &from, &mut to)?;
+            device.download(&from).map(drop)
+        };
+        assert!(device.record(&mut waits).unwrap().is_none());
+        assert_eq!(device.download(&to).unwrap(), [0; 3]);
+        let mut fails = || Err(Error::operands("this", "it is a test"));
+        assert!(matches!(device.record(&mut fails), Err(Error::Operands { .. })));
+        let mut recording = device.record(&mut || copy(&device, &from, &mut to)).unwrap().unwrap();
+        recording.enqueue().unwrap();
+        assert_eq!(device.download(&to).unwrap(), [1, 2, 3]);
+        works(&device);
+    });
+}
+
+#[test]
 fn memory_that_is_dropped_in_a_recording_is_freed_after_it() {
     with_stand_in("memory_that_is_dropped_in_a_recording_is_freed_after_it", &[], &[], || {
         let device = CUDA.open(0).unwrap();

@@ -48,8 +48,7 @@ methods! {
     /// [`BiCgStab`], for any square matrix.
     #[default]
     BiCgStab "bicgstab"
-    /// [`EnqueuedCg`], for Hermitian positive definite matrices, which seldom waits for a device and takes no
-    /// preconditioner.
+    /// [`EnqueuedCg`], for Hermitian positive definite matrices, which seldom waits for a device.
     EnqueuedCg "enqueued-cg"
     /// [`Gmres`], for any square matrix; restarts after [`restart`](crate::solvers::SolverOptions::restart) iterations.
     Gmres "gmres"
@@ -79,10 +78,10 @@ impl Method {
     ///
     /// ```
     /// # use nnz::Method;
-    /// assert!(Method::Gmres.takes_preconditioner() && !Method::EnqueuedCg.takes_preconditioner());
+    /// assert!(Method::Gmres.takes_preconditioner() && !Method::Lsqr.takes_preconditioner());
     /// ```
     pub fn takes_preconditioner(self) -> bool {
-        matches!(self, Self::Cg | Self::BiCgStab | Self::Gmres | Self::Minres)
+        matches!(self, Self::Cg | Self::BiCgStab | Self::EnqueuedCg | Self::Gmres | Self::Minres)
     }
 }
 

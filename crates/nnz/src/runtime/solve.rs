@@ -12,7 +12,7 @@ use sparse_core::op::SpmvKernel;
 use sparse_core::{Accumulator, Choice, DType, Error, Result, Scalar, c32, c64};
 use sparse_device::Device as Accelerator;
 use sparse_solvers::{
-    BiCgStab, Cg, EnqueuedCg, Gmres, Identity, Iteration, LeastSquares, LeastSquaresMethod, Minres, Solution,
+    BiCgStab, Cg, EnqueuedCg, Gmres, Iteration, LeastSquares, LeastSquaresMethod, Minres, Solution,
     SolverOptions,
 };
 use std::fmt::Debug;
@@ -147,7 +147,7 @@ impl Matrix {
     /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(9, 9)?)?;
     /// let ic0 = a.preconditioner(PreconditionerKind::Ic0)?;
     /// let (b, mut x) = (Vector::from_vec(&device, vec![1.0; 81])?, Vector::zeros(&device, DType::F64, 81)?);
-    /// for method in [Method::Cg, Method::Minres] {
+    /// for method in [Method::Cg, Method::EnqueuedCg, Method::Minres] {
     ///     let mut solver = a.solver_with(&SolveOptions::new(method), &ic0)?;
     ///     assert!(solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(()))?.converged());
     /// }
@@ -238,7 +238,7 @@ fn check_preconditioner(options: &SolveOptions, made: Option<&Preconditioner>) -
     let &SolveOptions { method, preconditioner, .. } = options;
     let is_asked_for = made.is_some() || preconditioner != PreconditionerKind::None;
     if is_asked_for && !method.takes_preconditioner() {
-        let takers = "cg, bicgstab, gmres and minres take one";
+        let takers = "cg, bicgstab, enqueued-cg, gmres and minres take one";
         return Err(Error::unsupported(format_args!("a preconditioner of {method}"), takers));
     }
     Ok(())
@@ -294,7 +294,7 @@ where
 {
     Cg(Cg<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
     BiCgStab(BiCgStab<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
-    EnqueuedCg(EnqueuedCg<B, OperatorOn<B, T>>),
+    EnqueuedCg(EnqueuedCg<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
     Gmres(Gmres<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
     Minres(Minres<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
     LeastSquares(LeastSquares<B, OperatorOn<B, T>>),
@@ -332,7 +332,7 @@ where
                 TypedMethod::BiCgStab(BiCgStab::new(backend, &operator, preconditioner()?, options)?)
             }
             Method::EnqueuedCg => {
-                TypedMethod::EnqueuedCg(EnqueuedCg::new(backend, &operator, Identity, options)?)
+                TypedMethod::EnqueuedCg(EnqueuedCg::new(backend, &operator, preconditioner()?, options)?)
             }
             Method::Gmres => TypedMethod::Gmres(Gmres::new(backend, &operator, preconditioner()?, options)?),
             Method::Minres => {

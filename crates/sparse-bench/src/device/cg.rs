@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use backend_cpu::Cpu;
 use sparse_core::{Backend, Csr, Space, SparseFormat};
 use sparse_device::{Buffer, Device, View, ViewMut};
-use sparse_solvers::{Cg, EnqueuedCg, Identity, Krylov, Recurrence};
+use sparse_solvers::{Cg, EnqueuedCg, Identity, Jacobi, Krylov, Recurrence, Solution};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
@@ -45,11 +45,19 @@ fn compare<D: DeviceTimer, T: Value>(bench: &Bench<'_, D>, report: &mut Report, 
     let (mut ours, seconds) =
         planned(device, || EnqueuedCg::new(device, system.a, Identity, &cg::options()))?;
     let mut solver = Cg::new(device, system.a, Identity, &cg::options())?;
+    // The diagonal is constant, so that the iterates are the same.
+    let jacobi = || Jacobi::new(device, &host);
+    let mut jacobi_enqueued = EnqueuedCg::new(device, system.a, jacobi()?, &cg::options())?;
+    let mut untested = EnqueuedCg::new(device, system.a, Identity, &cg::options())?;
+    let mut jacobi_cg = Cg::new(device, system.a, jacobi()?, &cg::options())?;
     let mut contenders = vec![system.tested("ours", &mut ours)?.planned(seconds)];
     for solver in &solvers {
         contenders.extend(system.contenders(solver)?);
     }
+    contenders.push(system.untested(&mut untested)?);
+    contenders.push(system.tested("ours:jacobi", &mut jacobi_enqueued)?);
     contenders.push(system.tested("ours:cg", &mut solver)?);
+    contenders.push(system.tested("ours:cg:jacobi", &mut jacobi_cg)?);
     report.compare(cg::case(&T::name_of("cg"), &format!("stencil_5 {side}²"), &host), contenders)
 }
 
@@ -92,14 +100,30 @@ impl<D: DeviceTimer, T: Value> System<'_, D, T> {
     where
         R: Recurrence<Device, Csr<T, Device>>,
     {
-        let (device, choice) = (&self.bench.device, solver.choice().clone());
+        let choice = solver.choice().clone();
+        let solve = move |x: ViewMut<'_, T>| solver.solve(self.a, self.b, x, |_| ControlFlow::Continue(()));
+        Ok(self.solving(name, solve)?.chosen(choice))
+    }
+
+    /// Ours without its stopping test, from start to end of a solve, if its x is right.
+    fn untested<'b>(&'b self, solver: &'b mut EnqueuedCg<Device, Csr<T, Device>>) -> Result<Contender<'b>> {
+        let choice = solver.choice().clone();
+        let solve = move |x: ViewMut<'_, T>| solver.solve_fixed(self.a, self.b, x, cg::ITERATIONS);
+        Ok(self.solving("ours:solve_fixed", solve)?.chosen(choice))
+    }
+
+    fn solving<'b>(
+        &'b self,
+        name: &'static str,
+        mut solve: impl FnMut(ViewMut<'_, T>) -> sparse_core::Result<Solution> + 'b,
+    ) -> Result<Contender<'b>> {
+        let device = &self.bench.device;
         let mut run = move || {
             let mut x = self.x.borrow_mut();
             self.bench.fill(&mut x, &[T::ZERO; 1 << 16])?;
             let mut solution = None;
             let seconds = D::seconds(device, &mut || {
-                let x = Device::view_mut(&mut x);
-                solution = Some(solver.solve(self.a, self.b, x, |_| ControlFlow::Continue(()))?);
+                solution = Some(solve(Device::view_mut(&mut x))?);
                 Ok(())
             })?;
             cg::check(solution)?;
@@ -107,7 +131,7 @@ impl<D: DeviceTimer, T: Value> System<'_, D, T> {
         };
         run()?;
         self.check().context(name)?;
-        Ok(Contender::external(name, run).chosen(choice))
+        Ok(Contender::external(name, run))
     }
 
     /// A solver in every mode, the graph first, if its x is right; errors of other libraries are printed and not timed.

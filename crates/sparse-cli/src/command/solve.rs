@@ -55,7 +55,7 @@ pub(crate) struct Solve {
     tol: f64,
     /// The preconditioner: jacobi, the diagonal of A; block-jacobi:N, its diagonal blocks of N rows, without N of 8;
     /// ilu0 or, for Hermitian positive definite matrices, ic0, incomplete factors of A, made on the host. For cg,
-    /// minres, bicgstab and gmres; --devices and ranks take jacobi alone
+    /// enqueued-cg, minres, bicgstab and gmres; --devices and ranks take jacobi alone
     #[arg(long, value_name = "NAME", default_value = "none")]
     preconditioner: PreconditionerKind,
     /// The same as --preconditioner jacobi

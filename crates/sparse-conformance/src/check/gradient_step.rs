@@ -1,5 +1,6 @@
-//! `gradient_step`: x, r, p and ρ of conjugate gradients after a step with A·p, on vectors with an element for each row
-//! of the case's matrix. A is diagonal, with 1, 2 and 4 in turn, so that A·p is exact.
+//! `gradient_step`: x, r, p, ρ and ‖r‖² of conjugate gradients after a step with A·p, on vectors with an element for each
+//! row of the case's matrix. A is diagonal, with 1, 2 and 4 in turn, so that A·p is exact, and so is K⁻¹·r of a
+//! preconditioner K with 1 and 2 in turn on its diagonal.
 
 use super::vector::LONGEST;
 use crate::array_dump::text;
@@ -13,15 +14,30 @@ use crate::setting::Setting;
 use crate::subject::{Check, Expected, Given, PlannedOperation, Subject};
 use crate::suite::Suite;
 use crate::triplets::Triplets;
-use sparse_core::backend::{Buf, ViewMutOf};
+use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::catalog::Operation;
-use sparse_core::op::{GradientStep, VectorKernel, VectorPlan};
+use sparse_core::op::{GradientAdvance, GradientTurn, VectorKernel, VectorPlan};
 use sparse_core::{Algorithm, Backend, PlanOptions, Result, Scalar, Space, SpaceOf, c64};
 use std::marker::PhantomData;
+use std::ops::Range;
 
-/// The result to compare after a step: the vectors, which are the call's output, or the number.
+/// The result to compare after a step: the vectors, which are the call's output, or a number; without a preconditioner
+/// and with K.
 const VECTORS: Setting = Setting::Result("x, r, p");
 const RHO: Setting = Setting::Result("rho");
+const VECTORS_WITH_K: Setting = Setting::Result("x, r, p with K");
+const RHO_WITH_K: Setting = Setting::Result("rho with K");
+const SQUARES_WITH_K: Setting = Setting::Result("the square of the norm with K");
+const SETTINGS: [Setting; 5] = [VECTORS, RHO, VECTORS_WITH_K, RHO_WITH_K, SQUARES_WITH_K];
+
+fn is_preconditioned(setting: Setting) -> bool {
+    ![VECTORS, RHO].contains(&setting)
+}
+
+/// An element of K⁻¹'s diagonal.
+fn inverse(row: usize) -> f64 {
+    1.0 / f64::from(1 << (row % 2))
+}
 
 /// The check of a step.
 #[derive(Debug)]
@@ -48,7 +64,7 @@ fn call(problem: &Problem, factor: c64, excess: usize) -> Call {
 
 impl Check for GradientCheck {
     fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {
-        if problem.matrix.rows > LONGEST { vec![] } else { vec![VECTORS, RHO] }
+        if problem.matrix.rows > LONGEST { vec![] } else { SETTINGS.to_vec() }
     }
 
     /// The second call is of a converged iteration.
@@ -68,15 +84,22 @@ impl Check for GradientCheck {
         let column = |col| call.y.column(col);
         let given = |col| (0..problem.matrix.rows).map(column(col)).map(exactly).collect::<Vec<_>>();
         let (x, r, p, q) = (given(0), given(1), given(2), call.x.elements().map(exactly).collect::<Vec<_>>());
-        let rho = step.dot(&r, &r);
+        let preconditioned = |r: &[Bounded]| match is_preconditioned(*setting) {
+            true => r.iter().enumerate().map(|(row, r)| scaled(r, inverse(row))).collect(),
+            false => r.to_vec(),
+        };
+        let rho = step.dot(&r, &preconditioned(&r));
         let alpha = step.quotient(rho, step.dot(&p, &q));
         let r = step.sums(&r, Bounded { value: -alpha.value, ..alpha }, &q);
-        let next_rho = step.dot(&r, &r);
-        let y = if *setting == RHO {
-            vec![next_rho]
-        } else {
-            let (x, p) = (step.sums(&x, alpha, &p), step.sums(&r, step.quotient(next_rho, rho), &p));
-            [x, r, p].concat()
+        let z = preconditioned(&r);
+        let next_rho = step.dot(&r, &z);
+        let y = match *setting {
+            RHO | RHO_WITH_K => vec![next_rho],
+            SQUARES_WITH_K => vec![step.dot(&r, &r)],
+            _ => {
+                let (x, p) = (step.sums(&x, alpha, &p), step.sums(&z, step.quotient(next_rho, rho), &p));
+                [x, r, p].concat()
+            }
         };
         Some(Expected { y, ..Expected::default() })
     }
@@ -125,6 +148,11 @@ impl Step<'_> {
         };
         y.iter().zip(x).map(sum).collect()
     }
+}
+
+/// The product with a power of two, which is exact.
+fn scaled(x: &Bounded, factor: f64) -> Bounded {
+    Bounded { value: x.value * factor, bound: x.bound * factor }
 }
 
 /// The bound of a product by those of its operands.
@@ -186,9 +214,14 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Given for GradientSubject<B, T> {
     }
 }
 
-/// The middle element of a buffer.
-fn middle<B: Backend, T: Scalar>(buffer: &mut Buf<B, T::Acc>) -> ViewMutOf<'_, B, T::Acc> {
-    SpaceOf::<B>::slice_mut(SpaceOf::<B>::view_mut(buffer), 1..2)
+/// The two numbers in the middle of a buffer.
+fn middle<B: Backend, T: Scalar>(buffer: &Buf<B, T::Acc>) -> ViewOf<'_, B, T::Acc> {
+    SpaceOf::<B>::slice(SpaceOf::<B>::view(buffer), 1..3)
+}
+
+/// These elements of a buffer.
+fn part<B: Backend, T: Scalar>(buffer: &mut Buf<B, T::Acc>, range: Range<usize>) -> ViewMutOf<'_, B, T::Acc> {
+    SpaceOf::<B>::slice_mut(SpaceOf::<B>::view_mut(buffer), range)
 }
 
 struct PlannedGradientStep<'a, B, T> {
@@ -196,31 +229,58 @@ struct PlannedGradientStep<'a, B, T> {
     setting: Setting,
 }
 
+impl<B: VectorKernel<T>, T: Scalar + Cell> PlannedGradientStep<'_, B, T> {
+    /// K⁻¹·r, if the setting has a preconditioner.
+    fn preconditioned(&self, r: &DeviceOperand<B, T>) -> Result<Option<DeviceOperand<B, T>>> {
+        if !is_preconditioned(self.setting) {
+            return Ok(None);
+        }
+        let r = r.read(&self.subject.backend)?;
+        let z = GuardedOperand::input(r.frame, |row, col| r.at(row, col) * inverse(row));
+        DeviceOperand::new(&self.subject.backend, &z).map(Some)
+    }
+}
+
 impl<B: VectorKernel<T>, T: Scalar + Cell> PlannedOperation for PlannedGradientStep<'_, B, T> {
-    /// Sets ρ to that of the residual, as a solver does. NaN is around it and around the next one.
+    /// Sets ρ to that of the residual, as a solver does. NaN is around it, and around the next numbers.
     fn run(&mut self, call: &Call, y: &mut GuardedOperand) -> Result<Outcome> {
         let backend = &self.subject.backend;
         let q = DeviceOperand::<B, T>::new(backend, &call.x)?;
         let operand = |col| DeviceOperand::<B, T>::new(backend, &y.vector(col));
         let (mut x, mut r, mut p) = (operand(0)?, operand(1)?, operand(2)?);
-        let number = || backend.upload(&[T::Acc::from_c64(POISON); 3]);
-        let (mut rho, mut next_rho) = (number()?, number()?);
+        let poison = || backend.upload(&[T::Acc::from_c64(POISON); 4]);
+        let (mut numbers, mut next) = (poison()?, poison()?);
         let mut plan = VectorPlan::<B, T>::new(backend, y.frame.rows)?;
-        plan.dot(r.vector(), r.vector(), middle::<B, T>(&mut rho))?;
-        let stepped = plan.gradient_step(GradientStep {
+        let z = self.preconditioned(&r)?;
+        let z = z.as_ref().map_or(r.vector(), DeviceOperand::vector);
+        plan.dot(r.vector(), z, part::<B, T>(&mut numbers, 1..2))?;
+        let advance = GradientAdvance {
             q: q.vector(),
-            p: p.vector_mut(),
+            p: p.vector(),
             x: x.vector_mut(),
             r: r.vector_mut(),
-            rho: SpaceOf::<B>::slice(SpaceOf::<B>::view(&rho), 1..2),
-            next_rho: middle::<B, T>(&mut next_rho),
+            numbers: middle::<B, T>(&numbers),
+        };
+        let stepped = plan.gradient_advance(advance).and_then(|()| {
+            let z = self.preconditioned(&r)?;
+            plan.gradient_turn(GradientTurn {
+                r: r.vector(),
+                z: z.as_ref().map(DeviceOperand::vector),
+                p: p.vector_mut(),
+                numbers: middle::<B, T>(&numbers),
+                next: part::<B, T>(&mut next, 1..3),
+            })
         });
         for (col, vector) in [x, r, p].iter().enumerate() {
             y.set_vector(col, &vector.read(backend)?);
         }
         stepped?;
-        let number = || Ok(backend.download(&next_rho)?[1].to_c64());
-        let number = (self.setting == RHO).then(number).transpose()?;
+        let next = backend.download(&next)?;
+        let number = match self.setting {
+            RHO | RHO_WITH_K => Some(next[1].to_c64()),
+            SQUARES_WITH_K => Some(next[2].to_c64()),
+            _ => None,
+        };
         Ok(Outcome { number, input_changed: q.is_changed(backend)?, ..Outcome::default() })
     }
 }
@@ -237,7 +297,7 @@ mod tests {
         let matrix = case.matrix().unwrap();
         for (dtype, part) in [(F16, 0.1), (Bf16, 0.1), (F32, 0.1), (C32, 0.1), (F64, 1e-9), (C64, 1e-9)] {
             let problem = Problem::new(&case, &matrix, dtype, false).unwrap();
-            for (setting, call) in [VECTORS, RHO].map(|setting| (setting, call(&problem, c64::ONE, 0))) {
+            for (setting, call) in SETTINGS.map(|setting| (setting, call(&problem, c64::ONE, 0))) {
                 let expected = GradientCheck.expected(&setting, &call, &problem).unwrap();
                 let loose = expected.y.iter().find(|y| y.bound > part * (1.0 + y.value.norm()));
                 assert_eq!(loose, None, "{dtype} {setting}");

@@ -7,9 +7,9 @@ use backend_cpu::Cpu;
 use sparse_conformance::Suite;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::{
-    Coefficient, GradientStep, Op, ReduceKernel, Reduction, Sampling, ScanKernel, ScanKind, ScanOrder,
-    SddmmKernel, SpmmKernel, SpmvKernel, StoredLines, ToDenseKernel, Triangle, Triangular, TrisolveKernel,
-    VectorKernel,
+    Coefficient, GradientAdvance, GradientTurn, Op, ReduceKernel, Reduction, Sampling, ScanKernel, ScanKind,
+    ScanOrder, SddmmKernel, SpmmKernel, SpmvKernel, StoredLines, ToDenseKernel, Triangle, Triangular,
+    TrisolveKernel, VectorKernel,
 };
 use sparse_core::reference::Entries;
 use sparse_core::{
@@ -206,15 +206,25 @@ impl VectorKernel<f64> for Faulty {
         Ok(())
     }
 
-    unsafe fn gradient_step(
+    unsafe fn gradient_advance(
         &self,
         workspace: &mut Vec<f64>,
-        step: GradientStep<'_, Self, f64>,
+        advance: GradientAdvance<'_, Self, f64>,
     ) -> Result<()> {
-        let before = step.p.to_vec();
-        let GradientStep { q, p, x, r, rho, next_rho } = step;
+        let GradientAdvance { q, p, x, r, numbers } = advance;
         // SAFETY: the caller promises the same.
-        unsafe { self.cpu.gradient_step(workspace, GradientStep { q, p: &mut *p, x, r, rho, next_rho })? };
+        unsafe { self.cpu.gradient_advance(workspace, GradientAdvance { q, p, x, r, numbers }) }
+    }
+
+    unsafe fn gradient_turn(
+        &self,
+        workspace: &mut Vec<f64>,
+        turn: GradientTurn<'_, Self, f64>,
+    ) -> Result<()> {
+        let before = turn.p.to_vec();
+        let GradientTurn { r, z, p, numbers, next } = turn;
+        // SAFETY: the caller promises the same.
+        unsafe { self.cpu.gradient_turn(workspace, GradientTurn { r, z, p: &mut *p, numbers, next })? };
         if self.fault == Fault::KeepsTheDirection {
             p.copy_from_slice(&before);
         }

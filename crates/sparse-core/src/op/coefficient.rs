@@ -1,11 +1,11 @@
 //! Coefficients of vector operations, in host or device memory.
 
 use super::checks::{check_context, check_size};
+use super::trisolve::quotient;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::scalar::{Accumulator, Scalar};
 use crate::space::{Host, Space, View};
-use num_traits::Float;
 
 /// A coefficient of a vector operation: `factor · numerator / denominator`. The last two are elements in the memory of
 /// a backend, or 1 where missing. 0 / 0 is 0, so that a converged iteration stays where it is.
@@ -80,20 +80,11 @@ impl<A: Accumulator> Coefficient<'_, Host, A> {
         let value = self.numerator.map_or(self.factor, |numerator| self.factor * numerator[0]);
         match self.denominator {
             Some(denominator) if !(Scalar::is_zero(value) && Scalar::is_zero(denominator[0])) => {
-                divide(value, denominator[0])
+                quotient(value, denominator[0])
             }
             _ => value,
         }
     }
-}
-
-/// `a / b`; complex numbers are scaled by the magnitude of `b`, so that its square neither overflows nor underflows.
-fn divide<A: Accumulator>(a: A, b: A) -> A {
-    if !A::COMPLEX {
-        return a / b;
-    }
-    let scale = A::from_real(b.abs().recip());
-    (a * scale) * (b * scale).conj()
 }
 
 #[cfg(test)]

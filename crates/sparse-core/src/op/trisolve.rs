@@ -6,9 +6,8 @@ use crate::backend::{SpaceOf, ViewMutOf, ViewOf};
 use crate::error::{Error, Result};
 use crate::format::{DenseView, DenseViewMut, Order, SparseFormat};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
-use crate::scalar::Accumulator;
+use crate::scalar::{Accumulator, c64};
 use crate::space::{View, ViewMut};
-use num_traits::Float;
 
 const OP: &str = "trisolve";
 
@@ -121,7 +120,7 @@ impl Triangular {
     }
 }
 
-/// `dividend / divisor`. The squares of a complex divisor's parts cannot overflow.
+/// `dividend / divisor`, of complex numbers without overflow or underflow on the way.
 ///
 /// ```
 /// use sparse_core::{c32, op::quotient};
@@ -135,8 +134,24 @@ pub fn quotient<A: Accumulator>(dividend: A, divisor: A) -> A {
     if !A::COMPLEX {
         return dividend / divisor;
     }
-    let scale = A::from_real(divisor.abs().recip());
-    dividend * scale / (divisor * scale)
+    A::from_c64(complex_quotient(dividend.to_c64(), divisor.to_c64()))
+}
+
+/// A quotient of numbers whose larger parts are brought between 1 and 2 by powers of two.
+fn complex_quotient(dividend: c64, divisor: c64) -> c64 {
+    let (up, down) = (exponent(dividend), exponent(divisor));
+    scaled(scaled(dividend, -up) / scaled(divisor, -down), up - down)
+}
+
+/// The exponent of the larger part; 0 if there is none to scale by.
+fn exponent(number: c64) -> i32 {
+    let part = number.re.abs().max(number.im.abs());
+    if part > 0.0 && part.is_finite() { libm::ilogb(part) } else { 0 }
+}
+
+/// The product with a power of two.
+fn scaled(number: c64, exponent: i32) -> c64 {
+    c64::new(libm::ldexp(number.re, exponent), libm::ldexp(number.im, exponent))
 }
 
 /// Implemented by backends, called through [`TrisolvePlan`]: `op(A)·X = B`.
@@ -173,6 +188,25 @@ pub trait TrisolveKernel<M: SparseFormat<Space = SpaceOf<Self>>>: crate::Backend
         b: DenseView<'_, M::Scalar, SpaceOf<Self>>,
         x: DenseViewMut<'_, M::Scalar, SpaceOf<Self>>,
     ) -> Result<()>;
+
+    /// As [`run_trisolve`](Self::run_trisolve), which is the default. A device neither waits nor allocates for one
+    /// column, and does not look for zeros on the diagonal.
+    ///
+    /// # Errors
+    /// An error of the device's runtime; those of [`run_trisolve`](Self::run_trisolve) by default.
+    ///
+    /// # Safety
+    /// As for [`run_trisolve`](Self::run_trisolve).
+    unsafe fn enqueue_trisolve(
+        &self,
+        plan: &mut Self::Plan,
+        a: &M,
+        b: DenseView<'_, M::Scalar, SpaceOf<Self>>,
+        x: DenseViewMut<'_, M::Scalar, SpaceOf<Self>>,
+    ) -> Result<()> {
+        // SAFETY: the caller promises the same.
+        unsafe { self.run_trisolve(plan, a, b, x) }
+    }
 }
 
 /// A plan for `op(A)·x = b` with one pattern, a triangle of A and one or many right-hand sides; values may change
@@ -244,11 +278,40 @@ impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, 
     /// [`PlanMismatch`](Error::PlanMismatch) for another pattern, [`Shape`](Error::Shape) and
     /// [`WrongContext`](Error::WrongContext) for wrong operands, before anything is written.
     pub fn run(&mut self, a: &M, b: ViewOf<'_, B, M::Scalar>, x: ViewMutOf<'_, B, M::Scalar>) -> Result<()> {
-        check_size(OP, "the length of b", self.order, b.len())?;
-        check_size(OP, "the length of x", self.order, x.len())?;
-        let n = self.order;
-        let b = DenseView::new(b, n, 1, n, Order::ColMajor)?;
-        self.run_many(a, b, DenseViewMut::new(x, n, 1, n, Order::ColMajor)?)
+        let (b, x) = self.columns(b, x)?;
+        self.run_many(a, b, x)
+    }
+
+    /// Solves `op(A)·x = b` for a matrix that is known to have no zero on the diagonal, as that of a factorization: a
+    /// device neither waits nor allocates, so that the solve can be recorded in a CUDA graph. Where there is a zero, the
+    /// device divides by it; the host finds it, as [`run`](Self::run) does.
+    ///
+    /// ```
+    /// # use sparse_core::op::{Triangular, TrisolvePlan};
+    /// # use sparse_core::{Csr, PlanOptions, reference::Reference};
+    /// let l = Csr::<f64>::new(2, 2, vec![0, 1, 3], vec![0, 0, 1], vec![2.0, 1.0, 4.0])?;
+    /// let mut plan = TrisolvePlan::new(&Reference, &l, Triangular::lower(), &PlanOptions::default())?;
+    /// let mut x = [0.0; 2];
+    /// plan.enqueue(&l, &[2.0, 9.0], &mut x)?;
+    /// assert_eq!(x, [1.0, 2.0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn enqueue(
+        &mut self,
+        a: &M,
+        b: ViewOf<'_, B, M::Scalar>,
+        x: ViewMutOf<'_, B, M::Scalar>,
+    ) -> Result<()> {
+        let (b, mut x) = self.columns(b, x)?;
+        self.check(a, &b, &mut x)?;
+        if self.order == 0 {
+            return Ok(());
+        }
+        // SAFETY: pattern, shapes and contexts were checked; there is work to do.
+        unsafe { self.backend.enqueue_trisolve(&mut self.kernel, a, b, x) }
     }
 
     /// Solves `op(A)·X = B` for every column of B; X is not read.
@@ -274,6 +337,34 @@ impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, 
         b: DenseView<'_, M::Scalar, SpaceOf<B>>,
         mut x: DenseViewMut<'_, M::Scalar, SpaceOf<B>>,
     ) -> Result<()> {
+        self.check(a, &b, &mut x)?;
+        if self.order == 0 || b.ncols() == 0 {
+            return Ok(());
+        }
+        // SAFETY: pattern, shapes and contexts were checked; there is work to do.
+        unsafe { self.backend.run_trisolve(&mut self.kernel, a, b, x) }
+    }
+
+    /// b and x as matrices of one column.
+    #[expect(clippy::type_complexity, reason = "two views of dense matrices")]
+    fn columns<'b, 'x>(
+        &self,
+        b: ViewOf<'b, B, M::Scalar>,
+        x: ViewMutOf<'x, B, M::Scalar>,
+    ) -> Result<(DenseView<'b, M::Scalar, SpaceOf<B>>, DenseViewMut<'x, M::Scalar, SpaceOf<B>>)> {
+        let n = self.order;
+        check_size(OP, "the length of b", n, b.len())?;
+        check_size(OP, "the length of x", n, x.len())?;
+        Ok((DenseView::new(b, n, 1, n, Order::ColMajor)?, DenseViewMut::new(x, n, 1, n, Order::ColMajor)?))
+    }
+
+    /// An error unless the operands are those that the plan was made for.
+    fn check(
+        &self,
+        a: &M,
+        b: &DenseView<'_, M::Scalar, SpaceOf<B>>,
+        x: &mut DenseViewMut<'_, M::Scalar, SpaceOf<B>>,
+    ) -> Result<()> {
         self.bound.check_operands(
             a.pattern_id(),
             &[
@@ -282,12 +373,7 @@ impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, 
                 ("the number of columns of X", b.ncols(), x.ncols()),
             ],
             &[("the matrix", a.context()), ("B", b.data().context()), ("X", x.data_mut().context())],
-        )?;
-        if self.order == 0 || b.ncols() == 0 {
-            return Ok(());
-        }
-        // SAFETY: pattern, shapes and contexts were checked; there is work to do.
-        unsafe { self.backend.run_trisolve(&mut self.kernel, a, b, x) }
+        )
     }
 
     /// The algorithm that runs, and the reason.
@@ -298,5 +384,30 @@ impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, 
     /// Bytes of workspace that the plan owns.
     pub fn workspace_bytes(&self) -> usize {
         self.kernel.workspace_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::c32;
+
+    #[test]
+    fn complex_quotients_neither_overflow_nor_underflow() {
+        for unit in [f64::from_bits(16), f64::MIN_POSITIVE, 1.0, 2.0_f64.powi(1021)] {
+            let number = |re: f64, im: f64| c64::new(re * unit, im * unit);
+            assert_eq!(quotient(number(3.0, 4.0), number(0.0, 1.0)), c64::new(4.0, -3.0), "{unit:e}");
+            assert_eq!(quotient(number(1.0, -1.0), number(1.0, 1.0)), c64::new(0.0, -1.0), "{unit:e}");
+            assert_eq!(quotient(number(3.0, 1.0), c64::new(0.0, 2.0)), number(0.5, -1.5), "{unit:e}");
+        }
+        for unit in [f32::from_bits(16), f32::MIN_POSITIVE, 1.0, 2.0_f32.powi(125)] {
+            let number = |re: f32, im: f32| c32::new(re * unit, im * unit);
+            assert_eq!(quotient(number(3.0, 4.0), number(0.0, 1.0)), c32::new(4.0, -3.0), "{unit:e}");
+            assert_eq!(quotient(number(3.0, 1.0), c32::new(0.0, 2.0)), number(0.5, -1.5), "{unit:e}");
+        }
+        let largest = c64::new(f64::MAX, -f64::MAX);
+        assert_eq!(quotient(largest, largest), c64::ONE);
+        assert!(quotient(c64::ONE, c64::ZERO).re.is_nan());
+        assert!(quotient(c64::new(f64::NAN, 0.0), c64::ONE).re.is_nan());
     }
 }

@@ -66,14 +66,14 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// C lives in this backend's context.
     unsafe fn scale_dense(&self, beta: T::Acc, c: DenseViewMut<'_, T, SpaceOf<Self>>) -> Result<()>;
 
-    /// Allocates the reduction workspace of a [`VectorPlan`] of vectors of `len` elements, and loads the kernels if
-    /// there are any.
+    /// Allocates the reduction workspace of a [`VectorPlan`] of vectors of `len` elements, at least one number, and
+    /// loads the kernels if there are any.
     ///
     /// # Errors
     /// As for [`axpby`](Self::axpby).
     fn plan_vectors(&self, len: usize) -> Result<Buf<Self, T::Acc>> {
         let _ = len;
-        self.upload(&[])
+        self.upload(&[T::Acc::ZERO])
     }
 
     /// Computes [`dot`](Self::dot) into `result`. The default goes through the host; a device neither waits nor
@@ -117,44 +117,79 @@ pub trait VectorKernel<T: Scalar>: Backend {
         self.copy(SpaceOf::<Self>::view(&self.upload(&[norm])?), result)
     }
 
-    /// `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q, ρ' = rᴴ·r, p ← r + (ρ'/ρ)·p`. Unless the real parts of ρ and pᴴ·q are
-    /// positive normal numbers, the vectors stay and ρ' = −|ρ|. The default goes through the host; a device neither
-    /// waits nor allocates.
+    /// The first half of a conjugate gradient step: `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q`. Unless the real parts of
+    /// ρ and pᴴ·q are positive normal numbers, x and r stay. Leaves ‖r‖², or −|ρ| if they stayed, in the workspace, for
+    /// [`gradient_turn`](Self::gradient_turn). The default goes through the host; a device neither waits nor allocates.
     ///
     /// # Errors
     /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
-    /// As for [`dot_into`](Self::dot_into), for all vectors and both elements.
-    unsafe fn gradient_step(
+    /// As for [`dot_into`](Self::dot_into), for all vectors and both numbers.
+    unsafe fn gradient_advance(
         &self,
         workspace: &mut Buf<Self, T::Acc>,
-        step: GradientStep<'_, Self, T>,
+        advance: GradientAdvance<'_, Self, T>,
     ) -> Result<()> {
-        let _ = workspace;
-        let GradientStep { q, mut p, mut x, mut r, rho, next_rho } = step;
-        let write = |next| self.copy(SpaceOf::<Self>::view(&self.upload(&[next])?), next_rho);
-        let (one, mut before) = (T::Acc::from_c64(c64::ONE), [T::Acc::ZERO]);
-        self.download_into(rho, &mut before)?;
-        let [before] = before;
+        let GradientAdvance { q, p, mut x, mut r, numbers } = advance;
+        let one = T::Acc::from_c64(c64::ONE);
+        let rho = first_number::<Self, T>(self, numbers)?;
         // SAFETY: the caller promises the same of the operands.
-        unsafe {
-            let direction = SpaceOf::<Self>::as_shared(&p);
-            let curvature = self.dot(direction, q)?;
-            if !is_positive_normal(before) || !is_positive_normal(curvature) {
+        let squares = unsafe {
+            let curvature = self.dot(p, q)?;
+            if is_positive_normal(rho) && is_positive_normal(curvature) {
+                let alpha = quotient(rho, curvature);
+                self.axpby(alpha.into(), p, one.into(), SpaceOf::<Self>::reborrow(&mut x))?;
+                self.axpby((-alpha).into(), q, one.into(), SpaceOf::<Self>::reborrow(&mut r))?;
+                let residual = SpaceOf::<Self>::as_shared(&r);
+                self.dot(residual, residual)?
+            } else {
                 // Not a negation: no step at ρ = 0 leaves 0, not −0.
-                return write(T::Acc::from_real(RealOf::<T>::zero() - Accumulator::abs(before.re())));
+                T::Acc::from_real(RealOf::<T>::zero() - Accumulator::abs(rho.re()))
             }
-            let alpha = quotient(before, curvature);
-            self.axpby(alpha.into(), direction, one.into(), SpaceOf::<Self>::reborrow(&mut x))?;
-            self.axpby((-alpha).into(), q, one.into(), SpaceOf::<Self>::reborrow(&mut r))?;
-            let residual = SpaceOf::<Self>::as_shared(&r);
-            let after = self.dot(residual, residual)?;
-            let beta = quotient(after, before);
-            self.axpby(one.into(), residual, beta.into(), SpaceOf::<Self>::reborrow(&mut p))?;
-            write(after)
-        }
+        };
+        let left = SpaceOf::<Self>::slice_mut(SpaceOf::<Self>::view_mut(workspace), 0..1);
+        self.copy(SpaceOf::<Self>::view(&self.upload(&[squares])?), left)
     }
+
+    /// The second half, after [`gradient_advance`](Self::gradient_advance): `ρ' = rᴴ·z, p ← z + (ρ'/ρ)·p`, where z is
+    /// K⁻¹·r, and r without a preconditioner. If x and r stayed, p stays, too, and ρ' = −|ρ|. The default goes through
+    /// the host; a device neither waits nor allocates.
+    ///
+    /// # Errors
+    /// As for [`axpby`](Self::axpby).
+    ///
+    /// # Safety
+    /// As for [`gradient_advance`](Self::gradient_advance).
+    unsafe fn gradient_turn(
+        &self,
+        workspace: &mut Buf<Self, T::Acc>,
+        turn: GradientTurn<'_, Self, T>,
+    ) -> Result<()> {
+        let GradientTurn { r, z, p, numbers, next } = turn;
+        let rho = first_number::<Self, T>(self, numbers)?;
+        let left = SpaceOf::<Self>::slice(SpaceOf::<Self>::view(workspace), 0..1);
+        let squares = first_number::<Self, T>(self, left)?;
+        let is_not_negative = |number: T::Acc| number.re() >= RealOf::<T>::zero();
+        let next_rho = match z {
+            // SAFETY: the caller promises the same of the operands.
+            Some(z) if is_not_negative(squares) => unsafe { self.dot(r, z)? },
+            _ => squares,
+        };
+        if is_positive_normal(rho) && is_not_negative(next_rho) {
+            let one = T::Acc::from_c64(c64::ONE);
+            // SAFETY: as above.
+            unsafe { self.axpby(one.into(), z.unwrap_or(r), quotient(next_rho, rho).into(), p)? };
+        }
+        self.copy(SpaceOf::<Self>::view(&self.upload(&[next_rho, squares])?), next)
+    }
+}
+
+/// The first number of a view, on the host.
+fn first_number<B: Backend, T: Scalar>(backend: &B, numbers: ViewOf<'_, B, T::Acc>) -> Result<T::Acc> {
+    let mut first = [T::Acc::ZERO];
+    backend.download_into(SpaceOf::<B>::slice(numbers, 0..1), &mut first)?;
+    Ok(first[0])
 }
 
 /// True if the real part is positive, and neither subnormal nor infinite nor NaN.
@@ -166,21 +201,34 @@ fn quotient<A: Accumulator>(numerator: A, denominator: A) -> A {
     Coefficient::<Host, A>::from(numerator).over(&[denominator]).value()
 }
 
-/// The vectors of a conjugate gradient step after `q = A·p`, and ρ = rᴴ·r in the memory of the backend.
+/// The operands of the first half of a conjugate gradient step, after `q = A·p`.
 #[derive(Debug)]
-pub struct GradientStep<'a, B: Backend, T: Scalar> {
+pub struct GradientAdvance<'a, B: Backend, T: Scalar> {
     /// A·p.
     pub q: ViewOf<'a, B, T>,
-    /// The direction of this step, replaced by that of the next.
-    pub p: ViewMutOf<'a, B, T>,
+    /// The direction of this step.
+    pub p: ViewOf<'a, B, T>,
     /// The iterate.
     pub x: ViewMutOf<'a, B, T>,
     /// The residual.
     pub r: ViewMutOf<'a, B, T>,
-    /// ρ before the step.
-    pub rho: ViewOf<'a, B, T::Acc>,
-    /// ρ after it.
-    pub next_rho: ViewMutOf<'a, B, T::Acc>,
+    /// ρ = rᴴ·z before the step, and ‖r‖², which is not read.
+    pub numbers: ViewOf<'a, B, T::Acc>,
+}
+
+/// The operands of the second half of a conjugate gradient step, which makes the direction of the next.
+#[derive(Debug)]
+pub struct GradientTurn<'a, B: Backend, T: Scalar> {
+    /// The residual after the first half.
+    pub r: ViewOf<'a, B, T>,
+    /// K⁻¹·r for the preconditioner K; none if K is the identity.
+    pub z: Option<ViewOf<'a, B, T>>,
+    /// The direction, replaced by that of the next step.
+    pub p: ViewMutOf<'a, B, T>,
+    /// The numbers of the first half.
+    pub numbers: ViewOf<'a, B, T::Acc>,
+    /// ρ' = rᴴ·z and ‖r‖² after the step. Both are −|ρ| if no step was taken.
+    pub next: ViewMutOf<'a, B, T::Acc>,
 }
 
 /// Vector operations whose scalars are in the memory of the backend: a reduction writes a buffer of one element, and
@@ -317,43 +365,55 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
         unsafe { self.backend.nrm2_into(&mut self.workspace, x, result) }
     }
 
-    /// `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q, ρ' = rᴴ·r, p ← r + (ρ'/ρ)·p`: an iteration of conjugate gradients
-    /// without its matrix product. Unless the real parts of ρ and pᴴ·q are positive normal numbers, the vectors stay
-    /// and ρ' = −|ρ|, so that an iteration that has converged, or cannot go on, stays where it is. A device takes three
-    /// launches.
+    /// `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q`: the first half of an iteration of conjugate gradients, between its
+    /// product with A and its preconditioner. Unless the real parts of ρ and pᴴ·q are positive normal numbers, x and r
+    /// stay, so that an iteration that has converged, or cannot go on, stays where it is. A device takes two launches.
     ///
     /// ```
-    /// use sparse_core::op::{GradientStep, VectorPlan};
+    /// use sparse_core::op::{GradientAdvance, GradientTurn, VectorPlan};
     /// use sparse_core::reference::Reference;
     ///
-    /// // One step for A = 2·I and b = (2, 4) from x = 0, so that r = p = b and q = 2·b; ρ = rᴴ·r = 20.
-    /// let (q, rho) = ([4.0, 8.0], [20.0]);
-    /// let (mut p, mut x, mut r, mut next_rho) = ([2.0, 4.0], [0.0; 2], [2.0, 4.0], [0.0]);
-    /// VectorPlan::<_, f64>::new(&Reference, 2)?.gradient_step(GradientStep {
-    ///     q: &q,
-    ///     p: &mut p,
-    ///     x: &mut x,
-    ///     r: &mut r,
-    ///     rho: &rho,
-    ///     next_rho: &mut next_rho,
-    /// })?;
-    /// assert_eq!((x, next_rho), ([1.0, 2.0], [0.0])); // it has arrived
+    /// // One step for A = 2·I, K = I and b = (2, 4) from x = 0, so that r = p = b and q = 2·b; ρ = rᴴ·r = 20.
+    /// let (q, numbers) = ([4.0, 8.0], [20.0, 20.0]);
+    /// let (mut p, mut x, mut r, mut next) = ([2.0, 4.0], [0.0; 2], [2.0, 4.0], [0.0; 2]);
+    /// let mut plan = VectorPlan::<_, f64>::new(&Reference, 2)?;
+    /// plan.gradient_advance(GradientAdvance { q: &q, p: &p, x: &mut x, r: &mut r, numbers: &numbers })?;
+    /// plan.gradient_turn(GradientTurn { r: &r, z: None, p: &mut p, numbers: &numbers, next: &mut next })?;
+    /// assert_eq!((x, next), ([1.0, 2.0], [0.0; 2])); // it has arrived
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](crate::Error::Shape) if a vector has another length than the plan, or ρ not one element;
+    /// [`Shape`](crate::Error::Shape) if a vector has another length than the plan, or the numbers are not two;
     /// [`WrongContext`](crate::Error::WrongContext) if an operand lives elsewhere.
-    pub fn gradient_step(&mut self, step: GradientStep<'_, B, T>) -> Result<()> {
-        let op = "gradient_step";
-        self.check(op, "q", self.len, (step.q.len(), step.q.context()))?;
-        self.check(op, "p", self.len, (step.p.len(), step.p.context()))?;
-        self.check(op, "x", self.len, (step.x.len(), step.x.context()))?;
-        self.check(op, "r", self.len, (step.r.len(), step.r.context()))?;
-        self.check(op, "rho", 1, (step.rho.len(), step.rho.context()))?;
-        self.check(op, "the next rho", 1, (step.next_rho.len(), step.next_rho.context()))?;
+    pub fn gradient_advance(&mut self, advance: GradientAdvance<'_, B, T>) -> Result<()> {
+        let op = "gradient_advance";
+        self.check(op, "q", self.len, (advance.q.len(), advance.q.context()))?;
+        self.check(op, "p", self.len, (advance.p.len(), advance.p.context()))?;
+        self.check(op, "x", self.len, (advance.x.len(), advance.x.context()))?;
+        self.check(op, "r", self.len, (advance.r.len(), advance.r.context()))?;
+        self.check(op, "the numbers", 2, (advance.numbers.len(), advance.numbers.context()))?;
         // SAFETY: lengths and contexts were checked; the workspace was made for this length.
-        unsafe { self.backend.gradient_step(&mut self.workspace, step) }
+        unsafe { self.backend.gradient_advance(&mut self.workspace, advance) }
+    }
+
+    /// `ρ' = rᴴ·z, p ← z + (ρ'/ρ)·p`: the second half, right after [`gradient_advance`](Self::gradient_advance) of this
+    /// plan. z is K⁻¹·r for a preconditioner K, and r if none is given. If x and r stayed, p stays, too, and ρ' and ‖r‖²
+    /// become −|ρ|. A device takes one launch, with z two.
+    ///
+    /// # Errors
+    /// As for [`gradient_advance`](Self::gradient_advance).
+    pub fn gradient_turn(&mut self, turn: GradientTurn<'_, B, T>) -> Result<()> {
+        let op = "gradient_turn";
+        self.check(op, "r", self.len, (turn.r.len(), turn.r.context()))?;
+        if let Some(z) = turn.z {
+            self.check(op, "z", self.len, (z.len(), z.context()))?;
+        }
+        self.check(op, "p", self.len, (turn.p.len(), turn.p.context()))?;
+        self.check(op, "the numbers", 2, (turn.numbers.len(), turn.numbers.context()))?;
+        self.check(op, "the next numbers", 2, (turn.next.len(), turn.next.context()))?;
+        // SAFETY: lengths and contexts were checked; the workspace was made for this length, whatever sums are in it.
+        unsafe { self.backend.gradient_turn(&mut self.workspace, turn) }
     }
 
     /// An error unless an operand has `len` elements in the backend's context.

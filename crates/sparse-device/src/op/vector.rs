@@ -6,12 +6,12 @@ use crate::driver::Value;
 use crate::operand::DenseOperand;
 use crate::primitive::reduction::{ITEMS_PER_LANE, MAX_PARTIALS};
 use crate::{Buffer, Device, Kernel, View, ViewMut};
-use sparse_core::op::{CoefficientOf, GradientStep, RealOf, VectorKernel};
+use sparse_core::op::{CoefficientOf, GradientAdvance, GradientTurn, RealOf, VectorKernel};
 use sparse_core::space::{View as _, ViewMut as _};
 use sparse_core::{Accumulator, Backend, DType, DenseViewMut, Result, Scalar, Space};
 
 /// The kernels of a [`VectorPlan`](sparse_core::op::vector::VectorPlan), whose scalars stay on the device.
-const PLANNED: [&str; 8] = [
+const PLANNED: [&str; 9] = [
     "vector_axpby",
     "vector_dot",
     "vector_sum",
@@ -20,6 +20,7 @@ const PLANNED: [&str; 8] = [
     "vector_norm",
     "vector_advance",
     "vector_turn",
+    "vector_turn_preconditioned",
 ];
 
 impl Device {
@@ -40,6 +41,13 @@ impl Device {
     fn step_groups(&self, len: usize) -> usize {
         let items = if self.caps().is_cpu { ITEMS_PER_LANE } else { 1 };
         len.div_ceil(self.inner.block * items).clamp(1, MAX_PARTIALS)
+    }
+
+    /// The partial sums of conj(x)·y, for the next kernel of a conjugate gradient step.
+    fn step_dot<T: Scalar>(&self, workspace: &Buffer<T::Acc>, x: View<'_, T>, y: View<'_, T>) -> Result<()> {
+        let kernel = self.vector_kernel(T::DTYPE, "vector_dot")?;
+        let launch = self.launch(&kernel).size(x.len()).view(x).view(y).buffer(workspace);
+        launch.early().groups(self.step_groups(x.len()), self.inner.block)
     }
 
     /// Allocates the partial results of reductions over `len` elements, two numbers each.
@@ -138,21 +146,35 @@ impl<T: Scalar> VectorKernel<T> for Device {
     }
 
     /// Every work-group adds up the partial results of the kernel before, in the same order.
-    unsafe fn gradient_step(
+    unsafe fn gradient_advance(
         &self,
         workspace: &mut Buffer<T::Acc>,
-        step: GradientStep<'_, Self, T>,
+        advance: GradientAdvance<'_, Self, T>,
     ) -> Result<()> {
-        let GradientStep { q, p, x, r, rho, next_rho } = step;
-        let (len, block) = (q.len(), self.inner.block);
-        let (groups, p, r) = (self.step_groups(len), Self::as_shared(&p), Self::as_shared(&r));
-        let dot = self.vector_kernel(T::DTYPE, "vector_dot")?;
-        self.launch(&dot).size(len).view(p).view(q).buffer(workspace).early().groups(groups, block)?;
-        let advance = self.vector_kernel(T::DTYPE, "vector_advance")?;
-        let launch = self.launch(&advance).size(len).view(rho).view(p).view(q);
-        launch.view(x).view(r).buffer(workspace).early().groups(groups, block)?;
-        let turn = self.vector_kernel(T::DTYPE, "vector_turn")?;
-        let launch = self.launch(&turn).size(len).view(rho).view(next_rho);
-        launch.view(r).view(p).buffer(workspace).early().groups(groups, block)
+        let GradientAdvance { q, p, x, r, numbers } = advance;
+        let (len, block, groups) = (q.len(), self.inner.block, self.step_groups(q.len()));
+        self.step_dot(workspace, p, q)?;
+        let kernel = self.vector_kernel(T::DTYPE, "vector_advance")?;
+        let launch = self.launch(&kernel).size(len).view(numbers).view(p).view(q);
+        launch.view(x).view(r).buffer(workspace).early().groups(groups, block)
+    }
+
+    unsafe fn gradient_turn(
+        &self,
+        workspace: &mut Buffer<T::Acc>,
+        turn: GradientTurn<'_, Self, T>,
+    ) -> Result<()> {
+        let GradientTurn { r, z, p, numbers, next } = turn;
+        let (len, block, groups) = (r.len(), self.inner.block, self.step_groups(r.len()));
+        let entry = match z {
+            Some(z) => {
+                self.step_dot(workspace, r, z)?;
+                "vector_turn_preconditioned"
+            }
+            None => "vector_turn",
+        };
+        let kernel = self.vector_kernel(T::DTYPE, entry)?;
+        let launch = self.launch(&kernel).size(len).view(numbers).view(next);
+        launch.view(z.unwrap_or(r)).view(p).buffer(workspace).early().groups(groups, block)
     }
 }

@@ -90,6 +90,10 @@ where
     fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
         self.product.apply(r)
     }
+
+    fn is_recordable(&self) -> bool {
+        true
+    }
 }
 
 /// The rows of each block.

@@ -48,9 +48,9 @@ where
 
     /// K⁻¹·r.
     pub(super) fn apply<'a>(&'a mut self, r: ViewOf<'_, B, T>) -> Result<ViewOf<'a, B, T>> {
-        self.first.run(&self.factors, r, SpaceOf::<B>::view_mut(&mut self.between))?;
+        self.first.enqueue(&self.factors, r, SpaceOf::<B>::view_mut(&mut self.between))?;
         let between = SpaceOf::<B>::view(&self.between);
-        self.second.run(&self.factors, between, SpaceOf::<B>::view_mut(&mut self.result))?;
+        self.second.enqueue(&self.factors, between, SpaceOf::<B>::view_mut(&mut self.result))?;
         Ok(SpaceOf::<B>::view(&self.result))
     }
 }

@@ -56,8 +56,8 @@ where
     ///
     /// # Errors
     /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if its rows are not sorted or
-    /// have duplicates, [`Singular`](Error::Singular) with the first row whose diagonal is not stored or whose pivot is
-    /// not positive.
+    /// have duplicates, [`Singular`](Error::Singular) with the first row whose diagonal is not stored or not real, or
+    /// whose pivot is not positive.
     ///
     /// ```
     /// # use sparse_core::{Csr, reference::Reference};
@@ -128,7 +128,13 @@ where
                 squares += values[position].abs_squared();
             }
             positions.clear(&columns[range]);
-            let pivot = values[diagonal].re() - squares;
+            let real = T::from_real(values[diagonal].re());
+            if values[diagonal] != real {
+                let reason =
+                    format_args!("the diagonal is {}, not real: A is not Hermitian", values[diagonal]);
+                return Err(Error::singular(OP, row, reason));
+            }
+            let pivot = real.re() - squares;
             if !(pivot > RealOf::<T>::zero() && Scalar::is_finite(pivot)) {
                 let reason = "a positive one is needed: A is not positive definite, or has no IC(0)";
                 return Err(Error::singular(OP, row, format_args!("the pivot is {pivot}, {reason}")));
@@ -148,5 +154,9 @@ where
 {
     fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
         self.solves.apply(r)
+    }
+
+    fn is_recordable(&self) -> bool {
+        true
     }
 }

@@ -137,4 +137,8 @@ where
     fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
         self.solves.apply(r)
     }
+
+    fn is_recordable(&self) -> bool {
+        true
+    }
 }

@@ -75,6 +75,10 @@ where
     fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>> {
         self.0.apply(r)
     }
+
+    fn is_recordable(&self) -> bool {
+        true
+    }
 }
 
 /// 1 / a_ii for every row, for [`Jacobi::from_inverse_diagonal`]; duplicates are added.

@@ -37,6 +37,12 @@ pub trait Preconditioner<B: Backend, T: Scalar>: Debug {
     fn is_identity(&self) -> bool {
         false
     }
+
+    /// True if each [`apply`](Self::apply) enqueues the same work, takes no lock and waits for no device, so that a
+    /// solver may [record](Backend::record) it and repeat the recording in place of further calls.
+    fn is_recordable(&self) -> bool {
+        false
+    }
 }
 
 /// K = I: no preconditioner.
@@ -51,6 +57,10 @@ impl<B: Backend, T: Scalar> Preconditioner<B, T> for Identity {
     fn is_identity(&self) -> bool {
         true
     }
+
+    fn is_recordable(&self) -> bool {
+        true
+    }
 }
 
 /// A preconditioner whose type is chosen at run time.
@@ -61,6 +71,10 @@ impl<B: Backend, T: Scalar, P: Preconditioner<B, T> + ?Sized> Preconditioner<B, 
 
     fn is_identity(&self) -> bool {
         (**self).is_identity()
+    }
+
+    fn is_recordable(&self) -> bool {
+        (**self).is_recordable()
     }
 }
 
@@ -75,6 +89,10 @@ impl<B: Backend, T: Scalar, P: Preconditioner<B, T>> Preconditioner<B, T> for Op
 
     fn is_identity(&self) -> bool {
         self.as_ref().is_none_or(Preconditioner::is_identity)
+    }
+
+    fn is_recordable(&self) -> bool {
+        self.as_ref().is_none_or(Preconditioner::is_recordable)
     }
 }
 

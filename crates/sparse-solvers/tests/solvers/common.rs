@@ -4,7 +4,7 @@ use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Result, Scalar, c64};
 use sparse_generate::stencil_5;
 use sparse_solvers::{
-    BiCgStab, Breakdown, Cg, EnqueuedCg, Gmres, Identity, Jacobi, Minres, Outcome, Solution, SolverOptions,
+    BiCgStab, Breakdown, Cg, EnqueuedCg, Gmres, Jacobi, Minres, Outcome, Solution, SolverOptions,
 };
 use std::ops::ControlFlow;
 
@@ -19,11 +19,6 @@ pub(crate) enum Method {
 
 impl Method {
     pub(crate) const ALL: [Self; 5] = [Self::Cg, Self::EnqueuedCg, Self::BiCgStab, Self::Gmres, Self::Minres];
-
-    /// The preconditionings that the method takes: without, and with if it can.
-    pub(crate) fn preconditioning(self) -> &'static [bool] {
-        if self == Self::EnqueuedCg { &[false] } else { &[false, true] }
-    }
 }
 
 /// The matrix of order `n` with the elements that are not zero.
@@ -79,7 +74,9 @@ pub(crate) fn solve<T: Accumulator>(
     let mut x = vec![T::ZERO; b.len()];
     let solution = match method {
         Method::Cg => Cg::new(&Reference, a, preconditioner, options)?.solve(a, b, &mut x, go_on),
-        Method::EnqueuedCg => EnqueuedCg::new(&Reference, a, Identity, options)?.solve(a, b, &mut x, go_on),
+        Method::EnqueuedCg => {
+            EnqueuedCg::new(&Reference, a, preconditioner, options)?.solve(a, b, &mut x, go_on)
+        }
         Method::BiCgStab => BiCgStab::new(&Reference, a, preconditioner, options)?.solve(a, b, &mut x, go_on),
         Method::Gmres => Gmres::new(&Reference, a, preconditioner, options)?.solve(a, b, &mut x, go_on),
         Method::Minres => Minres::new(&Reference, a, preconditioner, options)?.solve(a, b, &mut x, go_on),

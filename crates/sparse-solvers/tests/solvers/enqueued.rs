@@ -4,33 +4,56 @@ use crate::common::{check, matrix, right_hand_side};
 use sparse_core::reference::Reference;
 use sparse_core::{Accumulator, Csr, Error, Scalar, c32, c64};
 use sparse_generate::stencil_5;
-use sparse_solvers::{Breakdown, Cg, EnqueuedCg, Identity, Outcome, SolverOptions};
+use sparse_solvers::{
+    Breakdown, Cg, EnqueuedCg, Ic0, Identity, Jacobi, Outcome, Preconditioner, SolverOptions,
+};
 use std::ops::ControlFlow;
 
+type AnyPreconditioner<T> = Box<dyn Preconditioner<Reference, T>>;
+
 /// The result of `iterations` iterations of the solver that stops by itself.
-fn stopping<T: Accumulator>(a: &Csr<T>, b: &[T], mut x: Vec<T>, iterations: usize) -> Vec<T> {
+fn stopping<T: Accumulator>(
+    a: &Csr<T>,
+    b: &[T],
+    mut x: Vec<T>,
+    preconditioner: AnyPreconditioner<T>,
+    iterations: usize,
+) -> Vec<T> {
     let options =
         SolverOptions { tolerance: 0.0, max_iterations: Some(iterations), ..SolverOptions::default() };
-    let mut solver = Cg::new(&Reference, a, Identity, &options).unwrap();
+    let mut solver = Cg::new(&Reference, a, preconditioner, &options).unwrap();
     solver.solve(a, b, &mut x, |_| ControlFlow::Continue(())).unwrap();
     x
 }
 
 /// The result of runs of these numbers of iterations.
-fn enqueued<T: Accumulator>(a: &Csr<T>, b: &[T], mut x: Vec<T>, runs: &[usize]) -> Vec<T> {
-    let mut solver = EnqueuedCg::new(&Reference, a, Identity, &SolverOptions::default()).unwrap();
+fn enqueued<T: Accumulator>(
+    a: &Csr<T>,
+    b: &[T],
+    mut x: Vec<T>,
+    preconditioner: AnyPreconditioner<T>,
+    runs: &[usize],
+) -> Vec<T> {
+    let mut solver = EnqueuedCg::new(&Reference, a, preconditioner, &SolverOptions::default()).unwrap();
     solver.start(a, b, &x).unwrap();
     runs.iter().for_each(|&iterations| solver.run(a, iterations, &mut x).unwrap());
     x
 }
 
 fn agree<T: Accumulator>(a: &Csr<T>) {
+    agree_with(a, || Box::new(Identity));
+    agree_with(a, || Box::new(Jacobi::new(&Reference, a).unwrap()));
+    agree_with(a, || Box::new(Ic0::new(&Reference, a).unwrap()));
+}
+
+fn agree_with<T: Accumulator>(a: &Csr<T>, preconditioner: impl Fn() -> AnyPreconditioner<T>) {
     let b = right_hand_side::<T>(a.nrows());
     let x: Vec<T> = b.iter().rev().copied().collect();
     for (iterations, runs) in [(0, [0, 0]), (1, [1, 0]), (7, [3, 4]), (20, [9, 11])] {
-        let found = enqueued(a, &b, x.clone(), &runs);
-        assert_eq!(found, enqueued(a, &b, x.clone(), &[iterations]), "{iterations} in two runs");
-        for (found, expected) in found.iter().zip(stopping(a, &b, x.clone(), iterations)) {
+        let found = enqueued(a, &b, x.clone(), preconditioner(), &runs);
+        let at_once = enqueued(a, &b, x.clone(), preconditioner(), &[iterations]);
+        assert_eq!(found, at_once, "{iterations} in two runs");
+        for (found, expected) in found.iter().zip(stopping(a, &b, x.clone(), preconditioner(), iterations)) {
             let off = (*found - expected).to_c64().norm();
             assert!(off <= 1e-9, "after {iterations}: {found:?}, not {expected:?}");
         }
@@ -46,6 +69,25 @@ fn iterates_are_those_of_the_solver_that_stops_by_itself() {
         _ => c64::ZERO,
     };
     agree::<c64>(&matrix(40, hermitian));
+}
+
+/// K has the eigenvalues 1 and −1, and the residual after the first step has rᴴ·K⁻¹·r < 0.
+#[test]
+fn an_indefinite_preconditioner_is_found_after_a_step() {
+    let a = matrix(2, |i, j| if i == j { [1.0, 3.0][i] } else { 0.0 });
+    let mut solver = EnqueuedCg::new(
+        &Reference,
+        &a,
+        Jacobi::from_inverse_diagonal(&Reference, vec![1.0, -1.0]).unwrap(),
+        &SolverOptions::default(),
+    )
+    .unwrap();
+    let mut x = vec![0.0; 2];
+    let solution = solver.solve(&a, &[2.0, 1.0], &mut x, |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!((solution.outcome, solution.iterations), (Breakdown::IndefiniteMatrix.into(), 1));
+    assert!(x != [0.0; 2]);
+    let solution = solver.solve_fixed(&a, &[2.0, 1.0], &mut x, 9).unwrap();
+    assert_eq!(solution.outcome, Breakdown::IndefiniteMatrix.into());
 }
 
 #[test]

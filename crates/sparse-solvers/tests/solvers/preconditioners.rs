@@ -210,6 +210,9 @@ fn what_cannot_be_factorized_is_an_error_with_its_row() {
     let a = Csr::<f64>::identity(4).unwrap().with_values(vec![1.0, 2.0, -4.0, 0.0]).unwrap();
     assert!(text(Ic0::new(&Reference, &a)).starts_with("ic0: row 2: the pivot is -4, a positive one"));
     assert!(text(Ilu0::new(&Reference, &a)).starts_with("ilu0: row 3: the pivot is 0"));
+    let values = vec![c64::new(2.0, 0.0), c64::new(2.0, 1e-9)];
+    let not_hermitian = Csr::<c64>::identity(2).unwrap().with_values(values).unwrap();
+    assert!(text(Ic0::new(&Reference, &not_hermitian)).starts_with("ic0: row 1: the diagonal is 2"));
     let singular = "block-jacobi: row 3: its block is singular: there is no pivot";
     assert_eq!(text(BlockJacobi::new(&Reference, &a, 2)), singular);
     assert!(text(BlockJacobi::new(&Reference, &a, 0)).starts_with("blocks of 0 rows"));

@@ -78,9 +78,16 @@ pub(super) const FAULTS: &[Fault] = &[
         what: "the first element of the direction stays",
         place: both(
             "vector",
-            "update(p, p_start + i, load(r, r_start + i), beta);",
-            "if (i > 0) update(p, p_start + i, load(r, r_start + i), beta);",
+            "update(p, p_start + i, load(z, z_start + i), beta);",
+            "if (i > 0) update(p, p_start + i, load(z, z_start + i), beta);",
         ),
+        found_by: &[any("vector/gradient_step")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::Stale,
+        what: "the square of the residual's norm is taken for its product with the preconditioned residual",
+        place: both("vector", "real_part(squares) >= 0 ? product : squares", "squares"),
         found_by: &[any("vector/gradient_step")],
         case: ROWS,
     },

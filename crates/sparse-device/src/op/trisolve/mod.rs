@@ -132,7 +132,7 @@ impl TrisolvePlan {
             TrisolveAlgorithm::MergedLevels => by_level(groups, backend.inner.block)?,
             TrisolveAlgorithm::LevelPerLaunch => by_level(groups, 0)?,
             TrisolveAlgorithm::Waiting => {
-                Substitution::Waiting(Waiting::new(backend, &groups, system, kernel)?)
+                Substitution::Waiting(Waiting::new(backend, dtype, &groups, system, kernel)?)
             }
         };
         Ok(Self { choice, system, substitution, zeros, zero: backend.zeros(1)? })
@@ -158,6 +158,24 @@ impl TrisolvePlan {
             return Err(self.first_zero(backend, values)?);
         }
         Ok(())
+    }
+
+    /// As [`run`](Self::run) for one column, without waiting for the device or looking for zeros on the diagonal.
+    fn enqueue(
+        &self,
+        backend: &Device,
+        values: &RawBuffer,
+        b: DenseOperand<'_>,
+        x: DenseOperand<'_>,
+    ) -> Result<()> {
+        let operands = Operands { values, b, x };
+        match &self.substitution {
+            Substitution::ByLevel(levels) => {
+                levels.solve(backend, operands, &self.zero)?;
+                backend.clear(&self.zero)
+            }
+            Substitution::Waiting(waiting) => waiting.enqueue(backend, operands, &self.zero),
+        }
     }
 
     /// The error of the first row whose diagonal is zero.
@@ -234,5 +252,15 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> TrisolveKernel<Compressed<A, T, Dev
         x: DenseViewMut<'_, T, Device>,
     ) -> Result<()> {
         plan.run(self, a.values(), b.into(), x.into())
+    }
+
+    unsafe fn enqueue_trisolve(
+        &self,
+        plan: &mut TrisolvePlan,
+        a: &Compressed<A, T, Device, I, O>,
+        b: DenseView<'_, T, Device>,
+        x: DenseViewMut<'_, T, Device>,
+    ) -> Result<()> {
+        plan.enqueue(self, a.values(), b.into(), x.into())
     }
 }

@@ -14,7 +14,7 @@ use crate::primitive::radix_sort::radix_sort;
 use crate::primitive::row_groups::RowGroups;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::{Diagonal, Triangular};
-use sparse_core::{Backend, Result};
+use sparse_core::{Backend, DType, Result};
 
 /// The files of the kernels.
 pub(super) const WAITING: &str = "trisolve_waiting";
@@ -161,11 +161,20 @@ pub(super) struct Waiting {
     rows_at_once: usize,
     begin: Kernel,
     kernel: Kernel,
+    /// The words of a solve with one column.
+    words: Buffer<i64>,
+}
+
+/// The words of a solve: a ticket, and those of each element of X.
+fn allocate_words(backend: &Device, elements: usize, element_bytes: usize) -> Result<Buffer<i64>> {
+    let bytes = elements * element_bytes.max(size_of::<u32>());
+    backend.allocate(1 + bytes.div_ceil(size_of::<i64>()))
 }
 
 impl Waiting {
     pub(super) fn new(
         backend: &Device,
+        dtype: DType,
         groups: &RowGroups,
         system: Triangular,
         kernel: impl Fn(&'static str, &'static str) -> Result<Kernel>,
@@ -181,25 +190,46 @@ impl Waiting {
         let lanes = if is_wide { lanes.wide } else { lanes.solve };
         let rows_at_once = width.map_or(n, |width| LEVELS_AT_ONCE * width);
         let (begin, kernel) = (kernel(WAITING, "trisolve_waiting_begin")?, kernel(WAITING, WAITING)?);
-        Ok(Self { system, places, lanes, rows_at_once, begin, kernel })
+        let words = allocate_words(backend, n, dtype.bytes())?;
+        Ok(Self { system, places, lanes, rows_at_once, begin, kernel, words })
     }
 
     /// Solves, unless a diagonal is zero: then true, and X has any values. The device goes on solving when the call
     /// returns.
     pub(super) fn solve(&self, backend: &Device, operands: Operands<'_>, zero: &Buffer<i32>) -> Result<bool> {
-        let n = self.nrows();
-        let bytes = n * operands.b.cols * operands.values.element_bytes.max(size_of::<u32>());
-        let words: Buffer<i64> = backend.allocate(1 + bytes.div_ceil(size_of::<i64>()))?;
-        let unit = is_unit(self.system);
-        let launch = backend.launch(&self.begin).size(n).size(words.len).value(i32::from(unit));
-        let launch = self.entries(launch, operands.values).positions(&self.places.diagonals);
-        launch.buffer(zero).buffer(&words).items(n.max(words.len))?;
-        if unit {
-            self.substitute(backend, operands, &words)?;
+        let columns = operands.b.cols;
+        let of_many = (columns > 1)
+            .then(|| allocate_words(backend, self.nrows() * columns, operands.values.element_bytes))
+            .transpose()?;
+        let words = of_many.as_ref().unwrap_or(&self.words);
+        self.begin(backend, operands.values, zero, words, !is_unit(self.system))?;
+        if is_unit(self.system) {
+            self.substitute(backend, operands, words)?;
             return Ok(false);
         }
-        let found = backend.download_before(zero, &mut || self.substitute(backend, operands, &words))?;
+        let found = backend.download_before(zero, &mut || self.substitute(backend, operands, words))?;
         Ok(found != 0)
+    }
+
+    /// Solves for one column, whatever is on the diagonal.
+    pub(super) fn enqueue(&self, backend: &Device, operands: Operands<'_>, zero: &Buffer<i32>) -> Result<()> {
+        self.begin(backend, operands.values, zero, &self.words, false)?;
+        self.substitute(backend, operands, &self.words)
+    }
+
+    /// Clears the words; `zero` becomes 1 if `checks` and a diagonal is zero.
+    fn begin(
+        &self,
+        backend: &Device,
+        values: &RawBuffer,
+        zero: &Buffer<i32>,
+        words: &Buffer<i64>,
+        checks: bool,
+    ) -> Result<()> {
+        let n = self.nrows();
+        let launch = backend.launch(&self.begin).size(n).size(words.len).value(i32::from(!checks));
+        let launch = self.entries(launch, values).positions(&self.places.diagonals);
+        launch.buffer(zero).buffer(words).items(if checks { n.max(words.len) } else { words.len })
     }
 
     fn substitute(&self, backend: &Device, operands: Operands<'_>, words: &Buffer<i64>) -> Result<()> {
@@ -242,7 +272,8 @@ impl Waiting {
 
     pub(super) fn bytes(&self) -> usize {
         let Places { rows, starts, sources, positions, diagonals } = &self.places;
-        rows.bytes() + starts.bytes() + sources.bytes() + positions.bytes() + diagonals.bytes()
+        let places = rows.bytes() + starts.bytes() + sources.bytes() + positions.bytes() + diagonals.bytes();
+        places + self.words.bytes()
     }
 }
 
