@@ -17,17 +17,14 @@ use std::ops::Range;
 /// The most vectors summed at a time; registers are left for a value and a row of B.
 const MAX_VECTORS: usize = 16;
 
-/// Lines summed side by side.
+/// Lines summed side by side in one vector each. Two quiet cores, f32, 16 columns: a band of 41 9.0 → 6.9 ms, the 27-point
+/// stencil 4.0 → 3.6; from 32 columns on it gained nothing.
 const GROUP: usize = 4;
-
-/// The most vectors of a line that is summed beside others. Two quiet cores, f32, B 16 bytes behind a cache line: a band of 41
-/// with 16, 32, 64 columns 6.1, 8.6, 13.0 → 3.3, 5.1, 10.0 ms, the 27-point stencil 3.0, 4.9, 8.4 → 2.2, 4.4, 8.3; by 4
-/// vectors at a time 256 columns took 59 in place of 49.
-const MAX_VECTORS_OF_GROUP: usize = 4;
 
 /// The fewest vectors and the fewest entries of a line for which loads of B are aligned where its rows are not, as in malloc's
 /// large blocks: a load of two cache lines takes as long as two loads, and the sums are shifted back once. Two quiet cores,
-/// f32, 256 columns: a band of 41 46.8 → 35.2 ms, the 27-point stencil 36.0 → 34.7, but the 5-point stencil 81.8 → 89.6.
+/// f32, 256 columns, in a loop of its own: a band of 41 46.8 → 35.2 ms, the 27-point stencil 36.0 → 34.7, but the 5-point stencil
+/// 81.8 → 89.6.
 const MIN_VECTORS_ALIGNED: usize = 4;
 const MIN_ENTRIES_ALIGNED: usize = 16;
 
@@ -129,12 +126,6 @@ fn shifted_group<I: Index>(
     are_shifted.then_some(group)
 }
 
-/// The number of columns, from the first on, that follow each other.
-#[inline(always)]
-fn neighbours<I: Index>(columns: &[I]) -> usize {
-    1 + columns.windows(2).take_while(|pair| pair[1].as_usize() == pair[0].as_usize() + 1).count()
-}
-
 /// The position in B, from the column `first` on, of a row.
 #[inline(always)]
 fn start<I: Index, T>(row: I, b: RowMajor<'_, T>, first: usize) -> usize {
@@ -232,15 +223,15 @@ macro_rules! block {
                 }
             };
             while let Some((line, entries)) = lines.next() {
-                if const { V <= MAX_VECTORS_OF_GROUP }
+                if const { V == 1 }
                     && let Some(values) = rows.stored_values()
                     && let Some(group) = shifted_group(rows.columns(), (line, &entries), lines.clone())
                 {
                     let values = &values[entries.start..entries.start + GROUP * entries.len()];
                     // SAFETY: the caller's promises; the lines of the group have as many values, in columns one further each.
-                    let sums = unsafe { $group::<V, R>(&rows.columns()[entries], values, b, first, op) };
-                    for (line, sums) in group.into_iter().zip(sums) {
-                        write(line, sums);
+                    let sums = unsafe { $group::<C, R>(&rows.columns()[entries], values, b, first, op) };
+                    for (line, sum) in group.into_iter().zip(sums) {
+                        write(line, [sum; V]);
                     }
                     lines.nth(GROUP - 2);
                     continue;
@@ -324,53 +315,45 @@ macro_rules! block {
             sums
         }
 
-        /// The sums of the lines of a group, in the lanes with columns. A row of B is loaded once for all lines that use it,
-        /// and the products of a line are added in order.
+        /// The sums of the lines of a group in a vector each, in the lanes with columns, in the order of those of one line.
         ///
         /// # Safety
         /// As for [`sums`]; these are the columns of the first line, to which those of the others are one further each,
-        /// and the values of all; there are columns for all lanes, or `V` is 1.
+        /// and the values of all.
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-        unsafe fn $group<const V: usize, R: Rows>(
+        unsafe fn $group<const C: usize, R: Rows>(
             columns: &[R::Index],
             values: &[R::Scalar],
             b: RowMajor<'_, R::Scalar>,
             first: usize,
             op: Op,
-        ) -> [[$vector; V]; GROUP] {
+        ) -> [$vector; GROUP] {
             const PARTS: usize = size_of::<$t>() / size_of::<$part>();
             let data: &[$part] = cast_slice(b.data);
             let parts = (PARTS * (b.columns - first)).min($lanes);
             let live = <$mask>::MAX >> (<$mask>::BITS as usize - parts);
-            let mut sums = [[$zero(); V]; GROUP];
-            let mut done = 0;
-            while done < columns.len() {
-                let neighbours = neighbours(&columns[done..]);
-                let row = PARTS * start(columns[done], b, first);
-                for k in 0..neighbours + GROUP - 1 {
-                    let mut vectors = [$zero(); V];
-                    for (v, vector) in vectors.iter_mut().enumerate() {
-                        // SAFETY: whole vectors, or live lanes, lie in a row of `b` that one of the lines uses.
-                        *vector = unsafe {
-                            let row = data.as_ptr().add(row + PARTS * k * b.stride + v * $lanes);
-                            if V == 1 { $load_live(live, row) } else { $load(row) }
+            let mut chains = [[$zero(); GROUP]; C];
+            let mut entries = columns.iter().enumerate();
+            'lines: loop {
+                for sums in &mut chains {
+                    let Some((entry, &column)) = entries.next() else { break 'lines };
+                    let row = PARTS * start(column, b, first);
+                    for (k, sum) in sums.iter_mut().enumerate() {
+                        // SAFETY: live lanes lie in a row of `b`, that of the column of line `k`; others are not read.
+                        *sum = unsafe {
+                            let value = *values.get_unchecked(k * columns.len() + entry);
+                            let row = $load_live(live, data.as_ptr().add(row + PARTS * k * b.stride));
+                            $fma($set(cast::<R::Scalar, $t>(op.apply(value))), row, *sum)
                         };
                     }
-                    let is_used_by_all = k >= GROUP - 1 && k < neighbours;
-                    for (line, sums) in sums.iter_mut().enumerate() {
-                        if is_used_by_all || (k >= line && k - line < neighbours) {
-                            // SAFETY: the entry is one of those of the line.
-                            let value =
-                                unsafe { *values.get_unchecked(line * columns.len() + done + k - line) };
-                            let value = $set(cast::<R::Scalar, $t>(op.apply(value)));
-                            for (sum, &vector) in sums.iter_mut().zip(&vectors) {
-                                *sum = $fma(value, vector, *sum);
-                            }
-                        }
-                    }
                 }
-                done += neighbours;
+            }
+            let mut sums = chains[0];
+            for chain in &chains[1..] {
+                for (sum, &part) in sums.iter_mut().zip(chain) {
+                    *sum = $add(*sum, part);
+                }
             }
             sums
         }

@@ -16,9 +16,8 @@ pub(super) struct SpmmThresholds {
     /// Average uses of a row of B from which on a copy of its slices pays off: the copy writes and reads a 64th of what
     /// the product reads of B. Slices that are not copied lose: stencil_27 took 189 ms in place of 94.
     pub(super) uses: usize,
-    /// Bytes from which on C is written past the caches, which it would fill: in loops of their own, a band of 41 with 32
-    /// columns (38 MB) took 4.6 ms in place of 5.1, stencil_27 (33 MB) 4.0 in place of 4.4, stencil_5 (184 MB) 15.8 in place of
-    /// 17.4; C of 16 MB made no difference.
+    /// Bytes from which on C is written past the caches, which it would fill: stencil_5 took 113 ms in place of 168,
+    /// arxiv 43 in place of 49, but with a C of 33 MB, which the third cache holds, stencil_27 lost 10 %.
     pub(super) streamed_bytes: usize,
     /// Products that take as long as one element of other operations, by whose number threads get work: with 48 000
     /// products a hand-over to threads took twice as long as one thread for all.
@@ -32,7 +31,7 @@ impl SpmmThresholds {
         cached_bytes: 3 << 19,
         uncached_bytes: 4 << 20,
         uses: 64,
-        streamed_bytes: 24 << 20,
+        streamed_bytes: 64 << 20,
         products_per_element: 4,
     };
 }

@@ -18,10 +18,6 @@ const AHEAD: usize = 2048;
 /// The most entries of rows that are the lanes of vectors.
 const ACROSS: usize = 8;
 
-/// As [`ACROSS`], for `f32` in runs of at most [`SHORT`], which fill a quarter of a vector. In loops of their own, two quiet
-/// cores: the 27-point stencil 0.75 ms, of which the values' 29 MB take 0.52.
-const ACROSS_SHORT_RUNS: usize = 32;
-
 /// Lanes of the short vectors, for rows without longer runs.
 const SHORT: usize = 4;
 
@@ -40,17 +36,16 @@ pub(super) unsafe fn sums<S: Isa, T: Scalar>(
     update: Update<T::Acc>,
 ) -> bool {
     let entries: usize = runs.iter().map(|run| run.len).sum();
-    let short = runs.iter().all(|run| run.len <= SHORT);
-    let across = if short && matches!(T::DTYPE, DType::F32) { ACROSS_SHORT_RUNS } else { ACROSS };
-    if lanes::<S, T>().is_some_and(|lanes| y.len() >= lanes) && entries <= across && Simd::has_fast_gathers()
+    if lanes::<S, T>().is_some_and(|lanes| y.len() >= lanes) && entries <= ACROSS && Simd::has_fast_gathers()
     {
-        let mut distances = [0; ACROSS_SHORT_RUNS];
+        let mut distances = [0; ACROSS];
         let all = runs.iter().flat_map(|run| (run.distance..).take(run.len));
         distances.iter_mut().zip(all).for_each(|(to, distance)| *to = distance);
         // SAFETY: the caller's promises.
         unsafe { shifted_avx512::write(&distances[..entries], first, values, x, y, update) };
         return true;
     }
+    let short = runs.iter().all(|run| run.len <= SHORT);
     // SAFETY: the caller's promises.
     unsafe {
         match (S::SIMD, T::DTYPE) {
