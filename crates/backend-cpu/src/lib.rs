@@ -8,6 +8,7 @@ mod op;
 mod parallel;
 mod pool;
 mod primitive;
+mod shared_work;
 mod simd;
 
 pub use simd::Simd;

@@ -1,10 +1,9 @@
 //! The splitting of work: by entries, never by threads.
 
-use crate::Cpu;
+use crate::{Cpu, shared_work};
 use rayon::ThreadPool;
 use sparse_core::Index;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::vec::IntoIter;
 
@@ -70,32 +69,17 @@ impl Cpu {
         });
     }
 
-    /// Calls `work` with 0, …, `count` − 1, in parallel if there are enough `elements`; begun in this order. Not generic, so that rayon's code
-    /// is compiled once and not for every kernel and type.
+    /// Calls `work` with 0, …, `count` − 1, in parallel if there are enough `elements`; begun in this order. Not generic, so that
+    /// it is compiled once and not for every kernel and type.
     ///
     /// The calling thread works, too: where other programs, or threads of BLAS that wait in loops, have the processors, it
     /// need not wait until a thread of the pool gets one. It has as many helpers as the pool has threads, since one of them
     /// may be woken on the processor of the calling thread.
     pub(crate) fn for_each_index(&self, elements: usize, count: usize, work: &(dyn Fn(usize) + Sync)) {
-        let Some(threads) = self.threads_for(elements) else {
-            return (0..count).for_each(work);
-        };
-        let next = AtomicUsize::new(0);
-        let work_until_none_is_left = || {
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                if index >= count {
-                    break;
-                }
-                work(index);
-            }
-        };
-        threads.in_place_scope(|scope| {
-            for _ in 0..self.threads().min(count) {
-                scope.spawn(|_| work_until_none_is_left());
-            }
-            work_until_none_is_left();
-        });
+        match self.threads_for(elements) {
+            Some(threads) => shared_work::run(threads, self.threads().min(count), count, work),
+            None => (0..count).for_each(work),
+        }
     }
 
     /// The results of `work` for every item, in order, computed in parallel if they stand for enough `elements`.
@@ -194,6 +178,7 @@ pub(crate) fn chunks(len: usize, chunk: usize) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn rows_are_covered_once_and_long_rows_stand_alone() {

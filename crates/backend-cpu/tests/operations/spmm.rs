@@ -253,6 +253,28 @@ fn bits_do_not_depend_on_the_alignment_of_b() {
     }
 }
 
+/// Rows of several vectors are read by whole cache lines where they begin behind one.
+#[test]
+fn bits_of_long_rows_do_not_depend_on_the_alignment_of_b() {
+    fn check<T: Scalar>()
+    where
+        Cpu: SpmmKernel<Csr<T>>,
+    {
+        let a = inexact(uniform::<T>(60, 400, 20, 5).unwrap());
+        for columns in [32, 48, 64, 80, 128, 144, 256, 400] {
+            let aligned = bits_with_b_at(&a, columns, 0);
+            for offset in [1, 3] {
+                let found = bits_with_b_at(&a, columns, offset);
+                assert!(aligned == found, "{} {columns} columns, {offset} behind a line", T::DTYPE);
+            }
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+    check::<c32>();
+    check::<c64>();
+}
+
 /// The matrix with its rows in reverse order.
 fn reversed<T: Scalar>(a: &Csr<T>) -> Csr<T> {
     let rows = a.nrows();

@@ -132,7 +132,8 @@ fn repeated_rows_agree_with_the_reference() {
         check("repeated", &batch(&a));
         check("repeated", &csc(&a));
     }
-    for a in [stencil_5::<f32>(40, 70).unwrap(), band(700, 15, 25, 1).unwrap()] {
+    for a in [stencil_5::<f32>(40, 70).unwrap(), stencil_27(53, 5, 4).unwrap(), band(700, 15, 25, 1).unwrap()]
+    {
         check("repeated", &a);
     }
 }
@@ -322,20 +323,51 @@ fn multiply_once<T: Scalar, I: Index>(
     cols: usize,
     columns: &[I],
 ) -> Result<Vec<T>, Error> {
+    apply_once(cpu, a, Op::None, cols, columns)
+}
+
+/// `op(A)·x` by the product of one call, with these indices.
+fn apply_once<T: Scalar, I: Index>(
+    cpu: &Cpu,
+    a: &Csr<T>,
+    op: Op,
+    cols: usize,
+    columns: &[I],
+) -> Result<Vec<T>, Error> {
+    let (y_len, x_len) = op.orient(a.nrows(), cols);
     let offsets: Vec<I> = a.offsets().iter().map(|offset| I::cast(offset.as_usize())).collect();
-    let mut y = output(a.nrows(), 0.0);
+    let mut y = output(y_len, 0.0);
     // SAFETY: nobody writes the arrays.
     unsafe {
         let shape = (a.nrows(), cols);
-        cpu.multiply_borrowed(
-            shape,
-            (&offsets[..], columns, &a.values()[..]),
-            Op::None,
-            &integers(cols),
-            &mut y,
-        )?;
+        cpu.multiply_borrowed(shape, (&offsets[..], columns, &a.values()[..]), op, &integers(x_len), &mut y)?;
     }
     Ok(y)
+}
+
+/// Few entries are added by the calling thread, many by several.
+#[test]
+fn products_of_one_call_across_the_rows_agree_with_the_reference() {
+    fn check_across<T: Scalar>(rows: usize, cols: usize, entries: usize)
+    where
+        Reference: SpmvKernel<Csr<T>> + VectorKernel<T>,
+    {
+        let a = uniform::<T>(rows, cols, entries, 5).unwrap();
+        for op in [Op::Transpose, Op::ConjugateTranspose] {
+            let expected = product(&Reference, &a, op, &PlanOptions::default(), (1.0, 0.0)).unwrap();
+            for cpu in backends() {
+                let found = apply_once(cpu, &a, op, cols, a.indices()).unwrap();
+                assert!(found == expected, "{} {rows} rows {op}", T::DTYPE);
+                let last = a.indices().iter().max().unwrap().as_usize();
+                assert!(apply_once(cpu, &a, op, last, a.indices()).is_err());
+            }
+        }
+    }
+    check_across::<f32>(300, 200, 7);
+    check_across::<f64>(3000, 2000, 150);
+    check_across::<f64>(300, 200, 7);
+    check_across::<f16>(40, 20, 3);
+    check_across::<c64>(300, 200, 7);
 }
 
 proptest! {

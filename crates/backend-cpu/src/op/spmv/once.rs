@@ -12,9 +12,12 @@ use crate::Cpu;
 use crate::borrow::Extremes;
 use crate::op::compiled::{find, spmv_once_table};
 use crate::op::spmv::members::Members;
+use crate::parallel::{CHUNK, rows_by_entries};
 use crate::primitive::lines::Lines;
 use crate::primitive::partition::{Cut, PART_SIZE, Part, Partition, cut_merge_path};
 use crate::primitive::update::Update;
+use bytemuck::cast_slice_mut;
+use num_traits::One;
 use sparse_core::op::Op;
 use sparse_core::{HostCsr, Index, Result, Scalar};
 use std::ops::Range;
@@ -56,7 +59,7 @@ fn multiply<T: Scalar, I: Index, O: Index>(
     x: &[T],
     y: &mut [T],
 ) -> Result<bool> {
-    let update = Update { alpha: num_traits::One::one(), beta: T::Acc::ZERO };
+    let update = Update { alpha: T::Acc::one(), beta: T::Acc::ZERO };
     let product = Product { x, y, update, op };
     if op.transposes() { across(cpu, a, product) } else { Ok(along(cpu, a, product)) }
 }
@@ -76,6 +79,9 @@ fn across<T: Scalar, I: Index, O: Index>(
     product: Product<'_, T>,
 ) -> Result<bool> {
     let (Lines { offsets, indices, .. }, cols) = (a.lines(0), a.ncols());
+    if a.nnz() <= SpmvThresholds::CPU.serial_scatter {
+        return Ok(across_serially(cpu, a.lines(0), product));
+    }
     let mut chunks = vec![];
     cut_merge_path(0, offsets, chunk_size(a.nnz() + a.nrows().max(cols)), &mut chunks);
     let extremes = cpu.map(a.nnz(), chunks.iter().collect(), |chunk: &Part| {
@@ -97,6 +103,54 @@ fn across<T: Scalar, I: Index, O: Index>(
     let mut scatter = Scatter::new(Chunks::new(chunks, rows))?;
     multiply_across(a, cpu, &mut scatter, product);
     Ok(true)
+}
+
+/// Adds the entries to `y`, which it overwrites, in the order in which they are stored; false if a column is out of range.
+fn across_serially<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    lines: Lines<'_, T, I, O>,
+    Product { x, y, update, op }: Product<'_, T>,
+) -> bool {
+    if T::DTYPE == T::Acc::DTYPE && update.alpha.is_one() && update.beta.is_zero() {
+        let sums = cast_slice_mut(y);
+        sums.fill(T::Acc::ZERO);
+        return add_entries(cpu, lines, x, op, sums);
+    }
+    let mut sums = vec![T::Acc::ZERO; y.len()];
+    let are_inside = add_entries(cpu, lines, x, op, &mut sums);
+    update.write_all(y, &sums);
+    are_inside
+}
+
+/// Adds the product of each entry to the sum of its column; false if a column is out of range.
+fn add_entries<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    Lines { offsets, indices, values }: Lines<'_, T, I, O>,
+    x: &[T],
+    op: Op,
+    sums: &mut [T::Acc],
+) -> bool {
+    rows_by_entries(offsets, CHUNK).into_iter().all(|rows| {
+        let (indices, values) = {
+            let entries = offsets[rows.start].as_usize()..offsets[rows.end].as_usize();
+            (&indices[entries.clone()], &values[entries])
+        };
+        let extremes = cpu.simd().run(Extremes(indices));
+        let are_inside =
+            extremes.is_none_or(|(least, greatest)| least.as_i64() >= 0 && greatest.as_usize() < sums.len());
+        if !are_inside {
+            return false;
+        }
+        let mut entries = indices.iter().zip(values);
+        for (x, ends) in x[rows.clone()].iter().zip(offsets[rows.start..=rows.end].windows(2)) {
+            for (index, &value) in entries.by_ref().take(ends[1].as_usize() - ends[0].as_usize()) {
+                // SAFETY: the index has been compared.
+                let sum = unsafe { sums.get_unchecked_mut(index.as_usize()) };
+                *sum += op.apply(value).to_acc() * x.to_acc();
+            }
+        }
+        true
+    })
 }
 
 /// One or two neighbouring parts as one.
