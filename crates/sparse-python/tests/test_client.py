@@ -141,6 +141,21 @@ class Gpu:
         self.__cuda_array_interface__ = about
 
 
+def test_zeros_scale_entries_here_and_on_a_server(client, monkeypatch):
+    theirs = sp.csr_array(np.array([[1.0, np.inf], [2.0, 0.0]]))
+    for url in (None, client.url):
+        if url:
+            monkeypatch.setenv("NNZ_SERVER", url)
+        a = nnz.DeviceCsr.from_scipy(theirs)
+        assert a.is_remote == bool(url)
+        for factors, expected in (([1.0, 0.0], [[1.0, np.nan], [2.0, 0.0]]), ([[0.0], [1.0]], [[0.0, np.nan], [2.0, 0.0]])):
+            scaled = a.multiply(np.array(factors))
+            assert scaled.nnz == 3
+            np.testing.assert_array_equal(scaled.toarray(), expected)
+        with pytest.raises(ValueError, match="^spgemm: the number of rows of B is 3"):
+            a @ nnz.DeviceCsr.from_scipy(sp.eye_array(3, format="csr"))
+
+
 def test_arrays_of_gpus_are_named_and_not_sent(client, monkeypatch):
     asked = []
     driver = type("Driver", (), {"share": lambda self, address: asked.append(address) or (bytes(range(64)), 16)})
