@@ -4,7 +4,7 @@ use crate::ledger::Reservation;
 use crate::objects::{Object, Store};
 use crate::operations::{Answer, on_host};
 use crate::problem::Problem;
-use crate::upload::{DeviceArray, MTX, NPY, NPZ, RESULT_ARRAY, extension};
+use crate::upload::{DeviceArray, MTX, NPY, NPZ, extension};
 use axum::Json;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -202,11 +202,7 @@ impl Answer {
         let solution = match self {
             Self::Json(value) => return Ok(value.into()),
             Self::Picture(picture) => return Ok(picture.to_json().into()),
-            Self::Matrix(_) => {
-                let detail =
-                    format!("{RESULT_ARRAY}: the result is a sparse matrix, which an array does not hold");
-                return Err(Problem::unprocessable(detail));
-            }
+            Self::Matrix(_) => return Err(Problem::internal("a sparse matrix where an array is needed")),
             Self::Solved(values, reached) => {
                 values.write_to(array)?;
                 reached.to_json()
