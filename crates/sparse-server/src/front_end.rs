@@ -21,6 +21,7 @@ use crate::resumable::Uploads;
 use crate::routes;
 #[cfg(unix)]
 use crate::shared::SharedFolder;
+use crate::unread_body;
 use axum::Extension;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{MatchedPath, RawPathParams, Request, State};
@@ -298,7 +299,16 @@ pub(crate) async fn observe(State(front_end): State<FrontEnd>, mut request: Requ
     let id: Arc<str> = format!("{}-{number:x}", front_end.service).into();
     request.extensions_mut().insert(RequestId(id.clone()));
     let (method, route) = (method_of(&request), route_of(&request));
+    let mut ending = None;
+    let request = request.map(|body| {
+        let (body, watched) = unread_body::watched(body);
+        ending = watched;
+        body
+    });
     let mut response = next.run(request).await.into_response();
+    if ending.is_some_and(|ending| !ending.is_reached()) {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     let (time, code) = (begun.elapsed(), response.status().as_u16());
     front_end.metrics.observe(&format!("{method} {route}"), code, time);
     tracing::info!(id = &*id, method, route, code, ms = time.as_secs_f64() * 1e3, "request");
