@@ -173,8 +173,9 @@ impl Request {
                 store.settle(&mut reserved, tenant, matrix.bytes() as u64)?;
                 self.task.commit()?;
                 let object = store.put((tenant, &name), (matrix, reserved), options)?;
-                self.claim.iter().for_each(|claim| claim.made(Made::of(&object)));
-                Ok(Outcome::Created(object))
+                let made = Made::of(&object);
+                self.claim.iter().for_each(|claim| claim.made(made.clone()));
+                Ok(Outcome::Created(made))
             }
         }
     }
