@@ -269,3 +269,11 @@ def test_products_with_sparse_rows_and_columns_store_no_zeros():
             found, expected = kind(theirs).multiply(factor), theirs.multiply(factor)
             assert found.nnz == expected.nnz
             np.testing.assert_array_equal(found.toarray(), expected.toarray())
+
+
+def test_dense_copies_own_their_memory():
+    for format in ("csr", "csc"):
+        dense = random((6, 4), 0.6, "d").asformat(format)
+        found, expected = getattr(nnz, f"{format}_array")(dense).toarray(), dense.toarray()
+        assert found.flags.owndata and found.flags.c_contiguous == expected.flags.c_contiguous
+        np.testing.assert_array_equal(found, expected)

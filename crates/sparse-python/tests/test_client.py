@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -140,6 +141,21 @@ class Gpu:
         self.__cuda_array_interface__ = about
 
 
+def test_zeros_scale_entries_here_and_on_a_server(client, monkeypatch):
+    theirs = sp.csr_array(np.array([[1.0, np.inf], [2.0, 0.0]]))
+    for url in (None, client.url):
+        if url:
+            monkeypatch.setenv("NNZ_SERVER", url)
+        a = nnz.DeviceCsr.from_scipy(theirs)
+        assert a.is_remote == bool(url)
+        for factors, expected in (([1.0, 0.0], [[1.0, np.nan], [2.0, 0.0]]), ([[0.0], [1.0]], [[0.0, np.nan], [2.0, 0.0]])):
+            scaled = a.multiply(np.array(factors))
+            assert scaled.nnz == 3
+            np.testing.assert_array_equal(scaled.toarray(), expected)
+        with pytest.raises(ValueError, match="^spgemm: the number of rows of B is 3"):
+            a @ nnz.DeviceCsr.from_scipy(sp.eye_array(3, format="csr"))
+
+
 def test_arrays_of_gpus_are_named_and_not_sent(client, monkeypatch):
     asked = []
     driver = type("Driver", (), {"share": lambda self, address: asked.append(address) or (bytes(range(64)), 16)})
@@ -201,10 +217,29 @@ def test_parameters_are_as_python_has_them(client):
     rows, columns = [3, np.int64(0)], np.array([1, 2])
     selected = h.operation("select", rows=rows, columns=columns)
     np.testing.assert_array_equal(selected.toarray(), a.toarray()[rows][:, columns])
+    mask = np.arange(50) % 3 == 0
+    for rows in (mask, mask.tolist(), [], np.array([], int)):
+        found = h.operation("select", rows=rows).toarray()
+        np.testing.assert_array_equal(found, a.toarray()[np.flatnonzero(mask) if len(rows) else []])
     assert h.operation("norm", ord=None) == h.operation("norm")
     np.testing.assert_allclose(h.operation("add", other=h, alpha=np.float32(2)).toarray(), 3 * a.toarray())
     step = {"operation": "scale", "matrix": h, "parameters": {"alpha": 2j}}
     np.testing.assert_allclose(client.program([step]).toarray(), 2j * a.toarray())
+
+
+def test_operands_are_numbers(client):
+    a = matrix()
+    h, half = client.put(a, "operands"), np.arange(50, dtype=np.float16)
+    np.testing.assert_allclose(h @ half, a @ half)
+    np.testing.assert_array_equal(client.put(np.eye(3, dtype=np.float16), "half").to_numpy(), np.eye(3))
+    for wrong in (None, np.array([None] * 50), np.array(["a"] * 50)):
+        with pytest.raises(TypeError, match="where numbers are right"):
+            h @ wrong
+    with pytest.raises(TypeError, match="to_numpy"):
+        np.asarray(h)
+    for copied in (h, client):
+        with pytest.raises(TypeError, match="neither pickled nor copied"):
+            pickle.dumps(copied)
 
 
 def test_a_real_matrix_multiplies_complex_numbers(client):

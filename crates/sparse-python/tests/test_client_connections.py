@@ -6,11 +6,14 @@ import asyncio
 import contextlib
 import http.server
 import json
+import multiprocessing
 import os
 import socket
 import ssl
+import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,6 +100,29 @@ def test_a_connection_that_the_server_closed_is_replaced(tmp_path):
     assert client.get("kept").nnz == matrix().nnz
     client.close()
     stop(process)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_forked_processes_have_connections_of_their_own(client):
+    a = matrix()
+    h = client.put(a, "forked")
+    h @ np.ones(50)
+
+    def products(first: int) -> bool:
+        vectors = (np.full(50, first + k, float) for k in range(50))
+        return all(np.allclose(h @ x, a @ x) for x in vectors)
+
+    context = multiprocessing.get_context("fork")
+    with warnings.catch_warnings():
+        # That a process with threads is forked is what the test is of.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        children = [context.Process(target=lambda k=k: sys.exit(not products(1000 * k))) for k in range(1, 4)]
+        for child in children:
+            child.start()
+    assert products(0)
+    for child in children:
+        child.join(60)
+        assert child.exitcode == 0
 
 
 def test_wrong_addresses_say_what_is_right(monkeypatch):

@@ -1,10 +1,11 @@
 //! Results as bodies of answers: arrays from the memory where they lie, files in parts.
 
+use crate::idempotency::Made;
 use crate::ledger::Reservation;
 use crate::objects::{Object, Store};
 use crate::operations::{Answer, on_host};
 use crate::problem::Problem;
-use crate::upload::{DeviceArray, MTX, NPY, NPZ, RESULT_ARRAY, extension};
+use crate::upload::{DeviceArray, MTX, NPY, NPZ, extension};
 use axum::Json;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -14,7 +15,6 @@ use nnz::io::{FileKind, Output, npy};
 use nnz::{DType, Matrix, Order, Vector, with_dtype};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::sync::Arc;
 use tempfile::TempPath;
 use tokio_util::io::ReaderStream;
 
@@ -121,8 +121,8 @@ pub(crate) enum Outcome {
         value: Value,
         _reserved: Option<Reservation>,
     },
-    /// The result was stored.
-    Created(Arc<Object>),
+    /// The result was stored. The object itself would keep its memory as long as a job has the outcome, deleted or not.
+    Created(Made),
     Array(Array),
     File(ResultFile),
     Png(Bytes),
@@ -188,7 +188,7 @@ impl Outcome {
     pub(crate) fn respond(&self) -> Result<Response, Problem> {
         match self {
             Self::Json { value, .. } => Ok(Json(value).into_response()),
-            Self::Created(object) => Ok(created(object)),
+            Self::Created(made) => Ok(made.respond()),
             Self::Array(array) => Ok(array.respond()),
             Self::File(file) => file.respond(),
             Self::Png(bytes) => Ok(([(header::CONTENT_TYPE, PNG)], bytes.clone()).into_response()),
@@ -202,11 +202,7 @@ impl Answer {
         let solution = match self {
             Self::Json(value) => return Ok(value.into()),
             Self::Picture(picture) => return Ok(picture.to_json().into()),
-            Self::Matrix(_) => {
-                let detail =
-                    format!("{RESULT_ARRAY}: the result is a sparse matrix, which an array does not hold");
-                return Err(Problem::unprocessable(detail));
-            }
+            Self::Matrix(_) => return Err(Problem::internal("a sparse matrix where an array is needed")),
             Self::Solved(values, reached) => {
                 values.write_to(array)?;
                 reached.to_json()
@@ -248,11 +244,6 @@ fn json_bytes(value: &Value) -> u64 {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     };
     size_of::<Value>() as u64 + parts
-}
-
-/// The answer that an object was made, with its description.
-pub(crate) fn created(object: &Object) -> Response {
-    (StatusCode::CREATED, etag(object), Json(object.view())).into_response()
 }
 
 pub(crate) fn etag(object: &Object) -> [(header::HeaderName, HeaderValue); 1] {

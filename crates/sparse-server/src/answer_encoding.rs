@@ -29,12 +29,14 @@ const WAITING: usize = 2;
 /// Compresses matrices, arrays and descriptions for a client that accepts it.
 pub(crate) async fn encode(State(front_end): State<FrontEnd>, request: Request, next: Next) -> Response {
     let accepted = accepted(request.headers());
-    let response = next.run(request).await;
+    let mut response = next.run(request).await;
+    if !may_be_compressed(&response) {
+        return response;
+    }
+    response.headers_mut().append(header::VARY, HeaderValue::from_static("accept-encoding"));
     match accepted {
-        Some(encoding) if is_compressed(&response) => {
-            compressed(response, encoding, front_end.encoders.clone())
-        }
-        _ => response,
+        Some(encoding) => compressed(response, encoding, front_end.encoders.clone()),
+        None => response,
     }
 }
 
@@ -53,7 +55,7 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Option<Encoding> {
     best.0
 }
 
-fn is_compressed(response: &Response) -> bool {
+fn may_be_compressed(response: &Response) -> bool {
     let text = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
     let media = text(header::CONTENT_TYPE).unwrap_or_default();
     let length = text(header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
@@ -66,7 +68,6 @@ fn compressed(response: Response, encoding: Encoding, running: Arc<Semaphore>) -
     let (mut head, body) = response.into_parts();
     head.headers.remove(header::CONTENT_LENGTH);
     head.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding.name()));
-    head.headers.append(header::VARY, HeaderValue::from_static("accept-encoding"));
     // Its bytes are others than those that the tag is of.
     let weak = head
         .headers

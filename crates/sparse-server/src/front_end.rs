@@ -21,6 +21,7 @@ use crate::resumable::Uploads;
 use crate::routes;
 #[cfg(unix)]
 use crate::shared::SharedFolder;
+use crate::unread_body;
 use axum::Extension;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{MatchedPath, RawPathParams, Request, State};
@@ -226,9 +227,9 @@ pub(crate) fn bearer(value: &[u8]) -> Option<&[u8]> {
 pub(crate) fn check_local(headers: &HeaderMap) -> Result<(), Problem> {
     let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or(""));
     let host = text(header::HOST).unwrap_or("");
-    if !is_local(host) {
+    if headers.get_all(header::HOST).iter().count() > 1 || !is_local(host) {
         return Err(Problem::forbidden(
-            "without tokens only Host: localhost, 127.0.0.1, [::1] and other loopback addresses are served",
+            "without tokens only one Host: localhost, 127.0.0.1, [::1] and other loopback addresses are served",
         ));
     }
     let is_same =
@@ -298,7 +299,16 @@ pub(crate) async fn observe(State(front_end): State<FrontEnd>, mut request: Requ
     let id: Arc<str> = format!("{}-{number:x}", front_end.service).into();
     request.extensions_mut().insert(RequestId(id.clone()));
     let (method, route) = (method_of(&request), route_of(&request));
+    let mut ending = None;
+    let request = request.map(|body| {
+        let (body, watched) = unread_body::watched(body);
+        ending = watched;
+        body
+    });
     let mut response = next.run(request).await.into_response();
+    if ending.is_some_and(|ending| !ending.is_reached()) {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     let (time, code) = (begun.elapsed(), response.status().as_u16());
     front_end.metrics.observe(&format!("{method} {route}"), code, time);
     tracing::info!(id = &*id, method, route, code, ms = time.as_secs_f64() * 1e3, "request");
@@ -348,5 +358,8 @@ mod tests {
         assert!(check_local(&headers(&[(HOST, "rebound.example:8700")])).is_err());
         assert!(check_local(&headers(&[(HOST, "localhost:8700"), (ORIGIN, "https://a.example")])).is_err());
         assert!(check_local(&headers(&[(HOST, "localhost:8700"), (ORIGIN, "null")])).is_err());
+        let mut two = headers(&[(HOST, "localhost:8700")]);
+        two.append(HOST, HeaderValue::from_static("rebound.example"));
+        assert!(check_local(&two).is_err());
     }
 }

@@ -91,6 +91,12 @@ impl Made {
     pub(crate) fn of(object: &Object) -> Self {
         Self::new(&object.name, &object.tag(), &object.view())
     }
+
+    /// The answer to the request.
+    pub(crate) fn respond(&self) -> Response {
+        let json = (header::CONTENT_TYPE, "application/json".into());
+        (StatusCode::CREATED, [(header::ETAG, self.tag.clone()), json], self.view.clone()).into_response()
+    }
 }
 
 /// The effect of the first request with a key: the object that it made, and the digest of the body that it read.
@@ -109,9 +115,7 @@ impl Earlier {
         {
             return Err(other_request("body", Some(&self.made.name)));
         }
-        let Made { tag, view, .. } = self.made;
-        let json = (header::CONTENT_TYPE, "application/json".into());
-        Ok((StatusCode::CREATED, [(header::ETAG, tag), json], view).into_response())
+        Ok(self.made.respond())
     }
 }
 

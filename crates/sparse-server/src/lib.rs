@@ -69,6 +69,7 @@ mod thread_pool;
 mod tls;
 #[cfg(feature = "otel")]
 mod traces;
+mod unread_body;
 mod upload;
 mod usage;
 

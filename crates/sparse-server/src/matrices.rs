@@ -1,6 +1,6 @@
 //! Handlers of matrices: upload, description, data and deletion.
 
-use crate::answer::{ResultFile, accepted_kind, created, etag, file_etag};
+use crate::answer::{ResultFile, accepted_kind, etag, file_etag};
 use crate::app::App;
 use crate::auth::Identity;
 use crate::etag::Tags;
@@ -164,10 +164,11 @@ pub(crate) async fn upload(
         let matrix = read_matrix(&store, &tenant, received, kind)?;
         task.commit()?;
         let object = store.put((&tenant, &name), matrix, options)?;
-        claim.iter().for_each(|claim| claim.made(Made::of(&object)));
-        Ok(object)
+        let made = Made::of(&object);
+        claim.iter().for_each(|claim| claim.made(made.clone()));
+        Ok(made)
     };
-    Ok(created(&*app.threads.run(&identity.tenant, &caller.task, put).await?))
+    Ok(app.threads.run(&identity.tenant, &caller.task, put).await?.respond())
 }
 
 /// Fails for an upload to another device than that of this process, or to several.

@@ -18,8 +18,10 @@ pub(crate) fn parse(text: &str) -> Result<(&str, Option<u64>), String> {
     let (name, version) = match text.split_once('@') {
         None => (text, None),
         Some((name, version)) => {
-            let wrong = |_| format!("version `{}`: a number is needed", version.escape_debug());
-            (name, Some(version.parse().map_err(wrong)?))
+            // One version has one name: `+1` and `01` are none.
+            let number = version.parse::<u64>().ok().filter(|number| number.to_string() == version);
+            let wrong = || format!("version `{}`: a number such as 3 is needed", version.escape_debug());
+            (name, Some(number.ok_or_else(wrong)?))
         }
     };
     check("name", name)?;
@@ -33,7 +35,9 @@ mod tests {
     #[test]
     fn names_leave_no_folder_and_no_line() {
         assert_eq!(parse("a-1.b@12"), Ok(("a-1.b", Some(12))));
-        for wrong in ["", "..", ".a", "a/b", "a\nb", "a@", "a@-1", "a@1@2", "é", &"a".repeat(129)] {
+        for wrong in
+            ["", "..", ".a", "a/b", "a\nb", "a@", "a@-1", "a@1@2", "a@+1", "a@01", "é", &"a".repeat(129)]
+        {
             assert!(parse(wrong).is_err(), "{wrong:?}");
         }
     }

@@ -1,7 +1,8 @@
 //! The OpenAPI document of the server, made from the tables of routes and operations.
 
 use crate::auth::Scope;
-use crate::operations::{MEMBER, OPERATIONS, Operand, Operation};
+use crate::matrices::PUT_PARAMETERS;
+use crate::operations::{MEMBER, OPERATIONS, Operand, Operation, ResultKind};
 use crate::program;
 use crate::routes::{ALIAS, JOB_RESULT, MATRIX, OPERATION, PROGRAMS, ROUTES, Route, UPLOADS};
 use crate::upload::{CUDA, MTX, NPY, NPZ};
@@ -85,8 +86,10 @@ fn describe_programs(route: &Route) -> Value {
 }
 
 fn describe_operation(operation: &Operation) -> Value {
+    let is_stored = operation.result == ResultKind::Matrix;
     let known = operation.known_parameters().into_iter();
-    let in_query = known.map(|name| query_parameter(name, operation.has_other && name == "other"));
+    let taken = known.filter(|name| is_stored || !(*name == "into" || PUT_PARAMETERS.contains(name)));
+    let in_query = taken.map(|name| query_parameter(name, operation.has_other && name == "other"));
     let parameters = path_parameters(MATRIX).chain(in_query).collect();
     let requires_body = (operation.operand != Operand::None).then_some(true);
     describe_computation(operation.summary, parameters, requires_body)

@@ -15,7 +15,7 @@ use crate::matrices::{
 use crate::merge;
 use crate::objects::{Object, PutOptions, Resident, Store};
 use crate::operations::{
-    Answer, Call, Columns, MemberSelection, Operand, Operation, are_columns_independent,
+    Answer, Call, Columns, MemberSelection, Operand, Operation, ResultKind, are_columns_independent,
 };
 use crate::parameters::Parameters;
 use crate::problem::Problem;
@@ -120,6 +120,19 @@ impl Request {
         Ok(ControlFlow::Continue((Self { identity, target, claim, task }, reply)))
     }
 
+    /// Fails before anything is computed if a result of this kind cannot go where the request wants it.
+    pub(crate) fn check_result(&self, kind: ResultKind) -> Result<(), Problem> {
+        match (&self.target, kind) {
+            (Target::Object(..), ResultKind::Array | ResultKind::Numbers) => Err(Problem::bad_request(
+                format!("the result is {kind}, and only a matrix is stored: leave out `into`"),
+            )),
+            (Target::Device(_), ResultKind::Matrix) => Err(Problem::unprocessable(format!(
+                "{RESULT_ARRAY}: the result is a sparse matrix, which an array does not hold"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// The body of the request, which is compared with that of others with its key.
     pub(crate) fn hashed(&self, body: Body) -> Body {
         hashed(self.claim.as_ref(), body)
@@ -154,14 +167,15 @@ impl Request {
             }
             Target::Object(name, options) => {
                 let Answer::Matrix(matrix) = answer else {
-                    return Err(Problem::bad_request("the result is no matrix to store: leave out `into`"));
+                    return Err(Problem::internal("the result of a request that stores one is no matrix"));
                 };
                 let matrix = if matrix.members().is_some() { matrix } else { matrix.sort()? };
                 store.settle(&mut reserved, tenant, matrix.bytes() as u64)?;
                 self.task.commit()?;
                 let object = store.put((tenant, &name), (matrix, reserved), options)?;
-                self.claim.iter().for_each(|claim| claim.made(Made::of(&object)));
-                Ok(Outcome::Created(object))
+                let made = Made::of(&object);
+                self.claim.iter().for_each(|claim| claim.made(made.clone()));
+                Ok(Outcome::Created(made))
             }
         }
     }
@@ -214,6 +228,7 @@ pub(crate) async fn operate(
         ControlFlow::Continue(begun) => begun,
         ControlFlow::Break(earlier) => return earlier.answer(body, &app.config.limits).await,
     };
+    request.check_result(operation.result)?;
     let identity = &request.identity;
     let object = find(&app.store, identity, &name)?;
     let other = match (operation.has_other, parameters.text("other")) {

@@ -14,7 +14,7 @@ use crate::matrices::{PUT_PARAMETERS, Pairs, find, parameters_among};
 use crate::name;
 use crate::objects::{Object, Resident, Store};
 use crate::operate::{Request, read_columns, receive_operand};
-use crate::operations::{Answer, Call, Columns, MEMBER, MemberSelection, Operand, Operation};
+use crate::operations::{Answer, Call, Columns, MEMBER, MemberSelection, Operand, Operation, ResultKind};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::Task;
@@ -54,6 +54,7 @@ struct Document {
 pub(crate) struct Step {
     /// Its position, counted from 1, and its operation.
     label: String,
+    name: Option<String>,
     operation: &'static Operation,
     a: MatrixSource,
     other: Option<MatrixSource>,
@@ -102,6 +103,9 @@ pub(crate) async fn run(
     };
     let text: String = parameters.required("program")?;
     let steps = parse(&text, |name| find(&app.store, &request.identity, name))?;
+    if let Some(last) = steps.last() {
+        request.check_result(last.operation.result)?;
+    }
     let tenant = request.identity.tenant.clone();
     reply.check(&app, &tenant)?;
     let takes_body = steps.iter().any(|step| matches!(step.operand, Some(ArraySource::Body)));
@@ -145,24 +149,21 @@ pub(crate) fn parse(
             format!("parameter program: {} steps where 1 to {MAX_STEPS} are needed", documents.len());
         return Err(Problem::bad_request(detail));
     }
-    let mut names: Vec<Option<String>> = vec![];
     let mut steps = vec![];
     for document in documents {
-        let label = format!("step {} ({})", names.len() + 1, document.operation.escape_debug());
-        let name = document.name.clone();
-        let checked = check_name(name.as_deref(), &names);
-        let step = checked.and_then(|()| Step::new(label.clone(), document, &names, &find));
+        let label = format!("step {} ({})", steps.len() + 1, document.operation.escape_debug());
+        let checked = check_name(document.name.as_deref(), &steps);
+        let step = checked.and_then(|()| Step::new(label.clone(), document, &steps, &find));
         steps.push(step.map_err(|problem| problem.within(&label))?);
-        names.push(name);
     }
     Ok(steps)
 }
 
 /// Fails for a name that an earlier step has.
-fn check_name(name: Option<&str>, earlier: &[Option<String>]) -> Result<(), Problem> {
+fn check_name(name: Option<&str>, earlier: &[Step]) -> Result<(), Problem> {
     let Some(name) = name else { return Ok(()) };
     name::check("name", name).map_err(Problem::bad_request)?;
-    if name == BODY || earlier.iter().flatten().any(|other| other == name) {
+    if name == BODY || earlier.iter().any(|step| step.name.as_deref() == Some(name)) {
         return Err(Problem::bad_request(format!("the name `{name}` is taken")));
     }
     Ok(())
@@ -172,22 +173,29 @@ impl Step {
     fn new(
         label: String,
         document: Document,
-        names: &[Option<String>],
+        earlier: &[Self],
         find: impl Fn(&str) -> Result<Arc<Object>, Problem>,
     ) -> Result<Self, Problem> {
         let operation = Operation::find(&document.operation)?;
-        let step = |name: &str| {
-            let found = names.iter().position(|earlier| earlier.as_deref() == Some(name));
-            let missing = || format!("`${}`: no earlier step has this name", name.escape_debug());
-            found.ok_or_else(|| Problem::bad_request(missing()))
+        // The position of the earlier step that has this name and such a result.
+        let step = |name: &str, needed: ResultKind| {
+            let found = earlier.iter().position(|step| step.name.as_deref() == Some(name));
+            let name = name.escape_debug();
+            match found.map(|position| (position, earlier[position].operation.result)) {
+                Some((position, kind)) if kind == needed => Ok(position),
+                Some((_, kind)) => {
+                    Err(Problem::bad_request(format!("`${name}` is {kind}, where {needed} is needed")))
+                }
+                None => Err(Problem::bad_request(format!("`${name}`: no earlier step has this name"))),
+            }
         };
         let matrix = |text: &str| match text.strip_prefix('$') {
-            Some(name) => step(name).map(MatrixSource::Step),
+            Some(name) => step(name, ResultKind::Matrix).map(MatrixSource::Step),
             None => find(text).map(MatrixSource::Stored),
         };
         let array = |text: &str| match text.strip_prefix('$') {
             Some(BODY) => Ok(ArraySource::Body),
-            Some(name) => step(name).map(ArraySource::Step),
+            Some(name) => step(name, ResultKind::Array).map(ArraySource::Step),
             None => Err(Problem::bad_request("`operand`: $body or the $name of an earlier step is needed")),
         };
         let needs = |what, is_there: bool, is_needed| match (is_there, is_needed) {
@@ -201,6 +209,7 @@ impl Step {
         let known = [operation.parameters, &[MEMBER]].concat();
         Ok(Self {
             label,
+            name: document.name,
             operation,
             a: matrix(&document.matrix)?,
             other: document.other.as_deref().map(matrix).transpose()?,
@@ -356,8 +365,7 @@ impl<'s> Memory<'s> {
         };
         match result {
             Some((Intermediate::Matrix(matrix), _)) => Ok(matrix),
-            Some((other, _)) => Err(other.is_no("matrix")),
-            None => Err(Problem::internal("a matrix without a lease")),
+            _ => Err(Problem::internal("a step without a matrix")),
         }
     }
 
@@ -370,8 +378,7 @@ impl<'s> Memory<'s> {
         };
         match result {
             Some((Intermediate::Array(columns), _)) => Ok(columns),
-            Some((other, _)) => Err(other.is_no("array")),
-            None => Err(Problem::internal("a step without a result")),
+            _ => Err(Problem::internal("a step without an array")),
         }
     }
 }
@@ -400,16 +407,6 @@ impl Intermediate {
                 return Err(Problem::unprocessable(detail));
             }
         })
-    }
-
-    /// The refusal of a result where another is needed.
-    fn is_no(&self, needed: &str) -> Problem {
-        let found = match self {
-            Self::Matrix(_) => "a matrix",
-            Self::Array(_) => "an array",
-            Self::Numbers => "numbers",
-        };
-        Problem::bad_request(format!("the result that it takes is {found}, and no {needed}"))
     }
 }
 

@@ -8,11 +8,12 @@ use crate::durable::empty_folder;
 use crate::error::StartError;
 use crate::front_end::FrontEnd;
 use crate::lock::lock;
+use crate::matrices::{Segment, segment};
 use crate::problem::Problem;
 use crate::upload::{Incoming, UPLOAD, UPLOAD_LENGTH, UPLOAD_OFFSET};
 use axum::Extension;
-use axum::body::Body;
-use axum::extract::{Path as Segments, State};
+use axum::body::{Body, HttpBody};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::collections::HashMap;
@@ -206,9 +207,9 @@ pub(crate) async fn begin(
 pub(crate) async fn describe(
     State(front_end): State<FrontEnd>,
     Extension(identity): Extension<Identity>,
-    Segments(id): Segments<String>,
+    id: Segment<String>,
 ) -> Result<Response, Problem> {
-    let upload = front_end.uploads.find(&identity.tenant, &id)?;
+    let upload = front_end.uploads.find(&identity.tenant, &segment(id)?)?;
     let (parts, _) = upload.take_over().await;
     let about = [
         (UPLOAD_OFFSET, HeaderValue::from(parts.received)),
@@ -222,12 +223,12 @@ pub(crate) async fn describe(
 pub(crate) async fn append(
     State(front_end): State<FrontEnd>,
     Extension(identity): Extension<Identity>,
-    Segments(id): Segments<String>,
+    id: Segment<String>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     let offset = number(&headers, &UPLOAD_OFFSET)?;
-    let upload = front_end.uploads.find(&identity.tenant, &id)?;
+    let upload = front_end.uploads.find(&identity.tenant, &segment(id)?)?;
     let (mut parts, request) = upload.take_over().await;
     if offset != parts.received {
         let detail = format!("Upload-Offset {offset}: {} bytes are there", parts.received);
@@ -235,7 +236,11 @@ pub(crate) async fn append(
             ([(UPLOAD_OFFSET, HeaderValue::from(parts.received))], Problem::conflict(detail)).into_response()
         );
     }
-    let mut incoming = Incoming::new(body, upload.length - offset, &front_end.uploads.limits);
+    let missing = upload.length - offset;
+    if body.size_hint().lower() > missing {
+        return Err(Problem::too_large(missing));
+    }
+    let mut incoming = Incoming::new(body, missing, &front_end.uploads.limits);
     loop {
         let part = tokio::select! {
             biased;
@@ -255,8 +260,9 @@ pub(crate) async fn append(
 pub(crate) async fn remove(
     State(front_end): State<FrontEnd>,
     Extension(identity): Extension<Identity>,
-    Segments(id): Segments<String>,
+    id: Segment<String>,
 ) -> Result<StatusCode, Problem> {
+    let id = segment(id)?;
     front_end.uploads.find(&identity.tenant, &id)?;
     front_end.uploads.remove(&id);
     Ok(StatusCode::NO_CONTENT)

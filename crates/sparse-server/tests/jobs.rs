@@ -148,6 +148,11 @@ fn a_job_is_watched_and_its_result_fetched_until_it_expires() {
         server.send(&format!("GET /v1/jobs/{id}/result"), &[], &[]).expect(201).json()["name"],
         "twice"
     );
+    // The job keeps the answer, and not the matrix.
+    assert!(used_bytes(&server) > resident);
+    server.send("DELETE /v1/matrices/twice", &[], &[]).expect(204);
+    assert_eq!(used_bytes(&server), resident);
+    server.send(&format!("GET /v1/jobs/{id}/result"), &[], &[]).expect(201);
     let id = job(&post("sddmm?async=1"));
     let view = finished(&server, &id);
     assert_eq!((&view["state"], &view["problem"]["status"]), (&"failed".into(), &422.into()));

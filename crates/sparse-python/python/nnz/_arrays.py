@@ -144,13 +144,14 @@ class _Compressed(_Containers):
     def toarray(self: Any, order: Any = None, out: Any = None) -> Any:
         natural = self._swap("CF")[0]
         if out is None and self.dtype in TYPES and self.ndim == 2 and order in (None, natural):
-            dense = np.zeros(self._swap(self.shape), self.dtype)
+            # The caller's own, not a view of its transpose: NumPy resizes only arrays that own their memory.
+            dense = np.zeros(self.shape, self.dtype, natural)
             try:
-                _native.csr_todense(self._csr(), dense)
+                _native.csr_todense(self._csr(), dense if natural == "C" else dense.T)
             except TypeError:
                 pass
             else:
-                return dense if natural == "C" else dense.T
+                return dense
         return super().toarray(order=order, out=out)
 
     def sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:

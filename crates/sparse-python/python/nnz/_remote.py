@@ -126,9 +126,9 @@ def scale(a: Matrix, alpha: complex) -> Matrix:
 
 def scale_lines(a: Matrix, rows: Any = None, columns: Any = None) -> Matrix:
     if rows is not None:
-        a = multiply_sparse(_put(sp.diags_array(rows, format="csr")), convert(a, "csr"))
+        a = multiply_sparse(_put(_diagonal(rows)), convert(a, "csr"))
     if columns is not None:
-        a = multiply_sparse(convert(a, "csr"), _put(sp.diags_array(columns, format="csr")))
+        a = multiply_sparse(convert(a, "csr"), _put(_diagonal(columns)))
     return a
 
 
@@ -183,6 +183,12 @@ def solve(a: Matrix, method: str, vectors: Any, limits: Any, _: None = None) -> 
     return solution["converged"], solution["iterations"]
 
 
+def _diagonal(values: Any) -> sp.csr_array:
+    """A diagonal matrix that has its zeros, too: by them entries are multiplied, and infinities become NaN."""
+    count = len(values)
+    return sp.csr_array((values, np.arange(count), np.arange(count + 1)), shape=(count, count))
+
+
 def _ones(lines: Any, extent: int, dtype: str) -> sp.csr_array:
     count = len(lines)
     return sp.csr_array((np.ones(count, dtype), lines, np.arange(count + 1)), shape=(count, extent))
@@ -220,9 +226,10 @@ def _errors_of_values() -> Any:
     except _client.ServerError as error:
         if error.status != 422:
             raise
-        if "is not supported" in str(error):
-            raise NotImplementedError(str(error)) from error
-        raise ValueError(str(error)) from error
+        detail = error.problem.get("detail", str(error))
+        if "is not supported" in detail:
+            raise NotImplementedError(detail) from error
+        raise ValueError(detail) from error
 
 
 #: The processes, clients and labels of matrices that Python has no use for.

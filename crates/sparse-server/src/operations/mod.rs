@@ -17,6 +17,7 @@ use run::*;
 pub(crate) use run::{are_columns_independent, merged_columns, multiply_together};
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use std::fmt::{Display, Formatter};
 pub(crate) use traffic::Traffic;
 
 /// An operation on a matrix.
@@ -28,8 +29,29 @@ pub(crate) struct Operation {
     /// True if `other` names a second matrix.
     pub(crate) has_other: bool,
     pub(crate) parameters: &'static [&'static str],
+    pub(crate) result: ResultKind,
     predict: fn(&Call<'_>) -> Result<Needed, Problem>,
     run: fn(&Call<'_>) -> Result<Answer, Problem>,
+}
+
+/// What an operation answers; for each matrix of a batch a batch, an array with one dimension more, or a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResultKind {
+    /// A sparse matrix, which can be stored.
+    Matrix,
+    Array,
+    /// JSON, and for some operations a picture.
+    Numbers,
+}
+
+impl Display for ResultKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Matrix => "a matrix",
+            Self::Array => "an array",
+            Self::Numbers => "numbers",
+        })
+    }
 }
 
 /// The body that an operation takes: `.npy`.
@@ -164,6 +186,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::Vector,
         has_other: false,
         parameters: &["op", "alpha"],
+        result: ResultKind::Array,
         predict: predict::product,
         run: multiply_dense,
     },
@@ -173,6 +196,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::Dense,
         has_other: false,
         parameters: &["op", "alpha"],
+        result: ResultKind::Array,
         predict: predict::product,
         run: multiply_dense,
     },
@@ -182,6 +206,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::Dense,
         has_other: false,
         parameters: &[],
+        result: ResultKind::Matrix,
         predict: predict::sampled_product,
         run: sampled_product,
     },
@@ -191,6 +216,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: true,
         parameters: &[],
+        result: ResultKind::Matrix,
         predict: predict::sparse_product,
         run: |call| Ok(Answer::Matrix(call.a.matmul_sparse(&*call.other_as_first()?)?)),
     },
@@ -200,6 +226,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: true,
         parameters: &["alpha", "beta"],
+        result: ResultKind::Matrix,
         predict: predict::union,
         run: |call| {
             let (alpha, beta) = (call.parameters.factor("alpha")?, call.parameters.factor("beta")?);
@@ -212,6 +239,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: true,
         parameters: &[],
+        result: ResultKind::Matrix,
         predict: predict::union,
         run: |call| Ok(Answer::Matrix(call.a.multiply(&*call.other_as_first()?)?)),
     },
@@ -221,6 +249,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &[],
+        result: ResultKind::Matrix,
         predict: predict::copy,
         run: |call| Ok(Answer::Matrix(call.a.transpose()?)),
     },
@@ -230,6 +259,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["alpha"],
+        result: ResultKind::Matrix,
         predict: predict::copy,
         run: |call| Ok(Answer::Matrix(call.a.scaled(call.parameters.factor("alpha")?)?)),
     },
@@ -239,6 +269,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["dtype"],
+        result: ResultKind::Matrix,
         predict: predict::copy,
         run: |call| Ok(Answer::Matrix(call.a.cast(call.parameters.required::<DType>("dtype")?)?)),
     },
@@ -248,6 +279,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["format"],
+        result: ResultKind::Matrix,
         predict: predict::copy,
         run: convert,
     },
@@ -257,6 +289,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["tolerance"],
+        result: ResultKind::Matrix,
         predict: predict::copy,
         run: prune,
     },
@@ -266,6 +299,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["rows", "columns"],
+        result: ResultKind::Matrix,
         predict: predict::select,
         run: select,
     },
@@ -275,6 +309,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["index"],
+        result: ResultKind::Matrix,
         predict: predict::own,
         run: |call| Ok(Answer::Matrix(call.a.member(call.parameters.required("index")?)?)),
     },
@@ -284,6 +319,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &[],
+        result: ResultKind::Array,
         predict: predict::dense,
         run: |call| Ok(Answer::Dense(call.a.to_dense()?)),
     },
@@ -293,6 +329,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["k"],
+        result: ResultKind::Array,
         predict: predict::diagonal,
         run: diagonal,
     },
@@ -302,6 +339,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["each", "by"],
+        result: ResultKind::Array,
         predict: predict::lines,
         run: reduce,
     },
@@ -311,6 +349,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["ord"],
+        result: ResultKind::Numbers,
         predict: predict::numbers,
         run: |call| {
             let norm = call.a.norm(call.parameters.get_or("ord", Norm::Frobenius)?)?;
@@ -323,6 +362,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &[],
+        result: ResultKind::Numbers,
         predict: predict::numbers,
         run: statistics,
     },
@@ -332,6 +372,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::None,
         has_other: false,
         parameters: &["size"],
+        result: ResultKind::Numbers,
         predict: predict::spy,
         run: spy,
     },
@@ -341,6 +382,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::Columns,
         has_other: false,
         parameters: &["method", "tol", "max_iterations", "restart", "preconditioner"],
+        result: ResultKind::Array,
         predict: predict::solve,
         run: solve,
     },
@@ -350,6 +392,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         operand: Operand::Columns,
         has_other: false,
         parameters: &["triangle", "unit", "op"],
+        result: ResultKind::Array,
         predict: predict::triangular_solve,
         run: solve_triangular,
     },

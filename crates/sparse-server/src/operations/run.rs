@@ -56,7 +56,12 @@ fn empty_columns(call: &Call<'_>, x: &Columns) -> Result<Answer, Problem> {
 
 pub(super) fn multiply_dense(call: &Call<'_>) -> Result<Answer, Problem> {
     let (op, alpha, x) = (call.parameters.op()?, call.parameters.factor("alpha")?, call.operand()?);
-    let (rows, _) = call.a.shape_of(op);
+    let (rows, cols) = call.a.shape_of(op);
+    let found = x.values.nrows();
+    if found != cols {
+        let detail = format!("the number of rows of the operand is {found} where {cols} is needed");
+        return Err(Problem::unprocessable(detail));
+    }
     let (dtype, columns, order) = (call.a.dtype(), x.values.ncols(), x.values.order());
     if rows == 0 && has_no_rows(x) {
         return empty_columns(call, x);

@@ -5,8 +5,9 @@ use super::receive::{IN_MEMORY, new_file};
 use super::zstd::Frames;
 use crate::problem::Problem;
 use axum::http::{HeaderMap, StatusCode, header};
-use flate2::read::{MultiGzDecoder, ZlibDecoder};
-use std::io::{BufReader, Read, Write};
+use flate2::bufread::ZlibDecoder;
+use flate2::read::MultiGzDecoder;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 /// The compression of a body.
@@ -53,6 +54,20 @@ pub(crate) fn check_headers(headers: &HeaderMap, limit: u64) -> Result<Encoding,
     }
 }
 
+/// One stream of zlib, after which nothing may follow.
+struct Zlib<R>(ZlibDecoder<R>);
+
+impl<R: BufRead> Read for Zlib<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Self(decoder) = self;
+        let read = decoder.read(buffer)?;
+        if read == 0 && !buffer.is_empty() && !decoder.get_mut().fill_buf()?.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "bytes follow the end of the stream"));
+        }
+        Ok(read)
+    }
+}
+
 /// The contents of a compressed body, in a file.
 pub(super) fn inflate(
     received: &Received,
@@ -68,7 +83,7 @@ pub(super) fn inflate(
     let contents: Box<dyn Read> = match encoding {
         Encoding::Identity => compressed,
         Encoding::Gzip => Box::new(MultiGzDecoder::new(compressed)),
-        Encoding::Deflate => Box::new(ZlibDecoder::new(compressed)),
+        Encoding::Deflate => Box::new(Zlib(ZlibDecoder::new(BufReader::new(compressed)))),
         Encoding::Zstd => Box::new(Frames::new(BufReader::new(compressed))),
     };
     let (mut contents, mut file) = (contents.take(limit.saturating_add(1)), new_file(folder, extension)?);

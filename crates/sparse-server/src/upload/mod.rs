@@ -148,6 +148,7 @@ impl Received {
     /// Bytes of an array of an `.npy` body: as it was received, as it is read, and as values of `dtype`, or of its own
     /// type without one. Integers of one byte are read as eight.
     fn array_bytes(&self, dtype: Option<DType>) -> Result<u64, Problem> {
+        self.check_magic(FileKind::Npy)?;
         let head = match self {
             Self::Memory(bytes) => {
                 MatrixFile::from_reader("body.npy", &bytes[..bytes.len().min(NPY_HEADER_BYTES)])?

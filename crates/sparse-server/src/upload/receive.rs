@@ -11,6 +11,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::StatusCode;
 use http_body_util::BodyExt;
 use nnz::io::FileKind;
+use std::error::Error;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -225,8 +226,7 @@ impl<'a> Incoming<'a> {
         while let Some(frame) =
             timeout(limits.idle_time, self.body.frame()).await.map_err(|_| too_slow(limits))?
         {
-            let frame =
-                frame.map_err(|error| Problem::bad_request(format!("the body broke off: {error}")))?;
+            let frame = frame.map_err(|error| broken_off(&error))?;
             let Ok(data) = frame.into_data() else { continue };
             self.received += data.len() as u64;
             if self.received > self.limit {
@@ -264,6 +264,14 @@ pub(super) fn new_file(folder: &Path, extension: &str) -> Result<NamedTempFile, 
 fn check_rate(received: u64, elapsed: Duration, limits: &Limits) -> Result<(), Problem> {
     let counted = elapsed.saturating_sub(limits.idle_time).as_secs();
     if received < counted.saturating_mul(limits.least_rate) { Err(too_slow(limits)) } else { Ok(()) }
+}
+
+/// The problem of a body that ends before its length, or whose chunks are none, with every cause that is known.
+fn broken_off(error: &axum::Error) -> Problem {
+    let causes = std::iter::successors(Some(error as &dyn Error), |&error| error.source());
+    let mut reasons: Vec<_> = causes.map(ToString::to_string).collect();
+    reasons.dedup();
+    Problem::bad_request(format!("the body broke off: {}", reasons.join(": ")))
 }
 
 fn too_slow(limits: &Limits) -> Problem {

@@ -70,6 +70,39 @@ fn a_program_computes_in_one_request_what_its_steps_do() {
     assert_eq!(server.send(&format!("GET /v1/jobs/{id}/result"), &[], &[]).json()["norm"], 24.0);
     server.send(&format!("DELETE /v1/jobs/{id}"), &[], &[]).expect(204);
 
+    // What cannot go where it is wanted is refused before anything is computed: a body is not even read.
+    for (reason, steps, rest) in [
+        (
+            "an array, and only a matrix",
+            serde_json::json!([{ "operation": "dense", "matrix": "a" }]),
+            "&into=b",
+        ),
+        (
+            "numbers, and only a matrix",
+            serde_json::json!([{ "operation": "norm", "matrix": "a" }]),
+            "&into=b&async=1",
+        ),
+        (
+            "step 2 (norm): `$y` is an array, where a matrix is needed",
+            serde_json::json!([
+                { "name": "y", "operation": "spmv", "matrix": "a", "operand": "$body" },
+                { "operation": "norm", "matrix": "$y" },
+            ]),
+            "",
+        ),
+        (
+            "step 2 (spmv): `$n` is numbers, where an array is needed",
+            serde_json::json!([
+                { "name": "n", "operation": "norm", "matrix": "a" },
+                { "operation": "spmv", "matrix": "a", "operand": "$n" },
+            ]),
+            "",
+        ),
+    ] {
+        let answer = run(&steps, rest, b"no array").expect(400);
+        assert!(answer.text().contains(reason), "{}", answer.text());
+    }
+
     // Whatever fails, nothing is left in memory.
     let refused = |status, reason: &str, steps: serde_json::Value, body: &[u8]| {
         let answer = run(&steps, "", body).expect(status);

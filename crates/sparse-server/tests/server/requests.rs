@@ -1,6 +1,6 @@
 //! Requests: wrong ones, repeated ones, and those that claim much.
 
-use super::common::{MTX, NPY, Running, mtx, npy};
+use super::common::{Client, MTX, NPY, Running, mtx, npy};
 use super::matrix;
 use sparse_server::Config;
 use std::io::{Read, Write};
@@ -135,6 +135,8 @@ fn bodies_and_answers_are_compressed_as_headers_say() {
         file.head
     );
     server.send("GET /v1/matrices/a/data", &[accept, "If-None-Match: W/\"1.npz\""], &[]).expect(304);
+    let plain = server.send("GET /v1/matrices/a/data", &["Accept: application/x-npy"], &[]).expect(200);
+    assert!(plain.head.contains("vary: accept-encoding"), "another client has it compressed: {}", plain.head);
     let small = server.send("POST /v1/matrices/a/norm", &[accept], &[]).expect(200);
     assert!(!small.head.contains("content-encoding"), "{}", small.head);
 }
@@ -202,6 +204,35 @@ fn a_request_with_a_key_takes_effect_once() {
 }
 
 #[test]
+fn bytes_after_a_compressed_body_are_refused() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let mut encoder = flate2::write::ZlibEncoder::new(vec![], flate2::Compression::default());
+    encoder.write_all(&matrix()).unwrap();
+    let body = encoder.finish().unwrap();
+    let put = |body: &[u8]| server.send("PUT /v1/matrices/a", &[MTX, "Content-Encoding: deflate"], body);
+    put(&body).expect(201);
+    let refused = put(&[&body[..], b"more"].concat()).expect(422);
+    assert!(refused.text().contains("bytes follow"), "{}", refused.text());
+}
+
+#[test]
+fn an_answer_before_the_body_closes_the_connection_and_says_so() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let mut client = Client::new(server.address);
+    let mut is_closed = |status, request: &str, body: &[u8]| {
+        let answer = client.send(request, &[MTX], body).unwrap().expect(status);
+        answer.head.contains("connection: close")
+    };
+    assert!(!is_closed(201, "PUT /v1/matrices/a", &matrix()));
+    assert!(is_closed(400, "PUT /v1/matrices/a?spin=1", &matrix()));
+    assert!(is_closed(409, "PUT /v1/matrices/a@1", &matrix()));
+    assert!(!is_closed(422, "PUT /v1/matrices/a", b"%%"), "the body was read");
+    assert!(!is_closed(404, "GET /v1/matrices/b", &[]), "there is no body");
+}
+
+#[test]
 fn wrong_requests_say_what_is_right() {
     let data = tempfile::tempdir().unwrap();
     let mut config = Config::new(data.path(), 1 << 20);
@@ -226,6 +257,11 @@ fn wrong_requests_say_what_is_right() {
         (400, "unknown parameter `version`", "DELETE /v1/matrices/a?version=1", &[], &[]),
         (400, "there are none", "GET /v1/status?verbose=1", &[], &[]),
         (400, "`into` is needed", "POST /v1/matrices/a/norm?durable=1", &[], &[]),
+        // Before the body is read, and before anything is computed.
+        (400, "an array, and only a matrix", "POST /v1/matrices/a/spmv?into=y", &[NPY], b"no array"),
+        (400, "numbers, and only a matrix", "POST /v1/matrices/a/norm?into=n&dry_run=0", &[], &[]),
+        (400, "a number such as 3", "GET /v1/matrices/a@01", &[], &[]),
+        (400, "Invalid UTF-8", "DELETE /v1/uploads/%ff", &[], &[]),
         (400, "at least 0", "POST /v1/matrices/a/prune?tolerance=-1", &[], &[]),
         (400, "at least 0", "POST /v1/matrices/a/prune?tolerance=nan", &[], &[]),
         (400, "`other`", "POST /v1/matrices/a/add", &[], &[]),
@@ -241,7 +277,9 @@ fn wrong_requests_say_what_is_right() {
         (422, "member", "POST /v1/matrices/a/norm?member=0", &[], &[]),
         (406, "text/x-matrix-market", "GET /v1/matrices/a/data", &["Accept: text/html"], &[]),
         (413, "1000 bytes", "PUT /v1/matrices/a", &[MTX, "Content-Length: 1001"], &[]),
-        (422, "3 is needed", "POST /v1/matrices/a/spmv", &[NPY], &x),
+        (422, "the operand is 2 where 3 is needed", "POST /v1/matrices/a/spmv", &[NPY], &x),
+        (422, ".npy file", "POST /v1/matrices/a/spmv", &[NPY], b"%%MatrixMarket"),
+        (400, "hunk size", "PUT /v1/matrices/a", &[MTX, "Transfer-Encoding: chunked"], b"zz\r\n"),
         (422, "%%MatrixMarket", "PUT /v1/matrices/a", &[MTX], b"\x1f\x8b compressed"),
         (
             422,

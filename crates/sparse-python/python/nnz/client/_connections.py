@@ -13,6 +13,7 @@ import threading
 import time
 import urllib.parse
 import uuid
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,20 @@ LARGE_BODY = 1 << 16
 
 #: Errors after which another attempt would take as long, or find the same certificate.
 _FINAL = (TimeoutError, ssl.SSLCertVerificationError)
+
+
+#: The connections of this process.
+_all: weakref.WeakSet[Connections] = weakref.WeakSet()
+
+
+def _begin_all() -> None:
+    for connections in _all:
+        connections._begin()
+
+
+if hasattr(os, "register_at_fork"):
+    # Two processes that share a connection read each other's answers.
+    os.register_at_fork(after_in_child=_begin_all)
 
 
 class Connections:
@@ -55,8 +70,16 @@ class Connections:
         self._attempts = attempts
         self._shared = None if shared is None else Path(shared)
         self._descriptors = None if descriptors is None else os.fspath(descriptors)
+        self._begin()
+        _all.add(self)
+
+    def _begin(self) -> None:
+        """Begins without connections. A process that was forked leaves those that it has to its parent."""
         self._idle: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a client and its matrices are neither pickled nor copied: connect() and get() again")
 
     @property
     def url(self) -> str:

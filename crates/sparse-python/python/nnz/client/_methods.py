@@ -176,6 +176,10 @@ class MatrixMethods:
         rows, cols = self.shape
         return f"<{self.label}: {rows} x {cols} of {self.dtype} with {self.nnz} entries on {self._client!r}>"
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        # NumPy would make an array of one object of it.
+        raise TypeError("the matrix is on the server, and not copied by itself: to_numpy() or to_scipy() does it")
+
     def _run(self, call: Callable[[], Any]) -> Any:
         return self._client._run(call)
 

@@ -101,7 +101,10 @@ def query_of(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A parameter as a number or a text: matrices by their labels, lists with commas, complex numbers as `re,im`."""
+    """A parameter as a number or a text: matrices by their labels, lists with commas, complex numbers as `re,im`.
+
+    A mask is the list of its true elements, and a list of nothing an empty range.
+    """
     if hasattr(value, "_client") and hasattr(value, "label"):
         return value.label
     if isinstance(value, np.generic):
@@ -111,7 +114,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, complex):
         return f"{value.real!r},{value.imag!r}"
     if isinstance(value, (list, tuple, range, np.ndarray)):
-        return ",".join(str(plain(item)) for item in value)
+        items = np.flatnonzero(value) if np.asarray(value).dtype == bool else value
+        return ",".join(str(plain(item)) for item in items) or "0..0"
     return value
 
 
