@@ -320,7 +320,17 @@ fn a_job_that_is_accepted_while_the_server_stops_is_finished() {
         body.len()
     );
     stream.write_all(&[head.as_bytes(), &body[..20]].concat()).unwrap();
-    let before = job(&solve(&server, "&into=x&async=1&timeout=0.5", &[]));
+    // A job that stores its result is waited for. This one solves first, until its time is over.
+    let steps = serde_json::json!([
+        {
+            "operation": "solve", "matrix": "slow", "operand": "$body",
+            "parameters": { "method": "gmres", "restart": 1, "tol": 0, "max_iterations": 1_000_000_000 },
+        },
+        { "operation": "transpose", "matrix": "slow" },
+    ]);
+    let steps: String = steps.to_string().bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let program = format!("POST /v1/programs?program={steps}&into=x&async=1&timeout=0.5");
+    let before = job(&server.send(&program, &[NPY], &npy(&[2], &[1000.0, 1.0])));
     await_that("it runs", || operations(&server) == (1, 0));
     server.stop();
     await_that("the server stops", || TcpStream::connect(address).is_err());

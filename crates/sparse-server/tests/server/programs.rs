@@ -112,7 +112,7 @@ fn a_program_computes_in_one_request_what_its_steps_do() {
     refused(422, "step 2 (spmv)", serde_json::json!([squared, product]), &columns);
     refused(422, "step 2 (spmv)", serde_json::json!([squared, product]), &npy(&[2], &[1.0, 2.0]));
     let of_array = serde_json::json!([squared, product, { "operation": "norm", "matrix": "$y" }]);
-    refused(400, "step 3 (norm): the result that it takes is an array, and no matrix", of_array, &x);
+    refused(400, "step 3 (norm): `$y` is an array, where a matrix is needed", of_array, &x);
     let solve = serde_json::json!({
         "name": "u", "operation": "solve", "matrix": "a", "operand": "$body",
         "parameters": { "max_iterations": 1, "tol": 0 },
