@@ -281,3 +281,31 @@ fn too_slow(limits: &Limits) -> Problem {
     );
     Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", detail)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::{Display, Formatter};
+
+    #[derive(Debug)]
+    struct Reading(std::io::Error);
+
+    impl Display for Reading {
+        fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+            f.write_str("reading")
+        }
+    }
+
+    impl Error for Reading {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    #[test]
+    fn a_body_that_breaks_off_is_refused_with_every_cause() {
+        let error = axum::Error::new(Reading(std::io::Error::other("a chunk without a size")));
+        let problem = serde_json::to_string(&broken_off(&error).document()).unwrap();
+        assert!(problem.contains("the body broke off: reading: a chunk without a size"), "{problem}");
+    }
+}
