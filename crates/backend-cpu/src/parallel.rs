@@ -69,12 +69,12 @@ impl Cpu {
         });
     }
 
-    /// Calls `work` with 0, …, `count` − 1, in parallel if there are enough `elements`; begun in this order. Not generic, so that
-    /// it is compiled once and not for every kernel and type.
+    /// Calls `work` with 0, …, `count` − 1, in parallel if there are enough `elements`; begun in this order. Not
+    /// generic, so that it is compiled once and not for every kernel and type.
     ///
-    /// The calling thread works, too: where other programs, or threads of BLAS that wait in loops, have the processors, it
-    /// need not wait until a thread of the pool gets one. It has as many helpers as the pool has threads, since one of them
-    /// may be woken on the processor of the calling thread.
+    /// The calling thread works, too: where other programs, or threads of BLAS that wait in loops, have the
+    /// processors, it need not wait until a thread of the pool gets one. It has as many helpers as the pool has
+    /// threads, since one of them may be woken on the processor of the calling thread.
     pub(crate) fn for_each_index(&self, elements: usize, count: usize, work: &(dyn Fn(usize) + Sync)) {
         match self.threads_for(elements) {
             Some(threads) => shared_work::run(threads, self.threads().min(count), count, work),

@@ -1,8 +1,9 @@
 //! Work that a calling thread shares with those threads of a pool that come before it is done.
 //!
-//! A scope of rayon ends when each of its tasks has had a thread, be it only to find nothing left, and the caller sleeps
-//! meanwhile. Here the caller waits for threads that are at work, and for no others. Two quiet cores, work of 40, 100, 300 µs
-//! in all by call after call: 47, 67, 168 µs in a scope, 22, 52, 152 so; with 0.5 ms between calls 50, 86, 204 and 50, 79, 185.
+//! A scope of rayon ends when each of its tasks has had a thread, be it only to find nothing left, and the caller
+//! sleeps meanwhile. Here the caller waits for threads that are at work, and for no others. Two quiet cores, work of
+//! 40, 100, 300 µs in all by call after call: 47, 67, 168 µs in a scope, 22, 52, 152 so; with 0.5 ms between calls
+//! 50, 86, 204 and 50, 79, 185.
 
 use rayon::ThreadPool;
 use std::any::Any;
@@ -32,7 +33,8 @@ struct SharedWork {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// Calls `work` with 0, …, `count` − 1, begun in this order, in the calling thread and up to `helpers` threads of the pool.
+/// Calls `work` with 0, …, `count` − 1, begun in this order, in the calling thread and up to `helpers` threads of the
+/// pool.
 ///
 /// # Panics
 /// If `work` panics.
@@ -73,8 +75,8 @@ impl SharedWork {
             if index >= self.count {
                 break;
             }
-            // SAFETY: the caller, or a helper that has entered: that fails once `Closing` is dropped, which waits for those
-            // that have. So `run` has neither returned nor unwound, and borrows the work.
+            // SAFETY: the caller, or a helper that has entered: that fails once `Closing` is dropped, which waits for
+            // those that have. So `run` has neither returned nor unwound, and borrows the work.
             unsafe { (*self.work)(index) };
         }
     }

@@ -114,8 +114,8 @@ fn stencil(extents: [usize; 3], steps: &[[isize; 3]]) -> Wide<Host> {
     Reference.convert(&coo, &Duplicates::Sum).unwrap()
 }
 
-/// P to the points of a grid from those of a grid of half the extents: pairs of neighbours are one, or, where `is_between`,
-/// every other point is one and those between have two neighbours along each axis.
+/// P to the points of a grid from those of a grid of half the extents: pairs of neighbours are one, or, where
+/// `is_between`, every other point is one and those between have two neighbours along each axis.
 fn prolongation(extents: [usize; 3], is_between: bool) -> Wide<Host> {
     let coarse = extents.map(|extent| extent.div_ceil(2));
     let count = extents.iter().product();
@@ -144,9 +144,9 @@ fn with_unknowns(a: &Wide<Host>, unknowns: usize) -> Wide<Host> {
     kron(a, &Reference.convert(&block, &Duplicates::Sum).unwrap()).unwrap()
 }
 
-/// Products of stencils, bands, blocks of unknowns and grids of half the extents, whose rows repeat: lengths of rows that are
-/// odd, even and unlike, steps of rows that are alike and unlike, several segments of B, and strips of fewer rows than they
-/// can have.
+/// Products of stencils, bands, blocks of unknowns and grids of half the extents, whose rows repeat: lengths of rows
+/// that are odd, even and unlike, steps of rows that are alike and unlike, several segments of B, and strips of fewer
+/// rows than they can have.
 pub fn strips_are_those_of_the_reference(library: &Library) {
     let cube: Vec<_> = (0..27).map(|k| [k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1]).collect();
     let cross: Vec<_> = cube.iter().copied().filter(|step| step.iter().all(|&d| d >= 0)).collect();

@@ -10,35 +10,36 @@ use sparse_core::op::vector::nrm2;
 use sparse_core::op::{GradientAdvance, GradientTurn, RealOf, SpmvKernel, VectorKernel, VectorPlan};
 use sparse_core::{Accumulator, Result, Space, SparseFormat};
 
-/// The most iterations between two checks of the residual, where the device waits for a check, which costs about as much
-/// as two iterations of a small system; the iterations after convergence are wasted, half of these on average.
+/// The most iterations between two checks of the residual, where the device waits for a check, which costs about as
+/// much as two iterations of a small system; the iterations after convergence are wasted, half of these on average.
 const LONGEST_RUN: usize = 32;
 
-/// The most iterations between two checks, where the device goes on with as many others meanwhile: a check costs half an
-/// iteration of a small system, and these others are wasted too.
+/// The most iterations between two checks, where the device goes on with as many others meanwhile: a check costs half
+/// an iteration of a small system, and these others are wasted too.
 const LONGEST_OVERLAPPED_RUN: usize = 16;
 
-/// Orders below which a check that the device waits for costs more than 1 % of a long run. Measured on H100 and H200: 12
-/// to 15 µs for a check, and 1.3 ms for 32 iterations of the 5-point Laplacian of this order.
+/// Orders below which a check that the device waits for costs more than 1 % of a long run. Measured on H100 and H200:
+/// 12 to 15 µs for a check, and 1.3 ms for 32 iterations of the 5-point Laplacian of this order.
 const SMALL: usize = 1 << 18;
 
-/// Iterations that are recorded together. Measured on H200: a graph of 4 iterations, of 4 launches each, takes 138 µs to
-/// make, as long as 6 iterations launched one by one, and its launches 1.02 times as long as those of 8 iterations.
+/// Iterations that are recorded together. Measured on H200: a graph of 4 iterations, of 4 launches each, takes 138 µs
+/// to make, as long as 6 iterations launched one by one, and its launches 1.02 times as long as those of 8
+/// iterations.
 const RECORDED: usize = 4;
 
 /// Conjugate gradients for Hermitian positive definite A, with a Hermitian positive definite preconditioner K, whose
-/// scalars stay in the memory of the backend: iterations are enqueued 1, 2, 4, … up to 32 at a time without waiting for a
-/// device, and then the residual is checked. A system of fewer than 2¹⁸ unknowns, whose iterations take less time than a
-/// check, is checked first after 4 iterations, and while a device that can do so runs up to 16 further ones. A backend
-/// that [records](Backend::record) records 4 iterations in each solve, and repeats the recording.
+/// scalars stay in the memory of the backend: iterations are enqueued 1, 2, 4, … up to 32 at a time without waiting
+/// for a device, and then the residual is checked. A system of fewer than 2¹⁸ unknowns, whose iterations take less
+/// time than a check, is checked first after 4 iterations, and while a device that can do so runs up to 16 further
+/// ones. A backend that [records](Backend::record) records 4 iterations in each solve, and repeats the recording.
 ///
 /// ```text
 /// q = A·p    α = ρ / (pᴴ·q)    x ← x + α·p    r ← r − α·q    z = K⁻¹·r    ρ' = rᴴ·z    p ← z + (ρ'/ρ)·p
 /// ```
-/// An iteration takes one product with A, and on a device three launches; apart from the product it moves 11 vectors of
-/// the order of A. A preconditioner adds its application, a launch and two vectors. The workspace is four vectors. After
-/// an iteration whose ρ or pᴴ·q is not a positive normal number, further ones change nothing. The method and its source
-/// are those of [`Cg`](crate::Cg).
+/// An iteration takes one product with A, and on a device three launches; apart from the product it moves 11 vectors
+/// of the order of A. A preconditioner adds its application, a launch and two vectors. The workspace is four vectors.
+/// After an iteration whose ρ or pᴴ·q is not a positive normal number, further ones change nothing. The method and
+/// its source are those of [`Cg`](crate::Cg).
 ///
 /// [`run`](Self::run) takes a fixed number of iterations, and [`solve_fixed`](Self::solve_fixed) computes b − A·x once
 /// after them.

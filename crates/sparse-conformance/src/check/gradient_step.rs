@@ -1,5 +1,5 @@
-//! `gradient_step`: x, r, p, ρ and ‖r‖² of conjugate gradients after a step with A·p, on vectors with an element for each
-//! row of the case's matrix. A is diagonal, with 1, 2 and 4 in turn, so that A·p is exact, and so is K⁻¹·r of a
+//! `gradient_step`: x, r, p, ρ and ‖r‖² of conjugate gradients after a step with A·p, on vectors with an element for
+//! each row of the case's matrix. A is diagonal, with 1, 2 and 4 in turn, so that A·p is exact, and so is K⁻¹·r of a
 //! preconditioner K with 1 and 2 in turn on its diagonal.
 
 use super::vector::LONGEST;

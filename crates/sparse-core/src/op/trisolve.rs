@@ -283,8 +283,8 @@ impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, 
     }
 
     /// Solves `op(A)·x = b` for a matrix that is known to have no zero on the diagonal, as that of a factorization: a
-    /// device neither waits nor allocates, so that the solve can be recorded in a CUDA graph. Where there is a zero, the
-    /// device divides by it; the host finds it, as [`run`](Self::run) does.
+    /// device neither waits nor allocates, so that the solve can be recorded in a CUDA graph. Where there is a zero,
+    /// the device divides by it; the host finds it, as [`run`](Self::run) does.
     ///
     /// ```
     /// # use sparse_core::op::{Triangular, TrisolvePlan};

@@ -397,9 +397,9 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
         unsafe { self.backend.gradient_advance(&mut self.workspace, advance) }
     }
 
-    /// `ρ' = rᴴ·z, p ← z + (ρ'/ρ)·p`: the second half, right after [`gradient_advance`](Self::gradient_advance) of this
-    /// plan. z is K⁻¹·r for a preconditioner K, and r if none is given. If x and r stayed, p stays, too, and ρ' and ‖r‖²
-    /// become −|ρ|. A device takes one launch, with z two.
+    /// `ρ' = rᴴ·z, p ← z + (ρ'/ρ)·p`: the second half, right after [`gradient_advance`](Self::gradient_advance) of
+    /// this plan. z is K⁻¹·r for a preconditioner K, and r if none is given. If x and r stayed, p stays, too, and ρ'
+    /// and ‖r‖² become −|ρ|. A device takes one launch, with z two.
     ///
     /// # Errors
     /// As for [`gradient_advance`](Self::gradient_advance).

@@ -1,7 +1,7 @@
 //! Blocks of columns in the registers of AVX-512, of all types but those of 16 bits, and of AVX2, real ones alone.
 //!
-//! Up to half a vector of columns is summed in vectors of 256 bits, too: rows of B that narrow lie two in a cache line, and a
-//! vector of 512 bits would read parts of two lines for each.
+//! Up to half a vector of columns is summed in vectors of 256 bits, too: rows of B that narrow lie two in a cache
+//! line, and a vector of 512 bits would read parts of two lines for each.
 
 use super::block::{RowMajor, RowRanges, Sink};
 use super::nontemporal_stores::Stream;
@@ -17,14 +17,14 @@ use std::ops::Range;
 /// The most vectors summed at a time; registers are left for a value and a row of B.
 const MAX_VECTORS: usize = 16;
 
-/// Lines summed side by side in one vector each. Two quiet cores, f32, 16 columns: a band of 41 9.0 → 6.9 ms, the 27-point
-/// stencil 4.0 → 3.6; from 32 columns on it gained nothing.
+/// Lines summed side by side in one vector each. Two quiet cores, f32, 16 columns: a band of 41 9.0 → 6.9 ms, the
+/// 27-point stencil 4.0 → 3.6; from 32 columns on it gained nothing.
 const GROUP: usize = 4;
 
-/// The fewest vectors and the fewest entries of a line for which loads of B are aligned where its rows are not, as in malloc's
-/// large blocks: a load of two cache lines takes as long as two loads, and the sums are shifted back once. Two quiet cores,
-/// f32, 256 columns, in a loop of its own: a band of 41 46.8 → 35.2 ms, the 27-point stencil 36.0 → 34.7, but the 5-point stencil
-/// 81.8 → 89.6.
+/// The fewest vectors and the fewest entries of a line for which loads of B are aligned where its rows are not, as in
+/// malloc's large blocks: a load of two cache lines takes as long as two loads, and the sums are shifted back once.
+/// Two quiet cores, f32, 256 columns, in a loop of its own: a band of 41 46.8 → 35.2 ms, the 27-point stencil 36.0 →
+/// 34.7, but the 5-point stencil 81.8 → 89.6.
 const MIN_VECTORS_ALIGNED: usize = 4;
 const MIN_ENTRIES_ALIGNED: usize = 16;
 
@@ -101,8 +101,8 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
     }
 }
 
-/// A line and the next lines of its group, [`GROUP`] in all, if they have as many entries, which are contiguous, in columns
-/// that are each one further than in the line before: neighbouring rows of B, which are found by one column.
+/// A line and the next lines of its group, [`GROUP`] in all, if they have as many entries, which are contiguous, in
+/// columns that are each one further than in the line before: neighbouring rows of B, which are found by one column.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn shifted_group<I: Index>(
@@ -158,8 +158,8 @@ macro_rules! block {
     ($name:ident, group $group:ident, aligned $aligned:ident, $t:ty, $lanes:literal of $part:ty, vector $vector:ty, mask $mask:ty,
      [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $add:ident, $mul:ident, $store:ident, $store_live:ident, $bits:ident, $rotate:ident]) => {
         /// The sums in `V` vectors, or if `V` is 1 in the lanes with columns. Entries are added to `C` chains of sums
-        /// in turn, so that one addition need not wait for the last, and the chains in order. A lane has one part, of two
-        /// where numbers are complex.
+        /// in turn, so that one addition need not wait for the last, and the chains in order. A lane has one part, of
+        /// two where numbers are complex.
         ///
         /// # Safety
         /// As for [`sums`]; there are columns for all lanes, or `V` is 1.
@@ -228,7 +228,8 @@ macro_rules! block {
                     && let Some(group) = shifted_group(rows.columns(), (line, &entries), lines.clone())
                 {
                     let values = &values[entries.start..entries.start + GROUP * entries.len()];
-                    // SAFETY: the caller's promises; the lines of the group have as many values, in columns one further each.
+                    // SAFETY: the caller's promises; the lines of the group have as many values, in columns one
+                    // further each.
                     let sums = unsafe { $group::<C, R>(&rows.columns()[entries], values, b, first, op) };
                     for (line, sum) in group.into_iter().zip(sums) {
                         write(line, [sum; V]);
@@ -276,8 +277,8 @@ macro_rules! block {
             len
         }
 
-        /// The sums of a line whose rows of B begin `misaligned` parts behind a cache line, by loads that do not cross lines:
-        /// one vector more, of whose first and last only the lanes of the columns are read.
+        /// The sums of a line whose rows of B begin `misaligned` parts behind a cache line, by loads that do not
+        /// cross lines: one vector more, of whose first and last only the lanes of the columns are read.
         ///
         /// # Safety
         /// As for [`sums`]; there are columns for all lanes of `V` vectors, which have the size of a cache line.
@@ -315,7 +316,8 @@ macro_rules! block {
             sums
         }
 
-        /// The sums of the lines of a group in a vector each, in the lanes with columns, in the order of those of one line.
+        /// The sums of the lines of a group in a vector each, in the lanes with columns, in the order of those of one
+        /// line.
         ///
         /// # Safety
         /// As for [`sums`]; these are the columns of the first line, to which those of the others are one further each,

@@ -105,7 +105,8 @@ fn across<T: Scalar, I: Index, O: Index>(
     Ok(true)
 }
 
-/// Adds the entries to `y`, which it overwrites, in the order in which they are stored; false if a column is out of range.
+/// Adds the entries to `y`, which it overwrites, in the order in which they are stored; false if a column is out of
+/// range.
 fn across_serially<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     lines: Lines<'_, T, I, O>,

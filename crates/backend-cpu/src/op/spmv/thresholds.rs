@@ -22,9 +22,10 @@ pub(super) struct SpmvThresholds {
     /// read again, each in memory where entries lie anywhere. Fewer chunks are fewer threads: on one,
     /// scikit-learn's Ridge has 0.90 of its speed with SciPy by 8 chunks, 0.93 by 4 and 0.97 by 2.
     pub(super) entries_per_sum: usize,
-    /// The most entries that a product of one call across the rows adds in the calling thread alone: another one needs sums of
-    /// its own, which are cleared, added and in new memory. f64, on one core and on two: a 5-point grid of 250² (310 000
-    /// entries) 0.22 and 0.35 ms, of 700² (2.4 million) 1.88 and 1.39, 20 000 columns with 20 entries each 0.32 and 0.25.
+    /// The most entries that a product of one call across the rows adds in the calling thread alone: another one
+    /// needs sums of its own, which are cleared, added and in new memory. f64, on one core and on two: a 5-point grid
+    /// of 250² (310 000 entries) 0.22 and 0.35 ms, of 700² (2.4 million) 1.88 and 1.39, 20 000 columns with 20
+    /// entries each 0.32 and 0.25.
     pub(super) serial_scatter: usize,
 }
 

@@ -1,10 +1,10 @@
 //! Strips of rows whose patterns are shifted copies of each other, which plans of many runs add by one program.
 //!
-//! In the matrices of stencils, bands, blocks of unknowns and grids of half the extent, rows repeat: a few neighbours, as one
-//! long row, have the columns of as many rows before, each plus the same. Neighbours among such long rows, whose rows of B
-//! repeat, too, are a strip: a work-group copies their values to shared memory, a work-item has one or two rows, and all rows
-//! add the same products. A run reads A, C and the rows of B of each strip once, and 4 or 8 bytes for each product of a
-//! strip's first row.
+//! In the matrices of stencils, bands, blocks of unknowns and grids of half the extent, rows repeat: a few
+//! neighbours, as one long row, have the columns of as many rows before, each plus the same. Neighbours among such
+//! long rows, whose rows of B repeat, too, are a strip: a work-group copies their values to shared memory, a
+//! work-item has one or two rows, and all rows add the same products. A run reads A, C and the rows of B of each
+//! strip once, and 4 or 8 bytes for each product of a strip's first row.
 
 use super::chunks;
 use super::row_sizes::ProductCounts;
@@ -29,7 +29,8 @@ const SAMPLES: usize = 1024;
 /// The fewest samples that have steps, for strips to be looked for.
 const MIN_VOTES: i32 = SAMPLES as i32 / 8;
 
-/// Of the steps of A, the least is taken whose share of the samples is no smaller than so many eighths of the largest share.
+/// Of the steps of A, the least is taken whose share of the samples is no smaller than so many eighths of the largest
+/// share.
 const EIGHTHS: usize = 7;
 
 /// The fewest rows of a strip. A strip takes as long as one of a warp's rows, and places about as long as these (H200).
@@ -38,13 +39,13 @@ const MIN_ROWS: usize = 8;
 /// The most shared memory of a strip: two work-groups have a compute unit.
 const MAX_BYTES: usize = 112 << 10;
 
-/// The most rows of a strip, for up to so many products of a row on average. Measured on an H200: rows of 25 products take 55
-/// us with 128 rows and 64 with 64, rows of 81 74 and 83, rows of 1681 87 and 78.
+/// The most rows of a strip, for up to so many products of a row on average. Measured on an H200: rows of 25 products
+/// take 55 us with 128 rows and 64 with 64, rows of 81 74 and 83, rows of 1681 87 and 78.
 const MAX_ROWS: [(usize, usize); 2] = [(128, 128), (usize::MAX, 64)];
 
-/// The work-items that have a strip, for fewer products of a strip on average; else those of the largest team. Measured on an
-/// H200: strips of 1300 to 1700 products take 0.88 to 1.0 with 64 of the time with 128, those of 2900 to 16 400 products
-/// 0.65 to 0.93 with 128 of the time with 256, but one of 10 200 1.19.
+/// The work-items that have a strip, for fewer products of a strip on average; else those of the largest team.
+/// Measured on an H200: strips of 1300 to 1700 products take 0.88 to 1.0 with 64 of the time with 128, those of 2900
+/// to 16 400 products 0.65 to 0.93 with 128 of the time with 256, but one of 10 200 1.19.
 const WORK_ITEMS: [(usize, usize); 2] = [(2048, 64), (16_384, 128)];
 
 /// Bytes of a strip's description.

@@ -1,5 +1,5 @@
-//! `C ← alpha·A·B + beta·C` for compressed rows of which neighbours have many columns in common: some lanes take a panel
-//! of four rows and read each row of B once for all of them.
+//! `C ← alpha·A·B + beta·C` for compressed rows of which neighbours have many columns in common: some lanes take a
+//! panel of four rows and read each row of B once for all of them.
 
 use super::team_kernels::{TeamFile, TeamKernels};
 use crate::buffer::RawBuffer;
@@ -54,8 +54,8 @@ pub struct RowPanels {
 }
 
 impl Device {
-    /// True if panels of rows take less time than rows one by one: those of a panel have most columns in common, so that at
-    /// least `percent` of the places of a panel have an entry, or more where rows of B are short.
+    /// True if panels of rows take less time than rows one by one: those of a panel have most columns in common, so
+    /// that at least `percent` of the places of a panel have an entry, or more where rows of B are short.
     pub(super) fn has_alike_rows(
         &self,
         a: RawCompressed<'_>,

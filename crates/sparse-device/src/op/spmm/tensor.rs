@@ -1,5 +1,5 @@
-//! `C ← alpha·A·B + beta·C` for compressed rows in half precision by tensor cores: tiles of 8 rows and 8 columns that have
-//! entries.
+//! `C ← alpha·A·B + beta·C` for compressed rows in half precision by tensor cores: tiles of 8 rows and 8 columns that
+//! have entries.
 
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;

@@ -19,9 +19,9 @@ pub(crate) struct SpmmThresholds {
 
     /// Calls from which on panels of rows pay: their plan takes one to three products.
     pub(crate) calls_for_panels: usize,
-    /// The part of the places of four neighbouring rows, in percent, that must have an entry for panels to take less time
-    /// than rows one by one. Measured on an H200 with K = 32 and 128: 0.48 to 0.88 of the time where it is 50 % and more
-    /// (stencils of 9 and 27 points, meshes with several unknowns, bands), 0.91 to 1.17 with 30 to 36 %.
+    /// The part of the places of four neighbouring rows, in percent, that must have an entry for panels to take less
+    /// time than rows one by one. Measured on an H200 with K = 32 and 128: 0.48 to 0.88 of the time where it is 50 %
+    /// and more (stencils of 9 and 27 points, meshes with several unknowns, bands), 0.91 to 1.17 with 30 to 36 %.
     pub(crate) filled_percent_for_panels: usize,
 
     /// Average entries per row with entries below which blocks of rows take less time than chunks. Measured over 115
