@@ -72,8 +72,8 @@ pub(super) fn memory_that_the_device_cannot_use_is_refused(library: &Library) {
         assert!(told.contains(reason), "{told}");
     };
     refused(at(exact as usize), "pass the end of their allocation, 1000 bytes");
-    refused(at(host.as_ptr() as usize), "no address in a CUDA device's memory");
-    refused(at(vec![0.0_f32; 1024].as_ptr() as usize), "no address in a CUDA device's memory");
+    refused(at(host.as_ptr() as usize), "not an address in a CUDA device's memory");
+    refused(at(vec![0.0_f32; 1024].as_ptr() as usize), "not an address in a CUDA device's memory");
     refused(ForeignArray { byte_offset: 2, shape: vec![31, 32], ..array.clone() }, "not aligned to 4");
     // A context of its own, as no runtime makes one.
     let mut own = std::ptr::null_mut();

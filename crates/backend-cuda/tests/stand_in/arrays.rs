@@ -66,8 +66,8 @@ fn memory_of_another_library_is_used_and_never_freed() {
             (ForeignArray { byte_offset: 13, ..array.clone() }, "not aligned to 4"),
             (ForeignArray { memory: MemoryKind::Host, ..array.clone() }, "the host, not of a device of cuda"),
             (at(elsewhere), "memory of CUDA device 1, not 0"),
-            (at(pinned.as_ptr() as usize), "no address in a CUDA device's memory"),
-            (at(numbers.as_ptr() as usize), "no address in a CUDA device's memory"),
+            (at(pinned.as_ptr() as usize), "not an address in a CUDA device's memory"),
+            (at(numbers.as_ptr() as usize), "not an address in a CUDA device's memory"),
             (at(0), "null"),
         ] {
             // SAFETY: none of these is used.
@@ -122,7 +122,7 @@ fn memory_of_an_owner_is_given_back_after_the_work() {
             (&ours, start + 4, 4, "is not a multiple of 16"),
             (&ours, start, 9, "pass the end of their allocation"),
             (&other, start, 5, "memory of CUDA device 0, not 1"),
-            (&ours, (&raw const lent).addr() as u64 / 16 * 16, 1, "no address in a CUDA device's memory"),
+            (&ours, (&raw const lent).addr() as u64 / 16 * 16, 1, "not an address in a CUDA device's memory"),
         ] {
             let error = borrow(device, start, len, None).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
