@@ -96,6 +96,8 @@ fn main() -> nnz::Result<()> {
     options.solver.tolerance = 1e-8;
     let (mut x, solution) = s.solve(&b, &options)?;
     options.preconditioner = PreconditionerKind::Jacobi;
+    options.method = Method::EnqueuedCg;
+    assert!(s.solve(&b, &options)?.1.converged());
     options.method = Method::BiCgStab;
     let again = s.solve_from(&b, &mut x, &options, |_| ControlFlow::Continue(()))?;
     assert!(solution.converged() && again.converged());

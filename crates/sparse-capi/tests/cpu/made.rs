@@ -368,7 +368,7 @@ fn systems_are_solved_in_the_callers_memory() {
         (&matrix, SolverOptions { preconditioner: 5, ..options }, first, Status::Unsupported, "nnz_precond"),
         (
             &matrix,
-            SolverOptions { method: 2, preconditioner: 1, ..options },
+            SolverOptions { method: 5, preconditioner: 1, ..options },
             first,
             Status::Unsupported,
             "a precond",
