@@ -18,7 +18,7 @@ type Work = dyn Fn(usize) + Sync;
 /// Set in [`SharedWork::helpers`] when the caller has done its part.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
-/// How often the caller looks for helpers to end before it sleeps: some tens of microseconds.
+/// Checks whether helpers are still at work before the caller sleeps; together they take some tens of microseconds.
 const LOOKS: usize = 1000;
 
 struct SharedWork {
@@ -29,7 +29,7 @@ struct SharedWork {
     /// The threads of the pool that are at work.
     helpers: AtomicUsize,
     caller: Thread,
-    /// What the first helper that panicked has said.
+    /// The first panic of a helper, which the caller passes on.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 

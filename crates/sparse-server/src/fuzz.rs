@@ -1,5 +1,5 @@
-//! What the targets of `fuzz/` run, for each parser of the server that a request reaches; the parsers of files are
-//! those of `sparse-io`. Tests run it on the seeds of their corpus.
+//! The functions that the fuzz targets in `fuzz/` call, one for each parser of the server that a request reaches; the
+//! parsers of files are in `sparse-io`. Tests call them with the seeds of the corpus.
 
 use crate::answer::accepted_form;
 use crate::answer_encoding::accepted;

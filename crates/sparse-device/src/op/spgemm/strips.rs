@@ -263,7 +263,7 @@ struct StripFlags {
     shared: usize,
 }
 
-/// What strips are found by.
+/// A search for strips: the factors, the pattern of the product, and the steps by which their rows repeat.
 struct StripSearch<'a> {
     backend: &'a Device,
     factors: Factors<'a>,
