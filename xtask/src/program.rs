@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result};
 use provision::root;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use xshell::{Cmd, Shell, cmd};
@@ -37,12 +38,13 @@ pub(crate) fn shell() -> Result<Shell> {
 }
 
 impl Program {
-    /// The command that builds and runs the program.
+    /// The command that builds and runs the program; a terminal sees what is built, which takes minutes at first.
     pub(crate) fn command<'a>(&self, shell: &'a Shell, arguments: &[impl AsRef<str>]) -> Cmd<'a> {
         let (Self { package, name, profile }, manifest) = (self, root().join("Cargo.toml"));
+        let quiet = (!std::io::stderr().is_terminal()).then_some("--quiet");
         let cargo = cmd!(
             shell,
-            "cargo run --profile {profile} --quiet --manifest-path {manifest} -p {package} --bin {name} --"
+            "cargo run --profile {profile} {quiet...} --manifest-path {manifest} -p {package} --bin {name} --"
         );
         cargo.args(arguments.iter().map(AsRef::as_ref))
     }
