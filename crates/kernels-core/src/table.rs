@@ -40,6 +40,8 @@ defines! {
     MANY_LANES: "LANES" = "8" | "16" | "32";
     /// 1 if memory is read in words of 16 bytes.
     WIDE: "WIDE" = "0" | "1";
+    /// The words of 16 bytes that a work-item reads at once; 0 if memory is not read in words.
+    WORDS: "WIDE" = "0" | "1" | "2";
     /// The bytes of neighbouring columns that a work-item reads at once.
     PACK_BYTES: "PACK_BYTES" = "8" | "16";
     /// 1 if local memory is padded.
@@ -131,8 +133,8 @@ macro_rules! files {
                 $language,
                 $headers,
                 "csr_row_blocks",
-                ["csr_row_blocks_search", "csr_row_blocks_count", "csr_row_blocks_fill", "csr_row_blocks_sums"],
-                [SCALAR, IDX, OFF]
+                ["csr_row_blocks_search", "csr_row_blocks_count", "csr_row_blocks_fill"],
+                [IDX, OFF]
             ),
             $crate::file!(
                 $language,
@@ -152,7 +154,7 @@ macro_rules! files {
                 $language,
                 $headers,
                 "csr_spmm_reduce",
-                ["csr_spmm_reduce_element_per_thread"],
+                ["csr_spmm_reduce_element_per_thread", "csr_spmm_reduce_row_split", "csr_spmm_reduce_pieces"],
                 [SCALAR, IDX, OFF]
             ),
             $crate::file!(
@@ -160,14 +162,14 @@ macro_rules! files {
                 $headers,
                 "csr_spmm_row_blocks",
                 ["csr_spmm_row_blocks"],
-                [SCALAR, IDX, OFF, CONJ, WIDE, LANES]
+                [SCALAR, IDX, OFF, CONJ, WORDS, LANES]
             ),
             $crate::file!(
                 $language,
                 $headers,
                 "csr_spmm_split",
-                ["csr_spmm_pack", "csr_spmm_row_split", "csr_spmm_row_split_sums"],
-                [SCALAR, IDX, OFF, CONJ, WIDE, LANES]
+                ["csr_spmm_pack", "csr_spmm_row_split"],
+                [SCALAR, IDX, OFF, CONJ, WORDS, FEW_LANES]
             ),
             $crate::file!(
                 $language,
@@ -280,7 +282,6 @@ macro_rules! files {
                 [SCALAR, IDX, OFF]
             ),
             $crate::file!($language, $headers, "gather", ["gather_words"], [WORD, POS]),
-            $crate::file!($language, $headers, "grouped", ["grouped_spmv", "grouped_spmm"], [SCALAR, IDX, POS, CONJ]),
             $crate::file!(
                 $language,
                 $headers,
@@ -308,6 +309,7 @@ macro_rules! files {
                 ["padded_ell", "padded_overflow", "padded_sell", "padded_ell_rows", "padded_sell_rows"],
                 [IDX, OFF, POS]
             ),
+            $crate::file!($language, $headers, "piece_sums", ["piece_sums"], [SCALAR]),
             $crate::file!($language, $headers, "prune", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
             $crate::file!(
                 $language,

@@ -88,7 +88,9 @@ const NAMED: &[Named] = named! {
     spmv.column_blocks.entries_per_unit;
     spmv.column_blocks.entries_per_block;
     spmm.filled_percent_for_panels;
-    spmm.short_for_blocks;
+    spmm.short_for_blocks.one_sector;
+    spmm.short_for_blocks.one_line;
+    spmm.short_for_blocks.lines;
     spmm.mostly_empty;
     spmm.far_bytes;
     spmm.reuses;

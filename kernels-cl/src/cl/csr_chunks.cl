@@ -6,17 +6,19 @@
 // Macros: IDX (unused), OFF (type of offsets).   Launch: any number of work-groups of any size.
 #include "index.clh"
 
-// chunks[row] <- its chunks; splits[row] <- its partial sums, one a chunk and at most `most_sums`, where there are
-// several chunks, otherwise 0; one zero more at the end. Exclusive scans of the two make chunk_starts and split_starts.
+// chunks[row] <- its chunks; splits[row] <- 1 if there are several, otherwise 0; pieces[row] <- their partial sums, one a
+// chunk and at most `most_sums`, where there are several, otherwise 0; one zero more at the end. Exclusive scans make of
+// them chunk_starts, split_numbers and piece_starts.
 __kernel void csr_chunks_count(long rows, long most, long most_sums, __global const OFF *offsets,
-                               __global long *chunks, __global long *splits)
+                               __global long *chunks, __global long *splits, __global long *pieces)
 {
     for (long row = get_global_id(0); row <= rows; row += get_global_size(0)) {
         long count = 0;
         if (row < rows)
             count = max(((long)(offsets[row + 1] - offsets[row]) + most - 1) / most, 1L);
         chunks[row] = count;
-        splits[row] = count > 1 ? min(count, most_sums) : 0;
+        splits[row] = count > 1;
+        pieces[row] = count > 1 ? min(count, most_sums) : 0;
     }
 }
 
@@ -30,21 +32,27 @@ static uint length_class(long entries, long bits)
     return ((uint)low << bits) + (uint)(entries >> low);
 }
 
-// chunk_rows[chunk] <- its row; split_rows[sum] <- the row of a partial sum; keys[chunk] <- a number that is the
-// smaller the higher the class of the chunk's length is, for radix_sort.cl.
+// chunk_rows[chunk] <- its row; split_rows[i] <- row i of those with several chunks, split_starts[i] <- its first partial
+// sum, at the end their number; keys[chunk] <- a number that is the smaller the higher the class of the chunk's length
+// is, for radix_sort.cl.
 __kernel void csr_chunks_fill(long rows, long most, long bits, __global const OFF *offsets,
-                              __global const long *chunk_starts, __global const long *split_starts,
-                              __global long *chunk_rows, __global long *split_rows, __global uint *keys)
+                              __global const long *chunk_starts, __global const long *split_numbers,
+                              __global const long *piece_starts, __global long *chunk_rows, __global long *split_rows,
+                              __global long *split_starts, __global uint *keys)
 {
-    for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
-        long count = chunk_starts[row + 1] - chunk_starts[row];
+    for (long row = get_global_id(0); row <= rows; row += get_global_size(0)) {
+        long split = split_numbers[row];
+        bool is_split = row < rows && split < split_numbers[row + 1];
+        if (is_split)
+            split_rows[split] = row;
+        if (is_split || row == rows)
+            split_starts[split] = piece_starts[row];
+        long count = row < rows ? chunk_starts[row + 1] - chunk_starts[row] : 0;
         for (long c = 0; c < count; c++) {
             long chunk = chunk_starts[row] + c;
             long entries = min(most, (long)(offsets[row + 1] - offsets[row]) - c * most);
             chunk_rows[chunk] = row;
             keys[chunk] = length_class(most, bits) - length_class(entries, bits);
-            if (c < split_starts[row + 1] - split_starts[row])
-                split_rows[split_starts[row] + c] = row;
         }
     }
 }
@@ -53,7 +61,7 @@ __kernel void csr_chunks_fill(long rows, long most, long bits, __global const OF
 // entries of row rows[i], and writes its sums at index slots[i], or is a whole row (-1). A work-item takes a chunk.
 __kernel void csr_chunks_order(long count, long most, __global const OFF *offsets, __global const long *order,
                                __global const long *chunk_rows, __global const long *chunk_starts,
-                               __global const long *split_starts, __global long *begins, __global int *lengths,
+                               __global const long *piece_starts, __global long *begins, __global int *lengths,
                                __global long *rows, __global long *slots)
 {
     for (long i = get_global_id(0); i < count; i += get_global_size(0)) {
@@ -65,6 +73,6 @@ __kernel void csr_chunks_order(long count, long most, __global const OFF *offset
         lengths[i] = (int)min(most, (long)offsets[row + 1] - begin);
         rows[i] = row;
         bool is_row = chunk_starts[row + 1] - chunk_starts[row] == 1;
-        slots[i] = is_row ? -1 : min(split_starts[row] + number, split_starts[row + 1] - 1);
+        slots[i] = is_row ? -1 : min(piece_starts[row] + number, piece_starts[row + 1] - 1);
     }
 }

@@ -2,12 +2,12 @@
 // over the entries of neighbouring rows has the rows of B for the next entries on their way, whatever row they are of.
 // LANES lanes per row block and slice of COLUMNS columns, striding over the grid. Reads A once per slice, a row of B's
 // slice per entry, writes C once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (1: 16 bytes per lane), LANES (4, 8, 16, 32), IN_FLIGHT = 4
-// (entries at once).   Launch: any number of work-groups of 32.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (words of 16 bytes per lane: 1, 2; 0: one column), LANES (4, 8, 16,
+// 32), IN_FLIGHT = 4, or 2 with two words (entries at once).   Launch: any number of work-groups of 32.
 // The pieces of a row that has several write partial sums, element (slots[block], col) at slots[block]*cols + col, which
-// csr_row_blocks_sums adds.
-// B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a lane has VECTOR neighbouring
-// columns of 16 bytes together: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
+// piece_sums.cl adds.
+// B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a word has VECTOR neighbouring
+// columns: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
 // After Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication. SC (2016).
 #include "scalar.clh"
 #include "index.clh"
@@ -17,11 +17,13 @@
 #ifndef LANES
 #error "LANES is missing: 4, 8, 16 or 32"
 #endif
+#define PACKS (WIDE > 1 ? WIDE : 1)
+#define PACK_STEP (LANES * VECTOR)
+#define COLUMNS (PACK_STEP * PACKS)
 #ifndef IN_FLIGHT
-#define IN_FLIGHT 4
+#define IN_FLIGHT (4 / PACKS)
 #endif
 #define WARP 32
-#define COLUMNS (LANES * VECTOR)
 
 // LANES lanes take a row block. Positions of entries count from the first of the block.
 __kernel __attribute__((reqd_work_group_size(WARP, 1, 1)))
@@ -39,36 +41,45 @@ void csr_spmm_row_blocks(long blocks, long size, long cols, __global const long 
         if (col < cols) {
             RowBlock block = row_block(number, size, block_starts);
             int length = (int)(block.stop - block.begin);
-            ACC sums[VECTOR];
-            for (int m = 0; m < VECTOR; m++)
-                sums[m] = (ACC)(0);
+            int packs = (int)min((long)PACKS, (cols - col + PACK_STEP - 1) / PACK_STEP);
+            ACC sums[PACKS][VECTOR];
+            for (int p = 0; p < PACKS; p++)
+                for (int m = 0; m < VECTOR; m++)
+                    sums[p][m] = (ACC)(0);
             long row = block.first;
             int row_end = row < block.last ? (int)(offsets[row + 1] - block.begin) : length;
             for (int at = 0; at < length || row < block.last; at += IN_FLIGHT) {
-                Pack loaded[IN_FLIGHT];
-                for (int k = 0; k < IN_FLIGHT; k++)
-                    if (at + k < length)
-                        loaded[k] =
-                            load_pack(b, b_start + indices[block.begin + at + k] * b_row + col * b_col, VECTOR);
+                Pack loaded[IN_FLIGHT][PACKS];
+                for (int k = 0; k < IN_FLIGHT && at + k < length; k++) {
+                    long b_at = b_start + indices[block.begin + at + k] * b_row + col * b_col;
+                    for (int p = 0; p < PACKS; p++)
+                        if (p < packs)
+                            loaded[k][p] = load_pack(b, b_at + p * PACK_STEP, VECTOR);
+                }
                 for (int k = 0; k < IN_FLIGHT; k++) {
                     while (row < block.last && at + k >= row_end) {
-                        for (int m = 0; m < VECTOR; m++) {
-                            update(c, c_start + row * c_row + (col + m) * c_col, mul(alpha, sums[m]), beta);
-                            sums[m] = (ACC)(0);
+                        long c_at = c_start + row * c_row + col * c_col;
+                        for (int p = 0; p < packs; p++) {
+                            for (int m = 0; m < VECTOR; m++) {
+                                update(c, c_at + (p * PACK_STEP + m) * c_col, mul(alpha, sums[p][m]), beta);
+                                sums[p][m] = (ACC)(0);
+                            }
                         }
                         row++;
                         row_end = row < block.last ? (int)(offsets[row + 1] - block.begin) : length;
                     }
                     if (at + k < length) {
                         ACC value = entry(values, block.begin + at + k);
-                        for (int m = 0; m < VECTOR; m++)
-                            sums[m] += mul(value, to_acc(loaded[k].part[m]));
+                        for (int p = 0; p < packs; p++)
+                            for (int m = 0; m < VECTOR; m++)
+                                sums[p][m] += mul(value, to_acc(loaded[k][p].part[m]));
                     }
                 }
             }
             if (block.goes_on)
-                for (int m = 0; m < VECTOR; m++)
-                    partial[slots[number] * cols + col + m] = sums[m];
+                for (int p = 0; p < packs; p++)
+                    for (int m = 0; m < VECTOR; m++)
+                        partial[slots[number] * cols + col + p * PACK_STEP + m] = sums[p][m];
         }
     }
 }

@@ -3,13 +3,12 @@
 // LANES lanes per chunk and slice of COLUMNS columns; 32 / LANES neighbouring chunks side by side. All chunks have the
 // columns of a slice before the next slice begins, so that a slice of B can stay in the cache. Reads A once per slice,
 // a row of B's slice per entry, writes C once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (1: 16 bytes per lane), LANES (4, 8, 16, 32).   Launch: any
-// number of work-groups of 32; sums any number of work-groups of any size.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (words of 16 bytes per lane: 1, 2; 0: one column), LANES (2, 4, 8,
+// 16, 32).   Launch: any number of work-groups of 32.
 // A chunk that is a whole row has sum index -1 and writes C; the others write partial sums, element (k, col) at k*cols
-// + col, which a second kernel adds in order.
-// B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a lane has VECTOR neighbouring
-// columns of 16 bytes together: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
-// A whole warp has two times 16 bytes per lane, for rows so short that there is little else to wait for.
+// + col, which piece_sums.cl adds.
+// B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a word has VECTOR neighbouring
+// columns: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
 // Yang, Buluc, Owens: Design principles for sparse matrix multiplication on the GPU. Euro-Par (2018).
 // Gale, Zaharia, Young, Elsen: Sparse GPU kernels for deep learning. SC (2020).
 #include "scalar.clh"
@@ -17,10 +16,10 @@
 #include "entry.clh"
 #include "pack.clh"
 #ifndef LANES
-#error "LANES is missing: 4, 8, 16 or 32"
+#error "LANES is missing: 2, 4, 8, 16 or 32"
 #endif
 #define WARP 32
-#define PACKS (WIDE && LANES == WARP ? 2 : 1)
+#define PACKS (WIDE > 1 ? WIDE : 1)
 #define PACK_STEP (LANES * VECTOR)
 #define COLUMNS (PACK_STEP * PACKS)
 #define TOGETHER (WARP / LANES)
@@ -80,24 +79,6 @@ void csr_spmm_row_split(long chunks, long cols, __global const long *begins, __g
                         update(c, c_start + row * c_row + (col + m) * c_col, mul(alpha, sums[p][m]), beta);
                 }
             }
-        }
-    }
-}
-
-// The rows of several chunks: a work-item takes a column of such a row.
-__kernel void csr_spmm_row_split_sums(long splits, long cols, __global const long *split_rows,
-                                      __global const long *split_starts, ACC alpha, ACC beta, __global T *c,
-                                      long c_start, long c_row, long c_col, __global const ACC *partial)
-{
-    for (long i = get_global_id(0); i < splits * cols; i += get_global_size(0)) {
-        long split = i / cols;
-        long col = i % cols;
-        long row = split_rows[split];
-        if (split == split_starts[row]) {
-            ACC sum = (ACC)(0);
-            for (long s = split; s < split_starts[row + 1]; s++)
-                sum += partial[s * cols + col];
-            update(c, c_start + row * c_row + col * c_col, mul(alpha, sum), beta);
         }
     }
 }

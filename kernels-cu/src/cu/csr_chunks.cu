@@ -7,17 +7,20 @@
 #include "grid.cuh"
 #include "index.cuh"
 
-// chunks[row] <- its chunks; splits[row] <- its partial sums, one a chunk and at most `most_sums`, where there are
-// several chunks, otherwise 0; one zero more at the end. Exclusive scans of the two make chunk_starts and split_starts.
+// chunks[row] <- its chunks; splits[row] <- 1 if there are several, otherwise 0; pieces[row] <- their partial sums, one a
+// chunk and at most `most_sums`, where there are several, otherwise 0; one zero more at the end. Exclusive scans make of
+// them chunk_starts, split_numbers and piece_starts.
 KERNEL csr_chunks_count(long long rows, long long most, long long most_sums, const Off *__restrict__ offsets,
-                        long long *__restrict__ chunks, long long *__restrict__ splits)
+                        long long *__restrict__ chunks, long long *__restrict__ splits,
+                        long long *__restrict__ pieces)
 {
     for (long long row = thread_index(); row <= rows; row += thread_count()) {
         long long count = 0;
         if (row < rows)
             count = max(((long long)(offsets[row + 1] - offsets[row]) + most - 1) / most, 1ll);
         chunks[row] = count;
-        splits[row] = count > 1 ? min(count, most_sums) : 0;
+        splits[row] = count > 1;
+        pieces[row] = count > 1 ? min(count, most_sums) : 0;
     }
 }
 
@@ -31,22 +34,28 @@ __device__ unsigned int length_class(long long entries, long long bits)
     return ((unsigned int)low << bits) + (unsigned int)(entries >> low);
 }
 
-// chunk_rows[chunk] <- its row; split_rows[sum] <- the row of a partial sum; keys[chunk] <- a number that is the
-// smaller the higher the class of the chunk's length is, for radix_sort.cu.
+// chunk_rows[chunk] <- its row; split_rows[i] <- row i of those with several chunks, split_starts[i] <- its first partial
+// sum, at the end their number; keys[chunk] <- a number that is the smaller the higher the class of the chunk's length
+// is, for radix_sort.cu.
 KERNEL csr_chunks_fill(long long rows, long long most, long long bits, const Off *__restrict__ offsets,
-                       const long long *__restrict__ chunk_starts, const long long *__restrict__ split_starts,
-                       long long *__restrict__ chunk_rows, long long *__restrict__ split_rows,
+                       const long long *__restrict__ chunk_starts, const long long *__restrict__ split_numbers,
+                       const long long *__restrict__ piece_starts, long long *__restrict__ chunk_rows,
+                       long long *__restrict__ split_rows, long long *__restrict__ split_starts,
                        unsigned int *__restrict__ keys)
 {
-    for (long long row = thread_index(); row < rows; row += thread_count()) {
-        long long count = chunk_starts[row + 1] - chunk_starts[row];
+    for (long long row = thread_index(); row <= rows; row += thread_count()) {
+        long long split = split_numbers[row];
+        bool is_split = row < rows && split < split_numbers[row + 1];
+        if (is_split)
+            split_rows[split] = row;
+        if (is_split || row == rows)
+            split_starts[split] = piece_starts[row];
+        long long count = row < rows ? chunk_starts[row + 1] - chunk_starts[row] : 0;
         for (long long c = 0; c < count; c++) {
             long long chunk = chunk_starts[row] + c;
             long long entries = min(most, (long long)(offsets[row + 1] - offsets[row]) - c * most);
             chunk_rows[chunk] = row;
             keys[chunk] = length_class(most, bits) - length_class(entries, bits);
-            if (c < split_starts[row + 1] - split_starts[row])
-                split_rows[split_starts[row] + c] = row;
         }
     }
 }
@@ -55,7 +64,7 @@ KERNEL csr_chunks_fill(long long rows, long long most, long long bits, const Off
 // entries of row rows[i], and writes its sums at index slots[i], or is a whole row (-1). A thread takes a chunk.
 KERNEL csr_chunks_order(long long count, long long most, const Off *__restrict__ offsets,
                         const long long *__restrict__ order, const long long *__restrict__ chunk_rows,
-                        const long long *__restrict__ chunk_starts, const long long *__restrict__ split_starts,
+                        const long long *__restrict__ chunk_starts, const long long *__restrict__ piece_starts,
                         long long *__restrict__ begins, int *__restrict__ lengths, long long *__restrict__ rows,
                         long long *__restrict__ slots)
 {
@@ -68,6 +77,6 @@ KERNEL csr_chunks_order(long long count, long long most, const Off *__restrict__
         begins[i] = begin;
         lengths[i] = (int)min(most, (long long)offsets[row + 1] - begin);
         rows[i] = row;
-        slots[i] = is_row ? -1 : min(split_starts[row] + number, split_starts[row + 1] - 1);
+        slots[i] = is_row ? -1 : min(piece_starts[row] + number, piece_starts[row + 1] - 1);
     }
 }

@@ -1,14 +1,7 @@
-// csr_row_blocks: row blocks of compressed rows (row_block.cuh) for csr_spmv_row_blocks.cu and csr_spmm_row_blocks.cu,
-// and the sums of the rows that have pieces in several blocks.
-// One thread per block to find them, striding over the grid: reads some offsets, writes four words. One block of threads
-// per row with pieces and 32 columns for their sums: reads each partial sum once, writes C once.
-// Macros: SCALAR, IDX (unused), OFF (type of offsets), MAX_THREADS = 1024 (the largest block).   Launch: any number of
-// blocks of up to 256 threads; sums of any power of two from 32 to MAX_THREADS.
-#ifndef MAX_THREADS
-#define MAX_THREADS 1024
-#endif
+// csr_row_blocks: row blocks of compressed rows (row_block.cuh) for csr_spmv_row_blocks.cu and csr_spmm_row_blocks.cu.
+// One thread per block, striding over the grid: reads some offsets, writes four words.
+// Macros: IDX (unused), OFF (type of offsets).   Launch: any number of blocks of up to 256 threads.
 #include "grid.cuh"
-#include "scalar.cuh"
 #include "index.cuh"
 #include "row_block.cuh"
 
@@ -57,40 +50,5 @@ KERNEL csr_row_blocks_fill(long long blocks, const long long *__restrict__ block
             rows[i] = block_starts[2 * b + 2] - 1;
             starts[i] = pieces[b];
         }
-    }
-}
-
-// The rows with pieces: element (piece, col) of the partial sums is at piece*cols + col. A block takes a row and up to
-// 32 columns: neighbouring threads have neighbouring columns, and every blockDim.x / lanes-th piece; a fixed tree adds
-// these sums.
-KERNEL csr_row_blocks_sums(long long splits, long long cols, const long long *__restrict__ rows,
-                           const long long *__restrict__ starts, ACC alpha, ACC beta, T *__restrict__ c,
-                           long long c_start, long long c_row, long long c_col, const ACC *__restrict__ partial)
-{
-    wait_for_last();
-    __shared__ ACC sums[MAX_THREADS];
-    int lanes = 1;
-    while (lanes < WARP && lanes < cols)
-        lanes *= 2;
-    long long slices = (cols + lanes - 1) / lanes;
-    for (long long tile = blockIdx.x; tile < splits * slices; tile += gridDim.x) {
-        long long split = tile / slices;
-        long long col = tile % slices * lanes + threadIdx.x % lanes;
-        ACC sum = ACC(0);
-        if (col < cols)
-#pragma unroll 4
-            for (long long piece = starts[split] + threadIdx.x / lanes; piece < starts[split + 1];
-                 piece += blockDim.x / lanes)
-                sum += partial[piece * cols + col];
-        sums[threadIdx.x] = sum;
-        __syncthreads();
-        for (int left = blockDim.x / 2; left >= lanes; left /= 2) {
-            if (threadIdx.x < left)
-                sums[threadIdx.x] += sums[threadIdx.x + left];
-            __syncthreads();
-        }
-        if (threadIdx.x < lanes && col < cols)
-            update(c, c_start + rows[split] * c_row + col * c_col, mul(alpha, sums[threadIdx.x]), beta);
-        __syncthreads();
     }
 }

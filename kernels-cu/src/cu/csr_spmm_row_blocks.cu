@@ -2,13 +2,13 @@
 // over the entries of neighbouring rows has the rows of B for the next entries on their way, whatever row they are of.
 // LANES lanes per row block and slice of COLUMNS columns, striding over the grid. Reads A once per slice, a row of B's
 // slice per entry, writes C once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (1: 16 bytes per lane), LANES (4, 8, 16, 32), MIN_BLOCKS = 2
-// to 4 by the types' sizes (blocks per multiprocessor), IN_FLIGHT = 4 (entries at once).   Launch: any number of blocks
-// of whole warps, up to 256 threads.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (words of 16 bytes per lane: 1, 2; 0: one column), LANES (4, 8, 16,
+// 32), MIN_BLOCKS = 2 to 4 by the types' sizes (blocks per multiprocessor), IN_FLIGHT = 4, or 2 with two words (entries at
+// once).   Launch: any number of blocks of whole warps, up to 256 threads.
 // The pieces of a row that has several write partial sums, element (slots[block], col) at slots[block]*cols + col, which
-// csr_row_blocks_sums adds.
-// B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a lane has VECTOR neighbouring
-// columns of 16 bytes together: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
+// piece_sums.cu adds.
+// B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a word has VECTOR neighbouring
+// columns: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
 // After Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication. SC (2016).
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS (sizeof(T) == 4 && sizeof(Idx) == 4 ? 4 : sizeof(ACC) <= 8 ? 3 : 2)
@@ -23,10 +23,12 @@
 #ifndef LANES
 #error "LANES is missing: 4, 8, 16 or 32"
 #endif
+#define PACKS (WIDE > 1 ? WIDE : 1)
+#define PACK_STEP (LANES * VECTOR)
+#define COLUMNS (PACK_STEP * PACKS)
 #ifndef IN_FLIGHT
-#define IN_FLIGHT 4
+#define IN_FLIGHT (4 / PACKS)
 #endif
-#define COLUMNS (LANES * VECTOR)
 
 // Neighbouring entries of A.
 struct Entries
@@ -48,6 +50,21 @@ static __device__ Entries load_entries(const Idx *indices, const T *values, long
     return entries;
 }
 
+// The packs of a row of C, as sums.
+struct Sums
+{
+    ACC of[PACKS][VECTOR];
+
+    __device__ Sums()
+    {
+#pragma unroll
+        for (int p = 0; p < PACKS; p++)
+#pragma unroll
+            for (int m = 0; m < VECTOR; m++)
+                of[p][m] = ACC(0);
+    }
+};
+
 // LANES lanes take a row block. Positions of entries count from the first of the block.
 KERNEL csr_spmm_row_blocks(long long blocks, long long size, long long cols, const long long *__restrict__ block_starts, const long long *__restrict__ slots,
                            const Off *__restrict__ offsets, const Idx *__restrict__ indices,
@@ -62,6 +79,7 @@ KERNEL csr_spmm_row_blocks(long long blocks, long long size, long long cols, con
         long long col = tile / blocks * COLUMNS + lane_index() % LANES * VECTOR;
         if (col >= cols)
             continue;
+        int packs = (int)min((long long)PACKS, (cols - col + PACK_STEP - 1) / PACK_STEP);
         RowBlock block = row_block(number, size, block_starts);
         long long b_at = kept(b_start + col * b_col);
         long long c_at = c_start + block.first * c_row + col * c_col;
@@ -74,15 +92,13 @@ KERNEL csr_spmm_row_blocks(long long blocks, long long size, long long cols, con
         };
         int row_end = end_of_row(0);
         int next_end = end_of_row(1);
-        ACC sums[VECTOR];
-#pragma unroll
-        for (int m = 0; m < VECTOR; m++)
-            sums[m] = ACC(0);
+        Sums sums;
         auto finish_row = [&]() {
-            update_pack(c, c_at, alpha, sums, beta);
 #pragma unroll
-            for (int m = 0; m < VECTOR; m++)
-                sums[m] = ACC(0);
+            for (int p = 0; p < PACKS; p++)
+                if (p < packs)
+                    update_pack(c, c_at + p * PACK_STEP, alpha, sums.of[p], beta);
+            sums = Sums();
             c_at += c_row;
             row++;
             rows--;
@@ -92,11 +108,13 @@ KERNEL csr_spmm_row_blocks(long long blocks, long long size, long long cols, con
         Entries next = load_entries(indices, values, next_at, length);
         for (int at = 0; at < length; at += IN_FLIGHT) {
             Entries entries = next;
-            Pack loaded[IN_FLIGHT];
+            Pack loaded[IN_FLIGHT][PACKS];
 #pragma unroll
             for (int k = 0; k < IN_FLIGHT; k++)
-                if (at + k < length)
-                    loaded[k] = load_pack(b, b_at + entries.cols[k] * b_row, VECTOR);
+#pragma unroll
+                for (int p = 0; p < PACKS; p++)
+                    if (at + k < length && p < packs)
+                        loaded[k][p] = load_pack(b, b_at + entries.cols[k] * b_row + p * PACK_STEP, VECTOR);
             next_at += IN_FLIGHT;
             next = load_entries(indices, values, next_at, length - at - IN_FLIGHT);
 #pragma unroll
@@ -106,14 +124,20 @@ KERNEL csr_spmm_row_blocks(long long blocks, long long size, long long cols, con
                         finish_row();
                     ACC value = entry_of(entries.values[k]);
 #pragma unroll
-                    for (int m = 0; m < VECTOR; m++)
-                        sums[m] += mul(value, to_acc(loaded[k].part[m]));
+                    for (int p = 0; p < PACKS; p++)
+#pragma unroll
+                        for (int m = 0; m < VECTOR; m++)
+                            sums.of[p][m] += mul(value, to_acc(loaded[k][p].part[m]));
                 }
         }
         while (rows > 0)
             finish_row();
-        if (block.goes_on)
-            for (int m = 0; m < VECTOR; m++)
-                partial[slots[number] * cols + col + m] = sums[m];
+        if (!block.goes_on)
+            continue;
+#pragma unroll
+        for (int p = 0; p < PACKS; p++)
+            if (p < packs)
+                for (int m = 0; m < VECTOR; m++)
+                    partial[slots[number] * cols + col + p * PACK_STEP + m] = sums.of[p][m];
     }
 }

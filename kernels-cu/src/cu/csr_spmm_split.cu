@@ -3,14 +3,12 @@
 // LANES lanes per chunk and slice of COLUMNS columns; 32 / LANES neighbouring chunks side by side. All chunks have the
 // columns of a slice before the next slice begins, so that a slice of B can stay in the cache. Reads A once per slice,
 // a row of B's slice per entry, writes C once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (1: 16 bytes per lane), LANES (4, 8, 16, 32), MIN_BLOCKS = 4
-// (blocks per multiprocessor), IN_FLIGHT = 4, or 2 with WIDE (entries at once of a whole warp).   Launch: any number of
-// blocks of whole warps, up to 256 threads; sums any number of blocks of up to 256 threads.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (words of 16 bytes per lane: 1, 2; 0: one column), LANES (2, 4, 8,
+// 16, 32), MIN_BLOCKS = 4 (blocks per multiprocessor).   Launch: any number of blocks of whole warps, up to 256 threads.
 // A chunk that is a whole row has sum index -1 and writes C; the others write partial sums, element (k, col) at k*cols
-// + col, which a second kernel adds in order.
-// B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a lane has VECTOR neighbouring
-// columns of 16 bytes together: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
-// A whole warp has two times 16 bytes per lane, for rows so short that there is little else to wait for.
+// + col, which piece_sums.cu adds.
+// B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a word has VECTOR neighbouring
+// columns: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
 // Yang, Buluc, Owens: Design principles for sparse matrix multiplication on the GPU. Euro-Par (2018).
 // Gale, Zaharia, Young, Elsen: Sparse GPU kernels for deep learning. SC (2020).
 #ifndef MIN_BLOCKS
@@ -20,67 +18,18 @@
 #include "scalar.cuh"
 #include "index.cuh"
 #include "entry.cuh"
-#include "warp_scalar.cuh"
 #include "pack.cuh"
 #include "update_pack.cuh"
 #ifndef LANES
-#error "LANES is missing: 4, 8, 16 or 32"
+#error "LANES is missing: 2, 4, 8, 16 or 32"
 #endif
-#define PACKS (WIDE && LANES == WARP ? 2 : 1)
+#define PACKS (WIDE > 1 ? WIDE : 1)
 #define PACK_STEP (LANES * VECTOR)
 #define COLUMNS (PACK_STEP * PACKS)
 #define TOGETHER (WARP / LANES)
 
-#if LANES == WARP
-#ifndef IN_FLIGHT
-#define IN_FLIGHT (4 / PACKS)
-#endif
-
-// Adds IN_FLIGHT entries of those that the lanes hold, from `first` on and before `length`, to sums.
-static __device__ void add_entries(ACC (*sums)[VECTOR], int first, int length, Idx own_index, ACC own_entry,
-                                   const T *b, long long b_at, long long b_row, int packs)
-{
-    Pack loaded[IN_FLIGHT][PACKS];
-#pragma unroll
-    for (int k = 0; k < IN_FLIGHT; k++) {
-        long long b_index = shuffle(own_index, first + k);
-        int held = first + k < length ? packs : 0;
-#pragma unroll
-        for (int p = 0; p < PACKS; p++)
-            loaded[k][p] =
-                load_pack(b, p < held ? b_at + b_index * b_row + p * PACK_STEP : 0, p < held ? VECTOR : 0);
-    }
-#pragma unroll
-    for (int k = 0; k < IN_FLIGHT; k++) {
-        ACC value = shuffle(own_entry, first + k);
-        if (first + k < length)
-#pragma unroll
-            for (int p = 0; p < PACKS; p++)
-#pragma unroll
-                for (int m = 0; m < VECTOR; m++)
-                    sums[p][m] += mul(value, to_acc(loaded[k][p].part[m]));
-    }
-}
-
-// Adds `length` entries from position `begin` on times `packs` packs of B, which begin at `b_at` in row 0, to sums. The
-// warp shares the entries; lanes without columns pass them on.
-static __device__ void sum_entries(ACC (*sums)[VECTOR], long long begin, int length, const Idx *indices,
-                                   const T *values, const T *b, long long b_at, long long b_row, int packs)
-{
-    int own = lane_index();
-    for (int base = 0; base < length; base += WARP) {
-        Idx own_index = 0;
-        ACC own_entry = ACC(0);
-        if (base + own < length) {
-            own_index = load_once(indices + begin + base + own);
-            own_entry = entry_once(values, begin + base + own);
-        }
-        for (int first = 0; first < WARP && base + first < length; first += IN_FLIGHT)
-            add_entries(sums, first, length - base, own_index, own_entry, b, b_at, b_row, packs);
-    }
-}
-#else
-// The same with a few lanes: each reads all entries, which cost a lane no more than a neighbour's.
+// Adds `length` entries from position `begin` on times `packs` packs of B, which begin at `b_at` in row 0, to sums. Each
+// lane reads all entries, which cost a lane no more than a neighbour's.
 static __device__ void sum_entries(ACC (*sums)[VECTOR], long long begin, int length, const Idx *indices,
                                    const T *values, const T *b, long long b_at, long long b_row, int packs)
 {
@@ -89,13 +38,18 @@ static __device__ void sum_entries(ACC (*sums)[VECTOR], long long begin, int len
 #pragma unroll 4
     for (long long k = begin; k < begin + length; k++) {
         ACC value = entry(values, k);
-        Pack pack = load_pack(b, b_at + indices[k] * b_row, VECTOR);
+        long long at = b_at + indices[k] * b_row;
+        Pack loaded[PACKS];
 #pragma unroll
-        for (int m = 0; m < VECTOR; m++)
-            sums[0][m] += mul(value, to_acc(pack.part[m]));
+        for (int p = 0; p < PACKS; p++)
+            loaded[p] = load_pack(b, p < packs ? at + p * PACK_STEP : 0, p < packs ? VECTOR : 0);
+#pragma unroll
+        for (int p = 0; p < PACKS; p++)
+#pragma unroll
+            for (int m = 0; m < VECTOR; m++)
+                sums[p][m] += mul(value, to_acc(loaded[p].part[m]));
     }
 }
-#endif
 
 // packed[row*cols + col] <- B(row, col). A warp takes a row.
 KERNEL csr_spmm_pack(long long rows, long long cols, const T *__restrict__ b, long long b_start, long long b_row,
@@ -146,26 +100,6 @@ KERNEL csr_spmm_row_split(long long chunks, long long cols, const long long *__r
             } else {
                 update_pack(c, c_start + row * c_row + col * c_col, alpha, sums[p], beta);
             }
-        }
-    }
-}
-
-// The rows of several chunks: a thread takes a column of such a row.
-KERNEL csr_spmm_row_split_sums(long long splits, long long cols, const long long *__restrict__ split_rows,
-                               const long long *__restrict__ split_starts, ACC alpha, ACC beta,
-                               T *__restrict__ c, long long c_start, long long c_row, long long c_col,
-                               const ACC *__restrict__ partial)
-{
-    wait_for_last();
-    for (long long i = thread_index(); i < splits * cols; i += thread_count()) {
-        long long split = i / cols;
-        long long col = i % cols;
-        long long row = split_rows[split];
-        if (split == split_starts[row]) {
-            ACC sum = ACC(0);
-            for (long long s = split; s < split_starts[row + 1]; s++)
-                sum += partial[s * cols + col];
-            update(c, c_start + row * c_row + col * c_col, mul(alpha, sum), beta);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Rows cut into chunks, so that many warps can work on a long row; or whole rows, the longest first.
 
+use super::piece_sums::SplitRows;
 use super::prefix_sum::PrefixSum;
 use super::radix_sort::radix_sort;
 use super::raw::RawCompressed;
@@ -12,7 +13,7 @@ const FILE: &str = "csr_chunks";
 
 /// Entries of a chunk, at most and where there are few.
 pub(crate) const LARGEST: usize = 512;
-const SMALLEST: usize = 32;
+pub(crate) const SMALLEST: usize = 32;
 
 /// Chunks per compute unit from which on smaller ones gain nothing.
 const CHUNKS_PER_UNIT: usize = 64;
@@ -30,7 +31,7 @@ fn length_class(entries: usize, bits: u32) -> usize {
 }
 
 /// The chunks of a matrix's rows in processing order: the longest first, by classes of lengths, and within a class in
-/// the order of the matrix.
+/// the order of the matrix. The functions that find them return the rows that have several, too.
 #[derive(Debug)]
 pub(crate) struct Chunks {
     /// Number of chunks.
@@ -40,34 +41,47 @@ pub(crate) struct Chunks {
     pub(crate) rows: Buffer<i64>,
     /// Index of a chunk's partial sums; −1 for a whole row.
     pub(crate) sum_index: Buffer<i64>,
-    /// Number of partial sums, the first of each row, and the row of each.
-    pub(crate) splits: usize,
-    pub(crate) split_starts: Buffer<i64>,
-    pub(crate) split_rows: Buffer<i64>,
+    /// The entries of a chunk, at most.
+    pub(crate) most: usize,
+    /// Number of partial sums.
+    pub(crate) pieces: usize,
 }
 
 impl Chunks {
-    /// The chunks of the rows of a matrix. If they are processed several `times`, half as many suffice. Lengths whose
-    /// highest `class_bits` + 1 bits agree are one class: with few bits, neighbouring rows that read the same memory
-    /// stay together.
-    pub(crate) fn new(backend: &Device, a: RawCompressed<'_>, times: usize, class_bits: u32) -> Result<Self> {
+    /// The chunks of the rows of a matrix, of at most `largest` entries. If they are processed several `times`, half as
+    /// many suffice. Lengths whose highest `class_bits` + 1 bits agree are one class: with few bits, neighbouring rows
+    /// that read the same memory stay together.
+    pub(crate) fn new(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        (times, largest): (usize, usize),
+        class_bits: u32,
+    ) -> Result<(Self, SplitRows)> {
         let wanted = backend.caps().compute_units * CHUNKS_PER_UNIT / times.clamp(1, 2);
-        let most = (1 << (a.nnz() / wanted).max(1).ilog2()).clamp(SMALLEST, LARGEST);
+        let most = (1 << (a.nnz() / wanted).max(1).ilog2()).clamp(SMALLEST, largest);
         Self::of(backend, a, most, class_bits, ONE_PER_CHUNK)
     }
 
     /// Chunks of at most `most` entries; those of a row share one partial sum.
-    pub(crate) fn with_shared_sums(backend: &Device, a: RawCompressed<'_>, most: usize) -> Result<Self> {
+    pub(crate) fn with_shared_sums(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        most: usize,
+    ) -> Result<(Self, SplitRows)> {
         Self::of(backend, a, most, 0, 1)
     }
 
-    /// Tiles of at most [`SMALLEST`] entries, whatever the matrix.
-    pub(crate) fn tiles(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
-        Self::of(backend, a, SMALLEST, 0, ONE_PER_CHUNK)
+    /// Chunks of at most `most` entries, whatever the matrix.
+    pub(crate) fn tiles(backend: &Device, a: RawCompressed<'_>, most: usize) -> Result<(Self, SplitRows)> {
+        Self::of(backend, a, most, 0, ONE_PER_CHUNK)
     }
 
     /// Whole rows; the longest has `longest` entries, at most [`i32::MAX`].
-    pub(crate) fn whole_rows(backend: &Device, a: RawCompressed<'_>, longest: usize) -> Result<Self> {
+    pub(crate) fn whole_rows(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        longest: usize,
+    ) -> Result<(Self, SplitRows)> {
         Self::of(backend, a, longest.max(1), EXACT, ONE_PER_CHUNK)
     }
 
@@ -78,40 +92,41 @@ impl Chunks {
         most: usize,
         class_bits: u32,
         most_sums: usize,
-    ) -> Result<Self> {
+    ) -> Result<(Self, SplitRows)> {
         let (rows, offsets) = (a.rows, a.offsets);
         let key_bits = length_class(most, class_bits).max(1).ilog2() + 1;
         let kernel = |entry| backend.kernel(FILE, entry, a.defines());
-        let (starts, split_starts): (Buffer<i64>, Buffer<i64>) =
-            (backend.allocate(rows + 1)?, backend.allocate(rows + 1)?);
+        let counts = || backend.allocate::<i64>(rows + 1);
+        let (starts, numbers, piece_starts) = (counts()?, counts()?, counts()?);
         let count = kernel("csr_chunks_count")?;
         let launch = backend.launch(&count).size(rows).size(most).size(most_sums).buffer(offsets);
-        launch.buffer(&starts).buffer(&split_starts).items(rows + 1)?;
+        launch.buffer(&starts).buffer(&numbers).buffer(&piece_starts).items(rows + 1)?;
         let sum = PrefixSum::series(backend, rows + 1)?;
         let count = sum.starts_and_sum(backend, &starts)?;
-        let splits = sum.starts_and_sum(backend, &split_starts)?;
+        let splits = sum.starts_and_sum(backend, &numbers)?;
+        let pieces = sum.starts_and_sum(backend, &piece_starts)?;
 
         let chunk_rows: Buffer<i64> = backend.allocate(count)?;
-        let split_rows = backend.allocate(splits)?;
+        let split = SplitRows::allocate(backend, splits)?;
         let keys: Buffer<i32> = backend.allocate(count)?;
         let fill = kernel("csr_chunks_fill")?;
         let launch = backend.launch(&fill).size(rows).size(most).size(class_bits as usize).buffer(offsets);
-        let launch = launch.buffer(&starts).buffer(&split_starts).buffer(&chunk_rows).buffer(&split_rows);
-        launch.buffer(&keys).items(rows)?;
+        let launch = launch.buffer(&starts).buffer(&numbers).buffer(&piece_starts).buffer(&chunk_rows);
+        launch.buffer(&split.rows).buffer(&split.starts).buffer(&keys).items(rows + 1)?;
         let order = radix_sort(backend, keys.raw, None, IndexType::I64, 0..key_bits)?.positions;
 
         let (begins, lengths) = (backend.allocate(count)?, backend.allocate(count)?);
         let (rows, sum_index) = (backend.allocate(count)?, backend.allocate(count)?);
         let describe = kernel("csr_chunks_order")?;
         let launch = backend.launch(&describe).size(count).size(most).buffer(offsets).positions(&order);
-        let launch = launch.buffer(&chunk_rows).buffer(&starts).buffer(&split_starts);
+        let launch = launch.buffer(&chunk_rows).buffer(&starts).buffer(&piece_starts);
         launch.buffer(&begins).buffer(&lengths).buffer(&rows).buffer(&sum_index).items(count)?;
-        Ok(Self { count, begins, lengths, rows, sum_index, splits, split_starts, split_rows })
+        Ok((Self { count, begins, lengths, rows, sum_index, most, pieces }, split))
     }
 
-    /// Bytes of the plan.
+    /// Bytes of the chunks themselves.
     pub(crate) fn bytes(&self) -> usize {
-        let arrays = [&self.begins, &self.rows, &self.sum_index, &self.split_starts, &self.split_rows];
+        let arrays = [&self.begins, &self.rows, &self.sum_index];
         self.lengths.bytes() + arrays.iter().map(|array| array.bytes()).sum::<usize>()
     }
 }

@@ -31,9 +31,21 @@ impl Device {
         positions: &Positions,
         from: Values<'_>,
     ) -> Result<RawBuffer> {
-        let (n, to) = (positions.len(), self.allocate_raw(positions.len(), from.head.element_bytes)?);
-        self.launch(kernel).size(n).positions(positions).values(from).buffer(&to).items(n)?;
+        let to = self.allocate_raw(positions.len(), from.head.element_bytes)?;
+        self.gather_to(kernel, positions, from, &to)?;
         Ok(to)
+    }
+
+    /// `to` ← the elements at these positions.
+    pub(super) fn gather_to(
+        &self,
+        kernel: &Kernel,
+        positions: &Positions,
+        from: Values<'_>,
+        to: &RawBuffer,
+    ) -> Result<()> {
+        let n = positions.len();
+        self.launch(kernel).size(n).positions(positions).values(from).buffer(to).items(n)
     }
 
     /// The elements of one buffer at these positions.

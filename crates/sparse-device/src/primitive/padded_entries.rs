@@ -3,7 +3,7 @@
 use super::coordinates::{Coordinates, SortBy};
 use super::positions::Positions;
 use super::prefix_sum::PrefixSum;
-use super::row_groups::RowGroups;
+use super::row_groups::{GroupOrder, RowGroups};
 use super::triplets::Triplets;
 use crate::Device;
 use crate::buffer::RawBuffer;
@@ -24,7 +24,8 @@ pub(crate) trait PaddedEntries: SparseFormat<Space = Device> {
     fn grouped(&self, backend: &Device, op: Op) -> Result<RowGroups> {
         let (shape, entries) = ((self.nrows(), self.ncols()), self.entries(backend)?);
         let by_rows = !op.transposes();
-        Coordinates::of_entries(backend, shape, &entries, by_rows, SortBy::Both)?.into_row_groups(backend)
+        let sorted = Coordinates::of_entries(backend, shape, &entries, by_rows, SortBy::Both)?;
+        sorted.into_row_groups(backend, GroupOrder { as_stored: false, sorted: true })
     }
 
     /// The entries by coordinates.

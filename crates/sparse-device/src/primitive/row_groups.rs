@@ -1,22 +1,26 @@
-//! Entries grouped by the rows of op(A) in the plan; the device adds them group by group.
+//! Entries grouped by the rows of op(A) in the plan, which make compressed rows of a matrix of any format.
 
 use super::numbering::position;
 use super::positions::Positions;
+use super::raw::RawCompressed;
+use super::stored_values::StoredValues;
 use super::values::Values;
 use crate::buffer::RawBuffer;
-use crate::defines::Defines;
 use crate::index_type::IndexType;
-use crate::launch::Launch;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::Op;
 use sparse_core::reference::{Entries, Entry};
-use sparse_core::{Algorithm, Backend, DType, Result};
+use sparse_core::{Algorithm, Backend, DType, IndexOrder, Result, Scalar};
 
-/// The algorithm that adds grouped entries, for the tables that have it.
-pub(crate) const GROUPED_ROWS: Algorithm =
-    Algorithm::new("grouped_rows", "rows of op(A) are not what the format stores in order").preprocessing(
-        "the entries by rows of op(A), with their columns and permutation, sorted on the device",
-    );
+/// The algorithm for grouped entries, for the tables that have it.
+pub(crate) const GROUPED_ROWS: Algorithm = Algorithm::new(
+    "grouped_rows",
+    "rows of op(A) are not what the format stores in order: compressed rows, by the algorithm that is chosen for CSR",
+)
+.preprocessing(
+    "the entries by rows of op(A), with their columns and permutation, sorted on the device, memory for their values, and what the \
+     algorithm for CSR has",
+);
 
 /// The entries of op(A) by rows.
 #[derive(Debug)]
@@ -24,6 +28,27 @@ pub struct RowGroups {
     pub(crate) offsets: Buffer<i64>,
     pub(crate) columns: RawBuffer,
     pub(crate) positions: Positions,
+    pub(crate) order: GroupOrder,
+}
+
+/// What is known of the order of the entries.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct GroupOrder {
+    /// The matrix stores them in this order.
+    pub(crate) as_stored: bool,
+    /// Columns ascend in each row.
+    pub(crate) sorted: bool,
+}
+
+/// Compressed rows of a matrix that stores its entries in another order: each product first brings the values into
+/// that of the rows.
+#[derive(Debug)]
+pub(crate) struct GroupedRows {
+    dtype: DType,
+    cols: usize,
+    groups: RowGroups,
+    /// The kernel that gathers the values, and memory for them, but where the matrix stores them in this order.
+    gathered: Option<(Kernel, RawBuffer)>,
 }
 
 impl RowGroups {
@@ -57,6 +82,7 @@ impl RowGroups {
             offsets: backend.upload(&offsets)?,
             columns: backend.upload_indices("a column", &columns, index)?,
             positions: Positions::upload(backend, &positions)?,
+            order: GroupOrder::default(),
         })
     }
 
@@ -71,25 +97,50 @@ impl RowGroups {
     }
 }
 
-impl Device {
-    /// A kernel over grouped entries.
-    pub(crate) fn grouped_kernel(
-        &self,
-        dtype: DType,
-        entry: &'static str,
-        groups: &RowGroups,
-        op: Op,
-    ) -> Result<Kernel> {
-        let defines = Defines::default().index(groups.columns.index_type());
-        let defines = defines.set("POS", groups.positions.type_name()).conj(dtype, op);
-        self.kernel_of(dtype, "grouped", entry, defines)
+impl GroupedRows {
+    /// The rows of op(A), which has `cols` columns.
+    pub(crate) fn new<M: StoredValues>(backend: &Device, a: &M, op: Op) -> Result<Self> {
+        let cols = op.shape(a).1;
+        Self::of(backend, M::Scalar::DTYPE, a.row_groups(backend, op)?, cols)
     }
-}
 
-impl<'a> Launch<'a> {
-    /// The groups, and the value arrays of their matrix.
-    pub(crate) fn groups_of(self, groups: &'a RowGroups, values: Values<'a>) -> Self {
-        self.buffer(&groups.offsets).buffer(&groups.columns).positions(&groups.positions).values(values)
+    fn of(backend: &Device, dtype: DType, groups: RowGroups, cols: usize) -> Result<Self> {
+        let gather = || {
+            let kernel = backend.gather_kernel(dtype.bytes(), &groups.positions)?;
+            Ok((kernel, backend.allocate_raw(groups.positions.len(), dtype.bytes())?))
+        };
+        let gathered = (!groups.order.as_stored).then(gather).transpose()?;
+        Ok(Self { dtype, cols, groups, gathered })
+    }
+
+    /// The rows, with the values that they had in the last product.
+    pub(crate) fn pattern<'a>(&'a self, values: Values<'a>) -> RawCompressed<'a> {
+        RawCompressed {
+            dtype: self.dtype,
+            rows: self.groups.nrows(),
+            cols: self.cols,
+            order: IndexOrder { major_sorted: true, sorted: self.groups.order.sorted, unique: false },
+            offsets: &self.groups.offsets,
+            indices: &self.groups.columns,
+            values: self.gathered.as_ref().map_or(values.head, |(_, gathered)| gathered),
+        }
+    }
+
+    /// The rows, with these values.
+    pub(crate) fn with_values<'a>(
+        &'a self,
+        backend: &Device,
+        values: Values<'a>,
+    ) -> Result<RawCompressed<'a>> {
+        if let Some((kernel, gathered)) = &self.gathered {
+            backend.gather_to(kernel, &self.groups.positions, values, gathered)?;
+        }
+        Ok(self.pattern(values))
+    }
+
+    /// Bytes on the device.
+    pub(crate) fn bytes(&self) -> usize {
+        self.groups.bytes() + self.gathered.as_ref().map_or(0, |(_, values)| values.bytes())
     }
 }
 

@@ -5,6 +5,11 @@ use crate::buffer::RawBuffer;
 use crate::defines::Defines;
 use sparse_core::{Backend, Csr, Index, Result, Scalar};
 
+/// The longest row that a product of one call leaves to a work-item or a warp, and the entries of a matrix from which on
+/// it is worth the time to look for a longer one.
+const LONGEST_UNPLANNED: usize = 2048;
+const LEAST_WITH_HUB: usize = 1 << 16;
+
 impl Device {
     /// The lengths of the rows, from offsets that the host reads.
     pub(crate) fn row_lengths<T: Scalar, I: Index, O: Index>(
@@ -24,6 +29,12 @@ impl Device {
     /// The number of rows between these offsets that have entries, found on the device.
     pub(crate) fn filled_rows(&self, offsets: &RawBuffer) -> Result<usize> {
         Ok(self.partial_lengths("row_lengths_filled", offsets)?.into_iter().sum::<i64>() as usize)
+    }
+
+    /// True if a row is so long that a single product, too, is better planned than left to a work-item for that row:
+    /// [`LONGEST_UNPLANNED`] steps take as long as a plan. Small matrices are not looked at.
+    pub(crate) fn has_hub(&self, offsets: &RawBuffer, nnz: usize) -> Result<bool> {
+        Ok(nnz >= LEAST_WITH_HUB && self.longest_row(offsets)? > LONGEST_UNPLANNED)
     }
 
     /// The partial results of a kernel over the lengths of rows.

@@ -4,8 +4,8 @@ use super::block_diagonal::BlockDiagonal;
 use super::coordinates::Coordinates;
 use super::numbering::Numerable;
 use super::padded_entries::PaddedEntries;
-use super::raw::along;
-use super::row_groups::RowGroups;
+use super::raw::{RawCompressed, along};
+use super::row_groups::{GroupOrder, RowGroups};
 use super::triplets::Triplets;
 use super::values::Values;
 use crate::Device;
@@ -30,6 +30,13 @@ pub trait StoredValues: SparseFormat<Space = Device> {
     fn triplets(&self, backend: &Device) -> Result<Triplets>;
 }
 
+/// The entries of compressed rows by rows if `along`, otherwise by columns.
+fn row_groups(backend: &Device, a: RawCompressed<'_>, along: bool) -> Result<RowGroups> {
+    let order = GroupOrder { as_stored: along, sorted: !along || a.order.sorted };
+    let sorted = if along { Coordinates::stored } else { Coordinates::across };
+    sorted(backend, a)?.into_row_groups(backend, order)
+}
+
 impl<A: Axis, T: Scalar, I: Index, O: Index> StoredValues for Compressed<A, T, Device, I, O> {
     type Index = I;
 
@@ -38,8 +45,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> StoredValues for Compressed<A, T, D
     }
 
     fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups> {
-        let sorted = if along::<A>(op) { Coordinates::stored } else { Coordinates::across };
-        sorted(backend, self.into())?.into_row_groups(backend)
+        row_groups(backend, self.into(), along::<A>(op))
     }
 
     fn triplets(&self, backend: &Device) -> Result<Triplets> {
@@ -57,7 +63,8 @@ impl<T: Scalar, I: Index> StoredValues for Coo<T, Device, I> {
 
     fn row_groups(&self, backend: &Device, op: Op) -> Result<RowGroups> {
         let by_rows = !op.transposes();
-        Coordinates::of_coo_by_major(backend, self.into(), by_rows)?.into_row_groups(backend)
+        let order = GroupOrder { as_stored: by_rows && self.order().major_sorted, sorted: false };
+        Coordinates::of_coo_by_major(backend, self.into(), by_rows)?.into_row_groups(backend, order)
     }
 
     fn triplets(&self, backend: &Device) -> Result<Triplets> {
@@ -125,8 +132,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> StoredValues for BatchCompressed<A,
         let Some(blocks) = BlockDiagonal::new(backend, self)? else {
             return RowGroups::numbered(backend, &self.numbered(backend)?, op, IndexType::of::<I>());
         };
-        let sorted = if along::<A>(op) { Coordinates::stored } else { Coordinates::across };
-        sorted(backend, blocks.matrix())?.into_row_groups(backend)
+        row_groups(backend, blocks.matrix(), along::<A>(op))
     }
 
     fn triplets(&self, backend: &Device) -> Result<Triplets> {

@@ -119,6 +119,28 @@ pub(super) const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last piece of each row is left out",
+        place: each(
+            "piece_sums",
+            ("piece < end; piece +=", "piece < end - 1; piece +="),
+            ("piece < pieces.end; piece +=", "piece < pieces.end - 1; piece +="),
+        ),
+        found_by: &[by("spmv/csr", "row_blocks"), by("spmm/csr", "row_blocks"), by("spmm/csr", "row_split")],
+        case: LONG_ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "a row whose pieces a whole work-group adds has those of its first lanes alone",
+        place: each(
+            "piece_sums",
+            ("add_up(sums, lid, threads, lanes);", "barrier(CLK_LOCAL_MEM_FENCE);"),
+            ("left = blockDim.x / 2; left >= lanes", "left = 0; left >= lanes"),
+        ),
+        found_by: &[by("spmm/csr", "row_tiles")],
+        case: LONG_ROWS,
+    },
+    Fault {
         kind: Kind::OffByOne,
         what: "the plan makes chunks an entry too short",
         place: each(
@@ -127,21 +149,6 @@ pub(super) const FAULTS: &[Fault] = &[
             ("(long long)offsets[row + 1] - begin);", "(long long)offsets[row + 1] - begin - 1);"),
         ),
         found_by: &[by("spmm/csr", "row_split")],
-        case: ROWS,
-    },
-    Fault {
-        kind: Kind::WrongStride,
-        what: "every column of B is taken for the first",
-        place: both("grouped", "columns[k] * b_row + col * b_col", "columns[k] * b_row"),
-        found_by: &[
-            any("spmm/csc"),
-            any("spmm/coo"),
-            any("spmm/ell"),
-            any("spmm/hyb"),
-            any("spmm/sell"),
-            any("spmm/batch_csr"),
-            any("spmm/batch_csc"),
-        ],
         case: ROWS,
     },
     Fault {
@@ -157,5 +164,12 @@ pub(super) const FAULTS: &[Fault] = &[
         place: both("csr_spmm_reduce", "k < end; k++", "k < end - 1; k++"),
         found_by: &[any("spmm_reduce/csr")],
         case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the first chunk of a row gives no product",
+        place: both("csr_spmm_reduce", "piece = first; piece", "piece = first + 1; piece"),
+        found_by: &[by("spmm_reduce/csr", "row_split")],
+        case: LONG_ROWS,
     },
 ];

@@ -90,17 +90,6 @@ pub(super) const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
-        kind: Kind::OffByOne,
-        what: "an entry is multiplied by the x of the entry before",
-        place: both(
-            "grouped",
-            "load(x, x_start + columns[k])",
-            "load(x, x_start + columns[k > offsets[row] ? k - 1 : k])",
-        ),
-        found_by: &[any("spmv/csc"), any("spmv/batch_csr"), any("spmv/batch_csc")],
-        case: ROWS,
-    },
-    Fault {
         kind: Kind::Race,
         what: "a lane adds the sum of another after that has changed it",
         place: cl(

@@ -43,8 +43,8 @@ algorithms! {
 
         RowBlocks = Algorithm::new(
             "row_blocks",
-            "plans of 32 calls and more, where rows are many and those with entries have fewer than 12 on average, or all rows fewer \
-             than 2: lanes walk over neighbouring rows",
+            "plans of 32 calls and more, where rows are many and those with entries have fewer than 12 on average (8 if rows of B have \
+             up to 128 bytes, 4 if up to 32), or all rows fewer than 2: lanes walk over neighbouring rows",
         )
         .preprocessing("the first row of each block, and a row of partial sums of C for each of those inside long rows"),
         Needs::Nothing;
@@ -207,15 +207,19 @@ impl Device {
         Ok((algorithm, format!("B has {columns} columns")))
     }
 
-    /// True if chunks of rows pay: the plan runs often, rows are long on average, or one has several chunks.
+    /// True if chunks of rows pay: the plan runs often, rows are long on average, or one has several chunks, very many if
+    /// the plan runs once.
     fn is_worth_splitting(
         &self,
         a: RawCompressed<'_>,
         options: &PlanOptions,
         limits: &SpmmThresholds,
     ) -> Result<bool> {
-        if options.expected_calls <= 1 || options.algorithm.is_some() {
+        if options.algorithm.is_some() {
             return Ok(false);
+        }
+        if options.expected_calls <= 1 {
+            return self.has_hub(a.offsets, a.nnz());
         }
         Ok(options.expected_calls >= limits.calls_for_chunks
             || a.nnz() >= a.rows * limits.long_for_chunks
@@ -227,14 +231,14 @@ impl Device {
         if !row_blocks::fill_device(a, columns, self.caps().compute_units, self.has_barriers()) {
             return Ok(false);
         }
+        let short = limits.short_for_blocks.of(columns * a.dtype.bytes());
         let is_below = |limit: usize, rows: usize| a.nnz() < rows.saturating_mul(limit);
         let are_mostly_empty = is_below(limits.mostly_empty, a.rows);
-        Ok(is_below(limits.short_for_blocks, a.rows)
-            && (are_mostly_empty || is_below(limits.short_for_blocks, self.filled_rows(a.offsets)?)))
+        Ok(is_below(short, a.rows) && (are_mostly_empty || is_below(short, self.filled_rows(a.offsets)?)))
     }
 
-    /// The plan of a product along the compressed direction.
-    fn plan_stored_spmm(
+    /// The plan of a product of compressed rows.
+    pub(super) fn plan_rows_spmm(
         &self,
         a: RawCompressed<'_>,
         op: Op,
@@ -282,7 +286,12 @@ impl Device {
 
 impl CompressedPlan {
     /// Computes the product.
-    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: DenseOperands<'_>) -> Result<()> {
+    pub(super) fn run(
+        &self,
+        backend: &Device,
+        a: RawCompressed<'_>,
+        operands: DenseOperands<'_>,
+    ) -> Result<()> {
         let (kernel, unit) = match self {
             Self::Grouped(plan) => return plan.run(backend, Values::one(a.values), operands),
             Self::Split(_, plan) => return plan.run(backend, a, operands),
@@ -318,9 +327,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device,
         options: &PlanOptions,
     ) -> Result<CompressedPlan> {
         if along::<A>(op) {
-            self.plan_stored_spmm(a.into(), op, columns, options)
+            self.plan_rows_spmm(a.into(), op, columns, options)
         } else {
-            GroupedPlan::new(self, a, op, options).map(CompressedPlan::Grouped)
+            GroupedPlan::new(self, a, op, columns, options).map(CompressedPlan::Grouped)
         }
     }
 

@@ -1,16 +1,17 @@
 //! Products with the entries grouped by the rows of op(A): those of batches, COO, ELL, HYB and SELL, and of CSR and CSC
 //! across the compressed direction.
 
+use super::compressed::CompressedPlan;
+use crate::Device;
 use crate::op::available_algorithms::Needs;
 use crate::primitive::raw::DenseOperands;
-use crate::primitive::row_groups::{GROUPED_ROWS, RowGroups};
+use crate::primitive::row_groups::{GROUPED_ROWS, GroupedRows};
 use crate::primitive::stored_values::StoredValues;
 use crate::primitive::values::Values;
-use crate::{Device, Kernel};
 use sparse_core::op::{Op, SpmmKernel};
 use sparse_core::{
-    Algorithm, Axis, BatchCompressed, Choice, Coo, DType, DenseView, DenseViewMut, Ell, Hyb, Index,
-    KernelPlan, PlanOptions, Result, Scalar, Sell, algorithms,
+    Algorithm, Axis, BatchCompressed, Choice, Coo, DenseView, DenseViewMut, Ell, Hyb, Index, KernelPlan,
+    PlanOptions, Result, Scalar, Sell, algorithms,
 };
 
 algorithms! {
@@ -20,12 +21,12 @@ algorithms! {
     }
 }
 
-/// A product with the entries grouped by the rows of op(A).
+/// A product with the entries grouped by the rows of op(A), as one of compressed rows.
 #[derive(Debug)]
 pub struct GroupedPlan {
     choice: Choice,
-    kernel: Kernel,
-    groups: RowGroups,
+    rows: GroupedRows,
+    product: Box<CompressedPlan>,
 }
 
 impl GroupedPlan {
@@ -33,22 +34,25 @@ impl GroupedPlan {
         backend: &Device,
         a: &M,
         op: Op,
+        columns: usize,
         options: &PlanOptions,
     ) -> Result<Self> {
-        Self::of(backend, M::Scalar::DTYPE, op, options, &|| a.row_groups(backend, op))
+        let (GroupedAlgorithm::GroupedRows, choice) =
+            backend.choose_only("spmm", options, GroupedAlgorithm::GroupedRows)?;
+        Self::of(backend, (GroupedRows::new(backend, a, op)?, a.values()), op, columns, (options, choice))
     }
 
     fn of(
         backend: &Device,
-        dtype: DType,
+        (rows, values): (GroupedRows, Values<'_>),
         op: Op,
-        options: &PlanOptions,
-        groups: &dyn Fn() -> Result<RowGroups>,
+        columns: usize,
+        (options, mut choice): (&PlanOptions, Choice),
     ) -> Result<Self> {
-        let (GroupedAlgorithm::GroupedRows, choice) =
-            backend.choose_only("spmm", options, GroupedAlgorithm::GroupedRows)?;
-        let groups = groups()?;
-        Ok(Self { choice, kernel: backend.grouped_kernel(dtype, "grouped_spmm", &groups, op)?, groups })
+        let options = PlanOptions { algorithm: None, ..options.clone() };
+        let product = Box::new(backend.plan_rows_spmm(rows.pattern(values), op, columns, &options)?);
+        choice.reason = format!("{}; its rows by {}", choice.reason, product.choice());
+        Ok(Self { choice, rows, product })
     }
 
     pub(super) fn run(
@@ -57,9 +61,7 @@ impl GroupedPlan {
         values: Values<'_>,
         operands: DenseOperands<'_>,
     ) -> Result<()> {
-        let (rows, cols) = (operands.c.rows, operands.c.cols);
-        let launch = backend.launch(&self.kernel).size(rows).size(cols).groups_of(&self.groups, values);
-        launch.matrices(operands).items(rows * cols)
+        self.product.run(backend, self.rows.with_values(backend, values)?, operands)
     }
 }
 
@@ -69,7 +71,7 @@ impl KernelPlan for GroupedPlan {
     }
 
     fn workspace_bytes(&self) -> usize {
-        self.groups.bytes()
+        self.rows.bytes() + self.product.workspace_bytes()
     }
 }
 
@@ -82,8 +84,14 @@ macro_rules! grouped_spmm {
                 self.offered::<GroupedAlgorithm>()
             }
 
-            fn plan_spmm(&self, a: &$matrix, op: Op, _: usize, options: &PlanOptions) -> Result<GroupedPlan> {
-                GroupedPlan::new(self, a, op, options)
+            fn plan_spmm(
+                &self,
+                a: &$matrix,
+                op: Op,
+                columns: usize,
+                options: &PlanOptions,
+            ) -> Result<GroupedPlan> {
+                GroupedPlan::new(self, a, op, columns, options)
             }
 
             unsafe fn run_spmm(

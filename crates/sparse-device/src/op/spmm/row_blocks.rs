@@ -1,15 +1,25 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows that are short: some lanes walk over the entries of neighbouring rows,
 //! with the rows of B for the next entries on their way.
 
-use super::team_kernels::{TeamFile, TeamKernels};
+use super::team_kernels::{Team, TeamKernels};
 use crate::Device;
+use crate::lanes::vector;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::primitive::row_blocks::RowBlocks;
-use sparse_core::Result;
 use sparse_core::op::Op;
+use sparse_core::{DType, Result};
 
-/// The file of the kernel.
-const FILE: TeamFile = TeamFile { name: "csr_spmm_row_blocks", min_lanes: 4 };
+/// The file and the kernel.
+const KERNEL: (&str, &str) = ("csr_spmm_row_blocks", "csr_spmm_row_blocks");
+
+/// The fewest lanes of a team.
+const MIN_LANES: usize = 4;
+
+/// Words of a row of B from which on a lane has two of them, and those that a team takes at once. Measured on an H200
+/// over 23 matrices in f32: two words take 0.74 to 1.03 of the time of one with K = 64 and 128 (0.74 to 1.15 with K =
+/// 256, were 64 words taken at once), 0.86 to 1.10 with K = 32.
+const LONG_FOR_TWO_WORDS: usize = 16;
+const MOST_WORDS: usize = 32;
 
 /// Rows and entries of a block: few, where rows are very short and neighbours read neighbouring rows of B. Measured on
 /// an H100 with K = 128: 567 and 625 µs with rows of 3.2 entries, 702 and 664 with 6.9.
@@ -36,17 +46,24 @@ pub struct BlockedRows {
     size: usize,
 }
 
+/// The team that takes a block, for rows of B with this number of columns.
+fn team(dtype: DType, columns: usize) -> Team {
+    let row = columns.div_ceil(vector(dtype.bytes())).min(MOST_WORDS);
+    Team::of_words(row, if row < LONG_FOR_TWO_WORDS { 1 } else { 2 }, MIN_LANES)
+}
+
 /// True if the blocks of A's rows fill a device with `units` compute units, whose lanes meet at barriers or not.
 pub(super) fn fill_device(a: RawCompressed<'_>, columns: usize, units: usize, has_barriers: bool) -> bool {
-    let items = FILE.items(a.dtype, (a.rows + a.nnz()) / SMALL, columns);
+    let items = team(a.dtype, columns).items(a.dtype, (a.rows + a.nnz()) / SMALL, columns);
     items >= units * if has_barriers { ITEMS_PER_UNIT_WITH_BARRIERS } else { ITEMS_PER_UNIT }
 }
 
 impl BlockedRows {
     pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
         let size = if a.nnz() < LONG_FOR_SMALL * a.rows { SMALL } else { LARGE };
+        let teams = (team(a.dtype, columns), columns, MIN_LANES);
         Ok(Self {
-            kernels: TeamKernels::new(backend, FILE, a.dtype, columns, &a.product_defines(op))?,
+            kernels: TeamKernels::new(backend, KERNEL, a.dtype, teams, &a.product_defines(op))?,
             blocks: RowBlocks::new(backend, a, size, columns)?,
             size,
         })
@@ -66,8 +83,8 @@ impl BlockedRows {
         let team = self.kernels.for_operands(operands);
         let launch = backend.launch(&team.kernel).size(self.blocks.count).size(self.size).size(c.cols);
         let launch = self.blocks.arguments(launch).buffer(a.offsets).buffer(a.indices).buffer(a.values);
-        let launch = launch.matrices(operands).buffer(self.blocks.partial());
+        let launch = launch.matrices(operands).buffer(self.blocks.sums.partial());
         launch.warps(team.warps(self.blocks.count, c.cols))?;
-        self.blocks.add_pieces(backend, alpha, beta, c)
+        self.blocks.sums.add(backend, alpha, beta, c)
     }
 }

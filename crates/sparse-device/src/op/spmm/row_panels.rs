@@ -1,17 +1,21 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows of which neighbours have many columns in common: some lanes take a
 //! panel of four rows and read each row of B once for all of them.
 
-use super::team_kernels::{TeamFile, TeamKernels};
+use super::team_kernels::{Team, TeamKernels};
 use crate::buffer::RawBuffer;
+use crate::lanes::vector;
 use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::{Buffer, Device};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
-use sparse_core::{Backend, Result};
+use sparse_core::{Backend, DType, Result};
 
-/// The file of the product's kernel.
-const FILE: TeamFile = TeamFile { name: "csr_spmm_panels", min_lanes: 8 };
+/// The file and the kernel of the product.
+const KERNEL: (&str, &str) = ("csr_spmm_panels", "csr_spmm_panels");
+
+/// The fewest lanes of a team.
+const MIN_LANES: usize = 8;
 
 /// The file of the plan's kernels.
 const PLAN_FILE: &str = "csr_panels";
@@ -53,6 +57,11 @@ pub struct RowPanels {
     places: Buffer<u32>,
 }
 
+/// The team that takes a panel, for rows of B with this number of columns.
+fn team(dtype: DType, columns: usize) -> Team {
+    Team::of_words(columns.div_ceil(vector(dtype.bytes())), 1, MIN_LANES)
+}
+
 impl Device {
     /// True if panels of rows take less time than rows one by one: those of a panel have most columns in common, so
     /// that at least `percent` of the places of a panel have an entry, or more where rows of B are short.
@@ -63,7 +72,7 @@ impl Device {
         percent: usize,
     ) -> Result<bool> {
         let row_bytes = columns * a.dtype.bytes();
-        let items = FILE.items(a.dtype, a.rows.div_ceil(ROWS), columns);
+        let items = team(a.dtype, columns).items(a.dtype, a.rows.div_ceil(ROWS), columns);
         if row_bytes < MIN_ROW_BYTES
             || a.nnz() < a.rows.saturating_mul(MIN_LENGTH)
             || items < self.caps().compute_units * ITEMS_PER_UNIT
@@ -100,8 +109,9 @@ impl RowPanels {
         let fill = kernel("csr_panels_fill")?;
         let launch = backend.launch(&fill).size(a.rows).buffer(a.offsets).buffer(a.indices);
         launch.buffer(&starts).buffer(&slot_columns).buffer(&places).items(panels)?;
+        let teams = (team(a.dtype, columns), columns, MIN_LANES);
         Ok(Self {
-            kernels: TeamKernels::new(backend, FILE, a.dtype, columns, &a.product_defines(op))?,
+            kernels: TeamKernels::new(backend, KERNEL, a.dtype, teams, &a.product_defines(op))?,
             panels,
             starts,
             columns: slot_columns,

@@ -2,36 +2,27 @@
 //! sums that a second kernel adds in order.
 
 use super::summed_chunks::SummedChunks;
+use super::team_kernels::{Team, TeamKernels};
 use super::thresholds::SpmmThresholds;
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
-use crate::lanes::{LANES, in_words, vector};
+use crate::lanes::{LANES, vector};
 use crate::operand::{DenseOperand, Pointer};
-use crate::primitive::chunks::Chunks;
+use crate::primitive::chunks::{Chunks, LARGEST, SMALLEST};
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
 use sparse_core::{DType, Result};
 
-/// The file of the kernels.
+/// The file of the kernels, and the product's.
 const FILE: &str = "csr_spmm_split";
-
-/// A kernel of the file that takes any number of columns.
-pub(super) fn any_columns(
-    backend: &Device,
-    dtype: DType,
-    entry: &'static str,
-    defines: &Defines,
-) -> Result<Kernel> {
-    backend.kernel_of(dtype, FILE, entry, defines.clone().set("WIDE", 0).set("LANES", LANES))
-}
+const KERNEL: (&str, &str) = (FILE, "csr_spmm_row_split");
 
 /// The plan: the chunks, and a kernel for operands of either alignment.
 #[derive(Debug)]
 pub struct RowSplit {
-    narrow: ColumnKernel,
-    wide: ColumnKernel,
+    kernels: TeamKernels,
     chunks: SummedChunks,
     columns: usize,
     packed: Option<Packed>,
@@ -56,28 +47,36 @@ struct Packed {
     slice: RawBuffer,
 }
 
-/// A kernel, its columns per warp, and its chunks per warp.
-#[derive(Debug)]
-struct ColumnKernel {
-    kernel: Kernel,
-    columns: usize,
-    together: usize,
-}
+/// Bytes of a row of B in a slice: usually; fewer where rows are alike and long enough to find rows of B in the cache
+/// again; and the fewest that are still whole lines where B is large and much reused. Measured on an H200 with K = 128,
+/// the second over the first: 0.81 and 0.89 with 16 and 12 random columns a row, 1.0 to 1.4 on 20 other matrices.
+const SLICES: [usize; 3] = [512, 256, 128];
 
-/// Bytes of a row of B in a slice: two steps of a warp, where rows are so short that there is little else to wait for;
-/// otherwise fewer, so that more rows of B stay in the cache; and the fewest that are still whole lines where B is
-/// large and much reused.
-const SLICES: [usize; 3] = [1024, 256, 128];
+/// Average entries per row from which on alike rows find rows of B in the cache again, and the longest row, in average
+/// rows, with which they count as alike.
+const LONG_FOR_REUSE: usize = 12;
+const LONGEST_ALIKE: usize = 4;
 
-/// Average entries per row up to which rows count as short.
-const SHORT: usize = 8;
+/// Average entries of rows with entries below which rows are short: there is little to wait for but the rows of B, so
+/// that a team has half the lanes. Measured on an H200 with K = 8 and 32: 0.61 to 1.03 of the time with fewer than 17
+/// entries, 0.99 to 1.6 with 33 to 97.
+const SHORT: usize = 24;
 
-/// Bits of the classes of chunk lengths: where chunks share a warp, which waits for the longest, and where each has a
-/// warp of its own. Measured on an H100 over 58 matrices of skewed rows, beside the exact order of lengths: 0.987 ×
-/// with K = 32 (1 bit; 0 bits 0.978 ×, but 1.11 × at worst), 0.947 × with K = 256 (0 bits, 1.04 × at worst and 0.61 ×
-/// at best, where neighbouring rows read the same rows of B).
-const SHARED_CLASS_BITS: u32 = 1;
-const WARP_CLASS_BITS: u32 = 0;
+/// Words of a row of B from which on a lane has two of them: where rows are short, and otherwise.
+const LONG_FOR_TWO_WORDS: [usize; 2] = [8, 16];
+
+/// The fewest lanes of a team where rows are short, and otherwise.
+const MIN_LANES: [usize; 2] = [2, 4];
+
+/// Entries of a chunk per lane of its team, at most, and the entries that every team can have: a team with few lanes
+/// must not be late.
+const ENTRIES_PER_LANE: usize = 32;
+const LEAST_LARGEST: usize = 128;
+
+/// Bits of the classes of chunk lengths where several chunks share a warp, which waits for the longest. Measured on an
+/// H100 over 58 matrices of skewed rows with K = 32, beside the exact order of lengths: 0.987 × (0 bits 0.978 ×, but
+/// 1.11 × at worst).
+const CLASS_BITS: u32 = 1;
 
 /// True if slices of B, of this shape, are better copied where A has `nnz` entries.
 pub(super) fn is_far(
@@ -93,28 +92,36 @@ pub(super) fn is_far(
 }
 
 /// Columns per slice.
-fn slice_columns(cache_bytes: usize, reuses: usize, a: RawCompressed<'_>, columns: usize) -> usize {
-    let [long, usual, short] = SLICES.map(|bytes| bytes / a.dtype.bytes());
-    let slice = if a.nnz() < SHORT * a.rows && columns >= long {
-        long
-    } else if a.cols.saturating_mul(SLICES[1]) > cache_bytes && a.nnz() >= a.cols.saturating_mul(reuses) {
-        short
+fn slice_columns(backend: &Device, a: RawCompressed<'_>, columns: usize) -> Result<usize> {
+    let [usual, alike, far] = SLICES;
+    let cache = backend.properties().cache_bytes;
+    let exceeds_cache = |bytes: usize| a.cols.saturating_mul(bytes) > cache;
+    let bytes = if exceeds_cache(alike) && a.nnz() >= a.cols.saturating_mul(backend.thresholds().spmm.reuses)
+    {
+        far
+    } else if exceeds_cache(usual)
+        && a.nnz() >= a.rows.saturating_mul(LONG_FOR_REUSE)
+        && backend.longest_row(a.offsets)? <= a.mean_length().saturating_mul(LONGEST_ALIKE)
+    {
+        alike
     } else {
         usual
     };
-    slice.min(columns)
+    Ok((bytes / a.dtype.bytes()).min(columns).max(1))
 }
 
-impl ColumnKernel {
-    /// A kernel with 16 bytes of columns per lane if `wide`, else with one column per lane.
-    fn new(backend: &Device, dtype: DType, wide: bool, columns: usize, defines: &Defines) -> Result<Self> {
-        let vector = if wide { vector(dtype.bytes()) } else { 1 };
-        let lanes = columns.div_ceil(vector).next_power_of_two().clamp(4, LANES);
-        let packs = if wide && lanes == LANES { 2 } else { 1 };
-        let defines = defines.clone().set("WIDE", u8::from(wide)).set("LANES", lanes);
-        let kernel = backend.kernel_of(dtype, FILE, "csr_spmm_row_split", defines)?;
-        Ok(Self { kernel, columns: lanes * vector * packs, together: LANES / lanes })
-    }
+/// True if rows with entries are short on average.
+fn has_short_rows(backend: &Device, a: RawCompressed<'_>) -> Result<bool> {
+    Ok(a.nnz() < a.rows.saturating_mul(SHORT)
+        && a.nnz() < backend.filled_rows(a.offsets)?.saturating_mul(SHORT))
+}
+
+/// The team that takes a chunk, for slices of this number of columns, and the fewest lanes of any.
+fn team(dtype: DType, columns: usize, is_short: bool) -> (Team, usize) {
+    let row = columns.div_ceil(vector(dtype.bytes()));
+    let case = usize::from(!is_short);
+    let words = if row < LONG_FOR_TWO_WORDS[case] { 1 } else { 2 };
+    (Team::of_words(row, words, MIN_LANES[case]), MIN_LANES[1])
 }
 
 impl RowSplit {
@@ -126,14 +133,14 @@ impl RowSplit {
         (division, is_packed): (Division, bool),
     ) -> Result<Self> {
         let defines = a.product_defines(op);
-        let slice =
-            slice_columns(backend.properties().cache_bytes, backend.thresholds().spmm.reuses, a, columns)
-                .max(1);
-        let wide = ColumnKernel::new(backend, a.dtype, true, slice, &defines)?;
-        let class_bits = if wide.together > 1 { SHARED_CLASS_BITS } else { WARP_CLASS_BITS };
+        let slice = slice_columns(backend, a, columns)?;
+        let (team, least_lanes) = team(a.dtype, slice, has_short_rows(backend, a)?);
         let chunks = match division {
-            Division::Chunks => Chunks::new(backend, a, columns.div_ceil(slice), class_bits)?,
-            Division::Tiles => Chunks::tiles(backend, a)?,
+            Division::Chunks => {
+                let largest = (team.lanes() * ENTRIES_PER_LANE).clamp(LEAST_LARGEST, LARGEST);
+                Chunks::new(backend, a, (columns.div_ceil(slice), largest), CLASS_BITS)?
+            }
+            Division::Tiles => Chunks::tiles(backend, a, SMALLEST)?,
             Division::Rows => {
                 let longest = backend.longest_row(a.offsets)?.min(i32::MAX as usize);
                 Chunks::whole_rows(backend, a, longest)?
@@ -144,9 +151,8 @@ impl RowSplit {
             false => None,
         };
         Ok(Self {
-            narrow: ColumnKernel::new(backend, a.dtype, false, slice, &defines)?,
-            wide,
-            chunks: SummedChunks::new(backend, a, chunks, columns, &defines)?,
+            kernels: TeamKernels::new(backend, KERNEL, a.dtype, (team, slice, least_lanes), &defines)?,
+            chunks: SummedChunks::new(backend, a, chunks, columns)?,
             columns,
             packed,
         })
@@ -175,13 +181,9 @@ impl RowSplit {
 
     /// Computes the product for some columns of B and C.
     fn multiply(&self, backend: &Device, a: RawCompressed<'_>, operands: DenseOperands<'_>) -> Result<()> {
-        let DenseOperands { b, c, .. } = operands;
-        let (columns, bytes) = (c.cols, a.dtype.bytes());
-        let has_words = |dense: DenseOperand<'_>| in_words(bytes, &[dense.data.start], dense.steps);
-        let wide = columns.is_multiple_of(vector(bytes)) && has_words(b) && has_words(c);
-        let kernel = if wide { &self.wide } else { &self.narrow };
-        let warps = self.chunks.count().div_ceil(kernel.together) * columns.div_ceil(kernel.columns);
-        self.chunks.multiply(backend, &kernel.kernel, warps, a, operands)
+        let team = self.kernels.for_operands(operands);
+        let warps = team.warps(self.chunks.count(), operands.c.cols);
+        self.chunks.multiply(backend, &team.kernel, warps, a, operands)
     }
 }
 
@@ -190,7 +192,12 @@ impl Packed {
     fn new(backend: &Device, a: RawCompressed<'_>, columns: usize, defines: &Defines) -> Result<Self> {
         let len = checked_product("rows of B x columns", a.cols, columns)?;
         Ok(Self {
-            kernel: any_columns(backend, a.dtype, "csr_spmm_pack", defines)?,
+            kernel: backend.kernel_of(
+                a.dtype,
+                FILE,
+                "csr_spmm_pack",
+                defines.clone().set("WIDE", 0).set("LANES", LANES),
+            )?,
             columns,
             slice: backend.allocate_raw(len, a.dtype.bytes())?,
         })

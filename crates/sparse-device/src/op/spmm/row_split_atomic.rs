@@ -23,7 +23,7 @@ impl AtomicSplit {
     pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
         let defines = a.product_defines(op);
         let chunks = Chunks::with_shared_sums(backend, a, MAX_ENTRIES)?;
-        let chunks = SummedChunks::new(backend, a, chunks, columns, &defines)?;
+        let chunks = SummedChunks::new(backend, a, chunks, columns)?;
         let file = "csr_spmm_split_atomic";
         let kernel = backend.kernel_of(a.dtype, file, "csr_spmm_row_split_atomic", defines)?;
         Ok(Self { kernel, chunks })

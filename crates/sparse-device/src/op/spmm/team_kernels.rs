@@ -7,14 +7,14 @@ use crate::primitive::raw::DenseOperands;
 use crate::{Device, Kernel};
 use sparse_core::{DType, Result};
 
-/// A file with a kernel of its own name, and the fewest lanes that it takes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TeamFile {
-    pub(super) name: &'static str,
-    pub(super) min_lanes: usize,
+/// The lanes that share a row of B, and the words of each; without words, each has one column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Team {
+    lanes: usize,
+    words: usize,
 }
 
-/// A kernel for operands that are read in words of 16 bytes, and one for others.
+/// A kernel for operands that are read in words, and one for others.
 #[derive(Debug)]
 pub(super) struct TeamKernels {
     narrow: TeamKernel,
@@ -30,36 +30,48 @@ pub(super) struct TeamKernel {
     columns: usize,
 }
 
-impl TeamFile {
-    /// Lanes for a row of `columns` columns, `vector` of them a lane.
-    fn lanes(self, columns: usize, vector: usize) -> usize {
-        columns.div_ceil(vector).next_power_of_two().clamp(self.min_lanes, LANES)
+impl Team {
+    /// At least `least` lanes for `columns` columns, one each.
+    fn of_columns(columns: usize, least: usize) -> Self {
+        Self { lanes: columns.next_power_of_two().clamp(least, LANES), words: 0 }
     }
 
-    /// The work-items that take `teams` parts of A times `columns` columns of B.
+    /// At least `least` lanes for rows of B of `row` words, `words` each.
+    pub(super) fn of_words(row: usize, words: usize, least: usize) -> Self {
+        Self { lanes: row.div_ceil(words).next_power_of_two().clamp(least, LANES), words }
+    }
+
+    pub(super) fn lanes(self) -> usize {
+        self.lanes
+    }
+
+    fn columns(self, dtype: DType) -> usize {
+        self.lanes * (self.words * vector(dtype.bytes())).max(1)
+    }
+
+    /// The work-items that take `teams` parts of A times `columns` columns of B, were each to have one word.
     pub(super) fn items(self, dtype: DType, teams: usize, columns: usize) -> usize {
-        let vector = vector(dtype.bytes());
-        let lanes = self.lanes(columns, vector);
-        teams * lanes * columns.div_ceil(lanes * vector)
+        teams * self.lanes * self.words.max(1) * columns.div_ceil(self.columns(dtype))
     }
 }
 
 impl TeamKernels {
+    /// The kernels `entry` of `file` for slices of `columns` columns: `wide` has its operands in words, the other at
+    /// least `least` lanes.
     pub(super) fn new(
         backend: &Device,
-        file: TeamFile,
+        (file, entry): (&'static str, &'static str),
         dtype: DType,
-        columns: usize,
+        (wide, columns, least): (Team, usize, usize),
         defines: &Defines,
     ) -> Result<Self> {
-        let kernel = |wide: bool| {
-            let vector = if wide { vector(dtype.bytes()) } else { 1 };
-            let lanes = file.lanes(columns, vector);
-            let defines = defines.clone().set("WIDE", u8::from(wide)).set("LANES", lanes);
-            let kernel = backend.kernel_of(dtype, file.name, file.name, defines)?;
-            Ok(TeamKernel { kernel, lanes, columns: lanes * vector })
+        let kernel = |team: Team| {
+            let defines = defines.clone().set("WIDE", team.words).set("LANES", team.lanes);
+            let kernel = backend.kernel_of(dtype, file, entry, defines)?;
+            Ok(TeamKernel { kernel, lanes: team.lanes, columns: team.columns(dtype) })
         };
-        Ok(Self { narrow: kernel(false)?, wide: kernel(true)?, element_bytes: dtype.bytes() })
+        let narrow = Team::of_columns(columns, least);
+        Ok(Self { narrow: kernel(narrow)?, wide: kernel(wide)?, element_bytes: dtype.bytes() })
     }
 
     /// The kernel for these operands.

@@ -24,10 +24,8 @@ pub(crate) struct SpmmThresholds {
     /// and more (stencils of 9 and 27 points, meshes with several unknowns, bands), 0.91 to 1.17 with 30 to 36 %.
     pub(crate) filled_percent_for_panels: usize,
 
-    /// Average entries per row with entries below which blocks of rows take less time than chunks. Measured over 115
-    /// matrices: 0.76 of the time in the geometric mean below, 0.41 to 1.47; 0.74 to 1.7 with 12 to 21 entries, and 1.7
-    /// to 2.3 where half of the rows are empty and the others have 18.
-    pub(crate) short_for_blocks: usize,
+    /// Average entries per row with entries below which blocks of rows take less time than chunks.
+    pub(crate) short_for_blocks: ShortForBlocks,
     /// Average entries per row below which blocks take less time however long the rows with entries are, for the others
     /// are many: 0.43 to 0.98 of it.
     pub(crate) mostly_empty: usize,
@@ -49,6 +47,31 @@ pub(crate) struct SpmmThresholds {
     pub(crate) most_column_blocks: usize,
 }
 
+/// Average entries of rows that are short enough for blocks, by the bytes of a row of B: of chunks, more share a warp
+/// where these are few. Measured on an H200 over 23 matrices in f32, the time of chunks over that of blocks: with K = 8
+/// 0.6 to 0.9 from 4 entries on and 1.1 to 1.2 below, with K = 32 0.80 to 1.02 from 8 on and 1.03 to 1.4 below, with K =
+/// 64 to 256 0.84 to 1.04 from 12 on and 0.94 to 1.7 below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ShortForBlocks {
+    /// Up to 32 bytes.
+    pub(crate) one_sector: usize,
+    /// Up to 128 bytes.
+    pub(crate) one_line: usize,
+    /// More bytes.
+    pub(crate) lines: usize,
+}
+
+impl ShortForBlocks {
+    /// That for rows of B with this number of bytes.
+    pub(crate) fn of(self, row_bytes: usize) -> usize {
+        match row_bytes {
+            0..=32 => self.one_sector,
+            33..=128 => self.one_line,
+            _ => self.lines,
+        }
+    }
+}
+
 impl SpmmThresholds {
     /// Measured on an H100 (132 compute units, 50 MiB of cache). Other devices that are no CPU have them too.
     pub(crate) const H100: Self = Self {
@@ -58,7 +81,7 @@ impl SpmmThresholds {
         columns_for_crc: LANES,
         calls_for_panels: 32,
         filled_percent_for_panels: 42,
-        short_for_blocks: 12,
+        short_for_blocks: ShortForBlocks { one_sector: 4, one_line: 8, lines: 12 },
         mostly_empty: 2,
         far_bytes: 1 << 30,
         reuses: 32,

@@ -37,9 +37,10 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<BatchCompressed<A, T, De
         op: Op,
         options: &PlanOptions,
     ) -> Result<BatchPlan> {
-        let (GroupedAlgorithm::GroupedRows, choice) =
+        let (GroupedAlgorithm::GroupedRows, mut choice) =
             self.choose_only("spmv", options, GroupedAlgorithm::GroupedRows)?;
-        Ok(BatchPlan { choice, grouped: Grouped::new(self, a, op)? })
+        let grouped = Grouped::new(self, a, op, options, &mut choice)?;
+        Ok(BatchPlan { choice, grouped })
     }
 
     unsafe fn run_spmv(

@@ -63,5 +63,5 @@ fn longest_first(backend: &Device, a: RawCompressed<'_>) -> Result<Option<Chunks
     }
     let longest = backend.longest_row(a.offsets)?;
     let order = (longest <= i32::MAX as usize).then(|| Chunks::whole_rows(backend, a, longest));
-    order.transpose()
+    Ok(order.transpose()?.map(|(rows, _)| rows))
 }

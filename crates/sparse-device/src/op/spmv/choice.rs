@@ -29,7 +29,7 @@ impl Device {
             if let Some(preferred) = self.choose_by_columns(a, options.expected_calls)? {
                 return Ok(preferred);
             }
-            if options.expected_calls > 1
+            if (options.expected_calls > 1 || self.has_hub(a.offsets, a.nnz())?)
                 && let Some(preferred) = self.choose_by_longest(a)?
             {
                 return Ok(preferred);

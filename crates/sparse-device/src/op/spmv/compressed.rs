@@ -8,7 +8,7 @@ use crate::primitive::raw::{RawCompressed, VectorOperands, along};
 use crate::primitive::stored_values::StoredValues;
 use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
-use sparse_core::{Algorithm, Axis, Compressed, Index, PlanOptions, Result, Scalar};
+use sparse_core::{Algorithm, Axis, Choice, Compressed, Index, PlanOptions, Result, Scalar};
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device, I, O>> for Device {
     type Plan = ProductPlan<RowStrategy>;
@@ -24,12 +24,14 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device,
         options: &PlanOptions,
     ) -> Result<Self::Plan> {
         if along::<A>(op) {
-            return self.plan_stored_spmv(a.into(), op, options);
+            let (choice, strategy) = self.plan_rows(a.into(), op, options)?;
+            return Ok(ProductPlan { choice, traversal: Traversal::Stored(strategy) });
         }
         let only = (GroupedAlgorithm::GroupedRows, "op(A) goes across what is stored");
-        let (GroupedAlgorithm::GroupedRows, choice) =
+        let (GroupedAlgorithm::GroupedRows, mut choice) =
             self.choose("spmv", options, self.offered::<GroupedAlgorithm>(), only)?;
-        Ok(ProductPlan { choice, traversal: Traversal::Grouped(Grouped::new(self, a, op)?) })
+        let grouped = Grouped::new(self, a, op, options, &mut choice)?;
+        Ok(ProductPlan { choice, traversal: Traversal::Grouped(grouped) })
     }
 
     unsafe fn run_spmv(
@@ -50,13 +52,13 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device,
 }
 
 impl Device {
-    /// The plan of a product along the compressed direction.
-    fn plan_stored_spmv(
+    /// The plan of a product of compressed rows.
+    pub(super) fn plan_rows(
         &self,
         a: RawCompressed<'_>,
         op: Op,
         options: &PlanOptions,
-    ) -> Result<ProductPlan<RowStrategy>> {
+    ) -> Result<(Choice, RowStrategy)> {
         let mut preferred = self.choose_row_algorithm(a, options)?;
         let patterns = self.patterns_for_deltas(a, options, preferred.0)?;
         let columns = RowDeltas::of_patterns(self, a, op, patterns)?;
@@ -76,6 +78,6 @@ impl Device {
             Columns::Deltas(deltas) => RowStrategy::Deltas(deltas),
             Columns::Scattered | Columns::Plain => RowStrategy::new(self, a, op, algorithm)?,
         };
-        Ok(ProductPlan { choice, traversal: Traversal::Stored(strategy) })
+        Ok((choice, strategy))
     }
 }

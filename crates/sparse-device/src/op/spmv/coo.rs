@@ -232,7 +232,7 @@ impl<T: Scalar, I: Index> SpmvKernel<Coo<T, Device, I>> for Device {
             false => (CooAlgorithm::GroupedRows, "the rows of op(A) are not in order"),
         };
         let offered = SpmvKernel::<Coo<T, Device, I>>::spmv_algorithms(self, op);
-        let (algorithm, choice) = self.choose("spmv", options, offered, preferred)?;
+        let (algorithm, mut choice) = self.choose("spmv", options, offered, preferred)?;
         if algorithm.needs_sorted_rows() && !sorted {
             return Err(Error::unsupported(
                 format!("spmv algorithm `{}` on this matrix", choice.algorithm),
@@ -242,7 +242,8 @@ impl<T: Scalar, I: Index> SpmvKernel<Coo<T, Device, I>> for Device {
         let raw = RawCoo::from(a);
         let walk = match algorithm {
             CooAlgorithm::GroupedRows => {
-                return Ok(ProductPlan { choice, traversal: Traversal::Grouped(Grouped::new(self, a, op)?) });
+                let grouped = Grouped::new(self, a, op, options, &mut choice)?;
+                return Ok(ProductPlan { choice, traversal: Traversal::Grouped(grouped) });
             }
             CooAlgorithm::Segmented => Walk::segmented(self, raw, op)?,
             CooAlgorithm::SegmentedSycl => Walk::segmented_sycl(self, raw, op)?,

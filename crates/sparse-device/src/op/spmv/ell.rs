@@ -115,9 +115,9 @@ impl<T: Scalar, I: Index> SpmvKernel<Ell<T, Device, I>> for Device {
             _ => EllAlgorithm::RowPerVector,
         };
         let reason = format!("{} rows of {} elements, {lanes} lanes each", a.nrows(), a.width());
-        let (algorithm, choice) = self.choose("spmv", options, table, (preferred, reason))?;
+        let (algorithm, mut choice) = self.choose("spmv", options, table, (preferred, reason))?;
         let traversal = match algorithm {
-            EllAlgorithm::GroupedRows => Traversal::Grouped(Grouped::new(self, a, op)?),
+            EllAlgorithm::GroupedRows => Traversal::Grouped(Grouped::new(self, a, op, options, &mut choice)?),
             EllAlgorithm::RowPerThread => Traversal::Stored(EllRows::new::<T, I>(self, 1)?),
             EllAlgorithm::RowPerVector => {
                 // Forced, it has several lanes whatever the rows.

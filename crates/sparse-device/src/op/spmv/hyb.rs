@@ -62,7 +62,8 @@ impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
     fn plan_spmv(&self, a: &Hyb<T, Device, I>, op: Op, options: &PlanOptions) -> Result<Self::Plan> {
         let table = SpmvKernel::<Hyb<T, Device, I>>::spmv_algorithms(self, op);
         let preferred = if op.transposes() { HybAlgorithm::GroupedRows } else { HybAlgorithm::Device };
-        let (algorithm, choice) = self.choose("spmv", options, table, (preferred, "it is the default"))?;
+        let (algorithm, mut choice) =
+            self.choose("spmv", options, table, (preferred, "it is the default"))?;
         let traversal = match algorithm {
             HybAlgorithm::Device => {
                 let rows = EllRows::new::<T, I>(self, self.ell_lanes(a.nrows(), a.ell().width()))?;
@@ -71,7 +72,7 @@ impl<T: Scalar, I: Index> SpmvKernel<Hyb<T, Device, I>> for Device {
                 Traversal::Stored(HybParts::Device(CooSums::new(self, overflow, op, walk)?, rows))
             }
             HybAlgorithm::HostCoo => Traversal::Stored(HybParts::Host(HostOverflow::new(self, a)?)),
-            HybAlgorithm::GroupedRows => Traversal::Grouped(Grouped::new(self, a, op)?),
+            HybAlgorithm::GroupedRows => Traversal::Grouped(Grouped::new(self, a, op, options, &mut choice)?),
         };
         Ok(ProductPlan { choice, traversal })
     }

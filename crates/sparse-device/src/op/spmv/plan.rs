@@ -1,13 +1,14 @@
 //! The plans of products: by the format's own kernels, or by grouped entries.
 
+use super::row_strategy::RowStrategy;
 use crate::op::available_algorithms::Needs;
 use crate::primitive::raw::VectorOperands;
-use crate::primitive::row_groups::{GROUPED_ROWS, RowGroups};
+use crate::primitive::row_groups::{GROUPED_ROWS, GroupedRows};
 use crate::primitive::stored_values::StoredValues;
 use crate::primitive::values::Values;
 use crate::{Device, Kernel};
 use sparse_core::op::Op;
-use sparse_core::{Choice, DType, KernelPlan, Result, Scalar, algorithms};
+use sparse_core::{Choice, KernelPlan, PlanOptions, Result, algorithms};
 
 algorithms! {
     /// The algorithms of products that no kernel computes in storage order.
@@ -16,20 +17,37 @@ algorithms! {
     }
 }
 
-/// A product with the entries grouped by the rows of op(A).
+/// A product with the entries grouped by the rows of op(A), as one of compressed rows.
 #[derive(Debug)]
 pub(super) struct Grouped {
-    kernel: Kernel,
-    groups: RowGroups,
+    rows: GroupedRows,
+    strategy: RowStrategy,
 }
 
 impl Grouped {
-    pub(super) fn new<M: StoredValues>(backend: &Device, a: &M, op: Op) -> Result<Self> {
-        Self::of(backend, M::Scalar::DTYPE, op, a.row_groups(backend, op)?)
+    /// The plan, whose algorithm `choice` then names, too.
+    pub(super) fn new<M: StoredValues>(
+        backend: &Device,
+        a: &M,
+        op: Op,
+        options: &PlanOptions,
+        choice: &mut Choice,
+    ) -> Result<Self> {
+        Self::of(backend, GroupedRows::new(backend, a, op)?, a.values(), op, options, choice)
     }
 
-    fn of(backend: &Device, dtype: DType, op: Op, groups: RowGroups) -> Result<Self> {
-        Ok(Self { kernel: backend.grouped_kernel(dtype, "grouped_spmv", &groups, op)?, groups })
+    fn of(
+        backend: &Device,
+        rows: GroupedRows,
+        values: Values<'_>,
+        op: Op,
+        options: &PlanOptions,
+        choice: &mut Choice,
+    ) -> Result<Self> {
+        let options = PlanOptions { algorithm: None, ..options.clone() };
+        let (inner, strategy) = backend.plan_rows(rows.pattern(values), op, &options)?;
+        choice.reason = format!("{}; its rows by {inner}", choice.reason);
+        Ok(Self { rows, strategy })
     }
 
     /// Computes the product.
@@ -39,14 +57,12 @@ impl Grouped {
         values: Values<'_>,
         operands: VectorOperands<'_>,
     ) -> Result<()> {
-        let rows = self.groups.nrows();
-        let launch = backend.launch(&self.kernel).size(rows).groups_of(&self.groups, values);
-        launch.vectors(operands).items(rows)
+        self.strategy.run(backend, self.rows.with_values(backend, values)?, operands)
     }
 
     /// Bytes on the device.
     pub(super) fn bytes(&self) -> usize {
-        self.groups.bytes()
+        self.rows.bytes() + self.strategy.bytes()
     }
 }
 

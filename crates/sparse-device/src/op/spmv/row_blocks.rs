@@ -37,10 +37,10 @@ impl BlockedRows {
     ) -> Result<()> {
         let VectorOperands { alpha, beta, y, .. } = operands;
         let launch = self.blocks.arguments(backend.launch(&self.kernel).size(self.blocks.count));
-        let launch = launch.product(a, operands).buffer(self.blocks.partial());
+        let launch = launch.product(a, operands).buffer(self.blocks.sums.partial());
         launch.warps(self.blocks.count)?;
         let y = DenseOperand { data: y, rows: a.rows, cols: 1, steps: (1, 0) };
-        self.blocks.add_pieces(backend, alpha, beta, y)
+        self.blocks.sums.add(backend, alpha, beta, y)
     }
 }
 

@@ -93,7 +93,7 @@ impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device
             Some(_) => (SellAlgorithm::Delta16, "columns fit 16 bits, and the plan runs often"),
             None => (SellAlgorithm::RowPerThread, "its rows are made for it"),
         };
-        let (algorithm, choice) = self.choose("spmv", options, table, preferred)?;
+        let (algorithm, mut choice) = self.choose("spmv", options, table, preferred)?;
         let traversal = match algorithm {
             SellAlgorithm::Delta16 => {
                 let deltas = found.map_or_else(find_deltas, |found| Ok(Some(found)))?;
@@ -109,7 +109,9 @@ impl<T: Scalar, I: Index, O: Index> SpmvKernel<Sell<T, Device, I, O>> for Device
                 kernel: self.kernel_of(T::DTYPE, "sell_spmv", "sell_spmv_row_per_thread", defines)?,
                 deltas: None,
             }),
-            SellAlgorithm::GroupedRows => Traversal::Grouped(Grouped::new(self, a, op)?),
+            SellAlgorithm::GroupedRows => {
+                Traversal::Grouped(Grouped::new(self, a, op, options, &mut choice)?)
+            }
         };
         Ok(ProductPlan { choice, traversal })
     }

@@ -133,7 +133,7 @@ impl ByLevel {
 
     /// The entries by rows.
     pub(super) fn entries<'a>(&'a self, launch: Launch<'a>, values: &'a RawBuffer) -> Launch<'a> {
-        let RowGroups { offsets, columns, positions } = &self.groups;
+        let RowGroups { offsets, columns, positions, .. } = &self.groups;
         launch.buffer(offsets).buffer(columns).positions(positions).buffer(values)
     }
 

@@ -10,7 +10,7 @@ pub(crate) use sort::{SortBy, Sorter, bits_below};
 use super::positions::Positions;
 use super::prefix_sum::PrefixSum;
 use super::raw::{RawCompressed, RawCoo};
-use super::row_groups::RowGroups;
+use super::row_groups::{GroupOrder, RowGroups};
 use super::runs::Runs;
 use super::triplets::Triplets;
 use crate::buffer::RawBuffer;
@@ -191,10 +191,10 @@ impl Coordinates {
         Ok(offsets)
     }
 
-    /// The entries grouped by major index.
-    pub(super) fn into_row_groups(self, backend: &Device) -> Result<RowGroups> {
+    /// The entries grouped by major index, in this order.
+    pub(super) fn into_row_groups(self, backend: &Device, order: GroupOrder) -> Result<RowGroups> {
         let offsets = self.offsets(backend, IndexType::I64, None)?.of();
-        Ok(RowGroups { offsets, columns: self.minor, positions: self.positions })
+        Ok(RowGroups { offsets, columns: self.minor, positions: self.positions, order })
     }
 
     /// The entries by coordinate.
