@@ -11,7 +11,7 @@ use sparse_core::{Algorithm, Axis, BatchCompressed, Choice, Index, KernelPlan, P
 #[derive(Debug)]
 pub struct BatchPlan {
     choice: Choice,
-    grouped: Grouped,
+    grouped: Box<Grouped>,
 }
 
 impl KernelPlan for BatchPlan {

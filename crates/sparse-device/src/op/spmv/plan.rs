@@ -32,8 +32,9 @@ impl Grouped {
         op: Op,
         options: &PlanOptions,
         choice: &mut Choice,
-    ) -> Result<Self> {
-        Self::of(backend, GroupedRows::new(backend, a, op)?, a.values(), op, options, choice)
+    ) -> Result<Box<Self>> {
+        let rows = GroupedRows::new(backend, a, op)?;
+        Ok(Box::new(Self::of(backend, rows, a.values(), op, options, choice)?))
     }
 
     fn of(
@@ -79,7 +80,7 @@ pub(super) enum Traversal<Stored> {
     /// As the format stores them.
     Stored(Stored),
     /// By the rows of op(A).
-    Grouped(Grouped),
+    Grouped(Box<Grouped>),
 }
 
 impl<Stored: Workspace> KernelPlan for ProductPlan<Stored> {
