@@ -93,9 +93,20 @@ pub(super) const FAULTS: &[Fault] = &[
         case: LONG_ROWS,
     },
     Fault {
+        kind: Kind::OffByOne,
+        what: "products of strips have the next entry of B",
+        place: cu(
+            "spgemm_strips",
+            "int place = places[k].segment_place + offset;",
+            "int place = places[k].segment_place + offset + 1;",
+        ),
+        found_by: &[by("spgemm/csr", "strips"), by("spgemm/csc", "strips")],
+        case: DIAGONAL,
+    },
+    Fault {
         kind: Kind::DroppedEntry,
         what: "the last product of an entry of a strip is left out",
-        place: cu("spgemm_strips", "at < end; at++)", "at < end - 1; at++)"),
+        place: cu("spgemm_strips_sum", "at < end; at++)", "at < end - 1; at++)"),
         found_by: &[by("spgemm/csr", "strips"), by("spgemm/csc", "strips")],
         case: DIAGONAL,
     },

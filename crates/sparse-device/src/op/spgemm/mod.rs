@@ -101,7 +101,7 @@ algorithms! {
             "CUDA, in place of places, without a mask: most products are of rows that repeat, with the columns of one of the 8 rows before, each plus up to 8, and so do the rows of B that they name",
         )
         .preprocessing("as places, and the products of the first of up to 128 rows in place of those of all"),
-        Needs::SharedMemory(strips::FILE);
+        Needs::SharedMemory(strips::SUM_FILE);
     }
 }
 

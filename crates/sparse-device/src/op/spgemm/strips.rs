@@ -17,8 +17,11 @@ use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::{Backend, Error, Result};
 
-/// The file of the kernels.
-pub(super) const FILE: &str = "spgemm_strips";
+/// The file of the kernels that a plan runs.
+const FILE: &str = "spgemm_strips";
+
+/// The file of the kernel that a run of the plan runs.
+pub(super) const SUM_FILE: &str = "spgemm_strips_sum";
 
 /// The largest steps from a row to its copy: the kernels' macro `STEPS`.
 const STEPS: usize = 8;
@@ -114,7 +117,7 @@ impl FoundStrips {
         let Factors { left, right } = factors;
         let is_counted = |n: usize| i32::try_from(n + 1).is_ok();
         let are_counted = is_counted(left.rows) && is_counted(right.indices.len);
-        if !backend.can_share(FILE) || !are_counted || !right.order.unique || products.counts.total == 0 {
+        if !backend.can_share(SUM_FILE) || !are_counted || !right.order.unique || products.counts.total == 0 {
             return Ok(None);
         }
         match Self::within_memory(backend, factors, products, entries) {
@@ -176,7 +179,7 @@ impl FoundStrips {
         let launch = launch.buffer(left.offsets).buffer(left.indices);
         let launch = launch.buffer(right.offsets).buffer(right.indices);
         launch.buffer(rows.offsets).buffer(rows.columns).buffer(&programs).warps(count)?;
-        let kernel = self::kernel(backend, factors, "spgemm_strips_sum")?;
+        let kernel = backend.kernel_of(left.dtype, SUM_FILE, "spgemm_strips_sum", factors.defines(backend))?;
         Ok(Strips { count, strips, programs, shared, lanes: lanes(backend, products / count), kernel })
     }
 }
