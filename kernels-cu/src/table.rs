@@ -104,6 +104,7 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
                 "spgemm_strips_runs",
                 "spgemm_strips_find",
                 "spgemm_strips_make",
+                "spgemm_strips_rest",
                 "spgemm_strips_leave",
                 "spgemm_strips_programs",
             ],

@@ -18,6 +18,7 @@
 // spgemm_strips_find: flags[i] <- 1 if a strip begins with row i, else 0; products[i] <- its products, or 0. A strip has
 // `least_rows` or more, and `most_bytes` of shared memory are enough. most[0] <- the most bytes that a strip needs.
 // spgemm_strips_make: writes strips, and sizes[s] <- the integers of the program of strip s.
+// spgemm_strips_rest: counts[i] <- the products of row i, or 0 if it is in a strip.
 // spgemm_strips_leave: bins[i] <- 0 for each row i of a strip.
 // spgemm_strips_programs: a warp has a strip, and writes its program: the segments of B's values, the end of each entry of C
 // in the list of products, and this list: the place in shared memory of the first row's entry of B, in the lower half, and
@@ -270,6 +271,17 @@ KERNEL spgemm_strips_make(long long rows, long long a_step, long long b_step, lo
         Steps steps = {(int)a_step, (int)b_step};
         strips[s] = strip_at(row, count, steps, a_offsets, a_indices, b_offsets, c_starts, products_before);
         sizes[s] = program_size(strips[s]);
+    }
+}
+
+KERNEL spgemm_strips_rest(long long rows, long long a_step, const long long *__restrict__ strips_before,
+                          const Strip *__restrict__ strips, const long long *__restrict__ products_before,
+                          long long *__restrict__ counts)
+{
+    for (long long row = thread_index(); row < rows; row += thread_count()) {
+        long long s = strips_before[row + 1] - 1;
+        bool is_in_strip = s >= 0 && row < strips[s].first + strips[s].rows * a_step;
+        counts[row] = is_in_strip ? 0 : products_before[row + 1] - products_before[row];
     }
 }
 

@@ -364,7 +364,8 @@ fn find_sums(
     }
     let (longest, places) = if kept != Kept::Nothing {
         let longest = backend.longest_row(&counted.starts)?;
-        (longest, Places::new(backend, factors, products, longest)?)
+        let placed = strips.as_ref().map_or(&products.counts, FoundStrips::rest);
+        (longest, Places::new(backend, factors, placed, products.most, longest)?)
     } else {
         (products.most.min(factors.right.cols), None)
     };
@@ -404,7 +405,7 @@ fn known_sums(
 ) -> Result<ValueSums> {
     let longest = backend.longest_row(entries)?;
     let places = match products {
-        Some(products) => Places::new(backend, factors, products, longest)?,
+        Some(products) => Places::new(backend, factors, &products.counts, products.most, longest)?,
         None => None,
     };
     let starts = products.map_or(entries, |products| &products.counts.starts);

@@ -7,7 +7,7 @@
 //! strip once, and 4 or 8 bytes for each product of a strip's first row.
 
 use super::chunks;
-use super::row_sizes::ProductCounts;
+use super::row_sizes::{ProductCounts, RowSizes};
 use super::values::KnownRows;
 use super::{Factors, largest_team};
 use crate::buffer::RawBuffer;
@@ -102,6 +102,8 @@ pub(super) struct FoundStrips {
     size: usize,
     /// The products of all strips.
     products: usize,
+    /// Those of rows in no strip.
+    rest: RowSizes,
     /// Bytes of shared memory for the largest strip.
     shared: usize,
 }
@@ -156,6 +158,11 @@ impl FoundStrips {
         are_most(self.products, products)
     }
 
+    /// The products of rows in no strip.
+    pub(super) fn rest(&self) -> &RowSizes {
+        &self.rest
+    }
+
     /// Leaves the rows of strips out of all bins.
     pub(super) fn leave(&self, backend: &Device, factors: Factors<'_>, bins: &Buffer<i32>) -> Result<()> {
         let kernel = kernel(backend, factors, "spgemm_strips_leave")?;
@@ -171,7 +178,7 @@ impl FoundStrips {
         rows: KnownRows<'_>,
     ) -> Result<Strips> {
         let Factors { left, right } = factors;
-        let Self { count, steps, strips, starts, size, products, shared } = self;
+        let Self { count, steps, strips, starts, size, products, shared, .. } = self;
         let programs = backend.allocate_raw(size, size_of::<i32>())?;
         let kernel = kernel(backend, factors, "spgemm_strips_programs")?;
         let launch = backend.launch(&kernel).size(count).size(steps.a).size(steps.b);
@@ -179,7 +186,8 @@ impl FoundStrips {
         let launch = launch.buffer(left.offsets).buffer(left.indices);
         let launch = launch.buffer(right.offsets).buffer(right.indices);
         launch.buffer(rows.offsets).buffer(rows.columns).buffer(&programs).warps(count)?;
-        let kernel = backend.kernel_of(left.dtype, SUM_FILE, "spgemm_strips_sum", factors.defines(backend))?;
+        let kernel =
+            backend.kernel_of(left.dtype, SUM_FILE, "spgemm_strips_sum", factors.defines(backend))?;
         Ok(Strips { count, strips, programs, shared, lanes: lanes(backend, products / count), kernel })
     }
 }
@@ -316,7 +324,20 @@ impl StripSearch<'_> {
         let launch = launch.buffer(self.entries).buffer(&self.products.counts.starts);
         launch.buffer(&strips).buffer(&starts).items(left.rows)?;
         let size = PrefixSum::series(backend, count + 1)?.starts_and_sum(backend, &starts)?;
-        Ok(Some(FoundStrips { count, steps: *steps, strips, starts, size, products, shared }))
+        let rest = self.rest(&strips, &before, products)?;
+        Ok(Some(FoundStrips { count, steps: *steps, strips, starts, size, products, rest, shared }))
+    }
+
+    /// The products of rows in none of these strips, which have so many themselves.
+    fn rest(&self, strips: &RawBuffer, strips_before: &Buffer<i64>, of_strips: usize) -> Result<RowSizes> {
+        let Self { backend, factors, steps, .. } = self;
+        let (rows, counts) = (factors.left.rows, &self.products.counts);
+        let rest = backend.zeros::<i64>(rows + 1)?;
+        let kernel = kernel(backend, *factors, "spgemm_strips_rest")?;
+        let launch = backend.launch(&kernel).size(rows).size(steps.a).buffer(strips_before).buffer(strips);
+        launch.buffer(&counts.starts).buffer(&rest).items(rows)?;
+        PrefixSum::series(backend, rows + 1)?.starts(backend, &rest)?;
+        Ok(RowSizes { starts: rest.into(), total: counts.total - of_strips })
     }
 }
 
