@@ -354,7 +354,7 @@ fn find_sums(
     };
     if are_all_in_chunks {
         let starts = counted.starts.clone();
-        let found = search.find(counted, offset)?;
+        let found = search.find(counted, None, offset)?;
         let c = found.rows();
         let sums = match ValueSums::of_chunks(backend, factors, c)? {
             Some(sums) => sums,
@@ -377,7 +377,7 @@ fn find_sums(
     };
     // Before the pattern, so that nothing waits for the device between its last kernels and those of values.
     let bins = SumBins::new(backend, factors, counts, places.is_some(), strips.as_ref())?;
-    let found = search.find(counted, offset)?;
+    let found = search.find(counted, bins.entries, offset)?;
     let sums = ValueSums::new(backend, factors, bins, found.rows(), (places, strips))?;
     Ok((found, sums))
 }
@@ -417,7 +417,7 @@ fn known_sums(
 
 fn bound(backend: &Device, factors: Factors<'_>, sizes: Sizes) -> Result<SpgemmBound> {
     let products = ProductCounts::new(backend, factors, None)?;
-    let nnz = products.bounds().total as u64;
+    let nnz = products.bound(backend)? as u64;
     let of_entries = nnz.saturating_mul((sizes.scalar + sizes.index) as u64);
     let of_offsets = ((factors.left.rows + 1) * sizes.offset) as u64;
     let bytes = of_entries.saturating_add(of_offsets);
