@@ -85,7 +85,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "spgemm_chunks",
             (
                 "products[padded(product)] = value;",
-                "products[padded(product)] = product < count - 1 ? value : rest;",
+                "products[padded(product)] = product < chunk.products - 1 ? value : rest;",
             ),
             ("if (at + ahead * BLOCK < count)", "if (at + ahead * BLOCK < count - 1)"),
         ),

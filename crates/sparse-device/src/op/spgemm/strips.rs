@@ -343,7 +343,7 @@ impl StripSearch<'_> {
 
 /// True if strips can pay: a product that runs all at once in chunks is bound by latency.
 pub(super) fn pay(backend: &Device, factors: Factors<'_>, products: &ProductCounts) -> bool {
-    !chunks::run_at_once(backend, factors, products)
+    !chunks::run_at_once(backend, factors, products.counts.total)
 }
 
 /// True if so many are most of these products.
