@@ -35,6 +35,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "slices.cuh",
         "smallest.cuh",
         "staged_entries.cuh",
+        "strips.cuh",
         "team.cuh",
         "types.cuh",
         "update_pack.cuh",
@@ -103,12 +104,13 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
                 "spgemm_strips_runs",
                 "spgemm_strips_find",
                 "spgemm_strips_make",
+                "spgemm_strips_rest",
                 "spgemm_strips_leave",
                 "spgemm_strips_programs",
-                "spgemm_strips_sum",
             ],
             [SCALAR, IDX, OFF, BLOCK]
         ),
+        file!("cu", HEADERS, "spgemm_strips_sum", ["spgemm_strips_sum"], [SCALAR, IDX, OFF, BLOCK]),
         file!(
             "cu",
             HEADERS,

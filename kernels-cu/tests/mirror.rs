@@ -60,7 +60,7 @@ const BEYOND_OPENCL: &[&str] = &[
 ];
 
 /// Files that prepare what a kernel beyond OpenCL takes, and nothing else.
-const PREPARE_BEYOND: &[&str] = &["trisolve_places"];
+const PREPARE_BEYOND: &[&str] = &["spgemm_strips", "trisolve_places"];
 
 /// Files whose gain is the exchange between the lanes of a warp, for operands of a kernel that OpenCL has too.
 const BY_WARPS: &[&str] = &["sddmm_aligned"];

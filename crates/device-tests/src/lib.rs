@@ -86,6 +86,7 @@ const TESTS: &[Test] = &tests![
     spgemm::products_of_long_rows_are_those_of_the_reference,
     spgemm::products_that_meet_are_added_in_order,
     spgemm::strips_are_those_of_the_reference,
+    spgemm::strips_keep_no_places,
     spgemm::runs_of_a_plan_give_the_same_bits,
     trisolve::complex_quotients_neither_overflow_nor_underflow,
     trisolve::enqueued_solves_are_those_that_wait,

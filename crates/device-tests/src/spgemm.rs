@@ -190,6 +190,26 @@ pub fn strips_are_those_of_the_reference(library: &Library) {
     }
 }
 
+/// A plan of strips keeps the places of the products of other rows alone, which are few.
+pub fn strips_keep_no_places(library: &Library) {
+    let steps: Vec<_> = (-20..21).map(|step| [0, 0, step]).collect();
+    let a = stencil([1, 1, 2000], &steps);
+    each_device(library, |backend| {
+        let a = a.to_device(backend).unwrap();
+        let bytes = |algorithm| {
+            let plan = SpgemmPlan::new(backend, &a, &a, &PlanOptions::forced(algorithm)).unwrap();
+            (plan.choice().algorithm == algorithm).then(|| plan.workspace_bytes())
+        };
+        let is_there = |algorithm: &sparse_core::Algorithm| algorithm.name == "strips";
+        if !SpgemmKernel::<Wide<Device>>::spgemm_algorithms(backend).iter().any(is_there) {
+            return;
+        }
+        let products = SpgemmPlan::bound(backend, &a, &a).unwrap().products as usize;
+        let (strips, places) = (bytes("strips").unwrap(), bytes("places").unwrap());
+        assert!(strips + products / 2 < places, "{strips} bytes by strips, {places} by places");
+    });
+}
+
 /// A plan says what runs where it cannot keep the products as it was told to.
 pub fn plans_name_the_algorithm_that_runs(library: &Library) {
     let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0]).unwrap();

@@ -390,6 +390,7 @@ macro_rules! files {
                     "spgemm_chunks_place",
                     "spgemm_chunks_positions",
                     "spgemm_chunks_runs",
+                    "spgemm_chunks_heads",
                     "spgemm_chunks_sum",
                 ],
                 [SCALAR, IDX, OFF, BLOCK]

@@ -24,13 +24,13 @@
 // order of C's entries.
 // spgemm_chunks_runs: runs[r] <- what the products r EACH up to (r + 1) EACH in that order end, from zeros: the entry of
 // the first one in its chunk in the lower half, and in the upper half a bit for each product that is its entry's last.
+// spgemm_chunks_heads: heads[c] <- where all of this is for chunk c.
 // A run of the plan calls one:
 // spgemm_chunks_sum: a work-group has a chunk. First its work-items keep the products in local memory; then each adds EACH
-// of them, by their positions, and what it has left of an entry goes to the one that ends this entry. Reads groups,
-// sources, factors, positions and runs once; writes C once.
+// of them, by their positions, and what it has left of an entry goes to the one that ends this entry. Reads heads, groups, sources, factors, positions and runs once; writes C once.
 // Macros: SCALAR, IDX, OFF, BLOCK (work-items of sum), EACH = 16, 8 or 4 (products of a work-item, in 64 bytes).
 // Launch: any number of work-groups, of BLOCK for sum, of 32 for positions, of any size for rows, products, begins,
-// bounds and runs; others of `lanes`, up to 32, which are a team. A chunk has up to EACH * BLOCK products, unless it has a single entry.
+// bounds, runs and heads; others of `lanes`, up to 32, which are a team. A chunk has up to EACH * BLOCK products, unless it has a single entry.
 #include "scalar.clh"
 #include "index.clh"
 #define SORTED IDX
@@ -70,6 +70,19 @@ typedef struct
     uint a_entry;
     uint b_shift;
 } Source;
+
+// A chunk: the place in C of its first entry, its first group, its first source, and how many products, entries of C and
+// sources it has.
+typedef struct
+{
+    long place;
+    int first_group;
+    int first_source;
+    int products;
+    int entries;
+    int sources;
+    int unused;
+} Chunk;
 
 // The row, counted from 0 on, that has an element; `before` are those before each row, and of all.
 static int row_of(__global const long *before, long rows, long element)
@@ -322,6 +335,22 @@ __kernel void spgemm_chunks_runs(long entries, __global const int *starts, __glo
     }
 }
 
+__kernel void spgemm_chunks_heads(long count, __global const int *chunk_entries, __global const int *chunk_starts,
+                                  __global const long *chunk_places, __global const Group *groups,
+                                  __global Chunk *heads)
+{
+    for (long c = get_global_id(0); c < count; c += get_global_size(0)) {
+        int first_group = (int)(first_of(c, chunk_starts) / LANES);
+        int products = chunk_starts[c + 1] - chunk_starts[c];
+        Group last = groups[first_group + (products - 1) / LANES];
+        int first_source = groups[first_group].segment;
+        int sources = last.segment + (int)popcount(last.bits) + 1 - first_source;
+        int entries = chunk_entries[c + 1] - chunk_entries[c];
+        Chunk head = {chunk_places[c], first_group, first_source, products, entries, sources, 0};
+        heads[c] = head;
+    }
+}
+
 // A product of the chunk whose groups and sources these are.
 static ACC product_at(int product, __global const Group *groups, __global const Source *sources,
                       __global const T *a_values, __global const T *b_values)
@@ -332,8 +361,7 @@ static ACC product_at(int product, __global const Group *groups, __global const 
     return mul(load(a_values, source.a_entry), load(b_values, source.b_shift + (uint)product));
 }
 
-__kernel void spgemm_chunks_sum(long chunks, __global const int *chunk_entries, __global const int *chunk_starts,
-                                __global const long *chunk_places, __global const ushort *positions,
+__kernel void spgemm_chunks_sum(long count, __global const Chunk *heads, __global const ushort *positions,
                                 __global const uint *runs, __global const Group *groups,
                                 __global const Source *sources, __global const T *a_values,
                                 __global const T *b_values, __global T *c_values)
@@ -343,15 +371,14 @@ __kernel void spgemm_chunks_sum(long chunks, __global const int *chunk_entries, 
     __local ACC rests[BLOCK];
     __local int enders[BLOCK];
     int lid = (int)get_local_id(0);
-    for (long c = get_group_id(0); c < chunks; c += get_num_groups(0)) {
-        long first = first_of(c, chunk_starts);
-        int count = chunk_starts[c + 1] - chunk_starts[c];
-        int n = chunk_entries[c + 1] - chunk_entries[c];
+    for (long c = get_group_id(0); c < count; c += get_num_groups(0)) {
+        Chunk chunk = heads[c];
+        long first = (long)chunk.first_group * LANES;
         // A longer chunk has a single entry.
-        bool is_kept = count <= MAX_PRODUCTS;
+        bool is_kept = chunk.products <= MAX_PRODUCTS;
         ACC rest = (ACC)(0);
-        for (int product = lid; product < count; product += BLOCK) {
-            ACC value = product_at(product, groups + first / LANES, sources, a_values, b_values);
+        for (int product = lid; product < chunk.products; product += BLOCK) {
+            ACC value = product_at(product, groups + chunk.first_group, sources, a_values, b_values);
             if (is_kept)
                 products[padded(product)] = value;
             else
@@ -359,10 +386,10 @@ __kernel void spgemm_chunks_sum(long chunks, __global const int *chunk_entries, 
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         int begin = lid * EACH;
-        uint run = is_kept && begin < count ? runs[(first + begin) / EACH] : 0;
+        uint run = is_kept && begin < chunk.products ? runs[(first + begin) / EACH] : 0;
         int entry = (int)(run & (ENDS - 1));
         if (is_kept) {
-            for (int k = 0; k < EACH && begin + k < count; k++) {
+            for (int k = 0; k < EACH && begin + k < chunk.products; k++) {
                 rest += products[padded(positions[first + begin + k])];
                 if (run & ENDS << k) {
                     sums[padded(entry)] = rest;
@@ -390,8 +417,8 @@ __kernel void spgemm_chunks_sum(long chunks, __global const int *chunk_entries, 
                 sums[0] += rests[other];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int at = lid; at < n; at += BLOCK)
-            store(c_values, chunk_places[c] + at, sums[padded(at)]);
+        for (int at = lid; at < chunk.entries; at += BLOCK)
+            store(c_values, chunk.place + at, sums[padded(at)]);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

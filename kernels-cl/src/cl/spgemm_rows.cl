@@ -93,11 +93,13 @@ __kernel void spgemm_rows_sum_bins(long rows, long limit1, long limit2, long sli
     }
 }
 
-// bin_starts[b] <- how many of the sorted bins are below b.
-__kernel void spgemm_rows_bin_starts(long rows, long count, __global const int *bins, __global long *bin_starts)
+// bin_starts[b] <- how many of the sorted bins are below b; bin_starts[count] <- the last of the starts of rows, for the
+// same download.
+__kernel void spgemm_rows_bin_starts(long rows, long count, __global const int *bins, __global const long *starts,
+                                     __global long *bin_starts)
 {
-    for (long bin = get_global_id(0); bin < count; bin += get_global_size(0))
-        bin_starts[bin] = count_below(bins, rows, bin);
+    for (long bin = get_global_id(0); bin <= count; bin += get_global_size(0))
+        bin_starts[bin] = bin < count ? count_below(bins, rows, bin) : starts[rows];
 }
 
 // slices[i] <- the number of slices of up to `size` elements of the row at place first + i.

@@ -38,6 +38,19 @@ struct __align__(8) Source
     unsigned int b_shift;
 };
 
+// A chunk: the place in C of its first entry, its first group, its first source, and how many products, entries of C and
+// sources it has.
+struct __align__(16) Chunk
+{
+    long long place;
+    int first_group;
+    int first_source;
+    int products;
+    int entries;
+    int sources;
+    int unused;
+};
+
 // The products of a chunk: the first is the first of a group.
 struct Stream
 {

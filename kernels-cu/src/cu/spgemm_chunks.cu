@@ -24,10 +24,11 @@
 // order of C's entries.
 // spgemm_chunks_runs: runs[r] <- what the products r EACH up to (r + 1) EACH in that order end, from zeros: the entry of
 // the first one in its chunk in the lower half, and in the upper half a bit for each product that is its entry's last.
+// spgemm_chunks_heads: heads[c] <- where all of this is for chunk c, so that a run waits for one load before others.
 // A run of the plan calls one:
 // spgemm_chunks_sum: a block has a chunk. First a warp has a group after the other, and keeps the products in shared
 // memory; then a thread adds EACH of them, by their positions, and what it has left of an entry goes to the thread that
-// ends this entry. Reads groups, sources, factors, positions and runs once; writes C once.
+// ends this entry. Reads heads, groups, sources, factors, positions and runs once; writes C once.
 // Macros: SCALAR, IDX, OFF, BLOCK (threads of sum), EACH = 16, 8 or 4 (products of a thread, in 64 bytes), AHEAD = 4
 // (groups that a warp loads at once), MIN_BLOCKS = 4 or 5.   Launch: any number of blocks, of BLOCK threads for sum, of 32
 // for positions, of a multiple of 32 for others, `lanes` a power of two up to 32. A chunk has up to EACH * BLOCK products, unless it has a single entry.
@@ -272,6 +273,21 @@ KERNEL spgemm_chunks_runs(long long entries, const int *__restrict__ starts, con
     }
 }
 
+KERNEL spgemm_chunks_heads(long long count, const int *__restrict__ chunk_entries, const int *__restrict__ chunk_starts,
+                           const long long *__restrict__ chunk_places, const Group *__restrict__ groups,
+                           Chunk *__restrict__ heads)
+{
+    for (long long c = thread_index(); c < count; c += thread_count()) {
+        Stream stream = stream_of(c, chunk_starts);
+        int first_group = (int)(stream.first / WARP);
+        Group last = groups[first_group + (stream.count - 1) / WARP];
+        int first_source = groups[first_group].segment;
+        int sources = last.segment + __popc(last.bits) + 1 - first_source;
+        int entries = chunk_entries[c + 1] - chunk_entries[c];
+        heads[c] = {chunk_places[c], first_group, first_source, stream.count, entries, sources, 0};
+    }
+}
+
 // The segment of this lane's product.
 static __device__ Source source_of(Group group, const Source *__restrict__ sources)
 {
@@ -298,40 +314,35 @@ static __device__ ACC sum_stream(ACC *of_warps, int count, const Group *__restri
     return sum;
 }
 
-// The groups of a stream, and its sources if they fit, in shared memory.
+// The groups of a chunk, and its sources if they fit, in shared memory.
 struct StagedSources
 {
     Group *groups;
     Source *sources;
-    int first_source;
-    bool has_sources;
 };
 
-// Copies the groups and sources of a stream to `memory`, so that products wait for one load alone.
-static __device__ StagedSources stage_sources(ACC *memory, int count, const Group *__restrict__ groups,
-                                    const Source *__restrict__ sources)
+// Copies the groups and sources of a chunk to `memory`, so that products wait for one load alone.
+static __device__ StagedSources stage_sources(ACC *memory, const Chunk &chunk, const Group *__restrict__ groups,
+                                              const Source *__restrict__ sources)
 {
-    Group last = groups[(count - 1) / WARP];
-    StagedSources staged = {(Group *)memory, (Source *)memory + MAX_PRODUCTS / WARP, groups[0].segment, false};
-    int n = last.segment + __popc(last.bits) + 1 - staged.first_source;
-    staged.has_sources = n <= MAX_SOURCES;
-    for (int group = threadIdx.x; group * WARP < count; group += BLOCK)
+    StagedSources staged = {(Group *)memory, (Source *)memory + MAX_PRODUCTS / WARP};
+    for (int group = threadIdx.x; group * WARP < chunk.products; group += BLOCK)
         staged.groups[group] = load_once(groups + group);
-    if (staged.has_sources)
+    if (chunk.sources <= MAX_SOURCES)
 #pragma unroll 2
-        for (int s = threadIdx.x; s < n; s += BLOCK)
-            staged.sources[s] = load_once(sources + staged.first_source + s);
+        for (int s = threadIdx.x; s < chunk.sources; s += BLOCK)
+            staged.sources[s] = load_once(sources + chunk.first_source + s);
     __syncthreads();
     return staged;
 }
 
-// Keeps the `count` products of a stream in shared memory, each warp AHEAD groups at a time.
-template <bool HAS_SOURCES>
-static __device__ void keep_products(ACC *products, int count, StagedSources staged, const Source *__restrict__ sources,
+// Keeps the products of a chunk in shared memory, each warp AHEAD groups at a time. `sources` are those of all chunks, in
+// shared memory or not.
+static __device__ void keep_products(ACC *products, int count, const Group *groups, const Source *__restrict__ sources,
                                      const T *__restrict__ a_values, const T *__restrict__ b_values)
 {
     int at = threadIdx.x;
-    const Group *groups = staged.groups + at / WARP;
+    groups += at / WARP;
     products += padded(at);
 #pragma unroll 1
     for (int begin = at - lane_index(); begin < count; begin += AHEAD * BLOCK) {
@@ -340,8 +351,7 @@ static __device__ void keep_products(ACC *products, int count, StagedSources sta
         for (int ahead = 0; ahead < AHEAD; ahead++) {
             product[ahead] = ACC(0);
             if (at + ahead * BLOCK < count) {
-                Group group = groups[ahead * (BLOCK / WARP)];
-                Source source = source_of(group, HAS_SOURCES ? staged.sources - staged.first_source : sources);
+                Source source = source_of(groups[ahead * (BLOCK / WARP)], sources);
                 unsigned int b_entry = source.b_shift + (unsigned int)(at + ahead * BLOCK);
                 product[ahead] = mul(load(a_values, source.a_entry), load(b_values, b_entry));
             }
@@ -355,11 +365,10 @@ static __device__ void keep_products(ACC *products, int count, StagedSources sta
     }
 }
 
-KERNEL spgemm_chunks_sum(long long chunks, const int *__restrict__ chunk_entries, const int *__restrict__ chunk_starts,
-                         const long long *__restrict__ chunk_places, const unsigned short *__restrict__ positions,
-                         const unsigned int *__restrict__ runs, const Group *__restrict__ groups,
-                         const Source *__restrict__ sources, const T *__restrict__ a_values,
-                         const T *__restrict__ b_values, T *__restrict__ c_values)
+KERNEL spgemm_chunks_sum(long long count, const Chunk *__restrict__ heads,
+                         const unsigned short *__restrict__ positions, const unsigned int *__restrict__ runs,
+                         const Group *__restrict__ groups, const Source *__restrict__ sources,
+                         const T *__restrict__ a_values, const T *__restrict__ b_values, T *__restrict__ c_values)
 {
     __shared__ ACC products[MAX_PRODUCTS + MAX_PRODUCTS / WARP];
     // Before, groups and sources.
@@ -367,19 +376,17 @@ KERNEL spgemm_chunks_sum(long long chunks, const int *__restrict__ chunk_entries
     __shared__ ACC of_warps[BLOCK / WARP];
     __shared__ int entries[BLOCK / WARP];
     end_after_last();
-    for (long long c = blockIdx.x; c < chunks; c += gridDim.x) {
-        Stream stream = stream_of(c, chunk_starts);
-        const Group *own_groups = groups + stream.first / WARP;
-        long long place = chunk_places[c];
-        if (stream.count > MAX_PRODUCTS) {
-            ACC sum = sum_stream(of_warps, stream.count, own_groups, sources, a_values, b_values);
+    for (long long c = blockIdx.x; c < count; c += gridDim.x) {
+        Chunk chunk = heads[c];
+        const Group *own_groups = groups + chunk.first_group;
+        if (chunk.products > MAX_PRODUCTS) {
+            ACC sum = sum_stream(of_warps, chunk.products, own_groups, sources, a_values, b_values);
             if (threadIdx.x == 0)
-                store(c_values, place, sum);
+                store(c_values, chunk.place, sum);
             continue;
         }
-        int n = chunk_entries[c + 1] - chunk_entries[c];
-        long long first = stream.first / EACH + threadIdx.x;
-        bool is_there = (int)threadIdx.x * EACH < stream.count;
+        long long first = (long long)chunk.first_group * (WARP / EACH) + threadIdx.x;
+        bool is_there = (int)threadIdx.x * EACH < chunk.products;
         Positions own[EACH / 2 / WORDS];
         unsigned int run = 0;
         if (is_there) {
@@ -388,18 +395,19 @@ KERNEL spgemm_chunks_sum(long long chunks, const int *__restrict__ chunk_entries
                 own[k] = load_once((const Positions *)positions + first * (EACH / 2 / WORDS) + k);
             run = runs[first];
         }
-        StagedSources staged = stage_sources(sums, stream.count, own_groups, sources);
-        if (staged.has_sources)
-            keep_products<true>(products, stream.count, staged, sources, a_values, b_values);
+        StagedSources staged = stage_sources(sums, chunk, own_groups, sources);
+        if (chunk.sources <= MAX_SOURCES)
+            keep_products(products, chunk.products, staged.groups, staged.sources - chunk.first_source, a_values,
+                          b_values);
         else
-            keep_products<false>(products, stream.count, staged, sources, a_values, b_values);
+            keep_products(products, chunk.products, staged.groups, sources, a_values, b_values);
         __syncthreads();
         ACC rest = is_there ? add_run(sums, products, run, own) : ACC(0);
         add_rests(sums, of_warps, entries, run, rest);
         __syncthreads();
 #pragma unroll 4
-        for (int at = threadIdx.x; at < n; at += BLOCK)
-            store(c_values, place + at, sums[padded(at)]);
+        for (int at = threadIdx.x; at < chunk.entries; at += BLOCK)
+            store(c_values, chunk.place + at, sums[padded(at)]);
         __syncthreads();
     }
 }

@@ -181,12 +181,13 @@ KERNEL spgemm_rows_sum_bins(long long rows, long long limit1, long long limit2, 
     }
 }
 
-// bin_starts[b] <- how many of the sorted bins are below b.
+// bin_starts[b] <- how many of the sorted bins are below b; bin_starts[count] <- the last of the starts of rows, for the
+// same download.
 KERNEL spgemm_rows_bin_starts(long long rows, long long count, const int *__restrict__ bins,
-                              long long *__restrict__ bin_starts)
+                              const long long *__restrict__ starts, long long *__restrict__ bin_starts)
 {
-    for (long long bin = thread_index(); bin < count; bin += thread_count())
-        bin_starts[bin] = count_below(bins, rows, bin);
+    for (long long bin = thread_index(); bin <= count; bin += thread_count())
+        bin_starts[bin] = bin < count ? count_below(bins, rows, bin) : starts[rows];
 }
 
 // slices[i] <- the number of slices of up to `size` elements of the row at place first + i.

@@ -85,7 +85,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "spgemm_chunks",
             (
                 "products[padded(product)] = value;",
-                "products[padded(product)] = product < count - 1 ? value : rest;",
+                "products[padded(product)] = product < chunk.products - 1 ? value : rest;",
             ),
             ("if (at + ahead * BLOCK < count)", "if (at + ahead * BLOCK < count - 1)"),
         ),
@@ -93,9 +93,20 @@ pub(super) const FAULTS: &[Fault] = &[
         case: LONG_ROWS,
     },
     Fault {
+        kind: Kind::OffByOne,
+        what: "products of strips have the next entry of B",
+        place: cu(
+            "spgemm_strips",
+            "int place = places[k].segment_place + offset;",
+            "int place = places[k].segment_place + offset + 1;",
+        ),
+        found_by: &[by("spgemm/csr", "strips"), by("spgemm/csc", "strips")],
+        case: DIAGONAL,
+    },
+    Fault {
         kind: Kind::DroppedEntry,
         what: "the last product of an entry of a strip is left out",
-        place: cu("spgemm_strips", "at < end; at++)", "at < end - 1; at++)"),
+        place: cu("spgemm_strips_sum", "at < end; at++)", "at < end - 1; at++)"),
         found_by: &[by("spgemm/csr", "strips"), by("spgemm/csc", "strips")],
         case: DIAGONAL,
     },

@@ -26,8 +26,9 @@ const BYTES_PER_ITEM: usize = 64;
 /// Chunks for each compute unit, at least, where that does not make them short.
 const CHUNKS_PER_UNIT: usize = 4;
 
-/// The part of the largest chunk that is the least worth making.
-const SHORTEST: usize = 4;
+/// The part of the largest chunk that is the least worth making. Measured on an H200: an eighth takes 0.92 to 0.96 of the
+/// time of a quarter for 0.05 to 0.3 million products.
+const SHORTEST: usize = 8;
 
 /// The part of the largest chunk above which the products of an entry are a chunk, however many they are.
 const ALONE: usize = 8;
@@ -36,6 +37,11 @@ const ALONE: usize = 8;
 /// runs save 1 to 120 us, and pay for the plan after 60 to 300 calls.
 const CALLS: usize = 100;
 
+/// How many times the products are few whose chunks run at once. Measured on an H200, kernels alone: chunks take 0.7 to
+/// 1.0 of the time of places for meshes, finite elements, blocks of unknowns and uniform rows of 7 to 21 entries with 1 to
+/// 17 million products.
+const ROUNDS: usize = 8;
+
 /// The mean length of a row of B up to which all rows of C are in chunks. Measured on an H200, kernels alone: chunks
 /// take 0.5 to 0.84 of the time of places up to 4 entries, 0.9 for 5 and 1.24 for a stencil of 7.
 const SHORT: usize = 4;
@@ -43,9 +49,20 @@ const SHORT: usize = 4;
 /// The mean length up to which they are if some rows of C are long.
 const SHORT_BESIDE_LONG: usize = 16;
 
+/// The mean length up to which they are if products meet.
+const SHORT_AND_MEETING: usize = 24;
+
+/// Products meet where an entry of C has so many halves of a product on average, or more. Measured on an H200, 15 to 104
+/// million products: chunks take 0.7 to 0.9 of the time of places for meshes, finite elements and blocks of unknowns with
+/// 2.4 to 7.3 for each entry of C, and 0.9 to 1.0 for uniform rows, which have one, at six times the time of a plan.
+const MEETING_HALVES: usize = 3;
+
 /// Rows of B differ in length, so that all rows of C are in chunks if some are, where the entries of A meet rows this
 /// many times as long as the mean row of B.
 const SKEWED: usize = 2;
+
+/// Bytes of what a run reads of a chunk first.
+const HEAD_BYTES: usize = 32;
 
 /// Bytes for each product while chunks are made: its entry of C, its place, and its position.
 const BYTES_PER_PRODUCT: usize = 4 + 2 + 2;
@@ -54,29 +71,30 @@ const BYTES_PER_PRODUCT: usize = 4 + 2 + 2;
 /// and its source.
 const BYTES_PER_SEGMENT: usize = 2 * (16 + 4 + 4) + 2 * 4 + 8;
 
-/// True if all rows are best in chunks in a plan of so many calls.
+/// True if all rows are best in chunks in a plan of so many calls, for a C of so many entries.
 pub(super) fn take_all_rows(
     backend: &Device,
     factors: Factors<'_>,
     products: &ProductCounts,
+    entries: usize,
     calls: usize,
 ) -> bool {
     let Factors { left, right } = factors;
     let mean = right.mean_length();
     let total = products.counts.total;
-    // Chunks that run all at once take 0.6 to 1.0 of the time of places (H200).
-    let are_few = run_at_once(backend, factors, products);
+    let are_few = run_at_once(backend, factors, total / ROUNDS);
     let has_long_rows = products.most > places::MAX_PRODUCTS;
     let is_skewed = total > SKEWED * mean * left.indices.len;
+    let meet = mean <= SHORT_AND_MEETING && 2 * total >= MEETING_HALVES * entries;
     let are_many_calls = calls >= CALLS && !backend.caps().is_cpu;
-    (are_many_calls && (mean <= SHORT || are_few))
+    (are_many_calls && (mean <= SHORT || are_few || meet))
         || (has_long_rows && (mean <= SHORT_BESIDE_LONG || is_skewed))
 }
 
-/// True if the chunks of all products run at once.
-pub(super) fn run_at_once(backend: &Device, factors: Factors<'_>, products: &ProductCounts) -> bool {
+/// True if the chunks of so many products run at once.
+pub(super) fn run_at_once(backend: &Device, factors: Factors<'_>, products: usize) -> bool {
     let (most, _) = most_products(backend, factors.left);
-    products.counts.total <= backend.caps().compute_units * CHUNKS_PER_UNIT * most
+    products <= backend.caps().compute_units * CHUNKS_PER_UNIT * most
 }
 
 /// The products of the largest chunk, and of a work-item.
@@ -92,12 +110,8 @@ pub(super) struct Chunks {
     count: usize,
     /// The work-items that have a chunk.
     lanes: usize,
-    /// The first entry of each chunk, and the number of entries.
-    entries: Buffer<i32>,
-    /// The products before each chunk, and of all.
-    starts: Buffer<i32>,
-    /// The place in C of each chunk's first entry.
-    c_places: Buffer<i64>,
+    /// Where the lists of each chunk begin, and its entries of C.
+    heads: RawBuffer,
     /// Where a run keeps the products of each entry.
     positions: RawBuffer,
     /// Which products are the last ones of an entry.
@@ -166,8 +180,8 @@ impl Chunks {
         c: RawCompressed<'_>,
         is_apart: bool,
     ) -> Result<()> {
-        let launch = backend.launch(&self.kernel).size(self.count).buffer(&self.entries).buffer(&self.starts);
-        let launch = launch.buffer(&self.c_places).buffer(&self.positions).buffer(&self.runs);
+        let launch = backend.launch(&self.kernel).size(self.count).buffer(&self.heads);
+        let launch = launch.buffer(&self.positions).buffer(&self.runs);
         let launch = launch.buffer(&self.groups).buffer(&self.sources);
         let launch = launch.buffer(factors.left.values).buffer(factors.right.values);
         launch.buffer(c.values).early_if(is_apart).group_per_row(self.count, self.lanes)
@@ -175,9 +189,8 @@ impl Chunks {
 
     /// Bytes on the device.
     pub(super) fn bytes(&self) -> usize {
-        let numbers = self.starts.bytes() + self.entries.bytes() + self.c_places.bytes();
         let lists = self.positions.bytes() + self.runs.bytes();
-        numbers + lists + self.groups.bytes() + self.sources.bytes()
+        self.heads.bytes() + lists + self.groups.bytes() + self.sources.bytes()
     }
 }
 
@@ -310,8 +323,8 @@ impl ChunkRows<'_> {
         let Self { backend, places, .. } = self;
         let (most, _) = most_products(backend, self.factors.left);
         let longest = backend.longest_row(&entries.starts)?;
-        let alone = longest.min(most / ALONE);
         let wanted = counts.products / (backend.caps().compute_units * CHUNKS_PER_UNIT);
+        let alone = longest.min(most / ALONE);
         // A chunk has up to `alone` products more than these.
         let most_products = wanted.clamp(most / SHORTEST, most - alone);
         let begins = backend.zeros::<i32>(counts.c_entries + 1)?;
@@ -392,8 +405,12 @@ impl ChunkRows<'_> {
         let launch =
             backend.launch(&kernel).size(counts.c_entries).buffer(&entry_starts).buffer(&chunks_before);
         launch.buffer(&starts).buffer(&entries).buffer(&runs).items(counts.c_entries)?;
+        let heads = backend.allocate_raw(count, HEAD_BYTES)?;
+        let kernel = self.kernel("spgemm_chunks_heads")?;
+        let launch = backend.launch(&kernel).size(count).buffer(&entries).buffer(&starts);
+        launch.buffer(&c_places).buffer(&groups).buffer(&heads).items(count)?;
         let kernel = self.kernel("spgemm_chunks_sum")?;
         let lanes = largest_team(backend);
-        Ok(Chunks { count, lanes, entries, starts, c_places, positions, runs, groups, sources, kernel })
+        Ok(Chunks { count, lanes, heads, positions, runs, groups, sources, kernel })
     }
 }

@@ -91,7 +91,7 @@ algorithms! {
 
         Chunks = Algorithm::new(
             "chunks",
-            "in place of places, without a mask: rows of C with many products; of 100 calls or more on a GPU, few products, or rows of B with up to 4 entries",
+            "in place of places, without a mask: rows of C with many products; of 100 calls or more on a GPU, few products, rows of B with up to 4 entries, or up to 24 where entries of C have several products",
         )
         .preprocessing("as by_row, and the products of all rows of C in chunks"),
         Needs::Nothing;
@@ -101,7 +101,7 @@ algorithms! {
             "CUDA, in place of places, without a mask: most products are of rows that repeat, with the columns of one of the 8 rows before, each plus up to 8, and so do the rows of B that they name",
         )
         .preprocessing("as places, and the products of the first of up to 128 rows in place of those of all"),
-        Needs::SharedMemory(strips::FILE);
+        Needs::SharedMemory(strips::SUM_FILE);
     }
 }
 
@@ -340,21 +340,20 @@ fn find_sums(
     let search = PatternSearch::new(backend, factors, algorithm)?;
     let products = &search.products;
     let counted = search.count()?;
-    let strips = match kept {
-        Kept::Best { .. } if !strips::pay(backend, factors, products) => None,
-        Kept::Best { .. } => FoundStrips::find(backend, factors, products, &counted.starts)?
-            .filter(|strips| strips.have_most(products)),
-        Kept::Strips => FoundStrips::find(backend, factors, products, &counted.starts)?,
-        Kept::Nothing | Kept::Chunks | Kept::Places => None,
+    let strips = find_strips(backend, factors, products, &counted.starts, kept)?;
+    let known = match kept {
+        Kept::Best { .. } => Some(backend.last(&counted.starts)? as usize),
+        _ => None,
     };
-    let are_all_in_chunks = match kept {
-        Kept::Best { .. } if strips.is_some() => false,
-        Kept::Best { calls } => chunks::take_all_rows(backend, factors, products, calls),
-        kept => kept == Kept::Chunks,
+    let are_all_in_chunks = match (kept, known) {
+        (Kept::Best { calls }, Some(entries)) if strips.is_none() => {
+            chunks::take_all_rows(backend, factors, products, entries, calls)
+        }
+        _ => kept == Kept::Chunks,
     };
+    let starts = counted.starts.clone();
     if are_all_in_chunks {
-        let starts = counted.starts.clone();
-        let found = search.find(counted, offset)?;
+        let found = search.find(counted, known, offset)?;
         let c = found.rows();
         let sums = match ValueSums::of_chunks(backend, factors, c)? {
             Some(sums) => sums,
@@ -362,23 +361,42 @@ fn find_sums(
         };
         return Ok((found, sums));
     }
-    let (longest, places) = if kept != Kept::Nothing {
-        let longest = backend.longest_row(&counted.starts)?;
-        (longest, Places::new(backend, factors, products, longest)?)
-    } else {
-        (products.most.min(factors.right.cols), None)
+    let longest = match kept {
+        Kept::Nothing => products.most.min(factors.right.cols),
+        _ => backend.longest_row(&starts)?,
+    };
+    let placed = strips.as_ref().map_or(&products.counts, FoundStrips::rest);
+    let places = match kept {
+        Kept::Nothing => None,
+        _ => Places::new(backend, factors, placed, products.most, longest)?,
     };
     let counts = RowCounts {
-        entries: &counted.starts,
+        entries: &starts,
         products: &products.counts.starts,
         longest,
         most_products: products.most,
     };
     // Before the pattern, so that nothing waits for the device between its last kernels and those of values.
     let bins = SumBins::new(backend, factors, counts, places.is_some(), strips.as_ref())?;
-    let found = search.find(counted, offset)?;
+    let found = search.find(counted, known.or(bins.entries), offset)?;
     let sums = ValueSums::new(backend, factors, bins, found.rows(), (places, strips))?;
     Ok((found, sums))
+}
+
+/// The strips of a C whose rows begin at these entries, if a plan has any.
+fn find_strips(
+    backend: &Device,
+    factors: Factors<'_>,
+    products: &ProductCounts,
+    starts: &Buffer<i64>,
+    kept: Kept,
+) -> Result<Option<FoundStrips>> {
+    let is_best = matches!(kept, Kept::Best { .. });
+    if !is_best && kept != Kept::Strips || is_best && !strips::pay(backend, factors, products) {
+        return Ok(None);
+    }
+    let found = FoundStrips::find(backend, factors, products, starts)?;
+    Ok(found.filter(|strips| !is_best || strips.have_most(products)))
 }
 
 /// The sums of a C that has the pattern of a mask.
@@ -404,7 +422,7 @@ fn known_sums(
 ) -> Result<ValueSums> {
     let longest = backend.longest_row(entries)?;
     let places = match products {
-        Some(products) => Places::new(backend, factors, products, longest)?,
+        Some(products) => Places::new(backend, factors, &products.counts, products.most, longest)?,
         None => None,
     };
     let starts = products.map_or(entries, |products| &products.counts.starts);
@@ -416,7 +434,7 @@ fn known_sums(
 
 fn bound(backend: &Device, factors: Factors<'_>, sizes: Sizes) -> Result<SpgemmBound> {
     let products = ProductCounts::new(backend, factors, None)?;
-    let nnz = products.bounds().total as u64;
+    let nnz = products.bound(backend)? as u64;
     let of_entries = nnz.saturating_mul((sizes.scalar + sizes.index) as u64);
     let of_offsets = ((factors.left.rows + 1) * sizes.offset) as u64;
     let bytes = of_entries.saturating_add(of_offsets);

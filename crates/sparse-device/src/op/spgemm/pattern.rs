@@ -192,6 +192,8 @@ pub(super) struct PatternSearch<'a> {
     backend: &'a Device,
     factors: Factors<'a>,
     pub(super) products: ProductCounts,
+    /// The most entries that C can have.
+    bound: usize,
     bins: RowBins,
     searches: Vec<BinSearch>,
 }
@@ -202,14 +204,14 @@ impl<'a> PatternSearch<'a> {
         let products = ProductCounts::new(backend, factors, Some(spans_above))?;
         let products_of_row = products.counts.total.div_ceil(factors.left.rows.max(1));
         let teams = Teams::new(backend, products_of_row.div_ceil(EACH));
-        let bins = row_bins(backend, factors, &products, algorithm, teams)?;
+        let (bins, bound) = row_bins(backend, factors, &products, algorithm, teams)?;
         let search = |bin: &Bin| {
             let kind = BINS[bin.number - 1];
             let method = algorithm.method(kind, factors.right.cols);
             BinSearch::new(backend, factors, &bins, bin, method, kind.lanes(teams), teams)
         };
         let searches = bins.iter().map(search).collect::<Result<_>>()?;
-        Ok(Self { backend, factors, products, bins, searches })
+        Ok(Self { backend, factors, products, bound, bins, searches })
     }
 
     /// Counts the entries of rows; finds their columns too, where there is memory for as many as rows can have.
@@ -222,14 +224,20 @@ impl<'a> PatternSearch<'a> {
         Ok(CountedRows { starts: starts.into(), loose })
     }
 
-    /// The pattern of rows that are counted, with offsets of this type. Waits for the device.
+    /// The pattern of rows that are counted, with offsets of this type. Waits for the device, unless the `total` of their
+    /// entries is known.
     ///
     /// # Errors
     /// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if they do not count the entries.
-    pub(super) fn find(&self, counted: CountedRows, offset: IndexType) -> Result<FoundPattern> {
+    pub(super) fn find(
+        &self,
+        counted: CountedRows,
+        total: Option<usize>,
+        offset: IndexType,
+    ) -> Result<FoundPattern> {
         let backend = self.backend;
         let CountedRows { starts, loose } = counted;
-        let total = backend.last(&starts)? as usize;
+        let total = total.map_or_else(|| backend.last(&starts).map(|total| total as usize), Ok)?;
         let lengths = RowSizes { starts, total };
         offset.check("nnz", total)?;
         let indices = backend.allocate_raw(total, self.factors.right.indices.element_bytes)?;
@@ -243,12 +251,12 @@ impl<'a> PatternSearch<'a> {
 
     /// Columns with room between rows.
     fn loose<'b>(&'b self, columns: &'b RawBuffer) -> ColumnBuffer<'b> {
-        ColumnBuffer { starts: &self.products.bounds().starts, columns }
+        ColumnBuffer { starts: self.products.bound_starts(), columns }
     }
 
     /// Memory for as many columns as rows can have, unless that is much or not there.
     fn loose_columns(&self) -> Result<Option<RawBuffer>> {
-        let (count, index_bytes) = (self.products.bounds().total, self.factors.right.indices.element_bytes);
+        let (count, index_bytes) = (self.bound, self.factors.right.indices.element_bytes);
         if (count as u64).saturating_mul(index_bytes as u64) > self.backend.scratch_limit() {
             return Ok(None);
         }
@@ -349,28 +357,28 @@ impl<'a> PatternSearch<'a> {
     }
 }
 
-/// The rows in bins of their products and entries of A.
+/// The rows in bins of their products and entries of A, and the most entries that C can have.
 fn row_bins(
     backend: &Device,
     factors: Factors<'_>,
     products: &ProductCounts,
     algorithm: SpgemmAlgorithm,
     teams: Teams,
-) -> Result<RowBins> {
+) -> Result<(RowBins, usize)> {
     let rows = factors.left.rows;
     let is_for_all = algorithm.is_for_all_rows();
     let limit = |bin: RowBin| if is_for_all { 0 } else { EACH * bin.lanes(teams) };
     if products.counts.total == 0 {
-        return Ok(RowBins::none());
+        return Ok((RowBins::none(), 0));
     }
     let are_sorted = algorithm.method(RowBin::Short, factors.right.cols) == Method::Sort;
     if are_sorted && products.most <= limit(RowBin::Short) {
-        return Ok(RowBins::single(rows));
+        return Ok((RowBins::single(rows), products.bound(backend)?));
     }
     let has_windows = matches!(algorithm, SpgemmAlgorithm::ByRow | SpgemmAlgorithm::Window);
     let window = |bin: RowBin| if has_windows { WINDOW_COLUMNS * bin.lanes(teams) } else { 0 };
     let split_above = algorithm.split_above(factors.right.cols).unwrap_or(NO_ROW);
-    RowBins::sorted(backend, factors, BINS.len(), |bins| {
+    RowBins::sorted(backend, factors, BINS.len(), products.bound_starts(), |bins| {
         let kernel = backend.kernel(ROWS_FILE, "spgemm_rows_bins", factors.defines(backend))?;
         let launch = backend.launch(&kernel).size(rows).size(limit(RowBin::Short)).size(limit(RowBin::Warp));
         let launch = launch.size(EACH * teams.largest).size(window(RowBin::WarpWindow));

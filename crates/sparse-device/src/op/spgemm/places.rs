@@ -1,7 +1,7 @@
 //! The places of products in their rows of C, which plans of many runs keep.
 
 use super::row_bins::{Bin, RowBins};
-use super::row_sizes::ProductCounts;
+use super::row_sizes::RowSizes;
 use super::values::{KnownRows, Limits};
 use super::{Factors, Teams};
 use crate::buffer::RawBuffer;
@@ -46,7 +46,7 @@ const LONG: usize = 3 * SMALLEST[1];
 pub(super) struct Places {
     /// Where the row of B of each entry of A begins and ends.
     b_rows: RawBuffer,
-    /// The number of products before each row.
+    /// The number of products before each row that has places.
     starts: Arc<Buffer<i64>>,
     places: RawBuffer,
     sum: Kernel,
@@ -66,28 +66,28 @@ impl Places {
         Limits { short: each * teams.smallest, warp: each * LANES }
     }
 
-    /// Memory for the places of these products, unless that is much or not there. Rows of B have no column twice, and
-    /// no row of C has more entries than the `longest`.
+    /// Memory for the places of the products of these rows, unless that is much or not there. Rows of B have no column
+    /// twice, no row has more products than `most`, and none of C more entries than the `longest`.
     pub(super) fn new(
         backend: &Device,
         factors: Factors<'_>,
-        products: &ProductCounts,
+        products: &RowSizes,
+        most: usize,
         longest: usize,
     ) -> Result<Option<Self>> {
         let place_bytes = if longest <= LONGEST_OF_BYTES { size_of::<u8>() } else { size_of::<u16>() };
-        let bytes = products.counts.total.saturating_mul(place_bytes);
-        if bytes as u64 > backend.scratch_limit() || i32::try_from(products.most + 1).is_err() {
+        let bytes = products.total.saturating_mul(place_bytes);
+        if bytes as u64 > backend.scratch_limit() || i32::try_from(most + 1).is_err() {
             return Ok(None);
         }
-        let memory = || {
-            Ok((backend.allocate_raw(products.counts.total, place_bytes)?, find_b_rows(backend, factors)?))
-        };
+        let memory =
+            || Ok((backend.allocate_raw(products.total, place_bytes)?, find_b_rows(backend, factors)?));
         let (places, b_rows) = match memory() {
             Err(Error::OutOfMemory { .. }) => return Ok(None),
             memory => memory?,
         };
         let sum = kernel(backend, factors, place_bytes, "spgemm_places_sum")?;
-        Ok(Some(Self { b_rows, starts: products.counts.starts.clone(), places, sum }))
+        Ok(Some(Self { b_rows, starts: products.starts.clone(), places, sum }))
     }
 
     /// Finds the places of the products of a bin's rows, by teams of `lanes`.

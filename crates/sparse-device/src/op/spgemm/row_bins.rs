@@ -42,27 +42,28 @@ impl RowBins {
         Self { order: None, bins: vec![Bin { number: 1, rows: 0..rows }] }
     }
 
-    /// The rows in bins 1 to `count`. Bins without rows, and rows in bin 0, are left out. `bins` writes the bin of each
-    /// row.
+    /// The rows in bins 1 to `count`, and the last of the starts of rows. Bins without rows, and rows in bin 0, are left
+    /// out. `bins` writes the bin of each row.
     pub(super) fn sorted(
         backend: &Device,
         factors: Factors<'_>,
         count: usize,
+        row_starts: &RawBuffer,
         bins: impl FnOnce(&Buffer<i32>) -> Result<()>,
-    ) -> Result<Self> {
+    ) -> Result<(Self, usize)> {
         let rows = factors.left.rows;
         let keys: Buffer<i32> = backend.allocate(rows)?;
         bins(&keys)?;
         let sorted = radix_sort(backend, keys.raw, None, IndexType::I64, 0..BITS)?;
         let ends = count + 2;
-        let starts: Buffer<i64> = backend.allocate(ends)?;
+        let starts: Buffer<i64> = backend.allocate(ends + 1)?;
         let search = backend.kernel(ROWS_FILE, "spgemm_rows_bin_starts", factors.defines(backend))?;
         let launch = backend.launch(&search).size(rows).size(ends).buffer(&sorted.keys);
-        launch.buffer(&starts).items(ends)?;
+        launch.buffer(row_starts).buffer(&starts).items(ends + 1)?;
         let starts = backend.download(&starts)?;
         let bin = |number| Bin { number, rows: starts[number] as usize..starts[number + 1] as usize };
         let bins = (1..=count).map(bin).filter(|bin| !bin.rows.is_empty()).collect();
-        Ok(Self { order: Some(sorted.positions), bins })
+        Ok((Self { order: Some(sorted.positions), bins }, starts[ends] as usize))
     }
 
     /// The bins that have rows.

@@ -20,8 +20,8 @@ pub(super) struct ProductCounts {
     pub(super) counts: RowSizes,
     /// The products of the row that has most, or 2³¹ − 1 if those are more.
     pub(super) most: usize,
-    /// The most entries that each row can have, where these are not its products.
-    bounds: Option<RowSizes>,
+    /// The prefix sums of the most entries that each row can have, where these are not its products.
+    bounds: Option<Arc<Buffer<i64>>>,
     /// The first column of each row's products; `spans` has the number of columns from there to the last.
     pub(super) origins: Buffer<i64>,
     pub(super) spans: Buffer<i64>,
@@ -52,26 +52,29 @@ impl ProductCounts {
         Ok(Self { counts, most, bounds, origins, spans })
     }
 
-    /// The most entries that each row can have.
-    pub(super) fn bounds(&self) -> &RowSizes {
-        self.bounds.as_ref().unwrap_or(&self.counts)
+    /// The prefix sums of the most entries that each row can have.
+    pub(super) fn bound_starts(&self) -> &Arc<Buffer<i64>> {
+        self.bounds.as_ref().unwrap_or(&self.counts.starts)
+    }
+
+    /// The most entries that all rows can have. Waits for the device, unless these are the products.
+    pub(super) fn bound(&self, backend: &Device) -> Result<usize> {
+        match &self.bounds {
+            Some(starts) => Ok(backend.last(starts)? as usize),
+            None => Ok(self.counts.total),
+        }
     }
 }
 
-/// The most entries of each row: its products, or all columns.
-fn row_bounds(backend: &Device, factors: Factors<'_>, products: &RowSizes) -> Result<RowSizes> {
+/// The prefix sums of the most entries of each row: its products, or all columns.
+fn row_bounds(backend: &Device, factors: Factors<'_>, products: &RowSizes) -> Result<Arc<Buffer<i64>>> {
     let rows = factors.left.rows;
     let bounds = backend.zeros::<i64>(rows + 1)?;
     let kernel = backend.kernel(ROWS_FILE, "spgemm_rows_bounds", factors.defines(backend))?;
     let launch = backend.launch(&kernel).size(rows).size(factors.right.cols).buffer(&products.starts);
     launch.buffer(&bounds).items(rows)?;
-    row_sizes(backend, bounds)
-}
-
-/// The sizes that these counts, followed by a zero, are.
-fn row_sizes(backend: &Device, counts: Buffer<i64>) -> Result<RowSizes> {
-    let total = PrefixSum::series(backend, counts.len)?.starts_and_sum(backend, &counts)?;
-    Ok(RowSizes { starts: counts.into(), total })
+    PrefixSum::series(backend, rows + 1)?.starts(backend, &bounds)?;
+    Ok(bounds.into())
 }
 
 /// The sizes of the rows of a matrix.

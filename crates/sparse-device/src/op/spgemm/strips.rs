@@ -7,7 +7,7 @@
 //! strip once, and 4 or 8 bytes for each product of a strip's first row.
 
 use super::chunks;
-use super::row_sizes::ProductCounts;
+use super::row_sizes::{ProductCounts, RowSizes};
 use super::values::KnownRows;
 use super::{Factors, largest_team};
 use crate::buffer::RawBuffer;
@@ -17,8 +17,11 @@ use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::{Backend, Error, Result};
 
-/// The file of the kernels.
-pub(super) const FILE: &str = "spgemm_strips";
+/// The file of the kernels that a plan runs.
+const FILE: &str = "spgemm_strips";
+
+/// The file of the kernel that a run of the plan runs.
+pub(super) const SUM_FILE: &str = "spgemm_strips_sum";
 
 /// The largest steps from a row to its copy: the kernels' macro `STEPS`.
 const STEPS: usize = 8;
@@ -99,6 +102,8 @@ pub(super) struct FoundStrips {
     size: usize,
     /// The products of all strips.
     products: usize,
+    /// Those of rows in no strip.
+    rest: RowSizes,
     /// Bytes of shared memory for the largest strip.
     shared: usize,
 }
@@ -114,7 +119,7 @@ impl FoundStrips {
         let Factors { left, right } = factors;
         let is_counted = |n: usize| i32::try_from(n + 1).is_ok();
         let are_counted = is_counted(left.rows) && is_counted(right.indices.len);
-        if !backend.can_share(FILE) || !are_counted || !right.order.unique || products.counts.total == 0 {
+        if !backend.can_share(SUM_FILE) || !are_counted || !right.order.unique || products.counts.total == 0 {
             return Ok(None);
         }
         match Self::within_memory(backend, factors, products, entries) {
@@ -153,6 +158,11 @@ impl FoundStrips {
         are_most(self.products, products)
     }
 
+    /// The products of rows in no strip.
+    pub(super) fn rest(&self) -> &RowSizes {
+        &self.rest
+    }
+
     /// Leaves the rows of strips out of all bins.
     pub(super) fn leave(&self, backend: &Device, factors: Factors<'_>, bins: &Buffer<i32>) -> Result<()> {
         let kernel = kernel(backend, factors, "spgemm_strips_leave")?;
@@ -168,7 +178,7 @@ impl FoundStrips {
         rows: KnownRows<'_>,
     ) -> Result<Strips> {
         let Factors { left, right } = factors;
-        let Self { count, steps, strips, starts, size, products, shared } = self;
+        let Self { count, steps, strips, starts, size, products, shared, .. } = self;
         let programs = backend.allocate_raw(size, size_of::<i32>())?;
         let kernel = kernel(backend, factors, "spgemm_strips_programs")?;
         let launch = backend.launch(&kernel).size(count).size(steps.a).size(steps.b);
@@ -176,7 +186,8 @@ impl FoundStrips {
         let launch = launch.buffer(left.offsets).buffer(left.indices);
         let launch = launch.buffer(right.offsets).buffer(right.indices);
         launch.buffer(rows.offsets).buffer(rows.columns).buffer(&programs).warps(count)?;
-        let kernel = self::kernel(backend, factors, "spgemm_strips_sum")?;
+        let kernel =
+            backend.kernel_of(left.dtype, SUM_FILE, "spgemm_strips_sum", factors.defines(backend))?;
         Ok(Strips { count, strips, programs, shared, lanes: lanes(backend, products / count), kernel })
     }
 }
@@ -313,13 +324,26 @@ impl StripSearch<'_> {
         let launch = launch.buffer(self.entries).buffer(&self.products.counts.starts);
         launch.buffer(&strips).buffer(&starts).items(left.rows)?;
         let size = PrefixSum::series(backend, count + 1)?.starts_and_sum(backend, &starts)?;
-        Ok(Some(FoundStrips { count, steps: *steps, strips, starts, size, products, shared }))
+        let rest = self.rest(&strips, &before, products)?;
+        Ok(Some(FoundStrips { count, steps: *steps, strips, starts, size, products, rest, shared }))
+    }
+
+    /// The products of rows in none of these strips, which have so many themselves.
+    fn rest(&self, strips: &RawBuffer, strips_before: &Buffer<i64>, of_strips: usize) -> Result<RowSizes> {
+        let Self { backend, factors, steps, .. } = self;
+        let (rows, counts) = (factors.left.rows, &self.products.counts);
+        let rest = backend.zeros::<i64>(rows + 1)?;
+        let kernel = kernel(backend, *factors, "spgemm_strips_rest")?;
+        let launch = backend.launch(&kernel).size(rows).size(steps.a).buffer(strips_before).buffer(strips);
+        launch.buffer(&counts.starts).buffer(&rest).items(rows)?;
+        PrefixSum::series(backend, rows + 1)?.starts(backend, &rest)?;
+        Ok(RowSizes { starts: rest.into(), total: counts.total - of_strips })
     }
 }
 
 /// True if strips can pay: a product that runs all at once in chunks is bound by latency.
 pub(super) fn pay(backend: &Device, factors: Factors<'_>, products: &ProductCounts) -> bool {
-    !chunks::run_at_once(backend, factors, products)
+    !chunks::run_at_once(backend, factors, products.counts.total)
 }
 
 /// True if so many are most of these products.

@@ -157,6 +157,8 @@ pub(super) struct SumBins {
     teams: Teams,
     /// The entries of a slice, at most.
     slice: usize,
+    /// The entries of C, if they came with the bins.
+    pub(super) entries: Option<usize>,
 }
 
 impl SumBins {
@@ -177,29 +179,29 @@ impl SumBins {
             (teams, limits(sum_bytes, teams))
         };
         let slice = teams.largest * slice_each(sum_bytes + factors.right.indices.element_bytes);
-        let bins = row_bins(backend, factors, counts, (limits, slice), (keeps_places, strips))?;
-        Ok(Self { bins, teams, slice })
+        let (bins, entries) = row_bins(backend, factors, counts, (limits, slice), (keeps_places, strips))?;
+        Ok(Self { bins, teams, slice, entries })
     }
 }
 
-/// The rows in bins, but for those of strips; a slice has `slice` entries.
+/// The rows in bins, but for those of strips, and the entries of C, if they come with these; a slice has `slice` entries.
 fn row_bins(
     backend: &Device,
     factors: Factors<'_>,
     counts: RowCounts<'_>,
     (limits, slice): (Limits, usize),
     (keeps_places, strips): (bool, Option<&FoundStrips>),
-) -> Result<RowBins> {
+) -> Result<(RowBins, Option<usize>)> {
     if counts.longest == 0 {
-        return Ok(RowBins::none());
+        return Ok((RowBins::none(), None));
     }
     // A row with so few products has no more entries of A, but for those that name empty rows of B.
     let few_products = if keeps_places { places::FEW_PRODUCTS } else { MAX_PRODUCTS };
     if strips.is_none() && counts.longest <= limits.short && counts.most_products <= few_products {
-        return Ok(RowBins::single(factors.left.rows));
+        return Ok((RowBins::single(factors.left.rows), None));
     }
     let order = factors.right.order;
-    RowBins::sorted(backend, factors, BINS.len(), |bins| {
+    let sorted = RowBins::sorted(backend, factors, BINS.len(), counts.entries, |bins| {
         let kernel = backend.kernel(ROWS_FILE, "spgemm_rows_sum_bins", factors.defines(backend))?;
         let launch = backend.launch(&kernel).size(factors.left.rows);
         let launch = launch.size(limits.short).size(limits.warp).size(slice);
@@ -214,14 +216,15 @@ fn row_bins(
         let launch = launch.buffer(counts.entries).buffer(counts.products);
         launch.buffer(factors.left.offsets).buffer(bins).items(factors.left.rows)?;
         strips.map_or(Ok(()), |strips| strips.leave(backend, factors, bins))
-    })
+    });
+    sorted.map(|(bins, entries)| (bins, Some(entries)))
 }
 
 impl ValueSums {
     pub(super) fn new(
         backend: &Device,
         factors: Factors<'_>,
-        SumBins { bins, teams, slice }: SumBins,
+        SumBins { bins, teams, slice, .. }: SumBins,
         c: KnownRows<'_>,
         (places, strips): (Option<Places>, Option<FoundStrips>),
     ) -> Result<Self> {
