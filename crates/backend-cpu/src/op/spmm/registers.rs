@@ -6,7 +6,7 @@
 use super::block::{RowMajor, RowRanges, Sink};
 use super::nontemporal_stores::Stream;
 use super::rows::Rows;
-use crate::op::spmv::shifted_avx512::are_shifted;
+use crate::op::spmv::shifted_x86::are_shifted;
 use crate::simd::{Isa, LINE, Simd, fetch, fetch_line, is};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::op::Op;
