@@ -316,10 +316,10 @@ fn few_columns_have_the_same_bits_with_avx2_and_without_vectors() {
         let b = DenseView::row_major(&b[..200 * columns], 200, columns).unwrap();
         let [avx2, portable] = [Simd::Avx2, Simd::Portable].map(|simd| {
             let cpu = Cpu::with(1, simd).unwrap();
-            let mut c = vec![0.0; 300 * columns];
+            let mut c = vec![0.3; 300 * columns];
             let mut plan = SpmmPlan::new(&cpu, &a, Op::None, columns, &PlanOptions::default()).unwrap();
             let c_view = DenseViewMut::row_major(&mut c[..], 300, columns).unwrap();
-            plan.run(1.0, &a, b, 0.0, c_view).unwrap();
+            plan.run(1.7, &a, b, -0.6, c_view).unwrap();
             bits(&c).to_vec()
         });
         assert!(avx2 == portable, "{columns} columns");
@@ -329,7 +329,7 @@ fn few_columns_have_the_same_bits_with_avx2_and_without_vectors() {
 /// A C of more than 64 MiB, which is written past the caches, has the bits that `beta = 1` leaves in a C of zeros,
 /// which is read. It begins `offset` elements behind the beginning of a cache line, and `padding` elements lie between
 /// its rows; no other element is written.
-fn check_large_c<T: Scalar>(columns: usize, offset: usize, padding: usize)
+fn check_large_c<T: Scalar>(cpu: &Cpu, columns: usize, offset: usize, padding: usize)
 where
     Cpu: SpmmKernel<Csr<T>>,
 {
@@ -340,8 +340,7 @@ where
     let a = inexact(with_row_lengths::<T>(&lengths, 6000, 1).unwrap());
     let b = integers::<T>(6000 * columns);
     let b = DenseView::row_major(&b[..], 6000, columns).unwrap();
-    let mut plan =
-        SpmmPlan::new(&Cpu::new().unwrap(), &a, Op::None, columns, &PlanOptions::default()).unwrap();
+    let mut plan = SpmmPlan::new(cpu, &a, Op::None, columns, &PlanOptions::default()).unwrap();
     let mut run = |beta: f64, before: T| {
         let mut memory = vec![before; rows * leading_dimension + offset + 64];
         let start = memory.as_ptr().align_offset(64) + offset;
@@ -364,9 +363,12 @@ where
 
 #[test]
 fn a_large_c_is_written_past_the_caches() {
-    check_large_c::<f32>(128, 0, 0);
-    check_large_c::<f32>(256, 5, 0);
-    check_large_c::<f64>(64, 3, 0);
-    check_large_c::<f64>(100, 0, 4);
-    check_large_c::<f64>(100, 3, 4);
+    for simd in [Simd::Avx2, Simd::detect()].into_iter().filter(|simd| simd.is_available()) {
+        let cpu = Cpu::with(2, simd).unwrap();
+        check_large_c::<f32>(&cpu, 128, 0, 0);
+        check_large_c::<f32>(&cpu, 256, 5, 0);
+        check_large_c::<f64>(&cpu, 64, 3, 0);
+        check_large_c::<f64>(&cpu, 100, 0, 4);
+        check_large_c::<f64>(&cpu, 100, 3, 4);
+    }
 }

@@ -140,14 +140,16 @@ fn repeated_rows_agree_with_the_reference() {
 
 #[test]
 fn rows_are_looked_at_for_repetition_where_that_pays() {
-    let chosen = |a: &Csr<f64>, options: &PlanOptions| {
-        SpmvPlan::new(&Cpu::new().unwrap(), a, Op::None, options).unwrap().choice().algorithm
-    };
     let (often, once) = (PlanOptions::default(), PlanOptions::once());
-    let repeated = if Simd::detect() == Simd::Avx512 { "repeated_rows" } else { "row_per_thread" };
-    assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &often), repeated);
-    assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &once), "row_per_thread");
-    assert_eq!(chosen(&uniform(1000, 1000, 5, 1).unwrap(), &often), "row_per_thread");
+    for simd in [Simd::Portable, Simd::Avx2, Simd::Avx512].into_iter().filter(|simd| simd.is_available()) {
+        let chosen = |a: &Csr<f64>, options: &PlanOptions| {
+            SpmvPlan::new(&Cpu::with(1, simd).unwrap(), a, Op::None, options).unwrap().choice().algorithm
+        };
+        let repeated = if simd == Simd::Portable { "row_per_thread" } else { "repeated_rows" };
+        assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &often), repeated, "{simd:?}");
+        assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &once), "row_per_thread", "{simd:?}");
+        assert_eq!(chosen(&uniform(1000, 1000, 5, 1).unwrap(), &often), "row_per_thread", "{simd:?}");
+    }
 }
 
 #[test]
@@ -158,16 +160,18 @@ fn short_rows_are_sorted_by_length_where_that_pays() {
     };
     check("lengths", &varied(40));
     check("lengths", &batch(&varied(40)));
-    let chosen = |a: &Csr<f32>, options: &PlanOptions| {
-        SpmvPlan::new(&Cpu::new().unwrap(), a, Op::None, options).unwrap().choice().algorithm
-    };
     let (often, once) = (PlanOptions::default(), PlanOptions::once());
-    let sorted = if Simd::detect() == Simd::Avx512 { "rows_by_length" } else { "row_per_thread" };
-    assert_eq!(chosen(&varied(40), &often), sorted);
-    assert_eq!(chosen(&varied(40), &once), "row_per_thread");
-    assert_eq!(chosen(&varied(100), &often), "row_per_thread");
-    assert_eq!(chosen(&uniform(2000, 2000, 5, 1).unwrap(), &often), sorted);
-    assert_eq!(chosen(&uniform(2000, 2000, 50, 1).unwrap(), &often), "row_per_thread");
+    for simd in [Simd::Portable, Simd::Avx2, Simd::Avx512].into_iter().filter(|simd| simd.is_available()) {
+        let chosen = |a: &Csr<f32>, options: &PlanOptions| {
+            SpmvPlan::new(&Cpu::with(1, simd).unwrap(), a, Op::None, options).unwrap().choice().algorithm
+        };
+        let sorted = if simd == Simd::Portable { "row_per_thread" } else { "rows_by_length" };
+        assert_eq!(chosen(&varied(40), &often), sorted, "{simd:?}");
+        assert_eq!(chosen(&varied(40), &once), "row_per_thread", "{simd:?}");
+        assert_eq!(chosen(&varied(100), &often), "row_per_thread", "{simd:?}");
+        assert_eq!(chosen(&uniform(2000, 2000, 5, 1).unwrap(), &often), sorted, "{simd:?}");
+        assert_eq!(chosen(&uniform(2000, 2000, 50, 1).unwrap(), &often), "row_per_thread", "{simd:?}");
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ mod partition;
 mod product;
 #[cfg(target_arch = "x86_64")]
 mod registers;
+#[cfg(target_arch = "x86_64")]
+mod registers_avx2;
 pub(super) mod rows;
 mod slices;
 mod thresholds;

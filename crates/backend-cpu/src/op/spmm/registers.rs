@@ -5,8 +5,9 @@
 
 use super::block::{RowMajor, RowRanges, Sink};
 use super::nontemporal_stores::Stream;
+use super::registers_avx2::{fused_f32s, fused_f64s, rounded_f32s, rounded_f64s};
 use super::rows::Rows;
-use crate::op::spmv::shifted_avx512::are_shifted;
+use crate::op::spmv::shifted_x86::are_shifted;
 use crate::simd::{Isa, LINE, Simd, fetch, fetch_line, is};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::op::Op;
@@ -128,13 +129,13 @@ fn shifted_group<I: Index>(
 
 /// The position in B, from the column `first` on, of a row.
 #[inline(always)]
-fn start<I: Index, T>(row: I, b: RowMajor<'_, T>, first: usize) -> usize {
+pub(super) fn start<I: Index, T>(row: I, b: RowMajor<'_, T>, first: usize) -> usize {
     row.as_usize() * b.stride + first
 }
 
 /// The column of each entry, and those of the entries `ahead` and twice as far ahead of it, if there are such.
 #[inline(always)]
-fn with_ahead<'a, I: Index>(
+pub(super) fn with_ahead<'a, I: Index>(
     columns: &'a [I],
     entries: &Range<usize>,
     ahead: usize,
@@ -147,7 +148,12 @@ fn with_ahead<'a, I: Index>(
 /// Prefetches `len` elements of the next row, and one of the row that is far ahead: the processor translates the
 /// address of its page meanwhile, which may take as long as the elements themselves.
 #[inline(always)]
-fn fetch_rows<I: Index, T: Scalar>(b: RowMajor<'_, T>, [next, far]: [I; 2], first: usize, len: usize) {
+pub(super) fn fetch_rows<I: Index, T: Scalar>(
+    b: RowMajor<'_, T>,
+    [next, far]: [I; 2],
+    first: usize,
+    len: usize,
+) {
     if b.ahead > 0 {
         fetch(b.data, start(next, b, first), len);
         fetch_line(b.data, start(far, b, first));
@@ -450,67 +456,3 @@ complex!(
     [set_c32, product_c32, add_product_c32],
     [_mm512_set1_ps, _mm512_permute_ps::<0b1011_0001>, _mm512_mul_ps, _mm512_fmaddsub_ps, _mm512_add_ps]
 );
-
-macro_rules! whole_block {
-    ($name:ident, $t:ty, lanes $lanes:literal, [$zero:ident, $set:ident, $load:ident, $add_product:ident, $store:ident]) => {
-        /// The sums in `V` vectors.
-        ///
-        /// # Safety
-        /// As for [`sums`]; there are columns for all lanes.
-        #[inline]
-        #[target_feature(enable = "avx2,fma")]
-        unsafe fn $name<const V: usize, R: Rows>(
-            rows: &R,
-            lines: impl RowRanges,
-            b: RowMajor<'_, R::Scalar>,
-            first: usize,
-            sink: &mut impl Sink<R::Scalar>,
-        ) -> usize {
-            let data: &[$t] = cast_slice(b.data);
-            for (line, entries) in lines {
-                let mut sums = [$zero(); V];
-                for ((column, later), value) in
-                    with_ahead(rows.columns(), &entries, b.ahead).zip(rows.values(entries))
-                {
-                    fetch_rows(b, later, first, V * $lanes);
-                    let value = $set(cast::<R::Scalar, $t>(value));
-                    let row = &data[start(column, b, first)..][..V * $lanes];
-                    for (sum, row) in sums.iter_mut().zip(row.chunks_exact($lanes)) {
-                        // SAFETY: `row` has as many elements as a vector.
-                        *sum = $add_product(value, unsafe { $load(row.as_ptr()) }, *sum);
-                    }
-                }
-                let mut block = [[0.0; $lanes]; V];
-                for (part, sum) in block.iter_mut().zip(sums) {
-                    // SAFETY: `part` has as many elements as a vector.
-                    unsafe { $store(part.as_mut_ptr(), sum) };
-                }
-                sink.write(line, first, cast_slice(block.as_flattened()));
-            }
-            V * $lanes
-        }
-    };
-}
-
-whole_block!(fused_f64s, f64, lanes 4,
-    [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, _mm256_fmadd_pd, _mm256_storeu_pd]);
-whole_block!(fused_f32s, f32, lanes 8,
-    [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, _mm256_fmadd_ps, _mm256_storeu_ps]);
-whole_block!(rounded_f64s, f64, lanes 4,
-    [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, add_rounded_f64s, _mm256_storeu_pd]);
-whole_block!(rounded_f32s, f32, lanes 8,
-    [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, add_rounded_f32s, _mm256_storeu_ps]);
-
-/// Sums of columns that fill no block of 32 have rounded products, as those of other instruction sets.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn add_rounded_f64s(value: __m256d, row: __m256d, sums: __m256d) -> __m256d {
-    _mm256_add_pd(sums, _mm256_mul_pd(value, row))
-}
-
-/// As for [`add_rounded_f64s`].
-#[inline]
-#[target_feature(enable = "avx2")]
-fn add_rounded_f32s(value: __m256, row: __m256, sums: __m256) -> __m256 {
-    _mm256_add_ps(sums, _mm256_mul_ps(value, row))
-}

@@ -9,13 +9,20 @@ use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use crate::primitive::dot::dot;
 use crate::primitive::lines::Lines;
 use crate::primitive::update::Update;
-use crate::simd::{Isa, Vectorize};
+use crate::simd::{Isa, Vectorize, fetch_line};
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Index, Scalar};
 use std::ops::Range;
 
 /// The longest rows that are summed side by side.
 const SHORT: usize = 16;
+
+/// Rows of one length that are summed side by side where no vectors do it.
+const SIDE_BY_SIDE: usize = 4;
+
+/// Entries of a cache line, between prefetches, and by which columns and values are prefetched ahead.
+const LINE: usize = 16;
+pub(super) const AHEAD: usize = 512;
 
 /// Parts per task, summed one after the other in the same memory.
 const PARTS_OF_TASK: usize = 4;
@@ -158,8 +165,19 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for PartSums<'_, T, I, O> {
         #[cfg(not(target_arch = "x86_64"))]
         let done = false;
         if !done {
-            for ((product, column), &value) in products.iter_mut().zip(columns).zip(values) {
-                *product = op.apply(value).to_acc() * x[column.as_usize()].to_acc();
+            for at in (0..columns.len()).step_by(LINE) {
+                fetch_line(columns, at + AHEAD);
+                fetch_line(values, at + AHEAD);
+                let entries = at..columns.len().min(at + LINE);
+                for entry in entries {
+                    // SAFETY: as many products as columns and values; the columns of a matrix are below the length of
+                    // `x`, as the plan checked.
+                    unsafe {
+                        let x = x.get_unchecked(columns.get_unchecked(entry).as_usize());
+                        let value = op.apply(*values.get_unchecked(entry));
+                        *products.get_unchecked_mut(entry) = value.to_acc() * x.to_acc();
+                    }
+                }
             }
             short.add(products, sums);
             long.add(products, sums);
@@ -171,13 +189,44 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for PartSums<'_, T, I, O> {
 }
 
 impl Listed<'_> {
-    /// Adds the products of each row to its sum.
+    /// Adds the products of each row to its sum: [`SIDE_BY_SIDE`] rows of one length at a time, so that their additions
+    /// need not wait for each other and the processor foresees the end of most rows, which are sorted by length.
     #[inline(always)]
     fn add<Acc: Accumulator>(self, products: &[Acc], sums: &mut [Acc]) {
-        for ((&row, &start), &length) in self.rows.iter().zip(self.starts).zip(self.lengths) {
-            for &product in &products[usize::from(start)..][..usize::from(length)] {
-                sums[usize::from(row)] += product;
+        let (rows, starts, lengths) = (self.rows, self.starts, self.lengths);
+        let mut at = 0;
+        while at < rows.len() {
+            let length = usize::from(lengths[at]);
+            match (starts[at..].first_chunk(), lengths.get(at + SIDE_BY_SIDE - 1)) {
+                (Some(starts), Some(&last)) if usize::from(last) == length => {
+                    let side_by_side = sums_of_rows::<_, SIDE_BY_SIDE>(products, starts, length);
+                    for (&row, sum) in rows[at..].iter().zip(side_by_side) {
+                        sums[usize::from(row)] = sum;
+                    }
+                    at += SIDE_BY_SIDE;
+                }
+                _ => {
+                    [sums[usize::from(rows[at])]] = sums_of_rows(products, &[starts[at]], length);
+                    at += 1;
+                }
             }
         }
     }
+}
+
+/// The sums of rows of one length, which begin at these products.
+#[inline(always)]
+fn sums_of_rows<Acc: Accumulator, const N: usize>(
+    products: &[Acc],
+    starts: &[u16; N],
+    length: usize,
+) -> [Acc; N] {
+    let rows = starts.map(|start| &products[usize::from(start)..][..length]);
+    let mut sums = [Acc::ZERO; N];
+    for k in 0..length {
+        for (sum, row) in sums.iter_mut().zip(rows) {
+            *sum += row[k];
+        }
+    }
+    sums
 }

@@ -1,6 +1,6 @@
 //! The sums of `rows_by_length` for `f32` with 32-bit columns in AVX-512's registers.
 
-use super::by_length::Listed;
+use super::by_length::{AHEAD, Listed};
 use crate::simd::{Isa, Simd, fetch_line};
 use bytemuck::{cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};
@@ -8,9 +8,6 @@ use std::arch::x86_64::*;
 
 /// Lanes of a vector.
 const LANES: usize = 16;
-
-/// Entries by which columns and values are prefetched ahead.
-const AHEAD: usize = 512;
 
 /// Computes `products` and the `sums` of the listed rows, if `S` has kernels for the types.
 ///

@@ -29,7 +29,7 @@ algorithms! {
 
         RepeatedRows = Algorithm::new(
             "repeated_rows",
-            "a plan for 32 calls and more, of f32 or f64, with AVX-512: eight neighbouring rows on average have the same columns, \
+            "a plan for 32 calls and more, of f32 or f64, with AVX2 or AVX-512: eight neighbouring rows on average have the same columns, \
              each one column further than in the row before",
         )
         .preprocessing("the columns of each group of such rows as runs of neighbours"),
@@ -37,7 +37,7 @@ algorithms! {
 
         RowsByLength = Algorithm::new(
             "rows_by_length",
-            "a plan for 32 calls and more, of f32 with 32-bit columns, with AVX-512: rows have fewer than 32 entries on average, \
+            "a plan for 32 calls and more, of f32 with 32-bit columns, with AVX2 or AVX-512: rows have fewer than 32 entries on average, \
              and none is longer than a part",
         )
         .preprocessing("the rows of each part by their length"),
@@ -94,7 +94,7 @@ impl<M: Members> SpmvFormat for M {
     }
 
     fn automatic_if_often(&self, simd: Simd, op: Op) -> Option<(Self::Algorithm, String)> {
-        if simd != Simd::Avx512 || op.transposes() == M::BY_ROWS {
+        if ![Simd::Avx2, Simd::Avx512].contains(&simd) || op.transposes() == M::BY_ROWS {
             return None;
         }
         let dtype = M::Scalar::DTYPE;
@@ -109,7 +109,7 @@ impl<M: Members> SpmvFormat for M {
         by_length.then(|| (CompressedAlgorithm::RowsByLength, "rows are short".into()))
     }
 
-    fn prepare(&self, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
+    fn prepare(&self, simd: Simd, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
         let cut = |cut| {
             let members = (0..self.members()).map(|k| self.lines(k).offsets);
             Native::Split(WorkSplit::Partition(Partition::cut(cut, members)))
@@ -121,7 +121,7 @@ impl<M: Members> SpmvFormat for M {
                 Native::Split(WorkSplit::Scatter(Scatter::new(chunks_of(self))?))
             }
             CompressedAlgorithm::MergePath => cut(Cut::MergePath),
-            CompressedAlgorithm::RepeatedRows => Native::Repeated(Repeated::new(self)),
+            CompressedAlgorithm::RepeatedRows => Native::Repeated(Repeated::new(self, simd)),
             CompressedAlgorithm::RowsByLength => Native::ByLength(ByLength::new(self)),
             CompressedAlgorithm::RowPerThread => cut(Cut::Rows),
         }))

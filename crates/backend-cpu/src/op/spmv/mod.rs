@@ -11,17 +11,19 @@ mod coo;
 mod ell;
 mod gathered;
 mod hyb;
+#[cfg(target_arch = "x86_64")]
+mod masked_x86;
 mod members;
 pub(super) mod once;
 mod part_sums;
 mod repeated;
 #[cfg(target_arch = "x86_64")]
-mod repeated_avx512;
+mod repeated_x86;
 mod row_block;
 mod scatter;
 mod sell;
 #[cfg(target_arch = "x86_64")]
-pub(super) mod shifted_avx512;
+pub(super) mod shifted_x86;
 mod slab_sums;
 mod thresholds;
 
@@ -72,8 +74,8 @@ pub trait SpmvFormat: Entries {
         None
     }
 
-    /// Prepares an algorithm.
-    fn prepare(&self, algorithm: Self::Algorithm, op: Op) -> Result<Prepared<Self::Native>>;
+    /// Prepares an algorithm for an instruction set.
+    fn prepare(&self, simd: Simd, algorithm: Self::Algorithm, op: Op) -> Result<Prepared<Self::Native>>;
 
     /// Bytes of the plan.
     fn native_bytes(native: &Self::Native) -> usize;
@@ -230,7 +232,7 @@ where
         };
         let offered = M::Algorithm::table(&|algorithm| M::fits(algorithm, op));
         let (algorithm, choice) = options.choose_among("spmv", offered, preferred, reason)?;
-        let kernel = match a.prepare(algorithm, op)? {
+        let kernel = match a.prepare(cpu.simd(), algorithm, op)? {
             Prepared::Sequential => {
                 let options = PlanOptions { algorithm: None, ..options.clone() };
                 Kernel::Sequential(Reference.plan_spmv(a, op, &options)?)

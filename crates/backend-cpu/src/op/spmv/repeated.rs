@@ -9,13 +9,13 @@ use crate::Cpu;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use crate::primitive::lines::Lines;
 use crate::primitive::update::Update;
-use crate::simd::{Isa, Vectorize};
+use crate::simd::{Isa, Simd, Vectorize};
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Neighbouring columns, at most a vector of 64 bytes.
+/// Neighbouring columns, at most a vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Run {
     /// The first column minus the row.
@@ -83,6 +83,11 @@ fn columns<'a, I, O: Index>(offsets: &[O], indices: &'a [I], row: usize) -> &'a 
     &indices[offsets[row].as_usize()..offsets[row + 1].as_usize()]
 }
 
+/// The most columns of a run, for an instruction set and elements of so many bytes: those of a vector.
+pub(super) fn longest_run(simd: Simd, element: usize) -> usize {
+    if simd == Simd::Avx2 { 32 / element } else { 64 / element }
+}
+
 /// The runs of a row, of up to `longest` columns each.
 fn runs_of<I: Index>(row: usize, columns: &[I], longest: usize) -> Vec<Run> {
     let mut runs: Vec<Run> = vec![];
@@ -133,8 +138,8 @@ impl DistinctRuns {
 }
 
 impl Repeated {
-    pub(super) fn new<M: Members>(a: &M) -> Self {
-        let longest = 64 / size_of::<M::Scalar>();
+    pub(super) fn new<M: Members>(a: &M, simd: Simd) -> Self {
+        let longest = longest_run(simd, size_of::<M::Scalar>());
         let (mut parts, mut distinct) = (vec![], DistinctRuns::default());
         for member in 0..a.members() {
             let Lines { offsets, indices, .. } = a.lines(member);
@@ -189,7 +194,7 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for PartSums<'_, T, I, O> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `S` is only run where the processor has it; the runs are those of the rows of a matrix, whose
             // columns are below the length of `x`.
-            if unsafe { super::repeated_avx512::sums::<S, T>(runs, rows.start, values, x, y, update) } {
+            if unsafe { super::repeated_x86::sums::<S, T>(runs, rows.start, values, x, y, update) } {
                 continue;
             }
             let mut values = values.iter();

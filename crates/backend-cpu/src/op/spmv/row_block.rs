@@ -2,7 +2,7 @@
 //!
 //! | rows of the block | method |
 //! |---|---|
-//! | short, with few changes of length from row to row | neighbours of one length whose columns are those of the row before, each one further, in the lanes of a vector ([`shifted_avx512`]); others four side by side, entry by entry |
+//! | short, with few changes of length from row to row | neighbours of one length whose columns are those of the row before, each one further, in the lanes of a vector ([`shifted_x86`]); others four side by side, entry by entry |
 //! | of at most one vector, with AVX-512 | all products first, then each row's sum from a vector whose other lanes are masked |
 //! | of unequal lengths, with AVX-512 and 32-bit columns | a masked gather for each vector of a row |
 //! | others | one row after the other |
@@ -13,7 +13,7 @@
 //! Xeon (Sapphire Rapids) two threads take 0.55 to 0.93 of the time without, on an EPYC one thread takes 0.64.
 
 #[cfg(target_arch = "x86_64")]
-use super::shifted_avx512;
+use super::shifted_x86;
 use crate::borrow::Extremes;
 use crate::primitive::dot::{dot, dot_by_loads};
 #[cfg(target_arch = "x86_64")]
@@ -115,7 +115,7 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
             let (columns, values) = (&self.columns[range.clone()], &self.values[range]);
             // SAFETY: `S` has vectors of `T`, and the caller promises that the processor has `S`; there are as many
             // columns and values.
-            let done = unsafe { shifted_avx512::sum(columns, values, length, self.x, rest) };
+            let done = unsafe { shifted_x86::sum(columns, values, length, self.x, rest) };
             (start, rest) = (start + done * length, &mut rest[done..]);
             if rest.is_empty() {
                 return Some(());

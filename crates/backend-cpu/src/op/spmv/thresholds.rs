@@ -30,7 +30,7 @@ pub(super) struct SpmvThresholds {
 }
 
 impl SpmvThresholds {
-    /// The thresholds of processors with AVX-512; others lack the algorithms that need it.
+    /// The thresholds of all processors.
     pub(super) const CPU: Self = Self {
         often: 32,
         rows_of_group: 8,

@@ -1,10 +1,11 @@
-//! Neighbouring rows whose columns are those of the row before, each one further, in AVX-512's registers.
+//! Neighbouring rows whose columns are those of the row before, each one further, in the registers of AVX2 and AVX-512.
 //!
 //! A row is in each lane. Entry `k` of such rows multiplies neighbouring elements of x, which are loaded; only values
 //! are gathered, at one distance from each other, and no sum over the lanes is needed.
 
+use super::masked_x86::*;
 use crate::primitive::update::Update;
-use crate::simd::fetch;
+use crate::simd::{Isa, Simd, fetch};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};
 use std::arch::x86_64::*;
@@ -28,36 +29,45 @@ pub(super) unsafe fn sum<T: Scalar, I: Index>(
     // SAFETY: the caller's promises.
     unsafe {
         match T::DTYPE {
-            DType::F64 => {
-                of_f64::sum(columns, cast_slice(values), length, cast_slice(x), cast_slice_mut(sums))
-            }
-            _ => of_f32::sum(columns, cast_slice(values), length, cast_slice(x), cast_slice_mut(sums)),
+            DType::F64 => sum_f64(columns, cast_slice(values), length, cast_slice(x), cast_slice_mut(sums)),
+            _ => sum_f32(columns, cast_slice(values), length, cast_slice(x), cast_slice_mut(sums)),
         }
     }
 }
 
 /// `y ← alpha·A·x + beta·y` for the rows of A from `first` on, in each of which entry `k` is `distances[k]` right of
-/// the diagonal.
+/// the diagonal; false if `S` has no vectors of `T`.
 ///
 /// # Safety
-/// The processor has AVX-512; `T` is `f32` or `f64`; there are values for all rows, whose columns are below the length
-/// of `x`.
+/// The processor has `S`; there are values for all rows, whose columns are below the length of `x`.
 #[inline(always)]
-pub(super) unsafe fn write<T: Scalar>(
+pub(super) unsafe fn write<S: Isa, T: Scalar>(
     distances: &[isize],
     first: usize,
     values: &[T],
     x: &[T],
     y: &mut [T],
     update: Update<T::Acc>,
-) {
+) -> bool {
     // SAFETY: the caller's promises.
     unsafe {
-        match T::DTYPE {
-            DType::F64 => of_f64::write(distances, first, cast_slice(values), cast_slice(x), y, update),
-            _ => of_f32::write(distances, first, cast_slice(values), cast_slice(x), y, update),
+        match (S::SIMD, T::DTYPE) {
+            (Simd::Avx512, DType::F64) => {
+                avx512_f64::write(distances, first, cast_slice(values), cast_slice(x), y, update);
+            }
+            (Simd::Avx512, DType::F32) => {
+                avx512_f32::write(distances, first, cast_slice(values), cast_slice(x), y, update);
+            }
+            (Simd::Avx2, DType::F64) => {
+                avx2_f64::write(distances, first, cast_slice(values), cast_slice(x), y, update);
+            }
+            (Simd::Avx2, DType::F32) => {
+                avx2_f32::write(distances, first, cast_slice(values), cast_slice(x), y, update);
+            }
+            _ => return false,
         }
     }
+    true
 }
 
 /// True if the columns of `rows` rows are those of the first, each as much further as the row.
@@ -89,14 +99,51 @@ pub(in crate::op) unsafe fn are_shifted<I: Index>(columns: &[I], length: usize, 
     differ == 0
 }
 
-macro_rules! kernel {
-    ($module:ident, $t:ty, mask $mask:ty, positions $vector:ty,
-     [$zero:ident, $load:ident, $gather:ident, $fma:ident, $store:ident],
+macro_rules! checked_sum {
+    ($name:ident, $t:ty, $module:ident) => {
+        /// # Safety
+        /// As for [`sum`].
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+        unsafe fn $name<I: Index>(
+            columns: &[I],
+            values: &[$t],
+            length: usize,
+            x: &[$t],
+            sums: &mut [$t],
+        ) -> usize {
+            let positions = $module::positions(length);
+            let mut done = 0;
+            // SAFETY: columns and values of the rows by the caller's promise, in `x` by `are_shifted`.
+            unsafe {
+                for sums in sums.chunks_mut($module::LANES) {
+                    let columns = columns.get_unchecked(done * length..);
+                    let most = x.len().checked_sub(sums.len());
+                    let is_inside = |column: &I| most.is_some_and(|most| column.as_usize() <= most);
+                    if !columns[..length].iter().all(is_inside) || !are_shifted(columns, length, sums.len()) {
+                        break;
+                    }
+                    let starts = columns[..length].iter().map(|first| x.as_ptr().add(first.as_usize()));
+                    $module::add(values.as_ptr().add(done * length), positions, starts, sums);
+                    done += sums.len();
+                }
+            }
+            done
+        }
+    };
+}
+
+checked_sum!(sum_f64, f64, avx512_f64);
+checked_sum!(sum_f32, f32, avx512_f32);
+
+macro_rules! rows_in_lanes {
+    ($module:ident, $t:ty, $lanes:literal lanes, features $features:literal, positions $vector:ty,
+     [$zero:ident, $live:path, $load:ident, $gather:ident, $fma:ident, $store:ident],
      [$load_positions:ident, $positions:ident, $multiply:ident]) => {
         mod $module {
             use super::*;
 
-            const LANES: usize = 64 / size_of::<$t>();
+            pub(super) const LANES: usize = $lanes;
 
             const SIZE: i32 = size_of::<$t>() as i32;
 
@@ -112,41 +159,9 @@ macro_rules! kernel {
             };
 
             /// # Safety
-            /// As for [`super::sum`].
-            #[inline]
-            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-            pub(super) unsafe fn sum<I: Index>(
-                columns: &[I],
-                values: &[$t],
-                length: usize,
-                x: &[$t],
-                sums: &mut [$t],
-            ) -> usize {
-                let positions = positions(length);
-                let mut done = 0;
-                // SAFETY: columns and values of the rows by the caller's promise, in `x` by `are_shifted`.
-                unsafe {
-                    for sums in sums.chunks_mut(LANES) {
-                        let columns = columns.get_unchecked(done * length..);
-                        let most = x.len().checked_sub(sums.len());
-                        let is_inside = |column: &I| most.is_some_and(|most| column.as_usize() <= most);
-                        if !columns[..length].iter().all(is_inside)
-                            || !are_shifted(columns, length, sums.len())
-                        {
-                            break;
-                        }
-                        let starts = columns[..length].iter().map(|first| x.as_ptr().add(first.as_usize()));
-                        add(values.as_ptr().add(done * length), positions, starts, sums);
-                        done += sums.len();
-                    }
-                }
-                done
-            }
-
-            /// # Safety
             /// As for [`super::write`].
             #[inline]
-            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            #[target_feature(enable = $features)]
             pub(super) unsafe fn write<T: Scalar>(
                 distances: &[isize],
                 first: usize,
@@ -170,8 +185,8 @@ macro_rules! kernel {
 
             /// The positions of the first values of as many rows as lanes.
             #[inline]
-            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-            fn positions(length: usize) -> $vector {
+            #[target_feature(enable = $features)]
+            pub(super) fn positions(length: usize) -> $vector {
                 // SAFETY: as many numbers as lanes.
                 let numbers = unsafe { $load_positions(NUMBERS.as_ptr().cast()) };
                 $multiply(numbers, $positions(length as i32))
@@ -183,14 +198,14 @@ macro_rules! kernel {
             /// # Safety
             /// There are values and elements behind each start for all rows, which are no more than lanes.
             #[inline]
-            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-            unsafe fn add(
+            #[target_feature(enable = $features)]
+            pub(super) unsafe fn add(
                 values: *const $t,
                 positions: $vector,
                 starts: impl Iterator<Item = *const $t>,
                 sums: &mut [$t],
             ) {
-                let live = <$mask>::MAX >> (LANES - sums.len());
+                let live = $live(sums.len());
                 let mut all = $zero();
                 // SAFETY: the caller's promises; lanes that are not live are neither read nor written.
                 unsafe {
@@ -205,9 +220,17 @@ macro_rules! kernel {
     };
 }
 
-kernel!(of_f64, f64, mask u8, positions __m256i,
-    [_mm512_setzero_pd, _mm512_maskz_loadu_pd, _mm512_mask_i32gather_pd, _mm512_fmadd_pd, _mm512_mask_storeu_pd],
+rows_in_lanes!(avx512_f64, f64, 8 lanes, features "avx512f,avx512bw,avx512dq,avx512vl", positions __m256i,
+    [_mm512_setzero_pd, lanes_of_8, _mm512_maskz_loadu_pd, _mm512_mask_i32gather_pd, _mm512_fmadd_pd,
+     _mm512_mask_storeu_pd],
     [_mm256_loadu_si256, _mm256_set1_epi32, _mm256_mullo_epi32]);
-kernel!(of_f32, f32, mask u16, positions __m512i,
-    [_mm512_setzero_ps, _mm512_maskz_loadu_ps, _mm512_mask_i32gather_ps, _mm512_fmadd_ps, _mm512_mask_storeu_ps],
+rows_in_lanes!(avx512_f32, f32, 16 lanes, features "avx512f,avx512bw,avx512dq,avx512vl", positions __m512i,
+    [_mm512_setzero_ps, lanes_of_16, _mm512_maskz_loadu_ps, _mm512_mask_i32gather_ps, _mm512_fmadd_ps,
+     _mm512_mask_storeu_ps],
     [_mm512_loadu_si512, _mm512_set1_epi32, _mm512_mullo_epi32]);
+rows_in_lanes!(avx2_f64, f64, 4 lanes, features "avx2,fma", positions __m128i,
+    [_mm256_setzero_pd, f64_lanes, load_f64s, gather_f64s, _mm256_fmadd_pd, _mm256_maskstore_pd],
+    [_mm_loadu_si128, _mm_set1_epi32, _mm_mullo_epi32]);
+rows_in_lanes!(avx2_f32, f32, 8 lanes, features "avx2,fma", positions __m256i,
+    [_mm256_setzero_ps, f32_lanes, load_f32s, gather_f32s, _mm256_fmadd_ps, _mm256_maskstore_ps],
+    [_mm256_loadu_si256, _mm256_set1_epi32, _mm256_mullo_epi32]);

@@ -1,8 +1,8 @@
-//! Runs of columns of `f32` and `f64` in AVX-512's registers.
+//! Runs of columns of `f32` and `f64` in the registers of AVX2 and AVX-512.
 
-use super::repeated::Run;
-use super::row_block::lanes;
-use super::shifted_avx512;
+use super::masked_x86::*;
+use super::repeated::{Run, longest_run};
+use super::shifted_x86;
 use crate::primitive::update::Update;
 use crate::simd::{Isa, Simd, fetch};
 use bytemuck::{cast, cast_slice};
@@ -25,7 +25,7 @@ const SHORT: usize = 4;
 ///
 /// # Safety
 /// The processor has `S`; `values` has one value for each column of the runs in each row; the columns of the runs are
-/// below the length of `x` in each of the rows.
+/// below the length of `x` in each of the rows; no run is longer than [`longest_run`].
 #[inline(always)]
 pub(super) unsafe fn sums<S: Isa, T: Scalar>(
     runs: &[Run],
@@ -36,30 +36,37 @@ pub(super) unsafe fn sums<S: Isa, T: Scalar>(
     update: Update<T::Acc>,
 ) -> bool {
     let entries: usize = runs.iter().map(|run| run.len).sum();
-    if lanes::<S, T>().is_some_and(|lanes| y.len() >= lanes) && entries <= ACROSS && Simd::has_fast_gathers()
-    {
+    if y.len() >= longest_run(S::SIMD, size_of::<T>()) && entries <= ACROSS && Simd::has_fast_gathers() {
         let mut distances = [0; ACROSS];
         let all = runs.iter().flat_map(|run| (run.distance..).take(run.len));
         distances.iter_mut().zip(all).for_each(|(to, distance)| *to = distance);
         // SAFETY: the caller's promises.
-        unsafe { shifted_avx512::write(&distances[..entries], first, values, x, y, update) };
-        return true;
+        return unsafe { shifted_x86::write::<S, T>(&distances[..entries], first, values, x, y, update) };
     }
-    let short = runs.iter().all(|run| run.len <= SHORT);
+    let is_short = runs.iter().all(|run| run.len <= SHORT);
     // SAFETY: the caller's promises.
     unsafe {
         match (S::SIMD, T::DTYPE) {
-            (Simd::Avx512, DType::F32) if short => {
+            (Simd::Avx512, DType::F32) if is_short => {
                 short_f32::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
             }
             (Simd::Avx512, DType::F32) => {
                 long_f32::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
             }
-            (Simd::Avx512, DType::F64) if short => {
+            (Simd::Avx512, DType::F64) if is_short => {
                 short_f64::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
             }
             (Simd::Avx512, DType::F64) => {
                 long_f64::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
+            }
+            (Simd::Avx2, DType::F32) if is_short => {
+                avx2_short_f32::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
+            }
+            (Simd::Avx2, DType::F32) => {
+                avx2_f32::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
+            }
+            (Simd::Avx2, DType::F64) => {
+                avx2_f64::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
             }
             _ => return false,
         }
@@ -68,14 +75,14 @@ pub(super) unsafe fn sums<S: Isa, T: Scalar>(
 }
 
 macro_rules! kernel {
-    ($module:ident, $t:ty, mask $mask:ty, [$zero:ident, $load:ident, $fma:ident, $reduce:ident]) => {
+    ($module:ident, $t:ty, features $features:literal, [$zero:ident, $live:ident, $load:ident, $fma:ident, $reduce:ident]) => {
         mod $module {
             use super::*;
 
             /// # Safety
             /// As for [`super::sums`]; no run is longer than a vector.
             #[inline]
-            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            #[target_feature(enable = $features)]
             pub(super) unsafe fn sums<T: Scalar>(
                 runs: &[Run],
                 first: usize,
@@ -104,7 +111,7 @@ macro_rules! kernel {
             /// # Safety
             /// As for [`sums`].
             #[inline]
-            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            #[target_feature(enable = $features)]
             unsafe fn block<const N: usize, T: Scalar>(
                 runs: &[Run],
                 entries: usize,
@@ -119,7 +126,7 @@ macro_rules! kernel {
                 let x = x.as_ptr().wrapping_add(first);
                 let mut sums = [$zero(); N];
                 for run in runs {
-                    let live = <$mask>::MAX >> (<$mask>::BITS as usize - run.len);
+                    let live = $live(run.len);
                     for (k, sum) in sums.iter_mut().enumerate() {
                         // SAFETY: live lanes lie in the run of this row, and its columns in `x`; others are not read.
                         *sum = unsafe {
@@ -138,26 +145,39 @@ macro_rules! kernel {
     };
 }
 
-kernel!(long_f32, f32, mask u16,
-    [_mm512_setzero_ps, _mm512_maskz_loadu_ps, _mm512_fmadd_ps, _mm512_reduce_add_ps]);
-kernel!(long_f64, f64, mask u8,
-    [_mm512_setzero_pd, _mm512_maskz_loadu_pd, _mm512_fmadd_pd, _mm512_reduce_add_pd]);
-kernel!(short_f32, f32, mask u8,
-    [_mm_setzero_ps, _mm_maskz_loadu_ps, _mm_fmadd_ps, add_f32s]);
-kernel!(short_f64, f64, mask u8,
-    [_mm256_setzero_pd, _mm256_maskz_loadu_pd, _mm256_fmadd_pd, add_f64s]);
+kernel!(long_f32, f32, features "avx512f,avx512bw,avx512dq,avx512vl",
+    [_mm512_setzero_ps, lanes_of_16, _mm512_maskz_loadu_ps, _mm512_fmadd_ps, _mm512_reduce_add_ps]);
+kernel!(long_f64, f64, features "avx512f,avx512bw,avx512dq,avx512vl",
+    [_mm512_setzero_pd, lanes_of_8, _mm512_maskz_loadu_pd, _mm512_fmadd_pd, _mm512_reduce_add_pd]);
+kernel!(short_f32, f32, features "avx512f,avx512bw,avx512dq,avx512vl",
+    [_mm_setzero_ps, lanes_of_8, _mm_maskz_loadu_ps, _mm_fmadd_ps, add_4_f32s]);
+kernel!(short_f64, f64, features "avx512f,avx512bw,avx512dq,avx512vl",
+    [_mm256_setzero_pd, lanes_of_8, _mm256_maskz_loadu_pd, _mm256_fmadd_pd, add_f64s]);
+kernel!(avx2_f32, f32, features "avx2,fma",
+    [_mm256_setzero_ps, f32_lanes, load_f32s, _mm256_fmadd_ps, add_f32s]);
+kernel!(avx2_short_f32, f32, features "avx2,fma",
+    [_mm_setzero_ps, short_f32_lanes, load_short_f32s, _mm_fmadd_ps, add_4_f32s]);
+kernel!(avx2_f64, f64, features "avx2,fma",
+    [_mm256_setzero_pd, f64_lanes, load_f64s, _mm256_fmadd_pd, add_f64s]);
 
 /// The sum of the lanes.
 #[inline]
-#[target_feature(enable = "avx512f,avx512vl")]
-fn add_f32s(lanes: __m128) -> f32 {
+#[target_feature(enable = "avx")]
+fn add_f32s(lanes: __m256) -> f32 {
+    add_4_f32s(_mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps::<1>(lanes)))
+}
+
+/// The sum of the lanes.
+#[inline]
+#[target_feature(enable = "avx")]
+fn add_4_f32s(lanes: __m128) -> f32 {
     let pairs = _mm_add_ps(lanes, _mm_movehl_ps(lanes, lanes));
     _mm_cvtss_f32(_mm_add_ss(pairs, _mm_movehdup_ps(pairs)))
 }
 
 /// The sum of the lanes.
 #[inline]
-#[target_feature(enable = "avx512f,avx512vl")]
+#[target_feature(enable = "avx")]
 fn add_f64s(lanes: __m256d) -> f64 {
     let pairs = _mm_add_pd(_mm256_castpd256_pd128(lanes), _mm256_extractf128_pd::<1>(lanes));
     _mm_cvtsd_f64(_mm_add_sd(pairs, _mm_unpackhi_pd(pairs, pairs)))

@@ -1,0 +1,115 @@
+//! Blocks of columns of `f32` and `f64` in AVX2's registers.
+
+use super::block::{RowMajor, RowRanges, Sink};
+use super::nontemporal_stores::HalfStream;
+use super::registers::{fetch_rows, start, with_ahead};
+use super::rows::Rows;
+use bytemuck::{cast, cast_slice, cast_slice_mut};
+use std::arch::x86_64::*;
+
+macro_rules! whole_blocks {
+    ($name:ident, $t:ty, lanes $lanes:literal,
+     [$zero:ident, $set:ident, $load:ident, $add_product:ident, $add:ident, $mul:ident, $store:ident, $bits:ident]) => {
+        /// The sums in `V` vectors, of as many blocks of columns as there are, line by line: the rows of B that a line
+        /// uses stay in the first cache, and the line of C is written from its first block to its last.
+        ///
+        /// # Safety
+        /// As for [`sums`](super::registers::sums); there are columns for all lanes.
+        #[inline]
+        #[target_feature(enable = "avx2,fma")]
+        pub(super) unsafe fn $name<const V: usize, R: Rows>(
+            rows: &R,
+            lines: impl RowRanges,
+            b: RowMajor<'_, R::Scalar>,
+            first: usize,
+            sink: &mut impl Sink<R::Scalar>,
+        ) -> usize {
+            let data: &[$t] = cast_slice(b.data);
+            let width = V * $lanes;
+            let len = (b.columns - first) / width * width;
+            let mut streamed = sink.streamed(first, len).map(|to| (to, HalfStream::new()));
+            for (line, entries) in lines {
+                if let Some((to, stream)) = &mut streamed {
+                    // SAFETY: the sink's promise: the line has `len` elements, those of the vectors.
+                    unsafe { stream.seek(to.start.wrapping_add(line * to.stride).cast()) };
+                }
+                for at in (first..first + len).step_by(width) {
+                    let mut sums = [$zero(); V];
+                    let entries = entries.clone();
+                    for ((column, later), value) in
+                        with_ahead(rows.columns(), &entries, b.ahead).zip(rows.values(entries))
+                    {
+                        if at == first {
+                            fetch_rows(b, later, first, len);
+                        }
+                        let value = $set(cast::<R::Scalar, $t>(value));
+                        let row = data.as_ptr().wrapping_add(start(column, b, at));
+                        for (v, sum) in sums.iter_mut().enumerate() {
+                            // SAFETY: whole vectors lie in a row of `b`.
+                            *sum = $add_product(value, unsafe { $load(row.add(v * $lanes)) }, *sum);
+                        }
+                    }
+                    if let Some((to, stream)) = &mut streamed {
+                        let alpha = $set(cast::<_, $t>(to.alpha));
+                        for sum in sums {
+                            // SAFETY: as above.
+                            unsafe { stream.write($bits($mul(alpha, sum))) };
+                        }
+                    } else if let Some((c, update)) = sink.place(line, at, width) {
+                        let c: &mut [$t] = cast_slice_mut(c);
+                        let (alpha, beta) = (cast::<_, $t>(update.alpha), cast::<_, $t>(update.beta));
+                        for (c, sum) in c.chunks_exact_mut($lanes).zip(sums) {
+                            // SAFETY: `c` has as many elements as a vector.
+                            unsafe {
+                                let mut value = $mul($set(alpha), sum);
+                                if beta != 0.0 {
+                                    value = $add(value, $mul($set(beta), $load(c.as_ptr())));
+                                }
+                                $store(c.as_mut_ptr(), value);
+                            }
+                        }
+                    } else {
+                        let mut block = [[0.0; $lanes]; V];
+                        for (part, sum) in block.iter_mut().zip(sums) {
+                            // SAFETY: `part` has as many elements as a vector.
+                            unsafe { $store(part.as_mut_ptr(), sum) };
+                        }
+                        sink.write(line, at, cast_slice(block.as_flattened()));
+                    }
+                }
+            }
+            if let Some((_, stream)) = streamed {
+                // SAFETY: all vectors were written where the sink has memory for them.
+                unsafe { stream.end() };
+            }
+            len
+        }
+    };
+}
+
+whole_blocks!(fused_f64s, f64, lanes 4,
+    [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, _mm256_fmadd_pd, _mm256_add_pd, _mm256_mul_pd,
+     _mm256_storeu_pd, _mm256_castpd_si256]);
+whole_blocks!(fused_f32s, f32, lanes 8,
+    [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, _mm256_fmadd_ps, _mm256_add_ps, _mm256_mul_ps,
+     _mm256_storeu_ps, _mm256_castps_si256]);
+whole_blocks!(rounded_f64s, f64, lanes 4,
+    [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, add_rounded_f64s, _mm256_add_pd, _mm256_mul_pd,
+     _mm256_storeu_pd, _mm256_castpd_si256]);
+whole_blocks!(rounded_f32s, f32, lanes 8,
+    [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, add_rounded_f32s, _mm256_add_ps, _mm256_mul_ps,
+     _mm256_storeu_ps, _mm256_castps_si256]);
+
+/// Sums of columns that fill no block of 32 have rounded products, as those of other instruction sets.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn add_rounded_f64s(value: __m256d, row: __m256d, sums: __m256d) -> __m256d {
+    _mm256_add_pd(sums, _mm256_mul_pd(value, row))
+}
+
+/// As for [`add_rounded_f64s`].
+#[inline]
+#[target_feature(enable = "avx2")]
+fn add_rounded_f32s(value: __m256, row: __m256, sums: __m256) -> __m256 {
+    _mm256_add_ps(sums, _mm256_mul_ps(value, row))
+}

@@ -1,0 +1,87 @@
+//! Masks of the first lanes of a vector, and AVX2's masked loads and gathers with the arguments of AVX-512's.
+
+use std::arch::x86_64::*;
+
+/// The first `len` of 16 lanes.
+#[inline(always)]
+pub(super) fn lanes_of_16(len: usize) -> __mmask16 {
+    __mmask16::MAX >> (16 - len)
+}
+
+/// The first `len` of 8 lanes.
+#[inline(always)]
+pub(super) fn lanes_of_8(len: usize) -> __mmask8 {
+    __mmask8::MAX >> (8 - len)
+}
+
+/// The first `len` of 8 lanes of `f32`.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn f32_lanes(len: usize) -> __m256i {
+    _mm256_cmpgt_epi32(_mm256_set1_epi32(len as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+}
+
+/// The first `len` of 4 lanes of `f32`.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn short_f32_lanes(len: usize) -> __m128i {
+    _mm_cmpgt_epi32(_mm_set1_epi32(len as i32), _mm_setr_epi32(0, 1, 2, 3))
+}
+
+/// The first `len` of 4 lanes of `f64`.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn f64_lanes(len: usize) -> __m256i {
+    _mm256_cmpgt_epi64(_mm256_set1_epi64x(len as i64), _mm256_setr_epi64x(0, 1, 2, 3))
+}
+
+macro_rules! masked {
+    ($load:ident, $t:ty, $vector:ty, $mask:ty, $instruction:ident) => {
+        /// Live lanes from memory, zero in the others.
+        ///
+        /// # Safety
+        /// Live lanes may be read.
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        pub(super) unsafe fn $load(live: $mask, from: *const $t) -> $vector {
+            // SAFETY: the caller's promise.
+            unsafe { $instruction(from, live) }
+        }
+    };
+}
+
+masked!(load_f32s, f32, __m256, __m256i, _mm256_maskload_ps);
+masked!(load_short_f32s, f32, __m128, __m128i, _mm_maskload_ps);
+masked!(load_f64s, f64, __m256d, __m256i, _mm256_maskload_pd);
+
+/// Live lanes from these positions, `others` elsewhere.
+///
+/// # Safety
+/// The positions of live lanes may be read.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn gather_f32s<const SCALE: i32>(
+    others: __m256,
+    live: __m256i,
+    positions: __m256i,
+    from: *const f32,
+) -> __m256 {
+    // SAFETY: the caller's promise.
+    unsafe { _mm256_mask_i32gather_ps::<SCALE>(others, from, positions, _mm256_castsi256_ps(live)) }
+}
+
+/// As for [`gather_f32s`].
+///
+/// # Safety
+/// As for [`gather_f32s`].
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn gather_f64s<const SCALE: i32>(
+    others: __m256d,
+    live: __m256i,
+    positions: __m128i,
+    from: *const f64,
+) -> __m256d {
+    // SAFETY: the caller's promise.
+    unsafe { _mm256_mask_i32gather_pd::<SCALE>(others, from, positions, _mm256_castsi256_pd(live)) }
+}
