@@ -250,6 +250,18 @@ def test_a_real_matrix_multiplies_complex_numbers(client):
     np.testing.assert_allclose(h.T @ x[:, 0], a.T @ x[:, 0])
 
 
+def test_a_real_matrix_solves_for_complex_numbers_by_parts(client):
+    a = matrix("d")
+    h, b = client.put(a, "a"), np.outer(np.linspace(1, 2, 50), [1, 1j, 2 - 1j])
+    for method in ("gmres", "lsqr", "lsmr"):
+        np.testing.assert_allclose(a @ h.solve(b, method=method, tol=1e-12), b, atol=1e-6)
+    x, report = h.solve_with_report(b[:, 2], method="gmres", tol=1e-12)
+    np.testing.assert_allclose(a @ x, b[:, 2], atol=1e-6)
+    assert report["converged"] and report["relative_residual"] <= 1e-12
+    with pytest.raises(nnz.client.ServerError, match="real and imaginary parts"):
+        h.operation("solve", b)
+
+
 def test_scipy_solves_with_the_operator_of_a_server(client):
     a = matrix()
     a = sp.csr_array(a @ a.T)

@@ -67,6 +67,11 @@ impl Ledger {
         self.quota.unwrap_or(self.capacity)
     }
 
+    /// The most bytes that a tenant can ever have on this device.
+    pub(crate) fn most_of_tenant(&self) -> u64 {
+        self.tenant_capacity().min(self.capacity)
+    }
+
     pub(crate) fn capacity(&self) -> u64 {
         self.capacity
     }

@@ -161,7 +161,7 @@ pub(crate) async fn upload(
     let caller = caller(&app);
     let (store, task, tenant) = (app.store.clone(), caller.task.clone(), identity.tenant.clone());
     let put = move || {
-        let matrix = read_matrix(&store, &tenant, received, kind)?;
+        let matrix = read_matrix(&store, &tenant, received, kind, &task)?;
         task.commit()?;
         let object = store.put((&tenant, &name), matrix, options)?;
         let made = Made::of(&object);

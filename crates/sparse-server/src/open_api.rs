@@ -8,6 +8,9 @@ use crate::routes::{ALIAS, JOB_RESULT, MATRIX, OPERATION, PROGRAMS, ROUTES, Rout
 use crate::upload::{CUDA, MTX, NPY, NPZ};
 use serde_json::{Map, Value, json};
 
+/// The only parameter of a request that does not compute which must be there.
+const ALIAS_TARGET: &str = "to";
+
 /// The headers of requests that compute, beside those that all of HTTP has.
 const COMPUTATION_HEADERS: [&str; 7] = [
     "Idempotency-Key",
@@ -39,8 +42,10 @@ pub(crate) fn document() -> Value {
 }
 
 fn describe(route: &Route) -> Value {
-    let in_query = route.parameters.unwrap_or_default().iter().map(|name| query_parameter(name, false));
-    let in_header = request_headers(route).iter().map(|name| header_parameter(name));
+    let in_query = route.parameters.unwrap_or_default().iter();
+    let in_query = in_query.map(|name| query_parameter(name, *name == ALIAS_TARGET));
+    let in_header = request_headers(route).iter();
+    let in_header = in_header.map(|name| header_parameter(name, name.starts_with("Upload-")));
     let mut described = json!({
         "summary": route.summary,
         "parameters": path_parameters(route.path).chain(in_query).chain(in_header).collect::<Vec<_>>(),
@@ -97,7 +102,7 @@ fn describe_operation(operation: &Operation) -> Value {
 
 /// An operation or a program; `requires_body` is `None` where there is no body.
 fn describe_computation(summary: &str, mut parameters: Vec<Value>, requires_body: Option<bool>) -> Value {
-    parameters.extend(COMPUTATION_HEADERS.map(header_parameter));
+    parameters.extend(COMPUTATION_HEADERS.map(|name| header_parameter(name, false)));
     let mut described = json!({
         "summary": summary,
         "parameters": parameters,
@@ -134,8 +139,8 @@ fn query_parameter(name: &str, is_required: bool) -> Value {
     parameter
 }
 
-fn header_parameter(name: &str) -> Value {
-    json!({ "name": name, "in": "header", "required": false, "schema": { "type": "string" } })
+fn header_parameter(name: &str, is_required: bool) -> Value {
+    json!({ "name": name, "in": "header", "required": is_required, "schema": { "type": "string" } })
 }
 
 fn problem() -> Value {

@@ -22,8 +22,8 @@ use crate::problem::Problem;
 use crate::task::{StopOnDrop, Task};
 use crate::thread_pool::Admitted;
 use crate::upload::{
-    self, ArrayBody, DeviceArray, RESULT_ARRAY, Received, Reception, check_headers, check_integers,
-    is_on_device, kind_of, unsupported_media,
+    self, ArrayBody, DeviceArray, RESULT_ARRAY, Reception, check_headers, check_integers, is_on_device,
+    kind_of, unsupported_media,
 };
 use axum::Extension;
 use axum::body::Body;
@@ -288,24 +288,22 @@ pub(crate) async fn receive_operand(
     if is_on_device(headers) {
         return ArrayBody::on_device(body).await;
     }
-    let destination = (&app.config.limits, app.store.disk.uploads());
-    Ok(ArrayBody::Received(receive_array(destination, who, headers, body).await?))
+    array_reception((&app.config.limits, app.store.disk.uploads()), who, headers)?.receive_array(body).await
 }
 
-/// Receives the `.npy` body that `who` takes, in a folder if it is large.
-pub(crate) async fn receive_array(
-    (limits, folder): (&Limits, &Path),
+/// The reception of the `.npy` body that `who` takes, in a folder if it is large.
+pub(crate) fn array_reception<'a>(
+    (limits, folder): (&'a Limits, &'a Path),
     who: &str,
     headers: &HeaderMap,
-    body: Body,
-) -> Result<Received, Problem> {
+) -> Result<Reception<'a>, Problem> {
     if !kind_of(headers).is_ok_and(|kind| kind == FileKind::Npy) {
         let needed = format!("{who} takes an array as its body, which needs {}", upload::NPY);
         return Err(unsupported_media(headers, needed));
     }
     let encoding = check_headers(headers, limits.operand_bytes)?;
     let (kind, limit) = (FileKind::Npy, limits.operand_bytes);
-    Reception { kind, encoding, limit, limits, folder }.receive(body).await
+    Ok(Reception { kind, encoding, limit, limits, folder })
 }
 
 /// An operation with everything that it needs, for a worker.
@@ -350,11 +348,12 @@ impl Work {
         let other = self.other.as_ref().map(|other| store.lease_beside(other, held)).transpose()?;
         self.request.task.check()?;
         let dtype = Some(a.matrix.dtype());
-        let body_bytes = self.body.as_ref().map_or(Ok(0), |body| body.array_bytes(dtype))?;
+        let task = &self.request.task;
+        let body_bytes = self.body.as_ref().map_or(Ok(0), |body| body.array_bytes(dtype, task))?;
         let leased = self.leased_bytes(store);
         let reserved = store.reserve_beside(&self.request.identity.tenant, body_bytes, leased)?;
         let selection = MemberSelection::of(&self.parameters)?;
-        let read = |body| read_columns(body, (self.operation, selection), a.matrix.device(), dtype);
+        let read = |body| read_columns(body, (self.operation, selection), (a.matrix.device(), dtype), task);
         let operand = self.body.take().map(read).transpose()?;
         Ok(Ready { a, other, operand, reserved })
     }
@@ -395,11 +394,12 @@ pub(crate) struct Ready {
 pub(crate) fn read_columns(
     body: ArrayBody,
     (operation, selection): (&Operation, MemberSelection),
-    device: &Device,
-    dtype: Option<DType>,
+    (device, dtype): (&Device, Option<DType>),
+    task: &Task,
 ) -> Result<Columns, Problem> {
     let received = match body {
         ArrayBody::Received(received) => received,
+        ArrayBody::Compressed(body) => body.into_memory(task)?,
         ArrayBody::OnDevice(array) => {
             operation.operand.check(operation.name, &array.shape, selection)?;
             return Ok(Columns { values: array.read(device, dtype)?, shape: array.shape });
@@ -409,5 +409,18 @@ pub(crate) fn read_columns(
     check_integers(array.values.rounded_integers::<f64>())?;
     operation.operand.check(operation.name, &array.shape, selection)?;
     let (shape, dtype) = (array.shape.clone(), dtype.unwrap_or(array.values.dtype()));
+    check_real(array.values.dtype(), dtype)?;
     Ok(Columns { values: DenseMatrix::from_array(device, array, dtype)?, shape })
+}
+
+/// Fails for complex numbers that are to be values of a real matrix.
+pub(crate) fn check_real(found: DType, needed: DType) -> Result<(), Problem> {
+    if !found.is_complex() || needed.is_complex() {
+        return Ok(());
+    }
+    let detail = format!(
+        "the operand is {found} and the matrix {needed}: send its real and imaginary parts one after the other, or \
+         `cast` the matrix to {found} first"
+    );
+    Err(Problem::unprocessable(detail))
 }

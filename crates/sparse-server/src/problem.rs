@@ -111,6 +111,11 @@ impl Problem {
         Self { retry_after: Some(RETRY_AFTER), ..problem }
     }
 
+    /// The same refusal, for so many seconds.
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
+        Self { retry_after: Some(seconds), ..self }
+    }
+
     /// Memory that does not suffice: 429 where requests in flight will give enough of it back, else 507.
     pub(crate) fn memory(shortage: MemoryShortage, may_retry: bool, detail: String) -> Self {
         let problem = if may_retry {

@@ -13,7 +13,7 @@ use crate::ledger::Reservation;
 use crate::matrices::{PUT_PARAMETERS, Pairs, find, parameters_among};
 use crate::name;
 use crate::objects::{Object, Resident, Store};
-use crate::operate::{Request, read_columns, receive_operand};
+use crate::operate::{Request, check_real, read_columns, receive_operand};
 use crate::operations::{Answer, Call, Columns, MEMBER, MemberSelection, Operand, Operation, ResultKind};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
@@ -244,7 +244,7 @@ impl Program {
     fn run(self, store: &Store) -> Result<Outcome, Problem> {
         let Self { request, steps, body } = self;
         let (count, task) = (steps.len(), request.task.clone());
-        let mut memory = Memory::new(store, &request.identity.tenant, body)?;
+        let mut memory = Memory::new(store, &request.identity.tenant, body, &task)?;
         for (position, step) in steps.into_iter().enumerate() {
             task.check()?;
             task.log(&*step.label);
@@ -282,8 +282,8 @@ enum Intermediate {
 }
 
 impl<'s> Memory<'s> {
-    fn new(store: &'s Store, tenant: &str, body: Option<ArrayBody>) -> Result<Self, Problem> {
-        let bytes = body.as_ref().map_or(Ok(0), |body| body.array_bytes(None))?;
+    fn new(store: &'s Store, tenant: &str, body: Option<ArrayBody>, task: &Task) -> Result<Self, Problem> {
+        let bytes = body.as_ref().map_or(Ok(0), |body| body.array_bytes(None, task))?;
         let body_bytes = store.reserve(tenant, bytes)?;
         let (results, leases) = (vec![], vec![]);
         Ok(Self { store, tenant: tenant.into(), body, array: None, results, leases, body_bytes })
@@ -306,7 +306,7 @@ impl<'s> Memory<'s> {
         if let Some(ArraySource::Body) = operand
             && let Some(body) = self.body.take()
         {
-            self.array = Some(read_columns(body, (operation, selection), &self.store.device, None)?);
+            self.array = Some(read_columns(body, (operation, selection), (&self.store.device, None), task)?);
         }
         let a = self.matrix(&a, leased.as_deref())?;
         let other = match (&other, &leased_other) {
@@ -318,6 +318,7 @@ impl<'s> Memory<'s> {
         let operand = operand.map(|source| self.columns(source)).transpose()?;
         let cast = match operand {
             Some(columns) if columns.values.dtype() != a.dtype() => {
+                check_real(columns.values.dtype(), a.dtype())?;
                 owner.reserve(self.store, columns.bytes().saturating_mul(2), &mut reserved)?;
                 Some(Columns { values: columns.values.cast(a.dtype())?, shape: columns.shape.clone() })
             }

@@ -77,12 +77,9 @@ impl WorkerTime {
         if level > 0.0 {
             return Ok(());
         }
-        let (seconds, wait) = (buckets.capacity, -level / buckets.per_second);
-        let detail = format!(
-            "your operations may run for {seconds} s of each minute: wait {:.0} s",
-            wait.ceil().max(1.0)
-        );
-        Err(Problem::busy(detail))
+        let (seconds, wait) = (buckets.capacity, (-level / buckets.per_second).ceil().max(1.0));
+        let detail = format!("your operations may run for {seconds} s of each minute: wait {wait:.0} s");
+        Err(Problem::busy(detail).retry_after(wait as u64))
     }
 
     /// Counts time that an operation has run, which may be more than was left.
@@ -96,6 +93,8 @@ impl WorkerTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::http::header;
+    use axum::response::IntoResponse;
 
     #[test]
     fn a_tenant_has_its_rate_and_a_burst_of_one_second() {
@@ -120,6 +119,7 @@ mod tests {
         assert!(!is_allowed("a", 0) && is_allowed("b", 0));
         let refused = time.check("a", start).unwrap_err();
         assert_eq!(refused.detail(), "your operations may run for 30 s of each minute: wait 20 s");
+        assert_eq!(refused.into_response().headers()[header::RETRY_AFTER], "20");
         assert!(!is_allowed("a", 19) && is_allowed("a", 21));
         WorkerTime::new(None).charge("a", start, Duration::MAX);
     }

@@ -112,13 +112,51 @@ pub fn parse(bytes: &[u8]) -> Result<NpyArray> {
 /// Reads an array from the bytes of the file at `path`.
 pub(crate) fn parse_file(path: &Path, bytes: &[u8]) -> Result<NpyArray> {
     let array = RawArray::parse(bytes).and_then(|raw| {
+        raw.header.check_dimensions()?;
         let Header { shape, order, .. } = &raw.header;
-        if !(1..=3).contains(&shape.len()) {
-            return Err(format!("the array has {} dimensions, not one to three", shape.len()));
-        }
         Ok(NpyArray { shape: shape.clone(), order: *order, values: raw.values()? })
     });
     array.map_err(|reason| Error::File { path: path.into(), line: None, reason })
+}
+
+/// What the header of an array says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// The extents, as in [`NpyArray::shape`].
+    pub shape: Vec<usize>,
+    /// The order, as in [`NpyArray::order`].
+    pub order: Order,
+    /// The type in which the values are read: `f64` for integers.
+    pub dtype: DType,
+    /// Bytes of the whole file.
+    pub file_bytes: u64,
+}
+
+/// Reads the header of an array from the first bytes of a file; 4096 suffice for those that NumPy writes.
+///
+/// ```
+/// use sparse_core::{DType, Order};
+/// use sparse_io::npy;
+///
+/// let head = npy::header::<f32>(&[2, 3], Order::RowMajor)?;
+/// let layout = npy::layout(&head)?;
+/// assert_eq!((layout.shape, layout.dtype), (vec![2, 3], DType::F32));
+/// assert_eq!(layout.file_bytes, head.len() as u64 + 24);
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::File`] if the header is not sound, or of an array of another type or number of dimensions than [`read`]
+/// takes.
+pub fn layout(head: &[u8]) -> Result<Layout> {
+    let layout = header::parse(head).and_then(|(header, data)| {
+        header.check_dimensions()?;
+        let dtype = Element::parse(&header.descr)?.dtype();
+        let header_bytes = head.len() - data.len();
+        let file_bytes = (header_bytes as u64).saturating_add(header.data_bytes()? as u64);
+        Ok(Layout { shape: header.shape, order: header.order, dtype, file_bytes })
+    });
+    layout.map_err(|reason| Error::File { path: "<memory>".into(), line: None, reason })
 }
 
 /// The type of the values of an array, from its header alone.
@@ -444,6 +482,14 @@ impl<'a> RawArray<'a> {
 }
 
 impl Header {
+    /// An error unless the array has one to three dimensions.
+    fn check_dimensions(&self) -> Result<(), String> {
+        match self.shape.len() {
+            1..=3 => Ok(()),
+            others => Err(format!("the array has {others} dimensions, not one to three")),
+        }
+    }
+
     /// An error unless `found` bytes of data are as many as the header claims.
     fn check_length(&self, found: usize) -> Result<(), String> {
         let claimed = self.data_bytes()?;

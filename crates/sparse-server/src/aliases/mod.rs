@@ -7,7 +7,7 @@
 mod claims;
 mod requests;
 
-use crate::durable::open_database;
+use crate::durable::{checked, open_database};
 use crate::error::StartError;
 use crate::etag::Tags;
 use crate::lock::lock;
@@ -87,9 +87,12 @@ impl Aliases {
         let path = data.join(FILE);
         let (mut database, mut known) = (None, HashMap::new());
         if path.exists() {
-            let opened = open_database(&path).map_err(|error| StartError::file(&path, error))?;
-            known = read(&opened).map_err(|error| StartError::file(&path, error))?;
-            database = Some(opened);
+            let (opened, aliases) = checked(&path, || {
+                let opened = open_database(&path)?;
+                let aliases = read(&opened)?;
+                Ok((opened, aliases))
+            })?;
+            (database, known) = (Some(opened), aliases);
         }
         let (database, known) = (Mutex::new(database), Mutex::new(known));
         Ok(Arc::new(Self { path, database, known, claims: Claims::new(longest_request) }))

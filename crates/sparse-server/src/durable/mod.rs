@@ -6,6 +6,7 @@
 //! A worker process records the objects that are not durable, too, in a file each: the worker that follows it has those
 //! that were spilled, and knows the names of those that are lost.
 
+mod database;
 mod segment;
 
 use crate::auth::to_hex;
@@ -14,18 +15,17 @@ use crate::labels::Labels;
 use crate::objects::Description;
 use crate::problem::Problem;
 use nnz::Matrix;
-use redb::{
-    Database, DatabaseError, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition,
-};
+use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 use tempfile::TempPath;
 
+use database::check_names_segments;
+pub(crate) use database::{checked, open_database};
 pub(crate) use segment::{ReadError, Segment};
 use segment::{SegmentFile, hash, new_segment, write};
 
@@ -94,7 +94,7 @@ fn has_records(path: &Path) -> bool {
         let read = open_database(path)?.begin_read()?;
         Ok(read.open_table(OBJECTS)?.is_empty()? && read.open_table(VERSIONS)?.is_empty()?)
     };
-    path.exists() && !are_empty().unwrap_or(false)
+    path.exists() && !checked(path, || Ok(are_empty()?)).unwrap_or(false)
 }
 
 /// An object in the manifest, or in the records of a worker.
@@ -125,6 +125,8 @@ struct FileRecord {
 #[derive(Debug, Default)]
 pub(crate) struct Recovered {
     pub(crate) records: Vec<Record>,
+    /// True if the manifest has records that cannot be read, and are not served.
+    has_unread_records: bool,
     /// Objects of the worker process before this one that were not durable.
     pub(crate) volatile: Vec<Record>,
     /// (`tenant/name`, newest version)
@@ -142,7 +144,8 @@ impl Disk {
         };
         let segments = folder("segments")?;
         let path = data.join(MANIFEST);
-        let manifest = open_database(&path).map_err(|error| StartError::file(&path, error))?;
+        check_names_segments(&path, &segments)?;
+        let manifest = checked(&path, || Ok(open_database(&path)?))?;
         // From here on no other server is at work in the folder.
         let succeeds = generation.is_some_and(|generation| generation > 0);
         let left = if succeeds { &["uploads"][..] } else { &["uploads", "spilled", "volatile"] };
@@ -153,13 +156,17 @@ impl Disk {
         let (spilled, uploads) = (folder("spilled")?, folder("uploads")?);
         let volatile = generation.map(|_| folder("volatile")).transpose()?;
         let disk = Self { manifest, segments, spilled, uploads, volatile };
-        let mut recovered = disk.read_manifest().map_err(|error| StartError::file(&path, error))?;
+        let mut recovered = checked(&path, || disk.read_manifest())?;
         if let Some(folder) = &disk.volatile {
             recovered.volatile = read_volatile(folder).map_err(|error| StartError::file(folder, error))?;
         }
-        for (folder, records) in [(&disk.segments, &recovered.records), (&disk.spilled, &recovered.volatile)]
-        {
-            remove_unnamed(folder, records).map_err(|error| StartError::file(folder, error))?;
+        let unnamed = |folder: &PathBuf, records: &[Record]| {
+            remove_unnamed(folder, records).map_err(|error| StartError::file(folder, error))
+        };
+        unnamed(&disk.spilled, &recovered.volatile)?;
+        // One of them may be that of a record which cannot be read.
+        if !recovered.has_unread_records {
+            unnamed(&disk.segments, &recovered.records)?;
         }
         Ok((disk, recovered))
     }
@@ -175,7 +182,10 @@ impl Disk {
             let (key, record) = entry?;
             match serde_json::from_slice::<Record>(record.value()) {
                 Ok(record) => recovered.records.push(record),
-                Err(error) => tracing::error!("manifest: {}: {error}", key.value()),
+                Err(error) => {
+                    tracing::error!("manifest: {}: {error}; no segment is removed", key.value());
+                    recovered.has_unread_records = true;
+                }
             }
         }
         for entry in read.open_table(VERSIONS)?.iter()? {
@@ -344,25 +354,6 @@ impl Record {
             sha256: segment.sha256.clone(),
         });
         Self { tenant, name, version, file, labels, description }
-    }
-}
-
-/// Time that another process which goes, as a worker whose front end was killed, may still hold a database.
-const DATABASE_WAIT: Duration = Duration::from_secs(5);
-
-/// Bytes of a database that are kept in memory. By default redb keeps up to 1 GiB of pages, old ones among them.
-const DATABASE_CACHE: usize = 8 << 20;
-
-/// Opens a database, which is made if it is not there.
-pub(crate) fn open_database(path: &Path) -> Result<Database, DatabaseError> {
-    let began = Instant::now();
-    loop {
-        match Database::builder().set_cache_size(DATABASE_CACHE).create(path) {
-            Err(DatabaseError::DatabaseAlreadyOpen) if began.elapsed() < DATABASE_WAIT => {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            opened => return opened,
-        }
     }
 }
 

@@ -143,11 +143,12 @@ pub(crate) async fn receive_copy(
     let reception = Reception { kind, encoding: Encoding::Identity, limit: u64::MAX, limits, folder };
     let received = reception.receive_matrix(body, &app.store, &identity.tenant).await?;
     let (store, tenant) = (app.store.clone(), identity.tenant.clone());
+    let caller = StopOnDrop::new(limits.operation_time);
+    let task = caller.task.clone();
     let keep = move || {
-        let matrix = read_matrix(&store, &tenant, received, kind)?;
+        let matrix = read_matrix(&store, &tenant, received, kind, &task)?;
         store.keep_copy(number, (&tenant, &name, version), matrix, (&format, false))
     };
-    let caller = StopOnDrop::new(limits.operation_time);
     Ok(Body::new(CopyBody(app.threads.run(&identity.tenant, &caller.task, keep).await?)))
 }
 

@@ -18,7 +18,7 @@ use crate::name;
 use crate::objects::{Description, PutOptions, check_match, tag_of};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
-use crate::upload::{NPZ, Reception, check_headers, kind_of, unsupported_media};
+use crate::upload::{Encoding, NPZ, Reception, check_headers, kind_of, unsupported_media};
 use axum::Json;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -358,9 +358,13 @@ impl DeviceWorkers {
         let body = hashed(key.as_ref(), body);
         let new = self.distributed.begin(&tenant, name)?;
         self.check_not_whole(&tenant, name).await?;
-        let reception =
-            Reception { kind: FileKind::Npz, encoding, limit: limits.upload_bytes, limits, folder };
-        let received = reception.receive(body).await?;
+        let limit = match encoding {
+            Encoding::Identity => limits.upload_bytes,
+            // Few bytes may be those of a file that is larger than all memory, and fits nowhere.
+            _ => limits.upload_bytes.min(self.memory.saturating_mul(self.workers.len() as u64)),
+        };
+        let reception = Reception { kind: FileKind::Npz, encoding, limit, limits, folder };
+        let received = reception.receive_inflated(body).await?;
         let bodies = self.bodies.clone();
         let file = spawn_blocking(move || received.into_file(&bodies, FileKind::Npz));
         let file = file.await.map_err(Problem::internal)??;

@@ -4,7 +4,7 @@ use super::device_workers::DeviceWorkers;
 use super::dispatch::content_length;
 use super::distributed::{DistributedMatrix, Part, needs_whole};
 use crate::auth::Identity;
-use crate::operate::receive_array;
+use crate::operate::array_reception;
 use crate::operations::{MemberSelection, Operation};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
@@ -69,9 +69,9 @@ impl DeviceWorkers {
             return Err(Problem::unprocessable(detail));
         }
         matrix.check_there()?;
-        let received =
-            receive_array((&self.limits, &self.bodies), operation.name, &head.headers, body).await?;
-        let (shape, order, _) = received.array_layout()?;
+        let reception = array_reception((&self.limits, &self.bodies), operation.name, &head.headers)?;
+        let received = reception.receive_inflated(body).await?;
+        let npy::Layout { shape, order, .. } = received.layout()?;
         operation.operand.check(operation.name, &shape, MemberSelection::Whole)?;
         let layout = Layout::of_product(matrix, &shape, order)?;
         let operand = Arc::new(OperandBody::of(received));

@@ -4,22 +4,30 @@ use super::{Received, Upload};
 use crate::ledger::Reservation;
 use crate::objects::Store;
 use crate::problem::Problem;
+use crate::task::Task;
 use nnz::io::any::RoundedIntegers;
-use nnz::io::npy::NpyArray;
+use nnz::io::npy::{Layout, NpyArray};
 use nnz::io::{Claim, FileKind, MatrixFile, are_rows_too_many};
 use nnz::{CompressOptions, DType, DenseMatrix, Device, Error, Format, IndexType, Matrix};
+use std::sync::Arc;
 
 /// Reads a body as a matrix in the device's memory, whose bytes are reserved before they are allocated.
 pub(crate) fn read_matrix(
-    store: &Store,
+    store: &Arc<Store>,
     tenant: &str,
     upload: Upload,
     kind: FileKind,
+    task: &Task,
 ) -> Result<(Matrix, Reservation), Problem> {
+    let upload = match upload {
+        Upload::Compressed(body) => body.into_upload(store, tenant, task)?,
+        upload => upload,
+    };
     let received = match upload {
         Upload::Decoded(decoding) => return decoding.finish(),
         Upload::OnDevice(csr) => return csr.read(store, tenant),
         Upload::Received(received) => received,
+        Upload::Compressed(_) => return Err(Problem::internal("a body that was inflated is compressed")),
     };
     let body = store.reserve(tenant, received.memory_bytes())?;
     received.check_magic(kind)?;
@@ -79,8 +87,14 @@ fn read_sparse(device: &Device, file: &MatrixFile) -> Result<Matrix, Problem> {
 
 /// The shape of an `.npy` body and the type of its values, if it has three dimensions.
 fn stack_of(received: &Received) -> Result<Option<([usize; 3], DType)>, Problem> {
-    let (shape, _, dtype) = received.array_layout()?;
-    Ok(shape.try_into().ok().map(|shape| (shape, dtype)))
+    let Layout { shape, dtype, file_bytes, .. } = received.layout()?;
+    let Ok(shape) = shape.try_into() else { return Ok(None) };
+    let found = received.len()?;
+    if found != file_bytes {
+        let detail = format!("body: its header says that it has {file_bytes} bytes, and it has {found}");
+        return Err(Problem::unprocessable(detail));
+    }
+    Ok(Some((shape, dtype)))
 }
 
 /// Fails for integers that no type of the server represents.

@@ -8,11 +8,13 @@ mod receive;
 mod zstd;
 
 use crate::problem::Problem;
+use crate::task::Task;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
-use nnz::io::npy::{self, NpyArray};
+use nnz::DType;
+use nnz::io::npy::{self, Layout, NpyArray};
 use nnz::io::{FileKind, MatrixFile};
-use nnz::{DType, Order};
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::Read;
 #[cfg(unix)]
@@ -21,7 +23,7 @@ use tempfile::NamedTempFile;
 
 use decoding::Decoding;
 pub(crate) use device_array::{CUDA, DeviceArray, DeviceCsr, RESULT_ARRAY};
-pub(crate) use encoding::{Encoding, check_headers};
+pub(crate) use encoding::{Compressed, Encoding, check_headers};
 pub(crate) use matrix::{check_integers, read_matrix};
 pub(crate) use receive::{Incoming, Reception};
 #[cfg(any(test, feature = "fuzzing"))]
@@ -41,6 +43,7 @@ pub(crate) enum Received {
 #[derive(Debug)]
 pub(crate) enum Upload {
     Received(Received),
+    Compressed(Box<Compressed>),
     /// It was decoded as it came.
     Decoded(Box<Decoding>),
     /// It names arrays of the client on the device.
@@ -51,6 +54,7 @@ pub(crate) enum Upload {
 #[derive(Debug)]
 pub(crate) enum ArrayBody {
     Received(Received),
+    Compressed(Compressed),
     /// It names an array of the client on the device.
     OnDevice(DeviceArray),
 }
@@ -61,10 +65,16 @@ impl ArrayBody {
         DeviceArray::receive(body).await.map(Self::OnDevice)
     }
 
-    /// As [`Received::array_bytes`].
-    pub(crate) fn array_bytes(&self, dtype: Option<DType>) -> Result<u64, Problem> {
+    /// Bytes of the array: as it was received, as it is inflated, as it is read, and as values of `dtype`, or of its own
+    /// type without one. Integers of one byte are read as eight.
+    pub(crate) fn array_bytes(&self, dtype: Option<DType>, task: &Task) -> Result<u64, Problem> {
         match self {
-            Self::Received(received) => received.array_bytes(dtype),
+            Self::Received(received) => Ok(array_bytes(&received.layout()?, received.len()?, dtype)),
+            Self::Compressed(body) => {
+                let layout = body.layout(task)?;
+                let bytes = array_bytes(&layout, layout.file_bytes, dtype);
+                Ok(bytes.saturating_add(body.received.memory_bytes()))
+            }
             Self::OnDevice(array) => Ok(array.bytes(dtype)),
         }
     }
@@ -145,29 +155,6 @@ impl Received {
         }
     }
 
-    /// Bytes of an array of an `.npy` body: as it was received, as it is read, and as values of `dtype`, or of its own
-    /// type without one. Integers of one byte are read as eight.
-    fn array_bytes(&self, dtype: Option<DType>) -> Result<u64, Problem> {
-        self.check_magic(FileKind::Npy)?;
-        let head = match self {
-            Self::Memory(bytes) => {
-                MatrixFile::from_reader("body.npy", &bytes[..bytes.len().min(NPY_HEADER_BYTES)])?
-            }
-            Self::File(file) => MatrixFile::open(file.path())?,
-        };
-        let (received, read) = (self.len()?, head.value_type()?);
-        let elements = match head.claim() {
-            Ok(claim) => claim.stored as u64,
-            // Of three dimensions, which no matrix has.
-            Err(_) => {
-                self.array_layout()?.0.iter().fold(1_u64, |len, &extent| len.saturating_mul(extent as u64))
-            }
-        };
-        let elements = received.min(elements);
-        let element = read.bytes() + dtype.unwrap_or(read).bytes();
-        Ok(received.saturating_add(elements.saturating_mul(element as u64)))
-    }
-
     /// The array of an `.npy` body.
     pub(crate) fn into_array(self) -> Result<NpyArray, Problem> {
         Ok(match self {
@@ -189,31 +176,27 @@ impl Received {
         }
     }
 
-    /// The shape, the order and the type of the array of an `.npy` body.
-    pub(crate) fn array_layout(&self) -> Result<(Vec<usize>, Order, DType), Problem> {
-        Ok(match self {
-            Self::Memory(bytes) => {
-                let array = npy::parse(bytes)?;
-                (array.shape, array.order, array.values.dtype())
-            }
+    /// The header of an `.npy` body.
+    pub(crate) fn layout(&self) -> Result<Layout, Problem> {
+        self.check_magic(FileKind::Npy)?;
+        Ok(npy::layout(&self.first(NPY_HEADER_BYTES)?)?)
+    }
+
+    /// The first bytes, so many if there are as many.
+    fn first(&self, count: usize) -> Result<Cow<'_, [u8]>, Problem> {
+        match self {
+            Self::Memory(bytes) => Ok(bytes[..bytes.len().min(count)].into()),
             Self::File(file) => {
-                let array = npy::MappedArray::open(file.path())?;
-                (array.shape().to_vec(), array.order(), array.dtype())
+                let mut first = vec![];
+                std::fs::File::open(file.path())?.take(count as u64).read_to_end(&mut first)?;
+                Ok(first.into())
             }
-        })
+        }
     }
 
     /// Fails if it begins as a body of another kind.
     fn check_magic(&self, kind: FileKind) -> Result<(), Problem> {
-        match self {
-            Self::Memory(bytes) => check_magic(bytes, kind),
-            Self::File(file) => {
-                // There may be fewer.
-                let mut first = vec![];
-                std::fs::File::open(file.path())?.take(2).read_to_end(&mut first)?;
-                check_magic(&first, kind)
-            }
-        }
+        check_magic(&self.first(2)?, kind)
     }
 
     fn as_matrix_file(&self, kind: FileKind) -> Result<MatrixFile, Problem> {
@@ -223,6 +206,13 @@ impl Received {
         };
         Ok(file)
     }
+}
+
+/// Bytes of an array whose body has so many: its own, as it is read, and as values of `dtype` or of its own type.
+fn array_bytes(layout: &Layout, body_bytes: u64, dtype: Option<DType>) -> u64 {
+    let elements = layout.shape.iter().fold(1_u64, |len, &extent| len.saturating_mul(extent as u64));
+    let element = layout.dtype.bytes() + dtype.unwrap_or(layout.dtype).bytes();
+    body_bytes.saturating_add(elements.min(body_bytes).saturating_mul(element as u64))
 }
 
 /// Fails if the first bytes of a body are those of another kind, compressed text among them.

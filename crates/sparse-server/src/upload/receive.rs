@@ -2,11 +2,12 @@
 //! copied from the connection's buffer; anything else goes to a thread, one part while the next one comes.
 
 use super::decoding::Decoding;
-use super::encoding::{Encoding, inflate};
-use super::{Received, Upload, extension};
+use super::encoding::{Compressed, Encoding};
+use super::{ArrayBody, Received, Upload, extension};
 use crate::config::Limits;
 use crate::objects::Store;
 use crate::problem::Problem;
+use crate::task::StopOnDrop;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::StatusCode;
 use http_body_util::BodyExt;
@@ -40,7 +41,7 @@ pub(crate) struct Reception<'a> {
 
 /// The destination of a body that does not stay in memory.
 #[derive(Debug)]
-enum Sink {
+pub(super) enum Sink {
     File(NamedTempFile),
     Decoding(Box<Decoding>),
 }
@@ -59,21 +60,18 @@ enum Progress {
 }
 
 impl Reception<'_> {
-    /// Receives a body.
-    pub(crate) async fn receive(&self, body: Body) -> Result<Received, Problem> {
-        let received = self.receive_to(body, |_| Ok(Sink::File(self.new_file()?))).await?;
-        match received {
-            Upload::Received(received) if self.encoding != Encoding::Identity => self.inflate(received).await,
-            Upload::Received(received) => Ok(received),
-            Upload::Decoded(_) | Upload::OnDevice(_) => {
-                Err(Problem::internal("a body was taken as a matrix"))
-            }
-        }
+    /// Receives an array, which stays compressed if it is.
+    pub(crate) async fn receive_array(&self, body: Body) -> Result<ArrayBody, Problem> {
+        let received = self.receive_as_is(body).await?;
+        Ok(match self.encoding {
+            Encoding::Identity => ArrayBody::Received(received),
+            _ => ArrayBody::Compressed(self.compressed(received)),
+        })
     }
 
     /// Receives a matrix, which is decoded as it comes where that can be: then neither the body nor a dense array is in
     /// memory or on disk. Memory is reserved as it is needed; what is refused is received and discarded to its end, so
-    /// that its client reads the answer.
+    /// that its client reads the answer. One that is compressed stays so.
     pub(crate) async fn receive_matrix(
         &self,
         body: Body,
@@ -81,24 +79,36 @@ impl Reception<'_> {
         tenant: &str,
     ) -> Result<Upload, Problem> {
         if self.encoding != Encoding::Identity {
-            return self.receive(body).await.map(Upload::Received);
+            let received = self.receive_as_is(body).await?;
+            return Ok(Upload::Compressed(Box::new(self.compressed(received))));
         }
-        let open = |first: &[u8]| match Decoding::new(self.kind, first, store, tenant)? {
-            Some(decoding) => Ok(Sink::Decoding(Box::new(decoding))),
-            None => Ok(Sink::File(self.new_file()?)),
-        };
-        self.receive_to(body, open).await
+        self.receive_to(body, |first| Sink::for_matrix(self.kind, first, (store, tenant), self.folder)).await
     }
 
-    fn new_file(&self) -> Result<NamedTempFile, Problem> {
-        new_file(self.folder, extension(self.kind))
-    }
-
-    async fn inflate(&self, received: Received) -> Result<Received, Problem> {
-        let (encoding, limit) = (self.encoding, self.limit);
-        let (folder, extension) = (self.folder.to_owned(), extension(self.kind));
-        let inflated = spawn_blocking(move || inflate(&received, encoding, limit, &folder, extension));
+    /// Receives a body and inflates it, without a worker but no longer than its request may take.
+    #[cfg(unix)]
+    pub(crate) async fn receive_inflated(&self, body: Body) -> Result<Received, Problem> {
+        let received = self.receive_as_is(body).await?;
+        if self.encoding == Encoding::Identity {
+            return Ok(received);
+        }
+        let (compressed, caller) = (self.compressed(received), StopOnDrop::new(self.limits.operation_time));
+        let task = caller.task.clone();
+        let inflated = spawn_blocking(move || compressed.into_file(&task));
         inflated.await.map_err(Problem::internal)?
+    }
+
+    fn compressed(&self, received: Received) -> Compressed {
+        let Self { kind, encoding, limit, folder, .. } = *self;
+        Compressed { received, encoding, kind, limit, folder: folder.to_owned() }
+    }
+
+    async fn receive_as_is(&self, body: Body) -> Result<Received, Problem> {
+        let open = |_: &[u8]| Ok(Sink::File(new_file(self.folder, extension(self.kind))?));
+        match self.receive_to(body, open).await? {
+            Upload::Received(received) => Ok(received),
+            _ => Err(Problem::internal("a body was taken as a matrix")),
+        }
     }
 
     /// Receives a body as it is; `open` makes the sink of a large one by its first bytes.
@@ -168,10 +178,7 @@ impl Progress {
             Self::Copying(decoding) => Upload::Decoded(decoding),
             Self::Writing(writing, last) => {
                 let (sink, _) = joined(writing).await?;
-                match joined(write(sink, last)).await?.0 {
-                    Sink::File(file) => Upload::Received(Received::File(file)),
-                    Sink::Decoding(decoding) => Upload::Decoded(decoding),
-                }
+                joined(write(sink, last)).await?.0.into_upload()
             }
         })
     }
@@ -198,10 +205,30 @@ async fn pushed(mut decoding: Box<Decoding>, bytes: Bytes) -> Result<Box<Decodin
 }
 
 impl Sink {
-    fn write(&mut self, part: &[u8]) -> Result<(), Problem> {
+    /// The sink of a matrix that begins with `first`: a decoder, or a file in this folder.
+    pub(super) fn for_matrix(
+        kind: FileKind,
+        first: &[u8],
+        (store, tenant): (&Arc<Store>, &str),
+        folder: &Path,
+    ) -> Result<Self, Problem> {
+        Ok(match Decoding::new(kind, first, store, tenant)? {
+            Some(decoding) => Self::Decoding(Box::new(decoding)),
+            None => Self::File(new_file(folder, extension(kind))?),
+        })
+    }
+
+    pub(super) fn write(&mut self, part: &[u8]) -> Result<(), Problem> {
         match self {
             Self::File(file) => Ok(file.write_all(part)?),
             Self::Decoding(decoding) => decoding.push(part),
+        }
+    }
+
+    pub(super) fn into_upload(self) -> Upload {
+        match self {
+            Self::File(file) => Upload::Received(Received::File(file)),
+            Self::Decoding(decoding) => Upload::Decoded(decoding),
         }
     }
 }

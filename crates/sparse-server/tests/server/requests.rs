@@ -77,6 +77,22 @@ fn integers_that_are_no_doubles_are_refused() {
     }
 }
 
+#[test]
+fn a_real_matrix_tells_the_way_for_complex_numbers() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    let mut x = nnz::io::npy::header::<nnz::c64>(&[3], nnz::Order::RowMajor).unwrap();
+    x.extend([0; 48]);
+    let program = "POST /v1/programs?program=[{%22operation%22:%22spmv%22,%22matrix%22:%22a%22,%22operand%22:%22$body%22}]";
+    for request in ["POST /v1/matrices/a/spmv", program] {
+        let refused = server.send(request, &[NPY], &x).expect(422);
+        assert!(refused.text().contains("its real and imaginary parts"), "{}", refused.text());
+    }
+    server.send("POST /v1/matrices/a/cast?dtype=c64&into=c", &[], &[]).expect(201);
+    server.send("POST /v1/matrices/c/spmv", &[NPY], &x).expect(200);
+}
+
 fn gzipped(body: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
     encoder.write_all(body).unwrap();
@@ -153,6 +169,43 @@ fn unchunked(mut body: &[u8]) -> Vec<u8> {
         contents.extend(&body[end + 2..end + 2 + length]);
         body = &body[end + 4 + length..];
     }
+}
+
+#[test]
+fn bodies_that_inflate_to_much_take_no_memory_no_disk_and_no_time() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 4 << 20));
+    let gzip = "Content-Encoding: gzip";
+    let began = std::time::Instant::now();
+    let put = |name: &str, media, body: &[u8]| {
+        server.send(&format!("PUT /v1/matrices/{name}"), &[media, gzip], &gzipped(body))
+    };
+    let spmv = |body: &[u8]| server.send("POST /v1/matrices/a/spmv", &[NPY, gzip], &gzipped(body));
+
+    // Of a dense array the zeros are not stored, as without compression.
+    let mut values = vec![0.0; 500 * 2000];
+    values[7] = 2.0;
+    let stored = put("a", NPY, &npy(&[500, 2000], &values)).expect(201).json();
+    assert_eq!((&stored["nnz"], &stored["rows"]), (&1.into(), &500.into()));
+    let column: Vec<f64> = (0..2000).map(f64::from).collect();
+    assert_eq!(spmv(&npy(&[2000], &column)).array()[0], 14.0);
+    let stack: Vec<f64> = (0..3000).map(f64::from).collect();
+    assert_eq!(put("stack", NPY, &npy(&[3, 25, 40], &stack)).expect(201).json()["members"], 3);
+
+    // What an array claims is refused before it is inflated, and no more than that is inflated.
+    let refused = spmv(&npy(&[1 << 20], &[0.0; 1 << 20])).expect(507).json();
+    assert!(refused["needed_bytes"].as_u64() >= Some(3 << 23), "{refused}");
+    assert!(spmv(&npy(&[1 << 40], &[1.0])).expect(413).text().contains("are allowed"));
+    let refused = spmv(&npy(&[2000], &[0.0; 1 << 20])).expect(422);
+    assert!(refused.text().contains("its header says that it has 16128 bytes"), "{}", refused.text());
+    assert!(spmv(&npy(&[2000], &[0.0; 3])).expect(422).text().contains("24 follow"));
+
+    // Text, and what an array has beside its zeros, are not longer than the memory.
+    let refused = put("b", MTX, &[b"%%MatrixMarket", &vec![b'%'; 8 << 20][..]].concat()).expect(413);
+    assert!(refused.text().contains("inflated, the body has more than 4194304 bytes"), "{}", refused.text());
+    put("b", NPY, &npy(&[1000, 1000], &[1.0; 1_000_000])).expect(507);
+    assert_eq!(std::fs::read_dir(data.path().join("uploads")).unwrap().count(), 0);
+    assert!(began.elapsed() < Duration::from_secs(60));
 }
 
 #[test]
@@ -330,6 +383,14 @@ fn the_open_api_document_lists_the_routes_that_answer() {
         let parameters = paths[path][method]["parameters"].as_array().unwrap();
         assert!(parameters.iter().any(|found| found["name"] == parameter), "{path}: {parameters:?}");
     }
+    let needed = |path: &str, method: &str| {
+        let parameters = paths[path][method]["parameters"].as_array().unwrap().iter();
+        let needed = parameters.filter(|it| it["required"] == true && it["in"] != "path");
+        needed.map(|it| it["name"].as_str().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(needed("/v1/aliases/{name}", "put"), ["to"]);
+    assert_eq!(needed("/v1/uploads", "post"), ["Upload-Length"]);
+    assert!(needed("/v1/matrices", "get").is_empty());
     let id = server.send("POST /v1/matrices/a/norm?async=1", &[], &[]).expect(202).json()["id"].clone();
     let id = id.as_str().unwrap();
     server.send(&format!("GET /v1/jobs/{id}?wait=10"), &[], &[]).expect(200);

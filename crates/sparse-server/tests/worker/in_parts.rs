@@ -4,6 +4,7 @@ use super::common::{
     MTX, NPY, NPZ, Response, Running, await_next_worker, kill, mtx, npy, process_of, worker,
 };
 use super::{await_that, config, put};
+use std::io::Write;
 
 const ROWS: usize = 400;
 const COLUMNS: usize = 70;
@@ -35,6 +36,29 @@ fn used_bytes(server: &Running) -> Vec<u64> {
     let status = server.send("GET /v1/status", &[], &[]).expect(200).json();
     let devices = status["devices"].as_array().unwrap().iter();
     devices.map(|device| device["memory"]["used_bytes"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn a_compressed_matrix_in_parts_is_no_larger_than_the_memory() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(&data, 4 << 20);
+    let gzip = "Content-Encoding: gzip";
+    let gzipped = |body: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
+        encoder.write_all(body).unwrap();
+        encoder.finish().unwrap()
+    };
+    put_in_parts(&server, "a?parts=2", &[gzip], &gzipped(&archive(&server))).expect(201);
+    let x = gzipped(&npy(&[COLUMNS], &[1.0; COLUMNS]));
+    let y = server.send("POST /v1/matrices/a/spmv", &[NPY, gzip], &x).array();
+    let whole = server.send("POST /v1/matrices/whole/spmv", &[NPY], &npy(&[COLUMNS], &[1.0; COLUMNS]));
+    assert_eq!(y, whole.array());
+    // Its header says that it has 70 elements.
+    let longer = gzipped(&[npy(&[COLUMNS], &[1.0; COLUMNS]), vec![0; 1 << 20]].concat());
+    let refused = server.send("POST /v1/matrices/a/spmv", &[NPY, gzip], &longer).expect(422);
+    assert!(refused.text().contains("more follow"), "{}", refused.text());
+    let refused = put_in_parts(&server, "b?parts=2", &[gzip], &gzipped(&vec![0; 9 << 20])).expect(413);
+    assert!(refused.text().contains("8388608 bytes"), "{}", refused.text());
 }
 
 #[test]

@@ -221,8 +221,8 @@ class MatrixMethods:
 
     def _product(self, name: str, x: np.ndarray, **parameters: Any) -> np.ndarray:
         """A product; of a real matrix with complex numbers those of their parts."""
-        if np.iscomplexobj(x) and self.dtype.kind != "c":
-            real, imaginary = (self._operation(name, part, **parameters) for part in (x.real, x.imag))
+        if self._is_in_parts(x):
+            real, imaginary = (self._operation(name, part, **parameters) for part in real_and_imaginary(x))
             return real + 1j * imaginary
         return self._operation(name, x, **parameters)
 
@@ -257,14 +257,21 @@ class MatrixMethods:
         return self._client._job(self._post(name, operand, parameters | {"async": 1}))
 
     def solve(self, b: Any, **parameters: Any) -> Any:
-        """The solution of `A @ x = b` by iteration: `method`, `tol`, `max_iterations`, `restart`, `preconditioner`."""
+        """The solution of `A @ x = b` by iteration: `method`, `tol`, `max_iterations`, `restart`, `preconditioner`.
+
+        Of a real matrix and complex numbers the solutions for their parts, one after the other.
+        """
+        if self._is_in_parts(b):
+            return self._solve_parts(b, parameters)
         return self.operation("solve", b, **parameters)
 
     @exchange
     def solve_with_report(self, b: Any, **parameters: Any) -> tuple[np.ndarray, dict[str, Any]]:
         """As :meth:`solve`, with `converged`, `iterations` and `relative_residual` of the worst column."""
-        x, headers = self._client._connections.send_for_headers(self._request("solve", b, parameters))
-        return x, json.loads(headers["nnz-solution"])
+        if not self._is_in_parts(b):
+            return self._solve(b, parameters)
+        (real, first), (imaginary, second) = (self._solve(part, parameters) for part in real_and_imaginary(b))
+        return real + 1j * imaginary, worse(first, second)
 
     @exchange
     def to_scipy(self) -> Any:
@@ -285,6 +292,19 @@ class MatrixMethods:
     def _path(self) -> str:
         return f"/v1/matrices/{quote(self.label)}"
 
+    def _is_in_parts(self, x: Any) -> bool:
+        """True for complex numbers of which a real matrix takes the real and the imaginary parts by themselves."""
+        return np.iscomplexobj(x) and self.dtype.kind != "c"
+
+    @exchange
+    def _solve_parts(self, b: Any, parameters: dict[str, Any]) -> np.ndarray:
+        real, imaginary = (self._operation("solve", part, **parameters) for part in real_and_imaginary(b))
+        return real + 1j * imaginary
+
+    def _solve(self, b: Any, parameters: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
+        x, headers = self._client._connections.send_for_headers(self._request("solve", b, parameters))
+        return x, json.loads(headers["nnz-solution"])
+
     def _operation(self, name: str, operand: Any = None, **parameters: Any) -> Any:
         return self._client._result(self._post(name, operand, parameters))
 
@@ -294,6 +314,22 @@ class MatrixMethods:
     def _request(self, name: str, operand: Any, parameters: dict[str, Any]) -> Request:
         body = [] if operand is None else npy(np.asarray(operand))
         return Request("POST", f"{self._path}/{quote(name)}", query_of(parameters), body, NPY)
+
+
+def real_and_imaginary(x: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The real and the imaginary parts of an array."""
+    return np.real(x), np.imag(x)
+
+
+def worse(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """The end of two iterations, as that of the worse one."""
+    # NaN, which is a text in JSON, is worse than any number.
+    residuals = (first["relative_residual"], second["relative_residual"])
+    return first | {
+        "converged": first["converged"] and second["converged"],
+        "iterations": max(first["iterations"], second["iterations"]),
+        "relative_residual": max(residuals, key=lambda residual: (np.isnan(float(residual)), float(residual))),
+    }
 
 
 class JobMethods:

@@ -1,0 +1,99 @@
+//! Databases (redb) in the folder of data: how they are opened, and what is said of one that is damaged.
+
+use crate::error::StartError;
+use redb::{Database, DatabaseError};
+use std::any::Any;
+use std::error::Error;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Time that another process which goes, as a worker whose front end was killed, may still hold a database.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// Bytes of a database that are kept in memory. By default redb keeps up to 1 GiB of pages, old ones among them.
+const CACHE: usize = 8 << 20;
+
+/// Opens a database, which is made if it is not there.
+pub(crate) fn open_database(path: &Path) -> Result<Database, DatabaseError> {
+    let began = Instant::now();
+    loop {
+        match Database::builder().set_cache_size(CACHE).create(path) {
+            Err(DatabaseError::DatabaseAlreadyOpen) if began.elapsed() < WAIT => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            opened => return opened,
+        }
+    }
+}
+
+/// The result of work with a database when the server starts. A damaged one may make redb panic, which is an error here.
+pub(crate) fn checked<T>(
+    path: &Path,
+    work: impl FnOnce() -> Result<T, Box<dyn Error>>,
+) -> Result<T, StartError> {
+    let damaged = |panic: Box<dyn Any + Send>| {
+        let reason = match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
+            (Some(text), _) => text,
+            (None, Some(text)) => *text,
+            (None, None) => "for an unknown reason",
+        };
+        let reason = reason.lines().next().unwrap_or_default();
+        StartError::file(path, format!("it is damaged: {reason}: put a copy of it in its place"))
+    };
+    // What a panic leaves behind is not used any more.
+    let done = catch_unwind(AssertUnwindSafe(work)).map_err(damaged)?;
+    done.map_err(|error| StartError::file(path, error))
+}
+
+/// Fails if there is no manifest at `path`, or an empty one, and yet there are segments: none of them has a name then,
+/// and the server would remove them.
+pub(super) fn check_names_segments(path: &Path, segments: &Path) -> Result<(), StartError> {
+    let is_there = fs::metadata(path).is_ok_and(|manifest| manifest.len() > 0);
+    // A folder that is not there has none.
+    let count = fs::read_dir(segments).map_or(0, Iterator::count);
+    if is_there || count == 0 {
+        return Ok(());
+    }
+    let reason = format!(
+        "it is not there or empty, and {} has {count} files, which it should name: put a copy of it in its place, or \
+         move the files away",
+        segments.display()
+    );
+    Err(StartError::file(path, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Disk, MANIFEST};
+    use std::fs;
+
+    #[test]
+    fn no_segment_is_removed_where_the_manifest_is_damaged() {
+        let data = tempfile::tempdir().unwrap();
+        let (manifest, segment) = (data.path().join(MANIFEST), data.path().join("segments/a.npz"));
+        let open = || Disk::open(data.path(), None);
+        drop(open().unwrap());
+        fs::write(&segment, "of a matrix").unwrap();
+        let whole = fs::read(&manifest).unwrap();
+        for damaged in [&whole[..whole.len() / 2], &[7; 5000], &[]] {
+            fs::write(&manifest, damaged).unwrap();
+            let refused = open().unwrap_err().to_string();
+            assert!(refused.contains(MANIFEST), "{refused}");
+        }
+        fs::remove_file(&manifest).unwrap();
+        let refused = open().unwrap_err().to_string();
+        assert!(refused.contains("has 1 files") && segment.exists(), "{refused}");
+
+        fs::write(&manifest, &whole).unwrap();
+        drop(open().unwrap());
+        assert!(!segment.exists(), "the manifest does not name it");
+        let (disk, _) = open().unwrap();
+        disk.change(&[], |objects, _| objects.insert("t/a@1", &b"{"[..]).map(drop)).unwrap();
+        drop(disk);
+        fs::write(&segment, "of a record that cannot be read").unwrap();
+        let (_, recovered) = open().unwrap();
+        assert!(recovered.records.is_empty() && segment.exists());
+    }
+}
