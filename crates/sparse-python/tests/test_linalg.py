@@ -176,6 +176,23 @@ def test_preconditioners_take_integers_as_solvers_do(name):
     np.testing.assert_allclose(matrix @ x, np.ones(20), atol=1e-4)
 
 
+@pytest.mark.parametrize("method", ["cg", "bicgstab", "gmres", "minres"])
+def test_solutions_have_scipys_type(ours, method):
+    # SciPy's minres warns of complex numbers, and has x in double precision.
+    complex_types = "" if method == "minres" else "FD"
+    for char in "?bilfd" + complex_types:
+        matrix = sp.eye_array(9, format="csr", dtype=char) if char in "?bil" else laplace(3, char)
+        for other in "?bilefd" + complex_types:
+            b = np.arange(9).astype(other)
+            with ours():
+                found = getattr(nnz.linalg, method)(matrix, b)[0]
+            expected = getattr(scipy_linalg, method)(matrix, b)[0]
+            single = method == "minres" and char == other == "f"
+            assert found.dtype == (np.float32 if single else expected.dtype), (char, other)
+    for char in "?bil":
+        assert nnz.linalg.jacobi(sp.eye_array(9, format="csr", dtype=char)).dtype == np.float64
+
+
 @pytest.mark.parametrize("char", TYPES)
 @pytest.mark.parametrize("name", PRECONDITIONERS)
 @pytest.mark.parametrize("method", ["cg", "bicgstab", "gmres", "minres"])

@@ -349,7 +349,7 @@ fn apply_once<T: Scalar, I: Index>(
     Ok(y)
 }
 
-/// Few entries are added by the calling thread, many by several.
+/// Few entries are added by the calling thread, many by several, unless each of two had about as many sums as entries.
 #[test]
 fn products_of_one_call_across_the_rows_agree_with_the_reference() {
     fn check_across<T: Scalar>(rows: usize, cols: usize, entries: usize)
@@ -369,6 +369,7 @@ fn products_of_one_call_across_the_rows_agree_with_the_reference() {
     }
     check_across::<f32>(300, 200, 7);
     check_across::<f64>(3000, 2000, 150);
+    check_across::<f64>(40, 250_000, 10_000);
     check_across::<f64>(300, 200, 7);
     check_across::<f16>(40, 20, 3);
     check_across::<c64>(300, 200, 7);

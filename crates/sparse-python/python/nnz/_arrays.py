@@ -50,6 +50,11 @@ def _computes_in(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
     return dtype in TYPES and np.result_type(dtype, other) == dtype
 
 
+def solution_type(*operands: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which SciPy's iterative solvers compute: integers, booleans and half precision count as float64."""
+    return np.result_type(*(np.float64 if each.kind in "biu" or each == np.float16 else each for each in operands))
+
+
 class _Containers:
     """What all classes have in common: those that SciPy's methods make their results of."""
 

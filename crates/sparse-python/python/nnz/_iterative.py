@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as scipy_linalg
 
 from . import _dlpack, _native
-from ._arrays import TYPES, contiguous, csr_array
+from ._arrays import TYPES, contiguous, csr_array, solution_type
 from ._device import DeviceMatrix, to_native
 from ._precondition import Preconditioner
 
@@ -30,7 +30,7 @@ def solve(
         return None
     on_gpu = _dlpack.is_on_gpu(b)
     b = b if on_gpu else np.asarray(b)
-    dtype = A.dtype if on_gpu else np.result_type(A.dtype, b.dtype, np.float32)
+    dtype = A.dtype if on_gpu else solution_type(A.dtype, b.dtype)
     rows, cols = A.shape
     if dtype not in TYPES or rows != cols or isinstance(x0, str):
         return None
@@ -67,7 +67,7 @@ def _by_scipy(
     restart: int,
 ) -> tuple[Any, int]:
     """SciPy's solution in double precision, whose claim to have converged is compared with ‖b − A·x‖."""
-    dtype = np.result_type(A.dtype, b.dtype, np.float32)
+    dtype = solution_type(A.dtype, b.dtype)
     wide = np.result_type(dtype, np.float64)
     A = (A.get() if isinstance(A, DeviceMatrix) else A).astype(wide)
     # SciPy compares inner products with constants, so that b has to have elements near 1.

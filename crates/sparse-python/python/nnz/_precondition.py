@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from . import _dlpack, _native
+from ._arrays import solution_type
 from ._device import native_of
 from ._product import converted, product, wrong_shape
 
@@ -22,7 +23,7 @@ class Preconditioner(LinearOperator):  # type: ignore[misc]
 
     def __init__(self, A: Any, by: str) -> None:
         if sp.issparse(A) and A.dtype.kind in "biu":
-            A = A.astype(np.result_type(A.dtype, np.float32))
+            A = A.astype(solution_type(A.dtype))
         self._native = _native.Preconditioner.of(native_of(A), by)
         super().__init__(np.dtype(self._native.dtype), self._native.shape)
 

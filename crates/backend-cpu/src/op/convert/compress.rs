@@ -54,7 +54,7 @@ pub(super) fn by_major<T: Scalar, I: Index, O: Index>(
     duplicates: Duplicates,
     to_row_col: fn(usize, usize) -> (usize, usize),
 ) -> Result<Arrays<T, I, O>> {
-    match in_minor_order(cpu, extents, entries)? {
+    match in_minor_order(cpu, extents.0, entries)? {
         Some(arrays) => Ok(arrays),
         None => group(cpu, extents.0, entries, duplicates, to_row_col),
     }

@@ -6,11 +6,11 @@
 //! once; the sort into buckets writes and reads them once more, but also serves indices that lie anywhere, for which
 //! the counts here would be too many.
 
-use super::bucket::{Coordinates, RowBlock, ascend};
-use super::radix::{row_blocks_in_order, rows_in_order};
+use super::bucket::{Coordinates, ascend};
+use super::radix::rows_in_order;
 use crate::Cpu;
 use crate::borrow::Extremes;
-use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use crate::parallel::{CHUNK, chunks, rows_by_entries};
 use crate::primitive::fill::{Arrays, entry_ranges, try_zeroed, unwritten};
 use crate::primitive::update::Disjoint;
 use sparse_core::{Index, Result, Scalar};
@@ -30,9 +30,50 @@ const NEAR: usize = 512;
 /// Offsets, indices and values of the lines of a matrix.
 pub(super) type Lines<'a, T, I, O> = (&'a [O], &'a [I], &'a [T]);
 
-/// Some lines, and the range of their indices.
+/// The lines of consecutive entries.
+trait LinesOf: Copy + Sync {
+    /// Calls `visit` with each of some entries and its line.
+    fn for_each(self, entries: Range<usize>, visit: impl FnMut(usize, usize));
+}
+
+/// Lines by their offsets.
+#[derive(Clone, Copy)]
+struct ByOffsets<'a, O>(&'a [O]);
+
+impl<O: Index> LinesOf for ByOffsets<'_, O> {
+    #[inline(always)]
+    fn for_each(self, entries: Range<usize>, mut visit: impl FnMut(usize, usize)) {
+        let first = self.0.partition_point(|offset| offset.as_usize() <= entries.start).saturating_sub(1);
+        let mut start = entries.start;
+        for (line, end) in self.0[first + 1..].iter().enumerate() {
+            if start == entries.end {
+                break;
+            }
+            let end = end.as_usize();
+            for entry in start..end {
+                visit(entry, first + line);
+            }
+            start = end;
+        }
+    }
+}
+
+/// The line of each entry. Short lines take less time so: the end of each is not foreseen.
+#[derive(Clone, Copy)]
+struct ByEntry<'a, I>(&'a [I]);
+
+impl<I: Index> LinesOf for ByEntry<'_, I> {
+    #[inline(always)]
+    fn for_each(self, entries: Range<usize>, mut visit: impl FnMut(usize, usize)) {
+        for (entry, line) in entries.clone().zip(&self.0[entries]) {
+            visit(entry, line.as_usize());
+        }
+    }
+}
+
+/// Consecutive entries, and the range of their indices.
 pub(super) struct Part<O> {
-    lines: Range<usize>,
+    entries: Range<usize>,
     span: Range<usize>,
     /// A number for each index in the span: entries that have it, then the position of the next of them. `None` if the
     /// span is longer than [`PART`] and than the part.
@@ -46,9 +87,17 @@ pub(super) fn parts<I: Index, O: Index>(
     offsets: &[O],
     indices: &[I],
 ) -> Option<Vec<Part<O>>> {
-    let lines = rows_by_entries(offsets, PART);
-    let parts = lines.iter().cloned().zip(entry_ranges(offsets, &lines)).collect();
-    let parts = cpu.map(indices.len(), parts, |(lines, entries)| {
+    parts_of(cpu, minor, entry_ranges(offsets, &rows_by_entries(offsets, PART)), indices)
+}
+
+/// As [`parts`], of these consecutive entries.
+fn parts_of<I: Index, O: Index>(
+    cpu: &Cpu,
+    minor: usize,
+    parts: Vec<Range<usize>>,
+    indices: &[I],
+) -> Option<Vec<Part<O>>> {
+    let parts = cpu.map(indices.len(), parts, |entries: Range<usize>| {
         let indices = &indices[entries.clone()];
         let span = match cpu.simd().run(Extremes(indices)) {
             Some((least, _)) if least.as_i64() < 0 => return None,
@@ -57,9 +106,8 @@ pub(super) fn parts<I: Index, O: Index>(
             None => 0..0,
         };
         // The last part of a grid has a longer span than entries.
-        let limit = PART.max(lines.len() + entries.len());
-        let counts = (span.len() <= limit).then(|| count(indices, &span));
-        Some(Part { lines, span, counts })
+        let counts = (span.len() <= PART.max(entries.len())).then(|| count(indices, &span));
+        Some(Part { entries, span, counts })
     });
     parts.into_iter().collect()
 }
@@ -79,6 +127,17 @@ pub(super) fn by_spans<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     minor: usize,
     (offsets, indices, values): Lines<'_, T, I, O>,
+    parts: Vec<Part<O>>,
+) -> Result<Option<Arrays<T, I, O>>> {
+    to_other_axis(cpu, minor, ByOffsets(offsets), indices, values, parts)
+}
+
+fn to_other_axis<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    minor: usize,
+    lines: impl LinesOf,
+    indices: &[I],
+    values: &[T],
     mut parts: Vec<Part<O>>,
 ) -> Result<Option<Arrays<T, I, O>>> {
     if parts.iter().any(|part| part.counts.is_none()) {
@@ -91,62 +150,44 @@ pub(super) fn by_spans<T: Scalar, I: Index, O: Index>(
     let outputs = (Disjoint::new(&mut indices_there), Disjoint::new(&mut values_there));
     cpu.for_each(nnz, parts, |part: Part<O>| {
         // In variables of this closure, else they are loaded again for every entry.
-        let ((indices_there, values_there), indices) = (outputs, indices);
+        let ((indices_there, values_there), indices, values) = (outputs, indices, values);
         let (mut next, first) = (part.counts.unwrap_or_default(), part.span.start);
         let next = next.as_mut_slice();
         let is_scattered = next.len() > NEAR;
-        for line in part.lines {
-            let entries = offsets[line].as_usize()..offsets[line + 1].as_usize();
-            for (entry, &value) in entries.clone().zip(&values[entries]) {
-                let ahead = is_scattered.then(|| indices.get(entry + AHEAD)).flatten();
-                let ahead = ahead.and_then(|ahead| next.get(ahead.as_usize().wrapping_sub(first)));
-                if let Some(ahead) = ahead {
-                    indices_there.fetch(ahead.as_usize());
-                    values_there.fetch(ahead.as_usize());
-                }
-                let next = &mut next[indices[entry].as_usize() - first];
-                let position = next.as_usize();
-                *next = O::cast(position + 1);
-                // SAFETY: the scan gave each part as many positions for an index as it has entries there.
-                unsafe {
-                    *indices_there.at(position) = I::cast(line);
-                    *values_there.at(position) = value;
-                }
+        lines.for_each(part.entries, |entry, line| {
+            let ahead = is_scattered.then(|| indices.get(entry + AHEAD)).flatten();
+            let ahead = ahead.and_then(|ahead| next.get(ahead.as_usize().wrapping_sub(first)));
+            if let Some(ahead) = ahead {
+                indices_there.fetch(ahead.as_usize());
+                values_there.fetch(ahead.as_usize());
             }
-        }
+            let next = &mut next[indices[entry].as_usize() - first];
+            let position = next.as_usize();
+            *next = O::cast(position + 1);
+            // SAFETY: the scan gave each part as many positions for an index as it has entries there.
+            unsafe {
+                *indices_there.at(position) = I::cast(line);
+                *values_there.at(position) = values[entry];
+            }
+        });
     });
     Ok(Some(Arrays { offsets: offsets_there, indices: indices_there, values: values_there }))
 }
 
-/// Coordinates whose minor indices are in order, by their major indices, of which there are `major`: the matrix that
-/// they have along the minor indices, along its other axis. `None` if they are in no such order, if two are alike, or
-/// if parts have no counts.
+/// Coordinates whose minor indices are in order, by their major indices, of which there are `major`. `None` if they are
+/// in no such order, if two are alike, or if parts have no counts.
 pub(super) fn in_minor_order<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
-    (major, minor): (usize, usize),
+    major: usize,
     entries: Coordinates<'_, T, I>,
 ) -> Result<Option<Arrays<T, I, O>>> {
     if rows_in_order(cpu, entries.major) || !rows_in_order(cpu, entries.minor) {
         return Ok(None);
     }
-    let offsets: Vec<O> = offsets_in_order(cpu, minor, entries.minor)?;
-    let Some(parts) = parts(cpu, major, &offsets, entries.major) else { return Ok(None) };
-    let arrays = by_spans(cpu, major, (&offsets, entries.major, entries.values), parts)?;
+    let Coordinates { major: indices, minor: lines, values } = entries;
+    let Some(parts) = parts_of(cpu, major, chunks(indices.len(), PART), indices) else { return Ok(None) };
+    let arrays = to_other_axis(cpu, major, ByEntry(lines), indices, values, parts)?;
     Ok(arrays.filter(|arrays| are_unique(cpu, arrays)))
-}
-
-/// The offsets of `lines` lines, where each entry's line is given in order.
-fn offsets_in_order<I: Index, O: Index>(cpu: &Cpu, lines: usize, line_of: &[I]) -> Result<Vec<O>> {
-    let mut lengths = try_zeroed(lines)?;
-    let blocks = row_blocks_in_order(lines, line_of);
-    let rows: Vec<_> = blocks.iter().map(|block| block.rows.clone()).collect();
-    let tasks = blocks.into_iter().zip(split_mut(&mut lengths, &rows)).collect();
-    cpu.for_each(line_of.len(), tasks, |(block, lengths): (RowBlock, &mut [usize])| {
-        for line in line_of[block.entries].chunk_by(|a, b| a == b) {
-            lengths[line[0].as_usize() - block.rows.start] = line.len();
-        }
-    });
-    cpu.offsets(&lengths)
 }
 
 /// True if the indices of each line ascend, and so none is there twice.
@@ -221,7 +262,7 @@ mod tests {
         let by_column = |row_idx: &[i32], col_idx: &[i32]| {
             let values = band.values();
             let entries = Coordinates { major: col_idx, minor: row_idx, values };
-            in_minor_order::<f64, i32, i32>(&cpu, (rows, rows), entries).unwrap()
+            in_minor_order::<f64, i32, i32>(&cpu, rows, entries).unwrap()
         };
         let found = by_column(&row_idx, band.indices()).expect("rows are in order");
         assert_eq!((&found.offsets, &found.indices), (expected.offsets(), expected.indices()));

@@ -95,10 +95,13 @@ fn across<T: Scalar, I: Index, O: Index>(
     };
     let mut rows: Vec<_> = extremes.into_iter().map(range).collect();
     // Fewer chunks where their sums would take more time than the entries.
-    let limit = a.nnz() / SpmvThresholds::CPU.entries_per_sum;
-    while chunks.len() > 2 && rows.iter().map(Range::len).sum::<usize>() > limit {
+    let sums = |rows: &[Range<usize>]| rows.iter().map(Range::len).sum::<usize>();
+    while chunks.len() > 2 && sums(&rows) > a.nnz() / SpmvThresholds::CPU.entries_per_sum {
         chunks = chunks.chunks(2).map(join).collect();
         rows = rows.chunks(2).map(hull).collect();
+    }
+    if sums(&rows) > a.nnz() / SpmvThresholds::CPU.entries_per_sum_of_two {
+        return Ok(across_serially(cpu, a.lines(0), product));
     }
     let mut scatter = Scatter::new(Chunks::new(chunks, rows))?;
     multiply_across(a, cpu, &mut scatter, product);

@@ -22,6 +22,10 @@ pub(super) struct SpmvThresholds {
     /// read again, each in memory where entries lie anywhere. Fewer chunks are fewer threads: on one,
     /// scikit-learn's Ridge has 0.90 of its speed with SciPy by 8 chunks, 0.93 by 4 and 0.97 by 2.
     pub(super) entries_per_sum: usize,
+    /// The same of two chunks, below which the calling thread adds to `y` itself. f64, in a program of its own, that
+    /// thread and two chunks: 300 rows of 1000 in 100 000 columns, 1.5 entries per sum, 0.43 and 0.67 ms; 40 rows of
+    /// 10 000 in 200 000, one per sum, 0.64 and 4.0; 300 000 rows of 5, 2.5 per sum, 2.6 and 1.6.
+    pub(super) entries_per_sum_of_two: usize,
     /// The most entries that a product of one call across the rows adds in the calling thread alone: another one
     /// needs sums of its own, which are cleared, added and in new memory. f64, on one core and on two: a 5-point grid
     /// of 250² (310 000 entries) 0.22 and 0.35 ms, of 700² (2.4 million) 1.88 and 1.39, 20 000 columns with 20
@@ -37,6 +41,7 @@ impl SpmvThresholds {
         long_rows: 32,
         sums_per_entry: 2,
         entries_per_sum: 8,
+        entries_per_sum_of_two: 2,
         serial_scatter: 3 << 17,
     };
 }
