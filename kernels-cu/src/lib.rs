@@ -13,7 +13,7 @@
 //! Every one of them strides over its grid, so that any number of blocks, from one on, is right. The kernels of
 //! `column_blocks` are the exception: their blocks have up to 1024 threads and dynamic shared memory, and there are
 //! equally many for each block of columns, and slice of B. Blocks of `csr_spmv_row_per_block` have up to 128 threads;
-//! those of `piece_sums` any power of two from 32 to 1024; those of `dense_to_csr_look_back` 64 to 224, and
+//! those of `partial_sums` any power of two from 32 to 1024; those of `dense_to_csr_look_back` 64 to 224, and
 //! shared memory for each warp but one. Kernels that call `wait_for_last` may be launched before the launch before them
 //! has ended.
 //!

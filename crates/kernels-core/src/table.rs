@@ -154,7 +154,7 @@ macro_rules! files {
                 $language,
                 $headers,
                 "csr_spmm_reduce",
-                ["csr_spmm_reduce_element_per_thread", "csr_spmm_reduce_row_split", "csr_spmm_reduce_pieces"],
+                ["csr_spmm_reduce_element_per_thread", "csr_spmm_reduce_row_split", "csr_spmm_reduce_combine"],
                 [SCALAR, IDX, OFF]
             ),
             $crate::file!(
@@ -309,7 +309,7 @@ macro_rules! files {
                 ["padded_ell", "padded_overflow", "padded_sell", "padded_ell_rows", "padded_sell_rows"],
                 [IDX, OFF, POS]
             ),
-            $crate::file!($language, $headers, "piece_sums", ["piece_sums"], [SCALAR]),
+            $crate::file!($language, $headers, "partial_sums", ["partial_sums"], [SCALAR]),
             $crate::file!($language, $headers, "prune", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
             $crate::file!(
                 $language,

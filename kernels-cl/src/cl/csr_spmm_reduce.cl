@@ -4,7 +4,7 @@
 // where there is none. A NaN is least and largest.
 // One work-item per element of C, or per chunk of a row (csr_chunks.cl) and column, neighbours along a row; reads the
 // entries of a row once for neighbouring columns, from a cache, B by rows per entry, writes C once. A chunk that is no
-// whole row leaves a partial result, element (piece, t) at piece*cols + t, which a second kernel combines in order.
+// whole row leaves a partial result, element (k, t) at k*cols + t, which a second kernel combines in order.
 // Macros: SCALAR, IDX, OFF.   Launch: any number of work-groups of any size.
 #include "scalar.clh"
 #include "index.clh"
@@ -114,7 +114,7 @@ __kernel void csr_spmm_reduce_row_split(long chunks, long cols, long entries, in
 
 // The rows of several chunks: rows[i] has the partial results starts[i] to starts[i + 1]. A work-item takes a column of
 // such a row.
-__kernel void csr_spmm_reduce_pieces(long count, long cols, int by, __global const OFF *offsets,
+__kernel void csr_spmm_reduce_combine(long count, long cols, int by, __global const OFF *offsets,
                                      __global const long *rows, __global const long *starts, __global T *c,
                                      long c_start, long c_row, long c_col, __global long *arg, long arg_start,
                                      long arg_row, long arg_col, __global const ACC *partial,
@@ -127,9 +127,9 @@ __kernel void csr_spmm_reduce_pieces(long count, long cols, int by, __global con
         Found found;
         found.value = (ACC)(0);
         found.at = 0;
-        for (long piece = first; piece < starts[i / cols + 1]; piece++) {
-            long at = arg ? partial_at[piece * cols + col] : 0;
-            combine(&found, piece == first, partial[piece * cols + col], at, by);
+        for (long p = first; p < starts[i / cols + 1]; p++) {
+            long at = arg ? partial_at[p * cols + col] : 0;
+            combine(&found, p == first, partial[p * cols + col], at, by);
         }
         store(c, c_start + row * c_row + col * c_col, finished(found.value, by, offsets[row + 1] - offsets[row]));
         if (arg)

@@ -6,7 +6,7 @@
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (words of 16 bytes per lane: 1, 2; 0: one column), LANES (2, 4, 8,
 // 16, 32).   Launch: any number of work-groups of 32.
 // A chunk that is a whole row has sum index -1 and writes C; the others write partial sums, element (k, col) at k*cols
-// + col, which piece_sums.cl adds.
+// + col, which partial_sums.cl adds.
 // B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a word has VECTOR neighbouring
 // columns: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
 // Yang, Buluc, Owens: Design principles for sparse matrix multiplication on the GPU. Euro-Par (2018).

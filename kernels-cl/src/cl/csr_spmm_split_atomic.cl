@@ -5,7 +5,7 @@
 // entry, writes C once.
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of work-groups of 32.
 // A chunk that is a whole row has slot -1 and writes C. The others are added to the sums of their row, element (k, col)
-// at k*cols + col, zeros before; csr_spmm_row_split_sums (csr_spmm_split.cl) makes C of them.
+// at k*cols + col, zeros before; partial_sums.cl makes C of them.
 // B and C are dense: element (i, j) is at start + i*row_step + j*col_step.
 #include "scalar.clh"
 #include "index.clh"

@@ -5,7 +5,7 @@
 // values, indices and offsets once, gathers x, writes y once.
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), EACH = 4 (neighbouring entries per lane), STEPS = 2 (steps of all lanes
 // in a row block).   Launch: any number of work-groups of 32.
-// The pieces of a row that has several write partial sums, of block b to slots[b], which csr_row_blocks_sums adds.
+// The pieces of a row that has several write partial sums, of block b to slots[b], which partial_sums.cl adds.
 // After Greathouse, Daga: Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format. SC
 // (2014).
 #include "scalar.clh"

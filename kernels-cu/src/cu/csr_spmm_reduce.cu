@@ -4,7 +4,7 @@
 // where there is none. A NaN is least and largest.
 // One thread per element of C, or per chunk of a row (csr_chunks.cu) and column, neighbours along a row; reads the entries
 // of a row once for neighbouring columns, from a cache, B by rows per entry, writes C once. A chunk that is no whole row
-// leaves a partial result, element (piece, t) at piece*cols + t, which a second kernel combines in order.
+// leaves a partial result, element (k, t) at k*cols + t, which a second kernel combines in order.
 // Macros: SCALAR, IDX, OFF.   Launch: any number of blocks of up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -134,7 +134,7 @@ KERNEL csr_spmm_reduce_row_split(long long chunks, long long cols, long long ent
 
 // The rows of several chunks: rows[i] has the partial results starts[i] to starts[i + 1]. A thread takes a column of such
 // a row.
-KERNEL csr_spmm_reduce_pieces(long long count, long long cols, int by, const Off *__restrict__ offsets,
+KERNEL csr_spmm_reduce_combine(long long count, long long cols, int by, const Off *__restrict__ offsets,
                               const long long *__restrict__ rows, const long long *__restrict__ starts,
                               T *__restrict__ c, long long c_start, long long c_row, long long c_col,
                               long long *__restrict__ arg, long long arg_start, long long arg_row, long long arg_col,
@@ -147,9 +147,9 @@ KERNEL csr_spmm_reduce_pieces(long long count, long long cols, int by, const Off
         long long first = starts[i / cols];
         Found found = {ACC(0), 0};
 #pragma unroll 4
-        for (long long piece = first; piece < starts[i / cols + 1]; piece++)
-            combine(&found, piece == first,
-                    {partial[piece * cols + col], arg ? partial_at[piece * cols + col] : 0}, by);
+        for (long long p = first; p < starts[i / cols + 1]; p++)
+            combine(&found, p == first,
+                    {partial[p * cols + col], arg ? partial_at[p * cols + col] : 0}, by);
         write(to, row, col, found, by, offsets[row + 1] - offsets[row]);
     }
 }

@@ -6,7 +6,7 @@
 // 32), MIN_BLOCKS = 2 to 4 by the types' sizes (blocks per multiprocessor), IN_FLIGHT = 4, or 2 with two words (entries at
 // once).   Launch: any number of blocks of whole warps, up to 256 threads.
 // The pieces of a row that has several write partial sums, element (slots[block], col) at slots[block]*cols + col, which
-// piece_sums.cu adds.
+// partial_sums.cu adds.
 // B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a word has VECTOR neighbouring
 // columns: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
 // After Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication. SC (2016).

@@ -4,7 +4,7 @@
 // One warp per chunk and 32 columns, a column a lane. Reads A once per 32 columns, a row of B per entry, writes C once.
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of blocks of whole warps, up to 256 threads.
 // A chunk that is a whole row has slot -1 and writes C. The others are added to the sums of their row, element (k, col)
-// at k*cols + col, zeros before; csr_spmm_row_split_sums (csr_spmm_split.cu) makes C of them.
+// at k*cols + col, zeros before; partial_sums.cu makes C of them.
 // B and C are dense: element (i, j) is at start + i*row_step + j*col_step.
 #include "grid.cuh"
 #include "scalar.cuh"

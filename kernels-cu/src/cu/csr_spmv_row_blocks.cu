@@ -6,7 +6,7 @@
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), EACH = 4 (neighbouring entries per lane), STEPS = 2 (steps of a warp
 // in a row block), SHORT = 32 (entries up to which a lane adds a row), MIN_BLOCKS = 2, 4 or 5 by the types' sizes
 // (blocks per multiprocessor).   Launch: any number of blocks of whole warps, up to 256 threads.
-// The pieces of a row that has several write partial sums, of block b to slots[b], which csr_row_blocks_sums adds.
+// The pieces of a row that has several write partial sums, of block b to slots[b], which partial_sums.cu adds.
 // After Greathouse, Daga: Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format. SC
 // (2014).
 #ifndef MIN_BLOCKS

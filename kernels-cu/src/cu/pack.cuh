@@ -1,7 +1,7 @@
-// VECTOR neighbouring elements, moved at once. Takes WIDE: 1 for PACK_BYTES bytes, 0 for one element. Needs scalar.cuh
-// before.
+// VECTOR neighbouring elements, moved at once. Takes WIDE: 0 for one element, otherwise PACK_BYTES bytes. Needs
+// scalar.cuh before.
 #ifndef WIDE
-#error "WIDE is missing: 0 or 1"
+#error "WIDE is missing: 0, 1 or 2"
 #endif
 #ifndef PACK_BYTES
 #define PACK_BYTES 16

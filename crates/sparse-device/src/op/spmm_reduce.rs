@@ -5,7 +5,7 @@ use super::available_algorithms::Needs;
 use crate::buffer::RawBuffer;
 use crate::operand::DenseOperand;
 use crate::primitive::chunks::Chunks;
-use crate::primitive::piece_sums::SplitRows;
+use crate::primitive::partial_sums::SplitRows;
 use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::error::checked_product;
@@ -69,13 +69,13 @@ impl KernelPlan for SpmmReducePlan {
 impl Split {
     fn new(backend: &Device, a: RawCompressed<'_>, by: Aggregation, columns: usize) -> Result<Self> {
         let (chunks, rows) = Chunks::tiles(backend, a, CHUNK)?;
-        let results = checked_product("partial results x columns", chunks.pieces, columns)?;
+        let results = checked_product("partial results x columns", chunks.partials, columns)?;
         Ok(Self {
             chunks,
             rows,
             partial: backend.allocate_raw(results, a.dtype.accumulator().bytes())?,
             partial_at: backend.allocate(if by.has_argument() { results } else { 0 })?,
-            combine: backend.kernel_of(a.dtype, FILE, "csr_spmm_reduce_pieces", a.defines())?,
+            combine: backend.kernel_of(a.dtype, FILE, "csr_spmm_reduce_combine", a.defines())?,
         })
     }
 

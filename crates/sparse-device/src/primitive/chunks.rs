@@ -1,6 +1,6 @@
 //! Rows cut into chunks, so that many warps can work on a long row; or whole rows, the longest first.
 
-use super::piece_sums::SplitRows;
+use super::partial_sums::SplitRows;
 use super::prefix_sum::PrefixSum;
 use super::radix_sort::radix_sort;
 use super::raw::RawCompressed;
@@ -44,7 +44,9 @@ pub(crate) struct Chunks {
     /// The entries of a chunk, at most.
     pub(crate) most: usize,
     /// Number of partial sums.
-    pub(crate) pieces: usize,
+    pub(crate) partials: usize,
+    /// True if the chunks of a row share one.
+    pub(crate) share_sums: bool,
 }
 
 impl Chunks {
@@ -97,21 +99,21 @@ impl Chunks {
         let key_bits = length_class(most, class_bits).max(1).ilog2() + 1;
         let kernel = |entry| backend.kernel(FILE, entry, a.defines());
         let counts = || backend.allocate::<i64>(rows + 1);
-        let (starts, numbers, piece_starts) = (counts()?, counts()?, counts()?);
+        let (starts, numbers, partial_starts) = (counts()?, counts()?, counts()?);
         let count = kernel("csr_chunks_count")?;
         let launch = backend.launch(&count).size(rows).size(most).size(most_sums).buffer(offsets);
-        launch.buffer(&starts).buffer(&numbers).buffer(&piece_starts).items(rows + 1)?;
+        launch.buffer(&starts).buffer(&numbers).buffer(&partial_starts).items(rows + 1)?;
         let sum = PrefixSum::series(backend, rows + 1)?;
         let count = sum.starts_and_sum(backend, &starts)?;
         let splits = sum.starts_and_sum(backend, &numbers)?;
-        let pieces = sum.starts_and_sum(backend, &piece_starts)?;
+        let partials = sum.starts_and_sum(backend, &partial_starts)?;
 
         let chunk_rows: Buffer<i64> = backend.allocate(count)?;
         let split = SplitRows::allocate(backend, splits)?;
         let keys: Buffer<i32> = backend.allocate(count)?;
         let fill = kernel("csr_chunks_fill")?;
         let launch = backend.launch(&fill).size(rows).size(most).size(class_bits as usize).buffer(offsets);
-        let launch = launch.buffer(&starts).buffer(&numbers).buffer(&piece_starts).buffer(&chunk_rows);
+        let launch = launch.buffer(&starts).buffer(&numbers).buffer(&partial_starts).buffer(&chunk_rows);
         launch.buffer(&split.rows).buffer(&split.starts).buffer(&keys).items(rows + 1)?;
         let order = radix_sort(backend, keys.raw, None, IndexType::I64, 0..key_bits)?.positions;
 
@@ -119,9 +121,10 @@ impl Chunks {
         let (rows, sum_index) = (backend.allocate(count)?, backend.allocate(count)?);
         let describe = kernel("csr_chunks_order")?;
         let launch = backend.launch(&describe).size(count).size(most).buffer(offsets).positions(&order);
-        let launch = launch.buffer(&chunk_rows).buffer(&starts).buffer(&piece_starts);
+        let launch = launch.buffer(&chunk_rows).buffer(&starts).buffer(&partial_starts);
         launch.buffer(&begins).buffer(&lengths).buffer(&rows).buffer(&sum_index).items(count)?;
-        Ok((Self { count, begins, lengths, rows, sum_index, most, pieces }, split))
+        let share_sums = most_sums == 1;
+        Ok((Self { count, begins, lengths, rows, sum_index, most, partials, share_sums }, split))
     }
 
     /// Bytes of the chunks themselves.

@@ -10,7 +10,7 @@ pub(crate) mod look_back;
 pub(crate) mod merged_rows;
 pub(crate) mod numbering;
 pub(crate) mod padded_entries;
-pub(crate) mod piece_sums;
+pub(crate) mod partial_sums;
 pub(crate) mod positions;
 pub(crate) mod prefix_sum;
 pub(crate) mod radix_sort;

@@ -1,7 +1,7 @@
 //! Row blocks: neighbouring rows that together have about as many rows and entries as any other block. A row that has
 //! entries in several blocks leaves a partial sum in each.
 
-use super::piece_sums::{PieceSums, SplitRows};
+use super::partial_sums::{PartialSums, SplitRows};
 use super::prefix_sum::PrefixSum;
 use super::raw::RawCompressed;
 use crate::launch::Launch;
@@ -20,7 +20,7 @@ pub(crate) struct RowBlocks {
     starts: Buffer<i64>,
     /// For each block, the index of its partial sum, if it has one.
     slots: Buffer<i64>,
-    pub(crate) sums: PieceSums,
+    pub(crate) sums: PartialSums,
 }
 
 impl RowBlocks {
@@ -48,7 +48,7 @@ impl RowBlocks {
         launch.buffer(&split.rows).buffer(&split.starts).items(count + 1)?;
 
         let longest = if splits > 0 { backend.longest_row(a.offsets)? } else { 0 };
-        let sums = PieceSums::new(backend, a.dtype, split, (pieces, longest / size), columns)?;
+        let sums = PartialSums::new(backend, a.dtype, split, (pieces, longest / size), columns)?;
         Ok(Self { count, starts, slots, sums })
     }
 

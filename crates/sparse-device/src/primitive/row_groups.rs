@@ -46,9 +46,19 @@ pub(crate) struct GroupOrder {
 pub(crate) struct GroupedRows {
     dtype: DType,
     cols: usize,
-    groups: RowGroups,
-    /// The kernel that gathers the values, and memory for them, but where the matrix stores them in this order.
-    gathered: Option<(Kernel, RawBuffer)>,
+    offsets: Buffer<i64>,
+    columns: RawBuffer,
+    sorted: bool,
+    /// But where the matrix stores its values in this order.
+    gathered: Option<GatheredValues>,
+}
+
+/// Values in the order of groups, their positions in the matrix, and the kernel that gathers them.
+#[derive(Debug)]
+struct GatheredValues {
+    positions: Positions,
+    kernel: Kernel,
+    values: RawBuffer,
 }
 
 impl RowGroups {
@@ -105,24 +115,28 @@ impl GroupedRows {
     }
 
     fn of(backend: &Device, dtype: DType, groups: RowGroups, cols: usize) -> Result<Self> {
-        let gather = || {
-            let kernel = backend.gather_kernel(dtype.bytes(), &groups.positions)?;
-            Ok((kernel, backend.allocate_raw(groups.positions.len(), dtype.bytes())?))
+        let RowGroups { offsets, columns, positions, order } = groups;
+        let gathered = match order.as_stored {
+            true => None,
+            false => Some(GatheredValues {
+                kernel: backend.gather_kernel(dtype.bytes(), &positions)?,
+                values: backend.allocate_raw(positions.len(), dtype.bytes())?,
+                positions,
+            }),
         };
-        let gathered = (!groups.order.as_stored).then(gather).transpose()?;
-        Ok(Self { dtype, cols, groups, gathered })
+        Ok(Self { dtype, cols, offsets, columns, sorted: order.sorted, gathered })
     }
 
     /// The rows, with the values that they had in the last product.
     pub(crate) fn pattern<'a>(&'a self, values: Values<'a>) -> RawCompressed<'a> {
         RawCompressed {
             dtype: self.dtype,
-            rows: self.groups.nrows(),
+            rows: self.offsets.len - 1,
             cols: self.cols,
-            order: IndexOrder { major_sorted: true, sorted: self.groups.order.sorted, unique: false },
-            offsets: &self.groups.offsets,
-            indices: &self.groups.columns,
-            values: self.gathered.as_ref().map_or(values.head, |(_, gathered)| gathered),
+            order: IndexOrder { major_sorted: true, sorted: self.sorted, unique: false },
+            offsets: &self.offsets,
+            indices: &self.columns,
+            values: self.gathered.as_ref().map_or(values.head, |gathered| &gathered.values),
         }
     }
 
@@ -132,15 +146,16 @@ impl GroupedRows {
         backend: &Device,
         values: Values<'a>,
     ) -> Result<RawCompressed<'a>> {
-        if let Some((kernel, gathered)) = &self.gathered {
-            backend.gather_to(kernel, &self.groups.positions, values, gathered)?;
+        if let Some(gathered) = &self.gathered {
+            backend.gather_to(&gathered.kernel, &gathered.positions, values, &gathered.values)?;
         }
         Ok(self.pattern(values))
     }
 
     /// Bytes on the device.
     pub(crate) fn bytes(&self) -> usize {
-        self.groups.bytes() + self.gathered.as_ref().map_or(0, |(_, values)| values.bytes())
+        let of_values = |gathered: &GatheredValues| gathered.positions.bytes() + gathered.values.bytes();
+        self.offsets.bytes() + self.columns.bytes() + self.gathered.as_ref().map_or(0, of_values)
     }
 }
 

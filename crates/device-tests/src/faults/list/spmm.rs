@@ -120,20 +120,20 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         kind: Kind::DroppedEntry,
-        what: "the last piece of each row is left out",
+        what: "the last partial sum of each row is left out",
         place: each(
-            "piece_sums",
-            ("piece < end; piece +=", "piece < end - 1; piece +="),
-            ("piece < pieces.end; piece +=", "piece < pieces.end - 1; piece +="),
+            "partial_sums",
+            ("k < end; k +=", "k < end - 1; k +="),
+            ("k < partials.end; k +=", "k < partials.end - 1; k +="),
         ),
         found_by: &[by("spmv/csr", "row_blocks"), by("spmm/csr", "row_blocks"), by("spmm/csr", "row_split")],
         case: LONG_ROWS,
     },
     Fault {
         kind: Kind::DroppedEntry,
-        what: "a row whose pieces a whole work-group adds has those of its first lanes alone",
+        what: "a row whose partial sums a whole work-group adds has those of its first lanes alone",
         place: each(
-            "piece_sums",
+            "partial_sums",
             ("add_up(sums, lid, threads, lanes);", "barrier(CLK_LOCAL_MEM_FENCE);"),
             ("left = blockDim.x / 2; left >= lanes", "left = 0; left >= lanes"),
         ),
@@ -168,7 +168,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::DroppedEntry,
         what: "the first chunk of a row gives no product",
-        place: both("csr_spmm_reduce", "piece = first; piece", "piece = first + 1; piece"),
+        place: both("csr_spmm_reduce", "p = first; p", "p = first + 1; p"),
         found_by: &[by("spmm_reduce/csr", "row_split")],
         case: LONG_ROWS,
     },

@@ -43,7 +43,7 @@ algorithms! {
 
         RowBlocks = Algorithm::new(
             "row_blocks",
-            "plans of 32 calls and more, where rows are many and those with entries have fewer than 12 on average (8 if rows of B have \
+            "where chunks would be chosen, rows are many and those with entries have fewer than 12 on average (8 if rows of B have \
              up to 128 bytes, 4 if up to 32), or all rows fewer than 2: lanes walk over neighbouring rows",
         )
         .preprocessing("the first row of each block, and a row of partial sums of C for each of those inside long rows"),
@@ -59,7 +59,8 @@ algorithms! {
 
         RowSplit = Algorithm::new(
             "row_split",
-            "other plans of 32 calls and more, and those of several where rows are long or skewed: chunks, the longest first",
+            "other plans of 32 calls and more, those of several where rows are long or skewed, and of one where a row has more than 2048 \
+             entries: chunks, the longest first",
         )
         .preprocessing(
             "rows in chunks of up to 512 entries, sorted by length, and a row of partial sums of C for each chunk",
@@ -199,7 +200,10 @@ impl Device {
             };
             return Ok((
                 algorithm,
-                format!("the plan runs {calls} times, rows have {} entries", a.mean_length()),
+                match calls {
+                    0 | 1 => "one call is planned, since a row is very long".into(),
+                    _ => format!("the plan runs {calls} times, rows have {} entries", a.mean_length()),
+                },
             ));
         }
         let is_narrow = columns <= limits.columns_for_crc;

@@ -110,8 +110,8 @@ fn slice_columns(backend: &Device, a: RawCompressed<'_>, columns: usize) -> Resu
     Ok((bytes / a.dtype.bytes()).min(columns).max(1))
 }
 
-/// True if rows with entries are short on average.
-fn has_short_rows(backend: &Device, a: RawCompressed<'_>) -> Result<bool> {
+/// True if rows with entries have few of them on average.
+fn are_short(backend: &Device, a: RawCompressed<'_>) -> Result<bool> {
     Ok(a.nnz() < a.rows.saturating_mul(SHORT)
         && a.nnz() < backend.filled_rows(a.offsets)?.saturating_mul(SHORT))
 }
@@ -134,7 +134,7 @@ impl RowSplit {
     ) -> Result<Self> {
         let defines = a.product_defines(op);
         let slice = slice_columns(backend, a, columns)?;
-        let (team, least_lanes) = team(a.dtype, slice, has_short_rows(backend, a)?);
+        let (team, least_lanes) = team(a.dtype, slice, are_short(backend, a)?);
         let chunks = match division {
             Division::Chunks => {
                 let largest = (team.lanes() * ENTRIES_PER_LANE).clamp(LEAST_LARGEST, LARGEST);

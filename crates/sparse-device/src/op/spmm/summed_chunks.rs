@@ -1,7 +1,7 @@
 //! Chunks of rows with the partial sums of those that are no whole rows.
 
 use crate::primitive::chunks::Chunks;
-use crate::primitive::piece_sums::{PieceSums, SplitRows};
+use crate::primitive::partial_sums::{PartialSums, SplitRows};
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::{Device, Kernel};
 use sparse_core::Result;
@@ -10,7 +10,7 @@ use sparse_core::Result;
 #[derive(Debug)]
 pub(super) struct SummedChunks {
     chunks: Chunks,
-    sums: PieceSums,
+    sums: PartialSums,
 }
 
 impl SummedChunks {
@@ -20,9 +20,12 @@ impl SummedChunks {
         (chunks, split): (Chunks, SplitRows),
         columns: usize,
     ) -> Result<Self> {
-        let longest = if chunks.pieces > 0 { backend.longest_row(a.offsets)? } else { 0 };
-        let pieces = (chunks.pieces, longest / chunks.most);
-        let sums = PieceSums::new(backend, a.dtype, split, pieces, columns)?;
+        let of_a_row = match chunks.partials {
+            0 => 0,
+            _ if chunks.share_sums => 1,
+            _ => backend.longest_row(a.offsets)? / chunks.most,
+        };
+        let sums = PartialSums::new(backend, a.dtype, split, (chunks.partials, of_a_row), columns)?;
         Ok(Self { chunks, sums })
     }
 

@@ -1,8 +1,8 @@
-// piece_sums: C <- alpha S + beta C for rows of which several blocks or chunks have summed a piece each: S is the sum of
-// a row's pieces, element (piece, col) of the partial sums is at piece*cols + col.
-// 32 work-items take a row and up to 32 columns: neighbours have neighbouring columns, and every 32 / lanes-th piece.
-// Where one had more than MOST_IN_TURN pieces, the whole work-group takes them. Fixed trees add the sums. Reads each
-// partial sum once, writes C once.
+// partial_sums: C <- alpha S + beta C for rows of which several blocks or chunks have left a partial sum: S is the sum of
+// those of a row, element (k, col) of the partial sums is at k*cols + col.
+// 32 work-items take a row and up to 32 columns: neighbours have neighbouring columns, and every 32 / lanes-th sum. Where
+// one had more than MOST_IN_TURN, the whole work-group takes them. Fixed trees add the sums. Reads each partial sum once,
+// writes C once.
 // Macros: SCALAR, MAX_THREADS = 1024 (the largest work-group), MOST_IN_TURN = 32.   Launch: any number of work-groups of
 // any power of two from 32 to MAX_THREADS.
 #include "scalar.clh"
@@ -14,14 +14,14 @@
 #endif
 #define WARP 32
 
-// The sum of every `threads` / `lanes`-th piece before `end`, from that of this work-item on, in the column of its lane.
+// The sum of every `threads` / `lanes`-th before `end`, from that of this work-item on, in the column of its lane.
 static ACC sum_of_thread(long begin, long end, int thread, int threads, int lanes, long col, long cols,
                          __global const ACC *partial)
 {
     ACC sum = (ACC)(0);
     if (col < cols)
-        for (long piece = begin + thread / lanes; piece < end; piece += threads / lanes)
-            sum += partial[piece * cols + col];
+        for (long k = begin + thread / lanes; k < end; k += threads / lanes)
+            sum += partial[k * cols + col];
     return sum;
 }
 
@@ -37,9 +37,9 @@ static void add_up(__local ACC *sums, int thread, int threads, int lanes)
     }
 }
 
-// rows[i] is row i of those with pieces, starts[i] its first piece; at the end their number. A tile is a row and up to 32
-// columns; a work-group has neighbouring tiles, whose pieces are neighbours in memory.
-__kernel void piece_sums(long count, long cols, __global const long *rows, __global const long *starts, ACC alpha,
+// rows[i] is row i of those with partial sums, starts[i] its first; at the end their number. A tile is a row and up to 32
+// columns; a work-group has neighbouring tiles, whose partial sums are neighbours in memory.
+__kernel void partial_sums(long count, long cols, __global const long *rows, __global const long *starts, ACC alpha,
                          ACC beta, __global T *c, long c_start, long c_row, long c_col, __global const ACC *partial)
 {
     __local ACC sums[MAX_THREADS];

@@ -1,8 +1,8 @@
-// piece_sums: C <- alpha S + beta C for rows of which several blocks or chunks have summed a piece each: S is the sum of
-// a row's pieces, element (piece, col) of the partial sums is at piece*cols + col.
-// A warp takes a row and up to 32 columns: neighbouring lanes have neighbouring columns, and every 32 / lanes-th piece.
-// Where a lane had more than MOST_IN_TURN pieces, the whole block takes them. Fixed trees add the lanes' sums. Reads each
-// partial sum once, writes C once.
+// partial_sums: C <- alpha S + beta C for rows of which several blocks or chunks have left a partial sum: S is the sum of
+// those of a row, element (k, col) of the partial sums is at k*cols + col.
+// A warp takes a row and up to 32 columns: neighbouring lanes have neighbouring columns, and every 32 / lanes-th sum.
+// Where a lane had more than MOST_IN_TURN, the whole block takes them. Fixed trees add the lanes' sums. Reads each partial
+// sum once, writes C once.
 // Macros: SCALAR, MAX_THREADS = 1024 (the largest block), MOST_IN_TURN = 32.   Launch: any number of blocks of any power
 // of two from 32 to MAX_THREADS.
 #ifndef MAX_THREADS
@@ -16,28 +16,28 @@
 #include "warp_scalar.cuh"
 
 // The partial sums of a row: those from `begin` to `end`.
-struct Pieces
+struct Partials
 {
     long long row;
     long long begin;
     long long end;
 };
 
-// The sum of every `threads` / `lanes`-th piece, from that of this thread on, in the column of its lane.
-static __device__ ACC sum_of_thread(Pieces pieces, int thread, int threads, int lanes, long long col, long long cols,
+// The sum of every `threads` / `lanes`-th of a row, from that of this thread on, in the column of its lane.
+static __device__ ACC sum_of_thread(Partials partials, int thread, int threads, int lanes, long long col, long long cols,
                                     const ACC *partial)
 {
     ACC sum = ACC(0);
     if (col < cols)
 #pragma unroll 4
-        for (long long piece = pieces.begin + thread / lanes; piece < pieces.end; piece += threads / lanes)
-            sum += partial[piece * cols + col];
+        for (long long k = partials.begin + thread / lanes; k < partials.end; k += threads / lanes)
+            sum += partial[k * cols + col];
     return sum;
 }
 
-// rows[i] is row i of those with pieces, starts[i] its first piece; at the end their number. A tile is a row and up to 32
-// columns; a block has neighbouring tiles, whose pieces are neighbours in memory.
-KERNEL piece_sums(long long count, long long cols, const long long *__restrict__ rows,
+// rows[i] is row i of those with partial sums, starts[i] its first; at the end their number. A tile is a row and up to 32
+// columns; a block has neighbouring tiles, whose partial sums are neighbours in memory.
+KERNEL partial_sums(long long count, long long cols, const long long *__restrict__ rows,
                   const long long *__restrict__ starts, ACC alpha, ACC beta, T *__restrict__ c, long long c_start,
                   long long c_row, long long c_col, const ACC *__restrict__ partial)
 {
@@ -50,17 +50,17 @@ KERNEL piece_sums(long long count, long long cols, const long long *__restrict__
     long long slices = (cols + lanes - 1) / lanes;
     long long share = (count * slices + gridDim.x - 1) / gridDim.x;
     long long end = min((blockIdx.x + 1) * share, count * slices);
-    auto pieces_of = [&](long long tile) {
+    auto partials_of = [&](long long tile) {
         long long i = tile / slices;
-        return tile < end ? Pieces{rows[i], starts[i], starts[i + 1]} : Pieces{0, 0, 0};
+        return tile < end ? Partials{rows[i], starts[i], starts[i + 1]} : Partials{0, 0, 0};
     };
-    auto are_few = [&](Pieces pieces) { return pieces.end - pieces.begin <= MOST_IN_TURN * WARP / lanes; };
+    auto are_few = [&](Partials partials) { return partials.end - partials.begin <= MOST_IN_TURN * WARP / lanes; };
     auto write_sum = [&](long long row, long long col, ACC sum) {
         update(c, c_start + row * c_row + col * c_col, mul(alpha, sum), beta);
     };
     for (long long first = blockIdx.x * share; first < end; first += warps) {
         long long tile = first + threadIdx.x / WARP;
-        Pieces own = pieces_of(tile);
+        Partials own = partials_of(tile);
         if (are_few(own)) {
             long long col = tile % slices * lanes + lane_index() % lanes;
             ACC sum = sum_of_thread(own, lane_index(), WARP, lanes, col, cols, partial);
@@ -72,7 +72,7 @@ KERNEL piece_sums(long long count, long long cols, const long long *__restrict__
         if (!__syncthreads_or(!are_few(own)))
             continue;
         for (tile = first; tile < min(first + warps, end); tile++) {
-            Pieces all = pieces_of(tile);
+            Partials all = partials_of(tile);
             if (are_few(all))
                 continue;
             long long col = tile % slices * lanes + threadIdx.x % lanes;

@@ -1,4 +1,4 @@
-//! Rows of which several work-groups have summed a piece each: a kernel adds the pieces of a row in a fixed order.
+//! Rows of which several work-groups have left a partial sum: a kernel adds those of a row in a fixed order.
 
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
@@ -10,30 +10,30 @@ use sparse_core::error::checked_product;
 use sparse_core::{Backend, DType, Result};
 
 /// The file of the kernel.
-const FILE: &str = "piece_sums";
+const FILE: &str = "partial_sums";
 
 /// The work-items of a group, several warps where they need not wait for each other, and the most of a group that has a
 /// row to itself: `MAX_THREADS` of the kernel.
 const THREADS: usize = 256;
 const MAX_THREADS: usize = 1024;
 
-/// Pieces of the longest row that a work-item of such a group adds in turn.
-const PIECES_IN_TURN: usize = 4;
+/// Partial sums of the longest row that a work-item of such a group adds in turn.
+const SUMS_IN_TURN: usize = 4;
 
 /// Rows, 32 columns at a time, per compute unit up to which each has a group to itself.
 const ALONE_PER_UNIT: usize = 8;
 
-/// The rows that have pieces, in the order of the matrix, and which pieces these are.
+/// The rows that have partial sums, in the order of the matrix, and which these are.
 #[derive(Debug)]
 pub(crate) struct SplitRows {
     pub(crate) rows: Buffer<i64>,
-    /// The first piece of each of these rows, and at the end the number of pieces.
+    /// The first partial sum of each of these rows, and at the end their number.
     pub(crate) starts: Buffer<i64>,
 }
 
-/// Partial sums of pieces, and the kernel that adds them.
+/// Partial sums, and the kernel that adds them.
 #[derive(Debug)]
-pub(crate) struct PieceSums {
+pub(crate) struct PartialSums {
     split: SplitRows,
     partial: RawBuffer,
     /// Work-items of a group.
@@ -58,25 +58,25 @@ impl SplitRows {
     }
 }
 
-impl PieceSums {
-    /// Memory for `pieces` sums of `columns` columns; the longest row has `most` of them.
+impl PartialSums {
+    /// Memory for `count` sums of `columns` columns; the longest row has `most` of them.
     pub(crate) fn new(
         backend: &Device,
         dtype: DType,
         split: SplitRows,
-        (pieces, most): (usize, usize),
+        (count, most): (usize, usize),
         columns: usize,
     ) -> Result<Self> {
-        let sums = checked_product("partial sums x columns", pieces, columns)?;
+        let sums = checked_product("partial sums x columns", count, columns)?;
         let usual = if backend.has_barriers() { LANES } else { THREADS };
         let largest = 1 << backend.properties().largest_group.min(MAX_THREADS).ilog2();
-        let side_by_side = ((most / PIECES_IN_TURN).max(1) * columns.clamp(1, LANES)).next_power_of_two();
+        let side_by_side = ((most / SUMS_IN_TURN).max(1) * columns.clamp(1, LANES)).next_power_of_two();
         let are_alone = tiles(split.rows.len, columns) <= most_alone(backend);
         Ok(Self {
             split,
             partial: backend.allocate_raw(sums, dtype.accumulator().bytes())?,
             threads: if are_alone { side_by_side.max(usual) } else { usual }.min(largest),
-            kernel: backend.kernel_of(dtype, FILE, "piece_sums", Defines::default())?,
+            kernel: backend.kernel_of(dtype, FILE, "partial_sums", Defines::default())?,
         })
     }
 
@@ -90,7 +90,7 @@ impl PieceSums {
         backend.clear(&self.partial)
     }
 
-    /// `c ← alpha·S + beta·c` in the rows that have pieces, whose sums are S. It waits for the launch before it.
+    /// `c ← alpha·S + beta·c` in the rows that have partial sums, whose sums are S. It waits for the launch before it.
     pub(crate) fn add(&self, backend: &Device, alpha: Value, beta: Value, c: DenseOperand<'_>) -> Result<()> {
         let rows = self.split.rows.len;
         if rows == 0 {
