@@ -41,7 +41,7 @@ pub(crate) struct PartialSums {
     kernel: Kernel,
 }
 
-/// The parts of a row's sums that a warp adds at a time, for all rows.
+/// The number of tiles of the kernel: a row and up to 32 columns each.
 fn tiles(rows: usize, columns: usize) -> usize {
     rows * columns.div_ceil(LANES)
 }

@@ -31,7 +31,7 @@ pub struct RowGroups {
     pub(crate) order: GroupOrder,
 }
 
-/// What is known of the order of the entries.
+/// The order of grouped entries, as far as it is known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct GroupOrder {
     /// The matrix stores them in this order.
@@ -49,7 +49,7 @@ pub(crate) struct GroupedRows {
     offsets: Buffer<i64>,
     columns: RawBuffer,
     sorted: bool,
-    /// But where the matrix stores its values in this order.
+    /// The values in the order of these rows; none if the matrix stores them so.
     gathered: Option<GatheredValues>,
 }
 

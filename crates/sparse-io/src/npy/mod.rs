@@ -119,7 +119,7 @@ pub(crate) fn parse_file(path: &Path, bytes: &[u8]) -> Result<NpyArray> {
     array.map_err(|reason| Error::File { path: path.into(), line: None, reason })
 }
 
-/// What the header of an array says.
+/// The shape, the order and the type of an array, as its header gives them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     /// The extents, as in [`NpyArray::shape`].

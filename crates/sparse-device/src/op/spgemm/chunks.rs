@@ -37,9 +37,9 @@ const ALONE: usize = 8;
 /// runs save 1 to 120 us, and pay for the plan after 60 to 300 calls.
 const CALLS: usize = 100;
 
-/// How many times the products are few whose chunks run at once. Measured on an H200, kernels alone: chunks take 0.7 to
-/// 1.0 of the time of places for meshes, finite elements, blocks of unknowns and uniform rows of 7 to 21 entries with 1 to
-/// 17 million products.
+/// Products count as few up to this many times those whose chunks a device runs at once. Measured on an H200, kernels
+/// alone: chunks take 0.7 to 1.0 of the time of places for meshes, finite elements, blocks of unknowns and uniform rows
+/// of 7 to 21 entries with 1 to 17 million products.
 const ROUNDS: usize = 8;
 
 /// The mean length of a row of B up to which all rows of C are in chunks. Measured on an H200, kernels alone: chunks
