@@ -50,16 +50,16 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    /// The chunks of the rows of a matrix, of at most `largest` entries. If they are processed several `times`, half as
-    /// many suffice. Lengths whose highest `class_bits` + 1 bits agree are one class: with few bits, neighbouring rows
+    /// The chunks of the rows of a matrix, of at most `largest` entries: `more` times as many as warps want, or half of
+    /// that if they are processed several `times`. Lengths whose highest `class_bits` + 1 bits agree are one class: with few bits, neighbouring rows
     /// that read the same memory stay together.
     pub(crate) fn new(
         backend: &Device,
         a: RawCompressed<'_>,
-        (times, largest): (usize, usize),
+        (times, more, largest): (usize, usize, usize),
         class_bits: u32,
     ) -> Result<(Self, SplitRows)> {
-        let wanted = backend.caps().compute_units * CHUNKS_PER_UNIT / times.clamp(1, 2);
+        let wanted = backend.caps().compute_units * CHUNKS_PER_UNIT * more / times.clamp(1, 2);
         let most = (1 << (a.nnz() / wanted).max(1).ilog2()).clamp(SMALLEST, largest);
         Self::of(backend, a, most, class_bits, ONE_PER_CHUNK)
     }

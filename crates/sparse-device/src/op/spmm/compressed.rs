@@ -178,33 +178,35 @@ impl Device {
         options: &PlanOptions,
     ) -> Result<(RowAlgorithm, String)> {
         let limits = self.thresholds().spmm;
+        let calls = options.expected_calls;
+        let splits = !self.caps().is_cpu && self.is_worth_splitting(a, options, &limits)?;
+        let is_far = is_far(a.nnz(), (a.cols, columns), a.dtype.bytes(), &limits);
+        let reason = match calls {
+            0 | 1 => "one call is planned, since a row is very long".into(),
+            _ => format!("the plan runs {calls} times, rows have {} entries", a.mean_length()),
+        };
+        if splits
+            && !is_far
+            && calls >= limits.calls_for_panels
+            && self.has_alike_rows(a, columns, limits.filled_percent_for_panels)?
+        {
+            return Ok((RowAlgorithm::RowPanels, reason));
+        }
         if let Some(reason) = self.reason_for_shared_rows(a, columns, options) {
             return Ok((RowAlgorithm::ColumnBlocks, reason));
         }
         if self.caps().is_cpu {
             return Ok((RowAlgorithm::RowPerThread, "the device is a CPU".into()));
         }
-        if self.is_worth_splitting(a, options, &limits)? {
-            let is_far = is_far(a.nnz(), (a.cols, columns), a.dtype.bytes(), &limits);
-            let calls = options.expected_calls;
+        if splits {
             let algorithm = if is_far {
                 RowAlgorithm::RowSplitPacked
-            } else if calls >= limits.calls_for_panels
-                && self.has_alike_rows(a, columns, limits.filled_percent_for_panels)?
-            {
-                RowAlgorithm::RowPanels
             } else if self.has_short_rows(a, columns, &limits)? {
                 RowAlgorithm::RowBlocks
             } else {
                 RowAlgorithm::RowSplit
             };
-            return Ok((
-                algorithm,
-                match calls {
-                    0 | 1 => "one call is planned, since a row is very long".into(),
-                    _ => format!("the plan runs {calls} times, rows have {} entries", a.mean_length()),
-                },
-            ));
+            return Ok((algorithm, reason));
         }
         let is_narrow = columns <= limits.columns_for_crc;
         let algorithm = if is_narrow { RowAlgorithm::Crc } else { RowAlgorithm::Cwm };

@@ -25,17 +25,20 @@ const ROWS: usize = 4;
 const SLOTS: usize = 8;
 
 /// Bytes of a row of B from which on panels can take less time, and those, a line of the cache, below which nearly all
-/// places must have an entry. Measured on an H200 with K = 8 in f32: 0.64 to 1.01 of the time of other algorithms where
-/// 75 % have one, 1.04 and more where fewer.
+/// places must have an entry. Measured on an H200 with K = 8 in f32: 0.65 and 0.75 of the time of other algorithms where
+/// 93 % and more have one (bands of 101 and of 41), 1.12 to 1.47 where fewer.
 const MIN_ROW_BYTES: usize = 32;
 const WIDE_ROW_BYTES: usize = 128;
-const PERCENT_FOR_NARROW_ROWS: usize = 75;
+const PERCENT_FOR_NARROW_ROWS: usize = 90;
 
-/// Entries per row on average below which a group is mostly empty: 1.10 to 1.17 with rows of 3, 0.83 to 0.96 with 5.
-const MIN_LENGTH: usize = 4;
+/// Entries per row on average below which a group is mostly empty, where a row of B is one line of the cache, and where
+/// it is more. Measured on an H200: 1.10 to 1.17 with rows of 3 entries; with 5 0.82 on a band with K = 32, and 1.02 to
+/// 1.17 with K = 64 to 256; with 6 0.90 to 0.95.
+const MIN_LENGTH: [usize; 2] = [4, 6];
 
-/// Work-items per compute unit that make panels worth it: there are fewer of them than of rows.
-const ITEMS_PER_UNIT: usize = 256;
+/// Work-items per compute unit that make panels worth it: there are fewer of them than of rows. Measured on an H200 on
+/// blocks and bands: 1.17 and 1.18 of the time of other algorithms with 455, 0.49 to 0.90 from 757 on.
+const ITEMS_PER_UNIT: usize = 512;
 
 /// The longest row, in average rows, that a team can take without being late.
 const LONGEST: usize = 4;
@@ -73,8 +76,9 @@ impl Device {
     ) -> Result<bool> {
         let row_bytes = columns * a.dtype.bytes();
         let items = team(a.dtype, columns).items(a.dtype, a.rows.div_ceil(ROWS), columns);
+        let min_length = MIN_LENGTH[usize::from(row_bytes > WIDE_ROW_BYTES)];
         if row_bytes < MIN_ROW_BYTES
-            || a.nnz() < a.rows.saturating_mul(MIN_LENGTH)
+            || a.nnz() < a.rows.saturating_mul(min_length)
             || items < self.caps().compute_units * ITEMS_PER_UNIT
             || self.longest_row(a.offsets)? > a.mean_length().saturating_mul(LONGEST)
         {
