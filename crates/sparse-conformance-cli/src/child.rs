@@ -3,7 +3,7 @@
 use crate::backends::{self, Known};
 use crate::options::Selection;
 use anyhow::{Context, Result, bail};
-use sparse_conformance::{Reporter, Run, Snapshots, Suite};
+use sparse_conformance::{Reporter, Run, Snapshots, Suite, Tier};
 use std::io::{Stdout, stdout};
 
 /// Runs one backend through the table.
@@ -45,8 +45,9 @@ impl ChildArgs {
     ) -> Result<()> {
         std::panic::set_hook(Box::new(|_| {}));
         let [part, parts] = self.part[..] else { bail!("a part has a number and a number of parts") };
+        let tier = if known.compiles && suite.caps().is_cpu { Tier::Quick } else { Tier::Ci };
         let (mut cases, filter, reference) =
-            (self.selection.cases()?, self.selection.filter(), Suite::reference());
+            (self.selection.cases()?, self.selection.filter(tier), Suite::reference());
         if known.compiles {
             suite.keep_part(part, parts);
         } else {

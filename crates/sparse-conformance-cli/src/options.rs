@@ -98,9 +98,10 @@ pub(crate) struct Selection {
     /// The first letters of the names of types: f64, or f32,i32,i32; may be repeated.
     #[arg(long)]
     pub(crate) types: Vec<String>,
-    /// tiny: for simulators; quick: seconds; ci: minutes; nightly: longer.
-    #[arg(long, default_value = "ci")]
-    pub(crate) tier: Tier,
+    /// tiny: for simulators; quick: seconds, or minutes where kernels are compiled for a CPU; ci: minutes, or hours
+    /// there; nightly: longer. Without it: ci, but quick where kernels are compiled for a CPU.
+    #[arg(long)]
+    pub(crate) tier: Option<Tier>,
     /// Threads of the CPU backend; with several numbers, separated by commas, each check runs with each of them, which
     /// must give the same bits.
     #[arg(long, value_name = "N", value_delimiter = ',')]
@@ -117,8 +118,9 @@ impl Selection {
     /// The command line that gives this selection.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let text = |path: &PathBuf| path.display().to_string();
-        let mut arguments = vec!["--tier".to_string(), self.tier.to_string()];
+        let mut arguments = vec![];
         let options = [
+            ("--tier", self.tier.map(|tier| tier.to_string())),
             ("--largest", self.largest.map(|entries| entries.to_string())),
             ("--op", self.op.clone()),
             ("--case", self.case.clone()),
@@ -141,7 +143,8 @@ impl Selection {
 
     /// Everything selected, by name.
     pub(crate) fn names(&self) -> Result<BTreeSet<String>> {
-        let (cases, filter, suite) = (self.cases()?, self.filter(), Suite::reference());
+        let (cases, suite) = (self.cases()?, Suite::reference());
+        let filter = self.filter(Tier::Ci);
         let run = Run { suite: &suite, reference: &suite, cases: &cases, filter: &filter };
         Ok(run.names().map(|(name, _)| name).collect())
     }
@@ -157,9 +160,9 @@ impl Selection {
         corpora::read(&self.corpus, self.largest)
     }
 
-    /// The part of the table, for its runner.
-    pub(crate) fn filter(&self) -> Filter {
+    /// The part of the table, for its runner; of this tier unless one is chosen.
+    pub(crate) fn filter(&self, tier: Tier) -> Filter {
         let (op, case, types) = (self.op.clone(), self.case.clone(), self.types.clone());
-        Filter { tier: self.tier, op, case, types, ..Filter::default() }
+        Filter { tier: self.tier.unwrap_or(tier), op, case, types, ..Filter::default() }
     }
 }

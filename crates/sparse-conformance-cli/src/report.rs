@@ -6,7 +6,7 @@ use crate::summary::Summary;
 use crate::support::Support;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sparse_conformance::{Listener, Record, Status};
+use sparse_conformance::{Listener, Record, Status, Tier};
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write, stderr};
 use std::path::PathBuf;
@@ -80,8 +80,9 @@ impl Report {
 }
 
 impl Listener for Report {
-    fn opened(&mut self, device: &str) {
+    fn opened(&mut self, device: &str, tier: Tier) {
         self.support.opened(self.backend, device);
+        self.summary.opened(self.backend, device, tier);
     }
 
     fn begun(&mut self, cases: usize) {

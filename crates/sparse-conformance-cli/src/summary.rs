@@ -2,7 +2,7 @@
 
 use crate::corpora::Corpus;
 use crate::options::Selection;
-use sparse_conformance::{Record, Status};
+use sparse_conformance::{Record, Status, Tier};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -13,6 +13,8 @@ const SHOWN: usize = 40;
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     counts: BTreeMap<(String, String), [usize; 5]>,
+    /// The device of each backend, and the last tier that ran there.
+    devices: BTreeMap<String, (String, Tier)>,
     failures: Vec<Record>,
     skipped: Vec<Record>,
     /// The names of real matrices, by their origin.
@@ -27,6 +29,10 @@ impl Summary {
         let names = |corpus: &Corpus| corpus.cases.iter().map(|case| case.name.clone()).collect();
         let real = corpora.iter().map(|corpus| (corpus.origin.clone(), names(corpus))).collect();
         Self { real, ..Self::default() }
+    }
+
+    pub(crate) fn opened(&mut self, backend: &str, device: &str, tier: Tier) {
+        self.devices.insert(backend.into(), (device.into(), tier));
     }
 
     pub(crate) fn add(&mut self, record: Record) {
@@ -59,12 +65,15 @@ impl Summary {
             });
         }
         text.push('\n');
+        for (backend, (device, tier)) in &self.devices {
+            let _ = writeln!(text, "{backend}: tier {tier} on {device}");
+        }
         for record in &self.skipped {
             let _ = writeln!(text, "skipped: {}: {}", record.backend, record.reason);
         }
         for record in self.failures.iter().take(SHOWN) {
             let _ = writeln!(text, "\nFAIL {} [{} {}]", record.name(), record.types, record.algorithm);
-            let _ = writeln!(text, "  {}\n  {}", record.reason, command(record, selection));
+            let _ = writeln!(text, "  {}\n  {}", record.reason, self.command(record, selection));
         }
         let more = self.failures.len().saturating_sub(SHOWN);
         if more > 0 {
@@ -85,20 +94,21 @@ impl Summary {
             .collect();
         if parts.is_empty() { "none".into() } else { parts.join(", ") }
     }
+
+    /// The command that runs the failed case again; the whole selection if the failure is in no case.
+    fn command(&self, record: &Record, selection: &Selection) -> String {
+        let mut again = selection.clone();
+        again.tier = self.devices.get(&record.backend).map_or(selection.tier, |(_, tier)| Some(*tier));
+        if record.op != "probe" {
+            again.op = Some(record.op.clone());
+            again.case = Some(record.case.clone());
+        }
+        format!("cargo xtask conformance --backend {} {}", record.backend, again.arguments().join(" "))
+    }
 }
 
 /// The numbers of threads that each check ran with, where they are several.
 fn threads(selection: &Selection) -> String {
     let several = selection.threads.len() > 1;
     if several { format!(", each with {} threads", selection.threads_text(" and ")) } else { String::new() }
-}
-
-/// The command that runs the failed case again; the whole selection if the failure is in no case.
-fn command(record: &Record, selection: &Selection) -> String {
-    let mut again = selection.clone();
-    if record.op != "probe" {
-        again.op = Some(record.op.clone());
-        again.case = Some(record.case.clone());
-    }
-    format!("cargo xtask conformance --backend {} {}", record.backend, again.arguments().join(" "))
 }

@@ -44,6 +44,14 @@ fn what_passes_ends_with_0() {
 }
 
 #[test]
+fn the_summary_names_the_tier_of_each_device() {
+    let (out, _) = ends_with(0, SMALL);
+    assert!(out.contains("\nreference: tier quick on "), "{out}");
+    let (out, _) = ends_with(0, &SMALL.replace(" --tier quick", ""));
+    assert!(out.contains("\nreference: tier ci on "), "{out}");
+}
+
+#[test]
 fn what_fails_ends_with_1_and_a_command_that_repeats_it() {
     let empty = tempfile::tempdir().expect("a folder");
     let snapshots = empty.path().display().to_string();

@@ -4,6 +4,7 @@
 //! The child runs the table with a [`Reporter`] as its listener; the parent's [`Supervisor`] starts it, and restarts it
 //! after a case that crashed it.
 
+use crate::case::Tier;
 use crate::report::{Listener, Record, Status};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
@@ -20,8 +21,8 @@ use std::time::Duration;
 enum Event {
     /// The backend is not there, for this reason.
     Missing(String),
-    /// The name of the device that the backend runs on.
-    Opened(String),
+    /// The name of the device that the backend runs on, and the tier.
+    Opened(String, Tier),
     /// The number of cases that will run.
     Begun(usize),
     /// A case starts, in these types.
@@ -65,8 +66,8 @@ impl<W: Write> Reporter<W> {
 }
 
 impl<W: Write> Listener for Reporter<W> {
-    fn opened(&mut self, device: &str) {
-        self.send(&Event::Opened(device.into()));
+    fn opened(&mut self, device: &str, tier: Tier) {
+        self.send(&Event::Opened(device.into(), tier));
     }
 
     fn begun(&mut self, cases: usize) {
@@ -175,8 +176,8 @@ impl<'b> Shared<'_, 'b> {
 }
 
 impl Listener for Shared<'_, '_> {
-    fn opened(&mut self, device: &str) {
-        self.listener().opened(device);
+    fn opened(&mut self, device: &str, tier: Tier) {
+        self.listener().opened(device, tier);
     }
 
     fn begun(&mut self, cases: usize) {
@@ -217,7 +218,7 @@ struct Progress {
 impl Progress {
     fn hear(&mut self, event: Event, listener: &mut dyn Listener) {
         match event {
-            Event::Opened(device) => listener.opened(&device),
+            Event::Opened(device, tier) => listener.opened(&device, tier),
             Event::Begun(cases) if self.started == 0 => listener.begun(cases),
             Event::Begun(_) | Event::Missing(_) => {}
             Event::Started(name, types) => {

@@ -1,5 +1,6 @@
 //! Results: a status for every subject, case and algorithm.
 
+use crate::case::Tier;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 
@@ -82,8 +83,9 @@ impl Record {
 
 /// Receives the events of cases as they run.
 pub trait Listener {
-    /// Called before anything else with the name of the device that the backend runs on; once for each process.
-    fn opened(&mut self, _device: &str) {}
+    /// Called before anything else with the name of the device that the backend runs on and the last tier that runs
+    /// there; once for each process.
+    fn opened(&mut self, _device: &str, _tier: Tier) {}
     /// Called before the first of `cases` cases, each of one subject; once for each part of the table that runs by
     /// itself.
     fn begun(&mut self, _cases: usize) {}

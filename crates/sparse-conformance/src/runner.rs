@@ -38,14 +38,15 @@ impl Filter {
 
     /// True if the tier includes the subject for this case: the quick tier takes 64-bit indices with one type of
     /// values, and so does the next for cases that are large or not quick, which have one type of each width and kind;
-    /// the tiny one takes no other type at all, and no compressed columns, which the kernels take for the rows of the
-    /// transpose.
+    /// the tiny one takes no other type at all. Kernels take compressed columns for the rows of the transpose, so that
+    /// the tiny tier has none, and the quick one types of one kind each.
     fn takes_subject(&self, subject: &dyn Subject, case: &Case) -> bool {
         let key = subject.key();
         let (narrow, one) = (key.is_narrow(), key.dtype == DType::F64);
+        let has_columns = matches!(key.dtype, DType::F32 | DType::C64);
         let types = match self.tier {
             Tier::Tiny => narrow && one && !key.is_by_columns(),
-            Tier::Quick => narrow || one,
+            Tier::Quick => one || narrow && (!key.is_by_columns() || has_columns),
             Tier::Ci if !case.large && case.tier < Tier::Ci => true,
             Tier::Ci => one || narrow && !matches!(key.dtype, DType::Bf16 | DType::C32),
             Tier::Nightly => true,
@@ -109,7 +110,7 @@ impl Run<'_> {
 
     /// Runs everything except the first `done` [`names`](Self::names).
     pub fn resume(&self, mut done: usize, snapshots: &mut Snapshots, listener: &mut dyn Listener) {
-        listener.opened(&self.suite.caps().device);
+        listener.opened(&self.suite.caps().device, self.filter.tier);
         listener.begun(self.names().count().saturating_sub(done));
         for case in self.cases.iter().filter(|case| self.filter.takes_case(case)) {
             let subjects: Vec<_> = self.subjects(case).collect();

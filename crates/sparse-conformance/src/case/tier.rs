@@ -1,15 +1,16 @@
 //! The tiers of the table.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The time at which a case runs. Each tier includes the ones before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum Tier {
     /// A few small matrices with one type of values, for simulators that take a second per kernel.
     Tiny,
-    /// Seconds: on every change.
+    /// Seconds, or minutes where kernels are compiled for a CPU: on every change.
     Quick,
-    /// Minutes: before a merge.
+    /// Minutes: before a merge. Hours where kernels are compiled for a CPU.
     #[default]
     Ci,
     /// Longer.
