@@ -84,7 +84,7 @@ fn opencl_table(sh: &Shell, runtime: Runtime, variables: Variables, types: &[&st
     let pin = format!("{SUPPORT}/opencl-{}.txt", runtime.name());
     let table = ["--backend", "opencl", "--tier", "quick", "--support", &pin];
     let types = types.iter().flat_map(|types| ["--types", *types]);
-    harness(sh, for_tables(runtime, variables), &table.into_iter().chain(types).collect::<Vec<_>>())
+    harness(sh, variables, &table.into_iter().chain(types).collect::<Vec<_>>())
 }
 
 /// Runs the quick tier on SYCL: most kernels are those of the step `opencl`, so that one type of values is enough, the
@@ -107,7 +107,7 @@ pub(super) fn sycl(sh: &Shell) -> Result<()> {
 fn sycl_table(sh: &Shell, runtime: Runtime, part: &[&str]) -> Result<()> {
     let pin = format!("{SUPPORT}/sycl-{}.txt", runtime.name());
     let table = ["--backend", "sycl", "--tier", "quick", "--support", &pin];
-    let variables = for_tables(runtime, unoptimized(provision::sycl(sh, Some(runtime))?));
+    let variables = unoptimized(provision::sycl(sh, Some(runtime))?);
     harness(sh, variables, &[&table, part].concat())
 }
 
@@ -157,16 +157,6 @@ pub(super) fn oclgrind(sh: &Shell) -> Result<()> {
     let reports = sh.read_file(&log)?;
     ensure!(reports.trim().is_empty(), "Oclgrind reports\n{reports}");
     Ok(())
-}
-
-/// The variables of a runtime for a table: PoCL by its device that computes on the thread which waits (its names in
-/// older and in newer versions), since small launches take longer to wake threads than to compute. Tests, which start
-/// kernels from several threads, need its other device, as programs do.
-fn for_tables(runtime: Runtime, mut variables: Variables) -> Variables {
-    if matches!(runtime, Runtime::Pocl) {
-        variables.push(("POCL_DEVICES", "basic cpu-minimal".into()));
-    }
-    variables
 }
 
 /// PoCL's variables for what is not about its compiler: without optimization it compiles in half of the time. The table
