@@ -20,6 +20,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "grid.cuh",
         "index.cuh",
         "look_back.cuh",
+        "look_back_in_groups.cuh",
         "multiply.cuh",
         "neighbours.cuh",
         "pack.cuh",

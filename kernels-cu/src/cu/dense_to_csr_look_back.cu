@@ -26,7 +26,7 @@
 #include "pack.cuh"
 #include "warp.cuh"
 #include "dense_steps.cuh"
-#include "look_back.cuh"
+#include "look_back_in_groups.cuh"
 #define LESSER(a, b) ((a) < (b) ? (a) : (b))
 #ifndef UNITS
 #define UNITS LESSER(32 / VECTOR, 128 / (int)sizeof(Pack))
@@ -247,7 +247,8 @@ struct Board
 };
 
 // Tells what a worker has counted; who is last says the sum of the tile.
-static __device__ void tell_count(const Part &own, int worker, int workers, int turn, Board *board, State *states)
+static __device__ void tell_count(const Part &own, int worker, int workers, int turn, Board *board,
+                                  const States &states)
 {
     board->of_workers[turn][worker] = own.count;
     unsigned int told = 1u << DONE_SHIFT | own.count;
@@ -262,7 +263,7 @@ static __device__ void tell_count(const Part &own, int worker, int workers, int 
 // has the entries before that of the lane's worker in the tile, and all of the tile. `all_entries` <- those of all
 // tiles.
 static __device__ void find_before(const Part &own, int workers, unsigned int tiles, int turn, Board *board,
-                                   State *states, long long *all_entries)
+                                   const States &states, long long *all_entries)
 {
     int lane = lane_index();
     unsigned int ticket = lane == 0 ? take_tile(states) : 0;
@@ -286,11 +287,12 @@ static __device__ void add_counts(Part *own, int workers, const int *of_workers)
     own->count = shuffle(sum, WARP - 1);
 }
 
-// starts[row] <- the entries before row `row`, and their number at the end. rows, cols > 0. For states: look_back.cuh.
+// starts[row] <- the entries before row `row`, and their number at the end. rows, cols > 0. For the groups:
+// look_back_in_groups.cuh.
 KERNEL dense_to_csr_look_back(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
                               long long start, long long stride, long long row_step, long long col_step, int threshold,
                               REAL tolerance, long long *__restrict__ starts, Idx *__restrict__ indices,
-                              T *__restrict__ values, long long capacity, State *states)
+                              T *__restrict__ values, long long capacity, Group *groups)
 {
     extern __shared__ Worker of_workers[];
     __shared__ Board board;
@@ -300,6 +302,7 @@ KERNEL dense_to_csr_look_back(long long all_rows, long long rows, long long cols
     long long steps = (cols + STEP - 1) / STEP;
     Dense dense = {a, all_rows, rows, cols, steps, start, stride, row_step, WIDE ? 1 : col_step};
     unsigned int tiles = (unsigned int)((all_rows * steps + UNITS * workers - 1) / (UNITS * workers));
+    States states = states_of(groups, tiles);
     if (threadIdx.x == 0)
         for (int turn = 0; turn < 2; turn++) {
             board.tickets[turn] = take_tile(states);

@@ -4,16 +4,27 @@ use crate::launch::Launch;
 use crate::{Buffer, Device};
 use sparse_core::Result;
 
-/// The counter of the next tile, and the state of each tile: two words each.
+/// Tiles of a group.
+const GROUP: usize = 32;
+
+/// The counter of the next tile, and the states by which tiles find the sums before them.
 #[derive(Debug)]
 pub(crate) struct Tiles {
+    count: usize,
     states: Buffer<i64>,
 }
 
 impl Tiles {
-    /// States for `count` tiles.
+    /// Two words for the counter and for each of `count` tiles: `look_back.cuh`.
     pub(crate) fn new(backend: &Device, count: usize) -> Result<Self> {
-        Ok(Self { states: backend.allocate(2 * (count + 1))? })
+        Ok(Self { count, states: backend.allocate(2 * (1 + count))? })
+    }
+
+    /// Two words for the counter and for each group of `count` tiles, and half a word for each tile:
+    /// `look_back_in_groups.cuh`.
+    pub(crate) fn in_groups(backend: &Device, count: usize) -> Result<Self> {
+        let words = 2 * (1 + count.div_ceil(GROUP)) + count.div_ceil(2);
+        Ok(Self { count, states: backend.allocate(words)? })
     }
 
     /// Bytes on the device.
@@ -23,7 +34,7 @@ impl Tiles {
 
     /// Number of tiles.
     pub(crate) fn count(&self) -> usize {
-        self.states.len / 2 - 1
+        self.count
     }
 
     /// Clears the states and sets them as the last argument of a launch.

@@ -56,7 +56,7 @@ impl SinglePass {
         let workers = (shared / worker_bytes).clamp(1, MAX_WORKERS);
         // Narrow steps make no more tiles: as many elements of a row fill a part, and less of its last step is empty.
         let steps = checked_product("rows x steps of a row", rows, cols.div_ceil(LANES * vector(bytes)))?;
-        let tiles = Tiles::new(backend, steps.div_ceil(elements / vector(bytes) * workers))?;
+        let tiles = Tiles::in_groups(backend, steps.div_ceil(elements / vector(bytes) * workers))?;
         Ok(Self { narrow: kernel(0)?, wide: kernel(1)?, tiles, workers, worker_bytes })
     }
 
