@@ -39,14 +39,13 @@ impl Filter {
     /// True if the tier includes the subject for this case: the quick tier takes 64-bit indices with one type of
     /// values, and so does the next for cases that are large or not quick, which have one type of each width and kind;
     /// the tiny one takes no other type at all. Kernels take compressed columns for the rows of the transpose, so that
-    /// the tiny tier has none, and the quick one types of one kind each.
+    /// the tiny tier has none, and the quick one a real and a complex type.
     fn takes_subject(&self, subject: &dyn Subject, case: &Case) -> bool {
         let key = subject.key();
         let (narrow, one) = (key.is_narrow(), key.dtype == DType::F64);
-        let has_columns = matches!(key.dtype, DType::F32 | DType::C64);
         let types = match self.tier {
             Tier::Tiny => narrow && one && !key.is_by_columns(),
-            Tier::Quick => one || narrow && (!key.is_by_columns() || has_columns),
+            Tier::Quick => one || narrow && (!key.is_by_columns() || key.dtype == DType::C64),
             Tier::Ci if !case.large && case.tier < Tier::Ci => true,
             Tier::Ci => one || narrow && !matches!(key.dtype, DType::Bf16 | DType::C32),
             Tier::Nightly => true,
