@@ -204,6 +204,11 @@ impl FrontEnd {
         }
     }
 
+    /// True if requests need a token.
+    pub(crate) fn asks_for_tokens(&self) -> bool {
+        self.token_file.is_some()
+    }
+
     /// The caller of a request, by its token.
     fn identify(&self, headers: &HeaderMap) -> Result<Identity, Problem> {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
