@@ -134,7 +134,8 @@ impl Server {
                 let (disk, recovered) = Disk::open(&config.data, None)?;
                 let ledger = Ledger::new(config.memory, config.quota(1));
                 let host_tier = HostTier::open(&device, config.host_memory)?;
-                let store = Store::new((device, None), (ledger, host_tier), disk, recovered);
+                let mut store = Store::new((device, None), (ledger, host_tier), disk, recovered);
+                store.tenant_storage = config.tenant_storage;
                 let app = App::new(config.clone(), store, &service, None);
                 let compute = ComputeProcess::ThisProcess(app.clone());
                 (FrontEnd::new(&config, service, compute)?, tokio::spawn(app.delete_expired()))

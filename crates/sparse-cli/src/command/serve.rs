@@ -46,6 +46,9 @@ pub(crate) struct Serve {
     /// The memory of all devices together that one tenant may take; without it all
     #[arg(long, env = "NNZ_SERVE_TENANT_MEMORY", value_name = "SIZE", value_parser = parse_bytes)]
     tenant_memory: Option<u64>,
+    /// The bytes that the matrices of one tenant may have in memory and on disk; without it any number
+    #[arg(long, env = "NNZ_SERVE_TENANT_STORAGE", value_name = "SIZE", value_parser = parse_bytes)]
+    tenant_storage: Option<u64>,
     /// The requests per second of one tenant; without it any number
     #[arg(long, env = "NNZ_SERVE_TENANT_RATE", value_name = "REQUESTS")]
     tenant_rate: Option<u32>,
@@ -201,6 +204,7 @@ impl Serve {
             listen: self.listen,
             host_memory: self.host_memory,
             tenant_memory: self.tenant_memory.unwrap_or(u64::MAX),
+            tenant_storage: self.tenant_storage.unwrap_or(u64::MAX),
             tokens: self.token_file.clone(),
             #[cfg(unix)]
             shared: self.shared.clone(),
