@@ -23,8 +23,8 @@ use std::time::Duration;
 ///
 /// Matrices stay in the memory of devices and are written to DIR when others need it. An address that other machines
 /// reach needs --token-file, --tls-cert and --tls-key; tokens are made by `nnz token`. Prints the address once it
-/// answers. SIGTERM finishes the requests in flight and stops; SIGHUP reads the tokens again. An option that is not
-/// there is taken from its variable of the environment, and else from the file of --config.
+/// answers. SIGTERM finishes the requests in flight and stops; SIGHUP reads the tokens and the certificates again.
+/// An option that is not there is taken from its variable of the environment, and else from the file of --config.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz serve --data ./nnz-data --memory 4G")]
 pub(crate) struct Serve {
