@@ -3,6 +3,7 @@
 use crate::FileKind;
 use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
 use crate::csr_from_entries::canonical;
+use crate::matrix_market::TextDecoder;
 use crate::npy::DenseDecoder;
 use crate::npz::{AnyBatch, AnySparse, NpzDecoder, NpzFormat};
 use sparse_core::{Csr, DType, Error, Host, Index, Result, Scalar, advise_huge_pages};
@@ -13,9 +14,9 @@ pub type Reserve<'a> = dyn FnMut(usize) -> Result<()> + 'a;
 /// Bytes of a file's start that a [`Decoder`] is chosen by.
 pub const HEAD_BYTES: usize = 4096;
 
-/// Decodes an `.npz` file, or an `.npy` file of one or two dimensions, from front to back.
+/// Decodes an `.npz` file, an `.npy` file of one or two dimensions, or a text, from front to back.
 ///
-/// Of an archive the arrays are in memory, of a dense array what is not zero. Arrays are extended as their elements
+/// Of an archive the arrays are in memory, of a text the entries, of a dense array what is not zero. Arrays are extended as their elements
 /// come, whatever their headers claim, and all memory is asked for first.
 ///
 /// ```
@@ -30,7 +31,7 @@ pub const HEAD_BYTES: usize = 4096;
 /// let (mut decoder, mut bytes) = (Decoder::new(FileKind::Npy, &file)?.unwrap(), 0);
 /// let reserve = &mut |more| { bytes += more; Ok(()) };
 /// file.chunks(7).try_for_each(|part| decoder.push(part, reserve))?;
-/// let Decoded::Sparse(a) = decoder.finish()? else { unreachable!("it is one matrix") };
+/// let Decoded::Sparse(a) = decoder.finish(reserve)? else { unreachable!("it is one matrix") };
 /// let a: Csr<f64> = a.into_csr()?;
 /// assert!(a.triplets().eq([(0, 1, 5.0), (1, 2, 7.0)]));
 /// assert!(bytes >= 2 * 12);
@@ -43,17 +44,18 @@ pub struct Decoder(Kind);
 enum Kind {
     Npz(NpzDecoder),
     Dense(Box<DenseDecoder>),
+    Text(Box<TextDecoder>),
 }
 
 impl Decoder {
     /// The decoder of a file that starts with `head`, [`HEAD_BYTES`] or all of it; none for files that are not decoded
-    /// from front to back: text, arrays of three dimensions, archives that were written to a pipe.
+    /// from front to back: arrays of three dimensions, archives that were written to a pipe.
     ///
     /// # Errors
     /// [`Error::File`] if the header is not sound.
     pub fn new(kind: FileKind, head: &[u8]) -> Result<Option<Self>> {
         let kind = match kind {
-            FileKind::MatrixMarket => None,
+            FileKind::MatrixMarket => Some(Kind::Text(Box::new(TextDecoder::new()))),
             FileKind::Npz => NpzDecoder::new(head).map(Kind::Npz),
             FileKind::Npy => DenseDecoder::new(head)?.map(|dense| Kind::Dense(Box::new(dense))),
         };
@@ -68,6 +70,7 @@ impl Decoder {
         match &mut self.0 {
             Kind::Npz(archive) => archive.push(bytes, reserve),
             Kind::Dense(array) => array.push(bytes, reserve),
+            Kind::Text(text) => text.push(bytes, reserve),
         }
     }
 
@@ -75,7 +78,7 @@ impl Decoder {
     pub fn copies(&self) -> bool {
         match &self.0 {
             Kind::Npz(archive) => archive.copies(),
-            Kind::Dense(_) => false,
+            Kind::Dense(_) | Kind::Text(_) => false,
         }
     }
 
@@ -84,18 +87,19 @@ impl Decoder {
     pub fn copy(&mut self, bytes: &[u8]) -> usize {
         match &mut self.0 {
             Kind::Npz(archive) => archive.copy(bytes),
-            Kind::Dense(_) => 0,
+            Kind::Dense(_) | Kind::Text(_) => 0,
         }
     }
 
     /// The matrix or the batch, once all bytes were decoded.
     ///
     /// # Errors
-    /// [`Error::File`] if some are missing.
-    pub fn finish(self) -> Result<Decoded> {
+    /// [`Error::File`] if some are missing, or the last ones are not sound; those of `reserve`.
+    pub fn finish(self, reserve: &mut Reserve<'_>) -> Result<Decoded> {
         match self.0 {
             Kind::Npz(archive) => archive.finish(),
             Kind::Dense(array) => array.finish().map(Decoded::Sparse),
+            Kind::Text(text) => text.finish(reserve).map(|(matrix, rounded)| Decoded::Text(matrix, rounded)),
         }
     }
 }
@@ -107,6 +111,8 @@ pub enum Decoded {
     Sparse(AnySparse),
     /// Many matrices.
     Batch(AnyBatch),
+    /// The entries of a text, and the integers in it that `f64` does not represent.
+    Text(AnySparse, Option<RoundedIntegers>),
 }
 
 impl Decoded {
@@ -117,21 +123,27 @@ impl Decoded {
 
     fn values(&self) -> &AnyValues {
         match self {
-            Self::Sparse(matrix) => &matrix.values,
+            Self::Sparse(matrix) | Self::Text(matrix, _) => &matrix.values,
             Self::Batch(batch) => &batch.values,
         }
     }
 
-    /// The integers that `T` does not represent; see [`AnyValues::rounded_integers`].
+    /// The integers that `T` does not represent, of a text those that `f64` does not; see
+    /// [`AnyValues::rounded_integers`].
     pub fn rounded_integers<T: Scalar>(&self) -> Option<RoundedIntegers> {
-        self.values().rounded_integers::<T>()
+        match self {
+            Self::Text(_, rounded) => rounded.clone(),
+            arrays => arrays.values().rounded_integers::<T>(),
+        }
     }
 
     /// True if 32 bits suffice for each index and offset.
     pub fn is_narrow(&self) -> bool {
         let fits = |size: usize| i32::try_from(size).is_ok();
         match self {
-            Self::Sparse(matrix) => fits(matrix.rows) && fits(matrix.cols) && fits(matrix.values.len()),
+            Self::Sparse(matrix) | Self::Text(matrix, _) => {
+                fits(matrix.rows) && fits(matrix.cols) && fits(matrix.values.len())
+            }
             Self::Batch(batch) => {
                 let offsets_fit = match &batch.offsets {
                     AnyIndices::I32(_) => true,
@@ -154,7 +166,7 @@ impl Decoded {
                 (entry(&matrix.minor), matrix.major.len())
             }
             // Sorted by rows, with the places of the rows.
-            Self::Sparse(matrix) => {
+            Self::Sparse(matrix) | Self::Text(matrix, _) => {
                 let copy = 2 * (matrix.values.dtype().bytes() + size_of::<i64>());
                 (entry(&matrix.minor) + copy, matrix.rows.saturating_mul(2))
             }

@@ -186,6 +186,26 @@ def test_certificates_are_those_that_the_environment_names(tmp_path, monkeypatch
     stop(process)
 
 
+def test_a_certificate_of_the_client_is_that_which_the_environment_names(tmp_path, monkeypatch):
+    certificates = Path(__file__).parents[2] / "sparse-server/tests/tls"
+    files = ["--tls-cert", "server.pem", "--tls-key", "server.key", "--tls-client-ca", "authority.pem"]
+    files = [str(certificates / name) if "." in name else name for name in files]
+    process, url = serve(tmp_path, "127.0.0.1:0", *files)
+    monkeypatch.setenv("NNZ_SERVER", url)
+    monkeypatch.setenv("NNZ_SERVER_CA", str(certificates / "authority.pem"))
+    for name, is_known in [(None, False), ("stranger", False), ("client", True)]:
+        if name:
+            monkeypatch.setenv("NNZ_SERVER_CERT", str(certificates / f"{name}.pem"))
+            monkeypatch.setenv("NNZ_SERVER_KEY", str(certificates / f"{name}.key"))
+        with nnz.client.connect() as client:
+            if is_known:
+                assert client.put(matrix(), "a").nnz == matrix().nnz
+            else:
+                with pytest.raises(OSError):
+                    client.status()
+    stop(process)
+
+
 def test_devices_that_do_not_answer_are_named():
     view = {"name": "a", "version": 1, "nnz": 0, "dtype": "f64", "rows": 1, "cols": 1}
     unavailable = [{"device": 1, "detail": "the worker process of device 1 did not answer within 5s"}]

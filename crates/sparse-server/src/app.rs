@@ -70,10 +70,12 @@ impl App {
     /// What a tenant has on the device.
     #[cfg(unix)]
     pub(crate) fn usage(&self, tenant: &str) -> Usage {
+        let (matrices, stored_bytes) = self.store.stored_by(tenant);
         Usage {
             bytes: self.store.ledger.used_by(tenant),
             jobs: self.jobs.count_of(tenant),
-            matrices: self.store.count_of(tenant),
+            matrices,
+            stored_bytes,
         }
     }
 

@@ -4,7 +4,7 @@
 use crate::descriptors::BODY_DESCRIPTOR;
 #[cfg(unix)]
 use crate::shared::BODY_FILE;
-use crate::tls;
+use crate::tls::{self, ClientFiles};
 use crate::upload::{RESULT_ARRAY, UPLOAD, UPLOAD_LENGTH, UPLOAD_OFFSET};
 #[cfg(unix)]
 use crate::upload::{RESULT_DESCRIPTOR, RESULT_FILE};
@@ -37,7 +37,8 @@ use tokio_util::io::ReaderStream;
 pub struct Client {
     server: Uri,
     token: Option<String>,
-    authorities: Option<PathBuf>,
+    /// Those of TLS, if the server is called through it.
+    files: Option<ClientFiles>,
 }
 
 /// A request to a server.
@@ -123,10 +124,21 @@ impl Client {
         if token.is_some() && !is_tls && !matches!(host, "127.0.0.1" | "localhost" | "[::1]") {
             return Err("a token is not sent without TLS: https:// is needed".into());
         }
-        if is_tls && authorities.is_none() {
-            return Err("https:// needs the certificates of authorities that sign the server's".into());
-        }
-        Ok(Self { server, token, authorities })
+        let files = match (is_tls, authorities) {
+            (true, None) => {
+                return Err("https:// needs the certificates of authorities that sign the server's".into());
+            }
+            (true, Some(authorities)) => Some(ClientFiles { authorities, identity: None }),
+            (false, _) => None,
+        };
+        Ok(Self { server, token, files })
+    }
+
+    /// The client with a certificate and its key, in PEM files, for servers that ask for one (`--tls-client-ca`).
+    #[must_use]
+    pub fn with_certificate(mut self, certificate: PathBuf, key: PathBuf) -> Self {
+        self.files = self.files.map(|files| ClientFiles { identity: Some((certificate, key)), ..files });
+        self
     }
 
     /// Sends a request, and writes the body of the answer to `sink`; returns its media type.
@@ -277,24 +289,19 @@ impl Client {
     ) -> Result<HeaderMap, ClientError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.map_err(connection)?.block_on(async {
-            let port = if self.authorities_of_tls().is_some() { 443 } else { 80 };
+            let port = if self.files.is_some() { 443 } else { 80 };
             let address = (self.host(), self.server.port_u16().unwrap_or(port));
             let stream = TcpStream::connect(address).await.map_err(|error| {
                 ClientError::Connection(format!("{}:{}: {error}", self.host(), address.1))
             })?;
-            match self.authorities_of_tls() {
+            match &self.files {
                 None => self.exchange(stream, (request, extras), sink).await,
-                Some(authorities) => {
-                    let stream = tls::connect(authorities, self.host(), stream).await;
+                Some(files) => {
+                    let stream = tls::connect(files, self.host(), stream).await;
                     self.exchange(stream.map_err(ClientError::Connection)?, (request, extras), sink).await
                 }
             }
         })
-    }
-
-    /// The file of authorities, if the server is called through TLS.
-    fn authorities_of_tls(&self) -> Option<&Path> {
-        self.authorities.as_deref().filter(|_| self.server.scheme() == Some(&Scheme::HTTPS))
     }
 
     fn host(&self) -> &str {

@@ -20,6 +20,8 @@ pub struct Config {
     pub host_memory: u64,
     /// Bytes of the memory of all devices that one tenant may take.
     pub tenant_memory: u64,
+    /// Bytes that the matrices of one tenant may have on all devices, in memory and on disk.
+    pub tenant_storage: u64,
     /// The file of tokens; without it everybody who reaches the address may do everything.
     pub tokens: Option<PathBuf>,
     /// The folder of files that clients on the same machine name in place of bodies; each tenant has a folder in it.
@@ -150,6 +152,7 @@ impl Config {
             memory,
             host_memory: 0,
             tenant_memory: u64::MAX,
+            tenant_storage: u64::MAX,
             tokens: None,
             shared: None,
             descriptors: None,

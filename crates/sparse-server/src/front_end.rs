@@ -139,17 +139,17 @@ impl FrontEnd {
         Ok(front_end)
     }
 
-    /// Reads the file of tokens again; on an error the old ones stay.
-    pub(crate) fn read_tokens_again(&self) {
-        let error = self.read_tokens().err().map(|error| error.to_string());
+    /// Reads files again, and records it; on an error nothing changes.
+    pub(crate) fn read_again(&self, what: &str, read: impl FnOnce(&Self) -> Result<(), StartError>) {
+        let error = read(self).err().map(|error| error.to_string());
         match &error {
-            None => tracing::info!("the tokens were read again"),
-            Some(error) => tracing::error!("the tokens stay as they were: {error}"),
+            None => tracing::info!("the {what} were read again"),
+            Some(error) => tracing::error!("the {what} stay as they were: {error}"),
         }
-        self.audit.event("read tokens", error);
+        self.audit.event(&format!("read {what}"), error);
     }
 
-    fn read_tokens(&self) -> Result<(), StartError> {
+    pub(crate) fn read_tokens(&self) -> Result<(), StartError> {
         if let Some(path) = &self.token_file {
             let tokens = Tokens::read(path)?;
             *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Some(tokens);
@@ -202,6 +202,11 @@ impl FrontEnd {
                 Problem::stopping(detail).into_response()
             }
         }
+    }
+
+    /// True if requests need a token.
+    pub(crate) fn asks_for_tokens(&self) -> bool {
+        self.token_file.is_some()
     }
 
     /// The caller of a request, by its token.

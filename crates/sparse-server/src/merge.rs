@@ -108,12 +108,28 @@ impl Queues {
 /// Computes the result of a request, with those of others for the same product that wait at the same time.
 pub(crate) async fn run(app: &App, admitted: Admitted, work: Work) -> Result<Outcome, Problem> {
     let (product, task) = (Product::of(&work)?, work.request.task.clone());
+    let _leave = Leave { queues: &app.queues, product };
+    // Closed before the queue is left, also where the client is gone.
     let (answer, answered) = oneshot::channel();
     if app.queues.push(product, Waiting { work, admitted, answer }) {
         dispatch(app.clone(), product);
     }
     let answered = task.within(answered).await?;
     answered.unwrap_or_else(|_| Err(Problem::internal("the operation failed")))
+}
+
+/// Takes what nobody waits for any more out of a queue: it counts no longer as what waits for a worker.
+struct Leave<'a> {
+    queues: &'a Queues,
+    product: Product,
+}
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        if let Some(queue) = self.queues.lock().get_mut(&self.product) {
+            queue.retain(|waiting| !waiting.answer.is_closed());
+        }
+    }
 }
 
 /// Sends a worker to a queue, once there is one.

@@ -18,9 +18,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
@@ -49,18 +49,15 @@ pub(crate) struct Uploads {
 struct Upload {
     tenant: String,
     length: u64,
-    /// Locked while a part is received, or the body read.
-    parts: Arc<tokio::sync::Mutex<Parts>>,
+    /// The parts that were received. Once all have been, nothing changes it any more.
+    file: NamedTempFile,
+    /// Bytes of the parts.
+    received: AtomicU64,
+    /// Locked by the request that sends a part.
+    turn: Arc<tokio::sync::Mutex<()>>,
     recent: Mutex<Recent>,
     /// True once a request has had it as its body.
     is_used: AtomicBool,
-}
-
-/// The parts that were received.
-#[derive(Debug)]
-pub(crate) struct Parts {
-    file: NamedTempFile,
-    received: u64,
 }
 
 #[derive(Debug)]
@@ -70,11 +67,11 @@ struct Recent {
     request: CancellationToken,
 }
 
-/// The file of an upload that is complete, as the body of a request at work.
+/// An upload that is complete, as the body of a request at work.
 pub(crate) struct WholeUpload {
     uploads: Arc<Uploads>,
     id: String,
-    parts: OwnedMutexGuard<Parts>,
+    upload: Arc<Upload>,
 }
 
 impl Uploads {
@@ -105,12 +102,13 @@ impl Uploads {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(Problem::internal)?;
         let id = to_hex(&random);
-        let parts = Parts { file: NamedTempFile::new_in(&self.folder)?, received: 0 };
         let recent = Recent { used: Instant::now(), request: CancellationToken::new() };
         let upload = Upload {
             tenant: tenant.into(),
             length,
-            parts: Arc::new(tokio::sync::Mutex::new(parts)),
+            file: NamedTempFile::new_in(&self.folder)?,
+            received: AtomicU64::new(0),
+            turn: Arc::default(),
             recent: Mutex::new(recent),
             is_used: AtomicBool::new(false),
         };
@@ -143,12 +141,11 @@ impl Uploads {
     /// The body of a request, of an upload that is complete.
     pub(crate) async fn whole(self: &Arc<Self>, tenant: &str, id: &str) -> Result<WholeUpload, Problem> {
         let upload = self.find(tenant, id)?;
-        let (parts, _) = upload.take_over().await;
-        if parts.received != upload.length {
-            let (received, length) = (parts.received, upload.length);
+        let (received, length) = (upload.settled().await, upload.length);
+        if received != length {
             return Err(Problem::conflict(format!("{UPLOAD}: {received} of its {length} bytes are there")));
         }
-        Ok(WholeUpload { uploads: self.clone(), id: id.into(), parts })
+        Ok(WholeUpload { uploads: self.clone(), id: id.into(), upload })
     }
 }
 
@@ -158,29 +155,47 @@ impl Upload {
         lock(&self.recent).used.elapsed()
     }
 
-    /// Ends the request that is at work with the parts, and takes them.
-    async fn take_over(&self) -> (OwnedMutexGuard<Parts>, CancellationToken) {
+    fn received(&self) -> u64 {
+        self.received.load(Ordering::Acquire)
+    }
+
+    /// Ends the request that sends a part, and takes its place.
+    async fn take_over(&self) -> (OwnedMutexGuard<()>, CancellationToken) {
         let next = CancellationToken::new();
         let recent = Recent { used: Instant::now(), request: next.clone() };
         std::mem::replace(&mut *lock(&self.recent), recent).request.cancel();
-        (self.parts.clone().lock_owned().await, next)
+        (self.turn.clone().lock_owned().await, next)
+    }
+
+    /// The bytes that are there, to which the request that sends a part, which ends, adds none.
+    async fn settled(&self) -> u64 {
+        let _turn = self.take_over().await;
+        self.received()
+    }
+
+    /// Adds bytes behind those that are there; of some that were not written whole none count.
+    fn append(&self, part: &[u8]) -> Result<(), Problem> {
+        let received = self.received();
+        self.file.as_file().write_all_at(part, received)?;
+        self.received.store(received + part.len() as u64, Ordering::Release);
+        Ok(())
     }
 }
 
 impl WholeUpload {
     pub(crate) fn file(&self) -> Result<File, Problem> {
-        Ok(self.parts.file.reopen()?)
+        Ok(self.upload.file.reopen()?)
     }
 
     /// Forgets the upload if the request has been answered well: at once, or, for one with a key, once it is no longer
     /// sent again or another upload begins.
     pub(crate) fn answered(self, status: StatusCode, has_key: bool) {
-        let Self { uploads, id, .. } = self;
+        let Self { uploads, id, upload } = self;
         match (status.is_success(), has_key) {
             (false, _) => (),
             (true, false) => uploads.remove(&id),
             (true, true) => {
-                lock(&uploads.begun).get(&id).iter().for_each(|it| it.is_used.store(true, Ordering::Relaxed));
+                upload.is_used.store(true, Ordering::Relaxed);
                 tokio::spawn(async move {
                     sleep(REPEATABLE).await;
                     uploads.remove(&id);
@@ -210,9 +225,8 @@ pub(crate) async fn describe(
     id: Segment<String>,
 ) -> Result<Response, Problem> {
     let upload = front_end.uploads.find(&identity.tenant, &segment(id)?)?;
-    let (parts, _) = upload.take_over().await;
     let about = [
-        (UPLOAD_OFFSET, HeaderValue::from(parts.received)),
+        (UPLOAD_OFFSET, HeaderValue::from(upload.settled().await)),
         (UPLOAD_LENGTH, HeaderValue::from(upload.length)),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];
@@ -229,12 +243,11 @@ pub(crate) async fn append(
 ) -> Result<Response, Problem> {
     let offset = number(&headers, &UPLOAD_OFFSET)?;
     let upload = front_end.uploads.find(&identity.tenant, &segment(id)?)?;
-    let (mut parts, request) = upload.take_over().await;
-    if offset != parts.received {
-        let detail = format!("Upload-Offset {offset}: {} bytes are there", parts.received);
-        return Ok(
-            ([(UPLOAD_OFFSET, HeaderValue::from(parts.received))], Problem::conflict(detail)).into_response()
-        );
+    let (mut turn, request) = upload.take_over().await;
+    let received = upload.received();
+    if offset != received {
+        let problem = Problem::conflict(format!("Upload-Offset {offset}: {received} bytes are there"));
+        return Ok(([(UPLOAD_OFFSET, HeaderValue::from(received))], problem).into_response());
     }
     let missing = upload.length - offset;
     if body.size_hint().lower() > missing {
@@ -248,12 +261,13 @@ pub(crate) async fn append(
             part = incoming.next() => part?,
         };
         let Some(part) = part else { break };
-        parts = spawn_blocking(move || parts.append(&part).map(|()| parts))
-            .await
-            .map_err(Problem::internal)??;
+        let destination = upload.clone();
+        // The turn lasts as long as the write, also where this request ends before it.
+        let written = spawn_blocking(move || destination.append(&part).map(|()| turn));
+        turn = written.await.map_err(Problem::internal)??;
         lock(&upload.recent).used = Instant::now();
     }
-    Ok((StatusCode::NO_CONTENT, [(UPLOAD_OFFSET, HeaderValue::from(parts.received))]).into_response())
+    Ok((StatusCode::NO_CONTENT, [(UPLOAD_OFFSET, HeaderValue::from(upload.received()))]).into_response())
 }
 
 /// Forgets an upload.
@@ -266,17 +280,6 @@ pub(crate) async fn remove(
     front_end.uploads.find(&identity.tenant, &id)?;
     front_end.uploads.remove(&id);
     Ok(StatusCode::NO_CONTENT)
-}
-
-impl Parts {
-    /// Adds bytes behind those that are there; of some that were not written whole none count.
-    fn append(&mut self, part: &[u8]) -> Result<(), Problem> {
-        let file = self.file.as_file_mut();
-        file.seek(SeekFrom::Start(self.received))?;
-        file.write_all(part)?;
-        self.received += part.len() as u64;
-        Ok(())
-    }
 }
 
 /// The number of bytes in a header.

@@ -10,9 +10,10 @@ use crate::objects::{HostTier, Store};
 #[cfg(unix)]
 use crate::process::{DeviceWorkers, WorkerCommand};
 use crate::slow_clients::Trickle;
+use crate::tls::Tls;
 #[cfg(feature = "otel")]
 use crate::traces::Traces;
-use crate::{heap, routes, tls};
+use crate::{heap, routes};
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -32,7 +33,6 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
-use tokio_rustls::TlsAcceptor;
 
 /// Bytes that the header of a request may have.
 const HEADER_BYTES: usize = 64 << 10;
@@ -83,18 +83,9 @@ pub struct Server {
     /// Background tasks, which end after the last request.
     background: JoinHandle<()>,
     listener: TcpListener,
-    tls: Option<TlsAcceptorOf>,
+    tls: Option<Arc<Tls>>,
     #[cfg(feature = "otel")]
     traces: Option<Traces>,
-}
-
-/// A TLS acceptor without its configuration in debug output.
-struct TlsAcceptorOf(TlsAcceptor);
-
-impl std::fmt::Debug for TlsAcceptorOf {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("TlsAcceptor")
-    }
 }
 
 impl Server {
@@ -120,7 +111,7 @@ impl Server {
 
     async fn start_with(config: Config, compute: Compute) -> Result<Self, StartError> {
         config.check()?;
-        let tls = config.tls.as_ref().map(tls::acceptor).transpose()?.map(TlsAcceptorOf);
+        let tls = config.tls.as_ref().map(Tls::read).transpose()?.map(Arc::new);
         let listen = config.listen;
         let listener =
             TcpListener::bind(listen).await.map_err(|source| StartError::Listen { listen, source })?;
@@ -134,7 +125,8 @@ impl Server {
                 let (disk, recovered) = Disk::open(&config.data, None)?;
                 let ledger = Ledger::new(config.memory, config.quota(1));
                 let host_tier = HostTier::open(&device, config.host_memory)?;
-                let store = Store::new((device, None), (ledger, host_tier), disk, recovered);
+                let mut store = Store::new((device, None), (ledger, host_tier), disk, recovered);
+                store.tenant_storage = config.tenant_storage;
                 let app = App::new(config.clone(), store, &service, None);
                 let compute = ComputeProcess::ThisProcess(app.clone());
                 (FrontEnd::new(&config, service, compute)?, tokio::spawn(app.delete_expired()))
@@ -169,8 +161,15 @@ impl Server {
         Ok(self.listener.local_addr()?)
     }
 
-    pub(crate) fn front_end(&self) -> FrontEnd {
-        self.front_end.clone()
+    /// What reads the files of tokens and certificates again.
+    fn reload(&self) -> impl Fn() + 'static {
+        let (front_end, tls) = (self.front_end.clone(), self.tls.clone());
+        move || {
+            front_end.read_again("tokens", FrontEnd::read_tokens);
+            if let Some(tls) = &tls {
+                front_end.read_again("certificates", |_| tls.read_again());
+            }
+        }
     }
 
     /// Answers requests until `stop` is ready, and then finishes those in flight.
@@ -194,7 +193,7 @@ impl Server {
             };
             let Some((stream, permit)) = stream else { continue };
             let (router, watcher) = (router.clone(), connections.watcher());
-            let tls = self.tls.as_ref().map(|tls| tls.0.clone());
+            let tls = self.tls.as_ref().map(|tls| tls.acceptor());
             tokio::spawn(async move {
                 let mut stream = TimeoutStream::new(stream);
                 stream.set_write_timeout(Some(idle_time));
@@ -273,7 +272,7 @@ where
 }
 
 /// Serves until the process is asked to stop (SIGTERM, SIGINT); `ready` learns the address. SIGHUP reads the tokens
-/// again.
+/// and the certificates again.
 ///
 /// `compute` is called once signals are listened to, and opens the device: LLVM, which PoCL compiles kernels with, ends
 /// the process by the handlers that were there before its own.
@@ -305,7 +304,7 @@ fn serve_by_new_runtime(
         let signals = Signals::listen()?;
         let Some(compute) = compute() else { return Ok(()) };
         let server = Server::start(config, compute).await?;
-        let stop = signals.stop(server.front_end());
+        let stop = signals.stop(server.reload());
         ready(server.address()?);
         tokio::spawn(heap::return_freed_memory());
         server.run(stop).await
@@ -347,12 +346,12 @@ impl Signals {
     }
 
     /// Waits for a signal to stop.
-    async fn stop(mut self, front_end: FrontEnd) {
+    async fn stop(mut self, reload: impl Fn()) {
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => return,
                 _ = self.interrupt.recv() => return,
-                _ = self.reload.recv() => front_end.read_tokens_again(),
+                _ = self.reload.recv() => reload(),
             }
         }
     }
@@ -367,7 +366,7 @@ impl Signals {
         Ok(Self)
     }
 
-    async fn stop(self, _: FrontEnd) {
+    async fn stop(self, _: impl Fn()) {
         if let Err(error) = tokio::signal::ctrl_c().await {
             tracing::error!("waiting for Ctrl-C: {error}");
         }

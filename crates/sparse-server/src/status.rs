@@ -14,12 +14,12 @@ use axum::{Extension, Json};
 use serde_json::{Value, json};
 
 /// The page, whose scripts and styles alone run in it.
-pub(crate) async fn page() -> Result<impl IntoResponse, Problem> {
+pub(crate) async fn page(State(front_end): State<FrontEnd>) -> Result<impl IntoResponse, Problem> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(Problem::internal)?;
     let nonce = to_hex(&random);
     let policy = format!(
-        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; \
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; img-src data:; \
          form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
     );
     let headers = [
@@ -27,7 +27,9 @@ pub(crate) async fn page() -> Result<impl IntoResponse, Problem> {
         (header::REFERRER_POLICY, "no-referrer".into()),
         (header::CACHE_CONTROL, "no-store".into()),
     ];
-    Ok((headers, Html(include_str!("page.html").replace("NONCE", &nonce))))
+    let needs_token = if front_end.asks_for_tokens() { "true" } else { "false" };
+    let page = include_str!("page.html").replace("NONCE", &nonce).replace("NEEDS_TOKEN", needs_token);
+    Ok((headers, Html(page)))
 }
 
 pub(crate) async fn live() -> &'static str {

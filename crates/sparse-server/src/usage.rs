@@ -12,6 +12,8 @@ pub(crate) struct Usage {
     pub(crate) bytes: u64,
     pub(crate) jobs: usize,
     pub(crate) matrices: usize,
+    /// Bytes of matrices, in memory and on disk.
+    pub(crate) stored_bytes: u64,
 }
 
 impl Usage {
@@ -21,6 +23,7 @@ impl Usage {
             bytes: self.bytes.saturating_add(other.bytes),
             jobs: self.jobs.saturating_add(other.jobs),
             matrices: self.matrices.saturating_add(other.matrices),
+            stored_bytes: self.stored_bytes.saturating_add(other.stored_bytes),
         }
     }
 }

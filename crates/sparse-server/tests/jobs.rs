@@ -99,6 +99,33 @@ fn clients_that_are_gone_cancel_what_waits_and_what_runs() {
     await_that("none runs", || operations(&server) == (0, 0));
 }
 
+#[cfg(unix)]
+#[test]
+fn an_upload_is_described_while_a_request_has_it_as_its_body() {
+    let (_data, server) = server(|_| ());
+    put_slow(&server, &[]);
+    let body = npy(&[2], &[1000.0, 1.0]);
+    let begun =
+        server.send("POST /v1/uploads", &[&format!("Upload-Length: {}", body.len())], &[]).expect(201);
+    let address = begun.head.lines().find_map(|line| line.strip_prefix("location: ")).unwrap();
+    server.send(&format!("PATCH {address}"), &["Upload-Offset: 0"], &body).expect(204);
+    let upload = format!("nnz-upload: {}", address.rsplit('/').next().unwrap());
+    let mut running = TcpStream::connect(server.address).unwrap();
+    let head = format!("{ENDLESS} HTTP/1.1\r\nHost: {}\r\n{NPY}\r\n{upload}\r\n\r\n", server.address);
+    running.write_all(head.as_bytes()).unwrap();
+    await_that("it runs", || operations(&server) == (1, 0));
+
+    let began = Instant::now();
+    let described = server.send(&format!("HEAD {address}"), &[], &[]).expect(204);
+    assert!(described.head.contains(&format!("upload-offset: {}", body.len())), "{}", described.head);
+    let refused = server.send(&format!("PATCH {address}"), &["Upload-Offset: 1"], &[0]).expect(409);
+    assert!(refused.head.contains(&format!("upload-offset: {}", body.len())), "{}", refused.head);
+    // Two requests may have it at once.
+    let spmv = server.send("POST /v1/matrices/slow/spmv?timeout=0.1", &[NPY, &upload], &[]).expect(504);
+    assert!(began.elapsed() < Duration::from_secs(10), "{}", spmv.text());
+    await_that("the first one runs", || operations(&server) == (1, 0));
+}
+
 fn job(answer: &Response) -> String {
     assert_eq!(answer.status, 202, "{}", String::from_utf8_lossy(&answer.body));
     let id = answer.json()["id"].as_str().unwrap().to_owned();

@@ -8,9 +8,9 @@ mod common;
 mod driver;
 
 use browser::{browse, chromium};
-use common::{MTX, NPY, Running, mtx, npy};
+use common::{Client, MTX, NPY, Running, mtx, npy};
 use driver::Page;
-use sparse_server::Config;
+use sparse_server::{Config, Scope, new_token};
 
 #[test]
 fn the_page_shows_what_the_server_has() {
@@ -22,7 +22,12 @@ fn the_page_shows_what_the_server_has() {
     let server = Running::start(config);
     let page = server.send("GET /", &[], &[]).expect(200);
     assert!(page.head.contains("content-security-policy: default-src 'none'"), "{}", page.head);
-    assert!(!page.text().contains("NONCE") && !page.text().contains("http://"), "no template, no other site");
+    assert!(
+        !page.text().contains("NONCE")
+            && !page.text().contains("NEEDS_TOKEN")
+            && !page.text().contains("http://"),
+        "no template, no other site"
+    );
     let Some(browser) = chromium() else { return };
 
     // A five-point stencil, and a band that is far from the diagonal.
@@ -53,14 +58,14 @@ fn the_page_shows_what_the_server_has() {
     for shown in [
         "stencil@1</button>",
         "3 members",
-        "1600 × 1600",
+        "1,600 × 1,600",
         ">Longest row</dt><dd>3</dd>",
         &format!("Forget job {id}"),
         "<option>trisolve</option>",
     ] {
         assert!(dom.contains(shown), "`{shown}` is missing: {dom}");
     }
-    let slow = "<td class=\"\">PUT /v1/matrices/{name}</td><td class=\"\">stack</td>";
+    let slow = "<td class=\"name\">PUT /v1/matrices/{name}</td><td class=\"name\">stack</td>";
     assert!(picture.is_some() || dom.contains(slow), "{dom}");
     assert!(
         dom.contains(r#"aria-label="Pattern of stencil@1: 4720 entries in 1600 rows and 1600 columns""#),
@@ -123,4 +128,113 @@ fn an_alias_is_set_and_removed_by_the_keyboard() {
     page.await_value(said, "Alias best is removed");
     page.await_value("document.activeElement.id", "alias");
     assert_eq!(aliases(), serde_json::json!([]));
+}
+
+/// The bytes by which the page is wider than its window.
+const TOO_WIDE: &str = "Math.max(0, document.documentElement.scrollWidth - innerWidth)";
+
+#[test]
+fn much_and_long_names_and_large_numbers_have_space() {
+    let Some(browser) = chromium() else { return };
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 64 << 30));
+    let mut client = Client::new(server.address);
+    let long = "a-name-of-128-letters-".repeat(6)[..128].to_owned();
+    for name in (0..499).map(|k| format!("m{k}")).chain([long.clone()]) {
+        let body = mtx(1, 2_000_000_000, &[(0, 1_999_999_999, 1e300)]);
+        client.send(&format!("PUT /v1/matrices/{name}?durable=0"), &[MTX], &body).unwrap().expect(201);
+    }
+    client
+        .send(&format!("PUT /v1/aliases/alias-{}?to={long}@1", &long[..100]), &[], &[])
+        .unwrap()
+        .expect(201);
+    let url = format!("http://{}/#{long}@1", server.address);
+    let mut page = Page::open(browser, &data.path().join("profile"), &url);
+    page.await_value("document.getElementById('count')?.textContent", "500 in all");
+    page.await_value("document.getElementById('details').textContent.includes('Longest row1')", true);
+    let shape = "document.querySelector('#matrices .number').textContent";
+    assert_eq!(page.value(shape), "1 × 2,000,000,000");
+    for (width, is_dark) in [(1280, false), (1280, true), (400, false), (400, true)] {
+        page.show(width, is_dark);
+        page.await_value(TOO_WIDE, 0);
+    }
+    // All of them are in a part of the page, which the keyboard scrolls.
+    let height = "document.querySelector('#matrices').closest('[tabindex]').clientHeight < innerHeight";
+    assert_eq!(page.value(height), true);
+    page.value("document.getElementById('filter').focus()");
+    page.type_and_tab("letters");
+    page.await_value("document.getElementById('count').textContent", "1 of 500");
+    page.await_value("document.querySelectorAll('#matrices tr').length", 1);
+    assert_eq!(page.value("document.querySelectorAll('#matrix option').length"), 500, "the form has all");
+
+    let (urls, log) = page.events();
+    let server_url = format!("http://{}/", server.address);
+    assert!(urls.iter().all(|url| url.starts_with(&server_url) || url.starts_with("data:")), "{urls:?}");
+    assert!(log.is_empty(), "{log:?}");
+}
+
+#[test]
+fn failures_are_said_in_words() {
+    let Some(browser) = chromium() else { return };
+    let data = tempfile::tempdir().unwrap();
+    let mut server = Running::start(Config::new(data.path(), 1 << 20));
+    server.send("PUT /v1/matrices/a", &[MTX], &mtx(2, 2, &[(0, 0, 2.0)])).expect(201);
+    let url = format!("http://{}/", server.address);
+    let mut page = Page::open(browser, &data.path().join("profile"), &url);
+    page.await_value("document.getElementById('matrix')?.value", "a@1");
+    page.await_value("document.getElementById('operation').value", "spmv");
+    let result = "document.getElementById('result').textContent";
+    for (operand, said) in [
+        ("1, two", "Operand: numbers are needed"),
+        ("1, 2, 3", "the number of rows of the operand is 3 where 2 is needed"),
+        ("3, 4", "shape (2,)\n6, 0"),
+    ] {
+        page.value(
+            "document.getElementById('operand').value = ''; document.getElementById('operand').focus()",
+        );
+        page.type_and_tab(operand);
+        page.press("Enter", 13, "\r");
+        page.await_value(&format!("{result}.includes({})", serde_json::json!(said)), true);
+    }
+    // A matrix that is gone meanwhile is said where its pattern would be, and stays said.
+    page.value("void (window.ofA = document.querySelector('#matrices button'))");
+    server.send("DELETE /v1/matrices/a", &[], &[]).expect(204);
+    page.value("ofA.click()");
+    page.await_value("/^a@1: there is no matrix/.test(document.getElementById('details').textContent)", true);
+    let empty = "document.querySelector('#matrices').textContent";
+    page.await_value(empty, "none");
+    assert_eq!(page.value("document.getElementById('details').textContent.startsWith('a@1: ')"), true);
+    server.stop();
+    page.await_value("document.getElementById('message').textContent", "The server does not answer");
+    let (_, log) = page.events();
+    assert!(log.iter().all(|event| event["method"] == "Log.entryAdded"), "nothing was thrown: {log:?}");
+}
+
+#[test]
+fn a_token_is_asked_for_and_one_that_is_wrong_is_sent_once() {
+    let Some(browser) = chromium() else { return };
+    let data = tempfile::tempdir().unwrap();
+    let (token, line) = new_token("lab", &[Scope::Read]).unwrap();
+    let file = data.path().join("tokens");
+    std::fs::write(&file, line).unwrap();
+    let server = Running::start(Config { tokens: Some(file), ..Config::new(data.path(), 1 << 20) });
+    let mut page = Page::open(browser, &data.path().join("profile"), &format!("http://{}/", server.address));
+    let message = "document.getElementById('message')?.textContent";
+    page.await_value(message, "Enter a token");
+    page.await_value("document.querySelectorAll('#operation option').length > 10", true);
+    let asked = |page: &mut Page| page.events().0.iter().filter(|url| url.ends_with("/v1/status")).count();
+    assert!(asked(&mut page) == 0 && page.events().1.is_empty(), "{:?}", page.events());
+    page.value("document.getElementById('token').focus()");
+    page.type_and_tab("nnz_00");
+    page.await_value(&format!("{message}.includes('with a token of this server is needed')"), true);
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    assert_eq!(asked(&mut page), 1);
+    page.value("document.getElementById('token').value = ''; document.getElementById('token').focus()");
+    page.type_and_tab(&token);
+    page.await_value("/tenant lab$/.test(document.getElementById('device').textContent)", true);
+    page.await_value(message, "");
+    let without = Running::start(Config::new(data.path().join("other"), 1 << 20));
+    let mut page =
+        Page::open(browser, &data.path().join("other-profile"), &format!("http://{}/", without.address));
+    page.await_value("document.getElementById('token-label')?.hidden", true);
 }

@@ -138,15 +138,15 @@ impl Matrix {
     /// file.extend([0.0, 7.0].map(f64::to_ne_bytes).concat());
     /// let mut decoder = Decoder::new(FileKind::Npy, &file)?.unwrap();
     /// decoder.push(&file, &mut |_| Ok(()))?;
-    /// let a = Matrix::from_decoded(&Device::host()?, decoder.finish()?)?;
+    /// let a = Matrix::from_decoded(&Device::host()?, decoder.finish(&mut |_| Ok(()))?)?;
     /// assert_eq!((a.shape(), a.nnz()), ((2, 1), 1));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn from_decoded(device: &Device, decoded: Decoded) -> Result<Self> {
         let is_narrow = decoded.is_narrow();
         with_dtype!(decoded.dtype(), T => match decoded {
-            Decoded::Sparse(matrix) if is_narrow => Self::from_typed(device, matrix.into_sorted_csr::<T, i32, i32>()?),
-            Decoded::Sparse(matrix) => Self::from_typed(device, matrix.into_sorted_csr::<T, i64, i64>()?),
+            Decoded::Sparse(matrix) | Decoded::Text(matrix, _) if is_narrow => Self::from_typed(device, matrix.into_sorted_csr::<T, i32, i32>()?),
+            Decoded::Sparse(matrix) | Decoded::Text(matrix, _) => Self::from_typed(device, matrix.into_sorted_csr::<T, i64, i64>()?),
             Decoded::Batch(batch) if batch.format == NpzFormat::Csc => match is_narrow {
                 true => Self::from_typed(device, batch.into_typed::<Col, T, i32, i32>()?),
                 false => Self::from_typed(device, batch.into_typed::<Col, T, i64, i64>()?),

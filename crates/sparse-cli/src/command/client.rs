@@ -27,6 +27,12 @@ pub(crate) struct CallServer {
     /// The certificates of authorities, in PEM, one of which must have signed that of the server
     #[arg(long, env = "NNZ_SERVER_CA", value_name = "FILE")]
     ca: Option<PathBuf>,
+    /// The certificate chain of this client, in PEM, where the server asks for one
+    #[arg(long, env = "NNZ_SERVER_CERT", value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM
+    #[arg(long, env = "NNZ_SERVER_KEY", value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
     /// The tenant's folder in that of the server's --shared on this machine: files there are named and not sent
     #[cfg(unix)]
     #[arg(long, env = "NNZ_SERVER_SHARED", value_name = "DIR")]
@@ -204,7 +210,11 @@ fn parse_pair(text: &str) -> Result<(String, String), String> {
 
 impl CallServer {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
-        let client = Client::new(&self.server, std::env::var("NNZ_TOKEN").ok(), self.ca).map_err(usage)?;
+        let mut client =
+            Client::new(&self.server, std::env::var("NNZ_TOKEN").ok(), self.ca).map_err(usage)?;
+        if let Some((certificate, key)) = self.cert.zip(self.key) {
+            client = client.with_certificate(certificate, key);
+        }
         let parts = self.request.parts();
         let (request, to) = self.request.into_parts()?;
         #[cfg(unix)]

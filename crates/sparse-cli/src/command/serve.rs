@@ -23,8 +23,8 @@ use std::time::Duration;
 ///
 /// Matrices stay in the memory of devices and are written to DIR when others need it. An address that other machines
 /// reach needs --token-file, --tls-cert and --tls-key; tokens are made by `nnz token`. Prints the address once it
-/// answers. SIGTERM finishes the requests in flight and stops; SIGHUP reads the tokens again. An option that is not
-/// there is taken from its variable of the environment, and else from the file of --config.
+/// answers. SIGTERM finishes the requests in flight and stops; SIGHUP reads the tokens and the certificates again.
+/// An option that is not there is taken from its variable of the environment, and else from the file of --config.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz serve --data ./nnz-data --memory 4G")]
 pub(crate) struct Serve {
@@ -46,6 +46,9 @@ pub(crate) struct Serve {
     /// The memory of all devices together that one tenant may take; without it all
     #[arg(long, env = "NNZ_SERVE_TENANT_MEMORY", value_name = "SIZE", value_parser = parse_bytes)]
     tenant_memory: Option<u64>,
+    /// The bytes that the matrices of one tenant may have in memory and on disk; without it any number
+    #[arg(long, env = "NNZ_SERVE_TENANT_STORAGE", value_name = "SIZE", value_parser = parse_bytes)]
+    tenant_storage: Option<u64>,
     /// The requests per second of one tenant; without it any number
     #[arg(long, env = "NNZ_SERVE_TENANT_RATE", value_name = "REQUESTS")]
     tenant_rate: Option<u32>,
@@ -201,6 +204,7 @@ impl Serve {
             listen: self.listen,
             host_memory: self.host_memory,
             tenant_memory: self.tenant_memory.unwrap_or(u64::MAX),
+            tenant_storage: self.tenant_storage.unwrap_or(u64::MAX),
             tokens: self.token_file.clone(),
             #[cfg(unix)]
             shared: self.shared.clone(),

@@ -36,9 +36,22 @@ impl<'a> Body<'a> {
 
     /// Reads all entries in the order of the file, and checks the claims of the header.
     pub(super) fn read<T: Scalar, R: Index, C: Index>(&self) -> Result<Triplets<T, R, C>> {
+        let mut tally = Tally::default();
+        let triplets = self.read_block(&mut tally)?;
+        tally.check_all(self.text, self.header.info.stored)?;
+        Ok(triplets)
+    }
+
+    /// Reads the entries of a block of the file; `tally` is that of the blocks before it.
+    pub(super) fn read_block<T: Scalar, R: Index, C: Index>(
+        &self,
+        tally: &mut Tally,
+    ) -> Result<Triplets<T, R, C>> {
         let (triplets, tallies) = self.read_parts()?;
-        self.check_number(&tallies)?;
-        self.check_sides(&tallies)?;
+        self.check_number(&tallies, tally.lines)?;
+        let before = std::mem::take(tally).before_this_text();
+        *tally = tallies.into_iter().fold(before, Tally::join);
+        self.check_sides(tally)?;
         Ok(triplets)
     }
 
@@ -96,18 +109,14 @@ impl<'a> Body<'a> {
         Ok(tally)
     }
 
-    fn check_number(&self, tallies: &[Tally]) -> Result<()> {
+    /// Checks that no entry is surplus, `before` of which are in the blocks before.
+    fn check_number(&self, tallies: &[Tally], mut before: usize) -> Result<()> {
         let stored = self.header.info.stored;
-        let mut before = 0;
         for (tally, part) in tallies.iter().zip(&self.parts) {
             if before + tally.lines > stored {
                 return Err(self.surplus(self.line_of(part.clone(), stored - before)));
             }
             before += tally.lines;
-        }
-        if before < stored {
-            let reason = format!("the file ends after {before} entries of {stored}");
-            return Err(self.text.error(self.text.bytes.len() - 1, reason));
         }
         Ok(())
     }
@@ -130,10 +139,8 @@ impl<'a> Body<'a> {
 
     /// Checks that a file with a symmetry stores one triangle: it is undefined whether a pair in both would count
     /// twice.
-    fn check_sides(&self, tallies: &[Tally]) -> Result<()> {
-        let below = tallies.iter().find_map(|tally| tally.below);
-        let above = tallies.iter().find_map(|tally| tally.above);
-        let (Some(below), Some(above)) = (below, above) else {
+    fn check_sides(&self, tally: &Tally) -> Result<()> {
+        let (Some(below), Some(above)) = (tally.below, tally.above) else {
             return Ok(());
         };
         let reason = "the entries before lie on the other side of the diagonal; one triangle stands for both";
@@ -168,6 +175,20 @@ impl Tally {
             below: self.below.or(after.below),
             above: self.above.or(after.above),
         }
+    }
+
+    /// The counts of blocks before a text, whose lines all come before its first one.
+    fn before_this_text(self) -> Self {
+        Self { below: self.below.map(|_| 0), above: self.above.map(|_| 0), ..self }
+    }
+
+    /// Fails if entries are missing at the end of the file, which is that of `text`.
+    pub(super) fn check_all(&self, text: Text<'_>, stored: usize) -> Result<()> {
+        if self.lines == stored {
+            return Ok(());
+        }
+        let reason = format!("the file ends after {} entries of {stored}", self.lines);
+        Err(text.error(text.bytes.len() - 1, reason))
     }
 }
 

@@ -92,7 +92,8 @@ pub(super) fn claimed_lines(text: &[u8]) -> Option<usize> {
     read(&Text::in_memory(text)).ok().map(|header| header.info.stored)
 }
 
-fn read(text: &Text<'_>) -> Result<Header> {
+/// Reads the header of a text of which this may be the start.
+pub(super) fn read(text: &Text<'_>) -> Result<Header> {
     const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
     let start = if text.bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     let mut cursor = Cursor::new(text.bytes, start);

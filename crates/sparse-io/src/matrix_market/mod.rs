@@ -7,6 +7,7 @@ mod array;
 mod coo;
 mod csr;
 mod decimal;
+mod decoder;
 mod entries;
 mod header;
 mod integers;
@@ -18,6 +19,7 @@ mod triplets;
 mod word;
 mod write;
 
+pub(crate) use decoder::TextDecoder;
 pub use header::{Field, Layout, MatrixInfo, Symmetry};
 pub use share::{EntryShare, check_shares, read_share};
 pub(crate) use stream::{open_text, read_text, unpack_text};

@@ -58,13 +58,13 @@ fn unpack(packed: &[u8], lines: &mut DataLines) -> Result<(), Stop> {
 
 /// The reason why a text is not read to its end.
 #[derive(Debug)]
-enum Stop {
+pub(super) enum Stop {
     Read(io::Error),
     Text { line: Option<u64>, reason: String },
 }
 
 impl Stop {
-    fn reading(self, path: &Path) -> Error {
+    pub(super) fn reading(self, path: &Path) -> Error {
         match self {
             Self::Read(source) => Error::Io { path: path.into(), source },
             Self::Text { line, reason } => Error::File { path: path.into(), line, reason },
@@ -93,16 +93,18 @@ enum State {
 
 /// Collects the data lines of a text. The first line, which is the banner, is always stored.
 #[derive(Debug)]
-struct DataLines {
+pub(super) struct DataLines {
     bytes: Vec<u8>,
     state: State,
     /// The start of the last stored line.
     line_at: usize,
-    /// Number of stored lines that have ended.
+    /// Number of stored lines that have ended, those that were taken among them.
     kept: usize,
+    /// Number of lines that were taken.
+    taken: usize,
     /// The most lines to store: the header, then one more than the header claims.
     most: usize,
-    /// Number of lines left out so far.
+    /// Number of lines left out or taken so far.
     left_out: u64,
     skipped: Vec<Skipped>,
     /// The most bytes to store.
@@ -113,17 +115,45 @@ impl DataLines {
     /// Banner and size line.
     const HEADER_LINES: usize = 2;
 
-    fn new(limit: usize) -> Self {
+    pub(super) fn new(limit: usize) -> Self {
         Self {
             bytes: Vec::new(),
             state: State::Data,
             line_at: 0,
             kept: 0,
+            taken: 0,
             most: Self::HEADER_LINES,
             left_out: 0,
             skipped: Vec::new(),
             limit,
         }
+    }
+
+    /// Number of bytes of stored lines.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Takes the stored lines but the last one, which may not have ended, and stands for the end of the file if no other
+    /// follows. Those of the header are taken together.
+    pub(super) fn take_whole(&mut self) -> Contents {
+        let before_end = self.bytes.len().saturating_sub(1);
+        let last =
+            self.bytes[..before_end].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+        let rest = self.bytes.split_off(last);
+        self.line_at = self.line_at.saturating_sub(last);
+        let taken = self.bytes.iter().filter(|&&byte| byte == b'\n').count();
+        self.taken += taken;
+        let at_rest = self.skipped.partition_point(|skipped| skipped.at <= last);
+        let later = self.skipped.split_off(at_rest);
+        let before = self.skipped.last().map_or(0, |skipped| skipped.lines);
+        self.left_out += taken as u64;
+        let base = Skipped { at: 0, lines: before + taken as u64 };
+        let moved = later
+            .into_iter()
+            .map(|skipped| Skipped { at: skipped.at - last, lines: skipped.lines + taken as u64 });
+        let skipped = std::mem::replace(&mut self.skipped, std::iter::once(base).chain(moved).collect());
+        Contents { bytes: Bytes::Owned(std::mem::replace(&mut self.bytes, rest)), skipped }
     }
 
     /// True if no more lines are stored: there is one too many, or the header is invalid.
@@ -144,7 +174,7 @@ impl DataLines {
         Ok(())
     }
 
-    fn add(&mut self, mut text: &[u8]) -> Result<(), Stop> {
+    pub(super) fn add(&mut self, mut text: &[u8]) -> Result<(), Stop> {
         while !text.is_empty() && !self.is_full() {
             text = match self.state {
                 State::Start => self.skip_blanks(text),
@@ -191,7 +221,10 @@ impl DataLines {
             end += length;
             if line_length > LONGEST_LINE {
                 let reason = format!("the line has more than {LONGEST_LINE} bytes");
-                return Err(Stop::Text { line: Some(self.kept as u64 + self.left_out + 1), reason });
+                return Err(Stop::Text {
+                    line: Some((self.kept - self.taken) as u64 + self.left_out + 1),
+                    reason,
+                });
             }
             if newline.is_none() {
                 break false;
@@ -231,7 +264,7 @@ impl DataLines {
         }
     }
 
-    fn finish(mut self) -> Contents {
+    pub(super) fn finish(mut self) -> Contents {
         self.left_out += u64::from(self.state == State::Comment);
         self.note_skipped(self.bytes.len().saturating_sub(1));
         Contents { bytes: Bytes::Owned(self.bytes), skipped: self.skipped }

@@ -1,7 +1,7 @@
 //! Files decoded in parts have the matrices that are read from them whole.
 
 use super::row_ranges::{matrix, store};
-use sparse_core::{Csr, Error, Order, Result};
+use sparse_core::{Csr, Error, Host, Order, Result, c64};
 use sparse_io::stream::{Decoded, Decoder, HEAD_BYTES};
 use sparse_io::{FileKind, MatrixFile, npy, npz};
 use std::path::Path;
@@ -9,13 +9,12 @@ use std::path::Path;
 /// Decodes a file in parts of so many bytes; the memory that was asked for.
 fn decode(kind: FileKind, file: &[u8], part: usize) -> Result<(Decoded, usize)> {
     let (mut decoder, mut bytes) = (Decoder::new(kind, &file[..file.len().min(HEAD_BYTES)])?.unwrap(), 0);
-    for part in file.chunks(part) {
-        decoder.push(part, &mut |more| {
-            bytes += more;
-            Ok(())
-        })?;
-    }
-    Ok((decoder.finish()?, bytes))
+    let reserve = &mut |more| {
+        bytes += more;
+        Ok(())
+    };
+    file.chunks(part).try_for_each(|part| decoder.push(part, reserve))?;
+    Ok((decoder.finish(reserve)?, bytes))
 }
 
 fn seed(name: &str) -> Vec<u8> {
@@ -61,7 +60,7 @@ fn most_of_an_archive_that_is_not_deflated_is_copied() {
                 copied += first;
             }
             assert_eq!(copied > file.len() / 2, is_copied && part < file.len(), "{copied} of {}", file.len());
-            assert_eq!(decoder.finish().unwrap(), whole, "in parts of {part}");
+            assert_eq!(decoder.finish(&mut |_| Ok(())).unwrap(), whole, "in parts of {part}");
         }
     }
 }
@@ -104,6 +103,107 @@ fn dense_arrays_become_their_entries() {
     assert!(decoded.triplets().eq([(0, 1, 258.0), (1, 0, -1.0)]));
 }
 
+/// A text of some 1.5 MB, in several blocks, with comments and blank lines.
+fn text(banner: &str, size: &str, lines: usize, line: impl Fn(usize) -> String) -> String {
+    let mut text = format!("%%MatrixMarket matrix {banner}\n% note\n\n{size}\n");
+    for k in 0..lines {
+        text += &line(k);
+        text += ["\n", "\r\n", "\n% a note of some length\n", " \n \n"][k % 4];
+    }
+    text
+}
+
+/// A matrix, or the line and the reason for which its text is refused.
+type Outcome = Result<Csr<c64, Host, i64, i64>, (Option<u64>, String)>;
+
+/// The matrix of a text that is read whole and decoded in parts, and the reason for which it is refused.
+fn read_both_ways(text: &str, part: usize) -> [Outcome; 2] {
+    let whole = MatrixFile::from_reader("a.mtx", text.as_bytes()).and_then(|file| file.read_csr());
+    let decoded = decode(FileKind::MatrixMarket, text.as_bytes(), part).and_then(|(decoded, memory)| {
+        let Decoded::Text(decoded, None) = decoded else { panic!("it is a text without large integers") };
+        assert!(memory >= decoded.values.len() * 16, "{memory} bytes were asked for");
+        decoded.into_sorted_csr()
+    });
+    [whole, decoded].map(|read| {
+        read.map_err(|error| match error {
+            Error::File { line, reason, .. } => (line, reason),
+            error => panic!("{error}"),
+        })
+    })
+}
+
+#[test]
+fn texts_are_decoded_as_they_are_read_whole() {
+    let value = |k: usize| (k * 7919 % 1000) as f64 / 8.0 - 60.0;
+    let general = |k: usize| format!("{} {} {}", k * 31 % 5000 + 1, k * 17 % 300 + 1, value(k));
+    let below = |k: usize| format!("{} {} {} {}", k % 3000 + 3000, k % 2999 + 1, value(k), value(k + 1));
+    let dense = |k: usize| format!("{:.12}", value(k).max(0.0));
+    let texts = [
+        text("coordinate real general", "5000 300 60000", 60_000, general),
+        text("coordinate complex hermitian", "6000 6000 60000", 60_000, below),
+        text("coordinate pattern general", "9 4000000000 60000", 60_000, |k| {
+            format!("{} {}", k % 9 + 1, 3_999_999_999 - k)
+        }),
+        text("array real general", "300 200", 60_000, dense),
+        text("array real skew-symmetric", "347 347", 347 * 346 / 2, dense),
+    ];
+    for text in &texts {
+        assert!(text.len() > 3 << 18, "{} bytes are one block", text.len());
+        for part in [999, 70_000, text.len()] {
+            let [whole, decoded] = read_both_ways(text, part);
+            assert_eq!(decoded, whole, "{} in parts of {part}", &text[..50]);
+        }
+    }
+    // What is wrong is said in the same words, of the same line.
+    let (general, hermitian, array) = (&texts[0], &texts[1], &texts[3]);
+    for wrong in [
+        format!("{general}1 1 1\n"),
+        format!("{general}\n%\n9 9 9 9\n"),
+        general.replace("5000 300 60000", "5000 300 60001"),
+        general.replace("5000 300 60000", "5000 300 60001") + "\n\n% note",
+        general.replace("5000 300 60000", "5000 300 30000"),
+        general.replace("5000 300 60000", "5000 299 60000"),
+        general.replace("real general", "real symmetric"),
+        hermitian.replace("60000", "60001") + "1 2 3 4\n",
+        hermitian.replace("60000", "60001") + "2 2 3 4\n",
+        format!("{array}5\n"),
+        array.replace("300 200", "300 201"),
+        "%%MatrixMarket matrix coordinate real general\n".into(),
+        "%%MatrixMarket matrix coordinate real general\n\n2 2\n".into(),
+        "%%MatrixMarket".into(),
+    ] {
+        for part in [999, wrong.len()] {
+            let [whole, decoded] = read_both_ways(&wrong, part);
+            let refused = whole.unwrap_err();
+            assert_eq!(decoded.unwrap_err(), refused, "{} in parts of {part}", &wrong[..wrong.len().min(80)]);
+        }
+    }
+}
+
+#[test]
+fn texts_are_decoded_in_memory_of_their_entries() {
+    let comments = "% a note\n".repeat(100_000);
+    let text = format!(
+        "%%MatrixMarket matrix coordinate integer general\n{comments}2 2 2\n1 1 1\n{comments}2 2 9007199254740993\n"
+    );
+    let (decoded, memory) = decode(FileKind::MatrixMarket, text.as_bytes(), 1000).unwrap();
+    assert!(memory < 1000, "{memory}");
+    let rounded = decoded.rounded_integers::<f64>().unwrap();
+    assert_eq!((rounded.count, &*rounded.first, rounded.line), (1, "9007199254740993", Some(200_004)));
+    let long = format!("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 {}\n", "0".repeat(1 << 20));
+    assert_eq!(
+        reason(decode(FileKind::MatrixMarket, long.as_bytes(), 1000)),
+        "the line has more than 65536 bytes"
+    );
+    let short = "%%MatrixMarket matrix coordinate real general\n2 2 1";
+    assert_eq!(
+        reason(decode(FileKind::MatrixMarket, short.as_bytes(), 7)),
+        "the file ends after 0 entries of 1"
+    );
+    let rows = "%%MatrixMarket matrix coordinate real general\n1000000000000 1 1\n1 1 1\n";
+    assert!(reason(decode(FileKind::MatrixMarket, rows.as_bytes(), 7)).contains("1000000000000 rows need"));
+}
+
 #[test]
 fn what_is_not_decoded_from_front_to_back_is_left_to_others() {
     let stack = npy::header::<f64>(&[2, 2, 2], Order::RowMajor).unwrap();
@@ -113,7 +213,6 @@ fn what_is_not_decoded_from_front_to_back_is_left_to_others() {
             .unwrap()
             .is_none()
     );
-    assert!(Decoder::new(FileKind::MatrixMarket, b"%%MatrixMarket").unwrap().is_none());
     let mut piped = seed("csr_f8");
     piped[6] |= 8;
     assert!(Decoder::new(FileKind::Npz, &piped).unwrap().is_none());

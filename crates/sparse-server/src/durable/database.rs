@@ -1,10 +1,12 @@
 //! Databases (redb) in the folder of data: how they are opened, and what is said of one that is damaged.
 
+use super::integrity;
 use crate::error::StartError;
-use redb::{Database, DatabaseError};
+use redb::{Database, DatabaseError, StorageError};
 use std::any::Any;
 use std::error::Error;
 use std::fs;
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,10 +17,16 @@ const WAIT: Duration = Duration::from_secs(5);
 /// Bytes of a database that are kept in memory. By default redb keeps up to 1 GiB of pages, old ones among them.
 const CACHE: usize = 8 << 20;
 
-/// Opens a database, which is made if it is not there.
+/// Opens a database, which is made if it is not there, and fails for one that is damaged.
 pub(crate) fn open_database(path: &Path) -> Result<Database, DatabaseError> {
     let began = Instant::now();
     loop {
+        integrity::check(path).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => {
+                StorageError::Corrupted(format!("{error}: put a copy of it in its place"))
+            }
+            _ => StorageError::Io(error),
+        })?;
         match Database::builder().set_cache_size(CACHE).create(path) {
             Err(DatabaseError::DatabaseAlreadyOpen) if began.elapsed() < WAIT => {
                 std::thread::sleep(Duration::from_millis(20));
@@ -28,7 +36,8 @@ pub(crate) fn open_database(path: &Path) -> Result<Database, DatabaseError> {
     }
 }
 
-/// The result of work with a database when the server starts. A damaged one may make redb panic, which is an error here.
+/// The result of work with a database when the server starts. One that was not closed, and damaged since, may make redb
+/// panic, which is an error here.
 pub(crate) fn checked<T>(
     path: &Path,
     work: impl FnOnce() -> Result<T, Box<dyn Error>>,

@@ -7,6 +7,7 @@
 //! that were spilled, and knows the names of those that are lost.
 
 mod database;
+mod integrity;
 mod segment;
 
 use crate::auth::to_hex;
@@ -91,7 +92,8 @@ pub(crate) fn check_folders(data: &Path, count: usize) -> Result<(), StartError>
 /// cannot be read.
 fn has_records(path: &Path) -> bool {
     let are_empty = || -> Result<bool, redb::Error> {
-        let read = open_database(path)?.begin_read()?;
+        let database = open_database(path)?;
+        let read = database.begin_read()?;
         Ok(read.open_table(OBJECTS)?.is_empty()? && read.open_table(VERSIONS)?.is_empty()?)
     };
     path.exists() && !checked(path, || Ok(are_empty()?)).unwrap_or(false)

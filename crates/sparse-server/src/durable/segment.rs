@@ -130,7 +130,7 @@ fn decode(path: &Path) -> Result<Decoded, ReadError> {
         decoder.push(&part, &mut |_| Ok(()))?;
         next_part(&mut part)?;
     }
-    Ok(decoder.finish()?)
+    Ok(decoder.finish(&mut |_| Ok(()))?)
 }
 
 pub(super) fn hash(path: &Path) -> io::Result<String> {

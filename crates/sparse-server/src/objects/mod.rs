@@ -49,6 +49,8 @@ pub(crate) struct Store {
     /// The host's memory, if matrices move there before they move to disk.
     pub(crate) host_tier: Option<HostTier>,
     pub(crate) disk: Disk,
+    /// The bytes of matrices that a tenant may have, in memory and on disk.
+    pub(crate) tenant_storage: u64,
     /// The versions of each object, by (tenant, name).
     objects: Mutex<HashMap<(String, String), Versions>>,
     /// Held while objects appear and disappear, so that disk and memory change in one order.
@@ -93,6 +95,7 @@ impl Store {
             ledger,
             host_tier,
             disk,
+            tenant_storage: u64::MAX,
             objects,
             publishing,
             #[cfg(unix)]
@@ -126,14 +129,12 @@ impl Store {
         found
     }
 
-    /// The number of matrices of a tenant.
-    pub(crate) fn count_of(&self, tenant: &str) -> usize {
+    /// The number of matrices of a tenant, and their bytes, wherever they are.
+    pub(crate) fn stored_by(&self, tenant: &str) -> (usize, u64) {
         let objects = lock(&self.objects);
-        objects
-            .iter()
-            .filter(|((owner, _), _)| owner == tenant)
-            .map(|(_, versions)| versions.ready.len())
-            .sum()
+        let own = objects.iter().filter(|((owner, _), _)| owner == tenant);
+        let own = own.flat_map(|(_, versions)| versions.ready.values());
+        own.fold((0, 0), |(count, bytes), object| (count + 1, bytes + object.description.bytes))
     }
 
     /// The tenants of all matrices.

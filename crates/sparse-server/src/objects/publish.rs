@@ -55,6 +55,7 @@ impl Store {
         let segment = options.is_durable.then(|| self.disk.write_durable(&matrix)).transpose()?;
         let publishing = lock(&self.publishing);
         let next = self.next_version(tenant, name, &options).and_then(|next| {
+            self.check_stored(tenant, &next, description.bytes)?;
             let id = (tenant, name, next.version);
             let record = Record::new(id, segment.as_ref(), description.clone(), options.labels.clone());
             self.record(&record, options.is_durable, &next).map(|()| next)
@@ -108,11 +109,6 @@ impl Store {
 
     /// The version of a new object, and the objects that it replaces.
     fn next_version(&self, tenant: &str, name: &str, options: &PutOptions) -> Result<Next, Problem> {
-        let count = self.count_of(tenant) + self.ledger.elsewhere.of(tenant).matrices;
-        if count >= OBJECTS_PER_TENANT {
-            let detail = format!("there are {count} matrices already, as many as may be: delete some");
-            return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many-objects", detail));
-        }
         let objects = lock(&self.objects);
         let versions = objects.get(&(tenant.into(), name.into()));
         // One whose time is over is not there for any other request, either.
@@ -130,6 +126,28 @@ impl Store {
         }
         let replaced = versions.ready.values().filter(|_| options.replaces).cloned().collect();
         Ok(Next { version: versions.last + 1, is_recorded: versions.is_recorded, replaced })
+    }
+
+    /// Fails if a tenant would have more matrices than it may, or more bytes of them, with a new one of so many bytes.
+    fn check_stored(&self, tenant: &str, next: &Next, bytes: u64) -> Result<(), Problem> {
+        let (count, stored) = self.stored_by(tenant);
+        let elsewhere = self.ledger.elsewhere.of(tenant);
+        let count = count + elsewhere.matrices;
+        if count >= OBJECTS_PER_TENANT {
+            let detail = format!("there are {count} matrices already, as many as may be: delete some");
+            return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many-objects", detail));
+        }
+        let replaced: u64 = next.replaced.iter().map(|object| object.description.bytes).sum();
+        let (stored, limit) =
+            (stored.saturating_sub(replaced).saturating_add(elsewhere.stored_bytes), self.tenant_storage);
+        if stored.saturating_add(bytes) > limit {
+            let detail = format!(
+                "your matrices have {stored} bytes, in memory and on disk, and {bytes} more are over the {limit} that \
+                 they may have: delete some"
+            );
+            return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-much-stored", detail));
+        }
+        Ok(())
     }
 
     /// Gives an object these labels in place of those that it has; of a durable one they survive the server.

@@ -128,7 +128,8 @@ impl Worker {
         let listener = listen(&config.data)?;
         let ledger = Ledger::new(config.memory, quota);
         let host_tier = HostTier::open(&device, config.host_memory)?;
-        let store = Store::new((device, number), (ledger, host_tier), disk, recovered);
+        let mut store = Store::new((device, number), (ledger, host_tier), disk, recovered);
+        store.tenant_storage = config.tenant_storage;
         Ok(Self {
             #[cfg(feature = "otel")]
             traces: Traces::of(&config, &format!("{service} worker {generation}"))?,

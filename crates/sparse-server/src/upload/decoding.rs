@@ -6,7 +6,7 @@ use crate::ledger::Reservation;
 use crate::objects::Store;
 use crate::problem::Problem;
 use nnz::io::FileKind;
-use nnz::io::stream::{Decoder, HEAD_BYTES};
+use nnz::io::stream::{Decoder, HEAD_BYTES, Reserve};
 use nnz::{Error, Matrix};
 use std::sync::Arc;
 
@@ -42,17 +42,7 @@ impl Decoding {
     }
 
     pub(super) fn push(&mut self, part: &[u8]) -> Result<(), Problem> {
-        let (memory, mut refused) = (&mut self.memory, None);
-        let pushed = self.decoder.push(part, &mut |needed| {
-            memory.reserve(needed).map_err(|problem| {
-                refused = Some(problem);
-                Error::OutOfMemory { needed: needed as u64, available: None }
-            })
-        });
-        match refused {
-            Some(problem) => Err(problem),
-            None => Ok(pushed?),
-        }
+        self.memory.reserving(|reserve| self.decoder.push(part, reserve))
     }
 
     /// True for a body of which most bytes are only copied.
@@ -68,7 +58,7 @@ impl Decoding {
     /// The matrix in the device's memory.
     pub(super) fn finish(self) -> Result<(Matrix, Reservation), Problem> {
         let Self { decoder, mut memory } = self;
-        let decoded = decoder.finish()?;
+        let decoded = memory.reserving(|reserve| decoder.finish(reserve))?;
         check_integers(decoded.rounded_integers::<f64>())?;
         memory.reserve(decoded.conversion_bytes())?;
         let matrix = Matrix::from_decoded(&memory.store.device, decoded)?;
@@ -78,6 +68,21 @@ impl Decoding {
 }
 
 impl Memory {
+    /// The result of work that asks for memory; the reason for which that is refused is the problem.
+    fn reserving<R>(&mut self, work: impl FnOnce(&mut Reserve<'_>) -> nnz::Result<R>) -> Result<R, Problem> {
+        let mut refused = None;
+        let done = work(&mut |needed| {
+            self.reserve(needed).map_err(|problem| {
+                refused = Some(problem);
+                Error::OutOfMemory { needed: needed as u64, available: None }
+            })
+        });
+        match refused {
+            Some(problem) => Err(problem),
+            None => Ok(done?),
+        }
+    }
+
     /// Reserves more bytes.
     fn reserve(&mut self, bytes: usize) -> Result<(), Problem> {
         let more = self.store.reserve_beside(&self.tenant, bytes as u64, self.reserved.bytes())?;

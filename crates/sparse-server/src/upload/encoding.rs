@@ -151,8 +151,9 @@ impl Compressed {
         Ok(Received::File(file))
     }
 
-    /// The contents as a body that came without compression: few stay in memory, more are decoded as they are inflated,
-    /// or else go to a file, of which no more bytes may be than the tenant may ever have memory.
+    /// The contents as a body that came without compression: few stay in memory, more are decoded as they are inflated.
+    /// Archives and arrays that cannot be go to a file, of which no more bytes may be than the tenant may ever have
+    /// memory.
     pub(super) fn into_upload(
         self,
         store: &Arc<Store>,

@@ -13,6 +13,8 @@ pub(crate) struct Page {
     answers: BufReader<ChildStdout>,
     session: Option<String>,
     last: u64,
+    /// What the page has logged, thrown and requested.
+    events: Vec<Value>,
 }
 
 impl Page {
@@ -28,11 +30,41 @@ impl Page {
             .spawn()
             .unwrap();
         let (requests, answers) = (browser.stdin.take().unwrap(), browser.stdout.take().unwrap());
-        let mut page = Self { browser, requests, answers: BufReader::new(answers), session: None, last: 0 };
-        let target = page.call("Target.createTarget", json!({ "url": url }))["targetId"].clone();
+        let answers = BufReader::new(answers);
+        let mut page = Self { browser, requests, answers, session: None, last: 0, events: vec![] };
+        let target = page.call("Target.createTarget", json!({ "url": "about:blank" }))["targetId"].clone();
         let session = page.call("Target.attachToTarget", json!({ "targetId": target, "flatten": true }));
         page.session = session["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Log", "Network", "Page", "Runtime"] {
+            page.call(&format!("{domain}.enable"), json!({}));
+        }
+        page.call("Page.navigate", json!({ "url": url }));
         page
+    }
+
+    /// Gives the window a width, and a dark scheme of colours or a light one.
+    pub(crate) fn show(&mut self, width: u32, is_dark: bool) {
+        let size = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", size);
+        let value = if is_dark { "dark" } else { "light" };
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": value }] });
+        self.call("Emulation.setEmulatedMedia", media);
+    }
+
+    /// The addresses that the page has requested so far, and what it has logged or thrown.
+    pub(crate) fn events(&mut self) -> (Vec<String>, Vec<Value>) {
+        // What has happened by now is read.
+        self.value("0");
+        let requested = |event: &&Value| event["method"] == "Network.requestWillBeSent";
+        let url = |event: &Value| event["params"]["request"]["url"].as_str().unwrap().to_owned();
+        // Recommendations and the like are verbose.
+        let is_log = |event: &&Value| {
+            let names = ["Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown"];
+            event["params"]["entry"]["level"] != "verbose"
+                && names.iter().any(|name| event["method"] == *name)
+        };
+        let urls = self.events.iter().filter(requested).map(url).collect();
+        (urls, self.events.iter().filter(is_log).cloned().collect())
     }
 
     fn call(&mut self, method: &str, parameters: Value) -> Value {
@@ -51,6 +83,7 @@ impl Page {
                 assert!(message["error"].is_null(), "{method}: {message}");
                 return message["result"].take();
             }
+            self.events.push(message);
         }
     }
 
@@ -70,7 +103,10 @@ impl Page {
             if found == expected {
                 return;
             }
-            assert!(began.elapsed() < Duration::from_secs(20), "{expression}: {found}, not {expected}");
+            if began.elapsed() > Duration::from_secs(20) {
+                let text = self.value("document.body.innerText");
+                panic!("{expression}: {found}, not {expected}: {text}");
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
     }

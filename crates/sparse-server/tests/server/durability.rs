@@ -45,6 +45,43 @@ fn matrices_move_to_disk_and_back_when_memory_is_short() {
 }
 
 #[test]
+fn the_matrices_of_a_tenant_have_no_more_bytes_than_it_may_store() {
+    let data = tempfile::tempdir().unwrap();
+    let start = || {
+        let mut config = Config::new(data.path(), 24_000);
+        config.tenant_storage = 20_000;
+        Running::start(config)
+    };
+    let server = start();
+    let body = mtx(200, 200, &(0..200).map(|k| (k, k, 1.0)).collect::<Vec<_>>()); // 3204 bytes
+    let put =
+        |server: &Running, request: &str| server.send(&format!("PUT /v1/matrices/{request}"), &[MTX], &body);
+    for name in ["a", "b?durable=1", "c", "d?durable=1", "e", "f"] {
+        put(&server, name).expect(201);
+    }
+    // Some are on disk, where they count as well.
+    let files = |folder: &str| std::fs::read_dir(data.path().join(folder)).unwrap().count();
+    assert!(files("spilled") > 0);
+    for more in ["g", "g?durable=1", "a"] {
+        let refused = put(&server, more).expect(507);
+        let reason =
+            "your matrices have 19224 bytes, in memory and on disk, and 3204 more are over the 20000";
+        assert!(refused.text().contains(reason), "{}", refused.text());
+    }
+    server.send("POST /v1/matrices/a/scale?into=g", &[], &[]).expect(507);
+    assert_eq!(files("segments"), 2, "what was refused leaves no file");
+    // What takes the place of another one is no more than before.
+    put(&server, "a?replace=1").expect(201);
+    server.send("DELETE /v1/matrices/c", &[], &[]).expect(204);
+    put(&server, "g?durable=1").expect(201);
+    put(&server, "h").expect(507);
+    drop(server);
+    let server = start();
+    (0..3).for_each(|_| drop(put(&server, "h").expect(201)));
+    put(&server, "h").expect(507);
+}
+
+#[test]
 fn an_evicted_matrix_whose_file_is_damaged_is_reported() {
     let data = tempfile::tempdir().unwrap();
     let server = Running::start(Config::new(data.path(), 24_000));

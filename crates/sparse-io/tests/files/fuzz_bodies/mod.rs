@@ -42,7 +42,7 @@ fn decode(kind: FileKind, data: &[u8]) -> Result<Option<Decoded>> {
         decoder.push(&part[copied..], &mut |_| Ok(()))?;
         (rest, size) = (behind, 2 * size);
     }
-    decoder.finish().map(Some)
+    decoder.finish(&mut |_| Ok(())).map(Some)
 }
 
 /// Reads `.npy` and converts it; what is decoded in parts has the same elements.

@@ -38,15 +38,18 @@ __all__ = [
 def connect(url: str | None = None, *, token: str | None = None, **options: Any) -> Client:
     """A client of the server at `url`, or that of the variable `NNZ_SERVER`; the options are those of :class:`Client`.
 
-    Without a `token` that of `NNZ_TOKEN` is sent, and without a `context` the certificates of `NNZ_SERVER_CA`, a PEM file,
-    are trusted, if these variables are set.
+    Without a `token` that of `NNZ_TOKEN` is sent. Without a `context` the certificates of `NNZ_SERVER_CA` are trusted, and
+    that of `NNZ_SERVER_CERT` with the key of `NNZ_SERVER_KEY` is shown to servers that ask for one, all of them PEM files,
+    if these variables are set.
     """
     url = url or os.environ.get("NNZ_SERVER")
     if not url:
         raise ValueError("a URL such as http://127.0.0.1:8700 is needed, here or in NNZ_SERVER")
-    authorities = os.environ.get("NNZ_SERVER_CA")
-    if authorities and url.startswith("https:") and "context" not in options:
+    authorities, certificate = os.environ.get("NNZ_SERVER_CA"), os.environ.get("NNZ_SERVER_CERT")
+    if (authorities or certificate) and url.startswith("https:") and "context" not in options:
         options["context"] = ssl.create_default_context(cafile=authorities)
+        if certificate:
+            options["context"].load_cert_chain(certificate, os.environ.get("NNZ_SERVER_KEY"))
     return Client(url, token=token or os.environ.get("NNZ_TOKEN"), **options)
 
 
