@@ -31,7 +31,7 @@ impl<T: Element, S: Space> Dense<T, S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`] if `data` has not `rows * cols` elements.
+    /// [`Error::Format`](crate::Error::Format) if `data` has not `rows * cols` elements.
     pub fn new(data: S::Buffer<T>, rows: usize, cols: usize, order: Order) -> Result<Self> {
         super::check_length("dense", "data", data.len(), checked_product("rows x columns", rows, cols)?)?;
         let ld = if order == Order::RowMajor { cols } else { rows };
@@ -80,8 +80,8 @@ impl<T: Scalar> Dense<T, Host> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::IndexOverflow`] if the matrix has more bytes than a vector can have; [`Error::OutOfMemory`] if it has
-    /// more than the memory.
+    /// [`Error::IndexOverflow`](crate::Error::IndexOverflow) if the matrix has more bytes than a vector can have;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if it has more than the memory.
     pub fn zeros(rows: usize, cols: usize, order: Order) -> Result<Self> {
         let len = checked_product("rows x columns", rows, cols)?;
         check_allocation::<T>("a dense matrix", len)?;

@@ -62,8 +62,8 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// C lives in this backend's context.
     unsafe fn scale_dense(&self, beta: T::Acc, c: DenseViewMut<'_, T, SpaceOf<Self>>) -> Result<()>;
 
-    /// Allocates the reduction workspace of a [`VectorPlan`] of vectors of `len` elements, at least one number, and
-    /// loads the kernels if there are any.
+    /// Allocates the reduction workspace of a [`VectorPlan`](super::VectorPlan) of vectors of `len` elements, at least
+    /// one number, and loads the kernels if there are any.
     ///
     /// # Errors
     /// As for [`axpby`](Self::axpby).

@@ -9,7 +9,7 @@ use crate::scalar::Scalar;
 use crate::space::{ContextId, View, ViewMut};
 
 /// Vector operations whose scalars are in the memory of the backend: a reduction writes a buffer of one element, and
-/// [`Coefficient`]s read such elements.
+/// [`Coefficient`](crate::op::Coefficient)s read such elements.
 ///
 /// On a device no operation waits for the host or allocates, so that a whole iteration of a solver can be enqueued at
 /// once, or recorded in a CUDA graph. A reduction gives the same bits on every run. `α = ρ / pᴴ·q, x ← x + α·p`:
