@@ -10,11 +10,8 @@ use crate::subject::{Check, Given, PlannedOperation, Subject};
 use crate::triplets::Triplets;
 use sparse_core::{Algorithm, Backend, PlanOptions, Result};
 
-/// An operation of `B` on a matrix of format `H`, for its subject.
-pub(crate) trait MatrixOperation<B: Backend, H: Build>: Sync {
-    /// The expected results of the operation.
-    fn check(&self) -> &'static dyn Check;
-
+/// An operation of `B` on a matrix of format `H`, for its subject, which is its own check.
+pub(crate) trait MatrixOperation<B: Backend, H: Build>: Check {
     /// The backend's table of algorithms.
     fn algorithms(&self, backend: &B, setting: &Setting) -> &'static [Algorithm];
 
@@ -57,7 +54,7 @@ impl<B: Backend, H: Build> Subject for MatrixSubject<B, H> {
     }
 
     fn check(&self) -> &'static dyn Check {
-        self.operation.check()
+        self.operation
     }
 
     fn algorithms(&self, setting: &Setting) -> &'static [Algorithm] {

@@ -59,13 +59,6 @@ pub struct Caps {
 ///
 /// Operations are traits of their own (`SpmvKernel` and its kin); a backend implements those that it has.
 ///
-/// # Safety
-/// Kernels rely on matrices that were checked before they were copied through a backend. So a new buffer has exactly
-/// the elements that were asked for and lives in [`context`](Self::context), a download returns the elements of the
-/// view, and two backends have the same context only if each can use the other's buffers.
-///
-/// An implementation without `unsafe` does not compile:
-///
 /// ```compile_fail
 /// use sparse_core::{Backend, Caps, ContextId, Element, Host, Result, reference::Reference};
 ///
@@ -82,6 +75,13 @@ pub struct Caps {
 ///     fn synchronize(&self) -> Result<()> { Ok(()) }
 /// }
 /// ```
+///
+/// # Safety
+/// Kernels rely on matrices that were checked before they were copied through a backend. So a new buffer has exactly
+/// the elements that were asked for and lives in [`context`](Self::context), a download returns the elements of the
+/// view, and two backends have the same context only if each can use the other's buffers.
+///
+/// An implementation without `unsafe` does not compile:
 pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// The space of this backend's buffers.
     type Space: Space;

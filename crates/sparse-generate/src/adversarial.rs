@@ -22,7 +22,7 @@ const SEED: u64 = 0;
 /// ```
 ///
 /// # Errors
-/// As for [`with_row_lengths`], for this and all functions of this module.
+/// As for [`with_row_lengths`].
 pub fn empty_rows<T: Scalar>(rows: usize, first: usize, period: usize) -> Result<Csr<T>> {
     let empty = |row: usize| row >= first && (row - first).is_multiple_of(period);
     lengths_by(rows, rows, |row| if empty(row) { 0 } else { 3 })
@@ -36,6 +36,9 @@ pub fn empty_rows<T: Scalar>(rows: usize, first: usize, period: usize) -> Result
 /// assert_eq!(adversarial::alternating::<f64>(4, 9)?.row_lengths(), [0, 9, 0, 9]);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
+///
+/// # Errors
+/// As for [`empty_rows`].
 pub fn alternating<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     lengths_by(rows, cols, |row| if row % 2 == 0 { 0 } else { cols })
 }
@@ -48,6 +51,9 @@ pub fn alternating<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 /// assert_eq!(adversarial::staircase::<f64>(5, 3)?.row_lengths(), [0, 1, 2, 3, 0]);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
+///
+/// # Errors
+/// As for [`empty_rows`].
 pub fn staircase<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     lengths_by(rows, cols, |row| row % cols.saturating_add(1))
 }
@@ -60,6 +66,9 @@ pub fn staircase<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 /// assert_eq!(adversarial::long_row_in_stencil::<f64>(3, 3)?.row_lengths(), [3, 4, 3, 4, 9, 4, 3, 4, 3]);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
+///
+/// # Errors
+/// As for [`empty_rows`].
 pub fn long_row_in_stencil<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
     let stencil = stencil_5::<T>(nx, ny)?;
     let n = stencil.nrows();
@@ -79,6 +88,9 @@ pub fn long_row_in_stencil<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>> {
 /// assert_eq!(adversarial::dense::<f64>(3, 4)?.nnz(), 12);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
+///
+/// # Errors
+/// As for [`empty_rows`].
 pub fn dense<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     uniform(rows, cols, cols, SEED)
 }
@@ -91,6 +103,9 @@ pub fn dense<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 /// assert_eq!(adversarial::one_column_hit_by_all::<f64>(4, 9)?.col_idx(), &[4, 4, 4, 4]);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
+///
+/// # Errors
+/// As for [`empty_rows`].
 pub fn one_column_hit_by_all<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     let values = uniform::<T>(rows, 1, 1, SEED)?;
     rows_of(
@@ -108,6 +123,9 @@ pub fn one_column_hit_by_all<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<
 /// assert_eq!(a.values().iter().filter(|&&value| value == 0.0).count(), 3);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
+///
+/// # Errors
+/// As for [`empty_rows`].
 pub fn stored_zeros<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     let mut a = uniform::<T>(rows, cols, cols / 2, SEED)?;
     a.values_mut().iter_mut().step_by(3).for_each(|value| *value = T::ZERO);
@@ -122,6 +140,9 @@ pub fn stored_zeros<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 /// assert!(!adversarial::unsorted::<f64>(5, 3)?.order().sorted);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
+///
+/// # Errors
+/// As for [`empty_rows`].
 pub fn unsorted<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     let sorted = staircase::<T>(rows, cols)?;
     rows_of(cols, (0..rows).map(|row| entries(&sorted, row).into_iter().rev().collect()))
@@ -135,6 +156,9 @@ pub fn unsorted<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 /// assert_eq!(adversarial::duplicates::<f64>(4, 3)?.row_lengths(), [0, 2, 4, 6]);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
+///
+/// # Errors
+/// As for [`empty_rows`].
 pub fn duplicates<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     let unique = staircase::<T>(rows, cols)?;
     rows_of(cols, (0..rows).map(|row| entries(&unique, row).into_iter().flat_map(|e| [e, e]).collect()))
@@ -148,6 +172,9 @@ pub fn duplicates<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
 /// assert_eq!(adversarial::full_last_row::<f64>(6)?.row_lengths(), [0, 1, 2, 3, 0, 6]);
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
+///
+/// # Errors
+/// As for [`empty_rows`].
 pub fn full_last_row<T: Scalar>(n: usize) -> Result<Csr<T>> {
     lengths_by(n, n, |row| if row + 1 == n { n } else { (row % 4).min(n) })
 }

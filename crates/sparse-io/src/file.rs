@@ -195,7 +195,7 @@ impl MatrixFile {
                 (header.rows, header.cols, header.stored)
             }
             Source::Npz(bytes) => npz::claim(bytes).map_err(|reason| self.error(reason))?,
-            Source::Npy(bytes) => npy::claim(bytes).map_err(|reason| self.error(reason))?,
+            Source::Npy(bytes) => npy::matrix_size(bytes).map_err(|reason| self.error(reason))?,
             Source::Parts(set) => {
                 let (rows, cols) = set.matrix_shape()?;
                 (rows, cols, set.nnz())

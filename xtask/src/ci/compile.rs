@@ -32,12 +32,13 @@ fn packages(sh: &Shell) -> Result<Vec<String>> {
     Ok(names.iter().filter_map(|p| p["name"].as_str().map(String::from)).collect())
 }
 
-/// Runs the checks; rustup installs the missing toolchains and targets.
+/// Runs the checks, warnings denied; rustup installs the missing toolchains and targets.
 pub(super) fn portability(sh: &Shell) -> Result<()> {
     if cmd!(sh, "rustup --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
         println!("skipped: there is no rustup to install the minimum Rust and the target AArch64 with");
         return Ok(());
     }
+    let _denied = sh.push_env("RUSTFLAGS", "-D warnings");
     for check in &CHECKS {
         let installed = command(sh, check.list).quiet().read()?;
         if !installed.lines().any(|line| line.starts_with(check.needs)) {

@@ -23,7 +23,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "portability",
-        about: "the minimum Rust and AArch64 compile it",
+        about: "the minimum Rust and AArch64 compile it, warnings denied",
         budget: 160,
         needs: &["features"],
         run: compile::portability,

@@ -11,11 +11,6 @@ use std::any::Any;
 impl Matrix {
     /// The batch of matrices in CSR, or in CSC, of one shape and one type, in the memory of the first one's device.
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) for no matrix at all, or one of another shape than the first;
-    /// [`Operands`](Error::Operands) for one of another format or type; [`Unsupported`](Error::Unsupported) for formats
-    /// other than CSR and CSC; what the devices' runtimes report.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
@@ -24,6 +19,11 @@ impl Matrix {
     /// assert_eq!(two.member(1)?.to_dense()?.values().to_vec::<f64>()?, [3.0, 0.0, 0.0, 3.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) for no matrix at all, or one of another shape than the first;
+    /// [`Operands`](Error::Operands) for one of another format or type; [`Unsupported`](Error::Unsupported) for formats
+    /// other than CSR and CSC; what the devices' runtimes report.
     #[doc(alias = "stack")]
     pub fn from_members(members: &[Self]) -> Result<Self> {
         let Some(first) = members.first() else {
@@ -44,11 +44,6 @@ impl Matrix {
     ///
     /// It is the inverse of [`to_block_diagonal`](Self::to_block_diagonal).
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if `count` does not divide the rows and the columns; [`Format`](Error::Format) for an
-    /// entry outside of the blocks; [`Unsupported`](Error::Unsupported) for formats other than CSR and CSC; what the
-    /// device's runtime reports.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(6)?)?;
@@ -56,16 +51,17 @@ impl Matrix {
     /// assert_eq!((three.members(), three.member_shape()), (Some(3), (2, 2)));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if `count` does not divide the rows and the columns; [`Format`](Error::Format) for an
+    /// entry outside of the blocks; [`Unsupported`](Error::Unsupported) for formats other than CSR and CSC; what the
+    /// device's runtime reports.
     pub fn to_batch(&self, count: usize) -> Result<Self> {
         let host = self.on_host()?;
         self.compressed("to_batch", host.typed())?.blocks(count, &self.device)
     }
 
     /// The matrix with the members of a batch as blocks on its diagonal, in CSR or CSC.
-    ///
-    /// # Errors
-    /// [`IndexOverflow`](Error::IndexOverflow) if its extents or its nnz do not fit the index types of the batch;
-    /// [`Unsupported`](Error::Unsupported) for one matrix; what the device's runtime reports.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -74,6 +70,10 @@ impl Matrix {
     /// assert_eq!(all.downcast_ref(), Some(&Csr::<f64>::identity(4)?));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](Error::IndexOverflow) if its extents or its nnz do not fit the index types of the batch;
+    /// [`Unsupported`](Error::Unsupported) for one matrix; what the device's runtime reports.
     #[doc(alias = "block_diag")]
     pub fn to_block_diagonal(&self) -> Result<Self> {
         let host = self.on_host()?;

@@ -24,10 +24,6 @@ impl Matrix {
     ///
     /// A, or B of CSC, may lie anywhere; in the host's memory it takes none of the device's but that of a chunk.
     ///
-    /// # Errors
-    /// As [`matmul_sparse`](Self::matmul_sparse); [`OutOfMemory`](Error::OutOfMemory) if the memory is short for a
-    /// single row.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -36,6 +32,10 @@ impl Matrix {
     /// assert_eq!(square.downcast_ref::<Csr<f64>>(), (&a * &a)?.downcast_ref());
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`matmul_sparse`](Self::matmul_sparse); [`OutOfMemory`](Error::OutOfMemory) if the memory is short for a
+    /// single row.
     #[doc(alias("out_of_core", "spgemm_in_chunks"))]
     pub fn matmul_in_chunks(&self, b: &Self, memory_limit: Option<u64>) -> Result<Self> {
         self.product_in_chunks(b, None, memory_limit)
@@ -45,10 +45,6 @@ impl Matrix {
     /// [`matmul_in_chunks`](Self::matmul_in_chunks): a chunk has the rows of A, of the mask and of C, of CSC the
     /// columns of B, of the mask and of C. The mask may lie anywhere.
     ///
-    /// # Errors
-    /// As [`matmul_masked`](Self::matmul_masked); [`OutOfMemory`](Error::OutOfMemory) if the memory is short for a
-    /// single row.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -57,6 +53,10 @@ impl Matrix {
     /// assert_eq!(product.downcast_ref::<Csr<f64>>(), a.matmul_masked(&a, &a)?.downcast_ref());
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`matmul_masked`](Self::matmul_masked); [`OutOfMemory`](Error::OutOfMemory) if the memory is short for a
+    /// single row.
     pub fn matmul_masked_in_chunks(&self, b: &Self, mask: &Self, memory_limit: Option<u64>) -> Result<Self> {
         self.check_factor_types(mask, "the mask")?;
         for (what, needed, found) in
@@ -78,9 +78,6 @@ impl Matrix {
     /// have more entries than their type of offsets can count. `memory_limit` is that of
     /// [`matmul_in_chunks`](Self::matmul_in_chunks).
     ///
-    /// # Errors
-    /// As [`matmul_in_chunks`](Self::matmul_in_chunks), and those of `take`.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -95,6 +92,9 @@ impl Matrix {
     /// assert_eq!(nnz_of_rows.iter().sum::<usize>(), (&a * &a)?.nnz());
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`matmul_in_chunks`](Self::matmul_in_chunks), and those of `take`.
     pub fn matmul_for_each_chunk(
         &self,
         b: &Self,
@@ -114,9 +114,6 @@ impl Matrix {
     /// The memory holds a chunk, and 8 bytes for each row of C; the disk has the entries twice for a while.
     /// `memory_limit` is that of [`matmul_in_chunks`](Self::matmul_in_chunks).
     ///
-    /// # Errors
-    /// As [`matmul_in_chunks`](Self::matmul_in_chunks); [`Io`](Error::Io) if the file cannot be written.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// # let folder = tempfile::tempdir()?;
@@ -127,6 +124,9 @@ impl Matrix {
     /// assert_eq!(Matrix::read(&device, &path)?.nnz(), (&a * &a)?.nnz());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`matmul_in_chunks`](Self::matmul_in_chunks); [`Io`](Error::Io) if the file cannot be written.
     pub fn matmul_to_npz<'a>(
         &self,
         b: &Self,

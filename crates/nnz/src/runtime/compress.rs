@@ -40,10 +40,6 @@ impl CompressOptions {
 impl DenseMatrix {
     /// The elements that are not zero, or whose magnitude is above `tolerance`, as a sparse matrix. NaN is an entry.
     ///
-    /// # Errors
-    /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows, columns or entries on; [`Operands`](Error::Operands) for
-    /// a tolerance that is negative or not a number; a format of batches is refused; what the device's runtime reports.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -52,6 +48,10 @@ impl DenseMatrix {
     /// assert_eq!(b.to_sparse(Format::Ell, Some(1e-6))?.nnz(), 2);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows, columns or entries on; [`Operands`](Error::Operands) for
+    /// a tolerance that is negative or not a number; a format of batches is refused; what the device's runtime reports.
     pub fn to_sparse(&self, format: Format, tolerance: Option<f64>) -> Result<Matrix> {
         let layout = Layout::try_from(format)?;
         let target = if format == Format::Csc { Format::Csc } else { Format::Csr };
@@ -60,12 +60,6 @@ impl DenseMatrix {
     }
 
     /// A plan that compresses dense matrices of this shape, order, type and device.
-    ///
-    /// # Errors
-    /// [`Unsupported`](Error::Unsupported) for other formats than CSR, CSC and batches of them, and for an algorithm
-    /// that is not there; [`Shape`](Error::Shape) if the members of a stack have not as many rows in all as this
-    /// matrix; [`IndexOverflow`](Error::IndexOverflow) if an extent does not fit the type of indices;
-    /// [`Operands`](Error::Operands) for a tolerance that is negative or not a number.
     ///
     /// ```
     /// use nnz::{CompressOptions, prelude::*};
@@ -78,6 +72,12 @@ impl DenseMatrix {
     /// assert_eq!(batch.member(1)?.to_dense()?.values().to_vec::<f64>()?, [0.0, 0.0, 3.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) for other formats than CSR, CSC and batches of them, and for an algorithm
+    /// that is not there; [`Shape`](Error::Shape) if the members of a stack have not as many rows in all as this
+    /// matrix; [`IndexOverflow`](Error::IndexOverflow) if an extent does not fit the type of indices;
+    /// [`Operands`](Error::Operands) for a tolerance that is negative or not a number.
     pub fn plan_compress(&self, options: &CompressOptions) -> Result<CompressPlan> {
         let target = Target::of(self, options)?;
         let plan = with_dtype!(self.dtype(), T => match self.device() {

@@ -11,11 +11,6 @@ impl Matrix {
     ///
     /// From COO, duplicates are added. A format without offsets gets offsets of the type of its indices.
     ///
-    /// # Errors
-    /// Those of [`ConvertPlan`](crate::op::ConvertPlan); padding that takes far more memory than the entries is
-    /// refused, and so is one matrix as a batch, or a batch as one matrix, which [`to_batch`](Self::to_batch) and
-    /// [`to_block_diagonal`](Self::to_block_diagonal) make.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(3)?)?;
@@ -24,6 +19,11 @@ impl Matrix {
     /// }
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`ConvertPlan`](crate::op::ConvertPlan); padding that takes far more memory than the entries is
+    /// refused, and so is one matrix as a batch, or a batch as one matrix, which [`to_batch`](Self::to_batch) and
+    /// [`to_block_diagonal`](Self::to_block_diagonal) make.
     pub fn to_format(&self, format: Format) -> Result<Self> {
         if format == self.format() {
             return Ok(self.clone());
@@ -37,9 +37,6 @@ impl Matrix {
     /// The matrix in a format with this layout. A padded format is built anew; one that is not padded, and that the
     /// matrix has already, is a clone that shares all.
     ///
-    /// # Errors
-    /// As [`to_format`](Self::to_format).
-    ///
     /// ```
     /// use nnz::{Ell, EllLayout, Layout, prelude::*};
     /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(3)?)?;
@@ -47,6 +44,9 @@ impl Matrix {
     /// assert_eq!(padded.downcast_ref::<Ell<f64>>().map(Ell::width), Some(4));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`to_format`](Self::to_format).
     pub fn to_layout(&self, layout: &Layout) -> Result<Self> {
         match layout {
             Layout::Csr | Layout::Csc | Layout::Coo => self.to_format(layout.format()),
@@ -59,9 +59,6 @@ impl Matrix {
     /// CSR becomes CSC and CSC becomes CSR, batches too, which copies the values alone; the other formats keep theirs.
     /// Without a copy, [`spmv`](Self::spmv) takes [`Op::Transpose`](crate::op::Op::Transpose).
     ///
-    /// # Errors
-    /// As [`to_format`](Self::to_format).
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::new(1, 2, vec![0, 1], vec![1], vec![5.0])?;
@@ -70,15 +67,14 @@ impl Matrix {
     /// assert_eq!(at.to_dense()?.values().to_vec::<f64>()?, [0.0, 5.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`to_format`](Self::to_format).
     pub fn transpose(&self) -> Result<Self> {
         self.inner.transpose()
     }
 
     /// Member `k` of a batch, in CSR or CSC.
-    ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if there are not so many; [`Unsupported`](Error::Unsupported) for one matrix; what the
-    /// device's runtime reports.
     ///
     /// ```
     /// use nnz::{BatchCsc, prelude::*};
@@ -88,6 +84,10 @@ impl Matrix {
     /// assert_eq!(two.member(2).unwrap_err().to_string(), "member: 2 is not below 2, the number of members");
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if there are not so many; [`Unsupported`](Error::Unsupported) for one matrix; what the
+    /// device's runtime reports.
     pub fn member(&self, k: usize) -> Result<Self> {
         match self.members() {
             Some(count) if k >= count => {
@@ -114,10 +114,6 @@ impl Matrix {
     /// The matrix in the memory of `device`; where it is there already, a clone that shares all. On the CPU with
     /// another number of threads it is a copy, which computes with these.
     ///
-    /// # Errors
-    /// Those of [`SparseFormat::to_device`](crate::SparseFormat::to_device) and
-    /// [`SparseFormat::to_host`](crate::SparseFormat::to_host).
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -125,6 +121,10 @@ impl Matrix {
     /// assert_eq!(a.to_device(&device)?.nnz(), 3);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`SparseFormat::to_device`](crate::SparseFormat::to_device) and
+    /// [`SparseFormat::to_host`](crate::SparseFormat::to_host).
     pub fn to_device(&self, device: &Device) -> Result<Self> {
         if device.context() == self.properties.context && device.caps() == self.device.caps() {
             return Ok(self.clone());
@@ -135,24 +135,20 @@ impl Matrix {
     /// A copy on the same device with values of its own, where a clone shares them. The pattern, which does not change,
     /// is shared, so that plans for A take the copy.
     ///
-    /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory); what the device's runtime reports.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(3)?)?;
     /// assert_eq!(a.copy()?.downcast_ref(), Some(&Csr::<f64>::identity(3)?));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory); what the device's runtime reports.
     pub fn copy(&self) -> Result<Self> {
         self.inner.copy()
     }
 
     /// The matrix with its values as another type, each rounded to nearest; by way of the host.
-    ///
-    /// # Errors
-    /// Those of [`cast_slice`](crate::cast_slice): complex to real, and finite values that would become infinite;
-    /// [`Unsupported`](Error::Unsupported) for `f16` and `bf16` with 64-bit indices or offsets.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -160,6 +156,10 @@ impl Matrix {
     /// assert_eq!(a.downcast_ref(), Some(&Csr::<c32>::identity(3)?));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`cast_slice`](crate::cast_slice): complex to real, and finite values that would become infinite;
+    /// [`Unsupported`](Error::Unsupported) for `f16` and `bf16` with 64-bit indices or offsets.
     pub fn cast(&self, dtype: DType) -> Result<Self> {
         if dtype == self.dtype() {
             return Ok(self.clone());
@@ -169,24 +169,20 @@ impl Matrix {
 
     /// `factor·A`, with the pattern of A, so that plans for A take it.
     ///
-    /// # Errors
-    /// [`Operands`](Error::Operands) for a factor that the type does not hold; what the device's runtime reports.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(1)?)?;
     /// assert_eq!((&a * 3.0)?.to_dense()?.values().to_vec::<f64>()?, [3.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) for a factor that the type does not hold; what the device's runtime reports.
     pub fn scaled(&self, factor: impl Into<c64>) -> Result<Self> {
         self.inner.scaled(factor.into())
     }
 
     /// All elements, zeros included, row-major; duplicates are added.
-    ///
-    /// # Errors
-    /// [`IndexOverflow`](Error::IndexOverflow) if there are more than fit the host's memory,
-    /// [`OutOfMemory`](Error::OutOfMemory) for that of another device.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -194,6 +190,10 @@ impl Matrix {
     /// assert_eq!(a.to_dense()?.values().to_vec::<f64>()?, [1.0, 0.0, 0.0, 1.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](Error::IndexOverflow) if there are more than fit the host's memory,
+    /// [`OutOfMemory`](Error::OutOfMemory) for that of another device.
     pub fn to_dense(&self) -> Result<DenseMatrix> {
         let (rows, cols) = self.shape();
         let mut dense = DenseMatrix::zeros(&self.device, self.dtype(), rows, cols, Order::RowMajor)?;
@@ -202,10 +202,6 @@ impl Matrix {
     }
 
     /// Writes all elements, zeros included, over those of a dense matrix, whose padding stays.
-    ///
-    /// # Errors
-    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if the shapes do; what the
-    /// device's runtime reports.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -216,6 +212,10 @@ impl Matrix {
     /// assert_eq!(dense.values().to_vec::<f64>()?, [1.0, 0.0, 0.0, 1.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if the shapes do; what the
+    /// device's runtime reports.
     pub fn to_dense_into(&self, dense: &mut DenseMatrix) -> Result<()> {
         self.inner.write_dense(dense)
     }
@@ -225,9 +225,6 @@ impl Matrix {
 impl Matrix {
     /// A copy whose entries stand in order: by rows, then columns, of CSR and COO; by columns, then rows, of CSC.
     ///
-    /// # Errors
-    /// [`Unsupported`](Error::Unsupported) for formats that pad rows; what the device's runtime reports.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Coo::<f64>::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0)])?;
@@ -235,14 +232,14 @@ impl Matrix {
     /// assert_eq!(a.downcast_ref::<Coo<f64>>().map(|a| a.values().clone()), Some(vec![2.0, 1.0]));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) for formats that pad rows; what the device's runtime reports.
     pub fn sort(&self) -> Result<Self> {
         self.inner.sort()
     }
 
     /// A copy without the entries that are zero, or whose magnitude is at most `tolerance`; NaN stays.
-    ///
-    /// # Errors
-    /// [`Operands`](Error::Operands) for a tolerance that is negative or not a number; else as [`sort`](Self::sort).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -251,14 +248,14 @@ impl Matrix {
     /// assert_eq!((a.prune(None)?.nnz(), a.prune(Some(1e-6))?.nnz()), (2, 1));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) for a tolerance that is negative or not a number; else as [`sort`](Self::sort).
     pub fn prune(&self, tolerance: Option<f64>) -> Result<Self> {
         self.inner.prune(tolerance)
     }
 
     /// Statistics of the row lengths; of formats other than CSR by way of it.
-    ///
-    /// # Errors
-    /// An error of the device's runtime.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -267,6 +264,9 @@ impl Matrix {
     /// assert_eq!(a.row_statistics()?.longest, 2);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// An error of the device's runtime.
     pub fn row_statistics(&self) -> Result<RowStatistics> {
         self.inner.row_statistics()
     }

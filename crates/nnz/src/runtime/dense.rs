@@ -62,25 +62,21 @@ impl DenseMatrix {
 
     /// A matrix of zeros, without padding.
     ///
-    /// # Errors
-    /// [`IndexOverflow`](Error::IndexOverflow) if `rows * cols` does not fit `usize`; those of [`Vector::zeros`].
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let c = DenseMatrix::zeros(&Device::host()?, DType::F32, 2, 3, Order::ColMajor)?;
     /// assert_eq!((c.nrows(), c.ncols(), c.leading_dimension()), (2, 3, 2));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`IndexOverflow`](Error::IndexOverflow) if `rows * cols` does not fit `usize`; those of [`Vector::zeros`].
     pub fn zeros(device: &Device, dtype: DType, rows: usize, cols: usize, order: Order) -> Result<Self> {
         let values = Vector::zeros(device, dtype, checked_product("rows x columns", rows, cols)?)?;
         Self::new(values, rows, cols, line_length(rows, cols, order), order)
     }
 
     /// A matrix of a vector's elements, lines `leading_dimension` elements apart.
-    ///
-    /// # Errors
-    /// [`Format`](Error::Format) if the leading dimension is below the length of a row (column-major: of a column), or
-    /// there are too few elements.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -89,6 +85,10 @@ impl DenseMatrix {
     /// assert_eq!(b.leading_dimension(), 3);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Format`](Error::Format) if the leading dimension is below the length of a row (column-major: of a column), or
+    /// there are too few elements.
     pub fn new(
         values: Vector,
         rows: usize,
@@ -242,15 +242,15 @@ impl DenseMatrix {
 
     /// The same matrix with its elements in `order`, without padding; by way of the host unless it is so already.
     ///
-    /// # Errors
-    /// An error of the device's runtime.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let b = DenseMatrix::from_vec(&Device::host()?, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
     /// assert_eq!(b.to_order(Order::ColMajor)?.values().to_vec::<f64>()?, [1.0, 3.0, 2.0, 4.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// An error of the device's runtime.
     pub fn to_order(&self, order: Order) -> Result<Self> {
         let (rows, cols) = (self.rows, self.cols);
         let len = rows * cols;
@@ -274,9 +274,6 @@ impl DenseMatrix {
 
     /// Column `j` in the memory of the matrix's device; of a row-major matrix by way of the host.
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if there are not so many columns; what the device's runtime reports.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let mut b = DenseMatrix::from_vec(&Device::host()?, vec![1.0, 2.0, 3.0, 4.0], 2, 2, Order::RowMajor)?;
@@ -285,6 +282,9 @@ impl DenseMatrix {
     /// assert_eq!(b.values().to_vec::<f64>()?, [2.0, 2.0, 4.0, 4.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if there are not so many columns; what the device's runtime reports.
     pub fn column(&self, j: usize) -> Result<Vector> {
         self.check_column(j)?;
         if self.order == Order::ColMajor {
@@ -342,15 +342,15 @@ impl DenseMatrix {
 
     /// The rows `range` in the same order, without padding, copied within the memory of the matrix's device.
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if there are not so many rows; what the device's runtime reports.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let b = DenseMatrix::from_vec(&Device::host()?, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3, 2, Order::ColMajor)?;
     /// assert_eq!(b.rows(1..3)?.values().to_vec::<f64>()?, [2.0, 3.0, 5.0, 6.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if there are not so many rows; what the device's runtime reports.
     pub fn rows(&self, range: Range<usize>) -> Result<Self> {
         if range.start > range.end || range.end > self.rows {
             let reason = format_args!("{range:?} are not among the {} rows", self.rows);

@@ -12,10 +12,6 @@ impl Matrix {
     /// An accelerator finds the entries by an element-wise product with a matrix of ones on the diagonal, and these
     /// alone are copied to the host.
     ///
-    /// # Errors
-    /// [`OutOfMemory`](crate::Error::OutOfMemory) for a diagonal that no memory holds; those of
-    /// [`to_format`](Self::to_format).
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 2], vec![1.0, 2.0, 3.0])?;
@@ -25,6 +21,10 @@ impl Matrix {
     /// assert_eq!(a.diagonal(-1)?.to_vec::<f64>()?, [0.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) for a diagonal that no memory holds; those of
+    /// [`to_format`](Self::to_format).
     pub fn diagonal(&self, k: isize) -> Result<Vector> {
         let offset = k.unsigned_abs();
         let (first_row, first_col) = if k < 0 { (offset, 0) } else { (0, offset) };

@@ -16,10 +16,6 @@ const WHAT: &str = "a factorization";
 impl Matrix {
     /// The factors of A, as [`Method::Direct`] uses them, for any number of systems with A and its transpose.
     ///
-    /// # Errors
-    /// [`Singular`](Error::Singular) if A is singular; [`Unsupported`](Error::Unsupported) for another device than the
-    /// CPU, for values of 16 bits and for values that are not finite.
-    ///
     /// ```
     /// use nnz::prelude::*;
     /// let a = Csc::<f64>::new(2, 2, vec![0, 1, 3], vec![0, 0, 1], vec![2.0, 1.0, 4.0])?;
@@ -34,6 +30,10 @@ impl Matrix {
     /// }
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Singular`](Error::Singular) if A is singular; [`Unsupported`](Error::Unsupported) for another device than the
+    /// CPU, for values of 16 bits and for values that are not finite.
     pub fn factorize(&self) -> Result<Factorization> {
         check_device(self)?;
         match self.dtype() {

@@ -14,11 +14,6 @@ impl Matrix {
     /// coordinate are added. Elements that become zero stay stored, until [`prune`](Self::prune). A factor of 0 does
     /// not read what it multiplies. Indices have 64 bits where those of one operand do.
     ///
-    /// # Errors
-    /// [`Operands`](crate::Error::Operands) if types or devices differ, or for a factor that the type does not hold;
-    /// [`Shape`](crate::Error::Shape) if the shapes differ; [`Unsupported`](crate::Error::Unsupported) for batches;
-    /// those of [`to_format`](Self::to_format).
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -29,15 +24,17 @@ impl Matrix {
     /// assert_eq!((difference.nnz(), difference.prune(None)?.nnz()), (3, 2));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](crate::Error::Operands) if types or devices differ, or for a factor that the type does not hold;
+    /// [`Shape`](crate::Error::Shape) if the shapes differ; [`Unsupported`](crate::Error::Unsupported) for batches;
+    /// those of [`to_format`](Self::to_format).
     pub fn add(&self, b: &Self, alpha: impl Into<c64>, beta: impl Into<c64>) -> Result<Self> {
         self.elementwise(Elementwise::Add, alpha.into(), b, beta.into())
     }
 
     /// The element-wise product `A ∘ B`, on the intersection of the patterns; formats and errors are as of
     /// [`add`](Self::add).
-    ///
-    /// # Errors
-    /// As [`add`](Self::add).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -47,15 +44,15 @@ impl Matrix {
     /// assert_eq!(a.multiply(&b)?.to_dense()?.values().to_vec::<f64>()?, [0.0, 6.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
     #[doc(alias = "hadamard")]
     pub fn multiply(&self, b: &Self) -> Result<Self> {
         self.elementwise(Elementwise::Multiply, c64::ONE, b, c64::ONE)
     }
 
     /// `(A + Aᵀ)/2`, sorted, in the format that [`add`](Self::add) gives.
-    ///
-    /// # Errors
-    /// As [`add`](Self::add): [`Shape`](crate::Error::Shape) if the matrix is not square.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -64,6 +61,9 @@ impl Matrix {
     /// assert_eq!(a.to_dense()?.values().to_vec::<f64>()?, [3.0, 2.0, 2.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`add`](Self::add): [`Shape`](crate::Error::Shape) if the matrix is not square.
     pub fn symmetrize(&self) -> Result<Self> {
         self.add(&self.transpose()?, 0.5, 0.5)
     }

@@ -16,10 +16,6 @@ use std::borrow::Cow;
 impl Matrix {
     /// A matrix in COO from (row, column, value) triplets, which stay as they are; values are rounded to `dtype`.
     ///
-    /// # Errors
-    /// [`Format`](Error::Format) if a coordinate lies outside; [`IndexOverflow`](Error::IndexOverflow) if one does not
-    /// fit the type of indices; [`Operands`](Error::Operands) for a value that `dtype` does not hold.
-    ///
     /// ```
     /// use nnz::{IndexType, prelude::*};
     /// let entries = [(1, 0, c64::new(3.0, 0.0)), (0, 1, c64::new(0.5, 0.0))];
@@ -27,6 +23,10 @@ impl Matrix {
     /// assert_eq!((a.format(), a.dtype(), a.nnz()), (Format::Coo, DType::F32, 2));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Format`](Error::Format) if a coordinate lies outside; [`IndexOverflow`](Error::IndexOverflow) if one does not
+    /// fit the type of indices; [`Operands`](Error::Operands) for a value that `dtype` does not hold.
     pub fn from_triplets(
         device: &Device,
         dtype: DType,
@@ -57,9 +57,6 @@ impl Matrix {
     /// A matrix in the memory of an accelerator is copied to the host first. The entries of a batch have the
     /// coordinates that they have in the block-diagonal matrix of its members.
     ///
-    /// # Errors
-    /// An error of the device's runtime.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::new(2, 2, vec![0, 1, 1], vec![1], vec![5.0])?)?;
@@ -68,6 +65,9 @@ impl Matrix {
     /// assert_eq!(entries, [(0, 1, 5.0)]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// An error of the device's runtime.
     pub fn for_each_entry(&self, visit: &mut dyn FnMut(usize, usize, c64)) -> Result<()> {
         let host = self.on_host()?;
         macro_rules! visit_each {
@@ -93,15 +93,15 @@ impl Matrix {
 
     /// The number of entries in each row.
     ///
-    /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory) for a number of rows that no memory holds; an error of the device's runtime.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
     /// assert_eq!(Matrix::from_typed(&Device::host()?, a)?.row_lengths()?, [2, 1]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory) for a number of rows that no memory holds; an error of the device's runtime.
     pub fn row_lengths(&self) -> Result<Vec<usize>> {
         let mut lengths = zeroed_vec(self.nrows())?;
         self.for_each_entry(&mut |row, _, _| lengths[row] += 1)?;
@@ -110,10 +110,6 @@ impl Matrix {
 
     /// The symmetries that the entries have, by equality of values; `None` if the matrix is not square.
     ///
-    /// # Errors
-    /// [`Unsupported`](Error::Unsupported) for batches, and for a matrix other than COO with two entries in one place;
-    /// what the device's runtime reports.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::from_triplets(2, 2, [(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0)])?;
@@ -121,6 +117,10 @@ impl Matrix {
     /// assert!(symmetry.pattern && symmetry.symmetric && !symmetry.skew);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) for batches, and for a matrix other than COO with two entries in one place;
+    /// what the device's runtime reports.
     pub fn symmetry(&self) -> Result<Option<Symmetry>> {
         if self.nrows() != self.ncols() {
             return Ok(None);

@@ -35,9 +35,6 @@ impl Matrix {
     ///
     /// The file is `.mtx`, `.mtx.gz`, `.npz` or `.npy`, or a folder of parts ([`parts`](sparse_io::parts)).
     ///
-    /// # Errors
-    /// Those of [`MatrixFile::open`] and [`read_csr`](Self::read_csr).
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// # let folder = tempfile::tempdir()?;
@@ -47,6 +44,9 @@ impl Matrix {
     /// assert_eq!((a.shape(), a.nnz(), a.dtype()), ((2, 3), 2, DType::F64));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`MatrixFile::open`] and [`read_csr`](Self::read_csr).
     pub fn read(device: &Device, path: impl AsRef<Path>) -> Result<Self> {
         let file = MatrixFile::open(path)?;
         Self::read_csr(device, &file, file.value_type()?)
@@ -57,9 +57,6 @@ impl Matrix {
     /// Rows are sorted, duplicates added, and zeros kept. Indices and offsets have 32 bits where they fit, and 64
     /// otherwise. A batch becomes its block-diagonal matrix; [`read_batch`](Self::read_batch) reads it as a batch.
     ///
-    /// # Errors
-    /// Those of [`MatrixFile::read_csr`] and [`from_typed`](Self::from_typed).
-    ///
     /// ```
     /// use nnz::{io::MatrixFile, prelude::*};
     /// let text = "%%MatrixMarket matrix coordinate real general\n2 3 2\n2 3 7\n1 1 5\n";
@@ -68,6 +65,9 @@ impl Matrix {
     /// assert_eq!((a.format(), a.dtype(), a.shape(), a.nnz()), (Format::Csr, DType::F64, (2, 3), 2));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`MatrixFile::read_csr`] and [`from_typed`](Self::from_typed).
     pub fn read_csr(device: &Device, file: &MatrixFile, dtype: DType) -> Result<Self> {
         with_dtype!(dtype, T => narrow_or_wide!(device, I => file.read_csr::<T, I, I>()))
     }
@@ -77,9 +77,6 @@ impl Matrix {
     /// Entries and duplicates stay in the order of the file, and there may be any number of rows. Indices have 32 bits
     /// where they fit, and 64 otherwise.
     ///
-    /// # Errors
-    /// Those of [`MatrixFile::read_coo`] and [`from_typed`](Self::from_typed).
-    ///
     /// ```
     /// use nnz::{io::MatrixFile, prelude::*};
     /// let text = "%%MatrixMarket matrix coordinate real general\n4000000000 3 2\n2 3 7\n1 1 5\n";
@@ -88,16 +85,15 @@ impl Matrix {
     /// assert_eq!((a.nrows(), a.index_type()), (4_000_000_000, nnz::IndexType::I64));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`MatrixFile::read_coo`] and [`from_typed`](Self::from_typed).
     pub fn read_coo(device: &Device, file: &MatrixFile, dtype: DType) -> Result<Self> {
         with_dtype!(dtype, T => narrow_or_wide!(device, I => file.read_coo::<T, I>()))
     }
 
     /// The batch of an `.npz` file or of a folder of parts, whose members are compressed along the axis that the file
     /// says, in the memory of `device`.
-    ///
-    /// # Errors
-    /// [`Unsupported`](Error::Unsupported) if the file has one matrix; those of [`MatrixFile::read_batch`] and
-    /// [`from_typed`](Self::from_typed).
     ///
     /// ```
     /// use nnz::{BatchCsr, io::MatrixFile, prelude::*};
@@ -110,6 +106,10 @@ impl Matrix {
     /// assert_eq!((two.format(), two.members()), (Format::BatchCsr, Some(2)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) if the file has one matrix; those of [`MatrixFile::read_batch`] and
+    /// [`from_typed`](Self::from_typed).
     pub fn read_batch(device: &Device, file: &MatrixFile, dtype: DType) -> Result<Self> {
         match file.batch_format()? {
             Some(NpzFormat::Csr) => with_dtype!(dtype, T => {
@@ -128,9 +128,6 @@ impl Matrix {
     /// The matrix or the batch that a [`Decoder`](sparse_io::stream::Decoder) has made of a file, in the memory of
     /// `device`, as [`read_csr`](Self::read_csr) and [`read_batch`](Self::read_batch) read it.
     ///
-    /// # Errors
-    /// Those of [`read_csr`](Self::read_csr) and [`read_batch`](Self::read_batch).
-    ///
     /// ```
     /// use nnz::io::stream::Decoder;
     /// use nnz::{io::FileKind, io::npy, prelude::*};
@@ -142,6 +139,9 @@ impl Matrix {
     /// assert_eq!((a.shape(), a.nnz()), ((2, 1), 1));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`read_csr`](Self::read_csr) and [`read_batch`](Self::read_batch).
     pub fn from_decoded(device: &Device, decoded: Decoded) -> Result<Self> {
         let is_narrow = decoded.is_narrow();
         with_dtype!(decoded.dtype(), T => match decoded {
@@ -164,10 +164,6 @@ impl Matrix {
     /// CSR, CSC and COO keep their format in `.npz`, and COO the order of its entries everywhere; what else there is
     /// becomes CSR. Batches go to `.npz` alone.
     ///
-    /// # Errors
-    /// [`Io`](Error::Io) if the file cannot be written; [`Unsupported`](Error::Unsupported) for any other name, for a
-    /// batch that is not to be `.npz`, and for `f16` and `bf16` in `.npz` and `.npy`.
-    ///
     /// ```
     /// use nnz::{io::MatrixFile, prelude::*};
     /// # let folder = tempfile::tempdir()?;
@@ -177,6 +173,10 @@ impl Matrix {
     /// assert_eq!(Matrix::read_csr(&device, &MatrixFile::open(&path)?, DType::F64)?.nnz(), 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Io`](Error::Io) if the file cannot be written; [`Unsupported`](Error::Unsupported) for any other name, for a
+    /// batch that is not to be `.npz`, and for `f16` and `bf16` in `.npz` and `.npy`.
     pub fn write<'a>(&self, output: impl Into<Output<'a>>) -> Result<()> {
         let output = output.into();
         let kind = match output {
@@ -246,10 +246,6 @@ impl DenseMatrix {
     /// One dimension makes a column. Three make a stack: the matrices, the slowest dimension, stand one above the
     /// other, row-major, as [`plan_compress`](Self::plan_compress) takes them.
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) for no and for more than three dimensions; [`Unsupported`](Error::Unsupported) for
-    /// complex values of a real type, [`ValueOverflow`](Error::ValueOverflow) for one that would become infinite.
-    ///
     /// ```
     /// use nnz::{io::any::AnyValues, io::npy::NpyArray, prelude::*};
     /// let values = AnyValues::F32(vec![1.0, 2.0, 3.0]);
@@ -258,6 +254,10 @@ impl DenseMatrix {
     /// assert_eq!((column.nrows(), column.ncols(), column.dtype()), (3, 1, DType::F64));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) for no and for more than three dimensions; [`Unsupported`](Error::Unsupported) for
+    /// complex values of a real type, [`ValueOverflow`](Error::ValueOverflow) for one that would become infinite.
     pub fn from_array(device: &Device, array: NpyArray, dtype: DType) -> Result<Self> {
         with_dtype!(dtype, T => {
             if let [count, rows, cols] = array.shape[..] {
@@ -277,9 +277,6 @@ impl DenseMatrix {
 
     /// Writes an `.npy` file of two dimensions, in the order of this matrix.
     ///
-    /// # Errors
-    /// [`Io`](Error::Io) if the file cannot be written; [`Unsupported`](Error::Unsupported) for `f16` and `bf16`.
-    ///
     /// ```
     /// use nnz::{io::npy, prelude::*};
     /// # let folder = tempfile::tempdir()?;
@@ -289,6 +286,9 @@ impl DenseMatrix {
     /// assert_eq!(npy::read(&path)?.shape, [2, 3]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Io`](Error::Io) if the file cannot be written; [`Unsupported`](Error::Unsupported) for `f16` and `bf16`.
     pub fn write_npy<'a>(&self, output: impl Into<Output<'a>>) -> Result<()> {
         let (rows, cols) = (self.nrows(), self.ncols());
         let has_padding = self.values().len() != checked_product("rows x columns", rows, cols)?;
@@ -303,9 +303,6 @@ impl DenseMatrix {
 impl Vector {
     /// Writes an `.npy` file of one dimension.
     ///
-    /// # Errors
-    /// As [`DenseMatrix::write_npy`].
-    ///
     /// ```
     /// use nnz::{io::npy, prelude::*};
     /// # let folder = tempfile::tempdir()?;
@@ -314,6 +311,9 @@ impl Vector {
     /// assert_eq!(npy::read(&path)?.shape, [2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`DenseMatrix::write_npy`].
     pub fn write_npy<'a>(&self, output: impl Into<Output<'a>>) -> Result<()> {
         write_values(self, output.into(), &[self.len()], Order::RowMajor)
     }

@@ -16,9 +16,6 @@ impl Matrix {
     /// `R·A·P`, the coarse matrix of multigrid methods: of three matrices in CSR, or in CSC. As two products of one
     /// call, which on the CPU take less time than a plan.
     ///
-    /// # Errors
-    /// As [`matmul_sparse`](Self::matmul_sparse) for either product.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -30,15 +27,15 @@ impl Matrix {
     /// assert_eq!(coarse.to_dense()?.values().to_vec::<f64>()?, [2.0, -1.0, -1.0, 2.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`matmul_sparse`](Self::matmul_sparse) for either product.
     #[doc(alias("rap", "triple_product"))]
     pub fn galerkin(&self, r: &Self, p: &Self) -> Result<Self> {
         r.matmul_sparse(&self.matmul_sparse(p)?)
     }
 
     /// A plan of `R·A·P`, which finds the patterns once for all values.
-    ///
-    /// # Errors
-    /// As [`galerkin`](Self::galerkin).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -48,6 +45,9 @@ impl Matrix {
     /// assert_eq!(plan.run(&a, &a, &a)?.to_dense()?.values().to_vec::<f64>()?, [27.0, 0.0, 0.0, 27.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`galerkin`](Self::galerkin).
     pub fn plan_galerkin(&self, r: &Self, p: &Self, options: &PlanOptions) -> Result<MatrixGalerkinPlan> {
         for (name, other) in [("R", r), ("P", p)] {
             if other.dtype() != self.dtype() || other.context() != self.context() {

@@ -8,9 +8,6 @@ use sparse_core::{Error, Result};
 impl Matrix {
     /// The graph of the matrix: an edge from i to j for an entry in row i and column j.
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if the matrix is not square; an error of the device's runtime.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::from_triplets(3, 3, [(0, 0, 2.0), (0, 2, 1.0), (2, 0, 1.0)])?;
@@ -18,6 +15,9 @@ impl Matrix {
     /// assert_eq!((graph.bandwidth(), graph.profile()), ((2, 2), 2));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if the matrix is not square; an error of the device's runtime.
     pub fn graph(&self) -> Result<Graph> {
         let (rows, cols) = self.shape();
         if rows != cols {
@@ -31,9 +31,6 @@ impl Matrix {
 
     /// The reverse Cuthill–McKee order of A + Aᵀ, which makes its bandwidth small: `a.permute(&p, &p)`.
     ///
-    /// # Errors
-    /// As [`graph`](Self::graph).
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::from_triplets(3, 3, [(0, 2, 1.0), (2, 0, 1.0), (2, 1, 1.0), (1, 2, 1.0)])?;
@@ -43,15 +40,15 @@ impl Matrix {
     /// assert_eq!(a.permute(&p, &p)?.graph()?.bandwidth(), (1, 1));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`graph`](Self::graph).
     #[doc(alias("rcm", "symrcm"))]
     pub fn reverse_cuthill_mckee(&self) -> Result<Vec<usize>> {
         Ok(self.graph()?.reverse_cuthill_mckee())
     }
 
     /// The connected components, numbered in the order of their first rows.
-    ///
-    /// # Errors
-    /// As [`graph`](Self::graph).
     ///
     /// ```
     /// use nnz::{graph::Connection, prelude::*};
@@ -60,6 +57,9 @@ impl Matrix {
     /// assert_eq!((components.count, components.labels), (2, vec![0, 1, 0]));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`graph`](Self::graph).
     pub fn connected_components(&self, connection: Connection) -> Result<Components> {
         Ok(self.graph()?.connected_components(connection))
     }

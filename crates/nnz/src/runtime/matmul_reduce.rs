@@ -12,11 +12,6 @@ impl Matrix {
     /// `⊕ A·B` in the order of B: for each row of A and column of B the sum, mean, least or largest of the products of
     /// the row's entries, 0 of a row without entries. Other formats than CSR are converted first.
     ///
-    /// # Errors
-    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Shape`](crate::Error::Shape) if B has not as
-    /// many rows as A has columns; [`Unsupported`](crate::Error::Unsupported) for the least and the largest of complex
-    /// values.
-    ///
     /// ```
     /// use nnz::{Aggregation, prelude::*};
     /// let device = Device::host()?;
@@ -27,6 +22,11 @@ impl Matrix {
     /// assert_eq!(of(Aggregation::Mean)?, [-1.0, -3.0, 0.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Shape`](crate::Error::Shape) if B has not as
+    /// many rows as A has columns; [`Unsupported`](crate::Error::Unsupported) for the least and the largest of complex
+    /// values.
     #[doc(alias("spmm_reduce", "aggregate", "message_passing"))]
     pub fn matmul_reduce(&self, by: Aggregation, b: &DenseMatrix) -> Result<DenseMatrix> {
         let mut c = DenseMatrix::zeros(self.device(), self.dtype(), self.nrows(), b.ncols(), b.order())?;
@@ -43,9 +43,6 @@ impl Matrix {
     ///
     /// It is a position among the entries of A in CSR, and nnz for a row without entries; positions come row by row.
     ///
-    /// # Errors
-    /// As [`matmul_reduce`](Self::matmul_reduce), and [`Unsupported`](crate::Error::Unsupported) for sums and means.
-    ///
     /// ```
     /// use nnz::{Aggregation, prelude::*};
     /// let device = Device::host()?;
@@ -55,6 +52,9 @@ impl Matrix {
     /// assert_eq!((least.values().to_vec::<f64>()?, at), (vec![-2.0, 0.0], vec![1, 2]));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`matmul_reduce`](Self::matmul_reduce), and [`Unsupported`](crate::Error::Unsupported) for sums and means.
     pub fn matmul_reduce_arg(&self, by: Aggregation, b: &DenseMatrix) -> Result<(DenseMatrix, Vec<i64>)> {
         let mut c = DenseMatrix::zeros(self.device(), self.dtype(), self.nrows(), b.ncols(), b.order())?;
         let arguments = self.to_format(Format::Csr)?.any().spmm_reduce(by, b, &mut c, true)?;

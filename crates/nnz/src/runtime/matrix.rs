@@ -38,16 +38,16 @@ pub struct Matrix {
 impl Matrix {
     /// A matrix of the host with its type hidden, uploaded where the device has memory of its own.
     ///
-    /// # Errors
-    /// [`Unsupported`](Error::Unsupported) for a format or types that no device has; those of
-    /// [`SparseFormat::to_device`].
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(3)?)?;
     /// assert_eq!((a.format(), a.dtype(), a.shape(), a.nnz()), (Format::Csr, DType::F64, (3, 3), 3));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) for a format or types that no device has; those of
+    /// [`SparseFormat::to_device`].
     pub fn from_typed<M: SparseFormat<Space = Host>>(device: &Device, matrix: M) -> Result<Self> {
         match device {
             Device::Cpu(_) => Self::wrap(device, matrix),
@@ -60,16 +60,16 @@ impl Matrix {
     /// A [`HostCsr`](crate::HostCsr) is CSR over arrays of somebody else's. Products run on them where they lie, and a
     /// clone shares them; every other operation makes a matrix with arrays of its own.
     ///
-    /// # Errors
-    /// [`WrongContext`](Error::WrongContext) if it is in other memory; [`Unsupported`](Error::Unsupported) for a format
-    /// or types that no device has.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::wrap(&Device::host()?, Csc::<f32>::zeros(2, 3)?)?;
     /// assert_eq!(a.format(), Format::Csc);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`WrongContext`](Error::WrongContext) if it is in other memory; [`Unsupported`](Error::Unsupported) for a format
+    /// or types that no device has.
     pub fn wrap<M: SparseFormat>(device: &Device, matrix: M) -> Result<Self> {
         let (expected, found) = (device.context(), matrix.context());
         if expected != found {

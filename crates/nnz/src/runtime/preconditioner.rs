@@ -29,11 +29,6 @@ pub struct Preconditioner {
 impl Matrix {
     /// A preconditioner of this matrix for [`solver_with`](Self::solver_with), and to be applied to vectors.
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if A is not square; [`Singular`](Error::Singular) with the first row whose diagonal
-    /// Jacobi's preconditioner cannot take, or that an incomplete factorization cannot eliminate;
-    /// [`Unsupported`](Error::Unsupported) for values of 16 bits; what the device's runtime reports.
-    ///
     /// ```
     /// use nnz::{PreconditionerKind, prelude::*};
     /// let device = Device::host()?;
@@ -43,6 +38,11 @@ impl Matrix {
     /// assert_eq!(x.to_vec::<f64>()?, [4.0, 2.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if A is not square; [`Singular`](Error::Singular) with the first row whose diagonal
+    /// Jacobi's preconditioner cannot take, or that an incomplete factorization cannot eliminate;
+    /// [`Unsupported`](Error::Unsupported) for values of 16 bits; what the device's runtime reports.
     pub fn preconditioner(&self, by: PreconditionerKind) -> Result<Preconditioner> {
         let inner = match self.dtype() {
             DType::F32 => shared::<f32>(self, by),

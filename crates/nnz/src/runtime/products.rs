@@ -10,10 +10,6 @@ impl Matrix {
     ///
     /// The plan of the first call serves the next ones; [`plan_spmv`](Self::plan_spmv) makes one with other options.
     ///
-    /// # Errors
-    /// [`Operands`](crate::Error::Operands) if types or devices differ, [`Shape`](crate::Error::Shape) if x is not as
-    /// long as A has columns; an error of the device's runtime.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -23,6 +19,10 @@ impl Matrix {
     /// assert_eq!(a.matvec(&x)?.to_vec::<f64>()?, [3.0, 3.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](crate::Error::Operands) if types or devices differ, [`Shape`](crate::Error::Shape) if x is not as
+    /// long as A has columns; an error of the device's runtime.
     pub fn matvec(&self, x: &Vector) -> Result<Vector> {
         let mut y = Vector::zeros(self.device(), self.dtype(), self.nrows())?;
         self.spmv(Op::None, 1.0, x, 0.0, &mut y)?;
@@ -30,9 +30,6 @@ impl Matrix {
     }
 
     /// `y ← alpha·op(A)·x + beta·y`; a `beta` of zero does not read `y`.
-    ///
-    /// # Errors
-    /// As [`matvec`](Self::matvec), and [`Operands`](crate::Error::Operands) for a factor that the type does not hold.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -44,6 +41,9 @@ impl Matrix {
     /// assert_eq!(y.to_vec::<f32>()?, [2.0, 5.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`matvec`](Self::matvec), and [`Operands`](crate::Error::Operands) for a factor that the type does not hold.
     pub fn spmv(
         &self,
         op: Op,
@@ -64,9 +64,6 @@ impl Matrix {
 
     /// A plan of `y ← alpha·op(A)·x + beta·y` with options of its own.
     ///
-    /// # Errors
-    /// Those of [`SpmvPlan::new`](crate::op::SpmvPlan::new).
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
@@ -74,6 +71,9 @@ impl Matrix {
     /// assert_eq!(plan.choice().algorithm, "sequential");
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`SpmvPlan::new`](crate::op::SpmvPlan::new).
     pub fn plan_spmv(&self, op: Op, options: &PlanOptions) -> Result<MatrixSpmvPlan> {
         self.any().plan_spmv(op, options).map(MatrixSpmvPlan)
     }
@@ -95,10 +95,6 @@ impl Matrix {
     /// The plan of the first call serves the next ones with as many columns; [`plan_spmm`](Self::plan_spmm) makes one
     /// with other options.
     ///
-    /// # Errors
-    /// [`Operands`](crate::Error::Operands) if types or devices differ, [`Shape`](crate::Error::Shape) if B has not as
-    /// many rows as A has columns; an error of the device's runtime.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -107,6 +103,10 @@ impl Matrix {
     /// assert_eq!(a.matmul(&b)?.values().to_vec::<f64>()?, [1.0, 2.0, 3.0, 4.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](crate::Error::Operands) if types or devices differ, [`Shape`](crate::Error::Shape) if B has not as
+    /// many rows as A has columns; an error of the device's runtime.
     pub fn matmul(&self, b: &DenseMatrix) -> Result<DenseMatrix> {
         let mut c = DenseMatrix::zeros(self.device(), self.dtype(), self.nrows(), b.ncols(), b.order())?;
         self.spmm(Op::None, 1.0, b, 0.0, &mut c)?;
@@ -114,9 +114,6 @@ impl Matrix {
     }
 
     /// `C ← alpha·op(A)·B + beta·C`; a `beta` of zero does not read C.
-    ///
-    /// # Errors
-    /// As [`matmul`](Self::matmul), and [`Operands`](crate::Error::Operands) for a factor that the type does not hold.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -128,6 +125,9 @@ impl Matrix {
     /// assert_eq!(c.values().to_vec::<f64>()?, [21.0, 22.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`matmul`](Self::matmul), and [`Operands`](crate::Error::Operands) for a factor that the type does not hold.
     pub fn spmm(
         &self,
         op: Op,
@@ -148,9 +148,6 @@ impl Matrix {
 
     /// A plan of `C ← alpha·op(A)·B + beta·C` for `columns` columns of B and C, with options of its own.
     ///
-    /// # Errors
-    /// Those of [`SpmmPlan::new`](crate::op::SpmmPlan::new).
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
@@ -158,6 +155,9 @@ impl Matrix {
     /// assert_eq!(plan.choice().algorithm, "sequential");
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`SpmmPlan::new`](crate::op::SpmmPlan::new).
     pub fn plan_spmm(&self, op: Op, columns: usize, options: &PlanOptions) -> Result<MatrixSpmmPlan> {
         self.any().plan_spmm(op, columns, options).map(MatrixSpmmPlan)
     }

@@ -58,10 +58,6 @@ impl Matrix {
     /// rows and CSC by columns, on the matrix's device, and convert what is stored otherwise first. NaN stays NaN. For
     /// many reductions of one pattern make a [`ReducePlan`](crate::op::ReducePlan).
     ///
-    /// # Errors
-    /// Those of [`Reduction::check`]; [`Unsupported`](crate::Error::Unsupported) for batches; those of
-    /// [`to_format`](Self::to_format).
-    ///
     /// ```
     /// use nnz::{Each, Reduction, prelude::*};
     /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, -3.0])?;
@@ -73,6 +69,10 @@ impl Matrix {
     /// assert_eq!(a.reduce(Each::Column, Reduction::Norm2)?.to_vec::<f64>()?, [1.0, 3.0, 2.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`Reduction::check`]; [`Unsupported`](crate::Error::Unsupported) for batches; those of
+    /// [`to_format`](Self::to_format).
     pub fn reduce(&self, each: Each, by: Reduction) -> Result<Vector> {
         let (count, extent) = self.lines(each);
         by.check(self.dtype(), (count, extent))?;
@@ -92,9 +92,6 @@ impl Matrix {
     /// Entries of one coordinate are added first. The norm of a matrix without elements is 0, and no square overflows.
     /// The matrix's device computes it of values in double precision, and the host of others, which it widens first.
     ///
-    /// # Errors
-    /// [`Unsupported`](crate::Error::Unsupported) for batches; what the device's runtime reports.
-    ///
     /// ```
     /// use nnz::{Norm, prelude::*};
     /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![3.0, -4.0, 12.0])?;
@@ -103,6 +100,9 @@ impl Matrix {
     /// assert_eq!(norms, [13.0, 16.0, 12.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::Error::Unsupported) for batches; what the device's runtime reports.
     pub fn norm(&self, norm: Norm) -> Result<f64> {
         let a = self.in_double_precision()?;
         let each = match norm {

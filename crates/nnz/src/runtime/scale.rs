@@ -12,10 +12,6 @@ impl Matrix {
     ///
     /// It is a sampled product of two columns, by the plans that [`sddmm`](Self::sddmm) keeps.
     ///
-    /// # Errors
-    /// [`Operands`](Error::Operands) for factors of another type or device, [`Shape`](Error::Shape) unless there is one
-    /// for each row or column; those of [`sddmm`](Self::sddmm).
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -27,6 +23,10 @@ impl Matrix {
     /// assert_eq!(by_columns.to_dense()?.values().to_vec::<f64>()?, [1.0, 1.0, 0.0, 1.5]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) for factors of another type or device, [`Shape`](Error::Shape) unless there is one
+    /// for each row or column; those of [`sddmm`](Self::sddmm).
     #[doc(alias("scale", "scale_rows", "scale_columns", "diags"))]
     pub fn scaled_by(&self, rows: Option<&Vector>, cols: Option<&Vector>) -> Result<Self> {
         if let (Some(_), Some(_)) = (rows, cols) {

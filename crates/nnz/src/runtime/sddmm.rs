@@ -17,11 +17,6 @@ impl Matrix {
     /// The plan of the first call serves the next ones with as many columns. [`sddmm_into`](Self::sddmm_into) has
     /// factors, and products that the values of A do not scale.
     ///
-    /// # Errors
-    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Shape`](crate::Error::Shape) unless U has as
-    /// many rows as A, V as many as A has columns, and both as many columns; [`Unsupported`](crate::Error::Unsupported)
-    /// for other formats; an error of the device's runtime.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -32,6 +27,11 @@ impl Matrix {
     /// assert_eq!(scores.to_dense()?.values().to_vec::<f64>()?, [0.0, 2.0, 70.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Shape`](crate::Error::Shape) unless U has as
+    /// many rows as A, V as many as A has columns, and both as many columns; [`Unsupported`](crate::Error::Unsupported)
+    /// for other formats; an error of the device's runtime.
     pub fn sddmm(&self, u: &DenseMatrix, v: &DenseMatrix) -> Result<Self> {
         let mut c = Vector::zeros(self.device(), self.dtype(), self.nnz())?;
         self.sddmm_into(Sampling::Values, 1.0, (u, v), 0.0, &mut c)?;
@@ -40,9 +40,6 @@ impl Matrix {
 
     /// `C ← alpha·A ∘ (U·Vᵀ) + beta·C`, where `c` has a value for each entry of A, in the order of the entries; a
     /// `beta` of zero does not read it. With [`Sampling::Pattern`] the values of A count as 1.
-    ///
-    /// # Errors
-    /// As [`sddmm`](Self::sddmm), and [`Operands`](crate::Error::Operands) for a factor that the type does not hold.
     ///
     /// ```
     /// # use nnz::{op::Sampling, prelude::*};
@@ -54,6 +51,9 @@ impl Matrix {
     /// assert_eq!(c.to_vec::<f64>()?, [3.0, 3.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`sddmm`](Self::sddmm), and [`Operands`](crate::Error::Operands) for a factor that the type does not hold.
     pub fn sddmm_into(
         &self,
         sampling: Sampling,
@@ -75,9 +75,6 @@ impl Matrix {
     /// `A ∘ (U_h·V_hᵀ)` for each of `heads` heads, which have as many columns of U and V each, one beside the other: a
     /// matrix for each head, all of the pattern of A. One plan serves them.
     ///
-    /// # Errors
-    /// As [`sddmm`](Self::sddmm); [`Shape`](crate::Error::Shape) if the columns of U are not of `heads` heads.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -88,6 +85,9 @@ impl Matrix {
     /// assert_eq!(scores[1].to_dense()?.values().to_vec::<f64>()?, [20.0, 40.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`sddmm`](Self::sddmm); [`Shape`](crate::Error::Shape) if the columns of U are not of `heads` heads.
     #[doc(alias = "attention")]
     pub fn sddmm_heads(&self, u: &DenseMatrix, v: &DenseMatrix, heads: usize) -> Result<Vec<Self>> {
         if heads == 0 || !u.ncols().is_multiple_of(heads) {
@@ -111,9 +111,6 @@ impl Matrix {
 
     /// A plan of `C ← alpha·A ∘ (U·Vᵀ) + beta·C` for `inner` columns of U and V, with options of its own.
     ///
-    /// # Errors
-    /// Those of [`SddmmPlan::new`], and [`Unsupported`](crate::Error::Unsupported) for ELL, HYB and SELL.
-    ///
     /// ```
     /// # use nnz::{op::Sampling, prelude::*};
     /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
@@ -121,6 +118,9 @@ impl Matrix {
     /// assert_eq!(plan.choice().algorithm, "sequential");
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`SddmmPlan::new`], and [`Unsupported`](crate::Error::Unsupported) for ELL, HYB and SELL.
     pub fn plan_sddmm(
         &self,
         sampling: Sampling,
@@ -145,10 +145,6 @@ impl Matrix {
     /// The same pattern with these values, one for each entry in the order of the entries; of CSR, CSC, COO and
     /// batches. Plans stay valid, but those of a matrix over borrowed arrays, whose pattern is copied.
     ///
-    /// # Errors
-    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Format`](crate::Error::Format) if there are
-    /// not as many values as entries; [`Unsupported`](crate::Error::Unsupported) for other formats.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
@@ -156,6 +152,10 @@ impl Matrix {
     /// assert_eq!(a.to_dense()?.values().to_vec::<f64>()?, [3.0, 0.0, 0.0, 4.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Format`](crate::Error::Format) if there are
+    /// not as many values as entries; [`Unsupported`](crate::Error::Unsupported) for other formats.
     pub fn with_values(&self, values: &Vector) -> Result<Self> {
         self.any().with_values(values)
     }

@@ -10,11 +10,6 @@ impl Matrix {
     ///
     /// The result has the format of the matrix where that is CSR or CSC, and is else CSR; it is sorted.
     ///
-    /// # Errors
-    /// [`Shape`](crate::Error::Shape) for a row or a column that the matrix has not;
-    /// [`IndexOverflow`](crate::Error::IndexOverflow) if the nnz of the result does not fit the type of offsets; those
-    /// of [`to_format`](Self::to_format).
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
@@ -24,6 +19,11 @@ impl Matrix {
     /// assert_eq!(a.select(.., 1..)?.to_dense()?.values().to_vec::<f64>()?, [0.0, 2.0, 3.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) for a row or a column that the matrix has not;
+    /// [`IndexOverflow`](crate::Error::IndexOverflow) if the nnz of the result does not fit the type of offsets; those
+    /// of [`to_format`](Self::to_format).
     #[doc(alias("slice"))]
     pub fn select<'s>(&self, rows: impl IntoSelection<'s>, cols: impl IntoSelection<'s>) -> Result<Self> {
         self.selected(&rows.into_selection(self.nrows()), &cols.into_selection(self.ncols()))
@@ -37,10 +37,6 @@ impl Matrix {
     /// The permuted matrix, whose row `k` is row `rows[k]` and whose column `k` is column `cols[k]`, as SciPy's
     /// `A[rows][:, cols]`; in the format of [`select`](Self::select). The [`inverse_permutation`]s take it back.
     ///
-    /// # Errors
-    /// [`Shape`](crate::Error::Shape) for a list that is no permutation of the rows or columns; those of
-    /// [`to_format`](Self::to_format).
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
@@ -49,6 +45,10 @@ impl Matrix {
     /// assert!(a.permute(&[1, 1], &[0, 1]).is_err());
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) for a list that is no permutation of the rows or columns; those of
+    /// [`to_format`](Self::to_format).
     pub fn permute(&self, rows: &[usize], cols: &[usize]) -> Result<Self> {
         inverse_permutation(rows, self.nrows())?;
         inverse_permutation(cols, self.ncols())?;

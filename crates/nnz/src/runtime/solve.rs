@@ -57,14 +57,6 @@ impl SolveOptions {
 impl Matrix {
     /// The solution of A·x = b, sought from x = 0, and how the iteration ended. Not to converge is no error.
     ///
-    /// # Errors
-    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if b is not as long as A has
-    /// rows, or A not square though the method is not for least squares; [`Unsupported`](Error::Unsupported) for values
-    /// of 16 bits, for a method that takes no preconditioner, for options out of their range, and for
-    /// [`Method::Direct`] if the crate lacks the feature `direct`; [`Singular`](Error::Singular) for
-    /// [`Method::Direct`] if A is singular, and with the first row whose diagonal Jacobi's preconditioner cannot take,
-    /// or that an incomplete factorization cannot eliminate.
-    ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
     /// let device = Device::host()?;
@@ -77,6 +69,14 @@ impl Matrix {
     /// assert!((x[0] - 1.0).abs() < 1e-9 && (x[1] - 2.0).abs() < 1e-9);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if b is not as long as A has
+    /// rows, or A not square though the method is not for least squares; [`Unsupported`](Error::Unsupported) for values
+    /// of 16 bits, for a method that takes no preconditioner, for options out of their range, and for
+    /// [`Method::Direct`] if the crate lacks the feature `direct`; [`Singular`](Error::Singular) for
+    /// [`Method::Direct`] if A is singular, and with the first row whose diagonal Jacobi's preconditioner cannot take,
+    /// or that an incomplete factorization cannot eliminate.
     pub fn solve(&self, b: &Vector, options: &SolveOptions) -> Result<(Vector, Solution)> {
         let mut x = Vector::zeros(self.device(), self.dtype(), self.ncols())?;
         let solution = self.solve_from(b, &mut x, options, |_| ControlFlow::Continue(()))?;
@@ -86,9 +86,6 @@ impl Matrix {
     /// Solves A·x = b from the `x` that is given, which gets the last iterate; see [`solve`](Self::solve).
     ///
     /// `callback` is called after each computation of the residual's norm and may stop.
-    ///
-    /// # Errors
-    /// Those of [`solve`](Self::solve).
     ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
@@ -101,6 +98,9 @@ impl Matrix {
     /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`solve`](Self::solve).
     pub fn solve_from(
         &self,
         b: &Vector,
@@ -112,9 +112,6 @@ impl Matrix {
     }
 
     /// A solver of this matrix for many right-hand sides: it plans the product, and allocates its vectors, once.
-    ///
-    /// # Errors
-    /// As [`solve`](Self::solve), but for those of b.
     ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
@@ -130,15 +127,14 @@ impl Matrix {
     /// }
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve), but for those of b.
     pub fn solver(&self, options: &SolveOptions) -> Result<Solver> {
         self.any_solver(options, None)
     }
 
     /// As [`solver`](Self::solver), with a preconditioner that is made already in place of that of `options`.
-    ///
-    /// # Errors
-    /// Those of [`solver`](Self::solver); [`Operands`](Error::Operands) for a preconditioner of another type or device,
-    /// [`Shape`](Error::Shape) for one of another size.
     ///
     /// ```
     /// use nnz::{Method, PreconditionerKind, SolveOptions, prelude::*};
@@ -153,6 +149,10 @@ impl Matrix {
     /// }
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`solver`](Self::solver); [`Operands`](Error::Operands) for a preconditioner of another type or device,
+    /// [`Shape`](Error::Shape) for one of another size.
     pub fn solver_with(&self, options: &SolveOptions, preconditioner: &Preconditioner) -> Result<Solver> {
         self.any_solver(options, Some(preconditioner))
     }
@@ -193,10 +193,6 @@ impl Solver {
 
     /// Takes exactly `iterations` iterations from the `x` that is given, and computes b − A·x once, after them.
     ///
-    /// # Errors
-    /// As [`solve_from`](Self::solve_from), and [`Unsupported`](Error::Unsupported) for other methods than
-    /// [`Method::EnqueuedCg`].
-    ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
     /// let device = Device::host()?;
@@ -206,6 +202,10 @@ impl Solver {
     /// assert!(solution.converged());
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`solve_from`](Self::solve_from), and [`Unsupported`](Error::Unsupported) for other methods than
+    /// [`Method::EnqueuedCg`].
     pub fn solve_fixed(&mut self, b: &Vector, x: &mut Vector, iterations: usize) -> Result<Solution> {
         self.0.solve_fixed(b, x, iterations)
     }

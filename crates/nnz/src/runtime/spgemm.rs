@@ -16,11 +16,6 @@ impl Matrix {
     /// zeros, which [`prune`](Self::prune) removes. For several products of the same patterns make a
     /// [plan](Self::plan_spgemm).
     ///
-    /// # Errors
-    /// [`Operands`](Error::Operands) if types, devices or formats differ; [`Unsupported`](Error::Unsupported) for other
-    /// formats; [`Shape`](Error::Shape) if B has not as many rows as A has columns;
-    /// [`IndexOverflow`](Error::IndexOverflow) if the product has more entries than its offsets can count.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -31,15 +26,17 @@ impl Matrix {
     /// assert_eq!(error.to_string(), "spgemm: A is csr, B is csc; B as csr would fit");
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types, devices or formats differ; [`Unsupported`](Error::Unsupported) for other
+    /// formats; [`Shape`](Error::Shape) if B has not as many rows as A has columns;
+    /// [`IndexOverflow`](Error::IndexOverflow) if the product has more entries than its offsets can count.
     pub fn matmul_sparse(&self, b: &Self) -> Result<Self> {
         self.product(b, ProductExtent::Whole)
     }
 
     /// The pattern of `A·B`, with ones as values: what [`matmul_sparse`](Self::matmul_sparse) gives but its sums, which
     /// are not computed.
-    ///
-    /// # Errors
-    /// As [`matmul_sparse`](Self::matmul_sparse).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -48,6 +45,9 @@ impl Matrix {
     /// assert_eq!(a.matmul_pattern(&a)?.to_dense()?.values().to_vec::<f64>()?, [1.0, 1.0, 0.0, 1.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`matmul_sparse`](Self::matmul_sparse).
     pub fn matmul_pattern(&self, b: &Self) -> Result<Self> {
         let product = self.product(b, ProductExtent::Pattern)?;
         let ones = product.ones(product.nnz())?;
@@ -56,10 +56,6 @@ impl Matrix {
 
     /// `C⟨M⟩ = A·B`: the elements of A·B at the entries of `mask`, whose values do not matter, in a matrix of its
     /// pattern; zeros where no product arises. The memory is that of the mask.
-    ///
-    /// # Errors
-    /// As [`matmul_sparse`](Self::matmul_sparse), of the mask too; [`Shape`](Error::Shape) for a mask of another shape
-    /// than A·B, [`Format`](Error::Format) for one that is not sorted or has a coordinate twice.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -71,6 +67,10 @@ impl Matrix {
     /// assert_eq!(paths.reduce(nnz::Each::Row, nnz::Reduction::Sum)?.to_vec::<f64>()?, [2.0, 2.0, 2.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`matmul_sparse`](Self::matmul_sparse), of the mask too; [`Shape`](Error::Shape) for a mask of another shape
+    /// than A·B, [`Format`](Error::Format) for one that is not sorted or has a coordinate twice.
     #[doc(alias("mxm", "masked_spgemm"))]
     pub fn matmul_masked(&self, b: &Self, mask: &Self) -> Result<Self> {
         self.check_factors(mask, "the mask")?;

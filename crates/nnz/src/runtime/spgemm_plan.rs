@@ -14,9 +14,6 @@ const OP: &str = "spgemm";
 impl Matrix {
     /// A plan of `A·B`, which finds its pattern once for all values.
     ///
-    /// # Errors
-    /// As [`matmul_sparse`](Self::matmul_sparse), and [`Operands`](Error::Operands) if types of indices differ.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -28,6 +25,9 @@ impl Matrix {
     /// assert_eq!(plan.run(&a, &b)?.to_dense()?.values().to_vec::<f64>()?, [1.0, 3.0, 0.0, 3.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`matmul_sparse`](Self::matmul_sparse), and [`Operands`](Error::Operands) if types of indices differ.
     pub fn plan_spgemm(&self, b: &Self, options: &PlanOptions) -> Result<MatrixSpgemmPlan> {
         self.check_factors(b, "B")?;
         let (a, b) = (Factor::new(self)?, Factor::new(b)?);

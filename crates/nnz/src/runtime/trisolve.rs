@@ -19,11 +19,6 @@ impl Matrix {
     ///
     /// For several systems with the same pattern make a [`TrisolvePlan`](crate::op::TrisolvePlan).
     ///
-    /// # Errors
-    /// [`Singular`](Error::Singular) with the first row whose diagonal is zero or not stored;
-    /// [`Operands`](Error::Operands) if types or devices differ; [`Shape`](Error::Shape) if A is not square or b not as
-    /// long as A has rows; [`Unsupported`](Error::Unsupported) for other formats; an error of the device's runtime.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
@@ -34,6 +29,11 @@ impl Matrix {
     /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Singular`](Error::Singular) with the first row whose diagonal is zero or not stored;
+    /// [`Operands`](Error::Operands) if types or devices differ; [`Shape`](Error::Shape) if A is not square or b not as
+    /// long as A has rows; [`Unsupported`](Error::Unsupported) for other formats; an error of the device's runtime.
     pub fn solve_triangular(&self, system: Triangular, b: &Vector) -> Result<Vector> {
         let n = b.len();
         let b = DenseMatrix::new(b.clone(), n, 1, n, Order::ColMajor)?;
@@ -41,9 +41,6 @@ impl Matrix {
     }
 
     /// X of op(A)·X = B, in the order of B; see [`solve_triangular`](Self::solve_triangular).
-    ///
-    /// # Errors
-    /// Those of [`solve_triangular`](Self::solve_triangular).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -54,6 +51,9 @@ impl Matrix {
     /// assert_eq!(x.values().to_vec::<f64>()?, [1.0, 2.0, 3.0, 4.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`solve_triangular`](Self::solve_triangular).
     pub fn solve_triangular_many(&self, system: Triangular, b: &DenseMatrix) -> Result<DenseMatrix> {
         let mut x = DenseMatrix::zeros(b.device(), b.dtype(), b.nrows(), b.ncols(), b.order())?;
         self.solve_triangular_into(system, b, &mut x)?;
@@ -61,10 +61,6 @@ impl Matrix {
     }
 
     /// Writes X of op(A)·X = B to `x`, which is not read; see [`solve_triangular`](Self::solve_triangular).
-    ///
-    /// # Errors
-    /// Those of [`solve_triangular`](Self::solve_triangular); after [`Singular`](Error::Singular) for a zero on the
-    /// diagonal `x` has any values.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -76,6 +72,10 @@ impl Matrix {
     /// assert_eq!(x.values().to_vec::<f64>()?, [1.0, 3.0, 2.0, 4.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`solve_triangular`](Self::solve_triangular); after [`Singular`](Error::Singular) for a zero on the
+    /// diagonal `x` has any values.
     pub fn solve_triangular_into(
         &self,
         system: Triangular,

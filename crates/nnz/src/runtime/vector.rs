@@ -48,15 +48,15 @@ pub struct Vector {
 impl Vector {
     /// A copy of `values` in the memory of `device`.
     ///
-    /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), or what the device's runtime reports.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let x = Vector::from_slice(&Device::host()?, &[1.0_f32, 2.0])?;
     /// assert_eq!((x.dtype(), x.len()), (DType::F32, 2));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), or what the device's runtime reports.
     pub fn from_slice<T: Scalar>(device: &Device, values: &[T]) -> Result<Self> {
         match device {
             Device::Cpu(_) => Self::from_vec(device, values.to_vec()),
@@ -68,15 +68,15 @@ impl Vector {
 
     /// A vector of `values` in the memory of `device`, which on the CPU takes them without a copy.
     ///
-    /// # Errors
-    /// As [`from_slice`](Self::from_slice).
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let x = Vector::from_vec(&Device::host()?, vec![1.0, 2.0])?;
     /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`from_slice`](Self::from_slice).
     pub fn from_vec<T: Scalar>(device: &Device, values: Vec<T>) -> Result<Self> {
         match device {
             Device::Cpu(_) => Self::from_buffer(device, T::DTYPE, Box::new(HostElements::Owned(values))),
@@ -102,15 +102,15 @@ impl Vector {
 
     /// A vector of `len` zeros.
     ///
-    /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory) for more than fit the memory; else as [`from_slice`](Self::from_slice).
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let x = Vector::zeros(&Device::host()?, DType::F32, 2)?;
     /// assert_eq!(x.to_vec::<f32>()?, [0.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory) for more than fit the memory; else as [`from_slice`](Self::from_slice).
     pub fn zeros(device: &Device, dtype: DType, len: usize) -> Result<Self> {
         with_dtype!(dtype, T => match device {
             Device::Cpu(_) => Self::from_vec::<T>(device, zeroed_vec(len)?),
@@ -149,14 +149,6 @@ impl Vector {
 
     /// A vector over borrowed memory of the host, which is not copied.
     ///
-    /// # Errors
-    /// [`Unsupported`](Error::Unsupported) for a device other than the CPU, whose buffers [`wrap`](Self::wrap) takes;
-    /// [`Operands`](Error::Operands) for a null pointer.
-    ///
-    /// # Safety
-    /// `elements` satisfies [`std::slice::from_raw_parts`] as long as the vector lives. Nobody writes them during a
-    /// call that reads the vector. A method that takes `&mut self` may write them, and nobody else uses them meanwhile.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let mut memory = [1.0, 2.0];
@@ -167,6 +159,14 @@ impl Vector {
     /// assert_eq!(memory, [3.0, 6.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Unsupported`](Error::Unsupported) for a device other than the CPU, whose buffers [`wrap`](Self::wrap) takes;
+    /// [`Operands`](Error::Operands) for a null pointer.
+    ///
+    /// # Safety
+    /// `elements` satisfies [`std::slice::from_raw_parts`] as long as the vector lives. Nobody writes them during a
+    /// call that reads the vector. A method that takes `&mut self` may write them, and nobody else uses them meanwhile.
     pub unsafe fn borrow<T: Scalar>(device: &Device, elements: *mut [T]) -> Result<Self> {
         let Device::Cpu(_) = device else {
             return Err(Error::unsupported(
@@ -237,9 +237,6 @@ impl Vector {
 
     /// The elements, copied to the host.
     ///
-    /// # Errors
-    /// [`Operands`](Error::Operands) if they are not of type `T`; what the device's runtime reports.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let x = Vector::from_slice(&Device::host()?, &[1.0, 2.0])?;
@@ -247,6 +244,9 @@ impl Vector {
     /// assert_eq!(x.to_vec::<f32>().unwrap_err().to_string(), "to_vec: x is f64; x as f32 would fit");
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if they are not of type `T`; what the device's runtime reports.
     pub fn to_vec<T: Scalar>(&self) -> Result<Vec<T>> {
         if let Some(host) = self.as_slice() {
             return Ok(host.to_vec());
@@ -288,23 +288,20 @@ impl Vector {
 
     /// A copy with the elements as another type, each rounded to nearest; by way of the host.
     ///
-    /// # Errors
-    /// Those of [`cast_slice`](crate::cast_slice): complex to real, and finite numbers that would become infinite.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// let x = Vector::from_slice(&Device::host()?, &[0.1])?.cast(DType::F32)?;
     /// assert_eq!(x.to_vec::<f32>()?, [0.1]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`cast_slice`](crate::cast_slice): complex to real, and finite numbers that would become infinite.
     pub fn cast(&self, dtype: DType) -> Result<Self> {
         self.inner.cast(&self.device, dtype)
     }
 
     /// A copy in the memory of `device`.
-    ///
-    /// # Errors
-    /// As [`from_slice`](Self::from_slice).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -313,14 +310,14 @@ impl Vector {
     /// assert_eq!(x.to_vec::<f64>()?, [1.0, 2.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`from_slice`](Self::from_slice).
     pub fn to_device(&self, device: &Device) -> Result<Self> {
         self.inner.copy_to(device)
     }
 
     /// Σ conj(x_i)·y_i, with x this vector.
-    ///
-    /// # Errors
-    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if lengths do.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -328,6 +325,9 @@ impl Vector {
     /// assert_eq!(x.dot(&x)?, c64::new(5.0, 0.0));
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if lengths do.
     pub fn dot(&self, y: &Self) -> Result<c64> {
         self.check("dot", ("x", self), ("y", y))?;
         self.inner.dot(y)
@@ -335,22 +335,19 @@ impl Vector {
 
     /// sqrt(Σ |x_i|²), without overflow or underflow on the way.
     ///
-    /// # Errors
-    /// An error of the device's runtime.
-    ///
     /// ```
     /// # use nnz::prelude::*;
     /// assert_eq!(Vector::from_slice(&Device::host()?, &[3.0_f32, 4.0])?.nrm2()?, 5.0);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// An error of the device's runtime.
     pub fn nrm2(&self) -> Result<f64> {
         self.inner.nrm2()
     }
 
     /// `y ← alpha·x + beta·y`, with y this vector; a `beta` of zero does not read it.
-    ///
-    /// # Errors
-    /// As [`dot`](Self::dot), and [`Operands`](Error::Operands) for a factor that the type does not hold.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -360,15 +357,15 @@ impl Vector {
     /// assert_eq!(y.to_vec::<f64>()?, [1.0, 3.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`dot`](Self::dot), and [`Operands`](Error::Operands) for a factor that the type does not hold.
     pub fn axpby(&mut self, alpha: impl Into<c64>, x: &Self, beta: impl Into<c64>) -> Result<()> {
         self.check("axpby", ("y", self), ("x", x))?;
         self.inner.axpby(alpha.into(), x, beta.into())
     }
 
     /// `x ← factor·x`, with x this vector.
-    ///
-    /// # Errors
-    /// As [`axpby`](Self::axpby).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -377,15 +374,14 @@ impl Vector {
     /// assert_eq!(x.to_vec::<f64>()?, [3.0, 6.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`axpby`](Self::axpby).
     pub fn scale(&mut self, factor: impl Into<c64>) -> Result<()> {
         self.inner.scale(factor.into())
     }
 
     /// Copies the elements `range` of `x` onto as many of this vector, from `start` on, within the memory of both.
-    ///
-    /// # Errors
-    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) for elements that are not
-    /// there; what the device's runtime reports.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -395,6 +391,10 @@ impl Vector {
     /// assert_eq!(y.to_vec::<f64>()?, [0.0, 1.0, 2.0]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) for elements that are not
+    /// there; what the device's runtime reports.
     pub fn copy_from(&mut self, start: usize, x: &Self, range: Range<usize>) -> Result<()> {
         self.check("copy_from", ("y", self), ("x", x))?;
         let fits = |start: usize, len: usize, of: usize| start.checked_add(len).is_some_and(|end| end <= of);

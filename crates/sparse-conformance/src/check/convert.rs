@@ -13,10 +13,6 @@ use sparse_core::op::{Conversion, ConvertKernel, ConvertPlan, Duplicates};
 use sparse_core::{Algorithm, Backend, EllLayout, HybWidth, PlanOptions, Result, SellLayout};
 use std::marker::PhantomData;
 
-/// The check of conversions.
-#[derive(Debug)]
-pub(crate) struct Convert;
-
 /// The layouts of a target format that the table tests.
 pub trait TestedLayout: Default {
     /// The layout of a setting of this kind; `None` for others.
@@ -43,6 +39,9 @@ layouts! {
 
 const SELL: [(usize, usize); 5] = [(1, 1), (2, 4), (4, 1), (32, 4096), (64, 128)];
 
+/// The check of conversions to the format `To`.
+pub(crate) struct ConvertTo<To>(PhantomData<fn() -> To>);
+
 impl Suite {
     /// Conversion between two formats.
     pub fn convert<B, From, To>(&mut self, backend: &B) -> &mut Self
@@ -60,7 +59,7 @@ impl Suite {
     }
 }
 
-impl Check for Convert {
+impl<To> Check for ConvertTo<To> {
     fn settings(&self, key: &Key, problem: &Problem) -> Vec<Setting> {
         let sell = |(slice_height, sort_window)| SellLayout { slice_height, sort_window };
         let mut settings: Vec<_> = match key.format.as_str() {
@@ -94,9 +93,6 @@ impl Check for Convert {
     }
 }
 
-/// A conversion to the format `To`.
-pub(crate) struct ConvertTo<To>(PhantomData<fn() -> To>);
-
 impl<To: Build> ConvertTo<To> {
     pub(crate) const OPERATION: Self = Self(PhantomData);
 
@@ -121,10 +117,6 @@ where
     To: Build,
     FormatOn<B, From>: Conversion<FormatOn<B, To>, Layout: TestedLayout>,
 {
-    fn check(&self) -> &'static dyn Check {
-        &Convert
-    }
-
     fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.convert_algorithms()
     }

@@ -209,10 +209,6 @@ fn outcome<B: Backend, H: Build + Rebuild>(
 }
 
 impl<B: ElementwiseKernel<FormatOn<B, H>>, H: Build + Rebuild> MatrixOperation<B, H> for ElementwiseCheck {
-    fn check(&self) -> &'static dyn Check {
-        &Self
-    }
-
     fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.elementwise_algorithms()
     }

@@ -4,6 +4,7 @@ mod convert;
 mod dense_to_csr;
 mod elementwise;
 mod gradient_step;
+mod lines;
 mod prune;
 mod reduce;
 mod row_statistics;

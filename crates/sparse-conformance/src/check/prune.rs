@@ -30,10 +30,6 @@ impl Check for Prune {
 }
 
 impl<B: PruneKernel<FormatOn<B, H>>, H: Build> MatrixOperation<B, H> for Prune {
-    fn check(&self) -> &'static dyn Check {
-        &Self
-    }
-
     fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.prune_algorithms()
     }

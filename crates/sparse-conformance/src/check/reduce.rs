@@ -1,6 +1,7 @@
 //! Reductions of rows of CSR and columns of CSC. Entries of one coordinate count as their sum; an element that is not
 //! stored is zero.
 
+use super::lines::Lines;
 use crate::build::{Build, FormatOn};
 use crate::call::Call;
 use crate::case::Problem;
@@ -20,10 +21,7 @@ use std::collections::BTreeMap;
 
 /// The check of reductions of the rows, or of the columns.
 #[derive(Debug)]
-pub(crate) enum ReduceCheck {
-    Rows,
-    Columns,
-}
+pub(crate) struct ReduceCheck(Lines);
 
 impl Suite {
     /// Reductions of the lines of format `H`.
@@ -33,35 +31,25 @@ impl Suite {
         H: Build<Scalar: Cell>,
         FormatOn<B, H>: StoredLines,
     {
-        let operation = if H::FORMAT == "csr" { &ReduceCheck::Rows } else { &ReduceCheck::Columns };
+        let operation = match Lines::of::<H>() {
+            Lines::Rows => &ReduceCheck(Lines::Rows),
+            Lines::Columns => &ReduceCheck(Lines::Columns),
+        };
         self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::Reduce), operation))
     }
 }
 
 impl ReduceCheck {
-    fn as_check(&self) -> &'static dyn Check {
-        match self {
-            Self::Rows => &Self::Rows,
-            Self::Columns => &Self::Columns,
-        }
-    }
-
     /// (number of lines, elements of each)
     fn lines(&self, matrix: &Triplets) -> (usize, usize) {
-        match self {
-            Self::Rows => (matrix.rows, matrix.cols),
-            Self::Columns => (matrix.cols, matrix.rows),
-        }
+        self.0.orient(matrix.rows, matrix.cols)
     }
 
     /// The entries of each element that is stored, by lines.
     fn elements(&self, matrix: &Triplets) -> Vec<Vec<Vec<c64>>> {
         let mut lines = vec![BTreeMap::<usize, Vec<c64>>::new(); self.lines(matrix).0];
         for &(i, j, value) in &matrix.entries {
-            let (line, at) = match self {
-                Self::Rows => (i, j),
-                Self::Columns => (j, i),
-            };
+            let (line, at) = self.0.orient(i, j);
             lines[line].entry(at).or_default().push(value);
         }
         lines.into_iter().map(|line| line.into_values().collect()).collect()
@@ -227,10 +215,6 @@ where
     H: Build<Scalar: Cell>,
     FormatOn<B, H>: StoredLines,
 {
-    fn check(&self) -> &'static dyn Check {
-        self.as_check()
-    }
-
     fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.reduce_algorithms()
     }

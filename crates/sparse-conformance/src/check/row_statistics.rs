@@ -29,10 +29,6 @@ impl Suite {
 impl Check for RowStatistics {}
 
 impl<B: RowStatisticsKernel<FormatOn<B, H>>, H: Build> MatrixOperation<B, H> for RowStatistics {
-    fn check(&self) -> &'static dyn Check {
-        &Self
-    }
-
     fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.row_statistics_algorithms()
     }

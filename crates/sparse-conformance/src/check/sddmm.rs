@@ -171,10 +171,6 @@ where
     B: SddmmKernel<FormatOn<B, H>> + VectorKernel<H::Scalar>,
     H: Build<Scalar: Cell>,
 {
-    fn check(&self) -> &'static dyn Check {
-        &Self
-    }
-
     fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.sddmm_algorithms()
     }

@@ -30,10 +30,6 @@ impl Check for Select {
 }
 
 impl<B: SelectKernel<FormatOn<B, H>>, H: Build> MatrixOperation<B, H> for Select {
-    fn check(&self) -> &'static dyn Check {
-        &Self
-    }
-
     fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.select_algorithms()
     }

@@ -1,5 +1,6 @@
 //! The softmax of rows of CSR and columns of CSC, over the entries; those of one coordinate count each.
 
+use super::lines::Lines;
 use crate::build::{Build, FormatOn};
 use crate::call::Call;
 use crate::case::Problem;
@@ -18,10 +19,7 @@ use sparse_core::{Algorithm, DType, Error, PlanOptions, Result, SparseFormat, c6
 
 /// The check of the softmax of the rows, or of the columns.
 #[derive(Debug)]
-pub(crate) enum SoftmaxCheck {
-    Rows,
-    Columns,
-}
+pub(crate) struct SoftmaxCheck(Lines);
 
 impl Suite {
     /// The softmax of the lines of format `H`.
@@ -31,31 +29,21 @@ impl Suite {
         H: Build<Scalar: Cell>,
         FormatOn<B, H>: StoredLines,
     {
-        let operation = if H::FORMAT == "csr" { &SoftmaxCheck::Rows } else { &SoftmaxCheck::Columns };
+        let operation = match Lines::of::<H>() {
+            Lines::Rows => &SoftmaxCheck(Lines::Rows),
+            Lines::Columns => &SoftmaxCheck(Lines::Columns),
+        };
         self.add(MatrixSubject::<B, H>::new(backend, Key::of::<H>(Operation::Softmax), operation))
     }
 }
 
 impl SoftmaxCheck {
-    fn as_check(&self) -> &'static dyn Check {
-        match self {
-            Self::Rows => &Self::Rows,
-            Self::Columns => &Self::Columns,
-        }
-    }
-
     /// The values of each line, in the order in which they are stored.
     fn lines(&self, matrix: &Triplets) -> Vec<Vec<f64>> {
-        let count = match self {
-            Self::Rows => matrix.rows,
-            Self::Columns => matrix.cols,
-        };
+        let (count, _) = self.0.orient(matrix.rows, matrix.cols);
         let mut lines = vec![vec![]; count];
         for &(i, j, value) in &matrix.entries {
-            let line = match self {
-                Self::Rows => i,
-                Self::Columns => j,
-            };
+            let (line, _) = self.0.orient(i, j);
             lines[line].push(value.re);
         }
         lines
@@ -117,10 +105,6 @@ where
     H: Build<Scalar: Cell>,
     FormatOn<B, H>: StoredLines,
 {
-    fn check(&self) -> &'static dyn Check {
-        self.as_check()
-    }
-
     fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.softmax_algorithms()
     }

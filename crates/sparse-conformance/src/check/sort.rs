@@ -25,10 +25,6 @@ impl Suite {
 impl Check for Sort {}
 
 impl<B: SortKernel<FormatOn<B, H>>, H: Build> MatrixOperation<B, H> for Sort {
-    fn check(&self) -> &'static dyn Check {
-        &Self
-    }
-
     fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.sort_algorithms()
     }

@@ -118,10 +118,6 @@ where
     B: SpmmKernel<FormatOn<B, H>> + VectorKernel<H::Scalar>,
     H: Build<Scalar: Cell>,
 {
-    fn check(&self) -> &'static dyn Check {
-        &Self
-    }
-
     fn algorithms(&self, backend: &B, setting: &Setting) -> &'static [Algorithm] {
         backend.spmm_algorithms(op_of(setting))
     }

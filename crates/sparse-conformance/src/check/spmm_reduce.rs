@@ -165,10 +165,6 @@ where
     B: SpmmReduceKernel<FormatOn<B, H>>,
     H: Build<Scalar: Cell>,
 {
-    fn check(&self) -> &'static dyn Check {
-        &Self
-    }
-
     fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.spmm_reduce_algorithms()
     }

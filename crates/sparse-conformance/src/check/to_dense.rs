@@ -59,10 +59,6 @@ impl Check for ToDense {
 }
 
 impl<B: ToDenseKernel<FormatOn<B, H>>, H: Build<Scalar: Cell>> MatrixOperation<B, H> for ToDense {
-    fn check(&self) -> &'static dyn Check {
-        &Self
-    }
-
     fn algorithms(&self, backend: &B, _: &Setting) -> &'static [Algorithm] {
         backend.to_dense_algorithms()
     }

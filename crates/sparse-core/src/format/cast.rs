@@ -8,16 +8,16 @@ use crate::space::Host;
 
 /// The values as another type, each rounded to nearest; magnitudes that are too small become zero or subnormal.
 ///
-/// # Errors
-/// [`Error::Unsupported`] from a complex to a real type, whatever the imaginary parts;
-/// [`Error::ValueOverflow`], with its position, for a finite value that would become infinite.
-///
 /// ```
 /// use sparse_core::cast_slice;
 /// assert_eq!(cast_slice::<f64, f32>(&[0.5, 1e-60])?, [0.5, 0.0]);
 /// assert!(cast_slice::<f64, f32>(&[0.5, 1e60]).is_err());
 /// # Ok::<(), sparse_core::Error>(())
 /// ```
+///
+/// # Errors
+/// [`Error::Unsupported`] from a complex to a real type, whatever the imaginary parts;
+/// [`Error::ValueOverflow`], with its position, for a finite value that would become infinite.
 pub fn cast_slice<T: Scalar, U: Scalar>(values: &[T]) -> Result<Vec<U>> {
     if T::DTYPE.is_complex() && !U::DTYPE.is_complex() {
         return Err(Error::unsupported(

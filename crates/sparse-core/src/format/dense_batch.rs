@@ -76,9 +76,6 @@ impl<'a, T: Element, S: Space> DenseBatchView<'a, T, S> {
 
     /// Matrix `k`.
     ///
-    /// # Panics
-    /// If `k` is not below [`count`](Self::count).
-    ///
     /// ```
     /// # use sparse_core::{DenseBatchView, Order};
     /// let two = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
@@ -86,6 +83,9 @@ impl<'a, T: Element, S: Space> DenseBatchView<'a, T, S> {
     /// assert_eq!(batch.member(1).at(0, 1), 6.0);
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Panics
+    /// If `k` is not below [`count`](Self::count).
     pub fn member(&self, k: usize) -> DenseView<'a, T, S> {
         assert!(k < self.count, "there is no matrix {k} among {}", self.count);
         // Matrices without elements may lie behind the end of the data.

@@ -179,12 +179,6 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
 
 /// Copies arrays from one space to another.
 ///
-/// # Safety
-/// A matrix is made of the copies without another check: a copy has the elements of its view, and all copies live in
-/// one context.
-///
-/// An implementation without `unsafe` does not compile:
-///
 /// ```compile_fail
 /// use sparse_core::format::Transfer;
 /// use sparse_core::{Element, Host, Result};
@@ -195,6 +189,12 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
 ///     fn copy<T: Element>(&self, _: &[T]) -> Result<Vec<T>> { Ok(vec![]) }
 /// }
 /// ```
+///
+/// # Safety
+/// A matrix is made of the copies without another check: a copy has the elements of its view, and all copies live in
+/// one context.
+///
+/// An implementation without `unsafe` does not compile:
 pub unsafe trait Transfer<From: Space, To: Space> {
     /// A copy of the elements of `view`.
     ///

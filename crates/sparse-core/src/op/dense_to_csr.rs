@@ -74,13 +74,6 @@ pub struct CompressedArrays<B: Backend, T: Scalar, I: Index, O: Index> {
 
 /// Dense to sparse: implemented by backends, called through [`DenseToCompressedPlan`].
 ///
-/// # Safety
-/// A matrix is made of the arrays without another check. So they are those of as many members as `a` has, each valid
-/// for its rows and columns as [`CompressedPattern::new_unchecked`](crate::CompressedPattern::new_unchecked) demands,
-/// with indices sorted and unique; there is a value for each index, and all arrays live in the backend's context.
-///
-/// An implementation without `unsafe` does not compile:
-///
 /// ```compile_fail,E0200
 /// use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep};
 /// use sparse_core::{Algorithm, Choice, DenseBatchView, PlanOptions, Result, reference::Reference};
@@ -113,6 +106,13 @@ pub struct CompressedArrays<B: Backend, T: Scalar, I: Index, O: Index> {
 ///     }
 /// }
 /// ```
+///
+/// # Safety
+/// A matrix is made of the arrays without another check. So they are those of as many members as `a` has, each valid
+/// for its rows and columns as [`CompressedPattern::new_unchecked`](crate::CompressedPattern::new_unchecked) demands,
+/// with indices sorted and unique; there is a value for each index, and all arrays live in the backend's context.
+///
+/// An implementation without `unsafe` does not compile:
 pub unsafe trait DenseToCsrKernel<T: Scalar, I: Index, O: Index>: Backend {
     /// A plan for one shape, with its workspace.
     type Plan: KernelPlan;

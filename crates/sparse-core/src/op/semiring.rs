@@ -175,9 +175,6 @@ pub trait SemiringProducts: Backend<Space = Host> {
     ///
     /// The results do not depend on the number of threads.
     ///
-    /// # Errors
-    /// [`Shape`](crate::Error::Shape) if `b` has not `columns` elements for each column of A, or `c` for each row.
-    ///
     /// ```
     /// use sparse_core::op::{MinPlus, SemiringProducts};
     /// use sparse_core::{Csr, reference::Reference};
@@ -188,6 +185,9 @@ pub trait SemiringProducts: Backend<Space = Host> {
     /// assert_eq!(c, [6.0, 9.0]);
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) if `b` has not `columns` elements for each column of A, or `c` for each row.
     fn semiring_spmm<S: Semiring<T>, T: Scalar, I: Index, O: Index>(
         &self,
         semiring: &S,

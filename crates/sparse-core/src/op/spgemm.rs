@@ -185,10 +185,6 @@ pub struct SpgemmPlan<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
 impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     /// Finds the pattern of A·B.
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if A has not as many columns as B has rows, [`WrongContext`](Error::WrongContext) if one
-    /// lives elsewhere; else those of [`SpgemmKernel::plan_spgemm`].
-    ///
     /// ```
     /// # use sparse_core::{Csr, PlanOptions, op::SpgemmPlan, reference::Reference};
     /// let (a, b) = (Csr::<f64>::zeros(2, 3)?, Csr::<f64>::zeros(2, 4)?);
@@ -196,6 +192,10 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     /// assert_eq!(error.to_string(), "spgemm: the number of rows of B is 2 where 3 is needed");
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if A has not as many columns as B has rows, [`WrongContext`](Error::WrongContext) if one
+    /// lives elsewhere; else those of [`SpgemmKernel::plan_spgemm`].
     pub fn new(backend: &B, a: &M, b: &M, options: &PlanOptions) -> Result<Self> {
         Self::of(backend, a, b, None, options)
     }
@@ -204,10 +204,6 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     ///
     /// The work is that of A·B; the memory that of the mask. Triangles of an undirected graph are the sum of `A⟨A⟩ =
     /// A·A`.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), and [`Shape`](Error::Shape) for a mask of another shape than C, [`Format`](Error::Format)
-    /// for one that is not sorted or has a coordinate twice.
     ///
     /// ```
     /// # use sparse_core::{Csr, PlanOptions, SparseFormat, op::SpgemmPlan, reference::Reference};
@@ -218,6 +214,10 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     /// assert_eq!(c.pattern_id(), mask.pattern_id());
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Shape`](Error::Shape) for a mask of another shape than C, [`Format`](Error::Format)
+    /// for one that is not sorted or has a coordinate twice.
     #[doc(alias("mxm", "masked_spgemm"))]
     pub fn masked(backend: &B, a: &M, b: &M, mask: &M, options: &PlanOptions) -> Result<Self> {
         check_context(OP, "the mask", backend.context(), mask.context())?;
@@ -237,9 +237,6 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     /// A matrix of C's pattern with zeros as values, which [`run_into`](Self::run_into) fills: all of a product of
     /// which only the pattern is asked for.
     ///
-    /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory).
-    ///
     /// ```
     /// # use sparse_core::{Csr, PlanOptions, op::SpgemmPlan, reference::Reference};
     /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0])?;
@@ -247,14 +244,14 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     /// assert!(c.triplets().eq([(0, 0, 0.0), (0, 1, 0.0), (1, 1, 0.0)]));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory).
     pub fn output(&self) -> Result<M> {
         self.backend.spgemm_output(&self.kernel)
     }
 
     /// The number of products, and the most memory that C can take: known before any is taken.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), but for the size of C.
     ///
     /// ```
     /// # use sparse_core::{Csr, PlanOptions, op::SpgemmPlan, reference::Reference};
@@ -263,6 +260,9 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     /// assert_eq!((bound.products, bound.nnz), (4, 3));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), but for the size of C.
     pub fn bound(backend: &B, a: &M, b: &M) -> Result<SpgemmBound> {
         check_factors(backend, a, b)?;
         // SAFETY: shapes and contexts were checked.

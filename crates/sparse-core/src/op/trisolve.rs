@@ -245,10 +245,6 @@ pub struct TrisolvePlan<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>
 impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, M> {
     /// Checks the pattern of `a`, finds an order of substitution and chooses an algorithm.
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if A is not square, [`WrongContext`](Error::WrongContext) if it lives elsewhere; else
-    /// those of [`TrisolveKernel::plan_trisolve`].
-    ///
     /// ```
     /// # use sparse_core::{Csr, PlanOptions, op::{Triangular, TrisolvePlan}, reference::Reference};
     /// let a = Csr::<f64>::new(2, 2, vec![0, 1, 2], vec![0, 0], vec![1.0, 2.0])?;
@@ -258,6 +254,10 @@ impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, 
     /// assert!(error.to_string().starts_with("trisolve: row 1: a diagonal entry is needed, none is stored"));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if A is not square, [`WrongContext`](Error::WrongContext) if it lives elsewhere; else
+    /// those of [`TrisolveKernel::plan_trisolve`].
     pub fn new(backend: &B, a: &M, system: Triangular, options: &PlanOptions) -> Result<Self> {
         let (rows, cols) = (a.nrows(), a.ncols());
         check_context(OP, "the matrix", backend.context(), a.context())?;

@@ -19,7 +19,7 @@ pub(crate) mod rearrangement;
 pub(crate) mod reduction;
 pub(crate) mod row_blocks;
 pub(crate) mod row_groups;
-mod row_lengths;
+pub(crate) mod row_lengths;
 mod runs;
 pub(crate) mod stored_values;
 pub(crate) mod target;

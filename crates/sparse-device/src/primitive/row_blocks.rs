@@ -4,6 +4,7 @@
 use super::partial_sums::{PartialSums, SplitRows};
 use super::prefix_sum::PrefixSum;
 use super::raw::RawCompressed;
+use super::row_lengths::LazyRowLengths;
 use crate::launch::Launch;
 use crate::{Buffer, Device};
 use sparse_core::Result;
@@ -25,7 +26,13 @@ pub(crate) struct RowBlocks {
 
 impl RowBlocks {
     /// Blocks of `size` rows and entries, for a product with `columns` columns.
-    pub(crate) fn new(backend: &Device, a: RawCompressed<'_>, size: usize, columns: usize) -> Result<Self> {
+    pub(crate) fn new(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
+        size: usize,
+        columns: usize,
+    ) -> Result<Self> {
         let kernel = |entry| backend.kernel(FILE, entry, a.defines());
         let count = (a.rows + a.nnz()) / size + 1;
         let numbers = || backend.allocate::<i64>(count + 1);
@@ -39,7 +46,7 @@ impl RowBlocks {
         let launch = backend.launch(&counts).size(count).size(size).buffer(&starts);
         launch.buffer(&slots).buffer(&split_numbers).items(count + 1)?;
         let sum = PrefixSum::series(backend, count + 1)?;
-        let pieces = sum.starts_and_sum(backend, &slots)?;
+        let partials = sum.starts_and_sum(backend, &slots)?;
         let splits = sum.starts_and_sum(backend, &split_numbers)?;
 
         let split = SplitRows::allocate(backend, splits)?;
@@ -47,8 +54,8 @@ impl RowBlocks {
         let launch = backend.launch(&fill).size(count).buffer(&starts).buffer(&slots).buffer(&split_numbers);
         launch.buffer(&split.rows).buffer(&split.starts).items(count + 1)?;
 
-        let longest = if splits > 0 { backend.longest_row(a.offsets)? } else { 0 };
-        let sums = PartialSums::new(backend, a.dtype, split, (pieces, longest / size), columns)?;
+        let longest = if splits > 0 { lengths.longest()? } else { 0 };
+        let sums = PartialSums::new(backend, a.dtype, split, (partials, longest / size), columns)?;
         Ok(Self { count, starts, slots, sums })
     }
 

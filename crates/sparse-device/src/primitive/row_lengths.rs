@@ -4,11 +4,52 @@ use crate::Device;
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
 use sparse_core::{Backend, Csr, Index, Result, Scalar};
+use std::cell::OnceCell;
 
 /// The longest row that a product of one call leaves to a work-item or a warp, and the entries of a matrix from which on
 /// it is worth the time to look for a longer one.
 const LONGEST_UNPLANNED: usize = 2048;
 const LEAST_WITH_HUB: usize = 1 << 16;
+
+/// The longest row and the number of rows with entries, which the device finds when a plan first asks for them.
+#[derive(Debug)]
+pub(crate) struct LazyRowLengths<'a> {
+    backend: &'a Device,
+    offsets: &'a RawBuffer,
+    longest: OnceCell<usize>,
+    filled: OnceCell<usize>,
+}
+
+impl<'a> LazyRowLengths<'a> {
+    /// Those of the rows between these offsets.
+    pub(crate) fn new(backend: &'a Device, offsets: &'a RawBuffer) -> Self {
+        Self { backend, offsets, longest: OnceCell::new(), filled: OnceCell::new() }
+    }
+
+    /// The length of the longest row.
+    pub(crate) fn longest(&self) -> Result<usize> {
+        get_or_try_init(&self.longest, || self.backend.longest_row(self.offsets))
+    }
+
+    /// The number of rows that have entries.
+    pub(crate) fn filled(&self) -> Result<usize> {
+        get_or_try_init(&self.filled, || self.backend.filled_rows(self.offsets))
+    }
+
+    /// True if one of these rows of `nnz` entries is so long that a single product, too, is better planned than left to
+    /// a work-item for that row: [`LONGEST_UNPLANNED`] steps take as long as a plan. Small matrices are not looked at.
+    pub(crate) fn has_hub(&self, nnz: usize) -> Result<bool> {
+        Ok(nnz >= LEAST_WITH_HUB && self.longest()? > LONGEST_UNPLANNED)
+    }
+}
+
+/// The value of a cell, which `find` finds for an empty one.
+fn get_or_try_init(cell: &OnceCell<usize>, find: impl FnOnce() -> Result<usize>) -> Result<usize> {
+    match cell.get() {
+        Some(&value) => Ok(value),
+        None => find().map(|value| *cell.get_or_init(|| value)),
+    }
+}
 
 impl Device {
     /// The lengths of the rows, from offsets that the host reads.
@@ -27,14 +68,8 @@ impl Device {
     }
 
     /// The number of rows between these offsets that have entries, found on the device.
-    pub(crate) fn filled_rows(&self, offsets: &RawBuffer) -> Result<usize> {
+    fn filled_rows(&self, offsets: &RawBuffer) -> Result<usize> {
         Ok(self.partial_lengths("row_lengths_filled", offsets)?.into_iter().sum::<i64>() as usize)
-    }
-
-    /// True if a row is so long that a single product, too, is better planned than left to a work-item for that row:
-    /// [`LONGEST_UNPLANNED`] steps take as long as a plan. Small matrices are not looked at.
-    pub(crate) fn has_hub(&self, offsets: &RawBuffer, nnz: usize) -> Result<bool> {
-        Ok(nnz >= LEAST_WITH_HUB && self.longest_row(offsets)? > LONGEST_UNPLANNED)
     }
 
     /// The partial results of a kernel over the lengths of rows.
@@ -44,5 +79,19 @@ impl Device {
         let defines = Defines::default().index(offset).offset(offset).set("BLOCK", self.inner.block);
         let kernel = self.kernel("row_lengths", entry, defines)?;
         self.partials(self.launch(&kernel).size(rows).buffer(offsets), rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::Error;
+
+    #[test]
+    fn a_number_is_found_once_and_an_error_is_not_remembered() {
+        let cell = OnceCell::new();
+        assert!(get_or_try_init(&cell, || Err(Error::operands("test", "refused"))).is_err());
+        assert_eq!(get_or_try_init(&cell, || Ok(7)).unwrap(), 7);
+        assert_eq!(get_or_try_init(&cell, || unreachable!("it is known")).unwrap(), 7);
     }
 }

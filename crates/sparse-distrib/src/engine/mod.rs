@@ -64,7 +64,6 @@ mod item;
 pub mod ledger;
 pub(crate) mod message;
 mod parallelism;
-mod pieces;
 mod queue;
 mod ranks;
 pub mod report;
@@ -74,6 +73,7 @@ mod slots;
 pub mod source;
 pub mod staging;
 pub mod worker;
+mod write_chunks;
 
 pub use parallelism::Parallelism;
 pub use ranks::RankOutcome;

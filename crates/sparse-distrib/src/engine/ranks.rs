@@ -64,13 +64,13 @@ impl<T: Scalar, I: Index, O: ScanElement> Engine<T, I, O> {
     ) -> Result<RankOutcome<A, T, I, O>> {
         let partition = options.partition.map_or_else(|| Partition::rows(1), Ok)?;
         check_agreement::<A, T>(transport, source, partition)?;
-        let shares = shares(source, partition, transport.ranks());
-        let share = Share { source, partition, items: shares[transport.rank()].clone() };
-        let done = share.compress::<A, I, O>(self, options);
+        let items = items_of_ranks(source, partition, transport.ranks());
+        let rank_items = RankItems { source, partition, items: items[transport.rank()].clone() };
+        let done = rank_items.compress::<A, I, O>(self, options);
         let (layouts, (own, report)) = agree(transport, ROOT, OP, done)?;
         let gathered = match transport.rank() {
             ROOT => {
-                gather(transport, &shares, &layouts, &own).map(|batches| Some(Handle::new(layouts, batches)))
+                gather(transport, &items, &layouts, &own).map(|batches| Some(Handle::new(layouts, batches)))
             }
             _ => send(transport, &own).map(|()| None),
         };
@@ -109,7 +109,11 @@ fn check_agreement<A: Axis, T: Scalar>(
 }
 
 /// The items of each rank: neighbours, with about as many elements as those of any other.
-fn shares<T: Scalar>(source: &dyn Source<T>, partition: Partition, ranks: usize) -> Vec<Range<usize>> {
+fn items_of_ranks<T: Scalar>(
+    source: &dyn Source<T>,
+    partition: Partition,
+    ranks: usize,
+) -> Vec<Range<usize>> {
     let parts = (0..source.len()).flat_map(|matrix| partition.iter(source.shape(matrix)));
     let mut ends = vec![0_u128];
     for part in parts {
@@ -124,22 +128,22 @@ fn shares<T: Scalar>(source: &dyn Source<T>, partition: Partition, ranks: usize)
 }
 
 /// The items of one rank as a source of whole matrices.
-struct Share<'a, T> {
+struct RankItems<'a, T> {
     source: &'a dyn Source<T>,
     partition: Partition,
     items: Range<usize>,
 }
 
-/// The layouts of all matrices, and the compressed share with its report.
-type ShareOutcome<A, T, I, O> = (Vec<MatrixItems>, (Handle<A, T, I, O>, Report));
+/// The layouts of all matrices, and the compressed items of one rank with their report.
+type CompressedItems<A, T, I, O> = (Vec<MatrixItems>, (Handle<A, T, I, O>, Report));
 
-impl<T: Scalar> Share<'_, T> {
-    /// Compresses the share; an error names the matrix.
+impl<T: Scalar> RankItems<'_, T> {
+    /// Compresses the items; an error names the matrix.
     fn compress<A: Axis, I: Index, O: Index>(
         &self,
         engine: &mut Engine<T, I, O>,
         options: &Options<'_, T>,
-    ) -> Result<ShareOutcome<A, T, I, O>> {
+    ) -> Result<CompressedItems<A, T, I, O>> {
         let layouts = item::layouts::<T, I, O>(self.source, Some(self.partition), u64::MAX, A::IS_ROW)?;
         let options = Options { partition: None, ..options.clone() };
         let outcome: Outcome<A, T, I, O> = engine.compress(self, &options)?;
@@ -160,7 +164,7 @@ impl<T: Scalar> Share<'_, T> {
     }
 }
 
-impl<T: Scalar> Source<T> for Share<'_, T> {
+impl<T: Scalar> Source<T> for RankItems<'_, T> {
     fn len(&self) -> usize {
         self.items.len()
     }
@@ -219,18 +223,18 @@ fn send<A: Axis, T: Scalar, I: Index, O: ScanElement>(
 /// The items of all ranks at the root, each as a batch on the host.
 fn gather<A: Axis, T: Scalar, I: Index, O: ScanElement>(
     transport: &dyn Transport,
-    shares: &[Range<usize>],
+    items: &[Range<usize>],
     layouts: &[MatrixItems],
     own: &Handle<A, T, I, O>,
 ) -> Result<Vec<ResidentBatch<T, I, O>>> {
     let shapes =
         layouts.iter().flat_map(|layout| layout.partition.iter(layout.shape).map(|part| part.shape()));
     let ranks =
-        shares.iter().enumerate().flat_map(|(rank, items)| items.clone().map(move |item| (rank, item)));
+        items.iter().enumerate().flat_map(|(rank, range)| range.clone().map(move |item| (rank, item)));
     let mut batches = Ok(vec![]);
     for ((rank, item), shape) in ranks.zip(shapes) {
         let block = match rank {
-            ROOT => own.fetch(item - shares[ROOT].start),
+            ROOT => own.fetch(item - items[ROOT].start),
             _ => receive(transport, rank, shape),
         };
         // What follows an error is received, too: its sender would wait.

@@ -23,10 +23,6 @@ impl<X: Transport + Debug + Send + Sync + 'static> SharedTransport for X {}
 /// collective calls, whose partial results are added in the order of the ranks, so that all ranks get the same bits on
 /// every run. All other vector operations are local.
 ///
-/// # Errors
-/// A local vector operation or copy that fails does not return its error: this rank alone would leave, and the others
-/// would wait for it. The next collective call returns it, on all ranks.
-///
 /// ```
 /// use sparse_core::{op::vector::dot, reference::Reference};
 /// use sparse_distrib::{DistributedBackend, Local};
@@ -38,6 +34,10 @@ impl<X: Transport + Debug + Send + Sync + 'static> SharedTransport for X {}
 /// });
 /// assert!(sums.into_iter().all(|sum| sum.unwrap() == 14.0));
 /// ```
+///
+/// # Errors
+/// A local vector operation or copy that fails does not return its error: this rank alone would leave, and the others
+/// would wait for it. The next collective call returns it, on all ranks.
 #[derive(Debug)]
 pub struct DistributedBackend<X, B> {
     transport: Arc<X>,

@@ -1,7 +1,10 @@
 //! The header of a `.npy` file: a Python dictionary with three keys.
 
+use super::element::Element;
 use sparse_core::Order;
 
+/// More bytes than the header of an array of a plain type takes.
+pub(crate) const HEADER_BYTES: u64 = 4096;
 /// The first bytes of every `.npy` file.
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// More dimensions than NumPy itself allows.
@@ -17,41 +20,79 @@ pub(super) struct Header {
     pub(super) shape: Vec<usize>,
 }
 
-/// Reads the header of a file; returns also the bytes after it.
-pub(super) fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
-    let rest = bytes.strip_prefix(MAGIC).ok_or("the file does not start with the magic bytes of .npy")?;
-    let (version, rest) = rest.split_first_chunk::<2>().ok_or("the file ends in its header")?;
-    let (length, rest) = match version {
-        [1, _] => rest.split_first_chunk().map(|(&n, rest)| (usize::from(u16::from_le_bytes(n)), rest)),
-        [2 | 3, _] => rest.split_first_chunk().map(|(&n, rest)| (u32::from_le_bytes(n) as usize, rest)),
-        [major, minor] => return Err(format!("version {major}.{minor} is none of 1.0, 2.0 and 3.0")),
+impl Header {
+    /// Reads the header of a file; returns also the bytes after it.
+    pub(super) fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), String> {
+        let rest = bytes.strip_prefix(MAGIC).ok_or("the file does not start with the magic bytes of .npy")?;
+        let (version, rest) = rest.split_first_chunk::<2>().ok_or("the file ends in its header")?;
+        let (length, rest) = match version {
+            [1, _] => rest.split_first_chunk().map(|(&n, rest)| (usize::from(u16::from_le_bytes(n)), rest)),
+            [2 | 3, _] => rest.split_first_chunk().map(|(&n, rest)| (u32::from_le_bytes(n) as usize, rest)),
+            [major, minor] => return Err(format!("version {major}.{minor} is none of 1.0, 2.0 and 3.0")),
+        }
+        .ok_or("the file ends in its header")?;
+        if length > rest.len() {
+            return Err(format!("the header claims {length} bytes, but only {} follow", rest.len()));
+        }
+        let (text, data) = rest.split_at(length);
+        let header = Scanner { text, at: 0 }.dictionary()?;
+        Ok((header, data))
     }
-    .ok_or("the file ends in its header")?;
-    if length > rest.len() {
-        return Err(format!("the header claims {length} bytes, but only {} follow", rest.len()));
-    }
-    let (text, data) = rest.split_at(length);
-    let header = Scanner { text, at: 0 }.dictionary()?;
-    Ok((header, data))
-}
 
-/// The bytes of a header of version 1.0.
-pub(super) fn to_bytes(header: &Header) -> Vec<u8> {
-    let order = if header.order == Order::ColMajor { "True" } else { "False" };
-    let mut shape: String = header.shape.iter().map(|extent| format!("{extent}, ")).collect();
-    if header.shape.len() > 1 {
-        shape.truncate(shape.len() - 2);
+    /// The bytes of a header of version 1.0.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let order = if self.order == Order::ColMajor { "True" } else { "False" };
+        let mut shape: String = self.shape.iter().map(|extent| format!("{extent}, ")).collect();
+        if self.shape.len() > 1 {
+            shape.truncate(shape.len() - 2);
+        }
+        let mut text = format!(
+            "{{'descr': '{}', 'fortran_order': {order}, 'shape': ({}), }}",
+            self.descr,
+            shape.trim_end()
+        );
+        let before = MAGIC.len() + 4;
+        let padded = (before + text.len() + 1).next_multiple_of(ALIGNMENT);
+        text.extend(std::iter::repeat_n(' ', padded - before - text.len() - 1));
+        text.push('\n');
+        [MAGIC, &[1, 0], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat()
     }
-    let mut text = format!(
-        "{{'descr': '{}', 'fortran_order': {order}, 'shape': ({}), }}",
-        header.descr,
-        shape.trim_end()
-    );
-    let before = MAGIC.len() + 4;
-    let padded = (before + text.len() + 1).next_multiple_of(ALIGNMENT);
-    text.extend(std::iter::repeat_n(' ', padded - before - text.len() - 1));
-    text.push('\n');
-    [MAGIC, &[1, 0], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat()
+
+    /// An error unless the array has one to three dimensions.
+    pub(super) fn check_dimensions(&self) -> Result<(), String> {
+        match self.shape.len() {
+            1..=3 => Ok(()),
+            others => Err(format!("the array has {others} dimensions, not one to three")),
+        }
+    }
+
+    /// An error unless `found` bytes of data are as many as the header claims.
+    pub(super) fn check_length(&self, found: usize) -> Result<(), String> {
+        let claimed = self.data_bytes()?;
+        if claimed == found {
+            return Ok(());
+        }
+        let shape = show_shape(&self.shape);
+        Err(format!("shape {shape} needs {claimed} bytes, but {found} follow the header"))
+    }
+
+    /// Bytes of all elements.
+    pub(super) fn data_bytes(&self) -> Result<usize, String> {
+        let element = match string_bytes(&self.descr) {
+            Some(bytes) => bytes,
+            None => Element::parse(&self.descr)?.bytes(),
+        };
+        if self.shape.contains(&0) {
+            return Ok(0);
+        }
+        let bytes = self.shape.iter().try_fold(element, |bytes, &extent| bytes.checked_mul(extent));
+        bytes.ok_or_else(|| {
+            format!(
+                "shape {} with elements of {element} bytes has more bytes than can be counted",
+                show_shape(&self.shape)
+            )
+        })
+    }
 }
 
 /// Reads the subset of Python's syntax that NumPy writes.
@@ -168,6 +209,25 @@ impl Scanner<'_> {
     }
 }
 
+/// Bytes of a string of a `descr` such as `|S3` or `<U3`; none for other types.
+fn string_bytes(descr: &str) -> Option<usize> {
+    match descr.split_at_checked(2)? {
+        ("|S", length) => length.parse().ok(),
+        ("<U" | ">U", length) => length.parse::<usize>().ok()?.checked_mul(4),
+        _ => None,
+    }
+}
+
+/// A shape in Python's syntax.
+///
+/// ```
+/// assert_eq!([&[2, 3][..], &[4]].map(sparse_io::npy::show_shape), ["(2, 3)", "(4,)"]);
+/// ```
+pub fn show_shape(shape: &[usize]) -> String {
+    let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    if let [extent] = &extents[..] { format!("({extent},)") } else { format!("({})", extents.join(", ")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,9 +236,9 @@ mod tests {
     fn a_header_is_read_back() {
         for shape in [vec![], vec![5], vec![2, 3], vec![0, 1, 7]] {
             let header = Header { descr: "<f8".into(), order: Order::ColMajor, shape };
-            let bytes = to_bytes(&header);
+            let bytes = header.to_bytes();
             assert_eq!(bytes.len() % ALIGNMENT, 0);
-            assert_eq!(parse(&bytes).unwrap(), (header, &[][..]));
+            assert_eq!(Header::parse(&bytes).unwrap(), (header, &[][..]));
         }
     }
 
@@ -198,7 +258,7 @@ mod tests {
             "{'other': '<f8'}",
             "((((((((",
         ];
-        let refusals = texts.map(|text| format!("{text:?}\n    {}", parse(&file(text)).unwrap_err()));
+        let refusals = texts.map(|text| format!("{text:?}\n    {}", Header::parse(&file(text)).unwrap_err()));
         insta::assert_snapshot!(refusals.join("\n"), @r#"
         "{'descr': '<f8', 'fortran_order': False}"
             the header has no `shape`
@@ -221,8 +281,8 @@ mod tests {
         "(((((((("
             byte 0 of the header is `(` where `{` is needed
         "#);
-        insta::assert_snapshot!(parse(b"\x93NUMPY\x02\x00\xff\xff\xff\xff{").unwrap_err(), @"the header claims 4294967295 bytes, but only 1 follow");
-        insta::assert_snapshot!(parse(b"\x93NUMPY\x09\x00").unwrap_err(), @"version 9.0 is none of 1.0, 2.0 and 3.0");
-        assert!(parse(b"PK").is_err());
+        insta::assert_snapshot!(Header::parse(b"\x93NUMPY\x02\x00\xff\xff\xff\xff{").unwrap_err(), @"the header claims 4294967295 bytes, but only 1 follow");
+        insta::assert_snapshot!(Header::parse(b"\x93NUMPY\x09\x00").unwrap_err(), @"version 9.0 is none of 1.0, 2.0 and 3.0");
+        assert!(Header::parse(b"PK").is_err());
     }
 }

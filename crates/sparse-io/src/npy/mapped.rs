@@ -1,7 +1,7 @@
 //! Arrays of `.npy` files that are read in parts.
 
 use super::element::Element;
-use super::header::{self, Header};
+use super::header::Header;
 use crate::any::RoundedIntegers;
 use crate::source::{Bytes, open};
 use sparse_core::{DType, Error, Order, Result, Scalar};
@@ -43,7 +43,7 @@ impl MappedArray {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let bytes = open(path)?;
-        let parsed = header::parse(&bytes).and_then(|(header, data)| {
+        let parsed = Header::parse(&bytes).and_then(|(header, data)| {
             let element = Element::parse(&header.descr)?;
             header.check_length(data.len())?;
             Ok((bytes.len() - data.len(), header, element))

@@ -1,8 +1,7 @@
 //! Decoding of `.npy` arrays from their bytes as they come.
 
 use super::element::Element;
-use super::header::{self, Header};
-use super::{HEADER_BYTES, show_shape};
+use super::header::{HEADER_BYTES, Header, show_shape};
 use crate::any::{AnyIndices, AnyValues};
 use crate::npz::{AnySparse, NpzFormat};
 use crate::stream::{Reserve, grow, wrong};
@@ -104,7 +103,7 @@ impl ArrayDecoder {
     }
 
     fn begin(&mut self, reserve: &mut Reserve<'_>) -> Result<&mut Body> {
-        let (header, data) = header::parse(&self.head).map_err(wrong)?;
+        let (header, data) = Header::parse(&self.head).map_err(wrong)?;
         if header.shape.len() != 1 {
             return Err(wrong(format!("the array has {} dimensions, not one", header.shape.len())));
         }
@@ -224,7 +223,7 @@ impl DenseDecoder {
     /// The decoder of a file with these first bytes; none for arrays of other dimensions, without elements, or with
     /// lines that 32 bits do not count.
     pub(crate) fn new(head: &[u8]) -> Result<Option<Self>> {
-        let (header, data) = header::parse(head).map_err(wrong)?;
+        let (header, data) = Header::parse(head).map_err(wrong)?;
         let element = Element::parse(&header.descr).map_err(wrong)?;
         header.data_bytes().map_err(wrong)?;
         let shape @ [rows, cols] = match header.shape[..] {

@@ -16,8 +16,8 @@ pub(super) struct Columns {
 impl Columns {
     pub(super) fn of<T: Scalar, I: Index, O: Index>(a: &Csc<T, Host, I, O>) -> Result<Self> {
         if a.order() != IndexOrder::CANONICAL {
-            let cure = "rows have to ascend in each column, without duplicates";
-            return Err(Error::unsupported("a direct solver of unsorted columns", cure));
+            let needed = "rows have to ascend in each column, without duplicates";
+            return Err(Error::unsupported("a direct solver of unsorted columns", needed));
         }
         Ok(Self {
             rows: a.nrows(),

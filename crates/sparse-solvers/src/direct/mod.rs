@@ -191,10 +191,6 @@ impl Factorization {
 
     /// X of A·X = B, and the outcome of each column; see [`solve`](Self::solve).
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if B has not as many rows as A, X not as many as A has columns, or they have unequal
-    /// numbers of columns; [`Unsupported`](Error::Unsupported) for a tolerance that is negative or not a number.
-    ///
     /// ```
     /// use sparse_core::{Csc, DenseView, DenseViewMut};
     /// use sparse_solvers::Factorization;
@@ -206,6 +202,10 @@ impl Factorization {
     /// assert!(x.iter().zip([1.0, 1.0, 3.0, 2.0]).all(|(x, exact)| f64::abs(x - exact) < 1e-12));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if B has not as many rows as A, X not as many as A has columns, or they have unequal
+    /// numbers of columns; [`Unsupported`](Error::Unsupported) for a tolerance that is negative or not a number.
     pub fn solve_many<T: Scalar>(
         &self,
         b: DenseView<'_, T>,
@@ -229,10 +229,6 @@ impl Factorization {
 
     /// Writes the X of op(A)·X = B, without a look at residuals.
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) as [`solve_many`](Self::solve_many); [`Unsupported`](Error::Unsupported) for the
-    /// transpose of a matrix that was factorized by QR.
-    ///
     /// ```
     /// use sparse_core::{Csc, DenseView, DenseViewMut, op::Op};
     /// use sparse_solvers::Factorization;
@@ -243,6 +239,10 @@ impl Factorization {
     /// assert_eq!(x, [1.0, 1.0]);
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) as [`solve_many`](Self::solve_many); [`Unsupported`](Error::Unsupported) for the
+    /// transpose of a matrix that was factorized by QR.
     pub fn apply<T: Scalar>(&self, op: Op, b: DenseView<'_, T>, mut x: DenseViewMut<'_, T>) -> Result<()> {
         let (_, solved) = self.solutions(op, b, (x.nrows(), x.ncols()))?;
         let rows = b.nrows();

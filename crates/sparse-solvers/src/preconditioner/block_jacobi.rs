@@ -40,12 +40,6 @@ where
 {
     /// Inverts the blocks of `a`; entries of one coordinate are added.
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) for a size of 0,
-    /// [`Singular`](Error::Singular) with the first row of its block that has no pivot,
-    /// [`IndexOverflow`](Error::IndexOverflow) if the inverses have 2³¹ entries or more,
-    /// [`OutOfMemory`](Error::OutOfMemory) if there is no memory for them; those of planning a product.
-    ///
     /// ```
     /// # use sparse_core::{Csr, reference::Reference};
     /// # use sparse_solvers::BlockJacobi;
@@ -53,6 +47,12 @@ where
     /// assert_eq!(error.to_string(), "block-jacobi: row 0: its block is singular: there is no pivot");
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) for a size of 0,
+    /// [`Singular`](Error::Singular) with the first row of its block that has no pivot,
+    /// [`IndexOverflow`](Error::IndexOverflow) if the inverses have 2³¹ entries or more,
+    /// [`OutOfMemory`](Error::OutOfMemory) if there is no memory for them; those of planning a product.
     pub fn new<I: Index, O: Index>(backend: &B, a: &Csr<T, Host, I, O>, size: usize) -> Result<Self> {
         check_square(OP, a)?;
         if size == 0 {

@@ -54,11 +54,6 @@ where
 {
     /// Factorizes `a`, whose rows are sorted and store the diagonal.
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if its rows are not sorted or
-    /// have duplicates, [`Singular`](Error::Singular) with the first row whose diagonal is not stored or not real, or
-    /// whose pivot is not positive.
-    ///
     /// ```
     /// # use sparse_core::{Csr, reference::Reference};
     /// # use sparse_solvers::Ic0;
@@ -67,6 +62,11 @@ where
     /// assert!(error.to_string().starts_with("ic0: row 1: the pivot is -3, a positive one is needed"));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if its rows are not sorted or
+    /// have duplicates, [`Singular`](Error::Singular) with the first row whose diagonal is not stored or not real, or
+    /// whose pivot is not positive.
     pub fn new(backend: &B, a: &Csr<T, Host, I, O>) -> Result<Self> {
         check_square(OP, a)?;
         check_sorted(OP, a)?;

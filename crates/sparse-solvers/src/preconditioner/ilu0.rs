@@ -52,11 +52,6 @@ where
 {
     /// Factorizes `a`, whose rows are sorted and store the diagonal.
     ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if its rows are not sorted or
-    /// have duplicates, [`Singular`](Error::Singular) with the first row whose diagonal is not stored or whose pivot is
-    /// zero or not finite.
-    ///
     /// ```
     /// # use sparse_core::{Csr, reference::Reference};
     /// # use sparse_solvers::Ilu0;
@@ -65,6 +60,11 @@ where
     /// assert_eq!(error.to_string(), "ilu0: row 1: the pivot is 0, which cannot be divided by");
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](Error::Shape) if A is not square, [`Unsupported`](Error::Unsupported) if its rows are not sorted or
+    /// have duplicates, [`Singular`](Error::Singular) with the first row whose diagonal is not stored or whose pivot is
+    /// zero or not finite.
     pub fn new(backend: &B, a: &Csr<T, Host, I, O>) -> Result<Self> {
         check_square(OP, a)?;
         check_sorted(OP, a)?;

@@ -1,6 +1,6 @@
 //! One bit per element, row by row: set if the element is kept.
 
-use super::vectors::kept;
+use super::vectors::set_bits;
 use super::{STRIP, WORD};
 use crate::{Cpu, Simd};
 use sparse_core::op::Keep;
@@ -84,7 +84,7 @@ fn transpose(block: &mut [u64; WORD]) {
 
 /// Sets the bits of contiguous elements.
 fn line<T: Scalar>(simd: Simd, keep: Keep<T>, line: &[T], bits: &mut [u64]) {
-    let done = kept(simd, keep, line, bits);
+    let done = set_bits(simd, keep, line, bits);
     for (word, elements) in bits.iter_mut().zip(line.chunks(WORD)).skip(done) {
         *word =
             elements.iter().enumerate().fold(0, |word, (k, &value)| word | u64::from(keep.keeps(value)) << k);

@@ -8,7 +8,7 @@ use std::arch::aarch64::*;
 
 /// Sets the bits of the elements to keep, for as many whole words as there is code for, and returns the number of
 /// words.
-pub(super) fn kept<T: Scalar>(simd: Simd, keep: Keep<T>, line: &[T], bits: &mut [u64]) -> usize {
+pub(super) fn set_bits<T: Scalar>(simd: Simd, keep: Keep<T>, line: &[T], bits: &mut [u64]) -> usize {
     if simd != Simd::Neon {
         return 0;
     }

@@ -5,7 +5,7 @@ use sparse_core::op::Keep;
 use sparse_core::{Index, Scalar};
 
 /// Sets no bits.
-pub(super) fn kept<T: Scalar>(_: Simd, _: Keep<T>, _: &[T], _: &mut [u64]) -> usize {
+pub(super) fn set_bits<T: Scalar>(_: Simd, _: Keep<T>, _: &[T], _: &mut [u64]) -> usize {
     0
 }
 

@@ -19,7 +19,7 @@ const BOTH_PARTS: i64 = 0x7FFF_FFFF_7FFF_FFFF;
 
 /// Sets the bits of the elements to keep, for as many whole words as the instruction set has code for, and returns the
 /// number of words.
-pub(super) fn kept<T: Scalar>(simd: Simd, keep: Keep<T>, line: &[T], bits: &mut [u64]) -> usize {
+pub(super) fn set_bits<T: Scalar>(simd: Simd, keep: Keep<T>, line: &[T], bits: &mut [u64]) -> usize {
     let whole = line.len() / WORD;
     let (bytes, bits) = (bytemuck::cast_slice(&line[..whole * WORD]), &mut bits[..whole]);
     // SAFETY: a `Cpu` is only made with an instruction set that the processor has.

@@ -6,7 +6,9 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::ranked_avx512 as avx512;
-use crate::simd::{Isa, Simd};
+use crate::simd::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::Simd;
 use sparse_core::{Index, Scalar};
 
 /// The most products of a row that are ranked.
@@ -42,6 +44,7 @@ fn bits(products: usize) -> u32 {
 }
 
 /// True if `S` has vectors for indices of this type.
+#[cfg(target_arch = "x86_64")]
 const fn has_vectors<S: Isa, I>() -> bool {
     S::SIMD as u8 == Simd::Avx512 as u8 && size_of::<I>() == size_of::<i32>()
 }
@@ -206,7 +209,7 @@ impl Ranked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::Vectorize;
+    use crate::simd::{Simd, Vectorize};
 
     struct Sums<'a> {
         columns: &'a [i32],

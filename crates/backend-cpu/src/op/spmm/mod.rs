@@ -21,6 +21,8 @@ mod registers_avx2;
 pub(super) mod rows;
 mod slices;
 mod thresholds;
+#[cfg(target_arch = "x86_64")]
+mod vectors_avx512;
 
 use super::SEQUENTIAL;
 use super::compiled::{find, spmm_table};

@@ -7,6 +7,7 @@ use super::block::{RowMajor, RowRanges, Sink};
 use super::nontemporal_stores::Stream;
 use super::registers_avx2::{fused_f32s, fused_f64s, rounded_f32s, rounded_f64s};
 use super::rows::Rows;
+use super::vectors_avx512::*;
 use crate::op::spmv::shifted_x86::are_shifted;
 use crate::simd::{Isa, LINE, Simd, fetch, fetch_line, is};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
@@ -386,73 +387,3 @@ block!(c64s, group group_of_c64s, aligned aligned_c64s, c64, 8 of f64, vector __
 block!(c32s, group group_of_c32s, aligned aligned_c32s, c32, 16 of f32, vector __m512, mask u16,
     [_mm512_setzero_ps, set_c32, _mm512_loadu_ps, _mm512_maskz_loadu_ps, add_product_c32, _mm512_add_ps,
      product_c32, _mm512_storeu_ps, _mm512_mask_storeu_ps, _mm512_castps_si512, rotate_f32s]);
-
-/// A vector of 512 bits whose first half is `half`; the rest is not defined.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn half_of_f64s(half: __m256d) -> __m512i {
-    _mm512_castpd_si512(_mm512_castpd256_pd512(half))
-}
-
-/// A vector of 512 bits whose first half is `half`; the rest is not defined.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn half_of_f32s(half: __m256) -> __m512i {
-    _mm512_castps_si512(_mm512_castps256_ps512(half))
-}
-
-macro_rules! rotate {
-    ($name:ident, $vector:ty, [$number:ty; $lanes:literal], [$load:ident, $permute:ident]) => {
-        /// The lanes of two vectors from lane `by` of the first one on.
-        #[inline]
-        #[target_feature(enable = "avx512f,avx512vl")]
-        fn $name(low: $vector, high: $vector, by: usize) -> $vector {
-            let lanes: [$number; $lanes] = std::array::from_fn(|lane| (lane + by) as $number);
-            // SAFETY: as many numbers as lanes.
-            $permute(low, unsafe { $load(lanes.as_ptr()) }, high)
-        }
-    };
-}
-
-rotate!(rotate_f64s, __m512d, [i64; 8], [_mm512_loadu_epi64, _mm512_permutex2var_pd]);
-rotate!(rotate_f32s, __m512, [i32; 16], [_mm512_loadu_epi32, _mm512_permutex2var_ps]);
-rotate!(rotate_half_f64s, __m256d, [i64; 4], [_mm256_loadu_epi64, _mm256_permutex2var_pd]);
-rotate!(rotate_half_f32s, __m256, [i32; 8], [_mm256_loadu_epi32, _mm256_permutex2var_ps]);
-
-macro_rules! complex {
-    ($t:ty, $vector:ty, [$set:ident, $product:ident, $add_product:ident],
-     [$broadcast:ident, $swap:expr, $mul:ident, $fmaddsub:ident, $add:ident]) => {
-        /// The real part of a number in all lanes, and its imaginary part.
-        #[inline]
-        #[target_feature(enable = "avx512f")]
-        fn $set(value: $t) -> [$vector; 2] {
-            [$broadcast(value.re), $broadcast(value.im)]
-        }
-
-        /// The products of a number with the numbers of a vector, whose parts alternate.
-        #[inline]
-        #[target_feature(enable = "avx512f")]
-        fn $product([re, im]: [$vector; 2], numbers: $vector) -> $vector {
-            $fmaddsub(re, numbers, $mul(im, $swap(numbers)))
-        }
-
-        #[inline]
-        #[target_feature(enable = "avx512f")]
-        fn $add_product(value: [$vector; 2], numbers: $vector, sums: $vector) -> $vector {
-            $add(sums, $product(value, numbers))
-        }
-    };
-}
-
-complex!(
-    c64,
-    __m512d,
-    [set_c64, product_c64, add_product_c64],
-    [_mm512_set1_pd, _mm512_permute_pd::<0b0101_0101>, _mm512_mul_pd, _mm512_fmaddsub_pd, _mm512_add_pd]
-);
-complex!(
-    c32,
-    __m512,
-    [set_c32, product_c32, add_product_c32],
-    [_mm512_set1_ps, _mm512_permute_ps::<0b1011_0001>, _mm512_mul_ps, _mm512_fmaddsub_ps, _mm512_add_ps]
-);

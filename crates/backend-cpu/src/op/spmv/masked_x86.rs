@@ -2,6 +2,17 @@
 
 use std::arch::x86_64::*;
 
+/// The number of each lane.
+pub(super) const fn lane_numbers<const LANES: usize>() -> [i32; LANES] {
+    let mut numbers = [0; LANES];
+    let mut lane = 0;
+    while lane < LANES {
+        numbers[lane] = lane as i32;
+        lane += 1;
+    }
+    numbers
+}
+
 /// The first `len` of 16 lanes.
 #[inline(always)]
 pub(super) fn lanes_of_16(len: usize) -> __mmask16 {

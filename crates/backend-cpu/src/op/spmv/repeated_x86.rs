@@ -44,41 +44,31 @@ pub(super) unsafe fn sums<S: Isa, T: Scalar>(
         return unsafe { shifted_x86::write::<S, T>(&distances[..entries], first, values, x, y, update) };
     }
     let is_short = runs.iter().all(|run| run.len <= SHORT);
-    // SAFETY: the caller's promises.
-    unsafe {
-        match (S::SIMD, T::DTYPE) {
-            (Simd::Avx512, DType::F32) if is_short => {
-                short_f32::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
-            }
-            (Simd::Avx512, DType::F32) => {
-                long_f32::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
-            }
-            (Simd::Avx512, DType::F64) if is_short => {
-                short_f64::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
-            }
-            (Simd::Avx512, DType::F64) => {
-                long_f64::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
-            }
-            (Simd::Avx2, DType::F32) if is_short => {
-                avx2_short_f32::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
-            }
-            (Simd::Avx2, DType::F32) => {
-                avx2_f32::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
-            }
-            (Simd::Avx2, DType::F64) => {
-                avx2_f64::sums(runs, first, cast_slice(values), cast_slice(x), y, update);
-            }
-            _ => return false,
-        }
-    }
+    let kernel: Kernel<T> = match (S::SIMD, T::DTYPE) {
+        (Simd::Avx512, DType::F32) if is_short => short_f32::sums,
+        (Simd::Avx512, DType::F32) => long_f32::sums,
+        (Simd::Avx512, DType::F64) if is_short => short_f64::sums,
+        (Simd::Avx512, DType::F64) => long_f64::sums,
+        (Simd::Avx2, DType::F32) if is_short => avx2_short_f32::sums,
+        (Simd::Avx2, DType::F32) => avx2_f32::sums,
+        (Simd::Avx2, DType::F64) => avx2_f64::sums,
+        _ => return false,
+    };
+    // SAFETY: the caller's promises; the kernel is that of `S` and `T`.
+    unsafe { kernel(runs, first, values, x, y, update) };
     true
 }
+
+/// As [`sums`], for an instruction set and a type that it has.
+type Kernel<T> = unsafe fn(&[Run], usize, &[T], &[T], &mut [T], Update<<T as Scalar>::Acc>);
 
 macro_rules! kernel {
     ($module:ident, $t:ty, features $features:literal, [$zero:ident, $live:ident, $load:ident, $fma:ident, $reduce:ident]) => {
         mod $module {
             use super::*;
 
+            /// Writes the sums of the rows from `first` on.
+            ///
             /// # Safety
             /// As for [`super::sums`]; no run is longer than a vector.
             #[inline]
@@ -86,11 +76,12 @@ macro_rules! kernel {
             pub(super) unsafe fn sums<T: Scalar>(
                 runs: &[Run],
                 first: usize,
-                values: &[$t],
-                x: &[$t],
+                values: &[T],
+                x: &[T],
                 y: &mut [T],
                 update: Update<T::Acc>,
             ) {
+                let (values, x): (&[$t], &[$t]) = (cast_slice(values), cast_slice(x));
                 let entries: usize = runs.iter().map(|run| run.len).sum();
                 let (blocks, rest) = y.as_chunks_mut::<ROWS>();
                 let (mut row, mut values) = (first, values);

@@ -13,6 +13,8 @@
 //! Xeon (Sapphire Rapids) two threads take 0.55 to 0.93 of the time without, on an EPYC one thread takes 0.64.
 
 #[cfg(target_arch = "x86_64")]
+use super::masked_x86::lane_numbers;
+#[cfg(target_arch = "x86_64")]
 use super::shifted_x86;
 use crate::borrow::Extremes;
 use crate::primitive::dot::{dot, dot_by_loads};
@@ -108,18 +110,11 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
     /// The rows lie inside the matrix; `S` is run where the processor has it.
     #[inline(always)]
     unsafe fn sum_alike<S: Isa>(&self, start: usize, length: usize, sums: &mut [T::Acc]) -> Option<()> {
-        let (mut start, mut rest) = (start, sums);
-        #[cfg(target_arch = "x86_64")]
-        if lanes::<S, T>().is_some() && Simd::has_fast_gathers() {
-            let range = start..start + rest.len() * length;
-            let (columns, values) = (&self.columns[range.clone()], &self.values[range]);
-            // SAFETY: `S` has vectors of `T`, and the caller promises that the processor has `S`; there are as many
-            // columns and values.
-            let done = unsafe { shifted_x86::sum(columns, values, length, self.x, rest) };
-            (start, rest) = (start + done * length, &mut rest[done..]);
-            if rest.is_empty() {
-                return Some(());
-            }
+        // SAFETY: the caller's promises.
+        let done = unsafe { self.sum_shifted::<S>(start, length, sums) };
+        let (start, rest) = (start + done * length, &mut sums[done..]);
+        if rest.is_empty() {
+            return Some(());
         }
         if !self.has_columns_in_range::<S>(start..start + rest.len() * length) {
             return None;
@@ -127,6 +122,33 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
         // SAFETY: the caller's promise; columns have been compared.
         unsafe { self.sum_side_by_side(start, length, rest) };
         Some(())
+    }
+
+    /// As [`sum_alike`](Self::sum_alike), the first rows, by vectors of rows; returns how many.
+    ///
+    /// # Safety
+    /// As for [`sum_alike`](Self::sum_alike).
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn sum_shifted<S: Isa>(&self, start: usize, length: usize, sums: &mut [T::Acc]) -> usize {
+        if lanes::<S, T>().is_none() || !Simd::has_fast_gathers() {
+            return 0;
+        }
+        let range = start..start + sums.len() * length;
+        let (columns, values) = (&self.columns[range.clone()], &self.values[range]);
+        // SAFETY: `S` has vectors of `T`, and the caller promises that the processor has `S`; there are as many columns
+        // and values.
+        unsafe { shifted_x86::sum(columns, values, length, self.x, sums) }
+    }
+
+    /// Sums no row.
+    ///
+    /// # Safety
+    /// None is needed.
+    #[cfg(not(target_arch = "x86_64"))]
+    #[inline(always)]
+    unsafe fn sum_shifted<S: Isa>(&self, _: usize, _: usize, _: &mut [T::Acc]) -> usize {
+        0
     }
 
     /// As [`sum_alike`](Self::sum_alike), some rows side by side.
@@ -361,18 +383,8 @@ macro_rules! avx512 {
      [$load:ident, $reduce:ident],
      [$counts:ident, $load_counts:ident, $is_greater:ident]) => {
         mod $module {
+            use super::lane_numbers;
             use std::arch::x86_64::*;
-
-            /// The number of each lane.
-            const NUMBERS: [i32; $lanes] = {
-                let mut numbers = [0; $lanes];
-                let mut k = 0;
-                while k < $lanes {
-                    numbers[k] = k as i32;
-                    k += 1;
-                }
-                numbers
-            };
 
             /// Sums of the products of rows between these positions, counted from that of the first product.
             ///
@@ -382,7 +394,7 @@ macro_rules! avx512 {
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
             pub(super) unsafe fn add(products: &[$t], starts: &[usize], sums: &mut [$t]) {
                 // SAFETY: as many numbers as lanes.
-                let numbers = unsafe { $load_counts(NUMBERS.as_ptr().cast()) };
+                let numbers = unsafe { $load_counts(const { &lane_numbers::<$lanes>() }.as_ptr().cast()) };
                 for (sum, row) in sums.iter_mut().zip(starts.windows(2)) {
                     let live = $is_greater($counts((row[1] - row[0]) as i32), numbers);
                     // SAFETY: live lanes are those of products of the row.

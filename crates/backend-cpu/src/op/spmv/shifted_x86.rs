@@ -49,26 +49,20 @@ pub(super) unsafe fn write<S: Isa, T: Scalar>(
     y: &mut [T],
     update: Update<T::Acc>,
 ) -> bool {
-    // SAFETY: the caller's promises.
-    unsafe {
-        match (S::SIMD, T::DTYPE) {
-            (Simd::Avx512, DType::F64) => {
-                avx512_f64::write(distances, first, cast_slice(values), cast_slice(x), y, update);
-            }
-            (Simd::Avx512, DType::F32) => {
-                avx512_f32::write(distances, first, cast_slice(values), cast_slice(x), y, update);
-            }
-            (Simd::Avx2, DType::F64) => {
-                avx2_f64::write(distances, first, cast_slice(values), cast_slice(x), y, update);
-            }
-            (Simd::Avx2, DType::F32) => {
-                avx2_f32::write(distances, first, cast_slice(values), cast_slice(x), y, update);
-            }
-            _ => return false,
-        }
-    }
+    let kernel: Kernel<T> = match (S::SIMD, T::DTYPE) {
+        (Simd::Avx512, DType::F64) => avx512_f64::write,
+        (Simd::Avx512, DType::F32) => avx512_f32::write,
+        (Simd::Avx2, DType::F64) => avx2_f64::write,
+        (Simd::Avx2, DType::F32) => avx2_f32::write,
+        _ => return false,
+    };
+    // SAFETY: the caller's promises; the kernel is that of `S` and `T`.
+    unsafe { kernel(distances, first, values, x, y, update) };
     true
 }
+
+/// As [`write`], for an instruction set and a type that it has.
+type Kernel<T> = unsafe fn(&[isize], usize, &[T], &[T], &mut [T], Update<<T as Scalar>::Acc>);
 
 /// True if the columns of `rows` rows are those of the first, each as much further as the row.
 ///
@@ -147,17 +141,8 @@ macro_rules! rows_in_lanes {
 
             const SIZE: i32 = size_of::<$t>() as i32;
 
-            /// The number of each lane.
-            const NUMBERS: [i32; LANES] = {
-                let mut numbers = [0; LANES];
-                let mut k = 0;
-                while k < LANES {
-                    numbers[k] = k as i32;
-                    k += 1;
-                }
-                numbers
-            };
-
+            /// Writes the rows from `first` on.
+            ///
             /// # Safety
             /// As for [`super::write`].
             #[inline]
@@ -165,11 +150,12 @@ macro_rules! rows_in_lanes {
             pub(super) unsafe fn write<T: Scalar>(
                 distances: &[isize],
                 first: usize,
-                values: &[$t],
-                x: &[$t],
+                values: &[T],
+                x: &[T],
                 y: &mut [T],
                 update: Update<T::Acc>,
             ) {
+                let (values, x): (&[$t], &[$t]) = (cast_slice(values), cast_slice(x));
                 let positions = positions(distances.len());
                 for (k, y) in y.chunks_mut(LANES).enumerate() {
                     let values = &values[k * LANES * distances.len()..];
@@ -188,7 +174,7 @@ macro_rules! rows_in_lanes {
             #[target_feature(enable = $features)]
             pub(super) fn positions(length: usize) -> $vector {
                 // SAFETY: as many numbers as lanes.
-                let numbers = unsafe { $load_positions(NUMBERS.as_ptr().cast()) };
+                let numbers = unsafe { $load_positions(const { &lane_numbers::<LANES>() }.as_ptr().cast()) };
                 $multiply(numbers, $positions(length as i32))
             }
 

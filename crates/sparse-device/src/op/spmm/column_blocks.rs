@@ -1,6 +1,7 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows by blocks of columns, whose rows of B a work-group loads into shared
 //! memory, a slice of B's columns at a time.
 
+use super::row_product::RowProduct;
 use crate::Device;
 use crate::lanes::LANES;
 use crate::primitive::column_blocks::{ColumnBlocks, Cut, NAME};
@@ -94,14 +95,15 @@ impl ColumnBlocks {
             sums,
         })
     }
+}
 
-    /// Computes the product with a dense matrix.
-    pub(super) fn spmm(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        DenseOperands { alpha, b, beta, c }: DenseOperands<'_>,
-    ) -> Result<()> {
+impl RowProduct for ColumnBlocks {
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: DenseOperands<'_>) -> Result<()> {
+        let DenseOperands { alpha, b, beta, c } = operands;
         let (rows, cols) = (c.rows, c.cols);
         let Cut { blocks, width } = self.cut;
         let launch = backend.launch(&self.kernel).size(rows).size(cols).size(b.rows).size(blocks).size(width);

@@ -4,16 +4,18 @@ use super::column_blocks;
 use super::grouped::{GroupedAlgorithm, GroupedPlan};
 use super::row_blocks::{self, BlockedRows};
 use super::row_panels::RowPanels;
+use super::row_product::{RowPlan, RowProduct, Unit, WholeRows};
 use super::row_split::{Division, RowSplit, is_far};
 use super::row_split_atomic::AtomicSplit;
 use super::tensor::{self, TensorTiles};
 use super::thresholds::SpmmThresholds;
+use crate::Device;
 use crate::lanes::LANES;
 use crate::op::available_algorithms::Needs;
 use crate::primitive::column_blocks::{ColumnBlocks, NAME};
 use crate::primitive::raw::{DenseOperands, RawCompressed, along};
-use crate::primitive::values::Values;
-use crate::{Device, Kernel};
+use crate::primitive::row_lengths::LazyRowLengths;
+use crate::primitive::stored_values::StoredValues;
 use sparse_core::op::{Op, SpmmKernel};
 use sparse_core::{
     Algorithm, Axis, Backend, Choice, Compressed, DType, DenseView, DenseViewMut, Index, KernelPlan,
@@ -109,59 +111,26 @@ const CWM_COLUMNS: usize = 4 * LANES;
 /// The plan of a product of compressed rows or columns.
 #[derive(Debug)]
 pub enum CompressedPlan {
-    /// Along the compressed direction, by a kernel without a workspace.
-    Stored(Choice, Kernel, Unit),
-    /// Along the compressed direction, by chunks of rows.
-    Split(Choice, Box<RowSplit>),
-    /// Along the compressed direction, by chunks of rows that are added by atomic additions.
-    AtomicSplit(Choice, Box<AtomicSplit>),
-    /// Along the compressed direction, by tensor cores.
-    Tensor(Choice, Box<TensorTiles>),
-    /// Along the compressed direction, by panels of neighbouring rows.
-    RowPanels(Choice, Box<RowPanels>),
-    /// Along the compressed direction, by blocks of neighbouring rows.
-    RowBlocks(Choice, Box<BlockedRows>),
-    /// Along the compressed direction, by blocks of columns.
-    ColumnBlocks(Choice, ColumnBlocks),
+    /// Along the compressed direction.
+    Stored(RowPlan),
     /// Across the compressed direction.
-    Grouped(GroupedPlan),
+    Grouped(Box<GroupedPlan>),
 }
 
 impl KernelPlan for CompressedPlan {
     fn choice(&self) -> &Choice {
         match self {
-            Self::Stored(choice, ..)
-            | Self::Split(choice, _)
-            | Self::AtomicSplit(choice, _)
-            | Self::Tensor(choice, _)
-            | Self::RowPanels(choice, _)
-            | Self::RowBlocks(choice, _)
-            | Self::ColumnBlocks(choice, _) => choice,
+            Self::Stored(plan) => plan.choice(),
             Self::Grouped(plan) => plan.choice(),
         }
     }
 
     fn workspace_bytes(&self) -> usize {
         match self {
-            Self::Stored(..) => 0,
-            Self::Split(_, plan) => plan.bytes(),
-            Self::AtomicSplit(_, plan) => plan.bytes(),
-            Self::Tensor(_, plan) => plan.bytes(),
-            Self::RowPanels(_, plan) => plan.bytes(),
-            Self::RowBlocks(_, plan) => plan.bytes(),
-            Self::ColumnBlocks(_, plan) => plan.bytes(),
+            Self::Stored(plan) => plan.workspace_bytes(),
             Self::Grouped(plan) => plan.workspace_bytes(),
         }
     }
-}
-
-/// The part of C that a work-item or a warp computes, in kernels without a workspace.
-#[derive(Debug, Clone, Copy)]
-pub enum Unit {
-    /// A work-item takes a row.
-    Row,
-    /// A warp takes this number of columns of a row.
-    Columns(usize),
 }
 
 impl Device {
@@ -174,12 +143,13 @@ impl Device {
     fn choose_spmm(
         &self,
         a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
         columns: usize,
         options: &PlanOptions,
     ) -> Result<(RowAlgorithm, String)> {
         let limits = self.thresholds().spmm;
         let calls = options.expected_calls;
-        let splits = !self.caps().is_cpu && self.is_worth_splitting(a, options, &limits)?;
+        let splits = !self.caps().is_cpu && self.is_worth_splitting(a, lengths, options, &limits)?;
         let is_far = is_far(a.nnz(), (a.cols, columns), a.dtype.bytes(), &limits);
         let reason = match calls {
             0 | 1 => "one call is planned, since a row is very long".into(),
@@ -188,7 +158,7 @@ impl Device {
         if splits
             && !is_far
             && calls >= limits.calls_for_panels
-            && self.has_alike_rows(a, columns, limits.filled_percent_for_panels)?
+            && self.has_alike_rows(a, lengths, columns, limits.filled_percent_for_panels)?
         {
             return Ok((RowAlgorithm::RowPanels, reason));
         }
@@ -201,7 +171,7 @@ impl Device {
         if splits {
             let algorithm = if is_far {
                 RowAlgorithm::RowSplitPacked
-            } else if self.has_short_rows(a, columns, &limits)? {
+            } else if self.has_short_rows(a, lengths, columns, &limits)? {
                 RowAlgorithm::RowBlocks
             } else {
                 RowAlgorithm::RowSplit
@@ -218,6 +188,7 @@ impl Device {
     fn is_worth_splitting(
         &self,
         a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
         options: &PlanOptions,
         limits: &SpmmThresholds,
     ) -> Result<bool> {
@@ -225,22 +196,28 @@ impl Device {
             return Ok(false);
         }
         if options.expected_calls <= 1 {
-            return self.has_hub(a.offsets, a.nnz());
+            return lengths.has_hub(a.nnz());
         }
         Ok(options.expected_calls >= limits.calls_for_chunks
             || a.nnz() >= a.rows * limits.long_for_chunks
-            || self.longest_row(a.offsets)? > limits.longest_in_one_chunk)
+            || lengths.longest()? > limits.longest_in_one_chunk)
     }
 
     /// True if rows are so short, and so many, that lanes are better given several of them.
-    fn has_short_rows(&self, a: RawCompressed<'_>, columns: usize, limits: &SpmmThresholds) -> Result<bool> {
+    fn has_short_rows(
+        &self,
+        a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
+        columns: usize,
+        limits: &SpmmThresholds,
+    ) -> Result<bool> {
         if !row_blocks::fill_device(a, columns, self.caps().compute_units, self.has_barriers()) {
             return Ok(false);
         }
         let short = limits.short_for_blocks.of(columns * a.dtype.bytes());
         let is_below = |limit: usize, rows: usize| a.nnz() < rows.saturating_mul(limit);
         let are_mostly_empty = is_below(limits.mostly_empty, a.rows);
-        Ok(is_below(short, a.rows) && (are_mostly_empty || is_below(short, self.filled_rows(a.offsets)?)))
+        Ok(is_below(short, a.rows) && (are_mostly_empty || is_below(short, lengths.filled()?)))
     }
 
     /// The plan of a product of compressed rows.
@@ -250,72 +227,38 @@ impl Device {
         op: Op,
         columns: usize,
         options: &PlanOptions,
-    ) -> Result<CompressedPlan> {
-        let preferred = self.choose_spmm(a, columns, options)?;
+    ) -> Result<RowPlan> {
+        let lengths = LazyRowLengths::new(self, a.offsets);
+        let preferred = self.choose_spmm(a, &lengths, columns, options)?;
         let offered = self.row_algorithms(a.dtype);
         let (algorithm, choice) = self.choose("spmm", options, offered, preferred)?;
-        let split =
-            |division, is_packed| RowSplit::new(self, a, op, columns, (division, is_packed)).map(Box::new);
-        let kernel = |entry| self.kernel_of(a.dtype, "csr_spmm", entry, a.product_defines(op));
-        Ok(match algorithm {
-            RowAlgorithm::ColumnBlocks => {
-                CompressedPlan::ColumnBlocks(choice, ColumnBlocks::for_spmm(self, a, op, columns)?)
-            }
-            RowAlgorithm::RowBlocks => {
-                CompressedPlan::RowBlocks(choice, Box::new(BlockedRows::new(self, a, op, columns)?))
-            }
-            RowAlgorithm::RowPanels => {
-                CompressedPlan::RowPanels(choice, Box::new(RowPanels::new(self, a, op, columns)?))
-            }
-            RowAlgorithm::RowSplit => CompressedPlan::Split(choice, split(Division::Chunks, false)?),
-            RowAlgorithm::RowSplitPacked => CompressedPlan::Split(choice, split(Division::Chunks, true)?),
-            RowAlgorithm::RowSwizzle => CompressedPlan::Split(choice, split(Division::Rows, false)?),
-            RowAlgorithm::RowTiles => CompressedPlan::Split(choice, split(Division::Tiles, false)?),
-            RowAlgorithm::RowSplitAtomic => {
-                CompressedPlan::AtomicSplit(choice, Box::new(AtomicSplit::new(self, a, op, columns)?))
-            }
-            RowAlgorithm::TensorF16 => {
-                CompressedPlan::Tensor(choice, Box::new(TensorTiles::new(self, a, columns)?))
-            }
-            RowAlgorithm::Crc => {
-                CompressedPlan::Stored(choice, kernel("csr_spmm_crc")?, Unit::Columns(LANES))
-            }
-            RowAlgorithm::Cwm => {
-                CompressedPlan::Stored(choice, kernel("csr_spmm_cwm")?, Unit::Columns(CWM_COLUMNS))
-            }
-            RowAlgorithm::RowPerThread => {
-                CompressedPlan::Stored(choice, kernel("csr_spmm_row_per_thread")?, Unit::Row)
-            }
-        })
+        let split = |division, is_packed| {
+            RowSplit::new(self, a, &lengths, op, columns, (division, is_packed)).map(boxed)
+        };
+        let whole_rows = |entry, unit| {
+            let kernel = self.kernel_of(a.dtype, "csr_spmm", entry, a.product_defines(op))?;
+            Ok(boxed(WholeRows { kernel, unit }))
+        };
+        let product = match algorithm {
+            RowAlgorithm::ColumnBlocks => boxed(ColumnBlocks::for_spmm(self, a, op, columns)?),
+            RowAlgorithm::RowBlocks => boxed(BlockedRows::new(self, a, &lengths, op, columns)?),
+            RowAlgorithm::RowPanels => boxed(RowPanels::new(self, a, op, columns)?),
+            RowAlgorithm::RowSplit => split(Division::Chunks, false)?,
+            RowAlgorithm::RowSplitPacked => split(Division::Chunks, true)?,
+            RowAlgorithm::RowSwizzle => split(Division::Rows, false)?,
+            RowAlgorithm::RowTiles => split(Division::Tiles, false)?,
+            RowAlgorithm::RowSplitAtomic => boxed(AtomicSplit::new(self, a, &lengths, op, columns)?),
+            RowAlgorithm::TensorF16 => boxed(TensorTiles::new(self, a, columns)?),
+            RowAlgorithm::Crc => whole_rows("csr_spmm_crc", Unit::Columns(LANES))?,
+            RowAlgorithm::Cwm => whole_rows("csr_spmm_cwm", Unit::Columns(CWM_COLUMNS))?,
+            RowAlgorithm::RowPerThread => whole_rows("csr_spmm_row_per_thread", Unit::Row)?,
+        };
+        Ok(RowPlan { choice, product })
     }
 }
 
-impl CompressedPlan {
-    /// Computes the product.
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        operands: DenseOperands<'_>,
-    ) -> Result<()> {
-        let (kernel, unit) = match self {
-            Self::Grouped(plan) => return plan.run(backend, Values::one(a.values), operands),
-            Self::Split(_, plan) => return plan.run(backend, a, operands),
-            Self::AtomicSplit(_, plan) => return plan.run(backend, a, operands),
-            Self::Tensor(_, plan) => return plan.run(backend, a, operands),
-            Self::RowPanels(_, plan) => return plan.run(backend, a, operands),
-            Self::RowBlocks(_, plan) => return plan.run(backend, a, operands),
-            Self::ColumnBlocks(_, plan) => return plan.spmm(backend, a, operands),
-            Self::Stored(_, kernel, unit) => (kernel, *unit),
-        };
-        let (rows, cols) = (operands.c.rows, operands.c.cols);
-        let launch = backend.launch(kernel).size(rows).size(cols);
-        let launch = launch.buffer(a.offsets).buffer(a.indices).buffer(a.values).matrices(operands);
-        match unit {
-            Unit::Row => launch.items(rows),
-            Unit::Columns(columns) => launch.warps(rows * cols.div_ceil(columns)),
-        }
-    }
+fn boxed(product: impl RowProduct + 'static) -> Box<dyn RowProduct> {
+    Box::new(product)
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device, I, O>> for Device {
@@ -333,9 +276,10 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device,
         options: &PlanOptions,
     ) -> Result<CompressedPlan> {
         if along::<A>(op) {
-            self.plan_rows_spmm(a.into(), op, columns, options)
+            self.plan_rows_spmm(a.into(), op, columns, options).map(CompressedPlan::Stored)
         } else {
-            GroupedPlan::new(self, a, op, columns, options).map(CompressedPlan::Grouped)
+            let plan = GroupedPlan::new(self, a, op, columns, options)?;
+            Ok(CompressedPlan::Grouped(Box::new(plan)))
         }
     }
 
@@ -348,6 +292,10 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device,
         beta: T::Acc,
         c: DenseViewMut<'_, T, Self>,
     ) -> Result<()> {
-        plan.run(self, a.into(), DenseOperands::new(alpha, b, beta, c))
+        let operands = DenseOperands::new(alpha, b, beta, c);
+        match plan {
+            CompressedPlan::Stored(plan) => plan.run(self, a.into(), operands),
+            CompressedPlan::Grouped(plan) => plan.run(self, StoredValues::values(a), operands),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Products with the entries grouped by the rows of op(A): those of batches, COO, ELL, HYB and SELL, and of CSR and CSC
 //! across the compressed direction.
 
-use super::compressed::CompressedPlan;
+use super::row_product::RowPlan;
 use crate::Device;
 use crate::op::available_algorithms::Needs;
 use crate::primitive::raw::DenseOperands;
@@ -26,7 +26,7 @@ algorithms! {
 pub struct GroupedPlan {
     choice: Choice,
     rows: GroupedRows,
-    product: Box<CompressedPlan>,
+    product: RowPlan,
 }
 
 impl GroupedPlan {
@@ -50,7 +50,7 @@ impl GroupedPlan {
         (options, mut choice): (&PlanOptions, Choice),
     ) -> Result<Self> {
         let options = PlanOptions { algorithm: None, ..options.clone() };
-        let product = Box::new(backend.plan_rows_spmm(rows.pattern(values), op, columns, &options)?);
+        let product = backend.plan_rows_spmm(rows.pattern(values), op, columns, &options)?;
         choice.reason = format!("{}; its rows by {}", choice.reason, product.choice());
         Ok(Self { choice, rows, product })
     }

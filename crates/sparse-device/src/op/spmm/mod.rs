@@ -3,8 +3,10 @@
 mod column_blocks;
 mod compressed;
 mod grouped;
+mod panel_columns;
 mod row_blocks;
 mod row_panels;
+mod row_product;
 mod row_split;
 mod row_split_atomic;
 mod summed_chunks;

@@ -1,11 +1,13 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows that are short: some lanes walk over the entries of neighbouring rows,
 //! with the rows of B for the next entries on their way.
 
+use super::row_product::RowProduct;
 use super::team_kernels::{Team, TeamKernels};
 use crate::Device;
 use crate::lanes::vector;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::primitive::row_blocks::RowBlocks;
+use crate::primitive::row_lengths::LazyRowLengths;
 use sparse_core::op::Op;
 use sparse_core::{DType, Result};
 
@@ -40,7 +42,7 @@ const ITEMS_PER_UNIT_WITH_BARRIERS: usize = 256;
 
 /// The plan: the blocks, and a kernel for operands of either alignment.
 #[derive(Debug)]
-pub struct BlockedRows {
+pub(super) struct BlockedRows {
     kernels: TeamKernels,
     blocks: RowBlocks,
     size: usize,
@@ -59,26 +61,29 @@ pub(super) fn fill_device(a: RawCompressed<'_>, columns: usize, units: usize, ha
 }
 
 impl BlockedRows {
-    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
+    pub(super) fn new(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
+        op: Op,
+        columns: usize,
+    ) -> Result<Self> {
         let size = if a.nnz() < LONG_FOR_SMALL * a.rows { SMALL } else { LARGE };
         let teams = (team(a.dtype, columns), columns, MIN_LANES);
         Ok(Self {
             kernels: TeamKernels::new(backend, KERNEL, a.dtype, teams, &a.product_defines(op))?,
-            blocks: RowBlocks::new(backend, a, size, columns)?,
+            blocks: RowBlocks::new(backend, a, lengths, size, columns)?,
             size,
         })
     }
+}
 
-    pub(super) fn bytes(&self) -> usize {
+impl RowProduct for BlockedRows {
+    fn bytes(&self) -> usize {
         self.blocks.bytes()
     }
 
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        operands: DenseOperands<'_>,
-    ) -> Result<()> {
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: DenseOperands<'_>) -> Result<()> {
         let DenseOperands { alpha, beta, c, .. } = operands;
         let team = self.kernels.for_operands(operands);
         let launch = backend.launch(&team.kernel).size(self.blocks.count).size(self.size).size(c.cols);

@@ -1,13 +1,13 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows of which neighbours have many columns in common: some lanes take a
 //! panel of four rows and read each row of B once for all of them.
 
+use super::panel_columns::PanelColumns;
+use super::row_product::RowProduct;
 use super::team_kernels::{Team, TeamKernels};
-use crate::buffer::RawBuffer;
 use crate::lanes::vector;
-use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
+use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Buffer, Device};
-use sparse_core::error::checked_product;
 use sparse_core::op::Op;
 use sparse_core::{Backend, DType, Result};
 
@@ -49,13 +49,10 @@ const SAMPLED_SLOTS: usize = 64;
 
 /// The plan: for each panel the columns of its slots, and which rows have an entry there.
 #[derive(Debug)]
-pub struct RowPanels {
+pub(super) struct RowPanels {
     kernels: TeamKernels,
     panels: usize,
-    /// First group of each panel.
-    starts: Buffer<i64>,
-    /// The column of each slot.
-    columns: RawBuffer,
+    columns: PanelColumns,
     /// The bits of each group.
     places: Buffer<u32>,
 }
@@ -71,6 +68,7 @@ impl Device {
     pub(super) fn has_alike_rows(
         &self,
         a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
         columns: usize,
         percent: usize,
     ) -> Result<bool> {
@@ -80,7 +78,7 @@ impl Device {
         if row_bytes < MIN_ROW_BYTES
             || a.nnz() < a.rows.saturating_mul(min_length)
             || items < self.caps().compute_units * ITEMS_PER_UNIT
-            || self.longest_row(a.offsets)? > a.mean_length().saturating_mul(LONGEST)
+            || lengths.longest()? > a.mean_length().saturating_mul(LONGEST)
         {
             return Ok(false);
         }
@@ -101,42 +99,32 @@ impl RowPanels {
     pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
         let kernel = |entry| backend.kernel(PLAN_FILE, entry, a.defines());
         let panels = a.rows.div_ceil(ROWS);
-        let starts: Buffer<i64> = backend.allocate(panels + 1)?;
         let count = kernel("csr_panels_count")?;
-        let launch = backend.launch(&count).size(a.rows).buffer(a.offsets).buffer(a.indices);
-        launch.buffer(&starts).items(panels + 1)?;
-        let groups = PrefixSum::series(backend, panels + 1)?.starts_and_sum(backend, &starts)?;
-
-        let slots = checked_product("groups x slots", groups, SLOTS)?;
-        let slot_columns = backend.allocate_raw(slots, a.indices.element_bytes)?;
-        let places = backend.allocate(groups)?;
+        let panel_columns =
+            PanelColumns::allocate(backend, a, (panels, SLOTS), &count, |launch| launch.items(panels + 1))?;
+        let places = backend.allocate(panel_columns.groups)?;
         let fill = kernel("csr_panels_fill")?;
-        let launch = backend.launch(&fill).size(a.rows).buffer(a.offsets).buffer(a.indices);
-        launch.buffer(&starts).buffer(&slot_columns).buffer(&places).items(panels)?;
+        panel_columns.fill(backend, a, &fill).buffer(&places).items(panels)?;
         let teams = (team(a.dtype, columns), columns, MIN_LANES);
         Ok(Self {
             kernels: TeamKernels::new(backend, KERNEL, a.dtype, teams, &a.product_defines(op))?,
             panels,
-            starts,
-            columns: slot_columns,
+            columns: panel_columns,
             places,
         })
     }
+}
 
-    pub(super) fn bytes(&self) -> usize {
-        self.starts.bytes() + self.columns.bytes() + self.places.bytes()
+impl RowProduct for RowPanels {
+    fn bytes(&self) -> usize {
+        self.columns.bytes() + self.places.bytes()
     }
 
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        operands: DenseOperands<'_>,
-    ) -> Result<()> {
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: DenseOperands<'_>) -> Result<()> {
         let (rows, cols) = (operands.c.rows, operands.c.cols);
         let team = self.kernels.for_operands(operands);
         let launch = backend.launch(&team.kernel).size(rows).size(cols);
-        let launch = launch.buffer(a.offsets).buffer(&self.starts).buffer(&self.columns);
+        let launch = self.columns.arguments(launch.buffer(a.offsets));
         let launch = launch.buffer(&self.places).buffer(a.values).matrices(operands);
         launch.warps(team.warps(self.panels, cols))
     }

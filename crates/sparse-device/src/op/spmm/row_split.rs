@@ -1,6 +1,7 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows in chunks: chunks that are whole rows write C, the others write partial
 //! sums that a second kernel adds in order.
 
+use super::row_product::RowProduct;
 use super::summed_chunks::SummedChunks;
 use super::team_kernels::{Team, TeamKernels};
 use super::thresholds::SpmmThresholds;
@@ -10,6 +11,7 @@ use crate::lanes::{LANES, vector};
 use crate::operand::{DenseOperand, Pointer};
 use crate::primitive::chunks::{Chunks, LARGEST, SMALLEST};
 use crate::primitive::raw::{DenseOperands, RawCompressed};
+use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
@@ -21,7 +23,7 @@ const KERNEL: (&str, &str) = (FILE, "csr_spmm_row_split");
 
 /// The plan: the chunks, and a kernel for operands of either alignment.
 #[derive(Debug)]
-pub struct RowSplit {
+pub(super) struct RowSplit {
     kernels: TeamKernels,
     chunks: SummedChunks,
     columns: usize,
@@ -97,7 +99,12 @@ pub(super) fn is_far(
 }
 
 /// Columns per slice.
-fn slice_columns(backend: &Device, a: RawCompressed<'_>, columns: usize) -> Result<usize> {
+fn slice_columns(
+    backend: &Device,
+    a: RawCompressed<'_>,
+    lengths: &LazyRowLengths<'_>,
+    columns: usize,
+) -> Result<usize> {
     let [usual, alike, far] = SLICES;
     let cache = backend.properties().cache_bytes;
     let exceeds_cache = |bytes: usize| a.cols.saturating_mul(bytes) > cache;
@@ -106,7 +113,7 @@ fn slice_columns(backend: &Device, a: RawCompressed<'_>, columns: usize) -> Resu
         far
     } else if exceeds_cache(usual)
         && a.nnz() >= a.rows.saturating_mul(LONG_FOR_REUSE)
-        && backend.longest_row(a.offsets)? <= a.mean_length().saturating_mul(LONGEST_ALIKE)
+        && lengths.longest()? <= a.mean_length().saturating_mul(LONGEST_ALIKE)
     {
         alike
     } else {
@@ -116,9 +123,8 @@ fn slice_columns(backend: &Device, a: RawCompressed<'_>, columns: usize) -> Resu
 }
 
 /// True if rows with entries have few of them on average.
-fn are_short(backend: &Device, a: RawCompressed<'_>) -> Result<bool> {
-    Ok(a.nnz() < a.rows.saturating_mul(SHORT)
-        && a.nnz() < backend.filled_rows(a.offsets)?.saturating_mul(SHORT))
+fn are_short(a: RawCompressed<'_>, lengths: &LazyRowLengths<'_>) -> Result<bool> {
+    Ok(a.nnz() < a.rows.saturating_mul(SHORT) && a.nnz() < lengths.filled()?.saturating_mul(SHORT))
 }
 
 /// The team that takes a chunk, for slices of this number of columns, and the fewest lanes of any.
@@ -133,23 +139,24 @@ impl RowSplit {
     pub(super) fn new(
         backend: &Device,
         a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
         op: Op,
         columns: usize,
         (division, is_packed): (Division, bool),
     ) -> Result<Self> {
         let defines = a.product_defines(op);
-        let slice = slice_columns(backend, a, columns)?;
-        let (team, least_lanes) = team(a.dtype, slice, are_short(backend, a)?);
+        let slice = slice_columns(backend, a, lengths, columns)?;
+        let (team, least_lanes) = team(a.dtype, slice, are_short(a, lengths)?);
         let chunks = match division {
             Division::Chunks => {
                 let largest = (team.lanes() * ENTRIES_PER_LANE).clamp(LEAST_LARGEST, LARGEST);
-                let is_cut = backend.longest_row(a.offsets)? > LEAST_LARGEST;
+                let is_cut = lengths.longest()? > LEAST_LARGEST;
                 let more = if is_cut { (LANES / team.lanes() / TEAMS_AS_ONE).max(1) } else { 1 };
                 Chunks::new(backend, a, (columns.div_ceil(slice), more, largest), CLASS_BITS)?
             }
             Division::Tiles => Chunks::tiles(backend, a, SMALLEST)?,
             Division::Rows => {
-                let longest = backend.longest_row(a.offsets)?.min(i32::MAX as usize);
+                let longest = lengths.longest()?.min(i32::MAX as usize);
                 Chunks::whole_rows(backend, a, longest)?
             }
         };
@@ -159,23 +166,27 @@ impl RowSplit {
         };
         Ok(Self {
             kernels: TeamKernels::new(backend, KERNEL, a.dtype, (team, slice, least_lanes), &defines)?,
-            chunks: SummedChunks::new(backend, a, chunks, columns)?,
+            chunks: SummedChunks::new(backend, a, lengths, chunks, columns)?,
             columns,
             packed,
         })
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    /// Computes the product for some columns of B and C.
+    fn multiply(&self, backend: &Device, a: RawCompressed<'_>, operands: DenseOperands<'_>) -> Result<()> {
+        let team = self.kernels.for_operands(operands);
+        let warps = team.warps(self.chunks.count(), operands.c.cols);
+        self.chunks.multiply(backend, &team.kernel, warps, a, operands)
+    }
+}
+
+impl RowProduct for RowSplit {
+    fn bytes(&self) -> usize {
         let packed = self.packed.as_ref().map_or(0, |packed| packed.slice.bytes());
         self.chunks.bytes() + packed
     }
 
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        operands: DenseOperands<'_>,
-    ) -> Result<()> {
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: DenseOperands<'_>) -> Result<()> {
         let Some(packed) = &self.packed else { return self.multiply(backend, a, operands) };
         for first in (0..self.columns).step_by(packed.columns) {
             let columns = first..self.columns.min(first + packed.columns);
@@ -184,13 +195,6 @@ impl RowSplit {
             self.multiply(backend, a, DenseOperands { b, c, ..operands })?;
         }
         Ok(())
-    }
-
-    /// Computes the product for some columns of B and C.
-    fn multiply(&self, backend: &Device, a: RawCompressed<'_>, operands: DenseOperands<'_>) -> Result<()> {
-        let team = self.kernels.for_operands(operands);
-        let warps = team.warps(self.chunks.count(), operands.c.cols);
-        self.chunks.multiply(backend, &team.kernel, warps, a, operands)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::primitive::chunks::Chunks;
 use crate::primitive::partial_sums::{PartialSums, SplitRows};
 use crate::primitive::raw::{DenseOperands, RawCompressed};
+use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Device, Kernel};
 use sparse_core::Result;
 
@@ -17,13 +18,14 @@ impl SummedChunks {
     pub(super) fn new(
         backend: &Device,
         a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
         (chunks, split): (Chunks, SplitRows),
         columns: usize,
     ) -> Result<Self> {
         let of_a_row = match chunks.partials {
             0 => 0,
             _ if chunks.share_sums => 1,
-            _ => backend.longest_row(a.offsets)? / chunks.most,
+            _ => lengths.longest()? / chunks.most,
         };
         let sums = PartialSums::new(backend, a.dtype, split, (chunks.partials, of_a_row), columns)?;
         Ok(Self { chunks, sums })

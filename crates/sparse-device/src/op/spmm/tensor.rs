@@ -1,11 +1,12 @@
 //! `C ← alpha·A·B + beta·C` for compressed rows in half precision by tensor cores: tiles of 8 rows and 8 columns that
 //! have entries.
 
+use super::panel_columns::PanelColumns;
+use super::row_product::RowProduct;
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
-use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
-use crate::{Buffer, Device, Kernel};
+use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::{DType, Result};
 
@@ -27,14 +28,12 @@ const PACK_BYTES: [usize; 2] = [8, 16];
 
 /// The plan: the tiles of each window of rows.
 #[derive(Debug)]
-pub struct TensorTiles {
+pub(super) struct TensorTiles {
     kernel: Kernel,
     /// Columns of C per warp.
     width: usize,
-    /// The first tile of each window.
-    starts: Buffer<i64>,
-    /// The column of each slot of a tile.
-    columns: RawBuffer,
+    /// The columns of each window; a group of slots is a tile.
+    columns: PanelColumns,
     /// The position of the entry of each slot and row of its window; −1 where there is none.
     positions: RawBuffer,
 }
@@ -47,35 +46,26 @@ impl TensorTiles {
             |entry| backend.kernel_of(a.dtype, FILE, entry, a.defines().set("PACK_BYTES", pack_bytes));
         let windows = a.rows.div_ceil(ROWS);
         let teams = (windows + 1).div_ceil(LANES / ROWS);
-        let starts: Buffer<i64> = backend.allocate(windows + 1)?;
         let count = kernel("csr_spmm_tensor_count")?;
-        let launch = backend.launch(&count).size(a.rows).buffer(a.offsets).buffer(a.indices);
-        launch.buffer(&starts).warps(teams)?;
-        let tiles = PrefixSum::series(backend, windows + 1)?.starts_and_sum(backend, &starts)?;
-
-        let slots = checked_product("tiles x slots", tiles, SLOTS)?;
-        let columns = backend.allocate_raw(slots, a.indices.element_bytes)?;
-        let positions =
-            backend.allocate_raw(checked_product("slots x rows", slots, ROWS)?, a.offsets.element_bytes)?;
+        let columns =
+            PanelColumns::allocate(backend, a, (windows, SLOTS), &count, |launch| launch.warps(teams))?;
+        let positions = checked_product("slots x rows", columns.slots(), ROWS)?;
+        let positions = backend.allocate_raw(positions, a.offsets.element_bytes)?;
         let fill = kernel("csr_spmm_tensor_fill")?;
-        let launch = backend.launch(&fill).size(a.rows).buffer(a.offsets).buffer(a.indices);
-        launch.buffer(&starts).buffer(&columns).buffer(&positions).warps(teams)?;
-        Ok(Self { kernel: kernel("csr_spmm_tensor")?, width, starts, columns, positions })
+        columns.fill(backend, a, &fill).buffer(&positions).warps(teams)?;
+        Ok(Self { kernel: kernel("csr_spmm_tensor")?, width, columns, positions })
+    }
+}
+
+impl RowProduct for TensorTiles {
+    fn bytes(&self) -> usize {
+        self.columns.bytes() + self.positions.bytes()
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        self.starts.bytes() + self.columns.bytes() + self.positions.bytes()
-    }
-
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        operands: DenseOperands<'_>,
-    ) -> Result<()> {
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: DenseOperands<'_>) -> Result<()> {
         let (rows, cols) = (operands.c.rows, operands.c.cols);
         let launch = backend.launch(&self.kernel).size(rows).size(cols);
-        let launch = launch.buffer(&self.starts).buffer(&self.columns).buffer(&self.positions);
+        let launch = self.columns.arguments(launch).buffer(&self.positions);
         launch.buffer(a.values).matrices(operands).warps(rows.div_ceil(ROWS) * cols.div_ceil(self.width))
     }
 }

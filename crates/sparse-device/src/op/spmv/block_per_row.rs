@@ -4,6 +4,7 @@ use super::plan::Workspace;
 use crate::lanes::LANES;
 use crate::primitive::chunks::Chunks;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
+use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Device, Kernel};
 use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
@@ -27,10 +28,15 @@ pub struct BlockPerRow {
 
 impl BlockPerRow {
     /// Sorts the rows if they are few.
-    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
+    pub(super) fn new(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
+        op: Op,
+    ) -> Result<Self> {
         let defines = a.product_defines(op);
         let kernel = backend.kernel_of(a.dtype, "csr_spmv_block", "csr_spmv_row_per_block", defines)?;
-        Ok(Self { kernel, order: longest_first(backend, a)? })
+        Ok(Self { kernel, order: longest_first(backend, a, lengths)? })
     }
 
     /// Computes the product.
@@ -57,11 +63,15 @@ impl Workspace for BlockPerRow {
 }
 
 /// The rows with the longest first, if they are few.
-fn longest_first(backend: &Device, a: RawCompressed<'_>) -> Result<Option<Chunks>> {
+fn longest_first(
+    backend: &Device,
+    a: RawCompressed<'_>,
+    lengths: &LazyRowLengths<'_>,
+) -> Result<Option<Chunks>> {
     if a.rows > backend.caps().compute_units * ROWS_AT_ONCE {
         return Ok(None);
     }
-    let longest = backend.longest_row(a.offsets)?;
+    let longest = lengths.longest()?;
     let order = (longest <= i32::MAX as usize).then(|| Chunks::whole_rows(backend, a, longest));
     Ok(order.transpose()?.map(|(rows, _)| rows))
 }

@@ -10,6 +10,7 @@ use crate::Device;
 use crate::lanes::LANES;
 use crate::launch::WARPS_AT_ONCE;
 use crate::primitive::raw::RawCompressed;
+use crate::primitive::row_lengths::LazyRowLengths;
 use sparse_core::{Backend, PlanOptions, Result};
 
 /// The preferred algorithm, and the reason for it.
@@ -20,6 +21,7 @@ impl Device {
     pub(super) fn choose_row_algorithm(
         &self,
         a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
         options: &PlanOptions,
     ) -> Result<Preference> {
         if self.caps().is_cpu {
@@ -29,8 +31,8 @@ impl Device {
             if let Some(preferred) = self.choose_by_columns(a, options.expected_calls)? {
                 return Ok(preferred);
             }
-            if (options.expected_calls > 1 || self.has_hub(a.offsets, a.nnz())?)
-                && let Some(preferred) = self.choose_by_longest(a)?
+            if (options.expected_calls > 1 || lengths.has_hub(a.nnz())?)
+                && let Some(preferred) = self.choose_by_longest(a, lengths)?
             {
                 return Ok(preferred);
             }
@@ -58,6 +60,7 @@ impl Device {
     pub(super) fn patterns_for_deltas(
         &self,
         a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
         options: &PlanOptions,
         algorithm: RowAlgorithm,
     ) -> Result<DeltaPatterns> {
@@ -65,7 +68,7 @@ impl Device {
         if !is_often || self.caps().is_cpu || !self.is_busy_with_lanes(a) {
             return Ok(DeltaPatterns::None);
         }
-        let lengths = self.measure_rows(a)?;
+        let lengths = RowLengths::measure(a, lengths)?;
         Ok(lengths.patterns_for_deltas(algorithm, self.properties().cache_bytes, &self.limits().deltas))
     }
 
@@ -73,33 +76,22 @@ impl Device {
     pub(super) fn takes_vectors_for_scattered(
         &self,
         a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
         algorithm: RowAlgorithm,
     ) -> Result<bool> {
         Ok(!self.has_barriers()
-            && self.measure_rows(a)?.takes_vectors_for_scattered(algorithm, &self.limits()))
-    }
-
-    /// Reads the length of the longest row.
-    fn measure_rows(&self, a: RawCompressed<'_>) -> Result<RowLengths> {
-        let longest = self.longest_row(a.offsets)?;
-        let entry_bytes = a.values.element_bytes + a.indices.element_bytes;
-        let value_bytes = a.values.element_bytes;
-        Ok(RowLengths {
-            rows: a.rows,
-            cols: a.cols,
-            nnz: a.nnz(),
-            mean: a.mean_length(),
-            longest,
-            entry_bytes,
-            value_bytes,
-        })
+            && RowLengths::measure(a, lengths)?.takes_vectors_for_scattered(algorithm, &self.limits()))
     }
 
     /// The algorithm by the length of the longest row, if that decides.
-    fn choose_by_longest(&self, a: RawCompressed<'_>) -> Result<Option<Preference>> {
-        let lengths = self.measure_rows(a)?;
+    fn choose_by_longest(
+        &self,
+        a: RawCompressed<'_>,
+        lazy: &LazyRowLengths<'_>,
+    ) -> Result<Option<Preference>> {
+        let lengths = RowLengths::measure(a, lazy)?;
         let longest = lengths.longest;
-        let algorithm = if self.has_mostly_empty_rows(a, lengths)? {
+        let algorithm = if self.has_mostly_empty_rows(a, lengths, lazy)? {
             Some(RowAlgorithm::ListedRows)
         } else if self.has_barriers() {
             lengths.algorithm_with_barriers(
@@ -115,9 +107,14 @@ impl Device {
     }
 
     /// True if most rows are empty and none of the others is much longer; counts them if they have few entries.
-    fn has_mostly_empty_rows(&self, a: RawCompressed<'_>, lengths: RowLengths) -> Result<bool> {
+    fn has_mostly_empty_rows(
+        &self,
+        a: RawCompressed<'_>,
+        lengths: RowLengths,
+        lazy: &LazyRowLengths<'_>,
+    ) -> Result<bool> {
         let may_be = lengths.mean <= 1 && !self.has_few_rows(a);
-        Ok(may_be && lengths.are_mostly_empty(self.filled_rows(a.offsets)?, &self.limits().listed_rows))
+        Ok(may_be && lengths.are_mostly_empty(lazy.filled()?, &self.limits().listed_rows))
     }
 
     /// The algorithm by the number of rows and their average length.
@@ -172,6 +169,20 @@ pub(super) enum DeltaPatterns {
 }
 
 impl RowLengths {
+    /// Those of a matrix, whose longest row is looked for unless it is known.
+    fn measure(a: RawCompressed<'_>, lengths: &LazyRowLengths<'_>) -> Result<Self> {
+        let value_bytes = a.values.element_bytes;
+        Ok(Self {
+            rows: a.rows,
+            cols: a.cols,
+            nnz: a.nnz(),
+            mean: a.mean_length(),
+            longest: lengths.longest()?,
+            entry_bytes: value_bytes + a.indices.element_bytes,
+            value_bytes,
+        })
+    }
+
     /// True if `filled` rows with entries are few, and none of them keeps its lanes busy for long.
     fn are_mostly_empty(self, filled: usize, limits: &ListedRowsThresholds) -> bool {
         let most = limits.steps * listed_rows::lanes_for(self.nnz, filled);

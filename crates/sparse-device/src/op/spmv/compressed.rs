@@ -5,6 +5,7 @@ use super::row_algorithm::RowAlgorithm;
 use super::row_deltas::{Columns, RowDeltas};
 use super::row_strategy::RowStrategy;
 use crate::primitive::raw::{RawCompressed, VectorOperands, along};
+use crate::primitive::row_lengths::LazyRowLengths;
 use crate::primitive::stored_values::StoredValues;
 use crate::{Device, View, ViewMut};
 use sparse_core::op::{Op, SpmvKernel};
@@ -59,15 +60,16 @@ impl Device {
         op: Op,
         options: &PlanOptions,
     ) -> Result<(Choice, RowStrategy)> {
-        let mut preferred = self.choose_row_algorithm(a, options)?;
-        let patterns = self.patterns_for_deltas(a, options, preferred.0)?;
+        let lengths = LazyRowLengths::new(self, a.offsets);
+        let mut preferred = self.choose_row_algorithm(a, &lengths, options)?;
+        let patterns = self.patterns_for_deltas(a, &lengths, options, preferred.0)?;
         let columns = RowDeltas::of_patterns(self, a, op, patterns)?;
         match columns {
             Columns::Deltas(_) => {
                 preferred.0 = RowAlgorithm::Delta16;
                 preferred.1 += ", whose columns fit 16 bits";
             }
-            Columns::Scattered if self.takes_vectors_for_scattered(a, preferred.0)? => {
+            Columns::Scattered if self.takes_vectors_for_scattered(a, &lengths, preferred.0)? => {
                 preferred.0 = RowAlgorithm::RowPerVector;
                 preferred.1 += ", whose columns are scattered";
             }
@@ -76,7 +78,7 @@ impl Device {
         let (algorithm, choice) = self.choose("spmv", options, self.offered::<RowAlgorithm>(), preferred)?;
         let strategy = match columns {
             Columns::Deltas(deltas) => RowStrategy::Deltas(deltas),
-            Columns::Scattered | Columns::Plain => RowStrategy::new(self, a, op, algorithm)?,
+            Columns::Scattered | Columns::Plain => RowStrategy::new(self, a, &lengths, op, algorithm)?,
         };
         Ok((choice, strategy))
     }

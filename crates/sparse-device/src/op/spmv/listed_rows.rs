@@ -5,6 +5,7 @@ use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
 use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
+use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
@@ -32,9 +33,14 @@ pub struct ListedRows {
 
 impl ListedRows {
     /// Lists the rows.
-    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
+    pub(super) fn new(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
+        op: Op,
+    ) -> Result<Self> {
         let (rows, offsets) = (a.rows, a.offsets);
-        let filled = backend.filled_rows(offsets)?;
+        let filled = lengths.filled()?;
         let lanes = lanes_for(a.nnz(), filled);
         let defines = a.product_defines(op).set("LANES", lanes);
         let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());

@@ -5,6 +5,7 @@ use crate::lanes::LANES;
 use crate::operand::DenseOperand;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::primitive::row_blocks::RowBlocks;
+use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Device, Kernel};
 use sparse_core::Result;
 use sparse_core::op::Op;
@@ -22,10 +23,15 @@ pub struct BlockedRows {
 
 impl BlockedRows {
     /// Finds the blocks.
-    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
+    pub(super) fn new(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
+        op: Op,
+    ) -> Result<Self> {
         let (file, entry) = ("csr_spmv_row_blocks", "csr_spmv_row_blocks");
         let kernel = backend.kernel_of(a.dtype, file, entry, a.product_defines(op))?;
-        Ok(Self { kernel, blocks: RowBlocks::new(backend, a, SIZE, 1)? })
+        Ok(Self { kernel, blocks: RowBlocks::new(backend, a, lengths, SIZE, 1)? })
     }
 
     /// Computes the product.

@@ -12,6 +12,7 @@ use super::segmented::Segmented;
 use crate::lanes::LANES;
 use crate::primitive::column_blocks::ColumnBlocks;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
+use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Device, Kernel};
 use sparse_core::Result;
 use sparse_core::op::Op;
@@ -51,6 +52,7 @@ impl RowStrategy {
     pub(super) fn new(
         backend: &Device,
         a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
         op: Op,
         algorithm: RowAlgorithm,
     ) -> Result<Self> {
@@ -73,10 +75,10 @@ impl RowStrategy {
             RowAlgorithm::RowPerSubGroup => {
                 Self::SubGroupPerRow(kernel(SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines)?)
             }
-            RowAlgorithm::RowPerBlock => Self::BlockPerRow(BlockPerRow::new(backend, a, op)?),
-            RowAlgorithm::RowBlocks => Self::RowBlocks(BlockedRows::new(backend, a, op)?),
+            RowAlgorithm::RowPerBlock => Self::BlockPerRow(BlockPerRow::new(backend, a, lengths, op)?),
+            RowAlgorithm::RowBlocks => Self::RowBlocks(BlockedRows::new(backend, a, lengths, op)?),
             RowAlgorithm::Delta16 => Self::Deltas(RowDeltas::new(backend, a, op)?),
-            RowAlgorithm::ListedRows => Self::Listed(ListedRows::new(backend, a, op)?),
+            RowAlgorithm::ListedRows => Self::Listed(ListedRows::new(backend, a, lengths, op)?),
             RowAlgorithm::MergePath => Self::MergePath(MergePath::new(backend, a, op)?),
             RowAlgorithm::Segmented => Self::Segmented(Segmented::new(backend, a, op)?),
             RowAlgorithm::ColumnBlocks => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),

@@ -1,7 +1,7 @@
 //! Substitution level by level: rows of one level need no other row of it, so that a launch solves them together.
 //! Levels of few rows share a launch of one work-group, which waits at a barrier between them.
 
-use super::{FILE, Operands, is_lower, is_unit};
+use super::{FILE, Operands, Substitution, is_lower, is_unit};
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::launch::Launch;
@@ -95,8 +95,8 @@ impl ByLevel {
         })
     }
 
-    /// Solves; `zero` becomes 1 if a diagonal is zero.
-    pub(super) fn solve(&self, backend: &Device, operands: Operands<'_>, zero: &RawBuffer) -> Result<()> {
+    /// Starts all launches; `zero` becomes 1 if a diagonal is zero.
+    fn launch_all(&self, backend: &Device, operands: Operands<'_>, zero: &RawBuffer) -> Result<()> {
         self.launches.iter().try_for_each(|launch| self.launch(backend, launch, operands, zero))
     }
 
@@ -130,18 +130,34 @@ impl ByLevel {
     fn system<'a>(&self, launch: Launch<'a>, columns: usize) -> Launch<'a> {
         launch.size(columns).value(i32::from(is_lower(self.system))).value(i32::from(is_unit(self.system)))
     }
+}
 
-    /// The entries by rows.
-    pub(super) fn entries<'a>(&'a self, launch: Launch<'a>, values: &'a RawBuffer) -> Launch<'a> {
+impl Substitution for ByLevel {
+    fn solve(&self, backend: &Device, operands: Operands<'_>, zero: &Buffer<i32>) -> Result<bool> {
+        self.launch_all(backend, operands, zero)?;
+        Ok(!is_unit(self.system) && backend.download(zero)?[0] != 0)
+    }
+
+    fn enqueue(&self, backend: &Device, operands: Operands<'_>, zero: &Buffer<i32>) -> Result<()> {
+        self.launch_all(backend, operands, zero)?;
+        backend.clear(zero)
+    }
+
+    fn entries<'a>(&'a self, launch: Launch<'a>, values: &'a RawBuffer) -> Launch<'a> {
         let RowGroups { offsets, columns, positions, .. } = &self.groups;
         launch.buffer(offsets).buffer(columns).positions(positions).buffer(values)
     }
 
-    pub(super) fn nrows(&self) -> usize {
+    /// The entries are in the order of the rows.
+    fn first_row(&self, _: &Device, places: &mut dyn Iterator<Item = usize>) -> Result<Option<usize>> {
+        Ok(places.next())
+    }
+
+    fn nrows(&self) -> usize {
         self.groups.nrows()
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.groups.bytes() + self.order.bytes() + self.starts.bytes()
     }
 }

@@ -26,6 +26,7 @@ use sparse_core::{
     Algorithm, AlgorithmSet, Axis, Backend, Choice, Compressed, DType, DenseView, DenseViewMut, Index,
     KernelPlan, PlanOptions, Result, Scalar, algorithms,
 };
+use std::fmt::Debug;
 use waiting::{WAITING, Waiting};
 
 /// The file of the kernels that solve level by level.
@@ -59,35 +60,30 @@ algorithms! {
 #[derive(Debug)]
 pub struct TrisolvePlan {
     choice: Choice,
-    system: Triangular,
-    substitution: Substitution,
+    substitution: Box<dyn Substitution>,
     zeros: Kernel,
     /// 1 if a diagonal was zero.
     zero: Buffer<i32>,
 }
 
 /// The kernels that solve, with the entries in their order.
-#[derive(Debug)]
-enum Substitution {
-    ByLevel(ByLevel),
-    Waiting(Waiting),
-}
+trait Substitution: Debug + Send + Sync {
+    /// Solves, and returns true if a diagonal is zero: then `zero` is not, and X has any values.
+    fn solve(&self, backend: &Device, operands: Operands<'_>, zero: &Buffer<i32>) -> Result<bool>;
 
-impl Substitution {
+    /// Solves for one column, whatever is on the diagonal, without waiting for the device.
+    fn enqueue(&self, backend: &Device, operands: Operands<'_>, zero: &Buffer<i32>) -> Result<()>;
+
     /// The entries, as the kernels take them.
-    fn entries<'a>(&'a self, launch: Launch<'a>, values: &'a RawBuffer) -> Launch<'a> {
-        match self {
-            Self::ByLevel(levels) => levels.entries(launch, values),
-            Self::Waiting(waiting) => waiting.entries(launch, values),
-        }
-    }
+    fn entries<'a>(&'a self, launch: Launch<'a>, values: &'a RawBuffer) -> Launch<'a>;
 
-    fn nrows(&self) -> usize {
-        match self {
-            Self::ByLevel(levels) => levels.nrows(),
-            Self::Waiting(waiting) => waiting.nrows(),
-        }
-    }
+    /// The first of the rows of these places in the order of the entries.
+    fn first_row(&self, backend: &Device, places: &mut dyn Iterator<Item = usize>) -> Result<Option<usize>>;
+
+    fn nrows(&self) -> usize;
+
+    /// Bytes on the device.
+    fn bytes(&self) -> usize;
 }
 
 /// The arrays of a solve: the values of A, B and X.
@@ -96,6 +92,16 @@ struct Operands<'a> {
     values: &'a RawBuffer,
     b: DenseOperand<'a>,
     x: DenseOperand<'a>,
+}
+
+impl<'a> Operands<'a> {
+    fn new<'b: 'a, 'x: 'a>(
+        values: &'a RawBuffer,
+        b: impl Into<DenseOperand<'b>>,
+        x: impl Into<DenseOperand<'x>>,
+    ) -> Self {
+        Self { values, b: b.into(), x: x.into() }
+    }
 }
 
 /// True if the rows of op(A) are solved from the first one on.
@@ -126,56 +132,21 @@ impl TrisolvePlan {
         let defines = defines.set("POS", groups.positions.type_name()).conj(dtype, system.op);
         let kernel = |file, entry| backend.kernel_of(dtype, file, entry, defines.clone());
         let zeros = kernel(FILE, "trisolve_zeros")?;
-        let by_level =
-            |groups, narrow| ByLevel::new(backend, groups, system, narrow, kernel).map(Substitution::ByLevel);
-        let substitution = match algorithm {
-            TrisolveAlgorithm::MergedLevels => by_level(groups, backend.inner.block)?,
-            TrisolveAlgorithm::LevelPerLaunch => by_level(groups, 0)?,
-            TrisolveAlgorithm::Waiting => {
-                Substitution::Waiting(Waiting::new(backend, dtype, &groups, system, kernel)?)
-            }
+        let by_level = |groups, narrow| ByLevel::new(backend, groups, system, narrow, kernel);
+        let substitution: Box<dyn Substitution> = match algorithm {
+            TrisolveAlgorithm::MergedLevels => Box::new(by_level(groups, backend.inner.block)?),
+            TrisolveAlgorithm::LevelPerLaunch => Box::new(by_level(groups, 0)?),
+            TrisolveAlgorithm::Waiting => Box::new(Waiting::new(backend, dtype, &groups, system, kernel)?),
         };
-        Ok(Self { choice, system, substitution, zeros, zero: backend.zeros(1)? })
+        Ok(Self { choice, substitution, zeros, zero: backend.zeros(1)? })
     }
 
-    fn run(
-        &self,
-        backend: &Device,
-        values: &RawBuffer,
-        b: DenseOperand<'_>,
-        x: DenseOperand<'_>,
-    ) -> Result<()> {
-        let operands = Operands { values, b, x };
-        let has_zero = match &self.substitution {
-            Substitution::ByLevel(levels) => {
-                levels.solve(backend, operands, &self.zero)?;
-                !is_unit(self.system) && backend.download(&self.zero)?[0] != 0
-            }
-            Substitution::Waiting(waiting) => waiting.solve(backend, operands, &self.zero)?,
-        };
-        if has_zero {
+    fn run(&self, backend: &Device, operands: Operands<'_>) -> Result<()> {
+        if self.substitution.solve(backend, operands, &self.zero)? {
             backend.clear(&self.zero)?;
-            return Err(self.first_zero(backend, values)?);
+            return Err(self.first_zero(backend, operands.values)?);
         }
         Ok(())
-    }
-
-    /// As [`run`](Self::run) for one column, without waiting for the device or looking for zeros on the diagonal.
-    fn enqueue(
-        &self,
-        backend: &Device,
-        values: &RawBuffer,
-        b: DenseOperand<'_>,
-        x: DenseOperand<'_>,
-    ) -> Result<()> {
-        let operands = Operands { values, b, x };
-        match &self.substitution {
-            Substitution::ByLevel(levels) => {
-                levels.solve(backend, operands, &self.zero)?;
-                backend.clear(&self.zero)
-            }
-            Substitution::Waiting(waiting) => waiting.enqueue(backend, operands, &self.zero),
-        }
     }
 
     /// The error of the first row whose diagonal is zero.
@@ -186,11 +157,7 @@ impl TrisolvePlan {
         let launch = self.substitution.entries(backend.launch(&self.zeros).size(n), values);
         launch.buffer(&zeros).items(n)?;
         let zeros = backend.download(&zeros)?;
-        let mut found = (0..n).filter(|&at| zeros[at] != 0);
-        let first = match &self.substitution {
-            Substitution::ByLevel(_) => found.next(),
-            Substitution::Waiting(waiting) => waiting.first_row(backend, found)?,
-        };
+        let first = self.substitution.first_row(backend, &mut (0..n).filter(|&at| zeros[at] != 0))?;
         // Memory of others may have changed since the solve.
         Ok(first.map_or_else(values_have_changed, Triangular::zero_diagonal))
     }
@@ -211,11 +178,7 @@ impl KernelPlan for TrisolvePlan {
     }
 
     fn workspace_bytes(&self) -> usize {
-        let entries = match &self.substitution {
-            Substitution::ByLevel(levels) => levels.bytes(),
-            Substitution::Waiting(waiting) => waiting.bytes(),
-        };
-        entries + self.zero.bytes()
+        self.substitution.bytes() + self.zero.bytes()
     }
 }
 
@@ -251,7 +214,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> TrisolveKernel<Compressed<A, T, Dev
         b: DenseView<'_, T, Device>,
         x: DenseViewMut<'_, T, Device>,
     ) -> Result<()> {
-        plan.run(self, a.values(), b.into(), x.into())
+        plan.run(self, Operands::new(a.values(), b, x))
     }
 
     unsafe fn enqueue_trisolve(
@@ -261,6 +224,6 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> TrisolveKernel<Compressed<A, T, Dev
         b: DenseView<'_, T, Device>,
         x: DenseViewMut<'_, T, Device>,
     ) -> Result<()> {
-        plan.enqueue(self, a.values(), b.into(), x.into())
+        plan.substitution.enqueue(self, Operands::new(a.values(), b, x), &plan.zero)
     }
 }

@@ -2,7 +2,7 @@
 //! order in which rows are solved: that of the rows where all of them are at work at once, else level by level. The
 //! device finds the levels by rows that wait likewise, and sorts.
 
-use super::{Operands, is_lower, is_unit};
+use super::{Operands, Substitution, is_lower, is_unit};
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
 use crate::index_type::IndexType;
@@ -194,29 +194,6 @@ impl Waiting {
         Ok(Self { system, places, lanes, rows_at_once, begin, kernel, words })
     }
 
-    /// Solves, unless a diagonal is zero: then true, and X has any values. The device goes on solving when the call
-    /// returns.
-    pub(super) fn solve(&self, backend: &Device, operands: Operands<'_>, zero: &Buffer<i32>) -> Result<bool> {
-        let columns = operands.b.cols;
-        let of_many = (columns > 1)
-            .then(|| allocate_words(backend, self.nrows() * columns, operands.values.element_bytes))
-            .transpose()?;
-        let words = of_many.as_ref().unwrap_or(&self.words);
-        self.begin(backend, operands.values, zero, words, !is_unit(self.system))?;
-        if is_unit(self.system) {
-            self.substitute(backend, operands, words)?;
-            return Ok(false);
-        }
-        let found = backend.download_before(zero, &mut || self.substitute(backend, operands, words))?;
-        Ok(found != 0)
-    }
-
-    /// Solves for one column, whatever is on the diagonal.
-    pub(super) fn enqueue(&self, backend: &Device, operands: Operands<'_>, zero: &Buffer<i32>) -> Result<()> {
-        self.begin(backend, operands.values, zero, &self.words, false)?;
-        self.substitute(backend, operands, &self.words)
-    }
-
     /// Clears the words; `zero` becomes 1 if `checks` and a diagonal is zero.
     fn begin(
         &self,
@@ -242,19 +219,36 @@ impl Waiting {
         let most = units * ITEMS_PER_UNIT / block;
         launch.groups(groups(n).min(groups(self.rows_at_once).clamp(units, most)), block)
     }
+}
 
-    /// The entries by places.
-    pub(super) fn entries<'a>(&'a self, launch: Launch<'a>, values: &'a RawBuffer) -> Launch<'a> {
+impl Substitution for Waiting {
+    /// The device goes on solving when the call returns.
+    fn solve(&self, backend: &Device, operands: Operands<'_>, zero: &Buffer<i32>) -> Result<bool> {
+        let columns = operands.b.cols;
+        let of_many = (columns > 1)
+            .then(|| allocate_words(backend, self.nrows() * columns, operands.values.element_bytes))
+            .transpose()?;
+        let words = of_many.as_ref().unwrap_or(&self.words);
+        self.begin(backend, operands.values, zero, words, !is_unit(self.system))?;
+        if is_unit(self.system) {
+            self.substitute(backend, operands, words)?;
+            return Ok(false);
+        }
+        let found = backend.download_before(zero, &mut || self.substitute(backend, operands, words))?;
+        Ok(found != 0)
+    }
+
+    fn enqueue(&self, backend: &Device, operands: Operands<'_>, zero: &Buffer<i32>) -> Result<()> {
+        self.begin(backend, operands.values, zero, &self.words, false)?;
+        self.substitute(backend, operands, &self.words)
+    }
+
+    fn entries<'a>(&'a self, launch: Launch<'a>, values: &'a RawBuffer) -> Launch<'a> {
         let Places { starts, sources, positions, .. } = &self.places;
         launch.buffer(starts).buffer(sources).positions(positions).buffer(values)
     }
 
-    /// The first of the rows at these places.
-    pub(super) fn first_row(
-        &self,
-        backend: &Device,
-        places: impl Iterator<Item = usize>,
-    ) -> Result<Option<usize>> {
+    fn first_row(&self, backend: &Device, places: &mut dyn Iterator<Item = usize>) -> Result<Option<usize>> {
         let rows: Vec<_> = match self.places.rows.index_type() {
             IndexType::I32 => {
                 backend.indices::<i32>(&self.places.rows)?.iter().map(|&row| row as usize).collect()
@@ -266,11 +260,11 @@ impl Waiting {
         Ok(places.map(|place| rows[place]).min())
     }
 
-    pub(super) fn nrows(&self) -> usize {
+    fn nrows(&self) -> usize {
         self.places.rows.len
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         let Places { rows, starts, sources, positions, diagonals } = &self.places;
         let places = rows.bytes() + starts.bytes() + sources.bytes() + positions.bytes() + diagonals.bytes();
         places + self.words.bytes()

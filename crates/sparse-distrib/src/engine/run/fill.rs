@@ -5,10 +5,10 @@ use crate::engine::chunk::Chunk;
 use crate::engine::item::{self, Item};
 use crate::engine::message::MatrixCompressor;
 use crate::engine::parallelism::Parallelism;
-use crate::engine::pieces::write_pieces;
 use crate::engine::slots::{Slots, TakenSlot};
 use crate::engine::source::DeviceMatrices;
 use crate::engine::worker::{MAX_PINNED_BYTES, PORTION_BYTES, STAGED_BYTES};
+use crate::engine::write_chunks::write_chunks;
 use crate::partition::Part;
 use crate::scheme::Scheme;
 use sparse_core::{Error, Index, Order, Result, Scalar};
@@ -157,7 +157,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         if let [item] = chunk.items[..] {
             return self.fill_by_lines(item, target, threads).map_err(|error| (0, error));
         }
-        write_pieces(target, elements, threads, |position, target| {
+        write_chunks(target, elements, threads, |position, target| {
             self.fill_item(chunk.items[position], target).map_err(|error| (position, error))
         })
     }
@@ -172,10 +172,10 @@ impl<'a, T: Scalar> Run<'a, T> {
             Order::RowMajor => (part.rows.len(), part.cols.len()),
             Order::ColMajor => (part.cols.len(), part.rows.len()),
         };
-        let lines_of_piece = (PORTION_BYTES as usize / size_of::<T>() / length).max(1);
-        write_pieces(elements, lines_of_piece * length, threads, |piece, elements| {
-            let start = piece * lines_of_piece;
-            let lines = start..lines.min(start + lines_of_piece);
+        let lines_of_chunk = (PORTION_BYTES as usize / size_of::<T>() / length).max(1);
+        write_chunks(elements, lines_of_chunk * length, threads, |position, elements| {
+            let start = position * lines_of_chunk;
+            let lines = start..lines.min(start + lines_of_chunk);
             self.source.fill_part(*matrix, &part.lines(lines, *order), elements)
         })
     }

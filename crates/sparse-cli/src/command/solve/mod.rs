@@ -1,25 +1,27 @@
 //! `nnz solve`: A·X = B.
 
-use crate::claim;
+mod outcome;
+mod right_hand_sides;
+
 use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
 use crate::named_device::{self, NamedDevice, NamedDevices};
-use crate::operand::{self, Dimensions, Operand};
+use crate::operand::{self, Operand};
 use crate::product::{self, parse_not_negative, tell_choice};
-use crate::ranks::{RankRows, Ranks};
-use anyhow::{Result, anyhow};
+use crate::ranks::Ranks;
+use anyhow::Result;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use nnz::distrib::SharedTransport;
 use nnz::io::MatrixFile;
 use nnz::solvers::{Iteration, LeastSquaresOptions, Solution, SolverOptions};
 use nnz::{
-    DType, DenseMatrix, Device, Error, ExchangePath, Matrix, MatrixOnDevices, Method, PreconditionerKind,
-    SolveOptions, Solver, Vector,
+    DType, DenseMatrix, Device, ExchangePath, Matrix, MatrixOnDevices, Method, PreconditionerKind,
+    SolveOptions, Solver,
 };
-use serde::Serialize;
-use std::fmt::{Display, Formatter};
+use outcome::{Column, Outcome};
+use right_hand_sides::RightHandSides;
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -51,7 +53,7 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "NAME", ignore_case = true, value_parser = method_parser())]
     method: Method,
     /// The residual to reach, relative to that of x = 0
-    #[arg(long, value_name = "TOL", default_value_t = SolverOptions::default().tolerance, value_parser = parse_tolerance, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TOL", default_value = "1e-10", value_parser = parse_tolerance, allow_negative_numbers = true)]
     tol: f64,
     /// The preconditioner: jacobi, the diagonal of A; block-jacobi:N, its diagonal blocks of N rows, without N of 8;
     /// ilu0 or, for Hermitian positive definite matrices, ic0, incomplete factors of A, made on the host. For cg,
@@ -357,113 +359,18 @@ impl System {
     }
 }
 
-/// B, in the memory of the host.
-struct RightHandSides {
-    b: DenseMatrix,
-    dimensions: Dimensions,
-    /// The device of the vectors of a solver.
-    device: Device,
-    /// The number of columns of A.
-    unknowns: usize,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Arguments;
+    use clap::CommandFactory;
 
-impl RightHandSides {
-    /// The columns of `b` for a matrix of this shape.
-    fn new(b: Operand, dtype: DType, device: &Device, (rows, unknowns): (usize, usize)) -> Result<Self> {
-        let dimensions = b.dimensions();
-        let b = b.into_dense(dtype, &Context::host_of(device)?)?;
-        check_right_hand_sides(rows, &b)?;
-        Ok(Self { b, dimensions, device: device.clone(), unknowns })
-    }
-
-    /// Each column of B, and an x of zeros, in the memory of the device.
-    fn columns(&self) -> impl Iterator<Item = Result<(Vector, Vector)>> {
-        let Self { b, device, unknowns, .. } = self;
-        let zeros = || Vector::zeros(device, b.dtype(), *unknowns);
-        (0..b.ncols()).map(move |j| Ok((b.column(j)?.to_device(device)?, zeros()?)))
-    }
-
-    /// X of zeros.
-    fn zeros(&self) -> Result<DenseMatrix> {
-        let b = &self.b;
-        Ok(DenseMatrix::zeros(b.device(), b.dtype(), self.unknowns, b.ncols(), b.order())?)
-    }
-}
-
-/// Fails unless b has as many rows as A needs, and if it has so many columns and so few elements that the columns'
-/// outcomes would fill the memory.
-fn check_right_hand_sides(needed: usize, b: &DenseMatrix) -> Result<()> {
-    let (found, columns) = (b.nrows(), b.ncols());
-    if found != needed {
-        let reason = format!("the length of b is {found} where {needed} is needed");
-        return Err(Error::shape("solve", reason).into());
-    }
-    let outcomes = columns.saturating_mul(size_of::<Column>());
-    let bytes = b.values().len().saturating_mul(b.dtype().bytes());
-    claim::check(&format!("the outcomes of {columns} columns"), outcomes, bytes)
-}
-
-/// The outcome of all columns.
-#[derive(Debug, Serialize)]
-struct Outcome {
-    method: &'static str,
-    tolerance: f64,
-    columns: Vec<Column>,
-    /// The rows of each rank, where there are several.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    ranks: Vec<RankRows>,
-    /// The path of elements from one rank to another.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exchange: Option<String>,
-}
-
-/// The outcome of one column.
-#[derive(Debug, Serialize)]
-struct Column {
-    converged: bool,
-    outcome: String,
-    iterations: usize,
-    residual: f64,
-    relative_residual: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    normal_residual: Option<f64>,
-}
-
-impl Column {
-    fn new(solution: &Solution) -> Self {
-        Self {
-            converged: solution.converged(),
-            outcome: solution.outcome.to_string(),
-            iterations: solution.iterations,
-            residual: solution.residual,
-            relative_residual: solution.relative_residual,
-            normal_residual: solution.normal_residual,
-        }
-    }
-}
-
-impl Display for Column {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let Self { outcome, iterations, relative_residual, .. } = self;
-        write!(f, "{outcome} (iterations: {iterations}, relative residual: {relative_residual:.3e})")
-    }
-}
-
-impl Outcome {
-    /// Fails, with the residual that was reached, unless every column converged.
-    fn check(&self) -> Result<()> {
-        match self.columns.iter().enumerate().find(|(_, column)| !column.converged) {
-            None => Ok(()),
-            Some((j, column)) => Err(anyhow!("column {j}: not converged to {:e}: {column}", self.tolerance)),
-        }
-    }
-}
-
-impl Display for Outcome {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let columns = self.columns.iter().enumerate().map(|(j, column)| format!("column {j}: {column}"));
-        let ranks = self.ranks.iter().map(ToString::to_string);
-        let exchange = self.exchange.iter().map(|path| format!("exchange: {path}"));
-        f.write_str(&columns.chain(ranks).chain(exchange).collect::<Vec<_>>().join("\n"))
+    #[test]
+    fn the_default_tolerance_is_that_of_the_library() {
+        let command = Arguments::command();
+        let arguments = command.find_subcommand("solve").unwrap().get_arguments();
+        let tolerance = arguments.into_iter().find(|argument| argument.get_id() == "tol").unwrap();
+        let default = tolerance.get_default_values()[0].to_str().unwrap();
+        assert_eq!(parse_tolerance(default), Ok(SolverOptions::default().tolerance));
     }
 }
