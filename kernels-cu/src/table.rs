@@ -19,6 +19,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "find.cuh",
         "grid.cuh",
         "index.cuh",
+        "load_plainly.cuh",
         "look_back.cuh",
         "look_back_in_groups.cuh",
         "multiply.cuh",
@@ -88,6 +89,18 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             "csr_deltas_vector_evict_first",
             ["csr_deltas_vector_evict_first"],
             [SCALAR, IDX, OFF, CONJ, FEW_LANES]
+        ),
+        file!(
+            "cu",
+            HEADERS,
+            "csr_spmv_length_classes",
+            [
+                "csr_spmv_length_classes_count",
+                "csr_spmv_length_classes_fill",
+                "csr_spmv_length_classes",
+                "csr_spmv_length_classes_evict_first",
+            ],
+            [SCALAR, IDX, OFF, CONJ, BLOCK, SHORT_LANES]
         ),
         file!("cu", HEADERS, "dense_to_csr_look_back", ["dense_to_csr_look_back"], [SCALAR, IDX, OFF, WIDE]),
         file!("cu", HEADERS, "onesweep", ["onesweep_words", "onesweep_pass", "onesweep_split"], [IDX]),

@@ -84,7 +84,17 @@ const NAMED: &[Named] = named! {
     spmv.deltas.lanes_from;
     spmv.deltas.wide_lanes_from;
     spmv.deltas.short_x_bytes;
-    spmv.scattered_vector_from;
+    spmv.length_classes.alike_from;
+    spmv.length_classes.skewed_from;
+    spmv.length_classes.vector_up_to;
+    spmv.length_classes.alike_ratio;
+    spmv.length_classes.near_x_bytes;
+    spmv.length_classes.alike.two_lanes;
+    spmv.length_classes.alike.four_lanes;
+    spmv.length_classes.alike.eight_lanes;
+    spmv.length_classes.skewed.two_lanes;
+    spmv.length_classes.skewed.four_lanes;
+    spmv.length_classes.skewed.eight_lanes;
     spmv.column_blocks.entries_per_unit;
     spmv.column_blocks.entries_per_block;
     spmm.filled_percent_for_panels;

@@ -1,12 +1,7 @@
 // Products with compressed rows whose columns are deltas of 16 bits: column = bases[row / ROWS] + deltas[entry].
 // `load_entry` loads deltas and values. Needs entry.cuh and warp_scalar.cuh before.
+#include "load_plainly.cuh"
 #define ROWS 32
-
-// Loads as the compiler does.
-struct LoadPlainly
-{
-    template <typename V> __device__ V operator()(const V *from) const { return *from; }
-};
 
 // y <- alpha A x + beta y. A thread takes a row and every thread_count()-th one after it.
 template <typename Load>

@@ -57,6 +57,28 @@ pub(super) const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
+        kind: Kind::Stale,
+        what: "the last of the short rows is not written",
+        place: cu(
+            "csr_spmv_length_classes",
+            "row < rows, row, longest_short",
+            "row + 1 < rows, row, longest_short",
+        ),
+        found_by: &[by("spmv/csr", "length_classes")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the first entries of a slice of a long row are left out",
+        place: cu(
+            "csr_spmv_length_classes",
+            "slice.begin, slice.end, threadIdx.x",
+            "slice.begin + 1, slice.end, threadIdx.x",
+        ),
+        found_by: &[by("spmv/csr", "length_classes")],
+        case: LONG_ROWS,
+    },
+    Fault {
         kind: Kind::OffByOne,
         what: "rows end where the row before ends",
         place: both(

@@ -1,5 +1,6 @@
 //! The choice of an algorithm for compressed rows: by the columns, by the longest row, or by the average length.
 
+use super::length_classes;
 use super::listed_rows;
 use super::row_algorithm::RowAlgorithm;
 use super::row_deltas;
@@ -72,15 +73,27 @@ impl Device {
         Ok(lengths.patterns_for_deltas(algorithm, self.properties().cache_bytes, &self.limits().deltas))
     }
 
-    /// True if several lanes a row take less time than `algorithm` for rows whose columns are scattered.
-    pub(super) fn takes_vectors_for_scattered(
+    /// True if classes of lengths take less time than `algorithm`, where a plan reads the lengths.
+    pub(super) fn takes_length_classes(
         &self,
         a: RawCompressed<'_>,
         lengths: &LazyRowLengths<'_>,
+        options: &PlanOptions,
         algorithm: RowAlgorithm,
     ) -> Result<bool> {
-        Ok(!self.has_barriers()
-            && RowLengths::measure(a, lengths)?.takes_vectors_for_scattered(algorithm, &self.limits()))
+        if options.algorithm.is_some()
+            || options.expected_calls <= 1
+            || self.lacks(length_classes::FILE).is_some()
+        {
+            return Ok(false);
+        }
+        let properties = self.properties();
+        Ok(RowLengths::measure(a, lengths)?.take_classes(
+            algorithm,
+            properties.caps.compute_units,
+            properties.cache_bytes,
+            &self.limits(),
+        ))
     }
 
     /// The algorithm by the length of the longest row, if that decides.
@@ -183,6 +196,11 @@ impl RowLengths {
         })
     }
 
+    /// True if the cache holds the matrix, and leaves some of it to x and y.
+    fn is_cached(self, cache_bytes: usize) -> bool {
+        self.nnz * self.entry_bytes <= cache_bytes / 4 * 3
+    }
+
     /// True if `filled` rows with entries are few, and none of them keeps its lanes busy for long.
     fn are_mostly_empty(self, filled: usize, limits: &ListedRowsThresholds) -> bool {
         let most = limits.steps * listed_rows::lanes_for(self.nnz, filled);
@@ -210,11 +228,11 @@ impl RowLengths {
         cache_bytes: usize,
         limits: &SpmvThresholds,
     ) -> Option<RowAlgorithm> {
-        let Self { mean, longest, nnz, entry_bytes, .. } = self;
+        let Self { mean, longest, entry_bytes, .. } = self;
         let barriers = &limits.barriers;
         let is_skewed = longest > barriers.never_skewed.max(barriers.skew_ratio * mean);
         let is_medium = mean >= limits.lanes_from && !few && mean < limits.warp_from;
-        let is_cached = nnz * entry_bytes <= cache_bytes / 4 * 3;
+        let is_cached = self.is_cached(cache_bytes);
         let thread_below =
             if is_cached { barriers.thread_below_bytes_in_cache } else { barriers.thread_below_bytes };
         if is_medium && longest <= barriers.like_ratio * mean {
@@ -252,14 +270,31 @@ impl RowLengths {
         }
     }
 
-    /// True if several lanes a row take less time than `algorithm` for many rows whose columns are scattered.
-    fn takes_vectors_for_scattered(self, algorithm: RowAlgorithm, limits: &SpmvThresholds) -> bool {
-        let Self { mean, longest, .. } = self;
-        let is_for_many_rows = matches!(
-            algorithm,
-            RowAlgorithm::RowPerThread | RowAlgorithm::RowBlocks | RowAlgorithm::Segmented
-        );
-        is_for_many_rows && mean >= limits.scattered_vector_from && longest <= 2 * mean
+    /// True if classes of lengths take less time than `algorithm`.
+    fn take_classes(
+        self,
+        algorithm: RowAlgorithm,
+        units: usize,
+        cache_bytes: usize,
+        limits: &SpmvThresholds,
+    ) -> bool {
+        let Self { rows, cols, mean, longest, value_bytes, .. } = self;
+        let classes = &limits.length_classes;
+        let is_alike = longest <= classes.alike_ratio * mean;
+        let has_near_x = cols * value_bytes <= classes.near_x_bytes;
+        let are_few = rows <= units * limits.many_rows_per_unit;
+        let fill_half = rows * 8 >= units * WARPS_AT_ONCE * LANES / 2;
+        match algorithm {
+            _ if mean >= limits.long_rows.block_from => false,
+            _ if !is_alike && has_near_x && !self.is_cached(cache_bytes) => false,
+            RowAlgorithm::RowPerThread => mean >= classes.alike_from && !are_few,
+            RowAlgorithm::RowPerVector if are_few => {
+                (LANES..=classes.vector_up_to).contains(&mean) && fill_half
+            }
+            RowAlgorithm::RowPerVector => mean <= classes.vector_up_to,
+            RowAlgorithm::RowBlocks | RowAlgorithm::Segmented => mean >= classes.skewed_from,
+            _ => false,
+        }
     }
 
     /// The algorithm for rows that all run at once, where the product lasts as long as the longest row.
@@ -281,8 +316,8 @@ impl RowLengths {
 
     /// The algorithm for rows that fill the device.
     fn of_many_rows(self, cache_bytes: usize, limits: &ManyRowsThresholds) -> RowAlgorithm {
-        let Self { cols, nnz, mean, longest, entry_bytes, value_bytes, .. } = self;
-        let is_cached = nnz * entry_bytes <= cache_bytes / 4 * 3;
+        let Self { cols, mean, longest, entry_bytes, value_bytes, .. } = self;
+        let is_cached = self.is_cached(cache_bytes);
         let ratio = if is_cached { limits.skew_ratio_in_cache } else { limits.skew_ratio_in_memory };
         let is_short = if is_cached {
             mean < limits.thread_below_in_cache
@@ -360,15 +395,23 @@ mod tests {
     }
 
     #[test]
-    fn scattered_columns_of_alike_rows_take_vectors() {
-        let takes_vectors = |rows, nnz, longest, algorithm| {
-            lengths(rows, nnz, longest, 4).takes_vectors_for_scattered(algorithm, &LIMITS)
+    fn classes_of_lengths_are_for_rows_that_are_not_very_short_or_long() {
+        let take = |rows, nnz, longest, value_bytes| {
+            let lengths = lengths(rows, nnz, longest, value_bytes);
+            let algorithm = lengths.algorithm(132, 50 << 20, &LIMITS);
+            lengths.take_classes(algorithm, 132, 50 << 20, &LIMITS)
         };
-        assert!(takes_vectors(300_000, 4_800_000, 16, RowAlgorithm::Segmented));
-        assert!(takes_vectors(500_000, 4_000_000, 8, RowAlgorithm::RowBlocks));
-        assert!(!takes_vectors(1_000_000, 4_000_000, 4, RowAlgorithm::RowPerThread), "short rows");
-        assert!(!takes_vectors(262_144, 4_194_173, 38, RowAlgorithm::Segmented), "unlike rows");
-        assert!(!takes_vectors(8_000, 8_000_000, 1_000, RowAlgorithm::RowPerBlock), "a work-group a row");
+        assert!(take(200_000, 771_339, 19_055, 4), "a circuit with rails");
+        assert!(take(20_000, 79_623, 7_907, 4), "few rows and a rail");
+        assert!(take(300_000, 4_800_000, 16, 4), "16 entries in each row");
+        assert!(take(100_000, 6_400_000, 64, 8), "64 entries in each row");
+        assert!(take(1_000_000, 8_000_000, 100_000, 4), "a power law");
+        assert!(take(20_000, 1_156_000, 99, 4), "few rows with lanes for half of the device");
+        assert!(!take(10_000, 49_600, 5, 4), "few rows of a mesh");
+        assert!(!take(2_000_000, 5_200_000, 10, 4), "short rows");
+        assert!(!take(50_000, 12_800_000, 256, 4), "256 entries in each row");
+        assert!(!take(4_267, 2_135_822, 2_234, 4), "long rows");
+        assert!(!take(60_000, 9_000_000, 5_000, 4), "skewed rows in memory and x in the first cache");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! CSR and CSC: the compressed direction by rows, the other by grouped entries.
 
+use super::length_classes::LengthClasses;
 use super::plan::{Grouped, GroupedAlgorithm, ProductPlan, Traversal};
 use super::row_algorithm::RowAlgorithm;
 use super::row_deltas::{Columns, RowDeltas};
@@ -64,21 +65,19 @@ impl Device {
         let mut preferred = self.choose_row_algorithm(a, &lengths, options)?;
         let patterns = self.patterns_for_deltas(a, &lengths, options, preferred.0)?;
         let columns = RowDeltas::of_patterns(self, a, op, patterns)?;
-        match columns {
-            Columns::Deltas(_) => {
-                preferred.0 = RowAlgorithm::Delta16;
-                preferred.1 += ", whose columns fit 16 bits";
-            }
-            Columns::Scattered if self.takes_vectors_for_scattered(a, &lengths, preferred.0)? => {
-                preferred.0 = RowAlgorithm::RowPerVector;
-                preferred.1 += ", whose columns are scattered";
-            }
-            Columns::Scattered | Columns::Plain => {}
+        if let Columns::Deltas(_) = columns {
+            preferred.0 = RowAlgorithm::Delta16;
+            preferred.1 += ", whose columns fit 16 bits";
+        } else if self.takes_length_classes(a, &lengths, options, preferred.0)? {
+            preferred.0 = RowAlgorithm::LengthClasses;
         }
         let (algorithm, choice) = self.choose("spmv", options, self.offered::<RowAlgorithm>(), preferred)?;
-        let strategy = match columns {
-            Columns::Deltas(deltas) => RowStrategy::Deltas(deltas),
-            Columns::Scattered | Columns::Plain => RowStrategy::new(self, a, &lengths, op, algorithm)?,
+        let strategy = match (columns, algorithm) {
+            (Columns::Deltas(deltas), _) => RowStrategy::Deltas(deltas),
+            (Columns::Scattered, RowAlgorithm::LengthClasses) => {
+                RowStrategy::LengthClasses(LengthClasses::new(self, a, &lengths, op, true)?)
+            }
+            (Columns::Scattered | Columns::Plain, _) => RowStrategy::new(self, a, &lengths, op, algorithm)?,
         };
         Ok((choice, strategy))
     }

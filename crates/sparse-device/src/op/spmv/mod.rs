@@ -9,6 +9,7 @@ mod coo;
 mod ell;
 mod host_overflow;
 mod hyb;
+mod length_classes;
 mod listed_rows;
 mod merge_path;
 mod plan;

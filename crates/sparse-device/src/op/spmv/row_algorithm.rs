@@ -1,5 +1,6 @@
 //! The algorithms for compressed rows along the stored direction.
 
+use super::length_classes;
 use crate::op::available_algorithms::Needs;
 use crate::primitive::column_blocks;
 use sparse_core::{Algorithm, algorithms};
@@ -43,9 +44,8 @@ algorithms! {
 
         RowPerVector = Algorithm::new(
             "row_per_vector",
-            "rows are too few to fill the device; CUDA, where rows have 64 entries and are uniform, and for plans of 32 calls and more \
-             those of 8 entries, if their columns are scattered; where the plan runs once, rows of 8 entries on average: 2 to 32 \
-             lanes a row",
+            "rows are too few to fill the device; CUDA, where rows have more than 128 entries and are uniform; where the plan runs once, \
+             rows of 8 entries on average: 2 to 32 lanes a row",
         ),
         Needs::Nothing;
 
@@ -55,6 +55,16 @@ algorithms! {
         )
         .preprocessing("the rows with entries, and a bit for each row"),
         Needs::Nothing;
+
+        LengthClasses = Algorithm::new(
+            "length_classes",
+            "CUDA, where the plan runs more than once and rows are many: of 4 to 128 entries on average if they are alike, of 3 to 384 \
+             otherwise, but where x has up to 256 KiB and the cache does not hold the matrix; where they are few and one is much \
+             longer than the average, or they have 32 entries and their lanes fill half of the device: 1 to 8 lanes a short row, 8 \
+             a middle one, a warp a long one, and work-groups for slices of longer ones",
+        )
+        .preprocessing("the rows that are not short, and for each 2048 entries of the longest a partial sum and a counter"),
+        Needs::File(length_classes::FILE);
 
         MergePath = Algorithm::new(
             "merge_path",
@@ -66,16 +76,15 @@ algorithms! {
         Segmented = Algorithm::new(
             "segmented",
             "the plan runs more than once, and rows are many, and neither short nor long and uniform (with OpenCL, not alike), or one \
-             is much longer than the average",
+             is much longer than the average; with CUDA, if classes of lengths are not chosen",
         )
         .preprocessing("a bit per entry, the rows in order, and two partial sums for some hundred entries"),
         Needs::Nothing;
 
         RowBlocks = Algorithm::new(
             "row_blocks",
-            "the plan runs more than once, and rows are many: with CUDA alike ones of 5 to 12 entries that the cache does not hold, or \
-             ones of which one is much longer, if most are empty or they have up to 12 entries, x has 3 MiB and the cache does \
-             not hold the matrix; with OpenCL alike ones that are neither short nor long",
+            "the plan runs more than once, and rows are many: with CUDA those of which one is much longer and most are empty; with \
+             OpenCL alike ones that are neither short nor long",
         )
         .preprocessing(
             "the first row and entry of each block of 252 rows and entries, and a partial sum for each block inside a long row",

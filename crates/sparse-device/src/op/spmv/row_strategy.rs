@@ -2,6 +2,7 @@
 
 use super::block_per_row::BlockPerRow;
 use super::choice::lanes_for;
+use super::length_classes::LengthClasses;
 use super::listed_rows::ListedRows;
 use super::merge_path::MergePath;
 use super::plan::Workspace;
@@ -39,6 +40,8 @@ pub enum RowStrategy {
     Deltas(RowDeltas),
     /// Some lanes per row with entries.
     Listed(ListedRows),
+    /// Some lanes, a warp or several work-groups per row, by its length.
+    LengthClasses(LengthClasses),
     /// One work-group for each tile of the merge of rows and entries.
     MergePath(MergePath),
     /// One warp for each part of neighbouring entries.
@@ -79,6 +82,9 @@ impl RowStrategy {
             RowAlgorithm::RowBlocks => Self::RowBlocks(BlockedRows::new(backend, a, lengths, op)?),
             RowAlgorithm::Delta16 => Self::Deltas(RowDeltas::new(backend, a, op)?),
             RowAlgorithm::ListedRows => Self::Listed(ListedRows::new(backend, a, lengths, op)?),
+            RowAlgorithm::LengthClasses => {
+                Self::LengthClasses(LengthClasses::new(backend, a, lengths, op, false)?)
+            }
             RowAlgorithm::MergePath => Self::MergePath(MergePath::new(backend, a, op)?),
             RowAlgorithm::Segmented => Self::Segmented(Segmented::new(backend, a, op)?),
             RowAlgorithm::ColumnBlocks => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),
@@ -106,6 +112,7 @@ impl RowStrategy {
             Self::RowBlocks(strategy) => strategy.run(backend, a, operands),
             Self::Deltas(strategy) => strategy.run(backend, a, operands),
             Self::Listed(strategy) => strategy.run(backend, a, operands),
+            Self::LengthClasses(strategy) => strategy.run(backend, a, operands),
             Self::MergePath(strategy) => strategy.run(backend, a, operands),
             Self::Segmented(strategy) => strategy.run(backend, a, operands),
             Self::ColumnBlocks(strategy) => strategy.spmv(backend, a, operands),
@@ -121,6 +128,7 @@ impl Workspace for RowStrategy {
             Self::RowBlocks(strategy) => strategy.bytes(),
             Self::Deltas(strategy) => strategy.bytes(),
             Self::Listed(strategy) => strategy.bytes(),
+            Self::LengthClasses(strategy) => strategy.bytes(),
             Self::MergePath(strategy) => strategy.bytes(),
             Self::Segmented(strategy) => strategy.bytes(),
             Self::ColumnBlocks(strategy) => strategy.bytes(),

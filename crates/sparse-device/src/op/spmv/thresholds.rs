@@ -26,10 +26,8 @@ pub(crate) struct SpmvThresholds {
     pub(crate) listed_rows: ListedRowsThresholds,
     /// Columns of 16 bits, for plans that run often.
     pub(crate) deltas: DeltaThresholds,
-    /// Average entries per row from which on alike rows with scattered columns take the least time by several lanes.
-    /// Measured, lanes over what is chosen otherwise, f32 and f64: 1.02 and 0.92 at 4 entries, 0.97 and 0.90 at 8, 0.90
-    /// at 16, 0.94 and 0.93 at 32, 0.93 and 0.91 at 48.
-    pub(crate) scattered_vector_from: usize,
+    /// Classes of lengths.
+    pub(crate) length_classes: LengthClassesThresholds,
     /// Blocks of columns, for plans that run often.
     pub(crate) column_blocks: ColumnBlocksThresholds,
 }
@@ -148,6 +146,42 @@ pub(crate) struct DeltaThresholds {
     pub(crate) short_x_bytes: usize,
 }
 
+/// Classes of lengths, on devices that have their kernels. Measured on an H200 with 96 matrices of the families, classes over
+/// the fastest of segments, row blocks, a thread and several lanes a row: 0.87 and 0.91 (f32, fitting and judging half),
+/// 0.92 and 0.97 (f64), where they are chosen by these numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LengthClassesThresholds {
+    /// Average entries per row from which on they take less time than a thread a row. Measured: 1.0 to 1.2 at 2 to 3
+    /// entries, 0.95 and 0.85 at 3.1.
+    pub(crate) alike_from: usize,
+    /// Average entries per row from which on they take less time than segments. Measured: 0.63 to 1.1 at 3 to 4 entries.
+    pub(crate) skewed_from: usize,
+    /// Average entries per row up to which they take less time than a warp a row: 1.03 (f32) and 0.69 (f64) at 128, 1.15
+    /// and 1.12 at 256.
+    pub(crate) vector_up_to: usize,
+    /// Rows are alike in length if the longest has up to so many times the average.
+    pub(crate) alike_ratio: usize,
+    /// Bytes of x that the first cache holds, so that reading the matrix is what takes time: from memory segments, which
+    /// read whole lines, take less. Measured with skewed rows: 0.78 at 200 kB (f32), 0.78 at 160 kB (f64), up to 1.14
+    /// from 400 kB on.
+    pub(crate) near_x_bytes: usize,
+    /// Lanes of short rows where lengths are alike. Found by trial.
+    pub(crate) alike: LanesFrom,
+    /// The same where they are not.
+    pub(crate) skewed: LanesFrom,
+}
+
+/// Average entries per row from which on it has several lanes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LanesFrom {
+    /// Two lanes.
+    pub(crate) two_lanes: usize,
+    /// Four lanes.
+    pub(crate) four_lanes: usize,
+    /// Eight lanes.
+    pub(crate) eight_lanes: usize,
+}
+
 /// Blocks of columns, for plans that run often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ColumnBlocksThresholds {
@@ -198,7 +232,15 @@ impl SpmvThresholds {
         },
         listed_rows: ListedRowsThresholds { rows_per_filled: 7, steps: 32 },
         deltas: DeltaThresholds { calls: 32, lanes_from: 10, wide_lanes_from: 13, short_x_bytes: 96 << 10 },
-        scattered_vector_from: 8,
+        length_classes: LengthClassesThresholds {
+            alike_from: 4,
+            skewed_from: 3,
+            vector_up_to: 128,
+            alike_ratio: 3,
+            near_x_bytes: 256 << 10,
+            alike: LanesFrom { two_lanes: 5, four_lanes: 10, eight_lanes: 16 },
+            skewed: LanesFrom { two_lanes: 7, four_lanes: 13, eight_lanes: 25 },
+        },
         column_blocks: ColumnBlocksThresholds { calls: 32, entries_per_unit: 1 << 16, entries_per_block: 4 },
     };
 }

@@ -1,0 +1,193 @@
+//! Rows by classes of lengths in one launch: a few lanes for each short row, more for the others, which a list has, and
+//! several work-groups for the longest.
+//!
+//! A row that several work-groups share costs a partial sum and a counter for each 2048 entries, all others nothing, where
+//! segments of equal numbers of entries take two partial sums a part and a second launch. It is the fastest where most
+//! rows are short or alike and x is gathered from beyond the first cache.
+
+use super::plan::Workspace;
+use super::thresholds::LengthClassesThresholds;
+use crate::buffer::RawBuffer;
+use crate::lanes::LANES;
+use crate::launch::WARPS_AT_ONCE;
+use crate::primitive::prefix_sum::PrefixSum;
+use crate::primitive::raw::{RawCompressed, VectorOperands};
+use crate::primitive::row_lengths::LazyRowLengths;
+use crate::{Buffer, Device, Kernel};
+use sparse_core::op::Op;
+use sparse_core::{Backend, Result};
+
+/// The file of the kernels.
+pub(super) const FILE: &str = "csr_spmv_length_classes";
+
+/// Lanes of a middle row: `MIDDLE_LANES` of the kernels.
+const MIDDLE_LANES: usize = 8;
+
+/// 8-byte words of a slice: those of `Slice` of the kernels.
+const SLICE_WORDS: usize = 5;
+
+/// Entries of a short row for each of its lanes, at most, where lengths are not alike: four steps. Measured: limits of 16
+/// and 32 entries with one lane, and of 16 to 64 with two, differ by up to 3 %.
+const ENTRIES_PER_LANE: usize = 16;
+
+/// Warps of a compute unit that run at once with 8-byte values.
+const WARPS_PER_UNIT: usize = 48;
+
+/// Entries of the longest row of a warp: where the matrix has more for each warp that runs at once, so many, so that no
+/// row takes longer than the others together. Measured with 14 million entries of a power law, that number over 512:
+/// 0.71 (f32), 0.81 (f64); where both are alike, 0.96 to 1.01.
+const LONGEST_OF_WARP: std::ops::RangeInclusive<usize> = 512..=4096;
+
+/// The rows that are not short, in classes.
+#[derive(Debug)]
+pub struct LengthClasses {
+    kernel: Kernel,
+    /// Lanes per short row.
+    lanes: usize,
+    /// Entries of the longest short row.
+    longest_short: usize,
+    /// Number of middle rows.
+    middle: usize,
+    /// Number of rows that have a warp each.
+    of_warps: usize,
+    /// Number of slices of longer rows.
+    slices: usize,
+    /// The middle rows, and those of warps.
+    listed: RawBuffer,
+    /// For each slice its row, its entries, and the slices of the row.
+    sliced: Buffer<i64>,
+    /// The sums of slices.
+    partial: RawBuffer,
+    /// The number of slices that are done, at the first slice of each row: zero between products.
+    done: Buffer<i32>,
+}
+
+impl LengthClasses {
+    /// Lists the rows that are not short. `is_scattered` says that most rows have columns apart from each other.
+    pub(super) fn new(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
+        op: Op,
+        is_scattered: bool,
+    ) -> Result<Self> {
+        let (rows, nnz, offsets) = (a.rows, a.nnz(), a.offsets);
+        let (units, longest) = (backend.caps().compute_units, lengths.longest()?);
+        let limits = backend.thresholds().spmv.length_classes;
+        let is_alike = longest <= limits.alike_ratio * a.mean_length();
+        let lanes = match is_scattered.then(|| lanes_at_once(rows, a.mean_length(), units)).flatten() {
+            Some(lanes) => lanes,
+            None => lanes_for(a.mean_length(), is_alike, &limits),
+        };
+        let longest_short = if is_alike { longest } else { ENTRIES_PER_LANE * lanes };
+        let longest_of_warp =
+            (nnz / (units * WARPS_PER_UNIT)).clamp(*LONGEST_OF_WARP.start(), *LONGEST_OF_WARP.end());
+
+        let defines = a.product_defines(op).set("BLOCK", backend.inner.block).set("LANES", lanes);
+        let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
+        let counts = || backend.allocate::<i64>(rows + 1);
+        let (of_middle, of_warps, of_slices) = (counts()?, counts()?, counts()?);
+        let count = kernel("csr_spmv_length_classes_count")?;
+        let launch = backend.launch(&count).size(rows).size(longest_short).size(longest_of_warp);
+        launch.buffer(offsets).buffer(&of_middle).buffer(&of_warps).buffer(&of_slices).items(rows + 1)?;
+        let sum = PrefixSum::series(backend, rows + 1)?;
+        let [middle, warps, slices] =
+            [&of_middle, &of_warps, &of_slices].map(|c| sum.starts_and_sum(backend, c));
+        let (middle, warps, slices) = (middle?, warps?, slices?);
+
+        let evicts_first = 6 * product_bytes(a) > 5 * backend.properties().cache_bytes;
+        let classes = Self {
+            kernel: kernel(if evicts_first {
+                "csr_spmv_length_classes_evict_first"
+            } else {
+                "csr_spmv_length_classes"
+            })?,
+            lanes,
+            longest_short,
+            middle,
+            of_warps: warps,
+            slices,
+            listed: backend.allocate_raw(middle + warps, a.indices.element_bytes)?,
+            sliced: backend.allocate(SLICE_WORDS * slices)?,
+            partial: backend.allocate_raw(slices, a.dtype.accumulator().bytes())?,
+            done: backend.zeros(slices)?,
+        };
+        let fill = kernel("csr_spmv_length_classes_fill")?;
+        let launch = backend.launch(&fill).size(rows).buffer(offsets).buffer(&of_middle).buffer(&of_warps);
+        launch.buffer(&of_slices).buffer(&classes.listed).buffer(&classes.sliced).items(rows)?;
+        Ok(classes)
+    }
+
+    /// Computes the product.
+    pub(super) fn run(
+        &self,
+        backend: &Device,
+        a: RawCompressed<'_>,
+        operands: VectorOperands<'_>,
+    ) -> Result<()> {
+        let block = backend.inner.block;
+        let short = (a.rows * self.lanes).div_ceil(block);
+        let listed = (self.middle * MIDDLE_LANES).div_ceil(block) + (self.of_warps * LANES).div_ceil(block);
+        let launch = backend.launch(&self.kernel).size(a.rows).size(a.nnz()).size(self.longest_short);
+        let launch = launch.size(self.slices).size(self.of_warps).size(self.middle);
+        let launch = launch.buffer(&self.listed).buffer(&self.sliced).product(a, operands);
+        launch.buffer(&self.partial).buffer(&self.done).groups(self.slices + listed + short, block)
+    }
+}
+
+/// Bytes that a product reads and writes. Measured, time of loads that leave first over plain ones, on an H200 of 60 MiB:
+/// 0.74 to 1.06 from 50 MB on, 0.96 on average, 0.91 to 1.24 below.
+fn product_bytes(a: RawCompressed<'_>) -> usize {
+    let (index_bytes, value_bytes) = (a.indices.element_bytes, a.values.element_bytes);
+    a.nnz() * (index_bytes + value_bytes)
+        + a.rows * (a.offsets.element_bytes + value_bytes)
+        + a.cols * value_bytes
+}
+
+/// Lanes for each short row of `mean` entries.
+fn lanes_for(mean: usize, is_alike: bool, limits: &LengthClassesThresholds) -> usize {
+    let from = if is_alike { limits.alike } else { limits.skewed };
+    match mean {
+        _ if mean >= from.eight_lanes => 8,
+        _ if mean >= from.four_lanes => 4,
+        _ if mean >= from.two_lanes => 2,
+        _ => 1,
+    }
+}
+
+/// The most lanes with which all rows run at once, if there are two and rows of 17 entries: side by side, rows of
+/// scattered columns read the same part of x. Measured with two and eight lanes, f32: 24.0 and 35.4 µs at 48 entries, 29.3
+/// and 42.4 at 64; with four and eight, f64: 27.8 and 34.6 at 128.
+fn lanes_at_once(rows: usize, mean: usize, units: usize) -> Option<usize> {
+    let at_once = units * WARPS_AT_ONCE * LANES;
+    [8, 4, 2].into_iter().find(|lanes| mean >= 17 && rows * lanes <= at_once)
+}
+
+impl Workspace for LengthClasses {
+    fn bytes(&self) -> usize {
+        self.listed.bytes() + self.sliced.bytes() + self.partial.bytes() + self.done.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::spmv::thresholds::SpmvThresholds;
+
+    #[test]
+    fn longer_rows_have_more_lanes_and_skewed_ones_fewer() {
+        let limits = SpmvThresholds::H100.length_classes;
+        let of = |is_alike| [3, 6, 12, 20, 50].map(|mean| lanes_for(mean, is_alike, &limits));
+        assert_eq!(of(true), [1, 2, 4, 8, 8]);
+        assert_eq!(of(false), [1, 1, 2, 4, 8]);
+    }
+
+    #[test]
+    fn scattered_rows_have_the_lanes_with_which_all_run_at_once() {
+        assert_eq!(lanes_at_once(100_000, 48, 132), Some(2));
+        assert_eq!(lanes_at_once(50_000, 128, 132), Some(4));
+        assert_eq!(lanes_at_once(20_000, 256, 132), Some(8));
+        assert_eq!(lanes_at_once(200_000, 32, 132), None, "too many rows");
+        assert_eq!(lanes_at_once(100_000, 16, 132), None, "short rows");
+    }
+}
