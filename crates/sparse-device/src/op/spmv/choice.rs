@@ -282,11 +282,12 @@ impl RowLengths {
         let classes = &limits.length_classes;
         let is_alike = longest <= classes.alike_ratio * mean;
         let has_near_x = cols * value_bytes <= classes.near_x_bytes;
+        let is_large = 2 * self.nnz * self.entry_bytes > cache_bytes;
         let are_few = rows <= units * limits.many_rows_per_unit;
         let fill_half = rows * 8 >= units * WARPS_AT_ONCE * LANES / 2;
         match algorithm {
             _ if mean >= limits.long_rows.block_from => false,
-            _ if !is_alike && has_near_x && !self.is_cached(cache_bytes) => false,
+            _ if !is_alike && has_near_x && is_large => false,
             RowAlgorithm::RowPerThread => mean >= classes.alike_from && !are_few,
             RowAlgorithm::RowPerVector if are_few => {
                 (LANES..=classes.vector_up_to).contains(&mean) && fill_half

@@ -59,7 +59,7 @@ algorithms! {
         LengthClasses = Algorithm::new(
             "length_classes",
             "CUDA, where the plan runs more than once and rows are many: of 4 to 128 entries on average if they are alike, of 3 to 384 \
-             otherwise, but where x has up to 256 KiB and the cache does not hold the matrix; where they are few and one is much \
+             otherwise, but where x has up to 256 KiB and the matrix takes half of the cache; where they are few and one is much \
              longer than the average, or they have 32 entries and their lanes fill half of the device: 1 to 8 lanes a short row, 8 \
              a middle one, a warp a long one, and work-groups for slices of longer ones",
         )
