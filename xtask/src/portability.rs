@@ -1,5 +1,7 @@
-//! The checks of the step `portability`, which a job of `.github/workflows/ci.yml` repeats line by line. Both deny
-//! warnings, since clippy sees the code of x86-64 alone.
+//! The checks of the step `portability`, which a job of `.github/workflows/ci.yml` repeats line by line.
+
+/// The compiler's flags for them: warnings are denied, since clippy sees the code of x86-64 alone.
+pub(crate) const RUSTFLAGS: &str = "-D warnings";
 
 /// A check, and what it needs from rustup.
 pub(crate) struct Check {

@@ -24,6 +24,8 @@ struct Job {
     strategy: Strategy,
     #[serde(rename = "timeout-minutes")]
     _timeout_minutes: u32,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
     steps: Vec<Step>,
 }
 
@@ -218,6 +220,7 @@ fn the_second_job_runs_the_checks_of_the_step_portability() {
     let workflow = workflow();
     let checks = portability::CHECKS.iter().flat_map(|check| [check.install, check.run]);
     assert_eq!(workflow.jobs["portability"].commands(), checks.collect::<Vec<_>>());
+    assert_eq!(workflow.jobs["portability"].env["RUSTFLAGS"], portability::RUSTFLAGS);
     for check in &portability::CHECKS {
         assert!(check.install.contains(check.needs) && check.run.contains(check.needs), "{}", check.run);
         assert!(check.list.starts_with("rustup ") && check.list.contains(" list"), "{}", check.list);

@@ -1,7 +1,7 @@
 //! Steps that compile.
 
 use super::tables::harness;
-use crate::portability::CHECKS;
+use crate::portability::{self, CHECKS};
 use crate::program::{BENCH, HARNESS, Program};
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
@@ -38,7 +38,7 @@ pub(super) fn portability(sh: &Shell) -> Result<()> {
         println!("skipped: there is no rustup to install the minimum Rust and the target AArch64 with");
         return Ok(());
     }
-    let _denied = sh.push_env("RUSTFLAGS", "-D warnings");
+    let _denied = sh.push_env("RUSTFLAGS", portability::RUSTFLAGS);
     for check in &CHECKS {
         let installed = command(sh, check.list).quiet().read()?;
         if !installed.lines().any(|line| line.starts_with(check.needs)) {
