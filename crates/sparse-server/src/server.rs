@@ -161,7 +161,7 @@ impl Server {
         Ok(self.listener.local_addr()?)
     }
 
-    /// What reads the files of tokens and certificates again.
+    /// The action of SIGHUP: it reads the files of tokens and certificates again.
     fn reload(&self) -> impl Fn() + 'static {
         let (front_end, tls) = (self.front_end.clone(), self.tls.clone());
         move || {

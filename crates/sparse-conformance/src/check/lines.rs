@@ -10,12 +10,12 @@ pub(super) enum Lines {
 }
 
 impl Lines {
-    /// Those of format `H`.
+    /// The lines of format `H`.
     pub(super) fn of<H: Build>() -> Self {
         if H::FORMAT == "csr" { Self::Rows } else { Self::Columns }
     }
 
-    /// What belongs to lines, and to the places in them, of what belongs to rows and to columns.
+    /// The value for lines and that for positions in a line, from those for rows and for columns.
     pub(super) fn orient<X>(self, rows: X, columns: X) -> (X, X) {
         match self {
             Self::Rows => (rows, columns),

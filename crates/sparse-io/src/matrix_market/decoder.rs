@@ -38,7 +38,7 @@ struct Decoding {
     rounded: Option<RoundedIntegers>,
 }
 
-/// What was read so far.
+/// The entries that have been read, counted by coordinates or by the position in an array.
 #[derive(Debug)]
 enum Progress {
     Coordinate(Tally),

@@ -1,4 +1,4 @@
-//! What `nnz solve` reports: whether each column converged, and how far.
+//! The report of `nnz solve`: whether each column converged, in how many iterations, and to which residual.
 
 use crate::ranks::RankRows;
 use anyhow::{Result, anyhow};
