@@ -245,7 +245,6 @@ macro_rules! files {
                     "dense_to_csr_count_row_per_warp",
                     "dense_to_csr_fill_row_per_thread",
                     "dense_to_csr_fill_row_per_warp",
-                    "dense_to_csr_members",
                     "dense_to_csr_offsets",
                 ],
                 [SCALAR, IDX, OFF]

@@ -105,18 +105,16 @@ void dense_to_csr_fill_row_per_warp(long all_rows, long rows, long cols, __globa
     }
 }
 
-// Each member's first entry, and nnz: `count` + 1 elements.
-__kernel void dense_to_csr_members(long count, long rows, __global const long *starts, __global long *member_ptr)
+// Each member's rows + 1 offsets, which begin at 0. member_ptr[0..=count] <- each member's first entry, and nnz.
+__kernel void dense_to_csr_offsets(long count, long rows, __global const long *starts, __global OFF *offsets,
+                                   __global long *member_ptr)
 {
-    for (long m = get_global_id(0); m <= count; m += get_global_size(0))
-        member_ptr[m] = starts[m * rows];
-}
-
-// Each member's rows + 1 offsets, which begin at 0.
-__kernel void dense_to_csr_offsets(long count, long rows, __global const long *starts, __global OFF *offsets)
-{
-    for (long i = get_global_id(0); i < count * (rows + 1); i += get_global_size(0)) {
-        long first = i / (rows + 1) * rows;
-        offsets[i] = (OFF)(starts[first + i % (rows + 1)] - starts[first]);
+    for (long i = get_global_id(0); i <= count * (rows + 1); i += get_global_size(0)) {
+        long member = i / (rows + 1), row = i % (rows + 1);
+        long first = starts[member * rows];
+        if (row == 0)
+            member_ptr[member] = first;
+        if (member < count)
+            offsets[i] = (OFF)(starts[member * rows + row] - first);
     }
 }

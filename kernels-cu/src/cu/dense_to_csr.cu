@@ -94,20 +94,16 @@ KERNEL dense_to_csr_fill_row_per_warp(long long all_rows, long long rows, long l
     }
 }
 
-// Each member's first entry, and nnz: `count` + 1 elements.
-KERNEL dense_to_csr_members(long long count, long long rows, const long long *__restrict__ starts,
-                            long long *__restrict__ member_ptr)
-{
-    for (long long m = thread_index(); m <= count; m += thread_count())
-        member_ptr[m] = starts[m * rows];
-}
-
-// Each member's rows + 1 offsets, which begin at 0.
+// Each member's rows + 1 offsets, which begin at 0. member_ptr[0..=count] <- each member's first entry, and nnz.
 KERNEL dense_to_csr_offsets(long long count, long long rows, const long long *__restrict__ starts,
-                            Off *__restrict__ offsets)
+                            Off *__restrict__ offsets, long long *__restrict__ member_ptr)
 {
-    for (long long i = thread_index(); i < count * (rows + 1); i += thread_count()) {
-        long long first = i / (rows + 1) * rows;
-        offsets[i] = (Off)(starts[first + i % (rows + 1)] - starts[first]);
+    for (long long i = thread_index(); i <= count * (rows + 1); i += thread_count()) {
+        long long member = i / (rows + 1), row = i % (rows + 1);
+        long long first = starts[member * rows];
+        if (row == 0)
+            member_ptr[member] = first;
+        if (member < count)
+            offsets[i] = (Off)(starts[member * rows + row] - first);
     }
 }

@@ -37,7 +37,6 @@ pub struct CompressionPlan {
     single_pass: Option<SinglePass>,
     /// Entries to allocate before nnz is known, if a guess is worth it.
     capacity: Option<usize>,
-    members: Kernel,
     offsets: Kernel,
     starts: Buffer<i64>,
     member_ptr: Buffer<i64>,
@@ -88,7 +87,6 @@ impl CompressionPlan {
             masked,
             capacity: single_pass.as_ref().map(|_| elements / ELEMENTS_PER_ENTRY + 1),
             single_pass,
-            members: kernel("dense_to_csr_members")?,
             offsets: kernel("dense_to_csr_offsets")?,
             starts: backend.allocate(rows + 1)?,
             member_ptr: backend.allocate(a.count + 1)?,
@@ -135,19 +133,17 @@ impl CompressionPlan {
         }
     }
 
-    /// The offsets of all members.
+    /// The offsets of all members; enqueues the first entry of each, too.
     fn offsets(&self, backend: &Device, (count, rows): (usize, usize)) -> Result<RawBuffer> {
         let offsets = checked_product("count x offsets", count, rows + 1)?;
         let offsets = backend.allocate_raw(offsets, self.offset.bytes())?;
         let launch = backend.launch(&self.offsets).size(count).size(rows).buffer(&self.starts);
-        launch.buffer(&offsets).items(offsets.len)?;
+        launch.buffer(&offsets).buffer(&self.member_ptr).items(offsets.len + 1)?;
         Ok(offsets)
     }
 
     /// The first entry of each member, and nnz; waits for the device.
-    fn members(&self, backend: &Device, (count, rows): (usize, usize)) -> Result<Vec<usize>> {
-        let launch = backend.launch(&self.members).size(count).size(rows).buffer(&self.starts);
-        launch.buffer(&self.member_ptr).items(count + 1)?;
+    fn member_ptr(&self, backend: &Device) -> Result<Vec<usize>> {
         let starts = backend.download(&self.member_ptr)?;
         let member_ptr: Vec<_> = starts.into_iter().map(|at| at as usize).collect();
         for ends in member_ptr.windows(2) {
@@ -158,7 +154,6 @@ impl CompressionPlan {
 
     /// The arrays of all members.
     fn compress(&mut self, backend: &Device, a: Batch<'_>) -> Result<(Vec<usize>, RawBuffer, Entries)> {
-        let members = (a.count, a.rows);
         let allocate = |n| Entries::new(backend, self.index, self.dtype, n);
         if self.single_pass.is_none() {
             self.count(backend, a)?;
@@ -167,8 +162,8 @@ impl CompressionPlan {
         if let Some(entries) = &guessed {
             self.fill(backend, a, entries)?;
         }
-        let offsets = self.offsets(backend, members)?;
-        let member_ptr = self.members(backend, members)?;
+        let offsets = self.offsets(backend, (a.count, a.rows))?;
+        let member_ptr = self.member_ptr(backend)?;
         let nnz = member_ptr[a.count];
         let entries = match guessed {
             Some(entries) if nnz <= entries.values.len => entries.cut(backend, nnz)?,
@@ -179,6 +174,9 @@ impl CompressionPlan {
             }
         };
         self.capacity = Some(capacity_for(nnz));
+        if let Some(pass) = &self.single_pass {
+            pass.clear(backend)?;
+        }
         Ok((member_ptr, offsets, entries))
     }
 
