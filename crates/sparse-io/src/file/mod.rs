@@ -45,7 +45,7 @@ enum Source {
 }
 
 impl MatrixFile {
-    /// Opens a file of the kind of its name, or the set of files in a folder ([`parts`](crate::parts)), which may be
+    /// Opens a file of the kind of its name, or the set of files in a folder ([`parts`]), which may be
     /// named by its manifest. A pipe, which is read once from front to back, may have any name: its first bytes tell
     /// its kind.
     ///
