@@ -10,7 +10,7 @@ use crate::ranks::{RankRows, Ranks};
 use anyhow::Result;
 use clap::Args;
 use nnz::distrib::SharedTransport;
-use nnz::io::matrix_market::check_shares;
+use nnz::io::matrix_market::check_partitionable;
 use nnz::io::{FileKind, MatrixFile, RowRanges};
 use nnz::op::Op;
 use nnz::{
@@ -179,7 +179,7 @@ fn check_by_rows(path: &Path) -> Result<(), String> {
         true => Err("standard input is read once".into()),
         false => {
             let is_text = FileKind::of(path).is_ok_and(|kind| kind == FileKind::MatrixMarket);
-            let checked = if is_text { check_shares(path) } else { RowRanges::open(path).map(drop) };
+            let checked = if is_text { check_partitionable(path) } else { RowRanges::open(path).map(drop) };
             checked.map_err(|error| error.to_string())
         }
     }

@@ -192,7 +192,7 @@ fn ranks_that_read_their_rows_give_the_bits_of_a_root_that_reads_all() {
             let host = "exchange: the host's memory (an exchange by NCCL is not supported: cpu is not a CUDA device)\n";
             assert!(told.contains(host), "{told}");
             let (sent, told) = product(folder, ranks, &format!("spmv {by_root} x.npy"));
-            assert!(told.contains("reading: rank 0 all rows (reading shares of "), "{told}");
+            assert!(told.contains("reading: rank 0 all rows (reading partitions of "), "{told}");
             assert!(read == sent, "{by_rows} on {ranks} ranks");
         }
     }

@@ -18,9 +18,9 @@ fn main() -> Result<(), Error> {
 
     let partition = Partition::rows(transport.ranks())?;
     let distribution = Distribution { scheme: Scheme::Ed2, partition, root: 0 };
-    let held: LocalPart<Row, f32, _, i32, i32> = distribute(&transport, &backend, distribution, input)?;
+    let local: LocalPart<Row, f32, _, i32, i32> = distribute(&transport, &backend, distribution, input)?;
 
-    let line = format!("rows {:?}: {} entries", held.part.rows, held.block.nnz());
+    let line = format!("rows {:?}: {} entries", local.part.rows, local.block.nnz());
     for line in transport.gather(0, line.into_bytes())?.iter().flatten() {
         println!("{}", String::from_utf8_lossy(line));
     }

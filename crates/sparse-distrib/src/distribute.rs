@@ -51,8 +51,8 @@ pub struct LocalPart<A: Axis, T: Scalar, S: Space, I: Index, O: Index> {
 /// let distribution = Distribution { scheme: Scheme::Ed2, partition: Partition::rows(2)?, root: 0 };
 /// let mut results = Local::run(2, |rank| {
 ///     let input = (rank.rank() == 0).then_some(matrix);
-///     let held = distribute(&rank, &Reference, distribution, input)?;
-///     collect(&rank, &Reference, distribution, &held)
+///     let local = distribute(&rank, &Reference, distribution, input)?;
+///     collect(&rank, &Reference, distribution, &local)
 /// });
 /// let whole: Csr<f64> = results.remove(0)?.unwrap();
 /// assert_eq!(whole, Csr::from_dense(matrix)?);
@@ -102,7 +102,7 @@ pub fn collect<X, B, A, T, I, O>(
     transport: &X,
     backend: &B,
     distribution: Distribution,
-    held: &LocalPart<A, T, SpaceOf<B>, I, O>,
+    local: &LocalPart<A, T, SpaceOf<B>, I, O>,
 ) -> Result<Option<Block<A, T, I, O>>>
 where
     X: Transport,
@@ -113,17 +113,17 @@ where
     O: ScanElement,
 {
     let Distribution { partition, root, .. } = distribution;
-    let encoded = held.block.to_host(backend).and_then(|block| ed2::encode(&held.part, &block));
+    let encoded = local.block.to_host(backend).and_then(|block| ed2::encode(&local.part, &block));
     let message = agree(transport, root, OP, encoded)?;
     let Some(messages) = transport.gather(root, message)? else {
         return Ok(None);
     };
     let blocks: Vec<_> = partition
-        .iter(held.shape)
+        .iter(local.shape)
         .zip(&messages)
         .map(|(part, message)| ed2::decode(&part, message))
         .collect::<Result<_>>()?;
-    merge(backend, partition, held.shape, &blocks).map(Some)
+    merge(backend, partition, local.shape, &blocks).map(Some)
 }
 
 /// The operation in errors.

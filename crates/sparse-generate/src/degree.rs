@@ -101,30 +101,33 @@ pub struct RowLengths<'a> {
 }
 
 impl RowLengths<'_> {
-    /// Rows and entries of the graph that is `divisor` times smaller.
+    /// Rows and entries of the graph that is `divisor` times smaller; a divisor of 0 counts as 1.
     ///
     /// ```
     /// use sparse_generate::stand_in;
     ///
     /// let lengths = stand_in::find("yelp")?.recipe.lengths;
     /// assert_eq!(lengths.size(1), (716_847, 13_954_819));
+    /// assert_eq!(lengths.size(0), lengths.size(1));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     pub fn size(&self, divisor: usize) -> (usize, usize) {
+        let divisor = divisor.max(1);
         (self.n / divisor, self.nnz / divisor)
     }
 
-    /// The longest row of the graph that is `divisor` times smaller.
+    /// The longest row of the graph that is `divisor` times smaller; a divisor of 0 counts as 1.
     ///
     /// ```
     /// use sparse_generate::stand_in;
     ///
     /// let lengths = stand_in::find("yelp")?.recipe.lengths;
     /// assert_eq!((lengths.longest(1), lengths.longest(1000)), (4886, 429)); // 3/5 of 716 columns
+    /// assert_eq!(lengths.longest(0), lengths.longest(1));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     pub fn longest(&self, divisor: usize) -> usize {
-        self.longest.min((self.n / divisor).saturating_mul(3) / 5)
+        self.longest.min(self.size(divisor).0.saturating_mul(3) / 5)
     }
 
     /// One length for each row.

@@ -180,14 +180,16 @@ impl RowRanges {
         Csr::new_unsorted(rows.len(), self.shape.1, offsets, columns, values)
     }
 
-    /// Compares the share `share` of `shares` of all checksums: several processes check one each.
+    /// Compares the checksums of one of `partitions` partitions, numbered from 0: several processes check one each.
     ///
     /// # Errors
     /// [`Error::Io`] if a file cannot be read; [`Error::File`] with the checksum that differs.
-    pub fn check(&self, share: usize, shares: usize) -> Result<()> {
-        self.checksums.iter().skip(share).step_by(shares.max(1)).try_for_each(|checksum| match checksum {
-            Checksum::Array(path, key) => check_array(path, key),
-            Checksum::Part(set, index) => set.check_part(*index),
+    pub fn check(&self, partition: usize, partitions: usize) -> Result<()> {
+        self.checksums.iter().skip(partition).step_by(partitions.max(1)).try_for_each(|checksum| {
+            match checksum {
+                Checksum::Array(path, key) => check_array(path, key),
+                Checksum::Part(set, index) => set.check_part(*index),
+            }
         })
     }
 }

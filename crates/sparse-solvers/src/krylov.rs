@@ -290,7 +290,7 @@ where
         &mut self,
         a: &M,
         b: ViewOf<'_, B, M::Scalar>,
-        mut x: ViewMutOf<'_, B, M::Scalar>,
+        x: ViewMutOf<'_, B, M::Scalar>,
         callback: impl FnMut(Iteration) -> ControlFlow<()>,
     ) -> Result<Solution> {
         self.check_lengths(b.len(), x.len())?;
@@ -303,41 +303,47 @@ where
             return Ok(Solution::at_once(Breakdown::NotFinite { quantity: "‖b‖" }.into(), norm_b));
         }
         let mut watch = Watch { iterations: 0, limit: self.max_iterations, norm_b, callback };
-        let mut progress = Progress::towards(self.tolerance * norm_b);
-        let mut at = Iterate {
-            backend: &self.backend,
-            plan: &mut self.plan,
-            a,
-            x: SpaceOf::<B>::reborrow::<M::Scalar>(&mut x),
-            scale: RealOf::<M::Scalar>::zero(),
-            norm: RealOf::<M::Scalar>::zero(),
-        };
+        let (outcome, residual) = self.restart_until_solved(a, b, x, &mut watch)?;
+        Ok(Solution {
+            outcome,
+            iterations: watch.iterations,
+            residual,
+            relative_residual: residual / norm_b,
+            normal_residual: None,
+            estimates: None,
+        })
+    }
+
+    /// Iterates from one true residual to the next, until that says how the solve ends: returns the outcome and the
+    /// residual's norm.
+    fn restart_until_solved(
+        &mut self,
+        a: &M,
+        b: ViewOf<'_, B, M::Scalar>,
+        mut x: ViewMutOf<'_, B, M::Scalar>,
+        watch: &mut Watch<impl FnMut(Iteration) -> ControlFlow<()>>,
+    ) -> Result<(Outcome, f64)> {
+        let Self { backend, plan, r, recurrence, .. } = self;
+        let (x, zero) = (SpaceOf::<B>::reborrow::<M::Scalar>(&mut x), RealOf::<M::Scalar>::zero());
+        let mut at = Iterate { backend, plan, a, x, scale: zero, norm: zero };
+        let mut progress = Progress::towards(self.tolerance * watch.norm_b);
         let mut ended = Ended::Start;
         loop {
-            let residual = at.true_residual(b, &mut self.r)?;
+            let residual = at.true_residual(b, r)?;
             if let Some(outcome) = progress.outcome(residual, ended) {
-                let relative_residual = residual / norm_b;
-                let iterations = watch.iterations;
-                return Ok(Solution {
-                    outcome,
-                    iterations,
-                    residual,
-                    relative_residual,
-                    normal_residual: None,
-                    estimates: None,
-                });
+                return Ok((outcome, residual));
             }
             tracing::debug!(method = R::NAME, iterations = watch.iterations, residual, "start");
-            at.normalize(&mut self.r)?;
-            self.recurrence.start(&at, &self.r)?;
+            at.normalize(r)?;
+            recurrence.start(&at, r)?;
             let claim = progress.target().max(residual * to_f64(RealOf::<M::Scalar>::epsilon()));
-            ended = match iterate(&mut self.recurrence, &mut at, &mut self.r, claim, &mut watch) {
+            ended = match iterate(recurrence, &mut at, r, claim, watch) {
                 Ok(()) => Ended::Claim,
                 Err(Halt::Restart) => Ended::Cycle(to_f64(at.norm) * to_f64(at.scale)),
                 Err(Halt::Outcome(outcome)) => Ended::By(outcome),
                 Err(Halt::Error(error)) => return Err(error),
             };
-            watch.iterations += self.recurrence.finish(&mut at)?;
+            watch.iterations += recurrence.finish(&mut at)?;
         }
     }
 

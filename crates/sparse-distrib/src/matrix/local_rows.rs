@@ -1,7 +1,7 @@
 //! The product of one rank: its rows as a matrix format, and their plan.
 
 use super::product_exchange::ProductExchange;
-use super::spans::{RowSpans, SpansSpmv};
+use super::spans::{RowSpans, SpanPlans, SpansSpmv};
 use super::{BlockOn, DistributedBackend, ExchangePlan, RowBlock, RowsOn, SharedTransport};
 use crate::transport::Transport;
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
@@ -111,7 +111,7 @@ where
         let options = PlanOptions { algorithm: None, ..options.clone() };
         if op.transposes() {
             let matrix = RowSpans::new(&exchange.scatter_matrix()?)?.to_device(backend)?;
-            let plans = SpansSpmv::new(backend, &matrix, Op::None, &options)?;
+            let plans = SpanPlans::new(&matrix, |block| SpmvPlan::new(backend, block, Op::None, &options))?;
             return Ok(Self::Add(matrix, plans));
         }
         if exchange.is_all_gather() {
@@ -150,7 +150,9 @@ where
             backend: backend.clone(),
             op,
             diagonal: SpmvPlan::new(backend, &a.diagonal, op, options)?,
-            off_diagonal: SpansSpmv::new(backend, &a.off_diagonal, op, options)?,
+            off_diagonal: SpanPlans::new(&a.off_diagonal, |block| {
+                SpmvPlan::new(backend, block, op, options)
+            })?,
             selection,
             buffer: backend.zeros(buffer)?,
             exchange,

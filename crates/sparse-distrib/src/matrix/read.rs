@@ -4,7 +4,7 @@ use super::Ownership;
 use crate::collective::{agree, all_gather, combine};
 use crate::transport::Transport;
 use sparse_core::{Csr, Error, Host, Index, Result, Scalar};
-use sparse_io::matrix_market::{self, EntryShare};
+use sparse_io::matrix_market::{self, EntryPartition};
 use sparse_io::{FileKind, RowRanges, csr_from_triplets};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -19,8 +19,8 @@ const ROOT: usize = 0;
 ///
 /// The rows are those that [`DistributedMatrix::from_root`](super::DistributedMatrix::from_root) would send:
 /// [`from_rows`](super::DistributedMatrix::from_rows) makes the same matrix of them, to the bit. Rank 0 reads the row
-/// offsets, and divides the rows by their entries; then each rank reads its own ([`RowRanges`]), and a share of the
-/// checksums is compared by each.
+/// offsets, and divides the rows by their entries; then each rank reads its own ([`RowRanges`]), and compares a part of
+/// the checksums.
 ///
 /// ```
 /// use sparse_core::{Csr, Host, reference::Reference};
@@ -39,13 +39,13 @@ const ROOT: usize = 0;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Of an uncompressed Matrix Market file of coordinates each rank parses a share of the lines, and ranks send each
+/// Of an uncompressed Matrix Market file of coordinates each rank parses a partition of the lines, and ranks send each
 /// other the entries of their rows.
 ///
 /// # Errors
 /// On all ranks, with the first rank that failed: [`Error::Unsupported`] if the file cannot be read by rows, or has
 /// duplicates, for then the rows would be divided otherwise; those of [`RowRanges`], of
-/// [`read_share`](matrix_market::read_share) and of the transport.
+/// [`read_partition`](matrix_market::read_partition) and of the transport.
 pub fn read_rows<T: Scalar, I: Index, O: Index>(
     transport: &(impl Transport + ?Sized),
     path: impl AsRef<Path>,
@@ -73,22 +73,22 @@ fn read_ranges<T: Scalar, I: Index, O: Index>(
     agree(transport, ROOT, OP, read)
 }
 
-/// Reads a share of the entries, and sends them to the ranks of their rows.
+/// Reads a partition of the entries, and sends them to the ranks of their rows.
 fn read_entries<T: Scalar, I: Index, O: Index>(
     transport: &(impl Transport + ?Sized),
     path: &Path,
 ) -> Result<Csr<T, Host, I, O>> {
     let (rank, ranks) = (transport.rank(), transport.ranks());
-    let share = matrix_market::read_share::<T>(path, rank, ranks);
-    let (share, claims) = all_gather(transport, OP, share, claims)?;
+    let partition = matrix_market::read_partition::<T>(path, rank, ranks);
+    let (partition, claims) = all_gather(transport, OP, partition, claims)?;
     check_claims(&claims)?;
-    let (rows, cols) = (share.info.rows, share.info.cols);
-    let row_ptr = row_ptr_at_root(transport, &share.rows, rows)?;
+    let (rows, cols) = (partition.info.rows, partition.info.cols);
+    let row_ptr = row_ptr_at_root(transport, &partition.rows, rows)?;
     let words = if rank == ROOT { divide(&row_ptr, ranks) } else { Ok(vec![]) };
     drop(row_ptr);
     let division = Division::of_root(transport, words)?;
     let own = division.rows(rank);
-    let received = exchange(transport, share, &division)?;
+    let received = exchange(transport, partition, &division)?;
     let read = received.iter().try_for_each(|entries| entries.check(&own)).and_then(|()| {
         let entries = || received.iter().flat_map(|entries| entries.triplets(own.start));
         division.check(
@@ -99,21 +99,25 @@ fn read_entries<T: Scalar, I: Index, O: Index>(
     agree(transport, ROOT, OP, read)
 }
 
-/// The words by which ranks check that their shares make a whole file: its sizes, then the numbers of this share.
-fn claims<T>(share: &EntryShare<T>) -> Vec<u64> {
-    let EntryShare { info, lines, is_below, is_above, .. } = share;
+/// The words by which ranks check that their partitions make a whole file: its sizes, then the numbers of this
+/// partition.
+fn claims<T>(partition: &EntryPartition<T>) -> Vec<u64> {
+    let EntryPartition { info, lines, is_below, is_above, .. } = partition;
     let sizes = [info.rows as u64, info.cols as u64, info.stored as u64];
     sizes.into_iter().chain([*lines as u64, u64::from(*is_below), u64::from(*is_above)]).collect()
 }
 
-/// Fails on all ranks unless the shares of all make a sound file.
+/// Fails on all ranks unless the partitions of all make a valid file.
 fn check_claims(claims: &[Vec<u64>]) -> Result<()> {
     let sum = |word: usize| claims.iter().map(|words| words[word]).sum::<u64>();
     let same = claims.iter().all(|words| words[..3] == claims[0][..3]);
     if same && sum(3) == claims[0][2] && (sum(4) == 0 || sum(5) == 0) {
         return Ok(());
     }
-    Err(Error::unsupported("reading shares of a file", "they do not make the file that its header claims"))
+    Err(Error::unsupported(
+        "reading partitions of a file",
+        "they do not make the file that its header claims",
+    ))
 }
 
 /// The row offsets of the whole matrix at the root; elsewhere none. Only one rank's counts are there beside them.
@@ -143,12 +147,12 @@ impl<T: Scalar> Entries<T> {
     /// Bytes of an entry.
     const SIZE: usize = 2 * size_of::<i64>() + size_of::<T>();
 
-    /// The entries of `share` at these positions.
-    fn new(share: &EntryShare<T>, chosen: &[usize]) -> Self {
+    /// The entries of `partition` at these positions.
+    fn new(partition: &EntryPartition<T>, chosen: &[usize]) -> Self {
         let mut bytes = Vec::with_capacity(chosen.len() * Self::SIZE);
-        chosen.iter().for_each(|&k| bytes.extend(share.rows[k].to_ne_bytes()));
-        chosen.iter().for_each(|&k| bytes.extend(share.cols[k].to_ne_bytes()));
-        chosen.iter().for_each(|&k| bytes.extend(bytemuck::bytes_of(&share.values[k])));
+        chosen.iter().for_each(|&k| bytes.extend(partition.rows[k].to_ne_bytes()));
+        chosen.iter().for_each(|&k| bytes.extend(partition.cols[k].to_ne_bytes()));
+        chosen.iter().for_each(|&k| bytes.extend(bytemuck::bytes_of(&partition.values[k])));
         Self { bytes, element: PhantomData }
     }
 
@@ -184,16 +188,16 @@ impl<T: Scalar> Entries<T> {
 /// file has them: a collective call.
 fn exchange<T: Scalar>(
     transport: &(impl Transport + ?Sized),
-    share: EntryShare<T>,
+    partition: EntryPartition<T>,
     division: &Division,
 ) -> Result<Vec<Entries<T>>> {
     let (rank, ranks) = (transport.rank(), transport.ranks());
     let mut chosen = vec![vec![]; ranks];
-    share.rows.iter().enumerate().for_each(|(k, &row)| chosen[division.owner(row as u64)].push(k));
+    partition.rows.iter().enumerate().for_each(|(k, &row)| chosen[division.owner(row as u64)].push(k));
     let (_, counts) =
         all_gather(transport, OP, Ok(()), |()| chosen.iter().map(|all| all.len() as u64).collect())?;
-    let mut parts: Vec<_> = chosen.into_iter().map(|chosen| Entries::new(&share, &chosen)).collect();
-    drop(share);
+    let mut parts: Vec<_> = chosen.into_iter().map(|chosen| Entries::new(&partition, &chosen)).collect();
+    drop(partition);
     let own = std::mem::replace(&mut parts[rank], Entries { bytes: vec![], element: PhantomData });
     let messages =
         parts.into_iter().map(|part| part.bytes).enumerate().filter(|(_, bytes)| !bytes.is_empty());

@@ -9,10 +9,8 @@ use super::{BlockOn, RowBlock};
 use crate::partition::Part;
 use sparse_core::backend::{SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::format::Transfer;
-use sparse_core::op::{Op, SpmmKernel, SpmmPlan, SpmvKernel, SpmvPlan, VectorKernel};
-use sparse_core::{
-    Accumulator, Csr, DenseView, DenseViewMut, Host, Index, PlanOptions, Result, Space, SparseFormat,
-};
+use sparse_core::op::{SpmmKernel, SpmmPlan, SpmvKernel, SpmvPlan, VectorKernel};
+use sparse_core::{Accumulator, Csr, DenseView, DenseViewMut, Host, Index, Result, Space, SparseFormat};
 use std::ops::Range;
 
 /// Empty rows that separate two spans: fewer cost less than the plan of another span.
@@ -90,15 +88,35 @@ pub(super) fn slice_rows<T: Accumulator, I: Index, O: Index>(
     Csr::new_unsorted(rows.len(), matrix.ncols(), offsets, indices, values)
 }
 
-/// The plans of the spans' products with a vector.
+/// A plan for each span of a matrix: `P` is an [`SpmvPlan`] or an [`SpmmPlan`].
 #[derive(Debug)]
-pub(super) struct SpansSpmv<B, T, O>
-where
-    B: SpmvKernel<BlockOn<B, T, O>>,
-    T: Accumulator,
-    O: Index,
-{
-    plans: Vec<SpmvPlan<B, BlockOn<B, T, O>>>,
+pub(super) struct SpanPlans<P> {
+    plans: Vec<P>,
+}
+
+/// The plans of the spans' products with a vector.
+pub(super) type SpansSpmv<B, T, O> = SpanPlans<SpmvPlan<B, BlockOn<B, T, O>>>;
+
+/// The plans of the spans' products with a dense matrix.
+pub(super) type SpansSpmm<B, T, O> = SpanPlans<SpmmPlan<B, BlockOn<B, T, O>>>;
+
+impl<P> SpanPlans<P> {
+    pub(super) fn new<T: Accumulator, S: Space, O: Index>(
+        a: &RowSpans<T, S, O>,
+        plan: impl Fn(&RowBlock<T, S, O>) -> Result<P>,
+    ) -> Result<Self> {
+        Ok(Self { plans: a.spans.iter().map(|span| plan(&span.block)).collect::<Result<_>>()? })
+    }
+
+    /// Each plan, its span of `a`, and the factor of what is written there before: `first`, and one after that.
+    fn with_beta<'a, T: Accumulator, S: Space, O: Index>(
+        &'a mut self,
+        a: &'a RowSpans<T, S, O>,
+        first: T,
+    ) -> impl Iterator<Item = (&'a mut P, &'a RowSpan<T, S, O>, T)> {
+        let betas = std::iter::once(first).chain(std::iter::repeat(T::one()));
+        self.plans.iter_mut().zip(&a.spans).zip(betas).map(|((plan, span), beta)| (plan, span, beta))
+    }
 }
 
 impl<B, T, O> SpansSpmv<B, T, O>
@@ -107,16 +125,6 @@ where
     T: Accumulator,
     O: Index,
 {
-    pub(super) fn new(
-        backend: &B,
-        a: &RowSpans<T, SpaceOf<B>, O>,
-        op: Op,
-        options: &PlanOptions,
-    ) -> Result<Self> {
-        let plan = |span: &RowSpan<T, SpaceOf<B>, O>| SpmvPlan::new(backend, &span.block, op, options);
-        Ok(Self { plans: a.spans.iter().map(plan).collect::<Result<_>>()? })
-    }
-
     /// `y ← alpha·A·x + y`.
     pub(super) fn add(
         &mut self,
@@ -125,9 +133,9 @@ where
         x: ViewOf<'_, B, T>,
         mut y: ViewMutOf<'_, B, T>,
     ) -> Result<()> {
-        for (plan, span) in self.plans.iter_mut().zip(&a.spans) {
+        for (plan, span, beta) in self.with_beta(a, T::one()) {
             let y = SpaceOf::<B>::slice_mut(SpaceOf::<B>::reborrow::<T>(&mut y), span.rows.clone());
-            plan.run(alpha, &span.block, x, T::one(), y)?;
+            plan.run(alpha, &span.block, x, beta, y)?;
         }
         Ok(())
     }
@@ -140,11 +148,9 @@ where
         x: ViewOf<'_, B, T>,
         mut y: ViewMutOf<'_, B, T>,
     ) -> Result<()> {
-        let mut beta = T::zero();
-        for (plan, span) in self.plans.iter_mut().zip(&a.spans) {
+        for (plan, span, beta) in self.with_beta(a, T::zero()) {
             let x = SpaceOf::<B>::slice(x, span.rows.clone());
             plan.run(alpha, &span.block, x, beta, SpaceOf::<B>::reborrow::<T>(&mut y))?;
-            beta = T::one();
         }
         Ok(())
     }
@@ -154,35 +160,12 @@ where
     }
 }
 
-/// The plans of the spans' products with a dense matrix.
-#[derive(Debug)]
-pub(super) struct SpansSpmm<B, T, O>
-where
-    B: SpmmKernel<BlockOn<B, T, O>>,
-    T: Accumulator,
-    O: Index,
-{
-    plans: Vec<SpmmPlan<B, BlockOn<B, T, O>>>,
-}
-
 impl<B, T, O> SpansSpmm<B, T, O>
 where
     B: SpmmKernel<BlockOn<B, T, O>> + VectorKernel<T>,
     T: Accumulator,
     O: Index,
 {
-    pub(super) fn new(
-        backend: &B,
-        a: &RowSpans<T, SpaceOf<B>, O>,
-        op: Op,
-        columns: usize,
-        options: &PlanOptions,
-    ) -> Result<Self> {
-        let plan =
-            |span: &RowSpan<T, SpaceOf<B>, O>| SpmmPlan::new(backend, &span.block, op, columns, options);
-        Ok(Self { plans: a.spans.iter().map(plan).collect::<Result<_>>()? })
-    }
-
     /// `C ← alpha·A·B + C`.
     pub(super) fn add(
         &mut self,
@@ -191,9 +174,8 @@ where
         b: DenseView<'_, T, SpaceOf<B>>,
         mut c: DenseViewMut<'_, T, SpaceOf<B>>,
     ) -> Result<()> {
-        for (plan, span) in self.plans.iter_mut().zip(&a.spans) {
-            let c = rows_mut(c.reborrow(), &span.rows)?;
-            plan.run(alpha, &span.block, b, T::one(), c)?;
+        for (plan, span, beta) in self.with_beta(a, T::one()) {
+            plan.run(alpha, &span.block, b, beta, rows_mut(c.reborrow(), &span.rows)?)?;
         }
         Ok(())
     }
@@ -206,11 +188,9 @@ where
         b: DenseView<'_, T, SpaceOf<B>>,
         mut c: DenseViewMut<'_, T, SpaceOf<B>>,
     ) -> Result<()> {
-        let mut beta = T::zero();
-        for (plan, span) in self.plans.iter_mut().zip(&a.spans) {
+        for (plan, span, beta) in self.with_beta(a, T::zero()) {
             let b = Part { rows: span.rows.clone(), cols: 0..b.ncols() }.view(b)?;
             plan.run(alpha, &span.block, b, beta, c.reborrow())?;
-            beta = T::one();
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! `C ← alpha·op(A)·B + beta·C`: distributed matrix times dense matrix.
 
 use super::product_exchange::ProductExchange;
-use super::spans::{RowSpans, SpansSpmm};
+use super::spans::{RowSpans, SpanPlans, SpansSpmm};
 use super::{BlockOn, DistributedBackend, DistributedMatrix, ExchangePlan, RowsOn};
 use crate::transport::Transport;
 use sparse_core::backend::SpaceOf;
@@ -148,7 +148,8 @@ where
         let options = PlanOptions { algorithm: None, ..options.clone() };
         if op.transposes() {
             let matrix = RowSpans::new(&exchange.scatter_matrix()?)?.to_device(backend)?;
-            let plans = SpansSpmm::new(backend, &matrix, Op::None, columns, &options)?;
+            let plans =
+                SpanPlans::new(&matrix, |block| SpmmPlan::new(backend, block, Op::None, columns, &options))?;
             return Ok(Self::Add(matrix, plans));
         }
         let matrix = exchange.gather_matrix()?.to_device(backend)?;
@@ -181,7 +182,9 @@ where
         Ok(Self {
             columns,
             diagonal: SpmmPlan::new(backend, &a.diagonal, op, columns, options)?,
-            off_diagonal: SpansSpmm::new(backend, &a.off_diagonal, op, columns, options)?,
+            off_diagonal: SpanPlans::new(&a.off_diagonal, |block| {
+                SpmmPlan::new(backend, block, op, columns, options)
+            })?,
             selection,
             buffer: Dense::new(buffer, rows, columns, Order::RowMajor)?,
             exchange,

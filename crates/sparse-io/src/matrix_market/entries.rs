@@ -23,14 +23,14 @@ impl<'a> Body<'a> {
         Self { text, header, parts: cut(text, header.body_at..text.bytes.len(), parts) }
     }
 
-    /// The lines of the share `share` of `shares`, cut into `parts` parts.
-    pub(super) fn of_share(
+    /// The lines of one of `partitions` partitions, cut into `parts` parts.
+    pub(super) fn of_partition(
         text: Text<'a>,
         header: Header,
-        (share, shares): (usize, usize),
+        (partition, partitions): (usize, usize),
         parts: usize,
     ) -> Self {
-        let own = cut(text, header.body_at..text.bytes.len(), shares).swap_remove(share);
+        let own = cut(text, header.body_at..text.bytes.len(), partitions).swap_remove(partition);
         Self { text, header, parts: cut(text, own, parts) }
     }
 
@@ -55,8 +55,8 @@ impl<'a> Body<'a> {
         Ok(triplets)
     }
 
-    /// Reads the entries of a share, whose claims of the header [`Tally`] is to be compared with.
-    pub(super) fn read_share<T: Scalar, R: Index, C: Index>(&self) -> Result<(Triplets<T, R, C>, Tally)> {
+    /// Reads the entries of a partition, whose claims of the header [`Tally`] is to be compared with.
+    pub(super) fn read_partition<T: Scalar, R: Index, C: Index>(&self) -> Result<(Triplets<T, R, C>, Tally)> {
         let (triplets, tallies) = self.read_parts()?;
         let all = tallies.into_iter().reduce(Tally::join).unwrap_or_default();
         Ok((triplets, all))

@@ -11,8 +11,8 @@ mod decoder;
 mod entries;
 mod header;
 mod integers;
+mod partition;
 mod plain;
-mod share;
 mod stream;
 mod token;
 mod triplets;
@@ -21,7 +21,7 @@ mod write;
 
 pub(crate) use decoder::TextDecoder;
 pub use header::{Field, Layout, MatrixInfo, Symmetry};
-pub use share::{EntryShare, check_shares, read_share};
+pub use partition::{EntryPartition, check_partitionable, read_partition};
 pub(crate) use stream::{open_text, read_text, unpack_text};
 pub use write::{write_coo, write_csr, write_dense};
 

@@ -66,7 +66,7 @@ fn every_range(path: &Path) {
         }
     }
     assert!(file.read_rows::<f32, i64, i32>(0..whole.nrows() + 1).is_err());
-    (0..3).for_each(|share| file.check(share, 3).unwrap());
+    (0..3).for_each(|partition| file.check(partition, 3).unwrap());
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn what_cannot_be_read_by_rows_says_so() {
     }
 }
 
-/// Whatever byte of the arrays is another, one of all shares says so.
+/// Whatever byte of the arrays is another, one of all partitions says so.
 #[test]
 fn a_changed_byte_is_found_by_one_of_all_shares() {
     let folder = tempfile::tempdir().unwrap();
@@ -174,7 +174,7 @@ fn a_changed_byte_is_found_by_one_of_all_shares() {
         changed[at] ^= 1;
         fs::write(&file, &changed).unwrap();
         let found = match RowRanges::open(&opened) {
-            Ok(rows) => (0..2).filter(|&share| rows.check(share, 2).is_err()).count(),
+            Ok(rows) => (0..2).filter(|&partition| rows.check(partition, 2).is_err()).count(),
             Err(_) => 1,
         };
         assert_eq!(found, 1, "{}", file.display());

@@ -30,17 +30,16 @@ mod places;
 mod row_bins;
 mod row_sizes;
 mod strips;
+mod sum_plan;
 mod values;
 
 use super::available_algorithms::Needs;
+use crate::Device;
 use crate::defines::Defines;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
-use crate::{Buffer, Device};
-use pattern::{FoundPattern, PatternSearch};
-use places::Places;
-use row_sizes::{ProductCounts, row_sizes_of};
+use row_sizes::ProductCounts;
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
 use sparse_core::op::{SpgemmBound, SpgemmKernel, mask_pattern, row_factors};
@@ -49,8 +48,8 @@ use sparse_core::{
     PatternId, PlanOptions, Result, Scalar, algorithms,
 };
 use std::sync::Arc;
-use strips::FoundStrips;
-use values::{KnownRows, RowCounts, SumBins, ValueSums};
+use sum_plan::{StoredProducts, SumSearch, masked_sums};
+use values::ValueSums;
 
 algorithms! {
     /// The algorithms of CSR and CSC.
@@ -214,13 +213,15 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         let factors = Factors::new(a, b);
         let is_repeated = options.algorithm.is_none() && options.expected_calls >= places::CALLS;
         let calls = is_repeated.then_some(options.expected_calls);
-        let kept = Kept::new(factors, algorithm, calls);
+        let stored = StoredProducts::new(factors, algorithm, calls);
         let (pattern, sums) = match mask {
             Some(mask) => {
-                (mask_pattern(mask)?.clone(), masked_sums(self, factors, mask.into(), kept != Kept::Nothing)?)
+                let has_places = stored != StoredProducts::None;
+                (mask_pattern(mask)?.clone(), masked_sums(self, factors, mask.into(), has_places)?)
             }
             None => {
-                let (found, sums) = find_sums(self, factors, algorithm, IndexType::of::<O>(), kept)?;
+                let (found, sums) =
+                    SumSearch::new(self, factors, algorithm, stored)?.find(IndexType::of::<O>())?;
                 let shape = (factors.left.rows, factors.right.cols);
                 let (offsets, indices) = (found.offsets.of(), found.indices.of());
                 // SAFETY: the offsets are sums of the lengths of rows, and the kernels wrote so many columns of the
@@ -232,15 +233,15 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
                 (Arc::new(pattern), sums)
             }
         };
-        let choice = match (sums.kept_algorithm(), algorithm) {
-            (Some(kept), _) if is_repeated => {
-                let repeated = (kept, "a plan of many calls");
+        let choice = match (sums.stored_algorithm(), algorithm) {
+            (Some(found), _) if is_repeated => {
+                let repeated = (found, "a plan of many calls");
                 self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), repeated)?.1
             }
-            (kept, SpgemmAlgorithm::Places | SpgemmAlgorithm::Chunks | SpgemmAlgorithm::Strips)
-                if kept != Some(algorithm) =>
+            (found, SpgemmAlgorithm::Places | SpgemmAlgorithm::Chunks | SpgemmAlgorithm::Strips)
+                if found != Some(algorithm) =>
             {
-                in_place_of(algorithm, kept.unwrap_or(SpgemmAlgorithm::ByRow), factors, mask.is_some())
+                in_place_of(algorithm, found.unwrap_or(SpgemmAlgorithm::ByRow), factors, mask.is_some())
             }
             _ => choice,
         };
@@ -279,36 +280,6 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
     }
 }
 
-/// The products that a plan keeps, where there is memory for them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
-    Nothing,
-    /// Those of all rows in chunks.
-    Chunks,
-    /// Places of the products of short rows, and those of long rows in chunks.
-    Places,
-    /// Programs of strips, and as places for rows that are in none.
-    Strips,
-    /// Whichever takes less time in so many calls.
-    Best {
-        calls: usize,
-    },
-}
-
-impl Kept {
-    /// `calls` are those of a plan that may choose.
-    fn new(factors: Factors<'_>, algorithm: SpgemmAlgorithm, calls: Option<usize>) -> Self {
-        match (algorithm, calls) {
-            _ if !factors.right.order.unique => Self::Nothing,
-            (_, Some(calls)) => Self::Best { calls },
-            (SpgemmAlgorithm::Places, None) => Self::Places,
-            (SpgemmAlgorithm::Chunks, None) => Self::Chunks,
-            (SpgemmAlgorithm::Strips, None) => Self::Strips,
-            _ => Self::Nothing,
-        }
-    }
-}
-
 /// The choice of a plan that runs another algorithm than the one that was forced, with the reason.
 fn in_place_of(
     forced: SpgemmAlgorithm,
@@ -327,109 +298,6 @@ fn in_place_of(
     };
     let reason = format!("in place of {}, which {reason}", forced.row().name);
     Choice { algorithm: runs.row().name, reason }
-}
-
-/// The pattern of C, and the sums of its entries.
-fn find_sums(
-    backend: &Device,
-    factors: Factors<'_>,
-    algorithm: SpgemmAlgorithm,
-    offset: IndexType,
-    kept: Kept,
-) -> Result<(FoundPattern, ValueSums)> {
-    let search = PatternSearch::new(backend, factors, algorithm)?;
-    let products = &search.products;
-    let counted = search.count()?;
-    let strips = find_strips(backend, factors, products, &counted.starts, kept)?;
-    let known = match kept {
-        Kept::Best { .. } => Some(backend.last(&counted.starts)? as usize),
-        _ => None,
-    };
-    let are_all_in_chunks = match (kept, known) {
-        (Kept::Best { calls }, Some(entries)) if strips.is_none() => {
-            chunks::take_all_rows(backend, factors, products, entries, calls)
-        }
-        _ => kept == Kept::Chunks,
-    };
-    let starts = counted.starts.clone();
-    if are_all_in_chunks {
-        let found = search.find(counted, known, offset)?;
-        let c = found.rows();
-        let sums = match ValueSums::of_chunks(backend, factors, c)? {
-            Some(sums) => sums,
-            None => known_sums(backend, factors, &starts, Some(products), c)?,
-        };
-        return Ok((found, sums));
-    }
-    let longest = match kept {
-        Kept::Nothing => products.most.min(factors.right.cols),
-        _ => backend.longest_row(&starts)?,
-    };
-    let placed = strips.as_ref().map_or(&products.counts, FoundStrips::rest);
-    let places = match kept {
-        Kept::Nothing => None,
-        _ => Places::new(backend, factors, placed, products.most, longest)?,
-    };
-    let counts = RowCounts {
-        entries: &starts,
-        products: &products.counts.starts,
-        longest,
-        most_products: products.most,
-    };
-    // Before the pattern, so that nothing waits for the device between its last kernels and those of values.
-    let bins = SumBins::new(backend, factors, counts, places.is_some(), strips.as_ref())?;
-    let found = search.find(counted, known.or(bins.entries), offset)?;
-    let sums = ValueSums::new(backend, factors, bins, found.rows(), (places, strips))?;
-    Ok((found, sums))
-}
-
-/// The strips of a C whose rows begin at these entries, if a plan has any.
-fn find_strips(
-    backend: &Device,
-    factors: Factors<'_>,
-    products: &ProductCounts,
-    starts: &Buffer<i64>,
-    kept: Kept,
-) -> Result<Option<FoundStrips>> {
-    let is_best = matches!(kept, Kept::Best { .. });
-    if !is_best && kept != Kept::Strips || is_best && !strips::pay(backend, factors, products) {
-        return Ok(None);
-    }
-    let found = FoundStrips::find(backend, factors, products, starts)?;
-    Ok(found.filter(|strips| !is_best || strips.have_most(products)))
-}
-
-/// The sums of a C that has the pattern of a mask.
-fn masked_sums(
-    backend: &Device,
-    factors: Factors<'_>,
-    mask: RawCompressed<'_>,
-    keeps_places: bool,
-) -> Result<ValueSums> {
-    let lengths = row_sizes_of(backend, mask)?;
-    let products = keeps_places.then(|| ProductCounts::new(backend, factors, None)).transpose()?;
-    let c = KnownRows { offsets: mask.offsets, columns: mask.indices, count: lengths.total, is_mask: true };
-    known_sums(backend, factors, &lengths.starts, products.as_ref(), c)
-}
-
-/// The sums of a C whose rows have so many `entries` before them, with places if their `products` are known.
-fn known_sums(
-    backend: &Device,
-    factors: Factors<'_>,
-    entries: &Buffer<i64>,
-    products: Option<&ProductCounts>,
-    c: KnownRows<'_>,
-) -> Result<ValueSums> {
-    let longest = backend.longest_row(entries)?;
-    let places = match products {
-        Some(products) => Places::new(backend, factors, &products.counts, products.most, longest)?,
-        None => None,
-    };
-    let starts = products.map_or(entries, |products| &products.counts.starts);
-    let most_products = products.map_or(longest, |products| products.most);
-    let counts = RowCounts { entries, products: starts, longest, most_products };
-    let bins = SumBins::new(backend, factors, counts, places.is_some(), None)?;
-    ValueSums::new(backend, factors, bins, c, (places, None))
 }
 
 fn bound(backend: &Device, factors: Factors<'_>, sizes: Sizes) -> Result<SpgemmBound> {

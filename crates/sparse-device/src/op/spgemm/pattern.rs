@@ -52,7 +52,8 @@ impl FoundPattern {
     }
 }
 
-/// The entries before each row of C, and of all; and their columns, with room between rows, if there is memory.
+/// The entries before each row of C, and of all; and their columns, with gaps between
+/// rows, if there is memory.
 pub(super) struct CountedRows {
     pub(super) starts: Arc<Buffer<i64>>,
     loose: Option<RawBuffer>,
@@ -249,7 +250,7 @@ impl<'a> PatternSearch<'a> {
         Ok(FoundPattern { offsets, indices, lengths })
     }
 
-    /// Columns with room between rows.
+    /// Columns with gaps between rows.
     fn loose<'b>(&'b self, columns: &'b RawBuffer) -> ColumnBuffer<'b> {
         ColumnBuffer { starts: self.products.bound_starts(), columns }
     }

@@ -323,8 +323,8 @@ impl ValueSums {
         }
     }
 
-    /// The algorithm of a plan that keeps products.
-    pub(super) fn kept_algorithm(&self) -> Option<SpgemmAlgorithm> {
+    /// The algorithm of a plan that stores products; none if it stores nothing of them.
+    pub(super) fn stored_algorithm(&self) -> Option<SpgemmAlgorithm> {
         match (&self.places, &self.chunks) {
             _ if self.strips.is_some() => Some(SpgemmAlgorithm::Strips),
             (Some(_), _) => Some(SpgemmAlgorithm::Places),
@@ -339,10 +339,10 @@ impl ValueSums {
             SumMethod::Slices(slices, _) => slices.starts.bytes(),
             SumMethod::Columns(_) | SumMethod::Places => 0,
         });
-        let kept =
-            self.places.as_ref().map_or(0, Places::bytes) + self.chunks.as_ref().map_or(0, Chunks::bytes);
+        let places = self.places.as_ref().map_or(0, Places::bytes);
+        let chunks = self.chunks.as_ref().map_or(0, Chunks::bytes);
         let strips = self.strips.as_ref().map_or(0, Strips::bytes);
-        self.bins.bytes() + methods.sum::<usize>() + kept + strips
+        self.bins.bytes() + methods.sum::<usize>() + places + chunks + strips
     }
 }
 

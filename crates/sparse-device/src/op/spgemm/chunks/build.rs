@@ -1,30 +1,18 @@
-//! Chunks of C, whose products plans of many runs keep.
-//!
-//! A chunk has neighbouring entries of C, whose products fit in local memory. A work-group makes these products in the
-//! order of A's entries, so that it reads rows of B in parts, and then adds them in the order of C's entries: all
-//! work-items have as many products, however long rows are. A run reads 2 bytes a product, 8 bytes for each part of a
-//! row of B and for 32 products, and A, B and C. For long rows, and for all rows by the limits below.
+//! How a plan divides rows into chunks: it counts, bounds the chunks, and places the products of each.
 
-use super::places::{self, find_b_rows};
-use super::row_bins::RowBins;
-use super::row_sizes::ProductCounts;
-use super::values::KnownRows;
-use super::{Factors, Teams, largest_team};
+use super::super::places::find_b_rows;
+use super::super::row_bins::RowBins;
+use super::super::values::KnownRows;
+use super::super::{Factors, Teams, largest_team};
+use super::{CHUNKS_PER_UNIT, Chunks, most_products};
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::radix_sort::radix_sort;
-use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
-use sparse_core::{Backend, Error, Result};
+use sparse_core::{Backend, Result};
 use std::ops::Range;
-
-/// Bytes of products for each work-item: the kernels' macro `EACH` counts products.
-const BYTES_PER_ITEM: usize = 64;
-
-/// Chunks for each compute unit, at least, where that does not make them short.
-const CHUNKS_PER_UNIT: usize = 4;
 
 /// The part of the largest chunk that is the least worth making. Measured on an H200: an eighth takes 0.92 to 0.96 of the
 /// time of a quarter for 0.05 to 0.3 million products.
@@ -32,34 +20,6 @@ const SHORTEST: usize = 8;
 
 /// The part of the largest chunk above which the products of an entry are a chunk, however many they are.
 const ALONE: usize = 8;
-
-/// Calls from which on all rows are in chunks if rows of B are short or products few, on a GPU. Measured on an H200:
-/// runs save 1 to 120 us, and pay for the plan after 60 to 300 calls.
-const CALLS: usize = 100;
-
-/// Products count as few up to this many times those whose chunks a device runs at once. Measured on an H200, kernels
-/// alone: chunks take 0.7 to 1.0 of the time of places for meshes, finite elements, blocks of unknowns and uniform rows
-/// of 7 to 21 entries with 1 to 17 million products.
-const ROUNDS: usize = 8;
-
-/// The mean length of a row of B up to which all rows of C are in chunks. Measured on an H200, kernels alone: chunks
-/// take 0.5 to 0.84 of the time of places up to 4 entries, 0.9 for 5 and 1.24 for a stencil of 7.
-const SHORT: usize = 4;
-
-/// The mean length up to which they are if some rows of C are long.
-const SHORT_BESIDE_LONG: usize = 16;
-
-/// The mean length up to which they are if products meet.
-const SHORT_AND_MEETING: usize = 24;
-
-/// Products meet where an entry of C has so many halves of a product on average, or more. Measured on an H200, 15 to 104
-/// million products: chunks take 0.7 to 0.9 of the time of places for meshes, finite elements and blocks of unknowns with
-/// 2.4 to 7.3 for each entry of C, and 0.9 to 1.0 for uniform rows, which have one, at six times the time of a plan.
-const MEETING_HALVES: usize = 3;
-
-/// Rows of B differ in length, so that all rows of C are in chunks if some are, where the entries of A meet rows this
-/// many times as long as the mean row of B.
-const SKEWED: usize = 2;
 
 /// Bytes of what a run reads of a chunk first.
 const HEAD_BYTES: usize = 32;
@@ -71,127 +31,42 @@ const BYTES_PER_PRODUCT: usize = 4 + 2 + 2;
 /// and its source.
 const BYTES_PER_SEGMENT: usize = 2 * (16 + 4 + 4) + 2 * 4 + 8;
 
-/// True if all rows are best in chunks in a plan of so many calls, for a C of so many entries.
-pub(super) fn take_all_rows(
+/// Divides the rows at these places into chunks, unless their products take much memory or are too many for 32 bits.
+///
+/// # Errors
+/// [`OutOfMemory`](sparse_core::Error::OutOfMemory), which means that rows are not divided, and those of launches.
+pub(super) fn build(
     backend: &Device,
     factors: Factors<'_>,
-    products: &ProductCounts,
-    entries: usize,
-    calls: usize,
-) -> bool {
-    let Factors { left, right } = factors;
-    let mean = right.mean_length();
-    let total = products.counts.total;
-    let are_few = run_at_once(backend, factors, total / ROUNDS);
-    let has_long_rows = products.most > places::MAX_PRODUCTS;
-    let is_skewed = total > SKEWED * mean * left.indices.len;
-    let meet = mean <= SHORT_AND_MEETING && 2 * total >= MEETING_HALVES * entries;
-    let are_many_calls = calls >= CALLS && !backend.caps().is_cpu;
-    (are_many_calls && (mean <= SHORT || are_few || meet))
-        || (has_long_rows && (mean <= SHORT_BESIDE_LONG || is_skewed))
-}
-
-/// True if the chunks of so many products run at once.
-pub(super) fn run_at_once(backend: &Device, factors: Factors<'_>, products: usize) -> bool {
-    let (most, _) = most_products(backend, factors.left);
-    products <= backend.caps().compute_units * CHUNKS_PER_UNIT * most
-}
-
-/// The products of the largest chunk, and of a work-item.
-fn most_products(backend: &Device, left: RawCompressed<'_>) -> (usize, usize) {
-    let each = BYTES_PER_ITEM / left.dtype.accumulator().bytes();
-    (each * largest_team(backend), each)
-}
-
-/// The chunks of rows, and their products: groups of [`LANES`] in the order of A's entries, of which those that are
-/// neighbours in a row of B are a segment.
-#[derive(Debug)]
-pub(super) struct Chunks {
-    count: usize,
-    /// The work-items that have a chunk.
-    lanes: usize,
-    /// Where the lists of each chunk begin, and its entries of C.
-    heads: RawBuffer,
-    /// Where a run keeps the products of each entry.
-    positions: RawBuffer,
-    /// Which products are the last ones of an entry.
-    runs: RawBuffer,
-    /// The segments that the products of each group are of.
-    groups: RawBuffer,
-    /// Where the factors of each segment are.
-    sources: RawBuffer,
-    kernel: Kernel,
-}
-
-impl Chunks {
-    /// Divides the rows at these places into chunks, unless their products take much memory, or memory that is not
-    /// there, or are too many for 32 bits.
-    pub(super) fn new(
-        backend: &Device,
-        factors: Factors<'_>,
-        rows_of_bins: (&RowBins, Range<usize>),
-        rows: KnownRows<'_>,
-    ) -> Result<Option<Self>> {
-        match Self::within_limits(backend, factors, rows_of_bins, rows) {
-            Err(Error::OutOfMemory { .. }) => Ok(None),
-            chunks => chunks,
-        }
+    (bins, places): (&RowBins, Range<usize>),
+    rows: KnownRows<'_>,
+) -> Result<Option<Chunks>> {
+    let fits = |bytes: usize| bytes as u64 <= backend.scratch_limit();
+    let is_counted = |n: usize| i32::try_from(n + 1).is_ok();
+    if !is_counted(factors.left.indices.len) || !is_counted(factors.right.indices.len) {
+        return Ok(None);
     }
-
-    fn within_limits(
-        backend: &Device,
-        factors: Factors<'_>,
-        (bins, places): (&RowBins, Range<usize>),
-        rows: KnownRows<'_>,
-    ) -> Result<Option<Self>> {
-        let fits = |bytes: usize| bytes as u64 <= backend.scratch_limit();
-        let is_counted = |n: usize| i32::try_from(n + 1).is_ok();
-        if !is_counted(factors.left.indices.len) || !is_counted(factors.right.indices.len) {
-            return Ok(None);
-        }
-        let b_rows = find_b_rows(backend, factors)?;
-        let rows = ChunkRows { backend, factors, b_rows, bins, places, rows };
-        let counts = rows.count()?;
-        let counted = [counts.products, counts.c_entries, counts.a_entries];
-        if !fits(counts.products.saturating_mul(BYTES_PER_PRODUCT)) || !counted.into_iter().all(is_counted) {
-            return Ok(None);
-        }
-        let entries = rows.product_entries(&counts)?;
-        let bounds = rows.bounds(&counts, &entries)?;
-        if !is_counted(bounds.stream_len(&counts)) {
-            return Ok(None);
-        }
-        let starts = backend.zeros::<i64>(counts.a_entries + 1)?;
-        rows.segments(&counts, &entries, &bounds, &starts, None)?;
-        let count = PrefixSum::series(backend, starts.len)?.starts_and_sum(backend, &starts)?;
-        if !fits(count.saturating_mul(BYTES_PER_SEGMENT)) {
-            return Ok(None);
-        }
-        let segments = Segments::allocate(backend, count)?;
-        rows.segments(&counts, &entries, &bounds, &starts, Some(&segments))?;
-        rows.chunks(&counts, entries, bounds, segments).map(Some)
+    let b_rows = find_b_rows(backend, factors)?;
+    let rows = ChunkRows { backend, factors, b_rows, bins, places, rows };
+    let counts = rows.count()?;
+    let counted = [counts.products, counts.c_entries, counts.a_entries];
+    if !fits(counts.products.saturating_mul(BYTES_PER_PRODUCT)) || !counted.into_iter().all(is_counted) {
+        return Ok(None);
     }
-
-    /// Writes the values of the rows, apart from those that the last launch writes.
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        factors: Factors<'_>,
-        c: RawCompressed<'_>,
-        is_apart: bool,
-    ) -> Result<()> {
-        let launch = backend.launch(&self.kernel).size(self.count).buffer(&self.heads);
-        let launch = launch.buffer(&self.positions).buffer(&self.runs);
-        let launch = launch.buffer(&self.groups).buffer(&self.sources);
-        let launch = launch.buffer(factors.left.values).buffer(factors.right.values);
-        launch.buffer(c.values).early_if(is_apart).group_per_row(self.count, self.lanes)
+    let entries = rows.product_entries(&counts)?;
+    let bounds = rows.bounds(&counts, &entries)?;
+    if !is_counted(bounds.stream_len(&counts)) {
+        return Ok(None);
     }
-
-    /// Bytes on the device.
-    pub(super) fn bytes(&self) -> usize {
-        let lists = self.positions.bytes() + self.runs.bytes();
-        self.heads.bytes() + lists + self.groups.bytes() + self.sources.bytes()
+    let starts = backend.zeros::<i64>(counts.a_entries + 1)?;
+    rows.segments(&counts, &entries, &bounds, &starts, None)?;
+    let count = PrefixSum::series(backend, starts.len)?.starts_and_sum(backend, &starts)?;
+    if !fits(count.saturating_mul(BYTES_PER_SEGMENT)) {
+        return Ok(None);
     }
+    let segments = Segments::allocate(backend, count)?;
+    rows.segments(&counts, &entries, &bounds, &starts, Some(&segments))?;
+    rows.chunks(&counts, entries, bounds, segments).map(Some)
 }
 
 /// The numbers of entries of A, of entries of C and of products in the rows, and those before each row and entry.
@@ -230,6 +105,25 @@ impl ChunkBounds {
     fn stream_len(&self, counts: &Counts) -> usize {
         (counts.products / LANES + self.count + 1) * LANES
     }
+}
+
+/// Where each chunk begins.
+struct ChunkStarts {
+    count: usize,
+    /// The entries of C before each chunk, and of all.
+    entries: Buffer<i32>,
+    /// The products before each chunk, and of all.
+    products: Buffer<i32>,
+    /// The place in C's values of the first entry of each chunk.
+    c_places: Buffer<i64>,
+}
+
+/// The products of all chunks in the order of A's entries.
+struct PlacedProducts {
+    /// The place of each product among those of its chunk.
+    places: RawBuffer,
+    groups: RawBuffer,
+    sources: RawBuffer,
 }
 
 /// Segments, with their chunks and lengths.
@@ -358,7 +252,7 @@ impl ChunkRows<'_> {
         launch.buffer_or_null(to.map(|to| &to.lengths)).teams(counts.a_entries, counts.lanes)
     }
 
-    /// The chunks, with the products of these segments.
+    /// Places the products of the segments in their chunks, and lists what a run reads.
     fn chunks(
         &self,
         counts: &Counts,
@@ -366,21 +260,54 @@ impl ChunkRows<'_> {
         bounds: ChunkBounds,
         segments: Segments,
     ) -> Result<Chunks> {
-        let Self { backend, places, .. } = self;
         let stream_len = bounds.stream_len(counts);
-        let ChunkBounds { chunks_before, count } = bounds;
+        let starts = self.chunk_starts(counts, &entries, &bounds)?;
         let ProductEntries { c_entries, starts: entry_starts } = entries;
-        let entries = backend.allocate::<i32>(count + 1)?;
-        let starts = backend.allocate::<i32>(count + 1)?;
-        let c_places = backend.allocate::<i64>(count)?;
+        let placed = self.place_products(counts.lanes, segments, c_entries, &starts, stream_len)?;
+        let positions = self.positions(&entry_starts, &starts, &placed.places, stream_len)?;
+        let runs = self.runs(counts, &entry_starts, &bounds.chunks_before, &starts, stream_len)?;
+        let heads = self.heads(&starts, &placed.groups)?;
+        let PlacedProducts { groups, sources, .. } = placed;
+        let kernel = self.kernel("spgemm_chunks_sum")?;
+        let lanes = largest_team(self.backend);
+        Ok(Chunks { count: bounds.count, lanes, heads, positions, runs, groups, sources, kernel })
+    }
+
+    /// Finds where each chunk begins.
+    fn chunk_starts(
+        &self,
+        counts: &Counts,
+        entries: &ProductEntries,
+        bounds: &ChunkBounds,
+    ) -> Result<ChunkStarts> {
+        let Self { backend, places, .. } = self;
+        let starts = ChunkStarts {
+            count: bounds.count,
+            entries: backend.allocate(bounds.count + 1)?,
+            products: backend.allocate(bounds.count + 1)?,
+            c_places: backend.allocate(bounds.count)?,
+        };
         let kernel = self.kernel("spgemm_chunks_bounds")?;
         let launch = backend.launch(&kernel).size(places.start).size(places.len()).size(counts.c_entries);
         let launch = launch.order(self.bins).buffer(self.rows.offsets).buffer(&counts.c_before);
-        let launch = launch.buffer(&entry_starts).buffer(&chunks_before);
-        launch.buffer(&entries).buffer(&starts).buffer(&c_places).items(counts.c_entries + 1)?;
+        let launch = launch.buffer(&entries.starts).buffer(&bounds.chunks_before);
+        let launch = launch.buffer(&starts.entries).buffer(&starts.products).buffer(&starts.c_places);
+        launch.items(counts.c_entries + 1)?;
+        Ok(starts)
+    }
 
-        let (most, each) = most_products(backend, self.factors.left);
-        let Segments { segments, chunks, lengths } = segments.sorted(backend, count)?;
+    /// Gives each product its place in its chunk, by teams of `lanes` with a segment each.
+    fn place_products(
+        &self,
+        lanes: usize,
+        segments: Segments,
+        c_entries: Buffer<i32>,
+        starts: &ChunkStarts,
+        stream_len: usize,
+    ) -> Result<PlacedProducts> {
+        let backend = self.backend;
+        let (most, _) = most_products(backend, self.factors.left);
+        let Segments { segments, chunks, lengths } = segments.sorted(backend, starts.count)?;
         let lengths = lengths.of::<i32>();
         PrefixSum::series(backend, lengths.len)?.starts(backend, &lengths)?;
         let places = backend.allocate_raw(stream_len, size_of::<u16>())?;
@@ -388,29 +315,55 @@ impl ChunkRows<'_> {
         // Warps load groups past the end of a chunk.
         let groups = backend.zeros_raw((stream_len + most) / LANES, 8)?;
         let kernel = self.kernel("spgemm_chunks_place")?;
-        let launch = backend.launch(&kernel).size(segments.len).size(counts.lanes);
-        let launch = launch.buffer(&segments).buffer(&chunks);
-        let launch = launch.buffer(&lengths).buffer(&starts).buffer(&entries).buffer(&c_entries);
+        let launch = backend.launch(&kernel).size(segments.len).size(lanes);
+        let launch = launch.buffer(&segments).buffer(&chunks).buffer(&lengths);
+        let launch = launch.buffer(&starts.products).buffer(&starts.entries).buffer(&c_entries);
         let launch = launch.buffer(&places).buffer(&groups).buffer(&sources);
-        launch.teams(segments.len, counts.lanes)?;
-        drop((segments, chunks, lengths, c_entries));
+        launch.teams(segments.len, lanes)?;
+        Ok(PlacedProducts { places, groups, sources })
+    }
 
-        let positions = backend.zeros_raw(stream_len, size_of::<u16>())?;
+    /// Finds where a run stores the products of each entry of C: in the order of A's entries.
+    fn positions(
+        &self,
+        entry_starts: &Buffer<i32>,
+        starts: &ChunkStarts,
+        places: &RawBuffer,
+        stream_len: usize,
+    ) -> Result<RawBuffer> {
+        let positions = self.backend.zeros_raw(stream_len, size_of::<u16>())?;
         let kernel = self.kernel("spgemm_chunks_positions")?;
-        let launch = backend.launch(&kernel).size(count).buffer(&entry_starts).buffer(&starts);
-        let launch = launch.buffer(&entries).buffer(&places).buffer(&positions);
-        launch.group_per_row(count, LANES)?;
-        let runs = backend.zeros_raw(stream_len / each, size_of::<u32>())?;
+        let launch = self.backend.launch(&kernel).size(starts.count).buffer(entry_starts);
+        let launch = launch.buffer(&starts.products).buffer(&starts.entries);
+        launch.buffer(places).buffer(&positions).group_per_row(starts.count, LANES)?;
+        Ok(positions)
+    }
+
+    /// Marks the last product of each entry of C, a bit for each product.
+    fn runs(
+        &self,
+        counts: &Counts,
+        entry_starts: &Buffer<i32>,
+        chunks_before: &Buffer<i32>,
+        starts: &ChunkStarts,
+        stream_len: usize,
+    ) -> Result<RawBuffer> {
+        let (_, each) = most_products(self.backend, self.factors.left);
+        let runs = self.backend.zeros_raw(stream_len / each, size_of::<u32>())?;
         let kernel = self.kernel("spgemm_chunks_runs")?;
-        let launch =
-            backend.launch(&kernel).size(counts.c_entries).buffer(&entry_starts).buffer(&chunks_before);
-        launch.buffer(&starts).buffer(&entries).buffer(&runs).items(counts.c_entries)?;
-        let heads = backend.allocate_raw(count, HEAD_BYTES)?;
+        let launch = self.backend.launch(&kernel).size(counts.c_entries).buffer(entry_starts);
+        let launch = launch.buffer(chunks_before).buffer(&starts.products).buffer(&starts.entries);
+        launch.buffer(&runs).items(counts.c_entries)?;
+        Ok(runs)
+    }
+
+    /// Writes the head of each chunk, [`HEAD_BYTES`] long.
+    fn heads(&self, starts: &ChunkStarts, groups: &RawBuffer) -> Result<RawBuffer> {
+        let heads = self.backend.allocate_raw(starts.count, HEAD_BYTES)?;
         let kernel = self.kernel("spgemm_chunks_heads")?;
-        let launch = backend.launch(&kernel).size(count).buffer(&entries).buffer(&starts);
-        launch.buffer(&c_places).buffer(&groups).buffer(&heads).items(count)?;
-        let kernel = self.kernel("spgemm_chunks_sum")?;
-        let lanes = largest_team(backend);
-        Ok(Chunks { count, lanes, heads, positions, runs, groups, sources, kernel })
+        let launch = self.backend.launch(&kernel).size(starts.count).buffer(&starts.entries);
+        let launch = launch.buffer(&starts.products).buffer(&starts.c_places);
+        launch.buffer(groups).buffer(&heads).items(starts.count)?;
+        Ok(heads)
     }
 }

@@ -1,0 +1,178 @@
+//! The plan of the sums of C: what it stores of the products, and by which bins it sums the others.
+
+use super::chunks;
+use super::pattern::{CountedRows, FoundPattern, PatternSearch};
+use super::places::Places;
+use super::row_sizes::{ProductCounts, row_sizes_of};
+use super::strips::{self, FoundStrips};
+use super::values::{KnownRows, RowCounts, SumBins, ValueSums};
+use super::{Factors, SpgemmAlgorithm};
+use crate::index_type::IndexType;
+use crate::primitive::raw::RawCompressed;
+use crate::{Buffer, Device};
+use sparse_core::Result;
+
+/// What a plan stores of the products, where there is memory for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StoredProducts {
+    None,
+    /// The products of all rows in chunks.
+    Chunks,
+    /// The places of the products of short rows, and long rows in chunks.
+    Places,
+    /// The programs of strips, and as `Places` for rows that are in none.
+    Strips,
+    /// Whatever takes least time in so many calls.
+    Fastest {
+        calls: usize,
+    },
+}
+
+impl StoredProducts {
+    /// `calls` are those of a plan that may choose.
+    pub(super) fn new(factors: Factors<'_>, algorithm: SpgemmAlgorithm, calls: Option<usize>) -> Self {
+        match (algorithm, calls) {
+            _ if !factors.right.order.unique => Self::None,
+            (_, Some(calls)) => Self::Fastest { calls },
+            (SpgemmAlgorithm::Places, None) => Self::Places,
+            (SpgemmAlgorithm::Chunks, None) => Self::Chunks,
+            (SpgemmAlgorithm::Strips, None) => Self::Strips,
+            _ => Self::None,
+        }
+    }
+}
+
+/// The search for the pattern of C and the plan of its sums.
+pub(super) struct SumSearch<'a> {
+    backend: &'a Device,
+    factors: Factors<'a>,
+    stored: StoredProducts,
+    pattern: PatternSearch<'a>,
+}
+
+impl<'a> SumSearch<'a> {
+    /// Counts the products of each row of C.
+    pub(super) fn new(
+        backend: &'a Device,
+        factors: Factors<'a>,
+        algorithm: SpgemmAlgorithm,
+        stored: StoredProducts,
+    ) -> Result<Self> {
+        Ok(Self { backend, factors, stored, pattern: PatternSearch::new(backend, factors, algorithm)? })
+    }
+
+    /// Finds the pattern, with offsets of this type, and plans the sums of its entries.
+    pub(super) fn find(&self, offset: IndexType) -> Result<(FoundPattern, ValueSums)> {
+        let Self { backend, factors, stored, pattern } = self;
+        let counted = pattern.count()?;
+        let strips = self.find_strips(&counted.starts)?;
+        let nnz = match stored {
+            StoredProducts::Fastest { .. } => Some(backend.last(&counted.starts)? as usize),
+            _ => None,
+        };
+        let are_all_in_chunks = match (*stored, nnz) {
+            (StoredProducts::Fastest { calls }, Some(nnz)) if strips.is_none() => {
+                chunks::take_all_rows(backend, *factors, &pattern.products, nnz, calls)
+            }
+            (stored, _) => stored == StoredProducts::Chunks,
+        };
+        match are_all_in_chunks {
+            true => self.in_chunks(counted, nnz, offset),
+            false => self.in_bins(counted, nnz, offset, strips),
+        }
+    }
+
+    /// Finds strips in a C whose rows begin at these entries, if they are wanted.
+    fn find_strips(&self, starts: &Buffer<i64>) -> Result<Option<FoundStrips>> {
+        let (backend, factors, products) = (self.backend, self.factors, &self.pattern.products);
+        let may_choose = match self.stored {
+            StoredProducts::Strips => false,
+            StoredProducts::Fastest { .. } if strips::pay(backend, factors, products) => true,
+            _ => return Ok(None),
+        };
+        let found = FoundStrips::find(backend, factors, products, starts)?;
+        Ok(found.filter(|strips| !may_choose || strips.have_most(products)))
+    }
+
+    /// Divides all rows into chunks, if there is memory for these.
+    fn in_chunks(
+        &self,
+        counted: CountedRows,
+        nnz: Option<usize>,
+        offset: IndexType,
+    ) -> Result<(FoundPattern, ValueSums)> {
+        let (backend, factors) = (self.backend, self.factors);
+        let starts = counted.starts.clone();
+        let found = self.pattern.find(counted, nnz, offset)?;
+        let c = found.rows();
+        let sums = match ValueSums::of_chunks(backend, factors, c)? {
+            Some(sums) => sums,
+            None => known_sums(backend, factors, &starts, Some(&self.pattern.products), c)?,
+        };
+        Ok((found, sums))
+    }
+
+    /// Divides rows into bins, but for those of strips.
+    fn in_bins(
+        &self,
+        counted: CountedRows,
+        nnz: Option<usize>,
+        offset: IndexType,
+        strips: Option<FoundStrips>,
+    ) -> Result<(FoundPattern, ValueSums)> {
+        let (backend, factors, products) = (self.backend, self.factors, &self.pattern.products);
+        let starts = counted.starts.clone();
+        let (longest, places) = match self.stored {
+            StoredProducts::None => (products.most.min(factors.right.cols), None),
+            _ => {
+                let longest = backend.longest_row(&starts)?;
+                let rest = strips.as_ref().map_or(&products.counts, FoundStrips::rest);
+                (longest, Places::new(backend, factors, rest, products.most, longest)?)
+            }
+        };
+        let counts = RowCounts {
+            entries: &starts,
+            products: &products.counts.starts,
+            longest,
+            most_products: products.most,
+        };
+        // Before the pattern, so that nothing waits for the device between its last kernels and those of values.
+        let bins = SumBins::new(backend, factors, counts, places.is_some(), strips.as_ref())?;
+        let found = self.pattern.find(counted, nnz.or(bins.entries), offset)?;
+        let sums = ValueSums::new(backend, factors, bins, found.rows(), (places, strips))?;
+        Ok((found, sums))
+    }
+}
+
+/// Plans the sums of a C that has the pattern of a mask.
+pub(super) fn masked_sums(
+    backend: &Device,
+    factors: Factors<'_>,
+    mask: RawCompressed<'_>,
+    has_places: bool,
+) -> Result<ValueSums> {
+    let lengths = row_sizes_of(backend, mask)?;
+    let products = has_places.then(|| ProductCounts::new(backend, factors, None)).transpose()?;
+    let c = KnownRows { offsets: mask.offsets, columns: mask.indices, count: lengths.total, is_mask: true };
+    known_sums(backend, factors, &lengths.starts, products.as_ref(), c)
+}
+
+/// Plans the sums of a C whose rows have so many `entries` before them, with places if their `products` are known.
+fn known_sums(
+    backend: &Device,
+    factors: Factors<'_>,
+    entries: &Buffer<i64>,
+    products: Option<&ProductCounts>,
+    c: KnownRows<'_>,
+) -> Result<ValueSums> {
+    let longest = backend.longest_row(entries)?;
+    let places = match products {
+        Some(products) => Places::new(backend, factors, &products.counts, products.most, longest)?,
+        None => None,
+    };
+    let starts = products.map_or(entries, |products| &products.counts.starts);
+    let most_products = products.map_or(longest, |products| products.most);
+    let counts = RowCounts { entries, products: starts, longest, most_products };
+    let bins = SumBins::new(backend, factors, counts, places.is_some(), None)?;
+    ValueSums::new(backend, factors, bins, c, (places, None))
+}
