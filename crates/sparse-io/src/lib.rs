@@ -17,6 +17,7 @@ mod output;
 mod parallel;
 pub mod parts;
 mod row_ranges;
+mod signature;
 mod source;
 pub mod stream;
 

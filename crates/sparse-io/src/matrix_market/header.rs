@@ -1,6 +1,7 @@
 //! The banner and the size line.
 
 use super::token::{Cursor, show};
+use crate::signature::what_it_is;
 use crate::source::Text;
 use sparse_core::{DType, Error, Result};
 
@@ -116,7 +117,8 @@ fn banner(text: &Text<'_>, cursor: &mut Cursor<'_>) -> Result<(Layout, Field, Sy
     };
     let (magic, shown) = word("`%%MatrixMarket`")?;
     if magic != b"%%matrixmarket" {
-        return Err(error(format!("the file starts with {shown}, not with `%%MatrixMarket`")));
+        let kind = what_it_is(text.bytes, b"%%MatrixMarket");
+        return Err(error(format!("the file starts with {shown}, not with `%%MatrixMarket`{kind}")));
     }
     let (object, shown) = word("`matrix`")?;
     if object != b"matrix" {

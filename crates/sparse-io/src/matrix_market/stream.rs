@@ -5,6 +5,7 @@
 
 use super::header;
 use super::token::is_blank;
+use crate::signature::what_it_is;
 use crate::source::{Bytes, Contents, Skipped, expansion_limit, has_extension, open};
 use flate2::bufread::GzDecoder;
 use sparse_core::{Error, Result};
@@ -32,7 +33,7 @@ pub(crate) fn open_text(path: &Path) -> Result<Contents> {
 /// The data lines of a gzip file.
 pub(crate) fn unpack_text(path: &Path, packed: &[u8]) -> Result<Contents> {
     let mut lines = DataLines::new(expansion_limit(packed.len()));
-    unpack(packed, &mut lines).map_err(|stop| stop.unpacking(path))?;
+    unpack(packed, &mut lines).map_err(|stop| stop.unpacking(path, packed))?;
     Ok(lines.finish())
 }
 
@@ -71,9 +72,12 @@ impl Stop {
         }
     }
 
-    fn unpacking(self, path: &Path) -> Error {
+    fn unpacking(self, path: &Path, packed: &[u8]) -> Error {
         let text = match self {
-            Self::Read(error) => Self::Text { line: None, reason: format!("not a sound gzip file: {error}") },
+            Self::Read(error) => {
+                let kind = what_it_is(packed, b"\x1f\x8b");
+                Self::Text { line: None, reason: format!("not a sound gzip file: {error}{kind}") }
+            }
             text => text,
         };
         text.reading(path)
@@ -350,7 +354,8 @@ mod tests {
     fn an_expansion_past_the_limit_is_refused() {
         let text = b"%%MatrixMarket matrix coordinate real general\n1 1 9\n1 1 1\n1 1 1\n";
         let refusal = |limit| {
-            unpack(&gzip(text), &mut DataLines::new(limit)).map_err(|stop| stop.unpacking(Path::new(PATH)))
+            unpack(&gzip(text), &mut DataLines::new(limit))
+                .map_err(|stop| stop.unpacking(Path::new(PATH), text))
         };
         refusal(text.len()).unwrap();
         assert!(refusal(text.len() - 1).unwrap_err().to_string().contains("it unpacks to more than"));

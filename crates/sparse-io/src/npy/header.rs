@@ -1,6 +1,7 @@
 //! The header of a `.npy` file: a Python dictionary with three keys.
 
 use super::element::Element;
+use crate::signature::what_it_is;
 use sparse_core::Order;
 
 /// More bytes than the header of an array of a plain type takes.
@@ -23,7 +24,9 @@ pub(super) struct Header {
 impl Header {
     /// Reads the header of a file; returns also the bytes after it.
     pub(super) fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), String> {
-        let rest = bytes.strip_prefix(MAGIC).ok_or("the file does not start with the magic bytes of .npy")?;
+        let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| {
+            format!("the file does not start with the magic bytes of .npy{}", what_it_is(bytes, MAGIC))
+        })?;
         let (version, rest) = rest.split_first_chunk::<2>().ok_or("the file ends in its header")?;
         let (length, rest) = match version {
             [1, _] => rest.split_first_chunk().map(|(&n, rest)| (usize::from(u16::from_le_bytes(n)), rest)),

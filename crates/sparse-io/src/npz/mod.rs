@@ -18,6 +18,7 @@ pub use write::{write_compressed, write_coo, write_csc, write_csr};
 use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
 use crate::csr_from_entries::csr_from_triplets;
 use crate::npy::{self, RawArray};
+use crate::signature::what_it_is;
 use crate::source::{expansion_limit, open};
 use serde::{Deserialize, Serialize};
 use sparse_core::{Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Result, Row, Scalar};
@@ -308,7 +309,7 @@ struct Archive<R> {
 
 impl<'a> Archive<Cursor<&'a [u8]>> {
     fn open(bytes: &'a [u8]) -> Result<Self, String> {
-        Self::new(Cursor::new(bytes), bytes.len())
+        Self::new(Cursor::new(bytes), bytes.len()).map_err(|reason| reason + &what_it_is(bytes, b"PK"))
     }
 }
 

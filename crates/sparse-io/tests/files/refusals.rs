@@ -286,3 +286,26 @@ fn every_type_of_scipy_is_read() {
     let complex = [1.0_f64, 2.0, 3.0, 4.0].map(f64::to_be_bytes).concat();
     assert_eq!(read(">c16", &complex).into_typed::<c64>().unwrap(), [c64::new(1.0, 2.0), c64::new(3.0, 4.0)]);
 }
+
+#[test]
+fn a_file_under_the_name_of_another_kind_is_told_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let error = sparse_io::read_csr::<f64, i32, i32>(&path).unwrap_err().to_string();
+        error.rsplit("; it is ").next().unwrap().to_owned()
+    };
+    let gzip = "packed by gzip, so that its name ends in .mtx.gz";
+    assert_eq!(refused("a.mtx", b"\x1f\x8b\x08\x00"), gzip);
+    assert_eq!(refused("a.mtx", b"BZh91AY&SY"), "packed by bzip2; unpack it first");
+    assert_eq!(refused("a.mtx.gz", b"\xfd7zXZ\0\0\x04"), "packed by xz; unpack it first");
+    assert_eq!(refused("a.mtx", b"\x28\xb5\x2f\xfd\x04"), "packed by zstd; unpack it first");
+    assert_eq!(refused("a.mtx", b"\xff\xfe%\0%\0M\0"), "a text in UTF-16; save it in UTF-8");
+    assert_eq!(refused("a.npy", b"PK\x03\x04\x14"), "a zip archive, as .npz files are");
+    assert_eq!(refused("a.npz", b"\x93NUMPY\x01\0"), "a .npy file");
+    let text = b"%%MatrixMarket matrix coordinate real general\n1 1 0\n";
+    for name in ["a.npz", "a.npy", "a.mtx.gz"] {
+        assert_eq!(refused(name, text), "a Matrix Market file, whose name ends in .mtx", "{name}");
+    }
+}
