@@ -1,8 +1,8 @@
 //! The check of a database before it is opened: every page that it refers to, by its checksum.
 //!
-//! redb compares checksums only after a crash, once it has used the lengths in the header. Of a file that was damaged it
-//! panics, asks for terabytes and ends the process, or returns other bytes: a manifest that names another file would let
-//! the start remove the right one.
+//! redb compares checksums only after a crash, once it has used the lengths in the header. Of a file that was damaged
+//! it panics, asks for terabytes and ends the process, or returns other bytes: a manifest that names another file would
+//! let the start remove the right one.
 //!
 //! A file of format 3 has a header with two commit slots, whose trees have the definitions of tables, and these the
 //! roots of their trees. A page is referred to together with the XXH3 of its used bytes.
