@@ -206,6 +206,33 @@ def test_a_certificate_of_the_client_is_that_which_the_environment_names(tmp_pat
     stop(process)
 
 
+def test_certificates_are_those_that_are_given(tmp_path, monkeypatch):
+    certificates = Path(__file__).parents[2] / "sparse-server/tests/tls"
+    files = ["--tls-cert", "server.pem", "--tls-key", "server.key", "--tls-client-ca", "authority.pem"]
+    files = [str(certificates / name) if "." in name else name for name in files]
+    process, url = serve(tmp_path, "127.0.0.1:0", *files)
+    monkeypatch.setenv("NNZ_SERVER_CA", str(certificates / "stranger.pem"))
+    authority, cert = certificates / "authority.pem", (certificates / "client.pem", certificates / "client.key")
+    both = tmp_path / "client.pem"
+    both.write_bytes(cert[0].read_bytes() + cert[1].read_bytes())
+    for given in (cert, both):
+        with nnz.client.connect(url, verify=authority, cert=given) as client:
+            assert client.put(matrix(), "a").nnz == matrix().nnz
+    with nnz.client.connect(url, cert=cert) as client, pytest.raises(ssl.SSLCertVerificationError):
+        client.status()
+    with nnz.client.connect(url, verify=str(authority)) as client, pytest.raises(OSError):
+        client.status()
+    for options, reason in [
+        ({"verify": False}, "a PEM file of authorities is needed"),
+        ({"verify": authority, "context": ssl.create_default_context()}, "one of the two"),
+    ]:
+        with pytest.raises(ValueError, match=reason):
+            nnz.client.connect(url, **options)
+    with pytest.raises(ValueError, match="https:// is needed"):
+        nnz.client.connect("http://127.0.0.1:1", verify=authority)
+    stop(process)
+
+
 def test_devices_that_do_not_answer_are_named():
     view = {"name": "a", "version": 1, "nnz": 0, "dtype": "f64", "rows": 1, "cols": 1}
     unavailable = [{"device": 1, "detail": "the worker process of device 1 did not answer within 5s"}]

@@ -62,6 +62,15 @@ impl Ledger {
         Ok(Reservation { ledger: self.clone(), tenant: tenant.into(), bytes })
     }
 
+    /// True if so many bytes could be reserved now.
+    pub(crate) fn has_free(&self, tenant: &str, bytes: u64) -> bool {
+        let used = self.lock();
+        let of_tenant = used.tenants.get(tenant).copied().unwrap_or(0);
+        let taken = of_tenant.saturating_add(self.elsewhere.of(tenant).bytes);
+        let of_quota = self.quota.is_none_or(|quota| bytes <= quota.saturating_sub(taken));
+        of_quota && bytes <= self.capacity.saturating_sub(used.total)
+    }
+
     /// The most bytes that a tenant can ever have, on all devices if there is a quota.
     pub(crate) fn tenant_capacity(&self) -> u64 {
         self.quota.unwrap_or(self.capacity)
@@ -139,6 +148,7 @@ mod tests {
         assert_eq!(ledger.reserve("a", 1).unwrap_err(), Refused { free: 0, by_quota: true });
         assert_eq!(ledger.reserve("b", 61).unwrap_err(), Refused { free: 60, by_quota: true });
         assert_eq!(ledger.reserve("b", 50).unwrap_err(), Refused { free: 40, by_quota: false });
+        assert!(!ledger.has_free("a", 1) && ledger.has_free("b", 40) && !ledger.has_free("b", 41));
         let b = ledger.reserve("b", 40).unwrap();
         assert_eq!((ledger.used(), ledger.used_by("b")), (100, 40));
         a.shrink_to(50);

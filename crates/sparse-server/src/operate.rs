@@ -22,8 +22,8 @@ use crate::problem::Problem;
 use crate::task::{StopOnDrop, Task};
 use crate::thread_pool::Admitted;
 use crate::upload::{
-    self, ArrayBody, DeviceArray, RESULT_ARRAY, Reception, check_headers, check_integers, is_on_device,
-    kind_of, unsupported_media,
+    self, ArrayBody, DeviceArray, RESULT_ARRAY, Received, Reception, check_headers, check_integers,
+    is_on_device, kind_of, unsupported_media,
 };
 use axum::Extension;
 use axum::body::Body;
@@ -31,7 +31,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use nnz::io::FileKind;
-use nnz::{DType, DenseMatrix, Device};
+use nnz::{DType, DenseMatrix, Device, c64};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -252,6 +252,11 @@ pub(crate) async fn operate(
         return reply.into_job(&app, admitted, subject, &tenant, |store| work.run(store));
     }
     if work.is_merged(&app.store.device) {
+        if work.is_brief(&app.store)
+            && let Some(permit) = app.threads.try_permit()
+        {
+            return app.threads.run_here((permit, admitted), || work.run(&app.store))?.respond();
+        }
         return merge::run(&app, admitted, work).await?.respond();
     }
     let store = app.store.clone();
@@ -306,6 +311,9 @@ pub(crate) fn array_reception<'a>(
     Ok(Reception { kind, encoding, limit, limits, folder })
 }
 
+/// The most bytes of a matrix and its vectors whose product is computed by the thread that has received the request.
+const BRIEF_BYTES: u64 = 256 << 10;
+
 /// An operation with everything that it needs, for a worker.
 #[derive(Debug)]
 pub(crate) struct Work {
@@ -338,6 +346,21 @@ impl Work {
         let is_whole = MemberSelection::of(&self.parameters).is_ok_and(|it| it == MemberSelection::Whole);
         let members = self.object.description.members;
         self.operation.is_merged() && is_answered && is_whole && are_columns_independent(device, members)
+    }
+
+    /// True for a product of few bytes, which takes less time than handing it to another thread, where nothing is to be
+    /// read from disk or written to it before.
+    fn is_brief(&self, store: &Store) -> bool {
+        let Some(ArrayBody::Received(Received::Memory(body))) = &self.body else { return false };
+        let matrix = &self.object.description;
+        let lines = (matrix.rows as u64).saturating_add(matrix.cols as u64);
+        let vectors = lines.saturating_mul(size_of::<c64>() as u64).saturating_add(body.len() as u64);
+        let bytes = matrix.bytes.saturating_add(vectors);
+        // With the operand as it is read and as it is packed, from above.
+        let needed = bytes.saturating_mul(4);
+        bytes <= BRIEF_BYTES
+            && self.object.is_resident()
+            && store.ledger.has_free(&self.request.identity.tenant, needed)
     }
 
     /// Leases the matrices and reads the body.

@@ -6,6 +6,7 @@ use crate::problem::Problem;
 use crate::rate::WorkerTime;
 use crate::task::Task;
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -157,6 +158,19 @@ impl ThreadPool {
         Self::run_on_thread(permit, task, timed).await
     }
 
+    /// Runs work that takes microseconds and waits for nothing, on the thread of its caller.
+    pub(crate) fn run_here<T>(
+        &self,
+        (_permit, admitted): (Permit, Admitted),
+        work: impl FnOnce() -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let began = Instant::now();
+        // What a panic leaves behind is no more used than on a thread of the pool.
+        let done = catch_unwind(AssertUnwindSafe(work));
+        self.charge(&admitted, began.elapsed());
+        done.unwrap_or_else(|_| Err(Problem::internal("the operation failed: it panicked")))
+    }
+
     /// Runs work that takes little time, such as changing labels, on a thread that no operation takes.
     pub(crate) async fn run_brief<T: Send + 'static>(
         &self,
@@ -241,6 +255,10 @@ mod tests {
             .await
             .unwrap_err();
         assert_eq!(failed.status, StatusCode::INTERNAL_SERVER_ERROR);
+        let here = || (threads.try_permit().unwrap(), threads.admit("a").unwrap());
+        let failed = threads.run_here(here(), || -> Result<(), Problem> { panic!("for the test") });
+        assert_eq!(failed.unwrap_err().status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(threads.run_here(here(), || Ok(7)).unwrap(), 7);
         assert_eq!((threads.running(), threads.waiting()), (0, 0));
     }
 

@@ -1,6 +1,8 @@
 //! What a tenant has on a device, and on the other devices of its service: limits of tenants are for all of them.
 
 use crate::lock::lock;
+use crate::problem::Problem;
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -26,6 +28,18 @@ impl Usage {
             stored_bytes: self.stored_bytes.saturating_add(other.stored_bytes),
         }
     }
+}
+
+/// Fails if a tenant whose matrices have `stored` bytes would have more than `limit` with so many more.
+pub(crate) fn check_stored(stored: u64, bytes: u64, limit: u64) -> Result<(), Problem> {
+    if stored.saturating_add(bytes) <= limit {
+        return Ok(());
+    }
+    let detail = format!(
+        "your matrices have {stored} bytes, in memory and on disk, and {bytes} more are over the {limit} that they may \
+         have: delete some"
+    );
+    Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-much-stored", detail))
 }
 
 /// The usage of each tenant somewhere, as it was when it was last told.

@@ -303,6 +303,39 @@ fn vectors_that_wait_are_multiplied_together_with_the_bits_that_each_has_alone()
 }
 
 #[test]
+fn small_products_are_computed_at_once_where_a_worker_is_free_and_wait_where_none_is() {
+    let (_data, server) = server(|_| ());
+    put_slow(&server, &[]);
+    let n = 50;
+    let entries: Vec<_> = (0..n)
+        .flat_map(|row| (0..7).map(move |k| (row, (row + 3 * k) % n, 1.0 / (1 + row + k) as f64)))
+        .collect();
+    server.send("PUT /v1/matrices/a", &[MTX], &mtx(n, n, &entries)).expect(201);
+    let x = |k: usize| npy(&[n], &(0..n).map(|i| ((i + k) as f64).sqrt()).collect::<Vec<_>>());
+    let request = "POST /v1/matrices/a/spmv";
+    let at_once: Vec<_> = (0..5).map(|k| server.send(request, &[NPY], &x(k)).expect(200).body).collect();
+    let merged = || {
+        let metrics = server.send("GET /metrics", &[], &[]).expect(200);
+        metrics.text().lines().find_map(|line| line.strip_prefix("nnz_merged_count ")).unwrap().to_owned()
+    };
+    assert_eq!(merged(), "0", "none has passed the queue");
+    let blocker = begin_endless(&server);
+    await_that("the worker is taken", || operations(&server).0 == 1);
+    std::thread::scope(|scope| {
+        let (server, x) = (&server, &x);
+        let waiting: Vec<_> =
+            (0..5).map(|k| scope.spawn(move || server.send(request, &[NPY], &x(k)))).collect();
+        await_that("all wait", || operations(server).1 == 5);
+        drop(blocker);
+        for (waited, at_once) in waiting.into_iter().zip(&at_once) {
+            assert!(waited.join().unwrap().expect(200).body == *at_once, "other bits");
+        }
+    });
+    assert_ne!(merged(), "0");
+    server.send(request, &[NPY], &npy(&[3], &[1.0; 3])).expect(422);
+}
+
+#[test]
 fn a_request_that_the_server_has_no_time_to_finish_is_told_so_before_it_stops() {
     let drain_time = Duration::from_secs(5);
     let (_data, mut server) = server(|config| config.limits.drain_time = drain_time);

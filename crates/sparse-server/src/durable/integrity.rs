@@ -1,7 +1,8 @@
 //! The check of a database before it is opened: every page that it refers to, by its checksum.
 //!
-//! redb compares checksums only after a crash. Of a file that was damaged since, it panics, asks for terabytes and ends
-//! the process, or returns other bytes: a manifest that names another file would let the start remove the right one.
+//! redb compares checksums only after a crash, once it has used the lengths in the header. Of a file that was damaged
+//! it panics, asks for terabytes and ends the process, or returns other bytes: a manifest that names another file would
+//! let the start remove the right one.
 //!
 //! A file of format 3 has a header with two commit slots, whose trees have the definitions of tables, and these the
 //! roots of their trees. A page is referred to together with the XXH3 of its used bytes.
@@ -17,9 +18,11 @@ const HEADER: usize = 320;
 const SLOTS: [usize; 2] = [64, 192];
 const SLOT: usize = 128;
 const FORMAT: u8 = 3;
-/// Flags of the byte behind the magic number: the slot that is current, and a process that did not close the file.
+/// Flags of the byte behind the magic number: the slot that is current, a process that did not close the file, and a
+/// current slot that was written once its pages were on disk.
 const SECOND_SLOT: u8 = 1;
 const NOT_CLOSED: u8 = 2;
+const TWO_PHASES: u8 = 4;
 /// The type of pages with entries, and with other pages.
 const LEAF: u8 = 1;
 const BRANCH: u8 = 2;
@@ -39,8 +42,8 @@ struct Pages {
     region_header: u64,
 }
 
-/// Fails with what is damaged. A file that is not there, or empty, has no pages; of one that was not closed redb itself
-/// compares all checksums.
+/// Fails with what is damaged. A file that is not there, or empty, has no pages. Of one that was not closed the last
+/// commit may be incomplete: then the one before it must be whole, which redb takes.
 pub(super) fn check(path: &Path) -> io::Result<()> {
     let mut file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -56,30 +59,41 @@ pub(super) fn check(path: &Path) -> io::Result<()> {
     if !header.starts_with(MAGIC) {
         return Err(damaged("the header"));
     }
-    let slots = SLOTS.map(|start| &header[start..start + SLOT]);
-    let [current, other] = if flags & SECOND_SLOT == 0 { slots } else { [slots[1], slots[0]] };
-    if flags & NOT_CLOSED != 0 {
-        return Ok(());
-    }
-    let transaction = |slot: &[u8]| number(slot, 104, 8);
-    let is_older = is_whole(other) && transaction(other) > transaction(current);
-    if !is_whole(current) || slots.iter().any(|slot| slot[0] != FORMAT) || is_older {
-        return Err(damaged("the commit slots"));
-    }
+    let is_closed = flags & NOT_CLOSED == 0;
     let [page, region_header, region_data, regions, rest] =
         [12, 16, 20, 24, 28].map(|at| number(&header, at, 4).unwrap_or(0));
     let region = page.saturating_mul(region_header + region_data);
     let last = if rest == 0 { 0 } else { page.saturating_mul(region_header + rest) };
-    if length != page.saturating_add(regions.saturating_mul(region)).saturating_add(last) {
+    let described = page.saturating_add(regions.saturating_mul(region)).saturating_add(last);
+    // A file may have grown since its header was written.
+    if length < described || (is_closed && length > described) {
         return Err(damaged("the lengths in the header"));
     }
+    let slots = SLOTS.map(|start| &header[start..start + SLOT]);
+    let [current, other] = if flags & SECOND_SLOT == 0 { slots } else { [slots[1], slots[0]] };
+    let is_older = is_whole(other) && transaction(other) > transaction(current);
+    if slots.iter().any(|slot| slot[0] != FORMAT) || (is_closed && is_older) {
+        return Err(damaged("the commit slots"));
+    }
+    let candidates = match (is_closed || flags & TWO_PHASES != 0, is_older) {
+        (true, _) => vec![current],
+        (false, false) => vec![current, other],
+        (false, true) => vec![other, current],
+    };
     let mut pages = Pages { file, length, page, region, region_header: page.saturating_mul(region_header) };
-    for (is_there, root) in [(current[1], &current[8..40]), (current[2], &current[40..72])] {
-        if is_there != 0 {
-            pages.check_tables(root)?;
+    let mut checked = Err(damaged("the commit slots"));
+    for slot in candidates.into_iter().filter(|slot| is_whole(slot)) {
+        checked = pages.check_slot(slot);
+        if checked.is_ok() {
+            break;
         }
     }
-    Ok(())
+    checked
+}
+
+/// The number of the transaction that wrote a slot.
+fn transaction(slot: &[u8]) -> Option<u64> {
+    number(slot, 104, 8)
 }
 
 /// True for a slot that has the bytes of its checksum.
@@ -89,6 +103,16 @@ fn is_whole(slot: &[u8]) -> bool {
 }
 
 impl Pages {
+    /// Checks the trees of the users' tables and of redb's own.
+    fn check_slot(&mut self, slot: &[u8]) -> io::Result<()> {
+        for (is_there, root) in [(slot[1], &slot[8..40]), (slot[2], &slot[40..72])] {
+            if is_there != 0 {
+                self.check_tables(root)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Checks the tree of tables with this root, and the trees of the tables.
     fn check_tables(&mut self, root: &[u8]) -> io::Result<()> {
         let mut tables = vec![];
@@ -283,17 +307,38 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_was_not_closed_is_left_to_redb() {
+    fn a_database_that_was_not_closed_has_one_of_the_last_two_commits_or_is_damaged() {
         let folder = tempfile::tempdir().unwrap();
         let (path, copy) = (folder.path().join("a.redb"), folder.path().join("b.redb"));
-        write(&path, 0..20);
+        write(&path, 0..200);
+        let before = read(&path).unwrap();
         let database = Database::create(&path).unwrap();
         let write = database.begin_write().unwrap();
         write.open_table(NUMBERS).unwrap().insert("last", 1).unwrap();
         write.commit().unwrap();
-        fs::copy(&path, &copy).unwrap();
+        let whole = fs::read(&path).unwrap();
+        drop(database);
+        let last = read(&path).unwrap();
+        assert_ne!(last, before);
+        let (mut found, mut earlier) = (0, 0);
+        for at in (0..HEADER).chain((HEADER..whole.len()).step_by(251)) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (at % 8);
+            fs::write(&copy, &bytes).unwrap();
+            if check(&copy).is_err() {
+                found += 1;
+                continue;
+            }
+            let entries = read(&copy).unwrap();
+            earlier += usize::from(entries == before);
+            assert!(entries == last || entries == before, "byte {at}");
+            check(&copy).unwrap();
+        }
+        assert!(found > 100 && earlier > 0, "{found} found, {earlier} with the commit before");
+        fs::write(&copy, &whole).unwrap();
         check(&copy).unwrap();
-        assert!(read(&copy).unwrap().iter().any(|(key, _)| key == "last"));
-        check(&copy).unwrap();
+        assert_eq!(read(&copy).unwrap(), last);
+        fs::write(&copy, &whole[..whole.len() / 2]).unwrap();
+        assert!(check(&copy).is_err());
     }
 }

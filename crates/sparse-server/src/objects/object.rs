@@ -177,6 +177,11 @@ impl Object {
     }
 
     /// True for a matrix whose time is over; it is deleted soon.
+    /// True if the matrix is in the device's memory, and nobody moves it now.
+    pub(crate) fn is_resident(&self) -> bool {
+        self.content.try_lock().is_ok_and(|content| content.resident.is_some())
+    }
+
     pub(super) fn is_expired(&self) -> bool {
         self.description.expires.is_some_and(|expires| expires <= now())
     }

@@ -8,6 +8,7 @@ use crate::labels::{Labels, Selector};
 use crate::ledger::Reservation;
 use crate::lock::lock;
 use crate::problem::Problem;
+use crate::usage::check_stored;
 use axum::http::StatusCode;
 use nnz::{DType, Matrix};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -138,16 +139,8 @@ impl Store {
             return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many-objects", detail));
         }
         let replaced: u64 = next.replaced.iter().map(|object| object.description.bytes).sum();
-        let (stored, limit) =
-            (stored.saturating_sub(replaced).saturating_add(elsewhere.stored_bytes), self.tenant_storage);
-        if stored.saturating_add(bytes) > limit {
-            let detail = format!(
-                "your matrices have {stored} bytes, in memory and on disk, and {bytes} more are over the {limit} that \
-                 they may have: delete some"
-            );
-            return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-much-stored", detail));
-        }
-        Ok(())
+        let stored = stored.saturating_sub(replaced).saturating_add(elsewhere.stored_bytes);
+        check_stored(stored, bytes, self.tenant_storage)
     }
 
     /// Gives an object these labels in place of those that it has; of a durable one they survive the server.

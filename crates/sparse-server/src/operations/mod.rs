@@ -350,7 +350,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         has_other: false,
         parameters: &["ord"],
         result: ResultKind::Numbers,
-        predict: predict::numbers,
+        predict: predict::norm,
         run: |call| {
             let norm = call.a.norm(call.parameters.get_or("ord", Norm::Frobenius)?)?;
             Ok(Answer::Json(json!({ "norm": number(norm) })))
@@ -363,7 +363,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         has_other: false,
         parameters: &[],
         result: ResultKind::Numbers,
-        predict: predict::numbers,
+        predict: predict::statistics,
         run: statistics,
     },
     Operation {

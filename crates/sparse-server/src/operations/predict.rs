@@ -2,8 +2,8 @@
 
 use super::{Call, run};
 use crate::problem::Problem;
-use nnz::c64;
 use nnz::solvers::SolverOptions;
+use nnz::{DType, Format, Norm, c64};
 use serde_json::Value;
 
 /// Bytes that a call needs beside its operands, from above.
@@ -35,6 +35,11 @@ fn entry_bytes(call: &Call<'_>) -> u64 {
     (call.a.dtype().bytes() + size_of::<i64>()) as u64
 }
 
+/// Bytes of a copy of the entries with the widest values and indices.
+fn copied_entry_bytes(call: &Call<'_>) -> u64 {
+    (call.a.nnz() as u64).saturating_mul((size_of::<c64>() + size_of::<i64>()) as u64)
+}
+
 /// A copy of A in its own types.
 pub(super) fn own(call: &Call<'_>) -> Result<Needed, Problem> {
     Ok(Needed { result: call.a.bytes() as u64, workspace: 0 })
@@ -55,7 +60,7 @@ pub(super) fn sampled_product(call: &Call<'_>) -> Result<Needed, Problem> {
 
 /// A copy of A as a matrix of other index or value types, and one on the way; of CSC as CSR, other offsets.
 pub(super) fn copy(call: &Call<'_>) -> Result<Needed, Problem> {
-    let entries = (call.a.nnz() as u64).saturating_mul((size_of::<c64>() + size_of::<i64>()) as u64);
+    let entries = copied_entry_bytes(call);
     Ok(Needed { result: entries.saturating_add(lines_bytes(call)), workspace: entries })
 }
 
@@ -114,9 +119,33 @@ pub(super) fn lines(call: &Call<'_>) -> Result<Needed, Problem> {
     Ok(Needed { result: lines, workspace: lines })
 }
 
-/// Some numbers, which take less than what they are computed of.
-pub(super) fn numbers(call: &Call<'_>) -> Result<Needed, Problem> {
-    Ok(Needed { result: 0, workspace: lines_bytes(call) })
+/// A number for each row on the way. Where A is not CSR, nor a batch, there is a copy of it in CSR.
+pub(super) fn statistics(call: &Call<'_>) -> Result<Needed, Problem> {
+    let is_copied = call.a.members().is_none() && call.a.format() != Format::Csr;
+    let entries = if is_copied { copied_entry_bytes(call) } else { 0 };
+    let rows = (call.a.nrows() as u64).saturating_mul(size_of::<c64>() as u64);
+    Ok(Needed { result: 0, workspace: rows.saturating_add(entries) })
+}
+
+/// The sums of the rows or columns; copies of the entries where they are not in double precision, or not in the format
+/// that has these lines one after the other.
+pub(super) fn norm(call: &Call<'_>) -> Result<Needed, Problem> {
+    /// Numbers for each line: its offset, its sum, and this as complex numbers of the host, twice.
+    const NUMBERS: u64 = 4;
+    let a = call.a;
+    let is_wide = matches!(a.dtype(), DType::F64 | DType::C64);
+    let (lines, is_in_order) = match call.parameters.get_or("ord", Norm::Frobenius)? {
+        Norm::Frobenius if a.format() != Format::Coo => (0, true),
+        Norm::Frobenius => (a.nrows(), false),
+        Norm::Infinity => (a.nrows(), a.format() == Format::Csr),
+        Norm::One => (a.ncols(), a.format() == Format::Csc),
+    };
+    let copies = u64::from(!is_wide) + u64::from(!is_in_order);
+    let line_bytes = (lines as u64).saturating_mul(NUMBERS * size_of::<c64>() as u64);
+    Ok(Needed {
+        result: 0,
+        workspace: copies.saturating_mul(copied_entry_bytes(call)).saturating_add(line_bytes),
+    })
 }
 
 /// The counts of the cells as JSON, and before.

@@ -35,6 +35,8 @@ pub(crate) struct DeviceWorkers {
     pub(super) keys: KeyDevices,
     /// The bytes that a tenant may have on all devices, if that is not all.
     pub(super) quota: Option<u64>,
+    /// The bytes that the matrices of a tenant may have, in memory and on disk.
+    pub(super) tenant_storage: u64,
     /// The bytes of each device's memory.
     pub(super) memory: u64,
     /// The number of the next copy.
@@ -93,6 +95,7 @@ impl DeviceWorkers {
             budgets: Mutex::default(),
             keys: KeyDevices::default(),
             quota,
+            tenant_storage: config.tenant_storage,
             memory: config.memory,
             copies: AtomicU64::default(),
             distributed: DistributedMatrices::default(),

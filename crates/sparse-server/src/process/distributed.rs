@@ -19,6 +19,7 @@ use crate::objects::{Description, PutOptions, check_match, tag_of};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::upload::{Encoding, NPZ, Reception, check_headers, kind_of, unsupported_media};
+use crate::usage::check_stored;
 use axum::Json;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -95,6 +96,7 @@ struct PartView {
 #[derive(Debug)]
 struct NewVersion<'a> {
     matrices: &'a DistributedMatrices,
+    tenant: &'a str,
     key: String,
     version: u64,
 }
@@ -107,6 +109,10 @@ impl DistributedMatrix {
     /// `name@version`
     pub(super) fn label(&self) -> String {
         format!("{}@{}", self.name, self.version)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.description.bytes).sum()
     }
 
     fn is_lost(&self) -> bool {
@@ -125,8 +131,6 @@ impl DistributedMatrix {
     }
 
     pub(super) fn view(&self) -> View {
-        let of_parts =
-            |count: fn(&Description) -> u64| self.parts.iter().map(|part| count(&part.description)).sum();
         let first = &self.parts[0].description;
         View {
             name: self.name.clone(),
@@ -137,8 +141,8 @@ impl DistributedMatrix {
             parts: self.parts.iter().map(Part::view).collect(),
             description: Description {
                 rows: self.rows(),
-                nnz: of_parts(|part| part.nnz as u64) as usize,
-                bytes: of_parts(|part| part.bytes),
+                nnz: self.parts.iter().map(|part| part.description.nnz).sum(),
+                bytes: self.bytes(),
                 ..first.clone()
             },
         }
@@ -191,6 +195,11 @@ impl DistributedMatrices {
         Ok(())
     }
 
+    /// The bytes of a tenant's matrices.
+    pub(super) fn stored_bytes(&self, tenant: &str) -> u64 {
+        stored_bytes(&self.lock(), tenant)
+    }
+
     /// The matrices of a tenant.
     pub(super) fn views(&self, tenant: &str) -> Vec<View> {
         let prefix = key(tenant, "");
@@ -200,7 +209,7 @@ impl DistributedMatrices {
     }
 
     /// Takes a name and a version for an upload.
-    fn begin(&self, tenant: &str, name: &str) -> Result<NewVersion<'_>, Problem> {
+    fn begin<'a>(&'a self, tenant: &'a str, name: &str) -> Result<NewVersion<'a>, Problem> {
         let (prefix, key) = (key(tenant, ""), key(tenant, name));
         let mut names = self.lock();
         let own = names.iter().filter(|(key, _)| key.starts_with(&prefix));
@@ -213,7 +222,7 @@ impl DistributedMatrices {
         let versions = names.entry(key.clone()).or_default();
         versions.uploads += 1;
         versions.last += 1;
-        Ok(NewVersion { matrices: self, version: versions.last, key })
+        Ok(NewVersion { matrices: self, tenant, version: versions.last, key })
     }
 
     /// Deletes a version, or all; those who use one keep it until they are done.
@@ -248,9 +257,16 @@ impl Versions {
 }
 
 impl NewVersion<'_> {
-    /// Lists the matrix, in place of earlier versions if it replaces them.
-    fn publish(self, matrix: Arc<DistributedMatrix>, options: &PutOptions) -> Result<(), Problem> {
+    /// Lists the matrix, in place of earlier versions if it replaces them. With the tenant's whole matrices, which have
+    /// `whole` bytes, it and the others have `limit` at most.
+    fn publish(
+        self,
+        matrix: Arc<DistributedMatrix>,
+        options: &PutOptions,
+        (whole, limit): (u64, u64),
+    ) -> Result<(), Problem> {
         let mut names = self.matrices.lock();
+        let stored = stored_bytes(&names, self.tenant).saturating_add(whole);
         let Some(versions) = names.get_mut(&self.key) else { return Ok(()) };
         check_match(options.if_match.as_ref(), versions.ready.keys().next_back().copied())?;
         if options.is_first && !versions.ready.is_empty() {
@@ -258,6 +274,9 @@ impl NewVersion<'_> {
                 format!("there is a matrix `{}` already, and If-None-Match: * was sent", matrix.name);
             return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "exists", detail));
         }
+        let earlier = versions.ready.range(..self.version).filter(|_| options.replaces);
+        let replaced: u64 = earlier.map(|(_, earlier)| earlier.bytes()).sum();
+        check_stored(stored.saturating_sub(replaced), matrix.bytes(), limit)?;
         // A later upload may have been faster.
         let newer = versions.ready.split_off(&self.version);
         let earlier = std::mem::replace(&mut versions.ready, newer);
@@ -283,6 +302,13 @@ impl Drop for NewVersion<'_> {
             names.remove(&self.key);
         }
     }
+}
+
+/// The bytes of the matrices of a tenant among `names`.
+fn stored_bytes(names: &HashMap<String, Versions>, tenant: &str) -> u64 {
+    let prefix = key(tenant, "");
+    let own = names.iter().filter(|(key, _)| key.starts_with(&prefix));
+    own.flat_map(|(_, versions)| versions.ready.values()).map(|matrix| matrix.bytes()).sum()
 }
 
 /// As [`DistributedMatrices::find`], among `names`.
@@ -381,7 +407,8 @@ impl DeviceWorkers {
             }
         }
         let matrix = Arc::new(DistributedMatrix { name: name.into(), version: new.version, parts });
-        new.publish(matrix.clone(), &options)?;
+        let whole = self.workers.iter().map(|worker| worker.usages.of(&tenant).stored_bytes).sum();
+        new.publish(matrix.clone(), &options, (whole, self.tenant_storage))?;
         key.iter().for_each(|key| key.made(Made::new(name, &tag_of(matrix.version), &matrix.view())));
         Ok(matrix.respond(StatusCode::CREATED))
     }

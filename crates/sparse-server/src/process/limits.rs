@@ -1,4 +1,4 @@
-//! Limits of tenants that are for all devices of a service together: bytes, jobs and matrices.
+//! Limits of tenants that are for all devices of a service together: bytes, jobs and matrices, in parts or whole.
 //!
 //! Each worker keeps them with what the tenant has elsewhere, which the front end tells it with each request. The front
 //! end learns it from the answers to requests that store something, and asks for it each second. Requests that are sent
@@ -57,10 +57,11 @@ impl DeviceWorkers {
         }
     }
 
-    /// What a tenant has on the other devices.
+    /// What a tenant has on the other devices, with the matrices in parts, which no worker counts as stored.
     pub(super) fn elsewhere(&self, device: usize, tenant: &str) -> Usage {
         let others = self.workers.iter().enumerate().filter(|(number, _)| *number != device);
-        others.map(|(_, worker)| worker.usages.of(tenant)).fold(Usage::default(), Usage::and)
+        let in_parts = Usage { stored_bytes: self.distributed.stored_bytes(tenant), ..Usage::default() };
+        others.map(|(_, worker)| worker.usages.of(tenant)).fold(in_parts, Usage::and)
     }
 
     /// Moves matrices of the caller on other devices to disk, and lets the caller try again if there were any.

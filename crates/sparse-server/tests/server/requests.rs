@@ -28,6 +28,12 @@ fn bodies_and_positions_that_claim_much_take_no_memory_and_no_time() {
         let refused = post(select, &[]).expect(507);
         assert!(refused.json()["needed_bytes"].as_u64() > Some(1 << 40), "{}", refused.text());
     }
+    // What is computed of the entries and the rows takes nothing for the columns.
+    for request in ["wide/statistics", "wide/spy", "wide/norm", "wide/norm?ord=inf", "widest/statistics"] {
+        post(request, &[]).expect(200);
+    }
+    let refused = post("wide/norm?ord=1", &[]).expect(507);
+    assert!(refused.json()["needed_bytes"].as_u64() > Some(1 << 40), "{}", refused.text());
     let predicted = post("wide/select?rows=0&dry_run=1", &[]).expect(200).json()["bytes"].as_u64();
     assert!(predicted > Some(1 << 40));
 

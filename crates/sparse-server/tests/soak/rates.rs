@@ -78,9 +78,13 @@ pub(crate) fn transfer(server: &mut Server) {
     let bytes: usize = size(32 << 20, 1 << 30);
     let raw = raw_server();
     let results = format!("POST /raw?{bytes}");
-    for (name, kind, body) in [("dense", NPY, one_entry(bytes)), ("archive", NPZ, archive(bytes))] {
+    // 200 entries have some 2 kB of text.
+    let text = banded(size(2 << 10, 64 << 10), 200);
+    for (name, kind, body) in
+        [("dense", NPY, one_entry(bytes)), ("archive", NPZ, archive(bytes)), ("text", MTX, text)]
+    {
         let [up, raw_up] = rates(
-            bytes,
+            body.len(),
             [&|| send(server.address, "PUT /v1/matrices/x?replace=1", kind, &body), &|| {
                 send(raw, "PUT /raw", kind, &body)
             }],
@@ -90,7 +94,7 @@ pub(crate) fn transfer(server: &mut Server) {
             body.len() >> 20,
             up / raw_up
         ));
-        server.require("uploads have 0.6 of the raw rate", up >= 0.6 * raw_up);
+        server.require(&format!("uploads ({name}) have 0.6 of the raw rate"), up >= 0.6 * raw_up);
         if name == "dense" {
             let [down, raw_down] = rates(
                 bytes,

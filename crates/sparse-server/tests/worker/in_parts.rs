@@ -130,6 +130,38 @@ fn a_matrix_in_parts_is_one_object() {
 }
 
 #[test]
+fn matrices_in_parts_count_among_those_that_a_tenant_stores() {
+    let data = tempfile::tempdir().unwrap();
+    let mut config = config(&data, 64 << 20);
+    let start = |config| Running::start_with(config, vec![worker(), worker()].into());
+    let bytes = {
+        let other = tempfile::tempdir().unwrap();
+        let server = start(super::config(&other, 64 << 20));
+        archive(&server);
+        server.send("GET /v1/matrices/whole", &[], &[]).json()["bytes"].as_u64().unwrap()
+    };
+    config.tenant_storage = 3 * bytes - 1;
+    let server = start(config);
+    let body = archive(&server);
+    put_in_parts(&server, "a?parts=2", &[], &body).expect(201);
+    let before = used_bytes(&server);
+    let refused = [
+        put_in_parts(&server, "b?parts=2", &[], &body),
+        put_in_parts(&server, "a?parts=2", &[], &body),
+        put_in_parts(&server, "b", &[], &body),
+        server.send("POST /v1/matrices/whole/scale?into=b", &[], &[]),
+    ];
+    for refused in refused {
+        let refused = refused.expect(507);
+        assert!(refused.text().contains("more are over the"), "{}", refused.text());
+    }
+    await_that("the bytes of what was refused come back", || used_bytes(&server) == before);
+    put_in_parts(&server, "a?parts=2&replace=1", &[], &body).expect(201);
+    server.send("DELETE /v1/matrices/a", &[], &[]).expect(204);
+    put_in_parts(&server, "b", &[], &body).expect(201);
+}
+
+#[test]
 fn what_a_matrix_in_parts_cannot_do_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let server = start(&data, 1 << 20);

@@ -35,22 +35,45 @@ __all__ = [
 ]
 
 
-def connect(url: str | None = None, *, token: str | None = None, **options: Any) -> Client:
+def connect(
+    url: str | None = None,
+    *,
+    token: str | None = None,
+    verify: str | os.PathLike[str] | None = None,
+    cert: str | os.PathLike[str] | tuple[str | os.PathLike[str], str | os.PathLike[str]] | None = None,
+    **options: Any,
+) -> Client:
     """A client of the server at `url`, or that of the variable `NNZ_SERVER`; the options are those of :class:`Client`.
 
-    Without a `token` that of `NNZ_TOKEN` is sent. Without a `context` the certificates of `NNZ_SERVER_CA` are trusted, and
-    that of `NNZ_SERVER_CERT` with the key of `NNZ_SERVER_KEY` is shown to servers that ask for one, all of them PEM files,
-    if these variables are set.
+    Without a `token` that of `NNZ_TOKEN` is sent. `verify` is a PEM file of the authorities whose certificates are trusted,
+    in place of those of the system. `cert` is a PEM file with a certificate for servers that ask for one, or that and a file
+    with its key. Without them the variables `NNZ_SERVER_CA`, `NNZ_SERVER_CERT` and `NNZ_SERVER_KEY` name these files. A
+    `context` takes the place of all of them.
     """
     url = url or os.environ.get("NNZ_SERVER")
     if not url:
         raise ValueError("a URL such as http://127.0.0.1:8700 is needed, here or in NNZ_SERVER")
-    authorities, certificate = os.environ.get("NNZ_SERVER_CA"), os.environ.get("NNZ_SERVER_CERT")
-    if (authorities or certificate) and url.startswith("https:") and "context" not in options:
-        options["context"] = ssl.create_default_context(cafile=authorities)
-        if certificate:
-            options["context"].load_cert_chain(certificate, os.environ.get("NNZ_SERVER_KEY"))
+    if verify is not None or cert is not None:
+        if options.get("context") is not None:
+            raise ValueError("context, and verify or cert: one of the two is needed")
+        if not url.startswith("https:"):
+            raise ValueError(f"verify and cert are for TLS, and {url!r} has none: https:// is needed")
+    if url.startswith("https:") and "context" not in options:
+        options["context"] = _context(verify, cert)
     return Client(url, token=token or os.environ.get("NNZ_TOKEN"), **options)
+
+
+def _context(verify: Any, cert: Any) -> ssl.SSLContext:
+    """The certificates of a connection: those that are given, else those that the environment names."""
+    if isinstance(verify, bool):
+        raise ValueError(f"verify={verify}: a PEM file of authorities is needed; servers are always verified")
+    authorities = os.environ.get("NNZ_SERVER_CA") if verify is None else verify
+    context = ssl.create_default_context(cafile=authorities or None)
+    if cert is None and os.environ.get("NNZ_SERVER_CERT"):
+        cert = os.environ["NNZ_SERVER_CERT"], os.environ.get("NNZ_SERVER_KEY")
+    if cert is not None:
+        context.load_cert_chain(*(cert if isinstance(cert, tuple) else (cert,)))
+    return context
 
 
 def connect_async(url: str | None = None, **options: Any) -> AsyncClient:
