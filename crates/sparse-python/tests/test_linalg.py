@@ -260,6 +260,14 @@ def test_a_tolerance_that_scipy_refuses_is_refused(atol):
         nnz.linalg.cg(laplace(3, "d"), np.ones(9), atol=atol)
 
 
+def test_a_type_of_callback_that_scipy_refuses_is_refused():
+    a, b = laplace(3, "d"), np.ones(9)
+    for callback_type in ("x", "pr_norm", "legacy"):
+        assert nnz.linalg.gmres(a, b, callback_type=callback_type)[1] == 0
+    with pytest.raises(ValueError, match="Unknown callback_type: 'z'"):
+        nnz.linalg.gmres(a, b, callback_type="z")
+
+
 def test_foreign_preconditioners_are_applied_by_scipy():
     a = laplace(8, "d")
     b = dense((64,), "d")

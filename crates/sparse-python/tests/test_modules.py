@@ -242,6 +242,34 @@ def test_arrays_of_any_layout_are_written(tmp_path):
         assert nnz.plan_spmv(a).run(np.ones(2)).tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_indices_of_npz_files_keep_their_type(ours, tmp_path, format, index):
+    theirs = random((40, 30), 0.2, "d", index)
+    file, kept = tmp_path / "a.npz", theirs.asformat(format)
+    sp.save_npz(file, kept)
+    if format == "csc":
+        found = nnz.io.load_npz(file)
+    else:
+        with ours():
+            found = nnz.io.load_npz(file)
+    for name in ("row", "col") if format == "coo" else ("indptr", "indices"):
+        assert getattr(found, name).dtype == getattr(sp.load_npz(file), name).dtype == index
+        np.testing.assert_array_equal(getattr(found, name), getattr(kept, name))
+
+
+def test_mmread_takes_scipys_arguments(tmp_path):
+    file = tmp_path / "a.mtx"
+    nnz.io.mmwrite(file, nnz.csr_array(np.eye(2)))
+    for spmatrix in (False, True):
+        found, expected = nnz.io.mmread(file, spmatrix=spmatrix), scipy.io.mmread(file, spmatrix=spmatrix)
+        assert type(found).__name__ == type(expected).__name__
+        np.testing.assert_array_equal(found.toarray(), expected.toarray())
+    assert type(nnz.io.mmread(file, spmatrix=True, format="csr")) is sp.csr_matrix
+    nnz.io.mmwrite(file, np.ones((2, 2)))
+    assert type(nnz.io.mmread(file, spmatrix=True)) is np.ndarray
+
+
 def test_npz_files_are_scipys(tmp_path):
     file = tmp_path / "a.npz"
     nnz.io.save_npz(file, nnz.csr_array(np.array([1.0, 0, 2])))

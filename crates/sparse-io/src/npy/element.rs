@@ -147,10 +147,10 @@ impl Element {
 
 /// The elements in `data`, each of numbers of `number_bytes` bytes.
 fn elements<T: Pod>(data: &[u8], swapped: bool, number_bytes: usize) -> Vec<T> {
-    let mut elements = vec![T::zeroed(); data.len() / size_of::<T>()];
-    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut elements);
-    bytes.copy_from_slice(&data[..bytes.len()]);
+    let mut elements = Vec::new();
+    append(&mut elements, data);
     if swapped {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut elements);
         bytes.chunks_exact_mut(number_bytes).for_each(<[u8]>::reverse);
     }
     elements

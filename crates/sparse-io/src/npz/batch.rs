@@ -163,10 +163,10 @@ fn parse_archive(bytes: &[u8]) -> Result<AnyBatch, String> {
         count,
         rows,
         cols,
-        member_ptr: archive.read("member_ptr", |array| array.indices())?,
-        offsets: archive.read("indptr", |array| array.indices())?,
-        indices: archive.read("indices", |array| array.indices())?,
-        values: archive.read("data", |array| array.values())?,
+        member_ptr: archive.indices("member_ptr")?,
+        offsets: archive.indices("indptr")?,
+        indices: archive.indices("indices")?,
+        values: archive.values()?,
     })
 }
 

@@ -17,9 +17,11 @@ pub use write::{write_compressed, write_coo, write_csc, write_csr};
 
 use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
 use crate::csr_from_entries::csr_from_triplets;
-use crate::npy::{self, RawArray};
+use crate::npy::{self, ArrayDecoder, Elements, RawArray};
+use crate::parallel::join;
 use crate::signature::what_it_is;
 use crate::source::{expansion_limit, open};
+use crate::stream::wrong;
 use serde::{Deserialize, Serialize};
 use sparse_core::{Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Result, Row, Scalar};
 use std::io::{Cursor, Read, Seek};
@@ -222,17 +224,17 @@ pub(crate) fn parse_file(path: &Path, bytes: &[u8]) -> Result<AnySparse> {
 }
 
 fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
-    let mut archive = Archive::open(bytes)?;
-    let (format, [rows, cols]) = described(&mut archive)?;
+    let (format, [rows, cols]) = described(&mut Archive::open(bytes)?)?;
     let (major, minor) = format.index_keys();
-    Ok(AnySparse {
-        format,
-        rows,
-        cols,
-        major: archive.read(major, |array| array.indices())?,
-        minor: archive.read(minor, |array| array.indices())?,
-        values: archive.read("data", |array| array.values())?,
-    })
+    let (indices, values) = join(
+        || {
+            let mut archive = Archive::open(bytes)?;
+            Ok::<_, String>((archive.indices(major)?, archive.indices(minor)?))
+        },
+        || Archive::open(bytes)?.values(),
+    );
+    let (major, minor) = indices?;
+    Ok(AnySparse { format, rows, cols, major, minor, values: values? })
 }
 
 /// The format and the shape of the matrix in an archive, whose arrays claim the lengths that these need.
@@ -266,7 +268,7 @@ pub(crate) fn rounded_integers(bytes: &[u8], dtype: DType) -> Result<Option<Roun
         Some(_) => batch::described(&mut archive).map(drop)?,
         None => described(&mut archive).map(drop)?,
     }
-    archive.read("data", |array| Ok(array.values()?.integers_rounded_by(dtype)))
+    Ok(archive.values()?.integers_rounded_by(dtype))
 }
 
 /// Rows, columns and entries of the matrix in a file, of a batch those of the block-diagonal one.
@@ -301,6 +303,9 @@ pub(crate) fn claimed_lengths(bytes: &[u8]) -> Result<(usize, usize), String> {
 /// More bytes than a format's name or a shape takes.
 const DESCRIPTION_BYTES: usize = 1 << 10;
 
+/// Bytes that are read at once, few enough to stay in the cache.
+const BLOCK_BYTES: usize = 64 << 10;
+
 /// A zip file of `.npy` files.
 struct Archive<R> {
     zip: ZipArchive<R>,
@@ -320,33 +325,38 @@ impl<R: Read + Seek> Archive<R> {
         Ok(Self { zip, limit: expansion_limit(length) })
     }
 
-    /// The array `key`, interpreted by `interpret`.
-    fn read<A>(
-        &mut self,
-        key: &str,
-        interpret: impl Fn(&RawArray<'_>) -> Result<A, String>,
-    ) -> Result<A, String> {
-        self.read_within(self.limit, key, interpret)
-    }
-
-    /// The array `key`, which says what the others are.
+    /// The array `key`, which says what the others are, interpreted by `interpret`.
     fn describe<A>(
         &mut self,
         key: &str,
         interpret: impl Fn(&RawArray<'_>) -> Result<A, String>,
     ) -> Result<A, String> {
-        self.read_within(DESCRIPTION_BYTES, key, interpret)
+        let array = RawArray::read(self.member(key)?, DESCRIPTION_BYTES).and_then(|array| interpret(&array));
+        array.map_err(|reason| format!("`{key}`: {reason}"))
     }
 
-    /// The array `key`, if it has no more bytes than `limit`.
-    fn read_within<A>(
-        &mut self,
-        limit: usize,
-        key: &str,
-        interpret: impl Fn(&RawArray<'_>) -> Result<A, String>,
-    ) -> Result<A, String> {
-        let array = RawArray::read(self.member(key)?, limit).and_then(|array| interpret(&array));
-        array.map_err(|reason| format!("`{key}`: {reason}"))
+    /// The array `key` of indices.
+    fn indices(&mut self, key: &str) -> Result<AnyIndices, String> {
+        match self.elements(key, true)? {
+            Elements::Indices(indices) => Ok(indices),
+            Elements::Values(_) => Err(format!("`{key}` has values where indices are needed")),
+        }
+    }
+
+    /// The array `data`.
+    fn values(&mut self) -> Result<AnyValues, String> {
+        match self.elements("data", false)? {
+            Elements::Values(values) => Ok(values),
+            Elements::Indices(_) => Err("`data` has indices where values are needed".into()),
+        }
+    }
+
+    fn elements(&mut self, key: &str, are_indices: bool) -> Result<Elements, String> {
+        let limit = self.limit;
+        decoded(self.member(key)?, are_indices, limit).map_err(|error| match error {
+            Error::File { reason, .. } => format!("`{key}`: {reason}"),
+            other => format!("`{key}`: {other}"),
+        })
     }
 
     /// The number of elements that the array `key` claims.
@@ -384,10 +394,58 @@ impl<R: Read + Seek> Archive<R> {
     }
 }
 
+/// The elements of a 1-D array in a file, converted block by block as they are read, in at most `limit` bytes.
+fn decoded(mut file: impl Read, are_indices: bool, limit: usize) -> Result<Elements> {
+    let mut left = limit;
+    let mut reserve = |bytes| {
+        let too_many =
+            || wrong(format!("its elements take more than the {limit} bytes that are read at most"));
+        left = left.checked_sub(bytes).ok_or_else(too_many)?;
+        Ok(())
+    };
+    let (mut decoder, mut block) = (ArrayDecoder::new(are_indices), vec![0; BLOCK_BYTES]);
+    loop {
+        match file.read(&mut block).map_err(|error| wrong(error.to_string()))? {
+            0 => return decoder.finish(&mut reserve),
+            length => decoder.push(&block[..length], &mut reserve)?,
+        }
+    }
+}
+
 /// The sizes of a shape.
 fn extents<const N: usize>(shape: AnyIndices) -> Result<[usize; N], String> {
     let shape = shape.into_typed::<i64>("shape").map_err(|error| error.to_string())?;
     let extents: Result<Vec<usize>, _> = shape.iter().map(|&extent| extent.try_into()).collect();
     let extents = extents.ok().and_then(|extents| extents.try_into().ok());
     extents.ok_or_else(|| format!("the shape is {shape:?}, not {N} sizes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_are_read_in_blocks_of_any_length() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npz");
+        for nnz in [0, 1, BLOCK_BYTES / 8 - 8, BLOCK_BYTES / 8, 3 * BLOCK_BYTES / 8 + 5] {
+            let triplets = (0..nnz).map(|k| (k, k % 7, k as f64 + 0.5));
+            let a = Coo::<f64>::from_triplets(nnz + 1, 7, triplets).unwrap();
+            write_coo(&path, &a).unwrap();
+            let found: Coo<f64> = read(&path).unwrap().into_coo().unwrap();
+            assert!(found.triplets().eq(a.triplets()), "{nnz} entries");
+        }
+    }
+
+    #[test]
+    fn no_more_memory_is_taken_than_the_limit() {
+        let (header, elements) = npy::indices_to_bytes(&[7_i32; 100]);
+        let file = [&header, elements].concat();
+        let Elements::Indices(AnyIndices::I32(indices)) = decoded(&file[..], true, 400).unwrap() else {
+            panic!("other elements than indices")
+        };
+        assert_eq!(indices, [7; 100]);
+        let error = decoded(&file[..], true, 399).unwrap_err().to_string();
+        assert!(error.contains("more than the 399 bytes that are read at most"), "{error}");
+    }
 }

@@ -20,11 +20,17 @@ from ._arrays import TYPES, coo_array, csc_array, csr_array, plain_arrays
 __all__ = ["load_npz", "mmread", "mmwrite", "save_npz"]
 
 
-def mmread(source: Any, *, format: str = "coo") -> Any:
+def mmread(source: Any, *, spmatrix: bool = False, format: str = "coo") -> Any:
     """The matrix of a Matrix Market file: `coo` with the entries in the order of the file, `csr` or `csc`; dense if it says so.
 
     A path that ends in `.mtx` or `.mtx.gz` is read by nnz, which refuses what breaks the format; another source by SciPy.
+    With `spmatrix` a sparse one is a matrix of SciPy's, `coo_matrix` for instance.
     """
+    read = _array_of(source, format)
+    return getattr(sp, f"{read.format}_matrix")(read) if spmatrix and sp.issparse(read) else read
+
+
+def _array_of(source: Any, format: str) -> Any:
     if format not in ("coo", "csr", "csc"):
         raise ValueError(f"format is {format!r} where 'coo', 'csr' or 'csc' is right")
     if not isinstance(source, (str, os.PathLike)) or not os.fspath(source).endswith((".mtx", ".mtx.gz")):
@@ -113,7 +119,7 @@ def load_npz(file: Any) -> Any:
     if isinstance(file, (str, os.PathLike)) and os.fspath(file).endswith(".npz"):
         format, headers = _contents(file)
         if _has_our_types(format, headers):
-            matrix = _read(file, format)
+            matrix = _read(file, format, headers["indptr" if format == "csr" else "row"][1])
             if (matrix.nnz,) == headers["data"][0]:
                 return matrix
     matrix = sp.load_npz(file)
@@ -179,8 +185,11 @@ def _is_ours(matrix: Any) -> bool:
     return matrix.dtype in TYPES and matrix.ndim == 2
 
 
-def _read(path: Any, format: str) -> Any:
+def _read(path: Any, format: str, index: Any = None) -> Any:
+    """The matrix of a file, with indices of the type `index`; without one, of the smallest that counts them."""
     shape, (first, second, data) = _native.read(path, format != "coo")
+    if index is not None:
+        first, second = first.astype(index, copy=False), second.astype(index, copy=False)
     if format == "coo":
         return coo_array((data, (first, second)), shape=shape)
     return csr_array((data, second, first), shape=shape).asformat(format)
