@@ -154,12 +154,13 @@ fn is_little_larger_than(cache_bytes: usize, bytes: usize, reads_words: bool) ->
 /// ones, nearly two words, and a row has up to 64 entries a step. Measured on an H200 with 65 meshes, bands, blocks and rows of near columns in f32 and f64: 0.90 of the
 /// time of lanes that read one entry after the other in f32, 0.96 in f64; half or twice the lanes take 0.87 to 1.3 of it.
 ///
-/// Where each reads one entry after the other, it has at least five, four if values have 8 bytes. Measured on an H100
+/// Where each reads one entry after the other, as all do if values have 2 bytes (words of four entries take 1.10 of the
+/// time there, of eight 1.18), it has at least five, four if values have 8 bytes. Measured on an H100
 /// with one, two, four and eight lanes: 19.8 and 18.0 µs by the first two at 11 entries, 9.5 by two and 10.7 by four at
 /// 18, 13.0 by four and 12.8 by two at 21, 12.1 by eight and 12.6 by four at 41 (f32); 27.6 by four and more by two at 18
 /// (f64).
 pub(super) fn lanes_for(mean: usize, value_bytes: usize, reads_words: bool) -> usize {
-    let most = match reads_words {
+    let most = match reads_words && value_bytes >= 4 {
         true => (mean * value_bytes / 28).clamp(if mean < 10 { 1 } else { 2 }, 4 * value_bytes),
         false if value_bytes < 8 => mean / 5,
         false => mean / 4,
@@ -182,7 +183,7 @@ mod tests {
         let lanes = |value_bytes, reads_words| {
             [3, 9, 11, 18, 35, 74, 1000].map(|mean| lanes_for(mean, value_bytes, reads_words))
         };
-        assert_eq!(lanes(2, true), [1, 1, 2, 2, 2, 4, 8]);
+        assert_eq!(lanes(2, true), lanes(2, false));
         assert_eq!(lanes(4, true), [1, 1, 2, 2, 4, 8, 16]);
         assert_eq!(lanes(8, true), [1, 2, 2, 4, 8, 16, 32]);
         assert_eq!(lanes(4, false), [1, 1, 2, 2, 4, 8, 32]);
