@@ -17,17 +17,23 @@
 #define SHIFT 8
 #endif
 #ifndef NEAR
-#define NEAR 2048
+#define NEAR (8192 / (int)sizeof(T))
 #endif
 
-// True if a row has as many entries as the row before it and begins and ends up to SHIFT columns beside it, as in stencils and bands.
+// True if three quarters of a row's first 32 entries have a column up to SHIFT beside one of the row before it, as in
+// stencils, bands and meshes with holes: the two read the same lines of x.
 static int is_like_row_before(long row, __global const OFF *offsets, __global const IDX *indices)
 {
-    long before = offsets[row - 1];
+    long at = offsets[row - 1];
     long begin = offsets[row];
-    long end = offsets[row + 1];
-    return end - begin == begin - before && begin < end && abs(indices[begin] - (long)indices[before]) <= SHIFT &&
-           abs(indices[end - 1] - (long)indices[begin - 1]) <= SHIFT;
+    long count = min(offsets[row + 1] - begin, (long)LANES);
+    int close = 0;
+    for (long k = begin; k < begin + count; k++) {
+        while (at < begin && indices[at] < (long)indices[k] - SHIFT)
+            at++;
+        close += at < begin && indices[at] <= (long)indices[k] + SHIFT;
+    }
+    return count > 0 && close * 4 >= count * 3;
 }
 
 // True if the columns of a row lie apart: the last one more than LARGEST_DELTA behind the first, and of the first 32 pairs

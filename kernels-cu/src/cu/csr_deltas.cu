@@ -4,7 +4,7 @@
 // One thread per row (spmv), one warp per ROWS rows (make), striding over the grid; reads values, deltas, bases and
 // offsets once, gathers x, writes y once.
 // Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A), SHIFT = 8 (columns by which like
-// rows differ), NEAR = 2048 (columns between the first and the last of near ones).   Launch: spmv any number of blocks
+// rows differ), NEAR = 8 KiB of x (columns between the first and the last of near ones).   Launch: spmv any number of blocks
 // of up to 256 threads; make any number of blocks of whole warps, up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -12,23 +12,30 @@
 #include "entry.cuh"
 #include "warp_scalar.cuh"
 #include "smallest.cuh"
+#include "search.cuh"
 #include "deltas.cuh"
 #define LARGEST_DELTA 65535
 #ifndef SHIFT
 #define SHIFT 8
 #endif
 #ifndef NEAR
-#define NEAR 2048
+#define NEAR (8192 / (int)sizeof(T))
 #endif
 
-// True if a row has as many entries as the row before it and begins and ends up to SHIFT columns beside it, as in stencils and bands.
+// True if three quarters of a row's first 32 entries have a column up to SHIFT beside one of the row before it, as in
+// stencils, bands and meshes with holes: the two read the same lines of x. A warp takes a row.
 static __device__ bool is_like_row_before(long long row, const Off *offsets, const Idx *indices)
 {
     long long before = offsets[row - 1];
     long long begin = offsets[row];
-    long long end = offsets[row + 1];
-    return end - begin == begin - before && begin < end && llabs(indices[begin] - (long long)indices[before]) <= SHIFT &&
-           llabs(indices[end - 1] - (long long)indices[begin - 1]) <= SHIFT;
+    int count = (int)min((long long)(offsets[row + 1] - begin), (long long)WARP);
+    bool is_close = false;
+    if (lane_index() < count) {
+        long long column = indices[begin + lane_index()];
+        long long at = before + count_below(indices + before, begin - before, column - SHIFT);
+        is_close = at < begin && indices[at] <= column + SHIFT;
+    }
+    return count > 0 && __popc(__ballot_sync(ALL_LANES, is_close)) * 4 >= count * 3;
 }
 
 // True if the columns of a row lie apart: the last one more than LARGEST_DELTA behind the first, and of the first 32 pairs
@@ -66,9 +73,9 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
         base = reduce_lanes(base, Smallest());
         last = -reduce_lanes(-last, Smallest());
         long long middle = first + ROWS / 2;
+        bool is_alike = middle < rows && is_like_row_before(middle, offsets, indices);
         bool is_scattered = middle < rows && has_scattered_columns(middle, offsets, indices);
         if (lane_index() == 0) {
-            bool is_alike = middle < rows && is_like_row_before(middle, offsets, indices);
             bases[first / ROWS] = (Idx)(last < 0 ? 0 : base);
             if (last - base > LARGEST_DELTA)
                 found[0] = 1;

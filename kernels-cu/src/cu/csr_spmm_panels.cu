@@ -104,7 +104,7 @@ KERNEL csr_spmm_panels(long long rows, long long cols, const Off *__restrict__ o
         long long row = panel * ROWS;
         long long col = slice * COLUMNS + lane * VECTOR;
         bool has_column = col < cols;
-        long long b_at = kept(b_start + col * b_col);
+        long long b_at = in_register(b_start + col * b_col);
         long long stop = starts[panel + 1];
         // The next entry of the lane's row.
         Off at = row + lane % ROWS < rows ? offsets[row + lane % ROWS] : 0;

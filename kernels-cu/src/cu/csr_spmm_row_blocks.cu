@@ -81,7 +81,7 @@ KERNEL csr_spmm_row_blocks(long long blocks, long long size, long long cols, con
             continue;
         int packs = (int)min((long long)PACKS, (cols - col + PACK_STEP - 1) / PACK_STEP);
         RowBlock block = row_block(number, size, block_starts);
-        long long b_at = kept(b_start + col * b_col);
+        long long b_at = in_register(b_start + col * b_col);
         long long c_at = c_start + block.first * c_row + col * c_col;
         long long next_at = block.begin;
         long long row = block.first;

@@ -199,10 +199,10 @@ static __device__ void multiply(Load load_word, long long rows, UnsignedOff long
     }
 }
 
-// A pointer into global memory whose sum stays in registers, where the compiler would rather add `start` at each use.
-static __device__ const T *kept_sum(const T *from, long long start)
+// A pointer into global memory whose sum stays in a register, where the compiler would rather add `start` at each use.
+static __device__ const T *sum_in_register(const T *from, long long start)
 {
-    return (const T *)__cvta_global_to_generic(kept((long long)__cvta_generic_to_global(from + start)));
+    return (const T *)__cvta_global_to_generic(in_register((long long)__cvta_generic_to_global(from + start)));
 }
 
 // `slices` slices in `sliced`; in `listed` `middle` middle rows, and `of_warps` rows of warps behind them.
@@ -213,7 +213,7 @@ KERNEL csr_spmv_length_classes(long long rows, long long nnz, long long longest_
                                const T *__restrict__ x, long long x_start, ACC beta, T *__restrict__ y,
                                long long y_start, ACC *__restrict__ partial, unsigned int *__restrict__ done)
 {
-    Product a = {(UnsignedOff)nnz, offsets, indices, values, alpha, kept_sum(x, x_start), beta, y + y_start};
+    Product a = {(UnsignedOff)nnz, offsets, indices, values, alpha, sum_in_register(x, x_start), beta, y + y_start};
     multiply(LoadPlainly(), rows, longest_short, slices, of_warps, middle, listed, sliced, partial, done, a);
 }
 
@@ -226,6 +226,6 @@ KERNEL csr_spmv_length_classes_evict_first(long long rows, long long nnz, long l
                                            long long y_start, ACC *__restrict__ partial,
                                            unsigned int *__restrict__ done)
 {
-    Product a = {(UnsignedOff)nnz, offsets, indices, values, alpha, kept_sum(x, x_start), beta, y + y_start};
+    Product a = {(UnsignedOff)nnz, offsets, indices, values, alpha, sum_in_register(x, x_start), beta, y + y_start};
     multiply(LoadToEvictFirst(), rows, longest_short, slices, of_warps, middle, listed, sliced, partial, done, a);
 }

@@ -58,8 +58,8 @@ template <typename V> static __device__ void store_once(V *to, V value)
         __stcs((ulonglong2 *)to, *(ulonglong2 *)&value);
 }
 
-// A number that stays in registers, where the compiler would rather compute it anew at each use.
-static __device__ long long kept(long long number)
+// A number that stays in a register, where the compiler would rather compute it anew at each use.
+static __device__ long long in_register(long long number)
 {
     asm volatile("" : "+l"(number));
     return number;

@@ -1,9 +1,10 @@
-//! Matrices that are a little larger than the second cache, which conformance cases are not.
+//! Matrices that are a little larger than the second cache, or have more rows than run at once, which conformance cases are
+//! and have not.
 
 use backend_cuda::Device;
 use device_tests::Library;
-use sparse_core::op::{Op, SpmvPlan};
-use sparse_core::{Backend, Csr, PlanOptions, Scalar, Space, SparseFormat};
+use sparse_core::op::{Op, SpmmPlan, SpmvPlan};
+use sparse_core::{Backend, Csr, DenseView, DenseViewMut, Order, PlanOptions, Scalar, Space, SparseFormat};
 
 /// Bytes of an entry's column as a delta.
 const DELTA_BYTES: usize = 2;
@@ -14,7 +15,7 @@ const BYTES: usize = 80 << 20;
 /// Products of bands by one lane a row and by several, which a plan of many calls reads with columns of 16 bits.
 pub(super) fn bands_larger_than_the_cache_have_exact_products(library: &Library) {
     let backend = library.open(0).unwrap();
-    for width in [5, 21, 120] {
+    for width in [5, 12, 21, 120] {
         has_exact_product(&backend, width, |number| number as f32);
         has_exact_product(&backend, width, |number| number as f64);
     }
@@ -44,5 +45,46 @@ fn has_exact_product<T: Scalar<Acc = T>>(backend: &Device, width: usize, of: imp
     for _ in 0..2 {
         plan.run(of(1), &a, Device::view(&x), of(0), Device::view_mut(&mut y)).unwrap();
         assert!(backend.download(&y).unwrap() == expected, "{width} entries of {} bytes", size_of::<T>());
+    }
+}
+
+/// Products of many rows of 24 to 40 entries and few columns of B, whose chunks two lanes read in words: rows begin at any
+/// position, and none has columns in common with its neighbours, whose panels would be chosen otherwise.
+pub(super) fn long_rows_and_few_columns_have_exact_products(library: &Library) {
+    const ROWS: usize = 50_000;
+    const STEP: usize = 1_500;
+    let backend = library.open(0).unwrap();
+    let length = |row: usize| 24 + row * 7 % 17;
+    let column = |row: usize, j: usize| j * STEP + row * 7 % STEP;
+    let value = |row: usize, j: usize| (row + 3 * j) % 9 + 1;
+    let element = |row: usize, col: usize| (row + 2 * col) % 5 + 1;
+    let rows_of = |of: fn(usize, usize) -> usize| move |row| (0..length(row)).map(move |j| of(row, j));
+    let offsets: Vec<i32> = std::iter::once(0)
+        .chain((0..ROWS).scan(0, |end, row| {
+            *end += length(row) as i32;
+            Some(*end)
+        }))
+        .collect();
+    let indices = (0..ROWS).flat_map(rows_of(column)).map(|col| col as i32).collect();
+    let values = (0..ROWS).flat_map(rows_of(value)).map(|value| value as f32).collect();
+    let cols = 40 * STEP;
+    let a = Csr::new(ROWS, cols, offsets, indices, values).unwrap().to_device(&backend).unwrap();
+    for columns in [3, 4, 8] {
+        let b: Vec<f32> = (0..cols * columns).map(|at| element(at / columns, at % columns) as f32).collect();
+        let sum = |row: usize, col: usize| {
+            (0..length(row)).map(|j| value(row, j) * element(column(row, j), col)).sum::<usize>()
+        };
+        let expected: Vec<f32> =
+            (0..ROWS * columns).map(|at| sum(at / columns, at % columns) as f32).collect();
+        let b = backend.upload(&b).unwrap();
+        let mut c = backend.zeros::<f32>(ROWS * columns).unwrap();
+        let options = PlanOptions { expected_calls: 100, ..PlanOptions::default() };
+        let mut plan = SpmmPlan::new(&backend, &a, Op::None, columns, &options).unwrap();
+        assert_eq!(plan.choice().algorithm, "row_split", "{columns} columns");
+        let b = DenseView::new(Device::view(&b), cols, columns, columns, Order::RowMajor).unwrap();
+        let to = Device::view_mut(&mut c);
+        let to = DenseViewMut::new(to, ROWS, columns, columns, Order::RowMajor).unwrap();
+        plan.run(1.0, &a, b, 0.0, to).unwrap();
+        assert!(backend.download(&c).unwrap() == expected, "{columns} columns");
     }
 }

@@ -45,11 +45,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::DroppedEntry,
         what: "the first entry of a chunk is left out",
-        place: each(
-            "csr_spmm_split",
-            ("k = begin; k < end; k++", "k = begin + 1; k < end; k++"),
-            ("k = begin; k < begin + length; k++", "k = begin + 1; k < begin + length; k++"),
-        ),
+        place: both("csr_spmm_split", "k = begin; k < end; k++", "k = begin + 1; k < end; k++"),
         found_by: &[by("spmm/csr", "row_split")],
         case: ROWS,
     },

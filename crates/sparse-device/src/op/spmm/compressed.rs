@@ -54,7 +54,7 @@ algorithms! {
         RowPanels = Algorithm::new(
             "row_panels",
             "plans of 32 calls and more, where rows of A are many and of like length, and have entries in at least 42 % of the places \
-             where any of four neighbours has one, 75 % if rows of B have fewer than 128 bytes: these are read once for the four",
+             where any of four neighbours has one, 90 % if rows of B have fewer than 128 bytes: these are read once for the four",
         )
         .preprocessing("for each panel of four rows its columns, and a bit for each row that has an entry there"),
         Needs::Nothing;

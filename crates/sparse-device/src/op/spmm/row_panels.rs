@@ -14,7 +14,8 @@ use sparse_core::{Backend, DType, Result};
 /// The file and the kernel of the product.
 const KERNEL: (&str, &str) = ("csr_spmm_panels", "csr_spmm_panels");
 
-/// The fewest lanes of a team.
+/// The fewest lanes of a team. Each has a column where half of them or fewer would have a word: measured on an H200, 0.73 to
+/// 0.94 of the time of words with K = 8 on 19 matrices, 0.72 to 0.99 with K = 16 on seven where panels are chosen.
 const MIN_LANES: usize = 8;
 
 /// The file of the plan's kernels.
@@ -59,7 +60,12 @@ pub(super) struct RowPanels {
 
 /// The team that takes a panel, for rows of B with this number of columns.
 fn team(dtype: DType, columns: usize) -> Team {
-    Team::of_words(columns.div_ceil(vector(dtype.bytes())), 1, MIN_LANES)
+    let words = columns.div_ceil(vector(dtype.bytes()));
+    if 2 * words <= MIN_LANES {
+        Team::of_columns(columns, MIN_LANES)
+    } else {
+        Team::of_words(words, 1, MIN_LANES)
+    }
 }
 
 impl Device {
@@ -127,5 +133,25 @@ impl RowProduct for RowPanels {
         let launch = self.columns.arguments(launch.buffer(a.offsets));
         let launch = launch.buffer(&self.places).buffer(a.values).matrices(operands);
         launch.warps(team.warps(self.panels, cols))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_than_half_of_a_team_is_idle() {
+        for dtype in [DType::F16, DType::F32, DType::F64] {
+            for columns in 8..=128 {
+                let team = team(dtype, columns);
+                let words = columns.div_ceil(vector(dtype.bytes()));
+                let has_columns = team == Team::of_columns(columns, MIN_LANES);
+                let busy = if has_columns { columns } else { words };
+                assert!(team.lanes() < 2 * busy, "{dtype:?} {columns}: {team:?}");
+            }
+        }
+        assert_eq!(team(DType::F32, 8), Team::of_columns(8, MIN_LANES));
+        assert_eq!(team(DType::F32, 32), Team::of_words(8, 1, MIN_LANES));
     }
 }

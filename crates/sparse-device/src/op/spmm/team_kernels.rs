@@ -32,7 +32,7 @@ pub(super) struct TeamKernel {
 
 impl Team {
     /// At least `least` lanes for `columns` columns, one each.
-    fn of_columns(columns: usize, least: usize) -> Self {
+    pub(super) fn of_columns(columns: usize, least: usize) -> Self {
         Self { lanes: columns.next_power_of_two().clamp(least, LANES), words: 0 }
     }
 
@@ -49,7 +49,7 @@ impl Team {
         self.lanes * (self.words * vector(dtype.bytes())).max(1)
     }
 
-    /// The work-items that take `teams` parts of A times `columns` columns of B, were each to have one word.
+    /// The work-items that take `teams` parts of A times `columns` columns of B, were each to have one word or column.
     pub(super) fn items(self, dtype: DType, teams: usize, columns: usize) -> usize {
         teams * self.lanes * self.words.max(1) * columns.div_ceil(self.columns(dtype))
     }

@@ -70,7 +70,8 @@ impl Device {
             return Ok(DeltaPatterns::None);
         }
         let lengths = RowLengths::measure(a, lengths)?;
-        Ok(lengths.patterns_for_deltas(algorithm, self.properties().cache_bytes, &self.limits().deltas))
+        let (cache_bytes, reads_words) = (self.properties().cache_bytes, !self.has_barriers());
+        Ok(lengths.patterns_for_deltas(algorithm, cache_bytes, reads_words, &self.limits().deltas))
     }
 
     /// True if classes of lengths take less time than `algorithm`, where a plan reads the lengths.
@@ -143,7 +144,7 @@ impl Device {
 
     /// True if the lanes that rows have with columns of 16 bits fill half of the device, or short rows all of it.
     fn is_busy_with_lanes(&self, a: RawCompressed<'_>) -> bool {
-        let lanes = row_deltas::lanes_for(a.mean_length(), a.values.element_bytes);
+        let lanes = row_deltas::lanes_for(a.mean_length(), a.values.element_bytes, !self.has_barriers());
         let at_once = self.caps().compute_units * WARPS_AT_ONCE * LANES;
         !self.has_few_rows(a) || lanes > 1 && a.rows * lanes >= at_once / 2
     }
@@ -177,7 +178,7 @@ pub(super) enum DeltaPatterns {
     Fitting,
     /// Those of them whose neighbouring rows are alike, or have columns near each other.
     Near,
-    /// Those of them whose neighbouring rows are alike: as long, and beginning and ending beside each other.
+    /// Those of them whose neighbouring rows are alike: most columns of one are beside a column of the other.
     Alike,
 }
 
@@ -246,11 +247,13 @@ impl RowLengths {
         }
     }
 
-    /// The patterns of many rows that take less time with columns of 16 bits than by `algorithm`.
+    /// The patterns of many rows that take less time with columns of 16 bits than by `algorithm`, where lanes read words of
+    /// them or one after the other.
     fn patterns_for_deltas(
         self,
         algorithm: RowAlgorithm,
         cache_bytes: usize,
+        reads_words: bool,
         limits: &DeltaThresholds,
     ) -> DeltaPatterns {
         let Self { cols, nnz, mean, longest, value_bytes, .. } = self;
@@ -261,11 +264,12 @@ impl RowLengths {
         match algorithm {
             _ if mean <= 1 => DeltaPatterns::None,
             RowAlgorithm::RowPerThread => DeltaPatterns::Fitting,
-            _ if has_short_x && has_like_lengths => DeltaPatterns::Fitting,
-            _ if is_cached && has_like_lengths => DeltaPatterns::Near,
+            _ if !has_like_lengths => DeltaPatterns::None,
+            _ if has_short_x => DeltaPatterns::Fitting,
+            _ if is_cached || reads_words => DeltaPatterns::Near,
             RowAlgorithm::RowBlocks if value_bytes >= 8 && few_lanes.contains(&mean) => DeltaPatterns::None,
             RowAlgorithm::RowBlocks => DeltaPatterns::Alike,
-            _ if mean >= limits.lanes_from && has_like_lengths => DeltaPatterns::Alike,
+            _ if mean >= limits.lanes_from => DeltaPatterns::Alike,
             _ => DeltaPatterns::None,
         }
     }
@@ -377,19 +381,22 @@ mod tests {
         let patterns = |rows, nnz, longest, value_bytes| {
             let lengths = lengths(rows, nnz, longest, value_bytes);
             let algorithm = lengths.algorithm(132, 50 << 20, &LIMITS);
-            lengths.patterns_for_deltas(algorithm, 50 << 20, &LIMITS.deltas)
+            lengths.patterns_for_deltas(algorithm, 50 << 20, true, &LIMITS.deltas)
         };
         assert_eq!(patterns(1_440_000, 4_608_000, 4, 4), DeltaPatterns::Fitting, "streets");
-        assert_eq!(patterns(1_331_000, 9_244_400, 7, 8), DeltaPatterns::Alike, "7 entries, in memory");
+        assert_eq!(patterns(1_331_000, 9_244_400, 7, 8), DeltaPatterns::Near, "7 entries, in memory");
         assert_eq!(patterns(490_000, 4_401_604, 9, 4), DeltaPatterns::Fitting, "9, in the cache");
         assert_eq!(patterns(50_000, 2_500_000, 60, 4), DeltaPatterns::Near, "50, in the cache");
-        assert_eq!(patterns(500_000, 5_499_970, 11, 8), DeltaPatterns::None, "11, in memory");
-        assert_eq!(patterns(800_000, 8_799_970, 11, 4), DeltaPatterns::Alike, "11, in memory, f32");
-        let by_blocks = lengths(300_000, 6_299_890, 21, 8);
-        let patterns_of_blocks =
-            by_blocks.patterns_for_deltas(RowAlgorithm::RowBlocks, 50 << 20, &LIMITS.deltas);
-        assert_eq!(patterns_of_blocks, DeltaPatterns::Alike, "21, in memory, with OpenCL");
-        assert_eq!(patterns(150_000, 6_149_580, 41, 8), DeltaPatterns::Alike, "41, in memory");
+        assert_eq!(patterns(500_000, 5_499_970, 11, 8), DeltaPatterns::Near, "11, in memory");
+        assert_eq!(patterns(800_000, 8_799_970, 11, 4), DeltaPatterns::Near, "11, in memory, f32");
+        assert_eq!(patterns(150_000, 6_149_580, 41, 8), DeltaPatterns::Near, "41, in memory");
+        let by_blocks = |rows, nnz, longest| {
+            let lengths = lengths(rows, nnz, longest, 8);
+            lengths.patterns_for_deltas(RowAlgorithm::RowBlocks, 50 << 20, false, &LIMITS.deltas)
+        };
+        assert_eq!(by_blocks(500_000, 5_499_970, 11), DeltaPatterns::None, "11, in memory, with OpenCL");
+        assert_eq!(by_blocks(300_000, 6_299_890, 21), DeltaPatterns::Alike, "21, in memory, with OpenCL");
+        assert_eq!(by_blocks(1_000_000, 9_000_000, 50), DeltaPatterns::None, "skewed rows by blocks");
         assert_eq!(patterns(9_000, 8_000_000, 1_000, 4), DeltaPatterns::Fitting, "L1 holds x");
         assert_eq!(patterns(400_000, 3_760_000, 200, 4), DeltaPatterns::None, "skewed rows");
         assert_eq!(patterns(2_000_000, 2_000_000, 1, 4), DeltaPatterns::None, "one entry");

@@ -94,9 +94,9 @@ algorithms! {
         Delta16 = Algorithm::new(
             "delta16",
             "many calls on a GPU, rows or their lanes are many and their columns lie less than 65536 apart in each 32 of them: where \
-             a thread would take a row; where rows are alike in length, if x has up to 96 KiB, if most rows are like the row \
-             before and have ten entries, or, where the cache holds the matrix so, if columns lie within 2048; in place of row \
-             blocks, if most rows are like the row before",
+             a thread would take a row; where rows are alike in length, if x has up to 96 KiB, or if most rows are like the \
+             row before and have ten entries or replace row blocks, or, with CUDA or where the cache holds the \
+             matrix so, if the columns of 32 rows are within 8 KiB of x",
         )
         .preprocessing("16-bit column deltas, and a base for each 32 rows"),
         Needs::Nothing;

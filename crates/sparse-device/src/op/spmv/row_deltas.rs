@@ -83,9 +83,9 @@ impl RowDeltas {
         let launch = backend.launch(&make).size(a.rows).buffer(a.offsets).buffer(a.indices);
         launch.buffer(&bases).buffer(&deltas).buffer(&found).warps_at_once(a.rows.div_ceil(ROWS))?;
         let counts = backend.download(&found)?;
-        let lanes = lanes_for(a.mean_length(), a.values.element_bytes);
+        let lanes = lanes_for(a.mean_length(), a.values.element_bytes, !backend.has_barriers());
         let evicts_first = backend.lacks(EVICT_FIRST_FILE).is_none()
-            && is_little_larger_than(backend.properties().cache_bytes, product_bytes(a));
+            && is_little_larger_than(backend.properties().cache_bytes, product_bytes(a), lanes > 1);
         let kernel = match (lanes, evicts_first) {
             (1, false) => kernel("csr_deltas", "csr_deltas_spmv", defines)?,
             (1, true) => kernel(EVICT_FIRST_FILE, "csr_deltas_evict_first_spmv", defines)?,
@@ -140,24 +140,62 @@ fn product_bytes(a: RawCompressed<'_>) -> usize {
 
 /// True if a cache that evicts the least recent lines keeps nothing of these bytes from one product to the next, and
 /// one that evicts the newest keeps a good part. Measured, time of loads that leave first over plain ones, on an H100
-/// of 50 MiB: 0.75 to 0.97 at 54 to 95 MB, 1.01 on roads of 90 MB; on an H200 of 60 MiB: 0.73 to 0.95 at 63 to 108 MB,
-/// 1.04 and 1.05 at 138 and 150 MB, 0.93 to 1.27 at 38 to 56 MB.
-fn is_little_larger_than(cache_bytes: usize, bytes: usize) -> bool {
-    bytes > cache_bytes && bytes <= 2 * cache_bytes
+/// of 50 MiB: 0.75 to 0.97 at 54 to 95 MB, 1.01 on roads of 90 MB; on an H200 of 60 MiB with a thread a row: 1.05 to 1.23
+/// at 35 to 42 MB, 0.82 to 1.00 from 43 MB on, with words 1.02 to 1.4 at 46 to 55 MB, 0.75 to 1.03 at 57 to 119 MB, and
+/// 1.04 to 1.26 at 138 to 154 MB.
+fn is_little_larger_than(cache_bytes: usize, bytes: usize, reads_words: bool) -> bool {
+    let tenths = if reads_words { 9 } else { 7 };
+    10 * bytes > tenths * cache_bytes && bytes <= 2 * cache_bytes
 }
 
-/// Lanes for rows of `mean` entries whose values have `value_bytes`: a power of two up to 32, with at least five
-/// entries each, four if values have 8 bytes. Measured with one, two, four and eight lanes: 19.8 and 18.0 µs by the
-/// first two at 11 entries, 9.5 by two and 10.7 by four at 18, 13.0 by four and 12.8 by two at 21, 12.1 by eight and
-/// 12.6 by four at 41 (f32); 27.6 by four and more by two at 18 (f64).
-pub(super) fn lanes_for(mean: usize, value_bytes: usize) -> usize {
-    let entries_per_lane = if value_bytes < 8 { 5 } else { 4 };
-    let most = (mean / entries_per_lane).clamp(1, LANES);
-    1 << most.ilog2()
+/// Lanes for rows of `mean` entries whose values have `value_bytes`: a power of two up to 32.
+///
+/// Where several read words of 16 bytes, rows of ten entries have two, each has at least 28 bytes of values of longer
+/// ones, nearly two words, and a row has up to 64 entries a step. Measured on an H200 with 65 meshes, bands, blocks and rows of near columns in f32 and f64: 0.90 of the
+/// time of lanes that read one entry after the other in f32, 0.96 in f64; half or twice the lanes take 0.87 to 1.3 of it.
+///
+/// Where each reads one entry after the other, as all do if values have 2 bytes (words of four entries take 1.10 of the
+/// time there, of eight 1.18), it has at least five, four if values have 8 bytes. Measured on an H100
+/// with one, two, four and eight lanes: 19.8 and 18.0 µs by the first two at 11 entries, 9.5 by two and 10.7 by four at
+/// 18, 13.0 by four and 12.8 by two at 21, 12.1 by eight and 12.6 by four at 41 (f32); 27.6 by four and more by two at 18
+/// (f64).
+pub(super) fn lanes_for(mean: usize, value_bytes: usize, reads_words: bool) -> usize {
+    let most = match reads_words && value_bytes >= 4 {
+        true => (mean * value_bytes / 28).clamp(if mean < 10 { 1 } else { 2 }, 4 * value_bytes),
+        false if value_bytes < 8 => mean / 5,
+        false => mean / 4,
+    };
+    1 << most.clamp(1, LANES).ilog2()
 }
 
 impl Workspace for RowDeltas {
     fn bytes(&self) -> usize {
         self.bases.bytes() + self.deltas.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_rows_have_more_lanes() {
+        let lanes = |value_bytes, reads_words| {
+            [3, 9, 11, 18, 35, 74, 1000].map(|mean| lanes_for(mean, value_bytes, reads_words))
+        };
+        assert_eq!(lanes(2, true), lanes(2, false));
+        assert_eq!(lanes(4, true), [1, 1, 2, 2, 4, 8, 16]);
+        assert_eq!(lanes(8, true), [1, 2, 2, 4, 8, 16, 32]);
+        assert_eq!(lanes(4, false), [1, 1, 2, 2, 4, 8, 32]);
+        assert_eq!(lanes(8, false), [1, 2, 2, 4, 8, 16, 32]);
+    }
+
+    #[test]
+    fn entries_leave_the_cache_first_where_it_holds_most_of_them() {
+        let evicts = |megabytes: usize, reads_words| {
+            is_little_larger_than(60 << 20, megabytes * 1_000_000, reads_words)
+        };
+        assert_eq!([35, 46, 60, 119, 130].map(|mb| evicts(mb, false)), [false, true, true, true, false]);
+        assert_eq!([35, 46, 60, 119, 130].map(|mb| evicts(mb, true)), [false, false, true, true, false]);
     }
 }
