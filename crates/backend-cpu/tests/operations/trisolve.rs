@@ -27,24 +27,30 @@ fn dominant<T: Scalar, I: Index, O: Index>(a: &Csr<T, Host, I, O>) -> Csr<T, Hos
     Csr::from_triplets(a.nrows(), a.nrows(), entries).unwrap()
 }
 
-/// X for three right-hand sides, of which B and X are stored in different orders.
+/// Right-hand sides: a block of columns, and some beside it.
+const SIDES: usize = 11;
+
+/// X for all right-hand sides, of which B and X are stored in different orders.
 fn solution<B, M>(backend: &B, a: &M, system: Triangular, options: &PlanOptions) -> Result<Vec<M::Scalar>>
 where
     B: TrisolveKernel<M, Space = Host>,
     M: SparseFormat<Space = Host>,
 {
     let n = a.nrows();
-    let b = integers::<M::Scalar>(3 * n);
-    let mut x = vec![M::Scalar::from_c64(c64::new(f64::NAN, 0.0)); 3 * (n + 2)];
+    let b = integers::<M::Scalar>(SIDES * n);
+    let mut x = vec![M::Scalar::from_c64(c64::new(f64::NAN, 0.0)); SIDES * (n + 2)];
     let mut plan = TrisolvePlan::new(backend, a, system, options)?;
-    let columns = DenseView::col_major(&b, n, 3)?;
-    plan.run_many(a, columns, DenseViewMut::new(&mut x[..], n, 3, n + 2, Order::ColMajor)?)?;
-    let mut rows = vec![M::Scalar::ZERO; 3 * n];
-    plan.run_many(a, columns, DenseViewMut::row_major(&mut rows, n, 3)?)?;
+    let columns = DenseView::col_major(&b, n, SIDES)?;
+    plan.run_many(a, columns, DenseViewMut::new(&mut x[..], n, SIDES, n + 2, Order::ColMajor)?)?;
+    let mut rows = vec![M::Scalar::ZERO; SIDES * n];
+    plan.run_many(a, columns, DenseViewMut::row_major(&mut rows, n, SIDES)?)?;
     let mut first = vec![M::Scalar::ZERO; n];
     plan.run(a, &b[..n], &mut first)?;
-    assert!(first.iter().enumerate().all(|(i, x)| bits(&[*x]) == bits(&[rows[3 * i]])), "one column");
-    assert!((0..3 * n).all(|k| bits(&[rows[k]]) == bits(&[x[k % 3 * (n + 2) + k / 3]])), "orders of X");
+    assert!(first.iter().enumerate().all(|(i, x)| bits(&[*x]) == bits(&[rows[SIDES * i]])), "one column");
+    assert!(
+        (0..SIDES * n).all(|k| bits(&[rows[k]]) == bits(&[x[k % SIDES * (n + 2) + k / SIDES]])),
+        "orders of X"
+    );
     Ok(rows)
 }
 
@@ -137,7 +143,7 @@ fn a_plan_serves_other_values_and_no_other_pattern() {
     a.values_mut().iter_mut().for_each(|value| *value *= 1.25);
     plan.run(&a, &b, &mut x).unwrap();
     let expected = solution(&Reference, &a, Triangular::upper(), &PlanOptions::default()).unwrap();
-    assert!(x.iter().enumerate().all(|(i, x)| *x == expected[3 * i]));
+    assert!(x.iter().enumerate().all(|(i, x)| *x == expected[SIDES * i]));
     let other = dominant(&stencil_5::<f64>(6, 6).unwrap());
     assert!(matches!(plan.run(&other, &b, &mut x), Err(Error::PlanMismatch { .. })));
     assert!(matches!(plan.run(&a, &b[1..], &mut x), Err(Error::Shape { .. })));

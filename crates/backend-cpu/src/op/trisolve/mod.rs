@@ -1,8 +1,9 @@
 //! `op(A)·X = B` for triangular A: rows one after the other, or level by level.
 //!
-//! The plan brings the rows of the triangle to an order in which each comes after those that it needs, and has for each
-//! entry the position of the row that it multiplies and the place of its value: a solve reads these, the value and the
-//! element of x, 16 to 32 bytes an entry. Rows of one level need no other row of it, so that vectors have a row in each
+//! Rows of the triangle that stand side by side in A are solved there, one after the other: a solve reads 8 to 16 bytes
+//! an entry. Others, and levels, the plan brings to an order in which each row comes after those that it needs, and has
+//! for each entry the position of the row that it multiplies and the place of its value: with these 16 to 32 bytes.
+//! Rows of one level need no other row of it, so that vectors have a row in each
 //! lane, and threads share a wide level. A row is summed in one order by both algorithms, which so have the same bits.
 //!
 //! Anderson, Saad: Solving sparse triangular linear systems on parallel computers. Int. J. High Speed Computing 1
@@ -10,6 +11,7 @@
 
 mod levels;
 mod schedule;
+mod stored_rows;
 mod substitution;
 mod thresholds;
 
@@ -25,6 +27,7 @@ use sparse_core::{
     PlanOptions, Result, Scalar, algorithms,
 };
 use std::fmt::{self, Debug, Formatter};
+use stored_rows::StoredRows;
 use substitution::Substitution;
 use thresholds::TrisolveThresholds;
 
@@ -32,7 +35,7 @@ algorithms! {
     /// The algorithms of CSR and CSC.
     enum TrisolveAlgorithm {
         RowByRow = Algorithm::new("row_by_row", "for a few calls, on one thread, or where levels are narrow")
-            .preprocessing("the rows of the triangle");
+            .preprocessing("the rows of the triangle, unless they are stored row by row in the order of columns");
         ByLevel = Algorithm::new("by_level", "if at least half of the entries lie in levels that are worth threads")
             .preprocessing("levels of rows, and the rows of the triangle in their order");
         Sequential = SEQUENTIAL;
@@ -57,6 +60,8 @@ enum Kernel<T: Scalar, I: Index, O: Index> {
 
 /// The order of substitution.
 enum SolveOrder<I, O> {
+    /// Row by row, as A stores them.
+    ByStoredRow(StoredRows<O>),
     ByRow(Schedule<I, O>),
     ByLevel(LevelSchedule<I, O>),
 }
@@ -64,6 +69,7 @@ enum SolveOrder<I, O> {
 impl<I: Index, O: Index> SolveOrder<I, O> {
     fn bytes(&self) -> usize {
         match self {
+            Self::ByStoredRow(rows) => rows.bytes(),
             Self::ByRow(schedule) => schedule.bytes(),
             Self::ByLevel(schedule) => schedule.bytes(),
         }
@@ -136,6 +142,7 @@ type PlanOf<I, O> = fn(&Cpu, &Entries<'_, I, O>, &PlanOptions) -> Result<(Choice
 type RunOf<T, I, O> = fn(
     &Cpu,
     &SolveOrder<I, O>,
+    &[I],
     &Substitution<'_, '_, T>,
     &mut Vec<<T as Scalar>::Acc>,
     DenseViewMut<'_, T>,
@@ -153,7 +160,9 @@ fn order_of<I: Index, O: Index>(
 ) -> Result<(Choice, SolveOrder<I, O>)> {
     let lengths = entries.row_lengths()?;
     let is_forced = options.algorithm.is_some();
-    let TrisolveThresholds { threads, calls, .. } = TrisolveThresholds::CPU;
+    let stored = StoredRows::find(entries);
+    let TrisolveThresholds { threads_by_stored_row, threads_by_row, calls, .. } = TrisolveThresholds::CPU;
+    let threads = if stored.is_some() { threads_by_stored_row } else { threads_by_row };
     let may_look = options.expected_calls >= calls && cpu.threads() >= threads;
     let levels = (is_forced || may_look).then(|| entries.levels());
     let (automatic, reason) = match &levels {
@@ -168,10 +177,13 @@ fn order_of<I: Index, O: Index>(
         Some(levels) if algorithm == TrisolveAlgorithm::ByLevel => {
             SolveOrder::ByLevel(LevelSchedule::new(entries, &lengths, &levels))
         }
-        _ => {
-            let order = entries.system.rows(lengths.len()).collect();
-            SolveOrder::ByRow(Schedule::new(entries, &lengths, order))
-        }
+        _ => match stored {
+            Some(rows) => SolveOrder::ByStoredRow(rows),
+            None => {
+                let order = entries.system.rows(lengths.len()).collect();
+                SolveOrder::ByRow(Schedule::new(entries, &lengths, order))
+            }
+        },
     };
     Ok((choice, order))
 }
@@ -192,11 +204,13 @@ fn choose(levels: &Levels, lengths: &[usize]) -> (TrisolveAlgorithm, String) {
 fn solve<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     order: &SolveOrder<I, O>,
+    columns: &[I],
     operands: &Substitution<'_, '_, T>,
     solved: &mut Vec<T::Acc>,
     x: DenseViewMut<'_, T>,
 ) -> Result<()> {
     match order {
+        SolveOrder::ByStoredRow(rows) => operands.by_stored_row(rows, columns, x),
         SolveOrder::ByRow(schedule) => operands.by_row(schedule, solved, x),
         SolveOrder::ByLevel(schedule) => operands.by_level(cpu, schedule, solved, x),
     }
@@ -241,7 +255,7 @@ impl<T: Scalar, I: Index, O: Index> TrisolvePlan<T, I, O> {
             Kernel::Sequential(plan) => unsafe { Reference.run_trisolve(plan, a, b, x) },
             Kernel::Rows { system, order, solved, .. } => {
                 let operands = Substitution { system: *system, values: a.values(), b };
-                (self.functions.run)(cpu, order, &operands, solved, x)
+                (self.functions.run)(cpu, order, a.pattern().indices(), &operands, solved, x)
             }
         }
     }

@@ -14,14 +14,14 @@ pub(super) struct Entries<'a, I: Index, O: Index> {
 }
 
 impl<I: Index, O: Index> Entries<'_, I, O> {
-    fn order(&self) -> usize {
+    pub(super) fn order(&self) -> usize {
         self.pattern.major()
     }
 
     /// Calls `visit` with row, column and place of the entries in a stored row or column; those of the diagonal are
     /// entries where they are read.
     #[inline(always)]
-    fn visit(&self, major: usize, mut visit: impl FnMut(usize, usize, usize)) {
+    pub(super) fn visit(&self, major: usize, mut visit: impl FnMut(usize, usize, usize)) {
         let (triangle, diagonal) = (self.system.solved_triangle(), self.system.diagonal);
         for place in self.pattern.range(major) {
             let minor = self.pattern.indices()[place].as_usize();

@@ -19,20 +19,20 @@ pub(super) struct Substitution<'a, 'b, T: Scalar> {
 }
 
 /// The least row whose diagonal is zero.
-struct ZeroDiagonal(AtomicUsize);
+pub(super) struct ZeroDiagonal(AtomicUsize);
 
 impl ZeroDiagonal {
     const NONE: usize = usize::MAX;
 
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(AtomicUsize::new(Self::NONE))
     }
 
-    fn found(&self, row: usize) {
+    pub(super) fn found(&self, row: usize) {
         self.0.fetch_min(row, Ordering::Relaxed);
     }
 
-    fn check(self) -> Result<()> {
+    pub(super) fn check(self) -> Result<()> {
         match self.0.into_inner() {
             Self::NONE => Ok(()),
             row => Err(Triangular::zero_diagonal(row)),
@@ -77,17 +77,14 @@ impl<T: Scalar> Substitution<'_, '_, T> {
     ) -> Result<()> {
         let n = schedule.rows.order();
         solved.resize(n * self.b.ncols(), T::Acc::ZERO);
-        let (row_step, column_step) = match x.order() {
-            Order::RowMajor => (x.leading_dimension(), 1),
-            Order::ColMajor => (1, x.leading_dimension()),
-        };
+        let steps = steps(&x);
         let zero = ZeroDiagonal::new();
         let slabs = Slabs {
             substitution: self,
             schedule,
             solved: Disjoint::new(solved),
             x: Disjoint::new(x.data_mut()),
-            steps: (row_step, column_step),
+            steps,
             zero: &zero,
         };
         let done = AtomicUsize::new(0);
@@ -135,7 +132,7 @@ impl<T: Scalar> Substitution<'_, '_, T> {
 
     /// An element of X.
     #[inline(always)]
-    fn element(sum: T::Acc, diagonal: T::Acc) -> T {
+    pub(super) fn element(sum: T::Acc, diagonal: T::Acc) -> T {
         T::from_acc(quotient(sum, diagonal))
     }
 
@@ -162,14 +159,22 @@ impl<T: Scalar> Substitution<'_, '_, T> {
 
     /// The diagonal, before entries are added.
     #[inline(always)]
-    fn initial_diagonal(&self) -> T::Acc {
+    pub(super) fn initial_diagonal(&self) -> T::Acc {
         if self.system.diagonal == Diagonal::Unit { T::Acc::one() } else { T::Acc::ZERO }
     }
 
     /// An entry of op(A).
     #[inline(always)]
-    fn value(&self, value: T) -> T::Acc {
+    pub(super) fn value(&self, value: T) -> T::Acc {
         if self.system.op == Op::ConjugateTranspose { value.conj() } else { value }.to_acc()
+    }
+}
+
+/// Elements from one row, and from one column, to the next.
+pub(super) fn steps<T: Scalar>(x: &DenseViewMut<'_, T>) -> (usize, usize) {
+    match x.order() {
+        Order::RowMajor => (x.leading_dimension(), 1),
+        Order::ColMajor => (1, x.leading_dimension()),
     }
 }
 

@@ -11,10 +11,14 @@ pub(super) struct TrisolveThresholds {
     pub(super) level_entries: usize,
     /// Entries and rows of a task of a wide level.
     pub(super) task: usize,
-    /// Threads from which on levels may pay off: their order costs locality. A million rows of 5 entries in f32,
-    /// anywhere below the diagonal, in 27 levels, took two threads 17 ms in place of 29 row by row, and one thread 48
-    /// in place of 41, beside other programs on two cores.
-    pub(super) threads: usize,
+    /// Threads from which on levels may pay off beside rows in the order of a plan: levels cost locality. A million rows
+    /// of 5 entries in f32, anywhere below the diagonal, in 27 levels, took two threads 17 ms in place of 29 row by
+    /// row, and one thread 48 in place of 41, beside other programs on two cores.
+    pub(super) threads_by_row: usize,
+    /// Threads from which on levels may pay off beside rows that are solved where A stores them: the same matrix took
+    /// 21 ms so, and by levels two threads 33; on another machine 30 to 32 ms, and by levels 2, 4, 8 and 16 threads 28,
+    /// 16, 11 and 7.
+    pub(super) threads_by_stored_row: usize,
     /// Calls from which on a plan may look for levels: that took 34 ms, and the rows in their order 26 ms more, for a
     /// stencil of a million rows that is solved in 10.5 ms.
     pub(super) calls: usize,
@@ -22,6 +26,11 @@ pub(super) struct TrisolveThresholds {
 
 impl TrisolveThresholds {
     /// The thresholds of all processors.
-    pub(super) const CPU: Self =
-        Self { level_entries: SERIAL_LIMIT, task: SERIAL_LIMIT / 4, threads: 2, calls: 32 };
+    pub(super) const CPU: Self = Self {
+        level_entries: SERIAL_LIMIT,
+        task: SERIAL_LIMIT / 4,
+        threads_by_row: 2,
+        threads_by_stored_row: 3,
+        calls: 32,
+    };
 }
