@@ -61,17 +61,17 @@ enum Kernel<T: Scalar, I: Index, O: Index> {
 /// The order of substitution.
 enum SolveOrder<I, O> {
     /// Row by row, as A stores them.
-    ByStoredRow(StoredRows<O>),
-    ByRow(Schedule<I, O>),
-    ByLevel(LevelSchedule<I, O>),
+    StoredRows(StoredRows<O>),
+    Rows(Schedule<I, O>),
+    Levels(LevelSchedule<I, O>),
 }
 
 impl<I: Index, O: Index> SolveOrder<I, O> {
     fn bytes(&self) -> usize {
         match self {
-            Self::ByStoredRow(rows) => rows.bytes(),
-            Self::ByRow(schedule) => schedule.bytes(),
-            Self::ByLevel(schedule) => schedule.bytes(),
+            Self::StoredRows(rows) => rows.bytes(),
+            Self::Rows(schedule) => schedule.bytes(),
+            Self::Levels(schedule) => schedule.bytes(),
         }
     }
 }
@@ -175,13 +175,13 @@ fn order_of<I: Index, O: Index>(
     let (algorithm, choice) = options.choose_among("trisolve", algorithms(), automatic, reason)?;
     let order = match levels {
         Some(levels) if algorithm == TrisolveAlgorithm::ByLevel => {
-            SolveOrder::ByLevel(LevelSchedule::new(entries, &lengths, &levels))
+            SolveOrder::Levels(LevelSchedule::new(entries, &lengths, &levels))
         }
         _ => match stored {
-            Some(rows) => SolveOrder::ByStoredRow(rows),
+            Some(rows) => SolveOrder::StoredRows(rows),
             None => {
                 let order = entries.system.rows(lengths.len()).collect();
-                SolveOrder::ByRow(Schedule::new(entries, &lengths, order))
+                SolveOrder::Rows(Schedule::new(entries, &lengths, order))
             }
         },
     };
@@ -210,9 +210,9 @@ fn solve<T: Scalar, I: Index, O: Index>(
     x: DenseViewMut<'_, T>,
 ) -> Result<()> {
     match order {
-        SolveOrder::ByStoredRow(rows) => operands.by_stored_row(rows, columns, x),
-        SolveOrder::ByRow(schedule) => operands.by_row(schedule, solved, x),
-        SolveOrder::ByLevel(schedule) => operands.by_level(cpu, schedule, solved, x),
+        SolveOrder::StoredRows(rows) => operands.by_stored_row(rows, columns, x),
+        SolveOrder::Rows(schedule) => operands.by_row(schedule, solved, x),
+        SolveOrder::Levels(schedule) => operands.by_level(cpu, schedule, solved, x),
     }
 }
 

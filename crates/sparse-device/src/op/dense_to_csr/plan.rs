@@ -174,9 +174,6 @@ impl CompressionPlan {
             }
         };
         self.capacity = Some(capacity_for(nnz));
-        if let Some(pass) = &self.single_pass {
-            pass.clear(backend)?;
-        }
         Ok((member_ptr, offsets, entries))
     }
 

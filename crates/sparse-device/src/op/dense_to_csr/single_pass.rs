@@ -77,9 +77,4 @@ impl SinglePass {
         let launch = self.tiles.begin(backend, launch)?;
         launch.groups_that_share(groups, (self.workers + 1) * LANES, self.workers * self.worker_bytes)
     }
-
-    /// Makes ready for the next run, at a time when nobody waits for the device.
-    pub(super) fn clear(&self, backend: &Device) -> Result<()> {
-        self.tiles.clear(backend)
-    }
 }
