@@ -252,7 +252,7 @@ pub(crate) async fn operate(
         return reply.into_job(&app, admitted, subject, &tenant, |store| work.run(store));
     }
     if work.is_merged(&app.store.device) {
-        if work.is_brief(&app.store)
+        if let Some(_lease) = work.brief_lease(&app.store)
             && let Some(permit) = app.threads.try_permit()
         {
             return app.threads.run_here((permit, admitted), || work.run(&app.store))?.respond();
@@ -313,6 +313,8 @@ pub(crate) fn array_reception<'a>(
 
 /// The most bytes of a matrix and its vectors whose product is computed by the thread that has received the request.
 const BRIEF_BYTES: u64 = 256 << 10;
+/// The number of its entries from which on the CPU's threads may share a product, and wait for each other.
+const BRIEF_ENTRIES: usize = 16 << 10;
 
 /// An operation with everything that it needs, for a worker.
 #[derive(Debug)]
@@ -348,19 +350,19 @@ impl Work {
         self.operation.is_merged() && is_answered && is_whole && are_columns_independent(device, members)
     }
 
-    /// True for a product of few bytes, which takes less time than handing it to another thread, where nothing is to be
-    /// read from disk or written to it before.
-    fn is_brief(&self, store: &Store) -> bool {
-        let Some(ArrayBody::Received(Received::Memory(body))) = &self.body else { return false };
+    /// A lease on the matrix of a product that takes less time than handing it to another thread, and for which nothing
+    /// is to be read from disk or written to it.
+    fn brief_lease(&self, store: &Store) -> Option<Arc<Resident>> {
+        let Some(ArrayBody::Received(Received::Memory(body))) = &self.body else { return None };
         let matrix = &self.object.description;
         let lines = (matrix.rows as u64).saturating_add(matrix.cols as u64);
-        let vectors = lines.saturating_mul(size_of::<c64>() as u64).saturating_add(body.len() as u64);
-        let bytes = matrix.bytes.saturating_add(vectors);
-        // With the operand as it is read and as it is packed, from above.
-        let needed = bytes.saturating_mul(4);
-        bytes <= BRIEF_BYTES
-            && self.object.is_resident()
-            && store.ledger.has_free(&self.request.identity.tenant, needed)
+        let (body, number) = (body.len() as u64, size_of::<c64>() as u64);
+        let bytes = matrix.bytes.saturating_add(lines.saturating_mul(number)).saturating_add(body);
+        // Each element of the body, of a byte at least, as it is read and as it is packed.
+        let needed = bytes.saturating_mul(4).saturating_add(body.saturating_mul(2 * number));
+        let is_brief = bytes <= BRIEF_BYTES && matrix.nnz < BRIEF_ENTRIES;
+        let has_free = is_brief && store.ledger.has_free(&self.request.identity.tenant, needed);
+        has_free.then(|| self.object.resident()).flatten()
     }
 
     /// Leases the matrices and reads the body.

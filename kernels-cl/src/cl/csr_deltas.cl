@@ -4,7 +4,7 @@
 // One work-item per row (spmv), one work-group of 32 per ROWS rows (make), striding over the grid; reads values,
 // deltas, bases and offsets once, gathers x, writes y once.
 // Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A), SHIFT = 8 (columns by which like
-// rows differ), NEAR = 2048 (columns between the first and the last of near ones).   Launch: spmv any number of
+// rows differ), NEAR = 8 KiB of x (columns between the first and the last of near ones).   Launch: spmv any number of
 // work-groups of any size; make any number of work-groups of 32.
 #include "scalar.clh"
 #include "index.clh"

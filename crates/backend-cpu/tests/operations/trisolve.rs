@@ -93,6 +93,36 @@ fn unsorted_rows_and_entries_that_repeat_are_summed_as_they_are_stored() {
     check("unsorted", &Csr::<f64>::new_unsorted(3, 3, offsets, columns, values).unwrap());
 }
 
+#[test]
+fn rows_that_stand_side_by_side_are_not_copied() {
+    fn bytes<M: SparseFormat<Space = Host>>(a: &M, system: Triangular) -> usize
+    where
+        Cpu: TrisolveKernel<M>,
+    {
+        let plan =
+            TrisolvePlan::new(&Cpu::new().unwrap(), a, system, &PlanOptions::forced("row_by_row")).unwrap();
+        plan.workspace_bytes()
+    }
+    let a = dominant(&stencil_5::<f64>(9, 7).unwrap());
+    let (spans, copy) = (63 * 2 * size_of::<i32>(), 2 * size_of::<i32>() * a.nnz() / 2);
+    for system in [Triangular::lower(), Triangular::upper().unit_diagonal()] {
+        assert_eq!(bytes(&a, system), spans);
+        assert!(bytes::<Csc<f64>>(&csc(&a), system) > copy);
+        assert_eq!(bytes::<Csc<f64>>(&csc(&a), system.with_op(Op::Transpose)), spans);
+    }
+    let reversed = a.triplets().collect::<Vec<_>>().into_iter().rev();
+    let (mut offsets, mut columns, mut values) = (vec![0], vec![], vec![]);
+    for row in 0..63 {
+        for (_, j, value) in reversed.clone().filter(|entry| entry.0 == row) {
+            columns.push(j as i32);
+            values.push(value);
+        }
+        offsets.push(columns.len() as i32);
+    }
+    let unsorted = Csr::<f64>::new_unsorted(63, 63, offsets, columns, values).unwrap();
+    assert!(bytes(&unsorted, Triangular::lower()) > spans);
+}
+
 /// A diagonal matrix with entries in the first column: two levels, the second of which is wide.
 fn arrow(n: usize) -> Csr<f64> {
     let entries = (0..n).flat_map(|i| [(i, 0, 0.5), (i, i, 3.0 + (i % 5) as f64)]);
@@ -107,6 +137,9 @@ fn wide_levels_run_in_parallel_with_the_same_bits() {
     assert_eq!(plan(&four, PlanOptions::default()).choice().algorithm, "by_level");
     assert_eq!(plan(&four, PlanOptions::once()).choice().algorithm, "row_by_row");
     assert_eq!(plan(&one, PlanOptions::default()).choice().algorithm, "row_by_row");
+    let [two, three] = [2, 3].map(|threads| Cpu::with(threads, Simd::detect()).unwrap());
+    assert_eq!(plan(&two, PlanOptions::default()).choice().algorithm, "row_by_row");
+    assert_eq!(plan(&three, PlanOptions::default()).choice().algorithm, "by_level");
     let solve = |cpu| solution(cpu, &a, Triangular::lower(), &PlanOptions::forced("by_level")).unwrap();
     let expected = solution(&Reference, &a, Triangular::lower(), &PlanOptions::default()).unwrap();
     assert!(bits(&solve(&one)) == bits(&expected) && bits(&solve(&four)) == bits(&expected));

@@ -176,12 +176,12 @@ impl Object {
         if content.is_idle() && !self.is_pinned.load(Ordering::Relaxed) { self.description.bytes } else { 0 }
     }
 
-    /// True for a matrix whose time is over; it is deleted soon.
-    /// True if the matrix is in the device's memory, and nobody moves it now.
-    pub(crate) fn is_resident(&self) -> bool {
-        self.content.try_lock().is_ok_and(|content| content.resident.is_some())
+    /// A lease on the matrix, if it is in the device's memory and nobody moves it now.
+    pub(crate) fn resident(&self) -> Option<Arc<Resident>> {
+        self.content.try_lock().ok()?.resident.clone()
     }
 
+    /// True for a matrix whose time is over; it is deleted soon.
     pub(super) fn is_expired(&self) -> bool {
         self.description.expires.is_some_and(|expires| expires <= now())
     }

@@ -204,13 +204,13 @@ fn choose(levels: &Levels, lengths: &[usize]) -> (TrisolveAlgorithm, String) {
 fn solve<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     order: &SolveOrder<I, O>,
-    columns: &[I],
+    indices: &[I],
     operands: &Substitution<'_, '_, T>,
     solved: &mut Vec<T::Acc>,
     x: DenseViewMut<'_, T>,
 ) -> Result<()> {
     match order {
-        SolveOrder::StoredRows(rows) => operands.by_stored_row(rows, columns, x),
+        SolveOrder::StoredRows(rows) => operands.by_stored_row(rows, indices, x),
         SolveOrder::Rows(schedule) => operands.by_row(schedule, solved, x),
         SolveOrder::Levels(schedule) => operands.by_level(cpu, schedule, solved, x),
     }

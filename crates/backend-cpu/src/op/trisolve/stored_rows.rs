@@ -8,10 +8,10 @@ use std::array;
 use std::ops::Range;
 
 /// Columns of B that are solved together where A stores the rows.
-const COLUMNS: usize = 8;
+const BLOCK: usize = 8;
 
-/// Where the entries of each row of a triangle stand in the arrays of A, side by side: before that of the diagonal in a
-/// lower triangle, behind it in an upper one.
+/// Spans of the rows of a triangle in the arrays of A: entries side by side, before that of the diagonal in a lower
+/// triangle, behind it in an upper one.
 pub(super) struct StoredRows<O> {
     is_lower: bool,
     has_diagonal: bool,
@@ -27,8 +27,10 @@ impl<O: Index> StoredRows<O> {
             has_diagonal: system.diagonal == Diagonal::Stored,
             spans: vec![],
         };
-        let order = if entries.has_rows { entries.order() } else { return None };
-        let spans = (0..order).map(|row| rows.span_of(entries, row)).collect::<Option<_>>()?;
+        if !entries.has_rows {
+            return None;
+        }
+        let spans = (0..entries.order()).map(|row| rows.span_of(entries, row)).collect::<Option<_>>()?;
         Some(Self { spans, ..rows })
     }
 
@@ -79,33 +81,33 @@ impl<O: Index> StoredRows<O> {
 }
 
 impl<T: Scalar> Substitution<'_, '_, T> {
-    /// Solves for all columns of B, row by row, where A stores them; `columns` are those of its entries.
+    /// Solves for all columns of B, row by row, where A stores them; `indices` are the columns of its entries.
     ///
     /// # Errors
     /// [`Singular`](sparse_core::Error::Singular) with the first row whose diagonal is zero.
     pub(super) fn by_stored_row<I: Index, O: Index>(
         &self,
         rows: &StoredRows<O>,
-        columns: &[I],
+        indices: &[I],
         mut x: DenseViewMut<'_, T>,
     ) -> Result<()> {
         let zero = ZeroDiagonal::new();
-        let (count, blocks) = (self.b.ncols(), self.b.ncols() / COLUMNS);
+        let (count, blocks) = (self.b.ncols(), self.b.ncols() / BLOCK);
         for block in 0..blocks {
-            self.columns::<I, O, COLUMNS>(rows, columns, block * COLUMNS, &mut x, &zero);
+            self.solve_columns::<I, O, BLOCK>(rows, indices, block * BLOCK, &mut x, &zero);
         }
-        for column in blocks * COLUMNS..count {
-            self.columns::<I, O, 1>(rows, columns, column, &mut x, &zero);
+        for column in blocks * BLOCK..count {
+            self.solve_columns::<I, O, 1>(rows, indices, column, &mut x, &zero);
         }
         zero.check()
     }
 
     /// Solves for `W` columns of B from the `first` on.
     #[inline(always)]
-    fn columns<I: Index, O: Index, const W: usize>(
+    fn solve_columns<I: Index, O: Index, const W: usize>(
         &self,
         rows: &StoredRows<O>,
-        columns: &[I],
+        indices: &[I],
         first: usize,
         x: &mut DenseViewMut<'_, T>,
         zero: &ZeroDiagonal,
@@ -119,7 +121,7 @@ impl<T: Scalar> Substitution<'_, '_, T> {
         for row in self.system.rows(rows.order()) {
             let span = rows.span(row);
             let mut sums: [_; W] = array::from_fn(|j| self.b.at(row, first + j).to_acc());
-            for (column, &value) in columns[span.clone()].iter().zip(&self.values[span.clone()]) {
+            for (column, &value) in indices[span.clone()].iter().zip(&self.values[span.clone()]) {
                 let value = self.value(value);
                 for (j, sum) in sums.iter_mut().enumerate() {
                     *sum -= value * element(column.as_usize(), j).to_acc();

@@ -85,7 +85,7 @@ impl RowDeltas {
         let counts = backend.download(&found)?;
         let lanes = lanes_for(a.mean_length(), a.values.element_bytes, !backend.has_barriers());
         let evicts_first = backend.lacks(EVICT_FIRST_FILE).is_none()
-            && is_little_larger_than(backend.properties().cache_bytes, product_bytes(a), lanes > 1);
+            && pays_to_evict_first(backend.properties().cache_bytes, product_bytes(a), lanes > 1);
         let kernel = match (lanes, evicts_first) {
             (1, false) => kernel("csr_deltas", "csr_deltas_spmv", defines)?,
             (1, true) => kernel(EVICT_FIRST_FILE, "csr_deltas_evict_first_spmv", defines)?,
@@ -138,12 +138,12 @@ fn product_bytes(a: RawCompressed<'_>) -> usize {
     a.nnz() * (value_bytes + size_of::<u16>()) + a.rows * (a.offsets.element_bytes + 2 * value_bytes)
 }
 
-/// True if a cache that evicts the least recent lines keeps nothing of these bytes from one product to the next, and
-/// one that evicts the newest keeps a good part. Measured, time of loads that leave first over plain ones, on an H100
+/// True from seven tenths of the cache, nine where words are read, to twice the cache: entries that leave first leave x
+/// and a part of the entries there for the next product. Measured, time of loads that leave first over plain ones, on an H100
 /// of 50 MiB: 0.75 to 0.97 at 54 to 95 MB, 1.01 on roads of 90 MB; on an H200 of 60 MiB with a thread a row: 1.05 to 1.23
 /// at 35 to 42 MB, 0.82 to 1.00 from 43 MB on, with words 1.02 to 1.4 at 46 to 55 MB, 0.75 to 1.03 at 57 to 119 MB, and
 /// 1.04 to 1.26 at 138 to 154 MB.
-fn is_little_larger_than(cache_bytes: usize, bytes: usize, reads_words: bool) -> bool {
+fn pays_to_evict_first(cache_bytes: usize, bytes: usize, reads_words: bool) -> bool {
     let tenths = if reads_words { 9 } else { 7 };
     10 * bytes > tenths * cache_bytes && bytes <= 2 * cache_bytes
 }
@@ -151,8 +151,9 @@ fn is_little_larger_than(cache_bytes: usize, bytes: usize, reads_words: bool) ->
 /// Lanes for rows of `mean` entries whose values have `value_bytes`: a power of two up to 32.
 ///
 /// Where several read words of 16 bytes, rows of ten entries have two, each has at least 28 bytes of values of longer
-/// ones, nearly two words, and a row has up to 64 entries a step. Measured on an H200 with 65 meshes, bands, blocks and rows of near columns in f32 and f64: 0.90 of the
-/// time of lanes that read one entry after the other in f32, 0.96 in f64; half or twice the lanes take 0.87 to 1.3 of it.
+/// ones, nearly two words, and a row has up to 64 entries a step. Measured on an H200 with 65 meshes, bands,
+/// blocks and rows of near columns: 0.90 of the time of lanes that read one entry after the other in f32, 0.96 in f64;
+/// half or twice the lanes take 0.87 to 1.3 of it.
 ///
 /// Where each reads one entry after the other, as all do if values have 2 bytes (words of four entries take 1.10 of the
 /// time there, of eight 1.18), it has at least five, four if values have 8 bytes. Measured on an H100
@@ -192,9 +193,8 @@ mod tests {
 
     #[test]
     fn entries_leave_the_cache_first_where_it_holds_most_of_them() {
-        let evicts = |megabytes: usize, reads_words| {
-            is_little_larger_than(60 << 20, megabytes * 1_000_000, reads_words)
-        };
+        let evicts =
+            |megabytes: usize, reads_words| pays_to_evict_first(60 << 20, megabytes * 1_000_000, reads_words);
         assert_eq!([35, 46, 60, 119, 130].map(|mb| evicts(mb, false)), [false, true, true, true, false]);
         assert_eq!([35, 46, 60, 119, 130].map(|mb| evicts(mb, true)), [false, false, true, true, false]);
     }
