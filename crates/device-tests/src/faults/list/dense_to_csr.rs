@@ -21,11 +21,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::OffByOne,
         what: "offsets of a member count from the first member on",
-        place: both(
-            "dense_to_csr",
-            "(starts[first + i % (rows + 1)] - starts[first])",
-            "(starts[first + i % (rows + 1)])",
-        ),
+        place: both("dense_to_csr", "(starts[member * rows + row] - first)", "(starts[member * rows + row])"),
         found_by: &[
             by("dense_to_csr/batch_csr", "row_per_thread"),
             by("dense_to_csr/batch_csc", "row_per_thread"),
