@@ -4,7 +4,8 @@
 //! to [`merged_columns`] vectors in one product, so that the matrix is read once for all of them. Requests that come
 //! meanwhile wait for the next product. Nobody waits for others to come: a request that finds no queue is computed
 //! alone, with the same bits. Only products whose bits do not depend on their width come here
-//! ([`are_columns_independent`](crate::operations::are_columns_independent)).
+//! ([`are_columns_independent`](crate::operations::are_columns_independent)), and of those not the small ones that the
+//! thread of their request computes at once.
 
 use crate::answer::{Array, Outcome};
 use crate::app::App;
