@@ -57,7 +57,7 @@ impl DeviceWorkers {
         }
     }
 
-    /// What a tenant has on the other devices, with the matrices in parts, which no worker counts as stored.
+    /// The usage of a tenant on the other devices, with its matrices in parts, which no worker counts as stored.
     pub(super) fn elsewhere(&self, device: usize, tenant: &str) -> Usage {
         let others = self.workers.iter().enumerate().filter(|(number, _)| *number != device);
         let in_parts = Usage { stored_bytes: self.distributed.stored_bytes(tenant), ..Usage::default() };

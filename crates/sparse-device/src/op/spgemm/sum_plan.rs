@@ -12,7 +12,7 @@ use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device};
 use sparse_core::Result;
 
-/// What a plan stores of the products, where there is memory for it.
+/// The products whose places a plan stores, where there is memory for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StoredProducts {
     None,

@@ -1,4 +1,4 @@
-//! How a plan divides rows into chunks: it counts, bounds the chunks, and places the products of each.
+//! The division of rows into chunks: products are counted, chunks bounded, and the products of each placed.
 
 use super::super::places::find_b_rows;
 use super::super::row_bins::RowBins;
