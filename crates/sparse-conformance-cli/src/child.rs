@@ -49,7 +49,7 @@ impl ChildArgs {
         let (mut cases, filter, reference) =
             (self.selection.cases()?, self.selection.filter(tier), Suite::reference());
         if known.compiles {
-            suite.keep_part(part, parts);
+            suite.keep_part(&filter, part, parts);
         } else {
             cases = cases.into_iter().skip(part).step_by(parts.max(1)).collect();
         }

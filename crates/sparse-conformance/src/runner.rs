@@ -50,9 +50,14 @@ impl Filter {
             Tier::Ci => one || narrow && !matches!(key.dtype, DType::Bf16 | DType::C32),
             Tier::Nightly => true,
         };
+        types && self.takes_key(key)
+    }
+
+    /// True if the operation and the types are among those that are named.
+    pub(crate) fn takes_key(&self, key: &Key) -> bool {
         let any = self.types.is_empty() || key.types.is_empty();
         let is_named = any || self.types.iter().any(|start| key.types.starts_with(start));
-        types && is_named && self.op.as_ref().is_none_or(|op| *op == key.op || *op == key.name())
+        is_named && self.op.as_ref().is_none_or(|op| *op == key.op || *op == key.name())
     }
 
     fn takes_algorithm(&self, algorithm: Option<&Algorithm>) -> bool {

@@ -1,6 +1,7 @@
 //! Suites: the subjects of a backend, and its known failures.
 
 use crate::key::Key;
+use crate::runner::Filter;
 use crate::subject::Subject;
 use sparse_core::Caps;
 use std::collections::BTreeSet;
@@ -49,16 +50,17 @@ impl Suite {
         self.expectations.iter().find(matching).map(|e| e.reason.as_str())
     }
 
-    /// Removes all but part number `part` of `parts`. All subjects of one operation, format and type of values stay
-    /// together: they have kernels in common, which each process that runs one of them compiles. Those of one type are
-    /// spread over the parts, and so are those of one operation.
-    pub fn keep_part(&mut self, part: usize, parts: usize) {
+    /// Removes what `filter` leaves out, and all but part number `part` of `parts`. The subjects of one type of values
+    /// are divided in the order of their names, so that most formats of an operation stay together: they have kernels
+    /// in common, which each process that runs one of them compiles. The first part of each type is another one's.
+    pub fn keep_part(&mut self, filter: &Filter, part: usize, parts: usize) {
+        self.subjects.retain(|subject| filter.takes_key(subject.key()));
         let names: BTreeSet<_> = self.subjects().map(|subject| subject.key().name()).collect();
         let dtypes: BTreeSet<_> = self.subjects().map(|subject| subject.key().dtype.to_string()).collect();
         let part_of = |key: &Key| {
             let name = names.range(..key.name()).count();
             let dtype = dtypes.range(..key.dtype.to_string()).count();
-            (name + dtype) % parts.max(1)
+            (name * parts / names.len() + dtype) % parts.max(1)
         };
         self.subjects.retain(|subject| part_of(subject.key()) == part);
     }
