@@ -27,12 +27,14 @@ import scipy.sparse as sp
 class Bench:
     """The lines that were measured."""
 
-    def __init__(self, seconds: float, json_path: str | None) -> None:
-        self.seconds, self.json_path = seconds, json_path
+    def __init__(self, seconds: float, json_path: str | None, only: str) -> None:
+        self.seconds, self.json_path, self.only = seconds, json_path, only
         self.lines: list[dict[str, object]] = []
 
     def compare(self, what: str, matrix: str, ours: Callable[[], object], theirs: Callable[[], object], peer: str = "SciPy") -> None:
-        """Measures and prints one line."""
+        """Measures and prints one line, if it is asked for."""
+        if self.only not in what:
+            return
         clock = time.perf_counter if len(os.sched_getaffinity(0)) > 1 else time.process_time
         times: tuple[list[float], list[float]] = ([], [])
         end = time.perf_counter() + self.seconds
@@ -117,6 +119,10 @@ def files(bench: Bench, matrices: dict[str, sp.csr_array]) -> None:
             path = Path(folder) / f"{name}.mtx"
             nnz.io.mmwrite(path, theirs)
             bench.compare("mmread(path) as CSR", name, lambda: nnz.io.mmread(path, format="csr"), lambda: scipy.io.mmread(path).tocsr())
+            for compressed, what in ((False, "load_npz, stored"), (True, "load_npz, compressed")):
+                archive = Path(folder) / f"{name}.npz"
+                sp.save_npz(archive, theirs, compressed)
+                bench.compare(what, name, lambda: nnz.io.load_npz(archive), lambda: sp.load_npz(archive))
 
 
 def learning(bench: Bench, theirs: sp.csr_array) -> None:
@@ -153,8 +159,9 @@ def main() -> None:
     parser.add_argument("files", nargs="*", metavar="MATRIX.mtx", help="in place of the matrices that it makes")
     parser.add_argument("--seconds", type=float, default=2.0, help="for each line")
     parser.add_argument("--json", help="a file for the record")
+    parser.add_argument("--only", default="", metavar="PART", help="lines whose name has this part")
     arguments = parser.parse_args()
-    bench = Bench(arguments.seconds, arguments.json)
+    bench = Bench(arguments.seconds, arguments.json, arguments.only)
     made = {Path(path).stem: sp.csr_array(scipy.io.mmread(path)).astype("d") for path in arguments.files} or matrices()
     print(f"SciPy {scipy.__version__}, NumPy {np.__version__}, {len(os.sched_getaffinity(0))} processors")
     print(f"{'microseconds':<51} {'nnz':>12} {'other':>12} {'ratio':>7}")

@@ -140,6 +140,16 @@ def test_classes_are_kept():
     assert isinstance(a, sp.csr_array)
 
 
+@pytest.mark.skipif(not hasattr(sp.coo_array, "__getitem__"), reason="SciPy has no indices of coordinates")
+def test_slices_of_coordinates_keep_their_class():
+    theirs = random((6, 4), 0.5, "d").tocoo()
+    a = nnz.coo_array(theirs)
+    for key in (slice(1, 4), 2, (slice(None), [3, 0]), (slice(None, None, -1), slice(1, 3))):
+        assert type(a[key]) is nnz.coo_array
+        assert (a[key].toarray() == theirs[key].toarray()).all()
+    assert a[2, 3] == theirs[2, 3]
+
+
 def test_other_types_are_left_to_scipy():
     for char in "bilgB?":
         theirs = random((8, 5), 0.5, "d").astype(char)

@@ -245,6 +245,15 @@ def test_infinities_stay_in_sums_and_elements(kind, place, char):
         np.testing.assert_array_equal(a.sum(axis), theirs.toarray().sum(axis))
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("factor", [0, 0.0, np.float32(0), False])
+@pytest.mark.parametrize("char", TYPES)
+def test_zero_times_an_infinity_is_nan(kind, place, char, factor):
+    theirs = sp.csr_array(np.array([[np.inf, 1], [np.nan, 2]], char))
+    found = (kind.from_scipy(theirs, place) * factor).toarray()
+    np.testing.assert_array_equal(found, (theirs * factor).toarray())
+
+
 def test_indices_of_two_types_become_those_of_64_bits(kind, place):
     a, b = random((30, 30), 0.2, "d"), random((30, 30), 0.1, "d", np.int64, seed=1)
     ours, other = kind.from_scipy(a, place), kind.from_scipy(b, place)

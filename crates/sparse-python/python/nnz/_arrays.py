@@ -225,6 +225,13 @@ class csc_array(_Compressed, sp.csc_array):  # type: ignore[misc]
 class coo_array(_Containers, sp.coo_array):  # type: ignore[misc]
     """:class:`scipy.sparse.coo_array`, which becomes CSR and CSC on all cores."""
 
+    if hasattr(sp.coo_array, "__getitem__"):  # as of SciPy 1.17
+
+        def __getitem__(self, key: Any) -> Any:
+            # SciPy's result is of its own class.
+            found = super().__getitem__(key)
+            return coo_array(found) if sp.issparse(found) else found
+
     def tocsr(self, copy: bool = False) -> csr_array:
         made = self._to_compressed(csr_array)
         return super().tocsr(copy=copy) if made is None else made
