@@ -10,6 +10,8 @@ use crate::preconditioner::{Identity, Preconditioner};
 use crate::recurrence::{Iterate, Recurrence};
 use num_traits::{Float, One, Zero};
 use recorded::{RECORDED, Recorded};
+#[cfg(doc)]
+use sparse_core::Backend;
 use sparse_core::backend::{Buf, SpaceOf};
 use sparse_core::op::{RealOf, SpmvKernel, VectorKernel};
 use sparse_core::{Accumulator, Result, Space, SparseFormat};
