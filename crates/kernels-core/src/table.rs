@@ -77,406 +77,132 @@ macro_rules! file {
 #[macro_export]
 macro_rules! files {
     ($language:literal, $headers:expr, [$($own:expr),+ $(,)?]) => {
+        $crate::files! {
+            @rows $language, $headers, [$($own),+]
+            "coo_merge": ["coo_merge_sum", "coo_merge_last"], [SCALAR, POS];
+            "coo_spmv": [
+                "coo_spmv_sequential", "coo_spmv_segmented", "coo_spmv_carries",
+            ], [SCALAR, IDX, OFF, CONJ, BLOCK];
+            "coo_spmv_atomic": ["coo_spmv_atomic"], [SCALAR, IDX, OFF, CONJ];
+            "coordinates": [
+                "coordinates_rows", "coordinates_positions", "coordinates_pack", "coordinates_split",
+                "coordinates_repeats", "coordinates_heads", "coordinates_minor", "coordinates_offsets",
+            ], [IDX, OFF];
+            "csr_chunks": ["csr_chunks_count", "csr_chunks_fill", "csr_chunks_order"], [IDX, OFF];
+            "csr_deltas": ["csr_deltas_make", "csr_deltas_spmv"], [SCALAR, IDX, OFF, CONJ];
+            "csr_deltas_vector": ["csr_deltas_row_per_vector"], [SCALAR, IDX, OFF, CONJ, FEW_LANES];
+            "csr_panels": ["csr_panels_sample", "csr_panels_count", "csr_panels_fill"], [IDX, OFF];
+            "csr_row_blocks": [
+                "csr_row_blocks_search", "csr_row_blocks_count", "csr_row_blocks_fill",
+            ], [IDX, OFF];
+            "csr_spmm": ["csr_spmm_row_per_thread", "csr_spmm_crc", "csr_spmm_cwm"], [SCALAR, IDX, OFF, CONJ];
+            "csr_spmm_panels": ["csr_spmm_panels"], [SCALAR, IDX, OFF, CONJ, WIDE, MANY_LANES];
+            "csr_spmm_reduce": [
+                "csr_spmm_reduce_element_per_thread", "csr_spmm_reduce_row_split", "csr_spmm_reduce_combine",
+            ], [SCALAR, IDX, OFF];
+            "csr_spmm_row_blocks": ["csr_spmm_row_blocks"], [SCALAR, IDX, OFF, CONJ, WORDS, LANES];
+            "csr_spmm_split": [
+                "csr_spmm_pack", "csr_spmm_row_split",
+            ], [SCALAR, IDX, OFF, CONJ, WORDS, FEW_LANES];
+            "csr_spmm_split_atomic": ["csr_spmm_row_split_atomic"], [SCALAR, IDX, OFF, CONJ];
+            "csr_spmv": ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp"], [SCALAR, IDX, OFF, CONJ];
+            "csr_spmv_block": ["csr_spmv_row_per_block"], [SCALAR, IDX, OFF, CONJ];
+            "csr_spmv_merge": [
+                "csr_spmv_merge_search", "csr_spmv_merge_path", "csr_spmv_merge_carries",
+            ], [SCALAR, IDX, OFF, CONJ, BLOCK];
+            "csr_spmv_row_blocks": ["csr_spmv_row_blocks"], [SCALAR, IDX, OFF, CONJ];
+            "csr_spmv_segmented": [
+                "csr_spmv_segmented_count", "csr_spmv_segmented_mark", "csr_spmv_segmented_begun",
+                "csr_spmv_segmented_open", "csr_spmv_segmented", "csr_spmv_segmented_carries",
+            ], [SCALAR, IDX, OFF, CONJ];
+            "csr_spmv_listed": [
+                "csr_spmv_listed_count", "csr_spmv_listed_fill", "csr_spmv_listed",
+            ], [SCALAR, IDX, OFF, CONJ, FEW_LANES];
+            "csr_spmv_vector": ["csr_spmv_row_per_vector"], [SCALAR, IDX, OFF, CONJ, FEW_LANES];
+            "dense_to_csr": [
+                "dense_to_csr_count_row_per_thread", "dense_to_csr_count_row_per_warp",
+                "dense_to_csr_fill_row_per_thread", "dense_to_csr_fill_row_per_warp", "dense_to_csr_offsets",
+            ], [SCALAR, IDX, OFF];
+            "dense_to_csr_mask": [
+                "dense_to_csr_mask_count", "dense_to_csr_mask_fill",
+            ], [SCALAR, IDX, OFF, WIDE, BLOCK];
+            "dense_to_csr_matrix": [
+                "dense_to_csr_count_matrix_per_thread", "dense_to_csr_count_matrix_per_warp",
+                "dense_to_csr_fill_matrix_per_thread", "dense_to_csr_fill_matrix_per_warp",
+            ], [SCALAR, IDX, OFF];
+            "dense_to_csr_staged": ["dense_to_csr_fill_staged"], [SCALAR, IDX, OFF];
+            "ell_spmv": [
+                "ell_spmv_row_per_thread", "ell_spmv_row_per_vector", "ell_spmv_sums", "ell_spmv_add",
+            ], [SCALAR, IDX, OFF];
+            "gather": ["gather_words"], [WORD, POS];
+            "members": [
+                "members_join_offsets", "members_join_columns", "members_split_offsets",
+                "members_split_columns",
+            ], [IDX, OFF];
+            "merge_rows": [
+                "merge_rows_search", "merge_rows_count", "merge_rows_fill",
+            ], [SCALAR, IDX, OFF, BLOCK];
+            "move": ["move_compact", "move_zeros"], [WORD];
+            "padded": [
+                "padded_ell", "padded_overflow", "padded_sell", "padded_ell_rows", "padded_sell_rows",
+            ], [IDX, OFF, POS];
+            "partial_sums": ["partial_sums"], [SCALAR];
+            "prune": ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF];
+            "radix_sort": ["radix_sort_count", "radix_sort_starts", "radix_sort_scatter"], [KEY, POS, BLOCK];
+            "reduce_rows": ["reduce_rows_per_thread", "reduce_rows_per_warp"], [SCALAR, OFF];
+            "row_lengths": ["row_lengths_longest", "row_lengths_filled"], [IDX, OFF, BLOCK];
+            "row_ranks": ["row_ranks"], [IDX, OFF];
+            "scan": ["scan_chunks", "scan_add", "scan_short"], [ELEMENT, BLOCK, PADDED];
+            "sddmm": ["sddmm_chunk_per_thread", "sddmm_lanes_per_entry"], [SCALAR, IDX, OFF];
+            "select": [
+                "select_lengths", "select_positions", "select_copies", "select_columns", "select_offsets",
+            ], [IDX, OFF];
+            "sell_deltas": ["sell_deltas_make", "sell_deltas_spmv"], [SCALAR, IDX, OFF];
+            "sell_spmv": ["sell_spmv_row_per_thread"], [SCALAR, IDX, OFF];
+            "softmax_rows": ["softmax_rows_per_thread", "softmax_rows_per_warp"], [SCALAR, OFF];
+            "spgemm_bitmaps": [
+                "spgemm_bitmaps_bitmap", "spgemm_bitmaps_mark", "spgemm_bitmaps_collect",
+            ], [IDX, OFF, BLOCK];
+            "spgemm_chunks": [
+                "spgemm_chunks_rows", "spgemm_chunks_products", "spgemm_chunks_c_entries",
+                "spgemm_chunks_begins", "spgemm_chunks_bounds", "spgemm_chunks_segments",
+                "spgemm_chunks_place", "spgemm_chunks_positions", "spgemm_chunks_runs", "spgemm_chunks_heads",
+                "spgemm_chunks_sum",
+            ], [SCALAR, IDX, OFF, BLOCK];
+            "spgemm_columns": [
+                "spgemm_columns_sort", "spgemm_columns_window", "spgemm_columns_hash",
+                "spgemm_columns_compact",
+            ], [IDX, OFF, BLOCK];
+            "spgemm_places": [
+                "spgemm_places_b_rows", "spgemm_places_find", "spgemm_places_sum",
+            ], [SCALAR, IDX, OFF, BLOCK, PLACE];
+            "spgemm_rows": [
+                "spgemm_rows_products", "spgemm_rows_bounds", "spgemm_rows_bins", "spgemm_rows_sum_bins",
+                "spgemm_rows_bin_starts", "spgemm_rows_slices", "spgemm_rows_offsets", "spgemm_rows_starts",
+            ], [IDX, OFF, BLOCK];
+            "spgemm_values": [
+                "spgemm_values", "spgemm_values_slices", "spgemm_values_parts",
+            ], [SCALAR, IDX, OFF, BLOCK];
+            "to_dense": ["to_dense_sum"], [SCALAR, IDX, POS];
+            "trisolve": ["trisolve_level", "trisolve_levels", "trisolve_zeros"], [SCALAR, IDX, POS, CONJ];
+            "unpack": [
+                "unpack_count_bits", "unpack_bits", "unpack_counts", "unpack_offsets", "unpack_local",
+            ], [IDX, OFF];
+            "validate": ["validate_offsets", "validate_indices"], [IDX, OFF];
+            "vector": [
+                "vector_axpby", "vector_update", "vector_scale", "vector_dot", "vector_advance",
+                "vector_turn", "vector_turn_preconditioned", "vector_sum", "vector_largest", "vector_squares",
+                "vector_norm",
+            ], [SCALAR, BLOCK];
+        }
+    };
+    // A row has the stem, the kernels and the macros of a file.
+    (
+        @rows $language:literal, $headers:expr, [$($own:expr),+]
+        $($stem:literal: [$($entry:literal),+ $(,)?], [$($define:ident),+];)+
+    ) => {
         &[
-            $crate::file!($language, $headers, "coo_merge", ["coo_merge_sum", "coo_merge_last"], [SCALAR, POS]),
-            $crate::file!(
-                $language,
-                $headers,
-                "coo_spmv",
-                ["coo_spmv_sequential", "coo_spmv_segmented", "coo_spmv_carries"],
-                [SCALAR, IDX, OFF, CONJ, BLOCK]
-            ),
-            $crate::file!($language, $headers, "coo_spmv_atomic", ["coo_spmv_atomic"], [SCALAR, IDX, OFF, CONJ]),
-            $crate::file!(
-                $language,
-                $headers,
-                "coordinates",
-                [
-                    "coordinates_rows",
-                    "coordinates_positions",
-                    "coordinates_pack",
-                    "coordinates_split",
-                    "coordinates_repeats",
-                    "coordinates_heads",
-                    "coordinates_minor",
-                    "coordinates_offsets",
-                ],
-                [IDX, OFF]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_chunks",
-                ["csr_chunks_count", "csr_chunks_fill", "csr_chunks_order"],
-                [IDX, OFF]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_deltas",
-                ["csr_deltas_make", "csr_deltas_spmv"],
-                [SCALAR, IDX, OFF, CONJ]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_deltas_vector",
-                ["csr_deltas_row_per_vector"],
-                [SCALAR, IDX, OFF, CONJ, FEW_LANES]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_panels",
-                ["csr_panels_sample", "csr_panels_count", "csr_panels_fill"],
-                [IDX, OFF]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_row_blocks",
-                ["csr_row_blocks_search", "csr_row_blocks_count", "csr_row_blocks_fill"],
-                [IDX, OFF]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_spmm",
-                ["csr_spmm_row_per_thread", "csr_spmm_crc", "csr_spmm_cwm"],
-                [SCALAR, IDX, OFF, CONJ]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_spmm_panels",
-                ["csr_spmm_panels"],
-                [SCALAR, IDX, OFF, CONJ, WIDE, MANY_LANES]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_spmm_reduce",
-                ["csr_spmm_reduce_element_per_thread", "csr_spmm_reduce_row_split", "csr_spmm_reduce_combine"],
-                [SCALAR, IDX, OFF]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_spmm_row_blocks",
-                ["csr_spmm_row_blocks"],
-                [SCALAR, IDX, OFF, CONJ, WORDS, LANES]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_spmm_split",
-                ["csr_spmm_pack", "csr_spmm_row_split"],
-                [SCALAR, IDX, OFF, CONJ, WORDS, FEW_LANES]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_spmm_split_atomic",
-                ["csr_spmm_row_split_atomic"],
-                [SCALAR, IDX, OFF, CONJ]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_spmv",
-                ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp"],
-                [SCALAR, IDX, OFF, CONJ]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_spmv_block",
-                ["csr_spmv_row_per_block"],
-                [SCALAR, IDX, OFF, CONJ]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_spmv_merge",
-                ["csr_spmv_merge_search", "csr_spmv_merge_path", "csr_spmv_merge_carries"],
-                [SCALAR, IDX, OFF, CONJ, BLOCK]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_spmv_row_blocks",
-                ["csr_spmv_row_blocks"],
-                [SCALAR, IDX, OFF, CONJ]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_spmv_segmented",
-                [
-                    "csr_spmv_segmented_count",
-                    "csr_spmv_segmented_mark",
-                    "csr_spmv_segmented_begun",
-                    "csr_spmv_segmented_open",
-                    "csr_spmv_segmented",
-                    "csr_spmv_segmented_carries",
-                ],
-                [SCALAR, IDX, OFF, CONJ]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_spmv_listed",
-                ["csr_spmv_listed_count", "csr_spmv_listed_fill", "csr_spmv_listed"],
-                [SCALAR, IDX, OFF, CONJ, FEW_LANES]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "csr_spmv_vector",
-                ["csr_spmv_row_per_vector"],
-                [SCALAR, IDX, OFF, CONJ, FEW_LANES]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "dense_to_csr",
-                [
-                    "dense_to_csr_count_row_per_thread",
-                    "dense_to_csr_count_row_per_warp",
-                    "dense_to_csr_fill_row_per_thread",
-                    "dense_to_csr_fill_row_per_warp",
-                    "dense_to_csr_offsets",
-                ],
-                [SCALAR, IDX, OFF]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "dense_to_csr_mask",
-                ["dense_to_csr_mask_count", "dense_to_csr_mask_fill"],
-                [SCALAR, IDX, OFF, WIDE, BLOCK]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "dense_to_csr_matrix",
-                [
-                    "dense_to_csr_count_matrix_per_thread",
-                    "dense_to_csr_count_matrix_per_warp",
-                    "dense_to_csr_fill_matrix_per_thread",
-                    "dense_to_csr_fill_matrix_per_warp",
-                ],
-                [SCALAR, IDX, OFF]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "dense_to_csr_staged",
-                ["dense_to_csr_fill_staged"],
-                [SCALAR, IDX, OFF]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "ell_spmv",
-                ["ell_spmv_row_per_thread", "ell_spmv_row_per_vector", "ell_spmv_sums", "ell_spmv_add"],
-                [SCALAR, IDX, OFF]
-            ),
-            $crate::file!($language, $headers, "gather", ["gather_words"], [WORD, POS]),
-            $crate::file!(
-                $language,
-                $headers,
-                "members",
-                [
-                    "members_join_offsets",
-                    "members_join_columns",
-                    "members_split_offsets",
-                    "members_split_columns",
-                ],
-                [IDX, OFF]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "merge_rows",
-                ["merge_rows_search", "merge_rows_count", "merge_rows_fill"],
-                [SCALAR, IDX, OFF, BLOCK]
-            ),
-            $crate::file!($language, $headers, "move", ["move_compact", "move_zeros"], [WORD]),
-            $crate::file!(
-                $language,
-                $headers,
-                "padded",
-                ["padded_ell", "padded_overflow", "padded_sell", "padded_ell_rows", "padded_sell_rows"],
-                [IDX, OFF, POS]
-            ),
-            $crate::file!($language, $headers, "partial_sums", ["partial_sums"], [SCALAR]),
-            $crate::file!($language, $headers, "prune", ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF]),
-            $crate::file!(
-                $language,
-                $headers,
-                "radix_sort",
-                ["radix_sort_count", "radix_sort_starts", "radix_sort_scatter"],
-                [KEY, POS, BLOCK]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "reduce_rows",
-                ["reduce_rows_per_thread", "reduce_rows_per_warp"],
-                [SCALAR, OFF]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "row_lengths",
-                ["row_lengths_longest", "row_lengths_filled"],
-                [IDX, OFF, BLOCK]
-            ),
-            $crate::file!($language, $headers, "row_ranks", ["row_ranks"], [IDX, OFF]),
-            $crate::file!(
-                $language,
-                $headers,
-                "scan",
-                ["scan_chunks", "scan_add", "scan_short"],
-                [ELEMENT, BLOCK, PADDED]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "sddmm",
-                ["sddmm_chunk_per_thread", "sddmm_lanes_per_entry"],
-                [SCALAR, IDX, OFF]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "select",
-                ["select_lengths", "select_positions", "select_copies", "select_columns", "select_offsets"],
-                [IDX, OFF]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "sell_deltas",
-                ["sell_deltas_make", "sell_deltas_spmv"],
-                [SCALAR, IDX, OFF]
-            ),
-            $crate::file!($language, $headers, "sell_spmv", ["sell_spmv_row_per_thread"], [SCALAR, IDX, OFF]),
-            $crate::file!(
-                $language,
-                $headers,
-                "softmax_rows",
-                ["softmax_rows_per_thread", "softmax_rows_per_warp"],
-                [SCALAR, OFF]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "spgemm_bitmaps",
-                ["spgemm_bitmaps_bitmap", "spgemm_bitmaps_mark", "spgemm_bitmaps_collect"],
-                [IDX, OFF, BLOCK]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "spgemm_chunks",
-                [
-                    "spgemm_chunks_rows",
-                    "spgemm_chunks_products",
-                    "spgemm_chunks_c_entries",
-                    "spgemm_chunks_begins",
-                    "spgemm_chunks_bounds",
-                    "spgemm_chunks_segments",
-                    "spgemm_chunks_place",
-                    "spgemm_chunks_positions",
-                    "spgemm_chunks_runs",
-                    "spgemm_chunks_heads",
-                    "spgemm_chunks_sum",
-                ],
-                [SCALAR, IDX, OFF, BLOCK]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "spgemm_columns",
-                [
-                    "spgemm_columns_sort",
-                    "spgemm_columns_window",
-                    "spgemm_columns_hash",
-                    "spgemm_columns_compact",
-                ],
-                [IDX, OFF, BLOCK]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "spgemm_places",
-                [
-                    "spgemm_places_b_rows",
-                    "spgemm_places_find",
-                    "spgemm_places_sum",
-                ],
-                [SCALAR, IDX, OFF, BLOCK, PLACE]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "spgemm_rows",
-                [
-                    "spgemm_rows_products",
-                    "spgemm_rows_bounds",
-                    "spgemm_rows_bins",
-                    "spgemm_rows_sum_bins",
-                    "spgemm_rows_bin_starts",
-                    "spgemm_rows_slices",
-                    "spgemm_rows_offsets",
-                    "spgemm_rows_starts",
-                ],
-                [IDX, OFF, BLOCK]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "spgemm_values",
-                ["spgemm_values", "spgemm_values_slices", "spgemm_values_parts"],
-                [SCALAR, IDX, OFF, BLOCK]
-            ),
-            $crate::file!($language, $headers, "to_dense", ["to_dense_sum"], [SCALAR, IDX, POS]),
-            $crate::file!(
-                $language,
-                $headers,
-                "trisolve",
-                ["trisolve_level", "trisolve_levels", "trisolve_zeros"],
-                [SCALAR, IDX, POS, CONJ]
-            ),
-            $crate::file!(
-                $language,
-                $headers,
-                "unpack",
-                ["unpack_count_bits", "unpack_bits", "unpack_counts", "unpack_offsets", "unpack_local"],
-                [IDX, OFF]
-            ),
-            $crate::file!($language, $headers, "validate", ["validate_offsets", "validate_indices"], [IDX, OFF]),
-            $crate::file!(
-                $language,
-                $headers,
-                "vector",
-                [
-                    "vector_axpby",
-                    "vector_update",
-                    "vector_scale",
-                    "vector_dot",
-                    "vector_advance",
-                    "vector_turn",
-                    "vector_turn_preconditioned",
-                    "vector_sum",
-                    "vector_largest",
-                    "vector_squares",
-                    "vector_norm",
-                ],
-                [SCALAR, BLOCK]
-            ),
+            $($crate::file!($language, $headers, $stem, [$($entry),+], [$($define),+]),)+
             $($own),+
         ]
     };

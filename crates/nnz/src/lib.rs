@@ -45,7 +45,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The folder `examples` has a program for each of ten tasks, and `docs/for-scipy-users.md` puts SciPy's calls beside
+//! The folder `examples` has a program for each of a dozen tasks, and `docs/for-scipy-users.md` puts SciPy's calls beside
 //! ours.
 //!
 //! # Which layer

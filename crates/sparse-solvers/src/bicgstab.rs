@@ -1,8 +1,9 @@
 //! The stabilized method of bi-conjugate gradients.
 
-use crate::krylov::{Iterate, Krylov, Recurrence};
+use crate::krylov::Krylov;
 use crate::outcome::{Breakdown, Halt, SolverOptions};
 use crate::preconditioner::{Identity, Preconditioner};
+use crate::recurrence::{Iterate, Recurrence};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf};
 use sparse_core::op::{RealOf, SpmvKernel, VectorKernel, quotient};

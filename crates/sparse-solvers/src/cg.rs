@@ -1,8 +1,9 @@
 //! The method of conjugate gradients.
 
-use crate::krylov::{Iterate, Krylov, Recurrence};
+use crate::krylov::Krylov;
 use crate::outcome::{Breakdown, Halt, SolverOptions};
 use crate::preconditioner::{Identity, Preconditioner};
+use crate::recurrence::{Iterate, Recurrence};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewOf};
 use sparse_core::op::vector::{dot, nrm2};

@@ -60,9 +60,11 @@ mod gmres;
 mod krylov;
 mod least_squares;
 mod minres;
+mod norms;
 mod outcome;
 mod preconditioner;
 mod progress;
+mod recurrence;
 
 pub use bicgstab::{BiCgStab, StabilizedBiConjugateGradients};
 pub use cg::{Cg, ConjugateGradients};
@@ -70,7 +72,7 @@ pub use cg::{Cg, ConjugateGradients};
 pub use direct::{DirectMethod, DirectPlan, Factorization};
 pub use enqueued::{EnqueuedCg, EnqueuedConjugateGradients};
 pub use gmres::{GeneralizedMinimalResiduals, Gmres};
-pub use krylov::{Iterate, Krylov, Recurrence};
+pub use krylov::Krylov;
 pub use least_squares::{LeastSquares, LeastSquaresMethod};
 pub use minres::{MinimalResiduals, Minres};
 pub use outcome::{
@@ -79,3 +81,4 @@ pub use outcome::{
 pub use preconditioner::{
     BlockJacobi, Ic0, Identity, Ilu0, Jacobi, Preconditioner, inverse_diagonal, inverse_diagonal_of_block,
 };
+pub use recurrence::{Iterate, Recurrence};

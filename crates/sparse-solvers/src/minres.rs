@@ -1,9 +1,11 @@
 //! The method of minimal residuals for Hermitian matrices.
 
 use crate::cg::not_negative;
-use crate::krylov::{Iterate, Krylov, Recurrence, to_f64};
+use crate::krylov::Krylov;
+use crate::norms::to_f64;
 use crate::outcome::{Breakdown, Halt, SolverOptions};
 use crate::preconditioner::{Identity, Preconditioner};
+use crate::recurrence::{Iterate, Recurrence};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewOf};
 use sparse_core::op::vector::scal;

@@ -1,6 +1,6 @@
 //! The options and the outcomes of solvers.
 
-use sparse_core::{Error, PlanOptions};
+use sparse_core::{Error, PlanOptions, Result};
 use std::fmt::{self, Display, Formatter};
 
 /// The stopping criterion of a solver, and the options of its product.
@@ -255,4 +255,12 @@ impl From<Error> for Halt {
     fn from(error: Error) -> Self {
         Self::Error(error)
     }
+}
+
+/// An error if `value` is negative or not a number.
+pub(crate) fn check_tolerance(option: &str, value: f64) -> Result<()> {
+    if value >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::unsupported(format_args!("{option} of {value}"), "it must be at least 0"))
 }

@@ -1,6 +1,7 @@
 //! The stopping rule: only the true residual decides.
 
-use crate::outcome::{Breakdown, Outcome};
+use crate::outcome::{Breakdown, Iteration, Outcome};
+use std::ops::ControlFlow;
 
 /// The most times in a row that a recurrence may claim convergence without progress.
 const FALSE_CLAIMS: usize = 3;
@@ -74,6 +75,28 @@ impl Progress {
                 (self.false_claims == FALSE_CLAIMS).then_some(Outcome::Breakdown(Breakdown::Stagnation))
             }
         }
+    }
+}
+
+/// Counts the iterations and passes them to the callback.
+pub(crate) struct Watch<F> {
+    pub(crate) iterations: usize,
+    pub(crate) limit: usize,
+    pub(crate) norm_b: f64,
+    pub(crate) callback: F,
+}
+
+impl<F: FnMut(Iteration) -> ControlFlow<()>> Watch<F> {
+    pub(crate) fn see(&mut self, taken: usize, claimed: f64) -> Result<(), Outcome> {
+        self.iterations += taken;
+        let iteration = Iteration { number: self.iterations, relative_residual: claimed / self.norm_b };
+        if (self.callback)(iteration).is_break() {
+            return Err(Outcome::Stopped);
+        }
+        if !claimed.is_finite() {
+            return Err(Breakdown::NotFinite { quantity: "‖r‖" }.into());
+        }
+        Ok(())
     }
 }
 

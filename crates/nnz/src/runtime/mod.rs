@@ -106,14 +106,12 @@ mod solve;
 mod solver_matrix;
 mod spgemm;
 mod spgemm_plan;
-mod thread_per_device;
 mod trisolve;
 mod tune;
 mod typed_matrix;
 mod typed_plan;
 mod typed_vector;
 mod vector;
-mod vector_on_devices;
 
 pub use compress::{CompressOptions, CompressPlan};
 pub use dense::DenseMatrix;
@@ -126,7 +124,7 @@ pub use matmul_reduce::Aggregation;
 pub use matrix::Matrix;
 pub use matrix_set::{MatrixSet, MatrixSetOptions};
 pub use method::Method;
-pub use on_devices::MatrixOnDevices;
+pub use on_devices::{MatrixOnDevices, VectorOnDevices};
 pub use on_ranks::MatrixOnRanks;
 pub use plan::{MatrixSpmmPlan, MatrixSpmvPlan};
 pub use preconditioner::Preconditioner;
@@ -137,7 +135,6 @@ pub use solve::{SolveOptions, Solver};
 pub use spgemm_plan::MatrixSpgemmPlan;
 pub use tune::{Tuned, TunedChange, Tuner};
 pub use vector::Vector;
-pub use vector_on_devices::VectorOnDevices;
 
 #[cfg(doc)]
 use crate::{

@@ -11,14 +11,20 @@ mod from_ndarray;
 mod gpu;
 #[path = "../../examples/graph_features.rs"]
 mod graph_features;
+#[path = "../../examples/multigrid.rs"]
+mod multigrid;
 #[path = "../../examples/own_backend.rs"]
 mod own_backend;
 #[path = "../../examples/pagerank.rs"]
 mod pagerank;
 #[path = "../../examples/poisson.rs"]
 mod poisson;
+#[path = "../../examples/prime_field.rs"]
+mod prime_field;
 #[path = "../../examples/several_devices.rs"]
 mod several_devices;
+#[path = "../../examples/single_cell.rs"]
+mod single_cell;
 #[path = "../../examples/which_format.rs"]
 mod which_format;
 
@@ -35,6 +41,19 @@ fn device() -> Device {
 fn poisson_has_the_height_of_the_series() {
     let (middle, solution) = poisson::solve(&device(), 31).unwrap();
     assert!(solution.converged() && (middle - 0.07367).abs() < 2e-4, "{middle}, {solution}");
+}
+
+/// V-cycles of a finer grid reduce the residual as much as those of a coarser one.
+#[test]
+fn multigrid_converges_alike_on_all_grids() {
+    for n in [15, 63] {
+        let (middle, residuals) = multigrid::solve(&device(), n).unwrap();
+        assert!((middle - 0.07367).abs() < 5e-4, "{n}: {middle}");
+        assert!(
+            residuals.len() <= 10 && residuals.windows(2).all(|pair| pair[1] < 0.15 * pair[0]),
+            "{residuals:?}"
+        );
+    }
 }
 
 #[test]
@@ -60,6 +79,38 @@ fn graph_features_are_means_of_neighbours() {
     let features = vec![1.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let smooth = graph_features::propagate(&device(), graph, features, 2).unwrap();
     assert_eq!(smooth, [0.5, 2.0, 0.0, 0.0, 0.5, 2.0, 0.0, 0.0]);
+}
+
+/// Gene 1 is proportional to the totals of the cells, so that normalization makes it constant.
+#[test]
+fn single_cells_are_normalized_before_genes_are_compared() {
+    let counts = [(0, 0, 1.0), (0, 2, 6.0), (1, 0, 1.0), (1, 1, 2.0), (1, 2, 2.0), (2, 1, 6.0), (3, 0, 2.0)];
+    let counts = Csr::from_triplets(4, 3, counts).unwrap();
+    let (genes, selected) = single_cell::variable_genes(&device(), counts, 3).unwrap();
+    assert_eq!((genes, selected.shape()), (vec![2, 3, 0], (3, 3)));
+    let values = selected.to_dense().unwrap().values().to_vec::<f32>().unwrap();
+    let counts = [0.0_f32, 7500.0, 0.0, 5000.0, 0.0, 0.0, 2500.0, 0.0, 7500.0];
+    for (found, count) in values.iter().zip(counts) {
+        assert!((found - count.ln_1p()).abs() < 1e-5, "{values:?}");
+    }
+}
+
+/// The cube and the product with −1 exceed the prime; no other y, x² or x³ satisfies the constraints.
+#[test]
+fn prime_field_products_are_exact() {
+    let (constraints, coefficients) = prime_field::cubic().unwrap();
+    let field = prime_field::Field { coefficients: &coefficients };
+    for x in [0, 3, u64::from(u32::MAX), 123_456_789_012_345] {
+        let z = prime_field::witness(x);
+        assert_eq!(prime_field::first_broken(&field, &constraints, &z).unwrap(), None, "{x}");
+        for (changed, broken) in [(2, 2), (3, 0), (4, 1)] {
+            let mut wrong = z;
+            wrong[changed] += 1;
+            let found = prime_field::first_broken(&field, &constraints, &wrong).unwrap();
+            assert_eq!(found, Some(broken), "{x}, {changed}");
+        }
+    }
+    assert_eq!(prime_field::witness(3)[2], 29);
 }
 
 #[test]

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 ///
 /// As in `mpirun -n 4 nnz spmm …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each
 /// on the device of its number on its host. Each reads its rows, where A is csr in .npz or a folder of parts, or its
-/// share of an uncompressed .mtx; the first reads all else, and writes. -v says what each has.
+/// lines of an uncompressed .mtx; the first reads all else, and writes. -v says what each has.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   nnz spmm a.mtx u.npy -o c.npy

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_have_all_entries_in_order() {
+    fn partitions_have_all_entries_in_order() {
         let lines: String = (1..40).map(|k| format!("{} {} {k}.5\n", k % 7 + 7, k % 5 + 1)).collect();
         for (kind, images) in [("general", 1), ("symmetric", 2)] {
             let text = format!("%%MatrixMarket matrix coordinate real {kind}\n13 13 39\n{lines}");

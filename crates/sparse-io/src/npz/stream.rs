@@ -3,6 +3,7 @@
 //! The files of a zip archive stand one after the other, each behind a header with its length and checksum, and a
 //! directory follows. What is written to a pipe has lengths behind the files instead, and is not decoded here.
 
+use super::archive::extents;
 use super::{AnyBatch, AnySparse, DESCRIPTION_BYTES, NpzFormat, batch};
 use crate::any::{AnyIndices, AnyValues};
 use crate::npy::{ArrayDecoder, Elements, HEADER_BYTES, RawArray};
@@ -178,7 +179,7 @@ impl NpzDecoder {
     }
 
     fn shape<const N: usize>(&mut self) -> Result<[usize; N]> {
-        self.description("shape", |array| super::extents(array.indices()?))
+        self.description("shape", |array| extents(array.indices()?))
     }
 
     fn indices(&mut self, key: &str) -> Result<AnyIndices> {

@@ -157,7 +157,7 @@ fn what_cannot_be_read_by_rows_says_so() {
 
 /// Whatever byte of the arrays is another, one of all partitions says so.
 #[test]
-fn a_changed_byte_is_found_by_one_of_all_shares() {
+fn a_changed_byte_is_found_by_one_of_all_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let a = matrix(6, 5);

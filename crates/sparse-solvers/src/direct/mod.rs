@@ -3,7 +3,8 @@
 mod columns;
 mod factors;
 
-use crate::krylov::{check_tolerance, to_f64};
+use crate::norms::to_f64;
+use crate::outcome::check_tolerance;
 use crate::outcome::{Breakdown, Outcome, Solution};
 use columns::{Columns, Values};
 use factors::{AnyFactors, Symbolic};

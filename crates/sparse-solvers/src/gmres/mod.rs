@@ -2,9 +2,11 @@
 
 mod projected;
 
-use crate::krylov::{Iterate, Krylov, Recurrence, divide, to_f64};
+use crate::krylov::Krylov;
+use crate::norms::{divide, to_f64};
 use crate::outcome::{Breakdown, Halt, SolverOptions};
 use crate::preconditioner::{Identity, Preconditioner};
+use crate::recurrence::{Iterate, Recurrence};
 use num_traits::{Float, One, Zero};
 use projected::Projected;
 use sparse_core::backend::{Backend, Buf, SpaceOf};

@@ -3,9 +3,11 @@
 mod criterion;
 mod scalars;
 
-use crate::krylov::{Watch, check_tolerance, divide, to_f64};
+use crate::norms::{divide, to_f64};
+use crate::outcome::check_tolerance;
 use crate::outcome::{Breakdown, Iteration, MatrixEstimates, Outcome, Solution, SolverOptions};
 use crate::progress::Ended;
+use crate::progress::Watch;
 use criterion::{Criterion, Norms};
 use num_traits::{Float, One, Zero};
 use scalars::{Elements, Estimates, Scalars, Update};

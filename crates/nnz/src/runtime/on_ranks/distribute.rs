@@ -55,7 +55,7 @@ impl MatrixOnRanks {
     /// [`from_root`](Self::from_root), to the bit.
     ///
     /// Each rank reads its own rows if all ranks reach the file and it is CSR in an `.npz` file or a folder of such
-    /// parts, or parses a share of an uncompressed Matrix Market file of coordinates; no rank has the whole matrix
+    /// parts, or parses its lines of an uncompressed Matrix Market file of coordinates; no rank has the whole matrix
     /// then. Otherwise, and if there are duplicates, rank 0 reads all of it, as [`reading`](Self::reading) says.
     ///
     /// ```

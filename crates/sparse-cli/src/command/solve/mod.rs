@@ -36,7 +36,7 @@ use std::sync::Arc;
 ///
 /// As in `mpirun -n 4 nnz solve …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each
 /// on the device of its number on its host, for cg and bicgstab. Each reads its rows, where A is csr in .npz or a
-/// folder of parts, or its share of an uncompressed .mtx; the first reads all else, writes, and reports what each has.
+/// folder of parts, or its lines of an uncompressed .mtx; the first reads all else, writes, and reports what each has.
 #[derive(Debug, Args)]
 pub(crate) struct Solve {
     /// The matrix A, square but for lsqr, lsmr and direct; - is standard input

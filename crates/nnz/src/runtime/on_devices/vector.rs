@@ -1,11 +1,11 @@
 //! Vectors that are divided among devices and stay there.
 
-use super::Vector;
-use super::on_devices::{Turn, parts_mut};
-use super::operand_errors::factor;
-use super::rank::{AnyLocalVector, on_host_mut, other_matrix};
 use super::thread_per_device::on_all;
+use super::turn::Turn;
 use crate::Device;
+use crate::runtime::Vector;
+use crate::runtime::operand_errors::factor;
+use crate::runtime::rank::{AnyLocalVector, on_host_mut, other_matrix};
 use sparse_core::{Accumulator, DType, Error, Result, c64};
 use sparse_distrib::Ownership;
 use std::any::Any;
@@ -178,4 +178,21 @@ impl<T: Accumulator> AnyParts for Parts<T> {
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
+}
+
+/// The part of each rank.
+pub(super) fn parts<'a, T>(x: &'a [T], ownership: &Ownership) -> impl Iterator<Item = &'a [T]> {
+    (0..ownership.ranks()).map(|rank| &x[ownership.range(rank)])
+}
+
+/// The part of each rank, to be changed.
+pub(super) fn parts_mut<'a, T>(
+    mut x: &'a mut [T],
+    ownership: &Ownership,
+) -> impl Iterator<Item = &'a mut [T]> {
+    (0..ownership.ranks()).map(move |rank| {
+        let (part, rest) = std::mem::take(&mut x).split_at_mut(ownership.range(rank).len());
+        x = rest;
+        part
+    })
 }

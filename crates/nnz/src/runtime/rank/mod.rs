@@ -1,23 +1,28 @@
 //! One rank of a matrix that is divided among devices or ranks, over a transport and a backend that are hidden.
 
-use super::entries::HostMatrix;
-use super::{Matrix, Method, PreconditionerKind, SolveOptions, Vector};
+mod local_vector;
+mod rows;
+
+use super::{Method, PreconditionerKind, SolveOptions, Vector};
+use local_vector::LocalVector;
+use rows::AnyRows;
 use sparse_core::backend::SpaceOf;
 use sparse_core::op::{Op, SpmmKernel, SpmvKernel, VectorKernel};
 use sparse_core::peer::PeerExchange;
 use sparse_core::{
-    Accumulator, Backend, Csr, DenseView, DenseViewMut, Error, Host, Index, Order, PlanOptions, Result,
-    Scalar, Space, SparseFormat,
+    Accumulator, Csr, DenseView, DenseViewMut, Error, Order, PlanOptions, Result, Space, SparseFormat,
 };
 use sparse_distrib::{
     DistributedBackend, DistributedBiCgStab, DistributedCg, DistributedMatrix, DistributedSpmmPlan,
     DistributedSpmvPlan, DistributedVector, Ownership, SharedTransport,
 };
 use sparse_solvers::{Iteration, Jacobi, Solution, inverse_diagonal_of_block};
-use std::any::Any;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+
+pub(super) use local_vector::{AnyLocalVector, other_matrix};
+pub(super) use rows::{HostRows, host_rows};
 
 /// Sees each iteration, and may stop.
 pub(super) type Callback<'a> = dyn FnMut(Iteration) -> ControlFlow<()> + Send + 'a;
@@ -56,17 +61,6 @@ pub(super) trait AnyRank<T>: Send {
     fn sizes(&self) -> RankSizes;
 }
 
-/// A rank's elements of a vector in the memory of its backend, which is hidden. All but the last two are collective
-/// calls with parts of the same matrix.
-pub(super) trait AnyLocalVector<T>: Send + Sync {
-    fn download(&self, host: &mut [T]) -> Result<()>;
-    fn axpby(&mut self, alpha: T, x: &dyn AnyLocalVector<T>, beta: T) -> Result<()>;
-    fn dot(&self, y: &dyn AnyLocalVector<T>) -> Result<T>;
-    fn nrm2(&self) -> Result<f64>;
-    fn as_any(&self) -> &dyn Any;
-    fn as_any_mut(&mut self) -> &mut dyn Any;
-}
-
 /// The sizes of a divided matrix: the rows and columns of each rank, and the entries of all and of this rank.
 pub(super) struct RankSizes {
     pub(super) rows: Ownership,
@@ -85,54 +79,6 @@ pub(super) trait RankKernels<T: Accumulator>:
 impl<B, T: Accumulator> RankKernels<T> for B where
     B: SpmvKernel<Csr<T, SpaceOf<B>>> + SpmmKernel<Csr<T, SpaceOf<B>>> + VectorKernel<T>
 {
-}
-
-/// The rows of a rank as they are sent to it.
-pub(super) type HostRows<T> = Csr<T, Host, i64, i32>;
-
-/// A CSR matrix in the host's memory whose types of indices are hidden.
-pub(super) trait AnyRows<T: Accumulator> {
-    /// The rows of each rank, divided by their entries.
-    fn divide(&self, ranks: usize) -> Result<Ownership>;
-    fn ncols(&self) -> usize;
-    /// A copy of some rows.
-    fn rows(&self, rows: Range<usize>) -> Result<HostRows<T>>;
-}
-
-impl<T: Accumulator, I: Index, O: Index> AnyRows<T> for Csr<T, Host, I, O> {
-    fn divide(&self, ranks: usize) -> Result<Ownership> {
-        Ownership::by_nnz(self.row_ptr(), ranks)
-    }
-
-    fn ncols(&self) -> usize {
-        SparseFormat::ncols(self)
-    }
-
-    fn rows(&self, rows: Range<usize>) -> Result<HostRows<T>> {
-        let ends = &self.row_ptr()[rows.start..=rows.end];
-        let (first, last) = (ends[0].as_usize(), ends[rows.len()].as_usize());
-        i32::try_new("the number of entries of a device", last - first)?;
-        let offsets = ends.iter().map(|end| i32::cast(end.as_usize() - first)).collect();
-        let columns = self.col_idx()[first..last].iter().map(|column| i64::cast(column.as_usize())).collect();
-        Csr::new_unsorted(rows.len(), self.ncols(), offsets, columns, self.values()[first..last].to_vec())
-    }
-}
-
-/// The rows of a CSR matrix, whose arrays `host` has.
-pub(super) fn host_rows<'a, T: Accumulator>(
-    csr: &Matrix,
-    host: &'a HostMatrix<'_>,
-) -> Result<&'a dyn AnyRows<T>> {
-    if let Some(a) = host.typed().downcast_ref::<Csr<T, Host, i32, i32>>() {
-        return Ok(a);
-    }
-    if let Some(a) = host.typed().downcast_ref::<Csr<T, Host, i32, i64>>() {
-        return Ok(a);
-    }
-    match host.typed().downcast_ref::<Csr<T, Host, i64, i64>>() {
-        Some(a) => Ok(a),
-        None => Err(csr.unknown_types("a distribution")),
-    }
 }
 
 /// The transport of ranks, whose type is hidden, so that products and solvers are compiled once for all transports.
@@ -228,6 +174,18 @@ where
         self.backend.agree("download", self.backend.local().download_into(x.local(), host))
     }
 
+    /// The preconditioner of this kind, if it is any. A collective call.
+    fn preconditioner(&self, kind: &PreconditionerKind) -> Result<Option<Jacobi<RankBackend<B>, T>>> {
+        match kind {
+            PreconditionerKind::None => Ok(None),
+            PreconditionerKind::Jacobi => self.backend.agree("solve", self.jacobi()).map(Some),
+            other => {
+                let reason = "jacobi is the preconditioner that several have";
+                Err(Error::unsupported(format_args!("{other} on several devices or ranks"), reason))
+            }
+        }
+    }
+
     fn jacobi(&self) -> Result<Jacobi<RankBackend<B>, T>> {
         let block = self.a.diagonal_block().to_host(self.backend.local())?;
         let first = self.a.row_ownership().range(self.backend.rank()).start;
@@ -305,14 +263,7 @@ where
         let SolveOptions { method, preconditioner, solver: options } = options;
         let b = DistributedVector::from_local(backend, a.row_ownership(), b)?;
         let mut x = DistributedVector::from_local(backend, a.col_ownership(), host_x)?;
-        let preconditioner = match preconditioner {
-            PreconditionerKind::None => None,
-            PreconditionerKind::Jacobi => Some(backend.agree("solve", self.jacobi())?),
-            other => {
-                let reason = "jacobi is the preconditioner that several have";
-                return Err(Error::unsupported(format_args!("{other} on several devices or ranks"), reason));
-            }
-        };
+        let preconditioner = self.preconditioner(preconditioner)?;
         // The rank with the callback decides for all. A panic of it stops all, and goes on when none waits any more.
         let mut panic = None;
         let decide = |iteration| {
@@ -356,61 +307,12 @@ where
     }
 }
 
-/// A rank's elements of a vector.
-struct LocalVector<B: Backend, T: Accumulator> {
-    backend: RankBackend<B>,
-    vector: DistributedVector<T, SpaceOf<B>>,
-}
-
-impl<B: RankKernels<T>, T: Accumulator> LocalVector<B, T> {
-    fn of(part: &dyn AnyLocalVector<T>) -> Result<&Self> {
-        part.as_any().downcast_ref().ok_or_else(other_matrix)
-    }
-
-    fn of_mut(part: &mut dyn AnyLocalVector<T>) -> Result<&mut Self> {
-        part.as_any_mut().downcast_mut().ok_or_else(other_matrix)
-    }
-}
-
-impl<B: RankKernels<T>, T: Accumulator> AnyLocalVector<T> for LocalVector<B, T> {
-    fn download(&self, host: &mut [T]) -> Result<()> {
-        self.backend.agree("download", self.backend.local().download_into(self.vector.local(), host))
-    }
-
-    fn axpby(&mut self, alpha: T, x: &dyn AnyLocalVector<T>, beta: T) -> Result<()> {
-        let added = self.vector.axpby(&self.backend, alpha, &Self::of(x)?.vector, beta);
-        self.backend.agree("axpby", added)
-    }
-
-    fn dot(&self, y: &dyn AnyLocalVector<T>) -> Result<T> {
-        self.vector.dot(&self.backend, &Self::of(y)?.vector)
-    }
-
-    fn nrm2(&self) -> Result<f64> {
-        Ok(self.vector.nrm2(&self.backend)?.to_c64().re)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-}
-
 pub(super) fn on_host<T: Accumulator>(x: &Vector) -> Result<&[T]> {
     x.as_slice().ok_or_else(|| not_on_host::<T>())
 }
 
 pub(super) fn on_host_mut<T: Accumulator>(x: &mut Vector) -> Result<&mut [T]> {
     x.as_mut_slice().ok_or_else(|| not_on_host::<T>())
-}
-
-/// The error of vectors whose matrices have other devices or types.
-#[cold]
-pub(super) fn other_matrix() -> Error {
-    Error::operands("spmv", "the vectors are not of one matrix")
 }
 
 fn not_on_host<T: Accumulator>() -> Error {

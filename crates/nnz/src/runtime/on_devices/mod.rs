@@ -1,30 +1,34 @@
 //! One matrix on several devices: products and solvers over the rows that each of them has.
 
+mod distribute;
+mod thread_per_device;
+mod turn;
+mod typed_ranks;
+mod vector;
+
 #[cfg(doc)]
 use super::Method;
-use super::operand_errors::{check_lengths, check_operands, factor, half_precision};
-use super::rank::{AnyRank, Callback, Rank, RankKernels, host_rows, on_host, on_host_mut};
-use super::thread_per_device::on_all;
-use super::vector_on_devices::{AnyParts, Parts};
-use super::{Format, Matrix, SolveOptions, Vector, VectorOnDevices};
-use crate::device::{Connections, HostBackend, connect};
-use crate::{Device, ExchangePath};
+use super::operand_errors::{check_lengths, check_operands};
+use super::{SolveOptions, Vector};
+use crate::Device;
 use sparse_core::op::Op;
-use sparse_core::{Accumulator, DType, Error, Result, c32, c64};
-use sparse_device::Device as Accelerator;
-use sparse_distrib::{Local, Ownership};
+use sparse_core::{DType, Error, Result, c64};
+use sparse_distrib::Ownership;
 use sparse_solvers::{Iteration, Solution};
 use std::fmt::{Debug, Formatter};
 use std::ops::{ControlFlow, Range};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use turn::Turn;
+use typed_ranks::AnyRanks;
 
-/// A matrix whose rows are divided among devices by their entries, as [`Matrix::distribute`] makes it.
+pub use vector::VectorOnDevices;
+
+/// A matrix whose rows are divided among devices by their entries, as [`Matrix::distribute`](super::Matrix::distribute) makes it.
 ///
 /// Vectors are in the host's memory, and each device gets its part of them, or stay on the devices
-/// ([`VectorOnDevices`]). Devices compute at the same time. What one
-/// needs of another's part travels on an [`ExchangePath`]: among CUDA devices it does not pass through the host's
-/// memory. The same devices give the same bits on every run, whatever the path. A row is added in another order than on
-/// one device: results differ by rounding, within the bound of a product.
+/// ([`VectorOnDevices`]). Devices compute at the same time. What one needs of another's part travels on an
+/// [`ExchangePath`](crate::ExchangePath): among CUDA devices it does not pass through the host's memory. The same
+/// devices give the same bits on every run, whatever the path. A row is added in another order than on one device:
+/// results differ by rounding, within the bound of a product.
 ///
 /// ```
 /// use nnz::{Method, SolveOptions, prelude::*};
@@ -51,65 +55,6 @@ pub struct MatrixOnDevices {
     exchange: String,
     turn: Turn,
     ranks: Box<dyn AnyRanks>,
-}
-
-/// The turns of the operations of a matrix and its vectors, which all use one transport.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Turn(Arc<Mutex<()>>);
-
-impl Turn {
-    /// Waits for the operation of another thread.
-    pub(super) fn take(&self) -> MutexGuard<'_, ()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Fails unless both are of one matrix.
-    pub(super) fn check(&self, op: &'static str, other: &Self) -> Result<()> {
-        match Arc::ptr_eq(&self.0, &other.0) {
-            true => Ok(()),
-            false => {
-                Err(Error::operands(op, "a vector on devices goes with the matrix that it was made for"))
-            }
-        }
-    }
-}
-
-/// Several devices.
-impl Matrix {
-    /// A copy of the matrix with its rows divided among `devices` by their entries, as CSR with 32-bit indices. A
-    /// device may be there several times.
-    ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) without devices; [`Unsupported`](Error::Unsupported) for values of 16 bits;
-    /// [`IndexOverflow`](Error::IndexOverflow) where a device would get 2³¹ entries or more; those of
-    /// [`to_format`](Self::to_format), and what a device's runtime reports.
-    pub fn distribute(&self, devices: &[Device]) -> Result<MatrixOnDevices> {
-        self.distribute_by(devices, ExchangePath::Auto)
-    }
-
-    /// As [`distribute`](Self::distribute), with a path for what devices exchange.
-    ///
-    /// ```
-    /// # use nnz::{ExchangePath, prelude::*};
-    /// let cpu = Device::host()?;
-    /// let a = Matrix::from_typed(&cpu, nnz::generate::stencil_5::<f64>(8, 8)?)?;
-    /// assert_eq!(a.distribute(&[cpu.clone()])?.exchange(), "the host's memory");
-    /// let refused = a.distribute_by(&[cpu.clone(), cpu], ExchangePath::Nccl).unwrap_err();
-    /// assert!(refused.to_string().ends_with("cpu is not a CUDA device"));
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`distribute`](Self::distribute); the reason why the path is not to be had.
-    pub fn distribute_by(&self, devices: &[Device], path: ExchangePath) -> Result<MatrixOnDevices> {
-        match self.dtype() {
-            DType::F32 => distribute::<f32>(self, devices, path),
-            DType::F64 => distribute::<f64>(self, devices, path),
-            DType::C32 => distribute::<c32>(self, devices, path),
-            DType::C64 => distribute::<c64>(self, devices, path),
-            half @ (DType::F16 | DType::Bf16) => Err(half_precision(half)),
-        }
-    }
 }
 
 impl MatrixOnDevices {
@@ -277,7 +222,7 @@ impl MatrixOnDevices {
     /// [`VectorOnDevices`] of this matrix, which would wait for the solver to end.
     ///
     /// # Errors
-    /// Those of [`Matrix::solve`] and [`spmv`](Self::spmv); [`Unsupported`](Error::Unsupported) for
+    /// Those of [`Matrix::solve`](super::Matrix::solve) and [`spmv`](Self::spmv); [`Unsupported`](Error::Unsupported) for
     /// [`Method::EnqueuedCg`].
     pub fn solve_from(
         &mut self,
@@ -301,144 +246,4 @@ impl Debug for MatrixOnDevices {
         self.devices.iter().try_for_each(|device| write!(f, " {device}"))?;
         f.write_str(")")
     }
-}
-
-/// The ranks of all devices, whose types of values are hidden. Vectors have the type and are on the host; beside each
-/// stands its division.
-trait AnyRanks: Send {
-    fn multiply(
-        &mut self,
-        op: Op,
-        alpha: c64,
-        x: (&Vector, &Ownership),
-        beta: c64,
-        y: (&mut Vector, &Ownership),
-    ) -> Result<()>;
-    /// A copy on the devices.
-    fn upload(&mut self, x: &Vector, division: &Ownership) -> Result<Box<dyn AnyParts>>;
-    /// As [`multiply`](Self::multiply), with vectors that [`upload`](Self::upload) has made.
-    fn multiply_parts(
-        &mut self,
-        op: Op,
-        alpha: c64,
-        x: &dyn AnyParts,
-        beta: c64,
-        y: &mut dyn AnyParts,
-    ) -> Result<()>;
-    fn solve(
-        &mut self,
-        options: &SolveOptions,
-        b: (&Vector, &Ownership),
-        x: (&mut Vector, &Ownership),
-        callback: &mut Callback<'_>,
-    ) -> Result<Solution>;
-}
-
-fn distribute<T: Accumulator>(a: &Matrix, devices: &[Device], path: ExchangePath) -> Result<MatrixOnDevices>
-where
-    HostBackend: RankKernels<T>,
-    Accelerator: RankKernels<T>,
-{
-    let csr = a.to_format(Format::Csr)?;
-    let host = csr.on_host()?;
-    let csr = host_rows::<T>(&csr, &host)?;
-    let rows = csr.divide(devices.len())?;
-    let parts: Vec<_> = (0..devices.len()).map(|rank| csr.rows(rows.range(rank))).collect::<Result<_>>()?;
-    let columns = match a.nrows() == a.ncols() {
-        true => rows.clone(),
-        false => Ownership::even(a.ncols(), devices.len())?,
-    };
-    let Connections { peers, name: exchange } = connect::<T>(devices, path)?;
-    let items = Local::group(devices.len()).into_iter().enumerate().zip(devices).zip(parts).collect();
-    let ranks = on_all(items, |(((rank, end), device), part)| -> Result<Box<dyn AnyRank<T>>> {
-        Ok(match device {
-            Device::Cpu(backend) => Box::new(Rank::from_rows(Arc::new(end), backend, &part, Some(&columns))?),
-            Device::Accelerator(backend, _) => {
-                let peers = peers.get(rank).cloned();
-                Box::new(Rank::from_rows(Arc::new(end), backend, &part, Some(&columns))?.with_peers(peers))
-            }
-        })
-    })?;
-    Ok(MatrixOnDevices {
-        devices: devices.to_vec(),
-        host: Device::host_with_threads(1)?,
-        dtype: T::DTYPE,
-        nnz: a.nnz(),
-        rows,
-        columns,
-        exchange,
-        turn: Turn::default(),
-        ranks: Box::new(Ranks(ranks)),
-    })
-}
-
-/// The ranks of all devices.
-struct Ranks<T>(Vec<Box<dyn AnyRank<T>>>);
-
-impl<T: Accumulator> AnyRanks for Ranks<T> {
-    fn multiply(
-        &mut self,
-        op: Op,
-        alpha: c64,
-        (x, columns): (&Vector, &Ownership),
-        beta: c64,
-        (y, rows): (&mut Vector, &Ownership),
-    ) -> Result<()> {
-        let (alpha, beta) = (factor::<T>("spmv", "alpha", alpha)?, factor::<T>("spmv", "beta", beta)?);
-        let (x, y) = (on_host(x)?, on_host_mut(y)?);
-        let parts = parts(x, columns).zip(parts_mut(y, rows));
-        let items = self.0.iter_mut().zip(parts).collect();
-        on_all(items, |(rank, (x, y))| rank.multiply(op, alpha, x, beta, y)).map(drop)
-    }
-
-    fn upload(&mut self, x: &Vector, division: &Ownership) -> Result<Box<dyn AnyParts>> {
-        let items = self.0.iter_mut().zip(parts(on_host::<T>(x)?, division)).collect();
-        Ok(Box::new(Parts(on_all(items, |(rank, x)| rank.upload(division, x))?)))
-    }
-
-    fn multiply_parts(
-        &mut self,
-        op: Op,
-        alpha: c64,
-        x: &dyn AnyParts,
-        beta: c64,
-        y: &mut dyn AnyParts,
-    ) -> Result<()> {
-        let (alpha, beta) = (factor::<T>("spmv", "alpha", alpha)?, factor::<T>("spmv", "beta", beta)?);
-        let parts = Parts::<T>::of(x)?.0.iter().zip(&mut Parts::<T>::of_mut(y)?.0);
-        let items = self.0.iter_mut().zip(parts).collect();
-        on_all(items, |(rank, (x, y))| rank.multiply_parts(op, alpha, &**x, beta, &mut **y)).map(drop)
-    }
-
-    fn solve(
-        &mut self,
-        options: &SolveOptions,
-        (b, rows): (&Vector, &Ownership),
-        (x, columns): (&mut Vector, &Ownership),
-        callback: &mut Callback<'_>,
-    ) -> Result<Solution> {
-        let (b, x) = (on_host(b)?, on_host_mut(x)?);
-        let parts = parts(b, rows).zip(parts_mut(x, columns));
-        let mut callback = Some(callback);
-        let items = self.0.iter_mut().zip(parts).map(|item| (item, callback.take())).collect();
-        let solutions = on_all(items, |((rank, (b, x)), callback)| rank.solve(options, b, x, callback))?;
-        solutions.first().copied().ok_or_else(|| Error::shape("solve", "there are no devices"))
-    }
-}
-
-/// The part of each rank.
-fn parts<'a, T>(x: &'a [T], ownership: &Ownership) -> impl Iterator<Item = &'a [T]> {
-    (0..ownership.ranks()).map(|rank| &x[ownership.range(rank)])
-}
-
-/// The part of each rank, to be changed.
-pub(super) fn parts_mut<'a, T>(
-    mut x: &'a mut [T],
-    ownership: &Ownership,
-) -> impl Iterator<Item = &'a mut [T]> {
-    (0..ownership.ranks()).map(move |rank| {
-        let (part, rest) = std::mem::take(&mut x).split_at_mut(ownership.range(rank).len());
-        x = rest;
-        part
-    })
 }

@@ -1,0 +1,45 @@
+//! Iterations that a backend records once and repeats.
+
+use crate::preconditioner::Preconditioner;
+use sparse_core::backend::{Backend, Recording};
+use sparse_core::{Accumulator, Result};
+
+/// Iterations that are recorded together. Measured on H200: a graph of 4 iterations, of 4 launches each, takes 138 µs
+/// to make, as long as 6 iterations launched one by one, and its launches 1.02 times as long as those of 8
+/// iterations.
+pub(super) const RECORDED: usize = 4;
+
+/// Iterations that a backend has recorded, if it can.
+#[derive(Debug)]
+pub(super) enum Recorded {
+    NotYet,
+    Never,
+    Here(Box<dyn Recording>),
+}
+
+impl Recorded {
+    /// No recording; iterations may be recorded unless `preconditioner` forbids it.
+    pub(super) fn none<B: Backend, T: Accumulator>(preconditioner: &impl Preconditioner<B, T>) -> Self {
+        if preconditioner.is_recordable() { Self::NotYet } else { Self::Never }
+    }
+
+    /// Enqueues iterations, [`RECORDED`] at a time where `backend` records them; `launch` enqueues a number of them one
+    /// by one.
+    pub(super) fn run<B: Backend>(
+        &mut self,
+        backend: &B,
+        mut iterations: usize,
+        launch: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<()> {
+        if iterations >= RECORDED && matches!(self, Self::NotYet) {
+            *self = backend.record(&mut || launch(RECORDED))?.map_or(Self::Never, Self::Here);
+        }
+        if let Self::Here(recording) = self {
+            while iterations >= RECORDED {
+                recording.enqueue()?;
+                iterations -= RECORDED;
+            }
+        }
+        launch(iterations)
+    }
+}
