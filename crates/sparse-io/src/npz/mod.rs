@@ -16,7 +16,8 @@ pub(crate) use stream::NpzDecoder;
 pub use write::{write_compressed, write_coo, write_csc, write_csr};
 
 use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
-use crate::csr_from_entries::csr_from_triplets;
+use crate::coo_to_csr::coo_to_csr;
+use crate::csr_from_entries::{ENTRY_BYTES, check_row_claim, csr_from_triplets};
 use crate::npy::{self, ArrayDecoder, Elements, RawArray};
 use crate::parallel::join;
 use crate::signature::what_it_is;
@@ -126,8 +127,12 @@ impl AnySparse {
                 csr_from_triplets(csc.nrows(), csc.ncols(), csc.nnz(), || csc.triplets())
             }
             NpzFormat::Coo => {
-                let coo: Coo<T, Host, I> = self.into_coordinates()?;
-                csr_from_triplets(coo.nrows(), coo.ncols(), coo.nnz(), || coo.triplets())
+                let shape = (self.rows, self.cols);
+                O::try_new("rows", self.rows)?;
+                check_row_claim(self.rows, size_of::<usize>(), self.values.len().saturating_mul(ENTRY_BYTES))
+                    .map_err(|reason| Error::format("csr", reason))?;
+                let (rows, cols) = (self.major.into_typed("row")?, self.minor.into_typed("col")?);
+                coo_to_csr(shape, (rows, cols, self.values.into_typed()?), false)
             }
         }
     }
