@@ -8,6 +8,7 @@
 //! a folder with a manifest ([`parts`]).
 
 pub mod any;
+mod coo_to_csr;
 mod csr_from_entries;
 mod file;
 pub mod matrix_market;

@@ -32,10 +32,17 @@ pub(crate) struct TextDecoder {
 struct Decoding {
     header: Header,
     progress: Progress,
-    rows: AnyIndices,
-    cols: AnyIndices,
-    values: AnyValues,
+    entries: Entries,
     rounded: Option<RoundedIntegers>,
+}
+
+/// Entries by the types of their values and indices.
+#[derive(Debug)]
+enum Entries {
+    RealI32(Triplets<f64, i32, i32>),
+    RealI64(Triplets<f64, i64, i64>),
+    ComplexI32(Triplets<c64, i32, i32>),
+    ComplexI64(Triplets<c64, i64, i64>),
 }
 
 /// The entries that have been read, counted by coordinates or by the position in an array.
@@ -96,72 +103,29 @@ fn path() -> &'static Path {
 
 impl Decoding {
     fn new(header: Header) -> Result<Self> {
-        let MatrixInfo { rows, cols, field, .. } = header.info;
-        let is_narrow = [rows, cols].iter().all(|&extent| i32::try_from(extent).is_ok());
-        let indices = || if is_narrow { AnyIndices::I32(vec![]) } else { AnyIndices::I64(vec![]) };
-        i64::try_new("rows", rows)?;
-        i64::try_new("columns", cols)?;
-        Ok(Self {
-            header,
-            progress: match header.info.layout {
-                Layout::Coordinate => Progress::Coordinate(Tally::default()),
-                Layout::Array => Progress::Array(Elements::of(header.info)),
-            },
-            rows: indices(),
-            cols: indices(),
-            values: if field == Field::Complex { AnyValues::C64(vec![]) } else { AnyValues::F64(vec![]) },
-            rounded: None,
-        })
+        let info = header.info;
+        i64::try_new("rows", info.rows)?;
+        i64::try_new("columns", info.cols)?;
+        let progress = match info.layout {
+            Layout::Coordinate => Progress::Coordinate(Tally::default()),
+            Layout::Array => Progress::Array(Elements::of(info)),
+        };
+        Ok(Self { header, progress, entries: Entries::none_of(info), rounded: None })
     }
 
     fn read(&mut self, text: Text<'_>, reserve: &mut Reserve<'_>) -> Result<()> {
-        match (self.header.info.field == Field::Complex, &self.rows) {
-            (false, AnyIndices::I32(_)) => {
-                self.read_as::<f64, i32>(text, AnyValues::F64, AnyIndices::I32, reserve)?
-            }
-            (false, AnyIndices::I64(_)) => {
-                self.read_as::<f64, i64>(text, AnyValues::F64, AnyIndices::I64, reserve)?
-            }
-            (true, AnyIndices::I32(_)) => {
-                self.read_as::<c64, i32>(text, AnyValues::C64, AnyIndices::I32, reserve)?
-            }
-            (true, AnyIndices::I64(_)) => {
-                self.read_as::<c64, i64>(text, AnyValues::C64, AnyIndices::I64, reserve)?
-            }
+        let (header, progress) = (self.header, &mut self.progress);
+        match &mut self.entries {
+            Entries::RealI32(entries) => read_to(entries, progress, text, header, reserve)?,
+            Entries::RealI64(entries) => read_to(entries, progress, text, header, reserve)?,
+            Entries::ComplexI32(entries) => read_to(entries, progress, text, header, reserve)?,
+            Entries::ComplexI64(entries) => read_to(entries, progress, text, header, reserve)?,
         }
-        if let Some(more) = integers::rounded(text, self.header, parts(&text), DType::F64) {
+        if let Some(more) = integers::rounded(text, header, parts(&text), DType::F64) {
             let count = more.count + self.rounded.as_ref().map_or(0, |before| before.count);
             self.rounded.get_or_insert(more).count = count;
         }
         Ok(())
-    }
-
-    /// Adds the entries of a block.
-    fn read_as<T: Scalar, I: Index>(
-        &mut self,
-        text: Text<'_>,
-        of_values: fn(Vec<T>) -> AnyValues,
-        of_indices: fn(Vec<I>) -> AnyIndices,
-        reserve: &mut Reserve<'_>,
-    ) -> Result<()> {
-        let block: Triplets<T, I, I> = match &mut self.progress {
-            Progress::Coordinate(tally) => Body::split(text, self.header, parts(&text)).read_block(tally)?,
-            Progress::Array(elements) => nonzeros(elements, text, self.header)?,
-        };
-        let (more, most) = (block.values.len(), self.most_entries());
-        self.values.grow(more, most, reserve)?;
-        self.rows.grow(more, most, reserve)?;
-        self.cols.grow(more, most, reserve)?;
-        self.values.append(of_values(block.values));
-        self.rows.append(of_indices(block.rows));
-        self.cols.append(of_indices(block.cols));
-        Ok(())
-    }
-
-    /// The most entries that the header claims, mirror images included.
-    fn most_entries(&self) -> usize {
-        let images = if self.header.info.symmetry == Symmetry::General { 1 } else { 2 };
-        self.header.info.stored.saturating_mul(images)
     }
 
     fn finish(self, last: Text<'_>) -> Result<(AnySparse, Option<RoundedIntegers>)> {
@@ -170,11 +134,66 @@ impl Decoding {
             Progress::Coordinate(tally) => tally.check_all(last, self.header.info.stored)?,
             Progress::Array(elements) => elements.check_all(last)?,
         }
-        check_row_claim(rows, size_of::<usize>(), self.values.len().saturating_mul(ENTRY_BYTES))
-            .map_err(wrong)?;
-        let (major, minor, values) = (self.rows, self.cols, self.values);
+        let (major, minor, values) = self.entries.into_arrays();
+        check_row_claim(rows, size_of::<usize>(), values.len().saturating_mul(ENTRY_BYTES)).map_err(wrong)?;
         Ok((AnySparse { format: NpzFormat::Coo, rows, cols, major, minor, values }, self.rounded))
     }
+}
+
+impl Entries {
+    fn none_of(MatrixInfo { rows, cols, field, .. }: MatrixInfo) -> Self {
+        let is_narrow = [rows, cols].iter().all(|&extent| i32::try_from(extent).is_ok());
+        match (field == Field::Complex, is_narrow) {
+            (false, true) => Self::RealI32(Triplets::with_length(0)),
+            (false, false) => Self::RealI64(Triplets::with_length(0)),
+            (true, true) => Self::ComplexI32(Triplets::with_length(0)),
+            (true, false) => Self::ComplexI64(Triplets::with_length(0)),
+        }
+    }
+
+    /// Rows, columns and values.
+    fn into_arrays(self) -> (AnyIndices, AnyIndices, AnyValues) {
+        use {AnyIndices as Indices, AnyValues as Values};
+        match self {
+            Self::RealI32(of) => (Indices::I32(of.rows), Indices::I32(of.cols), Values::F64(of.values)),
+            Self::RealI64(of) => (Indices::I64(of.rows), Indices::I64(of.cols), Values::F64(of.values)),
+            Self::ComplexI32(of) => (Indices::I32(of.rows), Indices::I32(of.cols), Values::C64(of.values)),
+            Self::ComplexI64(of) => (Indices::I64(of.rows), Indices::I64(of.cols), Values::C64(of.values)),
+        }
+    }
+}
+
+/// Adds the entries of a block.
+fn read_to<T: Scalar, I: Index>(
+    entries: &mut Triplets<T, I, I>,
+    progress: &mut Progress,
+    text: Text<'_>,
+    header: Header,
+    reserve: &mut Reserve<'_>,
+) -> Result<()> {
+    let (at, most) = (entries.values.len(), most_entries(header.info));
+    match progress {
+        Progress::Coordinate(tally) => {
+            let body = Body::split(text, header, parts(&text));
+            let bounds = body.bounds();
+            entries.extend(bounds.iter().sum(), most, reserve)?;
+            body.read_block(entries, (at, &bounds), tally)
+        }
+        Progress::Array(elements) => {
+            let block = nonzeros(elements, text, header)?;
+            entries.extend(block.values.len(), most, reserve)?;
+            entries.rows[at..].copy_from_slice(&block.rows);
+            entries.cols[at..].copy_from_slice(&block.cols);
+            entries.values[at..].copy_from_slice(&block.values);
+            Ok(())
+        }
+    }
+}
+
+/// The most entries that a header claims, mirror images included.
+fn most_entries(info: MatrixInfo) -> usize {
+    let images = if info.symmetry == Symmetry::General { 1 } else { 2 };
+    info.stored.saturating_mul(images)
 }
 
 /// The next elements of an array but zeros.

@@ -2,7 +2,7 @@
 
 use super::header::{Field, Header, MatrixInfo, Symmetry};
 use super::plain::{self, Line};
-use super::token::{Cursor, is_integer, overflows, show};
+use super::token::{Cursor, count_newlines, is_integer, overflows, show};
 use super::triplets::{PartMut, Triplets};
 use crate::any::show_number;
 use crate::parallel;
@@ -36,23 +36,23 @@ impl<'a> Body<'a> {
 
     /// Reads all entries in the order of the file, and checks the claims of the header.
     pub(super) fn read<T: Scalar, R: Index, C: Index>(&self) -> Result<Triplets<T, R, C>> {
+        let (triplets, tallies) = self.read_parts()?;
         let mut tally = Tally::default();
-        let triplets = self.read_block(&mut tally)?;
+        self.check(tallies, &mut tally)?;
         tally.check_all(self.text, self.header.info.stored)?;
         Ok(triplets)
     }
 
-    /// Reads the entries of a block of the file; `tally` is that of the blocks before it.
+    /// Reads the entries of a block of the file behind those of `triplets`, which have `bounds` more from `at` on;
+    /// `tally` is that of the blocks before it.
     pub(super) fn read_block<T: Scalar, R: Index, C: Index>(
         &self,
+        triplets: &mut Triplets<T, R, C>,
+        (at, bounds): (usize, &[usize]),
         tally: &mut Tally,
-    ) -> Result<Triplets<T, R, C>> {
-        let (triplets, tallies) = self.read_parts()?;
-        self.check_number(&tallies, tally.lines)?;
-        let before = std::mem::take(tally).before_this_text();
-        *tally = tallies.into_iter().fold(before, Tally::join);
-        self.check_sides(tally)?;
-        Ok(triplets)
+    ) -> Result<()> {
+        let tallies = self.fill(triplets, at, bounds)?;
+        self.check(tallies, tally)
     }
 
     /// Reads the entries of a partition, whose claims of the header [`Tally`] is to be compared with.
@@ -62,26 +62,46 @@ impl<'a> Body<'a> {
         Ok((triplets, all))
     }
 
-    fn read_parts<T: Scalar, R: Index, C: Index>(&self) -> Result<(Triplets<T, R, C>, Vec<Tally>)> {
+    /// The most entries of each part.
+    pub(super) fn bounds(&self) -> Vec<usize> {
         let images = if self.header.info.symmetry == Symmetry::General { 1 } else { 2 };
-        let capacities = parallel::map(self.parts.clone(), &|part| images * self.count_lines(part));
-        let mut triplets = Triplets::with_length(capacities.iter().sum());
-        let parts = self.parts.iter().cloned().zip(triplets.split(&capacities)).collect();
+        parallel::map(self.parts.clone(), &|part| images * self.count_lines(part))
+    }
+
+    fn read_parts<T: Scalar, R: Index, C: Index>(&self) -> Result<(Triplets<T, R, C>, Vec<Tally>)> {
+        let bounds = self.bounds();
+        let mut triplets = Triplets::with_length(bounds.iter().sum());
+        let tallies = self.fill(&mut triplets, 0, &bounds)?;
+        Ok((triplets, tallies))
+    }
+
+    /// Reads the entries to `triplets` from `at` on, of which each part has as many as `bounds` says.
+    fn fill<T: Scalar, R: Index, C: Index>(
+        &self,
+        triplets: &mut Triplets<T, R, C>,
+        at: usize,
+        bounds: &[usize],
+    ) -> Result<Vec<Tally>> {
+        let parts = self.parts.iter().cloned().zip(triplets.split(at, bounds)).collect();
         let tallies = parallel::map(parts, &|(part, output)| self.read_part(part, output));
         let tallies = tallies.into_iter().collect::<Result<Vec<_>>>()?;
-        triplets.close_gaps(&capacities, tallies.iter().map(|tally| tally.entries));
-        Ok((triplets, tallies))
+        triplets.close_gaps(at, bounds, tallies.iter().map(|tally| tally.entries));
+        Ok(tallies)
+    }
+
+    /// Adds the counts of the parts to those of the blocks before, and checks both.
+    fn check(&self, tallies: Vec<Tally>, tally: &mut Tally) -> Result<()> {
+        self.check_number(&tallies, tally.lines)?;
+        let before = std::mem::take(tally).before_this_text();
+        *tally = tallies.into_iter().fold(before, Tally::join);
+        self.check_sides(tally)
     }
 
     /// Number of lines of a part; stops at the first beyond the claimed number of entries.
     fn count_lines(&self, part: Range<usize>) -> usize {
-        /// Bytes whose newlines are counted in one byte.
-        const BLOCK: usize = 192;
-        let newlines = |block: &[u8]| block.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
         let bytes = &self.text.bytes[part];
-        let lines = bytes.chunks(BLOCK).map(|block| usize::from(newlines(block))).sum::<usize>();
         let without_newline = bytes.last().is_some_and(|&byte| byte != b'\n');
-        (lines + usize::from(without_newline)).min(self.header.info.stored)
+        (count_newlines(bytes) + usize::from(without_newline)).min(self.header.info.stored)
     }
 
     /// Reads the entries of a part; the mirror image of an entry follows it.

@@ -15,6 +15,10 @@ use std::path::Path;
 
 /// The most bytes of a data line. Numbers with hundreds of digits take a few KiB.
 const LONGEST_LINE: usize = 64 << 10;
+/// Bytes whose line ends are counted in one byte.
+const PART: usize = 128;
+/// The most bytes of lines that are looked at together.
+const STEP: usize = 32 * PART;
 /// Bytes per read.
 const CHUNK: usize = 64 << 10;
 
@@ -144,9 +148,12 @@ impl DataLines {
         let before_end = self.bytes.len().saturating_sub(1);
         let last =
             self.bytes[..before_end].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
-        let rest = self.bytes.split_off(last);
+        // As long as the block that is taken: a buffer that grows is copied.
+        let mut rest = Vec::with_capacity(self.bytes.capacity());
+        rest.extend_from_slice(&self.bytes[last..]);
+        self.bytes.truncate(last);
         self.line_at = self.line_at.saturating_sub(last);
-        let taken = self.bytes.iter().filter(|&&byte| byte == b'\n').count();
+        let taken = self.kept - self.taken - usize::from(rest.last() == Some(&b'\n'));
         self.taken += taken;
         let at_rest = self.skipped.partition_point(|skipped| skipped.at <= last);
         let later = self.skipped.split_off(at_rest);
@@ -219,6 +226,15 @@ impl DataLines {
     fn keep_lines<'a>(&mut self, text: &'a [u8]) -> Result<&'a [u8], Stop> {
         let (mut end, mut line_length) = (0, self.bytes.len() - self.line_at);
         let is_whole = loop {
+            if let Some((lines, length)) = plain_lines(&text[end..])
+                && self.has_header_and_takes(lines)
+                && line_length + length <= LONGEST_LINE
+            {
+                self.kept += lines;
+                line_length = 0;
+                end += length;
+                continue;
+            }
             let newline = text[end..].iter().position(|&byte| byte == b'\n');
             let length = newline.map_or(text.len() - end, |length| length + 1);
             line_length += length;
@@ -252,6 +268,11 @@ impl DataLines {
         Ok(&text[end..])
     }
 
+    /// True if so many more lines are stored, none of which ends the header or is the last one.
+    fn has_header_and_takes(&self, lines: usize) -> bool {
+        self.kept >= Self::HEADER_LINES && lines < self.most - self.kept
+    }
+
     fn end_line(&mut self) {
         self.state = State::Start;
         if self.kept == Self::HEADER_LINES
@@ -273,6 +294,30 @@ impl DataLines {
         self.note_skipped(self.bytes.len().saturating_sub(1));
         Contents { bytes: Bytes::Owned(self.bytes), skipped: self.skipped }
     }
+}
+
+/// The number and the bytes of whole lines at the start of a text, [`STEP`] bytes at most, of which each but the first
+/// starts with a digit, as does what follows them; none if no line can be told to be one.
+fn plain_lines(text: &[u8]) -> Option<(usize, usize)> {
+    let (mut lines, mut length) = (0, 0);
+    while length < STEP
+        && let Some(part) = text[length..].first_chunk::<{ PART + 1 }>()
+    {
+        // Without branches, so that many bytes are compared at once.
+        let (mut newlines, mut odd) = (0_u8, 0);
+        for (byte, next) in part.iter().zip(&part[1..]) {
+            let newline = u8::from(*byte == b'\n');
+            newlines += newline;
+            odd |= newline & u8::from(!next.is_ascii_digit());
+        }
+        if odd != 0 {
+            break;
+        }
+        lines += usize::from(newlines);
+        length += PART;
+    }
+    let last = text[..length].iter().rposition(|&byte| byte == b'\n')?;
+    Some((lines, last + 1))
 }
 
 #[cfg(test)]
@@ -320,6 +365,21 @@ mod tests {
             let streamed = read_text(Path::new(PATH), text.as_bytes()).and_then(|contents| csr(&contents));
             assert_eq!(outcome(streamed), outcome(whole), "{text:?}");
         }
+    }
+
+    #[test]
+    fn lines_that_start_with_digits_are_taken_together() {
+        let lines = |count: usize| b"12 3 4.5\n".repeat(count);
+        assert_eq!(plain_lines(&lines(20)), Some((14, 14 * 9)));
+        let (number, bytes) = plain_lines(&lines(2000)).unwrap();
+        assert!(bytes == 9 * number && (STEP - 9..=STEP).contains(&bytes), "{number} lines of {bytes} bytes");
+        for odd in ["\n", " 1 2 3\n", "% note\n", "\r\n", "x\n"] {
+            let text = [lines(30), odd.into(), lines(100)].concat();
+            let (number, bytes) = plain_lines(&text).unwrap();
+            assert!(bytes == 9 * number && number < 30, "{number} lines before {odd:?}");
+            assert_eq!(plain_lines(&text[29 * 9..]), None, "{odd:?}");
+        }
+        assert_eq!((plain_lines(b"1 2\n3 4\n"), plain_lines(&[b'1'; 2 * STEP])), (None, None));
     }
 
     #[test]

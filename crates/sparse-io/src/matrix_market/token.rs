@@ -13,6 +13,14 @@ pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c')
 }
 
+/// The number of newlines.
+pub(super) fn count_newlines(bytes: &[u8]) -> usize {
+    /// Bytes whose newlines are counted in one byte.
+    const BLOCK: usize = 192;
+    let newlines = |block: &[u8]| block.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
+    bytes.chunks(BLOCK).map(|block| usize::from(newlines(block))).sum()
+}
+
 impl<'a> Cursor<'a> {
     /// The position `at` of `bytes`.
     pub(super) fn new(bytes: &'a [u8], at: usize) -> Self {

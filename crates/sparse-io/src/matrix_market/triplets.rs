@@ -1,9 +1,11 @@
 //! Entries in the order of the file, as three arrays that several threads fill.
 
-use sparse_core::{Index, Scalar};
+use crate::stream::{Reserve, grow};
+use sparse_core::{Index, Result, Scalar};
 use std::ops::Range;
 
 /// Rows, columns and values of entries.
+#[derive(Debug)]
 pub(super) struct Triplets<T, R, C> {
     pub(super) rows: Vec<R>,
     pub(super) cols: Vec<C>,
@@ -17,9 +19,22 @@ impl<T: Scalar, R: Index, C: Index> Triplets<T, R, C> {
         Self { rows, cols, values: vec![T::ZERO; length] }
     }
 
-    /// Neighbouring parts of the given lengths, to be filled.
-    pub(super) fn split(&mut self, lengths: &[usize]) -> Vec<PartMut<'_, T, R, C>> {
-        let (mut rows, mut cols, mut values) = (&mut self.rows[..], &mut self.cols[..], &mut self.values[..]);
+    /// Makes the arrays longer by `more` entries, to be filled, of `most` in all.
+    pub(super) fn extend(&mut self, more: usize, most: usize, reserve: &mut Reserve<'_>) -> Result<()> {
+        grow(&mut self.rows, more, most, reserve)?;
+        grow(&mut self.cols, more, most, reserve)?;
+        grow(&mut self.values, more, most, reserve)?;
+        let length = self.values.len() + more;
+        self.rows.resize(length, R::cast(0));
+        self.cols.resize(length, C::cast(0));
+        self.values.resize(length, T::ZERO);
+        Ok(())
+    }
+
+    /// Neighbouring parts of the given lengths from `at` on, to be filled.
+    pub(super) fn split(&mut self, at: usize, lengths: &[usize]) -> Vec<PartMut<'_, T, R, C>> {
+        let (mut rows, mut cols, mut values) =
+            (&mut self.rows[at..], &mut self.cols[at..], &mut self.values[at..]);
         let part = |&length: &usize| PartMut {
             rows: rows.split_off_mut(..length).unwrap_or_default(),
             cols: cols.split_off_mut(..length).unwrap_or_default(),
@@ -29,9 +44,9 @@ impl<T: Scalar, R: Index, C: Index> Triplets<T, R, C> {
         lengths.iter().map(part).collect()
     }
 
-    /// Moves the entries together where a part, of the lengths given to `split`, was not filled.
-    pub(super) fn close_gaps(&mut self, lengths: &[usize], filled: impl Iterator<Item = usize>) {
-        let (mut start, mut kept) = (0, 0);
+    /// Moves the entries together where a part, of those given to `split`, was not filled.
+    pub(super) fn close_gaps(&mut self, at: usize, lengths: &[usize], filled: impl Iterator<Item = usize>) {
+        let (mut start, mut kept) = (at, at);
         for (length, filled) in lengths.iter().zip(filled) {
             if kept != start {
                 self.move_down(start..start + filled, kept);

@@ -2,9 +2,10 @@
 
 use super::batch;
 use crate::any::{AnyIndices, AnyValues};
-use crate::csr_from_entries::csr_from_triplets;
+use crate::coo_to_csr::coo_to_csr;
+use crate::csr_from_entries::{ENTRY_BYTES, check_row_claim, csr_from_triplets};
 use serde::{Deserialize, Serialize};
-use sparse_core::{Axis, Col, Compressed, Coo, Csc, Csr, DType, Host, Index, Result, Row, Scalar};
+use sparse_core::{Axis, Col, Compressed, Coo, Csc, Csr, DType, Error, Host, Index, Result, Row, Scalar};
 
 /// The formats of sparse matrices in `.npz` files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,8 +104,12 @@ impl AnySparse {
                 csr_from_triplets(csc.nrows(), csc.ncols(), csc.nnz(), || csc.triplets())
             }
             NpzFormat::Coo => {
-                let coo: Coo<T, Host, I> = self.into_coordinates()?;
-                csr_from_triplets(coo.nrows(), coo.ncols(), coo.nnz(), || coo.triplets())
+                let shape = (self.rows, self.cols);
+                O::try_new("rows", self.rows)?;
+                check_row_claim(self.rows, size_of::<usize>(), self.values.len().saturating_mul(ENTRY_BYTES))
+                    .map_err(|reason| Error::format("csr", reason))?;
+                let (rows, cols) = (self.major.into_typed("row")?, self.minor.into_typed("col")?);
+                coo_to_csr(shape, (rows, cols, self.values.into_typed()?), false)
             }
         }
     }

@@ -103,12 +103,13 @@ fn dense_arrays_become_their_entries() {
     assert!(decoded.triplets().eq([(0, 1, 258.0), (1, 0, -1.0)]));
 }
 
-/// A text of some 1.5 MB, in several blocks, with comments and blank lines.
+/// A text of some 1.5 MB, in several blocks, with comments and blank lines in each other 700 lines.
 fn text(banner: &str, size: &str, lines: usize, line: impl Fn(usize) -> String) -> String {
     let mut text = format!("%%MatrixMarket matrix {banner}\n% note\n\n{size}\n");
     for k in 0..lines {
         text += &line(k);
-        text += ["\n", "\r\n", "\n% a note of some length\n", " \n \n"][k % 4];
+        let ends = ["\n", "\r\n", "\n% a note of some length\n", " \n \n"];
+        text += if k / 700 % 2 == 0 { ends[k % 4] } else { "\n" };
     }
     text
 }
