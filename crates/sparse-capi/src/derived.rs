@@ -3,7 +3,8 @@
 use crate::failure::{Failure, Status};
 use crate::memory::list;
 use crate::names::{self, MatrixFormat, Type};
-use crate::{Complex, Matrix, given, put_matrix};
+use crate::pointers::{given, put_matrix};
+use crate::{Complex, Matrix};
 
 /// `nnz_convert`.
 ///

@@ -12,6 +12,7 @@ mod failure;
 mod matrix;
 mod memory;
 mod names;
+mod pointers;
 mod product;
 mod spgemm_plan;
 #[cfg_attr(not(feature = "sycl"), path = "no_sycl.rs")]
@@ -24,11 +25,12 @@ pub use names::{Index, MatrixFormat, Operation, PreconditionedBy, SampledBy, Sol
 pub use product::{Complex, Solution, SolverOptions};
 pub use spgemm_plan::*;
 
-use failure::{Failure, reported};
+use failure::reported;
 use memory::Dense;
 use nnz::op::Op;
-use nnz::{Cpu, Error, Format, Simd};
-use std::ffi::{CStr, c_char, c_int, c_void};
+use nnz::{Cpu, Format, Simd};
+use pointers::{boxed, dropped, given, given_path, put, put_matrix};
+use std::ffi::{c_char, c_int, c_void};
 
 /// `nnz_device`: the CPU, or the device of a queue.
 #[derive(Debug)]
@@ -37,65 +39,6 @@ pub struct Device(nnz::Device);
 /// `nnz_matrix`: a matrix with its plans.
 #[derive(Debug)]
 pub struct Matrix(nnz::Matrix);
-
-/// The referent of a pointer; an error if it is null.
-///
-/// # Safety
-/// It is null, or points to a value that nobody writes.
-unsafe fn given<'a, T>(what: &str, pointer: *const T) -> Result<&'a T, Failure> {
-    // SAFETY: the caller promises what is asked.
-    unsafe { pointer.as_ref() }.ok_or_else(|| Failure::null(what))
-}
-
-/// Writes a result through a pointer of the caller's.
-///
-/// # Safety
-/// `target` is null or may be written.
-unsafe fn put<T>(
-    what: &str,
-    target: *mut T,
-    make: impl FnOnce() -> Result<T, Failure>,
-) -> Result<(), Failure> {
-    if target.is_null() {
-        return Err(Failure::null(what));
-    }
-    let made = make()?;
-    // SAFETY: the caller promises what is asked.
-    unsafe { target.write(made) };
-    Ok(())
-}
-
-/// Writes a new matrix, for C to own, through a pointer of the caller's.
-///
-/// # Safety
-/// `target` is null or may be written.
-unsafe fn put_matrix(
-    target: *mut *mut Matrix,
-    make: impl FnOnce() -> Result<nnz::Matrix, Failure>,
-) -> Status {
-    // SAFETY: the caller promises what is asked.
-    reported(|| unsafe { put("matrix", target, || Ok(boxed(Matrix(make()?)))) })
-}
-
-/// Moves a value to the heap, for C to own by a pointer.
-fn boxed<T>(value: T) -> *mut T {
-    Box::into_raw(Box::new(value))
-}
-
-/// Drops a value that C owned.
-///
-/// # Safety
-/// `value` is null or came from [`boxed`], and is used no more.
-unsafe fn dropped<T>(value: *mut T) {
-    if !value.is_null() {
-        // SAFETY: the caller promises what is asked.
-        let value = unsafe { Box::from_raw(value) };
-        reported(|| {
-            drop(value);
-            Ok(())
-        });
-    }
-}
 
 /// `nnz_message`.
 #[unsafe(no_mangle)]
@@ -223,19 +166,6 @@ pub unsafe extern "C" fn nnz_read(
 pub unsafe extern "C" fn nnz_write(matrix: *const Matrix, path: *const c_char) -> Status {
     // SAFETY: the caller promises what is asked.
     reported(|| unsafe { Ok(given("matrix", matrix)?.0.write(given_path(path)?)?) })
-}
-
-/// A path of the caller's.
-///
-/// # Safety
-/// `path` is null or ends with a zero, and stays as long as the result.
-unsafe fn given_path<'a>(path: *const c_char) -> Result<&'a str, Failure> {
-    // SAFETY: the caller promises what is asked.
-    let path = unsafe {
-        given("path", path)?;
-        CStr::from_ptr(path)
-    };
-    Ok(path.to_str().map_err(|error| Error::unsupported("a path that is not UTF-8", error))?)
 }
 
 /// `nnz_dense_to_csr`.

@@ -1,8 +1,9 @@
 //! Plans of products of two sparse matrices.
 
+use crate::Matrix;
 use crate::derived::check_factors;
 use crate::failure::{Status, reported};
-use crate::{Matrix, boxed, dropped, given, put, put_matrix};
+use crate::pointers::{boxed, dropped, given, put, put_matrix};
 use nnz::{MatrixSpgemmPlan, PlanOptions};
 use std::sync::{Mutex, PoisonError};
 

@@ -4,18 +4,18 @@
 //! the answers it checks that inputs stayed, other values under the old plan, the old values again with the same bits,
 //! operands that do not fit, and a pattern that the plan is not bound to.
 
-use crate::array_dump::{join, text};
+use crate::answer::Answer;
+use crate::array_dump::join;
 use crate::call::{Call, Outcome};
 use crate::case::Problem;
 use crate::device_matrix::ValueSet;
 use crate::digest::Digest;
 use crate::error_bound::Bounded;
-use crate::guarded_operand::{GuardedOperand, same_bits};
 use crate::setting::Setting;
 use crate::snapshot::Snapshots;
 use crate::subject::{Expected, Given, PlannedOperation, Subject};
 use crate::suite::Suite;
-use sparse_core::{Algorithm, Error, PlanOptions, c64};
+use sparse_core::{Algorithm, Error, PlanOptions};
 use std::cell::OnceCell;
 
 /// The reason why an examination did not pass.
@@ -319,84 +319,5 @@ impl Examination<'_> {
             }
             _ => fail("a pattern that the plan does not know is not refused as a PlanMismatch"),
         }
-    }
-}
-
-/// The result of a run.
-struct Answer {
-    y: GuardedOperand,
-    outcome: Outcome,
-}
-
-impl Answer {
-    fn same_bits(&self, other: &Self) -> bool {
-        self.elements().zip(other.elements()).all(|(a, b)| same_bits(a, b))
-            && self.outcome.made.difference(&other.outcome.made).is_none()
-    }
-
-    /// Adds the bits of everything computed.
-    fn add_to(&self, digest: &mut Digest) {
-        self.elements().for_each(|value| digest.number(value));
-        digest.dump(&self.outcome.made);
-    }
-
-    /// The first difference from the expected result, in words.
-    fn difference(&self, call: &Call, expected: &Expected) -> Option<String> {
-        if let Some(at) = self.y.broken_guard(&call.y) {
-            return Some(format!("the guard or padding word at {at} of the output's buffer was written"));
-        }
-        if self.outcome.input_changed {
-            return Some("the input operand was changed".into());
-        }
-        self.wrong_element(call, expected)
-            .or_else(|| expected.equations.as_ref()?.violation(&self.y))
-            .or_else(|| self.outcome.made.difference(&expected.made))
-            .or_else(|| self.wrong_mark(expected))
-    }
-
-    /// The computed numbers: one number, or the elements of the output.
-    fn elements(&self) -> impl Iterator<Item = c64> + '_ {
-        let number = self.outcome.number;
-        let y = number.is_none().then(|| self.y.elements());
-        number.into_iter().chain(y.into_iter().flatten())
-    }
-
-    fn wrong_element(&self, call: &Call, expected: &Expected) -> Option<String> {
-        let rows = self.y.frame.rows.max(1);
-        let wrong = |&(_, (found, bounded)): &(usize, (c64, &Bounded))| {
-            if expected.moved { !same_bits(found, bounded.value) } else { !bounded.admits(found) }
-        };
-        let (at, (found, bounded)) = self.elements().zip(&expected.y).enumerate().find(wrong)?;
-        let rule = match () {
-            () if found.re.is_nan() && call.beta == c64::ZERO => "B1, B3: ",
-            () if bounded.bound > 0.0 => "A1: ",
-            () => "A2: ",
-        };
-        let bound = if bounded.bound > 0.0 { format!(" within {:e}", bounded.bound) } else { String::new() };
-        let (row, col) = (at % rows, at / rows);
-        Some(format!(
-            "{rule}element ({row}, {col}) is {}, expected {}{bound}",
-            text(found),
-            text(bounded.value)
-        ))
-    }
-
-    fn wrong_mark(&self, expected: &Expected) -> Option<String> {
-        let (sorted, unique) = self.outcome.marked_order?;
-        let (is_sorted, is_unique) = expected.marked_order;
-        let demanded = expected.canonical && !(sorted && unique);
-        if demanded {
-            return Some("O1: the result is not marked as sorted and unique".into());
-        }
-        ((sorted && !is_sorted) || (unique && !is_unique))
-            .then(|| "O2: the result is marked with an order that it does not have".into())
-    }
-
-    fn text(&self, expected: &Expected) -> String {
-        if expected.refused {
-            return "refused".into();
-        }
-        let elements = join(self.elements().map(text));
-        join([elements, self.outcome.made.text()].into_iter().filter(|text| !text.is_empty()))
     }
 }

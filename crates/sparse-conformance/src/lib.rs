@@ -20,6 +20,7 @@
 //! Reference.spmv(Op::None, 1.0, &a, &y, 0.0, &mut y).unwrap();
 //! ```
 
+mod answer;
 mod array_dump;
 mod build;
 mod call;

@@ -16,6 +16,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// An approximation K of a matrix whose inverse is cheap to apply; [`Matrix::preconditioner`] makes one.
 ///
 /// It is on the device of the matrix. Clones and solvers share it, and apply it one after another.
+///
+/// ```
+/// use nnz::{Method, PreconditionerKind, SolveOptions, prelude::*};
+/// use std::ops::ControlFlow;
+///
+/// let device = Device::host()?;
+/// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(8, 8)?)?;
+/// let ic0 = a.preconditioner(PreconditionerKind::Ic0)?; // factorized once, for both solvers
+/// let (b, mut x) = (Vector::from_vec(&device, vec![1.0; 64])?, Vector::zeros(&device, DType::F64, 64)?);
+/// for method in [Method::Cg, Method::BiCgStab] {
+///     let mut solver = a.solver_with(&SolveOptions::new(method), &ic0)?;
+///     x.scale(0.0)?;
+///     assert!(solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(()))?.converged());
+/// }
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Preconditioner {
     by: PreconditionerKind,

@@ -179,6 +179,21 @@ pub struct Solver(Box<dyn AnySolver>);
 impl Solver {
     /// Solves A·x = b from the `x` that is given, which gets the last iterate; see [`Matrix::solve_from`].
     ///
+    /// ```
+    /// use nnz::{Method, SolveOptions, prelude::*};
+    /// use std::ops::ControlFlow;
+    ///
+    /// let device = Device::host()?;
+    /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(8, 8)?)?;
+    /// let mut solver = a.solver(&SolveOptions::new(Method::Cg))?; // plans and workspace for all right-hand sides
+    /// let mut x = Vector::zeros(&device, DType::F64, 64)?;
+    /// for scale in [1.0, 1.01] {
+    ///     let b = Vector::from_vec(&device, vec![scale; 64])?;
+    ///     assert!(solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(()))?.converged()); // from the last x
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if a vector is not as long as
     /// the matrix has rows; what the device's runtime reports.

@@ -21,6 +21,15 @@ impl Matrix {
     /// A copy of the matrix with its rows divided among `devices` by their entries, as CSR with 32-bit indices. A
     /// device may be there several times.
     ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let cpu = Device::host()?;
+    /// let a = Matrix::from_typed(&cpu, nnz::generate::stencil_5::<f64>(8, 8)?)?;
+    /// let divided = a.distribute(&[cpu.clone(), cpu])?; // as well cuda:0 and cuda:1
+    /// assert!(divided.rows().eq([0..32, 32..64]) && divided.nnz() == a.nnz());
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Shape`](Error::Shape) without devices; [`Unsupported`](Error::Unsupported) for values of 16 bits;
     /// [`IndexOverflow`](Error::IndexOverflow) where a device would get 2³¹ entries or more; those of
