@@ -135,7 +135,12 @@ macro_rules! files {
                 $language,
                 $headers,
                 "csr_row_blocks",
-                ["csr_row_blocks_search", "csr_row_blocks_count", "csr_row_blocks_fill"],
+                [
+                    "csr_row_blocks_search",
+                    "csr_row_blocks_count",
+                    "csr_row_blocks_fill",
+                    "csr_row_blocks_near",
+                ],
                 [IDX, OFF]
             ),
             $crate::file!(

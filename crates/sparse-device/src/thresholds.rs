@@ -102,6 +102,8 @@ const NAMED: &[Named] = named! {
     spmm.short_for_blocks.one_line;
     spmm.short_for_blocks.lines;
     spmm.mostly_empty;
+    spmm.whole_from;
+    spmm.near_for_blocks;
     spmm.far_bytes;
     spmm.reuses;
     spmm.entries_per_unit_for_column_blocks;
