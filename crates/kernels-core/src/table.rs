@@ -40,6 +40,8 @@ defines! {
     SHORT_LANES: "LANES" = "1" | "2" | "4" | "8";
     /// The work-items per row, where eight at least are needed.
     MANY_LANES: "LANES" = "8" | "16" | "32";
+    /// The windows in which neighbouring rows have their columns.
+    WINDOWS: "WINDOWS" = "1" | "16";
     /// 1 if memory is read in words of 16 bytes.
     WIDE: "WIDE" = "0" | "1";
     /// The words of 16 bytes that a work-item reads at once; 0 if memory is not read in words.
@@ -115,14 +117,14 @@ macro_rules! files {
                 $headers,
                 "csr_deltas",
                 ["csr_deltas_make", "csr_deltas_spmv"],
-                [SCALAR, IDX, OFF, CONJ]
+                [SCALAR, IDX, OFF, CONJ, WINDOWS]
             ),
             $crate::file!(
                 $language,
                 $headers,
                 "csr_deltas_vector",
                 ["csr_deltas_row_per_vector"],
-                [SCALAR, IDX, OFF, CONJ, FEW_LANES]
+                [SCALAR, IDX, OFF, CONJ, WINDOWS, FEW_LANES]
             ),
             $crate::file!(
                 $language,

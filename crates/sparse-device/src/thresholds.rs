@@ -95,6 +95,7 @@ const NAMED: &[Named] = named! {
     spmv.length_classes.skewed.two_lanes;
     spmv.length_classes.skewed.four_lanes;
     spmv.length_classes.skewed.eight_lanes;
+    spmv.length_classes.four_lanes_up_to;
     spmv.column_blocks.entries_per_unit;
     spmv.column_blocks.entries_per_block;
     spmm.filled_percent_for_panels;
