@@ -14,6 +14,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "atomic_add.clh",
         "ballot.clh",
         "columns.clh",
+        "deltas.clh",
         "dense_rows.clh",
         "entry.clh",
         "index.clh",

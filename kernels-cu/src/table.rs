@@ -81,14 +81,14 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             HEADERS,
             "csr_deltas_evict_first",
             ["csr_deltas_evict_first_spmv"],
-            [SCALAR, IDX, OFF, CONJ]
+            [SCALAR, IDX, OFF, CONJ, WINDOWS]
         ),
         file!(
             "cu",
             HEADERS,
             "csr_deltas_vector_evict_first",
             ["csr_deltas_vector_evict_first"],
-            [SCALAR, IDX, OFF, CONJ, FEW_LANES]
+            [SCALAR, IDX, OFF, CONJ, WINDOWS, FEW_LANES]
         ),
         file!(
             "cu",

@@ -70,6 +70,7 @@ const TESTS: &[Test] = &tests![
     operations::products_and_conversions_in_single_precision,
     operations::products_and_conversions_of_complex_numbers,
     operations::types_outside_the_catalogue_multiply,
+    operations::columns_of_16_bits_are_in_a_few_windows,
     operations::counts_of_some_thousand_rows_are_added_up,
     operations::many_duplicates_in_no_order_are_sorted_stably,
     operations::a_plan_compresses_matrices_with_more_and_with_fewer_entries,

@@ -177,6 +177,32 @@ pub fn types_outside_the_catalogue_multiply(library: &Library) {
     each_device(library, |backend| spmv(backend, "outside the catalogue", &a));
 }
 
+/// Columns of 16 bits are for rows whose columns lie far apart, in a few windows each, but not for more of these.
+pub fn columns_of_16_bits_are_in_a_few_windows(library: &Library) {
+    /// 70 rows of `length` columns, `step` apart, and an empty one.
+    fn matrix(length: usize, step: usize) -> Csr<f64> {
+        let rows = (0..70).map(|row| if row == 40 { 0 } else { length });
+        let offsets: Vec<i32> =
+            std::iter::once(0).chain(rows.scan(0, |sum, row| (*sum += row as i32, Some(*sum)).1)).collect();
+        let columns = |row: usize| (0..length).map(move |k| (row + k * step) as i32);
+        let indices: Vec<i32> = (0..70).filter(|&row| row != 40).flat_map(columns).collect();
+        let values = values(indices.len(), 5);
+        Csr::new(70, 70 + length * step, offsets, indices, values).unwrap()
+    }
+    let plan = |backend: &Device, a: &Csr<f64>| {
+        let a = a.to_device(backend).unwrap();
+        SpmvPlan::new(backend, &a, Op::None, &PlanOptions::forced("delta16")).map(|_| ())
+    };
+    let (short, long, many) = (matrix(3, 70_000), matrix(16, 4_500), matrix(17, 4_500));
+    each_device(library, |backend| {
+        for a in [&short, &long] {
+            plan(backend, a).unwrap();
+            spmv(backend, "columns in windows", a);
+        }
+        assert!(matches!(plan(backend, &many), Err(Error::Unsupported { .. })));
+    });
+}
+
 /// Unsorted entries with repeated coordinates, more of them than a tile of a sort: the first or last of a coordinate is
 /// so in the order of the entries.
 pub fn many_duplicates_in_no_order_are_sorted_stably(library: &Library) {

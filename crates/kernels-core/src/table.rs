@@ -40,6 +40,8 @@ defines! {
     SHORT_LANES: "LANES" = "1" | "2" | "4" | "8";
     /// The work-items per row, where eight at least are needed.
     MANY_LANES: "LANES" = "8" | "16" | "32";
+    /// The windows in which neighbouring rows have their columns.
+    WINDOWS: "WINDOWS" = "1" | "16";
     /// 1 if memory is read in words of 16 bytes.
     WIDE: "WIDE" = "0" | "1";
     /// The words of 16 bytes that a work-item reads at once; 0 if memory is not read in words.
@@ -89,11 +91,11 @@ macro_rules! files {
                 "coordinates_repeats", "coordinates_heads", "coordinates_minor", "coordinates_offsets",
             ], [IDX, OFF];
             "csr_chunks": ["csr_chunks_count", "csr_chunks_fill", "csr_chunks_order"], [IDX, OFF];
-            "csr_deltas": ["csr_deltas_make", "csr_deltas_spmv"], [SCALAR, IDX, OFF, CONJ];
-            "csr_deltas_vector": ["csr_deltas_row_per_vector"], [SCALAR, IDX, OFF, CONJ, FEW_LANES];
+            "csr_deltas": ["csr_deltas_make", "csr_deltas_spmv"], [SCALAR, IDX, OFF, CONJ, WINDOWS];
+            "csr_deltas_vector": ["csr_deltas_row_per_vector"], [SCALAR, IDX, OFF, CONJ, WINDOWS, FEW_LANES];
             "csr_panels": ["csr_panels_sample", "csr_panels_count", "csr_panels_fill"], [IDX, OFF];
             "csr_row_blocks": [
-                "csr_row_blocks_search", "csr_row_blocks_count", "csr_row_blocks_fill",
+                "csr_row_blocks_search", "csr_row_blocks_count", "csr_row_blocks_fill", "csr_row_blocks_near",
             ], [IDX, OFF];
             "csr_spmm": ["csr_spmm_row_per_thread", "csr_spmm_crc", "csr_spmm_cwm"], [SCALAR, IDX, OFF, CONJ];
             "csr_spmm_panels": ["csr_spmm_panels"], [SCALAR, IDX, OFF, CONJ, WIDE, MANY_LANES];

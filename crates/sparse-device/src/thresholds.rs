@@ -95,6 +95,7 @@ const NAMED: &[Named] = named! {
     spmv.length_classes.skewed.two_lanes;
     spmv.length_classes.skewed.four_lanes;
     spmv.length_classes.skewed.eight_lanes;
+    spmv.length_classes.four_lanes_up_to;
     spmv.column_blocks.entries_per_unit;
     spmv.column_blocks.entries_per_block;
     spmm.filled_percent_for_panels;
@@ -102,6 +103,8 @@ const NAMED: &[Named] = named! {
     spmm.short_for_blocks.one_line;
     spmm.short_for_blocks.lines;
     spmm.mostly_empty;
+    spmm.whole_from;
+    spmm.near_for_blocks;
     spmm.far_bytes;
     spmm.reuses;
     spmm.entries_per_unit_for_column_blocks;

@@ -1,18 +1,21 @@
-// csr_deltas: y <- alpha A x + beta y for compressed rows, as in csr_spmv.cl, with columns of 16 bits: column =
-// bases[row / ROWS] + deltas[entry]. Only if the columns of each ROWS neighbouring rows lie less than 65536 apart, as
-// those of stencils and bands do.
+// csr_deltas: y <- alpha A x + beta y for compressed rows, as in csr_spmv.cl, with columns of 16 bits (deltas.clh). Only if
+// the columns of each ROWS neighbouring rows lie less than 65536 apart, as those of stencils and bands do, or in 16
+// windows of 4096.
 // One work-item per row (spmv), one work-group of 32 per ROWS rows (make), striding over the grid; reads values,
 // deltas, bases and offsets once, gathers x, writes y once.
-// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A), SHIFT = 8 (columns by which like
-// rows differ), NEAR = 8 KiB of x (columns between the first and the last of near ones).   Launch: spmv any number of
-// work-groups of any size; make any number of work-groups of 32.
+// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A), WINDOWS (1, 16), SHIFT = 8 (columns
+// by which like rows differ), NEAR = 8 KiB of x (columns between the first and the last of near ones), APART = 65535
+// (columns between the first and the last of scattered ones).   Launch: spmv any number of work-groups of any size; make
+// any number of work-groups of 32.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
 #define LANES 32
 #include "smallest.clh"
-#define ROWS 32
-#define LARGEST_DELTA 65535
+#include "deltas.clh"
+#ifndef APART
+#define APART 65535
+#endif
 #ifndef SHIFT
 #define SHIFT 8
 #endif
@@ -36,19 +39,51 @@ static int is_like_row_before(long row, __global const OFF *offsets, __global co
     return count > 0 && close * 4 >= count * 3;
 }
 
-// True if the columns of a row lie apart: the last one more than LARGEST_DELTA behind the first, and of the first 32 pairs
+// True if the columns of a row lie apart: the last one more than APART behind the first, and of the first 32 pairs
 // of neighbours fewer than a quarter within SHIFT columns.
 static int has_scattered_columns(long row, __global const OFF *offsets, __global const IDX *indices)
 {
     long begin = offsets[row];
     long end = offsets[row + 1];
-    if (end - begin < 2 || indices[end - 1] - (long)indices[begin] <= LARGEST_DELTA)
+    if (end - begin < 2 || indices[end - 1] - (long)indices[begin] <= APART)
         return 0;
     long pairs = min(end - begin - 1, (long)LANES);
     int close = 0;
     for (long k = begin; k < begin + pairs; k++)
         close += abs(indices[k + 1] - (long)indices[k]) <= SHIFT;
     return close * 4 < pairs;
+}
+
+// windows[w] <- the first column of window w, the least one behind the window before; `behind_last` where there is none.
+// Zero if more windows are needed. A work-group takes the entries `begin` .. `end`, whose least column is `base`.
+static int set_windows(__global IDX *windows, long base, long behind_last, long begin, long end,
+                       __global const IDX *indices, __local long *smallest)
+{
+    int lid = (int)get_local_id(0);
+    if (lid == 0)
+        windows[0] = (IDX)base;
+    for (int w = 1; w < WINDOWS; w++) {
+        long next = behind_last;
+        if (base + LARGEST_DELTA < behind_last)
+            for (long k = begin + lid; k < end; k += LANES)
+                if (indices[k] > base + LARGEST_DELTA)
+                    next = min(next, (long)indices[k]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        base = smallest_of_group(next, smallest);
+        if (lid == 0)
+            windows[w] = (IDX)base;
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    return behind_last <= base + LARGEST_DELTA + 1;
+}
+
+// The delta of a column: its window, the last one that does not begin behind it, and its place there.
+static ushort delta_of(long column, __global const IDX *windows)
+{
+    int w = 0;
+    while (w + 1 < WINDOWS && windows[w + 1] <= column)
+        w++;
+    return (ushort)((w << DELTA_BITS) + (column - windows[w]));
 }
 
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
@@ -76,11 +111,12 @@ void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX 
         base = smallest_of_group(base, smallest);
         barrier(CLK_LOCAL_MEM_FENCE);
         last = -smallest_of_group(-last, smallest);
+        __global IDX *windows = bases + first / ROWS * WINDOWS;
+        int fits = set_windows(windows, last < 0 ? 0 : base, last + 1, begin, end, indices, smallest);
         if (lid == 0) {
             long middle = first + ROWS / 2;
             int is_alike = middle < rows && is_like_row_before(middle, offsets, indices);
-            bases[first / ROWS] = (IDX)(last < 0 ? 0 : base);
-            if (last - base > LARGEST_DELTA)
+            if (!fits)
                 atomic_or(found, 1);
             int is_near = is_alike || last - base <= NEAR;
             alike += is_alike;
@@ -88,7 +124,7 @@ void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX 
             scattered += !is_near && middle < rows && has_scattered_columns(middle, offsets, indices);
         }
         for (long k = begin + lid; k < end; k += LANES)
-            deltas[k] = (ushort)(indices[k] - base);
+            deltas[k] = delta_of(indices[k], windows);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (alike > 0)
@@ -106,10 +142,10 @@ __kernel void csr_deltas_spmv(long rows, __global const OFF *offsets, __global c
 {
     for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
         ACC sum = (ACC)(0);
-        long own_x = x_start + bases[row / ROWS];
+        __global const IDX *windows = bases + row / ROWS * WINDOWS;
         long end = offsets[row + 1];
         for (long k = offsets[row]; k < end; k++)
-            sum += mul(entry(values, k), load(x, own_x + deltas[k]));
+            sum += mul(entry(values, k), load(x, x_start + column_of(deltas[k], windows)));
         update(y, y_start + row, mul(alpha, sum), beta);
     }
 }

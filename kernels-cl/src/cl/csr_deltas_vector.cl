@@ -1,17 +1,17 @@
-// csr_deltas_vector: y <- alpha A x + beta y for compressed rows of ten entries and more, with columns of 16 bits as
-// csr_deltas.cl makes them: column = bases[row / ROWS] + deltas[entry].
+// csr_deltas_vector: y <- alpha A x + beta y for compressed rows that are not short, with columns of 16 bits
+// (deltas.clh), as csr_deltas.cl makes them.
 // LANES lanes per row, 32 / LANES rows per work-group of 32, striding over the grid; reads values, deltas, bases and
 // offsets once, gathers x, writes y once.
-// Macros: SCALAR, IDX (type of bases), OFF, CONJ (1 conjugates A), LANES (2, 4, 8, 16, 32).   Launch: any number of
-// work-groups of 32.
+// Macros: SCALAR, IDX (type of bases), OFF, CONJ (1 conjugates A), WINDOWS (1, 16), LANES (2, 4, 8, 16, 32).   Launch:
+// any number of work-groups of 32.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
 #ifndef LANES
 #error "LANES is missing: 2, 4, 8, 16 or 32"
 #endif
+#include "deltas.clh"
 #define WARP 32
-#define ROWS 32
 #define ROWS_OF_WARP (WARP / LANES)
 
 // A work-group of 32 lanes takes ROWS_OF_WARP rows: lane l of a row sums its entries l, l + LANES, ...; a fixed tree
@@ -28,10 +28,10 @@ void csr_deltas_row_per_vector(long rows, __global const OFF *offsets, __global 
         long row = first + lid / LANES;
         ACC sum = (ACC)(0);
         if (row < rows) {
-            long own_x = x_start + bases[row / ROWS];
+            __global const IDX *windows = bases + row / ROWS * WINDOWS;
             long end = offsets[row + 1];
             for (long k = offsets[row] + lane; k < end; k += LANES)
-                sum += mul(entry(values, k), load(x, own_x + deltas[k]));
+                sum += mul(entry(values, k), load(x, x_start + column_of(deltas[k], windows)));
         }
         sums[lid] = sum;
         barrier(CLK_LOCAL_MEM_FENCE);

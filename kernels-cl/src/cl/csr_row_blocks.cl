@@ -1,8 +1,11 @@
 // csr_row_blocks: row blocks of compressed rows (row_block.clh) for csr_spmv_row_blocks.cl and csr_spmm_row_blocks.cl.
 // One work-item per block, striding over the grid: reads some offsets, writes four words.
-// Macros: IDX (unused), OFF (type of offsets).   Launch: any number of work-groups of any size.
+// Macros: IDX (type of indices), OFF (type of offsets), SAMPLED = 64 (columns of a sampled row).   Launch: any number of work-groups of any size.
 #include "index.clh"
 #include "row_block.clh"
+#ifndef SAMPLED
+#define SAMPLED 64
+#endif
 
 // block_starts[2*b] <- the first row that begins in block b, block_starts[2*b + 1] <- its first entry; rows and nnz at
 // the end.
@@ -48,5 +51,26 @@ __kernel void csr_row_blocks_fill(long blocks, __global const long *block_starts
             rows[i] = block_starts[2 * b + 2] - 1;
             starts[i] = pieces[b];
         }
+    }
+}
+
+// near[k] <- 1 if the first SAMPLED columns and the last one of row k*step lie within `most` of each other, -1 if not, 0 if
+// it has less than two, for `count` rows.
+__kernel void csr_row_blocks_near(long count, long step, long most, __global const OFF *offsets,
+                                  __global const IDX *indices, __global long *near)
+{
+    for (long k = get_global_id(0); k < count; k += get_global_size(0)) {
+        long begin = offsets[k * step];
+        long end = offsets[k * step + 1];
+        near[k] = 0;
+        if (end - begin < 2)
+            continue;
+        long first = indices[end - 1];
+        long last = first;
+        for (long at = begin; at < min(end, begin + SAMPLED); at++) {
+            first = min(first, (long)indices[at]);
+            last = max(last, (long)indices[at]);
+        }
+        near[k] = last - first <= most ? 1 : -1;
     }
 }

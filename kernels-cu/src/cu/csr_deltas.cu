@@ -1,11 +1,12 @@
-// csr_deltas: y <- alpha A x + beta y for compressed rows, as in csr_spmv.cu, with columns of 16 bits: column =
-// bases[row / ROWS] + deltas[entry]. Only if the columns of each ROWS neighbouring rows lie less than 65536 apart, as
-// those of stencils and bands do.
+// csr_deltas: y <- alpha A x + beta y for compressed rows, as in csr_spmv.cu, with columns of 16 bits (deltas.cuh). Only if
+// the columns of each ROWS neighbouring rows lie less than 65536 apart, as those of stencils and bands do, or in 16
+// windows of 4096.
 // One thread per row (spmv), one warp per ROWS rows (make), striding over the grid; reads values, deltas, bases and
 // offsets once, gathers x, writes y once.
-// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A), SHIFT = 8 (columns by which like
-// rows differ), NEAR = 8 KiB of x (columns between the first and the last of near ones).   Launch: spmv any number of blocks
-// of up to 256 threads; make any number of blocks of whole warps, up to 256 threads.
+// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A), WINDOWS (1, 16), SHIFT = 8 (columns
+// by which like rows differ), NEAR = 8 KiB of x (columns between the first and the last of near ones), APART = 65535
+// (columns between the first and the last of scattered ones).   Launch: spmv any number of blocks of up to 256 threads;
+// make any number of blocks of whole warps, up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -14,7 +15,9 @@
 #include "smallest.cuh"
 #include "search.cuh"
 #include "deltas.cuh"
-#define LARGEST_DELTA 65535
+#ifndef APART
+#define APART 65535
+#endif
 #ifndef SHIFT
 #define SHIFT 8
 #endif
@@ -38,17 +41,47 @@ static __device__ bool is_like_row_before(long long row, const Off *offsets, con
     return count > 0 && __popc(__ballot_sync(ALL_LANES, is_close)) * 4 >= count * 3;
 }
 
-// True if the columns of a row lie apart: the last one more than LARGEST_DELTA behind the first, and of the first 32 pairs
+// True if the columns of a row lie apart: the last one more than APART behind the first, and of the first 32 pairs
 // of neighbours fewer than a quarter within SHIFT columns. A warp takes a row.
 static __device__ bool has_scattered_columns(long long row, const Off *offsets, const Idx *indices)
 {
     long long begin = offsets[row];
     long long end = offsets[row + 1];
-    if (end - begin < 2 || indices[end - 1] - (long long)indices[begin] <= LARGEST_DELTA)
+    if (end - begin < 2 || indices[end - 1] - (long long)indices[begin] <= APART)
         return false;
     long long k = begin + lane_index();
     bool is_close = k + 1 < end && llabs(indices[k + 1] - (long long)indices[k]) <= SHIFT;
     return __popc(__ballot_sync(ALL_LANES, is_close)) * 4 < min(end - begin - 1, (long long)WARP);
+}
+
+// windows[w] <- the first column of window w, the least one behind the window before; `behind_last` where there is none.
+// False if more windows are needed. A warp takes the entries `begin` .. `end`, whose least column is `base`.
+static __device__ bool set_windows(Idx *windows, long long base, long long behind_last, long long begin, long long end,
+                                   const Idx *indices)
+{
+    if (lane_index() == 0)
+        windows[0] = (Idx)base;
+    for (int w = 1; w < WINDOWS; w++) {
+        long long next = behind_last;
+        if (base + LARGEST_DELTA < behind_last)
+            for (long long k = begin + lane_index(); k < end; k += WARP)
+                if (indices[k] > base + LARGEST_DELTA)
+                    next = min(next, (long long)indices[k]);
+        base = reduce_lanes(next, Smallest());
+        if (lane_index() == 0)
+            windows[w] = (Idx)base;
+    }
+    __syncwarp();
+    return behind_last <= base + LARGEST_DELTA + 1;
+}
+
+// The delta of a column: its window, the last one that does not begin behind it, and its place there.
+static __device__ unsigned short delta_of(long long column, const Idx *windows)
+{
+    int w = 0;
+    while (w + 1 < WINDOWS && windows[w + 1] <= column)
+        w++;
+    return (unsigned short)((w << DELTA_BITS) + (column - windows[w]));
 }
 
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
@@ -75,9 +108,10 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
         long long middle = first + ROWS / 2;
         bool is_alike = middle < rows && is_like_row_before(middle, offsets, indices);
         bool is_scattered = middle < rows && has_scattered_columns(middle, offsets, indices);
+        Idx *windows = bases + first / ROWS * WINDOWS;
+        bool fits = set_windows(windows, last < 0 ? 0 : base, last + 1, begin, end, indices);
         if (lane_index() == 0) {
-            bases[first / ROWS] = (Idx)(last < 0 ? 0 : base);
-            if (last - base > LARGEST_DELTA)
+            if (!fits)
                 found[0] = 1;
             bool is_near = is_alike || last - base <= NEAR;
             alike += is_alike;
@@ -85,7 +119,7 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
             scattered += !is_near && is_scattered;
         }
         for (long long k = begin + lane_index(); k < end; k += WARP)
-            deltas[k] = (unsigned short)(indices[k] - base);
+            deltas[k] = delta_of(indices[k], windows);
     }
     if (alike > 0)
         atomicAdd(found + 1, alike);

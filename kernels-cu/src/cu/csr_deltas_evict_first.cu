@@ -1,7 +1,8 @@
 // csr_deltas_evict_first: y <- alpha A x + beta y for compressed rows with columns of 16 bits, as in csr_deltas.cu, for a
-// matrix that is a little larger than the second cache (evict_first.cuh).
+// matrix of about the second cache to twice of it (evict_first.cuh).
 // One thread per row, striding over the grid; reads values, deltas, bases and offsets once, gathers x, writes y once.
-// Macros: SCALAR, IDX (type of bases), OFF, CONJ (1 conjugates A).   Launch: any number of blocks of up to 256 threads.
+// Macros: SCALAR, IDX (type of bases), OFF, CONJ (1 conjugates A), WINDOWS (1, 16).   Launch: any number of blocks of up to
+// 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"

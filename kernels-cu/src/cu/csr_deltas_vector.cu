@@ -1,10 +1,10 @@
-// csr_deltas_vector: y <- alpha A x + beta y for compressed rows of ten entries and more, with columns of 16 bits as
-// csr_deltas.cu makes them: column = bases[row / ROWS] + deltas[entry].
+// csr_deltas_vector: y <- alpha A x + beta y for compressed rows that are not short, with columns of 16 bits
+// (deltas.cuh), as csr_deltas.cu makes them.
 // LANES lanes per row, 32 / LANES rows per warp, striding over the grid; reads values, deltas, bases and offsets once, by
 // words of 16 bytes of values, gathers x, writes y once.
-// Macros: SCALAR, IDX (type of bases), OFF, CONJ (1 conjugates A), LANES (2, 4, 8, 16, 32), EACH = 16 bytes of
-// values (neighbouring entries that a lane reads at once, if they have more than 2).   Launch: any number of blocks of
-// whole warps, up to 256 threads.
+// Macros: SCALAR, IDX (type of bases), OFF, CONJ (1 conjugates A), WINDOWS (1, 16), LANES (2, 4, 8, 16, 32), EACH = 16
+// bytes of values (neighbouring entries that a lane reads at once, if they have more than 2).   Launch: any number of
+// blocks of whole warps, up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"

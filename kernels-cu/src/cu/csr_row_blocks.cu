@@ -1,9 +1,13 @@
 // csr_row_blocks: row blocks of compressed rows (row_block.cuh) for csr_spmv_row_blocks.cu and csr_spmm_row_blocks.cu.
-// One thread per block, striding over the grid: reads some offsets, writes four words.
-// Macros: IDX (unused), OFF (type of offsets).   Launch: any number of blocks of up to 256 threads.
+// One thread per block, striding over the grid: reads some offsets, writes four words. One per sampled row: reads up to
+// SAMPLED of its columns.
+// Macros: IDX (type of indices), OFF (type of offsets), SAMPLED = 64 (columns of a sampled row).   Launch: any number of blocks of up to 256 threads.
 #include "grid.cuh"
 #include "index.cuh"
 #include "row_block.cuh"
+#ifndef SAMPLED
+#define SAMPLED 64
+#endif
 
 // block_starts[2*b] <- the first row that begins in block b, block_starts[2*b + 1] <- its first entry; rows and nnz at
 // the end.
@@ -50,5 +54,26 @@ KERNEL csr_row_blocks_fill(long long blocks, const long long *__restrict__ block
             rows[i] = block_starts[2 * b + 2] - 1;
             starts[i] = pieces[b];
         }
+    }
+}
+
+// near[k] <- 1 if the first SAMPLED columns and the last one of row k*step lie within `most` of each other, -1 if not, 0 if
+// it has less than two, for `count` rows.
+KERNEL csr_row_blocks_near(long long count, long long step, long long most, const Off *__restrict__ offsets,
+                           const Idx *__restrict__ indices, long long *__restrict__ near)
+{
+    for (long long k = thread_index(); k < count; k += thread_count()) {
+        long long begin = offsets[k * step];
+        long long end = offsets[k * step + 1];
+        near[k] = 0;
+        if (end - begin < 2)
+            continue;
+        long long first = indices[end - 1];
+        long long last = first;
+        for (long long at = begin; at < min(end, begin + SAMPLED); at++) {
+            first = min(first, (long long)indices[at]);
+            last = max(last, (long long)indices[at]);
+        }
+        near[k] = last - first <= most ? 1 : -1;
     }
 }

@@ -1,13 +1,38 @@
-// Products with compressed rows whose columns are deltas of 16 bits: column = bases[row / ROWS] + deltas[entry].
+// Products with compressed rows whose columns are deltas of 16 bits. ROWS neighbouring rows have their columns in WINDOWS
+// windows, each with a base. With one window, column = base + delta; with 16, the upper 4 bits of a delta are the number
+// of the window: column = bases[delta >> DELTA_BITS] + (delta & LARGEST_DELTA).
 // `load_entry` loads deltas and values, `load_word` neighbouring ones. Needs entry.cuh, index.cuh and warp_scalar.cuh
 // before.
 #include "load_plainly.cuh"
 #include "neighbours.cuh"
+#ifndef WINDOWS
+#error "WINDOWS is missing: 1 or 16"
+#endif
 #define ROWS 32
+#define DELTA_BITS (WINDOWS > 1 ? 12 : 16)
+#define LARGEST_DELTA ((1 << DELTA_BITS) - 1)
 // Neighbouring entries that a lane reads at once: a word of values. Those of 2 bytes are read one after the other.
 #ifndef EACH
 #define EACH ((int)(16 / sizeof(T)))
 #endif
+
+// x at the columns of ROWS neighbouring rows.
+struct OwnX
+{
+    const Idx *bases;
+    const T *x;
+
+    __device__ OwnX(const T *all, const Idx *all_bases, long long row)
+        : bases(all_bases + row / ROWS * WINDOWS), x(WINDOWS > 1 ? all : all + *bases)
+    {
+    }
+
+    // The element at the column of a delta.
+    __device__ ACC operator[](unsigned short delta) const
+    {
+        return WINDOWS > 1 ? load(x, bases[delta >> DELTA_BITS] + (delta & LARGEST_DELTA)) : load(x, delta);
+    }
+};
 
 // y <- alpha A x + beta y. A thread takes a row and every thread_count()-th one after it.
 template <typename Load>
@@ -17,11 +42,11 @@ static __device__ void multiply_by_threads(Load load_entry, long long rows, cons
 {
     for (long long row = thread_index(); row < rows; row += thread_count()) {
         ACC sum = ACC(0);
-        const T *own_x = x + bases[row / ROWS];
+        OwnX own_x(x, bases, row);
         Off end = offsets[row + 1];
 #pragma unroll 4
         for (Off k = offsets[row]; k < end; k++)
-            sum += mul(entry_of(load_entry(values + k)), load(own_x, load_entry(deltas + k)));
+            sum += mul(entry_of(load_entry(values + k)), own_x[load_entry(deltas + k)]);
         update(y, row, mul(alpha, sum), beta);
     }
 }
@@ -30,14 +55,14 @@ static __device__ void multiply_by_threads(Load load_entry, long long rows, cons
 // on.
 template <int lanes, typename Load>
 static __device__ ACC sum_of_lane(Load load_word, UnsignedOff begin, UnsignedOff end, UnsignedOff nnz,
-                                  const unsigned short *deltas, const T *values, const T *own_x)
+                                  const unsigned short *deltas, const T *values, OwnX own_x)
 {
     ACC sum = ACC(0);
     int lane = lane_index() % lanes;
 #if HALF
 #pragma unroll 4
     for (UnsignedOff k = begin + lane; k < end; k += lanes)
-        sum += mul(entry_of(load_word(values + k)), load(own_x, load_word(deltas + k)));
+        sum += mul(entry_of(load_word(values + k)), own_x[load_word(deltas + k)]);
 #else
     for (UnsignedOff at = begin / EACH * EACH + lane * EACH; at < end; at += lanes * EACH) {
         __align__(16) unsigned short own_deltas[EACH];
@@ -47,7 +72,7 @@ static __device__ ACC sum_of_lane(Load load_word, UnsignedOff begin, UnsignedOff
 #pragma unroll
         for (int k = 0; k < EACH; k++)
             if (at + k >= begin && at + k < end)
-                sum += mul(entry_of(own_values[k]), load(own_x, own_deltas[k]));
+                sum += mul(entry_of(own_values[k]), own_x[own_deltas[k]]);
     }
 #endif
     return sum;
@@ -66,7 +91,7 @@ static __device__ void multiply_by_lanes(Load load_word, long long rows, const O
         ACC sum = ACC(0);
         if (row < rows)
             sum = sum_of_lane<lanes>(load_word, offsets[row], offsets[row + 1], nnz, deltas, values,
-                                     x + bases[row / ROWS]);
+                                     OwnX(x, bases, row));
         sum = sum_lanes(sum, lanes);
         if (row < rows && lane_index() % lanes == 0)
             update(y, row, mul(alpha, sum), beta);

@@ -1,5 +1,5 @@
-// Loads of lines that leave the second cache before others, for a matrix that is a little larger than it: where each
-// product reads all of it, a cache that lets go what was read least recently keeps nothing for the next product, and
+// Loads of lines that leave the second cache before others, for a matrix of about its size to twice of it: where each
+// product reads all of that, a cache that lets go what was read least recently keeps nothing for the next product, and
 // one that lets go the newest lines keeps the others.
 
 // A word of so many bytes.

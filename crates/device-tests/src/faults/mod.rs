@@ -58,7 +58,7 @@ impl Display for Kind {
 /// An operation, as the table names it, and the algorithm by which it finds a fault; by any where there is none.
 pub type Finder = (&'static str, Option<&'static str>);
 
-/// A text that stands once in a file, and what is written in its place.
+/// A text that stands once in a file or in the headers, and what is written in its place.
 pub type Change = (&'static str, &'static str);
 
 /// The site of a fault: what is changed, and where.
@@ -121,15 +121,19 @@ impl Fault {
     /// files without it.
     ///
     /// # Panics
-    /// If the text that is to be changed does not stand in the file exactly once.
+    /// If the text that is to be changed does not stand exactly once in the file or, where it is not there, in the headers.
     fn plant(&self, file: &File) -> Option<File> {
         let (from, to) = self.change(file.language()).filter(|_| self.is_in(file))?;
-        let count = file.text.matches(from).count();
+        let headers: &[_] = if file.text.contains(from) { &[] } else { file.headers };
+        let texts = headers.iter().map(|(_, text)| *text).chain([file.text]);
+        let count = texts.map(|text| text.matches(from).count()).sum::<usize>();
         assert_eq!(count, 1, "{}: `{from}` stands {count} times in {}", self.name(), file.name);
         // A file's texts live as long as the process; that of a test is short.
-        let text = file.text.replace(from, to).leak();
+        let plant = |text: &str| -> &'static str { text.replace(from, to).leak() };
+        let planted = headers.iter().map(|(name, text)| (*name, plant(text))).collect::<Vec<_>>();
         let name = format!("{}.planted.{}", file.stem(), file.language()).leak();
-        Some(File { name, text, ..*file })
+        let headers: &'static [_] = if planted.is_empty() { file.headers } else { planted.leak() };
+        Some(File { name, text: plant(file.text), headers, ..*file })
     }
 
     fn is_in(&self, file: &File) -> bool {

@@ -16,6 +16,7 @@ use super::{Change, Fault, Finder, Kind, Site};
 /// A matrix in order whose rows have 0 to 34 entries; one with rows of up to 8; one with rows of up to 1025; one in no
 /// order; one with entries that occur several times.
 const ROWS: &str = "rows_of_0_to_34_entries";
+const ONE_LONG_ROW: &str = "one_long_row_in_a_stencil";
 const SHORT_ROWS: &str = "tiny_tall";
 const LONG_ROWS: &str = "long_rows_around_256";
 const DIAGONAL: &str = "diagonal";

@@ -210,6 +210,17 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         kind: Kind::DroppedEntry,
+        what: "the first column of 16 bits of a row is left out",
+        place: cu(
+            "csr_deltas_vector",
+            "if (at + k >= begin && at + k < end)\n                sum += mul(entry_of(own_values[k])",
+            "if (at + k > begin && at + k < end)\n                sum += mul(entry_of(own_values[k])",
+        ),
+        found_by: &[by("spmv/csr", "delta16")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
         what: "the pieces of the last row that has several are left out",
         place: both(
             "csr_row_blocks",

@@ -2,10 +2,10 @@
 
 use super::column_blocks;
 use super::grouped::{GroupedAlgorithm, GroupedPlan};
-use super::row_blocks::{self, BlockedRows};
+use super::row_blocks::{self, BlockedRows, LONGEST_WHOLE};
 use super::row_panels::RowPanels;
 use super::row_product::{RowPlan, RowProduct, Unit, WholeRows};
-use super::row_split::{Division, RowSplit, is_far};
+use super::row_split::{Division, LEAST_LARGEST, RowSplit, is_far};
 use super::row_split_atomic::AtomicSplit;
 use super::tensor::{self, TensorTiles};
 use super::thresholds::SpmmThresholds;
@@ -46,7 +46,8 @@ algorithms! {
         RowBlocks = Algorithm::new(
             "row_blocks",
             "where chunks would be chosen, rows are many and those with entries have fewer than 12 on average (8 if rows of B have \
-             up to 128 bytes, 4 if up to 32), or all rows fewer than 2: lanes walk over neighbouring rows",
+             up to 128 bytes, 4 if up to 32), or all rows fewer than 2; where columns of rows are near each other and the cache does \
+             not hold B, fewer than 24: lanes walk over neighbouring rows",
         )
         .preprocessing("the first row of each block, and a row of partial sums of C for each of those inside long rows"),
         Needs::Nothing;
@@ -54,7 +55,8 @@ algorithms! {
         RowPanels = Algorithm::new(
             "row_panels",
             "plans of 32 calls and more, where rows of A are many and of like length, and have entries in at least 42 % of the places \
-             where any of four neighbours has one, 90 % if rows of B have fewer than 128 bytes: these are read once for the four",
+             where any of four neighbours has one, 60 % if there are few panels, 90 % if rows of B have fewer than 128 bytes: these are \
+             read once for the four",
         )
         .preprocessing("for each panel of four rows its columns, and a bit for each row that has an entry there"),
         Needs::Nothing;
@@ -107,6 +109,55 @@ impl RowAlgorithm {
 
 /// Columns per work-group of `cwm`.
 const CWM_COLUMNS: usize = 4 * LANES;
+
+/// Bytes of a row of B that are more than a sector and up to a line of the cache.
+const ONE_LINE: std::ops::RangeInclusive<usize> = 33..=128;
+
+/// The numbers by which rows are given blocks or chunks.
+#[derive(Debug, Clone, Copy)]
+struct RowNumbers {
+    rows: usize,
+    /// Rows with entries.
+    filled: usize,
+    nnz: usize,
+    longest: usize,
+    cols: usize,
+    /// Bytes of a row of B.
+    row_bytes: usize,
+}
+
+/// The rows that take less time by blocks than by chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TakeBlocks {
+    /// These.
+    Yes,
+    /// These, if their columns are near each other.
+    IfNear,
+    /// Not these.
+    No,
+}
+
+impl RowNumbers {
+    fn take_blocks(self, cache_bytes: usize, limits: &SpmmThresholds) -> TakeBlocks {
+        let is_below = |limit: usize, rows: usize| self.nnz < rows.saturating_mul(limit);
+        let short = limits.short_for_blocks.of(self.row_bytes);
+        let are_short = is_below(limits.mostly_empty, self.rows) || is_below(short, self.filled);
+        let are_whole_in_chunks = ONE_LINE.contains(&self.row_bytes)
+            && !is_below(limits.whole_from, self.rows)
+            && (LONGEST_WHOLE + 1..=LEAST_LARGEST).contains(&self.longest);
+        let exceeds_cache = self.cols.saturating_mul(self.row_bytes) > cache_bytes / 4 * 3;
+        if is_below(short, self.rows) && are_short {
+            if are_whole_in_chunks { TakeBlocks::IfNear } else { TakeBlocks::Yes }
+        } else if self.row_bytes > *ONE_LINE.end()
+            && exceeds_cache
+            && is_below(limits.near_for_blocks, self.rows)
+        {
+            TakeBlocks::IfNear
+        } else {
+            TakeBlocks::No
+        }
+    }
+}
 
 /// The plan of a product of compressed rows or columns.
 #[derive(Debug)]
@@ -171,7 +222,7 @@ impl Device {
         if splits {
             let algorithm = if is_far {
                 RowAlgorithm::RowSplitPacked
-            } else if self.has_short_rows(a, lengths, columns, &limits)? {
+            } else if self.takes_blocks_of_rows(a, lengths, columns, &limits)? {
                 RowAlgorithm::RowBlocks
             } else {
                 RowAlgorithm::RowSplit
@@ -204,7 +255,7 @@ impl Device {
     }
 
     /// True if rows are so short, and so many, that lanes are better given several of them.
-    fn has_short_rows(
+    fn takes_blocks_of_rows(
         &self,
         a: RawCompressed<'_>,
         lengths: &LazyRowLengths<'_>,
@@ -214,10 +265,19 @@ impl Device {
         if !row_blocks::fill_device(a, columns, self.caps().compute_units, self.has_barriers()) {
             return Ok(false);
         }
-        let short = limits.short_for_blocks.of(columns * a.dtype.bytes());
-        let is_below = |limit: usize, rows: usize| a.nnz() < rows.saturating_mul(limit);
-        let are_mostly_empty = is_below(limits.mostly_empty, a.rows);
-        Ok(is_below(short, a.rows) && (are_mostly_empty || is_below(short, lengths.filled()?)))
+        let rows = RowNumbers {
+            rows: a.rows,
+            filled: lengths.filled()?,
+            nnz: a.nnz(),
+            longest: lengths.longest()?,
+            cols: a.cols,
+            row_bytes: columns * a.dtype.bytes(),
+        };
+        match rows.take_blocks(self.properties().cache_bytes, limits) {
+            TakeBlocks::Yes => Ok(true),
+            TakeBlocks::IfNear => self.has_near_columns(a),
+            TakeBlocks::No => Ok(false),
+        }
     }
 
     /// The plan of a product of compressed rows.
@@ -297,5 +357,24 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmmKernel<Compressed<A, T, Device,
             CompressedPlan::Stored(plan) => plan.run(self, a.into(), operands),
             CompressedPlan::Grouped(plan) => plan.run(self, StoredValues::values(a), operands),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_rows_take_blocks_if_their_columns_are_near() {
+        let take = |rows, nnz, longest, cols, columns: usize| {
+            let rows = RowNumbers { rows, filled: rows, nnz, longest, cols, row_bytes: 4 * columns };
+            rows.take_blocks(60 << 20, &SpmmThresholds::H100)
+        };
+        assert_eq!(take(500_000, 2_732_064, 2_000, 500_000, 32), TakeBlocks::Yes, "nets");
+        assert_eq!(take(300_000, 1_569_854, 60, 50_000, 32), TakeBlocks::IfNear, "rows longer than a block");
+        assert_eq!(take(300_000, 1_569_854, 60, 50_000, 64), TakeBlocks::Yes, "the same with 64 columns");
+        assert_eq!(take(100_000, 1_400_502, 20_000, 120_000, 128), TakeBlocks::IfNear, "14 entries, far B");
+        assert_eq!(take(100_000, 1_400_502, 20_000, 120_000, 32), TakeBlocks::No, "the cache holds B");
+        assert_eq!(take(330_000, 7_920_000, 24, 330_000, 128), TakeBlocks::No, "24 entries");
     }
 }

@@ -9,7 +9,7 @@ use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::primitive::row_blocks::RowBlocks;
 use crate::primitive::row_lengths::LazyRowLengths;
 use sparse_core::op::Op;
-use sparse_core::{DType, Result};
+use sparse_core::{Backend, DType, Result};
 
 /// The file and the kernel.
 const KERNEL: (&str, &str) = ("csr_spmm_row_blocks", "csr_spmm_row_blocks");
@@ -22,6 +22,9 @@ const MIN_LANES: usize = 4;
 /// 256, were 64 words taken at once), 0.86 to 1.10 with K = 32.
 const LONG_FOR_TWO_WORDS: usize = 16;
 const MOST_WORDS: usize = 32;
+
+/// The longest row in blocks of which none is cut where blocks are small.
+pub(super) const LONGEST_WHOLE: usize = SMALL;
 
 /// Rows and entries of a block: few, where rows are very short and neighbours read neighbouring rows of B. Measured on
 /// an H100 with K = 128: 567 and 625 µs with rows of 3.2 entries, 702 and 664 with 6.9.
@@ -39,6 +42,13 @@ const ITEMS_PER_UNIT: usize = 1024;
 /// The same where lanes meet at barriers. Measured on an H200 by NVIDIA's OpenCL, chunks over blocks: 1.04 to 1.65 at
 /// 450 to 760 items, 0.91 and 1.39 at 910, 0.78 to 1.09 at 110 to 230.
 const ITEMS_PER_UNIT_WITH_BARRIERS: usize = 256;
+
+/// The file of the plan's kernels.
+const PLAN_FILE: &str = "csr_row_blocks";
+
+/// Rows whose columns are looked at for the choice, and the part of all columns, one in so many, that near ones lie in.
+const SAMPLES: usize = 1024;
+const FAR_PARTS: usize = 16;
 
 /// The plan: the blocks, and a kernel for operands of either alignment.
 #[derive(Debug)]
@@ -58,6 +68,25 @@ fn team(dtype: DType, columns: usize) -> Team {
 pub(super) fn fill_device(a: RawCompressed<'_>, columns: usize, units: usize, has_barriers: bool) -> bool {
     let items = team(a.dtype, columns).items(a.dtype, (a.rows + a.nnz()) / SMALL, columns);
     items >= units * if has_barriers { ITEMS_PER_UNIT_WITH_BARRIERS } else { ITEMS_PER_UNIT }
+}
+
+impl Device {
+    /// True if most rows have columns near each other, [`FAR_PARTS`] of all at most: then neighbours read the same rows of
+    /// B, if they are taken in turn.
+    pub(super) fn has_near_columns(&self, a: RawCompressed<'_>) -> Result<bool> {
+        let samples = a.rows.min(SAMPLES);
+        let near = self.allocate::<i64>(samples)?;
+        let kernel = self.kernel(PLAN_FILE, "csr_row_blocks_near", a.defines())?;
+        let launch = self.launch(&kernel).size(samples).size(a.rows / samples).size(a.cols / FAR_PARTS);
+        launch.buffer(a.offsets).buffer(a.indices).buffer(&near).items(samples)?;
+        Ok(are_mostly_near(&self.download(&near)?))
+    }
+}
+
+/// True if more than three quarters of the rows that tell have near columns: 1 if so, -1 if not, 0 of the others.
+fn are_mostly_near(rows: &[i64]) -> bool {
+    let count = |is_near| rows.iter().filter(|&&row| row == is_near).count();
+    count(1) > 3 * count(-1)
 }
 
 impl BlockedRows {
@@ -91,5 +120,18 @@ impl RowProduct for BlockedRows {
         let launch = launch.matrices(operands).buffer(self.blocks.sums.partial());
         launch.warps(team.warps(self.blocks.count, c.cols))?;
         self.blocks.sums.add(backend, alpha, beta, c)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_two_columns_do_not_tell_whether_columns_are_near() {
+        assert!(are_mostly_near(&[0, 0, 0, 1]));
+        assert!(are_mostly_near(&[1, 1, 1, -1, 1]));
+        assert!(!are_mostly_near(&[1, 1, 1, -1]));
+        assert!(!are_mostly_near(&[0, 0]));
     }
 }

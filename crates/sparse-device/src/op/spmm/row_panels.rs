@@ -28,18 +28,28 @@ const SLOTS: usize = 8;
 /// Bytes of a row of B from which on panels can take less time, and those, a line of the cache, below which nearly all
 /// places must have an entry. Measured on an H200 with K = 8 in f32: 0.65 and 0.75 of the time of other algorithms where
 /// 93 % and more have one (bands of 101 and of 41), 1.12 to 1.47 where fewer.
+///
+/// Of the last the places of a panel's last group count, too: 1.21 and 1.33 on meshes of four unknowns, whose 28 slots have
+/// four groups of eight.
 const MIN_ROW_BYTES: usize = 32;
 const WIDE_ROW_BYTES: usize = 128;
 const PERCENT_FOR_NARROW_ROWS: usize = 90;
+
+/// Teams per compute unit below which panels wait for each other's rows of B unless more places have an entry. Measured on
+/// an H200 with 27 to 45 and K = 32: 1.11 and 1.15 of the time of chunks where 49 and 52 % have one, 0.54 to 0.96 from 63 %
+/// on.
+const MANY_TEAMS_PER_UNIT: usize = 64;
+const PERCENT_FOR_FEW_TEAMS: usize = 60;
 
 /// Entries per row on average below which a group is mostly empty, where a row of B is one line of the cache, and where
 /// it is more. Measured on an H200: 1.10 to 1.17 with rows of 3 entries; with 5 0.82 on a band with K = 32, and 1.02 to
 /// 1.17 with K = 64 to 256; with 6 0.90 to 0.95.
 const MIN_LENGTH: [usize; 2] = [4, 6];
 
-/// Work-items per compute unit that make panels worth it: there are fewer of them than of rows. Measured on an H200 on
-/// blocks and bands: 1.17 and 1.18 of the time of other algorithms with 455, 0.49 to 0.90 from 757 on.
-const ITEMS_PER_UNIT: usize = 512;
+/// Teams per compute unit that make panels worth it: there are fewer of them than of rows. Measured on an H200 on blocks
+/// and bands of 200 to 1000 entries a row, over chunks: 1.15 to 1.7 with 15 and K = 32 and 64, 0.45 to 0.75 with 22 to 47
+/// and K = 32 to 256, 0.76 to 0.99 with 56 to 66.
+const TEAMS_PER_UNIT: usize = 20;
 
 /// The longest row, in average rows, that a team can take without being late.
 const LONGEST: usize = 4;
@@ -79,16 +89,22 @@ impl Device {
         percent: usize,
     ) -> Result<bool> {
         let row_bytes = columns * a.dtype.bytes();
-        let items = team(a.dtype, columns).items(a.dtype, a.rows.div_ceil(ROWS), columns);
+        let teams = team(a.dtype, columns).teams(a.dtype, a.rows.div_ceil(ROWS), columns);
         let min_length = MIN_LENGTH[usize::from(row_bytes > WIDE_ROW_BYTES)];
         if row_bytes < MIN_ROW_BYTES
             || a.nnz() < a.rows.saturating_mul(min_length)
-            || items < self.caps().compute_units * ITEMS_PER_UNIT
+            || teams < self.caps().compute_units * TEAMS_PER_UNIT
             || lengths.longest()? > a.mean_length().saturating_mul(LONGEST)
         {
             return Ok(false);
         }
-        let percent = if row_bytes < WIDE_ROW_BYTES { percent.max(PERCENT_FOR_NARROW_ROWS) } else { percent };
+        let is_narrow = row_bytes < WIDE_ROW_BYTES;
+        let are_few = teams < self.caps().compute_units * MANY_TEAMS_PER_UNIT;
+        let percent = match (is_narrow, are_few) {
+            (true, _) => percent.max(PERCENT_FOR_NARROW_ROWS),
+            (false, true) => percent.max(PERCENT_FOR_FEW_TEAMS),
+            (false, false) => percent,
+        };
         let panels = a.rows.div_ceil(ROWS);
         let samples = panels.min(SAMPLES);
         let (slots, entries) = (self.allocate::<i64>(samples)?, self.allocate::<i64>(samples)?);
@@ -96,8 +112,10 @@ impl Device {
         let launch = self.launch(&sample).size(samples).size(panels / samples).size(SAMPLED_SLOTS);
         let launch = launch.size(a.rows).buffer(a.offsets).buffer(a.indices);
         launch.buffer(&slots).buffer(&entries).items(samples)?;
-        let sum = |counts: &Buffer<i64>| Ok::<i64, _>(self.download(counts)?.into_iter().sum());
-        Ok(sum(&entries)? * 100 > sum(&slots)? * (ROWS * percent) as i64)
+        let unit = if is_narrow { SLOTS } else { 1 };
+        let slots = self.download(&slots)?.into_iter().map(|slots| (slots as usize).next_multiple_of(unit));
+        let entries: i64 = self.download(&entries)?.into_iter().sum();
+        Ok(entries as usize * 100 > slots.sum::<usize>() * ROWS * percent)
     }
 }
 

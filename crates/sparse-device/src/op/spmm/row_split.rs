@@ -79,7 +79,7 @@ const CHUNKS_FOR_TWO_LANES: usize = 192;
 /// Entries of a chunk per lane of its team, at most, and the entries that every team can have: a team with few lanes
 /// must not be late.
 const ENTRIES_PER_LANE: usize = 32;
-const LEAST_LARGEST: usize = 128;
+pub(super) const LEAST_LARGEST: usize = 128;
 
 /// Teams that share a warp as if they were one for the number of chunks that a device wants: of more, the warp waits
 /// for the longest chunk. Measured on an H200 with K = 8 on skewed rows of 5 to 14 entries: chunks of 32 take 0.66 to

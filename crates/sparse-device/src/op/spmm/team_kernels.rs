@@ -49,9 +49,14 @@ impl Team {
         self.lanes * (self.words * vector(dtype.bytes())).max(1)
     }
 
+    /// The teams that take `parts` parts of A times `columns` columns of B.
+    pub(super) fn teams(self, dtype: DType, parts: usize, columns: usize) -> usize {
+        parts * columns.div_ceil(self.columns(dtype))
+    }
+
     /// The work-items that take `teams` parts of A times `columns` columns of B, were each to have one word or column.
     pub(super) fn items(self, dtype: DType, teams: usize, columns: usize) -> usize {
-        teams * self.lanes * self.words.max(1) * columns.div_ceil(self.columns(dtype))
+        self.teams(dtype, teams, columns) * self.lanes * self.words.max(1)
     }
 }
 

@@ -70,7 +70,8 @@ impl Device {
             return Ok(DeltaPatterns::None);
         }
         let lengths = RowLengths::measure(a, lengths)?;
-        let (cache_bytes, reads_words) = (self.properties().cache_bytes, !self.has_barriers());
+        let cache_bytes = self.properties().cache_bytes;
+        let reads_words = self.reads_words(a.values.element_bytes);
         Ok(lengths.patterns_for_deltas(algorithm, cache_bytes, reads_words, &self.limits().deltas))
     }
 
@@ -144,7 +145,8 @@ impl Device {
 
     /// True if the lanes that rows have with columns of 16 bits fill half of the device, or short rows all of it.
     fn is_busy_with_lanes(&self, a: RawCompressed<'_>) -> bool {
-        let lanes = row_deltas::lanes_for(a.mean_length(), a.values.element_bytes, !self.has_barriers());
+        let value_bytes = a.values.element_bytes;
+        let lanes = row_deltas::lanes_for(a.mean_length(), value_bytes, self.reads_words(value_bytes));
         let at_once = self.caps().compute_units * WARPS_AT_ONCE * LANES;
         !self.has_few_rows(a) || lanes > 1 && a.rows * lanes >= at_once / 2
     }

@@ -74,10 +74,10 @@ impl Device {
         let (algorithm, choice) = self.choose("spmv", options, self.offered::<RowAlgorithm>(), preferred)?;
         let strategy = match (columns, algorithm) {
             (Columns::Deltas(deltas), _) => RowStrategy::Deltas(deltas),
-            (Columns::Scattered, RowAlgorithm::LengthClasses) => {
-                RowStrategy::LengthClasses(LengthClasses::new(self, a, &lengths, op, true)?)
+            (Columns::Plain(pattern), RowAlgorithm::LengthClasses) => {
+                RowStrategy::LengthClasses(LengthClasses::new(self, a, &lengths, op, pattern)?)
             }
-            (Columns::Scattered | Columns::Plain, _) => RowStrategy::new(self, a, &lengths, op, algorithm)?,
+            (Columns::Plain(_), _) => RowStrategy::new(self, a, &lengths, op, algorithm)?,
         };
         Ok((choice, strategy))
     }

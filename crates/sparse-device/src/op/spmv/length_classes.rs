@@ -6,6 +6,7 @@
 //! rows are short or alike and x is gathered from beyond the first cache.
 
 use super::plan::Workspace;
+use super::row_deltas::ColumnPattern;
 use super::thresholds::LengthClassesThresholds;
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
@@ -63,21 +64,25 @@ pub struct LengthClasses {
 }
 
 impl LengthClasses {
-    /// Lists the rows that are not short. `is_scattered` says that most rows have columns apart from each other.
+    /// Lists the rows that are not short.
     pub(super) fn new(
         backend: &Device,
         a: RawCompressed<'_>,
         lengths: &LazyRowLengths<'_>,
         op: Op,
-        is_scattered: bool,
+        pattern: ColumnPattern,
     ) -> Result<Self> {
         let (rows, nnz, offsets) = (a.rows, a.nnz(), a.offsets);
         let (units, longest) = (backend.caps().compute_units, lengths.longest()?);
         let limits = backend.thresholds().spmv.length_classes;
         let is_alike = longest <= limits.alike_ratio * a.mean_length();
-        let lanes = match is_scattered.then(|| lanes_at_once(rows, a.mean_length(), units)).flatten() {
-            Some(lanes) => lanes,
-            None => lanes_for(a.mean_length(), is_alike, &limits),
+        let evicts_first = 6 * product_bytes(a) > 5 * backend.properties().cache_bytes;
+        let mean = a.mean_length();
+        let lanes = lanes_for(mean, is_alike, &limits);
+        let lanes = match pattern {
+            ColumnPattern::Scattered => lanes_at_once(rows, mean, units).unwrap_or(lanes),
+            ColumnPattern::Alike if mean <= limits.four_lanes_up_to && !evicts_first => lanes.min(4),
+            ColumnPattern::Alike | ColumnPattern::Other => lanes,
         };
         let longest_short = if is_alike { longest } else { ENTRIES_PER_LANE * lanes };
         let longest_of_warp =
@@ -95,7 +100,6 @@ impl LengthClasses {
             [&of_middle, &of_warps, &of_slices].map(|c| sum.starts_and_sum(backend, c));
         let (middle, warps, slices) = (middle?, warps?, slices?);
 
-        let evicts_first = 6 * product_bytes(a) > 5 * backend.properties().cache_bytes;
         let classes = Self {
             kernel: kernel(if evicts_first {
                 "csr_spmv_length_classes_evict_first"

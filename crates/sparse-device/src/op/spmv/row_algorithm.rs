@@ -96,9 +96,9 @@ algorithms! {
             "many calls on a GPU, rows or their lanes are many and their columns lie less than 65536 apart in each 32 of them: where \
              a thread would take a row; where rows are alike in length, if x has up to 96 KiB, or if most rows are like the \
              row before and have ten entries or replace row blocks, or, with CUDA or where the cache holds the \
-             matrix so, if the columns of 32 rows are within 8 KiB of x",
+             matrix so, if the columns of 32 rows are within 8 KiB of x; with CUDA also in 16 windows of 4096 columns",
         )
-        .preprocessing("16-bit column deltas, and a base for each 32 rows"),
+        .preprocessing("16-bit column deltas, and for each 32 rows a base, or 16"),
         Needs::Nothing;
 
         RowPerSubGroup = Algorithm::new("row_per_sub_group", "never: for OpenCL devices with sub-groups"),

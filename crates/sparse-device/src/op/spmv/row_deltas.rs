@@ -1,5 +1,5 @@
-//! Compressed rows with columns of 16 bits: a base for each 32 neighbouring rows, and a delta for each entry. A lane
-//! takes a short row, several lanes a longer one.
+//! Compressed rows with columns of 16 bits: for each 32 neighbouring rows a base, or those of 16 windows of columns, and
+//! a delta for each entry. A lane takes a short row, several lanes a longer one.
 
 use super::choice::DeltaPatterns;
 use super::plan::Workspace;
@@ -12,6 +12,19 @@ use sparse_core::{Backend, Error, Result};
 
 /// Rows that share a base: `ROWS` of the kernels.
 const ROWS: usize = LANES;
+
+/// The windows of columns that [`ROWS`] rows have, where one of 65536 columns is not enough: those of far diagonals, or of
+/// unknowns that are numbered one kind after the other, are in several. Each has 4096.
+const WINDOWS: usize = 16;
+
+/// Rows of which a plan first finds out whether their columns are in few windows: of all it takes three to five products.
+const FIRST_ROWS: usize = 1 << 14;
+
+/// Average entries per row from which on windows pay only where the cache holds the matrix.
+const LONG_FOR_WINDOWS: usize = 24;
+
+/// Average entries per row from which on lanes whose loads leave the cache first read two words of 8-byte values at once.
+const LONG_FOR_TWO_WORDS: usize = 10;
 
 /// The file of the kernel whose loads leave the cache first, on devices that have such loads.
 const EVICT_FIRST_FILE: &str = "csr_deltas_evict_first";
@@ -41,14 +54,24 @@ struct Found {
 pub(super) enum Columns {
     /// As deltas of 16 bits, which pay off.
     Deltas(RowDeltas),
-    /// As they are, in most rows apart from each other.
-    Scattered,
     /// As they are.
-    Plain,
+    Plain(ColumnPattern),
+}
+
+/// The columns of most rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ColumnPattern {
+    /// Apart from each other.
+    Scattered,
+    /// Beside those of the row before.
+    Alike,
+    /// Neither, or not looked at.
+    Other,
 }
 
 impl RowDeltas {
-    /// The columns as deltas, if the pattern is one of these and columns of neighbouring rows lie within 65536.
+    /// The columns as deltas, if the pattern is one of these and columns of neighbouring rows lie within 65536, or in
+    /// [`WINDOWS`] if that pays.
     pub(super) fn of_patterns(
         backend: &Device,
         a: RawCompressed<'_>,
@@ -56,36 +79,50 @@ impl RowDeltas {
         patterns: DeltaPatterns,
     ) -> Result<Columns> {
         if patterns == DeltaPatterns::None {
-            return Ok(Columns::Plain);
+            return Ok(Columns::Plain(ColumnPattern::Other));
         }
-        let (deltas, found) = Self::make(backend, a, op)?;
+        let (mut deltas, found) = Self::make(backend, a, op, (1, a.rows))?;
         let most = a.rows.div_ceil(ROWS) / 4 * 3;
+        let (are_alike, are_near) = (found.alike >= most, found.near >= most);
         let pays = match patterns {
             DeltaPatterns::None => false,
             DeltaPatterns::Fitting => true,
-            DeltaPatterns::Near => found.near >= most,
-            DeltaPatterns::Alike => found.alike >= most,
+            DeltaPatterns::Near => are_near,
+            DeltaPatterns::Alike => are_alike,
         };
+        let in_windows = |rows| Self::make(backend, a, op, (WINDOWS, rows)).map(|made| made.0);
+        if deltas.is_none()
+            && are_near
+            && backend.pays_for_windows(a)
+            && in_windows(a.rows.min(FIRST_ROWS))?.is_some()
+        {
+            deltas = in_windows(a.rows)?;
+        }
         Ok(match deltas {
             Some(deltas) if pays => Columns::Deltas(deltas),
-            _ if found.scattered >= most => Columns::Scattered,
-            _ => Columns::Plain,
+            _ if are_alike => Columns::Plain(ColumnPattern::Alike),
+            _ if found.scattered >= most => Columns::Plain(ColumnPattern::Scattered),
+            _ => Columns::Plain(ColumnPattern::Other),
         })
     }
 
-    /// The columns as deltas, if they fit, and what was found on the way.
-    fn make(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<(Option<Self>, Found)> {
-        let defines = a.product_defines(op);
+    /// The columns of the first rows as deltas in so many windows, if they fit, and what was found on the way.
+    fn make(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        op: Op,
+        (windows, rows): (usize, usize),
+    ) -> Result<(Option<Self>, Found)> {
+        let defines = a.product_defines(op).set("WINDOWS", windows);
         let kernel = |file, entry, defines| backend.kernel_of(a.dtype, file, entry, defines);
-        let bases = backend.allocate_raw(a.rows.div_ceil(ROWS), a.indices.element_bytes)?;
+        let groups = rows.div_ceil(ROWS);
+        let bases = backend.allocate_raw(groups * windows, a.indices.element_bytes)?;
         let (deltas, found) = (backend.allocate(a.nnz())?, backend.zeros::<i32>(4)?);
         let make = kernel("csr_deltas", "csr_deltas_make", defines.clone())?;
-        let launch = backend.launch(&make).size(a.rows).buffer(a.offsets).buffer(a.indices);
-        launch.buffer(&bases).buffer(&deltas).buffer(&found).warps_at_once(a.rows.div_ceil(ROWS))?;
+        let launch = backend.launch(&make).size(rows).buffer(a.offsets).buffer(a.indices);
+        launch.buffer(&bases).buffer(&deltas).buffer(&found).warps_at_once(groups)?;
         let counts = backend.download(&found)?;
-        let lanes = lanes_for(a.mean_length(), a.values.element_bytes, !backend.has_barriers());
-        let evicts_first = backend.lacks(EVICT_FIRST_FILE).is_none()
-            && pays_to_evict_first(backend.properties().cache_bytes, product_bytes(a), lanes > 1);
+        let (lanes, evicts_first) = backend.lanes_for_deltas(a, windows);
         let kernel = match (lanes, evicts_first) {
             (1, false) => kernel("csr_deltas", "csr_deltas_spmv", defines)?,
             (1, true) => kernel(EVICT_FIRST_FILE, "csr_deltas_evict_first_spmv", defines)?,
@@ -106,12 +143,17 @@ impl RowDeltas {
     /// The columns as deltas.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if those of some neighbouring rows lie 65536 or more apart.
+    /// [`Error::Unsupported`] if those of some neighbouring rows are in more than [`WINDOWS`].
     pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
-        Self::make(backend, a, op)?.0.ok_or_else(|| {
+        if let Some(deltas) = Self::make(backend, a, op, (1, a.rows))?.0 {
+            return Ok(deltas);
+        }
+        Self::make(backend, a, op, (WINDOWS, a.rows))?.0.ok_or_else(|| {
             Error::unsupported(
                 "spmv algorithm `delta16` for this pattern",
-                format_args!("columns of {ROWS} neighbouring rows lie 65536 or more apart"),
+                format_args!(
+                    "columns of {ROWS} neighbouring rows are in more than {WINDOWS} windows of 4096"
+                ),
             )
         })
     }
@@ -130,6 +172,44 @@ impl RowDeltas {
             lanes => launch.warps_at_once(a.rows.div_ceil(LANES / lanes)),
         }
     }
+}
+
+impl Device {
+    /// True if lanes of rows that are not short read words of 16 bytes of such values. Those of 2 bytes are read one after
+    /// the other: words of four entries take 1.10 of the time, of eight 1.18.
+    pub(super) fn reads_words(&self, value_bytes: usize) -> bool {
+        !self.has_barriers() && value_bytes >= 4
+    }
+
+    /// True if columns in several windows take less time than columns as they are. Measured on an H200 on 16 matrices of
+    /// far diagonals, saddle points and several fields, over classes of lengths, where it is true: 0.62 to 1.01, 0.79 on
+    /// average in f32, 0.72 to 0.98, 0.90 on average in f64; elsewhere 0.90 to 1.19. Not measured where lanes meet at
+    /// barriers.
+    fn pays_for_windows(&self, a: RawCompressed<'_>) -> bool {
+        let (bytes, cache_bytes) = (product_bytes(a), self.properties().cache_bytes);
+        let most = if a.mean_length() < LONG_FOR_WINDOWS { 2 * cache_bytes } else { cache_bytes };
+        !self.has_barriers() && bytes <= most
+    }
+
+    /// The lanes for each row with so many windows, and true if their loads leave the cache first.
+    fn lanes_for_deltas(&self, a: RawCompressed<'_>, windows: usize) -> (usize, bool) {
+        let (mean, value_bytes) = (a.mean_length(), a.values.element_bytes);
+        let reads_words = self.reads_words(value_bytes);
+        let lanes = match windows > 1 && mean < short_for_windows(value_bytes) {
+            true => 1,
+            false => lanes_for(mean, value_bytes, reads_words),
+        };
+        let evicts_first = self.lacks(EVICT_FIRST_FILE).is_none()
+            && pays_to_evict_first(self.properties().cache_bytes, product_bytes(a), lanes > 1 && reads_words);
+        let reads_two_words = evicts_first && lanes > 1 && value_bytes == 8 && mean >= LONG_FOR_TWO_WORDS;
+        (if reads_two_words { lanes_of_two_words(mean) } else { lanes }, evicts_first)
+    }
+}
+
+/// Average entries per row below which a thread a row takes less time than several lanes, with windows. Measured on an
+/// H200, over two lanes: 0.6 to 0.75 at 10 to 14 entries in f32, 1.3 at 18; 0.90 and 1.02 at 8 and 9 in f64.
+fn short_for_windows(value_bytes: usize) -> usize {
+    if value_bytes < 8 { 15 } else { 9 }
 }
 
 /// Bytes that a product reads and writes, with x as long as y.
@@ -155,18 +235,24 @@ fn pays_to_evict_first(cache_bytes: usize, bytes: usize, reads_words: bool) -> b
 /// blocks and rows of near columns: 0.90 of the time of lanes that read one entry after the other in f32, 0.96 in f64;
 /// half or twice the lanes take 0.87 to 1.3 of it.
 ///
-/// Where each reads one entry after the other, as all do if values have 2 bytes (words of four entries take 1.10 of the
-/// time there, of eight 1.18), it has at least five, four if values have 8 bytes. Measured on an H100
+/// Where each reads one entry after the other, it has at least five, four if values have 8 bytes. Measured on an H100
 /// with one, two, four and eight lanes: 19.8 and 18.0 µs by the first two at 11 entries, 9.5 by two and 10.7 by four at
 /// 18, 13.0 by four and 12.8 by two at 21, 12.1 by eight and 12.6 by four at 41 (f32); 27.6 by four and more by two at 18
 /// (f64).
 pub(super) fn lanes_for(mean: usize, value_bytes: usize, reads_words: bool) -> usize {
-    let most = match reads_words && value_bytes >= 4 {
+    let most = match reads_words {
         true => (mean * value_bytes / 28).clamp(if mean < 10 { 1 } else { 2 }, 4 * value_bytes),
         false if value_bytes < 8 => mean / 5,
         false => mean / 4,
     };
     1 << most.clamp(1, LANES).ilog2()
+}
+
+/// Lanes for rows of `mean` entries where each reads four neighbouring ones of 8 bytes, two words, at once. Measured on an
+/// H200 with f64 on 32 bands, meshes and blocks: 0.83 to 1.07 of the time of one word, 0.95 on average, and 1.06 to 1.3 with
+/// seven to nine entries. Where loads do not leave first it is 0.9 to 1.25.
+fn lanes_of_two_words(mean: usize) -> usize {
+    mean.div_ceil(10).next_power_of_two().clamp(4, LANES)
 }
 
 impl Workspace for RowDeltas {
@@ -184,11 +270,15 @@ mod tests {
         let lanes = |value_bytes, reads_words| {
             [3, 9, 11, 18, 35, 74, 1000].map(|mean| lanes_for(mean, value_bytes, reads_words))
         };
-        assert_eq!(lanes(2, true), lanes(2, false));
         assert_eq!(lanes(4, true), [1, 1, 2, 2, 4, 8, 16]);
         assert_eq!(lanes(8, true), [1, 2, 2, 4, 8, 16, 32]);
         assert_eq!(lanes(4, false), [1, 1, 2, 2, 4, 8, 32]);
         assert_eq!(lanes(8, false), [1, 2, 2, 4, 8, 16, 32]);
+    }
+
+    #[test]
+    fn rows_that_leave_first_have_four_lanes_and_more() {
+        assert_eq!([10, 27, 40, 41, 80, 81, 1000].map(lanes_of_two_words), [4, 4, 4, 8, 8, 16, 32]);
     }
 
     #[test]

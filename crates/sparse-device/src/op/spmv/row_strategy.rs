@@ -8,7 +8,7 @@ use super::merge_path::MergePath;
 use super::plan::Workspace;
 use super::row_algorithm::{RowAlgorithm, SUB_GROUP_FILE};
 use super::row_blocks::BlockedRows;
-use super::row_deltas::RowDeltas;
+use super::row_deltas::{ColumnPattern, RowDeltas};
 use super::segmented::Segmented;
 use crate::lanes::LANES;
 use crate::primitive::column_blocks::ColumnBlocks;
@@ -83,7 +83,7 @@ impl RowStrategy {
             RowAlgorithm::Delta16 => Self::Deltas(RowDeltas::new(backend, a, op)?),
             RowAlgorithm::ListedRows => Self::Listed(ListedRows::new(backend, a, lengths, op)?),
             RowAlgorithm::LengthClasses => {
-                Self::LengthClasses(LengthClasses::new(backend, a, lengths, op, false)?)
+                Self::LengthClasses(LengthClasses::new(backend, a, lengths, op, ColumnPattern::Other)?)
             }
             RowAlgorithm::MergePath => Self::MergePath(MergePath::new(backend, a, op)?),
             RowAlgorithm::Segmented => Self::Segmented(Segmented::new(backend, a, op)?),
