@@ -173,6 +173,10 @@ def test_rows_and_elements(kind, place):
         a[[1.0]]
     with pytest.raises(IndexError, match="mask has 2 elements where 12"):
         a[[True, False]]
+    # As many elements as the matrix has rows.
+    for key in (np.ones((4, 3), bool), np.arange(12).reshape(4, 3), [[0], [1]], (slice(None), [[0, 1]]), ([[0, 1]], 1)):
+        with pytest.raises(IndexError, match="where one dimension is right"):
+            a[key]
 
 
 def test_matrices_are_not_copied_to_the_host_by_themselves(kind, place):

@@ -348,6 +348,13 @@ def test_batches(ours, char):
     assert nnz.compress(np.array([[1.0, 1e-9], [0.0, 2.0]]), tolerance=1e-6).nnz == 2
 
 
+def test_a_square_operand_of_a_batch_has_a_vector_for_each_matrix():
+    stack, b = np.arange(18.0).reshape(3, 2, 3), np.arange(9.0).reshape(3, 3)
+    batch = nnz.compress(stack)
+    np.testing.assert_array_equal(batch @ b, np.einsum("mrc,mc->mr", stack, b))
+    np.testing.assert_array_equal(batch @ b[None].repeat(3, 0), stack @ b)
+
+
 def test_batches_are_blocks_on_a_diagonal():
     stack = np.arange(12.0).reshape(2, 2, 3)
     whole = nnz.compress(stack).to_block_diagonal()

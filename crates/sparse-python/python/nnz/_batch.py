@@ -95,6 +95,8 @@ class BatchCsr:
         """The products of each matrix with a vector, or with a dense matrix of its own.
 
         `other` has shape (matrices, columns) or (matrices, columns, k), or without the first dimension is the same for all.
+        A square array with as many rows as there are matrices and columns has a vector for each matrix; NumPy's stacks take
+        it as one dense matrix for all.
         An array on the batch's GPU has the first dimension; the result stays there.
         """
         count, rows, cols = self.shape

@@ -23,7 +23,9 @@ def chosen(key: Any, shape: tuple[int, int]) -> tuple[Lines, Lines, bool]:
     if len(keys) != 2:
         raise IndexError(f"{len(keys)} indices where a matrix has two dimensions")
     first, second = keys
-    if _are_lists(first, second):
+    if _are_grid(first, second):
+        first, second = np.ravel(first), np.ravel(second)
+    elif not any(isinstance(key, slice) or _is_number(key) for key in keys):
         reason = "two lists choose single elements, as in NumPy: A[rows][:, columns] or A[numpy.ix_(rows, columns)] chooses lines"
         raise IndexError(reason)
     rows, columns = _lines(first, shape[0]), _lines(second, shape[1])
@@ -44,12 +46,10 @@ def _is_number(key: Any) -> bool:
     return hasattr(key, "__index__") and np.ndim(key) == 0
 
 
-def _are_lists(first: Any, second: Any) -> bool:
-    """True unless one key is a number or a slice, or both are those of `numpy.ix_`."""
-    if any(isinstance(key, slice) or _is_number(key) for key in (first, second)):
-        return False
+def _are_grid(first: Any, second: Any) -> bool:
+    """True for a column and a row of numbers, which `numpy.ix_` makes."""
     first, second = np.shape(first), np.shape(second)
-    return not (len(first) == len(second) == 2 and first[1] == second[0] == 1)
+    return len(first) == len(second) == 2 and first[1] == second[0] == 1
 
 
 def _lines(key: Any, extent: int) -> Lines:
@@ -58,13 +58,15 @@ def _lines(key: Any, extent: int) -> Lines:
         return None if lines == range(extent) else lines
     if _is_number(key):
         return _in_range(np.array([operator.index(key)]), extent)
-    lines = np.asarray(key).ravel()
+    lines = np.asarray(key)
+    if lines.size and lines.dtype.kind not in "biu":
+        raise IndexError(f"the indices are {lines.dtype} where integers, a mask or a slice are right")
+    if lines.ndim != 1:
+        raise IndexError(f"the indices have shape {lines.shape} where one dimension is right")
     if lines.dtype == bool:
         if len(lines) != extent:
             raise IndexError(f"the mask has {len(lines)} elements where {extent} are right")
         return np.flatnonzero(lines).astype(np.int64)
-    if lines.size and lines.dtype.kind not in "iu":
-        raise IndexError(f"the indices are {lines.dtype} where integers, a mask or a slice are right")
     return _in_range(lines, extent)
 
 
