@@ -47,8 +47,8 @@ const PERCENT_FOR_FEW_TEAMS: usize = 60;
 const MIN_LENGTH: [usize; 2] = [4, 6];
 
 /// Teams per compute unit that make panels worth it: there are fewer of them than of rows. Measured on an H200 on blocks
-/// and bands of 200 to 1000 entries a row, over chunks: 1.15 to 1.7 with 15 and K = 32 and 64, 0.45 to 0.75 with 22 to 47
-/// and K = 32 to 256, 0.76 to 0.99 with 56 to 66.
+/// and bands of 200 to 1000 entries a row, over chunks: 1.14 and 1.69 with 15 and K = 64 and 32, 0.41 to 0.75 with 22 to
+/// 47 and K = 32 to 128, 0.74 to 0.99 with 56 to 66.
 const TEAMS_PER_UNIT: usize = 20;
 
 /// The longest row, in average rows, that a team can take without being late.

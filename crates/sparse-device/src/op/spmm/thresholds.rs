@@ -32,11 +32,11 @@ pub(crate) struct SpmmThresholds {
 
     /// Average entries per row with entries from which on blocks take more time than chunks that are whole rows, where
     /// rows of B have 33 to 128 bytes, columns lie apart and blocks would cut the longest rows. Measured on an H200 with
-    /// K = 32 on ten matrices, blocks over chunks: 1.05 to 1.57 from 4.3 entries on, 1.04 and 0.92 at 3.6 and 3.5.
+    /// K = 32 on 15 matrices, blocks over chunks: 1.05 to 1.69 from 4.3 entries on, 1.04 and 0.92 at 3.6 and 3.5.
     pub(crate) whole_from: usize,
     /// Average entries per row below which blocks take less time than chunks where rows of B have more bytes, the cache
     /// does not hold B, and columns are near, so that neighbours read the same rows of B. Measured on an H200 with K = 64
-    /// to 256 on nine matrices: 0.49 to 0.87 of the time with 10 to 22 entries, 0.97 to 1.10 with 24, 1.1 with 48.
+    /// to 256 on nine matrices: 0.49 to 0.90 of the time with 10 to 22 entries, 0.97 to 1.10 with 24, 1.1 with 48.
     pub(crate) near_for_blocks: usize,
 
     /// Bytes of B from which on its slices are copied before use: the reach of a device's translation buffers is
