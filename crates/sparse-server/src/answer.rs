@@ -79,7 +79,10 @@ impl Accept {
     fn of(headers: &HeaderMap) -> Self {
         let values: Vec<_> =
             headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok()).collect();
-        let text = if values.is_empty() { "*/*".into() } else { values.join(",") };
+        let text = values.join(",");
+        // A header without a type asks for none in particular.
+        let names_none = text.chars().all(|symbol| symbol == ',' || symbol.is_whitespace());
+        let text = if names_none { "*/*".into() } else { text };
         Self { ranges: qualities(&text), text }
     }
 
@@ -250,12 +253,6 @@ pub(crate) fn etag(object: &Object) -> [(header::HeaderName, HeaderValue); 1] {
     [(header::ETAG, object.tag())]
 }
 
-/// The entity tag of an object's file of this kind.
-pub(crate) fn file_etag(object: &Object, kind: FileKind) -> HeaderValue {
-    let tag = format!("\"{}{}\"", object.version, extension(kind));
-    HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("\"\""))
-}
-
 /// The bytes of a vector of the host, with their reservation.
 struct HostBytes {
     values: Vector,
@@ -367,6 +364,8 @@ mod tests {
         let headers = |accept| HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]);
         for (accept, kind) in [
             ("*/*", FileKind::Npz),
+            ("", FileKind::Npz),
+            (" , ", FileKind::Npz),
             ("text/*", FileKind::MatrixMarket),
             ("Application/X-Npy, application/x-npz", FileKind::Npy),
             ("application/x-npy;q=0.5, application/x-npz;q=0.9", FileKind::Npz),

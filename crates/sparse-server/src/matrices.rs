@@ -1,6 +1,6 @@
 //! Handlers of matrices: upload, description, data and deletion.
 
-use crate::answer::{ResultFile, accepted_kind, etag, file_etag};
+use crate::answer::{ResultFile, accepted_kind, etag};
 use crate::app::App;
 use crate::auth::Identity;
 use crate::etag::Tags;
@@ -152,6 +152,7 @@ pub(crate) async fn upload(
     let body = hashed(claim.as_ref(), body);
     // What would be refused after the body is refused before it.
     drop(app.threads.admit(&identity.tenant)?);
+    app.store.check_conditions(&identity.tenant, &name, &options)?;
     let reception =
         Reception { kind, encoding, limit: limits.upload_bytes, limits, folder: app.store.disk.uploads() };
     let received = match is_on_device {
@@ -250,7 +251,7 @@ pub(crate) async fn data(
 ) -> Result<Response, Problem> {
     let object = find(&app.store, &identity, &segment(name)?)?;
     let (kind, store, tenant) = (accepted_kind(&headers)?, app.store.clone(), identity.tenant.clone());
-    let tag = file_etag(&object, kind);
+    let tag = object.file_tag(kind);
     let about = [(header::ETAG, tag.clone()), (header::VARY, HeaderValue::from_static("accept"))];
     if Tags::of(&headers, header::IF_NONE_MATCH).is_some_and(|known| known.contain(&tag)) {
         return Ok((StatusCode::NOT_MODIFIED, about).into_response());

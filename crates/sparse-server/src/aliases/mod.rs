@@ -7,7 +7,7 @@
 mod claims;
 mod requests;
 
-use crate::durable::{checked, open_database};
+use crate::durable::{ReopenedDatabase, checked, database_problem};
 use crate::error::StartError;
 use crate::etag::Tags;
 use crate::lock::lock;
@@ -18,7 +18,7 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableErro
 pub(crate) use requests::{describe, list, put, remove, resolve};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -33,9 +33,10 @@ const ALIASES_PER_TENANT: usize = 1000;
 /// The aliases of all tenants.
 #[derive(Debug)]
 pub(crate) struct Aliases {
-    path: PathBuf,
-    /// The database, once there has been a durable alias; locked while an alias changes.
-    database: Mutex<Option<Database>>,
+    /// Made once there is a durable alias.
+    database: ReopenedDatabase,
+    /// Held while an alias changes.
+    changing: Mutex<()>,
     /// By tenant and name.
     known: Mutex<HashMap<String, BTreeMap<String, Alias>>>,
     claims: Claims,
@@ -85,17 +86,13 @@ impl Aliases {
     /// The durable aliases of a folder of data. A request whose client is gone has no effect after the time.
     pub(crate) fn open(data: &Path, longest_request: Duration) -> Result<Arc<Self>, StartError> {
         let path = data.join(FILE);
-        let (mut database, mut known) = (None, HashMap::new());
-        if path.exists() {
-            let (opened, aliases) = checked(&path, || {
-                let opened = open_database(&path)?;
-                let aliases = read(&opened)?;
-                Ok((opened, aliases))
-            })?;
-            (database, known) = (Some(opened), aliases);
-        }
-        let (database, known) = (Mutex::new(database), Mutex::new(known));
-        Ok(Arc::new(Self { path, database, known, claims: Claims::new(longest_request) }))
+        let database = ReopenedDatabase::at(path.clone());
+        let known = match path.exists() {
+            true => checked(&path, || Ok(database.with(read)?))?,
+            false => HashMap::new(),
+        };
+        let (changing, known, claims) = (Mutex::default(), Mutex::new(known), Claims::new(longest_request));
+        Ok(Arc::new(Self { database, changing, known, claims }))
     }
 
     fn has_any(&self, tenant: &str) -> bool {
@@ -128,7 +125,7 @@ impl Aliases {
         alias: Alias,
         conditions: &Conditions,
     ) -> Result<bool, Problem> {
-        let mut database = lock(&self.database);
+        let _changing = lock(&self.changing);
         let found = self.find(tenant, name);
         conditions.check(found.as_ref())?;
         let count = lock(&self.known).get(tenant).map_or(0, BTreeMap::len);
@@ -137,18 +134,18 @@ impl Aliases {
             return Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-many-objects", detail));
         }
         if alias.durable || found.as_ref().is_some_and(|found| found.durable) {
-            self.write(&mut database, &key(tenant, name), Some(&*alias.target).filter(|_| alias.durable))?;
+            self.write(&key(tenant, name), Some(&*alias.target).filter(|_| alias.durable))?;
         }
         lock(&self.known).entry(tenant.into()).or_default().insert(name.into(), alias);
         Ok(found.is_none())
     }
 
     fn remove(&self, (tenant, name): (&str, &str), conditions: &Conditions) -> Result<(), Problem> {
-        let mut database = lock(&self.database);
+        let _changing = lock(&self.changing);
         let found = self.find(tenant, name).ok_or_else(|| missing(name))?;
         conditions.check(Some(&found))?;
         if found.durable {
-            self.write(&mut database, &key(tenant, name), None)?;
+            self.write(&key(tenant, name), None)?;
         }
         let mut known = lock(&self.known);
         if let Some(of_tenant) = known.get_mut(tenant) {
@@ -161,13 +158,9 @@ impl Aliases {
     }
 
     /// Brings the database up to date with an alias, or with one that is no longer there.
-    fn write(&self, database: &mut Option<Database>, key: &str, target: Option<&str>) -> Result<(), Problem> {
-        let mut write = || -> Result<(), redb::Error> {
-            let opened = match database.take() {
-                Some(opened) => opened,
-                None => open_database(&self.path)?,
-            };
-            let write = database.insert(opened).begin_write()?;
+    fn write(&self, key: &str, target: Option<&str>) -> Result<(), Problem> {
+        let written = self.database.with(|database| {
+            let write = database.begin_write()?;
             let mut aliases = write.open_table(ALIASES)?;
             match target {
                 Some(target) => aliases.insert(key, target)?,
@@ -175,11 +168,8 @@ impl Aliases {
             };
             drop(aliases);
             Ok(write.commit()?)
-        };
-        write().map_err(|error| match error {
-            redb::Error::Io(error) => Problem::disk(&error),
-            error => Problem::internal(format!("the aliases: {error}")),
-        })
+        });
+        written.map_err(|error| database_problem("the aliases", error))
     }
 }
 

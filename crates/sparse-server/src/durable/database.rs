@@ -2,13 +2,16 @@
 
 use super::integrity;
 use crate::error::StartError;
+use crate::lock::lock;
+use crate::problem::Problem;
 use redb::{Database, DatabaseError, StorageError};
 use std::any::Any;
 use std::error::Error;
 use std::fs;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Time that another process which goes, as a worker whose front end was killed, may still hold a database.
@@ -33,6 +36,47 @@ pub(crate) fn open_database(path: &Path) -> Result<Database, DatabaseError> {
             }
             opened => return opened,
         }
+    }
+}
+
+/// A database that is opened when it is needed, and again after an error of the disk: redb refuses everything after one,
+/// also once the disk has space again.
+#[derive(Debug)]
+pub(crate) struct ReopenedDatabase {
+    path: PathBuf,
+    open: fn(&Path) -> Result<Database, DatabaseError>,
+    opened: Mutex<Option<Database>>,
+}
+
+impl ReopenedDatabase {
+    /// The database at `path`, which is not opened yet.
+    pub(crate) fn at(path: PathBuf) -> Self {
+        Self { path, open: open_database, opened: Mutex::default() }
+    }
+
+    /// The result of work with the database; what it has not committed is undone if it fails.
+    pub(crate) fn with<T>(
+        &self,
+        work: impl FnOnce(&Database) -> Result<T, redb::Error>,
+    ) -> Result<T, redb::Error> {
+        let mut opened = lock(&self.opened);
+        let database = match opened.take() {
+            Some(database) => database,
+            None => (self.open)(&self.path)?,
+        };
+        let done = work(&database);
+        if !matches!(done, Err(redb::Error::Io(_) | redb::Error::PreviousIo)) {
+            *opened = Some(database);
+        }
+        done
+    }
+}
+
+/// The problem of a request whose work with a database, `what`, has failed.
+pub(crate) fn database_problem(what: &str, error: redb::Error) -> Problem {
+    match error {
+        redb::Error::Io(error) => Problem::disk(&error),
+        error => Problem::internal(format!("{what}: {error}")),
     }
 }
 
@@ -76,7 +120,83 @@ pub(super) fn check_names_segments(path: &Path, segments: &Path) -> Result<(), S
 #[cfg(test)]
 mod tests {
     use super::super::{Disk, MANIFEST};
-    use std::fs;
+    use super::*;
+    use redb::backends::FileBackend;
+    use redb::{ReadableDatabase, StorageBackend, TableDefinition};
+    use std::fs::File;
+    use std::io;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    const NUMBERS: TableDefinition<'_, u64, u64> = TableDefinition::new("numbers");
+    static IS_FULL: AtomicBool = AtomicBool::new(false);
+
+    /// A file on a disk that may be full.
+    #[derive(Debug)]
+    struct FullDisk(FileBackend);
+
+    fn space<T>(work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        if IS_FULL.load(Ordering::Relaxed) { Err(ErrorKind::StorageFull.into()) } else { work() }
+    }
+
+    impl StorageBackend for FullDisk {
+        fn len(&self) -> io::Result<u64> {
+            self.0.len()
+        }
+
+        fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+            self.0.read(offset, out)
+        }
+
+        fn set_len(&self, len: u64) -> io::Result<()> {
+            space(|| self.0.set_len(len))
+        }
+
+        fn sync_data(&self) -> io::Result<()> {
+            self.0.sync_data()
+        }
+
+        fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+            space(|| self.0.write(offset, data))
+        }
+
+        fn close(&self) -> io::Result<()> {
+            self.0.close()
+        }
+    }
+
+    #[test]
+    fn a_database_goes_on_after_the_disk_was_full() {
+        let data = tempfile::tempdir().unwrap();
+        let open = |path: &Path| {
+            let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
+            let backend = FullDisk(FileBackend::new(file.map_err(StorageError::Io)?)?);
+            Database::builder().create_with_backend(backend)
+        };
+        let database = ReopenedDatabase { path: data.path().join("a.redb"), open, opened: Mutex::default() };
+        let put = |number: u64| {
+            database.with(|database| {
+                let write = database.begin_write()?;
+                write.open_table(NUMBERS)?.insert(number, number)?;
+                Ok(write.commit()?)
+            })
+        };
+        put(1).unwrap();
+        IS_FULL.store(true, Ordering::Relaxed);
+        for _ in 0..2 {
+            let problem = database_problem("numbers", put(2).unwrap_err());
+            assert_eq!(problem.status.as_u16(), 507, "{}", problem.detail());
+        }
+        IS_FULL.store(false, Ordering::Relaxed);
+        let get = |number: u64| {
+            database.with(|database| {
+                let numbers = database.begin_read()?.open_table(NUMBERS)?;
+                Ok(numbers.get(number)?.map(|number| number.value()))
+            })
+        };
+        assert_eq!((get(1).unwrap(), get(2).unwrap()), (Some(1), None));
+        put(3).unwrap();
+        assert_eq!(get(3).unwrap(), Some(3));
+    }
 
     #[test]
     fn no_segment_is_removed_where_the_manifest_is_damaged() {

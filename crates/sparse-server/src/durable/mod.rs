@@ -16,7 +16,7 @@ use crate::labels::Labels;
 use crate::objects::Description;
 use crate::problem::Problem;
 use nnz::Matrix;
-use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
+use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
@@ -26,7 +26,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
 use database::check_names_segments;
-pub(crate) use database::{checked, open_database};
+use database::open_database;
+pub(crate) use database::{ReopenedDatabase, checked, database_problem};
 pub(crate) use segment::{ReadError, Segment};
 use segment::{SegmentFile, hash, new_segment, write};
 
@@ -38,7 +39,7 @@ const VERSIONS: TableDefinition<'_, &str, u64> = TableDefinition::new("versions"
 /// The folders of a server's data, and the manifest.
 #[derive(Debug)]
 pub(crate) struct Disk {
-    manifest: Database,
+    manifest: ReopenedDatabase,
     segments: PathBuf,
     spilled: PathBuf,
     uploads: PathBuf,
@@ -147,7 +148,8 @@ impl Disk {
         let segments = folder("segments")?;
         let path = data.join(MANIFEST);
         check_names_segments(&path, &segments)?;
-        let manifest = checked(&path, || Ok(open_database(&path)?))?;
+        let manifest = ReopenedDatabase::at(path.clone());
+        checked(&path, || Ok(manifest.with(|_| Ok(()))?))?;
         // From here on no other server is at work in the folder.
         let succeeds = generation.is_some_and(|generation| generation > 0);
         let left = if succeeds { &["uploads"][..] } else { &["uploads", "spilled", "volatile"] };
@@ -158,7 +160,7 @@ impl Disk {
         let (spilled, uploads) = (folder("spilled")?, folder("uploads")?);
         let volatile = generation.map(|_| folder("volatile")).transpose()?;
         let disk = Self { manifest, segments, spilled, uploads, volatile };
-        let mut recovered = checked(&path, || disk.read_manifest())?;
+        let mut recovered = checked(&path, || Ok(disk.read_manifest()?))?;
         if let Some(folder) = &disk.volatile {
             recovered.volatile = read_volatile(folder).map_err(|error| StartError::file(folder, error))?;
         }
@@ -173,28 +175,14 @@ impl Disk {
         Ok((disk, recovered))
     }
 
-    fn read_manifest(&self) -> Result<Recovered, Box<dyn std::error::Error>> {
-        let write = self.manifest.begin_write()?;
-        write.open_table(OBJECTS)?;
-        write.open_table(VERSIONS)?;
-        write.commit()?;
-        let read = self.manifest.begin_read()?;
-        let mut recovered = Recovered::default();
-        for entry in read.open_table(OBJECTS)?.iter()? {
-            let (key, record) = entry?;
-            match serde_json::from_slice::<Record>(record.value()) {
-                Ok(record) => recovered.records.push(record),
-                Err(error) => {
-                    tracing::error!("manifest: {}: {error}; no segment is removed", key.value());
-                    recovered.has_unread_records = true;
-                }
-            }
-        }
-        for entry in read.open_table(VERSIONS)?.iter()? {
-            let (name, version) = entry?;
-            recovered.versions.push((name.value().into(), version.value()));
-        }
-        Ok(recovered)
+    fn read_manifest(&self) -> Result<Recovered, redb::Error> {
+        self.manifest.with(|manifest| {
+            let write = manifest.begin_write()?;
+            write.open_table(OBJECTS)?;
+            write.open_table(VERSIONS)?;
+            write.commit()?;
+            read_records(&manifest.begin_read()?)
+        })
     }
 
     /// The folder of bodies that are being received and sent.
@@ -277,12 +265,14 @@ impl Disk {
 
     /// Changes the labels of an object that the manifest names; nothing else changes it meanwhile.
     pub(crate) fn set_labels(&self, key: &str, labels: &Labels) -> Result<(), Problem> {
-        let read = || -> Result<Option<Record>, Box<dyn std::error::Error>> {
-            let objects = self.manifest.begin_read()?.open_table(OBJECTS)?;
-            Ok(objects.get(key)?.map(|record| serde_json::from_slice(record.value())).transpose()?)
-        };
-        let record = read().map_err(|error| Problem::internal(format!("the manifest: {error}")))?;
+        let record = self.manifest.with(|manifest| {
+            let objects = manifest.begin_read()?.open_table(OBJECTS)?;
+            Ok(objects.get(key)?.map(|record| record.value().to_vec()))
+        });
+        let record = record.map_err(manifest_problem)?;
         let record = record.ok_or_else(|| Problem::internal(format!("the manifest has no {key}")))?;
+        let record = serde_json::from_slice::<Record>(&record)
+            .map_err(|error| Problem::internal(format!("the manifest: {error}")))?;
         let record = Record { labels: labels.clone(), ..record };
         let bytes = serde_json::to_vec(&record).map_err(Problem::internal)?;
         self.change(&[], |objects, _| objects.insert(key, &*bytes).map(drop))
@@ -290,21 +280,24 @@ impl Disk {
 
     /// The newest version of a name that ever was durable.
     pub(crate) fn recorded_version(&self, tenant: &str, name: &str) -> Result<Option<u64>, Problem> {
-        let read = || -> Result<Option<u64>, redb::Error> {
-            let versions = self.manifest.begin_read()?.open_table(VERSIONS)?;
+        let version = self.manifest.with(|manifest| {
+            let versions = manifest.begin_read()?.open_table(VERSIONS)?;
             Ok(versions.get(&*format!("{tenant}/{name}"))?.map(|version| version.value()))
-        };
-        read().map_err(manifest_problem)
+        });
+        version.map_err(manifest_problem)
     }
 
     /// Each `tenant/name` that ever was durable.
     #[cfg(unix)]
     pub(crate) fn recorded_names(&self) -> Result<Vec<String>, Problem> {
-        let read = || -> Result<Vec<String>, redb::Error> {
-            let versions = self.manifest.begin_read()?.open_table(VERSIONS)?;
-            versions.iter()?.map(|entry| Ok(entry?.0.value().into())).collect()
-        };
-        read().map_err(manifest_problem)
+        let names = self.manifest.with(|manifest| {
+            let versions = manifest.begin_read()?.open_table(VERSIONS)?;
+            versions
+                .iter()?
+                .map(|entry| Ok(entry?.0.value().into()))
+                .collect::<Result<Vec<String>, redb::Error>>()
+        });
+        names.map_err(manifest_problem)
     }
 
     /// Forgets objects, in one step.
@@ -320,8 +313,8 @@ impl Disk {
             &mut redb::Table<'_, &'static str, u64>,
         ) -> Result<(), redb::StorageError>,
     ) -> Result<(), Problem> {
-        let commit = || -> Result<(), redb::Error> {
-            let write = self.manifest.begin_write()?;
+        let committed = self.manifest.with(|manifest| {
+            let write = manifest.begin_write()?;
             {
                 let (mut objects, mut versions) = (write.open_table(OBJECTS)?, write.open_table(VERSIONS)?);
                 for key in removed {
@@ -330,16 +323,33 @@ impl Disk {
                 add(&mut objects, &mut versions)?;
             }
             Ok(write.commit()?)
-        };
-        commit().map_err(manifest_problem)
+        });
+        committed.map_err(manifest_problem)
     }
 }
 
-fn manifest_problem(error: redb::Error) -> Problem {
-    match error {
-        redb::Error::Io(error) => Problem::disk(&error),
-        error => Problem::internal(format!("the manifest: {error}")),
+/// All that a manifest has.
+fn read_records(read: &ReadTransaction) -> Result<Recovered, redb::Error> {
+    let mut recovered = Recovered::default();
+    for entry in read.open_table(OBJECTS)?.iter()? {
+        let (key, record) = entry?;
+        match serde_json::from_slice::<Record>(record.value()) {
+            Ok(record) => recovered.records.push(record),
+            Err(error) => {
+                tracing::error!("manifest: {}: {error}; no segment is removed", key.value());
+                recovered.has_unread_records = true;
+            }
+        }
     }
+    for entry in read.open_table(VERSIONS)?.iter()? {
+        let (name, version) = entry?;
+        recovered.versions.push((name.value().into(), version.value()));
+    }
+    Ok(recovered)
+}
+
+fn manifest_problem(error: redb::Error) -> Problem {
+    database_problem("the manifest", error)
 }
 
 impl Record {

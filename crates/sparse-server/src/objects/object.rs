@@ -5,8 +5,10 @@ use crate::labels::Labels;
 use crate::ledger::Reservation;
 use crate::lock::lock;
 use crate::problem::Problem;
+use crate::upload::extension;
 use axum::http::{HeaderValue, StatusCode};
 use nnz::Matrix;
+use nnz::io::FileKind;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -59,6 +61,8 @@ pub(crate) struct Object {
     pub(super) labels: Mutex<Labels>,
     /// The time of the last use, in uses of any object.
     pub(super) last_use: AtomicU64,
+    /// Nanoseconds since 1970 at which this process made it: another object may have its name and version later.
+    pub(super) made: u128,
     pub(super) content: Mutex<Content>,
 }
 
@@ -120,6 +124,11 @@ pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
+/// The time for a new object.
+pub(super) fn time_of_making() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos())
+}
+
 impl Object {
     /// The object of a record, without its matrix.
     pub(crate) fn of(record: &Record, is_durable: bool) -> Self {
@@ -133,6 +142,7 @@ impl Object {
             is_pinned: AtomicBool::new(false),
             labels: Mutex::new(record.labels.clone()),
             last_use: AtomicU64::new(0),
+            made: time_of_making(),
             content: Mutex::default(),
         }
     }
@@ -193,6 +203,17 @@ impl Object {
 
     pub(crate) fn tag(&self) -> HeaderValue {
         tag_of(self.version)
+    }
+
+    /// The entity tag of the object's file of this kind. The number of a durable version is not given again, but that of
+    /// another may be.
+    pub(crate) fn file_tag(&self, kind: FileKind) -> HeaderValue {
+        let (version, kind) = (self.version, extension(kind));
+        let tag = match self.is_durable {
+            true => format!("\"{version}{kind}\""),
+            false => format!("\"{version}-{:x}{kind}\"", self.made),
+        };
+        HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("\"\""))
     }
 
     pub(super) fn key(&self) -> String {

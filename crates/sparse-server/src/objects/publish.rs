@@ -1,7 +1,7 @@
 //! How objects appear and disappear: new versions, labels, deletion.
 
-use super::Store;
-use super::object::{Content, Description, Object, Resident, now, tag_of};
+use super::object::{Content, Description, Object, Resident, now, tag_of, time_of_making};
+use super::{Store, Versions};
 use crate::durable::{Record, Segment};
 use crate::etag::Tags;
 use crate::labels::{Labels, Selector};
@@ -31,6 +31,21 @@ pub(crate) struct PutOptions {
     /// Seconds after which it is deleted.
     pub(crate) ttl: Option<u64>,
     pub(crate) labels: Labels,
+}
+
+impl PutOptions {
+    /// Fails unless the conditions hold for what is there under a name.
+    fn check_conditions(&self, name: &str, versions: Option<&Versions>) -> Result<(), Problem> {
+        // One whose time is over is not there for any other request, either.
+        let newest =
+            versions.and_then(|versions| versions.ready.values().rev().find(|object| !object.is_expired()));
+        check_match(self.if_match.as_ref(), newest.map(|newest| newest.version))?;
+        if self.is_first && newest.is_some() {
+            let detail = format!("there is a matrix `{name}` already, and If-None-Match: * was sent");
+            return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "exists", detail));
+        }
+        Ok(())
+    }
 }
 
 /// The version of a new object under its name, and the objects that it replaces.
@@ -79,6 +94,7 @@ impl Store {
             is_pinned: AtomicBool::new(options.is_pinned),
             labels: Mutex::new(options.labels),
             last_use: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
+            made: time_of_making(),
             content: Mutex::new(Content { resident, segment, ..Content::default() }),
         });
         self.enlist(&object, is_recorded, &replaced);
@@ -112,21 +128,24 @@ impl Store {
     fn next_version(&self, tenant: &str, name: &str, options: &PutOptions) -> Result<Next, Problem> {
         let objects = lock(&self.objects);
         let versions = objects.get(&(tenant.into(), name.into()));
-        // One whose time is over is not there for any other request, either.
-        let newest =
-            versions.and_then(|versions| versions.ready.values().rev().find(|object| !object.is_expired()));
-        check_match(options.if_match.as_ref(), newest.map(|newest| newest.version))?;
+        options.check_conditions(name, versions)?;
         let Some(versions) = versions else {
             let recorded = self.disk.recorded_version(tenant, name)?;
             let version = recorded.unwrap_or(0) + 1;
             return Ok(Next { version, is_recorded: recorded.is_some(), replaced: vec![] });
         };
-        if options.is_first && newest.is_some() {
-            let detail = format!("there is a matrix `{name}` already, and If-None-Match: * was sent");
-            return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "exists", detail));
-        }
         let replaced = versions.ready.values().filter(|_| options.replaces).cloned().collect();
         Ok(Next { version: versions.last + 1, is_recorded: versions.is_recorded, replaced })
+    }
+
+    /// Fails if the conditions of a request for a new version do not hold now.
+    pub(crate) fn check_conditions(
+        &self,
+        tenant: &str,
+        name: &str,
+        options: &PutOptions,
+    ) -> Result<(), Problem> {
+        options.check_conditions(name, lock(&self.objects).get(&(tenant.into(), name.into())))
     }
 
     /// Fails if a tenant would have more matrices than it may, or more bytes of them, with a new one of so many bytes.

@@ -105,6 +105,11 @@ pub(crate) struct Response {
 }
 
 impl Response {
+    /// The entity tag.
+    pub(crate) fn tag(&self) -> &str {
+        self.head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap()
+    }
+
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }

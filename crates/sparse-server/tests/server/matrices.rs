@@ -165,6 +165,31 @@ fn large_bodies_are_decoded_as_they_come() {
 }
 
 #[test]
+fn a_tag_of_data_is_that_of_no_other_matrix() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    let put = |value: f64| {
+        let made = server.send("PUT /v1/matrices/a", &[MTX], &mtx(1, 1, &[(0, 0, value)])).expect(201);
+        assert_eq!(made.json()["version"], 1);
+    };
+    let get = |condition: &str| server.send("GET /v1/matrices/a/data", &[condition], &[]);
+    put(5.0);
+    let first = get("X-None: 1").expect(200);
+    let known = format!("If-None-Match: {}", first.tag());
+    get(&known).expect(304);
+    server.send("DELETE /v1/matrices/a", &[], &[]).expect(204);
+    // Its number is that of the first, as none was durable.
+    put(6.0);
+    assert_ne!(get(&known).expect(200).body, first.body);
+    // The file of a durable one is the same after a restart.
+    let made = server.send("PUT /v1/matrices/b?durable=1", &[MTX], &matrix()).expect(201);
+    assert_eq!(made.json()["version"], 1);
+    drop(server);
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    server.send("GET /v1/matrices/b/data", &["If-None-Match: \"1.npz\""], &[]).expect(304);
+}
+
+#[test]
 fn conditions_are_kept() {
     let data = tempfile::tempdir().unwrap();
     let server = Running::start(Config::new(data.path(), 1 << 20));
@@ -173,12 +198,16 @@ fn conditions_are_kept() {
     assert!(put("X-None: 1").expect(201).head.contains("etag: \"1\""));
     assert!(put("If-Match: \"7\", \"1\"").expect(201).head.contains("etag: \"2\""));
     assert!(put("If-Match: \"1\"").expect(412).text().contains("version 2 is there"));
+    // What cannot be stored is refused before its body comes.
+    let late = "Content-Length: 1000000";
+    server.send("PUT /v1/matrices/a", &[MTX, "If-None-Match: *", late], &[]).expect(412);
+    server.send("POST /v1/matrices/a/sddmm?into=a", &[NPY, "If-Match: \"1\"", late], &[]).expect(412);
     let data = |headers: &[&str]| server.send("GET /v1/matrices/a/data", headers, &[]);
     let npz = data(&["Accept: application/x-npz"]).expect(200);
-    assert!(npz.head.contains("etag: \"2.npz\"") && npz.head.contains("vary: accept"), "{}", npz.head);
-    let known = "If-None-Match: \"2.npz\"";
-    assert!(data(&["Accept: application/x-npz", known]).expect(304).body.is_empty());
-    assert!(data(&["Accept: application/x-npy", known]).expect(200).head.contains("etag: \"2.npy\""));
+    assert!(npz.tag().ends_with(".npz\"") && npz.head.contains("vary: accept"), "{}", npz.head);
+    let known = format!("If-None-Match: {}", npz.tag());
+    assert!(data(&["Accept: application/x-npz", &known]).expect(304).body.is_empty());
+    assert!(data(&["Accept: application/x-npy", &known]).expect(200).tag().ends_with(".npy\""));
     server.send("DELETE /v1/matrices/a", &["If-Match: \"1\""], &[]).expect(412);
     server.send("DELETE /v1/matrices/a@1", &["If-Match: \"1\""], &[]).expect(204);
     server.send("DELETE /v1/matrices/a", &["If-Match: \"2\""], &[]).expect(204);

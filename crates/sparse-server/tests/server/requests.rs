@@ -151,12 +151,10 @@ fn bodies_and_answers_are_compressed_as_headers_say() {
     }
     let accept = "Accept-Encoding: gzip";
     let file = server.send("GET /v1/matrices/a/data", &[accept], &[]).expect(200);
-    assert!(
-        file.head.contains("etag: W/\"1.npz\"") && file.head.contains("vary: accept-encoding"),
-        "{}",
-        file.head
-    );
-    server.send("GET /v1/matrices/a/data", &[accept, "If-None-Match: W/\"1.npz\""], &[]).expect(304);
+    let tag = file.tag();
+    let is_weak = tag.starts_with("W/\"1-") && tag.ends_with(".npz\"");
+    assert!(is_weak && file.head.contains("vary: accept-encoding"), "{}", file.head);
+    server.send("GET /v1/matrices/a/data", &[accept, &format!("If-None-Match: {tag}")], &[]).expect(304);
     let plain = server.send("GET /v1/matrices/a/data", &["Accept: application/x-npy"], &[]).expect(200);
     assert!(plain.head.contains("vary: accept-encoding"), "another client has it compressed: {}", plain.head);
     let small = server.send("POST /v1/matrices/a/norm", &[accept], &[]).expect(200);
@@ -331,6 +329,7 @@ fn wrong_requests_say_what_is_right() {
         // Before the body is read, and before anything is computed.
         (400, "an array, and only a matrix", "POST /v1/matrices/a/spmv?into=y", &[NPY], b"no array"),
         (400, "numbers, and only a matrix", "POST /v1/matrices/a/norm?into=n&dry_run=0", &[], &[]),
+        (400, "numbers, and only a matrix", "POST /v1/matrices/a/norm?into=n&dry_run=1", &[], &[]),
         (400, "a number such as 3", "GET /v1/matrices/a@01", &[], &[]),
         (400, "Invalid UTF-8", "DELETE /v1/uploads/%ff", &[], &[]),
         (400, "at least 0", "POST /v1/matrices/a/prune?tolerance=-1", &[], &[]),
