@@ -289,7 +289,7 @@ fn shifted_rows_have_the_bits_of_others() {
         Cpu: SpmmKernel<Csr<T>>,
     {
         let a = inexact(a);
-        for columns in [1, 4, 5, 8, 9, 16, 31, 33] {
+        for columns in [1, 4, 5, 8, 9, 16, 31, 33, 64, 80] {
             let (own, other) = (bits_with_b_at(&a, columns, 0), bits_with_b_at(&reversed(&a), columns, 0));
             let row = columns * size_of::<T>();
             for (own, other) in own.iter().zip(&other) {
@@ -299,10 +299,23 @@ fn shifted_rows_have_the_bits_of_others() {
     }
     check(band::<f32>(203, 6, 5, 1).unwrap());
     check(band::<f64>(203, 17, 23, 1).unwrap());
-    check(stencil_5::<f64>(13, 9).unwrap());
-    check(stencil_27::<f32>(9, 7, 5).unwrap());
+    check(stencil_5::<f64>(40, 9).unwrap());
+    check(stencil_27::<f32>(37, 5, 4).unwrap());
     check(band::<c32>(50, 2, 2, 1).unwrap());
-    check(stencil_5::<c64>(13, 9).unwrap());
+    check(stencil_5::<c64>(40, 9).unwrap());
+}
+
+/// Shifted rows of every format, and some that are longer than a segment.
+#[test]
+fn shifted_rows_of_every_format_agree_with_the_reference() {
+    for columns in [9, 33, 64] {
+        check_all_formats::<f64>(vec![("stencil_5".into(), stencil_5(40, 9).unwrap())], columns);
+    }
+    let (rows, length) = (12, 4100);
+    let offsets = (0..=rows as i32).map(|row| row * length as i32).collect();
+    let columns = (0..rows).flat_map(|row| row as i32..(row + length) as i32).collect();
+    let a = Csr::<f32>::new(rows, rows + length, offsets, columns, integers(rows * length)).unwrap();
+    check("long", &a, 9);
 }
 
 #[test]

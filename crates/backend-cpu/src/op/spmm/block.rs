@@ -1,11 +1,11 @@
 //! A row of op(A) times B, some columns at a time, summed in registers.
 
+use super::groups::{Group, Groups, Line};
 use super::rows::Rows;
 use crate::primitive::update::Update;
 use crate::simd::Isa;
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
-use std::ops::Range;
 
 /// Columns summed at a time.
 pub(super) const WIDE: usize = 32;
@@ -25,10 +25,13 @@ pub(super) struct RowMajor<'a, T> {
     pub(super) ahead: usize,
 }
 
-/// Rows, or parts of rows, to sum one after the other: their numbers and entries.
-pub(super) trait RowRanges: Iterator<Item = (usize, Range<usize>)> + Clone {}
-
-impl<T: Iterator<Item = (usize, Range<usize>)> + Clone> RowRanges for T {}
+impl<T> RowMajor<'_, T> {
+    /// The position of a column in the row `shift`: with it in place of `column`, row numbers are `shift` less.
+    #[inline(always)]
+    pub(super) fn shifted(&self, column: usize, shift: usize) -> usize {
+        column + shift * self.stride
+    }
+}
 
 /// Memory for sums that are written without being read: those of a line times `alpha`, from `line·stride` elements
 /// behind `start` on.
@@ -65,38 +68,39 @@ pub(super) unsafe trait Sink<T: Scalar> {
 #[inline(always)]
 pub(super) unsafe fn sums<S: Isa, R: Rows>(
     rows: &R,
-    lines: impl RowRanges,
+    groups: impl Groups,
     b: RowMajor<'_, R::Scalar>,
     op: Op,
     mut sink: impl Sink<R::Scalar>,
 ) {
     let mut first = 0;
     while first < b.columns {
-        let lines = lines.clone();
+        let groups = groups.clone();
         #[cfg(target_arch = "x86_64")]
         {
             // SAFETY: the caller's promise; `S` is only run where the processor has it.
             let done =
-                unsafe { super::registers::sums::<S, R>(rows, lines.clone(), b, first, op, &mut sink) };
+                unsafe { super::registers::sums::<S, R>(rows, groups.clone(), b, first, op, &mut sink) };
             if const { super::registers::take_all::<S, R::Scalar>() } || done > 0 {
                 first += done;
                 continue;
             }
         }
         let left = b.columns - first;
+        let lines = groups.flat_map(Group::lines);
         if left >= WIDE {
-            for (line, entries) in lines {
-                sink.write(line, first, &block::<WIDE, R>(rows, entries, b, first, op));
+            for line in lines {
+                sink.write(line.number, first, &block::<WIDE, R>(rows, line, b, first, op));
             }
             first += WIDE;
         } else if left >= NARROW {
-            for (line, entries) in lines {
-                sink.write(line, first, &block::<NARROW, R>(rows, entries, b, first, op));
+            for line in lines {
+                sink.write(line.number, first, &block::<NARROW, R>(rows, line, b, first, op));
             }
             first += NARROW;
         } else {
-            for (line, entries) in lines {
-                sink.write(line, first, &last_block::<R>(rows, entries, b, first, op)[..left]);
+            for line in lines {
+                sink.write(line.number, first, &last_block::<R>(rows, line, b, first, op)[..left]);
             }
             first += left;
         }
@@ -107,13 +111,14 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
 #[inline(always)]
 fn block<const WIDTH: usize, R: Rows>(
     rows: &R,
-    entries: Range<usize>,
+    Line { entries, columns, shift, .. }: Line,
     b: RowMajor<'_, R::Scalar>,
     first: usize,
     op: Op,
 ) -> [AccOf<R>; WIDTH] {
     let mut sums = [AccOf::<R>::ZERO; WIDTH];
-    for (column, value) in rows.columns()[entries.clone()].iter().zip(rows.values(entries)) {
+    let first = b.shifted(first, shift);
+    for (column, value) in rows.columns()[columns].iter().zip(rows.values(entries)) {
         let value = op.apply(value).to_acc();
         let row = &b.data[column.as_usize() * b.stride + first..][..WIDTH];
         for (sum, &b) in sums.iter_mut().zip(row) {
@@ -130,14 +135,14 @@ fn block<const WIDTH: usize, R: Rows>(
 #[inline(always)]
 fn last_block<R: Rows>(
     rows: &R,
-    entries: Range<usize>,
+    Line { entries, columns, shift, .. }: Line,
     b: RowMajor<'_, R::Scalar>,
     first: usize,
     op: Op,
 ) -> [AccOf<R>; NARROW] {
     let mut sums = [AccOf::<R>::ZERO; NARROW];
-    let left = b.columns - first;
-    for (column, value) in rows.columns()[entries.clone()].iter().zip(rows.values(entries)) {
+    let (left, first) = (b.columns - first, b.shifted(first, shift));
+    for (column, value) in rows.columns()[columns].iter().zip(rows.values(entries)) {
         let value = op.apply(value).to_acc();
         let row = &b.data[column.as_usize() * b.stride + first..];
         match row.first_chunk::<NARROW>() {

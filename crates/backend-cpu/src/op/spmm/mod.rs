@@ -10,6 +10,7 @@
 
 pub(super) mod across;
 mod block;
+mod groups;
 #[cfg(target_arch = "x86_64")]
 mod nontemporal_stores;
 mod partition;
@@ -122,6 +123,7 @@ where
 
 /// Chooses the algorithm for these rows and a matrix B of this shape, and partitions the work.
 fn plan_work<R: Rows>(
+    cpu: &Cpu,
     rows: &R,
     has_stored_rows: bool,
     options: &PlanOptions,
@@ -140,7 +142,7 @@ fn plan_work<R: Rows>(
     };
     let offered = algorithms(has_stored_rows);
     let (algorithm, mut choice) = options.choose_among("spmm", offered, preferred, reason)?;
-    let work = SpmmPartition::new(rows, algorithm.splits_rows(), b)?;
+    let work = SpmmPartition::new(cpu, rows, algorithm.splits_rows(), b)?;
     if work.is_sliced() {
         choice.reason += &format!("; B in slices of {WIDE} columns, which stay in the cache");
     }
@@ -159,7 +161,7 @@ where
 
     fn plan_spmm(&self, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self::Plan> {
         let functions: &Functions<M> = find(spmm_table(), "spmm", M::FORMAT)?;
-        (functions.plan)(a, op, columns, options)
+        (functions.plan)(self, a, op, columns, options)
     }
 
     unsafe fn run_spmm(
@@ -181,7 +183,7 @@ pub(super) struct Functions<M: SpmmFormat>
 where
     Reference: SpmmKernel<M>,
 {
-    pub(super) plan: fn(&M, Op, usize, &PlanOptions) -> Result<SpmmPlan<M>>,
+    pub(super) plan: fn(&Cpu, &M, Op, usize, &PlanOptions) -> Result<SpmmPlan<M>>,
     pub(super) run: RunOf<M>,
 }
 
@@ -217,7 +219,7 @@ impl<M: SpmmFormat> SpmmPlan<M>
 where
     Reference: SpmmKernel<M>,
 {
-    fn new(a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self> {
+    fn new(cpu: &Cpu, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self> {
         let (is_stored, functions) = (has_stored_rows::<M>(op), const { &Functions::ALL });
         if options.algorithm.as_deref().and_then(SpmmAlgorithm::named) == Some(SpmmAlgorithm::Sequential) {
             let sequential = SpmmAlgorithm::Sequential;
@@ -228,10 +230,11 @@ where
         }
         let b = (op.shape(a).1, columns);
         let (pattern, (choice, work)) = match a.stored_rows(op) {
-            Some(lines) => (RowPattern::empty(), plan_work(&lines, is_stored, options, b)?),
+            Some(lines) => (RowPattern::empty(), plan_work(cpu, &lines, is_stored, options, b)?),
             None => {
                 let pattern = RowPattern::block_diagonal(a, op)?;
                 let shared = plan_work(
+                    cpu,
                     &GatheredRows { pattern: &pattern, values: a.value_arrays() },
                     is_stored,
                     options,

@@ -1,6 +1,7 @@
 //! The partition of SpMM: parts of whole rows, and segments of long ones.
 
 use super::block::{RowMajor, WIDE};
+use super::groups::{Part, parts};
 use super::product::{Output, PartSums, Product, SegmentSums};
 use super::rows::Rows;
 use super::slices::{
@@ -49,7 +50,7 @@ struct WorkSplit<Acc> {
     sliced: bool,
     /// True if rows of B are used so often that a copy is cheap.
     copied: bool,
-    parts: Vec<Range<usize>>,
+    parts: Vec<Part>,
     /// The segments of all rows longer than a segment; none where the algorithm does not split rows.
     segments: Vec<Segment>,
     /// The sums of each segment, `columns` apart.
@@ -61,7 +62,12 @@ struct WorkSplit<Acc> {
 
 impl<T: Scalar> SpmmPartition<T> {
     /// The work of a product with a matrix B of this shape.
-    pub(super) fn new<R: Rows<Scalar = T>>(rows: &R, split: bool, b: (usize, usize)) -> Result<Self> {
+    pub(super) fn new<R: Rows<Scalar = T>>(
+        cpu: &Cpu,
+        rows: &R,
+        split: bool,
+        b: (usize, usize),
+    ) -> Result<Self> {
         let columns = b.1;
         let segments = if split { segments(rows, SpmmThresholds::CPU.segment) } else { vec![] };
         let sums = checked_product("segments x columns", segments.len(), columns)?;
@@ -71,7 +77,7 @@ impl<T: Scalar> SpmmPartition<T> {
             ahead: entries_ahead(rows, at_once, sliced),
             sliced,
             copied: is_copy_cheap(rows, b.0),
-            parts: rows.parts(entries_of_part(at_once)),
+            parts: parts(cpu, rows, entries_of_part(at_once)),
             sums: vec![T::Acc::ZERO; sums],
             segments,
             columns,
@@ -87,7 +93,7 @@ impl<T: Scalar> SpmmPartition<T> {
 
     pub(super) fn bytes(&self) -> usize {
         let WorkSplit { parts, segments, sums, .. } = &self.split;
-        size_of_val(parts.as_slice())
+        parts.iter().map(Part::bytes).sum::<usize>()
             + size_of_val(segments.as_slice())
             + size_of_val(sums.as_slice())
             + size_of_val(self.panel.as_slice())
@@ -129,7 +135,7 @@ impl<Acc: Scalar<Acc = Acc> + Accumulator> WorkSplit<Acc> {
     fn run<R: Rows<Scalar: Scalar<Acc = Acc>>>(&mut self, cpu: &Cpu, product: Product<'_, R>) {
         let longest = if self.segments.is_empty() { usize::MAX } else { SpmmThresholds::CPU.segment };
         cpu.for_each_in_runs(self.elements, self.parts.iter().collect(), |part| {
-            cpu.simd().run(PartSums { product, part: part.clone(), longest });
+            cpu.simd().run(PartSums { product, part, longest });
         });
         if self.segments.is_empty() {
             return;

@@ -1,6 +1,7 @@
 //! The rows and segments of one product: what is summed by a task, and where the sums go.
 
 use super::block::{AccOf, RowMajor, Sink, Streamed, sums};
+use super::groups::{Group, Part};
 use super::rows::Rows;
 use super::thresholds::SpmmThresholds;
 use crate::primitive::update::{Disjoint, Update};
@@ -87,7 +88,7 @@ impl<R: Rows> Product<'_, R> {
 /// The rows of one part, those longer than `longest` excepted.
 pub(super) struct PartSums<'a, R: Rows> {
     pub(super) product: Product<'a, R>,
-    pub(super) part: Range<usize>,
+    pub(super) part: &'a Part,
     pub(super) longest: usize,
 }
 
@@ -98,9 +99,9 @@ impl<R: Rows> Vectorize for PartSums<'_, R> {
     fn run<S: Isa>(self) {
         let Self { product, part, longest } = self;
         let Product { rows, b, op, .. } = product;
-        let lines = part.map(|row| (row, rows.entries(row))).filter(|(_, entries)| entries.len() <= longest);
+        let groups = part.groups(&rows).filter(|group| group.entries.len() <= longest);
         // SAFETY: the columns of op(A) are below the rows of B, as the plan checked.
-        unsafe { sums::<S, R>(&rows, lines, b, op, &product) };
+        unsafe { sums::<S, R>(&rows, groups, b, op, &product) };
     }
 }
 
@@ -143,7 +144,7 @@ impl<R: Rows> Vectorize for SegmentSums<'_, R> {
     fn run<S: Isa>(self) {
         let Product { rows, b, op, .. } = self.product;
         // SAFETY: the columns of op(A) are below the rows of B, as the plan checked.
-        unsafe { sums::<S, R>(&rows, std::iter::once((0, self.entries)), b, op, self.sums) };
+        unsafe { sums::<S, R>(&rows, std::iter::once(Group::of_one(0, self.entries)), b, op, self.sums) };
     }
 }
 

@@ -3,25 +3,22 @@
 //! Up to half a vector of columns is summed in vectors of 256 bits, too: rows of B that narrow lie two in a cache
 //! line, and a vector of 512 bits would read parts of two lines for each.
 
-use super::block::{RowMajor, RowRanges, Sink};
+use super::block::{RowMajor, Sink};
+use super::groups::{Groups, Line};
 use super::nontemporal_stores::Stream;
 use super::registers_avx2::{fused_f32s, fused_f64s, rounded_f32s, rounded_f64s};
 use super::rows::Rows;
 use super::vectors_avx512::*;
-use crate::op::spmv::shifted_x86::are_shifted;
 use crate::simd::{Isa, LINE, Simd, fetch, fetch_line, is};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::op::Op;
 use sparse_core::{DType, Index, Scalar, c32, c64};
 use std::arch::x86_64::*;
+use std::array;
 use std::ops::Range;
 
 /// The most vectors summed at a time; registers are left for a value and a row of B.
 const MAX_VECTORS: usize = 16;
-
-/// Lines summed side by side in one vector each. Two quiet cores, f32, 16 columns: a band of 41 9.0 → 6.9 ms, the
-/// 27-point stencil 4.0 → 3.6; from 32 columns on it gained nothing.
-const GROUP: usize = 4;
 
 /// The fewest vectors and the fewest entries of a line for which loads of B are aligned where its rows are not, as in
 /// malloc's large blocks: a load of two cache lines takes as long as two loads, and the sums are shifted back once.
@@ -43,7 +40,7 @@ pub(super) const fn take_all<S: Isa, T: Scalar>() -> bool {
 #[inline(always)]
 pub(super) unsafe fn sums<S: Isa, R: Rows>(
     rows: &R,
-    lines: impl RowRanges,
+    groups: impl Groups,
     b: RowMajor<'_, R::Scalar>,
     first: usize,
     op: Op,
@@ -54,78 +51,53 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
     unsafe {
         if const { is::<S, R::Scalar>(Simd::Avx512, DType::F64) } {
             match left / 8 {
-                MAX_VECTORS.. => f64s::<MAX_VECTORS, 1, R>(rows, lines, b, first, op, sink),
-                8.. => f64s::<8, 1, R>(rows, lines, b, first, op, sink),
-                4.. => f64s::<4, 1, R>(rows, lines, b, first, op, sink),
-                2.. => f64s::<2, 2, R>(rows, lines, b, first, op, sink),
-                _ if left <= 4 => half_f64s::<1, 4, R>(rows, lines, b, first, op, sink),
-                _ => f64s::<1, 4, R>(rows, lines, b, first, op, sink),
+                MAX_VECTORS.. => f64s::<MAX_VECTORS, 1, 1, R>(rows, groups, b, first, op, sink),
+                8.. => f64s::<8, 1, 1, R>(rows, groups, b, first, op, sink),
+                4.. => f64s::<4, 1, 2, R>(rows, groups, b, first, op, sink),
+                2.. => f64s::<2, 2, 4, R>(rows, groups, b, first, op, sink),
+                _ if left <= 4 => half_f64s::<1, 4, 4, R>(rows, groups, b, first, op, sink),
+                _ => f64s::<1, 4, 4, R>(rows, groups, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::F32) } {
             match left / 16 {
-                MAX_VECTORS.. => f32s::<MAX_VECTORS, 1, R>(rows, lines, b, first, op, sink),
-                8.. => f32s::<8, 1, R>(rows, lines, b, first, op, sink),
-                4.. => f32s::<4, 1, R>(rows, lines, b, first, op, sink),
-                2.. => f32s::<2, 2, R>(rows, lines, b, first, op, sink),
-                _ if left <= 8 => half_f32s::<1, 4, R>(rows, lines, b, first, op, sink),
-                _ => f32s::<1, 4, R>(rows, lines, b, first, op, sink),
+                MAX_VECTORS.. => f32s::<MAX_VECTORS, 1, 1, R>(rows, groups, b, first, op, sink),
+                8.. => f32s::<8, 1, 1, R>(rows, groups, b, first, op, sink),
+                4.. => f32s::<4, 1, 2, R>(rows, groups, b, first, op, sink),
+                2.. => f32s::<2, 2, 4, R>(rows, groups, b, first, op, sink),
+                _ if left <= 8 => half_f32s::<1, 4, 4, R>(rows, groups, b, first, op, sink),
+                _ => f32s::<1, 4, 4, R>(rows, groups, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::C64) } {
             match left / 4 {
-                8.. => c64s::<8, 1, R>(rows, lines, b, first, op, sink),
-                2.. => c64s::<2, 1, R>(rows, lines, b, first, op, sink),
-                _ => c64s::<1, 2, R>(rows, lines, b, first, op, sink),
+                8.. => c64s::<8, 1, 1, R>(rows, groups, b, first, op, sink),
+                2.. => c64s::<2, 1, 4, R>(rows, groups, b, first, op, sink),
+                _ => c64s::<1, 2, 4, R>(rows, groups, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::C32) } {
             match left / 8 {
-                8.. => c32s::<8, 1, R>(rows, lines, b, first, op, sink),
-                4.. => c32s::<4, 1, R>(rows, lines, b, first, op, sink),
-                _ => c32s::<1, 2, R>(rows, lines, b, first, op, sink),
+                8.. => c32s::<8, 1, 1, R>(rows, groups, b, first, op, sink),
+                4.. => c32s::<4, 1, 2, R>(rows, groups, b, first, op, sink),
+                _ => c32s::<1, 2, 4, R>(rows, groups, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx2, DType::F64) } {
             match left / 4 {
-                8.. => fused_f64s::<8, R>(rows, lines, b, first, sink),
-                4.. => rounded_f64s::<4, R>(rows, lines, b, first, sink),
-                2.. => rounded_f64s::<2, R>(rows, lines, b, first, sink),
+                8.. => fused_f64s::<8, R>(rows, groups, b, first, sink),
+                4.. => rounded_f64s::<4, R>(rows, groups, b, first, sink),
+                2.. => rounded_f64s::<2, R>(rows, groups, b, first, sink),
                 _ => 0,
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx2, DType::F32) } {
             match left / 8 {
-                8.. => fused_f32s::<8, R>(rows, lines, b, first, sink),
-                4.. => fused_f32s::<4, R>(rows, lines, b, first, sink),
-                2.. => rounded_f32s::<2, R>(rows, lines, b, first, sink),
-                1 => rounded_f32s::<1, R>(rows, lines, b, first, sink),
+                8.. => fused_f32s::<8, R>(rows, groups, b, first, sink),
+                4.. => fused_f32s::<4, R>(rows, groups, b, first, sink),
+                2.. => rounded_f32s::<2, R>(rows, groups, b, first, sink),
+                1 => rounded_f32s::<1, R>(rows, groups, b, first, sink),
                 _ => 0,
             }
         } else {
             0
         }
     }
-}
-
-/// A line and the next lines of its group, [`GROUP`] in all, if they have as many entries, which are contiguous, in
-/// columns that are each one further than in the line before: neighbouring rows of B, which are found by one column.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn shifted_group<I: Index>(
-    columns: &[I],
-    (line, entries): (usize, &Range<usize>),
-    next: impl RowRanges,
-) -> Option<[usize; GROUP]> {
-    let mut group = [line; GROUP];
-    let (length, mut end) = (entries.len(), entries.end);
-    let first = columns[entries.clone()].first()?.as_usize();
-    let mut count = 1;
-    for (line, entries) in next.take(GROUP - 1) {
-        if entries != (end..end + length) || columns[end].as_usize() != first + count {
-            return None;
-        }
-        (group[count], end) = (line, entries.end);
-        count += 1;
-    }
-    // SAFETY: the columns of the lines follow each other.
-    let are_shifted = count == GROUP && unsafe { are_shifted(&columns[entries.start..end], length, GROUP) };
-    are_shifted.then_some(group)
 }
 
 /// The position in B, from the column `first` on, of a row.
@@ -165,16 +137,16 @@ macro_rules! block {
     ($name:ident, group $group:ident, aligned $aligned:ident, $t:ty, $lanes:literal of $part:ty, vector $vector:ty, mask $mask:ty,
      [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $add:ident, $mul:ident, $store:ident, $store_live:ident, $bits:ident, $rotate:ident]) => {
         /// The sums in `V` vectors, or if `V` is 1 in the lanes with columns. Entries are added to `C` chains of sums
-        /// in turn, so that one addition need not wait for the last, and the chains in order. A lane has one part, of
-        /// two where numbers are complex.
+        /// in turn, so that one addition need not wait for the last, and the chains in order. `L` lines of a group are
+        /// summed side by side. A lane has one part, of two where numbers are complex.
         ///
         /// # Safety
         /// As for [`sums`]; there are columns for all lanes, or `V` is 1.
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-        unsafe fn $name<const V: usize, const C: usize, R: Rows>(
+        unsafe fn $name<const V: usize, const C: usize, const L: usize, R: Rows>(
             rows: &R,
-            mut lines: impl RowRanges,
+            groups: impl Groups,
             b: RowMajor<'_, R::Scalar>,
             first: usize,
             op: Op,
@@ -229,53 +201,62 @@ macro_rules! block {
                     }
                 }
             };
-            while let Some((line, entries)) = lines.next() {
-                if const { V == 1 }
+            for group in groups {
+                let mut done = 0;
+                if const { L > 1 }
+                    && group.count >= L
                     && let Some(values) = rows.stored_values()
-                    && let Some(group) = shifted_group(rows.columns(), (line, &entries), lines.clone())
                 {
-                    let values = &values[entries.start..entries.start + GROUP * entries.len()];
-                    // SAFETY: the caller's promises; the lines of the group have as many values, in columns one
-                    // further each.
-                    let sums = unsafe { $group::<C, R>(&rows.columns()[entries], values, b, first, op) };
-                    for (line, sum) in group.into_iter().zip(sums) {
-                        write(line, [sum; V]);
+                    let columns = &rows.columns()[group.entries.clone()];
+                    while done + L <= group.count {
+                        let start = group.line(done).entries.start;
+                        let values = &values[start..start + L * columns.len()];
+                        // SAFETY: the caller's promises; the lines have as many values, in columns one further each.
+                        let sums = unsafe { $group::<V, C, L, R>(columns, values, b, (first, done), op) };
+                        for (k, sums) in sums.into_iter().enumerate() {
+                            write(group.first + done + k, sums);
+                        }
+                        done += L;
                     }
-                    lines.nth(GROUP - 2);
-                    continue;
                 }
-                if const { V >= MIN_VECTORS_ALIGNED } && is_misaligned && entries.len() >= MIN_ENTRIES_ALIGNED
-                {
-                    let entries = with_ahead(rows.columns(), &entries, b.ahead).zip(rows.values(entries));
-                    // SAFETY: the caller's promises; all rows of `b` begin as far behind a cache line.
-                    write(line, unsafe { $aligned::<V, R>(entries, b, first, op, misaligned) });
-                    continue;
-                }
-                let mut chains = [[$zero(); V]; C];
-                let mut entries = with_ahead(rows.columns(), &entries, b.ahead).zip(rows.values(entries));
-                'line: loop {
-                    for sums in &mut chains {
-                        let Some(((column, later), value)) = entries.next() else { break 'line };
-                        fetch_rows(b, later, first, V * COLUMNS);
-                        let value = $set(cast::<R::Scalar, $t>(op.apply(value)));
-                        let row = PARTS * start(column, b, first);
-                        for (v, sum) in sums.iter_mut().enumerate() {
-                            // SAFETY: whole vectors, or live lanes, lie in a row of `b`; others are not read.
-                            let row = unsafe {
-                                let row = data.as_ptr().add(row + v * $lanes);
-                                if V == 1 { $load_live(live, row) } else { $load(row) }
-                            };
-                            *sum = $fma(value, row, *sum);
+                for k in done..group.count {
+                    let Line { number, entries, columns, shift } = group.line(k);
+                    let first = b.shifted(first, shift);
+                    let columns = with_ahead(rows.columns(), &columns, b.ahead);
+                    let mut entries = columns.zip(rows.values(entries));
+                    if const { V >= MIN_VECTORS_ALIGNED }
+                        && is_misaligned
+                        && group.entries.len() >= MIN_ENTRIES_ALIGNED
+                    {
+                        // SAFETY: the caller's promises; all rows of `b` begin as far behind a cache line.
+                        write(number, unsafe { $aligned::<V, R>(entries, b, first, op, misaligned) });
+                        continue;
+                    }
+                    let mut chains = [[$zero(); V]; C];
+                    'line: loop {
+                        for sums in &mut chains {
+                            let Some(((column, later), value)) = entries.next() else { break 'line };
+                            fetch_rows(b, later, first, V * COLUMNS);
+                            let value = $set(cast::<R::Scalar, $t>(op.apply(value)));
+                            let row = PARTS * start(column, b, first);
+                            for (v, sum) in sums.iter_mut().enumerate() {
+                                // SAFETY: whole vectors, or live lanes, lie in a row of `b`; others are not read.
+                                let row = unsafe {
+                                    let row = data.as_ptr().add(row + v * $lanes);
+                                    if V == 1 { $load_live(live, row) } else { $load(row) }
+                                };
+                                *sum = $fma(value, row, *sum);
+                            }
                         }
                     }
-                }
-                let mut sums = chains[0];
-                for chain in &chains[1..] {
-                    for (sum, &part) in sums.iter_mut().zip(chain) {
-                        *sum = $add(*sum, part);
+                    let mut sums = chains[0];
+                    for chain in &chains[1..] {
+                        for (sum, &part) in sums.iter_mut().zip(chain) {
+                            *sum = $add(*sum, part);
+                        }
                     }
+                    write(number, sums);
                 }
-                write(line, sums);
             }
             if let Some((_, stream)) = streamed {
                 // SAFETY: as above.
@@ -323,44 +304,63 @@ macro_rules! block {
             sums
         }
 
-        /// The sums of the lines of a group in a vector each, in the lanes with columns, in the order of those of one
-        /// line.
+        /// The sums of `L` lines of a group in `V` vectors each, or if `V` is 1 in the lanes with columns, in the order
+        /// of those of one line. Where a column follows the one before, the lines have all rows of B but the last in
+        /// registers.
         ///
         /// # Safety
-        /// As for [`sums`]; these are the columns of the first line, to which those of the others are one further each,
-        /// and the values of all.
+        /// As for [`sums`]; these are columns, to which those of the first line are `shift` further and those of the
+        /// others one further each, and the values of all; there are columns for all lanes, or `V` is 1.
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-        unsafe fn $group<const C: usize, R: Rows>(
+        unsafe fn $group<const V: usize, const C: usize, const L: usize, R: Rows>(
             columns: &[R::Index],
             values: &[R::Scalar],
             b: RowMajor<'_, R::Scalar>,
-            first: usize,
+            (first, shift): (usize, usize),
             op: Op,
-        ) -> [$vector; GROUP] {
+        ) -> [[$vector; V]; L] {
             const PARTS: usize = size_of::<$t>() / size_of::<$part>();
             let data: &[$part] = cast_slice(b.data);
             let parts = (PARTS * (b.columns - first)).min($lanes);
             let live = <$mask>::MAX >> (<$mask>::BITS as usize - parts);
-            let mut chains = [[$zero(); GROUP]; C];
+            let first = b.shifted(first, shift);
+            let load = |row: usize| {
+                array::from_fn(|v| {
+                    let from = data.as_ptr().wrapping_add(PARTS * (row * b.stride + first) + v * $lanes);
+                    // SAFETY: whole vectors, or live lanes, lie in a row of `b`; others are not read.
+                    unsafe { if V == 1 { $load_live(live, from) } else { $load(from) } }
+                })
+            };
+            let mut chains = [[[$zero(); V]; L]; C];
+            let (mut of_b, mut next) = ([[$zero(); V]; L], usize::MAX);
             let mut entries = columns.iter().enumerate();
             'lines: loop {
                 for sums in &mut chains {
-                    let Some((entry, &column)) = entries.next() else { break 'lines };
-                    let row = PARTS * start(column, b, first);
-                    for (k, sum) in sums.iter_mut().enumerate() {
-                        // SAFETY: live lanes lie in a row of `b`, that of the column of line `k`; others are not read.
-                        *sum = unsafe {
-                            let value = *values.get_unchecked(k * columns.len() + entry);
-                            let row = $load_live(live, data.as_ptr().add(row + PARTS * k * b.stride));
-                            $fma($set(cast::<R::Scalar, $t>(op.apply(value))), row, *sum)
-                        };
+                    let Some((entry, column)) = entries.next() else { break 'lines };
+                    let column = column.as_usize();
+                    if column == next {
+                        for line in 1..L {
+                            of_b[line - 1] = of_b[line];
+                        }
+                        of_b[L - 1] = load(column + L - 1);
+                    } else {
+                        of_b = array::from_fn(|line| load(column + line));
+                    }
+                    next = column + 1;
+                    for (line, (sums, of_b)) in sums.iter_mut().zip(&of_b).enumerate() {
+                        // SAFETY: there are values for all lines.
+                        let value = unsafe { *values.get_unchecked(line * columns.len() + entry) };
+                        let value = $set(cast::<R::Scalar, $t>(op.apply(value)));
+                        for (sum, &of_b) in sums.iter_mut().zip(of_b) {
+                            *sum = $fma(value, of_b, *sum);
+                        }
                     }
                 }
             }
             let mut sums = chains[0];
             for chain in &chains[1..] {
-                for (sum, &part) in sums.iter_mut().zip(chain) {
+                for (sum, &part) in sums.as_flattened_mut().iter_mut().zip(chain.as_flattened()) {
                     *sum = $add(*sum, part);
                 }
             }

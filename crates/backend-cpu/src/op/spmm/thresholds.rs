@@ -19,6 +19,9 @@ pub(super) struct SpmmThresholds {
     /// Bytes from which on C is written past the caches, which it would fill: stencil_5 took 113 ms in place of 168,
     /// arxiv 43 in place of 49, but with a C of 33 MB, which the third cache holds, stencil_27 lost 10 %.
     pub(super) streamed_bytes: usize,
+    /// Average rows of a group in a part from which on the plan stores its groups: as for `repeated_rows` of SpMV, no
+    /// measured crossover, but far from stencils and bands and from graphs.
+    pub(super) rows_of_group: usize,
     /// Products that take as long as one element of other operations, by whose number threads get work: with 48 000
     /// products a hand-over to threads took twice as long as one thread for all.
     pub(super) products_per_element: usize,
@@ -32,6 +35,7 @@ impl SpmmThresholds {
         uncached_bytes: 4 << 20,
         uses: 64,
         streamed_bytes: 64 << 20,
+        rows_of_group: 8,
         products_per_element: 4,
     };
 }

@@ -63,7 +63,8 @@ pub(super) unsafe fn sums<S: Isa, T: Scalar>(
 type Kernel<T> = unsafe fn(&[Run], usize, &[T], &[T], &mut [T], Update<<T as Scalar>::Acc>);
 
 macro_rules! kernel {
-    ($module:ident, $t:ty, features $features:literal, [$zero:ident, $live:ident, $load:ident, $fma:ident, $reduce:ident]) => {
+    ($module:ident, $t:ty, $lanes:literal lanes, features $features:literal,
+     [$zero:ident, $live:ident, $load:ident, $load_all:ident, $fma:ident, $reduce:ident]) => {
         mod $module {
             use super::*;
 
@@ -83,27 +84,47 @@ macro_rules! kernel {
             ) {
                 let (values, x): (&[$t], &[$t]) = (cast_slice(values), cast_slice(x));
                 let entries: usize = runs.iter().map(|run| run.len).sum();
+                let whole =
+                    first + rows_of_whole_vectors(runs, first, values.len() / entries.max(1), x.len());
                 let (blocks, rest) = y.as_chunks_mut::<ROWS>();
                 let (mut row, mut values) = (first, values);
                 for y in blocks {
-                    // SAFETY: the caller's promises.
-                    unsafe { block(runs, entries, row, values, x, y, update) };
+                    // SAFETY: the caller's promises; elements behind runs lie in `values` and `x` where they are read.
+                    unsafe {
+                        if row + ROWS <= whole {
+                            block::<ROWS, true, T>(runs, entries, row, values, x, y, update);
+                        } else {
+                            block::<ROWS, false, T>(runs, entries, row, values, x, y, update);
+                        }
+                    }
                     (row, values) = (row + ROWS, &values[ROWS * entries..]);
                 }
                 for y in rest {
+                    let y = std::array::from_mut(y);
                     // SAFETY: the caller's promises.
-                    unsafe { block(runs, entries, row, values, x, std::array::from_mut(y), update) };
+                    unsafe { block::<1, false, T>(runs, entries, row, values, x, y, update) };
                     (row, values) = (row + 1, &values[entries..]);
                 }
             }
 
-            /// Sums the rows from `first` on; `values` begins with their values.
+            /// The number of rows, of `count` from `first` on, in which a vector from the beginning of each run on lies
+            /// in the values of all rows, and one in `x`.
+            fn rows_of_whole_vectors(runs: &[Run], first: usize, count: usize, x_len: usize) -> usize {
+                let entries: usize = runs.iter().map(|run| run.len).sum();
+                let rows_of_a_vector = ($lanes as usize).div_ceil(entries.max(1));
+                let farthest = runs.iter().map(|run| run.distance).max().unwrap_or(0);
+                let end = (x_len as isize - ($lanes - 1) - farthest).max(0) as usize;
+                count.saturating_sub(rows_of_a_vector).min(end.saturating_sub(first))
+            }
+
+            /// Sums the rows from `first` on; `values` begins with their values. `WHOLE` vectors are read without
+            /// masks, which take an instruction more for each; lanes behind a run are not added.
             ///
             /// # Safety
-            /// As for [`sums`].
+            /// As for [`sums`]; if `WHOLE`, vectors from the beginning of each run on lie in `values` and `x`.
             #[inline]
             #[target_feature(enable = $features)]
-            unsafe fn block<const N: usize, T: Scalar>(
+            unsafe fn block<const N: usize, const WHOLE: bool, T: Scalar>(
                 runs: &[Run],
                 entries: usize,
                 first: usize,
@@ -119,10 +140,16 @@ macro_rules! kernel {
                 for run in runs {
                     let live = $live(run.len);
                     for (k, sum) in sums.iter_mut().enumerate() {
-                        // SAFETY: live lanes lie in the run of this row, and its columns in `x`; others are not read.
+                        let x = x.wrapping_offset(run.distance).wrapping_add(k);
+                        // SAFETY: live lanes lie in the run of this row, and its columns in `x`; others are read by the
+                        // caller's promise or not at all.
                         *sum = unsafe {
-                            let x = $load(live, x.wrapping_offset(run.distance).add(k));
-                            $fma($load(live, values.add(k * entries)), x, *sum)
+                            let values = values.add(k * entries);
+                            if WHOLE {
+                                $fma($load_all(live, values), $load_all(live, x), *sum, live)
+                            } else {
+                                $fma($load(live, values), $load(live, x), *sum, live)
+                            }
                         };
                     }
                     // SAFETY: the entries of the run lie in the row.
@@ -136,20 +163,55 @@ macro_rules! kernel {
     };
 }
 
-kernel!(long_f32, f32, features "avx512f,avx512bw,avx512dq,avx512vl",
-    [_mm512_setzero_ps, lanes_of_16, _mm512_maskz_loadu_ps, _mm512_fmadd_ps, _mm512_reduce_add_ps]);
-kernel!(long_f64, f64, features "avx512f,avx512bw,avx512dq,avx512vl",
-    [_mm512_setzero_pd, lanes_of_8, _mm512_maskz_loadu_pd, _mm512_fmadd_pd, _mm512_reduce_add_pd]);
-kernel!(short_f32, f32, features "avx512f,avx512bw,avx512dq,avx512vl",
-    [_mm_setzero_ps, lanes_of_8, _mm_maskz_loadu_ps, _mm_fmadd_ps, add_4_f32s]);
-kernel!(short_f64, f64, features "avx512f,avx512bw,avx512dq,avx512vl",
-    [_mm256_setzero_pd, lanes_of_8, _mm256_maskz_loadu_pd, _mm256_fmadd_pd, add_f64s]);
-kernel!(avx2_f32, f32, features "avx2,fma",
-    [_mm256_setzero_ps, f32_lanes, load_f32s, _mm256_fmadd_ps, add_f32s]);
-kernel!(avx2_short_f32, f32, features "avx2,fma",
-    [_mm_setzero_ps, short_f32_lanes, load_short_f32s, _mm_fmadd_ps, add_4_f32s]);
-kernel!(avx2_f64, f64, features "avx2,fma",
-    [_mm256_setzero_pd, f64_lanes, load_f64s, _mm256_fmadd_pd, add_f64s]);
+kernel!(long_f32, f32, 16 lanes, features "avx512f,avx512bw,avx512dq,avx512vl",
+    [_mm512_setzero_ps, lanes_of_16, _mm512_maskz_loadu_ps, load_16_f32s, _mm512_mask3_fmadd_ps, _mm512_reduce_add_ps]);
+kernel!(long_f64, f64, 8 lanes, features "avx512f,avx512bw,avx512dq,avx512vl",
+    [_mm512_setzero_pd, lanes_of_8, _mm512_maskz_loadu_pd, load_8_f64s, _mm512_mask3_fmadd_pd, _mm512_reduce_add_pd]);
+kernel!(short_f32, f32, 4 lanes, features "avx512f,avx512bw,avx512dq,avx512vl",
+    [_mm_setzero_ps, lanes_of_8, _mm_maskz_loadu_ps, load_4_f32s, _mm_mask3_fmadd_ps, add_4_f32s]);
+kernel!(short_f64, f64, 4 lanes, features "avx512f,avx512bw,avx512dq,avx512vl",
+    [_mm256_setzero_pd, lanes_of_8, _mm256_maskz_loadu_pd, load_4_f64s, _mm256_mask3_fmadd_pd, add_f64s]);
+kernel!(avx2_f32, f32, 8 lanes, features "avx2,fma",
+    [_mm256_setzero_ps, f32_lanes, load_f32s, load_f32s, add_products_of_8_f32s, add_f32s]);
+kernel!(avx2_short_f32, f32, 4 lanes, features "avx2,fma",
+    [_mm_setzero_ps, short_f32_lanes, load_short_f32s, load_short_f32s, add_products_of_4_f32s, add_4_f32s]);
+kernel!(avx2_f64, f64, 4 lanes, features "avx2,fma",
+    [_mm256_setzero_pd, f64_lanes, load_f64s, load_f64s, add_products_of_4_f64s, add_f64s]);
+
+macro_rules! load_all {
+    ($name:ident, $t:ty, $vector:ty, $mask:ty, $load:ident) => {
+        /// All lanes from memory, live or not.
+        ///
+        /// # Safety
+        /// All lanes may be read.
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512vl")]
+        unsafe fn $name(_: $mask, from: *const $t) -> $vector {
+            // SAFETY: the caller's promise.
+            unsafe { $load(from) }
+        }
+    };
+}
+
+load_all!(load_16_f32s, f32, __m512, __mmask16, _mm512_loadu_ps);
+load_all!(load_8_f64s, f64, __m512d, __mmask8, _mm512_loadu_pd);
+load_all!(load_4_f32s, f32, __m128, __mmask8, _mm_loadu_ps);
+load_all!(load_4_f64s, f64, __m256d, __mmask8, _mm256_loadu_pd);
+
+macro_rules! add_products {
+    ($name:ident, $vector:ty, $mask:ty, $fma:ident) => {
+        /// The sums and the products, which are zero in lanes that are not live.
+        #[inline]
+        #[target_feature(enable = "avx2,fma")]
+        fn $name(values: $vector, x: $vector, sums: $vector, _: $mask) -> $vector {
+            $fma(values, x, sums)
+        }
+    };
+}
+
+add_products!(add_products_of_8_f32s, __m256, __m256i, _mm256_fmadd_ps);
+add_products!(add_products_of_4_f32s, __m128, __m128i, _mm_fmadd_ps);
+add_products!(add_products_of_4_f64s, __m256d, __m256i, _mm256_fmadd_pd);
 
 /// The sum of the lanes.
 #[inline]
