@@ -136,6 +136,13 @@ def test_integers_of_files_stay_integers(tmp_path, format):
         assert a.toarray().tolist() == [[sum(values)], [0]]
 
 
+def test_a_file_may_end_with_a_space(tmp_path):
+    path = tmp_path / "a.mtx"
+    for field, value in [("integer", 2**53 + 1), ("unsigned-integer", 7)]:
+        path.write_text(f"%%MatrixMarket matrix coordinate {field} general\n1 1 1\n1 1 {value} ")
+        assert nnz.io.mmread(path).data.tolist() == [value]
+
+
 @pytest.mark.parametrize("field", ["real", "complex", "integer", "unsigned-integer"])
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
 def test_arrays_without_elements_are_read(tmp_path, field, shape):

@@ -37,12 +37,12 @@ def _array_of(source: Any, format: str) -> Any:
         return _by_scipy(source, format)
     banner = _banner(source)
     if "unsigned-integer" in banner:
-        return _by_scipy(source, format)
+        return _by_scipy(_ended(source), format)
     is_dense, are_integers = "array" in banner, "integer" in banner
     matrix = _read(source, "coo" if is_dense or are_integers else format)
     if are_integers:
         if np.abs(matrix.data).max(initial=0) >= _LEAST_ROUNDED:
-            return _by_scipy(source, format)
+            return _by_scipy(_ended(source), format)
         # `astype` would add the entries of one place.
         matrix = coo_array((matrix.data.astype(np.int64), matrix.coords), shape=matrix.shape)
     return matrix.toarray() if is_dense else matrix.asformat(format)
@@ -58,6 +58,13 @@ def _banner(path: Any) -> list[str]:
     with opened(path, "rb") as file, contextlib.suppress(gzip.BadGzipFile, EOFError, zlib.error):
         return file.readline(1024).decode("utf-8-sig", "replace").lower().split()
     return []
+
+
+def _ended(path: Any) -> BytesIO:
+    """The text of a file, ended by a line feed: SciPy's reader reads beyond a space that is the last character."""
+    opened = gzip.open if os.fspath(path).endswith(".gz") else open
+    with opened(path, "rb") as file:
+        return BytesIO(file.read() + b"\n")
 
 
 def _by_scipy(source: Any, format: str) -> Any:
