@@ -28,7 +28,8 @@ pub(crate) fn variable_genes(
 fn normalize(counts: Csr<f32>) -> Result<Csr<f32>> {
     let mut totals = vec![0.0; counts.ncols()];
     counts.triplets().for_each(|(_, cell, count)| totals[cell] += count);
-    let values = counts.triplets().map(|(_, cell, count)| (TOTAL * count / totals[cell]).ln_1p()).collect();
+    let scale = |cell: usize| if totals[cell] > 0.0 { TOTAL / totals[cell] } else { 0.0 };
+    let values = counts.triplets().map(|(_, cell, count)| (scale(cell) * count).ln_1p()).collect();
     counts.with_values(values)
 }
 

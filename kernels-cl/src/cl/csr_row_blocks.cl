@@ -1,6 +1,8 @@
 // csr_row_blocks: row blocks of compressed rows (row_block.clh) for csr_spmv_row_blocks.cl and csr_spmm_row_blocks.cl.
-// One work-item per block, striding over the grid: reads some offsets, writes four words.
-// Macros: IDX (type of indices), OFF (type of offsets), SAMPLED = 64 (columns of a sampled row).   Launch: any number of work-groups of any size.
+// One work-item per block, striding over the grid: reads some offsets, writes four words. One per sampled row:
+// reads up to SAMPLED of its columns.
+// Macros: IDX (type of indices), OFF (type of offsets), SAMPLED = 64 (columns of a sampled row).
+// Launch: any number of work-groups of any size.
 #include "index.clh"
 #include "row_block.clh"
 #ifndef SAMPLED

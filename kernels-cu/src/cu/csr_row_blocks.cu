@@ -1,7 +1,8 @@
 // csr_row_blocks: row blocks of compressed rows (row_block.cuh) for csr_spmv_row_blocks.cu and csr_spmm_row_blocks.cu.
 // One thread per block, striding over the grid: reads some offsets, writes four words. One per sampled row: reads up to
 // SAMPLED of its columns.
-// Macros: IDX (type of indices), OFF (type of offsets), SAMPLED = 64 (columns of a sampled row).   Launch: any number of blocks of up to 256 threads.
+// Macros: IDX (type of indices), OFF (type of offsets), SAMPLED = 64 (columns of a sampled row).
+// Launch: any number of blocks of up to 256 threads.
 #include "grid.cuh"
 #include "index.cuh"
 #include "row_block.cuh"

@@ -160,7 +160,7 @@ class Operations(ABC):
             return self._made(self._engine.scale(self._native, complex(other)))
         if isinstance(other, Complex):
             # A factor of 0 would not read the values, and SciPy's product of 0 and an infinity is NaN.
-            other = np.zeros((1, self.shape[1]), self.dtype)
+            other = np.full((1, self.shape[1]), other, self.dtype)
         self._check_not_on_host(other)
         on_gpu = _dlpack.is_on_gpu(other)
         other = other if on_gpu else converted("the operand", other, "matrix", self.dtype)

@@ -205,13 +205,13 @@ impl Object {
         tag_of(self.version)
     }
 
-    /// The entity tag of the object's file of this kind. The number of a durable version is not given again, but that of
-    /// another may be.
+    /// The entity tag of the object's file of this kind, with its name: an alias may be that of another matrix later. The
+    /// number of a durable version is not given again, but that of another may be.
     pub(crate) fn file_tag(&self, kind: FileKind) -> HeaderValue {
-        let (version, kind) = (self.version, extension(kind));
+        let (label, kind) = (self.label(), extension(kind));
         let tag = match self.is_durable {
-            true => format!("\"{version}{kind}\""),
-            false => format!("\"{version}-{:x}{kind}\"", self.made),
+            true => format!("\"{label}{kind}\""),
+            false => format!("\"{label}-{:x}{kind}\"", self.made),
         };
         HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("\"\""))
     }

@@ -186,7 +186,14 @@ fn a_tag_of_data_is_that_of_no_other_matrix() {
     assert_eq!(made.json()["version"], 1);
     drop(server);
     let server = Running::start(Config::new(data.path(), 1 << 20));
-    server.send("GET /v1/matrices/b/data", &["If-None-Match: \"1.npz\""], &[]).expect(304);
+    server.send("GET /v1/matrices/b/data", &["If-None-Match: \"b@1.npz\""], &[]).expect(304);
+    // An alias names another matrix of the same number.
+    server.send("PUT /v1/aliases/best?to=b@1", &[], &[]).expect(201);
+    let known =
+        format!("If-None-Match: {}", server.send("GET /v1/matrices/best/data", &[], &[]).expect(200).tag());
+    server.send("PUT /v1/matrices/c?durable=1", &[MTX], &mtx(1, 1, &[(0, 0, 7.0)])).expect(201);
+    server.send("PUT /v1/aliases/best?to=c@1", &[], &[]).expect(200);
+    server.send("GET /v1/matrices/best/data", &[&known], &[]).expect(200);
 }
 
 #[test]

@@ -15,8 +15,8 @@ use std::ops::Range;
 /// Parts sampled for groups.
 const SAMPLES: usize = 64;
 
-/// Lines, which are rows or a part of one. Entry `e` of line `k` is as many entries behind that of the first line as
-/// `k` lines have, and its column is `k` further.
+/// Lines, which are rows or a part of one. Line `k` has the entries behind those of line `k - 1`, in the columns of line
+/// 0, each `k` further.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub(super) first: usize,
@@ -90,12 +90,12 @@ impl Part {
     }
 }
 
-/// Parts of the rows with about `entries` entries each.
-pub(super) fn parts<R: Rows>(cpu: &Cpu, rows: &R, entries: usize) -> Vec<Part> {
+/// Parts of the rows with about `entries` entries each, with their groups if about `calls` products pay for them.
+pub(super) fn parts<R: Rows>(cpu: &Cpu, rows: &R, entries: usize, calls: usize) -> Vec<Part> {
     let parts = rows.parts(entries);
     let find = |rows_of_part: Range<usize>| cpu.simd().run(FindGroups { rows, part: rows_of_part });
     let mut samples = parts.iter().step_by(parts.len().div_ceil(SAMPLES).max(1));
-    if samples.all(|part| find(part.clone()).is_empty()) {
+    if calls < SpmmThresholds::CPU.calls_of_groups || samples.all(|part| find(part.clone()).is_empty()) {
         return parts.into_iter().map(|rows| Part { rows, groups: vec![] }).collect();
     }
     cpu.map(rows.columns().len(), parts, |rows| Part { groups: find(rows.clone()), rows })
@@ -123,6 +123,7 @@ impl<R: Rows> Vectorize for FindGroups<'_, R> {
                 _ => groups.push(row..row + 1),
             }
         }
+        groups.shrink_to_fit();
         groups
     }
 }
@@ -158,7 +159,7 @@ mod tests {
     fn found(offsets: &[i32], indices: &[i32]) -> Vec<(usize, usize, Range<usize>)> {
         let cpu = Cpu::with(2, crate::Simd::detect()).unwrap();
         let rows = Lines { offsets, indices, values: &vec![0.0_f32; indices.len()] };
-        let parts = parts(&cpu, &rows, 1 << 10);
+        let parts = parts(&cpu, &rows, 1 << 10, 100);
         let groups = parts.iter().flat_map(|part| part.groups(&rows).collect::<Vec<_>>());
         groups.map(|group| (group.first, group.count, group.entries)).collect()
     }

@@ -142,7 +142,7 @@ fn plan_work<R: Rows>(
     };
     let offered = algorithms(has_stored_rows);
     let (algorithm, mut choice) = options.choose_among("spmm", offered, preferred, reason)?;
-    let work = SpmmPartition::new(cpu, rows, algorithm.splits_rows(), b)?;
+    let work = SpmmPartition::new(cpu, rows, algorithm.splits_rows(), b, options.expected_calls)?;
     if work.is_sliced() {
         choice.reason += &format!("; B in slices of {WIDE} columns, which stay in the cache");
     }

@@ -61,12 +61,13 @@ struct WorkSplit<Acc> {
 }
 
 impl<T: Scalar> SpmmPartition<T> {
-    /// The work of a product with a matrix B of this shape.
+    /// The work of a product with a matrix B of this shape, which is computed about `calls` times.
     pub(super) fn new<R: Rows<Scalar = T>>(
         cpu: &Cpu,
         rows: &R,
         split: bool,
         b: (usize, usize),
+        calls: usize,
     ) -> Result<Self> {
         let columns = b.1;
         let segments = if split { segments(rows, SpmmThresholds::CPU.segment) } else { vec![] };
@@ -77,7 +78,7 @@ impl<T: Scalar> SpmmPartition<T> {
             ahead: entries_ahead(rows, at_once, sliced),
             sliced,
             copied: is_copy_cheap(rows, b.0),
-            parts: parts(cpu, rows, entries_of_part(at_once)),
+            parts: parts(cpu, rows, entries_of_part(at_once), calls),
             sums: vec![T::Acc::ZERO; sums],
             segments,
             columns,

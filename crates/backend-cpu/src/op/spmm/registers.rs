@@ -134,7 +134,7 @@ pub(super) fn fetch_rows<I: Index, T: Scalar>(
 }
 
 macro_rules! block {
-    ($name:ident, group $group:ident, aligned $aligned:ident, $t:ty, $lanes:literal of $part:ty, vector $vector:ty, mask $mask:ty,
+    ($name:ident, line $line:ident, group $group:ident, aligned $aligned:ident, $t:ty, $lanes:literal of $part:ty, vector $vector:ty, mask $mask:ty,
      [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $add:ident, $mul:ident, $store:ident, $store_live:ident, $bits:ident, $rotate:ident]) => {
         /// The sums in `V` vectors, or if `V` is 1 in the lanes with columns. Entries are added to `C` chains of sums
         /// in turn, so that one addition need not wait for the last, and the chains in order. `L` lines of a group are
@@ -165,7 +165,7 @@ macro_rules! block {
                 true => data.as_ptr().wrapping_add(PARTS * first).addr() % LINE / size_of::<$part>(),
                 false => 0,
             };
-            let is_misaligned = misaligned > 0 && misaligned.is_multiple_of(PARTS);
+            let misaligned = if misaligned.is_multiple_of(PARTS) { misaligned } else { 0 };
             let mut write = |line: usize, sums: [$vector; V]| {
                 if let Some((to, stream)) = &mut streamed {
                     let alpha = $set(cast::<_, $t>(to.alpha));
@@ -201,60 +201,25 @@ macro_rules! block {
                     }
                 }
             };
+            let values = if const { L > 1 } { rows.stored_values() } else { None };
+            let mut together = [[$zero(); V]; L];
             for group in groups {
-                let mut done = 0;
-                if const { L > 1 }
-                    && group.count >= L
-                    && let Some(values) = rows.stored_values()
-                {
-                    let columns = &rows.columns()[group.entries.clone()];
-                    while done + L <= group.count {
-                        let start = group.line(done).entries.start;
-                        let values = &values[start..start + L * columns.len()];
-                        // SAFETY: the caller's promises; the lines have as many values, in columns one further each.
-                        let sums = unsafe { $group::<V, C, L, R>(columns, values, b, (first, done), op) };
-                        for (k, sums) in sums.into_iter().enumerate() {
-                            write(group.first + done + k, sums);
-                        }
-                        done += L;
-                    }
-                }
-                for k in done..group.count {
-                    let Line { number, entries, columns, shift } = group.line(k);
-                    let first = b.shifted(first, shift);
-                    let columns = with_ahead(rows.columns(), &columns, b.ahead);
-                    let mut entries = columns.zip(rows.values(entries));
-                    if const { V >= MIN_VECTORS_ALIGNED }
-                        && is_misaligned
-                        && group.entries.len() >= MIN_ENTRIES_ALIGNED
-                    {
-                        // SAFETY: the caller's promises; all rows of `b` begin as far behind a cache line.
-                        write(number, unsafe { $aligned::<V, R>(entries, b, first, op, misaligned) });
-                        continue;
-                    }
-                    let mut chains = [[$zero(); V]; C];
-                    'line: loop {
-                        for sums in &mut chains {
-                            let Some(((column, later), value)) = entries.next() else { break 'line };
-                            fetch_rows(b, later, first, V * COLUMNS);
-                            let value = $set(cast::<R::Scalar, $t>(op.apply(value)));
-                            let row = PARTS * start(column, b, first);
-                            for (v, sum) in sums.iter_mut().enumerate() {
-                                // SAFETY: whole vectors, or live lanes, lie in a row of `b`; others are not read.
-                                let row = unsafe {
-                                    let row = data.as_ptr().add(row + v * $lanes);
-                                    if V == 1 { $load_live(live, row) } else { $load(row) }
-                                };
-                                *sum = $fma(value, row, *sum);
+                for k in 0..group.count {
+                    let line = group.line(k);
+                    let number = line.number;
+                    let sums = match values {
+                        Some(values) if k - k % L + L <= group.count => {
+                            if k % L == 0 {
+                                let (columns, at) = (&rows.columns()[line.columns], (first, k));
+                                let values = &values[line.entries.start..][..L * columns.len()];
+                                // SAFETY: the caller's promises; the next `L` lines have as many values.
+                                together = unsafe { $group::<V, C, L, R>(columns, values, b, at, op) };
                             }
+                            together[k % L]
                         }
-                    }
-                    let mut sums = chains[0];
-                    for chain in &chains[1..] {
-                        for (sum, &part) in sums.iter_mut().zip(chain) {
-                            *sum = $add(*sum, part);
-                        }
-                    }
+                        // SAFETY: the caller's promises; all rows of `b` begin as far behind a cache line.
+                        _ => unsafe { $line::<V, C, R>(rows, line, b, first, op, misaligned) },
+                    };
                     write(number, sums);
                 }
             }
@@ -263,6 +228,57 @@ macro_rules! block {
                 unsafe { stream.end() };
             }
             len
+        }
+
+        /// The sums of one line. If `misaligned` is not 0, all rows of B begin so many parts behind a cache line.
+        ///
+        /// # Safety
+        /// As for the function above.
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+        unsafe fn $line<const V: usize, const C: usize, R: Rows>(
+            rows: &R,
+            Line { entries, columns, shift, .. }: Line,
+            b: RowMajor<'_, R::Scalar>,
+            first: usize,
+            op: Op,
+            misaligned: usize,
+        ) -> [$vector; V] {
+            const PARTS: usize = size_of::<$t>() / size_of::<$part>();
+            let data: &[$part] = cast_slice(b.data);
+            let parts = (PARTS * (b.columns - first)).min($lanes);
+            let live = <$mask>::MAX >> (<$mask>::BITS as usize - parts);
+            let is_long = entries.len() >= MIN_ENTRIES_ALIGNED;
+            let first = b.shifted(first, shift);
+            let mut entries = with_ahead(rows.columns(), &columns, b.ahead).zip(rows.values(entries));
+            if const { V >= MIN_VECTORS_ALIGNED } && misaligned > 0 && is_long {
+                // SAFETY: the caller's promises.
+                return unsafe { $aligned::<V, R>(entries, b, first, op, misaligned) };
+            }
+            let mut chains = [[$zero(); V]; C];
+            'line: loop {
+                for sums in &mut chains {
+                    let Some(((column, later), value)) = entries.next() else { break 'line };
+                    fetch_rows(b, later, first, V * $lanes / PARTS);
+                    let value = $set(cast::<R::Scalar, $t>(op.apply(value)));
+                    let row = PARTS * start(column, b, first);
+                    for (v, sum) in sums.iter_mut().enumerate() {
+                        // SAFETY: whole vectors, or live lanes, lie in a row of `b`; others are not read.
+                        let row = unsafe {
+                            let row = data.as_ptr().add(row + v * $lanes);
+                            if V == 1 { $load_live(live, row) } else { $load(row) }
+                        };
+                        *sum = $fma(value, row, *sum);
+                    }
+                }
+            }
+            let mut sums = chains[0];
+            for chain in &chains[1..] {
+                for (sum, &part) in sums.iter_mut().zip(chain) {
+                    *sum = $add(*sum, part);
+                }
+            }
+            sums
         }
 
         /// The sums of a line whose rows of B begin `misaligned` parts behind a cache line, by loads that do not
@@ -369,21 +385,21 @@ macro_rules! block {
     };
 }
 
-block!(f64s, group group_of_f64s, aligned aligned_f64s, f64, 8 of f64, vector __m512d, mask u8,
+block!(f64s, line line_of_f64s, group group_of_f64s, aligned aligned_f64s, f64, 8 of f64, vector __m512d, mask u8,
     [_mm512_setzero_pd, _mm512_set1_pd, _mm512_loadu_pd, _mm512_maskz_loadu_pd, _mm512_fmadd_pd, _mm512_add_pd,
      _mm512_mul_pd, _mm512_storeu_pd, _mm512_mask_storeu_pd, _mm512_castpd_si512, rotate_f64s]);
-block!(f32s, group group_of_f32s, aligned aligned_f32s, f32, 16 of f32, vector __m512, mask u16,
+block!(f32s, line line_of_f32s, group group_of_f32s, aligned aligned_f32s, f32, 16 of f32, vector __m512, mask u16,
     [_mm512_setzero_ps, _mm512_set1_ps, _mm512_loadu_ps, _mm512_maskz_loadu_ps, _mm512_fmadd_ps, _mm512_add_ps,
      _mm512_mul_ps, _mm512_storeu_ps, _mm512_mask_storeu_ps, _mm512_castps_si512, rotate_f32s]);
-block!(half_f64s, group group_of_half_f64s, aligned aligned_half_f64s, f64, 4 of f64, vector __m256d, mask u8,
+block!(half_f64s, line line_of_half_f64s, group group_of_half_f64s, aligned aligned_half_f64s, f64, 4 of f64, vector __m256d, mask u8,
     [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, _mm256_maskz_loadu_pd, _mm256_fmadd_pd, _mm256_add_pd,
      _mm256_mul_pd, _mm256_storeu_pd, _mm256_mask_storeu_pd, half_of_f64s, rotate_half_f64s]);
-block!(half_f32s, group group_of_half_f32s, aligned aligned_half_f32s, f32, 8 of f32, vector __m256, mask u8,
+block!(half_f32s, line line_of_half_f32s, group group_of_half_f32s, aligned aligned_half_f32s, f32, 8 of f32, vector __m256, mask u8,
     [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, _mm256_maskz_loadu_ps, _mm256_fmadd_ps, _mm256_add_ps,
      _mm256_mul_ps, _mm256_storeu_ps, _mm256_mask_storeu_ps, half_of_f32s, rotate_half_f32s]);
-block!(c64s, group group_of_c64s, aligned aligned_c64s, c64, 8 of f64, vector __m512d, mask u8,
+block!(c64s, line line_of_c64s, group group_of_c64s, aligned aligned_c64s, c64, 8 of f64, vector __m512d, mask u8,
     [_mm512_setzero_pd, set_c64, _mm512_loadu_pd, _mm512_maskz_loadu_pd, add_product_c64, _mm512_add_pd,
      product_c64, _mm512_storeu_pd, _mm512_mask_storeu_pd, _mm512_castpd_si512, rotate_f64s]);
-block!(c32s, group group_of_c32s, aligned aligned_c32s, c32, 16 of f32, vector __m512, mask u16,
+block!(c32s, line line_of_c32s, group group_of_c32s, aligned aligned_c32s, c32, 16 of f32, vector __m512, mask u16,
     [_mm512_setzero_ps, set_c32, _mm512_loadu_ps, _mm512_maskz_loadu_ps, add_product_c32, _mm512_add_ps,
      product_c32, _mm512_storeu_ps, _mm512_mask_storeu_ps, _mm512_castps_si512, rotate_f32s]);

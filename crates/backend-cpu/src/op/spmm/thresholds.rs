@@ -22,6 +22,9 @@ pub(super) struct SpmmThresholds {
     /// Average rows of a group in a part from which on the plan stores its groups: as for `repeated_rows` of SpMV, no
     /// measured crossover, but far from stencils and bands and from graphs.
     pub(super) rows_of_group: usize,
+    /// Expected calls from which on the plan looks for groups: finding them takes about as long as a product, of which
+    /// they save a third.
+    pub(super) calls_of_groups: usize,
     /// Products that take as long as one element of other operations, by whose number threads get work: with 48 000
     /// products a hand-over to threads took twice as long as one thread for all.
     pub(super) products_per_element: usize,
@@ -36,6 +39,7 @@ impl SpmmThresholds {
         uses: 64,
         streamed_bytes: 64 << 20,
         rows_of_group: 8,
+        calls_of_groups: 4,
         products_per_element: 4,
     };
 }

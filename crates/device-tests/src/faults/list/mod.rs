@@ -13,8 +13,8 @@ mod vector;
 
 use super::{Change, Fault, Finder, Kind, Site};
 
-/// A matrix in order whose rows have 0 to 34 entries; one with rows of up to 8; one with rows of up to 1025; one in no
-/// order; one with entries that occur several times.
+// Cases: rows of 0 to 34 entries in order, one row of many beside short ones, rows of up to 8 and of up to 1025 entries,
+// a diagonal, entries in no order, entries that occur several times.
 const ROWS: &str = "rows_of_0_to_34_entries";
 const ONE_LONG_ROW: &str = "one_long_row_in_a_stencil";
 const SHORT_ROWS: &str = "tiny_tall";

@@ -254,7 +254,7 @@ impl Device {
             || lengths.longest()? > limits.longest_in_one_chunk)
     }
 
-    /// True if rows are so short, and so many, that lanes are better given several of them.
+    /// True if blocks of rows take less time than chunks of rows.
     fn takes_blocks_of_rows(
         &self,
         a: RawCompressed<'_>,

@@ -91,7 +91,8 @@ impl RowDeltas {
             DeltaPatterns::Alike => are_alike,
         };
         let in_windows = |rows| Self::make(backend, a, op, (WINDOWS, rows)).map(|made| made.0);
-        if deltas.is_none()
+        if pays
+            && deltas.is_none()
             && are_near
             && backend.pays_for_windows(a)
             && in_windows(a.rows.min(FIRST_ROWS))?.is_some()

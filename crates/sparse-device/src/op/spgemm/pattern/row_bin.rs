@@ -19,8 +19,8 @@ const WINDOW_COLUMNS: usize = 32 * 31;
 /// H100, two windows over a table and the sort of what it has, rows of 576 products: 0.55 of the time.
 const MAX_WINDOWS: usize = 8;
 
-/// Entries of a row of A above which it is split. Measured on an
-/// H100: 83 rows of A with 1000 to 12 000 entries by a work-group each take 0.4 ms longer than split.
+/// Entries of a row of A above which it is split. Measured on an H100: 83 rows of A with 1000 to 12 000 entries by a
+/// work-group each take 0.4 ms longer than split.
 const SPLIT_ABOVE: usize = 1024;
 
 /// The size of the rows of a bin; bins are numbered in this order from 1. A team has memory for [`EACH`] products
