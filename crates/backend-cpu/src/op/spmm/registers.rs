@@ -47,14 +47,18 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
     sink: &mut impl Sink<R::Scalar>,
 ) -> usize {
     let left = b.columns - first;
+    // Code for groups takes a fifth longer for the short lines of graphs.
+    let are_grouped = groups.clone().take(4).any(|group| group.count > 1);
     // SAFETY: the caller's promises.
     unsafe {
         if const { is::<S, R::Scalar>(Simd::Avx512, DType::F64) } {
             match left / 8 {
                 MAX_VECTORS.. => f64s::<MAX_VECTORS, 1, 1, R>(rows, groups, b, first, op, sink),
                 8.. => f64s::<8, 1, 1, R>(rows, groups, b, first, op, sink),
-                4.. => f64s::<4, 1, 2, R>(rows, groups, b, first, op, sink),
-                2.. => f64s::<2, 2, 4, R>(rows, groups, b, first, op, sink),
+                4.. if are_grouped => f64s::<4, 1, 2, R>(rows, groups, b, first, op, sink),
+                4.. => f64s::<4, 1, 1, R>(rows, groups, b, first, op, sink),
+                2.. if are_grouped => f64s::<2, 2, 4, R>(rows, groups, b, first, op, sink),
+                2.. => f64s::<2, 2, 1, R>(rows, groups, b, first, op, sink),
                 _ if left <= 4 => half_f64s::<1, 4, 4, R>(rows, groups, b, first, op, sink),
                 _ => f64s::<1, 4, 4, R>(rows, groups, b, first, op, sink),
             }
@@ -62,21 +66,25 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
             match left / 16 {
                 MAX_VECTORS.. => f32s::<MAX_VECTORS, 1, 1, R>(rows, groups, b, first, op, sink),
                 8.. => f32s::<8, 1, 1, R>(rows, groups, b, first, op, sink),
-                4.. => f32s::<4, 1, 2, R>(rows, groups, b, first, op, sink),
-                2.. => f32s::<2, 2, 4, R>(rows, groups, b, first, op, sink),
+                4.. if are_grouped => f32s::<4, 1, 2, R>(rows, groups, b, first, op, sink),
+                4.. => f32s::<4, 1, 1, R>(rows, groups, b, first, op, sink),
+                2.. if are_grouped => f32s::<2, 2, 4, R>(rows, groups, b, first, op, sink),
+                2.. => f32s::<2, 2, 1, R>(rows, groups, b, first, op, sink),
                 _ if left <= 8 => half_f32s::<1, 4, 4, R>(rows, groups, b, first, op, sink),
                 _ => f32s::<1, 4, 4, R>(rows, groups, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::C64) } {
             match left / 4 {
                 8.. => c64s::<8, 1, 1, R>(rows, groups, b, first, op, sink),
-                2.. => c64s::<2, 1, 4, R>(rows, groups, b, first, op, sink),
+                2.. if are_grouped => c64s::<2, 1, 4, R>(rows, groups, b, first, op, sink),
+                2.. => c64s::<2, 1, 1, R>(rows, groups, b, first, op, sink),
                 _ => c64s::<1, 2, 4, R>(rows, groups, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::C32) } {
             match left / 8 {
                 8.. => c32s::<8, 1, 1, R>(rows, groups, b, first, op, sink),
-                4.. => c32s::<4, 1, 2, R>(rows, groups, b, first, op, sink),
+                4.. if are_grouped => c32s::<4, 1, 2, R>(rows, groups, b, first, op, sink),
+                4.. => c32s::<4, 1, 1, R>(rows, groups, b, first, op, sink),
                 _ => c32s::<1, 2, 4, R>(rows, groups, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx2, DType::F64) } {
@@ -134,7 +142,7 @@ pub(super) fn fetch_rows<I: Index, T: Scalar>(
 }
 
 macro_rules! block {
-    ($name:ident, line $line:ident, group $group:ident, aligned $aligned:ident, $t:ty, $lanes:literal of $part:ty, vector $vector:ty, mask $mask:ty,
+    ($name:ident, group $group:ident, aligned $aligned:ident, $t:ty, $lanes:literal of $part:ty, vector $vector:ty, mask $mask:ty,
      [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $add:ident, $mul:ident, $store:ident, $store_live:ident, $bits:ident, $rotate:ident]) => {
         /// The sums in `V` vectors, or if `V` is 1 in the lanes with columns. Entries are added to `C` chains of sums
         /// in turn, so that one addition need not wait for the last, and the chains in order. `L` lines of a group are
@@ -205,20 +213,55 @@ macro_rules! block {
             let mut together = [[$zero(); V]; L];
             for group in groups {
                 for k in 0..group.count {
-                    let line = group.line(k);
-                    let number = line.number;
+                    let Line { number, entries, columns, shift } = group.line(k);
                     let sums = match values {
                         Some(values) if k - k % L + L <= group.count => {
                             if k % L == 0 {
-                                let (columns, at) = (&rows.columns()[line.columns], (first, k));
-                                let values = &values[line.entries.start..][..L * columns.len()];
+                                let (columns, at) = (&rows.columns()[columns], (first, k));
+                                let values = &values[entries.start..][..L * columns.len()];
                                 // SAFETY: the caller's promises; the next `L` lines have as many values.
                                 together = unsafe { $group::<V, C, L, R>(columns, values, b, at, op) };
                             }
                             together[k % L]
                         }
-                        // SAFETY: the caller's promises; all rows of `b` begin as far behind a cache line.
-                        _ => unsafe { $line::<V, C, R>(rows, line, b, first, op, misaligned) },
+                        _ => {
+                            let first = b.shifted(first, shift);
+                            let is_long = entries.len() >= MIN_ENTRIES_ALIGNED;
+                            let columns = with_ahead(rows.columns(), &columns, b.ahead);
+                            let mut entries = columns.zip(rows.values(entries));
+                            if const { V >= MIN_VECTORS_ALIGNED } && misaligned > 0 && is_long {
+                                // SAFETY: the caller's promises; all rows of `b` begin as far behind a cache line.
+                                unsafe { $aligned::<V, R>(entries, b, first, op, misaligned) }
+                            } else {
+                                let mut chains = [[$zero(); V]; C];
+                                'line: loop {
+                                    for sums in &mut chains {
+                                        let Some(((column, later), value)) = entries.next() else {
+                                            break 'line;
+                                        };
+                                        fetch_rows(b, later, first, V * COLUMNS);
+                                        let value = $set(cast::<R::Scalar, $t>(op.apply(value)));
+                                        let row = PARTS * start(column, b, first);
+                                        for (v, sum) in sums.iter_mut().enumerate() {
+                                            // SAFETY: whole vectors, or live lanes, lie in a row of `b`; others are not
+                                            // read.
+                                            let row = unsafe {
+                                                let row = data.as_ptr().add(row + v * $lanes);
+                                                if V == 1 { $load_live(live, row) } else { $load(row) }
+                                            };
+                                            *sum = $fma(value, row, *sum);
+                                        }
+                                    }
+                                }
+                                let mut sums = chains[0];
+                                for chain in &chains[1..] {
+                                    for (sum, &part) in sums.iter_mut().zip(chain) {
+                                        *sum = $add(*sum, part);
+                                    }
+                                }
+                                sums
+                            }
+                        }
                     };
                     write(number, sums);
                 }
@@ -228,57 +271,6 @@ macro_rules! block {
                 unsafe { stream.end() };
             }
             len
-        }
-
-        /// The sums of one line. If `misaligned` is not 0, all rows of B begin so many parts behind a cache line.
-        ///
-        /// # Safety
-        /// As for the function above.
-        #[inline]
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-        unsafe fn $line<const V: usize, const C: usize, R: Rows>(
-            rows: &R,
-            Line { entries, columns, shift, .. }: Line,
-            b: RowMajor<'_, R::Scalar>,
-            first: usize,
-            op: Op,
-            misaligned: usize,
-        ) -> [$vector; V] {
-            const PARTS: usize = size_of::<$t>() / size_of::<$part>();
-            let data: &[$part] = cast_slice(b.data);
-            let parts = (PARTS * (b.columns - first)).min($lanes);
-            let live = <$mask>::MAX >> (<$mask>::BITS as usize - parts);
-            let is_long = entries.len() >= MIN_ENTRIES_ALIGNED;
-            let first = b.shifted(first, shift);
-            let mut entries = with_ahead(rows.columns(), &columns, b.ahead).zip(rows.values(entries));
-            if const { V >= MIN_VECTORS_ALIGNED } && misaligned > 0 && is_long {
-                // SAFETY: the caller's promises.
-                return unsafe { $aligned::<V, R>(entries, b, first, op, misaligned) };
-            }
-            let mut chains = [[$zero(); V]; C];
-            'line: loop {
-                for sums in &mut chains {
-                    let Some(((column, later), value)) = entries.next() else { break 'line };
-                    fetch_rows(b, later, first, V * $lanes / PARTS);
-                    let value = $set(cast::<R::Scalar, $t>(op.apply(value)));
-                    let row = PARTS * start(column, b, first);
-                    for (v, sum) in sums.iter_mut().enumerate() {
-                        // SAFETY: whole vectors, or live lanes, lie in a row of `b`; others are not read.
-                        let row = unsafe {
-                            let row = data.as_ptr().add(row + v * $lanes);
-                            if V == 1 { $load_live(live, row) } else { $load(row) }
-                        };
-                        *sum = $fma(value, row, *sum);
-                    }
-                }
-            }
-            let mut sums = chains[0];
-            for chain in &chains[1..] {
-                for (sum, &part) in sums.iter_mut().zip(chain) {
-                    *sum = $add(*sum, part);
-                }
-            }
-            sums
         }
 
         /// The sums of a line whose rows of B begin `misaligned` parts behind a cache line, by loads that do not
@@ -327,7 +319,8 @@ macro_rules! block {
         /// # Safety
         /// As for [`sums`]; these are columns, to which those of the first line are `shift` further and those of the
         /// others one further each, and the values of all; there are columns for all lanes, or `V` is 1.
-        #[inline]
+        // Its sums would take the registers of single lines.
+        #[inline(never)]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
         unsafe fn $group<const V: usize, const C: usize, const L: usize, R: Rows>(
             columns: &[R::Index],
@@ -385,21 +378,21 @@ macro_rules! block {
     };
 }
 
-block!(f64s, line line_of_f64s, group group_of_f64s, aligned aligned_f64s, f64, 8 of f64, vector __m512d, mask u8,
+block!(f64s, group group_of_f64s, aligned aligned_f64s, f64, 8 of f64, vector __m512d, mask u8,
     [_mm512_setzero_pd, _mm512_set1_pd, _mm512_loadu_pd, _mm512_maskz_loadu_pd, _mm512_fmadd_pd, _mm512_add_pd,
      _mm512_mul_pd, _mm512_storeu_pd, _mm512_mask_storeu_pd, _mm512_castpd_si512, rotate_f64s]);
-block!(f32s, line line_of_f32s, group group_of_f32s, aligned aligned_f32s, f32, 16 of f32, vector __m512, mask u16,
+block!(f32s, group group_of_f32s, aligned aligned_f32s, f32, 16 of f32, vector __m512, mask u16,
     [_mm512_setzero_ps, _mm512_set1_ps, _mm512_loadu_ps, _mm512_maskz_loadu_ps, _mm512_fmadd_ps, _mm512_add_ps,
      _mm512_mul_ps, _mm512_storeu_ps, _mm512_mask_storeu_ps, _mm512_castps_si512, rotate_f32s]);
-block!(half_f64s, line line_of_half_f64s, group group_of_half_f64s, aligned aligned_half_f64s, f64, 4 of f64, vector __m256d, mask u8,
+block!(half_f64s, group group_of_half_f64s, aligned aligned_half_f64s, f64, 4 of f64, vector __m256d, mask u8,
     [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, _mm256_maskz_loadu_pd, _mm256_fmadd_pd, _mm256_add_pd,
      _mm256_mul_pd, _mm256_storeu_pd, _mm256_mask_storeu_pd, half_of_f64s, rotate_half_f64s]);
-block!(half_f32s, line line_of_half_f32s, group group_of_half_f32s, aligned aligned_half_f32s, f32, 8 of f32, vector __m256, mask u8,
+block!(half_f32s, group group_of_half_f32s, aligned aligned_half_f32s, f32, 8 of f32, vector __m256, mask u8,
     [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, _mm256_maskz_loadu_ps, _mm256_fmadd_ps, _mm256_add_ps,
      _mm256_mul_ps, _mm256_storeu_ps, _mm256_mask_storeu_ps, half_of_f32s, rotate_half_f32s]);
-block!(c64s, line line_of_c64s, group group_of_c64s, aligned aligned_c64s, c64, 8 of f64, vector __m512d, mask u8,
+block!(c64s, group group_of_c64s, aligned aligned_c64s, c64, 8 of f64, vector __m512d, mask u8,
     [_mm512_setzero_pd, set_c64, _mm512_loadu_pd, _mm512_maskz_loadu_pd, add_product_c64, _mm512_add_pd,
      product_c64, _mm512_storeu_pd, _mm512_mask_storeu_pd, _mm512_castpd_si512, rotate_f64s]);
-block!(c32s, line line_of_c32s, group group_of_c32s, aligned aligned_c32s, c32, 16 of f32, vector __m512, mask u16,
+block!(c32s, group group_of_c32s, aligned aligned_c32s, c32, 16 of f32, vector __m512, mask u16,
     [_mm512_setzero_ps, set_c32, _mm512_loadu_ps, _mm512_maskz_loadu_ps, add_product_c32, _mm512_add_ps,
      product_c32, _mm512_storeu_ps, _mm512_mask_storeu_ps, _mm512_castps_si512, rotate_f32s]);
