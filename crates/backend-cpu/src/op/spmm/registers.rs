@@ -47,7 +47,7 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
     sink: &mut impl Sink<R::Scalar>,
 ) -> usize {
     let left = b.columns - first;
-    // Code for groups takes a fifth longer for the short lines of graphs.
+    // Lines without groups need no registers for them.
     let are_grouped = groups.clone().take(4).any(|group| group.count > 1);
     // SAFETY: the caller's promises.
     unsafe {
