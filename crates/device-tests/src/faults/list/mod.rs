@@ -13,10 +13,9 @@ mod vector;
 
 use super::{Change, Fault, Finder, Kind, Site};
 
-// Cases: rows of 0 to 34 entries in order, one row of many beside short ones, rows of up to 8 and of up to 1025 entries,
-// a diagonal, entries in no order, entries that occur several times.
+// Cases: rows of 0 to 34 entries in order, of up to 8 and of up to 1025, a diagonal, entries in no order, entries that
+// occur several times.
 const ROWS: &str = "rows_of_0_to_34_entries";
-const ONE_LONG_ROW: &str = "one_long_row_in_a_stencil";
 const SHORT_ROWS: &str = "tiny_tall";
 const LONG_ROWS: &str = "long_rows_around_256";
 const DIAGONAL: &str = "diagonal";

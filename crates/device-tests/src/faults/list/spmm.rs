@@ -1,6 +1,6 @@
 //! Faults of products of a sparse and a dense matrix.
 
-use super::{Fault, Kind, LONG_ROWS, NAN_IN_B, ONE_LONG_ROW, ROWS, any, both, by, cl, cu, each};
+use super::{Fault, Kind, LONG_ROWS, NAN_IN_B, ROWS, any, both, by, cl, cu, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -48,13 +48,6 @@ pub(super) const FAULTS: &[Fault] = &[
         place: both("csr_spmm_split", "k = begin; k < end; k++", "k = begin + 1; k < end; k++"),
         found_by: &[by("spmm/csr", "row_split")],
         case: ROWS,
-    },
-    Fault {
-        kind: Kind::DroppedEntry,
-        what: "the first entry of a chunk that two lanes read in words is left out",
-        place: cu("csr_spmm_split", "bool is_own = at + k >= begin", "bool is_own = at + k > begin"),
-        found_by: &[by("spmm/csr", "row_split")],
-        case: ONE_LONG_ROW,
     },
     Fault {
         kind: Kind::DroppedEntry,
