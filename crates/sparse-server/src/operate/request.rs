@@ -1,4 +1,4 @@
-//! What operations and programs share: who asks, where the result goes, and whether it is a job.
+//! A request for an operation or a program: its sender, the name of its result, and whether it runs as a job.
 
 use crate::answer::{Outcome, ResultForm, accepted_form};
 use crate::app::App;

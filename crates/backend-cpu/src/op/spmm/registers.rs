@@ -47,7 +47,7 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
     sink: &mut impl Sink<R::Scalar>,
 ) -> usize {
     let left = b.columns - first;
-    // Lines without groups need no registers for them.
+    // Where most groups have one line, the code without lines side by side keeps more in registers.
     let are_grouped = groups.clone().take(4).any(|group| group.count > 1);
     // SAFETY: the caller's promises.
     unsafe {
