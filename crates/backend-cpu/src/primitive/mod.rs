@@ -12,5 +12,6 @@ pub(crate) mod lines;
 pub(crate) mod partition;
 pub(crate) mod row_sort;
 pub(crate) mod rows;
+pub(crate) mod shifted_rows;
 pub(crate) mod slab;
 pub(crate) mod update;

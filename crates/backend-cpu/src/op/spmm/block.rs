@@ -1,6 +1,6 @@
 //! A row of op(A) times B, some columns at a time, summed in registers.
 
-use super::groups::{Group, Groups, Line};
+use super::groups::Part;
 use super::rows::Rows;
 use crate::primitive::update::Update;
 use crate::simd::Isa;
@@ -25,16 +25,8 @@ pub(super) struct RowMajor<'a, T> {
     pub(super) ahead: usize,
 }
 
-impl<T> RowMajor<'_, T> {
-    /// The position of a column in the row `shift`: with it in place of `column`, row numbers are `shift` less.
-    #[inline(always)]
-    pub(super) fn shifted(&self, column: usize, shift: usize) -> usize {
-        column + shift * self.stride
-    }
-}
-
-/// Memory for sums that are written without being read: those of a line times `alpha`, from `line·stride` elements
-/// behind `start` on.
+/// Memory for sums that are written without being read: those of a row times `alpha`, from `row·stride` elements behind
+/// `start` on.
 pub(super) struct Streamed<T: Scalar> {
     pub(super) start: *mut T,
     pub(super) stride: usize,
@@ -44,14 +36,14 @@ pub(super) struct Streamed<T: Scalar> {
 /// The output of sums.
 ///
 /// # Safety
-/// The memory of [`Self::streamed`] is valid for writes of its columns in every line that is summed, and nothing else
+/// The memory of [`Self::streamed`] is valid for writes of its columns in every row that is summed, and nothing else
 /// accesses it before [`sums`] ends.
 pub(super) unsafe trait Sink<T: Scalar> {
-    /// Writes the sums of a line in the columns from `first` on.
-    fn write(&mut self, line: usize, first: usize, sums: &[T::Acc]);
+    /// Writes the sums of a row in the columns from `first` on.
+    fn write(&mut self, row: usize, first: usize, sums: &[T::Acc]);
 
     /// The elements that [`Self::write`] would update with `len` sums, if they are contiguous, and the update.
-    fn place(&mut self, _line: usize, _first: usize, _len: usize) -> Option<(&mut [T], Update<T::Acc>)> {
+    fn place(&mut self, _row: usize, _first: usize, _len: usize) -> Option<(&mut [T], Update<T::Acc>)> {
         None
     }
 
@@ -61,46 +53,44 @@ pub(super) unsafe trait Sink<T: Scalar> {
     }
 }
 
-/// Writes `Σ value·B[column]` over the entries of each line to `sink`, one block of columns after the other.
+/// Writes `Σ value·B[column]` over the entries of each row to `sink`, one block of columns after the other.
 ///
 /// # Safety
 /// Every column of `rows` is below the number of rows of `b`.
 #[inline(always)]
 pub(super) unsafe fn sums<S: Isa, R: Rows>(
     rows: &R,
-    groups: impl Groups,
+    part: &Part,
     b: RowMajor<'_, R::Scalar>,
     op: Op,
     mut sink: impl Sink<R::Scalar>,
 ) {
     let mut first = 0;
     while first < b.columns {
-        let groups = groups.clone();
         #[cfg(target_arch = "x86_64")]
         {
             // SAFETY: the caller's promise; `S` is only run where the processor has it.
-            let done =
-                unsafe { super::registers::sums::<S, R>(rows, groups.clone(), b, first, op, &mut sink) };
+            let done = unsafe { super::registers::sums::<S, R>(rows, part, b, first, op, &mut sink) };
             if const { super::registers::take_all::<S, R::Scalar>() } || done > 0 {
                 first += done;
                 continue;
             }
         }
         let left = b.columns - first;
-        let lines = groups.flat_map(Group::lines);
+        let rows_of_part = part.rows.clone();
         if left >= WIDE {
-            for line in lines {
-                sink.write(line.number, first, &block::<WIDE, R>(rows, line, b, first, op));
+            for row in rows_of_part {
+                sink.write(row, first, &block::<WIDE, R>(rows, row, b, first, op));
             }
             first += WIDE;
         } else if left >= NARROW {
-            for line in lines {
-                sink.write(line.number, first, &block::<NARROW, R>(rows, line, b, first, op));
+            for row in rows_of_part {
+                sink.write(row, first, &block::<NARROW, R>(rows, row, b, first, op));
             }
             first += NARROW;
         } else {
-            for line in lines {
-                sink.write(line.number, first, &last_block::<R>(rows, line, b, first, op)[..left]);
+            for row in rows_of_part {
+                sink.write(row, first, &last_block::<R>(rows, row, b, first, op)[..left]);
             }
             first += left;
         }
@@ -111,14 +101,14 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
 #[inline(always)]
 fn block<const WIDTH: usize, R: Rows>(
     rows: &R,
-    Line { entries, columns, shift, .. }: Line,
+    row: usize,
     b: RowMajor<'_, R::Scalar>,
     first: usize,
     op: Op,
 ) -> [AccOf<R>; WIDTH] {
     let mut sums = [AccOf::<R>::ZERO; WIDTH];
-    let first = b.shifted(first, shift);
-    for (column, value) in rows.columns()[columns].iter().zip(rows.values(entries)) {
+    let entries = rows.entries(row);
+    for (column, value) in rows.columns()[entries.clone()].iter().zip(rows.values(entries)) {
         let value = op.apply(value).to_acc();
         let row = &b.data[column.as_usize() * b.stride + first..][..WIDTH];
         for (sum, &b) in sums.iter_mut().zip(row) {
@@ -135,14 +125,14 @@ fn block<const WIDTH: usize, R: Rows>(
 #[inline(always)]
 fn last_block<R: Rows>(
     rows: &R,
-    Line { entries, columns, shift, .. }: Line,
+    row: usize,
     b: RowMajor<'_, R::Scalar>,
     first: usize,
     op: Op,
 ) -> [AccOf<R>; NARROW] {
     let mut sums = [AccOf::<R>::ZERO; NARROW];
-    let (left, first) = (b.columns - first, b.shifted(first, shift));
-    for (column, value) in rows.columns()[columns].iter().zip(rows.values(entries)) {
+    let (left, entries) = (b.columns - first, rows.entries(row));
+    for (column, value) in rows.columns()[entries.clone()].iter().zip(rows.values(entries)) {
         let value = op.apply(value).to_acc();
         let row = &b.data[column.as_usize() * b.stride + first..];
         match row.first_chunk::<NARROW>() {

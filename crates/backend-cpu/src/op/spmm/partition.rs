@@ -1,7 +1,7 @@
 //! The partition of SpMM: parts of whole rows, and segments of long ones.
 
 use super::block::{RowMajor, WIDE};
-use super::groups::{Part, parts};
+use super::groups::{Part, find_groups};
 use super::product::{Output, PartSums, Product, SegmentSums};
 use super::rows::Rows;
 use super::slices::{
@@ -50,6 +50,7 @@ struct WorkSplit<Acc> {
     sliced: bool,
     /// True if rows of B are used so often that a copy is cheap.
     copied: bool,
+    /// The parts, without the rows that are cut into segments.
     parts: Vec<Part>,
     /// The segments of all rows longer than a segment; none where the algorithm does not split rows.
     segments: Vec<Segment>,
@@ -70,15 +71,17 @@ impl<T: Scalar> SpmmPartition<T> {
         calls: usize,
     ) -> Result<Self> {
         let columns = b.1;
-        let segments = if split { segments(rows, SpmmThresholds::CPU.segment) } else { vec![] };
+        let longest = if split { SpmmThresholds::CPU.segment } else { usize::MAX };
+        let segments = segments(rows, longest);
         let sums = checked_product("segments x columns", segments.len(), columns)?;
         let sliced = pays_to_slice(rows, b);
         let at_once = if sliced { WIDE } else { columns };
+        let parts = parts_without_long_rows(rows, entries_of_part(at_once), longest);
         let split = WorkSplit {
             ahead: entries_ahead(rows, at_once, sliced),
             sliced,
             copied: is_copy_cheap(rows, b.0),
-            parts: parts(cpu, rows, entries_of_part(at_once), calls),
+            parts: find_groups(cpu, rows, parts, calls),
             sums: vec![T::Acc::ZERO; sums],
             segments,
             columns,
@@ -132,11 +135,25 @@ fn segments(rows: &impl Rows, longest: usize) -> Vec<Segment> {
     long.flat_map(cut).collect()
 }
 
+/// Ranges of rows with about `entries` entries each, between the rows that are longer than `longest`.
+fn parts_without_long_rows(rows: &impl Rows, entries: usize, longest: usize) -> Vec<Range<usize>> {
+    let mut parts = vec![];
+    for part in rows.parts(entries) {
+        let mut start = part.start;
+        for long in part.clone().filter(|&row| rows.entries(row).len() > longest) {
+            parts.push(start..long);
+            start = long + 1;
+        }
+        parts.push(start..part.end);
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
 impl<Acc: Scalar<Acc = Acc> + Accumulator> WorkSplit<Acc> {
     fn run<R: Rows<Scalar: Scalar<Acc = Acc>>>(&mut self, cpu: &Cpu, product: Product<'_, R>) {
-        let longest = if self.segments.is_empty() { usize::MAX } else { SpmmThresholds::CPU.segment };
         cpu.for_each_in_runs(self.elements, self.parts.iter().collect(), |part| {
-            cpu.simd().run(PartSums { product, part, longest });
+            cpu.simd().run(PartSums { product, part });
         });
         if self.segments.is_empty() {
             return;
@@ -159,5 +176,21 @@ impl<Acc: Scalar<Acc = Acc> + Accumulator> WorkSplit<Acc> {
             unsafe { product.write(row[0].row, 0, &totals) };
             first += row.len();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::primitive::lines::Lines;
+
+    #[test]
+    fn parts_end_before_long_rows_and_begin_behind_them() {
+        let offsets = [0, 9, 10, 12, 21, 30, 31, 40];
+        let (indices, values) = ([0_i32; 40], [0.0_f32; 40]);
+        let rows = Lines { offsets: &offsets, indices: &indices, values: &values };
+        assert_eq!(parts_without_long_rows(&rows, 100, 8), [1..3, 5..6]);
+        assert_eq!(parts_without_long_rows(&rows, 10, usize::MAX), rows.parts(10));
+        assert_eq!(parts_without_long_rows(&rows, 100, 1), [1..2, 5..6]);
     }
 }

@@ -1,8 +1,8 @@
 //! The rows and segments of one product: what is summed by a task, and where the sums go.
 
 use super::block::{AccOf, RowMajor, Sink, Streamed, sums};
-use super::groups::{Group, Part};
-use super::rows::Rows;
+use super::groups::Part;
+use super::rows::{OneRow, Rows};
 use super::thresholds::SpmmThresholds;
 use crate::primitive::update::{Disjoint, Update};
 use crate::simd::{Isa, LINE, Vectorize};
@@ -85,11 +85,10 @@ impl<R: Rows> Product<'_, R> {
     }
 }
 
-/// The rows of one part, those longer than `longest` excepted.
+/// The rows of one part.
 pub(super) struct PartSums<'a, R: Rows> {
     pub(super) product: Product<'a, R>,
     pub(super) part: &'a Part,
-    pub(super) longest: usize,
 }
 
 impl<R: Rows> Vectorize for PartSums<'_, R> {
@@ -97,11 +96,10 @@ impl<R: Rows> Vectorize for PartSums<'_, R> {
 
     #[inline(always)]
     fn run<S: Isa>(self) {
-        let Self { product, part, longest } = self;
+        let Self { product, part } = self;
         let Product { rows, b, op, .. } = product;
-        let groups = part.groups(&rows).filter(|group| group.entries.len() <= longest);
         // SAFETY: the columns of op(A) are below the rows of B, as the plan checked.
-        unsafe { sums::<S, R>(&rows, groups, b, op, &product) };
+        unsafe { sums::<S, R>(&rows, part, b, op, &product) };
     }
 }
 
@@ -143,8 +141,9 @@ impl<R: Rows> Vectorize for SegmentSums<'_, R> {
     #[inline(always)]
     fn run<S: Isa>(self) {
         let Product { rows, b, op, .. } = self.product;
+        let (row, part) = (OneRow::new(rows, &self.entries), Part::without_groups(0..1));
         // SAFETY: the columns of op(A) are below the rows of B, as the plan checked.
-        unsafe { sums::<S, R>(&rows, std::iter::once(Group::of_one(0, self.entries)), b, op, self.sums) };
+        unsafe { sums::<S, OneRow<R>>(&row, &part, b, op, self.sums) };
     }
 }
 

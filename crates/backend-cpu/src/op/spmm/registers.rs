@@ -4,7 +4,7 @@
 //! line, and a vector of 512 bits would read parts of two lines for each.
 
 use super::block::{RowMajor, Sink};
-use super::groups::{Groups, Line};
+use super::groups::Part;
 use super::nontemporal_stores::Stream;
 use super::registers_avx2::{fused_f32s, fused_f64s, rounded_f32s, rounded_f64s};
 use super::rows::Rows;
@@ -20,7 +20,7 @@ use std::ops::Range;
 /// The most vectors summed at a time; registers are left for a value and a row of B.
 const MAX_VECTORS: usize = 16;
 
-/// The fewest vectors and the fewest entries of a line for which loads of B are aligned where its rows are not, as in
+/// The fewest vectors and the fewest entries of a row for which loads of B are aligned where its rows are not, as in
 /// malloc's large blocks: a load of two cache lines takes as long as two loads, and the sums are shifted back once.
 /// Two quiet cores, f32, 256 columns, in a loop of its own: a band of 41 46.8 → 35.2 ms, the 27-point stencil 36.0 →
 /// 34.7, but the 5-point stencil 81.8 → 89.6.
@@ -32,7 +32,7 @@ pub(super) const fn take_all<S: Isa, T: Scalar>() -> bool {
     is::<S, T>(Simd::Avx512, T::DTYPE) && !matches!(T::DTYPE, DType::F16 | DType::Bf16)
 }
 
-/// Writes `Σ value·B[column]` over the entries of each line to `sink`, for as many columns from `first` on as the
+/// Writes `Σ value·B[column]` over the entries of each row to `sink`, for as many columns from `first` on as the
 /// registers of `S` take: their number, or 0 if there are no kernels in registers.
 ///
 /// # Safety
@@ -40,66 +40,71 @@ pub(super) const fn take_all<S: Isa, T: Scalar>() -> bool {
 #[inline(always)]
 pub(super) unsafe fn sums<S: Isa, R: Rows>(
     rows: &R,
-    groups: impl Groups,
+    part: &Part,
     b: RowMajor<'_, R::Scalar>,
     first: usize,
     op: Op,
     sink: &mut impl Sink<R::Scalar>,
 ) -> usize {
     let left = b.columns - first;
-    // Where most groups have one line, the code without lines side by side keeps more in registers.
-    let are_grouped = groups.clone().take(4).any(|group| group.count > 1);
+    let has_groups = !part.groups.is_empty();
     // SAFETY: the caller's promises.
     unsafe {
         if const { is::<S, R::Scalar>(Simd::Avx512, DType::F64) } {
             match left / 8 {
-                MAX_VECTORS.. => f64s::<MAX_VECTORS, 1, 1, R>(rows, groups, b, first, op, sink),
-                8.. => f64s::<8, 1, 1, R>(rows, groups, b, first, op, sink),
-                4.. if are_grouped => f64s::<4, 1, 2, R>(rows, groups, b, first, op, sink),
-                4.. => f64s::<4, 1, 1, R>(rows, groups, b, first, op, sink),
-                2.. if are_grouped => f64s::<2, 2, 4, R>(rows, groups, b, first, op, sink),
-                2.. => f64s::<2, 2, 1, R>(rows, groups, b, first, op, sink),
-                _ if left <= 4 => half_f64s::<1, 4, 4, R>(rows, groups, b, first, op, sink),
-                _ => f64s::<1, 4, 4, R>(rows, groups, b, first, op, sink),
+                MAX_VECTORS.. => f64s::<MAX_VECTORS, 1, 1, R>(rows, part, b, first, op, sink),
+                8.. => f64s::<8, 1, 1, R>(rows, part, b, first, op, sink),
+                4.. if has_groups => f64s::<4, 1, 2, R>(rows, part, b, first, op, sink),
+                4.. => f64s::<4, 1, 1, R>(rows, part, b, first, op, sink),
+                2.. if has_groups => f64s::<2, 2, 4, R>(rows, part, b, first, op, sink),
+                2.. => f64s::<2, 2, 1, R>(rows, part, b, first, op, sink),
+                _ if left > 4 && has_groups => f64s::<1, 2, 4, R>(rows, part, b, first, op, sink),
+                _ if left > 4 => f64s::<1, 4, 1, R>(rows, part, b, first, op, sink),
+                _ if has_groups => half_f64s::<1, 2, 4, R>(rows, part, b, first, op, sink),
+                _ => half_f64s::<1, 4, 1, R>(rows, part, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::F32) } {
             match left / 16 {
-                MAX_VECTORS.. => f32s::<MAX_VECTORS, 1, 1, R>(rows, groups, b, first, op, sink),
-                8.. => f32s::<8, 1, 1, R>(rows, groups, b, first, op, sink),
-                4.. if are_grouped => f32s::<4, 1, 2, R>(rows, groups, b, first, op, sink),
-                4.. => f32s::<4, 1, 1, R>(rows, groups, b, first, op, sink),
-                2.. if are_grouped => f32s::<2, 2, 4, R>(rows, groups, b, first, op, sink),
-                2.. => f32s::<2, 2, 1, R>(rows, groups, b, first, op, sink),
-                _ if left <= 8 => half_f32s::<1, 4, 4, R>(rows, groups, b, first, op, sink),
-                _ => f32s::<1, 4, 4, R>(rows, groups, b, first, op, sink),
+                MAX_VECTORS.. => f32s::<MAX_VECTORS, 1, 1, R>(rows, part, b, first, op, sink),
+                8.. => f32s::<8, 1, 1, R>(rows, part, b, first, op, sink),
+                4.. if has_groups => f32s::<4, 1, 2, R>(rows, part, b, first, op, sink),
+                4.. => f32s::<4, 1, 1, R>(rows, part, b, first, op, sink),
+                2.. if has_groups => f32s::<2, 2, 4, R>(rows, part, b, first, op, sink),
+                2.. => f32s::<2, 2, 1, R>(rows, part, b, first, op, sink),
+                _ if left > 8 && has_groups => f32s::<1, 2, 4, R>(rows, part, b, first, op, sink),
+                _ if left > 8 => f32s::<1, 4, 1, R>(rows, part, b, first, op, sink),
+                _ if has_groups => half_f32s::<1, 2, 4, R>(rows, part, b, first, op, sink),
+                _ => half_f32s::<1, 4, 1, R>(rows, part, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::C64) } {
             match left / 4 {
-                8.. => c64s::<8, 1, 1, R>(rows, groups, b, first, op, sink),
-                2.. if are_grouped => c64s::<2, 1, 4, R>(rows, groups, b, first, op, sink),
-                2.. => c64s::<2, 1, 1, R>(rows, groups, b, first, op, sink),
-                _ => c64s::<1, 2, 4, R>(rows, groups, b, first, op, sink),
+                8.. => c64s::<8, 1, 1, R>(rows, part, b, first, op, sink),
+                2.. if has_groups => c64s::<2, 1, 4, R>(rows, part, b, first, op, sink),
+                2.. => c64s::<2, 1, 1, R>(rows, part, b, first, op, sink),
+                _ if has_groups => c64s::<1, 2, 4, R>(rows, part, b, first, op, sink),
+                _ => c64s::<1, 2, 1, R>(rows, part, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::C32) } {
             match left / 8 {
-                8.. => c32s::<8, 1, 1, R>(rows, groups, b, first, op, sink),
-                4.. if are_grouped => c32s::<4, 1, 2, R>(rows, groups, b, first, op, sink),
-                4.. => c32s::<4, 1, 1, R>(rows, groups, b, first, op, sink),
-                _ => c32s::<1, 2, 4, R>(rows, groups, b, first, op, sink),
+                8.. => c32s::<8, 1, 1, R>(rows, part, b, first, op, sink),
+                4.. if has_groups => c32s::<4, 1, 2, R>(rows, part, b, first, op, sink),
+                4.. => c32s::<4, 1, 1, R>(rows, part, b, first, op, sink),
+                _ if has_groups => c32s::<1, 2, 4, R>(rows, part, b, first, op, sink),
+                _ => c32s::<1, 2, 1, R>(rows, part, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx2, DType::F64) } {
             match left / 4 {
-                8.. => fused_f64s::<8, R>(rows, groups, b, first, sink),
-                4.. => rounded_f64s::<4, R>(rows, groups, b, first, sink),
-                2.. => rounded_f64s::<2, R>(rows, groups, b, first, sink),
+                8.. => fused_f64s::<8, R>(rows, part, b, first, sink),
+                4.. => rounded_f64s::<4, R>(rows, part, b, first, sink),
+                2.. => rounded_f64s::<2, R>(rows, part, b, first, sink),
                 _ => 0,
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx2, DType::F32) } {
             match left / 8 {
-                8.. => fused_f32s::<8, R>(rows, groups, b, first, sink),
-                4.. => fused_f32s::<4, R>(rows, groups, b, first, sink),
-                2.. => rounded_f32s::<2, R>(rows, groups, b, first, sink),
-                1 => rounded_f32s::<1, R>(rows, groups, b, first, sink),
+                8.. => fused_f32s::<8, R>(rows, part, b, first, sink),
+                4.. => fused_f32s::<4, R>(rows, part, b, first, sink),
+                2.. => rounded_f32s::<2, R>(rows, part, b, first, sink),
+                1 => rounded_f32s::<1, R>(rows, part, b, first, sink),
                 _ => 0,
             }
         } else {
@@ -127,7 +132,8 @@ pub(super) fn with_ahead<'a, I: Index>(
 }
 
 /// Prefetches `len` elements of the next row, and one of the row that is far ahead: the processor translates the
-/// address of its page meanwhile, which may take as long as the elements themselves.
+/// address of its page meanwhile, which may take as long as the elements themselves. Of rows as short as a cache line
+/// one line of the next is fetched alone: as there are more of them a microsecond, the instructions count.
 #[inline(always)]
 pub(super) fn fetch_rows<I: Index, T: Scalar>(
     b: RowMajor<'_, T>,
@@ -135,26 +141,36 @@ pub(super) fn fetch_rows<I: Index, T: Scalar>(
     first: usize,
     len: usize,
 ) {
-    if b.ahead > 0 {
-        fetch(b.data, start(next, b, first), len);
-        fetch_line(b.data, start(far, b, first));
+    if b.ahead == 0 {
+        return;
     }
+    if len * size_of::<T>() <= LINE {
+        return fetch_line(b.data, start(next, b, first));
+    }
+    fetch(b.data, start(next, b, first), len);
+    fetch_line(b.data, start(far, b, first));
+}
+
+/// A bit for each of `parts` parts of a vector, or for all `lanes` if there are more.
+fn live_lanes(parts: usize, lanes: usize) -> u16 {
+    u16::MAX >> (16 - parts.min(lanes))
 }
 
 macro_rules! block {
-    ($name:ident, group $group:ident, aligned $aligned:ident, $t:ty, $lanes:literal of $part:ty, vector $vector:ty, mask $mask:ty,
+    ($name:ident, row $row:ident, group $group:ident, aligned $aligned:ident, $t:ty, $lanes:literal of $part:ty,
+     vector $vector:ty, mask $mask:ty,
      [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $add:ident, $mul:ident, $store:ident, $store_live:ident, $bits:ident, $rotate:ident]) => {
-        /// The sums in `V` vectors, or if `V` is 1 in the lanes with columns. Entries are added to `C` chains of sums
-        /// in turn, so that one addition need not wait for the last, and the chains in order. `L` lines of a group are
-        /// summed side by side. A lane has one part, of two where numbers are complex.
+        /// The sums in `V` vectors, or if `V` is 1 in the lanes with columns: `L` rows of a group side by side, or if
+        /// `L` is 1 row by row. Entries are added to `C` chains of sums in turn, so that one addition need not wait for
+        /// the last, and the chains in order. A lane has one part, of two where numbers are complex.
         ///
         /// # Safety
-        /// As for [`sums`]; there are columns for all lanes, or `V` is 1.
+        /// As for [`sums`]; there are columns for all lanes, or `V` is 1; there are groups, or `L` is 1.
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
         unsafe fn $name<const V: usize, const C: usize, const L: usize, R: Rows>(
             rows: &R,
-            groups: impl Groups,
+            part: &Part,
             b: RowMajor<'_, R::Scalar>,
             first: usize,
             op: Op,
@@ -164,7 +180,7 @@ macro_rules! block {
             const COLUMNS: usize = $lanes / PARTS;
             let data: &[$part] = cast_slice(b.data);
             let len = (b.columns - first).min(V * COLUMNS);
-            let live = <$mask>::MAX >> (<$mask>::BITS as usize - PARTS * len.min(COLUMNS));
+            let live = live_lanes(PARTS * (b.columns - first), $lanes) as $mask;
             let streams = size_of::<[$part; $lanes]>() == LINE && len == V * COLUMNS;
             let streamed = if streams { sink.streamed(first, len) } else { None };
             let mut streamed = streamed.map(|to| (to, Stream::new()));
@@ -174,25 +190,25 @@ macro_rules! block {
                 false => 0,
             };
             let misaligned = if misaligned.is_multiple_of(PARTS) { misaligned } else { 0 };
-            let mut write = |line: usize, sums: [$vector; V]| {
+            let mut write = |row: usize, sums: [$vector; V]| {
                 if let Some((to, stream)) = &mut streamed {
                     let alpha = $set(cast::<_, $t>(to.alpha));
-                    // SAFETY: the sink's promise: the line has `len` elements, those of the vectors.
+                    // SAFETY: the sink's promise: the row has `len` elements, those of the vectors.
                     unsafe {
-                        stream.seek(to.start.wrapping_add(line * to.stride).cast());
+                        stream.seek(to.start.wrapping_add(row * to.stride).cast());
                         for sum in sums {
                             stream.write($bits($mul(alpha, sum)));
                         }
                     }
                     return;
                 }
-                let Some((c, update)) = sink.place(line, first, len) else {
+                let Some((c, update)) = sink.place(row, first, len) else {
                     let mut block = [[0.0; $lanes]; V];
                     for (part, sum) in block.iter_mut().zip(sums) {
                         // SAFETY: `part` has as many elements as a vector.
                         unsafe { $store(part.as_mut_ptr(), sum) };
                     }
-                    sink.write(line, first, cast_slice(&block.as_flattened()[..PARTS * len]));
+                    sink.write(row, first, cast_slice(&block.as_flattened()[..PARTS * len]));
                     return;
                 };
                 let c: &mut [$part] = &mut cast_slice_mut(c)[..PARTS * len];
@@ -209,61 +225,29 @@ macro_rules! block {
                     }
                 }
             };
-            let values = if const { L > 1 } { rows.stored_values() } else { None };
-            let mut together = [[$zero(); V]; L];
-            for group in groups {
-                for k in 0..group.count {
-                    let Line { number, entries, columns, shift } = group.line(k);
-                    let sums = match values {
-                        Some(values) if k - k % L + L <= group.count => {
-                            if k % L == 0 {
-                                let (columns, at) = (&rows.columns()[columns], (first, k));
-                                let values = &values[entries.start..][..L * columns.len()];
-                                // SAFETY: the caller's promises; the next `L` lines have as many values.
-                                together = unsafe { $group::<V, C, L, R>(columns, values, b, at, op) };
-                            }
-                            together[k % L]
-                        }
-                        _ => {
-                            let first = b.shifted(first, shift);
-                            let is_long = entries.len() >= MIN_ENTRIES_ALIGNED;
-                            let columns = with_ahead(rows.columns(), &columns, b.ahead);
-                            let mut entries = columns.zip(rows.values(entries));
-                            if const { V >= MIN_VECTORS_ALIGNED } && misaligned > 0 && is_long {
-                                // SAFETY: the caller's promises; all rows of `b` begin as far behind a cache line.
-                                unsafe { $aligned::<V, R>(entries, b, first, op, misaligned) }
-                            } else {
-                                let mut chains = [[$zero(); V]; C];
-                                'line: loop {
-                                    for sums in &mut chains {
-                                        let Some(((column, later), value)) = entries.next() else {
-                                            break 'line;
-                                        };
-                                        fetch_rows(b, later, first, V * COLUMNS);
-                                        let value = $set(cast::<R::Scalar, $t>(op.apply(value)));
-                                        let row = PARTS * start(column, b, first);
-                                        for (v, sum) in sums.iter_mut().enumerate() {
-                                            // SAFETY: whole vectors, or live lanes, lie in a row of `b`; others are not
-                                            // read.
-                                            let row = unsafe {
-                                                let row = data.as_ptr().add(row + v * $lanes);
-                                                if V == 1 { $load_live(live, row) } else { $load(row) }
-                                            };
-                                            *sum = $fma(value, row, *sum);
-                                        }
-                                    }
-                                }
-                                let mut sums = chains[0];
-                                for chain in &chains[1..] {
-                                    for (sum, &part) in sums.iter_mut().zip(chain) {
-                                        *sum = $add(*sum, part);
-                                    }
-                                }
-                                sums
+            if const { L == 1 } {
+                for row in part.rows.clone() {
+                    // SAFETY: the caller's promises; all rows of `b` begin as far behind a cache line.
+                    write(row, unsafe { $row::<V, C, R>(rows, row, b, first, op, misaligned) });
+                }
+            } else if let Some(values) = rows.stored_values() {
+                let mut sums = [[$zero(); V]; L];
+                for group in &part.groups {
+                    let entries = rows.entries(group.start);
+                    let columns = &rows.columns()[entries.clone()];
+                    for (shift, row) in group.clone().enumerate() {
+                        let at = (first, shift);
+                        let values = &values[entries.start + shift * columns.len()..];
+                        // SAFETY: the caller's promises; the next `L` rows, or this one, have as many values.
+                        unsafe {
+                            if shift >= group.len() / L * L {
+                                [sums[shift % L]] = $group::<V, C, 1, R>(columns, values, b, at, op);
+                            } else if shift % L == 0 {
+                                sums = $group::<V, C, L, R>(columns, values, b, at, op);
                             }
                         }
-                    };
-                    write(number, sums);
+                        write(row, sums[shift % L]);
+                    }
                 }
             }
             if let Some((_, stream)) = streamed {
@@ -273,7 +257,59 @@ macro_rules! block {
             len
         }
 
-        /// The sums of a line whose rows of B begin `misaligned` parts behind a cache line, by loads that do not
+        /// The sums of a row.
+        ///
+        /// # Safety
+        /// As for [`sums`]; there are columns for all lanes, or `V` is 1; rows of B begin `misaligned` parts behind a
+        /// cache line, if not 0.
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+        unsafe fn $row<const V: usize, const C: usize, R: Rows>(
+            rows: &R,
+            row: usize,
+            b: RowMajor<'_, R::Scalar>,
+            first: usize,
+            op: Op,
+            misaligned: usize,
+        ) -> [$vector; V] {
+            const PARTS: usize = size_of::<$t>() / size_of::<$part>();
+            const COLUMNS: usize = $lanes / PARTS;
+            let data: &[$part] = cast_slice(b.data);
+            let live = live_lanes(PARTS * (b.columns - first), $lanes) as $mask;
+            let entries = rows.entries(row);
+            let is_long = entries.len() >= MIN_ENTRIES_ALIGNED;
+            let mut entries = with_ahead(rows.columns(), &entries, b.ahead).zip(rows.values(entries));
+            if const { V >= MIN_VECTORS_ALIGNED } && misaligned > 0 && is_long {
+                // SAFETY: the caller's promises.
+                return unsafe { $aligned::<V, R>(entries, b, first, op, misaligned) };
+            }
+            let mut chains = [[$zero(); V]; C];
+            'row: loop {
+                for sums in &mut chains {
+                    let Some(((column, later), value)) = entries.next() else { break 'row };
+                    fetch_rows(b, later, first, V * COLUMNS);
+                    let value = $set(cast::<R::Scalar, $t>(op.apply(value)));
+                    let row = PARTS * start(column, b, first);
+                    for (v, sum) in sums.iter_mut().enumerate() {
+                        // SAFETY: whole vectors, or live lanes, lie in a row of `b`; others are not read.
+                        let row = unsafe {
+                            let row = data.as_ptr().add(row + v * $lanes);
+                            if V == 1 { $load_live(live, row) } else { $load(row) }
+                        };
+                        *sum = $fma(value, row, *sum);
+                    }
+                }
+            }
+            let mut sums = chains[0];
+            for chain in &chains[1..] {
+                for (sum, &part) in sums.iter_mut().zip(chain) {
+                    *sum = $add(*sum, part);
+                }
+            }
+            sums
+        }
+
+        /// The sums of a row whose rows of B begin `misaligned` parts behind a cache line, by loads that do not
         /// cross lines: one vector more, of whose first and last only the lanes of the columns are read.
         ///
         /// # Safety
@@ -312,14 +348,13 @@ macro_rules! block {
             sums
         }
 
-        /// The sums of `L` lines of a group in `V` vectors each, or if `V` is 1 in the lanes with columns, in the order
-        /// of those of one line. Where a column follows the one before, the lines have all rows of B but the last in
+        /// The sums of `L` rows of a group in `V` vectors each, or if `V` is 1 in the lanes with columns, in the order
+        /// of those of one row. Where a column follows the one before, the rows have all rows of B but the last in
         /// registers.
         ///
         /// # Safety
-        /// As for [`sums`]; these are columns, to which those of the first line are `shift` further and those of the
+        /// As for [`sums`]; these are columns, to which those of the first row are `shift` further and those of the
         /// others one further each, and the values of all; there are columns for all lanes, or `V` is 1.
-        // Its sums would take the registers of single lines.
         #[inline(never)]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
         unsafe fn $group<const V: usize, const C: usize, const L: usize, R: Rows>(
@@ -331,9 +366,8 @@ macro_rules! block {
         ) -> [[$vector; V]; L] {
             const PARTS: usize = size_of::<$t>() / size_of::<$part>();
             let data: &[$part] = cast_slice(b.data);
-            let parts = (PARTS * (b.columns - first)).min($lanes);
-            let live = <$mask>::MAX >> (<$mask>::BITS as usize - parts);
-            let first = b.shifted(first, shift);
+            let live = live_lanes(PARTS * (b.columns - first), $lanes) as $mask;
+            let first = first + shift * b.stride;
             let load = |row: usize| {
                 array::from_fn(|v| {
                     let from = data.as_ptr().wrapping_add(PARTS * (row * b.stride + first) + v * $lanes);
@@ -344,22 +378,22 @@ macro_rules! block {
             let mut chains = [[[$zero(); V]; L]; C];
             let (mut of_b, mut next) = ([[$zero(); V]; L], usize::MAX);
             let mut entries = columns.iter().enumerate();
-            'lines: loop {
+            'rows: loop {
                 for sums in &mut chains {
-                    let Some((entry, column)) = entries.next() else { break 'lines };
+                    let Some((entry, column)) = entries.next() else { break 'rows };
                     let column = column.as_usize();
                     if column == next {
-                        for line in 1..L {
-                            of_b[line - 1] = of_b[line];
+                        for k in 1..L {
+                            of_b[k - 1] = of_b[k];
                         }
                         of_b[L - 1] = load(column + L - 1);
                     } else {
-                        of_b = array::from_fn(|line| load(column + line));
+                        of_b = array::from_fn(|k| load(column + k));
                     }
                     next = column + 1;
-                    for (line, (sums, of_b)) in sums.iter_mut().zip(&of_b).enumerate() {
-                        // SAFETY: there are values for all lines.
-                        let value = unsafe { *values.get_unchecked(line * columns.len() + entry) };
+                    for (k, (sums, of_b)) in sums.iter_mut().zip(&of_b).enumerate() {
+                        // SAFETY: there are values for all rows.
+                        let value = unsafe { *values.get_unchecked(k * columns.len() + entry) };
                         let value = $set(cast::<R::Scalar, $t>(op.apply(value)));
                         for (sum, &of_b) in sums.iter_mut().zip(of_b) {
                             *sum = $fma(value, of_b, *sum);
@@ -378,21 +412,21 @@ macro_rules! block {
     };
 }
 
-block!(f64s, group group_of_f64s, aligned aligned_f64s, f64, 8 of f64, vector __m512d, mask u8,
+block!(f64s, row row_of_f64s, group group_of_f64s, aligned aligned_f64s, f64, 8 of f64, vector __m512d, mask u8,
     [_mm512_setzero_pd, _mm512_set1_pd, _mm512_loadu_pd, _mm512_maskz_loadu_pd, _mm512_fmadd_pd, _mm512_add_pd,
      _mm512_mul_pd, _mm512_storeu_pd, _mm512_mask_storeu_pd, _mm512_castpd_si512, rotate_f64s]);
-block!(f32s, group group_of_f32s, aligned aligned_f32s, f32, 16 of f32, vector __m512, mask u16,
+block!(f32s, row row_of_f32s, group group_of_f32s, aligned aligned_f32s, f32, 16 of f32, vector __m512, mask u16,
     [_mm512_setzero_ps, _mm512_set1_ps, _mm512_loadu_ps, _mm512_maskz_loadu_ps, _mm512_fmadd_ps, _mm512_add_ps,
      _mm512_mul_ps, _mm512_storeu_ps, _mm512_mask_storeu_ps, _mm512_castps_si512, rotate_f32s]);
-block!(half_f64s, group group_of_half_f64s, aligned aligned_half_f64s, f64, 4 of f64, vector __m256d, mask u8,
+block!(half_f64s, row row_of_half_f64s, group group_of_half_f64s, aligned aligned_half_f64s, f64, 4 of f64, vector __m256d, mask u8,
     [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, _mm256_maskz_loadu_pd, _mm256_fmadd_pd, _mm256_add_pd,
      _mm256_mul_pd, _mm256_storeu_pd, _mm256_mask_storeu_pd, half_of_f64s, rotate_half_f64s]);
-block!(half_f32s, group group_of_half_f32s, aligned aligned_half_f32s, f32, 8 of f32, vector __m256, mask u8,
+block!(half_f32s, row row_of_half_f32s, group group_of_half_f32s, aligned aligned_half_f32s, f32, 8 of f32, vector __m256, mask u8,
     [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, _mm256_maskz_loadu_ps, _mm256_fmadd_ps, _mm256_add_ps,
      _mm256_mul_ps, _mm256_storeu_ps, _mm256_mask_storeu_ps, half_of_f32s, rotate_half_f32s]);
-block!(c64s, group group_of_c64s, aligned aligned_c64s, c64, 8 of f64, vector __m512d, mask u8,
+block!(c64s, row row_of_c64s, group group_of_c64s, aligned aligned_c64s, c64, 8 of f64, vector __m512d, mask u8,
     [_mm512_setzero_pd, set_c64, _mm512_loadu_pd, _mm512_maskz_loadu_pd, add_product_c64, _mm512_add_pd,
      product_c64, _mm512_storeu_pd, _mm512_mask_storeu_pd, _mm512_castpd_si512, rotate_f64s]);
-block!(c32s, group group_of_c32s, aligned aligned_c32s, c32, 16 of f32, vector __m512, mask u16,
+block!(c32s, row row_of_c32s, group group_of_c32s, aligned aligned_c32s, c32, 16 of f32, vector __m512, mask u16,
     [_mm512_setzero_ps, set_c32, _mm512_loadu_ps, _mm512_maskz_loadu_ps, add_product_c32, _mm512_add_ps,
      product_c32, _mm512_storeu_ps, _mm512_mask_storeu_ps, _mm512_castps_si512, rotate_f32s]);

@@ -1,7 +1,7 @@
 //! Blocks of columns of `f32` and `f64` in AVX2's registers.
 
 use super::block::{RowMajor, Sink};
-use super::groups::{Groups, Line};
+use super::groups::Part;
 use super::nontemporal_stores::HalfStream;
 use super::registers::{fetch_rows, start, with_ahead};
 use super::rows::Rows;
@@ -11,8 +11,8 @@ use std::arch::x86_64::*;
 macro_rules! whole_blocks {
     ($name:ident, $t:ty, lanes $lanes:literal,
      [$zero:ident, $set:ident, $load:ident, $add_product:ident, $add:ident, $mul:ident, $store:ident, $bits:ident]) => {
-        /// The sums in `V` vectors, of as many blocks of columns as there are, line by line: the rows of B that a line
-        /// uses stay in the first cache, and the line of C is written from its first block to its last.
+        /// The sums in `V` vectors, of as many blocks of columns as there are, row by row: the rows of B that a row
+        /// uses stay in the first cache, and the row of C is written from its first block to its last.
         ///
         /// # Safety
         /// As for [`sums`](super::registers::sums); there are columns for all lanes.
@@ -20,7 +20,7 @@ macro_rules! whole_blocks {
         #[target_feature(enable = "avx2,fma")]
         pub(super) unsafe fn $name<const V: usize, R: Rows>(
             rows: &R,
-            groups: impl Groups,
+            part: &Part,
             b: RowMajor<'_, R::Scalar>,
             first: usize,
             sink: &mut impl Sink<R::Scalar>,
@@ -29,56 +29,52 @@ macro_rules! whole_blocks {
             let width = V * $lanes;
             let len = (b.columns - first) / width * width;
             let mut streamed = sink.streamed(first, len).map(|to| (to, HalfStream::new()));
-            for group in groups {
-                for k in 0..group.count {
-                    let Line { number: line, entries, columns, shift } = group.line(k);
-                    if let Some((to, stream)) = &mut streamed {
-                        // SAFETY: the sink's promise: the line has `len` elements, those of the vectors.
-                        unsafe { stream.seek(to.start.wrapping_add(line * to.stride).cast()) };
+            for row_of_c in part.rows.clone() {
+                let entries = rows.entries(row_of_c);
+                if let Some((to, stream)) = &mut streamed {
+                    // SAFETY: the sink's promise: the row has `len` elements, those of the vectors.
+                    unsafe { stream.seek(to.start.wrapping_add(row_of_c * to.stride).cast()) };
+                }
+                for at in (first..first + len).step_by(width) {
+                    let mut sums = [$zero(); V];
+                    let columns = with_ahead(rows.columns(), &entries, b.ahead);
+                    for ((column, later), value) in columns.zip(rows.values(entries.clone())) {
+                        if at == first {
+                            fetch_rows(b, later, first, len);
+                        }
+                        let value = $set(cast::<R::Scalar, $t>(value));
+                        let row = data.as_ptr().wrapping_add(start(column, b, at));
+                        for (v, sum) in sums.iter_mut().enumerate() {
+                            // SAFETY: whole vectors lie in a row of `b`.
+                            *sum = $add_product(value, unsafe { $load(row.add(v * $lanes)) }, *sum);
+                        }
                     }
-                    for at in (first..first + len).step_by(width) {
-                        let mut sums = [$zero(); V];
-                        let entries = entries.clone();
-                        for ((column, later), value) in
-                            with_ahead(rows.columns(), &columns, b.ahead).zip(rows.values(entries))
-                        {
-                            if at == first {
-                                fetch_rows(b, later, b.shifted(first, shift), len);
-                            }
-                            let value = $set(cast::<R::Scalar, $t>(value));
-                            let row = data.as_ptr().wrapping_add(start(column, b, b.shifted(at, shift)));
-                            for (v, sum) in sums.iter_mut().enumerate() {
-                                // SAFETY: whole vectors lie in a row of `b`.
-                                *sum = $add_product(value, unsafe { $load(row.add(v * $lanes)) }, *sum);
-                            }
+                    if let Some((to, stream)) = &mut streamed {
+                        let alpha = $set(cast::<_, $t>(to.alpha));
+                        for sum in sums {
+                            // SAFETY: as above.
+                            unsafe { stream.write($bits($mul(alpha, sum))) };
                         }
-                        if let Some((to, stream)) = &mut streamed {
-                            let alpha = $set(cast::<_, $t>(to.alpha));
-                            for sum in sums {
-                                // SAFETY: as above.
-                                unsafe { stream.write($bits($mul(alpha, sum))) };
-                            }
-                        } else if let Some((c, update)) = sink.place(line, at, width) {
-                            let c: &mut [$t] = cast_slice_mut(c);
-                            let (alpha, beta) = (cast::<_, $t>(update.alpha), cast::<_, $t>(update.beta));
-                            for (c, sum) in c.chunks_exact_mut($lanes).zip(sums) {
-                                // SAFETY: `c` has as many elements as a vector.
-                                unsafe {
-                                    let mut value = $mul($set(alpha), sum);
-                                    if beta != 0.0 {
-                                        value = $add(value, $mul($set(beta), $load(c.as_ptr())));
-                                    }
-                                    $store(c.as_mut_ptr(), value);
+                    } else if let Some((c, update)) = sink.place(row_of_c, at, width) {
+                        let c: &mut [$t] = cast_slice_mut(c);
+                        let (alpha, beta) = (cast::<_, $t>(update.alpha), cast::<_, $t>(update.beta));
+                        for (c, sum) in c.chunks_exact_mut($lanes).zip(sums) {
+                            // SAFETY: `c` has as many elements as a vector.
+                            unsafe {
+                                let mut value = $mul($set(alpha), sum);
+                                if beta != 0.0 {
+                                    value = $add(value, $mul($set(beta), $load(c.as_ptr())));
                                 }
+                                $store(c.as_mut_ptr(), value);
                             }
-                        } else {
-                            let mut block = [[0.0; $lanes]; V];
-                            for (part, sum) in block.iter_mut().zip(sums) {
-                                // SAFETY: `part` has as many elements as a vector.
-                                unsafe { $store(part.as_mut_ptr(), sum) };
-                            }
-                            sink.write(line, at, cast_slice(block.as_flattened()));
                         }
+                    } else {
+                        let mut block = [[0.0; $lanes]; V];
+                        for (part, sum) in block.iter_mut().zip(sums) {
+                            // SAFETY: `part` has as many elements as a vector.
+                            unsafe { $store(part.as_mut_ptr(), sum) };
+                        }
+                        sink.write(row_of_c, at, cast_slice(block.as_flattened()));
                     }
                 }
             }

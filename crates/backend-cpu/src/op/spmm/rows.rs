@@ -136,6 +136,48 @@ impl<T: Scalar, I: Index, O: Index> Rows for Lines<'_, T, I, O> {
     }
 }
 
+/// Some entries of a row, as a matrix of one row.
+#[derive(Clone, Copy)]
+pub(super) struct OneRow<R> {
+    rows: R,
+    first: usize,
+    len: usize,
+}
+
+impl<R> OneRow<R> {
+    pub(super) fn new(rows: R, entries: &Range<usize>) -> Self {
+        Self { rows, first: entries.start, len: entries.len() }
+    }
+}
+
+impl<R: Rows> Rows for OneRow<R> {
+    type Scalar = R::Scalar;
+    type Index = R::Index;
+
+    fn len(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn entries(&self, _: usize) -> Range<usize> {
+        self.first..self.first + self.len
+    }
+
+    #[inline(always)]
+    fn columns(&self) -> &[R::Index] {
+        self.rows.columns()
+    }
+
+    #[inline(always)]
+    fn values(&self, entries: Range<usize>) -> impl Iterator<Item = R::Scalar> {
+        self.rows.values(entries)
+    }
+
+    fn parts(&self, _: usize) -> Vec<Range<usize>> {
+        std::iter::once(0..1).collect()
+    }
+}
+
 /// Rows by the plan's pattern.
 #[derive(Clone, Copy)]
 pub(super) struct GatheredRows<'a, T, I> {

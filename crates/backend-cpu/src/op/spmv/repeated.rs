@@ -8,8 +8,9 @@ use super::thresholds::SpmvThresholds;
 use crate::Cpu;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use crate::primitive::lines::Lines;
+use crate::primitive::shifted_rows::is_second_half_shifted;
 use crate::primitive::update::Update;
-use crate::simd::{Isa, Simd, Vectorize};
+use crate::simd::{Isa, Portable, Simd, Vectorize};
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 use std::collections::HashMap;
@@ -67,9 +68,10 @@ fn groups<'a, I: Index, O: Index>(
     indices: &'a [I],
     rows: Range<usize>,
 ) -> impl Iterator<Item = Range<usize>> + 'a {
-    let follows = move |row: &usize| {
-        let (before, own) = (columns(offsets, indices, row - 1), columns(offsets, indices, *row));
-        before.len() == own.len() && before.iter().zip(own).all(|(b, o)| b.as_usize() + 1 == o.as_usize())
+    let follows = move |&row: &usize| {
+        let [before, own, end] = [row - 1, row, row + 1].map(|row| offsets[row].as_usize());
+        own - before == end - own
+            && (own == end || is_second_half_shifted::<Portable, I>(&indices[before..end]))
     };
     let mut first = rows.start;
     std::iter::from_fn(move || {

@@ -4,6 +4,7 @@
 //! are gathered, at one distance from each other, and no sum over the lanes is needed.
 
 use super::masked_x86::*;
+use crate::primitive::shifted_rows::are_shifted;
 use crate::primitive::update::Update;
 use crate::simd::{Isa, Simd, fetch};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
@@ -63,35 +64,6 @@ pub(super) unsafe fn write<S: Isa, T: Scalar>(
 
 /// As [`write`], for an instruction set and a type that it has.
 type Kernel<T> = unsafe fn(&[isize], usize, &[T], &[T], &mut [T], Update<<T as Scalar>::Acc>);
-
-/// True if the columns of `rows` rows are those of the first, each as much further as the row.
-///
-/// # Safety
-/// There are `length` columns for each row.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-pub(in crate::op) unsafe fn are_shifted<I: Index>(columns: &[I], length: usize, rows: usize) -> bool {
-    let pairs = length * (rows - 1);
-    let lanes = 64 / size_of::<I>();
-    let mut differ = 0;
-    for k in (0..pairs).step_by(lanes) {
-        let live = u16::MAX >> (16 - (pairs - k).min(lanes));
-        // SAFETY: live lanes are columns; others are not read.
-        unsafe {
-            let (own, next) = (columns.as_ptr().add(k), columns.as_ptr().add(k + length));
-            differ |= if size_of::<I>() == size_of::<i32>() {
-                let own = _mm512_add_epi32(_mm512_maskz_loadu_epi32(live, own.cast()), _mm512_set1_epi32(1));
-                _mm512_mask_cmpneq_epi32_mask(live, own, _mm512_maskz_loadu_epi32(live, next.cast()))
-            } else {
-                let live = live as u8;
-                let own = _mm512_add_epi64(_mm512_maskz_loadu_epi64(live, own.cast()), _mm512_set1_epi64(1));
-                let next = _mm512_maskz_loadu_epi64(live, next.cast());
-                u16::from(_mm512_mask_cmpneq_epi64_mask(live, own, next))
-            };
-        }
-    }
-    differ == 0
-}
 
 macro_rules! checked_sum {
     ($name:ident, $t:ty, $module:ident) => {
