@@ -130,7 +130,7 @@ where
         let theirs = self.peer.map(|peer| peer.spmv(a, SpaceOf::<B>::view(&x))).transpose()?;
         let theirs = self.theirs(theirs.unwrap_or_default(), &y, a.nrows(), work(&PlanOptions::often())?)?;
         let (us, peers) = self.times(self.ours(algorithms.iter(), work), theirs)?;
-        Ok(Measurement { op: format!("spmv {}", U::DTYPE), chosen, us, peers })
+        Ok(Measurement { op: self.op(format!("spmv {}", U::DTYPE)), chosen, us, peers })
     }
 
     fn spmm(&mut self, a: &Csr<T, SpaceOf<B>>, columns: usize) -> Result<Measurement> {
@@ -158,7 +158,12 @@ where
             self.theirs(theirs.unwrap_or_default(), &c, rows * columns, work(&PlanOptions::often())?)?;
         let (us, peers) = self.times(self.ours(algorithms.iter().filter(is_fast), work), theirs)?;
         self.c = c.into_inner();
-        Ok(Measurement { op: T::name_of(&format!("spmm k={columns}")), chosen, us, peers })
+        Ok(Measurement { op: self.op(T::name_of(&format!("spmm k={columns}"))), chosen, us, peers })
+    }
+
+    /// The name of an operation, and that it is timed with a cold cache.
+    fn op(&self, name: String) -> String {
+        if self.arguments.cold { name + " cold" } else { name }
     }
 
     /// Enlarges the dense operands where they are too small for C and B; B is not all zeros.
