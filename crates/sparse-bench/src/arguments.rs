@@ -177,6 +177,9 @@ pub(crate) struct Arguments {
     /// Suite `choice`: begin no matrix after so many seconds. Suite `seed-001`: begin no point, 200 by default.
     #[arg(long, value_name = "SECONDS")]
     pub(crate) seconds: Option<u64>,
+    /// Suite `choice` on devices: time single launches, each after other data went through the cache.
+    #[arg(long)]
+    pub(crate) cold: bool,
     /// Suite `seed-001`: only this figure; may be repeated.
     #[arg(long, value_enum, value_name = "NAME")]
     figure: Vec<FigureName>,

@@ -54,6 +54,13 @@ static int has_scattered_columns(long row, __global const OFF *offsets, __global
     return close * 4 < pairs;
 }
 
+// The row that stands for the ROWS from `first` on. It is another one of each, since blocks of rows that are a part of ROWS
+// begin at the same ones in all.
+static long sample_of(long first)
+{
+    return first + (5 * (first / ROWS) + ROWS / 2) % ROWS;
+}
+
 // windows[w] <- the first column of window w, the least one behind the window before; `behind_last` where there is none.
 // Zero if more windows are needed. A work-group takes the entries `begin` .. `end`, whose least column is `base`.
 static int set_windows(__global IDX *windows, long base, long behind_last, long begin, long end,
@@ -87,8 +94,8 @@ static ushort delta_of(long column, __global const IDX *windows)
 }
 
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
-// number of ROWS whose middle row is like the one before; found[2] += the number of ROWS for which that is so or whose
-// columns lie at most NEAR apart; found[3] += the number of the others whose middle row has scattered columns. A
+// number of ROWS whose sample is like the row before; found[2] += the number of ROWS for which that is so or whose
+// columns lie at most NEAR apart; found[3] += the number of the others whose sample has scattered columns. A
 // work-group takes ROWS rows. For the plan.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX *indices, __global IDX *bases,
@@ -114,14 +121,14 @@ void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX 
         __global IDX *windows = bases + first / ROWS * WINDOWS;
         int fits = set_windows(windows, last < 0 ? 0 : base, last + 1, begin, end, indices, smallest);
         if (lid == 0) {
-            long middle = first + ROWS / 2;
-            int is_alike = middle < rows && is_like_row_before(middle, offsets, indices);
+            long sample = sample_of(first);
+            int is_alike = sample < rows && is_like_row_before(sample, offsets, indices);
             if (!fits)
                 atomic_or(found, 1);
             int is_near = is_alike || last - base <= NEAR;
             alike += is_alike;
             near += is_near;
-            scattered += !is_near && middle < rows && has_scattered_columns(middle, offsets, indices);
+            scattered += !is_near && sample < rows && has_scattered_columns(sample, offsets, indices);
         }
         for (long k = begin + lid; k < end; k += LANES)
             deltas[k] = delta_of(indices[k], windows);

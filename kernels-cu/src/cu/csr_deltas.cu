@@ -54,6 +54,13 @@ static __device__ bool has_scattered_columns(long long row, const Off *offsets, 
     return __popc(__ballot_sync(ALL_LANES, is_close)) * 4 < min(end - begin - 1, (long long)WARP);
 }
 
+// The row that stands for the ROWS from `first` on. It is another one of each, since blocks of rows that are a part of ROWS
+// begin at the same ones in all.
+static __device__ long long sample_of(long long first)
+{
+    return first + (5 * (first / ROWS) + ROWS / 2) % ROWS;
+}
+
 // windows[w] <- the first column of window w, the least one behind the window before; `behind_last` where there is none.
 // False if more windows are needed. A warp takes the entries `begin` .. `end`, whose least column is `base`.
 static __device__ bool set_windows(Idx *windows, long long base, long long behind_last, long long begin, long long end,
@@ -85,8 +92,8 @@ static __device__ unsigned short delta_of(long long column, const Idx *windows)
 }
 
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
-// number of ROWS whose middle row is like the one before; found[2] += the number of ROWS for which that is so or whose
-// columns lie at most NEAR apart; found[3] += the number of the others whose middle row has scattered columns. A warp
+// number of ROWS whose sample is like the row before; found[2] += the number of ROWS for which that is so or whose
+// columns lie at most NEAR apart; found[3] += the number of the others whose sample has scattered columns. A warp
 // takes ROWS rows. For the plan.
 KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
                        Idx *__restrict__ bases, unsigned short *__restrict__ deltas, int *__restrict__ found)
@@ -105,9 +112,9 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
         }
         base = reduce_lanes(base, Smallest());
         last = -reduce_lanes(-last, Smallest());
-        long long middle = first + ROWS / 2;
-        bool is_alike = middle < rows && is_like_row_before(middle, offsets, indices);
-        bool is_scattered = middle < rows && has_scattered_columns(middle, offsets, indices);
+        long long sample = sample_of(first);
+        bool is_alike = sample < rows && is_like_row_before(sample, offsets, indices);
+        bool is_scattered = sample < rows && has_scattered_columns(sample, offsets, indices);
         Idx *windows = bases + first / ROWS * WINDOWS;
         bool fits = set_windows(windows, last < 0 ? 0 : base, last + 1, begin, end, indices);
         if (lane_index() == 0) {

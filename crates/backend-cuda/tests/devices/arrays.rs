@@ -1,5 +1,6 @@
 //! Arrays of another library.
 
+use super::graphs::RECORDINGS;
 use backend_cuda::PinnedVec;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, result, sys};
 use device_tests::{Library, foreign};
@@ -7,7 +8,7 @@ use sparse_core::reference::Reference;
 use sparse_core::{Backend, Row};
 use sparse_device::foreign::ForeignArray;
 use sparse_distrib::{DeviceStack, DeviceWorker, Engine, Options};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// Elements in memory that another library has allocated, which that library's stream is still writing.
 fn written_late(stream: &Arc<CudaStream>, host: &[f32]) -> CudaSlice<f32> {
@@ -56,6 +57,7 @@ pub(super) fn arrays_of_another_library_are_compressed_where_they_lie(library: &
 }
 
 pub(super) fn memory_that_the_device_cannot_use_is_refused(library: &Library) {
+    let _alone = RECORDINGS.write().unwrap_or_else(PoisonError::into_inner);
     let backend = library.open(0).unwrap();
     let context = CudaContext::new(0).unwrap();
     let stream = context.new_stream().unwrap();

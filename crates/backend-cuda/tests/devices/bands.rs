@@ -1,5 +1,5 @@
-//! Matrices that are a little larger than the second cache, or have more rows than run at once, which conformance cases are
-//! and have not.
+//! Matrices that are a little larger than the second cache, or have more rows than run at once, or blocks of them, which
+//! conformance cases are and have not.
 
 use backend_cuda::Device;
 use device_tests::Library;
@@ -46,6 +46,37 @@ fn has_exact_product<T: Scalar<Acc = T>>(backend: &Device, width: usize, of: imp
         plan.run(of(1), &a, Device::view(&x), of(0), Device::view_mut(&mut y)).unwrap();
         assert!(backend.download(&y).unwrap() == expected, "{width} entries of {} bytes", size_of::<T>());
     }
+}
+
+/// Products with blocks of 16 rows that have the same columns, apart from those of the next block: all but the first row of
+/// each are like the row before it, so that a plan of many calls reads columns of 16 bits.
+pub(super) fn rows_of_blocks_are_like_each_other(library: &Library) {
+    const BLOCKS: usize = 8_000;
+    const SIDE: usize = 16;
+    const LENGTH: usize = 24;
+    const STEP: usize = 30_000;
+    let backend = library.open(0).unwrap();
+    let rows = BLOCKS * SIDE;
+    let column = |k: usize| {
+        let (block, j) = (k / LENGTH / SIDE, k % LENGTH);
+        block % 2 * STEP + block % 1000 + 3 * j
+    };
+    let value = |k: usize| k % 7 + 1;
+    let element = |col: usize| col % 5 + 1;
+    let offsets = (0..=rows).map(|row| (row * LENGTH) as i32).collect();
+    let indices = (0..rows * LENGTH).map(|k| column(k) as i32).collect();
+    let values = (0..rows * LENGTH).map(|k| value(k) as f64).collect();
+    let cols = 2 * STEP;
+    let a = Csr::new(rows, cols, offsets, indices, values).unwrap().to_device(&backend).unwrap();
+    let x = backend.upload(&(0..cols).map(|col| element(col) as f64).collect::<Vec<_>>()).unwrap();
+    let mut y = backend.zeros::<f64>(rows).unwrap();
+    let options = PlanOptions { expected_calls: 100, ..PlanOptions::default() };
+    let mut plan = SpmvPlan::new(&backend, &a, Op::None, &options).unwrap();
+    assert_eq!(plan.choice().algorithm, "delta16");
+    plan.run(1.0, &a, Device::view(&x), 0.0, Device::view_mut(&mut y)).unwrap();
+    let sum =
+        |row: usize| (row * LENGTH..(row + 1) * LENGTH).map(|k| value(k) * element(column(k))).sum::<usize>();
+    assert!(backend.download(&y).unwrap() == (0..rows).map(|row| sum(row) as f64).collect::<Vec<_>>());
 }
 
 /// Products of many rows of 24 to 40 entries and few columns of B, whose chunks two lanes read in words: rows begin at any

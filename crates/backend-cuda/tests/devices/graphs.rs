@@ -1,14 +1,26 @@
 //! Recordings in CUDA graphs.
 
 use backend_cuda::{Device, Graph};
+use device_tests::Library;
 use device_tests::gradients::Gradients;
-use device_tests::{Library, each_device};
 use sparse_core::op::{Op, SpmvPlan};
 use sparse_core::{Backend, Csr, Error, PlanOptions, Space, SparseFormat};
 use sparse_solvers::{EnqueuedCg, Ic0, Identity, Jacobi, Preconditioner, SolverOptions};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
+use std::sync::{PoisonError, RwLock};
+
+/// Locked for reading by tests that record, and for writing by the one whose calls of the driver end the recordings of
+/// other threads: to make a context, and to free memory at once.
+pub(super) static RECORDINGS: RwLock<()> = RwLock::new(());
+
+/// Runs a test that records on every device.
+fn each_device(library: &Library, test: impl Fn(&Device)) {
+    let _recording = RECORDINGS.read().unwrap_or_else(PoisonError::into_inner);
+    device_tests::each_device(library, test);
+}
+
 pub(super) fn a_recorded_plan_repeats_and_sees_new_operands(library: &Library) {
     each_device(library, |backend| {
         let host: Csr<f32> = sparse_generate::stencil_5(30, 20).unwrap();
@@ -147,6 +159,7 @@ pub(super) fn other_threads_wait_for_a_recording(library: &Library) {
 
 /// A graph shares the memory of its operands, and `Device::compressed` refuses the arrays that it writes.
 pub(super) fn a_graph_shares_what_it_names(library: &Library) {
+    let _recording = RECORDINGS.read().unwrap_or_else(PoisonError::into_inner);
     for index in 0..library.probe().devices.len() {
         let backend = library.open(index).unwrap();
         let host: Csr<f32> = sparse_generate::stencil_5(30, 20).unwrap();

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
             arrays::a_thousand_matrices_in_memory_are_compressed_at_its_rate,
             memory::a_carve_out_changes_no_result,
             bands::bands_larger_than_the_cache_have_exact_products,
+            bands::rows_of_blocks_are_like_each_other,
             bands::long_rows_and_few_columns_have_exact_products,
             peers::products_have_the_same_bits_by_every_path,
             peers::conjugate_gradients_take_the_same_steps_by_every_path,

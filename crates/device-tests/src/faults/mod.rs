@@ -7,6 +7,8 @@
 //! Changes keep kernels inside their memory: a fault may spoil what a kernel computes, not the process that tests it.
 
 mod driver;
+#[cfg(test)]
+mod idle_driver;
 mod list;
 #[cfg(test)]
 mod tests;

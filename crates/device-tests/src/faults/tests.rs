@@ -1,5 +1,6 @@
 //! Checks of the list of faults that need no device.
 
+use super::idle_driver::IdleDriver;
 use super::*;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -31,6 +32,25 @@ fn every_operation_has_a_fault_in_each_language() {
             .flat_map(|fault| fault.found_by.iter().map(|(operation, _)| operation.to_string()))
             .collect();
         assert_eq!(found, operations, "{language}");
+    }
+}
+
+/// Which kernel multiplies depends on the columns of U and V, and few cases are for many.
+#[test]
+fn the_cases_of_sampled_products_launch_the_kernels_with_faults() {
+    for (backend, files) in [("opencl", kernels_cl::FILES), ("cuda", kernels_cu::FILES)] {
+        for fault in faults() {
+            let Site::Kernel { file, .. } = fault.place else { continue };
+            if !files.iter().any(|file| fault.plant(file).is_some()) {
+                continue;
+            }
+            for find in fault.found_by.iter().filter(|(operation, _)| operation.starts_with("sddmm/")) {
+                let device = IdleDriver::device(backend, files);
+                DeviceTable::new(&device).records(fault.case, find);
+                let launched = device.driver_as::<IdleDriver>().unwrap().launched();
+                assert!(launched.contains(file), "{}: {find:?} launches {launched:?}", fault.name());
+            }
+        }
     }
 }
 

@@ -129,8 +129,8 @@ where
         let chosen = plan(&PlanOptions::often())?.choice().algorithm;
         let theirs = self.peer.map(|peer| peer.spmv(a, SpaceOf::<B>::view(&x))).transpose()?;
         let theirs = self.theirs(theirs.unwrap_or_default(), &y, a.nrows(), work(&PlanOptions::often())?)?;
-        let (us, peers) = self.times(self.ours(algorithms.iter(), work), theirs)?;
-        Ok(Measurement { op: format!("spmv {}", U::DTYPE), chosen, us, peers })
+        let (us, peers) = self.times(self.ours(algorithms.iter(), chosen, work), theirs)?;
+        Ok(Measurement { op: self.op(format!("spmv {}", U::DTYPE)), chosen, us, peers })
     }
 
     fn spmm(&mut self, a: &Csr<T, SpaceOf<B>>, columns: usize) -> Result<Measurement> {
@@ -156,9 +156,14 @@ where
         let theirs = self.peer.map(|peer| peer.spmm(a, b)).transpose()?;
         let theirs =
             self.theirs(theirs.unwrap_or_default(), &c, rows * columns, work(&PlanOptions::often())?)?;
-        let (us, peers) = self.times(self.ours(algorithms.iter().filter(is_fast), work), theirs)?;
+        let (us, peers) = self.times(self.ours(algorithms.iter().filter(is_fast), chosen, work), theirs)?;
         self.c = c.into_inner();
-        Ok(Measurement { op: T::name_of(&format!("spmm k={columns}")), chosen, us, peers })
+        Ok(Measurement { op: self.op(T::name_of(&format!("spmm k={columns}"))), chosen, us, peers })
+    }
+
+    /// The name of an operation, and that it is timed with a cold cache.
+    fn op(&self, name: String) -> String {
+        if self.arguments.cold { name + " cold" } else { name }
     }
 
     /// Enlarges the dense operands where they are too small for C and B; B is not all zeros.
@@ -181,15 +186,20 @@ where
         Ok(())
     }
 
-    /// The product by each reproducible algorithm of ours that takes the matrix.
+    /// The product by each reproducible algorithm of ours that takes the matrix; the chosen one by an automatic plan, which
+    /// has looked at the columns and may give it other lanes.
     fn ours<'w>(
         &self,
         algorithms: impl Iterator<Item = &'static Algorithm>,
+        chosen: &str,
         work: impl Fn(&PlanOptions) -> sparse_core::Result<Work<'w>>,
     ) -> Vec<Named<'w>> {
         let reproducible =
             algorithms.filter(|algorithm| algorithm.reproducible).map(|algorithm| algorithm.name);
-        let named = |name: &str| Some((name.into(), work(&PlanOptions::forced(name)).ok()?));
+        let named = |name: &str| {
+            let options = if name == chosen { PlanOptions::often() } else { PlanOptions::forced(name) };
+            Some((name.into(), work(&options).ok()?))
+        };
         reproducible.filter_map(named).collect()
     }
 

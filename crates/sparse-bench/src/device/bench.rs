@@ -21,8 +21,23 @@ pub(super) struct Bench<'a, D: DeviceTimer> {
     pub(super) arguments: &'a Arguments,
     pub(super) device: Device,
     pub(super) peer: Option<D::Peer>,
-    /// Two buffers that do not fit the cache.
-    other: RefCell<[Buffer<u64>; 2]>,
+    other: RefCell<OtherData>,
+}
+
+/// Two buffers that do not fit the cache.
+pub(super) struct OtherData([Buffer<u64>; 2]);
+
+impl OtherData {
+    pub(super) fn new(device: &Device, arguments: &Arguments) -> sparse_core::Result<Self> {
+        let words = if arguments.smoke { 1 << 10 } else { MORE_THAN_CACHE };
+        Ok(Self([device.zeros(words)?, device.zeros(words)?]))
+    }
+
+    /// Fills the device's cache with them.
+    pub(super) fn fill_cache(&mut self, device: &Device) -> sparse_core::Result<()> {
+        let Self([from, to]) = self;
+        device.copy(Device::view(from), Device::view_mut(to))
+    }
 }
 
 /// A matrix, in both memories.
@@ -43,8 +58,7 @@ impl<'a, D: DeviceTimer> Bench<'a, D> {
     pub(super) fn new(arguments: &'a Arguments) -> Result<Self> {
         let device = D::device()?;
         let peer = peer::<D>(&device, arguments);
-        let words = if arguments.smoke { 1 << 10 } else { MORE_THAN_CACHE };
-        let other = RefCell::new([device.zeros(words)?, device.zeros(words)?]);
+        let other = RefCell::new(OtherData::new(&device, arguments)?);
         Ok(Self { arguments, device, peer, other })
     }
 
@@ -77,8 +91,7 @@ impl<'a, D: DeviceTimer> Bench<'a, D> {
 
     /// Fills the device's cache with other data.
     pub(super) fn fill_cache(&self) -> sparse_core::Result<()> {
-        let [from, to] = &mut *self.other.borrow_mut();
-        self.device.copy(Device::view(from), Device::view_mut(to))
+        self.other.borrow_mut().fill_cache(&self.device)
     }
 
     /// Writes `elements` into a buffer, repeated.

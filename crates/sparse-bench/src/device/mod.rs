@@ -25,12 +25,13 @@ use crate::report::Report;
 use crate::value::{Value, with_type};
 use crate::workload;
 use anyhow::Result;
-use bench::{Bench, Graph};
+use bench::{Bench, Graph, OtherData};
 #[cfg(feature = "sycl")]
 pub(crate) use device_timer::Sycl;
 pub(crate) use device_timer::{Cuda, OpenCl};
 use device_timer::{DeviceTimer, Work};
 use sparse_core::{Csr, SparseFormat};
+use std::cell::RefCell;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -105,9 +106,13 @@ fn run_in<D: DeviceTimer, T: Value>(bench: &Bench<'_, D>, report: &mut Report) -
 /// Times the algorithms among which plans choose.
 fn choose<D: DeviceTimer>(arguments: &Arguments) -> Result<()> {
     let device = D::device()?;
-    let clock = |times: usize, work: &mut Work<'_>| match times > 1 && D::replays(&device, work) {
-        true => D::replayed(&device, times, work),
-        false => D::seconds(&device, &mut || (0..times).try_for_each(|_| work())),
+    let other = arguments.cold.then(|| OtherData::new(&device, arguments)).transpose()?.map(RefCell::new);
+    let clock = |times: usize, work: &mut Work<'_>| match &other {
+        Some(other) => (0..times)
+            .map(|_| other.borrow_mut().fill_cache(&device).and_then(|()| D::seconds(&device, work)))
+            .sum(),
+        None if times > 1 && D::replays(&device, work) => D::replayed(&device, times, work),
+        None => D::seconds(&device, &mut || (0..times).try_for_each(|_| work())),
     };
     let peer = bench::peer::<D>(&device, arguments);
     choice::run(&device, &clock, Duration::ZERO, peer.as_ref(), arguments)

@@ -1,6 +1,6 @@
 //! Faults of sampled products.
 
-use super::{Fault, Kind, ROWS, both, by, cu, each};
+use super::{Fault, Kind, ROWS, WHOLE_WORDS, both, by, cu, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -56,13 +56,13 @@ pub(super) const FAULTS: &[Fault] = &[
             by("sddmm/coo", "lanes_per_entry"),
             by("sddmm/batch_csr", "lanes_per_entry"),
         ],
-        case: ROWS,
+        case: WHOLE_WORDS,
     },
     Fault {
         kind: Kind::DroppedEntry,
         what: "the last columns of U and V are left out",
         place: cu("sddmm_aligned", "(int)(inner / VECTOR);", "(int)(inner / VECTOR) - 1;"),
         found_by: &[by("sddmm/csr", "lanes_per_entry"), by("sddmm/csc", "lanes_per_entry")],
-        case: ROWS,
+        case: WHOLE_WORDS,
     },
 ];

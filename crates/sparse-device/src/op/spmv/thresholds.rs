@@ -168,7 +168,8 @@ pub(crate) struct LengthClassesThresholds {
     pub(crate) near_x_bytes: usize,
     /// Lanes of short rows where lengths are alike. Found by trial.
     pub(crate) alike: LanesFrom,
-    /// The same where they are not.
+    /// The same where they are not. Found by trial; two lanes over one at 7 entries: 1.03 to 1.17 on nets, whose columns are
+    /// near, 0.83 to 0.97 on clauses.
     pub(crate) skewed: LanesFrom,
     /// Average entries of alike rows up to which four lanes are enough where most columns are beside those of the row
     /// before, so that x is near, and the cache holds the matrix. Measured on an H200 on blocks and meshes with links, over
