@@ -1,9 +1,9 @@
 //! The graph of a square matrix.
 
 use super::Matrix;
+use sparse_core::Result;
 use sparse_core::error::check_square;
 use sparse_core::graph::{Components, Connection, Graph};
-use sparse_core::{Error, Result};
 
 /// Graphs. The host computes; see [`Graph`] for bandwidth and profile.
 impl Matrix {
@@ -18,7 +18,7 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if the matrix is not square; an error of the device's runtime.
+    /// [`Shape`](crate::Error::Shape) if the matrix is not square; an error of the device's runtime.
     pub fn graph(&self) -> Result<Graph> {
         check_square("graph", self.shape())?;
         let mut edges = Vec::with_capacity(self.nnz());

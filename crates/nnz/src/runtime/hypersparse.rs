@@ -5,12 +5,16 @@ use sparse_core::backend::vec_with_capacity;
 use sparse_core::op::RowStatistics;
 use sparse_core::{Result, Selection};
 
-/// No memory is taken for each row or column where there are more than this, and than twice the entries.
-const MAX_COUNTED_LINES: usize = 1 << 20;
+/// Rows or columns that are counted one by one, however few entries they have. A conversion to CSR takes 12 bytes for
+/// each: 200 MB.
+const MAX_COUNTED_LINES: usize = 1 << 24;
 
-/// True if most of so many rows or columns must be empty, and are too many to count each.
+/// Rows or columns for each entry that are counted one by one.
+const COUNTED_LINES_PER_ENTRY: usize = 16;
+
+/// True if most of so many rows or columns must be empty, and memory for each is more than the entries are worth.
 pub(super) fn are_mostly_empty(lines: usize, nnz: usize) -> bool {
-    lines > MAX_COUNTED_LINES.max(2 * nnz)
+    lines > MAX_COUNTED_LINES.max(nnz.saturating_mul(COUNTED_LINES_PER_ENTRY))
 }
 
 impl Matrix {
@@ -36,12 +40,15 @@ impl Matrix {
         Ok(Some(RowStatistics::from_counts(counts)))
     }
 
-    /// The elements of hypersparse COO in `rows` and `cols`; `None` for another matrix.
+    /// The elements of hypersparse COO in `rows` and `cols`; `None` for another matrix, and for as many rows.
     pub(super) fn hypersparse_selection(
         &self,
         rows: &Selection<'_>,
         cols: &Selection<'_>,
     ) -> Result<Option<Self>> {
+        if are_mostly_empty(rows.len(), self.nnz()) {
+            return Ok(None);
+        }
         let Some((a, numbers)) = self.without_empty_rows()? else { return Ok(None) };
         rows.check_below("row", self.nrows())?;
         let mut chosen = vec_with_capacity(rows.len())?;

@@ -98,7 +98,7 @@ fn plans_of_galerkin_products_take_options() {
     assert!(error.starts_with("spgemm algorithm `no_such` is not supported"), "{error}");
     assert_eq!(dense(&a.galerkin(&a, &a).unwrap()), [1.0, 0.0, 0.0, 1.0]);
     let row = Matrix::from_typed(&cpu(), Csr::<f64>::zeros(1, 2).unwrap()).unwrap();
-    let error = a.galerkin(&row, &row).unwrap_err().to_string();
+    let error = a.plan_galerkin(&row, &row, &PlanOptions::default()).unwrap_err().to_string();
     assert_eq!(error, "galerkin: the number of rows of P is 1 where 2 is needed");
 }
 

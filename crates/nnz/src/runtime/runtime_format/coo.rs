@@ -6,7 +6,6 @@ use super::{
     spmm_members,
 };
 use crate::runtime::backend::RuntimeBackend;
-use crate::runtime::hypersparse::are_mostly_empty;
 use crate::runtime::plan::AnySpmmPlan;
 use crate::runtime::sddmm::AnySddmmPlan;
 use crate::runtime::{Format, IndexType, Layout, Matrix};
@@ -18,6 +17,10 @@ use sparse_core::op::{
 use sparse_core::{
     Algorithm, Backend, Coo, Csc, Csr, DenseViewMut, Index, IndexOrder, PlanOptions, Result, Scalar,
 };
+
+/// A matrix with more rows or columns than this, and than twice its entries, is transposed by sorting its entries:
+/// counting them by columns takes memory for every row and column.
+const MAX_COUNTED_LINES: usize = 1 << 20;
 
 /// The transpose with its entries in the order of `a`.
 fn exchanged<B: Backend, T: Scalar, I: Index>(
@@ -65,8 +68,7 @@ where
     }
 
     fn transposed(&self, on: DeviceBackend<'_, B>) -> Result<Matrix> {
-        if are_mostly_empty(self.nrows().max(self.ncols()), self.nnz()) {
-            // By sorting the entries: counting them by columns takes memory for every row and column.
+        if self.nrows().max(self.ncols()) > MAX_COUNTED_LINES.max(2 * self.nnz()) {
             return on.erase(exchanged(self, on.backend)?.sorted(on.backend)?);
         }
         let keep = &Duplicates::Keep;
