@@ -1,5 +1,6 @@
 //! The one error type of the workspace.
 
+use crate::scalar::c64;
 use std::fmt::{Debug, Display, Formatter};
 use std::path::PathBuf;
 
@@ -206,6 +207,35 @@ pub fn checked_product(what: &str, a: usize, b: usize) -> Result<usize> {
         value: a as u128 * b as u128,
         target: "usize",
     })
+}
+
+/// An error of `op` unless a matrix of this shape is square.
+///
+/// ```
+/// # use sparse_core::error::check_square;
+/// assert!(check_square("cg", (3, 3)).is_ok());
+/// let error = check_square("cg", (2, 3)).unwrap_err();
+/// assert_eq!(error.to_string(), "cg: a square matrix is needed, this one is 2 x 3");
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`] unless there are as many rows as columns.
+pub fn check_square(op: &'static str, (rows, cols): (usize, usize)) -> Result<()> {
+    if rows == cols {
+        return Ok(());
+    }
+    Err(Error::shape(op, format_args!("a square matrix is needed, this one is {rows} x {cols}")))
+}
+
+/// A number for a message, in the fewest digits that identify it.
+///
+/// ```
+/// # use sparse_core::{c64, error::show_number};
+/// assert_eq!(show_number(1e300.into()), "1e300");
+/// assert_eq!(show_number(c64::new(0.5, -1e300)), "0.5-1e300i");
+/// ```
+pub fn show_number(value: c64) -> String {
+    if value.im == 0.0 { format!("{:?}", value.re) } else { format!("{:?}{:+?}i", value.re, value.im) }
 }
 
 /// An error unless so many elements fit a vector.

@@ -2,11 +2,11 @@
 
 use crate::norms::to_f64;
 use crate::outcome::{Breakdown, Halt, Iteration, Outcome, Solution, SolverOptions, check_tolerance};
-use crate::preconditioner::check_square;
 use crate::progress::{Ended, Progress, Watch};
 use crate::recurrence::{Iterate, Recurrence};
 use num_traits::{Float, Zero};
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
+use sparse_core::error::check_square;
 use sparse_core::op::vector::{nrm2, scal};
 use sparse_core::op::{Op, RealOf, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::space::{View, ViewMut};
@@ -61,7 +61,7 @@ where
         preconditioner: R::Preconditioner,
         options: &SolverOptions,
     ) -> Result<Self> {
-        check_square(R::NAME, a)?;
+        check_square(R::NAME, (a.nrows(), a.ncols()))?;
         check_tolerance("a tolerance", options.tolerance)?;
         let order = a.nrows();
         Ok(Self {

@@ -2,7 +2,7 @@
 
 use super::any_matrix::ProductExtent;
 use super::chunk_lines::lines_of;
-use super::conversion::of_one_index_type;
+use super::conversion::unify_index_types;
 use super::{Format, Matrix};
 use crate::Device;
 use sparse_core::{Error, Result};
@@ -166,9 +166,10 @@ impl Matrix {
         self.check_factor_types(b, "B")?;
         let by_rows = self.format() == Format::Csr;
         let (cut, whole) = if by_rows { (self, b) } else { (b, self) };
-        let whole = whole.to_compressed(self.format())?;
-        let (factor, whole) = of_one_index_type(cut.to_compressed(self.format())?, whole)?;
-        let mask = mask.map(|mask| mask.to_compressed(self.format())).transpose()?;
+        let mut whole = whole.to_compressed(self.format())?;
+        let mut factor = cut.to_compressed(self.format())?;
+        let mut mask = mask.map(|mask| mask.to_compressed(self.format())).transpose()?;
+        unify_index_types([&mut factor, &mut whole].into_iter().chain(mask.as_mut()))?;
         let part = ChunkOperands { factor, mask };
         let host = match whole.device() {
             Device::Cpu(_) => whole.device().clone(),
@@ -251,7 +252,7 @@ impl ChunkedProduct {
             // C takes no more than its mask.
             let bound = match &part.mask {
                 Some(mask) => mask.bytes() as u64,
-                None => a.any().spgemm_bound(b)?.ok_or_else(|| a.other_indices(&[("B", b)]))?.bytes,
+                None => a.any().spgemm_bound(b)?.ok_or_else(|| a.other_indices(b))?.bytes,
             };
             if bound.saturating_add(part.bytes()) > limit {
                 return Ok(None);

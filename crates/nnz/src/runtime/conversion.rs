@@ -268,17 +268,23 @@ impl Matrix {
     /// # Errors
     /// An error of the device's runtime.
     pub fn row_statistics(&self) -> Result<RowStatistics> {
-        self.inner.row_statistics()
+        match self.hypersparse_row_statistics()? {
+            Some(statistics) => Ok(statistics),
+            None => self.inner.row_statistics(),
+        }
     }
 }
 
-/// Two matrices with indices and offsets of one type: as they are, or both with 64 bits.
+/// Gives matrices indices and offsets of 64 bits, unless they have those of one type.
 ///
 /// A matrix that is widened is copied to the host and back, and its entries of one coordinate are added.
-pub(super) fn of_one_index_type(a: Matrix, b: Matrix) -> Result<(Matrix, Matrix)> {
+pub(super) fn unify_index_types<'a>(matrices: impl IntoIterator<Item = &'a mut Matrix>) -> Result<()> {
+    let matrices: Vec<_> = matrices.into_iter().collect();
     let types = |matrix: &Matrix| (matrix.index_type(), matrix.offset_type());
-    if types(&a) == types(&b) {
-        return Ok((a, b));
+    if matrices.iter().any(|matrix| types(matrix) != types(matrices[0])) {
+        for matrix in matrices {
+            *matrix = matrix.widened()?;
+        }
     }
-    Ok((a.widened()?, b.widened()?))
+    Ok(())
 }

@@ -1,8 +1,9 @@
 //! Sums and element-wise products.
 
 use super::Matrix;
-use super::conversion::of_one_index_type;
+use super::conversion::unify_index_types;
 use super::operand_errors::mismatch;
+use sparse_core::error::check_square;
 use sparse_core::op::Elementwise;
 use sparse_core::{Result, c64};
 
@@ -65,6 +66,7 @@ impl Matrix {
     /// # Errors
     /// As [`add`](Self::add): [`Shape`](crate::Error::Shape) if the matrix is not square.
     pub fn symmetrize(&self) -> Result<Self> {
+        check_square("symmetrize", self.shape())?;
         self.add(&self.transpose()?, 0.5, 0.5)
     }
 
@@ -72,9 +74,9 @@ impl Matrix {
         if (self.dtype(), self.context()) != (b.dtype(), b.context()) {
             return Err(mismatch(op.name(), self.as_operand(), &[("B", b.dtype(), b.device())]));
         }
-        let a = self.to_csr_or_csc()?;
-        let b = b.to_compressed(a.format())?;
-        let (a, b) = of_one_index_type(a, b)?;
+        let mut a = self.to_csr_or_csc()?;
+        let mut b = b.to_compressed(a.format())?;
+        unify_index_types([&mut a, &mut b])?;
         a.any().elementwise(op, alpha, &b, beta)
     }
 }

@@ -125,7 +125,7 @@ impl Matrix {
         if self.nrows() != self.ncols() {
             return Ok(None);
         }
-        let csr = self.to_format(Format::Csr)?;
+        let csr = self.without_empty_lines()?.to_format(Format::Csr)?;
         let host = csr.on_host()?;
         macro_rules! compare_each {
             ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {

@@ -1,8 +1,9 @@
 //! The graph of a square matrix.
 
 use super::Matrix;
+use sparse_core::Result;
+use sparse_core::error::check_square;
 use sparse_core::graph::{Components, Connection, Graph};
-use sparse_core::{Error, Result};
 
 /// Graphs. The host computes; see [`Graph`] for bandwidth and profile.
 impl Matrix {
@@ -17,16 +18,12 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if the matrix is not square; an error of the device's runtime.
+    /// [`Shape`](crate::Error::Shape) if the matrix is not square; an error of the device's runtime.
     pub fn graph(&self) -> Result<Graph> {
-        let (rows, cols) = self.shape();
-        if rows != cols {
-            let reason = format_args!("a square matrix is needed, this one is {rows} x {cols}");
-            return Err(Error::shape("graph", reason));
-        }
+        check_square("graph", self.shape())?;
         let mut edges = Vec::with_capacity(self.nnz());
         self.for_each_entry(&mut |row, col, _| edges.push((row, col)))?;
-        Graph::from_edges(rows, edges)
+        Graph::from_edges(self.nrows(), edges)
     }
 
     /// The reverse Cuthill–McKee order of A + Aᵀ, which makes its bandwidth small: `a.permute(&p, &p)`.

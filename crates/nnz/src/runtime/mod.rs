@@ -81,6 +81,7 @@ mod file;
 mod format;
 mod galerkin;
 mod graph;
+mod hypersparse;
 mod ipc;
 mod matmul_reduce;
 mod matrix;

@@ -1,6 +1,7 @@
 //! Errors of operands whose types or devices do not fit together.
 
 use crate::{Device, Vector};
+use sparse_core::error::show_number;
 use sparse_core::op::{Keep, RealOf};
 use sparse_core::{DType, Error, Result, Scalar, c64};
 
@@ -41,6 +42,7 @@ pub(crate) fn factor<A: Scalar>(op: &'static str, name: &str, value: c64) -> Res
         return Err(complex_factor(op, name, value, A::DTYPE));
     }
     if !rounded.is_finite() && value.is_finite() {
+        let value = show_number(value);
         return Err(Error::operands(op, format_args!("{name} = {value} does not fit {}", A::DTYPE)));
     }
     Ok(rounded)

@@ -1,5 +1,6 @@
 //! Reductions of rows and columns, and norms.
 
+use super::hypersparse::are_mostly_empty;
 use super::{Format, Matrix, Vector};
 use crate::Device;
 use sparse_core::op::Op;
@@ -54,7 +55,8 @@ impl Matrix {
     /// One number for each row or column, in the type of the matrix; elements that are not stored are zeros, and count.
     ///
     /// Sums of real values are products with a vector of ones, by the plans that [`spmv`](Self::spmv) keeps, and means
-    /// such products divided by the number of elements; of batches there are these alone. Other reductions read CSR by
+    /// such products divided by the number of elements, unless lines are far longer than there are entries; of batches
+    /// there are these alone. Other reductions read CSR by
     /// rows and CSC by columns, on the matrix's device, and convert what is stored otherwise first. NaN stays NaN. For
     /// many reductions of one pattern make a [`ReducePlan`](crate::op::ReducePlan).
     ///
@@ -77,8 +79,10 @@ impl Matrix {
         let (count, extent) = self.lines(each);
         by.check(self.dtype(), (count, extent))?;
         let mut results = Vector::zeros(self.device(), self.dtype(), count)?;
-        // The product of a complex infinity and one is not a number.
-        let are_products = !self.dtype().is_complex() || self.members().is_some();
+        // The product of a complex infinity and one is not a number, and very many ones take more memory than entries.
+        let are_few = !are_mostly_empty(extent, self.nnz());
+        let has_ones = are_few || ![Format::Coo, each.format()].contains(&self.format());
+        let are_products = (has_ones && !self.dtype().is_complex()) || self.members().is_some();
         match by {
             Reduction::Sum if are_products => self.add_up(each, 1.0, &mut results)?,
             Reduction::Mean if are_products => self.add_up(each, 1.0 / extent as f64, &mut results)?,
@@ -104,7 +108,7 @@ impl Matrix {
     /// # Errors
     /// [`Unsupported`](crate::Error::Unsupported) for batches; what the device's runtime reports.
     pub fn norm(&self, norm: Norm) -> Result<f64> {
-        let a = self.in_double_precision()?;
+        let a = self.in_double_precision()?.without_empty_lines()?;
         let each = match norm {
             Norm::Frobenius => return a.frobenius_norm(),
             Norm::One => Each::Column,

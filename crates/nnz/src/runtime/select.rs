@@ -30,6 +30,9 @@ impl Matrix {
     }
 
     fn selected(&self, rows: &Selection<'_>, cols: &Selection<'_>) -> Result<Self> {
+        if let Some(selected) = self.hypersparse_selection(rows, cols)? {
+            return Ok(selected);
+        }
         let a = if self.format() == Format::Csc { self.clone() } else { self.to_format(Format::Csr)? };
         a.inner.select(rows, cols)
     }

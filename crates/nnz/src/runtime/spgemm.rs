@@ -1,7 +1,7 @@
 //! Products of two sparse matrices.
 
 use super::any_matrix::ProductExtent;
-use super::conversion::of_one_index_type;
+use super::conversion::unify_index_types;
 use super::operand_errors::mismatch;
 use super::{Format, Matrix};
 use sparse_core::{Error, Result};
@@ -55,7 +55,8 @@ impl Matrix {
     }
 
     /// `C⟨M⟩ = A·B`: the elements of A·B at the entries of `mask`, whose values do not matter, in a matrix of its
-    /// pattern; zeros where no product arises. The memory is that of the mask.
+    /// pattern; zeros where no product arises. The memory is that of the mask. Indices have 64 bits where those of one
+    /// of the three do.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -81,13 +82,14 @@ impl Matrix {
     pub(super) fn product(&self, b: &Self, extent: ProductExtent<'_>) -> Result<Self> {
         self.check_factors(b, "B")?;
         let format = self.format();
-        let (a, b_of_type) = of_one_index_type(self.to_compressed(format)?, b.to_compressed(format)?)?;
-        let product = a.any().spgemm(&b_of_type, extent)?;
-        let others = match extent {
-            ProductExtent::Masked(mask) => vec![("B", b), ("the mask", mask)],
-            ProductExtent::Whole | ProductExtent::Pattern => vec![("B", b)],
+        let (mut a, mut b) = (self.to_compressed(format)?, b.to_compressed(format)?);
+        let mut mask = match extent {
+            ProductExtent::Masked(mask) => Some(mask.clone()),
+            ProductExtent::Whole | ProductExtent::Pattern => None,
         };
-        product.ok_or_else(|| self.other_indices(&others))
+        unify_index_types([&mut a, &mut b].into_iter().chain(mask.as_mut()))?;
+        let extent = mask.as_ref().map_or(extent, ProductExtent::Masked);
+        a.any().spgemm(&b, extent)?.ok_or_else(|| a.other_indices(&b))
     }
 
     /// An error unless both factors have one type of values, one device, and one format that has the product.
@@ -117,12 +119,11 @@ impl Matrix {
 
     /// The error of factors whose types of indices or offsets differ.
     #[cold]
-    pub(super) fn other_indices(&self, others: &[(&str, &Self)]) -> Error {
-        let say = |(name, matrix): (&str, &Self)| {
+    pub(super) fn other_indices(&self, b: &Self) -> Error {
+        let [a, b] = [self, b].map(|matrix| {
             let offsets = matrix.offset_type().unwrap_or(matrix.index_type());
-            format!("{name} has {} indices and {offsets} offsets", matrix.index_type())
-        };
-        let all: Vec<_> = [("A", self)].iter().chain(others).copied().map(say).collect();
-        Error::operands(OP, format_args!("{}, which must agree", all.join(", ")))
+            format!("{} indices and {offsets} offsets", matrix.index_type())
+        });
+        Error::operands(OP, format_args!("A has {a}, B has {b}, which must agree"))
     }
 }

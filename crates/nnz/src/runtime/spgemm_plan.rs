@@ -32,7 +32,7 @@ impl Matrix {
         self.check_factors(b, "B")?;
         let (a, b) = (Factor::new(self)?, Factor::new(b)?);
         let plan = a.owned.any().plan_spgemm(&b.owned, options)?;
-        let plan = plan.ok_or_else(|| self.other_indices(&[("B", &b.owned)]))?;
+        let plan = plan.ok_or_else(|| self.other_indices(&b.owned))?;
         Ok(MatrixSpgemmPlan { plan, a, b })
     }
 }

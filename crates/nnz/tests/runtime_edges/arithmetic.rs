@@ -64,6 +64,31 @@ fn factors_of_sparse_products_agree_in_type_format_and_indices() {
         let parts = (product.index_type(), product.offset_type(), dense(&product));
         assert_eq!(parts, (IndexType::I64, Some(IndexType::I64), vec![0.0, 6.0]));
     }
+    let narrow = Csr::<f64>::new(2, 1, vec![0, 0, 1], vec![0], vec![0.0]).unwrap();
+    let narrow = Matrix::from_typed(&device, narrow).unwrap();
+    for masked in [a.matmul_masked(&wide, &narrow), a.matmul_masked_in_chunks(&wide, &narrow, Some(1))] {
+        let masked = masked.unwrap();
+        assert_eq!((masked.index_type(), dense(&masked)), (IndexType::I64, vec![0.0, 6.0]));
+    }
+}
+
+#[test]
+fn refusals_say_what_would_be_right() {
+    let a =
+        Matrix::from_typed(&cpu(), Csr::<f32>::new(1, 2, vec![0, 1], vec![1], vec![1.0]).unwrap()).unwrap();
+    let error = a.symmetrize().unwrap_err().to_string();
+    assert_eq!(error, "symmetrize: a square matrix is needed, this one is 1 x 2");
+    let error = a.add(&a, 1e300, 1.0).unwrap_err().to_string();
+    assert_eq!(error, "add: alpha = 1e300 does not fit f32");
+    let other = a.select(.., ..).unwrap();
+    let x = Vector::zeros(&cpu(), DType::F32, 2).unwrap();
+    let mut y = Vector::zeros(&cpu(), DType::F32, 1).unwrap();
+    let mut plan = a.plan_spmv(Op::None, &PlanOptions::default()).unwrap();
+    let error = plan.run(1.0, &other, &x, 0.0, &mut y).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "spmv: the matrix has another pattern than the plan was made for; with_values keeps one"
+    );
 }
 
 #[test]
@@ -72,6 +97,9 @@ fn plans_of_galerkin_products_take_options() {
     let error = a.plan_galerkin(&a, &a, &PlanOptions::forced("no_such")).unwrap_err().to_string();
     assert!(error.starts_with("spgemm algorithm `no_such` is not supported"), "{error}");
     assert_eq!(dense(&a.galerkin(&a, &a).unwrap()), [1.0, 0.0, 0.0, 1.0]);
+    let row = Matrix::from_typed(&cpu(), Csr::<f64>::zeros(1, 2).unwrap()).unwrap();
+    let error = a.plan_galerkin(&row, &row, &PlanOptions::default()).unwrap_err().to_string();
+    assert_eq!(error, "galerkin: the number of rows of P is 1 where 2 is needed");
 }
 
 /// Duplicates are added, formats brought together, borrowed arrays copied.

@@ -41,7 +41,7 @@ fn rows_on_several_devices_multiply_and_refuse_as_on_one() {
     let b = Vector::zeros(&cpu(), DType::F64, 4).unwrap();
     let enqueued = divided.solve(&b, &SolveOptions::new(Method::EnqueuedCg));
     assert!(enqueued.unwrap_err().to_string().contains("CG and BiCGSTAB run on several"));
-    assert!(a.distribute(&[]).unwrap_err().to_string().contains("no ranks"));
+    assert!(a.distribute(&[]).unwrap_err().to_string().contains("no devices"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{cpu, dense, formats, methods};
 use nnz::prelude::*;
-use nnz::{CompressOptions, Each, Host, IndexType, Reduction, SolveOptions};
+use nnz::{CompressOptions, Each, Host, IndexType, Norm, Reduction, SolveOptions};
 
 #[test]
 fn matrices_without_rows_columns_or_entries_have_every_operation() {
@@ -81,7 +81,10 @@ fn shapes_that_fit_no_memory_are_errors() {
     // Selections take memory for what they choose alone.
     assert_eq!(wide.select(&[0, 0], &[5, 3]).unwrap().nnz(), 2);
     assert_eq!(wide.select(&[0], 1..extent).unwrap().shape(), (1, extent - 1));
-    check(wide.reduce(Each::Row, Reduction::Sum));
+    assert_eq!(
+        wide.reduce(Each::Row, Reduction::Mean).unwrap().to_vec::<f64>().unwrap(),
+        [1.0 / extent as f64]
+    );
     let far = 1 << 62;
     let row =
         Csr::<f64, Host, i64, i64>::new(1, far, vec![0, 2], vec![0, far as i64 - 1], vec![1.0; 2]).unwrap();
@@ -105,6 +108,39 @@ fn shapes_that_fit_no_memory_are_errors() {
     let none = DenseMatrix::from_vec(&cpu(), Vec::<f64>::new(), 0, 4, Order::RowMajor).unwrap();
     let options = CompressOptions { stack: Some((usize::MAX, 0)), ..CompressOptions::new(Format::BatchCsr) };
     assert!(matches!(none.plan_compress(&options), Err(Error::IndexOverflow { .. })));
+}
+
+/// Norms, symmetries, statistics, sums and selections of COO take memory for its entries alone.
+#[test]
+fn hypersparse_matrices_are_not_counted_line_by_line() {
+    let extent = 1 << 60;
+    let last = extent - 1;
+    let coo = |entries: &[(usize, usize, f64)]| {
+        let coo = Coo::<f64, Host, i64>::from_triplets(extent, extent, entries.iter().copied()).unwrap();
+        Matrix::from_typed(&cpu(), coo).unwrap()
+    };
+    let a = coo(&[(last, 3, 2.0), (3, last, 1.0), (7, 7, 5.0), (3, last, 3.0)]);
+    let norms = [Norm::Frobenius, Norm::One, Norm::Infinity].map(|norm| a.norm(norm).unwrap());
+    assert_eq!(norms, [45.0_f64.sqrt(), 5.0, 5.0]);
+    let symmetry = a.symmetry().unwrap().unwrap();
+    assert_eq!((symmetry.mirrored, symmetry.pattern, symmetry.symmetric), (3, true, false));
+    assert!(coo(&[(last, 3, -2.0), (3, last, 2.0)]).symmetry().unwrap().unwrap().skew);
+    let rows = a.row_statistics().unwrap();
+    assert_eq!((rows.rows, rows.nnz, rows.empty, rows.longest), (extent, 4, extent - 3, 2));
+    assert_eq!(rows.histogram, [extent - 3, 2, 1]);
+    let chosen = a.select(&[last, 5, 3, last], &[last, 3]).unwrap();
+    assert_eq!((chosen.shape(), chosen.format()), ((4, 2), Format::Csr));
+    assert_eq!(dense(&chosen), [0.0, 2.0, 0.0, 0.0, 4.0, 0.0, 0.0, 2.0]);
+    assert_eq!(dense(&a.select(2..9, 3..8).unwrap())[29], 5.0);
+    let error = a.select(&[extent], ..).unwrap_err().to_string();
+    assert_eq!(error, format!("select: row {extent} is not below {extent}"));
+    let none = coo(&[]);
+    assert_eq!((none.norm(Norm::One).unwrap(), none.row_statistics().unwrap().empty), (0.0, extent));
+    let wide = Coo::<f64, Host, i64>::from_triplets(2, extent, [(1, last, 2.0), (1, 5, -0.5)]).unwrap();
+    let wide = Matrix::from_typed(&cpu(), wide).unwrap();
+    let sums = |a: &Matrix, each| a.reduce(each, Reduction::Sum).unwrap().to_vec::<f64>().unwrap();
+    assert_eq!(sums(&wide, Each::Row), [0.0, 1.5]);
+    assert_eq!(sums(&wide.transpose().unwrap(), Each::Column), [0.0, 1.5]);
 }
 
 #[test]

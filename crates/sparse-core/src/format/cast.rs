@@ -1,7 +1,7 @@
 //! Changes of the value type and of the index types, on the host and asked for by name.
 
 use super::{Axis, Compressed, Coo};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, show_number};
 use crate::index::Index;
 use crate::scalar::Scalar;
 use crate::space::Host;
@@ -31,7 +31,8 @@ pub fn cast_slice<T: Scalar, U: Scalar>(values: &[T]) -> Result<Vec<U>> {
 fn cast<T: Scalar, U: Scalar>(position: usize, value: T) -> Result<U> {
     let rounded = U::from_c64(value.to_c64());
     if value.is_finite() && !rounded.is_finite() {
-        return Err(Error::ValueOverflow { position, value: value.to_string(), target: U::DTYPE.name() });
+        let value = show_number(value.to_c64());
+        return Err(Error::ValueOverflow { position, value, target: U::DTYPE.name() });
     }
     Ok(rounded)
 }

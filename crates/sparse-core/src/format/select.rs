@@ -55,7 +55,10 @@ impl Selection<'_> {
     }
 
     /// An error unless all of them are below `extent`; `what` is `row` or `column`.
-    pub(crate) fn check_below(&self, what: &str, extent: usize) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Error::Shape`], which names the first that is not.
+    pub fn check_below(&self, what: &str, extent: usize) -> Result<()> {
         let outside = match self {
             Self::Range(range) => (!range.is_empty() && range.end > extent).then(|| range.start.max(extent)),
             Self::List(list) if all_below(list, extent) => None,

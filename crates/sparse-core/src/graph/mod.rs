@@ -6,7 +6,7 @@ mod components;
 mod order;
 
 use crate::backend::zeroed_vec;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_square};
 use crate::format::{Axis, Compressed, inverse_permutation};
 use crate::index::Index;
 use crate::scalar::Scalar;
@@ -41,13 +41,7 @@ impl Graph {
     /// [`Shape`](Error::Shape) if the matrix is not square; [`OutOfMemory`](Error::OutOfMemory) for more rows than
     /// memory has offsets for.
     pub fn of<A: Axis, T: Scalar, I: Index, O: Index>(a: &Compressed<A, T, Host, I, O>) -> Result<Self> {
-        if a.nrows() != a.ncols() {
-            let (rows, cols) = a.shape();
-            return Err(Error::shape(
-                "graph",
-                format_args!("a square matrix is needed, this one is {rows} x {cols}"),
-            ));
-        }
+        check_square("graph", a.shape())?;
         Self::from_edges(a.nrows(), a.triplets().map(|(i, j, _)| (i, j)).collect())
     }
 

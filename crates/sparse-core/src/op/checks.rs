@@ -31,7 +31,7 @@ impl Bound {
         }
         Err(Error::PlanMismatch {
             op: self.op,
-            reason: format!("the plan was made for {:?}, the matrix has {pattern:?}", self.pattern),
+            reason: "the matrix has another pattern than the plan was made for; with_values keeps one".into(),
         })
     }
 

@@ -1,5 +1,6 @@
 //! `C ← R·A·P`: the Galerkin product of multigrid methods.
 
+use super::checks::check_size;
 use super::spgemm::{SpgemmKernel, SpgemmPlan};
 use crate::backend::SpaceOf;
 use crate::error::Result;
@@ -42,8 +43,11 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> GalerkinPlan<B, M>
     /// Finds the patterns of `A·P` and `R·(A·P)`.
     ///
     /// # Errors
-    /// Those of [`SpgemmPlan::new`] for either product.
+    /// [`Shape`](crate::Error::Shape) unless A has as many columns as P has rows, and as many rows as R has columns;
+    /// those of [`SpgemmPlan::new`] for either product.
     pub fn new(backend: &B, r: &M, a: &M, p: &M, options: &PlanOptions) -> Result<Self> {
+        check_size("galerkin", "the number of rows of P", a.ncols(), p.nrows())?;
+        check_size("galerkin", "the number of columns of R", a.nrows(), r.ncols())?;
         let inner = SpgemmPlan::new(backend, a, p, options)?;
         let product = inner.output()?;
         let outer = SpgemmPlan::new(backend, r, &product, options)?;

@@ -3,7 +3,7 @@
 use super::Op;
 use super::checks::{Bound, check_context, check_size};
 use crate::backend::{SpaceOf, ViewMutOf, ViewOf};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_square};
 use crate::format::{DenseView, DenseViewMut, Order, SparseFormat};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 use crate::scalar::{Accumulator, c64};
@@ -261,10 +261,7 @@ impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, 
     pub fn new(backend: &B, a: &M, system: Triangular, options: &PlanOptions) -> Result<Self> {
         let (rows, cols) = (a.nrows(), a.ncols());
         check_context(OP, "the matrix", backend.context(), a.context())?;
-        if rows != cols {
-            let reason = format_args!("a square matrix is needed, this one is {rows} x {cols}");
-            return Err(Error::shape(OP, reason));
-        }
+        check_square(OP, (rows, cols))?;
         let bound = Bound::new(OP, backend.context(), a.context(), a.pattern_id())?;
         // SAFETY: shape and context were checked.
         let kernel = unsafe { backend.plan_trisolve(a, system, options)? };

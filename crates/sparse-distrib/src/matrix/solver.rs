@@ -5,8 +5,9 @@ use super::{
     BlockOn, DistributedBackend, DistributedMatrix, DistributedVector, Ownership, RowsOn, SharedTransport,
 };
 use sparse_core::backend::SpaceOf;
+use sparse_core::error::check_square;
 use sparse_core::op::{SpmvKernel, VectorKernel};
-use sparse_core::{Accumulator, Choice, Error, Index, Result};
+use sparse_core::{Accumulator, Choice, Index, Result};
 use sparse_solvers::{
     ConjugateGradients, Identity, Iteration, Krylov, Recurrence, Solution, SolverOptions,
     StabilizedBiConjugateGradients,
@@ -78,19 +79,15 @@ where
     /// Plans the product with `a` and allocates all vectors: a collective call with the same options on all ranks.
     ///
     /// # Errors
-    /// [`Error::Shape`] if A is not square, or its columns are not divided as its rows; the errors of [`Krylov::new`],
-    /// of any rank.
+    /// [`Shape`](sparse_core::Error::Shape) if A is not square, or its columns are not divided as its rows; the errors of
+    /// [`Krylov::new`], of any rank.
     pub fn new(
         backend: &DistributedBackend<X, B>,
         a: &DistributedMatrix<T, SpaceOf<B>, O>,
         preconditioner: R::Preconditioner,
         options: &SolverOptions,
     ) -> Result<Self> {
-        if a.nrows() != a.ncols() {
-            let (rows, cols) = a.shape();
-            let reason = format!("a square matrix is needed, this one is {rows} x {cols}");
-            return Err(Error::shape(R::NAME, reason));
-        }
+        check_square(R::NAME, a.shape())?;
         check_ownership(R::NAME, "A by columns", a.row_ownership(), a.col_ownership())?;
         // The default counts the rows of a rank, which differ.
         let most = options.max_iterations.unwrap_or(a.nrows().saturating_mul(10));
@@ -105,7 +102,8 @@ where
     /// `callback` sees the same numbers on all ranks, and has to decide the same; the time is no reason to stop.
     ///
     /// # Errors
-    /// [`Error::Shape`] if `b` or `x` is divided otherwise than A; the errors of [`Krylov::solve`], of any rank.
+    /// [`Shape`](sparse_core::Error::Shape) if `b` or `x` is divided otherwise than A; the errors of [`Krylov::solve`],
+    /// of any rank.
     pub fn solve(
         &mut self,
         a: &DistributedMatrix<T, SpaceOf<B>, O>,

@@ -4,9 +4,9 @@ use super::header::{Field, Header, MatrixInfo, Symmetry};
 use super::plain::{self, Line};
 use super::token::{Cursor, count_newlines, is_integer, overflows, show};
 use super::triplets::{PartMut, Triplets};
-use crate::any::show_number;
 use crate::parallel;
 use crate::source::Text;
+use sparse_core::error::show_number;
 use sparse_core::{Index, Result, Scalar, c64};
 use std::ops::Range;
 

@@ -110,6 +110,9 @@ pub(super) fn read(text: &Text<'_>) -> Result<Header> {
 
 fn banner(text: &Text<'_>, cursor: &mut Cursor<'_>) -> Result<(Layout, Field, Symmetry)> {
     let error = |reason: String| text.error(0, reason);
+    if cursor.rest().is_empty() {
+        return Err(error("the file is empty".into()));
+    }
     let mut word = |what: &str| {
         let token =
             cursor.next_token().ok_or_else(|| error(format!("the banner ends where {what} is needed")))?;
@@ -182,7 +185,14 @@ fn sizes(
     let size_at = cursor.position();
     let mut size = |what: &str| {
         cursor.whole().ok_or_else(|| {
-            let found = cursor.next_token().map_or("ends".into(), |token| format!("has {}", show(token)));
+            let found = match cursor.next_token() {
+                None => "ends".into(),
+                Some(token) if token.iter().all(u8::is_ascii_digit) => {
+                    return text
+                        .error(size_at, format!("{what}, {}, is more than {}", show(token), usize::MAX));
+                }
+                Some(token) => format!("has {}", show(token)),
+            };
             text.error(size_at, format!("the size line {found} where {what}, a whole number, is needed"))
         })
     };
@@ -220,7 +230,11 @@ fn check_length(text: &Text<'_>, header: &Header) -> Result<()> {
     const SHORTEST_LINE: usize = 2;
     let (stored, left) = (header.info.stored, text.bytes.len() - header.body_at);
     if stored > (left + 1) / SHORTEST_LINE {
-        let reason = format!("{stored} entries are claimed, but only {left} bytes follow");
+        let lines = match header.info.layout {
+            Layout::Coordinate => "entries",
+            Layout::Array => "elements",
+        };
+        let reason = format!("{stored} {lines} are claimed, but only {left} bytes follow");
         return Err(text.error(header.size_at, reason));
     }
     Ok(())

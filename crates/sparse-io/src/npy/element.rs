@@ -2,7 +2,7 @@
 
 use crate::any::{AnyIndices, AnyValues};
 use bytemuck::Pod;
-use sparse_core::{DType, Scalar, c32, c64};
+use sparse_core::{DType, Scalar, c32, c64, f16};
 
 /// The type of the elements of an array.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +24,7 @@ enum Kind {
     U16,
     U32,
     U64,
+    F16,
     F32,
     F64,
     C32,
@@ -44,6 +45,7 @@ impl Element {
             "u2" => Kind::U16,
             "u4" => Kind::U32,
             "u8" => Kind::U64,
+            "f2" => Kind::F16,
             "f4" => Kind::F32,
             "f8" => Kind::F64,
             "c8" => Kind::C32,
@@ -63,7 +65,7 @@ impl Element {
     pub(super) fn bytes(self) -> usize {
         match self.kind {
             Kind::Bool | Kind::I8 | Kind::U8 => 1,
-            Kind::I16 | Kind::U16 => 2,
+            Kind::I16 | Kind::U16 | Kind::F16 => 2,
             Kind::I32 | Kind::U32 | Kind::F32 => 4,
             Kind::I64 | Kind::U64 | Kind::F64 | Kind::C32 => 8,
             Kind::C64 => 16,
@@ -73,7 +75,7 @@ impl Element {
     /// The type of the values.
     pub(super) fn dtype(self) -> DType {
         match self.kind {
-            Kind::F32 => DType::F32,
+            Kind::F16 | Kind::F32 => DType::F32,
             Kind::C32 => DType::C32,
             Kind::C64 => DType::C64,
             _ => DType::F64,
@@ -82,7 +84,7 @@ impl Element {
 
     /// True if the elements are values of `T`, byte for byte.
     pub(super) fn is_native<T: Scalar>(self) -> bool {
-        !self.swapped && !self.is_integer() && self.dtype() == T::DTYPE
+        !self.swapped && !self.is_integer() && self.dtype() == T::DTYPE && self.bytes() == size_of::<T>()
     }
 
     /// True for `bool`.
@@ -92,7 +94,7 @@ impl Element {
 
     /// True for integers and `bool`.
     pub(super) fn is_integer(self) -> bool {
-        !matches!(self.kind, Kind::F32 | Kind::F64 | Kind::C32 | Kind::C64)
+        !matches!(self.kind, Kind::F16 | Kind::F32 | Kind::F64 | Kind::C32 | Kind::C64)
     }
 
     /// The elements in `data`, as values.
@@ -102,12 +104,13 @@ impl Element {
             Kind::Bool => AnyValues::I64(data.iter().map(|&byte| i64::from(byte != 0)).collect()),
             Kind::I8 => AnyValues::I64(data.iter().map(|&byte| i64::from(byte as i8)).collect()),
             Kind::U8 => AnyValues::I64(data.iter().map(|&byte| i64::from(byte)).collect()),
-            Kind::I16 => AnyValues::I64(widened::<i16>(data, swapped)),
-            Kind::U16 => AnyValues::I64(widened::<u16>(data, swapped)),
-            Kind::I32 => AnyValues::I64(widened::<i32>(data, swapped)),
-            Kind::U32 => AnyValues::I64(widened::<u32>(data, swapped)),
+            Kind::I16 => AnyValues::I64(widened::<i16, i64>(data, swapped)),
+            Kind::U16 => AnyValues::I64(widened::<u16, i64>(data, swapped)),
+            Kind::I32 => AnyValues::I64(widened::<i32, i64>(data, swapped)),
+            Kind::U32 => AnyValues::I64(widened::<u32, i64>(data, swapped)),
             Kind::I64 => AnyValues::I64(elements(data, swapped, size_of::<i64>())),
             Kind::U64 => AnyValues::U64(elements(data, swapped, size_of::<u64>())),
+            Kind::F16 => AnyValues::F32(widened::<f16, f32>(data, swapped)),
             Kind::F32 => AnyValues::F32(elements(data, swapped, size_of::<f32>())),
             Kind::F64 => AnyValues::F64(elements(data, swapped, size_of::<f64>())),
             Kind::C32 => AnyValues::C32(elements::<c32>(data, swapped, size_of::<f32>())),
@@ -161,11 +164,11 @@ fn append<T: Pod>(elements: &mut Vec<T>, data: &[u8]) {
     elements.extend(data.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned::<T>));
 }
 
-fn widened<T: Pod + Into<i64>>(data: &[u8], swapped: bool) -> Vec<i64> {
+fn widened<T: Pod + Into<U>, U>(data: &[u8], swapped: bool) -> Vec<U> {
     elements::<T>(data, swapped, size_of::<T>()).into_iter().map(Into::into).collect()
 }
 
 fn unknown(descr: &str) -> String {
-    let known = "none of bool, (u)int8 to (u)int64, float32, float64, complex64, complex128";
+    let known = "none of bool, (u)int8 to (u)int64, float16, float32, float64, complex64, complex128";
     format!("the type is `{descr}`, {known}; NumPy converts it: .astype(\"float64\")")
 }

@@ -112,7 +112,7 @@ impl Scanner<'_> {
             let key = self.string()?;
             self.expect(b':')?;
             match &key[..] {
-                "descr" => descr = Some(self.string()?),
+                "descr" => descr = Some(self.element_type()?),
                 "fortran_order" => order = Some(self.order()?),
                 "shape" => shape = Some(self.shape()?),
                 _ => return Err(format!("the header has the unknown key `{key}`")),
@@ -132,6 +132,17 @@ impl Scanner<'_> {
             order: order.ok_or_else(|| missing("fortran_order"))?,
             shape: shape.ok_or_else(|| missing("shape"))?,
         })
+    }
+
+    /// The type of the elements, which is a list where they are records.
+    fn element_type(&mut self) -> Result<String, String> {
+        self.skip_blanks();
+        if self.text.get(self.at) == Some(&b'[') {
+            return Err(
+                "the elements are records, not numbers; NumPy takes one field of them: a[\"name\"]".into()
+            );
+        }
+        self.string()
     }
 
     fn skip_blanks(&mut self) {
@@ -266,7 +277,7 @@ mod tests {
         "{'descr': '<f8', 'fortran_order': False}"
             the header has no `shape`
         "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': ()}"
-            byte 10 of the header is `[` where a string is needed
+            the elements are records, not numbers; NumPy takes one field of them: a["name"]
         "{'descr': '<f8', 'fortran_order': maybe, 'shape': ()}"
             fortran_order is `maybe`, neither True nor False
         "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}"

@@ -1,5 +1,6 @@
-//! NumPy's `.npy` arrays: `f4`, `f8`, `c8`, `c16`, integers and `bool`, of either byte order, in C or Fortran order, of
-//! one to three dimensions. Integers and `bool` are read as `f64` unless another type is requested.
+//! NumPy's `.npy` arrays: `f2`, `f4`, `f8`, `c8`, `c16`, integers and `bool`, of either byte order, in C or Fortran
+//! order, of one to three dimensions. Unless another type is requested, integers and `bool` are read as `f64`, and `f2`
+//! as `f32`.
 
 mod element;
 mod header;

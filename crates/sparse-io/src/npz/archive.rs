@@ -9,6 +9,7 @@ use sparse_core::{Error, Result};
 use std::io::{Cursor, Read, Seek};
 use zip::ZipArchive;
 use zip::read::ZipFile;
+use zip::result::ZipError;
 
 /// More bytes than a format's name or a shape takes.
 pub(super) const DESCRIPTION_BYTES: usize = 1 << 10;
@@ -105,7 +106,17 @@ impl<R: Read + Seek> Archive<R> {
 
     /// The file `key.npy`, still compressed.
     pub(super) fn member(&mut self, key: &str) -> Result<ZipFile<'_, R>, String> {
-        self.zip.by_name(&format!("{key}.npy")).map_err(|error| format!("`{key}`: {error}"))
+        self.zip.by_name(&format!("{key}.npy")).map_err(|error| match error {
+            ZipError::FileNotFound => {
+                format!("`{key}` is missing, which scipy.sparse.save_npz writes for a matrix of this format")
+            }
+            ZipError::CompressionMethodNotSupported(method) => {
+                format!(
+                    "`{key}`: compression {method} is neither 0 (stored) nor 8 (deflated), as NumPy writes"
+                )
+            }
+            error => format!("`{key}`: {error}"),
+        })
     }
 }
 

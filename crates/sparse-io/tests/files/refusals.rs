@@ -1,6 +1,7 @@
 //! Files that are refused, with the line if there is one and a reason that says what would be right.
 
-use sparse_core::{Csr, DType, Error, Host, c64};
+use sparse_core::{Csr, DType, Error, Host, c64, f16};
+use sparse_io::any::AnyValues;
 use sparse_io::{matrix_market, npy, npz};
 
 /// The reason why a text is refused; every reason has a line.
@@ -40,6 +41,7 @@ fn broken_headers_name_their_line() {
     "%%MatrixMarket matrix coordinate pattern skew-symmetric" line 1: a pattern has no sign and cannot be skew-symmetric
     "%%MatrixMarket matrix coordinate complex general" line 1: the values are complex and cannot be read as f64; ask for c32 or c64
     "#);
+    insta::assert_snapshot!(refusal(""), @"line 1: the file is empty");
 }
 
 #[test]
@@ -53,7 +55,7 @@ fn broken_sizes_name_their_line() {
     "2 -2 1" line 3: the size line has `-2` where the number of columns, a whole number, is needed
     "2 2.0 1" line 3: the size line has `2.0` where the number of columns, a whole number, is needed
     "2 2 1 1" line 3: `1` stands after the sizes
-    "2 99999999999999999999 1" line 3: the size line has `99999999999999999999` where the number of columns, a whole number, is needed
+    "2 99999999999999999999 1" line 3: the number of columns, `99999999999999999999`, is more than 18446744073709551615
     "2 2 9000000000000000000" line 3: 9000000000000000000 entries are claimed, but only 0 bytes follow
     "#);
     insta::assert_snapshot!(refusal("%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n"), @"line 2: a matrix of 2 x 3 is not square and has no symmetry");
@@ -149,7 +151,7 @@ fn claims_of_npy_headers_are_checked() {
         ("<f8", "(4611686018427387904, 4611686018427387904)"),
         ("<f8", "()"),
         ("<f8", "(1, 1, 1, 1)"),
-        ("<f2", "(4,)"),
+        ("<f16", "(4,)"),
         (">f8", "(-1,)"),
         ("|O", "(1,)"),
     ];
@@ -162,9 +164,9 @@ fn claims_of_npy_headers_are_checked() {
     <f8 (4611686018427387904, 4611686018427387904) <memory>: shape (4611686018427387904, 4611686018427387904) with elements of 8 bytes has more bytes than can be counted
     <f8 () <memory>: the array has 0 dimensions, not one to three
     <f8 (1, 1, 1, 1) <memory>: the array has 4 dimensions, not one to three
-    <f2 (4,) <memory>: the type is `<f2`, none of bool, (u)int8 to (u)int64, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")
+    <f16 (4,) <memory>: the type is `<f16`, none of bool, (u)int8 to (u)int64, float16, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")
     >f8 (-1,) <memory>: `-1` in the shape is not a size that an array can have
-    |O (1,) <memory>: the type is `|O`, none of bool, (u)int8 to (u)int64, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")
+    |O (1,) <memory>: the type is `|O`, none of bool, (u)int8 to (u)int64, float16, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")
     "#);
     assert_eq!(
         npy::parse(&npy_bytes("<i8", "(1,)", &[7, 0, 0, 0, 0, 0, 0, 0])).unwrap().values.dtype(),
@@ -224,6 +226,16 @@ fn archive(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
 }
 
 #[test]
+fn a_missing_member_is_named() {
+    let refusal = |bytes: &[u8]| npz::parse(bytes).unwrap_err().to_string();
+    let others = archive(&[("a", npy_bytes("<f8", "(1,)", &[0; 8]))]);
+    insta::assert_snapshot!(refusal(&others), @"<memory>: `format` is missing, which scipy.sparse.save_npz writes for a matrix of this format");
+    let format = ("format", npy_bytes("|S3", "()", b"csr"));
+    let shape = ("shape", npy_bytes("<i8", "(2,)", &[0; 16]));
+    insta::assert_snapshot!(refusal(&archive(&[format, shape])), @"<memory>: `data` is missing, which scipy.sparse.save_npz writes for a matrix of this format");
+}
+
+#[test]
 fn members_of_archives_must_fit_together() {
     let integers =
         |values: &[i64]| npy_bytes("<i8", &format!("({},)", values.len()), bytemuck::cast_slice(values));
@@ -250,7 +262,7 @@ fn members_of_archives_must_fit_together() {
         refusal("csr", "data", npy_bytes("<f8", "(1, 2)", &[0; 16])),
         refusal("csr", "shape", npy_bytes("<i8", "(1, 2)", &long)),
         refusal("bsr", "", vec![]),
-        refusal("csr", "data", npy_bytes("<f2", "(2,)", &[0; 4])),
+        refusal("csr", "data", npy_bytes("<f16", "(2,)", &[0; 32])),
     ];
     insta::assert_snapshot!(refusals.join("\n"), @r#"
     <memory>: `indptr` has 4 elements where a csr matrix of shape [2, 2] with 2 entries needs 3
@@ -260,7 +272,7 @@ fn members_of_archives_must_fit_together() {
     <memory>: `data`: shape (1, 2) is not that of a vector
     <memory>: `shape`: shape (1, 2) needs 16 bytes, but more follow the header
     <memory>: `format`: `bsr` is none of csr, csc, coo; SciPy converts it: save_npz(file, load_npz(file).tocsr())
-    <memory>: `data`: the type is `<f2`, none of bool, (u)int8 to (u)int64, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")
+    <memory>: `data`: the type is `<f16`, none of bool, (u)int8 to (u)int64, float16, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")
     "#);
 }
 
@@ -271,6 +283,9 @@ fn every_type_of_scipy_is_read() {
     assert_eq!(as_f64("|b1", &[1, 0]), [1.0, 0.0]);
     assert_eq!(as_f64("|i1", &[0xff, 2]), [-1.0, 2.0]);
     assert_eq!(as_f64("|u1", &[0xff, 2]), [255.0, 2.0]);
+    let halves = [f16::from_f32(-0.1).to_le_bytes(), f16::MAX.to_le_bytes()].concat();
+    assert_eq!(read("<f2", &halves), AnyValues::F32(vec![-0.099_975_586, 65504.0]));
+    assert_eq!(as_f64(">f2", &[0x3c, 0, 0xfc, 0]), [1.0, f64::NEG_INFINITY]);
     for (descr, numbers) in
         [("i2", [-2.0, 3.0]), ("u2", [65534.0, 3.0]), ("i4", [-2.0, 3.0]), ("u4", [4294967294.0, 3.0])]
     {

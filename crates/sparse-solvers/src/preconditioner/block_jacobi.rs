@@ -1,8 +1,9 @@
 //! The inverses of diagonal blocks.
 
+use super::Preconditioner;
 use super::inverse::InverseProduct;
-use super::{Preconditioner, check_square};
 use sparse_core::backend::{SpaceOf, ViewOf, vec_with_capacity};
+use sparse_core::error::check_square;
 use sparse_core::op::{SpmvKernel, VectorKernel, quotient};
 use sparse_core::{Accumulator, Csr, Error, Host, Index, Result, Scalar};
 use std::ops::Range;
@@ -54,7 +55,7 @@ where
     /// [`IndexOverflow`](Error::IndexOverflow) if the inverses have 2³¹ entries or more,
     /// [`OutOfMemory`](Error::OutOfMemory) if there is no memory for them; those of planning a product.
     pub fn new<I: Index, O: Index>(backend: &B, a: &Csr<T, Host, I, O>, size: usize) -> Result<Self> {
-        check_square(OP, a)?;
+        check_square(OP, (a.nrows(), a.ncols()))?;
         if size == 0 {
             return Err(Error::unsupported("blocks of 0 rows", "they must have at least 1"));
         }
@@ -77,7 +78,7 @@ where
     /// # Errors
     /// As [`new`](Self::new); [`Format`](Error::Format) for another order.
     pub fn update<I: Index, O: Index>(&mut self, a: &Csr<T, Host, I, O>) -> Result<()> {
-        check_square(OP, a)?;
+        check_square(OP, (a.nrows(), a.ncols()))?;
         self.product.set_values(&inverse_blocks(a, self.size)?)
     }
 }

@@ -99,7 +99,8 @@ pub(super) fn check_pattern(op: &'static str, expected: PatternId, found: Patter
     if expected == found {
         return Ok(());
     }
-    let reason = format!("the factors were made for {expected:?}, the matrix has {found:?}");
+    let reason =
+        "the matrix has another pattern than the factors were made for; with_values keeps one".into();
     Err(Error::PlanMismatch { op, reason })
 }
 

@@ -1,9 +1,10 @@
 //! The incomplete Cholesky factorization without fill-in.
 
+use super::Preconditioner;
 use super::factors::{FactorSolves, RowPositions, check_pattern, check_sorted, missing_diagonal};
-use super::{Preconditioner, check_square};
 use num_traits::{Float, Zero};
 use sparse_core::backend::{SpaceOf, ViewOf};
+use sparse_core::error::check_square;
 use sparse_core::op::{Op, RealOf, Triangular, TrisolveKernel, quotient};
 use sparse_core::{Accumulator, Csr, Error, Host, Index, PatternId, Result, Scalar, SparseFormat};
 
@@ -68,7 +69,7 @@ where
     /// have duplicates, [`Singular`](Error::Singular) with the first row whose diagonal is not stored or not real, or
     /// whose pivot is not positive.
     pub fn new(backend: &B, a: &Csr<T, Host, I, O>) -> Result<Self> {
-        check_square(OP, a)?;
+        check_square(OP, (a.nrows(), a.ncols()))?;
         check_sorted(OP, a)?;
         let (mut offsets, mut columns) = (vec![O::default()], vec![]);
         for row in 0..a.nrows() {

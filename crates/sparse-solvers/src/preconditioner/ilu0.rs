@@ -1,8 +1,9 @@
 //! The incomplete LU factorization without fill-in.
 
+use super::Preconditioner;
 use super::factors::{FactorSolves, RowPositions, check_pattern, check_sorted, missing_diagonal};
-use super::{Preconditioner, check_square};
 use sparse_core::backend::{SpaceOf, ViewOf};
+use sparse_core::error::check_square;
 use sparse_core::op::{Triangular, TrisolveKernel, quotient};
 use sparse_core::{Accumulator, Csr, Error, Host, Index, Result, SparseFormat};
 
@@ -66,7 +67,7 @@ where
     /// have duplicates, [`Singular`](Error::Singular) with the first row whose diagonal is not stored or whose pivot is
     /// zero or not finite.
     pub fn new(backend: &B, a: &Csr<T, Host, I, O>) -> Result<Self> {
-        check_square(OP, a)?;
+        check_square(OP, (a.nrows(), a.ncols()))?;
         check_sorted(OP, a)?;
         let diagonal = |row| {
             let position = a.major_entries(row).position(|(col, _)| col == row);

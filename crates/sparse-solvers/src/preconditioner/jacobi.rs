@@ -1,8 +1,9 @@
 //! The inverse of the diagonal.
 
+use super::Preconditioner;
 use super::inverse::InverseProduct;
-use super::{Preconditioner, check_square};
 use sparse_core::backend::{SpaceOf, ViewOf};
+use sparse_core::error::check_square;
 use sparse_core::op::{SpmvKernel, VectorKernel, quotient};
 use sparse_core::{Accumulator, Csr, Error, Host, Index, Result, Scalar};
 
@@ -118,7 +119,7 @@ pub fn inverse_diagonal_of_block<T: Accumulator, I: Index, O: Index>(
     a: &Csr<T, Host, I, O>,
     first: usize,
 ) -> Result<Vec<T>> {
-    check_square("jacobi", a)?;
+    check_square("jacobi", (a.nrows(), a.ncols()))?;
     (0..a.nrows()).map(|row| inverse_of_diagonal(a, row, first)).collect()
 }
 

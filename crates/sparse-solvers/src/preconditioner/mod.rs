@@ -13,7 +13,7 @@ pub use ilu0::Ilu0;
 pub use jacobi::{Jacobi, inverse_diagonal, inverse_diagonal_of_block};
 
 use sparse_core::backend::{Backend, ViewOf};
-use sparse_core::{Error, Result, Scalar, SparseFormat};
+use sparse_core::{Result, Scalar};
 use std::fmt::Debug;
 
 /// An approximation K of A whose inverse is cheap to apply.
@@ -30,7 +30,7 @@ pub trait Preconditioner<B: Backend, T: Scalar>: Debug {
     /// K⁻¹·r, in memory that the preconditioner owns, or `r` itself.
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if the length of `r` is not the number of rows of K; errors of the device's runtime.
+    /// [`Shape`](sparse_core::Error::Shape) if the length of `r` is not the number of rows of K; errors of the device's runtime.
     fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>>;
 
     /// True if K is known to be the identity, so that rᴴ·K⁻¹·r is ‖r‖².
@@ -94,13 +94,4 @@ impl<B: Backend, T: Scalar, P: Preconditioner<B, T>> Preconditioner<B, T> for Op
     fn is_recordable(&self) -> bool {
         self.as_ref().is_none_or(Preconditioner::is_recordable)
     }
-}
-
-/// An error unless `a` is square.
-pub(crate) fn check_square(op: &'static str, a: &impl SparseFormat) -> Result<()> {
-    let (rows, cols) = (a.nrows(), a.ncols());
-    if rows == cols {
-        return Ok(());
-    }
-    Err(Error::shape(op, format_args!("a square matrix is needed, this one is {rows} x {cols}")))
 }

@@ -9,9 +9,7 @@ use crate::runtime::operand_errors::half_precision;
 use crate::runtime::rank::{AnyRank, Rank, RankKernels, host_rows};
 use crate::runtime::{Format, Matrix};
 use crate::{Device, ExchangePath};
-#[cfg(doc)]
-use sparse_core::Error;
-use sparse_core::{Accumulator, DType, Result, c32, c64};
+use sparse_core::{Accumulator, DType, Error, Result, c32, c64};
 use sparse_device::Device as Accelerator;
 use sparse_distrib::{Local, Ownership};
 use std::sync::Arc;
@@ -68,6 +66,9 @@ where
     HostBackend: RankKernels<T>,
     Accelerator: RankKernels<T>,
 {
+    if devices.is_empty() {
+        return Err(Error::shape("distribute", "there are no devices where at least one is needed"));
+    }
     let csr = a.to_format(Format::Csr)?;
     let host = csr.on_host()?;
     let csr = host_rows::<T>(&csr, &host)?;

@@ -113,14 +113,16 @@ const CWM_COLUMNS: usize = 4 * LANES;
 /// Bytes of a row of B that are more than a sector and up to a line of the cache.
 const ONE_LINE: std::ops::RangeInclusive<usize> = 33..=128;
 
-/// The numbers by which rows are given blocks or chunks.
+/// What decides between blocks and chunks of rows: the statistics of A's rows and the sizes of B.
 #[derive(Debug, Clone, Copy)]
-struct RowNumbers {
+struct ProductStatistics {
     rows: usize,
     /// Rows with entries.
     filled: usize,
     nnz: usize,
+    /// Entries of the longest row.
     longest: usize,
+    /// Columns of A, which are rows of B.
     cols: usize,
     /// Bytes of a row of B.
     row_bytes: usize,
@@ -137,7 +139,7 @@ enum TakeBlocks {
     No,
 }
 
-impl RowNumbers {
+impl ProductStatistics {
     fn take_blocks(self, cache_bytes: usize, limits: &SpmmThresholds) -> TakeBlocks {
         let is_below = |limit: usize, rows: usize| self.nnz < rows.saturating_mul(limit);
         let short = limits.short_for_blocks.of(self.row_bytes);
@@ -265,7 +267,7 @@ impl Device {
         if !row_blocks::fill_device(a, columns, self.caps().compute_units, self.has_barriers()) {
             return Ok(false);
         }
-        let rows = RowNumbers {
+        let product = ProductStatistics {
             rows: a.rows,
             filled: lengths.filled()?,
             nnz: a.nnz(),
@@ -273,7 +275,7 @@ impl Device {
             cols: a.cols,
             row_bytes: columns * a.dtype.bytes(),
         };
-        match rows.take_blocks(self.properties().cache_bytes, limits) {
+        match product.take_blocks(self.properties().cache_bytes, limits) {
             TakeBlocks::Yes => Ok(true),
             TakeBlocks::IfNear => self.has_near_columns(a),
             TakeBlocks::No => Ok(false),
@@ -367,8 +369,9 @@ mod tests {
     #[test]
     fn longer_rows_take_blocks_if_their_columns_are_near() {
         let take = |rows, nnz, longest, cols, columns: usize| {
-            let rows = RowNumbers { rows, filled: rows, nnz, longest, cols, row_bytes: 4 * columns };
-            rows.take_blocks(60 << 20, &SpmmThresholds::H100)
+            let product =
+                ProductStatistics { rows, filled: rows, nnz, longest, cols, row_bytes: 4 * columns };
+            product.take_blocks(60 << 20, &SpmmThresholds::H100)
         };
         assert_eq!(take(500_000, 2_732_064, 2_000, 500_000, 32), TakeBlocks::Yes, "nets");
         assert_eq!(take(300_000, 1_569_854, 60, 50_000, 32), TakeBlocks::IfNear, "rows longer than a block");
