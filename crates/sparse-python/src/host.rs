@@ -57,7 +57,7 @@ pub(crate) fn csr_sort(py: Python<'_>, csr: Arrays<'_>) -> PyResult<()> {
     })
 }
 
-/// The arrays of A·B of two matrices in CSR of one type.
+/// The arrays of A·B of two matrices in CSR of one type, without elements that come out as zero, which SciPy leaves out.
 #[pyfunction]
 pub(crate) fn csr_multiply<'py>(
     py: Python<'py>,
@@ -70,7 +70,7 @@ pub(crate) fn csr_multiply<'py>(
     with_types!(a.dtype()?, a.index()?, T, I => {
         // SAFETY: as in `product::matvec`.
         let (left, right) = unsafe { (a.slices::<T, I>(Format::Csr)?, b.slices::<T, I>(Format::Csr)?) };
-        let product = py.detach(|| cpu.multiply_csr(a.0, left, b.0, right)).map_err(exception)?;
-        parts(py, product.into_parts())
+        let product = py.detach(|| cpu.without_zeros(cpu.multiply_csr(a.0, left, b.0, right)?));
+        parts(py, product.map_err(exception)?.into_parts())
     })
 }

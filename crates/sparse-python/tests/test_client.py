@@ -8,6 +8,7 @@ import json
 import pickle
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import nnz.client
@@ -260,6 +261,21 @@ def test_a_real_matrix_solves_for_complex_numbers_by_parts(client):
     assert report["converged"] and report["relative_residual"] <= 1e-12
     with pytest.raises(nnz.client.ServerError, match="real and imaginary parts"):
         h.operation("solve", b)
+
+
+def test_a_solution_that_has_not_converged_is_told(client):
+    a, b = matrix("d"), np.linspace(1, 2, 50)
+    h = client.put(a, "slow")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        h.solve(b, method="gmres", tol=1e-8)
+        report = h.solve_with_report(b, method="gmres", tol=1e-12, max_iterations=2)[1]
+        assert not report["converged"]
+        h.solve(b, method="gmres", dry_run=1)
+    for right in (b, 1j * b):
+        with pytest.warns(nnz.client.ConvergenceWarning, match=r"slow@1: not converged in 2 iterations") as seen:
+            h.solve(right, method="gmres", tol=1e-12, max_iterations=2)
+        assert seen[0].filename == __file__
 
 
 def test_scipy_solves_with_the_operator_of_a_server(client):

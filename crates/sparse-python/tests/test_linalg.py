@@ -280,6 +280,20 @@ def test_foreign_preconditioners_are_applied_by_scipy():
     np.testing.assert_allclose(a @ scipys, b, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["ilu0", "ic0"])
+def test_incomplete_factors_take_rows_in_any_order_with_duplicates(name):
+    a, b = laplace(6), dense((36,), "d")
+    twice = sp.csr_array((np.repeat(a.data / 2, 2), np.repeat(a.indices, 2), 2 * a.indptr), shape=a.shape)
+    backwards = sp.csr_array((a.data[::-1], 35 - a.indices[::-1], a.nnz - a.indptr[::-1]), shape=a.shape)[:, ::-1][::-1]
+    assert not backwards.has_sorted_indices and not twice.has_canonical_format
+    make = getattr(nnz.linalg, name)
+    for matrix in (backwards, twice, twice.T):
+        before = matrix.indices.copy()
+        for kind in (matrix, nnz.DeviceCsr.from_scipy(matrix, "cpu")):
+            np.testing.assert_allclose(make(kind).solve(b), make(a).solve(b), rtol=1e-12)
+        np.testing.assert_array_equal(matrix.indices, before)
+
+
 def test_preconditioners_name_the_row_that_they_cannot_take():
     with pytest.raises(ValueError, match="row 1: a diagonal entry"):
         nnz.linalg.ilu0(sp.csr_array(np.array([[1.0, 1], [1, 0]])))

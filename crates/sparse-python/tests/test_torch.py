@@ -132,6 +132,48 @@ def test_gradients_of_gradients(device):
         assert torch.autograd.gradgradcheck(function, inputs)
 
 
+TRANSFORMS = {
+    "grad": lambda f, a, b: torch.func.grad(lambda *parts: (f(*parts) ** 3).sum(), (0, 1))(a, b),
+    "jacrev": lambda f, a, b: torch.func.jacrev(f, (0, 1))(a, b),
+    "jacfwd": lambda f, a, b: torch.func.jacfwd(f, (0, 1))(a, b),
+    "jvp": lambda f, a, b: torch.func.jvp(f, (a, b), (a + 1, b - 1)),
+    "vjp": lambda f, a, b: torch.func.vjp(f, a, b)[1](f(a, b)),
+    "hessian": lambda f, a, b: torch.func.hessian(lambda *parts: (f(*parts) ** 3).sum(), (0, 1))(a, b),
+    "vmap of the first": lambda f, a, b: torch.func.vmap(f, (0, None))(torch.stack([a, 2 * a]), b),
+    "vmap of the second": lambda f, a, b: torch.func.vmap(f, (None, -1))(a, torch.stack([b, 2 * b, b + 1], -1)),
+    "vmap of both": lambda f, a, b: torch.func.vmap(f)(torch.stack([a, a + 1]), torch.stack([b, 2 * b])),
+    "vmap of grad": lambda f, a, b: torch.func.vmap(torch.func.grad(lambda *parts: (f(*parts) ** 2).sum(), (0, 1)), (None, 0))(a, torch.stack([b, 2 * b])),
+    "vmap of vmap": lambda f, a, b: torch.func.vmap(torch.func.vmap(f, (None, 0)), (0, None))(torch.stack([a, 2 * a]), torch.stack([b, b + 1])),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_transforms_of_functions(device, transform):
+    case = Case(device, shape=(5, 4))
+    values, u, v = case.values.detach(), case.dense(5, 2).detach(), case.dense(4, 2).detach()
+    rows = torch.repeat_interleave(torch.arange(5, device=device), case.indptr.diff())
+
+    def matrix(values):
+        return torch.zeros(case.shape, dtype=case.dtype, device=device).index_put((rows, case.indices), values)
+
+    pairs = [
+        (lambda a, b: spmm(*case.pattern, a, case.shape, b), lambda a, b: matrix(a) @ b, (values, v)),
+        (lambda a, x: spmv(*case.pattern, a, case.shape, x), lambda a, x: matrix(a) @ x, (values, v[:, 0])),
+        (lambda u, v: sddmm(*case.pattern, case.shape, u, v), lambda u, v: (u @ v.T)[rows, case.indices], (u, v)),
+        (lambda a, b: to_dense(*case.pattern, a, case.shape) @ b, lambda a, b: matrix(a) @ b, (values, v)),
+    ]
+    for ours, theirs, operands in pairs:
+        torch.testing.assert_close(TRANSFORMS[transform](ours, *operands), TRANSFORMS[transform](theirs, *operands))
+
+
+def test_tangents_of_dual_numbers(device):
+    case = Case(device)
+    b, tangent = case.dense(case.shape[1], 3).detach(), case.dense(case.shape[1], 3).detach()
+    with torch.autograd.forward_ad.dual_level():
+        found = spmm(*case.pattern, case.values.detach(), case.shape, torch.autograd.forward_ad.make_dual(b, tangent))
+        torch.testing.assert_close(torch.autograd.forward_ad.unpack_dual(found).tangent, case.matrix().detach() @ tangent)
+
+
 def test_the_operators_are_sound(device):
     case = Case(device, torch.float32)
     rows, cols = case.shape
@@ -162,10 +204,10 @@ def test_plans_are_made_once_for_a_pattern(device):
     b = case.dense(case.shape[1], 4)
     for _ in range(3):
         spmm(*case.parts, b).sum().backward()
-    (pattern,) = nnz.torch._PATTERNS[case.indptr].values()
+    (pattern,) = nnz._torch_operators._PATTERNS[case.indptr].values()
     assert sorted(key[0] for key in pattern.plans) == ["sddmm", "spmm", "spmm"]
     spmm(*case.parts, b).sum().backward()
-    assert list(nnz.torch._PATTERNS[case.indptr].values()) == [pattern]
+    assert list(nnz._torch_operators._PATTERNS[case.indptr].values()) == [pattern]
     # A pattern that was written is another one.
     before = spmm(*case.parts, b)
     case.indices.copy_(case.indices.roll(1))
@@ -176,9 +218,9 @@ def test_plans_are_made_once_for_a_pattern(device):
     case.indices[0] = 99
     with pytest.raises(ValueError, match="column 99"):
         spmm(*case.parts, b)
-    count = len(nnz.torch._PATTERNS)
+    count = len(nnz._torch_operators._PATTERNS)
     del case, pattern, before, after
-    assert len(nnz.torch._PATTERNS) == count - 1
+    assert len(nnz._torch_operators._PATTERNS) == count - 1
 
 
 def test_other_memory_of_a_tensor_is_another_pattern(device):

@@ -5,7 +5,7 @@ use super::compiled::{find, prune_table};
 use super::plan::CpuPlan;
 use crate::Cpu;
 use crate::parallel::{CHUNK, chunks};
-use sparse_core::op::{Keep, PruneKernel};
+use sparse_core::op::{Keep, PruneKernel, PrunePlan};
 use sparse_core::reference::{Rebuild, Reference};
 use sparse_core::{
     Algorithm, AlgorithmSet, Axis, Compressed, Coo, Host, Index, PlanOptions, Result, Scalar, SparseFormat,
@@ -58,6 +58,35 @@ impl<M: ParallelPrune> PruneKernel<M> for Cpu {
         let functions: &Functions<M> = find(prune_table(), "prune", M::FORMAT)?;
         // SAFETY: the caller makes the same promises.
         unsafe { (functions.run)(self, plan, a, keep) }
+    }
+}
+
+/// Products without zeros.
+impl Cpu {
+    /// `a` without the entries that are zero: itself where there are none, else a copy. NaN stays.
+    ///
+    /// ```
+    /// use backend_cpu::Cpu;
+    /// let a = sparse_core::Csr::<f64>::new(1, 3, vec![0, 3], vec![0, 1, 2], vec![1.0, 0.0, f64::NAN])?;
+    /// assert_eq!(Cpu::new()?.without_zeros(a)?.indices(), &[0, 2]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`](sparse_core::Error::Unsupported) for types that are not in the catalogue.
+    pub fn without_zeros<A: Axis, T: Scalar, I: Index, O: Index>(
+        &self,
+        a: Compressed<A, T, Host, I, O>,
+    ) -> Result<Compressed<A, T, Host, I, O>> {
+        let values = a.values();
+        // A sum has no early end, so that several values are compared at once.
+        let zeros = self.map(values.len(), chunks(values.len(), CHUNK), |part| -> usize {
+            values[part].iter().map(|&value| usize::from(value == T::ZERO)).sum()
+        });
+        if zeros.iter().all(|&count| count == 0) {
+            return Ok(a);
+        }
+        PrunePlan::new(self, &a, &PlanOptions::default())?.run(&a, Keep::NonZero)
     }
 }
 

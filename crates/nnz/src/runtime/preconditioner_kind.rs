@@ -2,9 +2,10 @@
 
 use super::backend::RuntimeBackend;
 use super::{Format, Matrix};
+use crate::Device;
 use sparse_core::backend::{Backend, SpaceOf};
 use sparse_core::op::{SpmvKernel, TrisolveKernel, VectorKernel};
-use sparse_core::{Accumulator, Csr, Error, Result, Scalar};
+use sparse_core::{Accumulator, Csr, Error, IndexOrder, Result, Scalar};
 use sparse_solvers::{BlockJacobi, Ic0, Ilu0, Jacobi, Preconditioner, inverse_diagonal};
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -174,9 +175,22 @@ where
     T: Accumulator,
 {
     fn factorize(&self, a: &Matrix, by: Factorization) -> Result<AnyPreconditioner<Self, T>> {
-        return_of_csr!(a.to_format(Format::Csr)?.sort()?, T, a => Ok(match by {
+        return_of_csr!(canonical_rows::<T>(a)?, T, a => Ok(match by {
             Factorization::Ilu0 => Box::new(Ilu0::new(self, a)?),
             Factorization::Ic0 => Box::new(Ic0::new(self, a)?),
         }))
     }
+}
+
+/// `a` as CSR on the host, in order and with duplicates added, which making it of COO does.
+fn canonical_rows<T: Accumulator>(a: &Matrix) -> Result<Matrix> {
+    let rows = a.to_device(&Device::host()?)?.to_format(Format::Csr)?;
+    match is_canonical::<T>(&rows)? {
+        true => Ok(rows),
+        false => rows.to_format(Format::Coo)?.to_format(Format::Csr),
+    }
+}
+
+fn is_canonical<T: Accumulator>(rows: &Matrix) -> Result<bool> {
+    return_of_csr!(rows, T, a => Ok(a.order() == IndexOrder::CANONICAL))
 }

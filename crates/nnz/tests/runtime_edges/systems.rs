@@ -83,6 +83,24 @@ fn solvers_share_a_preconditioner_that_fits() {
     assert!(matches!(error, Error::Shape { .. }), "{error}");
 }
 
+#[test]
+fn incomplete_factors_take_rows_out_of_order_with_duplicates() {
+    let device = cpu();
+    let sorted = Csr::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![4.0, 1.0, 1.0, 3.0]).unwrap();
+    let out_of_order =
+        Csr::<f64>::new_unsorted(2, 2, vec![0, 2, 4], vec![1, 0, 1, 0], vec![1.0, 4.0, 3.0, 1.0]).unwrap();
+    let (offsets, columns) = (vec![0, 3, 5], vec![0, 0, 1, 0, 1]);
+    let duplicates = Csr::<f64>::new_unsorted(2, 2, offsets, columns, vec![3.0, 1.0, 1.0, 1.0, 3.0]).unwrap();
+    let b = Vector::from_slice(&device, &[5.0, 4.0]).unwrap();
+    for by in [PreconditionerKind::Ilu0, PreconditionerKind::Ic0] {
+        let [expected, found @ ..] = [&sorted, &out_of_order, &duplicates].map(|a| {
+            let a = Matrix::from_typed(&device, a.clone()).unwrap();
+            a.preconditioner(by).unwrap().apply(&b).unwrap().to_vec::<f64>().unwrap()
+        });
+        assert!(found.iter().all(|x| *x == expected), "{by}: {found:?}, not {expected:?}");
+    }
+}
+
 #[cfg(feature = "direct")]
 #[test]
 fn factors_serve_new_values_of_columns_in_order() {

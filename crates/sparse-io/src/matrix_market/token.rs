@@ -28,16 +28,19 @@ impl<'a> Cursor<'a> {
     }
 
     /// The position as a number of bytes.
+    #[inline]
     pub(super) fn position(self) -> usize {
         self.at
     }
 
     /// The text from the position on.
+    #[inline]
     pub(super) fn rest(self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
 
     /// Skips `length` bytes.
+    #[inline]
     pub(super) fn advance(&mut self, length: usize) {
         self.at += length;
     }

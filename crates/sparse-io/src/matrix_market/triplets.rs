@@ -1,8 +1,12 @@
 //! Entries in the order of the file, as three arrays that several threads fill.
 
+use crate::parallel;
 use crate::stream::{Reserve, grow};
 use sparse_core::{Index, Result, Scalar};
 use std::ops::Range;
+
+/// Entries up to which one thread clears the arrays: to wake another one takes longer.
+const CLEARED_ALONE: usize = 1 << 16;
 
 /// Rows, columns and values of entries.
 #[derive(Debug)]
@@ -15,8 +19,12 @@ pub(super) struct Triplets<T, R, C> {
 impl<T: Scalar, R: Index, C: Index> Triplets<T, R, C> {
     /// Arrays of `length` entries, to be filled.
     pub(super) fn with_length(length: usize) -> Self {
-        let (rows, cols) = (vec![R::cast(0); length], vec![C::cast(0); length]);
-        Self { rows, cols, values: vec![T::ZERO; length] }
+        let positions = || (vec![R::cast(0); length], vec![C::cast(0); length]);
+        let zeros = || vec![T::ZERO; length];
+        // Memory that was in use before is cleared: of 2.4 million entries that takes 4 of 76 ms.
+        let ((rows, cols), values) =
+            if length < CLEARED_ALONE { (positions(), zeros()) } else { parallel::join(positions, zeros) };
+        Self { rows, cols, values }
     }
 
     /// Makes the arrays longer by `more` entries, to be filled, of `most` in all.

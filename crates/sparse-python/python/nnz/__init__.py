@@ -10,14 +10,18 @@ import importlib
 import importlib.metadata
 from typing import Any
 
+import scipy.sparse as _scipy_sparse
+
 from . import io, linalg
-from ._arrays import coo_array, csc_array, csr_array
+from ._arrays import bsr_array, coo_array, csc_array, csr_array, dia_array, dok_array, lil_array
 from ._batch import BatchCsr, compress
 from ._conformance import ConformanceReport, conformance
 from ._device import DeviceCoo, DeviceCsc, DeviceCsr, DeviceInfo, devices
+from ._functions import of_scipy
 from ._matrix_set import MatrixSet
 from ._picture import Picture, spy
 from ._plan import SpmmPlan, SpmvPlan, plan_spmm, plan_spmv
+from .io import load_npz, save_npz
 
 __all__ = [
     "BatchCsr",
@@ -30,16 +34,22 @@ __all__ = [
     "Picture",
     "SpmmPlan",
     "SpmvPlan",
+    "bsr_array",
     "compress",
     "conformance",
     "coo_array",
     "csc_array",
     "csr_array",
     "devices",
+    "dia_array",
+    "dok_array",
     "io",
+    "lil_array",
     "linalg",
+    "load_npz",
     "plan_spmm",
     "plan_spmv",
+    "save_npz",
     "spy",
 ]
 
@@ -50,4 +60,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f".{name}", __name__)
     if name == "__version__":
         return importlib.metadata.version(__name__)
+    # The rest of SciPy's package.
+    if name in _scipy_sparse.__all__:
+        return globals().setdefault(name, of_scipy(name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -55,27 +55,23 @@ def solution_type(*operands: np.dtype[Any]) -> np.dtype[Any]:
     return np.result_type(*(np.float64 if each.kind in "biu" or each == np.float16 else each for each in operands))
 
 
+def retyped(found: Any, container: Any) -> Any:
+    """An array of SciPy's as one of a subclass, over the same arrays. The constructor would take as long as a short slice."""
+    made = container.__new__(container)
+    vars(made).update(vars(found))
+    return made
+
+
 class _Containers:
     """What all classes have in common: those that SciPy's methods make their results of."""
 
-    @property
-    def _csr_container(self) -> type[csr_array]:
-        return csr_array
-
-    @property
-    def _csc_container(self) -> type[csc_array]:
-        return csc_array
-
-    @property
-    def _coo_container(self) -> type[coo_array]:
-        return coo_array
-
-    def multiply(self: Any, other: Any) -> Any:
-        made = super().multiply(other)
-        # SciPy multiplies by a diagonal matrix, whose zeros a sparse product of nnz stores.
-        if sp.issparse(other) and sp.issparse(made) and other.shape != self.shape:
-            made.eliminate_zeros()
-        return made
+    _csr_container = property(lambda _: csr_array)
+    _csc_container = property(lambda _: csc_array)
+    _coo_container = property(lambda _: coo_array)
+    _bsr_container = property(lambda _: bsr_array)
+    _dia_container = property(lambda _: dia_array)
+    _dok_container = property(lambda _: dok_array)
+    _lil_container = property(lambda _: lil_array)
 
 
 class _Compressed(_Containers):
@@ -98,9 +94,10 @@ class _Compressed(_Containers):
         if type(other) is np.ndarray and len(self._shape) == 2 and other.shape[:1] == self._shape[1:]:
             if other.ndim == 1:
                 return self._matmul_vector(other)
-            # SciPy multiplies one column as a vector.
-            if other.ndim == 2 and other.shape[1] != 1:
-                return self._matmul_multivector(other)
+            if other.ndim == 2:
+                # SciPy multiplies one column as a vector.
+                is_column = other.shape[1] == 1
+                return self._matmul_vector(other.ravel()).reshape(-1, 1) if is_column else self._matmul_multivector(other)
         return super().__matmul__(other)
 
     def _matmul_vector(self: Any, other: Any) -> Any:
@@ -133,7 +130,9 @@ class _Compressed(_Containers):
                 except (TypeError, OverflowError):  # indices of two types, or more entries than they can count
                     pass
                 else:
-                    return _compressed(self.__class__, (self.shape[0], other.shape[1]), parts, canonical=True)
+                    shape = (self.shape[0], other.shape[1])
+                    # Without entries SciPy chooses the type of the indices anew.
+                    return _compressed(self.__class__, shape, parts, canonical=True) if len(parts[1]) else self.__class__(shape, dtype=dtype)
         return super()._matmul_sparse(other)
 
     def _to_other_axis(self: Any, container: Any) -> Any:
@@ -228,9 +227,9 @@ class coo_array(_Containers, sp.coo_array):  # type: ignore[misc]
     if hasattr(sp.coo_array, "__getitem__"):  # as of SciPy 1.17
 
         def __getitem__(self, key: Any) -> Any:
-            # SciPy's result is of its own class.
             found = super().__getitem__(key)
-            return coo_array(found) if sp.issparse(found) else found
+            # SciPy's result is of its own class.
+            return retyped(found, coo_array) if sp.issparse(found) else found
 
     def tocsr(self, copy: bool = False) -> csr_array:
         made = self._to_compressed(csr_array)
@@ -250,3 +249,19 @@ class coo_array(_Containers, sp.coo_array):  # type: ignore[misc]
         except TypeError:
             return None
         return _compressed(container, self.shape, parts, canonical=True)
+
+
+class bsr_array(_Containers, sp.bsr_array):  # type: ignore[misc]
+    """:class:`scipy.sparse.bsr_array`, which becomes the classes here."""
+
+
+class dia_array(_Containers, sp.dia_array):  # type: ignore[misc]
+    """:class:`scipy.sparse.dia_array`, which becomes the classes here."""
+
+
+class dok_array(_Containers, sp.dok_array):  # type: ignore[misc]
+    """:class:`scipy.sparse.dok_array`, which becomes the classes here."""
+
+
+class lil_array(_Containers, sp.lil_array):  # type: ignore[misc]
+    """:class:`scipy.sparse.lil_array`, which becomes the classes here."""

@@ -36,6 +36,13 @@ __all__ = [
 ]
 
 
+def __getattr__(name: str) -> Any:
+    # The rest of SciPy's module.
+    if name in scipy_linalg.__all__:
+        return getattr(scipy_linalg, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def cg(
     A: Any,
     b: Any,

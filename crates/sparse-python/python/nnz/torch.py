@@ -1,292 +1,221 @@
 """Products of sparse matrices as operators of PyTorch, with gradients.
 
 A matrix is its arrays in CSR: `indptr`, `indices`, `values` and its shape, as plain tensors on the CPU or a CUDA GPU, where the
-work goes to PyTorch's current stream. Gradients flow to `values` and to dense operands, of any order. The operators are
-registered with :mod:`torch.library` (`torch.ops.nnz`), so that `torch.compile` takes them as they are.
+work goes to PyTorch's current stream. Gradients flow to `values` and to dense operands, of any order, and so do the transforms
+of :mod:`torch.func`: `grad`, `jacrev`, `jvp`, `jacfwd`, `hessian` and `vmap`. The operators are registered with
+:mod:`torch.library` (`torch.ops.nnz`), so that `torch.compile` takes them as they are.
 
 The first product with an `indptr` checks the pattern and prepares it; later ones find that by the tensor, so keep it.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.weak import TensorWeakRef, WeakTensorKeyDictionary
+from torch.autograd import forward_ad
 
-from . import _native
+from . import _torch_operators as operators
 
 __all__ = ["sddmm", "spmm", "spmv", "to_dense"]
-
-_CHARS = {
-    torch.float16: "e",
-    torch.float32: "f",
-    torch.float64: "d",
-    torch.complex64: "F",
-    torch.complex128: "D",
-    torch.int32: "i",
-    torch.int64: "l",
-}
 
 
 def spmm(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], b: Tensor) -> Tensor:
     """A·B with a dense B of two dimensions."""
-    return _spmm(indptr, indices, values, list(shape), b, False)
+    return _call(_Spmm, indptr, indices, values, tuple(shape), b, False)
 
 
 def spmv(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], x: Tensor) -> Tensor:
     """A·x."""
-    return _spmv(indptr, indices, values, list(shape), x, False)
+    return _call(_Spmv, indptr, indices, values, tuple(shape), x, False)
 
 
 def sddmm(indptr: Tensor, indices: Tensor, shape: Sequence[int], u: Tensor, v: Tensor) -> Tensor:
     """The elements of U·Vᵀ at the entries of the pattern, in their order."""
-    return _sddmm(indptr, indices, list(shape), u, v)
+    return _call(_Sddmm, indptr, indices, tuple(shape), u, v)
 
 
 def to_dense(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
     """All elements of A."""
-    return _to_dense(indptr, indices, values, list(shape))
+    return _call(_ToDense, indptr, indices, values, tuple(shape))
 
 
-class _Pattern:
-    """A pattern that was checked, and the plans of its products."""
-
-    def __init__(self, indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], stream: int) -> None:
-        self.stream = stream
-        self.indices = TensorWeakRef(indices)
-        self.versions = _versions(indptr, indices)
-        self.plans: dict[tuple[Any, ...], _native.Plan] = {}
-        rows, cols = shape
-        most = max(rows, cols, len(indices))
-        # On a GPU the matrix uses them where they lie: their memory lives as long as the pattern.
-        self.positions = [_prepared(_positions(array, most, values.dtype)) for array in (indptr, indices)]
-        arrays = [_operand(array, stream) for array in (*self.positions, values)]
-        if values.is_cuda:
-            self.matrix = _native.Matrix.from_device_arrays("csr", (rows, cols), *arrays)
-        else:
-            self.matrix = _native.Matrix.from_arrays("csr", ((rows, cols), *arrays), "cpu")
-
-    def is_of(self, indptr: Tensor, indices: Tensor) -> bool:
-        """True if the tensors are those that were checked, and were not written since."""
-        return self.indices() is indices and self.versions == _versions(indptr, indices)
-
-    def plan(self, kind: str, *arguments: Any) -> _native.Plan:
-        key = (kind, *arguments)
-        found = self.plans.get(key)
-        if found is None:
-            found = self.plans[key] = getattr(_native.Plan, kind)(self.matrix, *arguments)
-        return found
-
-    def run(self, plan: _native.Plan, inputs: Sequence[Tensor], out: Tensor, values: Tensor | None = None) -> Tensor:
-        """Writes `out`; `values` are prepared."""
-        # They live until the work was enqueued; PyTorch reuses their memory in the order of the stream.
-        prepared = [_prepared(tensor) for tensor in inputs]
-        operands = [_operand(tensor, self.stream) for tensor in prepared]
-        given = None if values is None else _operand(values, self.stream)
-        plan.run(operands, _operand(out, self.stream), 1 + 0j, 0j, given)
-        return out
+def _call(function: type[_Differentiable], *arguments: Any) -> Tensor:
+    """The function; its operator alone where no rule of :mod:`torch.func` is needed, which takes less time, and for compilers."""
+    if torch.compiler.is_compiling() or not (torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0):
+        return function.forward(*arguments)
+    return function.apply(*arguments)
 
 
-#: The patterns by their `indptr`, for each shape, type and stream. A backward pass runs in threads of its own.
-_PATTERNS = WeakTensorKeyDictionary()
-_LOCK = threading.Lock()
+class _Differentiable(torch.autograd.Function):
+    """An operator with the rules of its derivatives."""
+
+    @classmethod
+    def vmap(cls, info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> tuple[Tensor, int]:
+        """One member of the batch after the other."""
+        dims = [_batched(dim) for dim in in_dims]
+
+        def member(number: int) -> Tensor:
+            pairs = zip(arguments, dims, strict=True)
+            return _call(cls, *(value if dim is None else value.select(dim, number) for value, dim in pairs))
+
+        return torch.stack([member(number) for number in range(info.batch_size)]), 0
 
 
-def _pattern(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> _Pattern:
-    """The checked pattern; `values` name the type and the device."""
-    for name, array in (("indices", indices), ("indptr", indptr)):
-        if array.device != values.device:
-            raise ValueError(f"{name} is on {array.device}, the values are on {values.device}: move one of them")
-    stream = torch.cuda.current_stream(values.device).cuda_stream if values.is_cuda else 0
-    if None in _versions(indptr, indices):
-        return _Pattern(indptr, indices, values, shape, stream)
-    key = (tuple(shape), values.dtype, stream)
-    with _LOCK:
-        of_pointers = _PATTERNS.get(indptr)
-        if of_pointers is None:
-            of_pointers = _PATTERNS[indptr] = {}
-        found = of_pointers.get(key)
-        if found is None or not found.is_of(indptr, indices):
-            found = of_pointers[key] = _Pattern(indptr, indices, values, shape, stream)
-        return found
+def _batched(dim: Any) -> int | None:
+    """The dimension of a batch; a shape, whose numbers have one each, has none."""
+    return dim if isinstance(dim, int) else None
 
 
-def _versions(*tensors: Tensor) -> tuple[tuple[int, int] | None, ...]:
-    """Where each is and how often it was written; None of a tensor of inference mode, which does not count."""
-    return tuple(None if tensor.is_inference() else (tensor.data_ptr(), tensor._version) for tensor in tensors)
+def _is_batch_of_operands(in_dims: tuple[Any, ...]) -> bool:
+    """True if all members of a product have one matrix."""
+    return all(_batched(dim) is None for dim in in_dims[:4])
 
 
-def _positions(positions: Tensor, largest: int, dtype: torch.dtype) -> Tensor:
-    """The row pointers or columns in the type that a matrix of `dtype` has: those of float16 are int32."""
-    if dtype != torch.float16 or positions.dtype == torch.int32:
-        return positions
-    if largest > torch.iinfo(torch.int32).max:
-        raise ValueError(f"a matrix of float16 has at most {torch.iinfo(torch.int32).max} rows, columns and entries: cast the values")
-    return positions.to(torch.int32)
+class _Product(_Differentiable):
+    """A product of a matrix with a dense operand."""
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        indptr, indices, values, ctx.shape, operand, ctx.transpose = inputs
+        ctx.save_for_backward(indptr, indices, values, operand)
+        ctx.save_for_forward(indptr, indices, values, operand)
+
+    @classmethod
+    def jvp(cls, ctx: Any, *tangents: Any) -> Tensor:
+        """d(A·B) = dA·B + A·dB."""
+        indptr, indices, values, operand = ctx.saved_tensors
+        _, _, of_values, _, of_operand, _ = tangents
+        of_matrix = _call(cls, indptr, indices, of_values, ctx.shape, operand, ctx.transpose)
+        return of_matrix + _call(cls, indptr, indices, values, ctx.shape, of_operand, ctx.transpose)
 
 
-def _operand(tensor: Tensor, stream: int) -> Any:
-    """The elements where they lie: an array of NumPy, or one on the GPU, whose work goes to the stream."""
-    char = _CHARS.get(tensor.dtype)
-    if char is None:
-        right = "float16, float32, float64, complex64 or complex128 with int32 or int64"
-        raise TypeError(f"a tensor is {tensor.dtype} where {right} is needed: cast it")
-    if not tensor.is_cuda:
-        return tensor.numpy()
-    return _native.DeviceArray.at(tensor.device.index, stream, tensor.data_ptr(), list(tensor.shape), char)
+class _Spmm(_Product):
+    """`nnz::spmm`."""
+
+    @staticmethod
+    def forward(*arguments: Any) -> Tensor:
+        return operators.spmm(*arguments)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+        """Of C = A·B: dA = dC·Bᴴ at the entries of A, dB = Aᴴ·dC; of C = Aᵀ·B: dA = conj(B)·dCᵀ, dB = conj(A)·dC."""
+        indptr, indices, values, b = ctx.saved_tensors
+        for_values = for_b = None
+        if ctx.needs_input_grad[2]:
+            factors = (b.conj(), grad) if ctx.transpose else (grad, b.conj())
+            for_values = _call(_Sddmm, indptr, indices, ctx.shape, *factors)
+        if ctx.needs_input_grad[4]:
+            for_b = _call(_Spmm, indptr, indices, values.conj(), ctx.shape, grad, not ctx.transpose)
+        return None, None, for_values, None, for_b, None
+
+    @classmethod
+    def vmap(cls, info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> tuple[Tensor, int]:
+        """The columns of all members beside each other, where they have one matrix."""
+        if not _is_batch_of_operands(in_dims):
+            return super().vmap(info, in_dims, *arguments)
+        indptr, indices, values, shape, b, transpose = arguments
+        columns = b.movedim(in_dims[4], 1)
+        found = _call(cls, indptr, indices, values, shape, columns.flatten(1), transpose)
+        return found.unflatten(1, columns.shape[1:]), 1
 
 
-def _prepared(tensor: Tensor) -> Tensor:
-    """The tensor without gradients, in C order from a word on."""
-    tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
-    return tensor.clone() if tensor.is_cuda and tensor.data_ptr() % 16 else tensor
+class _Spmv(_Product):
+    """`nnz::spmv`."""
+
+    @staticmethod
+    def forward(*arguments: Any) -> Tensor:
+        return operators.spmv(*arguments)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+        """As of a product with a matrix of one column."""
+        indptr, indices, values, x = ctx.saved_tensors
+        for_values = for_x = None
+        if ctx.needs_input_grad[2]:
+            factors = (x.conj(), grad) if ctx.transpose else (grad, x.conj())
+            for_values = _call(_Sddmm, indptr, indices, ctx.shape, *(factor.unsqueeze(1) for factor in factors))
+        if ctx.needs_input_grad[4]:
+            for_x = _call(_Spmv, indptr, indices, values.conj(), ctx.shape, grad, not ctx.transpose)
+        return None, None, for_values, None, for_x, None
+
+    @classmethod
+    def vmap(cls, info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> tuple[Tensor, int]:
+        """The members as columns of one product, where they have one matrix."""
+        if not _is_batch_of_operands(in_dims):
+            return super().vmap(info, in_dims, *arguments)
+        indptr, indices, values, shape, x, transpose = arguments
+        return _call(_Spmm, indptr, indices, values, shape, x.movedim(in_dims[4], 1), transpose), 1
 
 
-def _check(name: str, tensor: Tensor, shape: tuple[Any, ...], values: Tensor) -> None:
-    found = tuple(tensor.shape)
-    if len(found) != len(shape) or any(right not in (-1, extent) for extent, right in zip(found, shape, strict=True)):
-        right = ", ".join("k" if extent == -1 else str(extent) for extent in shape)
-        raise ValueError(f"{name} has shape {found} where ({right}) is right")
-    if tensor.dtype != values.dtype or tensor.device != values.device:
-        have = f"{name} is {tensor.dtype} on {tensor.device}, the others are {values.dtype} on {values.device}"
-        raise TypeError(f"{have}: cast or move one of them")
+class _Sddmm(_Differentiable):
+    """`nnz::sddmm`."""
+
+    @staticmethod
+    def forward(*arguments: Any) -> Tensor:
+        return operators.sddmm(*arguments)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        indptr, indices, ctx.shape, u, v = inputs
+        ctx.save_for_backward(indptr, indices, u, v)
+        ctx.save_for_forward(indptr, indices, u, v)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+        """With G, the matrix of the gradients: dU = G·conj(V), dV = Gᵀ·conj(U)."""
+        indptr, indices, u, v = ctx.saved_tensors
+        for_u = for_v = None
+        if ctx.needs_input_grad[3]:
+            for_u = _call(_Spmm, indptr, indices, grad, ctx.shape, v.conj(), False)
+        if ctx.needs_input_grad[4]:
+            for_v = _call(_Spmm, indptr, indices, grad, ctx.shape, u.conj(), True)
+        return None, None, None, for_u, for_v
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Tensor:
+        """d(U·Vᵀ) = dU·Vᵀ + U·dVᵀ."""
+        indptr, indices, u, v = ctx.saved_tensors
+        _, _, _, of_u, of_v = tangents
+        return _call(_Sddmm, indptr, indices, ctx.shape, of_u, v) + _call(_Sddmm, indptr, indices, ctx.shape, u, of_v)
 
 
-def _op(transpose: bool) -> str:
-    return "T" if transpose else "N"
+class _ToDense(_Differentiable):
+    """`nnz::to_dense`."""
+
+    @staticmethod
+    def forward(*arguments: Any) -> Tensor:
+        return operators.to_dense(*arguments)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        indptr, indices, _, ctx.shape = inputs
+        ctx.save_for_backward(indptr, indices)
+        ctx.save_for_forward(indptr, indices)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+        """The gradients at the entries."""
+        indptr, indices = ctx.saved_tensors
+        lengths = indptr[1:] - indptr[:-1]
+        numbers = torch.arange(len(lengths), device=indptr.device)
+        rows = torch.repeat_interleave(numbers, lengths, output_size=indices.shape[0])
+        return None, None, grad[rows, indices.long()], None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Tensor:
+        """The operator is linear."""
+        indptr, indices = ctx.saved_tensors
+        return _call(_ToDense, indptr, indices, tangents[2], ctx.shape)
 
 
-@torch.library.custom_op("nnz::spmm", mutates_args=())
-def _spmm(
-    indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], b: Tensor, transpose: bool
-) -> Tensor:
-    rows, inner = (shape[1], shape[0]) if transpose else (shape[0], shape[1])
-    _check("values", values, (indices.shape[0],), values)
-    _check("B", b, (inner, -1), values)
-    given = _prepared(values)
-    pattern = _pattern(indptr, indices, given, shape)
-    out = b.new_empty((rows, b.shape[1]))
-    return pattern.run(pattern.plan("spmm", _op(transpose), b.shape[1]), [b], out, given)
-
-
-@_spmm.register_fake
-def _(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], b: Tensor, transpose: bool) -> Tensor:
-    return b.new_empty((shape[1] if transpose else shape[0], b.shape[1]))
-
-
-@torch.library.custom_op("nnz::spmv", mutates_args=())
-def _spmv(
-    indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], x: Tensor, transpose: bool
-) -> Tensor:
-    rows, inner = (shape[1], shape[0]) if transpose else (shape[0], shape[1])
-    _check("values", values, (indices.shape[0],), values)
-    _check("x", x, (inner,), values)
-    given = _prepared(values)
-    pattern = _pattern(indptr, indices, given, shape)
-    return pattern.run(pattern.plan("spmv", _op(transpose)), [x], x.new_empty(rows), given)
-
-
-@_spmv.register_fake
-def _(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], x: Tensor, transpose: bool) -> Tensor:
-    return x.new_empty(shape[1] if transpose else shape[0])
-
-
-@torch.library.custom_op("nnz::sddmm", mutates_args=())
-def _sddmm(indptr: Tensor, indices: Tensor, shape: Sequence[int], u: Tensor, v: Tensor) -> Tensor:
-    _check("U", u, (shape[0], -1), u)
-    _check("V", v, (shape[1], u.shape[1]), u)
-    out = u.new_empty(indices.shape[0])
-    pattern = _pattern(indptr, indices, out, shape)
-    return pattern.run(pattern.plan("sddmm", u.shape[1]), [u, v], out)
-
-
-@_sddmm.register_fake
-def _(indptr: Tensor, indices: Tensor, shape: Sequence[int], u: Tensor, v: Tensor) -> Tensor:
-    return u.new_empty(indices.shape[0])
-
-
-@torch.library.custom_op("nnz::to_dense", mutates_args=())
-def _to_dense(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
-    _check("values", values, (indices.shape[0],), values)
-    given = _prepared(values)
-    out = values.new_empty(tuple(shape))
-    pattern = _pattern(indptr, indices, given, shape)
-    pattern.matrix.todense(_operand(out, pattern.stream), _operand(given, pattern.stream))
-    return out
-
-
-@_to_dense.register_fake
-def _(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
-    return values.new_empty(tuple(shape))
-
-
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    """Saves the inputs of a product."""
-    indptr, indices, values, ctx.shape, b, ctx.transpose = inputs
-    ctx.save_for_backward(indptr, indices, values, b)
-
-
-def _spmm_backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-    """Of C = A·B: dA = dC·Bᴴ at the entries of A, dB = Aᴴ·dC; of C = Aᵀ·B: dA = conj(B)·dCᵀ, dB = conj(A)·dC."""
-    indptr, indices, values, b = ctx.saved_tensors
-    for_values = for_b = None
-    if ctx.needs_input_grad[2]:
-        factors = (b.conj(), grad) if ctx.transpose else (grad, b.conj())
-        for_values = _sddmm(indptr, indices, ctx.shape, *factors)
-    if ctx.needs_input_grad[4]:
-        for_b = _spmm(indptr, indices, values.conj(), ctx.shape, grad, not ctx.transpose)
-    return None, None, for_values, None, for_b, None
-
-
-def _spmv_backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-    """As of a product with a matrix of one column."""
-    indptr, indices, values, x = ctx.saved_tensors
-    for_values = for_x = None
-    if ctx.needs_input_grad[2]:
-        factors = (x.conj(), grad) if ctx.transpose else (grad, x.conj())
-        for_values = _sddmm(indptr, indices, ctx.shape, *(factor.unsqueeze(1) for factor in factors))
-    if ctx.needs_input_grad[4]:
-        for_x = _spmv(indptr, indices, values.conj(), ctx.shape, grad, not ctx.transpose)
-    return None, None, for_values, None, for_x, None
-
-
-def _keep_factors(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    """Saves the inputs of a sampled product."""
-    indptr, indices, ctx.shape, u, v = inputs
-    ctx.save_for_backward(indptr, indices, u, v)
-
-
-def _sddmm_backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-    """With G, the matrix of the gradients: dU = G·conj(V), dV = Gᵀ·conj(U)."""
-    indptr, indices, u, v = ctx.saved_tensors
-    for_u = for_v = None
-    if ctx.needs_input_grad[3]:
-        for_u = _spmm(indptr, indices, grad, ctx.shape, v.conj(), False)
-    if ctx.needs_input_grad[4]:
-        for_v = _spmm(indptr, indices, grad, ctx.shape, u.conj(), True)
-    return None, None, None, for_u, for_v
-
-
-def _keep_pattern(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    """Saves the pattern."""
-    indptr, indices, _, _ = inputs
-    ctx.save_for_backward(indptr, indices)
-
-
-def _to_dense_backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-    """The gradients at the entries."""
-    indptr, indices = ctx.saved_tensors
-    lengths = indptr[1:] - indptr[:-1]
-    numbers = torch.arange(len(lengths), device=indptr.device)
-    rows = torch.repeat_interleave(numbers, lengths, output_size=indices.shape[0])
-    return None, None, grad[rows, indices.long()], None
-
-
-_spmm.register_autograd(_spmm_backward, setup_context=_keep)
-_spmv.register_autograd(_spmv_backward, setup_context=_keep)
-_sddmm.register_autograd(_sddmm_backward, setup_context=_keep_factors)
-_to_dense.register_autograd(_to_dense_backward, setup_context=_keep_pattern)
+# The operators by themselves have the same gradients.
+for _operator, _function in (
+    (operators.spmm, _Spmm),
+    (operators.spmv, _Spmv),
+    (operators.sddmm, _Sddmm),
+    (operators.to_dense, _ToDense),
+):
+    _operator.register_autograd(_function.backward, setup_context=_function.setup_context)

@@ -158,7 +158,9 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for AddPart<'_, T, I, O> {
             first += match self.columns - first {
                 WIDE.. => self.add::<WIDE>(first),
                 NARROW.. => self.add::<NARROW>(first),
-                left => (first..first + left).map(|column| self.add::<1>(column)).sum(),
+                4.. => self.add::<4>(first),
+                2.. => self.add::<2>(first),
+                _ => self.add::<1>(first),
             }
         }
     }

@@ -17,7 +17,7 @@ import ssl
 from typing import Any
 
 from ._asyncio import AsyncClient, AsyncJob, AsyncMatrix
-from ._requests import IncompleteListWarning, Listing, ServerError
+from ._requests import ConvergenceWarning, IncompleteListWarning, Listing, ServerError
 from ._sync import Client, Job, Matrix
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "AsyncJob",
     "AsyncMatrix",
     "Client",
+    "ConvergenceWarning",
     "IncompleteListWarning",
     "Job",
     "Listing",

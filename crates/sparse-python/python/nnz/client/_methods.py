@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from . import _cuda
 from ._bodies import NPY, NPZ, body_of, npy
 from ._connections import Connections
-from ._requests import IncompleteListWarning, Listing, Request, exchange, labels_text, plain, query_of, quote
+from ._requests import ConvergenceWarning, IncompleteListWarning, Listing, Request, exchange, labels_text, plain, query_of, quote
 
 
 class ClientMethods(ABC):
@@ -256,22 +256,24 @@ class MatrixMethods:
         """As :meth:`operation`, without waiting for the result."""
         return self._client._job(self._post(name, operand, parameters | {"async": 1}))
 
+    @exchange
     def solve(self, b: Any, **parameters: Any) -> Any:
         """The solution of `A @ x = b` by iteration: `method`, `tol`, `max_iterations`, `restart`, `preconditioner`.
 
-        Of a real matrix and complex numbers the solutions for their parts, one after the other.
+        Where the iteration ends before it has converged, x is its last one, with a :class:`ConvergenceWarning`. Of a real
+        matrix and complex numbers the solutions for their parts, one after the other.
         """
-        if self._is_in_parts(b):
-            return self._solve_parts(b, parameters)
-        return self.operation("solve", b, **parameters)
+        x, report = self._solve(b, parameters)
+        # A dry run has none.
+        if not report.get("converged", True):
+            message = f"{self.label}: not converged in {report['iterations']} iterations, residual {report['relative_residual']} of b"
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        return x
 
     @exchange
     def solve_with_report(self, b: Any, **parameters: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        """As :meth:`solve`, with `converged`, `iterations` and `relative_residual` of the worst column."""
-        if not self._is_in_parts(b):
-            return self._solve(b, parameters)
-        (real, first), (imaginary, second) = (self._solve(part, parameters) for part in real_and_imaginary(b))
-        return real + 1j * imaginary, worse(first, second)
+        """As :meth:`solve`, without the warning: `converged`, `iterations` and `relative_residual` of the worst column."""
+        return self._solve(b, parameters)
 
     @exchange
     def to_scipy(self) -> Any:
@@ -296,14 +298,12 @@ class MatrixMethods:
         """True for complex numbers of which a real matrix takes the real and the imaginary parts by themselves."""
         return np.iscomplexobj(x) and self.dtype.kind != "c"
 
-    @exchange
-    def _solve_parts(self, b: Any, parameters: dict[str, Any]) -> np.ndarray:
-        real, imaginary = (self._operation("solve", part, **parameters) for part in real_and_imaginary(b))
-        return real + 1j * imaginary
-
-    def _solve(self, b: Any, parameters: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
+    def _solve(self, b: Any, parameters: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        if self._is_in_parts(b):
+            (real, first), (imaginary, second) = (self._solve(part, parameters) for part in real_and_imaginary(b))
+            return real + 1j * imaginary, worse(first, second)
         x, headers = self._client._connections.send_for_headers(self._request("solve", b, parameters))
-        return x, json.loads(headers["nnz-solution"])
+        return x, json.loads(headers.get("nnz-solution", "{}"))
 
     def _operation(self, name: str, operand: Any = None, **parameters: Any) -> Any:
         return self._client._result(self._post(name, operand, parameters))

@@ -29,6 +29,10 @@ class IncompleteListWarning(UserWarning):
     """A list lacks what is on devices whose worker processes do not answer."""
 
 
+class ConvergenceWarning(UserWarning):
+    """A solution is the last x of an iteration that has not converged."""
+
+
 class Listing(list):
     """A list of matrices or jobs.
 
