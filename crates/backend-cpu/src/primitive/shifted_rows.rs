@@ -7,7 +7,8 @@ use sparse_core::Index;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-/// True if the columns of the second half are those of the first, each one further, and there are some.
+/// True if the columns of the second half are those of the first, each one further, and there are some. The column
+/// behind halves of one length is ignored.
 #[inline(always)]
 pub(crate) fn is_second_half_shifted<S: Isa, I: Index>(columns: &[I]) -> bool {
     let (before, own) = columns.split_at(columns.len() / 2);
@@ -19,7 +20,7 @@ pub(crate) fn is_second_half_shifted<S: Isa, I: Index>(columns: &[I]) -> bool {
     #[cfg(target_arch = "x86_64")]
     if const { S::SIMD as u8 == Simd::Avx512 as u8 } {
         // SAFETY: `S` is only run where the processor has it; there are columns of two rows.
-        return unsafe { are_shifted(columns, own.len(), 2) };
+        return unsafe { are_shifted(columns, before.len(), 2) };
     }
     before.iter().zip(own).map(is_next).fold(true, |all, next| all & next)
 }

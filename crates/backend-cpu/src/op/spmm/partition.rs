@@ -71,12 +71,13 @@ impl<T: Scalar> SpmmPartition<T> {
         calls: usize,
     ) -> Result<Self> {
         let columns = b.1;
-        let longest = if split { SpmmThresholds::CPU.segment } else { usize::MAX };
-        let segments = segments(rows, longest);
+        let longest = SpmmThresholds::CPU.segment;
+        let segments = if split { segments(rows, longest) } else { vec![] };
         let sums = checked_product("segments x columns", segments.len(), columns)?;
         let sliced = pays_to_slice(rows, b);
         let at_once = if sliced { WIDE } else { columns };
-        let parts = parts_without_long_rows(rows, entries_of_part(at_once), longest);
+        let parts = rows.parts(entries_of_part(at_once));
+        let parts = if segments.is_empty() { parts } else { without_long_rows(rows, parts, longest) };
         let split = WorkSplit {
             ahead: entries_ahead(rows, at_once, sliced),
             sliced,
@@ -135,19 +136,19 @@ fn segments(rows: &impl Rows, longest: usize) -> Vec<Segment> {
     long.flat_map(cut).collect()
 }
 
-/// Ranges of rows with about `entries` entries each, between the rows that are longer than `longest`.
-fn parts_without_long_rows(rows: &impl Rows, entries: usize, longest: usize) -> Vec<Range<usize>> {
-    let mut parts = vec![];
-    for part in rows.parts(entries) {
+/// What is left of these parts between the rows that are longer than `longest`.
+fn without_long_rows(rows: &impl Rows, parts: Vec<Range<usize>>, longest: usize) -> Vec<Range<usize>> {
+    let mut between = vec![];
+    for part in parts {
         let mut start = part.start;
         for long in part.clone().filter(|&row| rows.entries(row).len() > longest) {
-            parts.push(start..long);
+            between.push(start..long);
             start = long + 1;
         }
-        parts.push(start..part.end);
+        between.push(start..part.end);
     }
-    parts.retain(|part| !part.is_empty());
-    parts
+    between.retain(|part| !part.is_empty());
+    between
 }
 
 impl<Acc: Scalar<Acc = Acc> + Accumulator> WorkSplit<Acc> {
@@ -189,8 +190,9 @@ mod tests {
         let offsets = [0, 9, 10, 12, 21, 30, 31, 40];
         let (indices, values) = ([0_i32; 40], [0.0_f32; 40]);
         let rows = Lines { offsets: &offsets, indices: &indices, values: &values };
-        assert_eq!(parts_without_long_rows(&rows, 100, 8), [1..3, 5..6]);
-        assert_eq!(parts_without_long_rows(&rows, 10, usize::MAX), rows.parts(10));
-        assert_eq!(parts_without_long_rows(&rows, 100, 1), [1..2, 5..6]);
+        let parts = vec![0..3, 3..7];
+        assert_eq!(without_long_rows(&rows, parts.clone(), 8), [1..3, 5..6]);
+        assert_eq!(without_long_rows(&rows, parts.clone(), 1), [1..2, 5..6]);
+        assert_eq!(without_long_rows(&rows, parts.clone(), 9), parts);
     }
 }

@@ -58,9 +58,9 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
                 4.. => f64s::<4, 1, 1, R>(rows, part, b, first, op, sink),
                 2.. if has_groups => f64s::<2, 2, 4, R>(rows, part, b, first, op, sink),
                 2.. => f64s::<2, 2, 1, R>(rows, part, b, first, op, sink),
-                _ if left > 4 && has_groups => f64s::<1, 2, 4, R>(rows, part, b, first, op, sink),
+                _ if left > 4 && has_groups => f64s::<1, 4, 4, R>(rows, part, b, first, op, sink),
                 _ if left > 4 => f64s::<1, 4, 1, R>(rows, part, b, first, op, sink),
-                _ if has_groups => half_f64s::<1, 2, 4, R>(rows, part, b, first, op, sink),
+                _ if has_groups => half_f64s::<1, 4, 4, R>(rows, part, b, first, op, sink),
                 _ => half_f64s::<1, 4, 1, R>(rows, part, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::F32) } {
@@ -71,9 +71,9 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
                 4.. => f32s::<4, 1, 1, R>(rows, part, b, first, op, sink),
                 2.. if has_groups => f32s::<2, 2, 4, R>(rows, part, b, first, op, sink),
                 2.. => f32s::<2, 2, 1, R>(rows, part, b, first, op, sink),
-                _ if left > 8 && has_groups => f32s::<1, 2, 4, R>(rows, part, b, first, op, sink),
+                _ if left > 8 && has_groups => f32s::<1, 4, 4, R>(rows, part, b, first, op, sink),
                 _ if left > 8 => f32s::<1, 4, 1, R>(rows, part, b, first, op, sink),
-                _ if has_groups => half_f32s::<1, 2, 4, R>(rows, part, b, first, op, sink),
+                _ if has_groups => half_f32s::<1, 4, 4, R>(rows, part, b, first, op, sink),
                 _ => half_f32s::<1, 4, 1, R>(rows, part, b, first, op, sink),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::C64) } {
@@ -162,7 +162,8 @@ macro_rules! block {
      [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $add:ident, $mul:ident, $store:ident, $store_live:ident, $bits:ident, $rotate:ident]) => {
         /// The sums in `V` vectors, or if `V` is 1 in the lanes with columns: `L` rows of a group side by side, or if
         /// `L` is 1 row by row. Entries are added to `C` chains of sums in turn, so that one addition need not wait for
-        /// the last, and the chains in order. A lane has one part, of two where numbers are complex.
+        /// the last, and the chains in order: `C` decides the bits, and depends neither on groups nor on the number of
+        /// columns of one vector. A lane has one part, of two where numbers are complex.
         ///
         /// # Safety
         /// As for [`sums`]; there are columns for all lanes, or `V` is 1; there are groups, or `L` is 1.
