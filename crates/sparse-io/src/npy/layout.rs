@@ -13,7 +13,7 @@ pub struct Layout {
     pub shape: Vec<usize>,
     /// The order, as in [`NpyArray::order`](super::NpyArray::order).
     pub order: Order,
-    /// The type in which the values are read: `f64` for integers.
+    /// The type in which the values are read: `f64` for integers and `bool`, `f32` for halves.
     pub dtype: DType,
     /// Bytes of the whole file.
     pub file_bytes: u64,

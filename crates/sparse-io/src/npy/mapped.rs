@@ -68,7 +68,7 @@ impl MappedArray {
         self.header.order
     }
 
-    /// The type of the values; integers and `bool` are `f64`.
+    /// The type of the values: `f64` for integers and `bool`, `f32` for halves.
     pub fn dtype(&self) -> DType {
         self.element.dtype()
     }

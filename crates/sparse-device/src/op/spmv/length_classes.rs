@@ -27,14 +27,18 @@ const MIDDLE_LANES: usize = 8;
 /// 8-byte words of a slice: those of `Slice` of the kernels.
 const SLICE_WORDS: usize = 5;
 
-/// Entries of a short row for each of its lanes, at most, where lengths are not alike: two steps, of a lane alone three.
-/// Measured on an H200 on 31 power laws, clauses, nets and texts, over four steps: 0.98 in f32, 0.97 in f64, 0.92 to 1.04.
+/// Entries of a short row for each of its lanes, at most, where lengths are not alike: two steps. Measured on an H200 on
+/// 31 power laws, clauses, nets and texts, over four steps: 0.98 in f32, 0.97 in f64, 0.92 to 1.04.
 const ENTRIES_PER_LANE: usize = 8;
+
+/// As [`ENTRIES_PER_LANE`], where a row has one lane: three steps.
 const ENTRIES_OF_ONE_LANE: usize = 12;
 
-/// Lanes of alike rows whose columns are scattered, and their entries on average. Measured on an H200 on shuffled meshes and
-/// random columns, over two lanes: 0.93 to 1.01 in f32, 0.89 to 1.00 in f64; 1.04 and 1.08 at 5 entries.
+/// Lanes of alike rows of [`SHORT_AND_SCATTERED`] entries whose columns are scattered. Measured on an H200 on shuffled
+/// meshes and random columns, over two lanes: 0.93 to 1.01 in f32, 0.89 to 1.00 in f64.
 const LANES_OF_SCATTERED: usize = 4;
+
+/// Entries of a row on average for [`LANES_OF_SCATTERED`]; at 5 entries they took 1.04 and 1.08 of the time.
 const SHORT_AND_SCATTERED: std::ops::Range<usize> = 6..10;
 
 /// Warps of a compute unit that run at once with 8-byte values.

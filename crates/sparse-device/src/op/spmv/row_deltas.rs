@@ -13,6 +13,9 @@ use sparse_core::{Backend, Error, Result};
 /// Rows that share a base: `ROWS` of the kernels.
 const ROWS: usize = LANES;
 
+/// Samples of 16, one of each [`ROWS`] rows, that must agree for a pattern: in blocks of four rows 12 do.
+const AGREEING: usize = 11;
+
 /// The windows of columns that [`ROWS`] rows have, where one of 65536 columns is not enough: those of far diagonals, or of
 /// unknowns that are numbered one kind after the other, are in several. Each has 4096.
 const WINDOWS: usize = 16;
@@ -82,8 +85,8 @@ impl RowDeltas {
             return Ok(Columns::Plain(ColumnPattern::Other));
         }
         let (mut deltas, found) = Self::make(backend, a, op, (1, a.rows))?;
-        let most = a.rows.div_ceil(ROWS) / 4 * 3;
-        let (are_alike, are_near) = (found.alike >= most, found.near >= most);
+        let enough = a.rows / ROWS * AGREEING / 16;
+        let (are_alike, are_near) = (found.alike >= enough, found.near >= enough);
         let pays = match patterns {
             DeltaPatterns::None => false,
             DeltaPatterns::Fitting => true,
@@ -102,7 +105,7 @@ impl RowDeltas {
         Ok(match deltas {
             Some(deltas) if pays => Columns::Deltas(deltas),
             _ if are_alike => Columns::Plain(ColumnPattern::Alike),
-            _ if found.scattered >= most => Columns::Plain(ColumnPattern::Scattered),
+            _ if found.scattered >= enough => Columns::Plain(ColumnPattern::Scattered),
             _ => Columns::Plain(ColumnPattern::Other),
         })
     }
