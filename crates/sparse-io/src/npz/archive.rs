@@ -7,9 +7,9 @@ use crate::source::expansion_limit;
 use crate::stream::wrong;
 use sparse_core::{Error, Result};
 use std::io::{Cursor, Read, Seek};
-use zip::ZipArchive;
 use zip::read::ZipFile;
 use zip::result::ZipError;
+use zip::{CompressionMethod, ZipArchive};
 
 /// More bytes than a format's name or a shape takes.
 pub(super) const DESCRIPTION_BYTES: usize = 1 << 10;
@@ -106,17 +106,16 @@ impl<R: Read + Seek> Archive<R> {
 
     /// The file `key.npy`, still compressed.
     pub(super) fn member(&mut self, key: &str) -> Result<ZipFile<'_, R>, String> {
-        self.zip.by_name(&format!("{key}.npy")).map_err(|error| match error {
+        let file = self.zip.by_name(&format!("{key}.npy")).map_err(|error| match error {
             ZipError::FileNotFound => {
                 format!("`{key}` is missing, which scipy.sparse.save_npz writes for a matrix of this format")
             }
-            ZipError::CompressionMethodNotSupported(method) => {
-                format!(
-                    "`{key}`: compression {method} is neither 0 (stored) nor 8 (deflated), as NumPy writes"
-                )
-            }
             error => format!("`{key}`: {error}"),
-        })
+        })?;
+        match file.compression() {
+            CompressionMethod::Stored | CompressionMethod::Deflated => Ok(file),
+            _ => Err(format!("`{key}` is neither stored nor deflated, as NumPy writes arrays")),
+        }
     }
 }
 

@@ -232,6 +232,13 @@ fn a_missing_member_is_named() {
     insta::assert_snapshot!(refusal(&others), @"<memory>: `format` is missing, which scipy.sparse.save_npz writes for a matrix of this format");
     let format = ("format", npy_bytes("|S3", "()", b"csr"));
     let shape = ("shape", npy_bytes("<i8", "(2,)", &[0; 16]));
+    let mut packed = archive(&[format.clone(), shape.clone()]);
+    let bzip2 = 12;
+    for (signature, method_at) in [(b"PK\x03\x04", 8), (b"PK\x01\x02", 10)] {
+        let heads: Vec<_> = (0..packed.len()).filter(|&at| packed[at..].starts_with(signature)).collect();
+        heads.into_iter().for_each(|at| packed[at + method_at] = bzip2);
+    }
+    insta::assert_snapshot!(refusal(&packed), @"<memory>: `format` is neither stored nor deflated, as NumPy writes arrays");
     insta::assert_snapshot!(refusal(&archive(&[format, shape])), @"<memory>: `data` is missing, which scipy.sparse.save_npz writes for a matrix of this format");
 }
 
