@@ -24,11 +24,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes from which on blocks are kept: smaller ones the C library keeps itself.
+/// Bytes from which on blocks are kept, unless a program says otherwise, and asked for in huge pages.
 const LARGE: usize = 1 << 20;
 
 /// The most blocks that wait.
-const BLOCKS: usize = 64;
+const BLOCKS: usize = 256;
 
 /// The most bytes of all blocks that wait, unless [`keep_at_most`] says otherwise.
 const BYTES: usize = 1 << 30;
@@ -42,9 +42,11 @@ const UNOFFERED: usize = 64 << 20;
 /// comes that grows with a smaller one.
 const ALIGNMENT: usize = 2 * size_of::<usize>();
 
-/// The allocator; all of its values are the same.
+/// The allocator, which keeps blocks of `KEPT` bytes and more; all of its values are the same.
+///
+/// For blocks of 128 KiB and more the C library maps memory or trims its heap, and the system clears pages anew.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Recycler;
+pub struct Recycler<const KEPT: usize = LARGE>;
 
 /// A block that nobody has.
 #[derive(Clone, Copy)]
@@ -170,18 +172,21 @@ fn put(block: *mut u8, bytes: usize) {
     }
 }
 
-/// The layout of a block that serves this one: a large one has some bytes more, so that it serves others, too.
-fn block(layout: Layout) -> Layout {
-    if !is_kept(layout) {
-        return layout;
+impl<const KEPT: usize> Recycler<KEPT> {
+    /// The layout of a block that serves this one: a large one has some bytes more, so that it serves others, too.
+    fn block(layout: Layout) -> Layout {
+        if !Self::is_kept(layout) {
+            return layout;
+        }
+        let rounded =
+            || layout.size().checked_next_multiple_of(layout.size().checked_next_power_of_two()? / 16);
+        let size = rounded().unwrap_or(layout.size());
+        Layout::from_size_align(size, ALIGNMENT).unwrap_or(layout)
     }
-    let rounded = || layout.size().checked_next_multiple_of(layout.size().checked_next_power_of_two()? / 16);
-    let size = rounded().unwrap_or(layout.size());
-    Layout::from_size_align(size, ALIGNMENT).unwrap_or(layout)
-}
 
-fn is_kept(layout: Layout) -> bool {
-    layout.size() >= LARGE && layout.align() <= ALIGNMENT
+    fn is_kept(layout: Layout) -> bool {
+        layout.size() >= KEPT && layout.align() <= ALIGNMENT
+    }
 }
 
 fn free(block: *mut u8, bytes: usize) {
@@ -196,9 +201,9 @@ fn offer(block: *mut u8, bytes: usize) {
     advise(block, bytes, Advice::Free);
 }
 
-/// A block that nobody has used, in huge pages: of small ones an offer takes longer than the clearing that it saves.
+/// A block that nobody has used, a large one in huge pages.
 fn fresh(block: *mut u8, bytes: usize) -> *mut u8 {
-    if !block.is_null() {
+    if !block.is_null() && bytes >= LARGE {
         advise(block, bytes, Advice::HugePages);
     }
     block
@@ -229,23 +234,23 @@ fn advise(_block: *mut u8, _bytes: usize, _advice: Advice) {}
 
 // SAFETY: blocks are the system's, of the layouts of `block`, which depend on the caller's layout alone, so that
 // `dealloc` finds that of `alloc`. A block waits after it was freed, and leaves the list before it is handed out.
-unsafe impl GlobalAlloc for Recycler {
+unsafe impl<const KEPT: usize> GlobalAlloc for Recycler<KEPT> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if !is_kept(layout) {
+        if !Self::is_kept(layout) {
             // SAFETY: the caller's promise.
             return unsafe { System.alloc(layout) };
         }
-        let block = block(layout);
+        let block = Self::block(layout);
         // SAFETY: the caller's promise.
         take(block.size()).unwrap_or_else(|| fresh(unsafe { System.alloc(block) }, block.size()))
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if !is_kept(layout) {
+        if !Self::is_kept(layout) {
             // SAFETY: the caller's promise.
             return unsafe { System.alloc_zeroed(layout) };
         }
-        let block = block(layout);
+        let block = Self::block(layout);
         let Some(kept) = take(block.size()) else {
             // SAFETY: the caller's promise.
             return fresh(unsafe { System.alloc_zeroed(block) }, block.size());
@@ -256,8 +261,8 @@ unsafe impl GlobalAlloc for Recycler {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        if is_kept(layout) {
-            return put(memory, block(layout).size());
+        if Self::is_kept(layout) {
+            return put(memory, Self::block(layout).size());
         }
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(memory, layout) };
@@ -265,14 +270,14 @@ unsafe impl GlobalAlloc for Recycler {
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller promises that the size is valid with this alignment.
-        let new = block(unsafe { Layout::from_size_align_unchecked(size, layout.align()) });
-        let old = block(layout);
+        let new = Self::block(unsafe { Layout::from_size_align_unchecked(size, layout.align()) });
+        let old = Self::block(layout);
         if new.size() == old.size() {
             return memory;
         }
         // A block that shrinks is copied, too, and waits whole: a sparse product reserves as much as its result may
         // take, and the next one would get new pages, whose clearing takes more than half of the time of a band's.
-        if is_kept(new)
+        if Self::is_kept(new)
             && let Some(kept) = take(new.size())
         {
             // SAFETY: the blocks are two, and each has at least so many bytes.
@@ -291,18 +296,20 @@ unsafe impl GlobalAlloc for Recycler {
 mod tests {
     use super::*;
 
+    const RECYCLER: Recycler = Recycler;
+
     #[test]
     fn blocks_wait_for_the_next_request_of_their_size() {
         let layout = Layout::from_size_align((3 << 20) - 5, 8).unwrap();
         let block = |bytes: usize| {
             // SAFETY: the layout is not empty, and the block is freed once, by the same layout.
             unsafe {
-                let memory = Recycler.alloc_zeroed(Layout::from_size_align(bytes, 8).unwrap());
+                let memory = RECYCLER.alloc_zeroed(Layout::from_size_align(bytes, 8).unwrap());
                 assert_eq!((*memory, *memory.add(bytes - 1)), (0, 0), "a block that waited is zeroed, too");
                 for at in [0, bytes / 2, bytes - 1] {
                     memory.add(at).write(7);
                 }
-                Recycler.dealloc(memory, Layout::from_size_align(bytes, 8).unwrap());
+                RECYCLER.dealloc(memory, Layout::from_size_align(bytes, 8).unwrap());
                 memory
             }
         };
@@ -310,13 +317,13 @@ mod tests {
         assert_eq!((block(3 << 20), waiting_bytes()), (first, 3 << 20), "both are rounded to the same size");
         // SAFETY: the block has the layout and is grown to a size that is valid for it.
         unsafe {
-            let small = Recycler.alloc(Layout::from_size_align(1 << 20, 8).unwrap());
+            let small = RECYCLER.alloc(Layout::from_size_align(1 << 20, 8).unwrap());
             small.add((1 << 20) - 1).write(9);
-            let grown = Recycler.realloc(small, Layout::from_size_align(1 << 20, 8).unwrap(), 3 << 20);
+            let grown = RECYCLER.realloc(small, Layout::from_size_align(1 << 20, 8).unwrap(), 3 << 20);
             assert_eq!((grown, *grown.add((1 << 20) - 1), waiting_bytes()), (first, 9, 1 << 20));
-            let shrunk = Recycler.realloc(grown, Layout::from_size_align(3 << 20, 8).unwrap(), 1 << 20);
+            let shrunk = RECYCLER.realloc(grown, Layout::from_size_align(3 << 20, 8).unwrap(), 1 << 20);
             assert_eq!((shrunk, *shrunk.add((1 << 20) - 1), waiting_bytes()), (small, 9, 3 << 20));
-            Recycler.dealloc(shrunk, Layout::from_size_align(1 << 20, 8).unwrap());
+            RECYCLER.dealloc(shrunk, Layout::from_size_align(1 << 20, 8).unwrap());
         }
         release_unused();
         assert_eq!(waiting_bytes(), 4 << 20, "they came since the last call");
@@ -333,6 +340,15 @@ mod tests {
         assert_eq!(waiting_bytes(), 3 << 20, "the one that has waited longest went");
         release_all();
         assert_eq!(waiting_bytes(), 0);
+        let small = Layout::from_size_align(200 << 10, 8).unwrap();
+        // SAFETY: the layout is not empty, and each block is freed once, by the same layout and allocator.
+        unsafe { RECYCLER.dealloc(RECYCLER.alloc(small), small) };
+        assert_eq!(waiting_bytes(), 0, "it is smaller than those that are kept");
+        let all = Recycler::<{ 128 << 10 }>;
+        // SAFETY: as above.
+        unsafe { all.dealloc(all.alloc(small), small) };
+        assert_eq!(waiting_bytes(), 208 << 10);
+        release_all();
         #[cfg(target_os = "linux")]
         {
             keep_at_most(BYTES);

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Results in Python's arrays are freed by this library, too.
 #[cfg(target_os = "linux")]
 #[global_allocator]
-static ALLOCATOR: recycler::Recycler = recycler::Recycler;
+static ALLOCATOR: recycler::Recycler<{ 128 << 10 }> = recycler::Recycler;
 
 /// The number of operations that ran here.
 static CALLS: AtomicU64 = AtomicU64::new(0);

@@ -2,6 +2,7 @@
 
 import importlib
 import warnings
+from contextlib import nullcontext
 
 import nnz
 import numpy as np
@@ -29,7 +30,28 @@ PROGRAMS = {
     "logistic": lambda a, y: estimator("linear_model.LogisticRegression", tol=1e-8).fit(a, y).coef_,
     "k_means": lambda a, y: np.sort(estimator("cluster.KMeans", n_clusters=2, n_init=1, random_state=0).fit(a).cluster_centers_, axis=0),
     "neighbors": lambda a, y: estimator("neighbors.NearestNeighbors", n_neighbors=3).fit(a).kneighbors(a, return_distance=False),
+    "tfidf": lambda a, y: estimator("feature_extraction.text.TfidfTransformer", sublinear_tf=True).fit_transform(exp(a)).toarray(),
+    "bayes": lambda a, y: estimator("naive_bayes.MultinomialNB").fit(exp(a), y).predict_log_proba(exp(a)),
+    "chi2": lambda a, y: estimator("feature_selection.SelectKBest", k=5).fit(exp(a), y).transform(a).toarray(),
+    "scaler": lambda a, y: estimator("preprocessing.StandardScaler", with_mean=False).fit_transform(a).toarray(),
+    "normalizer": lambda a, y: estimator("preprocessing.Normalizer", norm="l1").fit_transform(a.tocsc()).toarray(),
+    "gradients": lambda a, y: estimator("linear_model.SGDClassifier", random_state=0).fit(a, y).coef_,
+    "vectors": lambda a, y: estimator("svm.SVC").fit(a, y).decision_function(a),
+    "labels": lambda a, y: estimator("semi_supervised.LabelSpreading", kernel="knn").fit(a, np.where(np.arange(120) % 3, y, -1)).label_distributions_,
+    "densities": lambda a, y: estimator("cluster.DBSCAN", eps=0.9, metric="precomputed").fit(estimator("neighbors.NearestNeighbors").fit(a).kneighbors_graph(mode="distance")).labels_,
+    "projection": lambda a, y: estimator("random_projection.SparseRandomProjection", n_components=4, random_state=0).fit_transform(a).toarray(),
+    "columns": lambda a, y: estimator("compose.ColumnTransformer", transformers=[("scaled", estimator("preprocessing.MaxAbsScaler"), np.arange(40) % 2 == 0)], sparse_threshold=1).fit_transform(a).toarray(),
+    "forest": lambda a, y: estimator("ensemble.RandomForestClassifier", n_estimators=3, random_state=0).fit(a, y).decision_path(a)[0].toarray(),
 }
+#: Those that multiply, convert or add; the others have compiled code of their own.
+OURS = {"ridge", "svd", "logistic", "neighbors", "normalizer"}
+
+
+def exp(matrix):
+    """The elements' exponentials, at the entries."""
+    positive = matrix.copy()
+    positive.data = np.exp(positive.data)
+    return positive
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -39,10 +61,7 @@ def test_scikit_learn(name, ours):
     expected = PROGRAMS[name](theirs, classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        if name in ("ridge", "svd", "logistic", "neighbors"):
-            with ours():
-                found = PROGRAMS[name](nnz.csr_array(theirs), classes)
-        else:  # compiled code of its own
+        with ours() if name in OURS else nullcontext():
             found = PROGRAMS[name](nnz.csr_array(theirs), classes)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
 
