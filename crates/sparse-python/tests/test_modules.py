@@ -90,6 +90,28 @@ def test_programs_of_scipy_run(ours, name):
     np.testing.assert_allclose(found, PROGRAMS[name](theirs, b), rtol=1e-6, atol=1e-6)
 
 
+def test_functions_of_scipy_have_results_of_nnz():
+    for made, name in (
+        (nnz.linalg.matrix_power(nnz.csr_array(laplace(3)), 0), "dia_array"),
+        (nnz.linalg.inv(nnz.csc_array(laplace(3))), "csc_array"),
+        (nnz.block_diag([sp.eye_array(2), sp.eye_array(1)], format="bsr"), "bsr_array"),
+    ):
+        assert type(made) is getattr(nnz, name), type(made)
+    for function in (nnz.eye_array, nnz.linalg.eigsh):
+        assert pickle.loads(pickle.dumps(function)) is function
+
+
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia"])
+def test_files_of_all_formats_are_read_as_arrays_of_nnz(tmp_path, format, kind):
+    path = tmp_path / "a.npz"
+    theirs = getattr(sp, f"{format}_{kind}")(laplace(3))
+    sp.save_npz(path, theirs)
+    read = nnz.load_npz(path)
+    assert type(read) is getattr(nnz, f"{format}_array")
+    np.testing.assert_array_equal(read.toarray(), theirs.toarray())
+
+
 @pytest.mark.parametrize("char", TYPES)
 def test_files(ours, tmp_path, char):
     theirs = random((100, 20), 0.1, char)

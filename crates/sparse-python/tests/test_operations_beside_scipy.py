@@ -1,4 +1,4 @@
-"""Operations of arrays as SciPy's and as ours: classes, types, indices, bits of values, layouts, warnings and errors.
+"""Operations of arrays as SciPy's and as ours: classes, types, indices, values, layouts, warnings and errors.
 
 Each row of a table is an operation; it runs with each of the operands that its table has.
 """

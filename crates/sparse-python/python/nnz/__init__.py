@@ -62,5 +62,5 @@ def __getattr__(name: str) -> Any:
         return importlib.metadata.version(__name__)
     # The rest of SciPy's package.
     if name in _scipy_sparse.__all__:
-        return globals().setdefault(name, of_scipy(name))
+        return globals().setdefault(name, of_scipy(_scipy_sparse, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

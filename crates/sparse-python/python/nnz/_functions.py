@@ -12,19 +12,22 @@ from . import _arrays
 _CLASSES = {getattr(sp, name): getattr(_arrays, name) for name in (f"{format}_array" for format in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil"))}
 
 
-def of_scipy(name: str) -> Any:
-    """`scipy.sparse.name`; of a function one whose sparse arrays are ours."""
-    found = getattr(sp, name)
+def of_scipy(module: Any, name: str) -> Any:
+    """A name of `scipy.sparse` or a module in it; of a function one whose sparse arrays are ours."""
+    found = getattr(module, name)
     if isinstance(found, type) or not callable(found):
         return found
 
     @functools.wraps(found)
     def call(*arguments: Any, **options: Any) -> Any:
-        return _ours(found(*arguments, **options))
+        return ours(found(*arguments, **options))
 
+    # For pickles, which name a function.
+    call.__module__, call.__qualname__ = module.__name__.replace("scipy.sparse", "nnz"), name
     return call
 
 
-def _ours(result: Any) -> Any:
+def ours(result: Any) -> Any:
+    """A sparse array of SciPy's as nnz's, without a copy; everything else as it is."""
     container = _CLASSES.get(type(result))
     return result if container is None else _arrays.retyped(result, container)

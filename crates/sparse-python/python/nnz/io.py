@@ -15,7 +15,8 @@ import scipy.io
 import scipy.sparse as sp
 
 from . import _native
-from ._arrays import TYPES, coo_array, csc_array, csr_array, plain_arrays
+from ._arrays import TYPES, coo_array, csr_array, plain_arrays
+from ._functions import ours
 
 __all__ = ["load_npz", "mmread", "mmwrite", "save_npz"]
 
@@ -132,8 +133,7 @@ def load_npz(file: Any) -> Any:
     matrix = sp.load_npz(file)
     if matrix.format in ("csr", "csc"):
         matrix.check_format(full_check=True)
-    ours = {"csr": csr_array, "csc": csc_array, "coo": coo_array}
-    return ours[matrix.format](matrix) if matrix.format in ours else matrix
+    return ours(matrix if isinstance(matrix, sp.sparray) else getattr(sp, f"{matrix.format}_array")(matrix))
 
 
 #: Shape and type of each array of a `.npz` file.

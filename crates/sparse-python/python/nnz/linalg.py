@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse.linalg as scipy_linalg
 
 from ._factor import Factors, factorized, splu, spsolve
+from ._functions import of_scipy
 from ._iterative import solve as _solve
 from ._least_squares import lsqr
 from ._precondition import Preconditioner, ic0, ilu0, jacobi
@@ -39,7 +40,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # The rest of SciPy's module.
     if name in scipy_linalg.__all__:
-        return getattr(scipy_linalg, name)
+        return globals().setdefault(name, of_scipy(scipy_linalg, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
