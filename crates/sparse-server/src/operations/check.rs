@@ -215,7 +215,7 @@ fn check_single(a: &Matrix) -> Result<(), Problem> {
     match a.members() {
         None => Ok(()),
         Some(_) => Err(Problem::unprocessable(
-            "a batch has no such operation: parameter member names one of its matrices, or all",
+            "a batch has no such operation, the members have it: parameter member names one of them, or all",
         )),
     }
 }
