@@ -117,11 +117,17 @@ fn what_a_server_offers_is_reached_by_the_client() {
     call(&["run", "a", "spmv", "--operand", "z.npy", "--to", "twice.npy"]);
     assert_eq!(read("program.npy"), read("twice.npy"));
 
+    // Whether an iteration has converged is said, wherever its result goes.
+    let solve = ["run", "a", "solve", "--operand", "x.npy", "--to", "s.npy"];
+    has(&solve, r#""converged":true"#);
+    has(&[&solve[..], &["max_iterations=0"]].concat(), r#""converged":false"#);
+    has(&[&passed[..], &solve].concat(), r#""converged":true"#);
+
     let begun = call(&["run", "a", "spmv", "async=1", "--operand", "x.npy"]);
     let id = begun.split('"').nth(3).unwrap();
     has(&["job", id, "--wait", "20"], r#""state":"done""#);
     has(&["jobs"], id);
-    call(&["result", id, "--to", "job.npy"]);
+    assert_eq!(call(&["result", id, "--to", "job.npy"]), "");
     assert_eq!(read("job.npy"), read("z.npy"));
     call(&["cancel", id]);
     assert!(!call(&["jobs"]).contains(id));

@@ -1,6 +1,6 @@
 //! `Content-Encoding` of answers, for clients that accept one: a body is compressed part by part as it is sent.
 
-use crate::answer::qualities;
+use crate::accept::qualities;
 use crate::front_end::FrontEnd;
 use crate::upload::{Encoding, kind_of_media};
 use axum::body::{Body, Bytes};

@@ -1,7 +1,7 @@
 //! The functions that the fuzz targets in `fuzz/` call, one for each parser of the server that a request reaches; the
 //! parsers of files are in `sparse-io`. Tests call them with the seeds of the corpus.
 
-use crate::answer::accepted_form;
+use crate::accept::accepted_form;
 use crate::answer_encoding::accepted;
 use crate::etag::Tags;
 use crate::front_end::{bearer, check_local};

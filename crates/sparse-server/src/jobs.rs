@@ -86,6 +86,9 @@ struct View {
     created: f64,
     #[serde(flatten)]
     notes: Notes,
+    /// The end of the iteration of a job that is done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    solution: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<Value>,
 }
@@ -223,15 +226,15 @@ impl Job {
     }
 
     fn view(&self) -> View {
-        let (state, problem) = match &*lock(&self.state) {
-            State::Queued => ("queued", None),
-            State::Running => ("running", None),
-            State::Finished(Ok(_)) => ("done", None),
-            State::Finished(Err(problem)) => ("failed", Some(json!(problem.document()))),
+        let (state, solution, problem) = match &*lock(&self.state) {
+            State::Queued => ("queued", None, None),
+            State::Running => ("running", None, None),
+            State::Finished(Ok(outcome)) => ("done", outcome.solution(), None),
+            State::Finished(Err(problem)) => ("failed", None, Some(json!(problem.document()))),
         };
         let Subject { operation, matrix, .. } = self.subject.clone();
         let (id, created, notes) = (self.id.clone(), self.created, self.task.notes());
-        View { id, state, operation, matrix, created, notes, problem }
+        View { id, state, operation, matrix, created, notes, solution, problem }
     }
 
     fn result(&self) -> Result<Arc<Outcome>, Problem> {

@@ -16,6 +16,7 @@
 //! | audit log | has a line of JSON for each request that stores, changes or deletes, and never a token |
 //! | durable objects | acknowledged once segment and manifest are synced; a killed process loses none |
 
+mod accept;
 mod aliases;
 mod answer;
 mod answer_encoding;
@@ -77,7 +78,7 @@ pub use auth::{Scope, new_token};
 pub use axum::http::Method as HttpMethod;
 #[cfg(unix)]
 pub use client::name_in;
-pub use client::{Client, ClientError, ClientRequest};
+pub use client::{Client, ClientAnswer, ClientError, ClientRequest};
 pub use config::{Config, Limits, TlsFiles, parse_bytes};
 pub use error::StartError;
 #[cfg(unix)]

@@ -1,6 +1,7 @@
 //! Handlers of matrices: upload, description, data and deletion.
 
-use crate::answer::{ResultFile, accepted_kind, etag};
+use crate::accept::accepted_kind;
+use crate::answer::{ResultFile, etag};
 use crate::app::App;
 use crate::auth::Identity;
 use crate::etag::Tags;
@@ -253,6 +254,10 @@ pub(crate) async fn data(
     let (kind, store, tenant) = (accepted_kind(&headers)?, app.store.clone(), identity.tenant.clone());
     let tag = object.file_tag(kind);
     let about = [(header::ETAG, tag.clone()), (header::VARY, HeaderValue::from_static("accept"))];
+    if Tags::of(&headers, header::IF_MATCH).is_some_and(|known| !known.contain(&tag)) {
+        let detail = format!("If-Match: the entity tag is {}", tag.to_str().unwrap_or_default());
+        return Err(Problem::new(StatusCode::PRECONDITION_FAILED, "no-match", detail));
+    }
     if Tags::of(&headers, header::IF_NONE_MATCH).is_some_and(|known| known.contain(&tag)) {
         return Ok((StatusCode::NOT_MODIFIED, about).into_response());
     }

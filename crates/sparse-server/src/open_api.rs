@@ -1,5 +1,6 @@
 //! The OpenAPI document of the server, made from the tables of routes and operations.
 
+use crate::answer::SOLUTION;
 use crate::auth::Scope;
 use crate::matrices::PUT_PARAMETERS;
 use crate::operations::{MEMBER, OPERATIONS, Operand, Operation, ResultKind};
@@ -87,7 +88,7 @@ fn responses(route: &Route) -> Value {
 fn describe_programs(route: &Route) -> Value {
     let known = program::known_parameters().into_iter();
     let parameters = known.map(|name| query_parameter(name, name == "program")).collect();
-    describe_computation(route.summary, parameters, Some(false))
+    describe_computation(route.summary, parameters, Some(false), true)
 }
 
 fn describe_operation(operation: &Operation) -> Value {
@@ -97,11 +98,16 @@ fn describe_operation(operation: &Operation) -> Value {
     let in_query = taken.map(|name| query_parameter(name, operation.has_other && name == "other"));
     let parameters = path_parameters(MATRIX).chain(in_query).collect();
     let requires_body = (operation.operand != Operand::None).then_some(true);
-    describe_computation(operation.summary, parameters, requires_body)
+    describe_computation(operation.summary, parameters, requires_body, operation.iterates())
 }
 
-/// An operation or a program; `requires_body` is `None` where there is no body.
-fn describe_computation(summary: &str, mut parameters: Vec<Value>, requires_body: Option<bool>) -> Value {
+/// An operation or a program, which may iterate; `requires_body` is `None` where there is no body.
+fn describe_computation(
+    summary: &str,
+    mut parameters: Vec<Value>,
+    requires_body: Option<bool>,
+    iterates: bool,
+) -> Value {
     parameters.extend(COMPUTATION_HEADERS.map(|name| header_parameter(name, false)));
     let mut described = json!({
         "summary": summary,
@@ -114,10 +120,31 @@ fn describe_computation(summary: &str, mut parameters: Vec<Value>, requires_body
             "default": problem(),
         },
     });
+    if iterates {
+        described["responses"]["200"]["headers"] = json!({ SOLUTION: solution_header() });
+    }
     if let Some(required) = requires_body {
         described["requestBody"] = json!({ "required": required, "content": { NPY: {}, CUDA: {} } });
     }
     described
+}
+
+/// The header that says how an iteration has ended.
+fn solution_header() -> Value {
+    let schema = json!({
+        "type": "object",
+        "required": ["method", "converged", "iterations", "relative_residual"],
+        "properties": {
+            "method": { "type": "string" },
+            "converged": { "type": "boolean" },
+            "iterations": { "type": "integer" },
+            "relative_residual": { "description": "A number, or NaN or inf as text", "type": ["number", "string"] },
+        },
+    });
+    json!({
+        "description": "The end of `solve`, of several columns or matrices the worst: the last iterate is answered, converged or not",
+        "content": { "application/json": { "schema": schema } },
+    })
 }
 
 fn security(scope: Scope) -> Value {

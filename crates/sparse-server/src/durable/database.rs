@@ -1,13 +1,15 @@
 //! Databases (redb) in the folder of data: how they are opened, and what is said of one that is damaged.
 
+use super::commit_file::{CommitFile, PendingHeader};
 use super::integrity;
 use crate::error::StartError;
 use crate::lock::lock;
 use crate::problem::Problem;
+use redb::backends::FileBackend;
 use redb::{Database, DatabaseError, StorageError};
 use std::any::Any;
 use std::error::Error;
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -20,23 +22,48 @@ const WAIT: Duration = Duration::from_secs(5);
 /// Bytes of a database that are kept in memory. By default redb keeps up to 1 GiB of pages, old ones among them.
 const CACHE: usize = 8 << 20;
 
-/// Opens a database, which is made if it is not there, and fails for one that is damaged.
-pub(crate) fn open_database(path: &Path) -> Result<Database, DatabaseError> {
+/// Opens a database, which is made if it is not there, and fails for one that is damaged. A commit that could not be
+/// undone before is undone first.
+pub(super) fn open_database(path: &Path, pending: &PendingHeader) -> Result<Database, DatabaseError> {
+    if !path.try_exists()? {
+        make_database(path)?;
+    }
+    open_file(path, CommitFile::new(locked_file(path)?, pending.clone())?)
+}
+
+/// Makes an empty database, whole under its name: one that is not could not be opened.
+fn make_database(path: &Path) -> Result<(), DatabaseError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let new = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+    drop(Database::builder().create_with_backend(FileBackend::new(new.reopen()?)?)?);
+    match new.persist_noclobber(path) {
+        // Another process has made it meanwhile.
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error.error.into()),
+        Ok(_) => Ok(File::open(folder)?.sync_all()?),
+    }
+}
+
+/// The file of a database, once no other process has it.
+fn locked_file(path: &Path) -> Result<FileBackend, DatabaseError> {
     let began = Instant::now();
     loop {
-        integrity::check(path).map_err(|error| match error.kind() {
-            ErrorKind::InvalidData => {
-                StorageError::Corrupted(format!("{error}: put a copy of it in its place"))
-            }
-            _ => StorageError::Io(error),
-        })?;
-        match Database::builder().set_cache_size(CACHE).create(path) {
+        let file = File::options().read(true).write(true).open(path)?;
+        match FileBackend::new(file) {
             Err(DatabaseError::DatabaseAlreadyOpen) if began.elapsed() < WAIT => {
                 std::thread::sleep(Duration::from_millis(20));
             }
-            opened => return opened,
+            locked => return locked,
         }
     }
+}
+
+fn open_file(path: &Path, storage: CommitFile<FileBackend>) -> Result<Database, DatabaseError> {
+    integrity::check(path).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => StorageError::Corrupted(format!("{error}: put a copy of it in its place")),
+        _ => StorageError::Io(error),
+    })?;
+    Database::builder().set_cache_size(CACHE).create_with_backend(storage)
 }
 
 /// A database that is opened when it is needed, and again after an error of the disk: redb refuses everything after one,
@@ -44,17 +71,24 @@ pub(crate) fn open_database(path: &Path) -> Result<Database, DatabaseError> {
 #[derive(Debug)]
 pub(crate) struct ReopenedDatabase {
     path: PathBuf,
-    open: fn(&Path) -> Result<Database, DatabaseError>,
+    open: fn(&Path, &PendingHeader) -> Result<Database, DatabaseError>,
     opened: Mutex<Option<Database>>,
+    pending: PendingHeader,
 }
 
 impl ReopenedDatabase {
     /// The database at `path`, which is not opened yet.
     pub(crate) fn at(path: PathBuf) -> Self {
-        Self { path, open: open_database, opened: Mutex::default() }
+        Self { path, open: open_database, opened: Mutex::default(), pending: PendingHeader::default() }
     }
 
-    /// The result of work with the database; what it has not committed is undone if it fails.
+    /// True unless a commit has failed, and could not be undone yet: after a failure of the machine it may have taken
+    /// effect.
+    pub(crate) fn is_settled(&self) -> bool {
+        lock(&self.pending).is_none()
+    }
+
+    /// The result of work with the database; what it has not committed, or could not commit, is undone if it fails.
     pub(crate) fn with<T>(
         &self,
         work: impl FnOnce(&Database) -> Result<T, redb::Error>,
@@ -62,7 +96,7 @@ impl ReopenedDatabase {
         let mut opened = lock(&self.opened);
         let database = match opened.take() {
             Some(database) => database,
-            None => (self.open)(&self.path)?,
+            None => (self.open)(&self.path, &self.pending)?,
         };
         let done = work(&database);
         if !matches!(done, Err(redb::Error::Io(_) | redb::Error::PreviousIo)) {
@@ -121,81 +155,178 @@ pub(super) fn check_names_segments(path: &Path, segments: &Path) -> Result<(), S
 mod tests {
     use super::super::{Disk, MANIFEST};
     use super::*;
-    use redb::backends::FileBackend;
-    use redb::{ReadableDatabase, StorageBackend, TableDefinition};
-    use std::fs::File;
+    use redb::{ReadableDatabase, ReadableTable, StorageBackend, TableDefinition};
+    use std::collections::{BTreeMap, BTreeSet};
     use std::io;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::ops::Range;
 
     const NUMBERS: TableDefinition<'_, u64, u64> = TableDefinition::new("numbers");
-    static IS_FULL: AtomicBool = AtomicBool::new(false);
+    const PAGE: usize = 4096;
 
-    /// A file on a disk that may be full.
-    #[derive(Debug)]
-    struct FullDisk(FileBackend);
-
-    fn space<T>(work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        if IS_FULL.load(Ordering::Relaxed) { Err(ErrorKind::StorageFull.into()) } else { work() }
+    /// A file and its pages in memory, as Linux has them: pages that could not be written are not tried again.
+    #[derive(Debug, Default)]
+    struct Simulation {
+        memory: Vec<u8>,
+        disk: Vec<u8>,
+        unwritten: BTreeSet<usize>,
+        /// Calls that change the file.
+        calls: usize,
+        /// The calls that fail.
+        failing: Range<usize>,
     }
 
-    impl StorageBackend for FullDisk {
+    static SIMULATION: Mutex<Simulation> = Mutex::new(Simulation {
+        memory: vec![],
+        disk: vec![],
+        unwritten: BTreeSet::new(),
+        calls: 0,
+        failing: 0..0,
+    });
+
+    impl Simulation {
+        fn call(&mut self) -> io::Result<()> {
+            self.calls += 1;
+            if self.failing.contains(&self.calls) { Err(ErrorKind::StorageFull.into()) } else { Ok(()) }
+        }
+
+        fn set_len(&mut self, len: usize) -> io::Result<()> {
+            self.call()?;
+            self.memory.resize(len, 0);
+            self.disk.resize(len, 0);
+            self.unwritten.retain(|page| page * PAGE < len);
+            Ok(())
+        }
+
+        fn write(&mut self, offset: usize, data: &[u8]) -> io::Result<()> {
+            self.call()?;
+            self.memory[offset..offset + data.len()].copy_from_slice(data);
+            self.unwritten.extend(offset / PAGE..=(offset + data.len() - 1) / PAGE);
+            Ok(())
+        }
+
+        /// Writes all pages to the disk, or, where it fails, some of them.
+        fn sync(&mut self) -> io::Result<()> {
+            let done = self.call();
+            let calls = self.calls;
+            for page in std::mem::take(&mut self.unwritten) {
+                let bytes = page * PAGE..((page + 1) * PAGE).min(self.memory.len());
+                if done.is_ok() || (page * 7 + calls).is_multiple_of(3) {
+                    self.disk[bytes.clone()].copy_from_slice(&self.memory[bytes]);
+                }
+            }
+            done
+        }
+    }
+
+    /// The storage of the only simulation.
+    #[derive(Debug)]
+    struct Simulated;
+
+    impl StorageBackend for Simulated {
         fn len(&self) -> io::Result<u64> {
-            self.0.len()
+            Ok(lock(&SIMULATION).memory.len() as u64)
         }
 
         fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-            self.0.read(offset, out)
+            out.copy_from_slice(&lock(&SIMULATION).memory[offset as usize..][..out.len()]);
+            Ok(())
         }
 
         fn set_len(&self, len: u64) -> io::Result<()> {
-            space(|| self.0.set_len(len))
+            lock(&SIMULATION).set_len(len as usize)
         }
 
         fn sync_data(&self) -> io::Result<()> {
-            self.0.sync_data()
+            lock(&SIMULATION).sync()
         }
 
         fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-            space(|| self.0.write(offset, data))
-        }
-
-        fn close(&self) -> io::Result<()> {
-            self.0.close()
+            lock(&SIMULATION).write(offset as usize, data)
         }
     }
 
+    type Numbers = BTreeMap<u64, u64>;
+
+    fn put(database: &Database, number: u64, value: u64) -> Result<(), redb::Error> {
+        let write = database.begin_write()?;
+        write.open_table(NUMBERS)?.insert(number, value)?;
+        Ok(write.commit()?)
+    }
+
+    fn all(database: &Database) -> Result<Numbers, redb::Error> {
+        let numbers = database.begin_read()?.open_table(NUMBERS)?;
+        let entries =
+            numbers.iter()?.map(|entry| entry.map(|(number, value)| (number.value(), value.value())));
+        Ok(entries.collect::<Result<_, _>>()?)
+    }
+
+    /// What a machine finds on the disk after its failure.
+    fn on_disk(folder: &Path) -> Numbers {
+        let path = folder.join("disk.redb");
+        fs::write(&path, &lock(&SIMULATION).disk).unwrap();
+        all(&open_database(&path, &PendingHeader::default()).unwrap()).unwrap()
+    }
+
     #[test]
-    fn a_database_goes_on_after_the_disk_was_full() {
-        let data = tempfile::tempdir().unwrap();
-        let open = |path: &Path| {
-            let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
-            let backend = FullDisk(FileBackend::new(file.map_err(StorageError::Io)?)?);
-            Database::builder().create_with_backend(backend)
+    fn a_failed_commit_has_no_effect_and_the_database_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = |_: &Path, pending: &PendingHeader| {
+            Database::builder().create_with_backend(CommitFile::new(Simulated, pending.clone())?)
         };
-        let database = ReopenedDatabase { path: data.path().join("a.redb"), open, opened: Mutex::default() };
-        let put = |number: u64| {
-            database.with(|database| {
-                let write = database.begin_write()?;
-                write.open_table(NUMBERS)?.insert(number, number)?;
-                Ok(write.commit()?)
-            })
-        };
-        put(1).unwrap();
-        IS_FULL.store(true, Ordering::Relaxed);
-        for _ in 0..2 {
-            let problem = database_problem("numbers", put(2).unwrap_err());
-            assert_eq!(problem.status.as_u16(), 507, "{}", problem.detail());
+        let mut unsettled = 0;
+        // The last ones so many calls after the first that no commit fails.
+        for (first, count) in (1..60).flat_map(|first| [1, 2, 3, 9].map(|count| (first, count))) {
+            *lock(&SIMULATION) = Simulation::default();
+            let (path, pending) = (PathBuf::new(), PendingHeader::default());
+            let database = ReopenedDatabase { path, open, opened: Mutex::default(), pending };
+            database.with(|database| put(database, 0, 0)).unwrap();
+            let mut expected = Numbers::from([(0, 0)]);
+            // What the disk may have in place of it after a failure of the machine.
+            let mut other = expected.clone();
+            let calls = lock(&SIMULATION).calls;
+            lock(&SIMULATION).failing = calls + first..calls + first + count;
+            for number in 1..12 {
+                let label = format!("{number}, {count} calls from {first}");
+                let value = number * 10;
+                let attempt: Numbers = expected.clone().into_iter().chain([(number % 5, value)]).collect();
+                let was_settled = database.is_settled();
+                match database.with(|database| put(database, number % 5, value)) {
+                    Ok(()) => expected = attempt.clone(),
+                    Err(error) => {
+                        let problem = database_problem("numbers", error);
+                        assert_eq!(problem.status.as_u16(), 507, "{label}: {}", problem.detail());
+                    }
+                }
+                if was_settled {
+                    other = attempt;
+                }
+                let found = on_disk(folder.path());
+                if database.is_settled() {
+                    assert_eq!(found, expected, "{label}, on disk");
+                } else {
+                    unsettled += 1;
+                    assert!(found == expected || found == other, "{label}, on disk: {found:?}");
+                }
+                if let Ok(found) = database.with(all) {
+                    assert_eq!(found, expected, "{label}");
+                }
+            }
+            lock(&SIMULATION).failing = 0..0;
+            assert_eq!(database.with(all).unwrap(), expected);
         }
-        IS_FULL.store(false, Ordering::Relaxed);
-        let get = |number: u64| {
-            database.with(|database| {
-                let numbers = database.begin_read()?.open_table(NUMBERS)?;
-                Ok(numbers.get(number)?.map(|number| number.value()))
-            })
-        };
-        assert_eq!((get(1).unwrap(), get(2).unwrap()), (Some(1), None));
-        put(3).unwrap();
-        assert_eq!(get(3).unwrap(), Some(3));
+        assert!(unsettled > 50, "{unsettled}");
+    }
+
+    #[test]
+    fn a_database_is_made_whole_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.redb");
+        fs::write(&path, [0; 5000]).unwrap();
+        assert!(open_database(&path, &PendingHeader::default()).is_err());
+        fs::remove_file(&path).unwrap();
+        put(&open_database(&path, &PendingHeader::default()).unwrap(), 1, 2).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(all(&open_database(&path, &PendingHeader::default()).unwrap()).unwrap(), [(1, 2)].into());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use twox_hash::XxHash3_128;
 
 const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
 /// Bytes of the header with both slots.
-const HEADER: usize = 320;
+pub(super) const HEADER: usize = 320;
 const SLOTS: [usize; 2] = [64, 192];
 const SLOT: usize = 128;
 const FORMAT: u8 = 3;

@@ -6,28 +6,33 @@
 //! A worker process records the objects that are not durable, too, in a file each: the worker that follows it has those
 //! that were spilled, and knows the names of those that are lost.
 
+mod commit_file;
 mod database;
+mod folders;
 mod integrity;
+mod record;
 mod segment;
 
-use crate::auth::to_hex;
 use crate::error::StartError;
 use crate::labels::Labels;
-use crate::objects::Description;
 use crate::problem::Problem;
 use nnz::Matrix;
 use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
+use commit_file::PendingHeader;
 use database::check_names_segments;
 use database::open_database;
 pub(crate) use database::{ReopenedDatabase, checked, database_problem};
+#[cfg(unix)]
+pub(crate) use folders::empty_folder;
+pub(crate) use folders::{check_folders, folder_of_device};
+use record::{FileRecord, RECORD, record_name};
+pub(crate) use record::{Record, key};
 pub(crate) use segment::{ReadError, Segment};
 use segment::{SegmentFile, hash, new_segment, write};
 
@@ -49,79 +54,15 @@ pub(crate) struct Disk {
 
 /// The name of the manifest in the folder of data.
 const MANIFEST: &str = "manifest.redb";
-/// Begins the name of the folder of a device's data, and its number follows.
-const DEVICE_FOLDER: &str = "device-";
-
-/// The folder of the data of a device: that of the first is the folder of the service, as if there were no others.
-pub(crate) fn folder_of_device(data: &Path, device: usize) -> PathBuf {
-    if device == 0 { data.into() } else { data.join(format!("{DEVICE_FOLDER}{device}")) }
-}
-
-/// Makes a folder, or removes what is in it.
-#[cfg(unix)]
-pub(crate) fn empty_folder(folder: &Path) -> Result<(), StartError> {
-    let emptied = fs::create_dir_all(folder)
-        .and_then(|()| fs::remove_dir_all(folder))
-        .and_then(|()| fs::create_dir(folder));
-    emptied.map_err(|error| StartError::file(folder, error))
-}
-
-/// Fails if a device whose data is in the folder is not among the `count` that are served.
-pub(crate) fn check_folders(data: &Path, count: usize) -> Result<(), StartError> {
-    // A folder that is not there yet has no data.
-    for entry in fs::read_dir(data).into_iter().flatten() {
-        let path = entry.map_err(|error| StartError::file(data, error))?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let number = name.strip_prefix(DEVICE_FOLDER).and_then(|number| number.parse::<usize>().ok());
-        if let Some(number) = number
-            && number >= count
-            && has_records(&path.join(MANIFEST))
-        {
-            let reason = format!(
-                "it has the data of device {number}, and the last device is {}: start the server with {} devices \
-                 (`nnz serve --devices`), or move this folder away to do without its matrices",
-                count - 1,
-                number + 1
-            );
-            return Err(StartError::file(path, reason));
-        }
-    }
-    Ok(())
-}
-
 /// True for a manifest that names objects, or knows numbers of versions that must not be given again; also for one that
 /// cannot be read.
 fn has_records(path: &Path) -> bool {
     let are_empty = || -> Result<bool, redb::Error> {
-        let database = open_database(path)?;
+        let database = open_database(path, &PendingHeader::default())?;
         let read = database.begin_read()?;
         Ok(read.open_table(OBJECTS)?.is_empty()? && read.open_table(VERSIONS)?.is_empty()?)
     };
     path.exists() && !checked(path, || Ok(are_empty()?)).unwrap_or(false)
-}
-
-/// An object in the manifest, or in the records of a worker.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Record {
-    pub(crate) tenant: String,
-    pub(crate) name: String,
-    pub(crate) version: u64,
-    /// None for an object that is in the device's memory alone.
-    #[serde(flatten)]
-    file: Option<FileRecord>,
-    #[serde(default, skip_serializing_if = "Labels::is_empty")]
-    pub(crate) labels: Labels,
-    pub(crate) description: Description,
-}
-
-/// The file of a segment in its folder.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct FileRecord {
-    #[serde(rename = "file")]
-    name: String,
-    bytes: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sha256: Option<String>,
 }
 
 /// The contents of a manifest.
@@ -198,6 +139,14 @@ impl Disk {
         File::open(&self.segments)?.sync_all()?;
         let path = path.keep().map_err(|error| Problem::disk(&error.error))?;
         Ok(Segment { file: SegmentFile::Durable(path), bytes, sha256 })
+    }
+
+    /// Removes the segment of an object that was not committed. Where the commit may have taken effect all the same the
+    /// file stays until the next start, which knows.
+    pub(crate) fn discard(&self, segment: &Segment) {
+        if self.manifest.is_settled() {
+            segment.remove();
+        }
     }
 
     /// Writes a matrix that is evicted; its file goes with the segment.
@@ -352,23 +301,6 @@ fn manifest_problem(error: redb::Error) -> Problem {
     database_problem("the manifest", error)
 }
 
-impl Record {
-    pub(crate) fn new(
-        id: (&str, &str, u64),
-        segment: Option<&Segment>,
-        description: Description,
-        labels: Labels,
-    ) -> Self {
-        let (tenant, name, version) = (id.0.to_owned(), id.1.to_owned(), id.2);
-        let file = segment.map(|segment| FileRecord {
-            name: segment.file_name(),
-            bytes: segment.bytes,
-            sha256: segment.sha256.clone(),
-        });
-        Self { tenant, name, version, file, labels, description }
-    }
-}
-
 /// The records of a folder; files of records that were not written to their end are removed.
 fn read_volatile(folder: &Path) -> io::Result<Vec<Record>> {
     let mut records = vec![];
@@ -395,17 +327,4 @@ fn remove_unnamed(folder: &Path, records: &[Record]) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The extension of files of records.
-const RECORD: &str = "json";
-
-/// The name of the file of a record: names may be too long for one.
-fn record_name(key: &str) -> String {
-    format!("{}.{RECORD}", to_hex(&Sha256::digest(key)))
-}
-
-/// The key of an object in the manifest.
-pub(crate) fn key(tenant: &str, name: &str, version: u64) -> String {
-    format!("{tenant}/{name}@{version}")
 }

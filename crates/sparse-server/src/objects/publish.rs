@@ -79,7 +79,7 @@ impl Store {
         let Next { version, is_recorded, replaced } = match next {
             Ok(next) => next,
             Err(problem) => {
-                segment.inspect(Segment::remove);
+                segment.inspect(|segment| self.disk.discard(segment));
                 return Err(problem);
             }
         };

@@ -1,6 +1,7 @@
 //! A request for an operation or a program: its sender, the name of its result, and whether it runs as a job.
 
-use crate::answer::{Outcome, ResultForm, accepted_form};
+use crate::accept::{ResultForm, accepted_form};
+use crate::answer::Outcome;
 use crate::app::App;
 use crate::auth::{Identity, Scope};
 use crate::front_end::check_scope;
@@ -14,7 +15,7 @@ use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::task::{StopOnDrop, Task};
 use crate::thread_pool::Admitted;
-use crate::upload::{DeviceArray, RESULT_ARRAY};
+use crate::upload::{DeviceArray, NPZ, RESULT_ARRAY};
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
@@ -28,10 +29,8 @@ pub(crate) enum Target {
     /// The array of the client on the device that is to have the result.
     Device(DeviceArray),
     Object(String, PutOptions),
-    /// Nothing is computed, only predicted.
-    DryRun {
-        is_stored: bool,
-    },
+    /// Nothing is computed, only predicted what this would take.
+    DryRun(Box<Self>),
 }
 
 /// A request for an operation or a program: its caller, the destination of its result, and its task.
@@ -54,9 +53,11 @@ pub(crate) struct Reply {
 
 impl Target {
     fn new(parameters: &Parameters, headers: &HeaderMap, identity: &Identity) -> Result<Self, Problem> {
-        if parameters.flag("dry_run")? {
-            return Ok(Self::DryRun { is_stored: parameters.text("into").is_some() });
-        }
+        let target = Self::of_result(parameters, headers, identity)?;
+        Ok(if parameters.flag("dry_run")? { Self::DryRun(Box::new(target)) } else { target })
+    }
+
+    fn of_result(parameters: &Parameters, headers: &HeaderMap, identity: &Identity) -> Result<Self, Problem> {
         match parameters.text("into") {
             None => match PUT_PARAMETERS.iter().find(|parameter| parameters.text(parameter).is_some()) {
                 Some(parameter) => Err(Problem::bad_request(format!(
@@ -101,7 +102,13 @@ impl Request {
                 }
                 Begun::Before(earlier) => return Ok(ControlFlow::Break(earlier)),
             },
-            Target::Answer(_) | Target::Device(_) | Target::DryRun { .. } => None,
+            Target::DryRun(target) => {
+                if let Target::Object(name, options) = &**target {
+                    app.store.check_conditions(&identity.tenant, name, options)?;
+                }
+                None
+            }
+            Target::Answer(_) | Target::Device(_) => None,
         };
         let task = caller.task.clone();
         let reply = Reply { caller, is_job, is_preferred };
@@ -110,17 +117,32 @@ impl Request {
 
     /// Fails before anything is computed if a result of this kind cannot go where the request wants it.
     pub(crate) fn check_result(&self, kind: ResultKind) -> Result<(), Problem> {
-        match (&self.target, kind) {
-            (
-                Target::Object(..) | Target::DryRun { is_stored: true },
-                ResultKind::Array | ResultKind::Numbers,
-            ) => Err(Problem::bad_request(format!(
-                "the result is {kind}, and only a matrix is stored: leave out `into`"
-            ))),
+        match (self.result_target(), kind) {
+            (Target::Object(..), ResultKind::Array | ResultKind::Numbers) => Err(Problem::bad_request(
+                format!("the result is {kind}, and only a matrix is stored: leave out `into`"),
+            )),
             (Target::Device(_), ResultKind::Matrix) => Err(Problem::unprocessable(format!(
                 "{RESULT_ARRAY}: the result is a sparse matrix, which an array does not hold"
             ))),
             _ => Ok(()),
+        }
+    }
+
+    /// Fails for a batch as the result where the kind of file that the client takes has one matrix.
+    pub(crate) fn check_batch_result(&self) -> Result<(), Problem> {
+        match self.result_target() {
+            Target::Answer(form) if !form.holds_batches() => Err(Problem::unprocessable(format!(
+                "the result is a batch, which {NPZ} holds alone: ask for it by Accept, or store it by `into`"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The destination that the result has, or would have.
+    fn result_target(&self) -> &Target {
+        match &self.target {
+            Target::DryRun(target) => target,
+            target => target,
         }
     }
 
@@ -133,7 +155,7 @@ impl Request {
     pub(crate) fn subject(&self, operation: &'static str, matrix: String) -> Subject {
         let (into, scope) = match &self.target {
             Target::Object(name, _) => (Some(name.clone()), Scope::Write),
-            Target::Answer(_) | Target::Device(_) | Target::DryRun { .. } => (None, Scope::Read),
+            Target::Answer(_) | Target::Device(_) | Target::DryRun(_) => (None, Scope::Read),
         };
         Subject { operation, matrix, into, scope }
     }
@@ -147,7 +169,7 @@ impl Request {
     ) -> Result<Outcome, Problem> {
         let tenant = &*self.identity.tenant;
         match self.target {
-            Target::DryRun { .. } => Err(Problem::internal("a dry run was run")),
+            Target::DryRun(_) => Err(Problem::internal("a dry run was run")),
             Target::Answer(form) => {
                 self.task.check()?;
                 Outcome::new(answer, form, (store, tenant), reserved)

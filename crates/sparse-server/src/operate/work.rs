@@ -76,12 +76,15 @@ impl Work {
         let held = store.leased_bytes([&self.object]);
         let other = self.other.as_ref().map(|other| store.lease_beside(other, held)).transpose()?;
         self.request.task.check()?;
+        let selection = MemberSelection::of(&self.parameters)?;
+        if self.operation.makes_batch(&a.matrix, selection) {
+            self.request.check_batch_result()?;
+        }
         let dtype = Some(a.matrix.dtype());
         let task = &self.request.task;
         let body_bytes = self.body.as_ref().map_or(Ok(0), |body| body.array_bytes(dtype, task))?;
         let leased = self.leased_bytes(store);
         let reserved = store.reserve_beside(&self.request.identity.tenant, body_bytes, leased)?;
-        let selection = MemberSelection::of(&self.parameters)?;
         let read = |body| read_columns(body, (self.operation, selection), (a.matrix.device(), dtype), task);
         let operand = self.body.take().map(read).transpose()?;
         Ok(Ready { a, other, operand, reserved })
@@ -98,7 +101,7 @@ impl Work {
             parameters: &self.parameters,
             task: &self.request.task,
         };
-        if let Target::DryRun { .. } = self.request.target {
+        if let Target::DryRun(_) = self.request.target {
             let Prediction { needed, moved } = predict(store, owner, self.operation, &call, &mut reserved)?;
             let seconds = moved.and_then(|moved| store.traffic.predict(self.operation.name, moved));
             return Ok(Outcome::from(json!({

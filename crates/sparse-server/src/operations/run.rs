@@ -8,7 +8,7 @@ use crate::task::Progress;
 use nnz::op::{Op, Triangular};
 use nnz::solvers::{Iteration, Solution, SolverOptions};
 use nnz::{
-    DType, DenseMatrix, Device, Each, Format, Matrix, Method, Order, PreconditionerKind, Scalar,
+    DType, DenseMatrix, Device, Each, Matrix, Method, Order, PreconditionerKind, Reduction, Scalar,
     SolveOptions, Vector, c64,
 };
 use serde_json::{Value, json};
@@ -56,12 +56,7 @@ fn empty_columns(call: &Call<'_>, x: &Columns) -> Result<Answer, Problem> {
 
 pub(super) fn multiply_dense(call: &Call<'_>) -> Result<Answer, Problem> {
     let (op, alpha, x) = (call.parameters.op()?, call.parameters.factor("alpha")?, call.operand()?);
-    let (rows, cols) = call.a.shape_of(op);
-    let found = x.values.nrows();
-    if found != cols {
-        let detail = format!("the number of rows of the operand is {found} where {cols} is needed");
-        return Err(Problem::unprocessable(detail));
-    }
+    let (rows, _) = call.a.shape_of(op);
     let (dtype, columns, order) = (call.a.dtype(), x.values.ncols(), x.values.order());
     if rows == 0 && has_no_rows(x) {
         return empty_columns(call, x);
@@ -100,34 +95,12 @@ pub(crate) fn multiply_together(
 
 pub(super) fn sampled_product(call: &Call<'_>) -> Result<Answer, Problem> {
     let (both, (rows, cols)) = (&call.operand()?.values, call.a.shape());
-    if both.nrows() != rows + cols {
-        let (found, needed) = (both.nrows(), rows + cols);
-        let detail = format!(
-            "sddmm: the body has {found} rows where {needed} are needed: {rows} of U above {cols} of V"
-        );
-        return Err(Problem::unprocessable(detail));
-    }
     if rows + cols == 0 {
         return Ok(Answer::Matrix(call.a.clone()));
     }
     let (u, v) = (both.rows(0..rows)?, both.rows(rows..rows + cols)?);
     call.task.check()?;
     Ok(Answer::Matrix(call.a.sddmm(&u, &v)?))
-}
-
-pub(super) fn convert(call: &Call<'_>) -> Result<Answer, Problem> {
-    match call.parameters.required::<Format>("format")? {
-        format @ (Format::Csr | Format::Csc | Format::Coo) => Ok(Answer::Matrix(call.a.to_format(format)?)),
-        format => Err(Problem::unprocessable(format!("convert: no file holds {format}: csr, csc or coo"))),
-    }
-}
-
-pub(super) fn prune(call: &Call<'_>) -> Result<Answer, Problem> {
-    let tolerance: Option<f64> = call.parameters.get("tolerance")?;
-    if tolerance.is_some_and(|tolerance| tolerance.is_nan() || tolerance < 0.0) {
-        return Err(Problem::bad_request("parameter tolerance: a number of at least 0 is needed"));
-    }
-    Ok(Answer::Matrix(call.a.prune(tolerance)?))
 }
 
 pub(super) fn select(call: &Call<'_>) -> Result<Answer, Problem> {
@@ -141,15 +114,20 @@ pub(super) fn diagonal(call: &Call<'_>) -> Result<Answer, Problem> {
 }
 
 pub(super) fn reduce(call: &Call<'_>) -> Result<Answer, Problem> {
-    let each = match call.parameters.text("each") {
-        None | Some("row") => Each::Row,
-        Some("column") => Each::Column,
+    let by = call.parameters.get_or("by", Reduction::Sum)?;
+    Ok(Answer::Vector(call.a.reduce(reduced_lines(call)?, by)?))
+}
+
+/// The lines of which there is a number each.
+pub(super) fn reduced_lines(call: &Call<'_>) -> Result<Each, Problem> {
+    match call.parameters.text("each") {
+        None | Some("row") => Ok(Each::Row),
+        Some("column") => Ok(Each::Column),
         Some(other) => {
             let other = other.escape_debug();
-            return Err(Problem::bad_request(format!("parameter each={other}: one of row, column")));
+            Err(Problem::bad_request(format!("parameter each={other}: one of row, column")))
         }
-    };
-    Ok(Answer::Vector(call.a.reduce(each, call.parameters.get_or("by", nnz::Reduction::Sum)?)?))
+    }
 }
 
 pub(super) fn statistics(call: &Call<'_>) -> Result<Answer, Problem> {
@@ -224,7 +202,7 @@ pub(super) fn solve(call: &Call<'_>) -> Result<Answer, Problem> {
     Ok(Answer::Solved(Box::new(answer(x, b.is_vector())), reached))
 }
 
-fn solve_options(parameters: &Parameters) -> Result<SolveOptions, Problem> {
+pub(super) fn solve_options(parameters: &Parameters) -> Result<SolveOptions, Problem> {
     let default = SolverOptions::default();
     let options = SolverOptions {
         tolerance: parameters.get_or("tol", default.tolerance)?,
@@ -254,17 +232,7 @@ fn solve_options(parameters: &Parameters) -> Result<SolveOptions, Problem> {
 }
 
 pub(super) fn solve_triangular(call: &Call<'_>) -> Result<Answer, Problem> {
-    let b = call.operand()?;
-    let system = match call.parameters.text("triangle") {
-        None | Some("lower") => Triangular::lower(),
-        Some("upper") => Triangular::upper(),
-        Some(other) => {
-            let other = other.escape_debug();
-            return Err(Problem::bad_request(format!("parameter triangle={other}: one of lower, upper")));
-        }
-    };
-    let system = if call.parameters.flag("unit")? { system.unit_diagonal() } else { system };
-    let system = Triangular { op: call.parameters.op()?, ..system };
+    let (b, system) = (call.operand()?, triangular_system(call.parameters)?);
     if call.a.shape() == (0, 0) && has_no_rows(b) {
         return empty_columns(call, b);
     }
@@ -272,6 +240,20 @@ pub(super) fn solve_triangular(call: &Call<'_>) -> Result<Answer, Problem> {
         return Ok(Answer::Vector(call.a.solve_triangular(system, &b.values.column(0)?)?));
     }
     Ok(Answer::Dense(call.a.solve_triangular_many(system, &b.values)?))
+}
+
+/// The triangle of the parameters.
+pub(super) fn triangular_system(parameters: &Parameters) -> Result<Triangular, Problem> {
+    let system = match parameters.text("triangle") {
+        None | Some("lower") => Triangular::lower(),
+        Some("upper") => Triangular::upper(),
+        Some(other) => {
+            let other = other.escape_debug();
+            return Err(Problem::bad_request(format!("parameter triangle={other}: one of lower, upper")));
+        }
+    };
+    let system = if parameters.flag("unit")? { system.unit_diagonal() } else { system };
+    Ok(Triangular { op: parameters.op()?, ..system })
 }
 
 /// A number as JSON, which has neither NaN nor infinities: they become text.
@@ -282,7 +264,7 @@ pub(super) fn number(value: f64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nnz::IndexType;
+    use nnz::{Format, IndexType};
 
     /// A matrix whose rows have 0 to 40 entries each, and one row 5000, and vectors for it, of doubles.
     fn operands(dtype: DType) -> (Matrix, Vec<DenseMatrix>) {

@@ -18,6 +18,7 @@ mod directory;
 mod dispatch;
 mod distributed;
 mod distributed_product;
+mod distributed_upload;
 mod forward;
 mod keys;
 mod limits;

@@ -62,7 +62,7 @@ fn a_client_trusts_the_authorities_that_it_names_and_sends_its_token() {
     let (put, status) = (request("/v1/matrices/a", true), request("/v1/status", false));
     let mut answer = vec![];
     let trusting = client(Some(&token), "authority.pem");
-    assert_eq!(trusting.send(&put, &mut answer).unwrap(), "application/json");
+    assert_eq!(trusting.send(&put, &mut answer).unwrap().media, "application/json");
     assert!(String::from_utf8_lossy(&answer).contains(r#""nnz":5"#));
     trusting.send_in_parts(&put, None, &mut vec![]).unwrap();
     let refused = client(None, "authority.pem").send(&status, &mut vec![]).unwrap_err();
@@ -118,6 +118,7 @@ fn tokens_open_one_tenant_and_their_scopes() {
     server.send("GET /v1/matrices/a", &[&other], &[]).expect(404);
     server.send("DELETE /v1/matrices/a", &[&reader], &[]).expect(403);
     server.send("POST /v1/matrices/a/transpose?into=b", &[&reader], &[]).expect(403);
+    server.send("POST /v1/matrices/a/transpose?into=b&dry_run=1", &[&reader], &[]).expect(403);
     let alias = "PUT /v1/aliases/best?to=a";
     server.send(alias, &[&reader], &[]).expect(403);
     server.send(alias, &[&other], &[]).expect(404);

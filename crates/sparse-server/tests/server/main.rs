@@ -4,6 +4,7 @@ mod access;
 #[allow(dead_code, reason = "each test file uses a part")]
 #[path = "../common/mod.rs"]
 mod common;
+mod compression;
 mod durability;
 mod matrices;
 mod members;

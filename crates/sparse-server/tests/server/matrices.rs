@@ -177,6 +177,8 @@ fn a_tag_of_data_is_that_of_no_other_matrix() {
     let first = get("X-None: 1").expect(200);
     let known = format!("If-None-Match: {}", first.tag());
     get(&known).expect(304);
+    get(&known.replace("None-Match", "Match")).expect(200);
+    get("If-Match: \"a@9.npz\"").expect(412);
     server.send("DELETE /v1/matrices/a", &[], &[]).expect(204);
     // Its number is that of the first, as none was durable.
     put(6.0);

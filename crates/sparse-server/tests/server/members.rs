@@ -135,6 +135,10 @@ fn jobs_and_programs_compute_with_each_matrix_too() {
     let address = format!("/v1/jobs/{}", job["id"].as_str().unwrap());
     let done = server.send(&format!("GET {address}?wait=10"), &[], &[]).expect(200).json();
     assert_eq!(done["members"], serde_json::json!({ "done": 3, "count": 3 }), "{done}");
+    assert_eq!(
+        (&done["solution"]["converged"], &done["solution"]["method"]),
+        (&true.into(), &"gmres".into())
+    );
     let solved = server.send(&format!("GET {address}/result"), &[], &[]);
     assert!(solved.head.contains(r#""converged":true"#), "{}", solved.head);
     assert_eq!(solved.array().len(), 6);

@@ -1,13 +1,12 @@
 //! A client of a server: `nnz client`.
 
 #[cfg(unix)]
-use crate::descriptors::BODY_DESCRIPTOR;
-#[cfg(unix)]
-use crate::shared::BODY_FILE;
+mod local;
+mod resumable;
+
+use crate::answer::SOLUTION;
 use crate::tls::{self, ClientFiles};
-use crate::upload::{RESULT_ARRAY, UPLOAD, UPLOAD_LENGTH, UPLOAD_OFFSET};
-#[cfg(unix)]
-use crate::upload::{RESULT_DESCRIPTOR, RESULT_FILE};
+use crate::upload::RESULT_ARRAY;
 use axum::body::Body;
 use axum::http::uri::Scheme;
 use axum::http::{HeaderMap, HeaderName, Method, Request, StatusCode, Uri, header};
@@ -16,18 +15,10 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 #[cfg(unix)]
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+pub use local::name_in;
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-#[cfg(unix)]
-use std::{
-    fs::File,
-    io::{BufRead, BufReader, IoSlice},
-    mem::MaybeUninit,
-    os::{fd::AsFd, unix::net::UnixStream},
-};
 use tokio::io::{AsyncRead, AsyncSeekExt, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_util::io::ReaderStream;
@@ -56,17 +47,22 @@ pub struct ClientRequest {
     pub result_array: Option<String>,
 }
 
+/// The answer to a request, without its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientAnswer {
+    /// The media type of the body.
+    pub media: String,
+    /// The end of the iteration in JSON, if the body is the result of `solve`: whether it has converged, its iterations
+    /// and its residual.
+    pub solution: Option<String>,
+}
+
 /// Headers of a request beside those that all have, and the bytes of its body that are left out.
 #[derive(Debug, Default)]
 struct Extras {
     headers: Vec<(HeaderName, String)>,
     offset: u64,
 }
-
-/// Attempts to go on with an upload that gets no further.
-const ATTEMPTS: u32 = 6;
-/// Time before the second attempt, which doubles with each one.
-const DELAY: Duration = Duration::from_millis(200);
 
 /// The reason for which a request has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -141,143 +137,12 @@ impl Client {
         self
     }
 
-    /// Sends a request, and writes the body of the answer to `sink`; returns its media type.
+    /// Sends a request, and writes the body of the answer to `sink`.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn send(&self, request: &ClientRequest, sink: &mut dyn Write) -> Result<String, ClientError> {
-        self.answer(request, &Extras::default(), sink).map(|headers| text(&headers, &header::CONTENT_TYPE))
-    }
-
-    /// As [`send`](Self::send), with the body by an upload that goes on where it was when a connection breaks: a new
-    /// one, or that with the id `upload`, which broke off before.
-    ///
-    /// # Errors
-    /// [`ClientError`].
-    pub fn send_in_parts(
-        &self,
-        request: &ClientRequest,
-        upload: Option<String>,
-        sink: &mut dyn Write,
-    ) -> Result<String, ClientError> {
-        let Some((path, media)) = &request.body else { return self.send(request, sink) };
-        let length = std::fs::metadata(path).map_err(|error| file(path, error))?.len();
-        let id = upload.map_or_else(|| self.begin_upload(length), Ok)?;
-        let incomplete = |reason| ClientError::Incomplete { upload: id.clone(), reason: Box::new(reason) };
-        self.append_all(&id, (path, length)).map_err(incomplete)?;
-        let headers = [
-            (HeaderName::from_static(UPLOAD), id.clone()),
-            (header::CONTENT_TYPE, (*media).to_owned()),
-            (header::CONTENT_LENGTH, "0".to_owned()),
-        ];
-        let whole = ClientRequest { body: None, ..request.clone() };
-        let answered = self.answer(&whole, &Extras { headers: headers.into(), offset: 0 }, sink);
-        answered.map(|headers| text(&headers, &header::CONTENT_TYPE))
-    }
-
-    /// As [`send`](Self::send), where the server shares the folder of its tenant with this machine: of the body and of
-    /// the answer, which is to go `to` a file, those that are in the folder are named, and no byte of them is sent. The
-    /// answer is a description then, in JSON.
-    ///
-    /// # Errors
-    /// [`ClientError`].
-    #[cfg(unix)]
-    pub fn send_by_files(
-        &self,
-        request: &ClientRequest,
-        folder: &Path,
-        to: Option<&Path>,
-        sink: &mut dyn Write,
-    ) -> Result<String, ClientError> {
-        let (mut request, mut headers) = (request.clone(), vec![]);
-        let body = request.body.as_ref();
-        if let Some((name, media)) = body.and_then(|(path, media)| Some((name_in(folder, path)?, *media))) {
-            headers.push((HeaderName::from_static(BODY_FILE), name));
-            headers.push((header::CONTENT_TYPE, media.to_owned()));
-            headers.push((header::CONTENT_LENGTH, "0".to_owned()));
-            request.body = None;
-        }
-        headers.extend(
-            to.and_then(|to| name_in(folder, to)).map(|name| (HeaderName::from_static(RESULT_FILE), name)),
-        );
-        let answered = self.answer(&request, &Extras { headers, offset: 0 }, sink);
-        answered.map(|headers| text(&headers, &header::CONTENT_TYPE))
-    }
-
-    /// As [`send`](Self::send), where the server listens on the Unix socket `descriptors` of this machine: the file of
-    /// the body is passed to it open, and so is `result`, which is to have the answer and is open for reading and
-    /// writing. No byte of them is sent. The answer is a description then, in JSON.
-    ///
-    /// # Errors
-    /// [`ClientError`].
-    #[cfg(unix)]
-    pub fn send_by_descriptors(
-        &self,
-        request: &ClientRequest,
-        descriptors: &Path,
-        result: Option<&File>,
-        sink: &mut dyn Write,
-    ) -> Result<String, ClientError> {
-        // Closed behind the answer, since descriptors are forgotten with their connection.
-        let socket = UnixStream::connect(descriptors).map_err(|error| file(descriptors, error))?;
-        let (mut request, mut headers) = (request.clone(), vec![]);
-        if let Some((path, media)) = request.body.take() {
-            let body = File::open(&path).map_err(|error| file(&path, error))?;
-            headers.push((HeaderName::from_static(BODY_DESCRIPTOR), pass(&socket, &body)?));
-            headers.push((header::CONTENT_TYPE, media.to_owned()));
-            headers.push((header::CONTENT_LENGTH, "0".to_owned()));
-        }
-        if let Some(result) = result {
-            headers.push((HeaderName::from_static(RESULT_DESCRIPTOR), pass(&socket, result)?));
-        }
-        let answered = self.answer(&request, &Extras { headers, offset: 0 }, sink);
-        answered.map(|headers| text(&headers, &header::CONTENT_TYPE))
-    }
-
-    /// Begins an upload of so many bytes; its id.
-    fn begin_upload(&self, length: u64) -> Result<String, ClientError> {
-        let begin = ClientRequest::without_body(Method::POST, "/v1/uploads".into());
-        let headers = vec![(UPLOAD_LENGTH, length.to_string()), (header::CONTENT_LENGTH, "0".into())];
-        let answered = self.answer(&begin, &Extras { headers, offset: 0 }, &mut std::io::sink())?;
-        let location = text(&answered, &header::LOCATION);
-        Ok(location.rsplit('/').next().unwrap_or_default().to_owned())
-    }
-
-    /// Sends what an upload lacks of a file of this length, on as many connections as it takes.
-    fn append_all(&self, id: &str, (path, length): (&Path, u64)) -> Result<(), ClientError> {
-        let address = format!("/v1/uploads/{id}");
-        let describe = ClientRequest::without_body(Method::HEAD, address.clone());
-        let append = ClientRequest {
-            body: Some((path.into(), "application/octet-stream")),
-            ..ClientRequest::without_body(Method::PATCH, address)
-        };
-        let (mut attempt, mut furthest) = (0, 0);
-        loop {
-            let described = self.answer(&describe, &Extras::default(), &mut std::io::sink());
-            let failed = match described {
-                Ok(headers) if text(&headers, &UPLOAD_LENGTH) != length.to_string() => {
-                    let claimed = text(&headers, &UPLOAD_LENGTH);
-                    return Err(file(path, format!("it has {length} bytes, and the upload is of {claimed}")));
-                }
-                Ok(headers) => {
-                    let offset = text(&headers, &UPLOAD_OFFSET).parse().map_err(connection)?;
-                    if offset == length {
-                        return Ok(());
-                    }
-                    attempt = if offset > furthest { 0 } else { attempt };
-                    furthest = offset;
-                    let extras = Extras { headers: vec![(UPLOAD_OFFSET, offset.to_string())], offset };
-                    self.answer(&append, &extras, &mut std::io::sink()).err()
-                }
-                Err(error) => Some(error),
-            };
-            match failed {
-                None => continue,
-                Some(error) if attempt + 1 == ATTEMPTS || !error.is_passing() => return Err(error),
-                Some(_) => std::thread::sleep(DELAY * 2_u32.pow(attempt)),
-            }
-            attempt += 1;
-        }
+    pub fn send(&self, request: &ClientRequest, sink: &mut dyn Write) -> Result<ClientAnswer, ClientError> {
+        self.answer(request, &Extras::default(), sink).map(ClientAnswer::of)
     }
 
     /// Sends a request, and writes the body of the answer to `sink`; returns its headers.
@@ -366,35 +231,10 @@ impl ClientRequest {
     }
 }
 
-impl ClientError {
-    /// True if the same request may be answered well a moment later.
-    fn is_passing(&self) -> bool {
-        matches!(self, Self::Connection(_) | Self::Refused { status: 409 | 429 | 503, .. })
-    }
-}
-
-/// The name of a file that is in this folder.
-#[cfg(unix)]
-pub fn name_in(folder: &Path, path: &Path) -> Option<String> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let is_there = parent.canonicalize().ok()? == folder.canonicalize().ok()?;
-    is_there.then(|| path.file_name()?.to_str().map(str::to_owned)).flatten()
-}
-
-/// Passes an open file by a socket; its id.
-#[cfg(unix)]
-fn pass(mut socket: &UnixStream, file: &File) -> Result<String, ClientError> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    let descriptors = [file.as_fd()];
-    control.push(SendAncillaryMessage::ScmRights(&descriptors));
-    sendmsg(socket, &[IoSlice::new(b"f")], &mut control, SendFlags::empty()).map_err(connection)?;
-    let mut line = String::new();
-    BufReader::new(&mut socket).read_line(&mut line).map_err(connection)?;
-    match line.trim_end() {
-        "" => Err(connection("the server takes no further descriptor")),
-        id if id.bytes().all(|digit| digit.is_ascii_hexdigit()) => Ok(id.to_owned()),
-        refused => Err(connection(refused)),
+impl ClientAnswer {
+    fn of(headers: HeaderMap) -> Self {
+        let solution = headers.get(SOLUTION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        Self { media: text(&headers, &header::CONTENT_TYPE), solution }
     }
 }
 

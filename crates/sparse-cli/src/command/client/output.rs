@@ -1,0 +1,85 @@
+//! What the client does with an answer: it is printed, or written to a file.
+
+use crate::context::Context;
+use anyhow::{Context as _, Result, bail};
+use sparse_server::{ClientAnswer, ClientError};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+/// The answer to a request whose body was written.
+type Sent = Result<ClientAnswer, ClientError>;
+
+/// Prints an answer, which must be text.
+pub(super) fn print(send: impl Fn(&mut dyn Write) -> Sent, context: &Context) -> Result<()> {
+    let mut answer = vec![];
+    let head = send(&mut answer)?;
+    match answer.is_empty() {
+        true => Ok(()),
+        false if is_text(&head.media) => {
+            context.print(String::from_utf8_lossy(&answer))?;
+            print_solution(&head, context)
+        }
+        false => bail!("the result is {}, of {} bytes: name a file with --to", head.media, answer.len()),
+    }
+}
+
+/// Prints how an iteration has ended, where the answer is that of one.
+fn print_solution(head: &ClientAnswer, context: &Context) -> Result<()> {
+    head.solution.as_ref().map_or(Ok(()), |solution| context.print(solution))
+}
+
+/// True for JSON and metrics.
+fn is_text(media: &str) -> bool {
+    ["application/json", "application/openmetrics-text"].iter().any(|text| media.starts_with(text))
+}
+
+/// Writes an answer to a file, which is there once it is whole; JSON is printed.
+pub(super) fn write(send: impl Fn(&mut dyn Write) -> Sent, file: &Path, context: &Context) -> Result<()> {
+    with_part(file, |part| {
+        let mut sink = File::create(part).with_context(|| part.display().to_string())?;
+        let head = send(&mut sink)?;
+        sink.flush().with_context(|| part.display().to_string())?;
+        if head.media.starts_with("application/json") {
+            context.print(fs::read_to_string(part).with_context(|| part.display().to_string())?)?;
+            return Ok(false);
+        }
+        print_solution(&head, context)?;
+        Ok(true)
+    })
+}
+
+/// As [`write`], where the server has the file open and writes the answer to it.
+#[cfg(unix)]
+pub(super) fn write_by_descriptor(
+    send: impl Fn(Option<&File>, &mut dyn Write) -> Sent,
+    file: &Path,
+    context: &Context,
+) -> Result<()> {
+    with_part(file, |part| {
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(true);
+        let result = options.open(part).with_context(|| part.display().to_string())?;
+        let mut answer = vec![];
+        let head = send(Some(&result), &mut answer)?;
+        context.print(String::from_utf8_lossy(&answer))?;
+        print_solution(&head, context)?;
+        let is_empty = result.metadata().with_context(|| part.display().to_string())?.len() == 0;
+        Ok(!is_empty)
+    })
+}
+
+/// Lets `fill` write a file of another name, which has the name `file` in the end if `fill` says that it has a result,
+/// and is removed if not.
+fn with_part(file: &Path, fill: impl FnOnce(&Path) -> Result<bool>) -> Result<()> {
+    let part = file.with_extension("part");
+    match fill(&part) {
+        Ok(true) => fs::rename(&part, file).with_context(|| file.display().to_string()),
+        Ok(false) => fs::remove_file(&part).with_context(|| part.display().to_string()),
+        Err(error) => {
+            // The first error is the one to tell.
+            let _ = fs::remove_file(&part);
+            Err(error)
+        }
+    }
+}
