@@ -4,8 +4,11 @@
 //! commit, and syncs the file. If that fails nobody knows what the disk has: Linux forgets pages that it could not
 //! write, and the next sync succeeds without them. So the header of the last sync is written once more, at once or
 //! before the database is opened again. The file has the commit before then, all pages of which are on disk.
+//!
+//! A process that is killed between cannot do so. Of a file that was not closed all bytes are written and synced once
+//! more before it is opened, so that what is read from memory is on disk, too.
 
-use super::integrity::HEADER;
+use super::integrity::{HEADER, was_closed};
 use crate::lock::lock;
 use redb::StorageBackend;
 use std::io;
@@ -41,6 +44,9 @@ impl<B: StorageBackend> CommitFile<B> {
         *lock(&pending) = None;
         let mut header = vec![0; storage.len()?.min(HEADER as u64) as usize];
         storage.read(0, &mut header)?;
+        if !was_closed(&header) {
+            rewrite(&storage)?;
+        }
         let headers = Headers { written: header.clone(), synced: header.clone(), previous: header };
         Ok(Self { storage, headers: Mutex::new(headers), pending })
     }
@@ -57,6 +63,18 @@ impl<B: StorageBackend> CommitFile<B> {
         let synced = lock(&self.headers).synced.clone();
         self.restore(synced);
     }
+}
+
+/// Writes the bytes of a file where they are, so that its next sync tells whether the disk has them.
+fn rewrite(storage: &impl StorageBackend) -> io::Result<()> {
+    const CHUNK: u64 = 1 << 20;
+    let len = storage.len()?;
+    for start in (0..len).step_by(CHUNK as usize) {
+        let mut bytes = vec![0; (len - start).min(CHUNK) as usize];
+        storage.read(start, &mut bytes)?;
+        storage.write(start, &bytes)?;
+    }
+    storage.sync_data()
 }
 
 fn write_synced(storage: &impl StorageBackend, header: &[u8]) -> io::Result<()> {

@@ -42,6 +42,11 @@ struct Pages {
     region_header: u64,
 }
 
+/// True unless this header, which may be that of another file or empty, says that a process did not close the file.
+pub(super) fn was_closed(header: &[u8]) -> bool {
+    header.get(MAGIC.len()).is_none_or(|flags| flags & NOT_CLOSED == 0)
+}
+
 /// Fails with what is damaged. A file that is not there, or empty, has no pages. Of one that was not closed the last
 /// commit may be incomplete: then the one before it must be whole, which redb takes.
 pub(super) fn check(path: &Path) -> io::Result<()> {

@@ -130,6 +130,8 @@ impl Store {
         let versions = objects.get(&(tenant.into(), name.into()));
         options.check_conditions(name, versions)?;
         let Some(versions) = versions else {
+            // The disk may take its time; nothing else is published meanwhile.
+            drop(objects);
             let recorded = self.disk.recorded_version(tenant, name)?;
             let version = recorded.unwrap_or(0) + 1;
             return Ok(Next { version, is_recorded: recorded.is_some(), replaced: vec![] });

@@ -72,6 +72,7 @@ impl Work {
     /// Leases the matrices and reads the body.
     pub(crate) fn prepare(&mut self, store: &Store) -> Result<Ready, Problem> {
         self.request.task.check()?;
+        self.operation.check_result_type(&self.parameters)?;
         let a = store.lease(&self.object)?;
         let held = store.leased_bytes([&self.object]);
         let other = self.other.as_ref().map(|other| store.lease_beside(other, held)).transpose()?;

@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::spy_plot::Picture;
 use crate::task::Task;
 pub(crate) use members::{MemberSelection, Results, on_host};
-use nnz::{DenseMatrix, Format, Matrix, Vector};
+use nnz::{DType, DenseMatrix, Format, Matrix, Vector};
 pub(crate) use operand::{Columns, Operand};
 use predict::Needed;
 use run::number;
@@ -161,6 +161,16 @@ impl Operation {
             MemberSelection::Whole => a.members().is_some() && self.name != TAKES_ONE,
         };
         self.result == ResultKind::Matrix && is_batch
+    }
+
+    /// Fails for a result of a type that no file holds: steps of a program may have it, but no answer.
+    pub(crate) fn check_result_type(&self, parameters: &Parameters) -> Result<(), Problem> {
+        match (self.name, parameters.get::<DType>("dtype")?) {
+            ("cast", Some(dtype @ (DType::F16 | DType::Bf16))) => Err(Problem::unprocessable(format!(
+                "cast: no file holds a matrix of {dtype}: f32, f64, c32 or c64"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// True for an iteration, which may end before it has converged.

@@ -38,13 +38,16 @@ fn a_program_computes_in_one_request_what_its_steps_do() {
     server.send("DELETE /v1/matrices/s", &[], &[]).expect(204);
 
     // Results of matrices, arrays of two dimensions and numbers; the body has the type of each matrix.
-    let casted = serde_json::json!([
-        { "name": "f", "operation": "cast", "matrix": "a", "parameters": { "dtype": "f32" } },
-        { "name": "y", "operation": "spmm", "matrix": "$f", "operand": "$body" },
-        { "operation": "spmm", "matrix": "a", "operand": "$y" },
-    ]);
     let columns = npy(&[3, 2], &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
-    assert_eq!(run(&casted, "", &columns).array(), [17.0, 7.0, 7.0, 10.0, 0.0, 0.0]);
+    // No file holds a matrix of f16, but a step does.
+    for dtype in ["f32", "f16"] {
+        let casted = serde_json::json!([
+            { "name": "f", "operation": "cast", "matrix": "a", "parameters": { "dtype": dtype } },
+            { "name": "y", "operation": "spmm", "matrix": "$f", "operand": "$body" },
+            { "operation": "spmm", "matrix": "a", "operand": "$y" },
+        ]);
+        assert_eq!(run(&casted, "", &columns).array(), [17.0, 7.0, 7.0, 10.0, 0.0, 0.0], "{dtype}");
+    }
     // A step of f32 leaves the body as it is.
     let twice = serde_json::json!([
         { "name": "f", "operation": "cast", "matrix": "a", "parameters": { "dtype": "f32" } },
