@@ -299,7 +299,8 @@ fn a_plan_takes_new_values_and_refuses_another_pattern() -> Result<()> {
     assert_eq!(y, [2.0, 3.0]);
     let other = Csr::<f64>::identity(2)?;
     assert!(
-        refusal(plan.run(1.0, &other, &[1.0; 2], 0.0, &mut y)).starts_with("spmv: the plan was made for")
+        refusal(plan.run(1.0, &other, &[1.0; 2], 0.0, &mut y))
+            .starts_with("spmv: the matrix has another pattern")
     );
     Ok(())
 }
@@ -338,8 +339,8 @@ fn e2_operands_of_other_shapes_and_patterns_are_refused() -> Result<()> {
     );
     let mut plan = ElementwisePlan::new(&Reference, Elementwise::Add, &a, &b, &PlanOptions::default())?;
     assert_eq!(plan.run(1.0, &a, 1.0, &b)?, a);
-    assert!(refusal(plan.run(1.0, &a, 1.0, &a)).starts_with("add: the plan was made for "));
-    assert!(refusal(plan.run(1.0, &b, 1.0, &b)).starts_with("add: the plan was made for "));
+    assert!(refusal(plan.run(1.0, &a, 1.0, &a)).starts_with("add: the matrix has another pattern"));
+    assert!(refusal(plan.run(1.0, &b, 1.0, &b)).starts_with("add: the matrix has another pattern"));
     Ok(())
 }
 
