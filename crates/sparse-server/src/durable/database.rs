@@ -327,7 +327,7 @@ mod tests {
     fn what_a_killed_process_has_not_synced_is_synced_before_it_is_read() {
         let (folder, _alone) = (tempfile::tempdir().unwrap(), lock(&ALONE));
         let mut failed = 0;
-        for first in 1..40 {
+        for first in 1..10 {
             *lock(&SIMULATION) = Simulation::default();
             let database = simulated();
             database.with(|database| put(database, 0, 0)).unwrap();
@@ -342,7 +342,7 @@ mod tests {
             assert!(found.contains_key(&0) && found.contains_key(&2), "{found:?}");
             assert_eq!(on_disk(folder.path()), found, "from call {first} on");
         }
-        assert!(failed > 10, "{failed}");
+        assert!(failed >= 5, "{failed}");
     }
 
     #[test]

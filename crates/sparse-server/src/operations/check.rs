@@ -3,7 +3,7 @@
 
 use super::{Call, MemberSelection, run};
 use crate::problem::Problem;
-use nnz::{DType, Format, IndexType, Matrix, Norm, PreconditionerKind, Reduction, Scalar, c32, c64};
+use nnz::{DType, Format, IndexType, Matrix, Method, Norm, PreconditionerKind, Reduction, Scalar, c32, c64};
 
 /// Nothing but what every operation needs.
 pub(super) fn nothing(_: &Call<'_>) -> Result<(), Problem> {
@@ -154,7 +154,11 @@ pub(super) fn spy(call: &Call<'_>) -> Result<(), Problem> {
 /// An iteration.
 pub(super) fn solve(call: &Call<'_>) -> Result<(), Problem> {
     let (a, options) = (call.a, run::solve_options(call.parameters)?);
-    if !options.method.is_for_least_squares() {
+    if options.method == Method::Direct {
+        // QR where there are more rows than columns.
+        check_single(a)?;
+        check_not_wide(a)?;
+    } else if !options.method.is_for_least_squares() {
         check_square(a)?;
     }
     if options.preconditioner != PreconditionerKind::None {
@@ -186,6 +190,16 @@ fn check_other<'a>(call: &'a Call<'_>) -> Result<&'a Matrix, Problem> {
         return Err(Problem::unprocessable(detail));
     }
     Ok(b)
+}
+
+fn check_not_wide(a: &Matrix) -> Result<(), Problem> {
+    let (rows, cols) = a.shape();
+    if rows >= cols {
+        return Ok(());
+    }
+    let detail =
+        format!("the matrix is {rows}x{cols}: the method direct needs as many rows as columns, or more");
+    Err(Problem::unprocessable(detail))
 }
 
 fn check_square(a: &Matrix) -> Result<(), Problem> {
