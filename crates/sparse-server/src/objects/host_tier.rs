@@ -70,7 +70,8 @@ impl Store {
     /// Moves the object in the host's memory whose last use is longest ago to disk; false if there is none to move.
     fn spill_from_host(&self) -> Result<bool, Problem> {
         let mut objects = self.all();
-        objects.sort_by_key(|object| object.last_use.load(Ordering::Relaxed));
+        // Uses go on meanwhile, so that each is read once.
+        objects.sort_by_cached_key(|object| object.last_use.load(Ordering::Relaxed));
         for object in objects {
             let Ok(mut content) = object.content.try_lock() else { continue };
             let Some(copy) = content.host.take() else { continue };

@@ -164,7 +164,8 @@ impl Store {
     fn evict(&self, tenant: Option<&str>) -> Result<bool, Problem> {
         let mut candidates: Vec<_> =
             self.owned_by(tenant).filter(|object| object.evictable_bytes() > 0).collect();
-        candidates.sort_by_key(|object| object.last_use.load(Ordering::Relaxed));
+        // Uses go on meanwhile, so that each is read once.
+        candidates.sort_by_cached_key(|object| object.last_use.load(Ordering::Relaxed));
         for object in candidates {
             let Ok(mut content) = object.content.try_lock() else { continue };
             if content.is_removed || !content.is_idle() {

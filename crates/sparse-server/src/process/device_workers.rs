@@ -270,7 +270,7 @@ impl DeviceWorkers {
     fn by_free_bytes(&self, budgets: &Budgets) -> Vec<usize> {
         let is_ready = |device: usize| self.workers[device].check().is_ok();
         let mut devices: Vec<_> = (0..self.workers.len()).collect();
-        devices.sort_by_key(|&device| Reverse((is_ready(device), budgets.free[device])));
+        devices.sort_by_cached_key(|&device| Reverse((is_ready(device), budgets.free[device])));
         devices
     }
 
