@@ -28,10 +28,11 @@ pub(super) struct CommitFile<B> {
 /// The headers of a file; they are empty before it has one.
 #[derive(Debug)]
 struct Headers {
-    /// What was written last.
+    /// The header that was written last.
     written: Vec<u8>,
+    /// The header that was synced last.
     synced: Vec<u8>,
-    /// What was synced before `synced`.
+    /// The header that was synced before that.
     previous: Vec<u8>,
 }
 

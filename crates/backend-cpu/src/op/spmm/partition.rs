@@ -136,7 +136,7 @@ fn segments(rows: &impl Rows, longest: usize) -> Vec<Segment> {
     long.flat_map(cut).collect()
 }
 
-/// What is left of these parts between the rows that are longer than `longest`.
+/// These parts without the rows that are longer than `longest`, each cut there.
 fn without_long_rows(rows: &impl Rows, parts: Vec<Range<usize>>, longest: usize) -> Vec<Range<usize>> {
     let mut between = vec![];
     for part in parts {

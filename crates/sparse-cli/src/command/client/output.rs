@@ -1,4 +1,4 @@
-//! What the client does with an answer: it is printed, or written to a file.
+//! Output of the client: answers are printed, or written to a file.
 
 use crate::context::Context;
 use anyhow::{Context as _, Result, bail};

@@ -113,7 +113,7 @@ const CWM_COLUMNS: usize = 4 * LANES;
 /// Bytes of a row of B that are more than a sector and up to a line of the cache.
 const ONE_LINE: std::ops::RangeInclusive<usize> = 33..=128;
 
-/// What decides between blocks and chunks of rows: the statistics of A's rows and the sizes of B.
+/// The statistics of A's rows and the sizes of B, by which products take blocks or chunks of rows.
 #[derive(Debug, Clone, Copy)]
 struct ProductStatistics {
     rows: usize,
