@@ -15,7 +15,8 @@ const SAMPLES: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) rows: Range<usize>,
-    /// The rows of each group, where the values are stored row by row; none where most rows would be groups of their own.
+    /// The rows of each group, where the values are stored row by row; none where most rows would be groups of their
+    /// own.
     pub(super) groups: Vec<Range<usize>>,
 }
 
