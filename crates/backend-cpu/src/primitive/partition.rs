@@ -83,6 +83,8 @@ pub struct Partition<Acc> {
 
 /// The work of one task: its parts, their elements of `y`, and their carries.
 struct Task<'a, T, Acc> {
+    /// The number of the first part.
+    first: usize,
     parts: &'a [Part],
     y: &'a mut [T],
     carries: &'a mut [Carry<Acc>],
@@ -103,12 +105,17 @@ impl<Acc: Accumulator> Partition<Acc> {
 
     /// Groups `parts`, which cover all rows in order.
     pub(crate) fn of(parts: Vec<Part>) -> Self {
+        Self::of_tasks(parts, PART_SIZE / 2)
+    }
+
+    /// Groups `parts`, which cover all rows in order, into tasks of so many rows and entries.
+    pub(crate) fn of_tasks(parts: Vec<Part>, task_size: usize) -> Self {
         let (mut tasks, mut task_rows) = (vec![], vec![]);
         let (mut first, mut first_row, mut row, mut work) = (0, 0, 0, 0);
         for (k, part) in parts.iter().enumerate() {
             row += part.rows.len();
             work += part.rows.len() + part.entries.len();
-            if work >= PART_SIZE / 2 || k + 1 == parts.len() {
+            if work >= task_size || k + 1 == parts.len() {
                 tasks.push(first..k + 1);
                 task_rows.push(first_row..row);
                 (first, first_row, work) = (k + 1, row, 0);
@@ -139,17 +146,34 @@ impl<Acc: Accumulator> Partition<Acc> {
         write: &dyn Fn(&mut T, Acc),
         work: &(dyn Fn(&Part, &mut [T]) -> Carry<Acc> + Sync),
     ) {
+        self.run_with(cpu, y, write, &|| (), &|(), _, part, y| work(part, y));
+    }
+
+    /// [`run`](Self::run) with a workspace for each task and the number of each part.
+    pub(crate) fn run_with<T: Send, W>(
+        &mut self,
+        cpu: &Cpu,
+        y: &mut [T],
+        write: &dyn Fn(&mut T, Acc),
+        workspace: &(dyn Fn() -> W + Sync),
+        work: &(dyn Fn(&mut W, usize, &Part, &mut [T]) -> Carry<Acc> + Sync),
+    ) {
         let y_parts = split_mut(y, &self.task_rows);
         let carry_parts = split_mut(&mut self.carries, &self.tasks);
         let tasks = self.tasks.iter().zip(y_parts).zip(carry_parts);
         let tasks = tasks
-            .map(|((range, y), carries)| Task { parts: &self.parts[range.clone()], y, carries })
+            .map(|((range, y), carries)| Task {
+                first: range.start,
+                parts: &self.parts[range.clone()],
+                y,
+                carries,
+            })
             .collect();
         cpu.for_each_in_runs(self.entries, tasks, |task: Task<'_, T, Acc>| {
-            let mut y = task.y;
-            for (part, carry) in task.parts.iter().zip(task.carries) {
+            let (mut y, mut workspace) = (task.y, workspace());
+            for ((k, part), carry) in (task.first..).zip(task.parts).zip(task.carries) {
                 let (y_part, rest) = y.split_at_mut(part.rows.len());
-                *carry = work(part, y_part);
+                *carry = work(&mut workspace, k, part, y_part);
                 y = rest;
             }
         });

@@ -148,29 +148,54 @@ fn rows_are_looked_at_for_repetition_where_that_pays() {
         let repeated = if simd == Simd::Portable { "row_per_thread" } else { "repeated_rows" };
         assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &often), repeated, "{simd:?}");
         assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &once), "row_per_thread", "{simd:?}");
-        assert_eq!(chosen(&uniform(1000, 1000, 5, 1).unwrap(), &often), "row_per_thread", "{simd:?}");
+        let sorted = if simd == Simd::Portable { "row_per_thread" } else { "rows_by_length" };
+        assert_eq!(chosen(&uniform(1000, 1000, 5, 1).unwrap(), &often), sorted, "{simd:?}");
+        // Most rows are empty, and so like the row before.
+        let lengths: Vec<_> = (0..1000).map(|row| if row % 20 == 0 { 3 } else { 0 }).collect();
+        assert_eq!(chosen(&with_row_lengths(&lengths, 1000, 1).unwrap(), &often), sorted, "{simd:?}");
     }
 }
 
 #[test]
+fn rows_by_length_agree_with_the_reference() {
+    // Rows that begin, end and lie within parts of 8192 (f32) or 4096 entries and rows, and empty ones at their ends.
+    for lengths in [vec![3, 20_000, 0, 5, 9_000, 1], vec![8192], vec![8191, 8191, 0, 0], vec![0; 20_000]] {
+        let (a, b) =
+            (with_row_lengths::<f64>(&lengths, 20_000, 1), with_row_lengths::<f32>(&lengths, 20_000, 2));
+        check("parts", &a.unwrap());
+        check("parts", &b.unwrap());
+    }
+    check("lengths", &varied::<f64>(40));
+    check("lengths", &varied::<f32>(40));
+    check("lengths", &batch(&varied::<f32>(40)));
+    check("lengths", &csc(&varied::<f64>(40)));
+}
+
+/// 2000 rows of all lengths below `end`.
+fn varied<T: Scalar>(end: usize) -> Csr<T> {
+    let lengths: Vec<_> = (0..2000_usize).map(|row| row * 7 % end).collect();
+    with_row_lengths(&lengths, 2000, 1).unwrap()
+}
+
+#[test]
 fn short_rows_are_sorted_by_length_where_that_pays() {
-    let varied = |most| {
-        let lengths: Vec<_> = (0..2000_usize).map(|row| row * 7 % most).collect();
-        with_row_lengths::<f32>(&lengths, 2000, 1).unwrap()
-    };
-    check("lengths", &varied(40));
-    check("lengths", &batch(&varied(40)));
     let (often, once) = (PlanOptions::default(), PlanOptions::once());
+    let one_long: Vec<_> = (0..2000).map(|row| if row == 9 { 100_000 } else { 3 }).collect();
+    let unequal: Vec<_> = (0..2000).map(|row| if row % 9 == 0 { 500 } else { 5 }).collect();
     for simd in [Simd::Portable, Simd::Avx2, Simd::Avx512].into_iter().filter(|simd| simd.is_available()) {
         let chosen = |a: &Csr<f32>, options: &PlanOptions| {
             SpmvPlan::new(&Cpu::with(1, simd).unwrap(), a, Op::None, options).unwrap().choice().algorithm
         };
-        let sorted = if simd == Simd::Portable { "row_per_thread" } else { "rows_by_length" };
+        let has_vectors = simd != Simd::Portable;
+        let sorted = if has_vectors { "rows_by_length" } else { "row_per_thread" };
         assert_eq!(chosen(&varied(40), &often), sorted, "{simd:?}");
         assert_eq!(chosen(&varied(40), &once), "row_per_thread", "{simd:?}");
         assert_eq!(chosen(&varied(100), &often), "row_per_thread", "{simd:?}");
+        assert_eq!(chosen(&with_row_lengths(&unequal, 2000, 1).unwrap(), &often), sorted, "{simd:?}");
         assert_eq!(chosen(&uniform(2000, 2000, 5, 1).unwrap(), &often), sorted, "{simd:?}");
         assert_eq!(chosen(&uniform(2000, 2000, 50, 1).unwrap(), &often), "row_per_thread", "{simd:?}");
+        let expected = if has_vectors { sorted } else { "merge_path" };
+        assert_eq!(chosen(&with_row_lengths(&one_long, 100_000, 1).unwrap(), &often), expected, "{simd:?}");
     }
 }
 

@@ -5,11 +5,9 @@ use super::Product;
 use super::members::Members;
 use super::thresholds::SpmvThresholds;
 use crate::Cpu;
-use crate::parallel::{CHUNK, rows_by_entries, split_mut};
-use crate::primitive::dot::dot;
 use crate::primitive::lines::Lines;
-use crate::primitive::update::Update;
-use crate::simd::{Isa, Vectorize, fetch_line};
+use crate::primitive::partition::{Carry, Part, Partition, cut_merge_path};
+use crate::simd::{Isa, LINE, Vectorize, fetch_line};
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Index, Scalar};
 use std::ops::Range;
@@ -17,35 +15,45 @@ use std::ops::Range;
 /// The longest rows that are summed side by side.
 const SHORT: usize = 16;
 
-/// Rows of one length that are summed side by side where no vectors do it.
+/// Rows of one length that are summed side by side where no vectors do it, and sums of a longer one.
 const SIDE_BY_SIDE: usize = 4;
 
-/// Entries of a cache line, between prefetches, and by which columns and values are prefetched ahead.
-const LINE: usize = 16;
+/// Entries by which columns and values are prefetched ahead.
 pub(super) const AHEAD: usize = 512;
 
-/// Parts per task, summed one after the other in the same memory.
-const PARTS_OF_TASK: usize = 4;
+/// Bytes of the products of a part, which stay in the first cache.
+const PART_BYTES: usize = 32 << 10;
 
-/// Neighbouring rows of a member that have [`CHUNK`] entries and rows together, or one longer row.
-struct RowChunk {
-    member: usize,
-    rows: Range<usize>,
-    entries: Range<usize>,
-    /// The positions of its rows in the lists: up to [`SHORT`] entries, then longer ones.
-    short: Range<usize>,
-    long: Range<usize>,
+/// Entries and rows of a task, whose parts are summed one after the other in the same memory.
+const TASK_SIZE: usize = 32 << 10;
+
+/// Entries and rows of a part.
+const fn part_size<Acc>() -> usize {
+    PART_BYTES / size_of::<Acc>()
+}
+
+/// Equal parts of the entries and rows, with the rows of each.
+pub struct ByLength<Acc> {
+    parts: Partition<Acc>,
+    rows: RowLists,
 }
 
 /// The rows of all parts that have entries, those of a part by their length.
-pub struct ByLength {
-    parts: Vec<RowChunk>,
-    /// Counted from the first row of the part.
+#[derive(Default)]
+struct RowLists {
+    parts: Vec<PartLists>,
+    /// Counted from the first row of the part. Behind its last one may be another, which ends in a later part.
     rows: Vec<u16>,
     /// The first entry, counted from the first one of the part.
     starts: Vec<u16>,
     lengths: Vec<u16>,
-    entries: usize,
+}
+
+/// The positions of the rows of a part in the lists.
+struct PartLists {
+    /// Those of up to [`SHORT`] entries.
+    short: Range<usize>,
+    long: Range<usize>,
 }
 
 /// Some rows of a part: number, first entry and length of each.
@@ -56,134 +64,165 @@ pub(super) struct Listed<'a> {
     pub(super) lengths: &'a [u16],
 }
 
-/// True if rows are short on average.
+/// True if rows are short on average, or of middle length but unequal.
 pub(super) fn are_short<M: Members>(a: &M) -> bool {
-    let rows: usize = (0..a.members()).map(|k| a.lines(k).offsets.len() - 1).sum();
-    a.nnz() < SpmvThresholds::CPU.long_rows * rows
+    let offsets = || (0..a.members()).map(|k| a.lines(k).offsets);
+    let rows: usize = offsets().map(|offsets| offsets.len() - 1).sum();
+    let SpmvThresholds { long_rows, long_unequal_rows, .. } = SpmvThresholds::CPU;
+    a.nnz() < long_rows * rows
+        || a.nnz() < long_unequal_rows * rows && {
+            let squares: f64 = offsets().map(squared_lengths).sum();
+            squares * rows as f64 > 2.0 * (a.nnz() as f64).powi(2)
+        }
 }
 
-impl RowChunk {
-    fn is_one_long_row(&self) -> bool {
-        self.rows.len() + self.entries.len() > CHUNK
-    }
+/// The sum of the squared lengths of all rows.
+fn squared_lengths<O: Index>(offsets: &[O]) -> f64 {
+    offsets.windows(2).map(|ends| ((ends[1].as_usize() - ends[0].as_usize()) as f64).powi(2)).sum()
 }
 
-impl ByLength {
+impl<Acc: Accumulator> ByLength<Acc> {
     pub(super) fn new<M: Members>(a: &M) -> Self {
-        let (parts, entries) = (vec![], a.nnz());
-        let mut plan = Self { parts, rows: vec![], starts: vec![], lengths: vec![], entries };
+        let (mut parts, mut rows) = (vec![], RowLists::default());
         for member in 0..a.members() {
             let offsets = a.lines(member).offsets;
-            for rows in rows_by_entries(offsets, CHUNK) {
-                plan.add(member, offsets, rows);
-            }
+            let first = parts.len();
+            cut_merge_path(member, offsets, part_size::<Acc>(), &mut parts);
+            parts[first..].iter().for_each(|part| rows.add(rows_of(part, offsets)));
         }
-        plan
-    }
-
-    /// Adds a part.
-    fn add<O: Index>(&mut self, member: usize, offsets: &[O], rows: Range<usize>) {
-        let entries = offsets[rows.start].as_usize()..offsets[rows.end].as_usize();
-        let first = self.rows.len();
-        let mut part =
-            RowChunk { member, rows: rows.clone(), entries, short: first..first, long: first..first };
-        if !part.is_one_long_row() {
-            let length = |row: &usize| offsets[row + 1].as_usize() - offsets[*row].as_usize();
-            let mut filled: Vec<_> = rows.clone().filter(|row| length(row) > 0).collect();
-            filled.sort_by_key(length);
-            part.short.end += filled.partition_point(|row| length(row) <= SHORT);
-            part.long = part.short.end..first + filled.len();
-            self.rows.extend(filled.iter().map(|row| (row - rows.start) as u16));
-            let start = |row: &usize| (offsets[*row].as_usize() - part.entries.start) as u16;
-            self.starts.extend(filled.iter().map(start));
-            self.lengths.extend(filled.iter().map(|row| length(row) as u16));
-        }
-        self.parts.push(part);
-    }
-
-    fn listed(&self, range: &Range<usize>) -> Listed<'_> {
-        let [rows, starts, lengths] =
-            [&self.rows, &self.starts, &self.lengths].map(|list| &list[range.clone()]);
-        Listed { rows, starts, lengths }
+        Self { parts: Partition::of_tasks(parts, TASK_SIZE), rows }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(self.parts.as_slice()) + 3 * size_of_val(self.rows.as_slice())
+        self.parts.bytes() + self.rows.bytes()
     }
 
-    pub(super) fn multiply<M: Members>(&self, a: &M, cpu: &Cpu, product: Product<'_, M::Scalar>) {
+    pub(super) fn multiply<M>(&mut self, a: &M, cpu: &Cpu, product: Product<'_, M::Scalar>)
+    where
+        M: Members,
+        M::Scalar: Scalar<Acc = Acc>,
+    {
         let Product { x, y, update, op } = product;
         let cols = x.len() / a.members().max(1);
-        let rows: Vec<_> = self.parts.iter().map(|part| part.rows.clone()).collect();
-        let mut parts: Vec<_> = self.parts.iter().zip(split_mut(y, &rows)).collect();
-        let tasks = parts.chunks_mut(PARTS_OF_TASK).collect();
-        cpu.for_each_in_runs(self.entries, tasks, |parts: &mut [_]| {
-            let mut memory = vec![<M::Scalar as Scalar>::Acc::ZERO; CHUNK];
-            for (part, y) in parts {
-                let lines = a.lines(part.member);
-                let x = &x[part.member * cols..][..cols];
-                cpu.simd().run(PartSums { plan: self, part, lines, x, y, memory: &mut memory, update, op });
-            }
+        let rows = &self.rows;
+        let write = |y: &mut M::Scalar, sum| update.write(y, sum);
+        let workspace = || vec![Acc::ZERO; part_size::<Acc>() + 1];
+        self.parts.run_with(cpu, y, &write, &workspace, &|workspace, k, part, y| {
+            let Lines { offsets, indices, values } = a.lines(part.member);
+            let (columns, values) = (&indices[part.entries.clone()], &values[part.entries.clone()]);
+            let x = &x[part.member * cols..][..cols];
+            let lists = rows.of(k);
+            let sums = cpu.simd().run(PartSums { columns, values, x, lists, rows: y.len(), workspace, op });
+            let (head, whole, _) = part.split(&offsets);
+            let first = whole.start - part.rows.start;
+            update.write_all(&mut y[first..], &sums[first..]);
+            Carry { head: head.map(|_| sums[0]), tail: sums[y.len()] }
         });
     }
 }
 
+/// The rows of a part and their entries, both counted from its first ones: of a row that begins in an earlier part or
+/// ends in a later one, the entries of this part.
+fn rows_of<O: Index>(part: &Part, offsets: &[O]) -> Vec<(usize, Range<usize>)> {
+    let first = part.entries.start;
+    let end_of = |row: usize| offsets[row + 1].as_usize() - first;
+    let mut start = 0;
+    let ends = part.rows.clone().map(end_of).chain([part.entries.len()]);
+    ends.enumerate().map(|(row, end)| (row, std::mem::replace(&mut start, end)..end)).collect()
+}
+
+impl RowLists {
+    /// Adds the rows of a part: their numbers and entries, of which there are no more than a `u16` counts.
+    fn add(&mut self, mut rows: Vec<(usize, Range<usize>)>) {
+        rows.retain(|(_, entries)| !entries.is_empty());
+        rows.sort_by_key(|(_, entries)| entries.len());
+        let start = self.rows.len();
+        let middle = start + rows.partition_point(|(_, entries)| entries.len() <= SHORT);
+        self.parts.push(PartLists { short: start..middle, long: middle..start + rows.len() });
+        self.rows.extend(rows.iter().map(|(row, _)| *row as u16));
+        self.starts.extend(rows.iter().map(|(_, entries)| entries.start as u16));
+        self.lengths.extend(rows.iter().map(|(_, entries)| entries.len() as u16));
+    }
+
+    /// The short and the long rows of part `k`.
+    fn of(&self, k: usize) -> [Listed<'_>; 2] {
+        let PartLists { short, long } = &self.parts[k];
+        [short, long].map(|range| {
+            let [rows, starts, lengths] =
+                [&self.rows, &self.starts, &self.lengths].map(|list| &list[range.clone()]);
+            Listed { rows, starts, lengths }
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(self.parts.as_slice()) + 3 * size_of_val(self.rows.as_slice())
+    }
+}
+
 /// The sums of one part.
-struct PartSums<'a, T: Scalar, I, O> {
-    plan: &'a ByLength,
-    part: &'a RowChunk,
-    lines: Lines<'a, T, I, O>,
+struct PartSums<'a, T: Scalar, I> {
+    columns: &'a [I],
+    values: &'a [T],
     x: &'a [T],
-    y: &'a mut [T],
-    /// Workspace for the products, then the sums.
-    memory: &'a mut [T::Acc],
-    update: Update<T::Acc>,
+    /// The short and the long rows.
+    lists: [Listed<'a>; 2],
+    /// The number of rows that end in the part.
+    rows: usize,
+    /// For the products, then the sums.
+    workspace: &'a mut [T::Acc],
     op: Op,
 }
 
-impl<T: Scalar, I: Index, O: Index> Vectorize for PartSums<'_, T, I, O> {
-    type Out = ();
+impl<'a, T: Scalar, I: Index> Vectorize for PartSums<'a, T, I> {
+    /// The sums of the rows that end in the part, and that of the row that ends later.
+    type Out = &'a [T::Acc];
 
     #[inline(always)]
-    fn run<S: Isa>(self) {
-        let Self { plan, part, lines, x, y, memory, update, op } = self;
-        let (columns, values) = (&lines.indices[part.entries.clone()], &lines.values[part.entries.clone()]);
-        if part.is_one_long_row() {
-            // SAFETY: the columns of a matrix are below the length of `x`, as the plan checked.
-            return update.write(&mut y[0], unsafe { dot::<S, T, I>(columns, values, x, op) });
-        }
-        let (products, sums) = memory.split_at_mut(columns.len());
-        let sums = &mut sums[..y.len()];
+    fn run<S: Isa>(self) -> Self::Out {
+        let Self { columns, values, x, lists, rows, workspace, op } = self;
+        let (products, sums) = workspace.split_at_mut(columns.len());
+        let sums = &mut sums[..=rows];
         sums.fill(T::Acc::ZERO);
-        let (short, long) = (plan.listed(&part.short), plan.listed(&part.long));
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `S` is only run where the processor has it; columns as above; the lists are those of the part, whose
-        // products and sums these are.
-        let done = unsafe {
-            super::by_length_avx512::sums::<S, T, I>(columns, values, x, products, (short, long), sums)
-        };
+        // SAFETY: `S` is only run where the processor has it; the columns of a matrix are below the length of `x`, as the
+        // plan checked; the lists are those of the part, whose products and sums these are.
+        let done =
+            unsafe { super::by_length_avx512::sums::<S, T, I>(columns, values, x, products, lists, sums) };
         #[cfg(not(target_arch = "x86_64"))]
         let done = false;
         if !done {
-            for at in (0..columns.len()).step_by(LINE) {
-                fetch_line(columns, at + AHEAD);
-                fetch_line(values, at + AHEAD);
-                let entries = at..columns.len().min(at + LINE);
-                for entry in entries {
-                    // SAFETY: as many products as columns and values; the columns of a matrix are below the length of
-                    // `x`, as the plan checked.
-                    unsafe {
-                        let x = x.get_unchecked(columns.get_unchecked(entry).as_usize());
-                        let value = op.apply(*values.get_unchecked(entry));
-                        *products.get_unchecked_mut(entry) = value.to_acc() * x.to_acc();
-                    }
-                }
-            }
-            short.add(products, sums);
-            long.add(products, sums);
+            // SAFETY: as many products as columns and values; columns as above.
+            unsafe { multiply(columns, values, x, op, products) };
+            lists[0].add_side_by_side(products, sums);
+            lists[1].add_one_by_one(products, sums);
         }
-        for (y, &mut sum) in y.iter_mut().zip(sums) {
-            update.write(y, sum);
+        sums
+    }
+}
+
+/// The products of all entries.
+///
+/// # Safety
+/// Columns, values and products have one length; every column is below the length of `x`.
+#[inline(always)]
+unsafe fn multiply<T: Scalar, I: Index>(
+    columns: &[I],
+    values: &[T],
+    x: &[T],
+    op: Op,
+    products: &mut [T::Acc],
+) {
+    let line = LINE / size_of::<T>();
+    for at in (0..columns.len()).step_by(line) {
+        fetch_line(columns, at + AHEAD);
+        fetch_line(values, at + AHEAD);
+        for entry in at..columns.len().min(at + line) {
+            // SAFETY: the caller's promises.
+            unsafe {
+                let x = x.get_unchecked(columns.get_unchecked(entry).as_usize());
+                let value = op.apply(*values.get_unchecked(entry));
+                *products.get_unchecked_mut(entry) = value.to_acc() * x.to_acc();
+            }
         }
     }
 }
@@ -192,7 +231,7 @@ impl Listed<'_> {
     /// Adds the products of each row to its sum: [`SIDE_BY_SIDE`] rows of one length at a time, so that their additions
     /// need not wait for each other and the processor foresees the end of most rows, which are sorted by length.
     #[inline(always)]
-    fn add<Acc: Accumulator>(self, products: &[Acc], sums: &mut [Acc]) {
+    fn add_side_by_side<Acc: Accumulator>(self, products: &[Acc], sums: &mut [Acc]) {
         let (rows, starts, lengths) = (self.rows, self.starts, self.lengths);
         let mut at = 0;
         while at < rows.len() {
@@ -210,6 +249,21 @@ impl Listed<'_> {
                     at += 1;
                 }
             }
+        }
+    }
+
+    /// Adds the products of each row to its sum, each [`SIDE_BY_SIDE`]th to one of its sums.
+    #[inline(always)]
+    fn add_one_by_one<Acc: Accumulator>(self, products: &[Acc], sums: &mut [Acc]) {
+        for ((&row, &start), &length) in self.rows.iter().zip(self.starts).zip(self.lengths) {
+            let products = &products[usize::from(start)..][..usize::from(length)];
+            let (groups, rest) = products.as_chunks::<SIDE_BY_SIDE>();
+            let mut totals = [Acc::ZERO; SIDE_BY_SIDE];
+            for group in groups {
+                totals.iter_mut().zip(group).for_each(|(total, &product)| *total += product);
+            }
+            let rest = rest.iter().fold(Acc::ZERO, |sum, &product| sum + product);
+            sums[usize::from(row)] = totals.into_iter().fold(rest, |sum, total| sum + total);
         }
     }
 }

@@ -37,10 +37,10 @@ algorithms! {
 
         RowsByLength = Algorithm::new(
             "rows_by_length",
-            "a plan for 32 calls and more, of f32 with 32-bit columns, with AVX2 or AVX-512: rows have fewer than 32 entries on average, \
-             and none is longer than a part",
+            "a plan for 32 calls and more, of f32, f64, c32 or c64 with 32-bit columns, with AVX2 or AVX-512: rows have fewer than 32 entries on average, \
+             or fewer than 128 and unequal lengths",
         )
-        .preprocessing("the rows of each part by their length"),
+        .preprocessing("parts with equal rows and entries, and the rows of each by their length"),
         Needs::Own;
 
         ChunkedScatter = CHUNKED_SCATTER, Needs::Own;
@@ -56,7 +56,7 @@ pub enum Native<Acc> {
     /// Groups of rows.
     Repeated(Repeated),
     /// Rows by their length.
-    ByLength(ByLength),
+    ByLength(ByLength<Acc>),
 }
 
 impl<M: Members> SpmvFormat for M {
@@ -104,8 +104,9 @@ impl<M: Members> SpmvFormat for M {
                 "neighbouring rows have the same columns, one further each".into(),
             ));
         }
-        let native = dtype == DType::F32 && size_of::<M::Index>() == size_of::<i32>();
-        let by_length = native && longest(self) <= PART_SIZE && are_short(self);
+        let by_length = [DType::F32, DType::F64, DType::C32, DType::C64].contains(&dtype)
+            && size_of::<M::Index>() == size_of::<i32>()
+            && are_short(self);
         by_length.then(|| (CompressedAlgorithm::RowsByLength, "rows are short".into()))
     }
 

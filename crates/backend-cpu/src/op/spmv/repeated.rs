@@ -47,14 +47,19 @@ pub struct Repeated {
 
 /// True if there are so few groups of rows that their runs are worth a plan.
 pub(super) fn repeats<M: Members>(a: &M) -> bool {
-    let rows: usize = (0..a.members()).map(|k| a.lines(k).offsets.len() - 1).sum();
-    let most = rows / SpmvThresholds::CPU.rows_of_group;
+    let filled: usize = (0..a.members()).map(|k| filled_rows(a.lines(k).offsets)).sum();
+    let most = filled / SpmvThresholds::CPU.rows_of_group;
     let mut count = 0;
     (0..a.members()).all(|k| {
         let Lines { offsets, indices, .. } = a.lines(k);
         count += count_groups(offsets, indices, most + 1 - count);
         count <= most
     })
+}
+
+/// The number of rows that have entries.
+fn filled_rows<O: Index>(offsets: &[O]) -> usize {
+    offsets.windows(2).filter(|ends| ends[0] != ends[1]).count()
 }
 
 /// The number of groups of all rows, counted up to `most`.
