@@ -69,11 +69,11 @@ pub(super) fn are_short<M: Members>(a: &M) -> bool {
     let offsets = || (0..a.members()).map(|k| a.lines(k).offsets);
     let rows: usize = offsets().map(|offsets| offsets.len() - 1).sum();
     let SpmvThresholds { long_rows, long_unequal_rows, .. } = SpmvThresholds::CPU;
-    a.nnz() < long_rows * rows
-        || a.nnz() < long_unequal_rows * rows && {
-            let squares: f64 = offsets().map(squared_lengths).sum();
-            squares * rows as f64 > 2.0 * (a.nnz() as f64).powi(2)
-        }
+    if a.nnz() < long_rows * rows {
+        return true;
+    }
+    let squares: f64 = offsets().map(squared_lengths).sum();
+    a.nnz() < long_unequal_rows * rows && squares * rows as f64 > 2.0 * (a.nnz() as f64).powi(2)
 }
 
 /// The sum of the squared lengths of all rows.
