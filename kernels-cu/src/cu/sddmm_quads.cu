@@ -27,6 +27,7 @@
 #define WIDE 1
 #include "pack.cuh"
 #include "sampled.cuh"
+#include "search.cuh"
 #include "row_packs.cuh"
 #ifndef QUAD
 #define QUAD 4
@@ -57,25 +58,22 @@ struct __align__(16) Columns
     Idx of[QUAD];
 };
 
-// Writes the quads of each segment from starts[s] on.
-KERNEL sddmm_quads_fill(long long rows, long long segments, const Off *__restrict__ splits,
+// Writes each quad, one per thread; starts[s] is the first of segment s, starts[segments] the number of all.
+KERNEL sddmm_quads_fill(long long quads, long long rows, long long segments, const Off *__restrict__ splits,
                         const Idx *__restrict__ indices, const long long *__restrict__ starts,
                         Idx *__restrict__ quad_cols, UnsignedIdx *__restrict__ quad_rows,
                         Off *__restrict__ quad_firsts)
 {
-    for (long long s = thread_index(); s < segments; s += thread_count()) {
-        UnsignedIdx row = (UnsignedIdx)(s % rows);
-        Off first = splits[s];
-        Off left = splits[s + rows] - first;
-        for (long long q = starts[s]; left > 0; q++, first += QUAD, left -= QUAD) {
-            int last = (int)min(left, (Off)QUAD) - 1;
-            Columns columns;
-            for (int e = 0; e < QUAD; e++)
-                columns.of[e] = indices[first + min(e, last)];
-            ((Columns *)quad_cols)[q] = columns;
-            quad_rows[q] = row * QUAD + last;
-            quad_firsts[q] = first;
-        }
+    for (long long q = thread_index(); q < quads; q += thread_count()) {
+        long long s = count_below(starts, segments, q + 1) - 1;
+        long long first = splits[s] + (q - starts[s]) * QUAD;
+        int last = (int)min(splits[s + rows] - first, (long long)QUAD) - 1;
+        Columns columns;
+        for (int e = 0; e < QUAD; e++)
+            columns.of[e] = indices[first + min(e, last)];
+        ((Columns *)quad_cols)[q] = columns;
+        quad_rows[q] = (UnsignedIdx)(s % rows) * QUAD + last;
+        quad_firsts[q] = (Off)first;
     }
 }
 

@@ -141,9 +141,9 @@ impl Quads {
         let rows = backend.allocate_raw(count, index_bytes)?;
         let firsts = backend.allocate_raw(count, a.offsets.element_bytes)?;
         let fill = kernel("sddmm_quads_fill")?;
-        let launch = backend.launch(&fill).size(a.rows).size(segments).buffer(&splits);
+        let launch = backend.launch(&fill).size(count).size(a.rows).size(segments).buffer(&splits);
         let launch = launch.buffer(a.indices).buffer(&starts).buffer(&columns).buffer(&rows);
-        launch.buffer(&firsts).items(segments)?;
+        launch.buffer(&firsts).items(count)?;
         let groups = backend.caps().compute_units * groups_at_once(lanes);
         let chunk = chunk(count, groups, cut.blocks);
         Ok(Self { kernel: kernel("sddmm_quads")?, lanes, count, chunk, columns, rows, firsts })
