@@ -30,6 +30,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "ready.cuh",
         "rounded.cuh",
         "row_block.cuh",
+        "row_packs.cuh",
         "row_steps.cuh",
         "sampled.cuh",
         "scalar.cuh",
@@ -106,6 +107,13 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
         file!("cu", HEADERS, "onesweep", ["onesweep_words", "onesweep_pass", "onesweep_split"], [IDX]),
         file!("cu", HEADERS, "scan_look_back", ["scan_look_back"], [ELEMENT, BLOCK]),
         file!("cu", HEADERS, "sddmm_aligned", ["sddmm_aligned"], [SCALAR, IDX]),
+        file!(
+            "cu",
+            HEADERS,
+            "sddmm_quads",
+            ["sddmm_quads_count", "sddmm_quads_fill", "sddmm_quads"],
+            [SCALAR, IDX, OFF, TEAM]
+        ),
         file!(
             "cu",
             HEADERS,

@@ -63,7 +63,7 @@ const BEYOND_OPENCL: &[&str] = &[
 const PREPARE_BEYOND: &[&str] = &["spgemm_strips", "trisolve_places"];
 
 /// Files whose gain is the exchange between the lanes of a warp, for operands of a kernel that OpenCL has too.
-const BY_WARPS: &[&str] = &["sddmm_aligned"];
+const BY_WARPS: &[&str] = &["sddmm_aligned", "sddmm_quads"];
 
 #[test]
 fn every_kernel_that_opencl_can_have_is_there_too() {

@@ -40,6 +40,8 @@ defines! {
     SHORT_LANES: "LANES" = "1" | "2" | "4" | "8";
     /// The work-items per row, where eight at least are needed.
     MANY_LANES: "LANES" = "8" | "16" | "32";
+    /// The work-items per entry of a sampled product.
+    TEAM: "TEAM" = "2" | "4" | "8";
     /// The windows in which neighbouring rows have their columns.
     WINDOWS: "WINDOWS" = "1" | "16";
     /// 1 if memory is read in words of 16 bytes.

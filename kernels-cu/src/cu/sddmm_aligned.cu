@@ -17,6 +17,7 @@
 #define WIDE 1
 #include "pack.cuh"
 #include "sampled.cuh"
+#include "row_packs.cuh"
 #ifndef IDX
 #error "IDX is missing: int or long"
 #endif
@@ -28,20 +29,6 @@ typedef TYPE(IDX) Idx;
 // Unsigned where Idx is int, so that one instruction multiplies it.
 typedef decltype(Idx() + 0u) UnsignedIdx;
 
-// The packs of row `index` of a matrix whose rows are `step_bytes` apart.
-static __device__ const Pack *packs_of(const T *matrix, Idx index, unsigned int step_bytes)
-{
-    return (const Pack *)((const char *)matrix + (unsigned long long)(UnsignedIdx)index * step_bytes);
-}
-
-static __device__ ACC add_products(ACC sum, Pack a, Pack b)
-{
-#pragma unroll
-    for (int m = 0; m < VECTOR; m++)
-        sum += mul(to_acc(a.part[m]), to_acc(b.part[m]));
-    return sum;
-}
-
 KERNEL sddmm_aligned(long long entries, long long inner, const Idx *__restrict__ row_idx,
                      const Idx *__restrict__ indices, const T *__restrict__ values, ACC alpha,
                      const T *__restrict__ u, long long u_start, long long u_row, long long u_col,
@@ -51,8 +38,8 @@ KERNEL sddmm_aligned(long long entries, long long inner, const Idx *__restrict__
     int lane = lane_index() % TEAM;
     int team_first = lane_index() - lane;
     int packs = (int)(inner / VECTOR);
-    unsigned int u_bytes = (unsigned int)(u_row * sizeof(T));
-    unsigned int v_bytes = (unsigned int)(v_row * sizeof(T));
+    RowPacks u_packs = {address_of(u + u_start) + lane * sizeof(Pack), (unsigned int)(u_row * sizeof(T))};
+    RowPacks v_packs = {address_of(v + v_start) + lane * sizeof(Pack), (unsigned int)(v_row * sizeof(T))};
     long long stride = warp_count() * WARP;
     long long first = warp_index() * WARP;
     long long next = min(first + lane_index(), entries - 1);
@@ -69,40 +56,48 @@ KERNEL sddmm_aligned(long long entries, long long inner, const Idx *__restrict__
         ACC sums[TEAM];
 #pragma unroll
         for (int e = 0; e < TEAM; e++) {
-            v_rows[e] = packs_of(v + v_start, shuffle(col, team_first + e), v_bytes);
+            v_rows[e] = v_packs.of((UnsignedIdx)shuffle_team<TEAM>(col, e));
             sums[e] = ACC(0);
         }
-        Idx row_a = shuffle(row, team_first);
-        Idx row_b = shuffle(row, team_first + TEAM - 1);
+        Idx row_a = shuffle_team<TEAM>(row, 0);
+        Idx row_b = shuffle_team<TEAM>(row, TEAM - 1);
         if (__all_sync(ALL_LANES, row == row_a || row == row_b)) {
             unsigned int in_a = __ballot_sync(ALL_LANES, row == row_a) >> team_first;
-            const Pack *u_a = packs_of(u + u_start, row_a, u_bytes);
-            const Pack *u_b = packs_of(u + u_start, row_b, u_bytes);
-            for (int p = lane; p < packs; p += TEAM) {
-                Pack a = u_a[p];
-                Pack b = u_b[p];
-                Pack v_packs[TEAM];
+            const Pack *u_a = u_packs.of((UnsignedIdx)row_a);
+            const Pack *u_b = u_packs.of((UnsignedIdx)row_b);
+            for (int p = lane;;) {
+                Pack a = *u_a;
+                Pack b = *u_b;
+                Pack v_own[TEAM];
 #pragma unroll
                 for (int e = 0; e < TEAM; e++)
-                    v_packs[e] = v_rows[e][p];
+                    v_own[e] = *v_rows[e];
 #pragma unroll
                 for (int e = 0; e < TEAM; e++)
-                    sums[e] = add_products(sums[e], in_a >> e & 1 ? a : b, v_packs[e]);
+                    sums[e] = add_products(sums[e], in_a >> e & 1 ? a : b, v_own[e]);
+                p += TEAM;
+                if (p >= packs)
+                    break;
+                u_a += TEAM;
+                u_b += TEAM;
+#pragma unroll
+                for (int e = 0; e < TEAM; e++)
+                    v_rows[e] += TEAM;
             }
         } else {
-            Idx rows[TEAM];
+            const Pack *u_rows[TEAM];
 #pragma unroll
             for (int e = 0; e < TEAM; e++)
-                rows[e] = shuffle(row, team_first + e);
+                u_rows[e] = u_packs.of((UnsignedIdx)shuffle_team<TEAM>(row, e));
 #pragma unroll 1
-            for (int p = lane; p < packs; p += TEAM) {
-                Pack v_packs[TEAM];
+            for (int p = 0; p < packs - lane; p += TEAM) {
+                Pack v_own[TEAM];
 #pragma unroll
                 for (int e = 0; e < TEAM; e++)
-                    v_packs[e] = v_rows[e][p];
+                    v_own[e] = v_rows[e][p];
 #pragma unroll
                 for (int e = 0; e < TEAM; e++)
-                    sums[e] = add_products(sums[e], packs_of(u + u_start, rows[e], u_bytes)[p], v_packs[e]);
+                    sums[e] = add_products(sums[e], u_rows[e][p], v_own[e]);
             }
         }
         ACC sum = sum_tile<TEAM>(sums, TEAM);

@@ -4,6 +4,7 @@
 use super::raw::RawCompressed;
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
+use crate::lanes::LANES;
 use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
@@ -20,6 +21,16 @@ pub(crate) const NAME: &str = "column_blocks";
 pub(crate) struct Cut {
     pub(crate) blocks: usize,
     pub(crate) width: usize,
+}
+
+/// Rows sampled for the number of blocks that they have entries in.
+const SAMPLED_ROWS: usize = 1 << 12;
+
+/// Sampled rows, and the blocks that each of them has entries in, summed up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Touched {
+    pub(crate) sampled: usize,
+    pub(crate) blocks: usize,
 }
 
 /// The plan of a product: the first entry of each row in each block of columns, and a workspace for the sums of blocks,
@@ -49,6 +60,18 @@ impl Device {
     /// True if the file's kernels are available and work-groups have dynamic shared memory.
     pub(crate) fn can_share(&self, file: &str) -> bool {
         self.has(file) && self.properties().shared_bytes > 0
+    }
+
+    /// The blocks of `width` columns in which sampled rows have entries; columns ascend in each row.
+    pub(crate) fn touched_blocks(&self, a: RawCompressed<'_>, width: usize) -> Result<Touched> {
+        let step = a.rows.div_ceil(SAMPLED_ROWS);
+        let sampled = a.rows.div_ceil(step);
+        let defines = defines(self, a, Op::None);
+        let kernel = self.kernel_of(a.dtype, SPLIT_FILE, "csr_spmv_column_blocks_touched", defines)?;
+        let launch = self.launch(&kernel).size(a.rows).size(step).size(width);
+        let launch = launch.buffer(a.offsets).buffer(a.indices);
+        let blocks: i64 = self.partials(launch, sampled * LANES)?.into_iter().sum();
+        Ok(Touched { sampled, blocks: blocks as usize })
     }
 
     /// The first entry of each row in each block of columns: element b·rows + r for row r and block b, and one block

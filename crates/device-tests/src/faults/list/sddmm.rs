@@ -60,9 +60,23 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         kind: Kind::DroppedEntry,
-        what: "the last columns of U and V are left out",
-        place: cu("sddmm_aligned", "(int)(inner / VECTOR);", "(int)(inner / VECTOR) - 1;"),
+        what: "half of the lanes of an entry are not added",
+        place: cu("sddmm_aligned", "sum_tile<TEAM>(sums, TEAM)", "sum_tile<TEAM>(sums, TEAM / 2)"),
         found_by: &[by("sddmm/csr", "lanes_per_entry"), by("sddmm/csc", "lanes_per_entry")],
+        case: WHOLE_WORDS,
+    },
+    Fault {
+        kind: Kind::Stale,
+        what: "a quad has the row of U of the team's first one",
+        place: cu("sddmm_quads", "TEAM * TEAM + e) / QUAD) / QUAD", "TEAM * TEAM) / QUAD) / QUAD"),
+        found_by: &[by("sddmm/csr", "column_panels"), by("sddmm/csc", "column_panels")],
+        case: WHOLE_WORDS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last entry of a quad is left out",
+        place: cu("sddmm_quads", "lane_index() % QUAD <= last", "lane_index() % QUAD < last"),
+        found_by: &[by("sddmm/csr", "column_panels"), by("sddmm/csc", "column_panels")],
         case: WHOLE_WORDS,
     },
 ];

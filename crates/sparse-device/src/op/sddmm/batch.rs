@@ -1,6 +1,6 @@
 //! Sampled products of batches, at the entries of the block-diagonal matrix of the members.
 
-use super::{RawEntries, RowOf, SampledOperands, SddmmAlgorithm, SddmmPlan};
+use super::{RawEntries, RowOf, SampledOperands, SddmmPlan, offered};
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::{Device, ViewMut};
@@ -79,7 +79,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SddmmKernel<BatchCompressed<A, T, D
     type Plan = BatchSddmmPlan;
 
     fn sddmm_algorithms(&self) -> &'static [Algorithm] {
-        self.offered::<SddmmAlgorithm>()
+        offered(self, false)
     }
 
     fn plan_sddmm(

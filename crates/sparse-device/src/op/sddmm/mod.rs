@@ -1,7 +1,11 @@
 //! `C ← alpha·P ∘ (U·Vᵀ) + beta·C`: chunks of entries of equal size, whatever the lengths of rows.
 
 mod batch;
+mod choice;
+mod quads;
 
+use self::choice::{Inspection, has_whole_words};
+use self::quads::Quads;
 use super::available_algorithms::Needs;
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
@@ -33,15 +37,6 @@ const CHUNK: usize = 128;
 /// the sum over lanes, fewer would read parts of lines.
 const LINE: usize = 128;
 
-/// Bytes of a row of V up to which a plan of several calls keeps the row of each entry, and bytes of a slice of
-/// columns. Measured on an H100, f32: without the rows 1.06 to 1.22 of the time with 32 columns, 1.00 to 1.06 with 256;
-/// 256 columns at once 1.08 to 1.35 of the time of two slices where the cache does not hold V, 0.97 where it does.
-const SLICE: usize = 512;
-
-/// Bytes of a slice of columns for [`ALIGNED`]. Measured on an H200, f32, 256 columns, ten matrices whose V the cache
-/// does not hold: slices of 512 bytes take 1.03 to 1.2 of the time on stencils and bands, 0.88 to 1 on random columns.
-const ALIGNED_SLICE: usize = 1024;
-
 algorithms! {
     /// The algorithms of all formats.
     enum SddmmAlgorithm needs Needs {
@@ -56,15 +51,31 @@ algorithms! {
         ColumnSlices = Algorithm::new(
             "column_slices",
             "the device is no CPU, its cache does not hold V, whose rows have more than 512 bytes (with 8 lanes for eight \
-             entries 1024): as `lanes_per_entry`, by one slice of as many bytes after the other; half precision has one slice",
+             entries 1024; 512 or 256 where columns of a row are far from each other): as `lanes_per_entry`, by one slice of as \
+             many bytes after the other; half precision has one slice",
         )
         .preprocessing("the row of each entry, for several calls"),
         Needs::Nothing;
+
+        ColumnPanels = Algorithm::new(
+            "column_panels",
+            "CUDA, several calls, columns that ascend in each row: panels of columns whose rows of V have 64 or 128 KiB, where \
+             rows have 4 entries and one in 40 columns of each; one panel where rows have 64 entries on average or rows of V \
+             less than 128 bytes. By slices as `column_slices` where rows of V have more than 1024 bytes",
+        )
+        .preprocessing("quads of entries, in the order of the panels"),
+        Needs::File(quads::FILE);
 
         ChunkPerThread =
             Algorithm::new("chunk_per_thread", "the device is a CPU: a work-item for 128 neighbouring entries"),
         Needs::Nothing;
     }
+}
+
+/// The algorithms that a device has; panels are for compressed rows.
+fn offered(backend: &Device, is_compressed: bool) -> &'static [Algorithm] {
+    backend
+        .offered_if(&|algorithm: SddmmAlgorithm| is_compressed || algorithm != SddmmAlgorithm::ColumnPanels)
 }
 
 /// The plan of a sampled product.
@@ -76,8 +87,11 @@ pub struct SddmmPlan {
     kernel: Kernel,
     /// [`ALIGNED`], if the rows of entries are known and the device has it.
     aligned: Option<Kernel>,
+    quads: Option<Quads>,
     /// The row of each entry, so that no lane searches for it.
     rows: Option<RawBuffer>,
+    /// Columns of U and V that are multiplied at a time, if not all.
+    slice: Option<usize>,
 }
 
 impl KernelPlan for SddmmPlan {
@@ -86,7 +100,7 @@ impl KernelPlan for SddmmPlan {
     }
 
     fn workspace_bytes(&self) -> usize {
-        self.rows.as_ref().map_or(0, RawBuffer::bytes)
+        self.rows.as_ref().map_or(0, RawBuffer::bytes) + self.quads.as_ref().map_or(0, Quads::bytes)
     }
 }
 
@@ -120,6 +134,15 @@ impl<'a> From<RawCoo<'a>> for RawEntries<'a> {
     fn from(p: RawCoo<'a>) -> Self {
         let RawCoo { dtype, shape, row_idx, col_idx, values, .. } = p;
         Self { dtype, shape, row_of: RowOf::Coordinates(row_idx), indices: col_idx, values }
+    }
+}
+
+impl<'a> RowOf<'a> {
+    fn compressed(self) -> Option<RawCompressed<'a>> {
+        match self {
+            Self::Compressed(a) => Some(a),
+            Self::Coordinates(_) => None,
+        }
     }
 }
 
@@ -157,18 +180,13 @@ impl<'a> SampledOperands<'a> {
         (inner.div_ceil(elements).next_power_of_two().min(most), usize::from(wide))
     }
 
-    /// True if rows of U and V are whole words, and [`ALIGNED`] can take them.
-    fn is_aligned(&self, dtype: DType) -> bool {
+    /// True if rows of U and V are whole words, `least` bytes at least, as [`ALIGNED`] and quads take them.
+    fn is_aligned(&self, dtype: DType, least: usize) -> bool {
         let bytes = dtype.bytes();
         let is_near = |dense: DenseOperand<'_>| u32::try_from(dense.steps.0.saturating_mul(bytes)).is_ok();
         let (_, wide) = self.lanes(dtype);
-        wide == 1 && has_whole_words(dtype, self.u.cols) && is_near(self.u) && is_near(self.v)
+        wide == 1 && has_whole_words(dtype, self.u.cols, least) && is_near(self.u) && is_near(self.v)
     }
-}
-
-/// True if rows of `inner` elements have whole words, and a [`LINE`] at least.
-fn has_whole_words(dtype: DType, inner: usize) -> bool {
-    inner.is_multiple_of(vector(dtype.bytes())) && inner.saturating_mul(dtype.bytes()) >= LINE
 }
 
 impl SddmmPlan {
@@ -179,43 +197,30 @@ impl SddmmPlan {
         inner: usize,
         options: &PlanOptions,
     ) -> Result<Self> {
-        let row_bytes = inner.saturating_mul(p.dtype.bytes());
-        let knows_rows = matches!(p.row_of, RowOf::Coordinates(_)) || options.expected_calls > 1;
-        let is_aligned = knows_rows && backend.has(ALIGNED) && has_whole_words(p.dtype, inner);
-        let slice = if is_aligned { ALIGNED_SLICE } else { SLICE };
-        let has_slices =
-            row_bytes > slice && p.shape.1.saturating_mul(row_bytes) > backend.properties().cache_bytes;
-        let preferred = match backend.caps().is_cpu {
-            true => (SddmmAlgorithm::ChunkPerThread, "the device is a CPU"),
-            false if has_slices => (SddmmAlgorithm::ColumnSlices, "the cache does not hold V"),
-            false => (SddmmAlgorithm::LanesPerEntry, "the cache holds V, or its rows are short"),
-        };
-        let offered = backend.offered::<SddmmAlgorithm>();
-        let (algorithm, choice) = backend.choose("sddmm", options, offered, preferred)?;
+        let found = Inspection::new(backend, p, inner, options)?;
+        let offered = offered(backend, p.row_of.compressed().is_some());
+        let (algorithm, choice) = backend.choose("sddmm", options, offered, found.preferred(backend))?;
         let entry = match algorithm {
-            SddmmAlgorithm::LanesPerEntry | SddmmAlgorithm::ColumnSlices => "sddmm_lanes_per_entry",
             SddmmAlgorithm::ChunkPerThread => "sddmm_chunk_per_thread",
+            _ => "sddmm_lanes_per_entry",
         };
-        let keeps_rows = match algorithm {
-            SddmmAlgorithm::LanesPerEntry => is_aligned || row_bytes <= SLICE,
-            SddmmAlgorithm::ColumnSlices => true,
-            SddmmAlgorithm::ChunkPerThread => false,
-        };
-        let keeps_rows = keeps_rows && options.expected_calls > 1;
+        let keeps_rows = options.expected_calls > 1 && found.keeps_rows(algorithm);
         let (offsets, rows) = match p.row_of {
             RowOf::Compressed(a) => (a.offsets, keeps_rows.then(|| backend.major_indices(a)).transpose()?),
             RowOf::Coordinates(_) => (p.indices, None),
         };
         let index = Defines::default().index(p.indices.index_type());
         let kernel = backend.kernel_of(p.dtype, FILE, entry, index.clone().offset(offsets.index_type()))?;
-        let is_aligned = is_aligned && algorithm != SddmmAlgorithm::ChunkPerThread;
-        let aligned = is_aligned.then(|| backend.kernel_of(p.dtype, ALIGNED, ALIGNED, index)).transpose()?;
-        Ok(Self { choice, algorithm, sampling, kernel, aligned, rows })
+        let aligned = found.takes_aligned(algorithm);
+        let aligned = aligned.then(|| backend.kernel_of(p.dtype, ALIGNED, ALIGNED, index)).transpose()?;
+        let quads = found.quads(backend, p, algorithm)?;
+        let slice = found.slice(algorithm, p.dtype);
+        Ok(Self { choice, algorithm, sampling, kernel, aligned, quads, rows, slice })
     }
 
     fn run(&self, backend: &Device, p: RawEntries<'_>, operands: SampledOperands<'_>) -> Result<()> {
         let SampledOperands { u, v, one, .. } = operands;
-        let width = self.slice(p.dtype, u.cols);
+        let width = self.slice.unwrap_or(u.cols).max(1);
         let slice = |start: usize| start..u.cols.min(start + width);
         let first = slice(0);
         self.run_slice(
@@ -230,14 +235,6 @@ impl SddmmPlan {
         Ok(())
     }
 
-    /// Columns of U and V that are multiplied at a time. Sums are rounded behind each slice, which half precision
-    /// would show.
-    fn slice(&self, dtype: DType, inner: usize) -> usize {
-        let has_slices = self.algorithm == SddmmAlgorithm::ColumnSlices && dtype.accumulator() == dtype;
-        let bytes = if self.aligned.is_some() { ALIGNED_SLICE } else { SLICE };
-        if has_slices { bytes / dtype.bytes() } else { inner.max(1) }
-    }
-
     fn run_slice(&self, backend: &Device, p: RawEntries<'_>, operands: SampledOperands<'_>) -> Result<()> {
         let entries = p.indices.len;
         let (offsets, row_idx) = match (p.row_of, &self.rows) {
@@ -245,10 +242,19 @@ impl SddmmPlan {
             (RowOf::Compressed(a), None) => (Some(a.offsets), None),
             (RowOf::Coordinates(rows), _) => (None, Some(rows)),
         };
-        if let (Some(kernel), Some(rows), true) = (&self.aligned, row_idx, operands.is_aligned(p.dtype)) {
+        if let Some(quads) =
+            self.quads.as_ref().filter(|quads| operands.is_aligned(p.dtype, quads.least_bytes()))
+        {
+            let launch = self.passed(quads.launch(backend, operands.u.cols), p, &operands);
+            return launch.groups(quads.groups(), quads::GROUP);
+        }
+        if let (Some(kernel), Some(rows), true) = (&self.aligned, row_idx, operands.is_aligned(p.dtype, LINE))
+        {
             let launch = backend.launch(kernel).size(entries).size(operands.u.cols).buffer(rows);
             let most = backend.caps().compute_units * ALIGNED_WARPS;
-            return self.passed(launch, p, &operands).warps(entries.div_ceil(LANES).min(most));
+            return self
+                .passed(launch.buffer(p.indices), p, &operands)
+                .warps(entries.div_ceil(LANES).min(most));
         }
         let launch = backend.launch(&self.kernel).size(entries).size(p.shape.0).size(operands.u.cols);
         let is_on_cpu = self.algorithm == SddmmAlgorithm::ChunkPerThread;
@@ -258,12 +264,13 @@ impl SddmmPlan {
             let (lanes, wide) = operands.lanes(p.dtype);
             launch.size(lanes).size(wide)
         };
-        let launch = self.passed(launch.buffer_or_null(offsets).buffer_or_null(row_idx), p, &operands);
+        let launch = launch.buffer_or_null(offsets).buffer_or_null(row_idx).buffer(p.indices);
+        let launch = self.passed(launch, p, &operands);
         let chunks = entries.div_ceil(CHUNK);
         if is_on_cpu { launch.items(chunks) } else { launch.warps(chunks) }
     }
 
-    /// The entries but for their rows, and the operands.
+    /// The values and the operands, behind the arguments that name the entries.
     fn passed<'a>(
         &self,
         launch: Launch<'a>,
@@ -272,18 +279,18 @@ impl SddmmPlan {
     ) -> Launch<'a> {
         let SampledOperands { alpha, u, v, beta, c, .. } = *operands;
         let values = (self.sampling == Sampling::Values).then_some(p.values);
-        let launch = launch.buffer(p.indices).buffer_or_null(values);
+        let launch = launch.buffer_or_null(values);
         launch.factor(alpha).dense(u).dense(v).factor(beta).view(c)
     }
 }
 
 macro_rules! sddmm {
-    ([$($generics:tt)*], $matrix:ty, $raw:ident, $is_transposed:expr) => {
+    ([$($generics:tt)*], $matrix:ty, $raw:ident, $is_compressed:expr, $is_transposed:expr) => {
         impl<T: Scalar, $($generics)*> SddmmKernel<$matrix> for Device {
             type Plan = SddmmPlan;
 
             fn sddmm_algorithms(&self) -> &'static [Algorithm] {
-                self.offered::<SddmmAlgorithm>()
+                offered(self, $is_compressed)
             }
 
             fn plan_sddmm(
@@ -314,5 +321,5 @@ macro_rules! sddmm {
     };
 }
 
-sddmm!([A: Axis, I: Index, O: Index], Compressed<A, T, Device, I, O>, RawCompressed, !A::IS_ROW);
-sddmm!([I: Index], Coo<T, Device, I>, RawCoo, false);
+sddmm!([A: Axis, I: Index, O: Index], Compressed<A, T, Device, I, O>, RawCompressed, true, !A::IS_ROW);
+sddmm!([I: Index], Coo<T, Device, I>, RawCoo, false, false);

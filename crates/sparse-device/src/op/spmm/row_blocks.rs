@@ -73,7 +73,7 @@ pub(super) fn fill_device(a: RawCompressed<'_>, columns: usize, units: usize, ha
 impl Device {
     /// True if most rows have columns near each other, [`FAR_PARTS`] of all at most: then neighbours read the same rows of
     /// B, if they are taken in turn.
-    pub(super) fn has_near_columns(&self, a: RawCompressed<'_>) -> Result<bool> {
+    pub(in crate::op) fn has_near_columns(&self, a: RawCompressed<'_>) -> Result<bool> {
         let samples = a.rows.min(SAMPLES);
         let near = self.allocate::<i64>(samples)?;
         let kernel = self.kernel(PLAN_FILE, "csr_row_blocks_near", a.defines())?;

@@ -1,14 +1,10 @@
 //! Compressed rows by blocks of columns, whose part of x a work-group loads into shared memory.
 
 use crate::Device;
-use crate::lanes::LANES;
-use crate::primitive::column_blocks::{ColumnBlocks, Cut, SPLIT_FILE as FILE, defines};
+use crate::primitive::column_blocks::{ColumnBlocks, Cut, SPLIT_FILE as FILE, Touched, defines};
 use crate::primitive::raw::{RawCompressed, VectorOperands};
 use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
-
-/// Rows sampled for the number of blocks that they have entries in.
-const SAMPLED_ROWS: usize = 1 << 12;
 
 impl Device {
     /// True if the device offers an algorithm by blocks of columns.
@@ -32,7 +28,6 @@ impl Device {
     /// The reason why products with this matrix gain by blocks of columns, if they do: x is larger than shared memory,
     /// and rows have several entries in each block, in any order, so that no cache holds the gathered elements.
     pub(super) fn reason_for_column_blocks(&self, a: RawCompressed<'_>) -> Result<Option<String>> {
-        let rows = a.rows;
         let limits = self.thresholds().spmv.column_blocks;
         let Cut { blocks, width } = self.cut_columns(a);
         let few = a.nnz() < self.caps().compute_units * limits.entries_per_unit;
@@ -40,14 +35,7 @@ impl Device {
         if few || blocks == 1 || a.mean_length() < long || !a.order.sorted {
             return Ok(None);
         }
-        let step = rows.div_ceil(SAMPLED_ROWS);
-        let sampled = rows.div_ceil(step);
-        let defines = defines(self, a, Op::None);
-        let kernel = self.kernel_of(a.dtype, FILE, "csr_spmv_column_blocks_touched", defines)?;
-        let launch = self.launch(&kernel).size(rows).size(step).size(width);
-        let launch = launch.buffer(a.offsets).buffer(a.indices);
-        let touched: i64 = self.partials(launch, sampled * LANES)?.into_iter().sum();
-        let touched = touched as usize;
+        let Touched { sampled, blocks: touched } = self.touched_blocks(a, width)?;
         let is_spread = touched * 2 >= sampled * blocks;
         let has_long_pieces = a.mean_length() * sampled >= long * touched;
         let reason =
