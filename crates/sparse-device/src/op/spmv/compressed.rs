@@ -65,11 +65,16 @@ impl Device {
         let mut preferred = self.choose_row_algorithm(a, &lengths, options)?;
         let patterns = self.patterns_for_deltas(a, &lengths, options, preferred.0)?;
         let columns = RowDeltas::of_patterns(self, a, op, patterns)?;
-        if let Columns::Deltas(_) = columns {
-            preferred.0 = RowAlgorithm::Delta16;
-            preferred.1 += ", whose columns fit 16 bits";
-        } else if self.takes_length_classes(a, &lengths, options, preferred.0)? {
-            preferred.0 = RowAlgorithm::LengthClasses;
+        match columns {
+            Columns::Deltas(_) => {
+                preferred.0 = RowAlgorithm::Delta16;
+                preferred.1 += ", whose columns fit 16 bits";
+            }
+            Columns::Plain(pattern) => {
+                if self.takes_length_classes(a, &lengths, options, (preferred.0, pattern))? {
+                    preferred.0 = RowAlgorithm::LengthClasses;
+                }
+            }
         }
         let (algorithm, choice) = self.choose("spmv", options, self.offered::<RowAlgorithm>(), preferred)?;
         let strategy = match (columns, algorithm) {
