@@ -265,6 +265,13 @@ impl RowLengths {
         let few_lanes = limits.lanes_from..limits.wide_lanes_from;
         match algorithm {
             _ if mean <= 1 => DeltaPatterns::None,
+            _ if has_short_x
+                && reads_words
+                && value_bytes < 8
+                && (limits.singly.0..=limits.singly.1).contains(&mean) =>
+            {
+                DeltaPatterns::Near
+            }
             RowAlgorithm::RowPerThread => DeltaPatterns::Fitting,
             _ if !has_like_lengths => DeltaPatterns::None,
             _ if has_short_x => DeltaPatterns::Fitting,
@@ -387,6 +394,12 @@ mod tests {
             let algorithm = lengths.algorithm(132, 50 << 20, &LIMITS);
             lengths.patterns_for_deltas(algorithm, 50 << 20, true, &LIMITS.deltas)
         };
+        let of_short_x = |each, value_bytes| {
+            let lengths =
+                RowLengths { cols: 10_000, ..lengths(1_000_000, 1_000_000 * each, each, value_bytes) };
+            let algorithm = lengths.algorithm(132, 50 << 20, &LIMITS);
+            lengths.patterns_for_deltas(algorithm, 50 << 20, true, &LIMITS.deltas)
+        };
         assert_eq!(patterns(1_440_000, 4_608_000, 4, 4), DeltaPatterns::Fitting, "streets");
         assert_eq!(patterns(1_331_000, 9_244_400, 7, 8), DeltaPatterns::Near, "7 entries, in memory");
         assert_eq!(patterns(490_000, 4_401_604, 9, 4), DeltaPatterns::Fitting, "9, in the cache");
@@ -404,6 +417,9 @@ mod tests {
         assert_eq!(patterns(9_000, 8_000_000, 1_000, 4), DeltaPatterns::Fitting, "L1 holds x");
         assert_eq!(patterns(400_000, 3_760_000, 200, 4), DeltaPatterns::None, "skewed rows");
         assert_eq!(patterns(2_000_000, 2_000_000, 1, 4), DeltaPatterns::None, "one entry");
+        assert_eq!(of_short_x(8, 4), DeltaPatterns::Near, "8, a thread a row, f32");
+        assert_eq!(of_short_x(8, 8), DeltaPatterns::Fitting, "8, f64");
+        assert_eq!(of_short_x(3, 4), DeltaPatterns::Fitting, "3");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::plan::{Grouped, GroupedAlgorithm, ProductPlan, Traversal};
 use super::row_algorithm::RowAlgorithm;
 use super::row_deltas::{Columns, RowDeltas};
 use super::row_strategy::RowStrategy;
+use super::sliced_columns::SlicedColumns;
 use crate::primitive::raw::{RawCompressed, VectorOperands, along};
 use crate::primitive::row_lengths::LazyRowLengths;
 use crate::primitive::stored_values::StoredValues;
@@ -72,7 +73,10 @@ impl Device {
             }
             Columns::Plain(pattern) => {
                 if self.takes_length_classes(a, &lengths, options, (preferred.0, pattern))? {
-                    preferred.0 = RowAlgorithm::LengthClasses;
+                    preferred.0 = match self.lanes_for_sliced_columns(a, &lengths, pattern)? {
+                        Some(_) => RowAlgorithm::SlicedColumns,
+                        None => RowAlgorithm::LengthClasses,
+                    };
                 }
             }
         }
@@ -81,6 +85,9 @@ impl Device {
             (Columns::Deltas(deltas), _) => RowStrategy::Deltas(deltas),
             (Columns::Plain(pattern), RowAlgorithm::LengthClasses) => {
                 RowStrategy::LengthClasses(LengthClasses::new(self, a, &lengths, op, pattern)?)
+            }
+            (Columns::Plain(pattern), RowAlgorithm::SlicedColumns) => {
+                RowStrategy::SlicedColumns(SlicedColumns::new(self, a, &lengths, op, pattern)?)
             }
             (Columns::Plain(_), _) => RowStrategy::new(self, a, &lengths, op, algorithm)?,
         };

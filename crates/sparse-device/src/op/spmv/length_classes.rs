@@ -96,8 +96,12 @@ impl LengthClasses {
         let lanes = match pattern {
             ColumnPattern::Scattered if is_alike && mean < SHORT_AND_SCATTERED => lanes_of_scattered(mean),
             ColumnPattern::Scattered => lanes_at_once(rows, mean, units).unwrap_or(lanes),
-            ColumnPattern::Alike if mean <= limits.four_lanes_up_to && !evicts_first => lanes.min(4),
-            ColumnPattern::Alike | ColumnPattern::Other => lanes,
+            ColumnPattern::Alike | ColumnPattern::InPieces { alike: true }
+                if mean <= limits.four_lanes_up_to && !evicts_first =>
+            {
+                lanes.min(4)
+            }
+            ColumnPattern::Alike | ColumnPattern::InPieces { .. } | ColumnPattern::Other => lanes,
         };
         let longest_short = match lanes {
             _ if is_alike => longest,
@@ -170,7 +174,7 @@ fn product_bytes(a: RawCompressed<'_>) -> usize {
 /// Lanes for each short row of `mean` entries. Where lengths are not alike the average is that of rows of which at most
 /// 32 entries count: a few long rows do not make the others longer. Measured on an H200 on 16 power laws, nets and texts, over
 /// lanes by the average of all: 0.88 to 1.00.
-fn lanes_for(mean: usize, from: &LanesFrom) -> usize {
+pub(super) fn lanes_for(mean: usize, from: &LanesFrom) -> usize {
     match mean {
         _ if mean >= from.eight_lanes => 8,
         _ if mean >= from.four_lanes => 4,

@@ -52,6 +52,8 @@ struct Found {
     near: usize,
     /// The number of the others whose sample has columns apart from each other.
     scattered: usize,
+    /// The number of groups whose sample has columns in pieces that are apart from each other.
+    in_pieces: usize,
 }
 
 /// The columns of a plan that runs often.
@@ -69,7 +71,9 @@ pub(super) enum ColumnPattern {
     Scattered,
     /// Beside those of the row before.
     Alike,
-    /// Neither, or not looked at.
+    /// In pieces that are apart from each other; `alike` if they are beside those of the row before, too.
+    InPieces { alike: bool },
+    /// None of these, or not looked at.
     Other,
 }
 
@@ -105,8 +109,9 @@ impl RowDeltas {
         }
         Ok(match deltas {
             Some(deltas) if pays => Columns::Deltas(deltas),
-            _ if are_alike => Columns::Plain(ColumnPattern::Alike),
             _ if found.scattered >= enough => Columns::Plain(ColumnPattern::Scattered),
+            _ if found.in_pieces >= enough => Columns::Plain(ColumnPattern::InPieces { alike: are_alike }),
+            _ if are_alike => Columns::Plain(ColumnPattern::Alike),
             _ => Columns::Plain(ColumnPattern::Other),
         })
     }
@@ -122,7 +127,7 @@ impl RowDeltas {
         let kernel = |file, entry, defines| backend.kernel_of(a.dtype, file, entry, defines);
         let groups = rows.div_ceil(ROWS);
         let bases = backend.allocate_raw(groups * windows, a.indices.element_bytes)?;
-        let (deltas, found) = (backend.allocate(a.nnz())?, backend.zeros::<i32>(4)?);
+        let (deltas, found) = (backend.allocate(a.nnz())?, backend.zeros::<i32>(5)?);
         let make = kernel("csr_deltas", "csr_deltas_make", defines.clone())?;
         let launch = backend.launch(&make).size(rows).buffer(a.offsets).buffer(a.indices);
         launch.buffer(&bases).buffer(&deltas).buffer(&found).warps_at_once(groups)?;
@@ -140,8 +145,8 @@ impl RowDeltas {
             }
         };
         let deltas = Self { kernel, lanes, bases, deltas };
-        let [alike, near, scattered] = [1, 2, 3].map(|kind| counts[kind] as usize);
-        let found = Found { alike, near, scattered };
+        let [alike, near, scattered, in_pieces] = [1, 2, 3, 4].map(|kind| counts[kind] as usize);
+        let found = Found { alike, near, scattered, in_pieces };
         Ok(((counts[0] == 0).then_some(deltas), found))
     }
 

@@ -144,6 +144,10 @@ pub(crate) struct DeltaThresholds {
     /// Bytes of x up to which every unit's own cache holds it, whatever columns come next. Measured with rows of 8
     /// random entries, row blocks over columns of 16 bits: 1.27 at 40 kB (f32), 1.33 at 80 kB (f64).
     pub(crate) short_x_bytes: usize,
+    /// Average entries per row at which a thread reads values of 4 bytes one after the other, where other kernels read words
+    /// of them: from the first cache, which has x then too, that takes longer than columns of 32 bits. Measured on an H200,
+    /// over classes of lengths: 1.11 and 1.09 at 8 and 6 random columns; 0.90 at 3.
+    pub(crate) singly: (usize, usize),
 }
 
 /// Classes of lengths, on devices that have their kernels. Measured on an H200 with 96 matrices of the families, classes over
@@ -238,7 +242,13 @@ impl SpmvThresholds {
             thread_below_bytes_in_cache: 192,
         },
         listed_rows: ListedRowsThresholds { rows_per_filled: 7, steps: 32 },
-        deltas: DeltaThresholds { calls: 32, lanes_from: 10, wide_lanes_from: 13, short_x_bytes: 96 << 10 },
+        deltas: DeltaThresholds {
+            calls: 32,
+            lanes_from: 10,
+            wide_lanes_from: 13,
+            short_x_bytes: 96 << 10,
+            singly: (5, 9),
+        },
         length_classes: LengthClassesThresholds {
             alike_from: 4,
             skewed_from: 3,
