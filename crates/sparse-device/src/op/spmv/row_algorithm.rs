@@ -70,8 +70,8 @@ algorithms! {
         SlicedColumns = Algorithm::new(
             "sliced_columns",
             "CUDA, for plans of 32 calls and more, in place of classes of lengths where rows are alike and have 17 entries and more: \
-             if their columns are scattered and all rows run at once, or, with values of fewer than 8 bytes, if their columns are in \
-             pieces and the cache holds most of the matrix",
+             if their columns are scattered and all rows run at once, or, with values of fewer than 8 bytes, if they have 20 entries, \
+             their columns are in pieces and the cache holds most of the matrix",
         )
         .preprocessing("the columns in the order in which warps read them"),
         Needs::File(sliced_columns::FILE);

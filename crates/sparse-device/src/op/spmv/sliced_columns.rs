@@ -24,9 +24,11 @@ pub(super) const FILE: &str = "csr_spmv_sliced_columns";
 /// Entries of a lane in a step: `EACH` of the kernels.
 const EACH: usize = 4;
 
-/// Average entries per row from which on the copy is worth it. Measured on an H200, over classes of lengths: 0.82 to 0.94 from
-/// 20 on, 0.99 to 1.10 at 8 to 16.
+/// Average entries per row from which on the copy is worth it for scattered columns, and for columns in pieces. Measured on an
+/// H200, over classes of lengths: 0.82 to 0.93 from 24 scattered ones on, 0.99 to 1.10 at 8 to 16; 0.83 to 0.89 from 20 in
+/// pieces on, 1.01 at 18.
 const LONG: usize = 17;
+const LONG_IN_PIECES: usize = 20;
 
 /// Average entries per row from which on rows with columns in pieces have eight lanes, not four. Measured on an H200 on shuffled
 /// meshes of two to five unknowns in f32, eight over four: 1.11 at 25 entries, 1.17 at 36, 0.94 at 51; over classes of
@@ -101,7 +103,9 @@ impl Device {
         }
         Ok(match pattern {
             ColumnPattern::Scattered => lanes_of_scattered(a.rows, value_bytes, self.caps().compute_units),
-            ColumnPattern::InPieces { .. } if value_bytes < 8 && self.nearly_caches(a) => {
+            ColumnPattern::InPieces { .. }
+                if value_bytes < 8 && mean >= LONG_IN_PIECES && self.nearly_caches(a) =>
+            {
                 Some(if mean < EIGHT_LANES { 4 } else { 8 })
             }
             ColumnPattern::InPieces { .. } | ColumnPattern::Alike | ColumnPattern::Other => None,
@@ -115,14 +119,16 @@ impl Device {
     }
 }
 
-/// The most lanes with which all rows of scattered columns run at once; one suffices where values have fewer than 8 bytes.
+/// The most lanes with which all rows of scattered columns run at once, if they are fewer than eight, which few rows of near
+/// columns could have too (1.10 at 58 entries); one suffices where values have fewer than 8 bytes.
 /// Measured on an H200 on rows of 24 to 128 random columns, over classes of lengths with the lanes that suit each: 0.82 to
 /// 0.93 in f32; 0.86 to 0.96 in f64, 0.99 to 1.1 with one lane.
 fn lanes_of_scattered(rows: usize, value_bytes: usize, units: usize) -> Option<usize> {
     let at_once = units * WARPS_AT_ONCE * LANES;
     let has_lines = value_bytes < 8 && rows <= units * ROWS_PER_UNIT;
     let fewest = if has_lines { 1 } else { 2 };
-    [8, 4, 2, 1].into_iter().find(|lanes| rows * lanes <= at_once).filter(|&lanes| lanes >= fewest)
+    let most = [8, 4, 2, 1].into_iter().find(|lanes| rows * lanes <= at_once)?;
+    (fewest..8).contains(&most).then_some(most)
 }
 
 impl Workspace for SlicedColumns {
@@ -138,10 +144,8 @@ mod tests {
     #[test]
     fn scattered_rows_have_the_lanes_with_which_all_run_at_once() {
         let lanes = |rows, value_bytes| lanes_of_scattered(rows, value_bytes, 132);
-        assert_eq!(
-            [30_000, 50_000, 100_000, 200_000, 240_000].map(|rows| lanes(rows, 4)),
-            [Some(8), Some(4), Some(2), Some(1), None]
-        );
+        let f32_lanes = [30_000, 50_000, 100_000, 200_000, 240_000].map(|rows| lanes(rows, 4));
+        assert_eq!(f32_lanes, [None, Some(4), Some(2), Some(1), None]);
         assert_eq!([100_000, 200_000].map(|rows| lanes(rows, 8)), [Some(2), None]);
     }
 }

@@ -173,8 +173,8 @@ pub(crate) struct LengthClassesThresholds {
     /// Lanes of short rows where lengths are alike. Found by trial.
     pub(crate) alike: LanesFrom,
     /// The same where they are not and the cache holds the matrix, by the average of rows of which at most 32 entries
-    /// count. Measured on an H200, two lanes over one: 1.00 to 1.21 up to 6 entries, 0.98 to 1.00 at 7; four over two: 0.89 and
-    /// 0.93 at 11, 1.02 at 13.
+    /// count. Measured on an H200, two lanes over one: 1.00 to 1.21 up to 5 entries, 0.93 to 1.01 at 6, 0.98 to 1.00 at 7;
+    /// four over two: 0.89 and 0.93 at 11, 1.02 at 13.
     pub(crate) skewed: LanesFrom,
     /// Average entries of alike rows up to which four lanes are enough where most columns are beside those of the row
     /// before, so that x is near, and the cache holds the matrix. Measured on an H200 on blocks and meshes with links, over
@@ -256,7 +256,7 @@ impl SpmvThresholds {
             alike_ratio: 3,
             near_x_bytes: 256 << 10,
             alike: LanesFrom { two_lanes: 5, four_lanes: 10, eight_lanes: 16 },
-            skewed: LanesFrom { two_lanes: 7, four_lanes: 10, eight_lanes: 25 },
+            skewed: LanesFrom { two_lanes: 6, four_lanes: 10, eight_lanes: 25 },
             four_lanes_up_to: 40,
         },
         column_blocks: ColumnBlocksThresholds { calls: 32, entries_per_unit: 1 << 16, entries_per_block: 4 },
