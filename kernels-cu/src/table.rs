@@ -26,6 +26,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "neighbours.cuh",
         "pack.cuh",
         "panel.cuh",
+        "past_first_cache.cuh",
         "products.cuh",
         "ready.cuh",
         "rounded.cuh",
@@ -102,6 +103,13 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
                 "csr_spmv_length_classes_evict_first",
             ],
             [SCALAR, IDX, OFF, CONJ, BLOCK, SHORT_LANES]
+        ),
+        file!(
+            "cu",
+            HEADERS,
+            "csr_spmv_sliced_columns",
+            ["csr_spmv_sliced_columns_count", "csr_spmv_sliced_columns_fill", "csr_spmv_sliced_columns"],
+            [SCALAR, IDX, OFF, CONJ, SHORT_LANES]
         ),
         file!("cu", HEADERS, "dense_to_csr_look_back", ["dense_to_csr_look_back"], [SCALAR, IDX, OFF, WIDE]),
         file!("cu", HEADERS, "onesweep", ["onesweep_words", "onesweep_pass", "onesweep_split"], [IDX]),

@@ -50,11 +50,12 @@ fn every_opencl_kernel_is_here_with_the_same_arguments() {
 }
 
 /// Features that OpenCL does not promise: independent forward progress of work-groups, for kernels that wait for each
-/// other, lines that leave a cache first, dynamic shared memory, and tensor cores.
+/// other, lines that leave a cache first or do not enter it, dynamic shared memory, and tensor cores.
 const BEYOND_OPENCL: &[&str] = &[
     "#include \"look_back.cuh\"",
     "#include \"ready.cuh\"",
     "#include \"evict_first.cuh\"",
+    "#include \"past_first_cache.cuh\"",
     "extern __shared__",
     "mma.sync",
 ];

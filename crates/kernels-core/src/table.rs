@@ -154,7 +154,7 @@ macro_rules! files {
             "prune": ["prune_flags", "prune_offsets"], [SCALAR, IDX, OFF];
             "radix_sort": ["radix_sort_count", "radix_sort_starts", "radix_sort_scatter"], [KEY, POS, BLOCK];
             "reduce_rows": ["reduce_rows_per_thread", "reduce_rows_per_warp"], [SCALAR, OFF];
-            "row_lengths": ["row_lengths_longest", "row_lengths_filled"], [IDX, OFF, BLOCK];
+            "row_lengths": ["row_lengths_longest", "row_lengths_filled", "row_lengths_limited"], [IDX, OFF, BLOCK];
             "row_ranks": ["row_ranks"], [IDX, OFF];
             "scan": ["scan_chunks", "scan_add", "scan_short"], [ELEMENT, BLOCK, PADDED];
             "sddmm": ["sddmm_chunk_per_thread", "sddmm_lanes_per_entry"], [SCALAR, IDX, OFF];

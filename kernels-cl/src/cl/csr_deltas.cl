@@ -5,7 +5,7 @@
 // deltas, bases and offsets once, gathers x, writes y once.
 // Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A), WINDOWS (1, 16), SHIFT = 8 (columns
 // by which like rows differ), NEAR = 8 KiB of x (columns between the first and the last of near ones), APART = 65535
-// (columns between the first and the last of scattered ones).   Launch: spmv any number of work-groups of any size; make
+// (columns between the first and the last of those that lie apart).   Launch: spmv any number of work-groups of any size; make
 // any number of work-groups of 32.
 #include "scalar.clh"
 #include "index.clh"
@@ -39,19 +39,19 @@ static int is_like_row_before(long row, __global const OFF *offsets, __global co
     return count > 0 && close * 4 >= count * 3;
 }
 
-// True if the columns of a row lie apart: the last one more than APART behind the first, and of the first 32 pairs
-// of neighbours fewer than a quarter within SHIFT columns.
-static int has_scattered_columns(long row, __global const OFF *offsets, __global const IDX *indices)
+// The eighths of a row's first 32 pairs of neighbouring columns that are within SHIFT columns, rounded down, if its
+// last column is more than APART behind the first; otherwise 8.
+static int eighths_of_close_pairs(long row, __global const OFF *offsets, __global const IDX *indices)
 {
     long begin = offsets[row];
     long end = offsets[row + 1];
     if (end - begin < 2 || indices[end - 1] - (long)indices[begin] <= APART)
-        return 0;
-    long pairs = min(end - begin - 1, (long)LANES);
+        return 8;
+    int pairs = (int)min((long)(end - begin - 1), (long)LANES);
     int close = 0;
     for (long k = begin; k < begin + pairs; k++)
         close += abs(indices[k + 1] - (long)indices[k]) <= SHIFT;
-    return close * 4 < pairs;
+    return close * 8 / pairs;
 }
 
 // The row that stands for the ROWS from `first` on. It is another one of each, since blocks of rows that are a part of ROWS
@@ -95,8 +95,9 @@ static ushort delta_of(long column, __global const IDX *windows)
 
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
 // number of ROWS whose sample is like the row before; found[2] += the number of ROWS for which that is so or whose
-// columns lie at most NEAR apart; found[3] += the number of the others whose sample has scattered columns. A
-// work-group takes ROWS rows. For the plan.
+// columns lie at most NEAR apart; found[3] += the number of the others whose sample has scattered columns, fewer than a
+// quarter of which are close; found[4] += the number of ROWS whose sample has columns in pieces, fewer than seven eighths
+// of which are close. A work-group takes ROWS rows. For the plan.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX *indices, __global IDX *bases,
                      __global ushort *deltas, __global int *found)
@@ -106,6 +107,7 @@ void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX 
     int alike = 0;
     int near = 0;
     int scattered = 0;
+    int in_pieces = 0;
     for (long first = get_group_id(0) * (long)ROWS; first < rows; first += get_num_groups(0) * (long)ROWS) {
         long begin = offsets[first];
         long end = offsets[min(first + ROWS, rows)];
@@ -128,7 +130,9 @@ void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX 
             int is_near = is_alike || last - base <= NEAR;
             alike += is_alike;
             near += is_near;
-            scattered += !is_near && sample < rows && has_scattered_columns(sample, offsets, indices);
+            int close = sample < rows ? eighths_of_close_pairs(sample, offsets, indices) : 8;
+            scattered += !is_near && close < 2;
+            in_pieces += close < 7;
         }
         for (long k = begin + lid; k < end; k += LANES)
             deltas[k] = delta_of(indices[k], windows);
@@ -140,6 +144,8 @@ void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX 
         atomic_add(found + 2, near);
     if (scattered > 0)
         atomic_add(found + 3, scattered);
+    if (in_pieces > 0)
+        atomic_add(found + 4, in_pieces);
 }
 
 // y <- alpha A x + beta y. A work-item takes a row and every get_global_size(0)-th one after it.

@@ -1,10 +1,14 @@
-// row_lengths: the longest of compressed rows, and the number of those with entries, one partial result per work-group.
+// row_lengths: the longest of compressed rows, the number of those with entries, and the sum of the lengths up to a limit,
+// one partial result per work-group.
 // One work-item per row, striding over the grid; reads the offsets, writes one result per work-group.
-// Macros: IDX (unused), OFF (type of offsets), BLOCK (a power of two, a multiple of 32).   Launch: any number of
-// work-groups of BLOCK.
+// Macros: IDX (unused), OFF (type of offsets), BLOCK (a power of two, a multiple of 32), LIMIT = 32 (entries of a row
+// that count).   Launch: any number of work-groups of BLOCK.
 #include "index.clh"
 #ifndef BLOCK
 #error "BLOCK is missing: the size of a work-group"
+#endif
+#ifndef LIMIT
+#define LIMIT 32
 #endif
 
 // The largest of the values of a work-group's items, or their sum.
@@ -50,4 +54,18 @@ void row_lengths_filled(long rows, __global const OFF *offsets, __global long *p
     filled = combine(filled, values, true);
     if (lid == 0)
         partial[get_group_id(0)] = filled;
+}
+
+// partial[group] <- the entries of the same rows, of which at most LIMIT of each count.
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+void row_lengths_limited(long rows, __global const OFF *offsets, __global long *partial)
+{
+    int lid = (int)get_local_id(0);
+    __local long values[BLOCK];
+    long limited = 0;
+    for (long row = get_group_id(0) * BLOCK + lid; row < rows; row += get_global_size(0))
+        limited += min((long)(offsets[row + 1] - offsets[row]), (long)LIMIT);
+    limited = combine(limited, values, true);
+    if (lid == 0)
+        partial[get_group_id(0)] = limited;
 }

@@ -5,7 +5,7 @@
 // offsets once, gathers x, writes y once.
 // Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A), WINDOWS (1, 16), SHIFT = 8 (columns
 // by which like rows differ), NEAR = 8 KiB of x (columns between the first and the last of near ones), APART = 65535
-// (columns between the first and the last of scattered ones).   Launch: spmv any number of blocks of up to 256 threads;
+// (columns between the first and the last of those that lie apart).   Launch: spmv any number of blocks of up to 256 threads;
 // make any number of blocks of whole warps, up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
@@ -41,17 +41,18 @@ static __device__ bool is_like_row_before(long long row, const Off *offsets, con
     return count > 0 && __popc(__ballot_sync(ALL_LANES, is_close)) * 4 >= count * 3;
 }
 
-// True if the columns of a row lie apart: the last one more than APART behind the first, and of the first 32 pairs
-// of neighbours fewer than a quarter within SHIFT columns. A warp takes a row.
-static __device__ bool has_scattered_columns(long long row, const Off *offsets, const Idx *indices)
+// The eighths of a row's first 32 pairs of neighbouring columns that are within SHIFT columns, rounded down, if its
+// last column is more than APART behind the first; otherwise 8. A warp takes a row.
+static __device__ int eighths_of_close_pairs(long long row, const Off *offsets, const Idx *indices)
 {
     long long begin = offsets[row];
     long long end = offsets[row + 1];
     if (end - begin < 2 || indices[end - 1] - (long long)indices[begin] <= APART)
-        return false;
+        return 8;
     long long k = begin + lane_index();
     bool is_close = k + 1 < end && llabs(indices[k + 1] - (long long)indices[k]) <= SHIFT;
-    return __popc(__ballot_sync(ALL_LANES, is_close)) * 4 < min(end - begin - 1, (long long)WARP);
+    int pairs = (int)min(end - begin - 1, (long long)WARP);
+    return __popc(__ballot_sync(ALL_LANES, is_close)) * 8 / pairs;
 }
 
 // The row that stands for the ROWS from `first` on. It is another one of each, since blocks of rows that are a part of ROWS
@@ -93,14 +94,16 @@ static __device__ unsigned short delta_of(long long column, const Idx *windows)
 
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
 // number of ROWS whose sample is like the row before; found[2] += the number of ROWS for which that is so or whose
-// columns lie at most NEAR apart; found[3] += the number of the others whose sample has scattered columns. A warp
-// takes ROWS rows. For the plan.
+// columns lie at most NEAR apart; found[3] += the number of the others whose sample has scattered columns, fewer than a
+// quarter of which are close; found[4] += the number of ROWS whose sample has columns in pieces, fewer than seven eighths
+// of which are close. A warp takes ROWS rows. For the plan.
 KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
                        Idx *__restrict__ bases, unsigned short *__restrict__ deltas, int *__restrict__ found)
 {
     int alike = 0;
     int near = 0;
     int scattered = 0;
+    int in_pieces = 0;
     for (long long first = warp_index() * ROWS; first < rows; first += warp_count() * ROWS) {
         long long begin = offsets[first];
         long long end = offsets[min(first + ROWS, rows)];
@@ -114,7 +117,7 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
         last = -reduce_lanes(-last, Smallest());
         long long sample = sample_of(first);
         bool is_alike = sample < rows && is_like_row_before(sample, offsets, indices);
-        bool is_scattered = sample < rows && has_scattered_columns(sample, offsets, indices);
+        int close = sample < rows ? eighths_of_close_pairs(sample, offsets, indices) : 8;
         Idx *windows = bases + first / ROWS * WINDOWS;
         bool fits = set_windows(windows, last < 0 ? 0 : base, last + 1, begin, end, indices);
         if (lane_index() == 0) {
@@ -123,7 +126,8 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
             bool is_near = is_alike || last - base <= NEAR;
             alike += is_alike;
             near += is_near;
-            scattered += !is_near && is_scattered;
+            scattered += !is_near && close < 2;
+            in_pieces += close < 7;
         }
         for (long long k = begin + lane_index(); k < end; k += WARP)
             deltas[k] = delta_of(indices[k], windows);
@@ -134,6 +138,8 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
         atomicAdd(found + 2, near);
     if (scattered > 0)
         atomicAdd(found + 3, scattered);
+    if (in_pieces > 0)
+        atomicAdd(found + 4, in_pieces);
 }
 
 KERNEL csr_deltas_spmv(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ bases,

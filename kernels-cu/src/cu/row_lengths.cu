@@ -1,11 +1,15 @@
-// row_lengths: the longest of compressed rows, and the number of those with entries, one partial result per block.
+// row_lengths: the longest of compressed rows, the number of those with entries, and the sum of the lengths up to a limit,
+// one partial result per block.
 // One thread per row, striding over the grid; reads the offsets, writes one result per block.
-// Macros: IDX (unused), OFF (type of offsets), BLOCK (a power of two, a multiple of 32).   Launch: any number of blocks
-// of BLOCK threads.
+// Macros: IDX (unused), OFF (type of offsets), BLOCK (a power of two, a multiple of 32), LIMIT = 32 (entries of a row
+// that count).   Launch: any number of blocks of BLOCK threads.
 #include "grid.cuh"
 #include "index.cuh"
 #include "warp.cuh"
 #include "block.cuh"
+#ifndef LIMIT
+#define LIMIT 32
+#endif
 
 struct Longer
 {
@@ -32,4 +36,15 @@ KERNEL row_lengths_filled(long long rows, const Off *__restrict__ offsets, long 
     filled = reduce_block(filled, Sum());
     if (threadIdx.x == 0)
         partial[blockIdx.x] = filled;
+}
+
+// partial[block] <- the entries of the same rows, of which at most LIMIT of each count.
+KERNEL row_lengths_limited(long long rows, const Off *__restrict__ offsets, long long *__restrict__ partial)
+{
+    long long limited = 0;
+    for (long long row = thread_index(); row < rows; row += thread_count())
+        limited += min((long long)(offsets[row + 1] - offsets[row]), (long long)LIMIT);
+    limited = reduce_block(limited, Sum());
+    if (threadIdx.x == 0)
+        partial[blockIdx.x] = limited;
 }

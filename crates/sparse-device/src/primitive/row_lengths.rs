@@ -11,19 +11,20 @@ use std::cell::OnceCell;
 const LONGEST_UNPLANNED: usize = 2048;
 const LEAST_WITH_HUB: usize = 1 << 16;
 
-/// The longest row and the number of rows with entries, which the device finds when a plan first asks for them.
+/// Numbers about the lengths of rows, which the device finds when a plan first asks for them.
 #[derive(Debug)]
 pub(crate) struct LazyRowLengths<'a> {
     backend: &'a Device,
     offsets: &'a RawBuffer,
     longest: OnceCell<usize>,
     filled: OnceCell<usize>,
+    limited: OnceCell<usize>,
 }
 
 impl<'a> LazyRowLengths<'a> {
     /// Those of the rows between these offsets.
     pub(crate) fn new(backend: &'a Device, offsets: &'a RawBuffer) -> Self {
-        Self { backend, offsets, longest: OnceCell::new(), filled: OnceCell::new() }
+        Self { backend, offsets, longest: OnceCell::new(), filled: OnceCell::new(), limited: OnceCell::new() }
     }
 
     /// The length of the longest row.
@@ -34,6 +35,11 @@ impl<'a> LazyRowLengths<'a> {
     /// The number of rows that have entries.
     pub(crate) fn filled(&self) -> Result<usize> {
         get_or_try_init(&self.filled, || self.backend.filled_rows(self.offsets))
+    }
+
+    /// The number of entries of which at most 32 of each row count (`LIMIT` of the kernel), so that a few long rows do not matter.
+    pub(crate) fn limited(&self) -> Result<usize> {
+        get_or_try_init(&self.limited, || self.backend.limited_lengths(self.offsets))
     }
 
     /// True if one of these rows of `nnz` entries is so long that a single product, too, is better planned than left to
@@ -70,6 +76,11 @@ impl Device {
     /// The number of rows between these offsets that have entries, found on the device.
     fn filled_rows(&self, offsets: &RawBuffer) -> Result<usize> {
         Ok(self.partial_lengths("row_lengths_filled", offsets)?.into_iter().sum::<i64>() as usize)
+    }
+
+    /// The sum of the lengths of the rows between these offsets, up to 32 each, found on the device.
+    fn limited_lengths(&self, offsets: &RawBuffer) -> Result<usize> {
+        Ok(self.partial_lengths("row_lengths_limited", offsets)?.into_iter().sum::<i64>() as usize)
     }
 
     /// The partial results of a kernel over the lengths of rows.

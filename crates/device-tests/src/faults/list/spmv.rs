@@ -79,6 +79,13 @@ pub(super) const FAULTS: &[Fault] = &[
         case: LONG_ROWS,
     },
     Fault {
+        kind: Kind::DroppedEntry,
+        what: "the copy of the columns leaves out the last entry of a row",
+        place: cu("csr_spmv_sliced_columns", "at < part.end ? indices", "at + 1 < part.end ? indices"),
+        found_by: &[by("spmv/csr", "sliced_columns")],
+        case: ROWS,
+    },
+    Fault {
         kind: Kind::OffByOne,
         what: "rows end where the row before ends",
         place: both(

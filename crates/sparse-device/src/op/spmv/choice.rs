@@ -3,7 +3,7 @@
 use super::length_classes;
 use super::listed_rows;
 use super::row_algorithm::RowAlgorithm;
-use super::row_deltas;
+use super::row_deltas::{self, ColumnPattern};
 use super::thresholds::{
     DeltaThresholds, FewRowsThresholds, ListedRowsThresholds, ManyRowsThresholds, SpmvThresholds,
 };
@@ -81,7 +81,7 @@ impl Device {
         a: RawCompressed<'_>,
         lengths: &LazyRowLengths<'_>,
         options: &PlanOptions,
-        algorithm: RowAlgorithm,
+        (algorithm, pattern): (RowAlgorithm, ColumnPattern),
     ) -> Result<bool> {
         if options.algorithm.is_some()
             || options.expected_calls <= 1
@@ -91,7 +91,7 @@ impl Device {
         }
         let properties = self.properties();
         Ok(RowLengths::measure(a, lengths)?.take_classes(
-            algorithm,
+            (algorithm, pattern),
             properties.caps.compute_units,
             properties.cache_bytes,
             &self.limits(),
@@ -265,6 +265,13 @@ impl RowLengths {
         let few_lanes = limits.lanes_from..limits.wide_lanes_from;
         match algorithm {
             _ if mean <= 1 => DeltaPatterns::None,
+            _ if has_short_x
+                && reads_words
+                && value_bytes < 8
+                && (limits.singly.0..=limits.singly.1).contains(&mean) =>
+            {
+                DeltaPatterns::Near
+            }
             RowAlgorithm::RowPerThread => DeltaPatterns::Fitting,
             _ if !has_like_lengths => DeltaPatterns::None,
             _ if has_short_x => DeltaPatterns::Fitting,
@@ -279,7 +286,7 @@ impl RowLengths {
     /// True if classes of lengths take less time than `algorithm`.
     fn take_classes(
         self,
-        algorithm: RowAlgorithm,
+        (algorithm, pattern): (RowAlgorithm, ColumnPattern),
         units: usize,
         cache_bytes: usize,
         limits: &SpmvThresholds,
@@ -294,7 +301,9 @@ impl RowLengths {
         match algorithm {
             _ if mean >= limits.long_rows.block_from => false,
             _ if !is_alike && has_near_x && is_large => false,
-            RowAlgorithm::RowPerThread => mean >= classes.alike_from && !are_few,
+            RowAlgorithm::RowPerThread if are_few => false,
+            RowAlgorithm::RowPerThread if pattern == ColumnPattern::Scattered && is_alike => mean > 1,
+            RowAlgorithm::RowPerThread => mean >= classes.alike_from && (is_alike || value_bytes < 8),
             RowAlgorithm::RowPerVector if are_few => {
                 (LANES..=classes.vector_up_to).contains(&mean) && fill_half
             }
@@ -385,6 +394,12 @@ mod tests {
             let algorithm = lengths.algorithm(132, 50 << 20, &LIMITS);
             lengths.patterns_for_deltas(algorithm, 50 << 20, true, &LIMITS.deltas)
         };
+        let of_short_x = |each, value_bytes| {
+            let lengths =
+                RowLengths { cols: 10_000, ..lengths(1_000_000, 1_000_000 * each, each, value_bytes) };
+            let algorithm = lengths.algorithm(132, 50 << 20, &LIMITS);
+            lengths.patterns_for_deltas(algorithm, 50 << 20, true, &LIMITS.deltas)
+        };
         assert_eq!(patterns(1_440_000, 4_608_000, 4, 4), DeltaPatterns::Fitting, "streets");
         assert_eq!(patterns(1_331_000, 9_244_400, 7, 8), DeltaPatterns::Near, "7 entries, in memory");
         assert_eq!(patterns(490_000, 4_401_604, 9, 4), DeltaPatterns::Fitting, "9, in the cache");
@@ -402,14 +417,20 @@ mod tests {
         assert_eq!(patterns(9_000, 8_000_000, 1_000, 4), DeltaPatterns::Fitting, "L1 holds x");
         assert_eq!(patterns(400_000, 3_760_000, 200, 4), DeltaPatterns::None, "skewed rows");
         assert_eq!(patterns(2_000_000, 2_000_000, 1, 4), DeltaPatterns::None, "one entry");
+        assert_eq!(of_short_x(8, 4), DeltaPatterns::Near, "8, a thread a row, f32");
+        assert_eq!(of_short_x(8, 8), DeltaPatterns::Fitting, "8, f64");
+        assert_eq!(of_short_x(3, 4), DeltaPatterns::Fitting, "3");
     }
 
     #[test]
     fn classes_of_lengths_are_for_rows_that_are_not_very_short_or_long() {
-        let take = |rows, nnz, longest, value_bytes| {
+        let take_of = |(rows, nnz, longest, value_bytes), pattern| {
             let lengths = lengths(rows, nnz, longest, value_bytes);
-            let algorithm = lengths.algorithm(132, 50 << 20, &LIMITS);
-            lengths.take_classes(algorithm, 132, 50 << 20, &LIMITS)
+            let chosen = (lengths.algorithm(132, 50 << 20, &LIMITS), pattern);
+            lengths.take_classes(chosen, 132, 50 << 20, &LIMITS)
+        };
+        let take = |rows, nnz, longest, value_bytes| {
+            take_of((rows, nnz, longest, value_bytes), ColumnPattern::Other)
         };
         assert!(take(200_000, 771_339, 19_055, 4), "a circuit with rails");
         assert!(take(20_000, 79_623, 7_907, 4), "few rows and a rail");
@@ -419,6 +440,11 @@ mod tests {
         assert!(take(20_000, 1_156_000, 99, 4), "few rows with lanes for half of the device");
         assert!(!take(10_000, 49_600, 5, 4), "few rows of a mesh");
         assert!(!take(2_000_000, 5_200_000, 10, 4), "short rows");
+        assert!(take_of((2_000_000, 4_000_000, 2, 8), ColumnPattern::Scattered), "2 scattered entries");
+        assert!(!take_of((2_000_000, 2_000_000, 1, 8), ColumnPattern::Scattered), "1 scattered entry");
+        assert!(!take_of((1_000_000, 2_600_000, 20, 8), ColumnPattern::Scattered), "short rows, not alike");
+        assert!(take(500_000, 2_150_000, 16, 4), "4.3 entries, not alike");
+        assert!(!take(500_000, 2_150_000, 16, 8), "4.3 entries, not alike, f64");
         assert!(!take(50_000, 12_800_000, 256, 4), "256 entries in each row");
         assert!(!take(4_267, 2_135_822, 2_234, 4), "long rows");
         assert!(!take(60_000, 9_000_000, 5_000, 4), "skewed rows in memory and x in the first cache");

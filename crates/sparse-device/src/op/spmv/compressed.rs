@@ -5,6 +5,7 @@ use super::plan::{Grouped, GroupedAlgorithm, ProductPlan, Traversal};
 use super::row_algorithm::RowAlgorithm;
 use super::row_deltas::{Columns, RowDeltas};
 use super::row_strategy::RowStrategy;
+use super::sliced_columns::SlicedColumns;
 use crate::primitive::raw::{RawCompressed, VectorOperands, along};
 use crate::primitive::row_lengths::LazyRowLengths;
 use crate::primitive::stored_values::StoredValues;
@@ -65,17 +66,28 @@ impl Device {
         let mut preferred = self.choose_row_algorithm(a, &lengths, options)?;
         let patterns = self.patterns_for_deltas(a, &lengths, options, preferred.0)?;
         let columns = RowDeltas::of_patterns(self, a, op, patterns)?;
-        if let Columns::Deltas(_) = columns {
-            preferred.0 = RowAlgorithm::Delta16;
-            preferred.1 += ", whose columns fit 16 bits";
-        } else if self.takes_length_classes(a, &lengths, options, preferred.0)? {
-            preferred.0 = RowAlgorithm::LengthClasses;
+        match columns {
+            Columns::Deltas(_) => {
+                preferred.0 = RowAlgorithm::Delta16;
+                preferred.1 += ", whose columns fit 16 bits";
+            }
+            Columns::Plain(pattern) => {
+                if self.takes_length_classes(a, &lengths, options, (preferred.0, pattern))? {
+                    preferred.0 = match self.lanes_for_sliced_columns(a, &lengths, pattern)? {
+                        Some(_) => RowAlgorithm::SlicedColumns,
+                        None => RowAlgorithm::LengthClasses,
+                    };
+                }
+            }
         }
         let (algorithm, choice) = self.choose("spmv", options, self.offered::<RowAlgorithm>(), preferred)?;
         let strategy = match (columns, algorithm) {
             (Columns::Deltas(deltas), _) => RowStrategy::Deltas(deltas),
             (Columns::Plain(pattern), RowAlgorithm::LengthClasses) => {
                 RowStrategy::LengthClasses(LengthClasses::new(self, a, &lengths, op, pattern)?)
+            }
+            (Columns::Plain(pattern), RowAlgorithm::SlicedColumns) => {
+                RowStrategy::SlicedColumns(SlicedColumns::new(self, a, &lengths, op, pattern)?)
             }
             (Columns::Plain(_), _) => RowStrategy::new(self, a, &lengths, op, algorithm)?,
         };

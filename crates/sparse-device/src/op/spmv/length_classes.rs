@@ -7,7 +7,7 @@
 
 use super::plan::Workspace;
 use super::row_deltas::ColumnPattern;
-use super::thresholds::LengthClassesThresholds;
+use super::thresholds::LanesFrom;
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
 use crate::launch::WARPS_AT_ONCE;
@@ -34,12 +34,8 @@ const ENTRIES_PER_LANE: usize = 8;
 /// As [`ENTRIES_PER_LANE`], where a row has one lane: three steps.
 const ENTRIES_OF_ONE_LANE: usize = 12;
 
-/// Lanes of alike rows of [`SHORT_AND_SCATTERED`] entries whose columns are scattered. Measured on an H200 on shuffled
-/// meshes and random columns, over two lanes: 0.93 to 1.01 in f32, 0.89 to 1.00 in f64.
-const LANES_OF_SCATTERED: usize = 4;
-
-/// Entries of a row on average for [`LANES_OF_SCATTERED`]; at 5 entries they took 1.04 and 1.08 of the time.
-const SHORT_AND_SCATTERED: std::ops::Range<usize> = 6..10;
+/// Average entries of alike rows of scattered columns below which [`lanes_of_scattered`] has their lanes.
+const SHORT_AND_SCATTERED: usize = 10;
 
 /// Warps of a compute unit that run at once with 8-byte values.
 const WARPS_PER_UNIT: usize = 48;
@@ -86,14 +82,26 @@ impl LengthClasses {
         let (units, longest) = (backend.caps().compute_units, lengths.longest()?);
         let limits = backend.thresholds().spmv.length_classes;
         let is_alike = longest <= limits.alike_ratio * a.mean_length();
+        let is_large = 2 * nnz * (a.indices.element_bytes + a.values.element_bytes)
+            > 3 * backend.properties().cache_bytes;
         let evicts_first = 6 * product_bytes(a) > 5 * backend.properties().cache_bytes;
         let mean = a.mean_length();
-        let lanes = lanes_for(mean, is_alike, &limits);
+        let lanes = match is_alike {
+            true => lanes_for(mean, &limits.alike),
+            false if is_large => {
+                lanes_for(lengths.limited()?.div_ceil(rows), from_memory(a.values.element_bytes))
+            }
+            false => lanes_for(lengths.limited()?.div_ceil(rows), &limits.skewed),
+        };
         let lanes = match pattern {
-            ColumnPattern::Scattered if is_alike && SHORT_AND_SCATTERED.contains(&mean) => LANES_OF_SCATTERED,
+            ColumnPattern::Scattered if is_alike && mean < SHORT_AND_SCATTERED => lanes_of_scattered(mean),
             ColumnPattern::Scattered => lanes_at_once(rows, mean, units).unwrap_or(lanes),
-            ColumnPattern::Alike if mean <= limits.four_lanes_up_to && !evicts_first => lanes.min(4),
-            ColumnPattern::Alike | ColumnPattern::Other => lanes,
+            ColumnPattern::Alike | ColumnPattern::InPieces { alike: true }
+                if mean <= limits.four_lanes_up_to && !evicts_first =>
+            {
+                lanes.min(4)
+            }
+            ColumnPattern::Alike | ColumnPattern::InPieces { .. } | ColumnPattern::Other => lanes,
         };
         let longest_short = match lanes {
             _ if is_alike => longest,
@@ -163,14 +171,36 @@ fn product_bytes(a: RawCompressed<'_>) -> usize {
         + a.cols * value_bytes
 }
 
-/// Lanes for each short row of `mean` entries.
-fn lanes_for(mean: usize, is_alike: bool, limits: &LengthClassesThresholds) -> usize {
-    let from = if is_alike { limits.alike } else { limits.skewed };
+/// Lanes for each short row of `mean` entries. Where lengths are not alike the average is that of rows of which at most
+/// 32 entries count: a few long rows do not make the others longer. Measured on an H200 on 16 power laws, nets and texts, over
+/// lanes by the average of all: 0.88 to 1.00.
+pub(super) fn lanes_for(mean: usize, from: &LanesFrom) -> usize {
     match mean {
         _ if mean >= from.eight_lanes => 8,
         _ if mean >= from.four_lanes => 4,
         _ if mean >= from.two_lanes => 2,
         _ => 1,
+    }
+}
+
+/// The lanes of skewed rows of a matrix that is read from memory, where a row shall be read at once. Measured on an H200
+/// on six matrices of 6 to 19 entries, over lanes by the other numbers: 0.84 to 1.00 in f32 and f64. Four
+/// lanes over two at 6 entries: 0.96, but 1.14 where half of the entries are duplicates and x is near.
+fn from_memory(value_bytes: usize) -> &'static LanesFrom {
+    match value_bytes {
+        ..8 => &LanesFrom { two_lanes: 4, four_lanes: 7, eight_lanes: 10 },
+        _ => &LanesFrom { two_lanes: 5, four_lanes: 8, eight_lanes: 13 },
+    }
+}
+
+/// The lanes of alike rows of fewer than [`SHORT_AND_SCATTERED`] entries whose columns are scattered. Measured on an H200
+/// on shuffled meshes and random columns: four over two 0.93 to 1.01 in f32 and 0.89 to 1.00 in f64 from 6 entries on, 1.04 and
+/// 1.08 at 5; two over one 0.98 to 1.00 and 0.92 to 1.00 at 3 and 4.
+fn lanes_of_scattered(mean: usize) -> usize {
+    match mean {
+        ..3 => 1,
+        3..6 => 2,
+        _ => 4,
     }
 }
 
@@ -196,9 +226,16 @@ mod tests {
     #[test]
     fn longer_rows_have_more_lanes_and_skewed_ones_fewer() {
         let limits = SpmvThresholds::H100.length_classes;
-        let of = |is_alike| [3, 6, 12, 20, 50].map(|mean| lanes_for(mean, is_alike, &limits));
-        assert_eq!(of(true), [1, 2, 4, 8, 8]);
-        assert_eq!(of(false), [1, 1, 2, 4, 8]);
+        let of = |from: &LanesFrom| [3, 5, 6, 9, 12, 20, 30].map(|mean| lanes_for(mean, from));
+        assert_eq!(of(&limits.alike), [1, 2, 2, 2, 4, 8, 8]);
+        assert_eq!(of(&limits.skewed), [1, 1, 2, 2, 4, 4, 8]);
+        assert_eq!(of(from_memory(4)), [1, 2, 2, 4, 8, 8, 8]);
+        assert_eq!(of(from_memory(8)), [1, 2, 2, 4, 4, 8, 8]);
+    }
+
+    #[test]
+    fn short_scattered_rows_have_up_to_four_lanes() {
+        assert_eq!([2, 3, 5, 6, 9].map(lanes_of_scattered), [1, 2, 2, 4, 4]);
     }
 
     #[test]

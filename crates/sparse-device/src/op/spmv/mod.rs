@@ -19,4 +19,5 @@ mod row_deltas;
 mod row_strategy;
 mod segmented;
 mod sell;
+mod sliced_columns;
 pub(crate) mod thresholds;

@@ -10,6 +10,7 @@ use super::row_algorithm::{RowAlgorithm, SUB_GROUP_FILE};
 use super::row_blocks::BlockedRows;
 use super::row_deltas::{ColumnPattern, RowDeltas};
 use super::segmented::Segmented;
+use super::sliced_columns::SlicedColumns;
 use crate::lanes::LANES;
 use crate::primitive::column_blocks::ColumnBlocks;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
@@ -42,6 +43,8 @@ pub enum RowStrategy {
     Listed(ListedRows),
     /// Some lanes, a warp or several work-groups per row, by its length.
     LengthClasses(LengthClasses),
+    /// Some lanes per row, with a copy of the columns.
+    SlicedColumns(SlicedColumns),
     /// One work-group for each tile of the merge of rows and entries.
     MergePath(MergePath),
     /// One warp for each part of neighbouring entries.
@@ -85,6 +88,9 @@ impl RowStrategy {
             RowAlgorithm::LengthClasses => {
                 Self::LengthClasses(LengthClasses::new(backend, a, lengths, op, ColumnPattern::Other)?)
             }
+            RowAlgorithm::SlicedColumns => {
+                Self::SlicedColumns(SlicedColumns::new(backend, a, lengths, op, ColumnPattern::Other)?)
+            }
             RowAlgorithm::MergePath => Self::MergePath(MergePath::new(backend, a, op)?),
             RowAlgorithm::Segmented => Self::Segmented(Segmented::new(backend, a, op)?),
             RowAlgorithm::ColumnBlocks => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),
@@ -113,6 +119,7 @@ impl RowStrategy {
             Self::Deltas(strategy) => strategy.run(backend, a, operands),
             Self::Listed(strategy) => strategy.run(backend, a, operands),
             Self::LengthClasses(strategy) => strategy.run(backend, a, operands),
+            Self::SlicedColumns(strategy) => strategy.run(backend, a, operands),
             Self::MergePath(strategy) => strategy.run(backend, a, operands),
             Self::Segmented(strategy) => strategy.run(backend, a, operands),
             Self::ColumnBlocks(strategy) => strategy.spmv(backend, a, operands),
@@ -129,6 +136,7 @@ impl Workspace for RowStrategy {
             Self::Deltas(strategy) => strategy.bytes(),
             Self::Listed(strategy) => strategy.bytes(),
             Self::LengthClasses(strategy) => strategy.bytes(),
+            Self::SlicedColumns(strategy) => strategy.bytes(),
             Self::MergePath(strategy) => strategy.bytes(),
             Self::Segmented(strategy) => strategy.bytes(),
             Self::ColumnBlocks(strategy) => strategy.bytes(),

@@ -144,6 +144,10 @@ pub(crate) struct DeltaThresholds {
     /// Bytes of x up to which every unit's own cache holds it, whatever columns come next. Measured with rows of 8
     /// random entries, row blocks over columns of 16 bits: 1.27 at 40 kB (f32), 1.33 at 80 kB (f64).
     pub(crate) short_x_bytes: usize,
+    /// Average entries per row at which a thread reads values of 4 bytes one after the other, where other kernels read words
+    /// of them: from the first cache, which has x then too, that takes longer than columns of 32 bits. Measured on an H200,
+    /// over classes of lengths: 1.11 and 1.09 at 8 and 6 random columns; 0.90 at 3.
+    pub(crate) singly: (usize, usize),
 }
 
 /// Classes of lengths, on devices that have their kernels. Measured on an H200 with 96 matrices of the families, classes over
@@ -168,8 +172,9 @@ pub(crate) struct LengthClassesThresholds {
     pub(crate) near_x_bytes: usize,
     /// Lanes of short rows where lengths are alike. Found by trial.
     pub(crate) alike: LanesFrom,
-    /// The same where they are not. Found by trial; two lanes over one at 7 entries: 1.03 to 1.17 on nets, whose columns are
-    /// near, 0.83 to 0.97 on clauses.
+    /// The same where they are not and the cache holds the matrix, by the average of rows of which at most 32 entries
+    /// count. Measured on an H200, two lanes over one: 1.00 to 1.21 up to 5 entries, 0.93 to 1.01 at 6, 0.98 to 1.00 at 7;
+    /// four over two: 0.89 and 0.93 at 11, 1.02 at 13.
     pub(crate) skewed: LanesFrom,
     /// Average entries of alike rows up to which four lanes are enough where most columns are beside those of the row
     /// before, so that x is near, and the cache holds the matrix. Measured on an H200 on blocks and meshes with links, over
@@ -237,7 +242,13 @@ impl SpmvThresholds {
             thread_below_bytes_in_cache: 192,
         },
         listed_rows: ListedRowsThresholds { rows_per_filled: 7, steps: 32 },
-        deltas: DeltaThresholds { calls: 32, lanes_from: 10, wide_lanes_from: 13, short_x_bytes: 96 << 10 },
+        deltas: DeltaThresholds {
+            calls: 32,
+            lanes_from: 10,
+            wide_lanes_from: 13,
+            short_x_bytes: 96 << 10,
+            singly: (5, 9),
+        },
         length_classes: LengthClassesThresholds {
             alike_from: 4,
             skewed_from: 3,
@@ -245,7 +256,7 @@ impl SpmvThresholds {
             alike_ratio: 3,
             near_x_bytes: 256 << 10,
             alike: LanesFrom { two_lanes: 5, four_lanes: 10, eight_lanes: 16 },
-            skewed: LanesFrom { two_lanes: 7, four_lanes: 13, eight_lanes: 25 },
+            skewed: LanesFrom { two_lanes: 6, four_lanes: 10, eight_lanes: 25 },
             four_lanes_up_to: 40,
         },
         column_blocks: ColumnBlocksThresholds { calls: 32, entries_per_unit: 1 << 16, entries_per_block: 4 },
