@@ -139,6 +139,8 @@ class _Compressed(_Containers):
                 # SciPy multiplies one column as a vector.
                 is_column = other.shape[1] == 1
                 return self._matmul_vector(other.ravel()).reshape(-1, 1) if is_column else self._matmul_multivector(other)
+        if isinstance(other, _Compressed) and self._shape[1:] == other._shape[:1] and len(other._shape) == 2:
+            return self._matmul_sparse(other)
         return super().__matmul__(other)
 
     def __rmatmul__(self: Any, other: Any) -> Any:
@@ -172,7 +174,7 @@ class _Compressed(_Containers):
         return super()._matmul_multivector(other)
 
     def _matmul_sparse(self: Any, other: Any) -> Any:
-        dtype = np.result_type(self.dtype, other.dtype)
+        dtype = self.dtype if self.dtype is other.dtype else np.result_type(self.dtype, other.dtype)
         if dtype in TYPES and self.ndim == 2 and other.ndim == 2:
             same_format = other.asformat(self.format)
             # (A·B)ᵀ = Bᵀ·Aᵀ
