@@ -328,6 +328,17 @@ def test_what_is_no_matrix_is_named(tmp_path):
         pickle.dumps(nnz.DeviceCsr.from_scipy(nnz.csr_array(np.eye(2)), "cpu"))
 
 
+@pytest.mark.parametrize("char", TYPES)
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_large_matrices_are_saved_here(ours, tmp_path, format, char):
+    theirs = random((90, 70), 0.5, char).asformat(format)
+    with ours():
+        nnz.save_npz(tmp_path / "a.npz", nnz.csr_array(theirs).asformat(format))
+    read = sp.load_npz(tmp_path / "a.npz")
+    assert (type(read), read.dtype, read.indices.dtype) == (type(theirs), theirs.dtype, theirs.indices.dtype)
+    np.testing.assert_array_equal(read.toarray(), theirs.toarray())
+
+
 def test_npz_files_keep_their_kind_of_matrix(tmp_path):
     for format in ("csr", "csc"):
         for kind in ("array", "matrix"):

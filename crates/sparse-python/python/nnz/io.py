@@ -199,15 +199,20 @@ _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
-    """:func:`scipy.sparse.save_npz`: a compressed file of a CSR or CSC array by nnz, others by SciPy."""
+    """:func:`scipy.sparse.save_npz`: a compressed file of a CSR or CSC array by nnz, small ones and others by SciPy."""
     # The library writes arrays, which SciPy reads as such.
-    ours = isinstance(matrix, sp.sparray) and matrix.format in ("csr", "csc") and _is_ours(matrix)
+    ours = isinstance(matrix, sp.sparray) and matrix.format in ("csr", "csc") and _is_ours(matrix) and matrix.nnz >= _LEAST_SAVED
     if isinstance(file, (str, os.PathLike)) and compressed and ours:
         path = os.fspath(file)
         path = path if path.endswith(".npz") else path + ".npz"
         _native.write(path, matrix.format, (matrix.shape, *plain_arrays(matrix)))
         return
     sp.save_npz(file, matrix, compressed)
+
+
+#: Entries from which on nnz compresses a file in less time than SciPy, which does not wait for the disk: 5000 took 2.8 ms and SciPy
+#: 7.5, 30 took 3.9 and SciPy 0.7.
+_LEAST_SAVED = 2000
 
 
 def _is_ours(matrix: Any) -> bool:
