@@ -110,8 +110,10 @@ class Factors:
 
 def _columns(A: Any) -> Any:
     """A copy in CSC, in order and without duplicates, of a type that nnz computes with."""
-    matrix = csc_array(A.get() if isinstance(A, DeviceMatrix) else A)
-    matrix = matrix.astype(np.result_type(matrix.dtype, np.float32))
+    A = A.get() if isinstance(A, DeviceMatrix) else A
+    # SciPy's constructor takes longer than its conversion of a small matrix.
+    matrix = csc_array(A.tocsc(copy=True) if sp.issparse(A) else A)
+    matrix = matrix.astype(np.result_type(matrix.dtype, np.float32), copy=False)
     matrix.sum_duplicates()
     return matrix
 
