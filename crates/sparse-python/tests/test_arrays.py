@@ -281,6 +281,57 @@ def test_matrices_of_small_arrays_are_not_made_by_scipy(monkeypatch):
         assert type(made) in (nnz.csr_array, nnz.csc_array)
 
 
+ROWS, COLUMNS = np.array([2, 0, 2, 1, 0]), np.array([1, 3, 1, 0, 0])
+#: Arguments of a constructor with coordinates, of which some are errors.
+COORDINATES = {
+    "as they are": lambda data: ((data, (ROWS, COLUMNS)),),
+    "with a shape": lambda data: ((data, (ROWS, COLUMNS)), (4, 5)),
+    "int32": lambda data: ((data, (ROWS.astype("i"), COLUMNS.astype("i"))), (4, 5)),
+    "an array of coordinates": lambda data: ((data, np.stack([ROWS, COLUMNS])), (4, 5)),
+    "lists": lambda data: ((data.tolist(), (ROWS.tolist(), COLUMNS.tolist())), (4, 5)),
+    "another type": lambda data: ((data, (ROWS, COLUMNS)), (4, 5), np.complex64),
+    "gaps": lambda data: ((np.repeat(data, 2)[::2], (ROWS, COLUMNS)), (4, 5)),
+    "one dimension": lambda data: ((data, (np.arange(5),)), (5,)),
+    "three dimensions": lambda data: ((data, (ROWS, ROWS, COLUMNS)), (4, 5, 5)),
+    "no entries": lambda data: ((data[:0], (ROWS[:0], COLUMNS[:0])), (4, 5)),
+    "no entries and no shape": lambda data: ((data[:0], (ROWS[:0], COLUMNS[:0])),),
+    "copies": lambda data: ((data, (ROWS, COLUMNS)), (4, 5), None, True),
+    "out of range": lambda data: ((data, (ROWS, COLUMNS)), (2, 5)),
+    "negative": lambda data: ((data, (-ROWS, COLUMNS)), (4, 5)),
+    "fewer rows": lambda data: ((data, (ROWS[:3], COLUMNS)), (4, 5)),
+    "two dimensions of data": lambda data: ((data[:, None], (ROWS, COLUMNS)), (4, 5)),
+    "wide": lambda data: ((data, (ROWS, COLUMNS)), (4, 2**40)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("name", COORDINATES)
+@pytest.mark.parametrize("char", "dFi?")
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_matrices_of_coordinates_are_scipys(format, char, name):
+    data = np.array([1, 2, 3, 4, 0]).astype(char)
+    if format == "csc" and name in ("wide", "one dimension"):
+        return  # SciPy takes the memory of all offsets, or crashes
+    found, expected = (of_coordinates(module, format, COORDINATES[name](data.copy())) for module in (nnz, sp))
+    assert found == expected
+
+
+def of_coordinates(module, format, arguments):
+    try:
+        made = getattr(module, f"{format}_array")(*arguments)
+    except Exception as error:
+        return type(error), str(error)
+    found = {name: (each.tolist(), each.dtype.str) for name, each in vars(made).items() if isinstance(each, np.ndarray)}
+    return found, made.shape, made.maxprint, made.has_canonical_format, made.has_sorted_indices
+
+
+def test_coordinates_are_compressed_here(ours):
+    theirs = random((40, 30), 0.3, "d").tocoo()
+    with ours():
+        found = nnz.csr_array((theirs.data, theirs.coords), shape=theirs.shape)
+    np.testing.assert_array_equal(found.toarray(), theirs.toarray())
+
+
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("char", "fd")
 @pytest.mark.parametrize("format", CONTAINERS)

@@ -82,7 +82,7 @@ class _Compressed(_Containers):
     """What CSR and CSC have in common: CSC of A is CSR of its transpose."""
 
     def __init__(self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, *, maxprint: int | None = None) -> None:
-        if copy or maxprint is not None or not self._takes(arg1, shape, dtype):
+        if copy or maxprint is not None or not (self._takes(arg1, shape, dtype) or self._takes_entries(arg1, shape, dtype)):
             super().__init__(arg1, shape=shape, dtype=dtype, copy=copy, maxprint=maxprint)
 
     def _takes(self: Any, arg1: Any, shape: Any, dtype: Any) -> bool:
@@ -117,6 +117,15 @@ class _Compressed(_Containers):
         self._shape, self.maxprint = shape, _MAXPRINT
         self.data, self.indices, self.indptr = data, indices, indptr
         return True
+
+    def _takes_entries(self: Any, arg1: Any, shape: Any, dtype: Any) -> bool:
+        """Takes values and coordinates, with duplicates summed; False where SciPy has to."""
+        if not (type(arg1) is tuple and len(arg1) == 2 and type(arg1[0]) is np.ndarray and arg1[0].dtype in TYPES):
+            return False
+        made = coo_array(arg1, shape=shape, dtype=dtype)._to_compressed({"csr": csr_array, "csc": csc_array}[self._format])
+        if made is not None:
+            vars(self).update(vars(made))
+        return made is not None
 
     def _csr(self: Any) -> Any:
         """Shape and arrays as CSR: of CSC those of the transpose."""
