@@ -342,6 +342,9 @@ def test_both_sums_and_products_from_the_left_run_here(ours, format, char, index
         with ours():
             found = a.sum(axis=axis)
         assert_within_bound(found, theirs.sum(axis=axis), abs(theirs).sum(axis=axis), 60)
+        with ours():
+            found = a.mean(axis=axis)
+        assert_within_bound(found, theirs.mean(axis=axis), abs(theirs).mean(axis=axis), 60)
     with ours():
         found = x @ a
     assert_within_bound(found, x @ theirs, abs(x) @ abs(theirs), 40)

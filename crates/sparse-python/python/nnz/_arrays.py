@@ -223,8 +223,10 @@ class _Compressed(_Containers):
         return super().toarray(order=order, out=out)
 
     def sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        if type(axis) is int and dtype is None and out is None and len(self._shape) == 2 and -2 <= axis < 2:
-            sums = self._sum_along(axis % 2)
+        # The mean asks for a tuple and the type of the values.
+        only = axis[0] if type(axis) is tuple and len(axis) == 1 else axis
+        if type(only) is int and -2 <= only < 2 and (dtype is None or dtype is self.data.dtype) and out is None and len(self._shape) == 2:
+            sums = self._sum_along(only % 2)
             if sums is not None:
                 return sums
         return super().sum(axis=axis, dtype=dtype, out=out)
