@@ -134,9 +134,33 @@ def test_singular_matrices_are_scipys_errors():
             nnz.linalg.splu(matrix)
         with pytest.warns(scipy_linalg.MatrixRankWarning):
             assert np.isnan(nnz.linalg.spsolve(matrix, np.ones(2))).all()
-    for solve in (nnz.linalg.splu, lambda A: nnz.linalg.spsolve(A, np.ones(1))):
-        with pytest.raises(NotImplementedError, match="row 0 and column 0 is NaN"):
-            solve(sp.csc_array(np.array([[np.nan]])))
+
+
+def test_what_is_not_finite_is_solved_by_scipy():
+    matrix, b = laplace(4).tocsc(), np.ones(16)
+    matrix[3, 3] = np.inf  # a penalty
+    for solve in (
+        lambda linalg: linalg.spsolve(matrix, b),
+        lambda linalg: linalg.splu(matrix).solve(b),
+        lambda linalg: linalg.factorized(matrix)(b),
+    ):
+        assert np.isfinite(solve(nnz.linalg)).all()
+        np.testing.assert_array_equal(solve(nnz.linalg), solve(scipy_linalg))
+    matrix[3, 3] = np.nan
+    with pytest.raises(RuntimeError, match="exactly singular"):
+        nnz.linalg.splu(matrix)
+    with pytest.warns(scipy_linalg.MatrixRankWarning):
+        assert np.isnan(nnz.linalg.spsolve(matrix, b)).all()
+
+
+def test_arguments_that_are_no_arrays_are_type_errors():
+    factors = nnz.linalg.splu(laplace(3).tocsc())
+    for rhs in (None, "x", sp.csc_array(np.ones((9, 1))), np.ones(9, object)):
+        with pytest.raises(TypeError):
+            factors.solve(rhs)
+    for method in (nnz.linalg.gmres, nnz.linalg.cg, nnz.linalg.minres):
+        with pytest.raises(TypeError):
+            method(None, np.ones(9))
 
 
 PRECONDITIONERS = {

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import zipfile
 
 import nnz
 import nnz.io
@@ -327,12 +328,37 @@ def test_what_is_no_matrix_is_named(tmp_path):
         pickle.dumps(nnz.DeviceCsr.from_scipy(nnz.csr_array(np.eye(2)), "cpu"))
 
 
+@pytest.mark.parametrize("char", TYPES)
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_large_matrices_are_saved_here(ours, tmp_path, format, char):
+    theirs = random((90, 70), 0.5, char).asformat(format)
+    with ours():
+        nnz.save_npz(tmp_path / "a.npz", nnz.csr_array(theirs).asformat(format))
+    read = sp.load_npz(tmp_path / "a.npz")
+    assert (type(read), read.dtype, read.indices.dtype) == (type(theirs), theirs.dtype, theirs.indices.dtype)
+    np.testing.assert_array_equal(read.toarray(), theirs.toarray())
+
+
 def test_npz_files_keep_their_kind_of_matrix(tmp_path):
     for format in ("csr", "csc"):
         for kind in ("array", "matrix"):
             container = getattr(sp, f"{format}_{kind}")
             nnz.io.save_npz(tmp_path / "a.npz", container(np.eye(2)))
             assert type(sp.load_npz(tmp_path / "a.npz")) is container
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_headers_of_other_writers_are_read(ours, tmp_path, version):
+    a = nnz.csr_array(random((4, 3), 0.5, "d"))
+    format, shape = np.array("csr"), np.array(a.shape)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for name, array in {"format": format, "shape": shape, "data": a.data, "indices": a.indices, "indptr": a.indptr}.items():
+            header = f"{{'shape': {array.shape}, 'fortran_order': False, 'descr': {array.dtype.str!r}}}\n".encode()
+            length = len(header).to_bytes(2 * version, "little")
+            archive.writestr(f"{name}.npy", b"\x93NUMPY" + bytes([version, 0]) + length + header + array.tobytes())
+    with ours():
+        found = nnz.load_npz(tmp_path / "a.npz")
+    np.testing.assert_array_equal(found.toarray(), a.toarray())
 
 
 def test_npz_files_of_other_programs(tmp_path):

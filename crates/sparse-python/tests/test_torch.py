@@ -88,6 +88,23 @@ def test_products_and_gradients(ours, device, dtype, index):
     assert_same_with_gradients(found, case.matrix(), (case.values,))
 
 
+@pytest.mark.skipif(not hasattr(torch.library, "register_autocast"), reason="PyTorch has no rules of autocast")
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
+def test_autocast_computes_in_float32(ours, device, half):
+    case = Case(device, torch.float32)
+    cols = case.shape[1]
+    b, layer = case.dense(cols, 5), torch.nn.Linear(5, 3, device=device)
+    with ours(), torch.autocast(device, half):
+        hidden, again = layer(b), layer(b)
+        found = spmm(*case.parts, hidden)
+        line = spmv(*case.parts, hidden[:, 0])
+        entries = sddmm(*case.pattern, case.shape, found.to(half), hidden)
+    assert (hidden.dtype, found.dtype, line.dtype, entries.dtype) == (half, *[torch.float32] * 3)
+    expected = case.matrix() @ again.float()
+    torch.testing.assert_close(line, found[:, 0])
+    assert_same_with_gradients(found, expected, [case.values, b, *layer.parameters()])
+
+
 @pytest.mark.parametrize("index", [torch.int32, torch.int64])
 def test_half_precision(ours, device, index):
     """Against single precision: sums are in it, and each result and gradient is rounded once."""

@@ -19,6 +19,10 @@ TYPES = frozenset(np.dtype(char) for char in "fdFD")
 
 _REAL = frozenset(np.dtype(char) for char in "fd")
 
+#: The types of values and the largest indices that a constructor takes without SciPy's checks of types.
+_NUMBERS = frozenset(np.dtype(char) for char in "?bBhHiIlLfdgFDG")
+_LARGEST = {np.dtype(char): np.iinfo(char).max for char in "il"}
+
 #: Entries per row from which on NumPy adds the values of rows in less time than a product takes, which reads columns too.
 _LONG_ROWS = 64
 
@@ -77,6 +81,52 @@ class _Containers:
 class _Compressed(_Containers):
     """What CSR and CSC have in common: CSC of A is CSR of its transpose."""
 
+    def __init__(self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, *, maxprint: int | None = None) -> None:
+        if copy or maxprint is not None or not (self._takes(arg1, shape, dtype) or self._takes_entries(arg1, shape, dtype)):
+            super().__init__(arg1, shape=shape, dtype=dtype, copy=copy, maxprint=maxprint)
+
+    def _takes(self: Any, arg1: Any, shape: Any, dtype: Any) -> bool:
+        """Takes arrays, or those of a matrix of this format, as SciPy's constructor does in 12 us; False where it has to.
+
+        Most operations make a matrix of arrays, and of small matrices they take little longer than its constructor.
+        """
+        if type(arg1) is tuple and len(arg1) == 3:
+            data, indices, indptr = arg1
+        elif shape is None and sp.issparse(arg1) and arg1.format == self._format:
+            data, indices, indptr, shape = arg1.data, arg1.indices, arg1.indptr, arg1.shape
+        else:
+            return False
+        # What is not an array, has another type, or fails a check is left to SciPy, which converts it or has the error.
+        if not (_KNOWS_SCIPY and type(data) is type(indices) is type(indptr) is np.ndarray and type(shape) is tuple and len(shape) == 2):
+            return False
+        if data.dtype not in _NUMBERS or not (dtype is None or dtype is data.dtype) or indices.dtype is not indptr.dtype:
+            return False
+        rows, cols = shape
+        if not (type(rows) is type(cols) is int and 0 <= rows and 0 <= cols and max(rows, cols) <= _LARGEST.get(indices.dtype, -1)):
+            return False
+        lines = self._swap(shape)[0]
+        if not (data.ndim == indices.ndim == indptr.ndim == 1 and len(indptr) == lines + 1 and len(data) == len(indices)):
+            return False
+        end = indptr.item(lines)
+        if indptr.item(0) != 0 or not 0 <= end <= len(data):
+            return False
+        data, indices = data[:end], indices[:end]
+        # SciPy copies what is less than half of an array.
+        if end < max(data.base.size, indices.base.size) // 2:
+            return False
+        self._shape, self.maxprint = shape, _MAXPRINT
+        self.data, self.indices, self.indptr = data, indices, indptr
+        return True
+
+    def _takes_entries(self: Any, arg1: Any, shape: Any, dtype: Any) -> bool:
+        """Takes values and coordinates, with duplicates summed; False where SciPy has to."""
+        if not (type(arg1) is tuple and len(arg1) == 2 and type(arg1[0]) is np.ndarray and arg1[0].dtype in TYPES):
+            return False
+        made = coo_array(arg1, shape=shape, dtype=dtype)._to_compressed({"csr": csr_array, "csc": csc_array}[self._format])
+        if made is not None:
+            vars(self).update(vars(made))
+        return made is not None
+
     def _csr(self: Any) -> Any:
         """Shape and arrays as CSR: of CSC those of the transpose."""
         return self._swap(self._shape), self.indptr, self.indices, self.data
@@ -98,16 +148,30 @@ class _Compressed(_Containers):
                 # SciPy multiplies one column as a vector.
                 is_column = other.shape[1] == 1
                 return self._matmul_vector(other.ravel()).reshape(-1, 1) if is_column else self._matmul_multivector(other)
+        if isinstance(other, _Compressed) and self._shape[1:] == other._shape[:1] and len(other._shape) == 2:
+            return self._matmul_sparse(other)
         return super().__matmul__(other)
 
+    def __rmatmul__(self: Any, other: Any) -> Any:
+        if type(other) is np.ndarray and other.ndim == 1 and len(self._shape) == 2 and other.shape == self._shape[:1]:
+            product = self._product(other, self._format == "csr")
+            if product is not None:
+                return product
+        return super().__rmatmul__(other)
+
     def _matmul_vector(self: Any, other: Any) -> Any:
-        x = operand(self.data.dtype, other)
-        if x is not None and len(self._shape) == 2:
-            try:
-                return _native.csr_matvec(self._csr(), x, self._format == "csc")
-            except TypeError:  # arrays with gaps, or indices of two types
-                pass
-        return super()._matmul_vector(other)
+        product = self._product(other, self._format == "csc") if len(self._shape) == 2 else None
+        return super()._matmul_vector(other) if product is None else product
+
+    def _product(self: Any, x: Any, transpose: bool) -> Any:
+        """The product of what :meth:`_csr` has, or of its transpose, with a vector; None where SciPy has to multiply."""
+        x = operand(self.data.dtype, x)
+        if x is None:
+            return None
+        try:
+            return _native.csr_matvec(self._csr(), x, transpose)
+        except TypeError:  # arrays with gaps, or indices of two types
+            return None
 
     def _matmul_multivector(self: Any, other: Any) -> Any:
         b = operand(self.data.dtype, other)
@@ -119,11 +183,11 @@ class _Compressed(_Containers):
         return super()._matmul_multivector(other)
 
     def _matmul_sparse(self: Any, other: Any) -> Any:
-        dtype = np.result_type(self.dtype, other.dtype)
+        dtype = self.dtype if self.dtype is other.dtype else np.result_type(self.dtype, other.dtype)
         if dtype in TYPES and self.ndim == 2 and other.ndim == 2:
-            same_format = other if other.format == self.format else self.__class__(other)
+            same_format = other.asformat(self.format)
             # (A·B)ᵀ = Bᵀ·Aᵀ
-            first, second = self._swap([each.astype(dtype, copy=False) for each in (self, same_format)])
+            first, second = self._swap([each if each.dtype == dtype else each.astype(dtype) for each in (self, same_format)])
             if first.indices.dtype == second.indices.dtype:
                 try:
                     parts = _native.csr_multiply(self._as_csr(first), self._as_csr(second))
@@ -159,26 +223,25 @@ class _Compressed(_Containers):
         return super().toarray(order=order, out=out)
 
     def sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        if axis is not None and dtype is None and out is None:
-            sums = self._sum_along(axis)
+        # The mean asks for a tuple and the type of the values.
+        only = axis[0] if type(axis) is tuple and len(axis) == 1 else axis
+        if type(only) is int and -2 <= only < 2 and (dtype is None or dtype is self.data.dtype) and out is None and len(self._shape) == 2:
+            sums = self._sum_along(only % 2)
             if sums is not None:
                 return sums
         return super().sum(axis=axis, dtype=dtype, out=out)
 
-    def _sum_along(self: Any, axis: Any) -> Any:
-        """Row sums of CSR as A·1, column sums of CSC as Aᵀ·1, both along what is stored; None where SciPy has to add."""
+    def _sum_along(self: Any, axis: int) -> Any:
+        """Row sums as A·1, column sums as Aᵀ·1; None where SciPy has to add."""
+        entries, length = len(self.data), self._shape[axis]
+        is_along = axis == self._swap((1, 0))[0]
         # A complex infinity times one is NaN.
-        along = self._swap(((1, -1), (0, -2)))[0]
-        if self.data.dtype not in _REAL or len(self._shape) != 2 or axis not in along:
+        if self.data.dtype not in _REAL or is_along and entries >= _LONG_ROWS * len(self.indptr):
             return None
-        entries, length = len(self.data), self._shape[along[0]]
         # The ones take the memory of a dense row: of a very wide matrix more than the matrix has.
-        if entries >= _LONG_ROWS * len(self.indptr) or length > max(entries, 1 << 20):
+        if length > max(entries, 1 << 20):
             return None
-        try:
-            return _native.csr_matvec(self._csr(), np.ones(length, self.data.dtype), False)
-        except TypeError:  # arrays with gaps, or indices of two types
-            return None
+        return self._product(np.ones(length, self.data.dtype), not is_along)
 
     def sort_indices(self: Any) -> None:
         if self.has_sorted_indices:
@@ -203,6 +266,12 @@ def _compressed(container: Any, shape: tuple[int, int], parts: Any, *, canonical
     if canonical:
         made.has_canonical_format = True
     return made
+
+
+_NEW = vars(sp.csr_array((1, 1)))
+#: What SciPy prints at most, and whether its constructor sets what :meth:`_Compressed._takes` does, and no more.
+_MAXPRINT = _NEW.get("maxprint")
+_KNOWS_SCIPY = _NEW.keys() == {"_shape", "maxprint", "data", "indices", "indptr"}
 
 
 class csr_array(_Compressed, sp.csr_array):  # type: ignore[misc]

@@ -43,12 +43,14 @@ class Factors:
         """The x of A·x = rhs, of Aᵀ·x = rhs (`trans="T"`) or of Aᴴ·x = rhs (`trans="H"`), for a vector or for columns."""
         if trans not in ("N", "T", "H"):
             raise ValueError(f"trans is {trans!r} where 'N', 'T' or 'H' is right")
+        if sp.issparse(rhs):
+            raise TypeError(f"rhs is a {type(rhs).__name__} where an array is right")
         rhs = np.asarray(rhs)
-        if rhs.ndim not in (1, 2) or rhs.shape[0] != self.shape[0]:
-            raise ValueError(f"rhs has shape {rhs.shape} where ({self.shape[0]}[, k]) is right")
         dtype = np.result_type(self.dtype, rhs.dtype)
         if dtype not in TYPES:
             raise TypeError(f"rhs is {rhs.dtype}, the matrix {self.dtype}: cast one of them")
+        if rhs.ndim not in (1, 2) or rhs.shape[0] != self.shape[0]:
+            raise ValueError(f"rhs has shape {rhs.shape} where ({self.shape[0]}[, k]) is right")
         b = contiguous(rhs, dtype)
         b = b if b.ndim == 2 else b[:, None]
         x = np.empty(b.shape, dtype)
@@ -108,8 +110,10 @@ class Factors:
 
 def _columns(A: Any) -> Any:
     """A copy in CSC, in order and without duplicates, of a type that nnz computes with."""
-    matrix = csc_array(A.get() if isinstance(A, DeviceMatrix) else A)
-    matrix = matrix.astype(np.result_type(matrix.dtype, np.float32))
+    A = A.get() if isinstance(A, DeviceMatrix) else A
+    # SciPy's constructor takes longer than its conversion of a small matrix.
+    matrix = csc_array(A.tocsc(copy=True) if sp.issparse(A) else A)
+    matrix = matrix.astype(np.result_type(matrix.dtype, np.float32), copy=False)
     matrix.sum_duplicates()
     return matrix
 
@@ -132,7 +136,8 @@ def splu(
     """:func:`scipy.sparse.linalg.splu`: factors for many right-hand sides.
 
     They are of Cholesky where A is Hermitian and positive definite, else of LU with partial pivoting, by the crate faer. With
-    any of the other arguments they are SciPy's, which are SuperLU's. A singular matrix is a `RuntimeError`, as there.
+    any of the other arguments, and of values that are not finite, they are SciPy's, which are SuperLU's. A singular matrix is a
+    `RuntimeError`, as there.
     """
     others = {
         "permc_spec": permc_spec,
@@ -143,7 +148,10 @@ def splu(
     }
     given = {name: value for name, value in others.items() if value is not None}
     if not given and _is_ours(A):
-        return Factors(A)
+        try:
+            return Factors(A)
+        except NotImplementedError:  # of values that are not finite
+            A = _columns(A)
     return scipy_linalg.splu(A, **given)
 
 
@@ -155,22 +163,26 @@ def factorized(A: Any) -> Callable[[Any], Any]:
 def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = True) -> Any:
     """:func:`scipy.sparse.linalg.spsolve`: the x of A·x = b, for a dense b.
 
-    For a sparse b, and with `permc_spec`, it is SciPy's. There is no UMFPACK here. Of a singular matrix x is NaN, with SciPy's
-    warning.
+    For a sparse b, of values that are not finite, and with `permc_spec`, it is SciPy's. There is no UMFPACK here. Of a singular
+    matrix x is NaN, with SciPy's warning.
     """
     if permc_spec is None and _is_ours(A) and not sp.issparse(b):
         rhs = np.asarray(b)
         fits = rhs.ndim in (1, 2) and rhs.shape[0] == A.shape[0]
         if fits and np.result_type(A.dtype, rhs.dtype, np.float32) in TYPES:
-            x = _solution(A, rhs)
-            return x.ravel() if x.ndim == 1 or x.shape[1] == 1 else x
+            try:
+                x = _solution(A, rhs)
+            except NotImplementedError:  # of values that are not finite
+                A = _columns(A)
+            else:
+                return x.ravel() if x.ndim == 1 or x.shape[1] == 1 else x
     return scipy_linalg.spsolve(A, b, permc_spec=permc_spec, use_umfpack=use_umfpack)
 
 
 def _solution(A: Any, b: Any) -> Any:
     try:
         return Factors(A).solve(b)
-    except NotImplementedError:  # of a value that is not finite; Python has it among the errors below
+    except NotImplementedError:  # Python has it among the errors below
         raise
     except RuntimeError:
         warnings.warn("Matrix is exactly singular", scipy_linalg.MatrixRankWarning, stacklevel=3)

@@ -197,3 +197,10 @@ def to_dense(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[in
 @to_dense.register_fake
 def _(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
     return values.new_empty(tuple(shape))
+
+
+if hasattr(spmm, "register_autocast"):  # older versions have none
+    # Layers before an operator have results of half precision, the values are float32.
+    for _operator in (spmm, spmv, sddmm, to_dense):
+        for _device in ("cpu", "cuda"):
+            _operator.register_autocast(_device, torch.float32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
+import re
 import zipfile
 import zlib
 from io import BytesIO
@@ -142,7 +143,6 @@ _Headers = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 def _contents(file: Any) -> tuple[str, _Headers]:
     """The format of a matrix in a `.npz` file, and the headers of its arrays."""
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     headers, format = {}, None
     try:
         archive = zipfile.ZipFile(file)
@@ -151,16 +151,38 @@ def _contents(file: Any) -> tuple[str, _Headers]:
     with archive:
         for name in archive.namelist():
             with archive.open(name) as member:
-                if name == "format.npy":
-                    format = np.lib.format.read_array(member).item()
-                    continue
-                version = np.lib.format.read_magic(member)
-                if version in readers:
-                    shape, _, dtype = readers[version](member)
-                    headers[name.removesuffix(".npy")] = (shape, dtype)
+                start = _start(member)
+            if start is None:
+                continue
+            shape, dtype, elements = start
+            if name == "format.npy":
+                format = np.frombuffer(elements, dtype, 1).item()
+            else:
+                headers[name.removesuffix(".npy")] = (shape, dtype)
     if format is None:
         raise ValueError(f"{os.fspath(file)} has no array `format`, which scipy.sparse.save_npz writes")
     return format.decode() if isinstance(format, bytes) else format, headers
+
+
+#: The type and the extents of an array whose header is as NumPy writes it.
+_HEADER = re.compile(rb"\x93NUMPY\x01\x00..{'descr': '([<|]\w+)', 'fortran_order': (?:True|False), 'shape': \(([\d, ]*)\), } *\n", re.DOTALL)
+
+
+def _start(member: Any) -> tuple[tuple[int, ...], np.dtype[Any], bytes] | None:
+    """Shape, type and first elements of an array in an archive; None of a version without a reader."""
+    start = member.read(256)
+    found = _HEADER.match(start)
+    if found is not None:
+        # NumPy's reader lets Python compile the header, which takes longer than to read a small array.
+        shape = tuple(int(extent) for extent in found[2].split(b",") if extent.strip())
+        return shape, np.dtype(found[1].decode()), start[found.end() :]
+    member.seek(0)
+    version = np.lib.format.read_magic(member)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        return None
+    shape, _, dtype = readers[version](member)
+    return shape, dtype, member.read(256)
 
 
 def _has_our_types(format: str, headers: _Headers) -> bool:
@@ -177,15 +199,20 @@ _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
-    """:func:`scipy.sparse.save_npz`: a compressed file of a CSR or CSC array by nnz, others by SciPy."""
+    """:func:`scipy.sparse.save_npz`: a compressed file of a CSR or CSC array by nnz, small ones and others by SciPy."""
     # The library writes arrays, which SciPy reads as such.
-    ours = isinstance(matrix, sp.sparray) and matrix.format in ("csr", "csc") and _is_ours(matrix)
+    ours = isinstance(matrix, sp.sparray) and matrix.format in ("csr", "csc") and _is_ours(matrix) and matrix.nnz >= _LEAST_SAVED
     if isinstance(file, (str, os.PathLike)) and compressed and ours:
         path = os.fspath(file)
         path = path if path.endswith(".npz") else path + ".npz"
         _native.write(path, matrix.format, (matrix.shape, *plain_arrays(matrix)))
         return
     sp.save_npz(file, matrix, compressed)
+
+
+#: Entries from which on nnz compresses a file in less time than SciPy, which does not wait for the disk: 5000 took 2.8 ms and SciPy
+#: 7.5, 30 took 3.9 and SciPy 0.7.
+_LEAST_SAVED = 2000
 
 
 def _is_ours(matrix: Any) -> bool:

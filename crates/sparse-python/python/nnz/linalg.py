@@ -97,7 +97,7 @@ def gmres(
 ) -> tuple[Any, int]:
     """:func:`scipy.sparse.linalg.gmres`: A is any square matrix; `maxiter` counts cycles of `restart` iterations."""
     if callback is None and callback_type in (None, "x", "pr_norm", "legacy"):
-        rows = max(np.shape(A)[0], 1)
+        rows = max([1, *np.shape(A)[:1]])
         cycle = min(20 if restart is None else restart, rows)
         cycles = 10 * rows if maxiter is None else maxiter
         found = _solve("gmres", A, b, x0, (rtol, atol), cycles * cycle, M, cycle)
