@@ -89,7 +89,7 @@ pub use runtime::{
     Layout, Matrix, MatrixGalerkinPlan, MatrixOnDevices, MatrixOnRanks, MatrixSddmmPlan, MatrixSet,
     MatrixSetOptions, MatrixSpgemmPlan, MatrixSpmmPlan, MatrixSpmvPlan, Method, Norm, Preconditioner,
     PreconditionerKind, Reduction, SolveOptions, Solver, Symmetry, Tuned, TunedChange, Tuner, Vector,
-    VectorOnDevices,
+    VectorOnDevices, are_mostly_empty,
 };
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library, THRESHOLDS_VARIABLE, Thresholds, foreign};

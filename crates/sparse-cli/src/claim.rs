@@ -22,9 +22,13 @@ pub(crate) fn check(what: &str, needed: usize, data: usize) -> Result<()> {
 
 /// Fails if a number for each row and column would take far more bytes than the entries.
 pub(crate) fn check_lines(a: &Matrix) -> Result<()> {
-    let lines = a.nrows().saturating_add(a.ncols());
+    check_each("row and column", a.nrows().saturating_add(a.ncols()), a)
+}
+
+/// Fails if a number for each of so many rows or columns would take far more bytes than the entries.
+pub(crate) fn check_each(line: &str, count: usize, a: &Matrix) -> Result<()> {
     let data = a.nnz().saturating_mul(a.dtype().bytes());
-    check("a number for each row and column", lines.saturating_mul(size_of::<usize>()), data)
+    check(&format!("a number for each {line}"), count.saturating_mul(size_of::<usize>()), data)
 }
 
 #[cfg(test)]

@@ -12,6 +12,10 @@ use std::fs::{Metadata, metadata};
 use std::io::stdin;
 use std::path::Path;
 
+/// The commands that read coordinates as they are, for messages.
+const COORDINATE_COMMANDS: &str =
+    "add, convert, info, multiply, norm, reduce, slice, spmm, spmv, spy and transpose";
+
 /// The name of standard input in messages.
 pub(crate) const STDIN: &str = "<stdin>";
 
@@ -74,7 +78,7 @@ fn output_kind(path: &Path) -> Result<FileKind> {
 }
 
 /// True for standard output, and for a device or pipe whose name says no kind, such as `/dev/null`.
-fn is_stream(path: &Path) -> bool {
+pub(crate) fn is_stream(path: &Path) -> bool {
     let is_special = |found: Metadata| !found.is_file() && !found.is_dir();
     is_stdout(path) || (FileKind::of(path).is_err() && metadata(path).is_ok_and(is_special))
 }
@@ -113,7 +117,7 @@ pub(crate) fn check_rows(file: &MatrixFile) -> Result<()> {
     if file.has_too_many_rows()? {
         let (path, claim) = (file.path().display(), file.claim()?);
         bail!(
-            "{path}: {} rows are too many for csr with {} entries; convert, info, spmv and spmm read it with --format coo",
+            "{path}: {} rows are too many for csr with {} entries; {COORDINATE_COMMANDS} read it with --format coo",
             claim.rows,
             claim.stored
         );

@@ -1,6 +1,10 @@
 //! The sparse formats of `--as` and `--format`.
 
-use clap::ValueEnum;
+use crate::file;
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use nnz::io::{MatrixFile, are_rows_too_many};
+use nnz::{DType, Device, Matrix};
 
 /// A sparse format that products are computed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -26,6 +30,41 @@ pub(crate) enum StoredFormat {
     Csr,
     /// Coordinates, which need no row offsets
     Coo,
+}
+
+/// The option of commands that compute with a matrix in either of these formats.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct ReadOptions {
+    /// The format to read; without it csr, and coo where there are too many rows or columns for csr
+    #[arg(long, value_name = "FORMAT", ignore_case = true)]
+    format: Option<StoredFormat>,
+}
+
+impl ReadOptions {
+    /// The format in which a matrix is read.
+    pub(crate) fn format_of(self, file: &MatrixFile) -> Result<StoredFormat> {
+        if let Some(format) = self.format {
+            return Ok(format);
+        }
+        let claim = file.claim()?;
+        let are_many = file.has_too_many_rows()? || are_rows_too_many(claim.cols, claim.stored);
+        Ok(if are_many { StoredFormat::Coo } else { StoredFormat::Csr })
+    }
+
+    /// The matrix of a file in the memory of `device`.
+    pub(crate) fn read(self, file: &MatrixFile, dtype: DType, device: &Device) -> Result<Matrix> {
+        self.format_of(file)?.read(file, dtype, device)
+    }
+}
+
+impl StoredFormat {
+    /// The matrix of a file in this format in the memory of `device`.
+    pub(crate) fn read(self, file: &MatrixFile, dtype: DType, device: &Device) -> Result<Matrix> {
+        match self {
+            Self::Csr => file::read(file, dtype, device),
+            Self::Coo => Ok(Matrix::read_coo(device, file, dtype)?),
+        }
+    }
 }
 
 impl Format {

@@ -93,12 +93,18 @@ pub(crate) fn read_array(path: &Path) -> Result<(PathBuf, NpyArray)> {
     if file::is_standard(path) {
         return Ok((file::STDIN.into(), npy::read_from(file::STDIN, stdin().lock())?));
     }
+    check_kind(path)?;
+    Ok((path.into(), npy::read(path)?))
+}
+
+/// Fails for the name of a file of another kind.
+pub(crate) fn check_kind(path: &Path) -> Result<()> {
     if FileKind::of(path).is_ok_and(|kind| kind != FileKind::Npy) {
         let (npy, path) = (path.with_extension("npy"), path.display());
         let convert = format_args!("nnz convert {path} {}", npy.display());
         return Err(usage(format_args!("{path}: a .npy file is needed; `{convert}` makes one")));
     }
-    Ok((path.into(), npy::read(path)?))
+    Ok(())
 }
 
 /// The array of a file in the memory of `device`; an error of its values names the file.

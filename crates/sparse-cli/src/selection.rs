@@ -1,11 +1,13 @@
 //! Chosen rows or columns, as options name them.
 
+use crate::claim;
 use crate::context::Context;
 use crate::file;
 use crate::operand::Operand;
 use anyhow::{Result, bail};
-use nnz::DType;
 use nnz::io::npy;
+use nnz::{DType, Matrix};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -47,10 +49,32 @@ impl FromStr for Selection {
 }
 
 impl Selection {
+    /// The chosen ones of `extent` rows or columns of a matrix, which justifies the memory for a list; `what` is `row` or
+    /// `column`.
+    pub(crate) fn of(&self, what: &str, extent: usize, a: &Matrix) -> Result<nnz::Selection<'static>> {
+        let Self::Range { start, stop, step } = self else {
+            return Ok(nnz::Selection::List(self.indices(what, extent)?.into()));
+        };
+        let (range, stride) = range(extent, *start, *stop, *step);
+        if *step == 1 {
+            return Ok(range.into());
+        }
+        let bytes = range.len().div_ceil(stride).saturating_mul(size_of::<usize>());
+        claim::check(&format!("the list of {what}s"), bytes, a.nnz().saturating_mul(a.dtype().bytes()))?;
+        Ok(nnz::Selection::List(self.indices(what, extent)?.into()))
+    }
+
     /// The chosen ones of `extent` rows or columns; `what` is `row` or `column`.
     pub(crate) fn indices(&self, what: &str, extent: usize) -> Result<Vec<usize>> {
         match self {
-            Self::Range { start, stop, step } => Ok(range(extent, *start, *stop, *step)),
+            Self::Range { start, stop, step } => {
+                let (range, stride) = range(extent, *start, *stop, *step);
+                Ok(if *step > 0 {
+                    range.step_by(stride).collect()
+                } else {
+                    range.rev().step_by(stride).collect()
+                })
+            }
             Self::One(one) => match from_start(extent, *one).filter(|&index| index < extent) {
                 Some(index) => Ok(vec![index]),
                 None => bail!("{what} {one}: there are {extent} {what}s, numbered from 0"),
@@ -84,17 +108,18 @@ fn from_start(extent: usize, index: isize) -> Option<usize> {
     if index >= 0 { Some(index.unsigned_abs()) } else { extent.checked_sub(index.unsigned_abs()) }
 }
 
-/// The indices of a range, as in NumPy.
-fn range(extent: usize, start: Option<isize>, stop: Option<isize>, step: isize) -> Vec<usize> {
-    let stride = step.unsigned_abs();
+/// The indices among which a range of NumPy takes every so many: from the first one on, or from the last one back where
+/// the step is negative.
+fn range(extent: usize, start: Option<isize>, stop: Option<isize>, step: isize) -> (Range<usize>, usize) {
     if step > 0 {
         let bound = |index: isize| from_start(extent, index).unwrap_or(0).min(extent);
-        return (start.map_or(0, bound)..stop.map_or(extent, bound)).step_by(stride).collect();
+        let (start, stop) = (start.map_or(0, bound), stop.map_or(extent, bound));
+        return (start..stop.max(start), step.unsigned_abs());
     }
     // Numbers of indices from 0 on: the start belongs to a range that descends, and the stop does not.
     let count =
         |index: isize| from_start(extent, index).map_or(0, |index| index.saturating_add(1)).min(extent);
-    (stop.map_or(0, count)..start.map_or(extent, count)).rev().step_by(stride).collect()
+    (stop.map_or(0, count)..start.map_or(extent, count), step.unsigned_abs())
 }
 
 /// The positions where a mask is true, as in NumPy.

@@ -44,7 +44,9 @@ fn claims_of_sizes_take_no_memory() {
             "distribute rows.npy -o out.npz",
             "distribute cols.npy -o out --to csc",
             "distribute batch.npy -o out",
-            "spy rows.mtx -o out.svg",
+            "slice rows.mtx --rows ::-1 -o out.mtx",
+            "reduce rows.mtx --axis 1 -o out.npy",
+            "norm rows.mtx --format csr",
         ];
         for line in refused {
             error(folder, &format!("{LIMITS} {line}"));
@@ -68,6 +70,7 @@ fn claims_of_sizes_take_no_memory() {
             "convert rows.mtx coo.npz --format coo",
             "convert coo.npz coo.mtx --format COO",
             "spy cols.mtx -o out.svg",
+            "spy rows.mtx -o out.svg",
         ];
         for line in done {
             run(folder, &format!("{LIMITS} {line}"));
@@ -81,7 +84,41 @@ fn claims_of_sizes_take_no_memory() {
     let line = "exec $NNZ -q --backend cpu spmv many.npz x.npy -o - --format coo --dtype f32 | tail -c 8";
     assert_eq!(shell(folder, line).stdout, [0.0, 4.0_f32].map(f32::to_le_bytes).concat());
     let error = error(folder, "exec $NNZ -q --backend cpu spmv many.npz x.npy -o y.npy");
-    assert!(error.ends_with("info, spmv and spmm read it with --format coo"), "{error}");
+    let commands = "add, convert, info, multiply, norm, reduce, slice, spmm, spmv, spy and transpose";
+    assert!(error.ends_with(&format!("{commands} read it with --format coo")), "{error}");
+}
+
+/// Matrices with far more rows or columns than entries are computed with as coordinates, without being asked to.
+#[test]
+fn coordinates_take_memory_for_entries_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // The first coordinate is there twice.
+    coordinates(folder, "rows.mtx", "4000000000 3 3\n7 1 1.5\n4000000000 2 2\n7 1 1\n");
+    coordinates(folder, "cols.mtx", "3 4000000000 2\n1 7 2.5\n2 4000000000 2\n");
+    let results = [
+        ("norm rows.mtx --ord 1", "2.5\n"),
+        ("norm cols.mtx --ord inf --format coo", "2.5\n"),
+        ("slice rows.mtx --rows 5:8 --cols 0:2 -o -", "3 2 1\n2 1 2.5\n"),
+        ("slice rows.mtx --rows -1 -o -", "1 3 1\n1 2 2.0\n"),
+        ("slice rows.mtx --rows 6: --cols ::-1 -o -", "3999999994 3 2\n1 3 2.5\n3999999994 2 2.0\n"),
+        ("slice cols.mtx --cols 6:9 -o -", "3 3 1\n1 1 2.5\n"),
+        ("transpose cols.mtx -o -", "4000000000 3 2\n7 1 2.5\n4000000000 2 2.0\n"),
+        ("transpose rows.mtx -o -", "3 4000000000 3\n1 7 1.5\n1 7 1.0\n2 4000000000 2.0\n"),
+        ("add rows.mtx rows.mtx -o - --beta 2", "4000000000 3 2\n7 1 7.5\n4000000000 2 6.0\n"),
+        ("multiply rows.mtx rows.mtx -o -", "4000000000 3 2\n7 1 6.25\n4000000000 2 4.0\n"),
+    ];
+    for (words, expected) in results {
+        let done = shell(folder, &format!("{LIMITS} {words}"));
+        let (found, said) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        let found = found.strip_prefix("%%MatrixMarket matrix coordinate real general\n").unwrap_or(&found);
+        assert_eq!((found, &*said), (expected, ""), "{words}");
+    }
+    for (words, sums) in [("rows.mtx --axis 0", [2.5, 2.0, 0.0]), ("cols.mtx --axis 1", [2.5, 2.0, 0.0])] {
+        run(folder, &format!("{LIMITS} reduce {words} -o y.npy"));
+        let found = fs::read(folder.join("y.npy")).unwrap();
+        assert!(found.ends_with(&sums.map(f64::to_le_bytes).concat()), "{words}");
+    }
 }
 
 /// Writes a sparse matrix of `<f8` that claims a shape, with its two arrays of indices by their keys.

@@ -4,6 +4,8 @@
 //! `.out`. No OpenCL runtime, no SYCL and no GPU is found there, so that transcripts agree on machines with and without
 //! one; and no measured rates or thresholds are read or stored.
 
+#[cfg(all(target_os = "linux", feature = "server"))]
+use flate2::{Compression, write::GzEncoder};
 use std::fs;
 #[cfg(all(unix, feature = "server"))]
 use std::io::{BufRead, BufReader, Read, Write};
@@ -108,7 +110,37 @@ fn what_a_server_offers_is_reached_by_the_client() {
     has(&[&passed[..], &arguments].concat(), r#""media_type":"application/x-npy""#);
     assert_eq!(read("w.npy"), read("z.npy"));
     has(&[&passed[..], &["run", "b", "norm", "--to", "norm.npy"]].concat(), r#""norm":"#);
-    assert!(!data.path().join("norm.npy").exists() && !data.path().join("norm.part").exists());
+    assert!(!data.path().join("norm.npy").exists());
+
+    // Packed text is sent as it is, in one request, in parts and open.
+    let mut packed = GzEncoder::new(vec![], Compression::fast());
+    packed.write_all(diagonal.as_bytes()).unwrap();
+    fs::write(data.path().join("a.mtx.gz"), packed.finish().unwrap()).unwrap();
+    for arguments in [&["put", "a.mtx.gz", "c"][..], &["put", "a.mtx.gz", "c", "--resumable"]] {
+        has(arguments, r#""nnz":2"#);
+    }
+    has(&[&passed[..], &["put", "a.mtx.gz", "c"]].concat(), r#""nnz":2"#);
+
+    // Standard output and pipes get results, links stay links, and nothing else is written.
+    has(&["get", "a", "-"], "2 2 2\n1 1 1.0\n2 2 2.0\n");
+    has(&["run", "a", "diagonal", "--to", "-"], "NUMPY");
+    has(&[&passed[..], &["run", "a", "diagonal", "--to", "-"]].concat(), "NUMPY");
+    assert!(Command::new("mkfifo").arg(data.path().join("pipe.npy")).status().unwrap().success());
+    for via in [&[][..], &passed] {
+        std::thread::scope(|scope| {
+            let piped = scope.spawn(|| read("pipe.npy"));
+            call(&[via, &["run", "a", "diagonal", "--to", "pipe.npy"]].concat());
+            assert!(piped.join().unwrap() == read("x.npy"));
+        });
+    }
+    fs::write(data.path().join("linked.part"), "mine").unwrap();
+    std::os::unix::fs::symlink("target.npy", data.path().join("linked.npy")).unwrap();
+    fs::write(data.path().join("target.npy"), "").unwrap();
+    call(&["run", "a", "diagonal", "--to", "linked.npy"]);
+    assert!(data.path().join("linked.npy").is_symlink() && read("target.npy") == read("x.npy"));
+    assert_eq!(read("linked.part"), b"mine");
+    let names = fs::read_dir(data.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(!names.into_iter().any(|name| name.to_string_lossy().starts_with(".nnz-")));
 
     let steps = r#"[{"name": "y", "operation": "spmv", "matrix": "a", "operand": "$body"},
                     {"operation": "spmv", "matrix": "a", "operand": "$y"}]"#;
@@ -136,7 +168,7 @@ fn what_a_server_offers_is_reached_by_the_client() {
 
     // A handle of CUDA IPC reaches the server, which has no GPU.
     fs::write(data.path().join("x.json"), "{}").unwrap();
-    for arguments in [&["run", "a", "spmv", "--operand", "x.json"][..], &["put", "x.json", "c"]] {
+    for arguments in [&["run", "a", "spmv", "--operand", "x.json"][..], &["put", "x.json", "d"]] {
         let refused = nnz(&[&["client", "--server", line.trim()], arguments].concat()).output().unwrap();
         let reason = String::from_utf8_lossy(&refused.stderr);
         assert!(reason.contains("cuda-ipc"), "{arguments:?}: {reason}");

@@ -91,13 +91,35 @@ impl Given<'_> {
     }
 
     /// Argument `position` as a number.
-    fn number<N: FromStr<Err: Display>>(&self, position: usize) -> Result<N> {
+    fn number<N: Number>(&self, position: usize) -> Result<N> {
         let text = self.text(position);
-        text.parse().map_err(|reason: N::Err| {
-            let name = self.generator.arguments[position].name;
-            self.generator.usage_error(self.arguments, format_args!("{name} is `{text}`: {reason}"))
+        text.parse().map_err(|_| {
+            let (name, what) = (self.generator.arguments[position].name, N::WHAT);
+            self.generator.usage_error(self.arguments, format_args!("{name} is `{text}`, not {what}"))
         })
     }
+}
+
+/// The type of an argument.
+trait Number: FromStr {
+    /// What is needed, in messages.
+    const WHAT: &'static str;
+}
+
+impl Number for usize {
+    const WHAT: &'static str = "a whole number that fits 64 bits";
+}
+
+impl Number for u64 {
+    const WHAT: &'static str = usize::WHAT;
+}
+
+impl Number for u32 {
+    const WHAT: &'static str = "a whole number that fits 32 bits";
+}
+
+impl Number for f64 {
+    const WHAT: &'static str = "a number";
 }
 
 /// All generators.

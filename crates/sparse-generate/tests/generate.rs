@@ -352,7 +352,7 @@ fn wrong_calls_say_what_would_have_been_right() {
     let call = |name: &str, arguments: &[&str]| by_name(name, &strings(arguments)).unwrap_err();
     insta::assert_snapshot!(call("stencil_6", &[]), @"the generator `stencil_6` is not supported: there are stencil_5, stencil_9, stencil_7, stencil_27, band, uniform, power_law, rmat, stand_in, adversarial");
     insta::assert_snapshot!(call("band", &["4", "1"]), @"`band 4 1` is not supported: the number of arguments is wrong; usage: band N LOWER UPPER [SEED=0]");
-    insta::assert_snapshot!(call("band", &["4", "1", "x"]), @"`band 4 1 x` is not supported: UPPER is `x`: invalid digit found in string; usage: band N LOWER UPPER [SEED=0]");
+    insta::assert_snapshot!(call("band", &["4", "1", "x"]), @"`band 4 1 x` is not supported: UPPER is `x`, not a whole number that fits 64 bits; usage: band N LOWER UPPER [SEED=0]");
     insta::assert_snapshot!(call("stand_in", &["cora"]), @"the graph `cora` is not supported: there are arxiv, collab, citation, ddi, protein, ppa, reddit, products, youtube, amazon_cogdl, yelp, wikikg2, am");
     insta::assert_snapshot!(call("adversarial", &["nice"]), @"the case `nice` is not supported: there are 0x0, 0x2, 2x0, no_entries, 1x1, 1xn, nx1, empty_first_row, empty_middle_row, empty_last_row, empty_every_third_row, fixed_lengths, varying_lengths, alternating_lengths, long_row_in_stencil, dense, one_column_hit_by_all, stored_zeros, unsorted, duplicates, full_last_row_31, full_last_row_32, full_last_row_33, full_last_row_255, full_last_row_256, full_last_row_257, full_last_row_1023, full_last_row_1024, full_last_row_1025");
 }

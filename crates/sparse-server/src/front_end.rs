@@ -211,11 +211,11 @@ impl FrontEnd {
 
     /// The caller of a request, by its token.
     fn identify(&self, headers: &HeaderMap) -> Result<Identity, Problem> {
+        let token = token_of(headers)?;
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
         let Some(tokens) = &*tokens else {
             return check_local(headers).map(|()| Identity::anonymous());
         };
-        let token = headers.get(header::AUTHORIZATION).and_then(|value| bearer(value.as_bytes()));
         token.and_then(|token| tokens.find(token)).cloned().ok_or_else(|| {
             let detail = "a header `Authorization: Bearer TOKEN` with a token of this server is needed";
             Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
@@ -223,7 +223,20 @@ impl FrontEnd {
     }
 }
 
-pub(crate) fn bearer(value: &[u8]) -> Option<&[u8]> {
+/// The token of a request, if it has one. Two headers `Authorization` are refused: a proxy may have checked the other
+/// one.
+pub(crate) fn token_of(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    match (values.next(), values.count()) {
+        (value, 0) => Ok(value.and_then(|value| bearer(value.as_bytes()))),
+        (_, others) => {
+            let detail = format!("{} headers `Authorization`: one is needed", others + 1);
+            Err(Problem::bad_request(detail))
+        }
+    }
+}
+
+fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked("Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token)
 }

@@ -4,7 +4,7 @@
 use crate::accept::accepted_form;
 use crate::answer_encoding::accepted;
 use crate::etag::Tags;
-use crate::front_end::{bearer, check_local};
+use crate::front_end::{check_local, token_of};
 use crate::idempotency::key_of;
 use crate::labels::{Labels, Selector};
 use crate::matrices::{new_name, put_options};
@@ -104,7 +104,7 @@ pub fn headers(data: &[u8]) {
     check(key_of(&headers));
     prefers_async(&headers);
     accepted(&headers);
-    headers.get(header::AUTHORIZATION).map(|value| bearer(value.as_bytes()));
+    check(token_of(&headers));
     let tags = Tags::of(&headers, header::IF_MATCH);
     tags.map(|tags| tags.contain(&HeaderValue::from_static("\"1\"")));
 }

@@ -169,6 +169,11 @@ impl Positions {
         self.0.iter().map(|range| range.len()).sum()
     }
 
+    /// True for one range, of which the library takes no list.
+    pub(crate) fn is_range(&self) -> bool {
+        self.0.len() == 1
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
         self.0.iter().cloned().flatten()
     }

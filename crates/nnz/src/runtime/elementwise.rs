@@ -11,8 +11,8 @@ use sparse_core::{Result, c64};
 impl Matrix {
     /// `alpha·A + beta·B`, on the union of the patterns.
     ///
-    /// The sum has the format of A where that is CSR or CSC, and is else CSR; its entries are sorted, and those of one
-    /// coordinate are added. Elements that become zero stay stored, until [`prune`](Self::prune). A factor of 0 does
+    /// The sum has the format of A where that is CSR or CSC, and is else CSR, or COO where A and B are COO with far more
+    /// rows than entries; its entries are sorted, and those of one coordinate are added. Elements that become zero stay stored, until [`prune`](Self::prune). A factor of 0 does
     /// not read what it multiplies. Indices have 64 bits where those of one operand do.
     ///
     /// ```
@@ -70,9 +70,12 @@ impl Matrix {
         self.add(&self.transpose()?, 0.5, 0.5)
     }
 
-    fn elementwise(&self, op: Elementwise, alpha: c64, b: &Self, beta: c64) -> Result<Self> {
+    pub(super) fn elementwise(&self, op: Elementwise, alpha: c64, b: &Self, beta: c64) -> Result<Self> {
         if (self.dtype(), self.context()) != (b.dtype(), b.context()) {
             return Err(mismatch(op.name(), self.as_operand(), &[("B", b.dtype(), b.device())]));
+        }
+        if let Some(c) = self.hypersparse_elementwise(op, alpha, b, beta)? {
+            return Ok(c);
         }
         let mut a = self.to_csr_or_csc()?;
         let mut b = b.to_compressed(a.format())?;

@@ -2,8 +2,9 @@
 
 use super::{Format, Matrix};
 use sparse_core::backend::vec_with_capacity;
-use sparse_core::op::RowStatistics;
-use sparse_core::{Result, Selection};
+use sparse_core::op::{Elementwise, RowStatistics};
+use sparse_core::{Error, Result, Selection, c64};
+use std::ops::Range;
 
 /// Rows or columns that are counted one by one, however few entries they have. A conversion to CSR takes 12 bytes for
 /// each: 200 MB.
@@ -12,20 +13,39 @@ const MAX_COUNTED_LINES: usize = 1 << 24;
 /// Rows or columns for each entry that are counted one by one.
 const COUNTED_LINES_PER_ENTRY: usize = 16;
 
-/// True if most of so many rows or columns must be empty, and memory for each is more than the entries are worth.
-pub(super) fn are_mostly_empty(lines: usize, nnz: usize) -> bool {
+/// True if most of so many rows or columns of a matrix must be empty, and memory for each is more than its entries are
+/// worth.
+///
+/// ```
+/// assert!(nnz::are_mostly_empty(1_000_000_000, 1) && !nnz::are_mostly_empty(1_000, 1));
+/// ```
+pub fn are_mostly_empty(lines: usize, nnz: usize) -> bool {
     lines > MAX_COUNTED_LINES.max(nnz.saturating_mul(COUNTED_LINES_PER_ENTRY))
 }
 
 impl Matrix {
+    /// True for COO with so many rows or columns that memory for each would be more than the entries are worth. Norms,
+    /// symmetries, statistics, selections, sums and products with another such matrix element by element, transposes
+    /// and copies take memory for its entries alone; products with vectors and conversions to other formats do not.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// let far = Coo::<f64>::from_triplets(2_000_000_000, 3, [(1_999_999_999, 2, 1.0)])?;
+    /// assert!(Matrix::from_typed(&Device::host()?, far)?.is_hypersparse());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn is_hypersparse(&self) -> bool {
+        let (rows, cols) = self.shape();
+        self.format() == Format::Coo && are_mostly_empty(rows.max(cols), self.nnz())
+    }
+
     /// The entries in a matrix without those rows and columns of hypersparse COO that are empty both as a row and as a
     /// column; another matrix itself. Norms and symmetries of both are the same.
     pub(super) fn without_empty_lines(&self) -> Result<Self> {
-        let (rows, cols) = self.shape();
-        if self.format() != Format::Coo || !are_mostly_empty(rows.max(cols), self.nnz()) {
+        if !self.is_hypersparse() {
             return Ok(self.clone());
         }
-        let lines = self.lines_with_entries(|row, column| [row, column])?;
+        let lines = lines_with_entries(&[self], |row, column| [row, column])?;
         let number = |line| position(&lines, line);
         self.renumbered((lines.len(), lines.len()), number, number)
     }
@@ -40,20 +60,64 @@ impl Matrix {
         Ok(Some(RowStatistics::from_counts(counts)))
     }
 
-    /// The elements of hypersparse COO in `rows` and `cols`; `None` for another matrix, and for as many rows.
+    /// The elements of hypersparse COO in `rows` and `cols`, in COO where these are a range of very many rows; `None`
+    /// for another matrix, and for a list of as many rows.
     pub(super) fn hypersparse_selection(
         &self,
         rows: &Selection<'_>,
         cols: &Selection<'_>,
     ) -> Result<Option<Self>> {
-        if are_mostly_empty(rows.len(), self.nnz()) {
+        let are_many = are_mostly_empty(rows.len(), self.nnz());
+        if are_many && matches!(rows, Selection::List(_)) {
             return Ok(None);
         }
         let Some((a, numbers)) = self.without_empty_rows()? else { return Ok(None) };
         rows.check_below("row", self.nrows())?;
-        let mut chosen = vec_with_capacity(rows.len())?;
-        chosen.extend((0..rows.len()).map(|place| position(&numbers, rows.at(place))));
-        a.to_format(Format::Csr)?.inner.select(&Selection::List(chosen.into()), cols).map(Some)
+        let a = a.to_format(Format::Csr)?;
+        match rows {
+            Selection::Range(range) if are_many => a.select_range(range, &numbers, cols).map(Some),
+            _ => {
+                let mut chosen = vec_with_capacity(rows.len())?;
+                chosen.extend((0..rows.len()).map(|place| position(&numbers, rows.at(place))));
+                a.inner.select(&Selection::List(chosen.into()), cols).map(Some)
+            }
+        }
+    }
+
+    /// The elements in `range` and `cols` of the matrix whose rows with these numbers are those of `self`, in COO.
+    fn select_range(&self, range: &Range<usize>, numbers: &[usize], cols: &Selection<'_>) -> Result<Self> {
+        let first = numbers.partition_point(|&row| row < range.start);
+        let end = numbers.partition_point(|&row| row < range.end);
+        let chosen = self.inner.select(&Selection::Range(first..end), cols)?;
+        let number = |row: usize| numbers[first + row] - range.start;
+        chosen.renumbered((range.len(), chosen.ncols()), number, |column| column)
+    }
+
+    /// The sum or the element-wise product of hypersparse COO, each with its factor, in COO; `None` for other matrices.
+    pub(super) fn hypersparse_elementwise(
+        &self,
+        op: Elementwise,
+        alpha: c64,
+        b: &Self,
+        beta: c64,
+    ) -> Result<Option<Self>> {
+        let are_coordinates = self.format() == Format::Coo && b.format() == Format::Coo;
+        let has_few_rows = !are_mostly_empty(self.nrows(), self.nnz().saturating_add(b.nnz()));
+        if !are_coordinates || has_few_rows {
+            return Ok(None);
+        }
+        if self.nrows() != b.nrows() {
+            let (found, needed) = (b.nrows(), self.nrows());
+            let reason = format_args!("the number of rows of B is {found} where {needed} is needed");
+            return Err(Error::shape(op.name(), reason));
+        }
+        let rows = lines_with_entries(&[self, b], |row, _| [row])?;
+        let compacted = |matrix: &Self| {
+            let shape = (rows.len(), matrix.ncols());
+            matrix.renumbered(shape, |row| position(&rows, row), |column| column)?.to_format(Format::Csr)
+        };
+        let c = compacted(self)?.elementwise(op, alpha, &compacted(b)?, beta)?;
+        c.renumbered(self.shape(), |row| rows[row], |column| column).map(Some)
     }
 
     /// The rows of hypersparse COO that have entries, followed by an empty one, and their numbers in this matrix.
@@ -61,22 +125,10 @@ impl Matrix {
         if self.format() != Format::Coo || !are_mostly_empty(self.nrows(), self.nnz()) {
             return Ok(None);
         }
-        let rows = self.lines_with_entries(|row, _| [row])?;
+        let rows = lines_with_entries(&[self], |row, _| [row])?;
         let a =
             self.renumbered((rows.len() + 1, self.ncols()), |row| position(&rows, row), |column| column)?;
         Ok(Some((a, rows)))
-    }
-
-    /// The numbers, ascending, that `lines` gives for rows and columns of entries.
-    fn lines_with_entries<const N: usize>(
-        &self,
-        lines: impl Fn(usize, usize) -> [usize; N],
-    ) -> Result<Vec<usize>> {
-        let mut numbers = vec_with_capacity(N * self.nnz())?;
-        self.for_each_entry(&mut |row, column, _| numbers.extend(lines(row, column)))?;
-        numbers.sort_unstable();
-        numbers.dedup();
-        Ok(numbers)
     }
 
     /// The same entries, in COO, with other numbers of rows and columns.
@@ -90,6 +142,21 @@ impl Matrix {
         self.for_each_entry(&mut |i, j, value| entries.push((row(i), column(j), value)))?;
         Self::from_triplets(self.device(), self.dtype(), self.index_type(), shape, &entries)
     }
+}
+
+/// The numbers, ascending, that `lines` gives for rows and columns of the entries of all `matrices`.
+fn lines_with_entries<const N: usize>(
+    matrices: &[&Matrix],
+    lines: impl Fn(usize, usize) -> [usize; N],
+) -> Result<Vec<usize>> {
+    let entries: usize = matrices.iter().map(|matrix| matrix.nnz()).sum();
+    let mut numbers = vec_with_capacity(N * entries)?;
+    for matrix in matrices {
+        matrix.for_each_entry(&mut |row, column, _| numbers.extend(lines(row, column)))?;
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(numbers)
 }
 
 /// The position of a number in an ascending list; the length of the list if it is not there.

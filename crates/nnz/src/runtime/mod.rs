@@ -120,6 +120,7 @@ pub use dense_stack::DenseStack;
 pub use entries::Symmetry;
 pub use format::{Format, IndexType, Layout};
 pub use galerkin::MatrixGalerkinPlan;
+pub use hypersparse::are_mostly_empty;
 pub use ipc::IpcArray;
 pub use matmul_reduce::Aggregation;
 pub use matrix::Matrix;

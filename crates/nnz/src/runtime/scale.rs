@@ -1,9 +1,12 @@
 //! Scaling by rows and columns.
 
 use super::operand_errors::mismatch;
+use super::runtime_format::unavailable;
 use super::{DenseMatrix, Matrix, Vector};
 use sparse_core::backend::zeroed_vec;
 use sparse_core::{Error, Order, Result, Scalar, c64, with_dtype};
+
+const OP: &str = "scaled_by";
 
 /// Scaling by rows and columns.
 impl Matrix {
@@ -26,9 +29,13 @@ impl Matrix {
     ///
     /// # Errors
     /// [`Operands`](Error::Operands) for factors of another type or device, [`Shape`](Error::Shape) unless there is one
-    /// for each row or column; those of [`sddmm`](Self::sddmm).
+    /// for each row or column, [`Unsupported`](Error::Unsupported) for formats that pad rows; what the device's runtime
+    /// reports.
     #[doc(alias("scale", "scale_rows", "scale_columns", "diags"))]
     pub fn scaled_by(&self, rows: Option<&Vector>, cols: Option<&Vector>) -> Result<Self> {
+        if self.sddmm_algorithms().is_empty() {
+            return Err(unavailable(OP, self.format()));
+        }
         if let (Some(_), Some(_)) = (rows, cols) {
             // One after the other, since the product of two factors may overflow where that with A does not.
             return self.scaled_by(rows, None)?.scaled_by(None, cols);
@@ -45,7 +52,6 @@ impl Matrix {
 
     /// Fails unless there are `n` factors of the type and on the device of the matrix.
     fn check_scaling(&self, name: &'static str, factors: &Vector, n: usize) -> Result<()> {
-        const OP: &str = "scaled_by";
         if factors.dtype() != self.dtype() || factors.device().context() != self.device().context() {
             return Err(mismatch(OP, self.as_operand(), &[factors.as_operand(name)]));
         }

@@ -8,7 +8,8 @@ impl Matrix {
     /// The elements in `rows` and `cols`, ranges or lists, in their order: row `k` of the result is row `rows[k]`. A
     /// list may leave out rows or columns and repeat them.
     ///
-    /// The result has the format of the matrix where that is CSR or CSC, and is else CSR; it is sorted.
+    /// The result has the format of the matrix where that is CSR or CSC, and is else CSR, or COO for a range of very many
+    /// rows of COO with far fewer entries; it is sorted.
     ///
     /// ```
     /// # use nnz::prelude::*;

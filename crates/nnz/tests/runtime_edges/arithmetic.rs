@@ -13,6 +13,10 @@ fn factors_of_rows_and_columns_are_named() {
     let types = "scaled_by: the matrix is f64 on cpu, rows is f32 on cpu; rows as f64 would fit";
     assert_eq!(refused(Some(&single), None), types);
     assert_eq!(refused(None, Some(&two)), "scaled_by: cols has 2 elements where 3 are needed");
+    for format in [Format::Ell, Format::Hyb, Format::Sell] {
+        let error = a.to_format(format).unwrap().scaled_by(Some(&two), None).unwrap_err().to_string();
+        assert_eq!(error, format!("scaled_by of {format} is not supported: csr, csc and coo have it"));
+    }
 }
 
 #[test]

@@ -143,6 +143,45 @@ fn hypersparse_matrices_are_not_counted_line_by_line() {
     assert_eq!(sums(&wide.transpose().unwrap(), Each::Column), [0.0, 1.5]);
 }
 
+/// Sums, products element by element and chosen ranges of COO take memory for its entries alone, and are COO.
+#[test]
+fn hypersparse_results_have_entries_alone() {
+    let extent = 1 << 60;
+    let last = extent - 1;
+    let coo = |shape: (usize, usize), entries: &[(usize, usize, f64)]| {
+        let coo = Coo::<f64, Host, i64>::from_triplets(shape.0, shape.1, entries.iter().copied()).unwrap();
+        Matrix::from_typed(&cpu(), coo).unwrap()
+    };
+    let entries_of = |a: &Matrix| {
+        let mut entries = vec![];
+        a.for_each_entry(&mut |row, column, value| entries.push((row, column, value.re))).unwrap();
+        (a.format(), a.shape(), entries)
+    };
+    let square = (extent, extent);
+    // Unsorted, with one coordinate twice.
+    let a = coo(square, &[(last, 3, 2.0), (3, last, 1.0), (7, 7, 5.0), (3, last, 3.0)]);
+    let b = coo(square, &[(9, 0, 1.0), (7, 7, 2.0), (last, 3, -2.0)]);
+    let sum = a.add(&b, 1.0, 2.0).unwrap();
+    let expected = vec![(3, last, 4.0), (7, 7, 9.0), (9, 0, 2.0), (last, 3, -2.0)];
+    assert_eq!(entries_of(&sum), (Format::Coo, square, expected));
+    let product = a.multiply(&b).unwrap();
+    assert_eq!(entries_of(&product), (Format::Coo, square, vec![(7, 7, 10.0), (last, 3, -4.0)]));
+    assert_eq!(a.symmetrize().unwrap().nnz(), 3);
+    let none = coo(square, &[]);
+    assert_eq!(entries_of(&none.add(&none, 1.0, 1.0).unwrap()), (Format::Coo, square, vec![]));
+    for (shape, other) in [((extent, 9), "columns"), ((9, extent), "rows")] {
+        let error = a.add(&coo(shape, &[]), 1.0, 1.0).unwrap_err().to_string();
+        assert_eq!(error, format!("add: the number of {other} of B is 9 where {extent} is needed"));
+    }
+
+    let chosen = a.select(4.., 3..8).unwrap();
+    assert_eq!(entries_of(&chosen), (Format::Coo, (extent - 4, 5), vec![(3, 4, 5.0), (last - 4, 0, 2.0)]));
+    let chosen = a.select(.., &[last, 3]).unwrap();
+    assert_eq!(entries_of(&chosen), (Format::Coo, (extent, 2), vec![(3, 0, 4.0), (last, 1, 2.0)]));
+    let few = a.add(&b, 1.0, 0.0).unwrap();
+    assert!(few.is_hypersparse() && !coo((9, 9), &[(1, 1, 1.0)]).is_hypersparse());
+}
+
 #[test]
 fn dense_matrices_have_as_many_elements_as_places() {
     for len in [5, 7] {

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::file;
+use crate::format::ReadOptions;
 use crate::pair::read_pair;
 use crate::product::{check_factor, parse_factor};
 use anyhow::Result;
@@ -29,12 +30,14 @@ pub(crate) struct Add {
     /// The factor of B
     #[arg(long, default_value = "1", value_parser = parse_factor, allow_hyphen_values = true)]
     beta: c64,
+    #[command(flatten)]
+    read: ReadOptions,
 }
 
 impl Add {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         file::check_output(&self.out)?;
-        let [a, b] = read_pair(context, [&self.a, &self.b])?;
+        let [a, b] = read_pair(context, self.read, [&self.a, &self.b])?;
         check_factor("--alpha", self.alpha, a.dtype())?;
         check_factor("--beta", self.beta, a.dtype())?;
         file::write(&self.out, &a.add(&b, self.alpha, self.beta)?)

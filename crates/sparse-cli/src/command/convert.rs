@@ -6,7 +6,6 @@ use crate::file;
 use crate::format::StoredFormat;
 use anyhow::Result;
 use clap::Args;
-use nnz::Matrix;
 use nnz::io::FileKind;
 use std::path::PathBuf;
 
@@ -36,11 +35,7 @@ impl Convert {
         let _spinner = context.spinner(format_args!("{} → {}", self.input.display(), self.out.display()));
         let input = file::open(&self.input)?;
         let dtype = file::dtype_of(&input, context)?;
-        let host = Context::host()?;
-        let a = match self.format {
-            StoredFormat::Csr => file::read(&input, dtype, &host)?,
-            StoredFormat::Coo => Matrix::read_coo(&host, &input, dtype)?,
-        };
+        let a = self.format.read(&input, dtype, &Context::host()?)?;
         drop(input);
         file::write(&self.out, &a)
     }

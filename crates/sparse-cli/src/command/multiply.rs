@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::file;
+use crate::format::ReadOptions;
 use crate::pair::read_pair;
 use anyhow::Result;
 use clap::Args;
@@ -21,12 +22,14 @@ pub(crate) struct Multiply {
     /// The file to write C to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
     #[arg(short = 'o', long = "out", value_name = "C")]
     out: PathBuf,
+    #[command(flatten)]
+    read: ReadOptions,
 }
 
 impl Multiply {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         file::check_output(&self.out)?;
-        let [a, b] = read_pair(context, [&self.a, &self.b])?;
+        let [a, b] = read_pair(context, self.read, [&self.a, &self.b])?;
         file::write(&self.out, &a.multiply(&b)?)
     }
 }

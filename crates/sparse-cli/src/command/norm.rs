@@ -3,9 +3,10 @@
 use crate::claim;
 use crate::context::Context;
 use crate::file;
+use crate::format::ReadOptions;
 use anyhow::Result;
 use clap::Args;
-use nnz::Norm;
+use nnz::{Format, Norm};
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
@@ -21,13 +22,15 @@ pub(crate) struct PrintNorm {
     /// The norm: fro, 1 or inf
     #[arg(long, value_name = "NORM", default_value = "fro")]
     ord: Norm,
+    #[command(flatten)]
+    read: ReadOptions,
 }
 
 impl PrintNorm {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let input = file::open(&self.matrix)?;
-        let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
-        if self.ord != Norm::Frobenius {
+        let a = self.read.read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
+        if self.ord != Norm::Frobenius && a.format() != Format::Coo {
             claim::check_lines(&a)?;
         }
         context.report(&Value(a.norm(self.ord)?))
@@ -49,6 +52,19 @@ impl Serialize for Value {
 
 impl Display for Value {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        let has_few_digits = self.0 == 0.0 || !self.0.is_finite() || (1e-5..1e16).contains(&self.0);
+        if has_few_digits { self.0.fmt(f) } else { write!(f, "{:e}", self.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn very_large_and_small_numbers_have_an_exponent() {
+        let shown =
+            [0.0, 13.0, 0.5, 1e-7, 1.5e300, 2e16, f64::INFINITY, f64::NAN].map(|x| Value(x).to_string());
+        assert_eq!(shown, ["0", "13", "0.5", "1e-7", "1.5e300", "2e16", "inf", "NaN"]);
     }
 }

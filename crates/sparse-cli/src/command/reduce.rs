@@ -3,9 +3,10 @@
 use crate::claim;
 use crate::context::Context;
 use crate::file;
+use crate::format::ReadOptions;
 use anyhow::Result;
 use clap::Args;
-use nnz::{Each, Reduction};
+use nnz::{Each, Format, Reduction};
 use std::path::PathBuf;
 
 /// Reduces each row or column to one number: a sum, mean, variance, extreme or norm
@@ -25,14 +26,20 @@ pub(crate) struct Reduce {
     /// The file to write; - is standard output
     #[arg(short = 'o', long = "out", value_name = "Y.npy")]
     out: PathBuf,
+    #[command(flatten)]
+    read: ReadOptions,
 }
 
 impl Reduce {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         file::check_npy_output(&self.out)?;
         let input = file::open(&self.matrix)?;
-        let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
-        claim::check_lines(&a)?;
+        let a = self.read.read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
+        match (a.format(), self.axis) {
+            (Format::Coo, Each::Row) => claim::check_each("row", a.nrows(), &a)?,
+            (Format::Coo, Each::Column) => claim::check_each("column", a.ncols(), &a)?,
+            _ => claim::check_lines(&a)?,
+        }
         Ok(a.reduce(self.axis, self.by)?.write_npy(file::output(&self.out))?)
     }
 }

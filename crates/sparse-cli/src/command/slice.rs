@@ -3,9 +3,11 @@
 use crate::claim;
 use crate::context::Context;
 use crate::file;
+use crate::format::ReadOptions;
 use crate::selection::Selection;
 use anyhow::Result;
 use clap::Args;
+use nnz::Format;
 use std::path::PathBuf;
 
 /// Takes rows and columns: one, a range as in NumPy, or those that a .npy file lists
@@ -27,16 +29,21 @@ pub(crate) struct Slice {
     /// The file to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
     #[arg(short = 'o', long = "out", value_name = "B")]
     out: PathBuf,
+    #[command(flatten)]
+    read: ReadOptions,
 }
 
 impl Slice {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         file::check_output(&self.out)?;
         let input = file::open(&self.matrix)?;
-        let a = file::read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
-        claim::check_lines(&a)?;
+        let a = self.read.read(&input, file::dtype_of(&input, context)?, &context.device()?)?;
+        if a.format() != Format::Coo {
+            claim::check_lines(&a)?;
+        }
         drop(input);
-        let (rows, cols) = (self.rows.indices("row", a.nrows())?, self.cols.indices("column", a.ncols())?);
-        file::write(&self.out, &a.select(&rows, &cols)?)
+        let rows = self.rows.of("row", a.nrows(), &a)?;
+        let cols = self.cols.of("column", a.ncols(), &a)?;
+        file::write(&self.out, &a.select(rows, cols)?)
     }
 }

@@ -3,9 +3,11 @@
 use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
+use crate::format::ReadOptions;
 use crate::picture::{Raster, draw_text, write_png, write_svg};
 use anyhow::Result;
 use clap::Args;
+use nnz::Format;
 use nnz::io::Output;
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
@@ -26,6 +28,8 @@ pub(crate) struct Spy {
     /// Bins along the longer side; 128 as text, 1024 in .png and 180 in .svg
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8192))]
     size: Option<u32>,
+    #[command(flatten)]
+    read: ReadOptions,
 }
 
 /// The output of the picture.
@@ -69,7 +73,9 @@ impl Spy {
         let matrix = file::open(&self.matrix)?;
         let dtype = file::dtype_of(&matrix, context)?;
         let limit = self.size.unwrap_or(target.default_size()) as usize;
-        let a = file::read(&matrix, dtype, &Context::host()?)?;
+        let a = self.read.read(&matrix, dtype, &Context::host()?)?;
+        // Entries of one coordinate become one, as in CSR.
+        let a = if a.format() == Format::Coo { a.add(&a, 1.0, 0.0)? } else { a };
         let raster = Raster::of(&a, limit)?;
         let caption =
             format!("{}: {} x {}, {} entries", matrix.path().display(), a.nrows(), a.ncols(), a.nnz());

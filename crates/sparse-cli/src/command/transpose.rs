@@ -3,14 +3,16 @@
 use crate::claim;
 use crate::context::Context;
 use crate::file;
+use crate::format::{ReadOptions, StoredFormat};
 use anyhow::Result;
 use clap::Args;
-use nnz::Format;
+use nnz::{Format, Matrix};
 use std::path::PathBuf;
 
 /// Transposes: B = Aᵀ
 ///
-/// Of a batch that `nnz compress` wrote each member is transposed; B is then a batch, in a file that ends in .npz.
+/// Of a batch that `nnz compress` wrote each member is transposed; B is then a batch, in a file that ends in .npz. With
+/// --format coo entries of one coordinate stay apart.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz transpose a.mtx -o c.mtx")]
 pub(crate) struct Transpose {
@@ -19,20 +21,28 @@ pub(crate) struct Transpose {
     /// The file to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
     #[arg(short = 'o', long = "out", value_name = "B")]
     out: PathBuf,
+    #[command(flatten)]
+    read: ReadOptions,
 }
 
 impl Transpose {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         file::check_output(&self.out)?;
         let input = file::open(&self.matrix)?;
-        let is_batch = input.batch_format()?.is_some();
-        if is_batch {
+        let (dtype, device) = (file::dtype_of(&input, context)?, context.device()?);
+        if input.batch_format()?.is_some() {
             file::check_npz_output(&self.out)?;
+            let batch = Matrix::read_batch(&device, &input, dtype)?;
+            claim::check_lines(&batch)?;
+            return file::write(&self.out, &batch.transpose()?.to_format(Format::BatchCsr)?);
         }
-        let a = file::read_or_batch(&input, file::dtype_of(&input, context)?, &context.device()?)?;
-        claim::check_lines(&a)?;
+        let format = self.read.format_of(&input)?;
+        let a = format.read(&input, dtype, &device)?;
         drop(input);
-        let format = if is_batch { Format::BatchCsr } else { Format::Csr };
-        file::write(&self.out, &a.transpose()?.to_format(format)?)
+        if format == StoredFormat::Coo {
+            return file::write(&self.out, &a.transpose()?);
+        }
+        claim::check_lines(&a)?;
+        file::write(&self.out, &a.transpose()?.to_format(Format::Csr)?)
     }
 }

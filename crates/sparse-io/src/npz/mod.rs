@@ -104,7 +104,8 @@ fn described(archive: &mut Archive<impl Read + Seek>) -> Result<(NpzFormat, [usi
 
 /// The type of the values of a file.
 pub(crate) fn value_type(bytes: &[u8]) -> Result<DType, String> {
-    npy::value_type(&Archive::open(bytes)?.head("data")?)
+    let head = Archive::open(bytes)?.head("data")?;
+    npy::value_type(&head).map_err(|reason| format!("`data`: {reason}"))
 }
 
 /// The integers of a file, of one matrix or of a batch, that `dtype` does not represent.

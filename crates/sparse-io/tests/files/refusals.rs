@@ -281,6 +281,11 @@ fn members_of_archives_must_fit_together() {
     <memory>: `format`: `bsr` is none of csr, csc, coo; SciPy converts it: save_npz(file, load_npz(file).tocsr())
     <memory>: `data`: the type is `<f16`, none of bool, (u)int8 to (u)int64, float16, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")
     "#);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("objects.npz");
+    std::fs::write(&path, archive(&[("data", npy_bytes("|O", "(2,)", &[0; 16]))])).unwrap();
+    let error = sparse_io::value_type(&path).unwrap_err().to_string();
+    assert!(error.contains("objects.npz: `data`: the type is `|O`, none of"), "{error}");
 }
 
 #[test]

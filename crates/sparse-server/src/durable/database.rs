@@ -6,7 +6,7 @@ use crate::error::StartError;
 use crate::lock::lock;
 use crate::problem::Problem;
 use redb::backends::FileBackend;
-use redb::{Database, DatabaseError, StorageError};
+use redb::{Database, DatabaseError, StorageBackend, StorageError};
 use std::any::Any;
 use std::error::Error;
 use std::fs::{self, File};
@@ -28,7 +28,7 @@ pub(super) fn open_database(path: &Path, pending: &PendingHeader) -> Result<Data
     if !path.try_exists()? {
         make_database(path)?;
     }
-    open_file(path, CommitFile::new(locked_file(path)?, pending.clone())?)
+    open_storage(CommitFile::new(locked_file(path)?, pending.clone())?)
 }
 
 /// Makes an empty database, whole under its name: one that is not could not be opened.
@@ -58,8 +58,8 @@ fn locked_file(path: &Path) -> Result<FileBackend, DatabaseError> {
     }
 }
 
-fn open_file(path: &Path, storage: CommitFile<FileBackend>) -> Result<Database, DatabaseError> {
-    integrity::check(path).map_err(|error| match error.kind() {
+fn open_storage(storage: impl StorageBackend) -> Result<Database, DatabaseError> {
+    integrity::check(&storage).map_err(|error| match error.kind() {
         ErrorKind::InvalidData => StorageError::Corrupted(format!("{error}: put a copy of it in its place")),
         _ => StorageError::Io(error),
     })?;
@@ -131,7 +131,12 @@ pub(crate) fn checked<T>(
     };
     // What a panic leaves behind is not used any more.
     let done = catch_unwind(AssertUnwindSafe(work)).map_err(damaged)?;
-    done.map_err(|error| StartError::file(path, error))
+    done.map_err(|error| match error.downcast_ref() {
+        Some(redb::Error::DatabaseAlreadyOpen) => {
+            StartError::file(path, "another server has this folder: each needs one of its own")
+        }
+        _ => StartError::file(path, error),
+    })
 }
 
 /// Fails if there is no manifest at `path`, or an empty one, and yet there are segments: none of them has a name then,
@@ -155,7 +160,7 @@ pub(super) fn check_names_segments(path: &Path, segments: &Path) -> Result<(), S
 mod tests {
     use super::super::{Disk, MANIFEST};
     use super::*;
-    use redb::{ReadableDatabase, ReadableTable, StorageBackend, TableDefinition};
+    use redb::{ReadableDatabase, ReadableTable, TableDefinition};
     use std::collections::{BTreeMap, BTreeSet};
     use std::io;
     use std::ops::Range;
@@ -246,9 +251,8 @@ mod tests {
     }
 
     fn simulated() -> ReopenedDatabase {
-        let open = |_: &Path, pending: &PendingHeader| {
-            Database::builder().create_with_backend(CommitFile::new(Simulated, pending.clone())?)
-        };
+        let open =
+            |_: &Path, pending: &PendingHeader| open_storage(CommitFile::new(Simulated, pending.clone())?);
         let (path, pending) = (PathBuf::new(), PendingHeader::default());
         ReopenedDatabase { path, open, opened: Mutex::default(), pending }
     }

@@ -1,4 +1,5 @@
-//! The check of a database before it is opened: every page that it refers to, by its checksum.
+//! The check of a database before it is opened: every page that it refers to, by its checksum. It reads by the handle
+//! with which the database is opened, and which has its lock: on Windows another one could not.
 //!
 //! redb compares checksums only after a crash, once it has used the lengths in the header. Of a file that was damaged
 //! it panics, asks for terabytes and ends the process, or returns other bytes: a manifest that names another file would
@@ -7,9 +8,8 @@
 //! A file of format 3 has a header with two commit slots, whose trees have the definitions of tables, and these the
 //! roots of their trees. A page is referred to together with the XXH3 of its used bytes.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use redb::StorageBackend;
+use std::io;
 use twox_hash::XxHash3_128;
 
 const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
@@ -33,8 +33,8 @@ const DEFINITION: usize = 52;
 type Widths = (Option<usize>, Option<usize>);
 
 /// The file, and where its pages are.
-struct Pages {
-    file: File,
+struct Pages<'a, B> {
+    storage: &'a B,
     length: u64,
     page: u64,
     /// Bytes of a whole region, and of its header.
@@ -47,19 +47,18 @@ pub(super) fn was_closed(header: &[u8]) -> bool {
     header.get(MAGIC.len()).is_none_or(|flags| flags & NOT_CLOSED == 0)
 }
 
-/// Fails with what is damaged. A file that is not there, or empty, has no pages. Of one that was not closed the last
-/// commit may be incomplete: then the one before it must be whole, which redb takes.
-pub(super) fn check(path: &Path) -> io::Result<()> {
-    let mut file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        opened => opened?,
-    };
-    let length = file.metadata()?.len();
+/// Fails with what is damaged. An empty file has no pages. Of one that was not closed the last commit may be incomplete:
+/// then the one before it must be whole, which redb takes.
+pub(super) fn check(storage: &impl StorageBackend) -> io::Result<()> {
+    let length = storage.len()?;
     if length == 0 {
         return Ok(());
     }
+    if length < HEADER as u64 {
+        return Err(damaged("the header"));
+    }
     let mut header = [0; HEADER];
-    file.read_exact(&mut header).map_err(|_| damaged("the header"))?;
+    storage.read(0, &mut header)?;
     let flags = header[MAGIC.len()];
     if !header.starts_with(MAGIC) {
         return Err(damaged("the header"));
@@ -85,7 +84,8 @@ pub(super) fn check(path: &Path) -> io::Result<()> {
         (false, false) => vec![current, other],
         (false, true) => vec![other, current],
     };
-    let mut pages = Pages { file, length, page, region, region_header: page.saturating_mul(region_header) };
+    let region_header = page.saturating_mul(region_header);
+    let pages = Pages { storage, length, page, region, region_header };
     let mut checked = Err(damaged("the commit slots"));
     for slot in candidates.into_iter().filter(|slot| is_whole(slot)) {
         checked = pages.check_slot(slot);
@@ -107,9 +107,9 @@ fn is_whole(slot: &[u8]) -> bool {
     XxHash3_128::oneshot(bytes).to_le_bytes() == checksum
 }
 
-impl Pages {
+impl<B: StorageBackend> Pages<'_, B> {
     /// Checks the trees of the users' tables and of redb's own.
-    fn check_slot(&mut self, slot: &[u8]) -> io::Result<()> {
+    fn check_slot(&self, slot: &[u8]) -> io::Result<()> {
         for (is_there, root) in [(slot[1], &slot[8..40]), (slot[2], &slot[40..72])] {
             if is_there != 0 {
                 self.check_tables(root)?;
@@ -119,7 +119,7 @@ impl Pages {
     }
 
     /// Checks the tree of tables with this root, and the trees of the tables.
-    fn check_tables(&mut self, root: &[u8]) -> io::Result<()> {
+    fn check_tables(&self, root: &[u8]) -> io::Result<()> {
         let mut tables = vec![];
         self.check(reference(root, 0, 8), (None, None), &mut |definition| tables.push(definition.to_vec()))?;
         for table in tables.iter().filter(|table| table.get(9) != Some(&0)) {
@@ -132,7 +132,7 @@ impl Pages {
 
     /// Checks a tree; `each` is called with the values.
     fn check(
-        &mut self,
+        &self,
         reference: Option<(u64, &[u8])>,
         widths: Widths,
         each: &mut dyn FnMut(&[u8]),
@@ -156,7 +156,7 @@ impl Pages {
     }
 
     /// A page, which is one of several in a row where its number says so; nothing if that is not in the file.
-    fn read(&mut self, number: u64) -> io::Result<Option<Vec<u8>>> {
+    fn read(&self, number: u64) -> io::Result<Option<Vec<u8>>> {
         let order = number >> 59;
         let (region, index) = ((number >> 20) & 0xf_ffff, number & (0xf_ffff >> order));
         let length = self.page.saturating_mul(1 << order);
@@ -166,8 +166,7 @@ impl Pages {
             return Ok(None);
         }
         let mut page = vec![0; length as usize];
-        self.file.seek(SeekFrom::Start(start))?;
-        self.file.read_exact(&mut page)?;
+        self.storage.read(start, &mut page)?;
         Ok(Some(page))
     }
 }
@@ -240,11 +239,17 @@ fn damaged(what: impl std::fmt::Display) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use redb::backends::FileBackend;
     use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
-    use std::fs;
+    use std::fs::{self, File};
+    use std::path::Path;
 
     const TEXTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("texts");
     const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
+
+    fn check_file(path: &Path) -> io::Result<()> {
+        check(&FileBackend::new(File::options().read(true).write(true).open(path)?).unwrap())
+    }
 
     /// Adds entries, among them some that are longer than a page, and removes others, in several transactions.
     fn write(path: &Path, keys: std::ops::Range<u64>) {
@@ -285,12 +290,11 @@ mod tests {
     fn what_was_written_is_sound_and_every_change_that_is_read_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let (path, copy) = (folder.path().join("a.redb"), folder.path().join("b.redb"));
-        check(&path).unwrap();
         drop(Database::create(&path).unwrap());
-        check(&path).unwrap();
+        check_file(&path).unwrap();
         for keys in [0..1, 1..20, 20..400] {
             write(&path, keys);
-            check(&path).unwrap();
+            check_file(&path).unwrap();
         }
         let (expected, whole) = (read(&path).unwrap(), fs::read(&path).unwrap());
         let mut found = 0;
@@ -298,7 +302,7 @@ mod tests {
             let mut bytes = whole.clone();
             bytes[at] ^= 1 << (at % 8);
             fs::write(&copy, &bytes).unwrap();
-            match check(&copy) {
+            match check_file(&copy) {
                 Err(_) => found += 1,
                 // Nothing refers to it, or redb makes nothing of it: it reads what was written.
                 Ok(()) => assert_eq!(read(&copy).unwrap(), expected, "byte {at}"),
@@ -307,7 +311,7 @@ mod tests {
         assert!(found > 300, "{found} of {} bytes", whole.len());
         for length in [1, HEADER, whole.len() / 2, whole.len() - 1] {
             fs::write(&copy, &whole[..length]).unwrap();
-            assert!(check(&copy).is_err(), "{length} bytes");
+            assert!(check_file(&copy).is_err(), "{length} bytes");
         }
     }
 
@@ -330,20 +334,20 @@ mod tests {
             let mut bytes = whole.clone();
             bytes[at] ^= 1 << (at % 8);
             fs::write(&copy, &bytes).unwrap();
-            if check(&copy).is_err() {
+            if check_file(&copy).is_err() {
                 found += 1;
                 continue;
             }
             let entries = read(&copy).unwrap();
             earlier += usize::from(entries == before);
             assert!(entries == last || entries == before, "byte {at}");
-            check(&copy).unwrap();
+            check_file(&copy).unwrap();
         }
         assert!(found > 100 && earlier > 0, "{found} found, {earlier} with the commit before");
         fs::write(&copy, &whole).unwrap();
-        check(&copy).unwrap();
+        check_file(&copy).unwrap();
         assert_eq!(read(&copy).unwrap(), last);
         fs::write(&copy, &whole[..whole.len() / 2]).unwrap();
-        assert!(check(&copy).is_err());
+        assert!(check_file(&copy).is_err());
     }
 }

@@ -1,9 +1,10 @@
 //! Bytes that an operation needs for its result and on the way, from above.
 
 use super::{Call, run};
+use crate::parameters::Positions;
 use crate::problem::Problem;
 use nnz::solvers::SolverOptions;
-use nnz::{DType, Format, Norm, c64};
+use nnz::{DType, Device, Each, Format, Norm, are_mostly_empty, c64};
 use serde_json::Value;
 
 /// Bytes that a call needs beside its operands, from above.
@@ -28,6 +29,13 @@ fn array_bytes(call: &Call<'_>, rows: usize, cols: usize) -> u64 {
 fn lines_bytes(call: &Call<'_>) -> u64 {
     let lines = (call.a.nrows() as u64).saturating_add(call.a.ncols() as u64);
     lines.saturating_mul(size_of::<c64>() as u64)
+}
+
+/// Bytes of numbers for as many lines of hypersparse COO as have entries, and of those entries sorted, renumbered and in
+/// CSR: what operations need in place of [`lines_bytes`].
+fn hypersparse_bytes(call: &Call<'_>) -> u64 {
+    let coordinate = 2 * size_of::<i64>() + size_of::<c64>();
+    (call.a.nnz() as u64).saturating_mul(6 * coordinate as u64)
 }
 
 /// Bytes of an entry with its index.
@@ -58,10 +66,17 @@ pub(super) fn sampled_product(call: &Call<'_>) -> Result<Needed, Problem> {
     Ok(Needed { workspace: factors, ..own(call)? })
 }
 
-/// A copy of A as a matrix of other index or value types, and one on the way; of CSC as CSR, other offsets.
+/// A copy of A as a matrix of other index or value types, and one on the way; of CSC as CSR, other offsets. COO has
+/// none, and as many indices more.
 pub(super) fn copy(call: &Call<'_>) -> Result<Needed, Problem> {
-    let entries = copied_entry_bytes(call);
-    Ok(Needed { result: entries.saturating_add(lines_bytes(call)), workspace: entries })
+    let is_coo = match call.parameters.get::<Format>("format")? {
+        Some(format) => format == Format::Coo,
+        None => call.a.is_hypersparse(),
+    };
+    let index_bytes = (call.a.nnz() as u64).saturating_mul(size_of::<i64>() as u64);
+    let entries = copied_entry_bytes(call).saturating_add(if is_coo { index_bytes } else { 0 });
+    let offsets = if is_coo { 0 } else { lines_bytes(call) };
+    Ok(Needed { result: entries.saturating_add(offsets), workspace: entries })
 }
 
 /// The second matrix in the format of the first, and one on the way, where the formats differ.
@@ -72,7 +87,13 @@ fn converted_bytes(call: &Call<'_>) -> Result<u64, Problem> {
 }
 
 pub(super) fn union(call: &Call<'_>) -> Result<Needed, Problem> {
-    let both = (call.a.bytes() as u64).saturating_add(call.other()?.bytes() as u64);
+    let (a, b) = (call.a, call.other()?);
+    let both = (a.bytes() as u64).saturating_add(b.bytes() as u64);
+    let are_coordinates = a.format() == Format::Coo && b.format() == Format::Coo;
+    if are_coordinates && are_mostly_empty(a.nrows(), a.nnz().saturating_add(b.nnz())) {
+        let other = hypersparse_bytes(&Call { a: b, ..*call });
+        return Ok(Needed { result: both, workspace: hypersparse_bytes(call).saturating_add(other) });
+    }
     let workspace = both.saturating_add(converted_bytes(call)?);
     Ok(Needed { result: both.saturating_add(lines_bytes(call)), workspace })
 }
@@ -81,6 +102,9 @@ pub(super) fn union(call: &Call<'_>) -> Result<Needed, Problem> {
 pub(super) fn select(call: &Call<'_>) -> Result<Needed, Problem> {
     let rows = call.parameters.positions("rows", call.a.nrows())?;
     let columns = call.parameters.positions("columns", call.a.ncols())?;
+    if call.a.is_hypersparse() {
+        return Ok(select_of_hypersparse(call, &rows, &columns));
+    }
     let lengths = call.a.row_lengths()?;
     let selected: u64 = rows.iter().filter_map(|row| lengths.get(row)).map(|&length| length as u64).sum();
     let entries = selected.saturating_mul(columns.most_repeats() as u64).saturating_mul(entry_bytes(call));
@@ -90,6 +114,20 @@ pub(super) fn select(call: &Call<'_>) -> Result<Needed, Problem> {
         result: entries.saturating_add(list_bytes).saturating_add(lines_bytes(call)),
         workspace: entries.saturating_add(list_bytes),
     })
+}
+
+/// As [`select`], for a range without numbers of its rows, where they are very many, and of its columns.
+fn select_of_hypersparse(call: &Call<'_>, rows: &Positions, columns: &Positions) -> Needed {
+    let are_in_coo = rows.is_range() && are_mostly_empty(rows.len(), call.a.nnz());
+    let listed_rows = if are_in_coo { 0 } else { rows.len() };
+    let listed_columns = if columns.is_range() { 0 } else { columns.len().saturating_add(call.a.ncols()) };
+    let lists = (listed_rows as u64).saturating_add(listed_columns as u64);
+    let list_bytes = lists.saturating_mul(size_of::<c64>() as u64);
+    let repeats = (rows.most_repeats() as u64).saturating_mul(columns.most_repeats() as u64);
+    let coordinate_bytes = entry_bytes(call) + size_of::<i64>() as u64;
+    let entries = (call.a.nnz() as u64).saturating_mul(repeats).saturating_mul(coordinate_bytes);
+    let copies = entries.saturating_add(hypersparse_bytes(call));
+    Needed { result: entries.saturating_add(list_bytes), workspace: copies.saturating_add(list_bytes) }
 }
 
 /// One entry for each pair of entries that meet, or a dense result where that is less.
@@ -107,20 +145,35 @@ pub(super) fn dense(call: &Call<'_>) -> Result<Needed, Problem> {
     Ok(Needed { result: array_bytes(call, call.a.nrows(), call.a.ncols()), workspace: 0 })
 }
 
-/// A number for each line, and two on the way.
+/// A number for each line, and two on the way. Of hypersparse COO the host needs those of the diagonal alone.
 pub(super) fn diagonal(call: &Call<'_>) -> Result<Needed, Problem> {
-    let lines = lines_bytes(call);
+    let on_host = matches!(call.a.device(), Device::Cpu(_));
+    let shortest = (call.a.nrows().min(call.a.ncols()) as u64).saturating_mul(size_of::<c64>() as u64);
+    let lines = if call.a.is_hypersparse() && on_host { shortest } else { lines_bytes(call) };
     Ok(Needed { result: lines, workspace: lines.saturating_mul(2) })
 }
 
-/// A number for each line, and one on the way.
+/// A number for each line, and one on the way. The numbers of very long lines of COO alone, and its entries by lines.
 pub(super) fn lines(call: &Call<'_>) -> Result<Needed, Problem> {
-    let lines = lines_bytes(call);
-    Ok(Needed { result: lines, workspace: lines })
+    let (rows, cols) = call.a.shape();
+    let (count, extent) = match run::reduced_lines(call)? {
+        Each::Row => (rows, cols),
+        Each::Column => (cols, rows),
+    };
+    let are_alone = call.a.format() == Format::Coo && are_mostly_empty(extent, call.a.nnz());
+    let lines = match are_alone {
+        true => (count as u64).saturating_mul(2 * size_of::<c64>() as u64),
+        false => lines_bytes(call),
+    };
+    let entries = if are_alone { hypersparse_bytes(call) } else { 0 };
+    Ok(Needed { result: lines, workspace: lines.saturating_add(entries) })
 }
 
 /// A number for each row on the way. Where A is not CSR, nor a batch, there is a copy of it in CSR.
 pub(super) fn statistics(call: &Call<'_>) -> Result<Needed, Problem> {
+    if call.a.is_hypersparse() && are_mostly_empty(call.a.nrows(), call.a.nnz()) {
+        return Ok(Needed { result: 0, workspace: hypersparse_bytes(call) });
+    }
     let is_copied = call.a.members().is_none() && call.a.format() != Format::Csr;
     let entries = if is_copied { copied_entry_bytes(call) } else { 0 };
     let rows = (call.a.nrows() as u64).saturating_mul(size_of::<c64>() as u64);
@@ -133,6 +186,10 @@ pub(super) fn norm(call: &Call<'_>) -> Result<Needed, Problem> {
     /// Numbers for each line: its offset, its sum, and this as complex numbers of the host, twice.
     const NUMBERS: u64 = 4;
     let a = call.a;
+    if a.is_hypersparse() {
+        let sums = (a.nnz() as u64).saturating_mul(2 * NUMBERS * size_of::<c64>() as u64);
+        return Ok(Needed { result: 0, workspace: sums.saturating_add(hypersparse_bytes(call)) });
+    }
     let is_wide = matches!(a.dtype(), DType::F64 | DType::C64);
     let (lines, is_in_order) = match call.parameters.get_or("ord", Norm::Frobenius)? {
         Norm::Frobenius if a.format() != Format::Coo => (0, true),

@@ -137,6 +137,11 @@ fn tokens_open_one_tenant_and_their_scopes() {
         let refused = server.send("GET /v1/matrices", &[wrong], &[]).expect(401);
         assert!(refused.head.contains("www-authenticate: Bearer"), "{}", refused.head);
     }
+    // Also where both are right: a proxy may have looked at the other one.
+    for headers in [[&*lab, &*lab], [&*lab, &*other], ["Authorization: Basic YTpi", &*lab]] {
+        let refused = server.send("GET /v1/matrices", &headers, &[]).expect(400);
+        assert!(refused.text().contains("2 headers `Authorization`: one is needed"), "{}", refused.text());
+    }
     server.send("GET /livez", &[], &[]).expect(200);
     // Methods that clients make up are one in the metrics.
     for request in ["BREW /livez", "STIR /livez"] {

@@ -258,3 +258,13 @@ fn requests_in_flight_are_finished_when_the_server_stops() {
     stream.write_all(&body[20..]).unwrap();
     read(&mut stream).expect("an answer").expect(201);
 }
+
+#[test]
+fn a_folder_is_for_one_server() {
+    let data = tempfile::tempdir().unwrap();
+    let _server = Running::start(Config::new(data.path(), 1 << 20));
+    let device = nnz::Device::host_with_threads(1).unwrap();
+    let start = sparse_server::Server::start(Config::new(data.path(), 1 << 20), device);
+    let refused = tokio::runtime::Runtime::new().unwrap().block_on(start).unwrap_err().to_string();
+    assert!(refused.ends_with("another server has this folder: each needs one of its own"), "{refused}");
+}

@@ -38,6 +38,40 @@ fn bodies_and_positions_that_claim_much_take_no_memory_and_no_time() {
     let predicted = post("wide/select?rows=0&dry_run=1", &[]).expect(200).json()["bytes"].as_u64();
     assert!(predicted > Some(1 << 40));
 
+    // COO needs nothing for its lines but what has a number for each.
+    post("wide/convert?format=coo&into=far", &[]).expect(201);
+    post("far/transpose?into=tall", &[]).expect(201);
+    for request in [
+        "norm?ord=1",
+        "norm?ord=inf",
+        "statistics",
+        "transpose",
+        "scale?alpha=2",
+        "cast?dtype=c64",
+        "prune",
+        "diagonal",
+        "spy",
+    ] {
+        for matrix in ["far", "tall"] {
+            post(&format!("{matrix}/{request}"), &[]).expect(200);
+        }
+    }
+    for request in [
+        "tall/add?other=tall",
+        "tall/multiply?other=tall",
+        "tall/select?rows=5..1000&columns=0,2",
+        "tall/select?columns=2",
+        "far/select?columns=7..9",
+        "far/reduce?each=row",
+        "tall/reduce?each=column",
+    ] {
+        post(request, &[]).expect(200);
+    }
+    for request in ["far/convert?format=csc", "tall/reduce?each=row", "tall/convert?format=csr"] {
+        let refused = post(request, &[]).expect(507);
+        assert!(refused.json()["needed_bytes"].as_u64() > Some(1 << 40), "{}", refused.text());
+    }
+
     put("none", NPY, &npy(&[0, 0], &[])).expect(201);
     let began = std::time::Instant::now();
     let columns = npy(&[0, 10_usize.pow(12)], &[]);

@@ -1,4 +1,4 @@
-//! A server with a worker process: the tests of `server/` and `jobs.rs`, and what the end of the worker costs.
+//! A server with a worker process: the tests of `server/` and `jobs/`, and what the end of the worker costs.
 
 #![cfg(unix)]
 #![allow(clippy::duplicate_mod, reason = "the tests of other files are run here, too")]
@@ -11,7 +11,7 @@ mod common;
 mod devices;
 mod ends;
 mod in_parts;
-#[path = "../jobs.rs"]
+#[path = "../jobs/main.rs"]
 mod jobs;
 #[path = "../server/main.rs"]
 mod server;

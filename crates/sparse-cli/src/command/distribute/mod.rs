@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
 use crate::named_device::{self, NamedDevice};
+use crate::operand;
 use crate::product::{check_factor, parse_not_negative};
 use crate::ranks::Ranks;
 use crate::rounding;
@@ -296,7 +297,10 @@ fn open(inputs: &[PathBuf], reading: ArrayReading) -> Result<NpySource> {
                 "{}: one folder, or any number of files, is the input",
                 folder.display()
             ))),
-            None => Ok(NpySource::open_all_as(inputs, reading)?),
+            None => {
+                inputs.iter().try_for_each(|path| operand::check_kind(path))?;
+                Ok(NpySource::open_all_as(inputs, reading)?)
+            }
         },
     }
 }
