@@ -3,6 +3,7 @@
 mod batch;
 mod block_per_row;
 mod choice;
+mod choice_by_lengths;
 mod column_blocks;
 mod compressed;
 mod coo;

@@ -1,7 +1,7 @@
 //! Compressed rows with columns of 16 bits: for each 32 neighbouring rows a base, or those of 16 windows of columns, and
 //! a delta for each entry. A lane takes a short row, several lanes a longer one.
 
-use super::choice::DeltaPatterns;
+use super::choice_by_lengths::DeltaPatterns;
 use super::plan::Workspace;
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;

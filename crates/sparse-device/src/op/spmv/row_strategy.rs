@@ -1,7 +1,7 @@
 //! Row strategies: the distribution of the rows of a compressed matrix over work-items.
 
 use super::block_per_row::BlockPerRow;
-use super::choice::lanes_for;
+use super::choice_by_lengths::lanes_for;
 use super::length_classes::LengthClasses;
 use super::listed_rows::ListedRows;
 use super::merge_path::MergePath;
