@@ -1,6 +1,7 @@
 // sddmm_aligned: c_k <- alpha p_k (u_i . v_j) + beta c_k for the entries k of a sparse P, entry k in row row_idx[k] and
 // column indices[k]; p_k is 1 where `values` is null. Rows of U and V lie side by side: u_col and v_col are 1; `inner`
-// and all starts and steps are multiples of VECTOR, the elements of 16 bytes; a row's step is below 2^32 bytes.
+// and all starts and steps are multiples of VECTOR, the elements of 16 bytes; a row has TEAM * VECTOR elements at least,
+// and a row's step is below 2^32 bytes.
 // A warp takes 32 neighbouring entries, every warp_count()-th 32 after them, and reads the coordinates of the next ones
 // in the meantime. A team of TEAM lanes has TEAM of these entries, and a lane every TEAM-th 16 bytes of each of their
 // rows. Where the entries of every team are of two rows at most, U is read once for each of the two. Reads P once, a

@@ -33,7 +33,7 @@ const ROUND: usize = GROUP / QUAD;
 const CHUNK: usize = 512;
 
 /// Bytes of the rows of V of a panel; twice as many if rows have too few entries in one. Measured on an H200 with 2000
-/// to 8000 rows of 300 to 3000 entries: 128 KiB take 1.0 to 1.2 of the time of 64 where rows have 4 entries or more in
+/// to 8000 rows of 300 to 3000 entries: 128 KiB take 1.05 to 1.23 of the time of 64 where rows have 4 entries or more in
 /// 64, and 0.92 where they have two.
 const PANELS: [usize; 2] = [64 << 10, 128 << 10];
 
@@ -41,11 +41,11 @@ const PANELS: [usize; 2] = [64 << 10, 128 << 10];
 const TWICE_ENTRIES: usize = 7;
 
 /// Columns of a panel per entry of a row in it, at most. Measured on an H200 with 32 columns of V in f32: rows with an
-/// entry in 27 columns take 0.94 of the time of one panel, with one in 87 columns 1.1.
+/// entry in 27 columns take 0.93 of the time of one panel, with one in 87 columns 1.09.
 const SPARSEST: usize = 40;
 
-/// Entries of a row on average from which on one panel of quads is worth it. Measured on an H200: 0.88 to 0.96 of the
-/// time of the aligned kernel with 80 to 400 entries, 1.1 to 1.4 with 5 and 27.
+/// Entries of a row on average from which on one panel of quads is worth it. Measured on an H200: 0.84 to 1.04 of the
+/// time of the aligned kernel with 80 to 300 entries, 1.1 to 1.6 with 5 and 27.
 const LONG_ROW: usize = 64;
 
 /// The most rows: with a quad's number of entries their index has 32 bits.
