@@ -245,11 +245,16 @@ impl Context {
 
     /// Writes a report to stderr, since stdout has data, unless `-q` was given.
     pub(crate) fn report_beside_data(&self, report: &impl Report) -> Result<()> {
+        self.print_beside_data(self.formatted(report)?);
+        Ok(())
+    }
+
+    /// Writes a message to stderr, since stdout has data, unless `-q` was given.
+    pub(crate) fn print_beside_data(&self, message: impl Display) {
         if !self.options.quiet {
             // A message that cannot be written is no reason to stop.
-            let _ = writeln!(io::stderr(), "{}", self.formatted(report)?);
+            let _ = writeln!(io::stderr(), "{message}");
         }
-        Ok(())
     }
 
     /// A report in the form that was asked for.

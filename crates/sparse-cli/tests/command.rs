@@ -4,6 +4,8 @@
 //! `.out`. No OpenCL runtime, no SYCL and no GPU is found there, so that transcripts agree on machines with and without
 //! one; and no measured rates or thresholds are read or stored.
 
+#[cfg(all(unix, feature = "server"))]
+use flate2::{Compression, write::GzEncoder};
 use std::fs;
 #[cfg(all(unix, feature = "server"))]
 use std::io::{BufRead, BufReader, Read, Write};
@@ -60,6 +62,13 @@ fn begins_with_time(line: &str) -> bool {
     time == "0000-00-00T00:00:00.000000Z"
 }
 
+#[cfg(all(unix, feature = "server"))]
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(vec![], Compression::fast());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
 #[cfg(all(target_os = "linux", feature = "server"))]
 #[test]
 fn what_a_server_offers_is_reached_by_the_client() {
@@ -108,7 +117,35 @@ fn what_a_server_offers_is_reached_by_the_client() {
     has(&[&passed[..], &arguments].concat(), r#""media_type":"application/x-npy""#);
     assert_eq!(read("w.npy"), read("z.npy"));
     has(&[&passed[..], &["run", "b", "norm", "--to", "norm.npy"]].concat(), r#""norm":"#);
-    assert!(!data.path().join("norm.npy").exists() && !data.path().join("norm.part").exists());
+    assert!(!data.path().join("norm.npy").exists());
+
+    // Packed text is sent as it is, in one request, in parts and open.
+    fs::write(data.path().join("a.mtx.gz"), gzip(diagonal)).unwrap();
+    for arguments in [&["put", "a.mtx.gz", "c"][..], &["put", "a.mtx.gz", "c", "--resumable"]] {
+        has(arguments, r#""nnz":2"#);
+    }
+    has(&[&passed[..], &["put", "a.mtx.gz", "c"]].concat(), r#""nnz":2"#);
+
+    // Standard output and pipes get results, links stay links, and nothing else is written.
+    has(&["get", "a", "-"], "2 2 2\n1 1 1.0\n2 2 2.0\n");
+    has(&["run", "a", "diagonal", "--to", "-"], "NUMPY");
+    has(&[&passed[..], &["run", "a", "diagonal", "--to", "-"]].concat(), "NUMPY");
+    assert!(Command::new("mkfifo").arg(data.path().join("pipe.npy")).status().unwrap().success());
+    for via in [&[][..], &passed] {
+        std::thread::scope(|scope| {
+            let piped = scope.spawn(|| read("pipe.npy"));
+            call(&[via, &["run", "a", "diagonal", "--to", "pipe.npy"]].concat());
+            assert!(piped.join().unwrap() == read("x.npy"));
+        });
+    }
+    fs::write(data.path().join("linked.part"), "mine").unwrap();
+    std::os::unix::fs::symlink("target.npy", data.path().join("linked.npy")).unwrap();
+    fs::write(data.path().join("target.npy"), "").unwrap();
+    call(&["run", "a", "diagonal", "--to", "linked.npy"]);
+    assert!(data.path().join("linked.npy").is_symlink() && read("target.npy") == read("x.npy"));
+    assert_eq!(read("linked.part"), b"mine");
+    let mut names = fs::read_dir(data.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(!names.any(|name| name.to_string_lossy().starts_with(".nnz-")));
 
     let steps = r#"[{"name": "y", "operation": "spmv", "matrix": "a", "operand": "$body"},
                     {"operation": "spmv", "matrix": "a", "operand": "$y"}]"#;
@@ -136,7 +173,7 @@ fn what_a_server_offers_is_reached_by_the_client() {
 
     // A handle of CUDA IPC reaches the server, which has no GPU.
     fs::write(data.path().join("x.json"), "{}").unwrap();
-    for arguments in [&["run", "a", "spmv", "--operand", "x.json"][..], &["put", "x.json", "c"]] {
+    for arguments in [&["run", "a", "spmv", "--operand", "x.json"][..], &["put", "x.json", "d"]] {
         let refused = nnz(&[&["client", "--server", line.trim()], arguments].concat()).output().unwrap();
         let reason = String::from_utf8_lossy(&refused.stderr);
         assert!(reason.contains("cuda-ipc"), "{arguments:?}: {reason}");
@@ -203,6 +240,9 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
     let named = by_files(&["run", "d", "scale", "alpha=3", "--to", "shared/default/e.mtx"]);
     assert!(named.contains(r#""file":"e.mtx""#), "{named}");
     assert_eq!(fs::read_to_string(shared.join("e.mtx")).unwrap(), scaled);
+    fs::write(shared.join("d.mtx.gz"), gzip(one)).unwrap();
+    assert!(by_files(&["put", "shared/default/d.mtx.gz", "packed"]).contains(r#""nnz":1"#));
+    assert!(by_files(&["get", "d", "-"]).ends_with("1 1 1\n1 1 1.0\n"));
     by_files(&["run", "d", "scale", "alpha=3", "--to", "f.mtx"]);
     assert_eq!(fs::read_to_string(data.path().join("f.mtx")).unwrap(), scaled);
     assert!(call(&["alias", "best", "b@1"]).status.success());
@@ -217,7 +257,9 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
     let gone = call(&["get", "b", "b.npz"]);
     let reason = String::from_utf8_lossy(&gone.stderr);
     assert!(gone.status.code() == Some(1) && reason.contains("404: there is no matrix `b`"), "{reason}");
-    assert!(!data.path().join("b.part").exists() && !data.path().join("b.npz").exists());
+    let mut names = fs::read_dir(data.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left = |name: &str| name.starts_with(".nnz-") || name == "b.npz";
+    assert!(!names.any(|name| left(&name.to_string_lossy())));
     Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap();
     let ended = server.wait_with_output().unwrap();
     assert!(ended.status.success());

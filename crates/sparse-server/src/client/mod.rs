@@ -41,6 +41,8 @@ pub struct ClientRequest {
     pub path: String,
     /// The file of the body and its media type.
     pub body: Option<(PathBuf, &'static str)>,
+    /// The coding of the body, such as `gzip`, if its file is packed.
+    pub encoding: Option<&'static str>,
     /// The media types of the answer.
     pub accept: &'static str,
     /// The array in the memory of the server's GPU that is to have the result, as JSON with a handle of CUDA IPC.
@@ -207,6 +209,9 @@ impl Client {
         if let Some(token) = &self.token {
             built = built.header(header::AUTHORIZATION, format!("Bearer {token}"));
         }
+        if let Some(encoding) = request.encoding {
+            built = built.header(header::CONTENT_ENCODING, encoding);
+        }
         if let Some(array) = &request.result_array {
             built = built.header(RESULT_ARRAY, array);
         }
@@ -227,7 +232,7 @@ impl ClientRequest {
     /// A request for any kind of answer.
     #[must_use]
     pub fn without_body(method: Method, path: String) -> Self {
-        Self { method, path, body: None, accept: "*/*", result_array: None }
+        Self { method, path, body: None, encoding: None, accept: "*/*", result_array: None }
     }
 }
 

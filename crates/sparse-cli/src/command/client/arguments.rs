@@ -21,7 +21,7 @@ pub(super) enum Request {
     },
     /// Uploads a file as a new version of a matrix
     Put {
-        /// The file: .mtx, .npz or .npy
+        /// The file: .mtx, .mtx.gz, .npz or .npy
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// The name of the matrix
@@ -42,7 +42,7 @@ pub(super) enum Request {
         /// The matrix: NAME for its newest version, or NAME@VERSION
         #[arg(value_name = "NAME")]
         name: String,
-        /// The file to write: .mtx, .npz or .npy
+        /// The file to write: .mtx, .npz or .npy; - is standard output, which gets .mtx
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
@@ -128,7 +128,7 @@ pub(super) enum Request {
         /// The id of the job, as the request that started it answered
         #[arg(value_name = "ID")]
         id: String,
-        /// The file of the result
+        /// The file of the result; - is standard output
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
     },
@@ -153,7 +153,7 @@ pub(super) struct Computation {
     /// The .npy file of the operand
     #[arg(long, value_name = "FILE")]
     pub(super) operand: Option<PathBuf>,
-    /// The file of the result
+    /// The file of the result; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(super) to: Option<PathBuf>,
     /// The .json file of the array on the GPU that is to have the result

@@ -1,10 +1,11 @@
 //! Output of the client: answers are printed, or written to a file.
 
 use crate::context::Context;
+use crate::file::{is_stdout, output};
 use anyhow::{Context as _, Result, bail};
 use sparse_server::{ClientAnswer, ClientError};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// The answer to a request whose body was written.
@@ -18,15 +19,24 @@ pub(super) fn print(send: impl Fn(&mut dyn Write) -> Sent, context: &Context) ->
         true => Ok(()),
         false if is_text(&head.media) => {
             context.print(String::from_utf8_lossy(&answer))?;
-            print_solution(&head, context)
+            head.solution.as_ref().map_or(Ok(()), |solution| context.print(solution))
         }
         false => bail!("the result is {}, of {} bytes: name a file with --to", head.media, answer.len()),
     }
 }
 
+/// Prints JSON beside the result in `file`: to stderr where that is standard output.
+fn print_beside(file: &Path, text: &str, context: &Context) -> Result<()> {
+    if is_stdout(file) {
+        context.print_beside_data(text);
+        return Ok(());
+    }
+    context.print(text)
+}
+
 /// Prints how an iteration has ended, where the answer is that of one.
-fn print_solution(head: &ClientAnswer, context: &Context) -> Result<()> {
-    head.solution.as_ref().map_or(Ok(()), |solution| context.print(solution))
+fn print_solution(head: &ClientAnswer, file: &Path, context: &Context) -> Result<()> {
+    head.solution.as_ref().map_or(Ok(()), |solution| print_beside(file, solution, context))
 }
 
 /// True for JSON and metrics.
@@ -44,7 +54,7 @@ pub(super) fn write(send: impl Fn(&mut dyn Write) -> Sent, file: &Path, context:
             context.print(fs::read_to_string(part).with_context(|| part.display().to_string())?)?;
             return Ok(false);
         }
-        print_solution(&head, context)?;
+        print_solution(&head, file, context)?;
         Ok(true)
     })
 }
@@ -62,24 +72,33 @@ pub(super) fn write_by_descriptor(
         let result = options.open(part).with_context(|| part.display().to_string())?;
         let mut answer = vec![];
         let head = send(Some(&result), &mut answer)?;
-        context.print(String::from_utf8_lossy(&answer))?;
-        print_solution(&head, context)?;
+        print_beside(file, &String::from_utf8_lossy(&answer), context)?;
+        print_solution(&head, file, context)?;
         let is_empty = result.metadata().with_context(|| part.display().to_string())?.len() == 0;
         Ok(!is_empty)
     })
 }
 
 /// Lets `fill` write a file of another name, which has the name `file` in the end if `fill` says that it has a result,
-/// and is removed if not.
+/// and is removed if not. A pipe, a device and standard output get its bytes.
 fn with_part(file: &Path, fill: impl FnOnce(&Path) -> Result<bool>) -> Result<()> {
-    let part = file.with_extension("part");
-    match fill(&part) {
-        Ok(true) => fs::rename(&part, file).with_context(|| file.display().to_string()),
-        Ok(false) => fs::remove_file(&part).with_context(|| part.display().to_string()),
-        Err(error) => {
-            // The first error is the one to tell.
-            let _ = fs::remove_file(&part);
-            Err(error)
+    let found = fs::metadata(file).ok();
+    let is_stream =
+        is_stdout(file) || found.as_ref().is_some_and(|found| !found.is_file() && !found.is_dir());
+    // A link to a file stays one.
+    let target =
+        if found.is_some() { fs::canonicalize(file).unwrap_or_else(|_| file.into()) } else { file.into() };
+    let folder = if is_stream { std::env::temp_dir() } else { target.with_file_name("") };
+    let part = folder.join(format!(".nnz-{}.part", std::process::id()));
+    let done = fill(&part).and_then(|has_result| match has_result {
+        true if is_stream => {
+            let mut whole = File::open(&part).with_context(|| part.display().to_string())?;
+            Ok(output(file).write(|out| io::copy(&mut whole, out).map(drop))?)
         }
-    }
+        true => fs::rename(&part, &target).with_context(|| file.display().to_string()),
+        false => Ok(()),
+    });
+    // It is not there where it has another name now, or could not be made; the first error is the one to tell.
+    let _ = fs::remove_file(&part);
+    done
 }

@@ -2,7 +2,9 @@
 
 use super::arguments::{Computation, Request};
 use crate::failure::usage;
+use crate::file;
 use anyhow::{Context as _, Result};
+use nnz::io::FileKind;
 use sparse_server::{ClientRequest, HttpMethod};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +32,7 @@ impl Request {
             }
             Self::Describe { name } => (get(matrix(&name)), None),
             Self::Get { name, file } => {
-                let accept = media(&file)?;
+                let accept = answer_media(&file, "text/x-matrix-market")?;
                 (ClientRequest { accept, ..get(format!("{}/data", matrix(&name))) }, Some(file))
             }
             Self::Delete { name } => (ask(HttpMethod::DELETE, matrix(&name)), None),
@@ -44,9 +46,9 @@ impl Request {
                 (ask(HttpMethod::DELETE, format!("/v1/aliases/{}", encoded(&alias))), None)
             }
             Self::Put { file, name, parameters, .. } => {
-                let body = Some((file.clone(), media(&file)?));
+                let (media, encoding) = (media(&file)?, is_packed(&file).then_some("gzip"));
                 let path = matrix(&name) + &query(&parameters);
-                (ClientRequest { body, ..ask(HttpMethod::PUT, path) }, None)
+                (ClientRequest { body: Some((file, media)), encoding, ..ask(HttpMethod::PUT, path) }, None)
             }
             Self::Pin { name } => (ask(HttpMethod::PUT, format!("{}/pin", matrix(&name))), None),
             Self::Unpin { name } => (ask(HttpMethod::PUT, format!("{}/pin?pinned=0", matrix(&name))), None),
@@ -81,7 +83,7 @@ impl Computation {
         let Self { parameters: own, operand, to, to_array } = self;
         parameters.extend(own);
         let body = operand.map(|file| anyhow::Ok((file.clone(), media(&file)?))).transpose()?;
-        let accept = to.as_deref().map_or(Ok("*/*"), media)?;
+        let accept = to.as_deref().map_or(Ok("*/*"), |file| answer_media(file, "*/*"))?;
         let array =
             to_array.map(|file| fs::read_to_string(&file).with_context(|| file.display().to_string()));
         let result_array = array.transpose()?.map(|text| text.trim().replace('\n', " "));
@@ -93,16 +95,35 @@ impl Computation {
 
 /// The media type of a file, by its name.
 fn media(file: &Path) -> Result<&'static str> {
-    match file.extension().and_then(|extension| extension.to_str()) {
-        Some("npz") => Ok("application/x-npz"),
-        Some("npy") => Ok("application/x-npy"),
-        Some("mtx") => Ok("text/x-matrix-market"),
-        Some("json") => Ok("application/x-nnz-cuda"),
-        _ => Err(usage(format_args!(
-            "{}: a name with .npz, .npy, .mtx or, for arrays on the GPU, .json is needed",
+    match FileKind::of(file) {
+        Ok(FileKind::Npz) => Ok("application/x-npz"),
+        Ok(FileKind::Npy) => Ok("application/x-npy"),
+        Ok(FileKind::MatrixMarket) => Ok("text/x-matrix-market"),
+        Err(_) if file.extension().is_some_and(|extension| extension == "json") => {
+            Ok("application/x-nnz-cuda")
+        }
+        Err(_) => Err(usage(format_args!(
+            "{}: a name with .npz, .npy, .mtx, .mtx.gz or, for arrays on the GPU, .json is needed",
             file.display()
         ))),
     }
+}
+
+/// The media type of the answer that goes to a file, by its name; `of_stream` for a stream, whose name says nothing.
+fn answer_media(file: &Path, of_stream: &'static str) -> Result<&'static str> {
+    if file::is_stream(file) {
+        return Ok(of_stream);
+    }
+    if is_packed(file) {
+        let name = file.display();
+        return Err(usage(format_args!("{name}: what a server answers is not packed: leave out .gz")));
+    }
+    media(file)
+}
+
+/// True for the name of a packed file.
+fn is_packed(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }
 
 /// The query of these parameters, with its question mark if there are any.
