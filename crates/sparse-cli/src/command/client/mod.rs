@@ -6,6 +6,8 @@ mod request;
 
 use crate::context::Context;
 use crate::failure::usage;
+#[cfg(unix)]
+use crate::file::is_stdout;
 use anyhow::Result;
 use arguments::Request;
 use clap::Args;
@@ -65,9 +67,10 @@ impl CallServer {
         let (request, to) = self.request.into_parts()?;
         #[cfg(unix)]
         if let (None, Some(folder)) = (&parts, &self.shared) {
-            let send = |sink: &mut dyn Write| client.send_by_files(&request, folder, to.as_deref(), sink);
+            let named = to.as_deref().filter(|file| !is_stdout(file) && name_in(folder, file).is_some());
+            let send = |sink: &mut dyn Write| client.send_by_files(&request, folder, named, sink);
             return match &to {
-                Some(file) if name_in(folder, file).is_none() => write(send, file, context),
+                Some(file) if named.is_none() => write(send, file, context),
                 _ => print(send, context),
             };
         }
