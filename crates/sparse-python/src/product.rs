@@ -1,25 +1,19 @@
 //! Products and dense copies of CSR matrices over NumPy's arrays, which are not copied.
 //!
 //! A program can write `indices` and `indptr` between any two calls, so each call checks them by all threads: a product
-//! with a vector as it reads them (`Cpu::multiply_borrowed`), others before (`Cpu::borrow_csr`), with a plan of their
-//! own. No plan can belong to a pattern that is no longer there.
+//! with a vector as it reads them (`Cpu::multiply_borrowed`), others before. None has a plan, which could belong to a
+//! pattern that is no longer there.
 
-use crate::arrays::{Arrays, Slices, slice, slice_mut};
+use crate::arrays::{Arrays, slice, slice_mut};
 use crate::count;
 use crate::device::host;
 use crate::error::exception;
 use crate::types::{Position, Value, with_types};
 use nnz::op::Op;
-use nnz::{Cpu, DenseMatrix, Device, Error, Format, Matrix, Order, PlanOptions, Result, Vector};
+use nnz::{Cpu, Device, Error, Format, Result};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-
-/// A plan that is used once. It says two calls, since the serial reference would compute a product of one call with
-/// op(A).
-fn options() -> PlanOptions {
-    PlanOptions { expected_calls: 2, ..PlanOptions::default() }
-}
 
 fn op(transpose: bool) -> Op {
     if transpose { Op::Transpose } else { Op::None }
@@ -31,38 +25,6 @@ pub(crate) fn cpu(device: &Device) -> Result<&Cpu> {
         Device::Cpu(cpu) => Ok(cpu),
         _ => Err(Error::unsupported("arrays of the host on a device", "the CPU takes them")),
     }
-}
-
-/// A matrix over slices, which are checked.
-///
-/// # Safety
-/// The slices live, and nobody writes them, as long as the matrix.
-unsafe fn borrow<T: Value, I: Position>(
-    device: &Device,
-    shape: (usize, usize),
-    (offsets, indices, values): Slices<'_, T, I>,
-) -> Result<Matrix> {
-    // SAFETY: the caller promises what is asked.
-    let csr = unsafe { cpu(device)?.borrow_csr::<T, I, I>(shape, offsets, indices, values)? };
-    Matrix::wrap(device, csr)
-}
-
-/// A vector over a slice that is only read.
-///
-/// # Safety
-/// The slice lives as long as the vector, of which no method is called that writes.
-unsafe fn read<T: Value>(device: &Device, elements: &[T]) -> Result<Vector> {
-    // SAFETY: the caller promises what is asked.
-    unsafe { Vector::borrow(device, std::ptr::from_ref(elements).cast_mut()) }
-}
-
-/// A vector over a slice that is written.
-///
-/// # Safety
-/// The slice lives as long as the vector, and nobody else uses it meanwhile.
-unsafe fn written<T: Value>(device: &Device, elements: &mut [T]) -> Result<Vector> {
-    // SAFETY: the caller promises what is asked.
-    unsafe { Vector::borrow(device, std::ptr::from_mut(elements)) }
 }
 
 /// `op(A)·x` as a new array, with A in CSR and x of A's type.
@@ -135,19 +97,17 @@ fn matmat<'py, T: Value, I: Position>(
     transpose: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (device, shape) = (host()?, a.0);
-    let (inner, columns) = extents("B", b)?;
+    let (_, columns) = extents("B", b)?;
     let rows = if transpose { shape.1 } else { shape.0 };
     // SAFETY: as in `matvec`.
     let (slices, b) = unsafe { (a.slices::<T, I>(Format::Csr)?, slice::<T>("B", b)?) };
     let c = new_elements(py, (rows, columns), |c| {
+        let cpu = cpu(device)?;
         if transpose {
-            return cpu(device)?.multiply_transposed(shape, slices, b, columns, c);
+            cpu.multiply_transposed(shape, slices, b, columns, c)
+        } else {
+            cpu.multiply_dense(shape, slices, b, columns, c)
         }
-        // SAFETY: matrices are dropped before the slices.
-        let (a, b, c) = unsafe { (borrow(device, shape, slices)?, read(device, b)?, written(device, c)?) };
-        let b = DenseMatrix::new(b, inner, columns, columns, Order::RowMajor)?;
-        let mut c = DenseMatrix::new(c, rows, columns, columns, Order::RowMajor)?;
-        a.plan_spmm(Op::None, columns, &options())?.run(1.0, &a, &b, 0.0, &mut c)
     })?;
     Ok(PyArray1::from_vec(py, c).reshape([rows, columns])?.into_any())
 }

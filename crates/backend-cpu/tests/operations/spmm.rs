@@ -102,7 +102,7 @@ fn check_all_formats<T: Scalar>(cases: Vec<(String, Csr<T>)>, columns: usize) {
 }
 
 #[test]
-fn transposed_products_of_arrays_add_rows_in_order() {
+fn products_of_arrays_add_entries_in_order() {
     // Over more than one range and part; the last has columns in no order, and all sums are exact.
     let mut cases = cases::<f64>();
     let (offsets, columns) = (vec![0, 3, 3, 5], vec![2, 0, 2, 1, 1]);
@@ -120,6 +120,16 @@ fn transposed_products_of_arrays_add_rows_in_order() {
                 cpu.multiply_transposed((a.nrows(), a.ncols()), arrays, &b, columns, &mut c).unwrap();
                 assert_eq!(c, expected, "{name}, {columns} columns");
             }
+            let b = integers::<f64>(a.ncols() * columns);
+            let mut expected = vec![0.0; a.nrows() * columns];
+            for (i, j, value) in a.triplets() {
+                (0..columns).for_each(|k| expected[i * columns + k] += value * b[j * columns + k]);
+            }
+            for cpu in backends() {
+                let mut c = vec![f64::NAN; expected.len()];
+                cpu.multiply_dense((a.nrows(), a.ncols()), arrays, &b, columns, &mut c).unwrap();
+                assert_eq!(c, expected, "{name}, {columns} columns");
+            }
         }
     }
     let error = Cpu::new().unwrap().multiply_transposed::<f64, i32, i32>(
@@ -131,6 +141,13 @@ fn transposed_products_of_arrays_add_rows_in_order() {
     );
     let reason = "B has 1 elements and C 1 where 1 and 2 rows of 1 are right";
     assert_eq!(error.unwrap_err().to_string(), format!("spmm: {reason}"));
+    let cpu = Cpu::new().unwrap();
+    let error = cpu.multiply_dense::<f64, i32, i32>((1, 2), (&[0, 0], &[], &[]), &[1.0], 1, &mut [0.0]);
+    let reason = "B has 1 elements and C 1 where 2 and 1 rows of 1 are right";
+    assert_eq!(error.unwrap_err().to_string(), format!("spmm: {reason}"));
+    let error =
+        cpu.multiply_dense::<f64, i32, i32>((1, 2), (&[0, 1], &[2], &[1.0]), &[1.0; 2], 1, &mut [0.0]);
+    assert_eq!(error.unwrap_err().to_string(), "csr: row 0: column 2 is not below 2");
     let error = Cpu::new().unwrap().multiply_transposed::<f64, i64, i64>(
         (1, 1 << 62),
         (&[0, 1], &[5], &[1.0]),

@@ -6,6 +6,7 @@
 //! of A that have no column in its range, which are most of them in bands and grids; of others it reads the columns, a
 //! small part of the work of a product with several columns of B.
 
+use super::once;
 use super::thresholds::SpmmThresholds;
 use crate::Cpu;
 use crate::borrow::Extremes;
@@ -15,7 +16,7 @@ use crate::primitive::fill::entry_ranges;
 use crate::primitive::lines::Lines;
 use crate::simd::{Isa, Vectorize, fetch};
 use sparse_core::error::checked_product;
-use sparse_core::{Error, HostCsr, Index, Result, Scalar};
+use sparse_core::{DenseView, DenseViewMut, Error, HostCsr, Index, Result, Scalar};
 use std::ops::Range;
 
 /// The most ranges of C: each reads all columns of A that lie anywhere.
@@ -56,32 +57,45 @@ impl Cpu {
         columns: usize,
         c: &mut [T],
     ) -> Result<()> {
-        let elements = |rows| checked_product("rows x columns", rows, columns);
-        if (b.len(), c.len()) != (elements(rows)?, elements(cols)?) {
-            let found = format!("B has {} elements and C {}", b.len(), c.len());
-            let reason = format!("{found} where {rows} and {cols} rows of {columns} are right");
-            return Err(Error::shape("spmm", reason));
-        }
+        require_elements((b, rows), (c, cols), columns)?;
         if size_of::<T>() != size_of::<T::Acc>() {
             return Err(Error::unsupported("sums in half precision", "f32, f64, c32 and c64 have them"));
         }
         // SAFETY: the slices outlive the matrix, which is only checked.
         unsafe { self.borrow_csr((rows, cols), offsets, indices, values) }.map(drop::<HostCsr<T, I, O>>)?;
         let functions: &Functions<T, I, O> = find(spmm_across_table(), "spmm", "csr")?;
-        (functions.multiply)(self, Lines { offsets, indices, values }, (b, columns), c);
+        (functions.across)(self, Lines { offsets, indices, values }, (b, columns), c);
         Ok(())
     }
 }
 
-/// The functions for one triple of types, which are compiled in this crate.
-pub(in crate::op) struct Functions<T: Scalar, I: Index, O: Index> {
-    multiply: Multiply<T, I, O>,
+/// An error if B and C have other numbers of elements than so many rows of `columns`.
+pub(super) fn require_elements<T>(
+    (b, b_rows): (&[T], usize),
+    (c, c_rows): (&[T], usize),
+    columns: usize,
+) -> Result<()> {
+    let elements = |rows| checked_product("rows x columns", rows, columns);
+    if (b.len(), c.len()) != (elements(b_rows)?, elements(c_rows)?) {
+        let found = format!("B has {} elements and C {}", b.len(), c.len());
+        let reason = format!("{found} where {b_rows} and {c_rows} rows of {columns} are right");
+        return Err(Error::shape("spmm", reason));
+    }
+    Ok(())
 }
 
-type Multiply<T, I, O> = fn(&Cpu, Lines<'_, T, I, O>, (&[T], usize), &mut [T]);
+/// The functions for one triple of types, which are compiled in this crate.
+pub(in crate::op) struct Functions<T: Scalar, I: Index, O: Index> {
+    across: Across<T, I, O>,
+    pub(super) along: Along<T, I, O>,
+}
+
+type Across<T, I, O> = fn(&Cpu, Lines<'_, T, I, O>, (&[T], usize), &mut [T]);
+
+type Along<T, I, O> = fn(&Cpu, Lines<'_, T, I, O>, DenseView<'_, T>, DenseViewMut<'_, T>) -> Result<()>;
 
 impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
-    pub(in crate::op) const ALL: Self = Self { multiply };
+    pub(in crate::op) const ALL: Self = Self { across: multiply, along: once::multiply };
 }
 
 /// Some rows of A, and the range of their columns.

@@ -13,6 +13,7 @@ mod block;
 mod groups;
 #[cfg(target_arch = "x86_64")]
 mod nontemporal_stores;
+mod once;
 mod partition;
 mod product;
 #[cfg(target_arch = "x86_64")]

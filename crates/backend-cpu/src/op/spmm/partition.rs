@@ -79,7 +79,7 @@ impl<T: Scalar> SpmmPartition<T> {
         let parts = rows.parts(entries_of_part(at_once));
         let parts = if segments.is_empty() { parts } else { without_long_rows(rows, parts, longest) };
         let split = WorkSplit {
-            ahead: entries_ahead(rows, at_once, sliced),
+            ahead: entries_ahead(rows, b.0, at_once, sliced),
             sliced,
             copied: is_copy_cheap(rows, b.0),
             parts: find_groups(cpu, rows, parts, calls),

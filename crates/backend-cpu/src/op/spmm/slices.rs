@@ -58,9 +58,11 @@ pub(super) fn rows_straddle_lines<T: Scalar>(b: &DenseView<'_, T>) -> bool {
 
 /// [`RowMajor::ahead`] for `columns` columns of B: rows of neighbouring entries are prefetched unless they stay in the
 /// cache. Slices, which all rows of op(A) use, are prefetched too: by their place in memory, some may not stay.
-pub(super) fn entries_ahead<R: Rows>(rows: &R, columns: usize, sliced: bool) -> usize {
+pub(super) fn entries_ahead<R: Rows>(rows: &R, b_rows: usize, columns: usize, sliced: bool) -> usize {
     let bytes = columns.saturating_mul(size_of::<R::Scalar>());
-    let stay = !sliced && reach(rows).saturating_mul(bytes) <= SpmmThresholds::CPU.cached_bytes;
+    let cached = |rows: usize| rows.saturating_mul(bytes) <= SpmmThresholds::CPU.cached_bytes;
+    // Nothing is looked for where all of B stays.
+    let stay = !sliced && (cached(b_rows) || cached(reach(rows)));
     if stay { 0 } else { (AHEAD / bytes.max(1)).clamp(1, MAX_AHEAD) }
 }
 
