@@ -95,7 +95,7 @@ static __device__ unsigned short delta_of(long long column, const Idx *windows)
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
 // number of ROWS whose sample is like the row before; found[2] += the number of ROWS for which that is so or whose
 // columns lie at most NEAR apart; found[3] += the number of the others whose sample has scattered columns, fewer than a
-// quarter of which are close; found[4] += the number of ROWS whose sample has columns in pieces, fewer than seven eighths
+// quarter of which are close; found[4] += the number of ROWS whose sample has clustered columns, fewer than seven eighths
 // of which are close. A warp takes ROWS rows. For the plan.
 KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ indices,
                        Idx *__restrict__ bases, unsigned short *__restrict__ deltas, int *__restrict__ found)
@@ -103,7 +103,7 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
     int alike = 0;
     int near = 0;
     int scattered = 0;
-    int in_pieces = 0;
+    int clustered = 0;
     for (long long first = warp_index() * ROWS; first < rows; first += warp_count() * ROWS) {
         long long begin = offsets[first];
         long long end = offsets[min(first + ROWS, rows)];
@@ -127,7 +127,7 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
             alike += is_alike;
             near += is_near;
             scattered += !is_near && close < 2;
-            in_pieces += close < 7;
+            clustered += close < 7;
         }
         for (long long k = begin + lane_index(); k < end; k += WARP)
             deltas[k] = delta_of(indices[k], windows);
@@ -138,8 +138,8 @@ KERNEL csr_deltas_make(long long rows, const Off *__restrict__ offsets, const Id
         atomicAdd(found + 2, near);
     if (scattered > 0)
         atomicAdd(found + 3, scattered);
-    if (in_pieces > 0)
-        atomicAdd(found + 4, in_pieces);
+    if (clustered > 0)
+        atomicAdd(found + 4, clustered);
 }
 
 KERNEL csr_deltas_spmv(long long rows, const Off *__restrict__ offsets, const Idx *__restrict__ bases,

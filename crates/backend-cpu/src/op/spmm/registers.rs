@@ -27,8 +27,8 @@ const MAX_VECTORS: usize = 16;
 const MIN_VECTORS_ALIGNED: usize = 4;
 const MIN_ENTRIES_ALIGNED: usize = 16;
 
-/// Bytes of the pages whose addresses a processor has translated and stored: 2048 of 4 KiB.
-const KNOWN_PAGES: usize = 8 << 20;
+/// Bytes that the second-level TLB maps: 2048 pages of 4 KiB.
+const TLB_BYTES: usize = 8 << 20;
 
 /// True if kernels in registers take any number of columns.
 pub(super) const fn take_all<S: Isa, T: Scalar>() -> bool {
@@ -137,7 +137,7 @@ pub(super) fn with_ahead<'a, I: Index>(
 /// Prefetches `len` elements of the next row, and one of the row that is far ahead: the processor translates the
 /// address of its page meanwhile, which may take as long as the elements themselves. Of rows as short as a cache line
 /// one line of the next is fetched alone, as there are more of them a microsecond and the instructions count, unless B
-/// has more pages than the processor knows.
+/// has more pages than the TLB.
 #[inline(always)]
 pub(super) fn fetch_rows<I: Index, T: Scalar>(
     b: RowMajor<'_, T>,
@@ -148,7 +148,7 @@ pub(super) fn fetch_rows<I: Index, T: Scalar>(
     if b.ahead == 0 {
         return;
     }
-    if len * size_of::<T>() <= LINE && size_of_val(b.data) <= KNOWN_PAGES {
+    if len * size_of::<T>() <= LINE && size_of_val(b.data) <= TLB_BYTES {
         return fetch_line(b.data, start(next, b, first));
     }
     fetch(b.data, start(next, b, first), len);

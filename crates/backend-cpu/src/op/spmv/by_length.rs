@@ -64,16 +64,17 @@ pub(super) struct Listed<'a> {
     pub(super) lengths: &'a [u16],
 }
 
-/// True if rows are short on average, or of middle length but unequal.
-pub(super) fn are_short<M: Members>(a: &M) -> bool {
+/// Why rows by their length take less time, if they do: rows are short, or of middle length but unequal.
+pub(super) fn reason<M: Members>(a: &M) -> Option<&'static str> {
     let offsets = || (0..a.members()).map(|k| a.lines(k).offsets);
     let rows: usize = offsets().map(|offsets| offsets.len() - 1).sum();
     let SpmvThresholds { long_rows, long_unequal_rows, .. } = SpmvThresholds::CPU;
     if a.nnz() < long_rows * rows {
-        return true;
+        return Some("rows are short");
     }
     let squares: f64 = offsets().map(squared_lengths).sum();
-    a.nnz() < long_unequal_rows * rows && squares * rows as f64 > 2.0 * (a.nnz() as f64).powi(2)
+    let are_unequal = squares * rows as f64 > 2.0 * (a.nnz() as f64).powi(2);
+    (are_unequal && a.nnz() < long_unequal_rows * rows).then_some("rows have unequal lengths")
 }
 
 /// The sum of the squared lengths of all rows.

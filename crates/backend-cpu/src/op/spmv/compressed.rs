@@ -1,6 +1,6 @@
 //! CSR, CSC and batches of them along the compressed direction.
 
-use super::by_length::{ByLength, are_short};
+use super::by_length::{self, ByLength};
 use super::members::Members;
 use super::part_sums::PartSums;
 use super::repeated::{Repeated, repeats};
@@ -104,10 +104,10 @@ impl<M: Members> SpmvFormat for M {
                 "neighbouring rows have the same columns, one further each".into(),
             ));
         }
-        let by_length = [DType::F32, DType::F64, DType::C32, DType::C64].contains(&dtype)
-            && size_of::<M::Index>() == size_of::<i32>()
-            && are_short(self);
-        by_length.then(|| (CompressedAlgorithm::RowsByLength, "rows are short".into()))
+        let has_kernels = [DType::F32, DType::F64, DType::C32, DType::C64].contains(&dtype)
+            && size_of::<M::Index>() == size_of::<i32>();
+        let reason = if has_kernels { by_length::reason(self) } else { None };
+        reason.map(|reason| (CompressedAlgorithm::RowsByLength, reason.into()))
     }
 
     fn prepare(&self, simd: Simd, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {

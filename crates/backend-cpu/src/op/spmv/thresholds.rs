@@ -1,7 +1,7 @@
 //! The numbers that steer the choice of an SpMV algorithm.
 
 /// The crossovers from one algorithm to another, on one class of processors. Measured on two quiet cores with AVX-512,
-/// with values of f32 (`docs/notes/cpu.md`).
+/// with values of f32 unless it says otherwise (`docs/notes/cpu.md`).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SpmvThresholds {
     /// Calls from which on a plan may take as long as several products: that of `repeated_rows` takes 8 to 15 ms on
@@ -15,8 +15,8 @@ pub(super) struct SpmvThresholds {
     /// sorting them by their length gains nothing (`rows_by_length`). With 8 entries (uniform_8) a product took 12.4 ms
     /// in place of 14.3, with 27 (stencil_27) 2.05 in place of 2.6; with the long rows of ddi it was 0.7 times as fast.
     pub(super) long_rows: usize,
-    /// The same where the standard deviation of the lengths is above their mean, so that nobody foresees the end of a
-    /// row: with 71 entries on average (ratings) a product took 0.71 (f32) and 0.80 (f64) of the time, with 117 (texts)
+    /// The same where the standard deviation of the lengths is above their mean, so that branches at the ends of rows are
+    /// mispredicted: with 71 entries on average (ratings) a product took 0.71 (f32) and 0.80 (f64) of the time, with 117 (texts)
     /// 0.77 and 1.0, with 707 1.46 and 0.82.
     pub(super) long_unequal_rows: usize,
     /// Sums of all chunks per entry up to which adding them costs less than a pattern by rows (`chunked_scatter`),

@@ -30,8 +30,8 @@ pub(super) fn has_whole_words(dtype: DType, inner: usize, least: usize) -> bool 
 /// Bytes of a slice of columns for whole words, of a V with `cols` rows that the cache does not hold.
 fn slice_of_words(cols: usize, cache: usize, is_far: bool) -> usize {
     let [widest, .., narrowest] = FAR_SLICES;
-    let is_held = |slice: &usize| cols.saturating_mul(*slice) <= cache;
-    if is_far { FAR_SLICES.into_iter().find(is_held).unwrap_or(narrowest) } else { widest }
+    let fits_cache = |slice: &usize| cols.saturating_mul(*slice) <= cache;
+    if is_far { FAR_SLICES.into_iter().find(fits_cache).unwrap_or(narrowest) } else { widest }
 }
 
 /// What a plan finds out before it chooses.
@@ -40,7 +40,7 @@ pub(super) struct Inspection {
     /// Bytes of a row of V.
     row_bytes: usize,
     /// True if the device's cache holds V.
-    is_held: bool,
+    fits_cache: bool,
     /// True if [`ALIGNED`] can run: the rows of entries are known, and those of V have whole words.
     is_aligned: bool,
     /// The panels that gain, if any do.
@@ -61,11 +61,11 @@ impl Inspection {
         let knows_rows = matches!(p.row_of, RowOf::Coordinates(_)) || repeats;
         let is_aligned = knows_rows && backend.has(ALIGNED) && has_whole_words(p.dtype, inner, LINE);
         let cache = backend.properties().cache_bytes;
-        let is_held = p.shape.1.saturating_mul(row_bytes) <= cache;
+        let fits_cache = p.shape.1.saturating_mul(row_bytes) <= cache;
         let compressed = p.row_of.compressed();
         let [.., narrowest] = FAR_SLICES;
         let is_far = match compressed {
-            Some(a) if is_aligned && repeats && !is_held && row_bytes > narrowest => {
+            Some(a) if is_aligned && repeats && !fits_cache && row_bytes > narrowest => {
                 !backend.has_near_columns(a)?
             }
             _ => false,
@@ -78,7 +78,7 @@ impl Inspection {
             _ => None,
         };
         let slice = if is_aligned { slice_of_words(p.shape.1, cache, is_far) } else { SLICE };
-        Ok(Self { row_bytes, is_held, is_aligned, panels, slice })
+        Ok(Self { row_bytes, fits_cache, is_aligned, panels, slice })
     }
 
     /// The automatic choice and its reason.
@@ -89,7 +89,7 @@ impl Inspection {
                 (SddmmAlgorithm::ColumnPanels, "rows are long, or those of V short")
             }
             Some(_) => (SddmmAlgorithm::ColumnPanels, "rows have several entries in a panel of columns"),
-            None if self.row_bytes > self.slice && !self.is_held => {
+            None if self.row_bytes > self.slice && !self.fits_cache => {
                 (SddmmAlgorithm::ColumnSlices, "the cache does not hold V")
             }
             None => (SddmmAlgorithm::LanesPerEntry, "the cache holds V, or its rows are short"),
@@ -97,7 +97,7 @@ impl Inspection {
     }
 
     /// True if a plan of several calls keeps the row of each entry.
-    pub(super) fn keeps_rows(&self, algorithm: SddmmAlgorithm) -> bool {
+    pub(super) fn stores_rows(&self, algorithm: SddmmAlgorithm) -> bool {
         match algorithm {
             SddmmAlgorithm::LanesPerEntry => self.is_aligned || self.row_bytes <= SLICE,
             SddmmAlgorithm::ColumnSlices => true,
@@ -132,7 +132,7 @@ impl Inspection {
         let bytes = match algorithm {
             SddmmAlgorithm::ColumnSlices => Some(self.slice),
             SddmmAlgorithm::ColumnPanels if has_panels => Some(ALIGNED_SLICE),
-            SddmmAlgorithm::ColumnPanels if !self.is_held => Some(self.slice),
+            SddmmAlgorithm::ColumnPanels if !self.fits_cache => Some(self.slice),
             _ => None,
         };
         bytes.filter(|_| dtype.accumulator() == dtype).map(|bytes| bytes / dtype.bytes())
@@ -148,8 +148,8 @@ fn one_panel(a: RawCompressed<'_>) -> Cut {
 mod tests {
     use super::*;
 
-    fn found(panels: Option<Cut>, is_held: bool) -> Inspection {
-        Inspection { row_bytes: 2048, is_held, is_aligned: true, panels, slice: 512 }
+    fn found(panels: Option<Cut>, fits_cache: bool) -> Inspection {
+        Inspection { row_bytes: 2048, fits_cache, is_aligned: true, panels, slice: 512 }
     }
 
     #[test]
@@ -176,9 +176,9 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_entries_are_kept_for_kernels_without_quads() {
-        assert!(found(None, true).keeps_rows(SddmmAlgorithm::LanesPerEntry));
-        assert!(!found(None, true).keeps_rows(SddmmAlgorithm::ColumnPanels));
+    fn rows_of_entries_are_stored_for_kernels_without_quads() {
+        assert!(found(None, true).stores_rows(SddmmAlgorithm::LanesPerEntry));
+        assert!(!found(None, true).stores_rows(SddmmAlgorithm::ColumnPanels));
         assert!(!found(None, true).takes_aligned(SddmmAlgorithm::ColumnPanels));
     }
 }

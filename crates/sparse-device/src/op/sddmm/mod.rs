@@ -204,9 +204,9 @@ impl SddmmPlan {
             SddmmAlgorithm::ChunkPerThread => "sddmm_chunk_per_thread",
             _ => "sddmm_lanes_per_entry",
         };
-        let keeps_rows = options.expected_calls > 1 && found.keeps_rows(algorithm);
+        let stores_rows = options.expected_calls > 1 && found.stores_rows(algorithm);
         let (offsets, rows) = match p.row_of {
-            RowOf::Compressed(a) => (a.offsets, keeps_rows.then(|| backend.major_indices(a)).transpose()?),
+            RowOf::Compressed(a) => (a.offsets, stores_rows.then(|| backend.major_indices(a)).transpose()?),
             RowOf::Coordinates(_) => (p.indices, None),
         };
         let index = Defines::default().index(p.indices.index_type());

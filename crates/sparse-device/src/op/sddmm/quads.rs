@@ -74,14 +74,15 @@ impl Shape {
         Cut { blocks: self.cols.div_ceil(width), width }
     }
 
-    /// True if there are several panels, and no more pieces of rows than entries.
+    /// True if there are several panels, and no more segments of rows than entries.
     fn can_have(self, cut: Cut) -> bool {
         cut.blocks > 1 && self.rows.saturating_mul(cut.blocks + 1) <= self.nnz
     }
 
-    /// True if one panel is worth it: rows are long, or those of V are so short that no other kernel reads them in words.
+    /// True if one panel is worth it: rows are long, or fill quads and those of V are so short that no other kernel reads
+    /// them in words.
     fn has_one_panel(self) -> bool {
-        self.row_bytes < LINE || self.nnz >= LONG_ROW * self.rows
+        self.row_bytes < LINE && self.nnz >= QUAD * self.rows || self.nnz >= LONG_ROW * self.rows
     }
 }
 
@@ -96,7 +97,9 @@ pub(super) fn choose_panels(backend: &Device, a: RawCompressed<'_>, inner: usize
     if !backend.has(FILE) || team(bytes).is_none() || !a.order.sorted || a.rows >= MOST_ROWS || a.nnz() == 0 {
         return Ok(None);
     }
-    let shape = Shape { rows: a.rows, cols: a.cols, nnz: a.nnz(), row_bytes: bytes.min(ALIGNED_SLICE) };
+    // Half precision has one slice.
+    let row_bytes = if a.dtype.accumulator() == a.dtype { bytes.min(ALIGNED_SLICE) } else { bytes };
+    let shape = Shape { rows: a.rows, cols: a.cols, nnz: a.nnz(), row_bytes };
     for cut in PANELS.map(|bytes| shape.cut(bytes)).into_iter().filter(|&cut| shape.can_have(cut)) {
         let touched = backend.touched_blocks(a, cut.width)?;
         if are_dense(a.mean_length() * touched.sampled, touched.blocks, cut.width) {
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn panels_fill_the_first_cache_and_no_matrix_has_more_pieces_than_entries() {
+    fn panels_fill_the_first_cache_and_no_matrix_has_more_segments_than_entries() {
         let shape = Shape { rows: 2000, cols: 100_000, nnz: 6_000_000, row_bytes: 128 };
         let Cut { blocks, width } = shape.cut(64 << 10);
         assert_eq!((blocks, width), (196, 512));
@@ -224,6 +227,7 @@ mod tests {
         let stencil = Shape { rows: 1000, cols: 1000, nnz: 27_000, row_bytes: 128 };
         assert!(!stencil.has_one_panel());
         assert!(Shape { row_bytes: 32, ..stencil }.has_one_panel());
+        assert!(!Shape { row_bytes: 32, nnz: 3000, ..stencil }.has_one_panel(), "3 entries a row");
         assert!(Shape { nnz: 100_000, ..stencil }.has_one_panel());
     }
 

@@ -75,6 +75,9 @@ impl Device {
     /// B, if they are taken in turn.
     pub(in crate::op) fn has_near_columns(&self, a: RawCompressed<'_>) -> Result<bool> {
         let samples = a.rows.min(SAMPLES);
+        if samples == 0 {
+            return Ok(true);
+        }
         let near = self.allocate::<i64>(samples)?;
         let kernel = self.kernel(PLAN_FILE, "csr_row_blocks_near", a.defines())?;
         let launch = self.launch(&kernel).size(samples).size(a.rows / samples).size(a.cols / FAR_PARTS);

@@ -96,12 +96,12 @@ impl LengthClasses {
         let lanes = match pattern {
             ColumnPattern::Scattered if is_alike && mean < SHORT_AND_SCATTERED => lanes_of_scattered(mean),
             ColumnPattern::Scattered => lanes_at_once(rows, mean, units).unwrap_or(lanes),
-            ColumnPattern::Alike | ColumnPattern::InPieces { alike: true }
+            ColumnPattern::Alike | ColumnPattern::Clustered { alike: true }
                 if mean <= limits.four_lanes_up_to && !evicts_first =>
             {
                 lanes.min(4)
             }
-            ColumnPattern::Alike | ColumnPattern::InPieces { .. } | ColumnPattern::Other => lanes,
+            ColumnPattern::Alike | ColumnPattern::Clustered { .. } | ColumnPattern::Other => lanes,
         };
         let longest_short = match lanes {
             _ if is_alike => longest,

@@ -60,18 +60,19 @@ algorithms! {
         LengthClasses = Algorithm::new(
             "length_classes",
             "CUDA, where the plan runs more than once and rows are many: of 4 to 128 entries on average if they are alike, of 2 if \
-             a plan of 32 calls finds scattered columns, of 3 to 384 otherwise, but where x has up to 256 KiB and the matrix takes half of the cache; where they are few and one is much \
-             longer than the average, or they have 32 entries and their lanes fill half of the device: 1 to 8 lanes a short row, 8 \
-             a middle one, a warp a long one, and work-groups for slices of longer ones",
+             a plan of 32 calls finds scattered columns, of 3 to 384 otherwise, but where x has up to 256 KiB and the matrix takes \
+             half of the cache; where they are few and one is much longer than the average, or they have 32 entries and their \
+             lanes fill half of the device. 1 to 8 lanes a short row, 8 a middle one, a warp a long one, and work-groups for \
+             slices of longer ones",
         )
         .preprocessing("the rows that are not short, and for each 2048 entries of the longest a partial sum and a counter"),
         Needs::File(length_classes::FILE);
 
         SlicedColumns = Algorithm::new(
             "sliced_columns",
-            "CUDA, for plans of 32 calls and more, in place of classes of lengths where rows are alike and have 17 entries and more: \
-             if their columns are scattered and all rows run at once, or, with values of fewer than 8 bytes, if they have 20 entries, \
-             their columns are in pieces and the cache holds most of the matrix",
+            "CUDA, for plans of 32 calls and more, in place of classes of lengths where rows are alike: if they have 24 entries, \
+             scattered columns, and all run at once, or, with values of fewer than 8 bytes, if they have 20 entries, clustered \
+             columns, and the cache holds most of the matrix",
         )
         .preprocessing("the columns in the order in which warps read them"),
         Needs::File(sliced_columns::FILE);

@@ -52,8 +52,8 @@ struct Found {
     near: usize,
     /// The number of the others whose sample has columns apart from each other.
     scattered: usize,
-    /// The number of groups whose sample has columns in pieces that are apart from each other.
-    in_pieces: usize,
+    /// The number of groups whose sample has clustered columns.
+    clustered: usize,
 }
 
 /// The columns of a plan that runs often.
@@ -71,8 +71,8 @@ pub(super) enum ColumnPattern {
     Scattered,
     /// Beside those of the row before.
     Alike,
-    /// In pieces that are apart from each other; `alike` if they are beside those of the row before, too.
-    InPieces { alike: bool },
+    /// In clusters that are apart from each other; `alike` if they are beside those of the row before, too.
+    Clustered { alike: bool },
     /// None of these, or not looked at.
     Other,
 }
@@ -90,7 +90,7 @@ impl RowDeltas {
             return Ok(Columns::Plain(ColumnPattern::Other));
         }
         let (mut deltas, found) = Self::make(backend, a, op, (1, a.rows))?;
-        let enough = a.rows / ROWS * AGREEING / 16;
+        let enough = (a.rows / ROWS * AGREEING / 16).max(1);
         let (are_alike, are_near) = (found.alike >= enough, found.near >= enough);
         let pays = match patterns {
             DeltaPatterns::None => false,
@@ -110,7 +110,7 @@ impl RowDeltas {
         Ok(match deltas {
             Some(deltas) if pays => Columns::Deltas(deltas),
             _ if found.scattered >= enough => Columns::Plain(ColumnPattern::Scattered),
-            _ if found.in_pieces >= enough => Columns::Plain(ColumnPattern::InPieces { alike: are_alike }),
+            _ if found.clustered >= enough => Columns::Plain(ColumnPattern::Clustered { alike: are_alike }),
             _ if are_alike => Columns::Plain(ColumnPattern::Alike),
             _ => Columns::Plain(ColumnPattern::Other),
         })
@@ -145,8 +145,8 @@ impl RowDeltas {
             }
         };
         let deltas = Self { kernel, lanes, bases, deltas };
-        let [alike, near, scattered, in_pieces] = [1, 2, 3, 4].map(|kind| counts[kind] as usize);
-        let found = Found { alike, near, scattered, in_pieces };
+        let [alike, near, scattered, clustered] = [1, 2, 3, 4].map(|kind| counts[kind] as usize);
+        let found = Found { alike, near, scattered, clustered };
         Ok(((counts[0] == 0).then_some(deltas), found))
     }
 

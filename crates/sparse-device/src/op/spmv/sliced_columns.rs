@@ -15,6 +15,7 @@ use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Buffer, Device, Kernel};
+use sparse_core::error::checked_product;
 use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
 
@@ -24,13 +25,13 @@ pub(super) const FILE: &str = "csr_spmv_sliced_columns";
 /// Entries of a lane in a step: `EACH` of the kernels.
 const EACH: usize = 4;
 
-/// Average entries per row from which on the copy is worth it for scattered columns, and for columns in pieces. Measured on an
-/// H200, over classes of lengths: 0.82 to 0.93 from 24 scattered ones on, 0.99 to 1.10 at 8 to 16; 0.83 to 0.89 from 20 in
-/// pieces on, 1.01 at 18.
-const LONG: usize = 17;
-const LONG_IN_PIECES: usize = 20;
+/// Average entries per row from which on the copy is worth it for scattered columns, and for clustered ones. Measured on an
+/// H200, over classes of lengths: 0.82 to 0.93 from 24 scattered ones on, 0.99 to 1.10 at 8 to 16; 0.83 to 0.89 from 20
+/// clustered ones on, 1.01 at 18.
+const LONG: usize = 24;
+const LONG_CLUSTERED: usize = 20;
 
-/// Average entries per row from which on rows with columns in pieces have eight lanes, not four. Measured on an H200 on shuffled
+/// Average entries per row from which on rows with clustered columns have eight lanes, not four. Measured on an H200 on shuffled
 /// meshes of two to five unknowns in f32, eight over four: 1.11 at 25 entries, 1.17 at 36, 0.94 at 51; over classes of
 /// lengths with the lanes that they have: 0.78 to 0.89.
 const EIGHT_LANES: usize = 41;
@@ -69,7 +70,8 @@ impl SlicedColumns {
         let count = kernel("csr_spmv_sliced_columns_count")?;
         backend.launch(&count).size(a.rows).buffer(a.offsets).buffer(&starts).items(slices + 1)?;
         let steps = PrefixSum::series(backend, slices + 1)?.starts_and_sum(backend, &starts)?;
-        let columns = backend.allocate_raw(steps * LANES * EACH, a.indices.element_bytes)?;
+        let elements = checked_product("steps x entries", steps, LANES * EACH)?;
+        let columns = backend.allocate_raw(elements, a.indices.element_bytes)?;
         let fill = kernel("csr_spmv_sliced_columns_fill")?;
         let launch = backend.launch(&fill).size(a.rows).buffer(a.offsets).buffer(a.indices);
         launch.buffer(&starts).buffer(&columns).warps(slices)?;
@@ -98,17 +100,19 @@ impl Device {
         pattern: ColumnPattern,
     ) -> Result<Option<usize>> {
         let (mean, value_bytes) = (a.mean_length(), a.values.element_bytes);
-        if self.lacks(FILE).is_some() || mean < LONG || lengths.longest()? > 2 * mean {
+        if self.lacks(FILE).is_some() || lengths.longest()? > 2 * mean {
             return Ok(None);
         }
         Ok(match pattern {
-            ColumnPattern::Scattered => lanes_of_scattered(a.rows, value_bytes, self.caps().compute_units),
-            ColumnPattern::InPieces { .. }
-                if value_bytes < 8 && mean >= LONG_IN_PIECES && self.nearly_caches(a) =>
+            ColumnPattern::Scattered if mean >= LONG => {
+                lanes_of_scattered(a.rows, value_bytes, self.caps().compute_units)
+            }
+            ColumnPattern::Clustered { .. }
+                if value_bytes < 8 && mean >= LONG_CLUSTERED && self.nearly_caches(a) =>
             {
                 Some(if mean < EIGHT_LANES { 4 } else { 8 })
             }
-            ColumnPattern::InPieces { .. } | ColumnPattern::Alike | ColumnPattern::Other => None,
+            _ => None,
         })
     }
 
