@@ -81,6 +81,9 @@ pub struct Partition<Acc> {
     entries: usize,
 }
 
+/// The sums of a part, by a workspace and the part's number.
+type PartWork<'a, W, T, Acc> = dyn Fn(&mut W, usize, &Part, &mut [T]) -> Carry<Acc> + Sync + 'a;
+
 /// The work of one task: its parts, their elements of `y`, and their carries.
 struct Task<'a, T, Acc> {
     /// The number of the first part.
@@ -156,7 +159,7 @@ impl<Acc: Accumulator> Partition<Acc> {
         y: &mut [T],
         write: &dyn Fn(&mut T, Acc),
         workspace: &(dyn Fn() -> W + Sync),
-        work: &(dyn Fn(&mut W, usize, &Part, &mut [T]) -> Carry<Acc> + Sync),
+        work: &PartWork<'_, W, T, Acc>,
     ) {
         let y_parts = split_mut(y, &self.task_rows);
         let carry_parts = split_mut(&mut self.carries, &self.tasks);

@@ -96,8 +96,11 @@ class _Compressed(_Containers):
             data, indices, indptr, shape = arg1.data, arg1.indices, arg1.indptr, arg1.shape
         else:
             return False
-        # What is not an array, has another type, or fails a check is left to SciPy, which converts it or has the error.
-        if not (_KNOWS_SCIPY and type(data) is type(indices) is type(indptr) is np.ndarray and type(shape) is tuple and len(shape) == 2):
+        # What is not an array, has another type, or fails a check is left to SciPy, which converts it or has the error; as are
+        # classes with checks of their own.
+        if not (_KNOWS_SCIPY and type(self).check_format is _CHECK_FORMAT and type(shape) is tuple and len(shape) == 2):
+            return False
+        if not type(data) is type(indices) is type(indptr) is np.ndarray:
             return False
         if data.dtype not in _NUMBERS or not (dtype is None or dtype is data.dtype) or indices.dtype is not indptr.dtype:
             return False
@@ -271,6 +274,7 @@ def _compressed(container: Any, shape: tuple[int, int], parts: Any, *, canonical
 _NEW = vars(sp.csr_array((1, 1)))
 #: What SciPy prints at most, and whether its constructor sets what :meth:`_Compressed._takes` does, and no more.
 _MAXPRINT = _NEW.get("maxprint")
+_CHECK_FORMAT = sp.csr_array.check_format
 _KNOWS_SCIPY = _NEW.keys() == {"_shape", "maxprint", "data", "indices", "indptr"}
 
 

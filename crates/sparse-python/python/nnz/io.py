@@ -152,20 +152,23 @@ def _contents(file: Any) -> tuple[str, _Headers]:
         for name in archive.namelist():
             with archive.open(name) as member:
                 start = _start(member)
-            if start is None:
-                continue
-            shape, dtype, elements = start
-            if name == "format.npy":
-                format = np.frombuffer(elements, dtype, 1).item()
-            else:
-                headers[name.removesuffix(".npy")] = (shape, dtype)
+                if start is None:
+                    continue
+                shape, dtype, elements = start
+                if name != "format.npy":
+                    headers[name.removesuffix(".npy")] = (shape, dtype)
+                elif shape == () and dtype.kind in "SU" and dtype.itemsize <= len(elements):
+                    format = np.frombuffer(elements, dtype, 1).item()
+                else:
+                    member.seek(0)
+                    format = np.lib.format.read_array(member).item()
     if format is None:
         raise ValueError(f"{os.fspath(file)} has no array `format`, which scipy.sparse.save_npz writes")
     return format.decode() if isinstance(format, bytes) else format, headers
 
 
 #: The type and the extents of an array whose header is as NumPy writes it.
-_HEADER = re.compile(rb"\x93NUMPY\x01\x00..{'descr': '([<|]\w+)', 'fortran_order': (?:True|False), 'shape': \(([\d, ]*)\), } *\n", re.DOTALL)
+_HEADER = re.compile(rb"\x93NUMPY\x01\x00..{'descr': '([<|](?:b1|[iu][1248]|f[248]|c8|c16|[SU]\d+))', 'fortran_order': (?:True|False), 'shape': \(([\d, ]*)\), } *\n", re.DOTALL)
 
 
 def _start(member: Any) -> tuple[tuple[int, ...], np.dtype[Any], bytes] | None:
