@@ -314,6 +314,18 @@ def test_npz_files_are_scipys(tmp_path):
             nnz.io.load_npz(file)
 
 
+@pytest.mark.parametrize("old, new", [(b"<U3", b"<Z3"), (b"'shape': (), ", b"'shape': (0,),"), (b"<U3", b"|O1")])
+def test_odd_headers_are_read_as_by_numpy(tmp_path, old, new):
+    file = tmp_path / "odd.npz"
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in {"format": np.array("csr"), "shape": np.array([1, 1]), "data": np.ones(1)}.items():
+            member = io.BytesIO()
+            np.save(member, array)
+            archive.writestr(f"{name}.npy", member.getvalue().replace(old, new) if name == "format" else member.getvalue())
+    with pytest.raises(ValueError):
+        nnz.io.load_npz(file)
+
+
 def test_what_is_no_matrix_is_named(tmp_path):
     for text in (b"", b"PK", b"hello"):
         (tmp_path / "text.npz").write_bytes(text)
