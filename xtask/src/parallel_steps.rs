@@ -1,4 +1,4 @@
-//! The steps of CI, two at a time: while one waits for a lock, for the last crate of a build or for a test with one
+//! The steps of CI, three at a time: while one waits for a lock, for the last crate of a build or for a test with one
 //! thread, the other computes.
 
 use anyhow::{Context, Result, bail};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use xshell::Shell;
 
 /// The number of steps that run at once.
-const AT_ONCE: usize = 2;
+const AT_ONCE: usize = 3;
 /// The time between two looks at the running steps.
 const PAUSE: Duration = Duration::from_millis(100);
 
