@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    /// The seconds that it may take on two cores, beside another step.
+    /// The seconds that it may take on two cores, beside other steps.
     pub(crate) budget: u64,
     /// The steps before it: those whose builds it uses or would wait for.
     pub(crate) needs: &'static [&'static str],
