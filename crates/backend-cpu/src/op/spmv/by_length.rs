@@ -113,7 +113,7 @@ impl<Acc: Accumulator> ByLength<Acc> {
             let (columns, values) = (&indices[part.entries.clone()], &values[part.entries.clone()]);
             let x = &x[part.member * cols..][..cols];
             let lists = rows.of(k);
-            let sums = cpu.simd().run(PartSums { columns, values, x, lists, rows: y.len(), workspace, op });
+            let sums = cpu.simd().run(ListedSums { columns, values, x, lists, rows: y.len(), workspace, op });
             let (head, whole, _) = part.split(&offsets);
             let first = whole.start - part.rows.start;
             update.write_all(&mut y[first..], &sums[first..]);
@@ -160,8 +160,8 @@ impl RowLists {
     }
 }
 
-/// The sums of one part.
-struct PartSums<'a, T: Scalar, I> {
+/// The sums of the listed rows of one part.
+struct ListedSums<'a, T: Scalar, I> {
     columns: &'a [I],
     values: &'a [T],
     x: &'a [T],
@@ -174,7 +174,7 @@ struct PartSums<'a, T: Scalar, I> {
     op: Op,
 }
 
-impl<'a, T: Scalar, I: Index> Vectorize for PartSums<'a, T, I> {
+impl<'a, T: Scalar, I: Index> Vectorize for ListedSums<'a, T, I> {
     /// The sums of the rows that end in the part, and that of the row that ends later.
     type Out = &'a [T::Acc];
 

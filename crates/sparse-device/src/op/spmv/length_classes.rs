@@ -9,8 +9,7 @@ use super::plan::Workspace;
 use super::row_deltas::ColumnPattern;
 use super::thresholds::LanesFrom;
 use crate::buffer::RawBuffer;
-use crate::lanes::LANES;
-use crate::launch::WARPS_AT_ONCE;
+use crate::lanes::{LANES, lanes_at_once};
 use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::primitive::row_lengths::LazyRowLengths;
@@ -95,7 +94,7 @@ impl LengthClasses {
         };
         let lanes = match pattern {
             ColumnPattern::Scattered if is_alike && mean < SHORT_AND_SCATTERED => lanes_of_scattered(mean),
-            ColumnPattern::Scattered => lanes_at_once(rows, mean, units).unwrap_or(lanes),
+            ColumnPattern::Scattered => lanes_of_long_scattered(rows, mean, units).unwrap_or(lanes),
             ColumnPattern::Alike | ColumnPattern::Clustered { alike: true }
                 if mean <= limits.four_lanes_up_to && !evicts_first =>
             {
@@ -207,9 +206,8 @@ fn lanes_of_scattered(mean: usize) -> usize {
 /// The most lanes with which all rows run at once, if there are two and rows of 17 entries: side by side, rows of
 /// scattered columns read the same part of x. Measured with two and eight lanes, f32: 24.0 and 35.4 µs at 48 entries, 29.3
 /// and 42.4 at 64; with four and eight, f64: 27.8 and 34.6 at 128.
-fn lanes_at_once(rows: usize, mean: usize, units: usize) -> Option<usize> {
-    let at_once = units * WARPS_AT_ONCE * LANES;
-    [8, 4, 2].into_iter().find(|lanes| mean >= 17 && rows * lanes <= at_once)
+fn lanes_of_long_scattered(rows: usize, mean: usize, units: usize) -> Option<usize> {
+    if mean < 17 { None } else { lanes_at_once(&[8, 4, 2], rows, units) }
 }
 
 impl Workspace for LengthClasses {
@@ -240,10 +238,10 @@ mod tests {
 
     #[test]
     fn scattered_rows_have_the_lanes_with_which_all_run_at_once() {
-        assert_eq!(lanes_at_once(100_000, 48, 132), Some(2));
-        assert_eq!(lanes_at_once(50_000, 128, 132), Some(4));
-        assert_eq!(lanes_at_once(20_000, 256, 132), Some(8));
-        assert_eq!(lanes_at_once(200_000, 32, 132), None, "too many rows");
-        assert_eq!(lanes_at_once(100_000, 16, 132), None, "short rows");
+        assert_eq!(lanes_of_long_scattered(100_000, 48, 132), Some(2));
+        assert_eq!(lanes_of_long_scattered(50_000, 128, 132), Some(4));
+        assert_eq!(lanes_of_long_scattered(20_000, 256, 132), Some(8));
+        assert_eq!(lanes_of_long_scattered(200_000, 32, 132), None, "too many rows");
+        assert_eq!(lanes_of_long_scattered(100_000, 16, 132), None, "short rows");
     }
 }

@@ -4,8 +4,7 @@
 use super::choice_by_lengths::DeltaPatterns;
 use super::plan::Workspace;
 use crate::buffer::RawBuffer;
-use crate::lanes::LANES;
-use crate::launch::WARPS_AT_ONCE;
+use crate::lanes::{LANES, lanes_at_once};
 use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::Op;
@@ -216,7 +215,7 @@ impl Device {
                 lanes_of_two_words(mean)
             }
             _ if lanes == most_lanes(value_bytes) && reads_words => {
-                fewer_at_once(lanes, a.rows, self.caps().compute_units * WARPS_AT_ONCE * LANES)
+                fewer_at_once(lanes, a.rows, self.caps().compute_units)
             }
             _ => lanes,
         };
@@ -271,10 +270,10 @@ fn most_lanes(value_bytes: usize) -> usize {
     4 * value_bytes
 }
 
-/// So many lanes, or fewer, but eight at least: the most with which rows run at once, where `at_once` lanes do. Measured on an
-/// H200 at 130 to 256 entries, over all lanes: 0.89 to 0.93 in f32, 0.76 to 1.03 in f64; four lanes took 0.91 and 1.09.
-fn fewer_at_once(lanes: usize, rows: usize, at_once: usize) -> usize {
-    [lanes, 16, 8].into_iter().find(|lanes| rows * lanes <= at_once).unwrap_or(lanes)
+/// So many lanes, or fewer, but eight at least: the most with which all rows run at once. Measured on an H200 at 130 to 256
+/// entries, over all lanes: 0.89 to 0.93 in f32, 0.76 to 1.03 in f64; four lanes took 0.91 and 1.09.
+fn fewer_at_once(lanes: usize, rows: usize, units: usize) -> usize {
+    lanes_at_once(&[lanes, 16, 8], rows, units).unwrap_or(lanes)
 }
 
 /// Lanes for rows of `mean` entries where each reads four neighbouring ones of 8 bytes, two words, at once. Measured on an
@@ -311,7 +310,7 @@ mod tests {
 
     #[test]
     fn long_rows_have_the_lanes_with_which_all_run_at_once() {
-        let lanes = |rows, lanes| fewer_at_once(lanes, rows, 132 * WARPS_AT_ONCE * LANES);
+        let lanes = |rows, lanes| fewer_at_once(lanes, rows, 132);
         assert_eq!([16_000, 20_000, 48_000].map(|rows| lanes(rows, 16)), [16, 8, 16]);
         assert_eq!([8_000, 16_000, 20_000, 48_000].map(|rows| lanes(rows, 32)), [32, 16, 8, 32]);
     }

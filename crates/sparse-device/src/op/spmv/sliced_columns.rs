@@ -9,8 +9,7 @@ use super::length_classes;
 use super::plan::Workspace;
 use super::row_deltas::ColumnPattern;
 use crate::buffer::RawBuffer;
-use crate::lanes::LANES;
-use crate::launch::WARPS_AT_ONCE;
+use crate::lanes::{LANES, lanes_at_once};
 use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::primitive::row_lengths::LazyRowLengths;
@@ -105,7 +104,7 @@ impl Device {
         }
         Ok(match pattern {
             ColumnPattern::Scattered if mean >= LONG => {
-                lanes_of_scattered(a.rows, value_bytes, self.caps().compute_units)
+                lanes_of_slices(a.rows, value_bytes, self.caps().compute_units)
             }
             ColumnPattern::Clustered { .. }
                 if value_bytes < 8 && mean >= LONG_CLUSTERED && self.nearly_caches(a) =>
@@ -127,11 +126,10 @@ impl Device {
 /// columns could have too (1.10 at 58 entries); one suffices where values have fewer than 8 bytes.
 /// Measured on an H200 on rows of 24 to 128 random columns, over classes of lengths with the lanes that suit each: 0.82 to
 /// 0.93 in f32; 0.86 to 0.96 in f64, 0.99 to 1.1 with one lane.
-fn lanes_of_scattered(rows: usize, value_bytes: usize, units: usize) -> Option<usize> {
-    let at_once = units * WARPS_AT_ONCE * LANES;
+fn lanes_of_slices(rows: usize, value_bytes: usize, units: usize) -> Option<usize> {
     let has_lines = value_bytes < 8 && rows <= units * ROWS_PER_UNIT;
     let fewest = if has_lines { 1 } else { 2 };
-    let most = [8, 4, 2, 1].into_iter().find(|lanes| rows * lanes <= at_once)?;
+    let most = lanes_at_once(&[8, 4, 2, 1], rows, units)?;
     (fewest..8).contains(&most).then_some(most)
 }
 
@@ -147,7 +145,7 @@ mod tests {
 
     #[test]
     fn scattered_rows_have_the_lanes_with_which_all_run_at_once() {
-        let lanes = |rows, value_bytes| lanes_of_scattered(rows, value_bytes, 132);
+        let lanes = |rows, value_bytes| lanes_of_slices(rows, value_bytes, 132);
         let f32_lanes = [30_000, 50_000, 100_000, 200_000, 240_000].map(|rows| lanes(rows, 4));
         assert_eq!(f32_lanes, [None, Some(4), Some(2), Some(1), None]);
         assert_eq!([100_000, 200_000].map(|rows| lanes(rows, 8)), [Some(2), None]);
