@@ -50,6 +50,9 @@ pub(super) fn multiply<T: Scalar, I: Index, O: Index>(
     b: DenseView<'_, T>,
     c: DenseViewMut<'_, T>,
 ) -> Result<()> {
+    if b.ncols() == 0 {
+        return Ok(());
+    }
     let longest = (0..a.len()).map(|row| a.entries(row).len()).max().unwrap_or(0);
     let splits_rows = longest > SpmmThresholds::CPU.segment;
     let mut work = SpmmPartition::new(cpu, &a, splits_rows, b.shape(), 1)?;
