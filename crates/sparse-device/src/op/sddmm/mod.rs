@@ -59,7 +59,7 @@ algorithms! {
 
         ColumnPanels = Algorithm::new(
             "column_panels",
-            "CUDA, several calls, columns that ascend in each row: panels of columns whose rows of V have 64 or 128 KiB, where \
+            "CUDA, several calls, f32 or f64, columns that ascend in each row: panels of columns whose rows of V have 64 or 128 KiB, where \
              rows have 4 entries and one in 40 columns of each; one panel where rows have 64 entries on average or rows of V \
              less than 128 bytes. By slices as `column_slices` where rows of V have more than 1024 bytes",
         )

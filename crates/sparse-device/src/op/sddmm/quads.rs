@@ -15,7 +15,7 @@ use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::Op;
-use sparse_core::{Backend, Error, Result};
+use sparse_core::{Backend, DType, Error, Result};
 
 /// The file of the kernels.
 pub(super) const FILE: &str = "sddmm_quads";
@@ -47,6 +47,9 @@ const SPARSEST: usize = 40;
 /// Entries of a row on average from which on one panel of quads is worth it. Measured on an H200: 0.84 to 1.04 of the
 /// time of the aligned kernel with 80 to 300 entries, 1.1 to 1.6 with 5 and 27.
 const LONG_ROW: usize = 64;
+
+/// The types that were timed.
+const TIMED: [DType; 2] = [DType::F32, DType::F64];
 
 /// The most rows: with a quad's number of entries their index has 32 bits.
 const MOST_ROWS: usize = 1 << 30;
@@ -94,12 +97,11 @@ fn are_dense(entries: usize, touched: usize, width: usize) -> bool {
 /// The division into panels that gains for this matrix, one panel or several, if any does.
 pub(super) fn choose_panels(backend: &Device, a: RawCompressed<'_>, inner: usize) -> Result<Option<Cut>> {
     let bytes = inner.saturating_mul(a.dtype.bytes());
-    if !backend.has(FILE) || team(bytes).is_none() || !a.order.sorted || a.rows >= MOST_ROWS || a.nnz() == 0 {
+    let takes = backend.has(FILE) && TIMED.contains(&a.dtype) && team(bytes).is_some();
+    if !takes || !a.order.sorted || a.rows >= MOST_ROWS || a.nnz() == 0 {
         return Ok(None);
     }
-    // Half precision has one slice.
-    let row_bytes = if a.dtype.accumulator() == a.dtype { bytes.min(ALIGNED_SLICE) } else { bytes };
-    let shape = Shape { rows: a.rows, cols: a.cols, nnz: a.nnz(), row_bytes };
+    let shape = Shape { rows: a.rows, cols: a.cols, nnz: a.nnz(), row_bytes: bytes.min(ALIGNED_SLICE) };
     for cut in PANELS.map(|bytes| shape.cut(bytes)).into_iter().filter(|&cut| shape.can_have(cut)) {
         let touched = backend.touched_blocks(a, cut.width)?;
         if are_dense(a.mean_length() * touched.sampled, touched.blocks, cut.width) {
