@@ -1,4 +1,4 @@
-//! `C ← A·B` of arrays in the caller's memory, for one product: nothing is kept, and no reason for a choice is written.
+//! `C ← A·B` of arrays in the caller's memory, for one product: without a plan, and without a reason for the choice.
 
 use super::across::{Functions, require_elements};
 use super::partition::{Operands, SpmmPartition};
