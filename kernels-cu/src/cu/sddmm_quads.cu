@@ -9,7 +9,8 @@
 // 32 quads and multiplies for 32 entries at a time: a team of TEAM lanes for TEAM of them, of TEAM / QUAD rows; a lane
 // has every TEAM-th 16 bytes of each of their rows. Reads 8 bytes and four columns per quad, a row of V per entry and
 // one of U per quad, in panels mostly from the first cache; writes c once.
-// Macros: SCALAR, IDX, OFF, TEAM (lanes: 2, 4 or 8), QUAD = 4, MIN_BLOCKS (2 for 8 lanes, otherwise 4).
+// Macros: SCALAR, IDX, OFF, TEAM (lanes: 2, 4 or 8), QUAD = 4, MIN_BLOCKS = 4, or 2 with 8
+// lanes (blocks per multiprocessor).
 // Launch: sddmm_quads with a block of up to 256 threads, of whole warps, for each `chunk` quads; the others with any
 // number of blocks of up to 256 threads.
 // Hong, Sukumaran-Rajam, Nisa, Singh, Sadayappan: Adaptive sparse tiling for sparse matrix multiplication. PPoPP

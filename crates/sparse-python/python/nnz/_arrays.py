@@ -228,7 +228,8 @@ class _Compressed(_Containers):
     def sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         # The mean asks for a tuple and the type of the values.
         only = axis[0] if type(axis) is tuple and len(axis) == 1 else axis
-        if type(only) is int and -2 <= only < 2 and (dtype is None or dtype is self.data.dtype) and out is None and len(self._shape) == 2:
+        is_own = dtype is None or dtype is self.data.dtype or dtype is self.data.dtype.type
+        if type(only) is int and -2 <= only < 2 and is_own and out is None and len(self._shape) == 2:
             sums = self._sum_along(only % 2)
             if sums is not None:
                 return sums
