@@ -44,9 +44,8 @@ pub(super) fn python(sh: &Shell) -> Result<()> {
     let oldest = ["--only-binary=:all:", "numpy==1.26.*", "scipy==1.15.*"];
     if let Ok(oldest) = provision::from_pypi(sh, "python-oldest", "scipy", &oldest) {
         let packages = std::env::join_paths([&installed, &oldest, &pytest])?;
-        cmd!(sh, "python3 -m pytest --quiet tests/test_arrays.py tests/test_linalg.py")
-            .env("PYTHONPATH", packages)
-            .run()?;
+        let tests = ["arrays", "constructors", "linalg"].map(|name| format!("tests/test_{name}.py"));
+        cmd!(sh, "python3 -m pytest --quiet {tests...}").env("PYTHONPATH", packages).run()?;
     }
     let packages = [installed, python_packages(sh)?, pytest, parallel, learning];
     cmd!(sh, "python3 -m pytest --quiet")
