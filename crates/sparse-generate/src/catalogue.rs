@@ -102,7 +102,7 @@ impl Given<'_> {
 
 /// The type of an argument.
 trait Number: FromStr {
-    /// What is needed, in messages.
+    /// The requirement, as messages name it.
     const WHAT: &'static str;
 }
 

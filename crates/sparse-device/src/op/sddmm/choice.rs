@@ -34,7 +34,7 @@ fn slice_of_words(cols: usize, cache: usize, is_far: bool) -> usize {
     if is_far { FAR_SLICES.into_iter().find(fits_cache).unwrap_or(narrowest) } else { widest }
 }
 
-/// What a plan finds out before it chooses.
+/// The properties of a product that decide the algorithm of its plan.
 #[derive(Debug)]
 pub(super) struct Inspection {
     /// Bytes of a row of V.

@@ -1,4 +1,4 @@
-//! What the lengths of its rows say of the best algorithm for a matrix.
+//! Rules that choose an algorithm for a matrix by the lengths of its rows.
 
 use super::listed_rows;
 use super::row_algorithm::RowAlgorithm;

@@ -270,8 +270,8 @@ fn most_lanes(value_bytes: usize) -> usize {
     4 * value_bytes
 }
 
-/// So many lanes, or fewer, but eight at least: the most with which all rows run at once. Measured on an H200 at 130 to 256
-/// entries, over all lanes: 0.89 to 0.93 in f32, 0.76 to 1.03 in f64; four lanes took 0.91 and 1.09.
+/// The number of lanes a row with which all rows run at once: `lanes`, 16 or 8. Measured on an H200 at 130 to 256
+/// entries, over `lanes`: 0.89 to 0.93 in f32, 0.76 to 1.03 in f64; four lanes took 0.91 and 1.09.
 fn fewer_at_once(lanes: usize, rows: usize, units: usize) -> usize {
     lanes_at_once(&[lanes, 16, 8], rows, units).unwrap_or(lanes)
 }
