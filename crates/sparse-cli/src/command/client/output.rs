@@ -88,7 +88,9 @@ fn with_part(file: &Path, fill: impl FnOnce(&Path) -> Result<bool>) -> Result<()
     // A link to a file stays one.
     let target =
         if found.is_some() { fs::canonicalize(file).unwrap_or_else(|_| file.into()) } else { file.into() };
-    let folder = if is_stream { std::env::temp_dir() } else { target.with_file_name("") };
+    // A folder that no other user can read or put links into.
+    let private = is_stream.then(tempfile::tempdir).transpose()?;
+    let folder = private.as_ref().map_or_else(|| target.with_file_name(""), |folder| folder.path().into());
     let part = folder.join(format!(".nnz-{}.part", std::process::id()));
     let done = fill(&part).and_then(|has_result| match has_result {
         true if is_stream => {
