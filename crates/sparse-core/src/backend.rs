@@ -57,7 +57,7 @@ pub struct Caps {
 
 /// A context and an in-order queue of one device.
 ///
-/// Operations are traits of their own (`SpmvKernel` and its kin); a backend implements those that it has.
+/// Each operation is a trait of its own, such as `SpmvKernel`; a backend implements those that it supports.
 ///
 /// ```compile_fail
 /// use sparse_core::{Backend, Caps, ContextId, Element, Host, Result, reference::Reference};
@@ -78,8 +78,8 @@ pub struct Caps {
 ///
 /// # Safety
 /// Kernels rely on matrices that were checked before they were copied through a backend. So a new buffer has exactly
-/// the elements that were asked for and lives in [`context`](Self::context), a download returns the elements of the
-/// view, and two backends have the same context only if each can use the other's buffers.
+/// the requested elements and lives in [`context`](Self::context), a download returns the elements of the view, and two
+/// backends have the same context only if each can use the other's buffers.
 ///
 /// An implementation without `unsafe` does not compile:
 pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
@@ -98,9 +98,9 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), or an error of the device's runtime.
     fn upload<T: Element>(&self, host: &[T]) -> Result<Buf<Self, T>>;
 
-    /// Allocates `len` zeros in the host's memory from which [`upload`](Self::upload) is fastest: pinned memory where a
-    /// device copies that by itself, by default a vector. To pin memory takes longer than to fill it: a device may
-    /// retain some that is dropped, for the next call.
+    /// Allocates `len` zeros in the host's memory from which [`upload`](Self::upload) is fastest: pinned memory for a
+    /// device with DMA, by default a vector. Pinning memory takes longer than filling it, so a device may cache dropped
+    /// buffers for the next call.
     ///
     /// ```
     /// use sparse_core::{Backend, reference::Reference};
@@ -160,9 +160,9 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
         false
     }
 
-    /// Records what `work` enqueues, without running it, so that it can be enqueued again at less cost. None, as by
-    /// default, if the backend records nothing, or if `work` does what cannot be recorded: waits for the device, or
-    /// allocates its memory.
+    /// Records what `work` enqueues, without running it, so that it can be enqueued again at less cost. `None`, the
+    /// default, if the backend cannot record, or if `work` waits for the device or allocates its memory, which cannot
+    /// be recorded.
     ///
     /// ```
     /// use sparse_core::{Backend, reference::Reference};
@@ -204,21 +204,20 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// lives elsewhere, both before anything is written; an error of the device's runtime.
     fn copy<T: Element>(&self, from: ViewOf<'_, Self, T>, to: ViewMutOf<'_, Self, T>) -> Result<()>;
 
-    /// Waits until everything that was asked of the queue is done.
+    /// Waits until all work in the queue is done.
     ///
     /// # Errors
     /// An error of the device's runtime, errors of earlier work included.
     fn synchronize(&self) -> Result<()>;
 
-    /// The backend for callers that work in several threads of their own: on the host, one that computes in the thread
-    /// that calls it. The same backend by default.
+    /// The backend for callers that run several threads themselves: on the host, one that computes in the calling
+    /// thread. Default: the same backend.
     fn single_threaded(&self) -> Self {
         self.clone()
     }
 }
 
-/// A vector of `len` zeros, which the system need not write: of a large one each page is when it is first touched, by
-/// whichever thread does.
+/// A vector of `len` zeros (`calloc`): the system zeroes each page of a large one when a thread first touches it.
 ///
 /// # Errors
 /// [`OutOfMemory`](crate::Error::OutOfMemory).
@@ -236,11 +235,11 @@ pub fn vec_with_capacity<T>(len: usize) -> Result<Vec<T>> {
     Ok(elements)
 }
 
-/// True in a process that was forked from one which has asked this before.
+/// True in a process that was forked after its parent had called this function.
 ///
-/// Such a process has none of the threads of its parent. Whoever computes on a pool of threads that is one for the
-/// process, as rayon's global pool is, asks before each use, and computes in the calling thread instead: the lost
-/// threads would be waited for without end.
+/// Such a process has none of the threads of its parent. Code that uses a process-wide thread pool, such as rayon's,
+/// calls this before each use, and computes in the calling thread if it is true: waiting for the lost threads would
+/// never end.
 ///
 /// ```
 /// assert!(!sparse_core::backend::is_forked());

@@ -1,10 +1,10 @@
 //! The one list of formats, types and operations.
 //!
-//! Three macros hold it: [`for_each_format!`], [`for_all_types!`] and [`for_each_operation!`]. Each calls another macro
-//! with its rows. From them come [`FullBackend`](crate::op::FullBackend) and [`AllTypes`](crate::op::AllTypes), the
-//! subjects of the conformance table, the tables of `docs/algorithms.md`, and the run-time names [`Format`], [`Types`]
-//! and [`Operation`]. A new row is a compile error in each backend, and in the conformance table, until they have it.
-//! [`with_dtype!`] goes from the run-time name of a value type to the type.
+//! It consists of three macros: [`for_each_format!`], [`for_all_types!`] and [`for_each_operation!`]. Each calls
+//! another macro with its rows. From them come [`FullBackend`](crate::op::FullBackend) and
+//! [`AllTypes`](crate::op::AllTypes), the subjects of the conformance table, the tables of `docs/algorithms.md`, and
+//! the run-time names [`Format`], [`Types`] and [`Operation`]. A new row is a compile error in each backend, and in the
+//! conformance table, until they have it. [`with_dtype!`] goes from the run-time name of a value type to the type.
 //!
 //! The parameters of a row are called `T` (values), `I` (indices) and `O` (offsets); the macro that is called has them
 //! in scope.
@@ -105,9 +105,9 @@ macro_rules! with_dtype {
 /// Calls a macro with every operation: its variant of [`Operation`](crate::catalog::Operation), its name, the trait
 /// that backends implement, its title, and what the trait is implemented for.
 ///
-/// - `formats`: for formats, or pairs of source and target, with values `T`.
+/// - `formats`: for these formats, or pairs of source and target format, with values `T`.
 /// - `types`: for types alone.
-/// - `elements`: for these elements, whatever the types of matrices.
+/// - `elements`: for these element types, independently of the types of matrices.
 #[macro_export]
 macro_rules! for_each_operation {
     ($macro:ident) => {

@@ -24,7 +24,7 @@ pub enum Error {
     /// The shapes of two operands do not fit together.
     #[error("{op}: {reason}")]
     Shape {
-        /// The operation that was asked for.
+        /// The operation.
         op: &'static str,
         /// The two sizes that disagree.
         reason: String,
@@ -32,7 +32,7 @@ pub enum Error {
     /// Operands whose types or devices are known at run time do not fit together.
     #[error("{op}: {reason}")]
     Operands {
-        /// The operation that was asked for.
+        /// The operation.
         op: &'static str,
         /// The types and devices that disagree, and the calls that would make them agree.
         reason: String,
@@ -47,7 +47,7 @@ pub enum Error {
         /// The type, or the limit, that it had to fit.
         target: &'static str,
     },
-    /// A finite value became infinite in a conversion that was asked for.
+    /// A finite value would become infinite in a conversion of the value type.
     #[error("entry {position}: {value} does not fit {target}")]
     ValueOverflow {
         /// The position of the entry among the stored entries.
@@ -68,7 +68,7 @@ pub enum Error {
     /// An operand lives in another context than the backend.
     #[error("{op}: {operand} lives in context {found}, the backend in context {expected}")]
     WrongContext {
-        /// The operation that was asked for.
+        /// The operation.
         op: &'static str,
         /// The operand that lives elsewhere.
         operand: &'static str,
@@ -77,7 +77,7 @@ pub enum Error {
         /// The context of the operand.
         found: u64,
     },
-    /// The backend, device or algorithm cannot do what was asked for.
+    /// The backend, device or algorithm does not support the request.
     #[error("{what} is not supported: {reason}")]
     Unsupported {
         /// The request.
@@ -98,7 +98,7 @@ pub enum Error {
     /// A matrix or one of its rows cannot be eliminated: a diagonal or pivot is missing, zero or of the wrong sign.
     #[error("{op}: {}{reason}", row.map(|row| format!("row {row}: ")).unwrap_or_default())]
     Singular {
-        /// The operation that was asked for.
+        /// The operation.
         op: &'static str,
         /// The row, counted from 0, if it is known.
         row: Option<usize>,
@@ -238,10 +238,10 @@ pub fn show_number(value: c64) -> String {
     if value.im == 0.0 { format!("{:?}", value.re) } else { format!("{:?}{:+?}i", value.re, value.im) }
 }
 
-/// An error unless so many elements fit a vector.
+/// An error unless a vector of `elements` elements can be addressed.
 ///
 /// # Errors
-/// [`Error::IndexOverflow`], which names `what` they are.
+/// [`Error::IndexOverflow`] if the vector has more than `isize::MAX` bytes; `what` names the elements.
 pub(crate) fn check_allocation<T>(what: &str, elements: usize) -> Result<()> {
     let bytes = elements as u128 * size_of::<T>() as u128;
     if bytes > isize::MAX as u128 {

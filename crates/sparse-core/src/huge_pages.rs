@@ -1,9 +1,9 @@
 //! Huge pages for large arrays of the host.
 
-/// Asks the operating system for huge pages for `memory` that was allocated and not written yet, if it has `at_least`
-/// so many bytes: a fault for each page of 4 KiB can take longer than to fill it.
+/// Asks the operating system for huge pages for `memory` of `at_least` bytes or more that was allocated and not written
+/// yet: page faults of 4 KiB each can take longer than writing the memory.
 ///
-/// It is advice, which changes neither contents nor validity, and has no effect on other systems than Linux.
+/// This is advice (`madvise`): it changes neither contents nor validity, and has no effect on systems other than Linux.
 #[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "only Linux takes advice"))]
 pub fn advise_huge_pages<T>(memory: &[T], at_least: usize) {
     #[cfg(target_os = "linux")]

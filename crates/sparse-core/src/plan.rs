@@ -50,7 +50,7 @@ impl PlanOptions {
         Self { expected_calls: 1, ..Self::default() }
     }
 
-    /// Options for so many runs that the time of the plan does not count, as in a solver or a benchmark.
+    /// Options for so many runs that the planning time is negligible, as in a solver or a benchmark.
     ///
     /// ```
     /// use sparse_core::PlanOptions;
@@ -77,7 +77,7 @@ impl PlanOptions {
         Self { algorithm: Some(name.into()), ..Self::default() }
     }
 
-    /// Allows algorithms that are not reproducible.
+    /// Allows algorithms that are not reproducible: their results may differ in the last bits from run to run.
     ///
     /// ```
     /// use sparse_core::{Determinism, PlanOptions};
@@ -106,8 +106,8 @@ impl PlanOptions {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the forced algorithm is not in the table, or is not reproducible while
-    /// [`Determinism::Reproducible`] is asked for.
+    /// [`Error::Unsupported`] if the forced algorithm is not in the table, or is not reproducible although
+    /// [`Determinism::Reproducible`] is required.
     pub fn choose(
         &self,
         op: &str,
@@ -189,10 +189,11 @@ pub trait AlgorithmSet: Copy + PartialEq + Sized + 'static {
     }
 }
 
-/// Every table that was asked for. They are few: a set has as many as backends differ in what they offer of it.
+/// Every algorithm table that a backend has requested. They are few: one for each distinct subset of an
+/// [`AlgorithmSet`] that some backend offers.
 static TABLES: Mutex<Vec<&'static [Algorithm]>> = Mutex::new(vec![]);
 
-/// The table for as long as the process runs; equal ones are one.
+/// The table with a `'static` lifetime; equal tables share one allocation.
 fn interned(table: Vec<Algorithm>) -> &'static [Algorithm] {
     let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = tables.iter().copied().find(|known| *known == table) {

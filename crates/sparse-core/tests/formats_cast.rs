@@ -36,8 +36,8 @@ fn underflow_is_allowed_and_overflow_is_not() -> Result<()> {
     assert_eq!(refusal(cast_slice::<f64, f32>(&[1.0, 1e39])), "entry 1: 1e39 does not fit f32");
     assert_eq!(refusal(cast_slice::<f32, f16>(&[65520.0])), "entry 0: 65520.0 does not fit f16");
     assert_eq!(cast_slice::<f32, f16>(&[65519.0])?, [f16::MAX]);
-    let kept = cast_slice::<f64, f32>(&[f64::INFINITY, f64::NAN])?;
-    assert!(kept[0] == f32::INFINITY && kept[1].is_nan());
+    let not_finite = cast_slice::<f64, f32>(&[f64::INFINITY, f64::NAN])?;
+    assert!(not_finite[0] == f32::INFINITY && not_finite[1].is_nan());
     Ok(())
 }
 

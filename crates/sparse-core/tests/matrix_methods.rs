@@ -64,9 +64,9 @@ impl Triplets {
     }
 
     fn filtered(&self, keep: impl Fn(usize, usize, f64) -> bool) -> Dense<f64> {
-        let mut kept = self.clone();
-        kept.entries.retain(|&(i, j, value)| keep(i, j, value));
-        kept.dense()
+        let mut filtered = self.clone();
+        filtered.entries.retain(|&(i, j, value)| keep(i, j, value));
+        filtered.dense()
     }
 }
 

@@ -91,13 +91,13 @@ fn v4_duplicates_by_policy() -> Result<()> {
     let expected = |last| Csr::new(2, 3, vec![0, 1, 3], vec![2, 0, 1], vec![8.0, -1.0, last]);
     assert_eq!(csr(Duplicates::Sum)?, expected(7.0)?);
     assert_eq!(csr(Duplicates::Last)?, expected(4.0)?);
-    let kept = csr(Duplicates::Keep)?;
-    assert_eq!(kept.row_ptr(), &[0, 1, 5]);
+    let with_duplicates_kept = csr(Duplicates::Keep)?;
+    assert_eq!(with_duplicates_kept.row_ptr(), &[0, 1, 5]);
     assert_eq!(
-        (kept.col_idx().as_slice(), kept.values().as_slice()),
+        (with_duplicates_kept.col_idx().as_slice(), with_duplicates_kept.values().as_slice()),
         ([2, 0, 1, 1, 1].as_slice(), [8.0, -1.0, 1.0, 2.0, 4.0].as_slice())
     );
-    assert!(kept.order().sorted && !kept.order().unique);
+    assert!(with_duplicates_kept.order().sorted && !with_duplicates_kept.order().unique);
     assert_eq!(refusal(csr(Duplicates::Error)), "coo: row 1: column 1 stands 3 times");
     let csc: Csc<f64> = Reference.convert(&coo, &Duplicates::Sum)?;
     assert_eq!(csc, Csc::new(2, 3, vec![0, 1, 2, 3], vec![1, 1, 0], vec![-1.0, 7.0, 8.0])?);
@@ -133,7 +133,7 @@ fn v4_dense_adds_duplicates_and_moves_lone_entries_bit_for_bit() -> Result<()> {
     Ok(())
 }
 
-/// O2: conversions keep the order within rows, but for those that say otherwise.
+/// O2: conversions keep the order within rows unless they document another one.
 #[test]
 fn o2_padded_formats_keep_the_order_of_entries_and_sort_sorts() -> Result<()> {
     let a =

@@ -79,7 +79,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> BatchCompressed<A, T, Host, I, O> {
         Self::new((rows / count, cols / count), member_ptr, offsets, indices, matrix.values().clone())
     }
 
-    /// The matrix with the members as blocks on its diagonal, which is the one that products with the batch are of.
+    /// The block-diagonal matrix of the members: the matrix that products with the batch multiply by.
     ///
     /// ```
     /// use sparse_core::{BatchCsr, Csr};

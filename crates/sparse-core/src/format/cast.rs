@@ -1,4 +1,4 @@
-//! Changes of the value type and of the index types, on the host and asked for by name.
+//! Explicit conversions of the value type and of the index types, on the host.
 
 use super::{Axis, Compressed, Coo};
 use crate::error::{Error, Result, show_number};
@@ -17,7 +17,7 @@ use crate::space::Host;
 /// ```
 ///
 /// # Errors
-/// [`Error::Unsupported`] from a complex to a real type, whatever the imaginary parts;
+/// [`Error::Unsupported`] from a complex to a real type, even if all imaginary parts are zero;
 /// [`Error::ValueOverflow`], with its position, for a finite value that would become infinite.
 pub fn cast_slice<T: Scalar, U: Scalar>(values: &[T]) -> Result<Vec<U>> {
     if T::DTYPE.is_complex() && !U::DTYPE.is_complex() {

@@ -12,9 +12,9 @@ use std::ops::{Bound, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, 
 /// Chosen rows or columns: a range, or a list in any order that may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection<'a> {
-    /// Neighbours in their order. No memory is taken for each.
+    /// Consecutive rows or columns. Takes no memory per row or column.
     Range(Range<usize>),
-    /// Any, in the order of the list.
+    /// Any rows or columns, in the order of the list.
     List(Cow<'a, [usize]>),
 }
 
@@ -71,7 +71,7 @@ impl Selection<'_> {
     }
 }
 
-/// True if all numbers are below `extent`. Sign bits tell, so that the loop has no branch and uses vectors.
+/// True if all numbers are below `extent`. The loop combines sign bits instead of branching, so that it vectorizes.
 fn all_below(list: &[usize], extent: usize) -> bool {
     let Some(last) = extent.checked_sub(1) else { return list.is_empty() };
     let signs = list.iter().fold(0, |signs, &index| signs | index | last.wrapping_sub(index));
@@ -125,7 +125,7 @@ impl<'a, S: Into<Selection<'a>>> IntoSelection<'a> for S {
     }
 }
 
-/// Implements [`IntoSelection`] for ranges that have not both ends, or whose end is included.
+/// Implements [`IntoSelection`] for ranges that lack an end or include it.
 macro_rules! open_ranges {
     ($($range:ty),*) => {$(
         impl<'a> IntoSelection<'a> for $range {
@@ -156,8 +156,8 @@ fn half_open(range: &impl RangeBounds<usize>, extent: usize) -> Range<usize> {
 impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// The elements in `rows` and `cols`, ranges or lists, in their order: row `k` of the result is row `rows[k]`. A
     /// list may leave out rows or columns and repeat them. O(chosen rows + entries of the chosen rows + nnz of the
-    /// result), of CSC with columns in place of rows; a list of columns (CSR) or rows (CSC) takes time and memory for
-    /// all of them, or where it is short, a search for each entry.
+    /// result), of CSC with columns in place of rows; a list of columns (CSR) or rows (CSC) also takes time and memory
+    /// proportional to all columns or rows, or, if it is short, a binary search for each entry.
     ///
     /// Entries of a row (CSR) or column (CSC) come in the order in which they are stored, copies of one by their new
     /// places: sorted operands give a sorted result where the columns (CSR) or rows (CSC) ascend.
@@ -173,9 +173,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] for a row or a column that the matrix has not; [`Error::IndexOverflow`] if an extent of the
-    /// result does not fit `I` or its nnz does not fit `O`; [`Error::OutOfMemory`] for more columns (CSR) or rows (CSC)
-    /// than memory has places for.
+    /// [`Error::Shape`] for a row or a column outside of the matrix; [`Error::IndexOverflow`] if an extent of the
+    /// result does not fit `I` or its nnz does not fit `O`; [`Error::OutOfMemory`] if the host cannot allocate a table
+    /// of all columns (CSR) or rows (CSC).
     #[doc(alias("slice", "gather"))]
     pub fn select<'s>(&self, rows: impl IntoSelection<'s>, cols: impl IntoSelection<'s>) -> Result<Self> {
         let (rows, cols) = (rows.into_selection(self.nrows()), cols.into_selection(self.ncols()));

@@ -49,7 +49,7 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     ///
     /// # Errors
     /// [`IndexOverflow`](crate::Error::IndexOverflow) if an extent does not fit `I`;
-    /// [`OutOfMemory`](crate::Error::OutOfMemory) for a capacity that memory has not.
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) if the host cannot allocate the capacity.
     pub fn with_capacity(nrows: usize, ncols: usize, capacity: usize) -> Result<Self> {
         let (rows, columns) = (vec_with_capacity(capacity)?, vec_with_capacity(capacity)?);
         Self::new(nrows, ncols, rows, columns, vec_with_capacity(capacity)?)

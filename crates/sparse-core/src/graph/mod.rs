@@ -38,8 +38,8 @@ impl Graph {
     /// The graph of a matrix. O(rows + nnz·log nnz).
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if the matrix is not square; [`OutOfMemory`](Error::OutOfMemory) for more rows than
-    /// memory has offsets for.
+    /// [`Shape`](Error::Shape) if the matrix is not square; [`OutOfMemory`](Error::OutOfMemory) if the host cannot
+    /// allocate an offset for each row.
     pub fn of<A: Axis, T: Scalar, I: Index, O: Index>(a: &Compressed<A, T, Host, I, O>) -> Result<Self> {
         check_square("graph", a.shape())?;
         Self::from_edges(a.nrows(), a.triplets().map(|(i, j, _)| (i, j)).collect())
@@ -57,7 +57,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Shape`](Error::Shape) for an edge from or to a node that is not below `nodes`;
-    /// [`OutOfMemory`](Error::OutOfMemory) for more nodes than memory has offsets for.
+    /// [`OutOfMemory`](Error::OutOfMemory) if the host cannot allocate an offset for each node.
     pub fn from_edges(nodes: usize, edges: Vec<(usize, usize)>) -> Result<Self> {
         if let Some((from, to)) = edges.iter().find(|&&(from, to)| from.max(to) >= nodes) {
             let reason = format!("the edge from {from} to {to} has a node that is not below {nodes}");

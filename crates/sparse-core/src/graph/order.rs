@@ -3,7 +3,7 @@
 use super::Graph;
 
 impl Graph {
-    /// The nodes by the number of their neighbours, fewest first, those of one number by their own: an order in which
+    /// The nodes by ascending degree (number of neighbours), nodes of equal degree by their number: an order in which
     /// row `k` of the permuted matrix is row `order[k]`. Edges count in both directions, and loops do not. O(nodes·log
     /// nodes + edges·log edges).
     ///

@@ -101,7 +101,7 @@ pub struct CompressedArrays<B: Backend, T: Scalar, I: Index, O: Index> {
 ///         _: &mut Choice,
 ///         _: DenseBatchView<'_, f64>,
 ///     ) -> Result<CompressedArrays<Self, f64, i32, i32>> {
-///         // A column of 9 in whatever matrix: a product would read behind the end of x.
+///         // Column 9 may be outside of the matrix: a product would read beyond the end of x.
 ///         Ok(CompressedArrays { member_ptr: vec![0, 1], offsets: vec![0, 1], indices: vec![9], values: vec![1.0] })
 ///     }
 /// }
@@ -308,7 +308,7 @@ where
         self.kernel.choice()
     }
 
-    /// Bytes of memory that the plan holds.
+    /// Bytes of workspace that the plan owns.
     pub fn workspace_bytes(&self) -> usize {
         self.kernel.workspace_bytes()
     }

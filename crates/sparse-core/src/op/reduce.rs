@@ -300,9 +300,9 @@ impl<B: ReduceKernel<M>, M: StoredLines<Space = SpaceOf<B>>> ReducePlan<B, M> {
     /// ```
     ///
     /// # Errors
-    /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern;
-    /// [`WrongContext`](crate::Error::WrongContext) if `y` lives elsewhere; [`Shape`](crate::Error::Shape) if it has
-    /// not an element for each line; else those of [`ReduceKernel::run_reduce`].
+    /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern; [`WrongContext`](crate::Error::WrongContext)
+    /// if `y` lives elsewhere; [`Shape`](crate::Error::Shape) unless it has an element for each line; else those of
+    /// [`ReduceKernel::run_reduce`].
     pub fn run(&mut self, a: &M, y: ViewMutOf<'_, B, M::Scalar>) -> Result<()> {
         let (lines, _) = a.lines();
         let contexts = [("the matrix", a.context()), ("y", y.context())];

@@ -52,7 +52,7 @@ impl<B: SelectKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SelectPlan<B, M> {
     ///
     /// # Errors
     /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; [`Shape`](crate::Error::Shape) for a row or
-    /// a column that it has not; else those of [`SelectKernel::plan_select`].
+    /// a column outside of it; else those of [`SelectKernel::plan_select`].
     pub fn new<'s>(
         backend: &B,
         a: &M,

@@ -1,13 +1,12 @@
-//! Products over a user's semiring: `c_ij = ⊕_k a_ik ⊗ b_kj`, with another addition and multiplication than those of
-//! numbers.
+//! Products over a user's semiring: `c_ij = ⊕_k a_ik ⊗ b_kj`, where the caller defines addition ⊕ and multiplication ⊗.
 //!
-//! | semiring | addition | multiplication | zero | a product is |
+//! | semiring | addition | multiplication | zero | one product computes |
 //! |---|---|---|---|---|
 //! | [`MinPlus`] | minimum | sum | ∞ | a step of shortest paths |
 //! | [`OrAnd`] | or | and | false | a step of a search in a graph |
 //!
-//! One backend in the host's memory is enough for an operation that calls the user's code for each entry: the serial
-//! reference and the CPU have it, for CSR. It is compiled where it is called, for the types of that call.
+//! The operation calls the user's code for each entry, so only backends in the host's memory have it: the serial
+//! reference and the CPU, for CSR. It is compiled in the calling program, for the types of the call.
 
 use crate::backend::Backend;
 use crate::error::{Result, checked_product};
@@ -101,7 +100,7 @@ impl<R: Real> Semiring<R> for MinPlus {
     }
 }
 
-/// Reachability: the addition is or, the multiplication and; every entry of A counts as true, whatever its value.
+/// Reachability: the addition is or, the multiplication and; every entry of A counts as true, explicit zeros included.
 ///
 /// ```
 /// use sparse_core::op::{OrAnd, SemiringProducts};
@@ -187,7 +186,8 @@ pub trait SemiringProducts: Backend<Space = Host> {
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](crate::Error::Shape) if `b` has not `columns` elements for each column of A, or `c` for each row.
+    /// [`Shape`](crate::Error::Shape) unless `b` has `columns` elements for each column of A and `c` has as many for
+    /// each row.
     fn semiring_spmm<S: Semiring<T>, T: Scalar, I: Index, O: Index>(
         &self,
         semiring: &S,

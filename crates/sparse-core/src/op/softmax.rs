@@ -114,7 +114,7 @@ impl<B: SoftmaxKernel<M>, M: StoredLines<Space = SpaceOf<B>>> SoftmaxPlan<B, M> 
     ///
     /// # Errors
     /// [`PlanMismatch`](Error::PlanMismatch) for another pattern; [`WrongContext`](Error::WrongContext) if `y` lives
-    /// elsewhere; [`Shape`](Error::Shape) if it has not an element for each entry; else those of
+    /// elsewhere; [`Shape`](Error::Shape) unless it has an element for each entry; else those of
     /// [`SoftmaxKernel::run_softmax`].
     pub fn run(&mut self, a: &M, y: ViewMutOf<'_, B, M::Scalar>) -> Result<()> {
         let contexts = [("the matrix", a.context()), ("y", y.context())];

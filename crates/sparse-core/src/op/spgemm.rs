@@ -53,7 +53,7 @@ pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// [`OutOfMemory`](Error::OutOfMemory).
     fn spgemm_output(&self, plan: &Self::Plan) -> Result<M>;
 
-    /// Writes the values of C, whatever they were, in the order of summation that [`SpgemmPlan`] describes.
+    /// Writes the values of C without reading them, in the order of summation that [`SpgemmPlan`] describes.
     ///
     /// # Errors
     /// An error of the device's runtime.
@@ -90,7 +90,7 @@ pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     }
 }
 
-/// The work of a product and the most memory that its result can take, known before any of it is taken.
+/// The work of a product and an upper bound of its result's memory, computed before any of it is allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpgemmBound {
     /// Products of an entry of A and one of B: half the floating-point operations.
@@ -102,7 +102,7 @@ pub struct SpgemmBound {
 }
 
 impl SpgemmBound {
-    /// The bound of a C whose rows (of CSC columns) are `minor` long and arise from these numbers of products.
+    /// The bound of a C from the number of products of each row (CSC: column); `minor` is the length of a row.
     ///
     /// ```
     /// use sparse_core::format::estimate::Sizes;
@@ -121,14 +121,15 @@ impl SpgemmBound {
         Self::of_totals(rows, total, nnz, sizes)
     }
 
-    /// The bound of a C of so many rows (of CSC columns), products and entries at most.
+    /// The bound of a C with this number of rows (CSC: columns), of products, and of entries at most.
     pub fn of_totals(rows: usize, products: u64, nnz: u64, sizes: Sizes) -> Self {
         let entries = nnz.saturating_mul((sizes.scalar + sizes.index) as u64);
         Self { products, nnz, bytes: entries.saturating_add((rows as u64 + 1) * sizes.offset as u64) }
     }
 }
 
-/// The factors as rows to be multiplied: A and B of CSR; of CSC, whose columns are the rows of `Cᵀ = Bᵀ·Aᵀ`, B and A.
+/// The factors in the order in which a row-wise product takes them: (A, B) for CSR; (B, A) for CSC, whose columns are
+/// the rows of `Cᵀ = Bᵀ·Aᵀ`.
 pub fn row_factors<A: Axis, M>(a: M, b: M) -> (M, M) {
     if A::IS_ROW { (a, b) } else { (b, a) }
 }
@@ -150,15 +151,15 @@ pub fn mask_pattern<A: Axis, T: Scalar, S: Space, I: Index, O: Index>(
 /// A plan for `C ← A·B` with the patterns of A and B: the pattern of C, and what fills it; values may change between
 /// runs.
 ///
-/// - C is sorted and has no duplicates, whatever the order of A and B. It has an entry wherever a product of stored
-///   entries arises: sums that cancel leave an explicit zero, which [`PrunePlan`](super::PrunePlan) removes.
+/// - C is sorted and has no duplicates; A and B may be unsorted. It has an entry wherever a product of stored entries
+///   arises: sums that cancel leave an explicit zero, which [`PrunePlan`](super::PrunePlan) removes.
 /// - An entry of C is a sum from +0 on in the accumulator's type, rounded once. Its products are added in the order in
-///   which A stores the entries of their row (of CSC: B those of their column); the plan of a device for many calls may
-///   add neighbours in this order first, and then their sums. So it has the same bits on every run and with any number
+///   which A stores the entries of their row (of CSC: B those of their column); a device's plan for many calls may
+///   first add neighbours in this order, and then their sums. So it has the same bits on every run and with any number
 ///   of threads, and a sum of −0 alone is +0.
 /// - All matrices that a plan makes have one pattern: plans for C outlive changes of values.
-/// - A plan with a mask M, [`masked`](Self::masked), computes `C⟨M⟩ = A·B`: the elements of A·B at the entries of M
-///   alone, whatever the values there. C has the pattern of M, and zeros where no product arises.
+/// - A plan with a mask M, [`masked`](Self::masked), computes `C⟨M⟩ = A·B`: only the elements of A·B at the entries of
+///   M, whose values are ignored. C has the pattern of M, and zeros where no product arises.
 ///
 /// ```
 /// use sparse_core::op::SpgemmPlan;
@@ -194,15 +195,15 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if A has not as many columns as B has rows, [`WrongContext`](Error::WrongContext) if one
+    /// [`Shape`](Error::Shape) unless A has as many columns as B has rows, [`WrongContext`](Error::WrongContext) if one
     /// lives elsewhere; else those of [`SpgemmKernel::plan_spgemm`].
     pub fn new(backend: &B, a: &M, b: &M, options: &PlanOptions) -> Result<Self> {
         Self::of(backend, a, b, None, options)
     }
 
-    /// A plan for the elements of A·B at the entries of `mask`, whose pattern C shares.
+    /// A plan for the elements of A·B at the entries of `mask`; C has the mask's pattern.
     ///
-    /// The work is that of A·B; the memory that of the mask. Triangles of an undirected graph are the sum of `A⟨A⟩ =
+    /// The work is that of A·B, the memory that of the mask. Triangles of an undirected graph are the sum of `A⟨A⟩ =
     /// A·A`.
     ///
     /// ```
@@ -234,8 +235,8 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
         Ok(Self { backend: backend.clone(), a: bound(a)?, b: bound(b)?, kernel, matrix: PhantomData })
     }
 
-    /// A matrix of C's pattern with zeros as values, which [`run_into`](Self::run_into) fills: all of a product of
-    /// which only the pattern is asked for.
+    /// A matrix of C's pattern with zeros as values, which [`run_into`](Self::run_into) fills. Where only the pattern
+    /// of the product is needed, this is the result.
     ///
     /// ```
     /// # use sparse_core::{Csr, PlanOptions, op::SpgemmPlan, reference::Reference};
@@ -251,7 +252,7 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
         self.backend.spgemm_output(&self.kernel)
     }
 
-    /// The number of products, and the most memory that C can take: known before any is taken.
+    /// The number of products and an upper bound of C's memory, computed before any of it is allocated.
     ///
     /// ```
     /// # use sparse_core::{Csr, PlanOptions, op::SpgemmPlan, reference::Reference};
@@ -262,7 +263,7 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new), but for the size of C.
+    /// As [`new`](Self::new), except for those about the size of C.
     pub fn bound(backend: &B, a: &M, b: &M) -> Result<SpgemmBound> {
         check_factors(backend, a, b)?;
         // SAFETY: shapes and contexts were checked.

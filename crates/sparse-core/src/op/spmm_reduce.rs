@@ -1,5 +1,4 @@
-//! `C ← ⊕ A·B`: SpMM whose products are added, averaged, or of which the least or largest is taken, as message passing
-//! in graph learning asks.
+//! `C ← ⊕ A·B`: SpMM with the sum, mean, minimum or maximum of products, as message passing in graph learning uses it.
 //!
 //! Element (i, t) of C combines the products `a_ij·b_jt` of the entries of row i. Elements that are not stored are no
 //! products: a row without entries gives 0. Entries of one coordinate give a product each, as parallel edges do.

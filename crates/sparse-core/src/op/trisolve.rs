@@ -47,7 +47,7 @@ pub enum Diagonal {
     Unit,
 }
 
-/// The system that a triangular solve takes a matrix for.
+/// The triangular system that a matrix stands for: triangle, diagonal and op.
 ///
 /// ```
 /// use sparse_core::op::{Diagonal, Op, Triangle, Triangular};
@@ -172,7 +172,7 @@ pub trait TrisolveKernel<M: SparseFormat<Space = SpaceOf<Self>>>: crate::Backend
     /// `a` is square and lives in this backend's context.
     unsafe fn plan_trisolve(&self, a: &M, system: Triangular, options: &PlanOptions) -> Result<Self::Plan>;
 
-    /// Writes all of X, whatever it was, in the order of summation that [`TrisolvePlan`] describes.
+    /// Writes all of X without reading it, in the order of summation that [`TrisolvePlan`] describes.
     ///
     /// # Errors
     /// [`Singular`](Error::Singular) with the first row whose diagonal is zero; then X has any values. An error of the

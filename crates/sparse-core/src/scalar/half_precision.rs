@@ -17,15 +17,16 @@ fn round_to_odd(value: f64) -> f32 {
     f32::from_bits(if back.abs() > value.abs() { bits - 1 } else { bits + 1 })
 }
 
-/// A half-precision number in single precision, by integer operations that compilers turn into vectors: `half` asks at
-/// each number whether the processor has an instruction for it.
+/// A half-precision number in single precision, by integer operations that compilers vectorize: `half` checks for each
+/// number whether the processor has an instruction for it.
 #[inline(always)]
 fn widen(value: f16) -> f32 {
     // Positions of exponents in `f32`, whose bias is greater by 112.
     const EXPONENT: u32 = 1 << 23;
     let bits = u32::from(value.to_bits());
     let (sign, magnitude) = ((bits & 0x8000) << 16, (bits & 0x7fff) << 13);
-    // A subnormal number is what it adds to the smallest normal one. All are computed, so that nothing branches.
+    // A subnormal number is computed as (smallest normal number + it) − smallest normal number. The loop computes this
+    // for every number, so that it does not branch.
     let smallest = 113 * EXPONENT;
     let subnormal = (f32::from_bits(smallest + magnitude) - f32::from_bits(smallest)).to_bits();
     let (normal, infinite) = (magnitude + 112 * EXPONENT, magnitude + 224 * EXPONENT);

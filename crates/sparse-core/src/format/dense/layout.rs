@@ -90,7 +90,8 @@ impl DenseLayout {
         }
     }
 
-    /// As [`position`](Self::position); panics for an element that the matrix has not, which may be another's.
+    /// As [`position`](Self::position), with a bounds check: an element outside of the matrix panics, since its
+    /// position may be that of another element.
     #[inline(always)]
     pub(super) fn position_inside(&self, row: usize, col: usize) -> usize {
         let (rows, cols) = (self.rows, self.cols);

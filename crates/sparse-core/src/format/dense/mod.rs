@@ -14,7 +14,7 @@ use crate::space::{Buffer, Element, Host, Space};
 
 /// A dense matrix that owns its memory, without padding.
 ///
-/// Two matrices are equal if their shapes and elements are, whatever their orders.
+/// Two matrices are equal if their shapes and elements are equal; their memory orders may differ.
 pub struct Dense<T: Element, S: Space = Host> {
     data: S::Buffer<T>,
     layout: DenseLayout,
@@ -31,7 +31,7 @@ impl<T: Element, S: Space> Dense<T, S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`](crate::Error::Format) if `data` has not `rows * cols` elements.
+    /// [`Error::Format`](crate::Error::Format) if `data` does not have `rows * cols` elements.
     pub fn new(data: S::Buffer<T>, rows: usize, cols: usize, order: Order) -> Result<Self> {
         super::check_length("dense", "data", data.len(), checked_product("rows x columns", rows, cols)?)?;
         let ld = if order == Order::RowMajor { cols } else { rows };
@@ -81,7 +81,7 @@ impl<T: Scalar> Dense<T, Host> {
     ///
     /// # Errors
     /// [`Error::IndexOverflow`](crate::Error::IndexOverflow) if the matrix has more bytes than a vector can have;
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if it has more than the memory.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the host cannot allocate it.
     pub fn zeros(rows: usize, cols: usize, order: Order) -> Result<Self> {
         let len = checked_product("rows x columns", rows, cols)?;
         check_allocation::<T>("a dense matrix", len)?;

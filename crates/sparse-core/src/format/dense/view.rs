@@ -46,7 +46,7 @@ impl<'a, T: Element, S: Space> DenseView<'a, T, S> {
         self.data
     }
 
-    /// Some neighbouring columns, without a copy.
+    /// A range of columns, without a copy.
     ///
     /// ```
     /// # use sparse_core::DenseView;
@@ -56,7 +56,7 @@ impl<'a, T: Element, S: Space> DenseView<'a, T, S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are not so many columns.
+    /// [`Error::Shape`] if the range ends beyond the last column.
     pub fn columns(self, columns: Range<usize>) -> Result<Self> {
         if columns.start > columns.end || columns.end > self.ncols() {
             let reason = format_args!("columns {columns:?} are not all among the {} there are", self.ncols());
