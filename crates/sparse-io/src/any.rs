@@ -107,7 +107,7 @@ impl AnyValues {
 
 /// Values that are extended as they are decoded.
 impl AnyValues {
-    /// Makes space for `more` values, of `most` in all.
+    /// Reserves capacity for `more` values; there will be at most `most`.
     pub(crate) fn grow(&mut self, more: usize, most: usize, reserve: &mut Reserve<'_>) -> Result<()> {
         match self {
             Self::F32(values) => grow(values, more, most, reserve),
@@ -119,7 +119,7 @@ impl AnyValues {
         }
     }
 
-    /// Values for which memory is there.
+    /// The capacity, in values.
     pub(crate) fn capacity(&self) -> usize {
         match self {
             Self::F32(values) => values.capacity(),
@@ -131,7 +131,7 @@ impl AnyValues {
         }
     }
 
-    /// Adds values of the same type; others take the place of those that are there.
+    /// Appends values of the same type; values of another type replace those present.
     pub(crate) fn append(&mut self, more: Self) {
         match (self, more) {
             (Self::F32(values), Self::F32(more)) => values.extend(more),
@@ -255,7 +255,7 @@ impl AnyIndices {
         self.len() == 0
     }
 
-    /// Makes space for `more` indices, of `most` in all.
+    /// Reserves capacity for `more` indices; there will be at most `most`.
     pub(crate) fn grow(&mut self, more: usize, most: usize, reserve: &mut Reserve<'_>) -> Result<()> {
         match self {
             Self::I32(indices) => grow(indices, more, most, reserve),
@@ -263,7 +263,7 @@ impl AnyIndices {
         }
     }
 
-    /// Indices for which memory is there.
+    /// The capacity, in indices.
     pub(crate) fn capacity(&self) -> usize {
         match self {
             Self::I32(indices) => indices.capacity(),
@@ -271,7 +271,7 @@ impl AnyIndices {
         }
     }
 
-    /// Adds indices of the same type; others take the place of those that are there.
+    /// Appends indices of the same type; indices of another type replace those present.
     pub(crate) fn append(&mut self, more: Self) {
         match (self, more) {
             (Self::I32(indices), Self::I32(more)) => indices.extend(more),

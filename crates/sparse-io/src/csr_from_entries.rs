@@ -9,11 +9,11 @@ const OFFSET_BYTES: usize = 256 << 20;
 const OFFSET_FACTOR: usize = 16;
 /// Assumed bytes of an entry in the limit of row offsets, for any type.
 pub(crate) const ENTRY_BYTES: usize = 8;
-/// Entries from which on rows are sorted by a thread of their own.
+/// The least number of entries that a task of the parallel sort takes.
 const GRAIN: usize = 1 << 15;
 
-/// True if the offsets of so many rows would take more memory than `entries` entries justify, as a file of a few bytes
-/// may claim.
+/// True if offsets for `rows` rows would take more memory than `entries` entries justify: a file of a few bytes may
+/// claim any number of rows.
 ///
 /// ```
 /// assert!(sparse_io::are_rows_too_many(1_000_000_000, 1) && !sparse_io::are_rows_too_many(1_000, 1));
@@ -34,8 +34,8 @@ pub(crate) fn check_row_claim(rows: usize, offset_bytes: usize, entry_bytes: usi
 }
 
 /// The matrix of the entries of `triplets`, at most `nnz_bound`, with sorted rows; duplicates are added in their order.
-/// It is called twice, to count the entries of each row and to move them there: no entry is in memory more often than
-/// in the matrix.
+/// `triplets` is called twice, to count the entries of each row and to scatter them: the only copy of the entries is
+/// the matrix.
 ///
 /// ```
 /// use sparse_core::Csr;
@@ -91,8 +91,8 @@ where
 pub(crate) fn nonzeros<T: Scalar>(dense: &Dense<T>) -> impl Iterator<Item = (usize, usize, T)> + '_ {
     let line = dense.major_minor().1;
     let by_rows = dense.order() == Order::RowMajor;
-    let kept = dense.data().iter().enumerate().filter(|(_, value)| !value.is_zero());
-    kept.map(move |(k, &value)| {
+    let nonzeros = dense.data().iter().enumerate().filter(|(_, value)| !value.is_zero());
+    nonzeros.map(move |(k, &value)| {
         let (row, col) = if by_rows { (k / line, k % line) } else { (k % line, k / line) };
         (row, col, value)
     })
@@ -157,7 +157,7 @@ fn sum_duplicates<T: Scalar, I: Index, O: Index>(
     indices: &mut Vec<I>,
     values: &mut Vec<T>,
 ) {
-    let (mut kept, mut at) = (0, 0);
+    let (mut written, mut at) = (0, 0);
     for offset in &mut offsets[1..] {
         let end = offset.as_usize();
         while at < end {
@@ -167,13 +167,13 @@ fn sum_duplicates<T: Scalar, I: Index, O: Index>(
                 sum += values[at].to_acc();
                 at += 1;
             }
-            (indices[kept], values[kept]) = (index, T::from_acc(sum));
-            kept += 1;
+            (indices[written], values[written]) = (index, T::from_acc(sum));
+            written += 1;
         }
-        *offset = O::cast(kept);
+        *offset = O::cast(written);
     }
-    indices.truncate(kept);
-    values.truncate(kept);
+    indices.truncate(written);
+    values.truncate(written);
 }
 
 #[cfg(test)]

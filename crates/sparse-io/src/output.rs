@@ -8,14 +8,13 @@ use tempfile::NamedTempFile;
 
 /// The output of a file.
 ///
-/// Under a name, the file is written to a temporary file of the same folder, synced and renamed: whenever writing ends,
-/// by an error or with the process, the name stands for the old file or for the whole new one. On Linux the temporary
+/// Under a name, the file is written to a temporary file of the same folder, synced and renamed: if writing fails or
+/// the process is killed, the name still refers to the old file, never to a part of the new one. On Linux the temporary
 /// file has no name where the file system allows it (`O_TMPFILE`), so that a killed process leaves none; elsewhere it
 /// has one and is removed unless the process is killed. The new file has the permissions of the old one, and a link to
 /// it stays a link.
 ///
-/// A device, a pipe or standard output is written when the whole file is known, which until then is in a temporary
-/// file.
+/// A device, a pipe or standard output is written once the file is complete in a temporary file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output<'a> {
     /// A file, a device or a named pipe.

@@ -1,4 +1,4 @@
-//! Matrix files whose rows are read apart, as each of several processes reads its own.
+//! Row ranges of matrix files: each of several processes reads its own.
 
 use crate::FileKind;
 use crate::csr_from_entries::canonical;
@@ -9,11 +9,11 @@ use std::fs::metadata;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// A CSR matrix in an `.npz` file, or in a folder of such files, of which any rows are read without the others in
-/// memory.
+/// A CSR matrix in an `.npz` file, or in a folder of such files, from which ranges of rows are read without loading the
+/// others.
 ///
-/// Of an array that is stored as it is, only the bytes that are asked for are read. A compressed one is unpacked to its
-/// end, in small pieces. Files stay closed between calls.
+/// From an uncompressed array only the requested bytes are read. A compressed one is unpacked to its end, block by
+/// block. Files stay closed between calls.
 ///
 /// ```
 /// use sparse_core::Csr;
@@ -100,7 +100,7 @@ impl RowRanges {
         self.dtype
     }
 
-    /// The row offsets of the whole matrix, all that is read of it.
+    /// The row offsets of the whole matrix; nothing else is read.
     ///
     /// # Errors
     /// [`Error::Io`] if a file cannot be read; [`Error::File`] if its offsets are not sound.
@@ -112,7 +112,8 @@ impl RowRanges {
             if ends != (Some(&0), Some(file.nnz)) || !offsets.is_sorted() {
                 return Err(file.error(format!("`indptr` does not rise from 0 to {}", file.nnz)));
             }
-            // Only now is it known that the file has as many rows as it claims. Blocks leave out none before these.
+            // The offsets were read, so the file has as many rows as it claims, and the allocation is justified. Blocks
+            // come in order, without gaps.
             row_ptr.resize(row_ptr.len().max(rows.end + 1), 0);
             for (row, ends) in rows.clone().zip(offsets.windows(2)) {
                 row_ptr[row + 1] += ends[1] - ends[0];
@@ -125,7 +126,7 @@ impl RowRanges {
     /// Some rows, numbered from 0, with the columns of the whole matrix, as [`MatrixFile::read_csr`] reads them:
     /// sorted, duplicates added, values rounded to nearest.
     ///
-    /// Checksums are compared by [`check`](Self::check), for some of these bytes were perhaps read alone.
+    /// Checksums, which cover whole files, are not compared here but by [`check`](Self::check).
     ///
     /// # Errors
     /// [`Error::Shape`] if there are no such rows; those of [`npz::read`](crate::npz::read) and
@@ -146,7 +147,7 @@ impl RowRanges {
         canonical(whole)
     }
 
-    /// Rows that several files have entries of, one file's after the other's.
+    /// Merges the entries of rows that are divided among several files, in the order of the files.
     fn merge<T: Scalar, I: Index, O: Index>(
         &self,
         rows: Range<usize>,

@@ -13,9 +13,9 @@ const SIGNATURES: [(&[u8], &str); 9] = [
     (b"\xfe\xff", "a text in UTF-16; save it in UTF-8"),
 ];
 
-/// Names the kind of a file with these first bytes, as the end of a message that refuses it.
+/// Names the kind of a file by its first bytes, as the end of an error message.
 ///
-/// Empty if they are no known ones, or those that the reader `expected`.
+/// Empty if the bytes are unknown or those that the reader `expected`.
 pub(crate) fn what_it_is(head: &[u8], expected: &[u8]) -> String {
     let mut others = SIGNATURES.iter().filter(|_| !head.starts_with(expected));
     let known = others.find(|(signature, _)| head.starts_with(signature));

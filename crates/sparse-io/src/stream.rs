@@ -8,7 +8,7 @@ use crate::npy::DenseDecoder;
 use crate::npz::{AnyBatch, AnySparse, NpzDecoder, NpzFormat};
 use sparse_core::{Csr, DType, Error, Host, Index, Result, Scalar, advise_huge_pages};
 
-/// Asks for bytes of memory before they are allocated; an error ends the decoding.
+/// Called with a number of bytes before they are allocated; an error ends the decoding.
 pub type Reserve<'a> = dyn FnMut(usize) -> Result<()> + 'a;
 
 /// Bytes of a file's start that a [`Decoder`] is chosen by.
@@ -16,8 +16,8 @@ pub const HEAD_BYTES: usize = 4096;
 
 /// Decodes an `.npz` file, an `.npy` file of one or two dimensions, or a text, from front to back.
 ///
-/// Of an archive the arrays are in memory, of a text the entries, of a dense array what is not zero. Arrays are extended as their elements
-/// come, whatever their headers claim, and all memory is asked for first.
+/// Memory has the arrays of an archive, the entries of a text, or the non-zeros of a dense array. Arrays grow as their
+/// elements come, never by the claims of a header, and the caller's [`Reserve`] is called before each allocation.
 ///
 /// ```
 /// use sparse_core::{Csr, Order};
@@ -83,7 +83,7 @@ impl Decoder {
     }
 
     /// Decodes as many of the next bytes as are only copied to the array that they belong to, and returns their number:
-    /// nothing is inflated or compressed, and no memory is asked for. Those after them are for [`push`](Self::push).
+    /// nothing is inflated, parsed or allocated. The bytes after them are for [`push`](Self::push).
     pub fn copy(&mut self, bytes: &[u8]) -> usize {
         match &mut self.0 {
             Kind::Npz(archive) => archive.copy(bytes),
@@ -154,7 +154,8 @@ impl Decoded {
         }
     }
 
-    /// Bytes that are allocated on the way to a matrix, from above: arrays of other types or in another order.
+    /// An upper bound of the bytes that the conversion to a matrix allocates: arrays of other types or in another
+    /// order.
     pub fn conversion_bytes(&self) -> usize {
         let entry = |indices: &AnyIndices| match (self.values(), indices) {
             (AnyValues::I64(_) | AnyValues::U64(_), _) => size_of::<f64>() + size_of::<i64>(),
@@ -192,11 +193,11 @@ pub(crate) fn wrong(reason: impl Into<String>) -> Error {
     Error::File { path: "<stream>".into(), line: None, reason: reason.into() }
 }
 
-/// Bytes from which on memory is asked for in huge pages.
+/// Bytes from which on memory is allocated in huge pages.
 const HUGE: usize = 8 << 20;
 
-/// Makes a vector long enough for `more` elements, of `most` in all. Its capacities are powers of two until it is that
-/// of all, whatever parts the elements come in, so that blocks of earlier vectors have the right size.
+/// Makes a vector long enough for `more` elements, of `most` in all. Capacities are powers of two up to `most`,
+/// independently of the sizes of the parts, so that the allocator can reuse the blocks of earlier vectors.
 pub(crate) fn grow<T>(
     elements: &mut Vec<T>,
     more: usize,

@@ -27,8 +27,8 @@ enum Kind {
     Gzip,
 }
 
-/// A matrix file, mapped; if it is compressed or a pipe, the lines or the bytes that a reader needs. Or a set of files,
-/// of which only the manifest is read until the matrix is.
+/// A matrix file, or a set of files. A file is mapped; of a compressed file or a pipe, the data lines or bytes are in
+/// memory. Of a set, only the manifest is read until the matrix is.
 #[derive(Debug)]
 pub struct MatrixFile {
     path: PathBuf,
@@ -178,7 +178,7 @@ impl MatrixFile {
         rounded.map_err(|reason| self.error(reason))
     }
 
-    /// The matrix as CSR, with sorted rows. Duplicates are added, explicit zeros are kept; of a dense array, zeros are
+    /// The matrix as CSR, with sorted rows. Duplicates are added, explicit zeros are stored; zeros of a dense array are
     /// dropped. Values are rounded to nearest. The members of a batch are the blocks of its diagonal.
     ///
     /// ```
@@ -208,8 +208,8 @@ impl MatrixFile {
         read.map_err(|error| self.named(error))
     }
 
-    /// The matrix as COO, with entries in the order of the file. Duplicates and explicit zeros are kept; of a dense
-    /// array, zeros are dropped. Values are rounded to nearest. The members of a batch are the blocks of its diagonal.
+    /// The matrix as COO, with entries in the order of the file. Duplicates and explicit zeros are stored; zeros of a
+    /// dense array are dropped. Values are rounded to nearest. The members of a batch are the blocks of its diagonal.
     ///
     /// ```
     /// use sparse_core::Coo;
@@ -222,7 +222,7 @@ impl MatrixFile {
     /// ```
     ///
     /// # Errors
-    /// As for [`read_csr`](Self::read_csr), but there may be any number of rows.
+    /// As for [`read_csr`](Self::read_csr), without its limit of the number of rows.
     pub fn read_coo<T: Scalar, I: Index>(&self) -> Result<Coo<T, Host, I>> {
         let read = match &self.source {
             Source::MatrixMarket(text) => matrix_market::coo_of(self.text(text)),

@@ -6,7 +6,7 @@ use super::triplets::Triplets;
 use crate::source::Text;
 use sparse_core::{Coo, Host, Index, Result, Scalar};
 
-/// Reads a coordinate file in `parts` parts. A mirror image follows its entry; duplicates are kept.
+/// Reads a coordinate file in `parts` parts. A mirror image follows its entry; duplicates stay.
 pub(super) fn read<T: Scalar, I: Index>(
     text: Text<'_>,
     header: Header,

@@ -39,7 +39,7 @@ pub(super) fn read(rest: &mut &[u8]) -> Option<f64> {
     Some(if negative { -magnitude } else { magnitude })
 }
 
-/// Skips a sign; true if it is a minus. Without branches, since signs are unpredictable.
+/// Skips a sign; true if it is a minus. No branches, since signs are unpredictable.
 #[inline(always)]
 fn sign(rest: &mut &[u8]) -> Option<bool> {
     let first = *rest.first()?;

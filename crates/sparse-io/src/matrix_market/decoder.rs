@@ -1,12 +1,12 @@
 //! Decoding of texts from their bytes as they come.
 //!
-//! Data lines are collected until they are some for each thread, and parsed as those of a mapped file are. So neither
-//! the text nor a dense array is in memory, but one block of lines and the entries.
+//! Data lines are collected in blocks, which all threads parse as they parse a mapped file. So memory has one block of
+//! lines and the entries, but neither the text nor a dense array.
 
 use super::array::Elements;
+use super::data_lines::DataLines;
 use super::entries::{Body, Tally};
 use super::header::{self, Field, Header, Layout, MatrixInfo, Symmetry};
-use super::stream::DataLines;
 use super::triplets::Triplets;
 use super::{integers, parts};
 use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
@@ -88,7 +88,7 @@ impl TextDecoder {
                 let header = header::read(&text)?;
                 let decoding = self.body.insert(Decoding::new(header)?);
                 decoding.read(text, reserve)?;
-                // The next blocks are entries alone.
+                // Later blocks have no header.
                 decoding.header.body_at = 0;
                 Ok(())
             }
@@ -196,7 +196,7 @@ fn most_entries(info: MatrixInfo) -> usize {
     info.stored.saturating_mul(images)
 }
 
-/// The next elements of an array but zeros.
+/// The next elements of an array, without zeros.
 fn nonzeros<T: Scalar, I: Index>(
     elements: &mut Elements,
     text: Text<'_>,

@@ -43,8 +43,8 @@ impl<'a> Body<'a> {
         Ok(triplets)
     }
 
-    /// Reads the entries of a block of the file behind those of `triplets`, which have `bounds` more from `at` on;
-    /// `tally` is that of the blocks before it.
+    /// Reads the entries of a block of the file to `triplets` from `at` on, where `bounds` gives the capacity for each
+    /// part; `tally` has the counts of the blocks before it.
     pub(super) fn read_block<T: Scalar, R: Index, C: Index>(
         &self,
         triplets: &mut Triplets<T, R, C>,
@@ -55,7 +55,7 @@ impl<'a> Body<'a> {
         self.check(tallies, tally)
     }
 
-    /// Reads the entries of a partition, whose claims of the header [`Tally`] is to be compared with.
+    /// Reads the entries of a partition. The caller compares the [`Tally`] with the header's claims.
     pub(super) fn read_partition<T: Scalar, R: Index, C: Index>(&self) -> Result<(Triplets<T, R, C>, Tally)> {
         let (triplets, tallies) = self.read_parts()?;
         let all = tallies.into_iter().reduce(Tally::join).unwrap_or_default();
@@ -75,7 +75,7 @@ impl<'a> Body<'a> {
         Ok((triplets, tallies))
     }
 
-    /// Reads the entries to `triplets` from `at` on, of which each part has as many as `bounds` says.
+    /// Reads the entries to `triplets` from `at` on; `bounds` gives the capacity for each part.
     fn fill<T: Scalar, R: Index, C: Index>(
         &self,
         triplets: &mut Triplets<T, R, C>,
@@ -129,7 +129,7 @@ impl<'a> Body<'a> {
         Ok(tally)
     }
 
-    /// Checks that no entry is surplus, `before` of which are in the blocks before.
+    /// Fails if there are more entries than the header claims; `before` is the number in the blocks before.
     fn check_number(&self, tallies: &[Tally], mut before: usize) -> Result<()> {
         let stored = self.header.info.stored;
         for (tally, part) in tallies.iter().zip(&self.parts) {

@@ -6,6 +6,7 @@
 mod array;
 mod coo;
 mod csr;
+mod data_lines;
 mod decimal;
 mod decoder;
 mod entries;
@@ -57,8 +58,8 @@ pub fn read_header(path: impl AsRef<Path>) -> Result<MatrixInfo> {
     with_text(path.as_ref(), header_of)
 }
 
-/// Reads a file to CSR: rows sorted, duplicates added in the order of the file, explicit zeros kept. Of an array
-/// file, zeros are dropped.
+/// Reads a file to CSR: rows sorted, duplicates added in the order of the file, explicit zeros stored. Zeros of an
+/// array file are dropped.
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be read; [`Error::File`], with the line, if it is not sound, if it is complex and
@@ -68,8 +69,8 @@ pub fn read_csr<T: Scalar, I: Index, O: Index>(path: impl AsRef<Path>) -> Result
     with_text(path.as_ref(), csr_of)
 }
 
-/// Reads a file to COO: entries in the order of the file, mirror images after their originals, duplicates kept. Of an
-/// array file, zeros are dropped.
+/// Reads a file to COO: entries in the order of the file, mirror images after their originals, duplicates stored. Zeros
+/// of an array file are dropped.
 ///
 /// # Errors
 /// As for [`read_csr`].

@@ -49,7 +49,7 @@ pub fn check_partitionable(path: impl AsRef<Path>) -> Result<()> {
 }
 
 /// Reads one of `partitions` partitions of the lines of a coordinate file, which have similar numbers of bytes and are
-/// numbered from 0. Of the rest, nothing is read but the header.
+/// numbered from 0. Outside of the partition only the header is read.
 ///
 /// ```
 /// use sparse_io::matrix_market;
@@ -66,7 +66,8 @@ pub fn check_partitionable(path: impl AsRef<Path>) -> Result<()> {
 ///
 /// # Errors
 /// Those of [`check_partitionable`]; [`Error::Unsupported`] for an array; [`Error::Shape`] if there is no such
-/// partition; those of [`read_csr`](super::read_csr), but for the claims of the header.
+/// partition; those of [`read_csr`](super::read_csr), except those about the number of entries, which the header claims
+/// for all partitions.
 pub fn read_partition<T: Scalar>(
     path: impl AsRef<Path>,
     partition: usize,

@@ -7,10 +7,10 @@ use crate::source::{Bytes, open};
 use sparse_core::{DType, Error, Order, Result, Scalar};
 use std::path::{Path, PathBuf};
 
-/// Elements that are converted at once where all are looked at.
+/// Elements that are converted at a time where all are scanned.
 const PART_ELEMENTS: usize = 1 << 16;
 
-/// A memory-mapped `.npy` file whose elements are converted as they are asked for.
+/// A memory-mapped `.npy` file whose elements are converted on demand.
 ///
 /// ```
 /// use sparse_core::Order;

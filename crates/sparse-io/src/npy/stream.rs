@@ -8,14 +8,14 @@ use crate::stream::{Reserve, grow, wrong};
 use sparse_core::{Order, Result};
 use std::convert::Infallible;
 
-/// An array of which this part is there is allocated whole: what its header claims is likely to come.
+/// An array is allocated whole once 1/64 of its bytes have come: the rest is likely to follow.
 const LIKELY_PART: usize = 64;
 /// Bytes that are converted at once, few enough to stay in the cache.
 const BLOCK_BYTES: usize = 16 << 10;
-/// Elements of which none is looked at if all of their bytes are zero.
+/// Elements that are tested for zeros at once, by their bytes.
 const ZERO_BLOCK: usize = 128;
 
-/// Bytes of elements, of which one may come in several parts.
+/// Reassembles elements whose bytes come in several parts.
 #[derive(Debug)]
 struct WholeElements {
     size: usize,
@@ -97,7 +97,7 @@ impl ArrayDecoder {
         if rest.is_empty() { Ok(()) } else { self.begin(reserve)?.push(rest, reserve) }
     }
 
-    /// Adds the elements for which memory is there, and returns the number of their bytes.
+    /// Appends elements up to the capacity, and returns the number of their bytes.
     pub(crate) fn copy(&mut self, bytes: &[u8]) -> usize {
         self.body.as_mut().map_or(0, |body| body.copy(bytes))
     }
@@ -181,7 +181,7 @@ impl Elements {
         }
     }
 
-    /// Elements for which memory is there.
+    /// The capacity, in elements.
     fn capacity(&self) -> usize {
         match self {
             Self::Values(values) => values.capacity(),
@@ -200,7 +200,7 @@ impl Elements {
     }
 }
 
-/// Decodes a dense array of one or two dimensions, of which only what is not zero stays in memory.
+/// Decodes a dense array of one or two dimensions; only non-zeros stay in memory.
 #[derive(Debug)]
 pub(crate) struct DenseDecoder {
     header: Header,

@@ -78,8 +78,8 @@ impl AnySparse {
         self.values.dtype()
     }
 
-    /// The matrix as CSR. Of CSR, order and duplicates stay as they are; of CSC and COO, rows are sorted and duplicates
-    /// added.
+    /// The matrix as CSR. A CSR file's order and duplicates stay as they are; from CSC and COO, rows are sorted and
+    /// duplicates added.
     ///
     /// ```
     /// use sparse_core::{Csc, Csr};
@@ -114,7 +114,7 @@ impl AnySparse {
         }
     }
 
-    /// The matrix as COO, with entries in the order of the file; duplicates are kept.
+    /// The matrix as COO, with entries in the order of the file; duplicates stay.
     ///
     /// ```
     /// use sparse_core::Coo;

@@ -80,7 +80,7 @@ impl<R: Read + Seek> Archive<R> {
         npy::vector_length(&self.head(key)?).map_err(|reason| format!("`{key}`: {reason}"))
     }
 
-    /// Fails unless these arrays claim so many elements, which `matrix` needs.
+    /// Fails unless each array claims the given number of elements, which `matrix` needs.
     pub(super) fn check_lengths(&mut self, matrix: &str, lengths: &[(&str, usize)]) -> Result<(), String> {
         for &(key, needed) in lengths {
             let found = self.length(key)?;

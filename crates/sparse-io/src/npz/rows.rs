@@ -89,8 +89,8 @@ pub(crate) fn check_array(path: &Path, key: &str) -> Result<()> {
 }
 
 impl<R: Read + Seek> Archive<R> {
-    /// Elements of the 1-D array `key`. What is before them is skipped by a seek where the array is stored as it is,
-    /// and by reading where it is compressed; then all is read, so that the checksum is compared.
+    /// Elements of the 1-D array `key`. In an uncompressed array, a seek skips the elements before them. A compressed
+    /// array is read from its start to its end, so that its checksum is compared.
     fn read_range<A>(
         &mut self,
         key: &str,

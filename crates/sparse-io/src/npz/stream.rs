@@ -1,7 +1,8 @@
 //! Decoding of `.npz` archives from their bytes as they come.
 //!
 //! The files of a zip archive stand one after the other, each behind a header with its length and checksum, and a
-//! directory follows. What is written to a pipe has lengths behind the files instead, and is not decoded here.
+//! directory follows. Archives that were written to a pipe have the lengths after the files instead, and are not
+//! decoded here.
 
 use super::archive::extents;
 use super::{AnyBatch, AnySparse, DESCRIPTION_BYTES, NpzFormat, batch};
@@ -57,9 +58,9 @@ struct Inflate {
 
 #[derive(Debug)]
 enum ArrayState {
-    /// Of an array that no matrix has.
+    /// An array that is no part of a matrix.
     Skipped,
-    /// Of one that says what the others are.
+    /// An array that describes the matrix: `format` or `shape`.
     Description(Vec<u8>),
     Array(ArrayDecoder),
 }
@@ -120,7 +121,7 @@ impl NpzDecoder {
         }
     }
 
-    /// Keeps the array of a file that has come to its end.
+    /// Stores the array of a file whose bytes are complete.
     fn end_file(&mut self, reserve: &mut Reserve<'_>) -> Result<()> {
         if !matches!(&self.state, State::File(file) if file.left == 0) {
             return Ok(());
@@ -211,13 +212,13 @@ fn named(key: &str, error: Error) -> Error {
     }
 }
 
-/// Bytes of a header, if so much of it is there that they are known.
+/// The length of a header in bytes, if enough of it has come to tell.
 fn header_bytes(header: &[u8]) -> Option<usize> {
     let number = |at: usize| Some(usize::from(u16::from_le_bytes(*header.get(at..)?.first_chunk()?)));
     Some(HEADER + number(26)? + number(28)?)
 }
 
-/// Adds to a header what it lacks, or to know how long it is; returns the rest.
+/// Appends the bytes that a header lacks, or that tell its length; returns the rest.
 fn collect<'a>(header: &mut Vec<u8>, bytes: &'a [u8]) -> &'a [u8] {
     // A directory may be shorter than a header.
     let needed = if header.len() < 4 { 4 } else { header_bytes(header).unwrap_or(HEADER) };
@@ -327,7 +328,7 @@ impl File {
         copied
     }
 
-    /// The array, if a matrix has it and its checksum is right.
+    /// The array, if it is part of a matrix and its checksum is right.
     fn finish(self, reserve: &mut Reserve<'_>) -> Result<Option<Array>> {
         let size = self.inflate.as_ref().map_or(self.about.packed, |inflate| inflate.decompress.total_out());
         let is_cut_off = self.inflate.is_some_and(|inflate| !inflate.is_done);
@@ -350,7 +351,7 @@ impl File {
 }
 
 impl Inflate {
-    /// Calls `each` with what the bytes are inflated to, at most `size` bytes in all.
+    /// Inflates bytes and calls `each` with the output, at most `size` bytes in all.
     fn push(&mut self, mut bytes: &[u8], size: u64, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         while !self.is_done {
             let before = (self.decompress.total_in(), self.decompress.total_out());

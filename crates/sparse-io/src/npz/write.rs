@@ -93,7 +93,7 @@ pub(super) fn description<'a>(format: &'a str, shape: &'a [i64]) -> [(&'static s
     [
         ("format", npy::text_to_bytes(format)),
         ("shape", npy::indices_to_bytes(shape)),
-        // By which SciPy knows its sparse arrays from its matrices, whose `*` is another product.
+        // SciPy reads a sparse array (not a matrix, whose `*` is the matrix product) if this key is true.
         ("_is_array", npy::true_to_bytes()),
     ]
 }

@@ -1,4 +1,4 @@
-//! The manifest of a set: what it claims, and the checks that need no other file.
+//! The manifest of a set: its contents, and the checks that need no other file.
 
 use crate::any::AnyValues;
 use crate::npz::NpzFormat;

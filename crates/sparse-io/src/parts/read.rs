@@ -13,7 +13,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Bytes that are read at once where a part is not to be in memory.
+/// Bytes per read where only the checksum of a part is needed.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// A set whose manifest was read and checked; parts are read one by one or all together.
@@ -248,7 +248,8 @@ impl PartSet {
         Ok((path, bytes))
     }
 
-    /// Fails unless the file of part `index` has the size and the checksum of the manifest. It is read in small pieces.
+    /// Fails unless the file of part `index` has the size and the checksum of the manifest. Reads [`CHUNK_BYTES`] at a
+    /// time.
     pub(crate) fn check_part(&self, index: usize) -> Result<()> {
         let part = self.part(index)?;
         let path = self.path_of(part)?;

@@ -143,7 +143,7 @@ impl<A: Axis, T: Scalar> PartWriter<A, T> {
     }
 
     /// Writes the next members of a batch, or the next matrices, as [`write_members`](Self::write_members) does for
-    /// each of `batches`, by all threads: to compress a file takes one of them longer than to write it.
+    /// each of `batches`, on all threads: compressing a file on one thread takes longer than writing it.
     ///
     /// # Errors
     /// As for [`write_members`](Self::write_members), of the first file that has one.
@@ -179,7 +179,7 @@ impl<A: Axis, T: Scalar> PartWriter<A, T> {
         self.draft.write_parts(vec![contents], |_, path| npz::write_compressed(path, block))
     }
 
-    /// Writes the manifest, which makes the parts a set in the place of the one that was there.
+    /// Writes the manifest, which publishes the set and replaces the old one in this folder.
     ///
     /// # Errors
     /// [`Error::Shape`] if the parts do not cover the set in order, without gaps or overlaps; [`Error::Io`] if the
@@ -306,14 +306,14 @@ fn too_large() -> Error {
     Error::shape("parts", "the matrices have more rows or columns than can be counted")
 }
 
-/// Removes the files of parts, as far as possible: what stays belongs to no set.
+/// Removes the files of parts as far as possible; files that remain belong to no set.
 fn remove(folder: &Path, parts: &[Part]) {
     for part in parts {
         let _ = fs::remove_file(folder.join(&part.file));
     }
 }
 
-/// Brings the names in a folder to the disk; not every system can.
+/// Syncs a folder's names to the disk, on systems that can.
 fn sync(folder: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }

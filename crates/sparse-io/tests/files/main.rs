@@ -1,4 +1,4 @@
-//! Files of every format: what is read, written and refused. One program, so that readers are compiled once.
+//! Reading, writing and refusing files of every format. One test program, so that readers are compiled once.
 
 mod fuzz_bodies;
 mod fuzz_replay;

@@ -1,4 +1,4 @@
-//! Rows that are read apart are those of the whole matrix, and what is not sound is found.
+//! Ranges of rows equal those of the whole matrix, and damaged files are refused.
 
 use sparse_core::{Axis, Col, Compressed, Csr, Host, Row};
 use sparse_io::parts::PartWriter;
@@ -15,7 +15,7 @@ pub(crate) fn matrix(rows: usize, cols: usize) -> Csr<f64> {
     Csr::from_triplets(rows, cols, chosen.map(|k| (k / cols, k % cols, 0.1 * k as f64))).unwrap()
 }
 
-/// The same archive with arrays that are stored as they are, but for what `change` does to their files.
+/// Copies an archive without compression; `change` edits each of its files.
 pub(crate) fn store(from: &Path, to: &Path, change: impl Fn(&mut Vec<u8>)) {
     let mut packed = ZipArchive::new(File::open(from).unwrap()).unwrap();
     let mut stored = ZipWriter::new(File::create(to).unwrap());
@@ -155,7 +155,7 @@ fn what_cannot_be_read_by_rows_says_so() {
     }
 }
 
-/// Whatever byte of the arrays is another, one of all partitions says so.
+/// A change of any byte of the arrays is found by the check of one partition.
 #[test]
 fn a_changed_byte_is_found_by_one_of_all_ranks() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use sparse_io::stream::{Decoded, Decoder, HEAD_BYTES};
 use sparse_io::{FileKind, MatrixFile, npy, npz};
 use std::path::Path;
 
-/// Decodes a file in parts of so many bytes; the memory that was asked for.
+/// Decodes a file in parts of `part` bytes; returns also the bytes that the decoder reserved.
 fn decode(kind: FileKind, file: &[u8], part: usize) -> Result<(Decoded, usize)> {
     let (mut decoder, mut bytes) = (Decoder::new(kind, &file[..file.len().min(HEAD_BYTES)])?.unwrap(), 0);
     let reserve = &mut |more| {

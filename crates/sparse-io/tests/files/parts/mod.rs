@@ -1,4 +1,4 @@
-//! Sets of files: what is written comes back.
+//! Sets of files are read back as they were written.
 
 mod damage;
 
@@ -347,7 +347,7 @@ fn matrices_of_any_shapes_are_blocks_of_a_diagonal() {
     assert!(error.contains("the shape 8 x 7 is not the sum"), "{error}");
 }
 
-/// So many members of one shape with a one in the first row and column.
+/// `count` members of one shape, each with a one in the first row and column.
 fn batch_of(shape: (usize, usize), count: usize) -> BatchCompressed<Col, f32> {
     let member = Compressed::from_triplets(shape.0, shape.1, [(0, 0, 1.0)]).unwrap();
     BatchCompressed::from_members(&vec![&member; count]).unwrap()
