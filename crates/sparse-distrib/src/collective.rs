@@ -7,7 +7,8 @@ use sparse_core::{Error, Result};
 const OK: u8 = 0;
 const FAILED: u8 = 1;
 
-/// Sends the `message` of every rank's `own` to the root, which sends to all what `join` makes of them, by rank.
+/// Sends the `message` of every rank's `own` to the root; `join` combines the messages there, by rank, and all ranks
+/// get the result.
 ///
 /// # Errors
 /// The rank's own error; [`Error::Operands`] with the first rank that failed where others did; errors of the

@@ -1,4 +1,4 @@
-//! A matrix from one rank to all: every rank holds its part compressed, with local indices.
+//! Distributes a matrix from one rank to all: every rank gets its part compressed, with local indices.
 
 use crate::Block;
 use crate::collective::agree;
@@ -13,7 +13,7 @@ use sparse_core::op::{DenseToCsrKernel, ScanElement, ScanKernel};
 use sparse_core::{Axis, Compressed, DenseView, Error, Index, Order, Result, Scalar, Space, SparseFormat};
 use std::any::Any;
 
-/// The way in which a matrix is distributed. All ranks name the same.
+/// The parameters of a distribution, the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Distribution {
     /// The form in which parts travel.
@@ -38,8 +38,8 @@ pub struct LocalPart<A: Axis, T: Scalar, S: Space, I: Index, O: Index> {
 /// Distributes the matrix of the root: a collective call of all ranks. `A` is the orientation: rows for CSR, columns
 /// for CSC.
 ///
-/// Whoever compresses by `distribution.scheme` does so on its `backend`; the part stays in the backend's memory. Where
-/// a rank fails, all ranks return an error that names it.
+/// The scheme decides whether the sender or the receiver compresses, on its `backend`; the part is stored in the memory
+/// of the rank's backend. If a rank fails, all ranks return an error that names it.
 ///
 /// ```
 /// use sparse_core::reference::Reference;
@@ -197,7 +197,7 @@ fn check_announcement<A: Axis, T: Scalar, I: Index>(
     Ok(((extent(words[AGREED])?, extent(words[AGREED + 1])?), order))
 }
 
-/// Sends all parts but the root's own, whose message it returns. What fails here is sent in the part's place.
+/// Sends all parts except the root's own, whose message it returns. An error is sent in place of its part.
 fn send_parts<X, B, A, T, I, O>(
     transport: &X,
     backend: &B,
@@ -288,7 +288,7 @@ where
 
 /// The nonzeros of a part of the host's memory, found by `backend` and in its memory.
 ///
-/// A backend of the host reads the part where it lies; to another one it is sent without padding.
+/// A backend of the host reads the part in place; for another one it is packed without padding and uploaded.
 fn compress_from_host<B, A, T, I, O>(
     backend: &B,
     part: DenseView<'_, T>,

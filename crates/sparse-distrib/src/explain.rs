@@ -55,9 +55,9 @@ impl Explanation {
         Self::with_ratios(density, dense_bytes, rates, |info| (info.wire_ratio)(density))
     }
 
-    /// The predictions for messages that are decoded in the host's memory, as those of the [`engine`](crate::engine)
-    /// are for devices that do not [unpack](crate::Worker::unpacks) them: whatever the message was, the arrays of the
-    /// compressed matrix cross the link.
+    /// The predictions for messages that are decoded in the host's memory, as the [`engine`](crate::engine) does for
+    /// devices that do not [unpack](crate::Worker::unpacks) them: with every scheme, the arrays of the compressed
+    /// matrix cross the link.
     ///
     /// ```
     /// use sparse_distrib::{Density, Explanation, Rates};

@@ -1,8 +1,8 @@
-//! Distribution of amounts of mostly zero matrices, and their compression to CSR and CSC, for
+//! Distribution of many mostly zero dense matrices, and their compression to CSR and CSC, for
 //! [nnz](https://docs.rs/nnz).
 //!
-//! A dense matrix is divided into parts ([`partition`]), each part travels to a rank in one of five forms
-//! ([`Scheme`]), and every rank holds its part compressed:
+//! A dense matrix is divided into parts ([`partition`]), each part travels to a rank in one of five forms ([`Scheme`]),
+//! and every rank stores its part compressed:
 //!
 //! | scheme | who compresses | what travels |
 //! |---|---|---|
@@ -14,9 +14,9 @@
 //!
 //! - [`partition`]: row, column and mesh partitions; [`ekmr`]: arrays of three and four dimensions as matrices.
 //! - [`mod@distribute`]: a matrix from the root to all ranks, over any [`Transport`]; [`collect`] brings it back.
-//! - [`engine`]: any amount of matrices, streamed by any scheme to several devices, which keep them compressed.
-//! - [`transport`]: ranks that are threads ([`Local`]) or, with the feature `mpi`, processes of an MPI job (`Mpi`); to
-//!   the bytes, they hold the same parts.
+//! - [`engine`]: any number of matrices, streamed by any scheme to several devices, which compress and store them.
+//! - [`transport`]: ranks that are threads ([`Local`]) or, with the feature `mpi`, processes of an MPI job (`Mpi`).
+//!   Both give parts with the same bytes.
 //! - [`dispatch`]: compression by several tasks of one processor, [`mod@merge`]d by prefix sums.
 //! - [`wire`]: the messages, each with its encoder, its decoder and the checks of both.
 //! - [`scheme`]: a model of the time of each scheme, and the choice among them; [`calibrate`]: the rates of this

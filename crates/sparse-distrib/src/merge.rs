@@ -6,7 +6,7 @@
 //! | partition | parts of a row | prefix sums |
 //! |---|---|---|
 //! | rows for CSR, columns for CSC | one: parts stand one after the other | HPS, row-major |
-//! | columns for CSR, rows for CSC, meshes | several: each part adds to every row that it shares | VPS, column-major |
+//! | columns for CSR, rows for CSC, meshes | several: each part has entries of every row that it overlaps | VPS, column-major |
 //!
 //! The column-major table is the digit-offset table of a stable counting sort with parts as tiles and rows as buckets:
 //! entries come out in ascending order, on every run the same.
@@ -91,8 +91,8 @@ impl<O: ScanElement> MergeTable<O> {
     }
 }
 
-/// The order of the prefix sums that merge the parts of `partition`: HPS (row-major) where parts own their rows, VPS
-/// (column-major) where they share them.
+/// The order of the prefix sums that merge the parts of `partition`: HPS (row-major) if each row belongs to one part,
+/// VPS (column-major) if rows are divided among parts.
 ///
 /// ```
 /// use sparse_core::op::ScanOrder;

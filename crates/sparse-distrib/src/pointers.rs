@@ -1,6 +1,6 @@
 //! Row pointers in the conventions of others: 0-based or 1-based, offsets or counts.
 //!
-//! A matrix holds 0-based offsets. Lin, Chung and Liu write the offsets of CRS and CCS 1-based and the indices
+//! A matrix stores 0-based offsets. Lin, Chung and Liu write the offsets of CRS and CCS 1-based and the indices
 //! 0-based; where no prefix sums are made, a row has its count in place of its offset.
 
 use crate::Block;
@@ -22,7 +22,7 @@ pub enum PtrFlavour {
     /// The first entry of each row, and the end of the last: rows + 1 elements.
     #[default]
     Offsets,
-    /// The number of entries of each row: rows elements, whatever the base.
+    /// The number of entries of each row: `rows` elements; the base does not matter.
     Counts,
 }
 

@@ -1,10 +1,10 @@
-//! Scheduling policies: which device gets which jobs, and the time that they take by the devices' rates alone.
+//! Scheduling policies: which device gets which jobs, and the makespan by the devices' rates alone.
 //! [`simulate`](crate::simulate) adds host and links.
 //!
 //! | policy | idea | its weakness |
 //! |---|---|---|
-//! | `type1` | all to one device; what does not fit is halved, one half for another device | idle devices until one overflows, then powers of two |
-//! | `type2_by_count`, `type2_by_bytes` | contiguous shares in proportion to the devices' memory | memory is not speed |
+//! | `type1` | all to one device; jobs that do not fit are halved, one half for another device | idle devices until one overflows, then powers of two |
+//! | `type2_by_count`, `type2_by_bytes` | contiguous ranges in proportion to the devices' memory | memory is not speed |
 //! | `lpt` | longest first, each to the device that ends it first | all sizes must be known |
 //! | `pull` | a free device takes the next chunk | the last chunks end at different times |
 //!
@@ -92,7 +92,7 @@ impl Policy {
         Self::Pull { chunk_bytes: CHUNK_BYTES },
     ];
 
-    /// The name by which the policy is asked for.
+    /// The name in options and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Type1 => "type1",
@@ -105,7 +105,7 @@ impl Policy {
 
     /// The jobs of each device, in the order in which it runs them.
     ///
-    /// Only `type1` asks whether jobs fit a device together: the others stream them, a job at a time.
+    /// Only `type1` requires that the jobs of a device fit its memory together: the others stream them.
     ///
     /// # Errors
     /// [`Error::Shape`] without devices or with a rate that is not positive; [`Error::OutOfMemory`] if `type1` meets a
@@ -197,9 +197,9 @@ pub(crate) fn check_devices(devices: &[Device]) -> Result<()> {
 
 fn type1(jobs: &[Job], devices: &[Device]) -> Result<Vec<Vec<usize>>> {
     let mut queues = vec![vec![]; devices.len()];
-    let mut pieces = vec![(0, jobs.len())];
+    let mut ranges = vec![(0, jobs.len())];
     let mut turn = 0;
-    while let Some((start, end)) = pieces.pop() {
+    while let Some((start, end)) = ranges.pop() {
         let device = turn % devices.len();
         let available = devices[device].memory_bytes;
         let needed = total(&jobs[start..end], |job| job.resident_bytes);
@@ -208,7 +208,7 @@ fn type1(jobs: &[Job], devices: &[Device]) -> Result<Vec<Vec<usize>>> {
             turn += 1;
         } else if end - start > 1 {
             let middle = start + (end - start).div_ceil(2);
-            pieces.extend([(middle, end), (start, middle)]);
+            ranges.extend([(middle, end), (start, middle)]);
         } else {
             return Err(Error::OutOfMemory { needed, available: Some(available) });
         }

@@ -63,7 +63,7 @@ pub enum Compressor {
 pub struct SchemeInfo {
     /// The scheme.
     pub scheme: Scheme,
-    /// The name by which it is asked for.
+    /// The name in options and reports.
     pub name: &'static str,
     /// The contents of a message.
     pub sends: &'static str,
@@ -129,7 +129,7 @@ impl Density {
 }
 
 impl Scheme {
-    /// The scheme's row of [`SCHEMES`].
+    /// The row of [`SCHEMES`] for this scheme.
     ///
     /// ```
     /// use sparse_distrib::{Compressor, Density, Scheme};
@@ -170,7 +170,7 @@ pub struct Rates {
     pub devices: usize,
     /// One link from the host to a device.
     pub link: f64,
-    /// All cores of the host finding nonzeros.
+    /// The rate of all cores of the host finding nonzeros.
     pub host_scan: f64,
     /// All cores of the host writing messages, in bytes of these: with `host_scan` it makes the time of a dense byte
     /// 1 / `host_scan` + wire ratio / `host_pack`.
@@ -186,7 +186,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// One device, and nothing that limits.
+    /// One device, no rate limits.
     pub const UNLIMITED: Self = Self {
         devices: 1,
         link: f64::INFINITY,
@@ -206,8 +206,8 @@ impl Rates {
         self.devices as f64 * self.host_unpack
     }
 
-    /// The rates for a source whose elements the host writes to slots before devices copy them; where the host
-    /// compresses, it reads them in the source's memory if that `lends` them, and else writes them first.
+    /// The rates for a source whose elements the host copies to slots, from which devices copy them. A host that
+    /// compresses reads them in the source's memory if the source `lends` them; otherwise it copies them first.
     pub(crate) fn by_slots(self, lends: bool) -> Self {
         let link = self.link.min(self.host_copy / self.devices as f64);
         let host_scan = match lends {
@@ -217,7 +217,7 @@ impl Rates {
         Self { link, host_scan, ..self }
     }
 
-    /// The rates where the host's threads compress so many items, each by one of them.
+    /// The rates for `items` items, each compressed by one of `threads` threads of the host.
     pub(crate) fn with_items(self, items: usize, threads: usize) -> Self {
         let busy = (items.max(1) as f64 / threads as f64).min(1.0);
         Self { host_scan: busy * self.host_scan, host_pack: busy * self.host_pack, ..self }
@@ -286,8 +286,9 @@ pub(crate) fn slowest(compressor: Compressor, ratio: f64, rates: &Rates) -> (Sta
         .fold((Stage::Link, 0.0), |slowest, &stage| if stage.1 > slowest.1 { stage } else { slowest })
 }
 
-/// The fastest of `sfc`, `ed2` and `bitmap`, as the model predicts; of equally fast ones that which sends less. `cfs`
-/// and `ed1` are predicted as `ed2` is. Over an unlimited link, compressing first gains nothing: then it is `sfc`.
+/// The fastest of `sfc`, `ed2` and `bitmap`, as the model predicts; of equally fast schemes, the one that sends fewer
+/// bytes. The model predicts the same time for `cfs` and `ed1` as for `ed2`. Over an unlimited link, compressing first
+/// gains nothing: then it is `sfc`.
 ///
 /// ```
 /// use sparse_distrib::{Density, Rates, Scheme, choose};

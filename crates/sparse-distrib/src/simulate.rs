@@ -7,7 +7,7 @@
 //! | device | the chunk is compressed, after its copy | [`Device::rate`] and [`Machine::chunk_seconds`] |
 //!
 //! A device fills the next slots while it copies and compresses a chunk; it copies none meanwhile, as the engine on a
-//! device with one stream. What devices share serves them in the order in which they ask. O(chunks · devices).
+//! device with one stream. Shared resources serve devices first come, first served. O(chunks · devices).
 //!
 //! It follows a schedule from event to event, where [`predict`](crate::predict) divides all bytes by the slowest rate:
 //! so it knows of chunks, of unequal devices and of the pipeline's start and end.
@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 /// The rates of a stage in bytes per second; [`f64::INFINITY`] where nothing limits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stage {
-    /// The rate of one device, whatever the others do.
+    /// The rate of one device alone.
     pub each: f64,
     /// The rate of all devices together.
     pub shared: f64,
@@ -29,12 +29,12 @@ impl Stage {
     /// A stage that never limits.
     pub const UNLIMITED: Self = Self { each: f64::INFINITY, shared: f64::INFINITY };
 
-    /// Every device has one of its own.
+    /// Every device has its own stage of this rate.
     pub fn each(rate: f64) -> Self {
         Self { each: rate, ..Self::UNLIMITED }
     }
 
-    /// All devices share one.
+    /// All devices share one stage of this rate.
     pub fn shared(rate: f64) -> Self {
         Self { shared: rate, ..Self::UNLIMITED }
     }
@@ -72,7 +72,7 @@ pub struct Machine {
     pub link: Stage,
     /// Bytes sent over bytes of the dense data.
     pub wire_ratio: f64,
-    /// Seconds of a device for each chunk, whatever its size.
+    /// Seconds of a device for each chunk, in addition to the time of its bytes.
     pub chunk_seconds: f64,
     /// Slots of each device; at least 1.
     pub slots: usize,
@@ -113,7 +113,7 @@ impl Simulation {
 }
 
 impl Machine {
-    /// A machine that only its devices limit: they have two slots each, and everything is sent dense.
+    /// A machine that is limited only by its devices, which have two slots each; everything is sent dense.
     pub fn new(devices: Vec<Device>) -> Self {
         let (host, link) = (Stage::UNLIMITED, Stage::UNLIMITED);
         Self { devices, host, link, wire_ratio: 1.0, chunk_seconds: 0.0, slots: 2 }
@@ -377,7 +377,7 @@ mod tests {
         let devices = vec![device(3.0), device(1.0), device(2.0)];
         for policy in Policy::ALL {
             let expected = policy.schedule(&jobs, &devices).unwrap().makespan(&jobs, &devices);
-            // A device that fills no slot ahead takes a chunk when it is free, as the schedule has it.
+            // With one slot, a device takes a chunk when it is free, as in the schedule.
             let machine = Machine { slots: 1, ..Machine::new(devices.clone()) };
             let simulated = seconds(&machine, &jobs, policy);
             assert!((simulated / expected - 1.0).abs() < 1e-12, "{policy}: {simulated}, {expected}");

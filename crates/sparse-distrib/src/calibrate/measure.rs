@@ -14,13 +14,13 @@ use sparse_core::{Backend, DenseView, Host, Order, Result, Row, Space};
 use std::hint::black_box;
 use std::iter::repeat_n;
 
-/// Elements of a block, 16 MiB. It may stay in a cache: the model has the limit of the memory apart.
+/// Elements of a block, 16 MiB. It may fit a cache: the model has a separate rate for memory.
 pub(super) const BLOCK: usize = 4 << 20;
 const COLUMNS: usize = 1024;
 /// One element in this many is not zero.
 const SPACING: usize = 10;
-/// Elements of a matrix that a thread of the host compresses, 4 MiB: of larger ones the arrays may be new memory each
-/// time.
+/// Elements of a matrix that a thread of the host compresses, 4 MiB: the arrays of larger ones may be newly mapped
+/// memory each time.
 const MESSAGE_BLOCK: usize = BLOCK / 4;
 /// One element in this many is not zero in the blocks that tell scan and packing apart.
 const FEW: usize = 64;
@@ -48,7 +48,7 @@ where
     };
     let threads = host.caps().compute_units.max(1);
     let (host_memory, host_copy) = memory_rates(threads);
-    // The streams of a device need processors beside the threads that compress.
+    // The streams of a device need processors in addition to the threads that compress.
     let share = threads as f64 / (threads + DEVICE_STREAMS) as f64;
     let (host_scan, host_pack) = host_rates(host)?;
     let (host_scan, host_pack) = (share * host_scan, share * host_pack);
@@ -56,7 +56,7 @@ where
     Ok(Rates { devices, link, host_scan, host_pack, host_unpack, host_copy, host_memory, device })
 }
 
-/// Bytes per second from the memory of the host that slots have to the memory of a backend.
+/// Bytes per second of copies from the memory of slots to the memory of a backend.
 fn link_rate<B: Backend>(backend: &B, block: &[f32]) -> Result<f64> {
     let mut slot = backend.host_buffer(block.len())?;
     slot.copy_from_slice(block);
@@ -99,7 +99,7 @@ where
         (Scheme::Ed2.info().wire_ratio)(Density { nonzeros, value_bytes: 4.0, index_bytes: 4.0 })
     };
     let packing = (many - few) / (wire_ratio(MANY) - wire_ratio(FEW));
-    // Measurements that are no such line have no scan below half of the shorter time.
+    // If the measurements contradict this, the scan takes at least half of the shorter time.
     let scan = (few - packing * wire_ratio(FEW)).max(few / 2.0);
     Ok((1.0 / scan, if packing > 0.0 { 1.0 / packing } else { f64::INFINITY }))
 }
@@ -122,7 +122,7 @@ where
     })
 }
 
-/// Replaces `message` by that of these elements; returns the part that it is of.
+/// Encodes these elements to `message`; returns their part.
 fn compress_to_message(
     compressor: &mut dyn MatrixCompressor<f32, i32, i32>,
     elements: &[f32],
@@ -135,12 +135,12 @@ fn compress_to_message(
     Ok(part)
 }
 
-/// Makes a batch the planes of messages of equal parts.
+/// Splits messages of equal parts into the planes of a batch.
 fn pack(batch: &mut PackedBatch<f32, i32>, part: Part, messages: &[Vec<u8>]) -> Result<()> {
     batch.refill::<i32>(Scheme::Ed2, repeat_n(part, messages.len()), messages)
 }
 
-/// Bytes of messages per second whose planes the threads of a device's streams hand to it.
+/// Bytes of messages per second whose planes a device's streams upload.
 fn unpack_rate<H, B>(host: &H, backend: &B, block: &[f32]) -> Result<f64>
 where
     H: DenseToCsrKernel<f32, i32, i32> + Backend<Space = Host>,
@@ -159,11 +159,11 @@ where
         Ok(())
     };
     let dense_rate = rate_of_threads(UNPACKING_STREAMS, |team| {
-        // A stream of the backend for each thread, with its pinned memory, is no part of the rate.
+        // Creating a stream and its pinned memory for each thread is no part of the rate.
         upload(&batch)?;
         let (mut members, mut part) = (0, batch.members(0..0));
         team.rate(BLOCK, |elements| {
-            // Copied in the first pass of this size alone.
+            // Copied only in the first pass of this size.
             if members != elements / SMALLEST_BLOCK {
                 members = elements / SMALLEST_BLOCK;
                 part = batch.members(0..members);

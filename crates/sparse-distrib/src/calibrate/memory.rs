@@ -1,4 +1,4 @@
-//! The rates at which all threads, or a device, read and copy memory that no cache holds.
+//! The rates at which all threads, or a device, read and copy memory that is in no cache.
 
 use sparse_core::{Backend, Error, Result, Space};
 use std::hint::black_box;
@@ -24,7 +24,7 @@ pub(super) fn memory_rates(threads: usize) -> (f64, f64) {
     let words = least.max(least_of_all / threads) / size_of::<u64>();
     let all_are_ready = Barrier::new(threads);
     let rates_of_thread = || {
-        // Ones, since the system would not give memory for zeros before they are written.
+        // Ones, since the system maps zeros to no memory until they are written.
         let (memory, mut slot) = (vec![1_u64; words], vec![1_u64; SLOT_WORDS]);
         let rate = |pass: &mut dyn FnMut(&[u64])| {
             let mut shortest = Duration::MAX;
@@ -59,7 +59,7 @@ pub(super) fn memory_rates(threads: usize) -> (f64, f64) {
 const DEVICE_COPY_BYTES: usize = 128 << 20;
 /// The smallest copy that is tried where a device has no memory for larger ones.
 const MIN_COPY_BYTES: usize = 1 << 20;
-/// Copies for which a device is waited once, so that the wait does not count.
+/// Copies per synchronization, so that the wait does not count.
 const COPIES: usize = 4;
 
 /// Bytes per second that a backend reads and writes in the memory where it computes, beyond its caches: on the host
@@ -105,8 +105,7 @@ fn device_copy_rate<B: Backend>(backend: &B, bytes: usize) -> Result<f64> {
     Ok((2 * COPIES * bytes) as f64 / shortest.as_secs_f64().max(1e-9))
 }
 
-/// Leaves these words in the memory alone, so that whoever reads them next does not find them in a cache. Processors
-/// without an instruction for it keep what they have.
+/// Flushes these words from all caches. Does nothing on processors without an instruction for it.
 fn flush_from_caches(words: &[u64]) {
     #[cfg(target_arch = "x86_64")]
     for line in words.chunks(LINE_BYTES / size_of::<u64>()) {

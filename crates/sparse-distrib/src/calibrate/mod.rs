@@ -1,4 +1,4 @@
-//! Rates of this machine, measured once and kept on disk.
+//! Rates of this machine, measured once and stored on disk.
 //!
 //! | rate | measured by |
 //! |---|---|
@@ -10,13 +10,12 @@
 //! | device | the device's backend compressing the block where it lies |
 //!
 //! The block has 16 MiB of `f32`, a tenth of them not zero; those of the host have 4 MiB. A calibration takes 200 ms at
-//! most: 12 ms for each rate but the memory's. A pass over a small block says how large a block there is time for, so
-//! that a slow machine measures smaller ones, and passes end before when two agree within 3 %; the memory's rates are
-//! those of few bytes. A kernel that must be compiled
-//! first takes its time besides, as do the streams and the pinned memory of a device.
+//! most: 12 ms for each rate except the memory's. A pass over a small block says how large a block there is time for,
+//! so that a slow machine measures smaller ones, and passes end before when two agree within 3 %; the memory's rates
+//! are those of few bytes. Compiling kernels, and creating a device's streams and pinned memory, take additional time.
 //!
-//! The memory that is read and copied is flushed from the caches first (`clflush`), for a source has more than they
-//! hold: unflushed, a processor with a cache of 300 MiB copied at 52 GB/s, and 25 GB of a source at 29 to 44. Other
+//! The memory that is read and copied is flushed from the caches first (`clflush`), since a source is larger than the
+//! caches: unflushed, a processor with a cache of 300 MiB copied at 52 GB/s, and 25 GB of a source at 29 to 44. Other
 //! processors than x86-64 do not flush, and large caches count as memory there.
 //!
 //! Rates are stored by the machine's processor, its threads and instruction set, and by the name and driver of the
@@ -42,14 +41,14 @@ pub const RATES_VARIABLE: &str = "NNZ_RATES_CACHE";
 
 const ENTRIES: Kind = Kind { magic: *b"nnzrate6", extension: "rates" };
 
-/// The devices that matrices are sent to: equal ones, each with a link of its own.
+/// The devices that matrices are sent to: equal devices, each with its own link.
 #[derive(Debug, Clone)]
 pub struct Target<'a, B> {
     /// The backend of one of them.
     pub backend: &'a B,
     /// Their number.
     pub devices: usize,
-    /// The version of their driver: rates that another version had are measured again.
+    /// The version of their driver: rates of another version are measured again.
     pub driver: &'a str,
 }
 
@@ -101,7 +100,8 @@ impl Calibration {
         }
     }
 
-    /// New rates, which replace the stored ones. A folder that cannot be written is no error: they are measured again.
+    /// New rates, which replace the stored ones. A folder that cannot be written is no error: later calls measure
+    /// again.
     ///
     /// # Errors
     /// As for [`measure`].

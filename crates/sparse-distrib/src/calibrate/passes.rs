@@ -1,4 +1,4 @@
-//! The rate of a pass over more and more elements, by one thread or several.
+//! Measures the rate of a pass over growing blocks of elements, on one thread or several.
 
 use super::measure::BLOCK;
 use sparse_core::Result;
@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 /// Elements of the smallest block that is timed, 256 KiB.
 pub(super) const SMALLEST_BLOCK: usize = BLOCK / 64;
-/// The longest time for each of link, device, unpacking, and the two blocks of the host: a third of the 200 ms of a
-/// calibration. The rest is for threads, new memory, the first passes, and the memory's rates.
+/// Time limit for each of link, device, unpacking, and the two blocks of the host: together a third of the 200 ms of a
+/// calibration. The rest is for starting threads, new memory, first passes, and the memory's rates.
 const SHARE: Duration = Duration::from_millis(12);
-/// A rate is settled when the longer of a pass and the shortest before takes at most this many times the other.
+/// A rate is settled when a pass and the shortest one before differ by at most this factor.
 const AGREEMENT: f64 = 1.03;
 
-/// Threads whose passes are timed at once. Each repeats its own until all rates are settled, so that none is timed
-/// while others have ended.
+/// Threads whose passes are timed together. Each repeats its pass until all rates are settled, so that none is timed
+/// while others are idle.
 pub(super) struct Team {
     all_have_begun: Barrier,
     unsettled: AtomicUsize,
@@ -28,7 +28,7 @@ impl Team {
         Self { all_have_begun: Barrier::new(threads), unsettled: AtomicUsize::new(threads) }
     }
 
-    /// Bytes per second of `pass` over so many elements, at the largest number up to `most` for which there is time.
+    /// Bytes per second of `pass` over the largest block, of at most `most` elements, for which there is time.
     pub(super) fn rate(&self, most: usize, pass: impl FnMut(usize) -> Result<()>) -> Result<f64> {
         let started = Instant::now();
         rate_by(|| started.elapsed(), &self.unsettled, most, pass)
@@ -51,7 +51,7 @@ pub(super) fn rate_of_threads(threads: usize, rate: impl Fn(&Team) -> Result<f64
     })
 }
 
-/// Bytes per second of `pass` over so many elements, at the largest number up to `most` for which there is time.
+/// Bytes per second of `pass` over the largest block, of at most `most` elements, for which there is time.
 pub(super) fn rate(most: usize, pass: impl FnMut(usize) -> Result<()>) -> Result<f64> {
     Team::new(1).rate(most, pass)
 }
@@ -71,7 +71,7 @@ fn rate_by(
     let end = clock() + SHARE;
     let mut expected = time(SMALLEST_BLOCK)?;
     let (mut elements, mut shortest) = (SMALLEST_BLOCK, Some(expected));
-    // Of larger blocks the first pass touches new memory, so that there must be time for a second.
+    // The first pass over a larger block touches new memory, so there must be time for a second one.
     while elements < most && clock() + 4 * expected <= end {
         (elements, expected, shortest) = (2 * elements, 2 * expected, None);
     }

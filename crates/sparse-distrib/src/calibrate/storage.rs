@@ -1,10 +1,10 @@
-//! The form in which rates are stored: seven numbers, under a key of all that they depend on.
+//! Storage of rates: seven numbers, under a key of everything that they depend on.
 
 use super::Target;
 use crate::scheme::Rates;
 use sparse_core::Backend;
 
-/// All that rates depend on.
+/// The key: everything that rates depend on.
 pub(super) fn key<H: Backend, B: Backend>(host: &H, target: &Target<'_, B>) -> String {
     let (host, device) = (host.caps(), target.backend.caps());
     format!(

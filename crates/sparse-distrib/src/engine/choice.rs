@@ -13,13 +13,13 @@ use sparse_core::{Index, Scalar};
 
 /// Items whose elements are counted to estimate the density of all.
 const SAMPLES: usize = 4;
-/// Bytes of each that are read, unless a row has more.
+/// Bytes that are read of each sampled item, at least one row.
 const SAMPLE_BYTES: usize = 1 << 20;
 
 /// The scheme of each device, and the model's table where the rates are known.
 ///
 /// Without a request, devices that compute in the host's memory compress what they read, and so do all without rates.
-/// Items in the memory of a device cross no link: where all lie so, a request counts for nothing.
+/// Items in the memory of a device cross no link: if all are there, a requested scheme is ignored.
 pub(super) fn choose<T: Scalar, I: Index, O: Index>(
     workers: &[Box<dyn Worker<T, I, O>>],
     source: &dyn Source<T>,
@@ -55,8 +55,8 @@ pub(super) fn choose<T: Scalar, I: Index, O: Index>(
     (workers.iter().map(|worker| scheme(worker.as_ref())).collect(), explanation)
 }
 
-/// The rates for the elements of a source, as it has the first matrix: lent where devices copy them from, lent
-/// elsewhere, or not lent.
+/// The rates for a source, judged by its first matrix: lent in memory that devices copy from directly, lent in other
+/// memory, or not lent.
 fn of_source<T: Scalar, I: Index, O: Index>(
     rates: Rates,
     workers: &[Box<dyn Worker<T, I, O>>],
@@ -73,7 +73,7 @@ fn of_source<T: Scalar, I: Index, O: Index>(
     }
 }
 
-/// Nonzeros over elements of the middle rows of some items. What the source cannot read now does not count.
+/// Nonzeros over elements of the middle rows of some items. Items that the source fails to read are left out.
 fn density<T: Scalar>(source: &dyn Source<T>, items: &[Item], keep: Keep<T>) -> f64 {
     let (mut nonzeros, mut total) = (0, 0);
     let mut elements: Vec<T> = vec![];

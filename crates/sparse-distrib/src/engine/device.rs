@@ -1,4 +1,4 @@
-//! A device in a run: its streams compress the chunks that are sent to it, and it finds memory for them.
+//! A device in a run: its streams compress the chunks that it receives, within the device's memory.
 
 use super::chunk::Chunk;
 use super::handle::ResidentBatch;
@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 /// A device with the batches that it has finished.
 ///
-/// While one stream copies a chunk to the device, another compresses. One whose memory is short waits until the others
-/// pause, and has the device for itself.
+/// While one stream copies a chunk to the device, another compresses. A stream that runs out of memory waits until the
+/// others pause, and then uses the device alone.
 pub(super) struct ActiveDevice<'r, T: Scalar, I: Index, O: Index> {
     run: &'r Run<'r, T>,
     index: usize,
@@ -41,7 +41,7 @@ struct State<T: Scalar, I: Index, O: Index> {
     working_since: Instant,
 }
 
-/// Matrices of one shape, as a device gets them.
+/// Matrices of one shape, in a form that a worker takes.
 enum Input<'s, T: Scalar, I: Index, O: Index> {
     /// Their elements, which the device compresses.
     Dense(DenseBatchView<'s, T>),
@@ -49,7 +49,7 @@ enum Input<'s, T: Scalar, I: Index, O: Index> {
     OnDevice(DeviceMatrices<'s>),
     /// Their entries, which the host has found.
     Compressed(BatchCsr<T, Host, I, O>),
-    /// Their entries in planes of messages, of which the device makes arrays.
+    /// Their entries in planes of messages, from which the device computes arrays.
     Packed(Cow<'s, PackedBatch<T, I>>),
 }
 
@@ -187,7 +187,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         self.compress_alone(stream, filled)
     }
 
-    /// Compresses a chunk to a batch, without a remedy where memory is short.
+    /// Compresses a chunk to a batch; fails if memory is short.
     fn compress_beside_others(&self, stream: usize, filled: &Filled<'_, T, I>) -> Result<()> {
         let all = 0..filled.chunk.items.len();
         let input = self.input(filled, all.clone())?;
@@ -197,7 +197,8 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         Ok(())
     }
 
-    /// Compresses a chunk, in halves where memory is short. What the device has no memory for goes to another.
+    /// Compresses a chunk, in halves where memory is short. Items that do not fit the device's memory go to another
+    /// device.
     fn compress_alone(&self, stream: usize, filled: &Filled<'_, T, I>) -> Result<(), DeviceFailure> {
         let chunk = &filled.chunk;
         let whole = 0..chunk.items.len();
@@ -234,7 +235,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         let lease = self.reserve_for(&input)?;
         let send = || input.send_to(self.worker(stream).as_mut(), self.run.options.keep);
         let mut result = send();
-        // The account knows nothing of other users of the device.
+        // The ledger does not count other users of the device.
         if is_out_of_memory(&result) {
             self.trim();
             result = send();
@@ -260,7 +261,7 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
         self.state().batches.push(batch);
     }
 
-    /// A range of the items of a chunk, as the worker is to get them: by rows, transposed for CSC.
+    /// The worker's input for a range of a chunk's items: by rows, transposed for CSC.
     fn input<'s>(&self, filled: &'s Filled<'_, T, I>, range: Range<usize>) -> Result<Input<'s, T, I, O>> {
         let items = &filled.chunk.items;
         self.run.check_extents::<I>(&self.run.items[items[0]])?;
@@ -364,8 +365,8 @@ impl<'r, T: Scalar, I: Index, O: Index> ActiveDevice<'r, T, I, O> {
 }
 
 impl<T: Scalar, I: Index, O: Index> State<T, I, O> {
-    /// Takes the device out of service: its batches are moved to the host, and what it has lost or not compressed is
-    /// left to others.
+    /// Takes the device out of service: its batches are moved to the host, and items that it lost or did not compress
+    /// are queued for others.
     fn retire(&mut self, run: &Run<'_, T>, index: usize, is_host: bool) {
         self.report.failure = self.failures.first().map(|failure| failure.error.to_string());
         if !is_host {

@@ -19,8 +19,8 @@ const HOST: &str = "host";
 /// The compressed matrices of a run, each in the memory of some device: CSR for `A` = [`Row`](sparse_core::Row), CSC
 /// for [`Col`](sparse_core::Col). Dropping it frees them.
 ///
-/// A matrix that the run did not finish has a shape, and nothing else. One that was cut lies there in parts, perhaps on
-/// several devices; [`fetch`](Self::fetch) makes it whole.
+/// A matrix that the run did not finish has only a shape. A matrix that was cut is stored in parts, possibly on several
+/// devices; [`fetch`](Self::fetch) merges them.
 ///
 /// ```
 /// use sparse_core::reference::Reference;
@@ -74,7 +74,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
         self.matrices.is_empty()
     }
 
-    /// The positions of the matrices that are here, with all their parts.
+    /// The positions of the finished matrices.
     pub fn finished(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.len()).filter(|&matrix| self.is_finished(matrix))
     }
@@ -94,8 +94,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
         self.matrices.get(matrix)?.items().map(|item| self.item_nnz(item)).sum()
     }
 
-    /// The device whose memory has a matrix, or `host`; `None` if it is not finished. Of a matrix in parts it is that
-    /// of the first.
+    /// The device whose memory has a matrix, or `host`; `None` if it is not finished. For a matrix in parts, the device
+    /// of its first part.
     pub fn placement(&self, matrix: usize) -> Option<&str> {
         let first = self.matrices.get(matrix)?.first;
         self.is_finished(matrix).then(|| self.locate(first).map(|(batch, _)| batch.placement()))?
@@ -128,8 +128,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
         Compressed::new(rows, cols, offsets, indices, values)
     }
 
-    /// Moves all matrices to the memory of one device. After an error those that were moved before stay there, the
-    /// others where they were.
+    /// Moves all matrices to the memory of one device. After an error, matrices that were moved stay moved; the others
+    /// stay where they were.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], or an error of a device's runtime.
@@ -156,7 +156,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
         (!self.is_cut(matrix)).then_some(matrix)
     }
 
-    /// The error for a matrix that is not there.
+    /// The error for a matrix that is not finished or does not exist.
     #[cold]
     pub(super) fn missing(&self, matrix: usize) -> Error {
         let reason = format!("matrix {matrix} of {} is not there: it was not compressed", self.len());
@@ -199,7 +199,7 @@ impl<A: Axis, T: Scalar, I: Index, O: ScanElement> Handle<A, T, I, O> {
     /// Copies of all matrices on the host, in the order of the source.
     ///
     /// # Errors
-    /// As for [`fetch`](Self::fetch), with the first matrix that is not there.
+    /// As for [`fetch`](Self::fetch), with the first matrix that is not finished.
     pub fn fetch_all(&self) -> Result<Vec<Block<A, T, I, O>>> {
         (0..self.len()).map(|matrix| self.fetch(matrix)).collect()
     }
@@ -262,8 +262,8 @@ impl<T: Scalar, I: Index, O: Index> ResidentBatch<T, I, O> {
         self.resident.member_ptr().last().copied().unwrap_or_default()
     }
 
-    /// The members where they are: [`Resident::as_any`] has the batch of the device's backend. Of matrices compressed
-    /// to CSC they are the transposes.
+    /// The members where they are: [`Resident::as_any`] has the batch of the device's backend. For CSC, they are the
+    /// transposes.
     pub fn resident(&self) -> &dyn Resident<T, I, O> {
         self.resident.as_ref()
     }

@@ -54,7 +54,7 @@ impl Item {
         self.bytes.saturating_add(lines.saturating_mul(size_of::<u64>() as u64))
     }
 
-    /// The elements in the memory of a device, if they lie in one's.
+    /// The elements, if they are in the memory of a device.
     pub(super) fn on_device<'a, T: Scalar>(&self, source: &'a dyn Source<T>) -> Option<DeviceMatrices<'a>> {
         Some(source.on_device(self.matrix..self.matrix + 1)?.part(&self.part))
     }
@@ -69,8 +69,8 @@ pub(super) fn on_device<'a, 'i, T: Scalar>(
     items.try_fold(first, |all, item| all.joined(item.on_device(source)?))
 }
 
-/// The layouts of all matrices: by `partition`, else whole, but for those that `budget` bytes of memory may not suffice
-/// for. These are cut into rows (CSR) or columns (CSC).
+/// The layouts of all matrices: by `partition`; without one, matrices are whole, except those that may need more than
+/// `budget` bytes, which are cut into blocks of rows (CSR) or columns (CSC).
 pub(super) fn layouts<T: Scalar, I: Index, O: Index>(
     source: &dyn Source<T>,
     partition: Option<Partition>,
@@ -102,7 +102,7 @@ pub(super) fn layouts<T: Scalar, I: Index, O: Index>(
 }
 
 /// The number of blocks that `lines` rows of `length` elements are cut into, so that a device with `budget` bytes can
-/// compress each, whatever it has of entries. It is 1 where all fit, and where not even one row does.
+/// compress each even if all elements are entries. It is 1 if the whole matrix fits, and if not even one line does.
 fn blocks_within<T: Scalar, I: Index, O: Index>(budget: u64, lines: usize, length: usize) -> usize {
     let peak = |lines: usize| {
         let elements = lines.saturating_mul(length);
@@ -111,7 +111,7 @@ fn blocks_within<T: Scalar, I: Index, O: Index>(budget: u64, lines: usize, lengt
     if peak(lines) <= budget || peak(1) > budget {
         return 1;
     }
-    // Half of the memory is left to the results of the parts before.
+    // Half of the memory is for the results of earlier parts.
     let per_line = peak(1) - peak(0);
     let lines_of_block = ((budget / 2).saturating_sub(peak(0)) / per_line).max(1);
     (lines as u64).div_ceil(lines_of_block) as usize
@@ -120,7 +120,7 @@ fn blocks_within<T: Scalar, I: Index, O: Index>(budget: u64, lines: usize, lengt
 /// The items of matrices with these layouts, for devices with these contexts.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] for more parts than memory can list.
+/// [`Error::OutOfMemory`] if the host cannot allocate the list of parts.
 pub(super) fn items<T: Scalar>(
     source: &dyn Source<T>,
     layouts: &[MatrixItems],

@@ -1,7 +1,7 @@
 //! An account of a device's memory: bytes are reserved before they are allocated.
 //!
-//! A reservation is for the peak of an operation; when that is done, it shrinks to what stays. Drivers are not asked
-//! for free memory: others of the process may have been promised it.
+//! A reservation is for the peak of an operation; afterwards it shrinks to the memory of the result. The free memory
+//! that a driver reports is not used: it may be reserved for other operations of the process.
 
 use sparse_core::{Error, Result};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -60,7 +60,7 @@ impl Ledger {
     /// Reserves bytes for an operation. While others run, waits for them up to `patience`.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the bytes are not there.
+    /// [`Error::OutOfMemory`] if the bytes are not available.
     pub fn reserve(self: &Arc<Self>, bytes: u64, patience: Duration) -> Result<Lease> {
         let deadline = Instant::now() + patience;
         let mut state = self.state();

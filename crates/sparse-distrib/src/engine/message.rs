@@ -10,7 +10,7 @@ use sparse_core::{
 };
 use std::ops::Range;
 
-/// A backend of the host, which compresses where the scheme has the sender do so.
+/// A backend of the host that compresses matrices for schemes that send them compressed.
 pub(crate) trait HostCompressor<T: Scalar, I: Index, O: Index>: Send + Sync {
     /// A compressor for one thread.
     fn start(&self) -> Box<dyn MatrixCompressor<T, I, O> + '_>;
@@ -100,7 +100,7 @@ fn no_message(scheme: Scheme) -> Error {
     Error::unsupported(format_args!("a message of compressed matrices by {scheme}"), "sfc sends elements")
 }
 
-/// Matrices of one shape from messages that were checked, for a device that makes offsets and indices itself.
+/// Matrices of one shape from checked messages, for a device that computes offsets and indices itself.
 #[derive(Debug, Clone)]
 pub struct PackedBatch<T, I> {
     shape: (usize, usize),
@@ -131,7 +131,7 @@ impl<T, I> Default for PackedBatch<T, I> {
 }
 
 impl<I> Pattern<I> {
-    /// Makes it the pattern of no message of a scheme, in the memory that it has.
+    /// Clears the pattern for messages of `scheme`; its memory is reused.
     fn clear_for(&mut self, scheme: Scheme) {
         match (scheme, &mut *self) {
             (Scheme::Bitmap, Self::Bits(bits)) => bits.clear(),
@@ -147,8 +147,8 @@ impl<I> Pattern<I> {
 }
 
 impl<T: Scalar, I: Index> PackedBatch<T, I> {
-    /// Makes it the matrices of messages, whose parts have one shape, in the memory that it has. Each message is
-    /// checked as its decoder does.
+    /// Replaces the matrices by those of `messages`, whose parts have one shape; memory is reused. Each message passes
+    /// the checks of its decoder.
     pub(crate) fn refill<O: Index>(
         &mut self,
         scheme: Scheme,
@@ -180,7 +180,7 @@ impl<T: Scalar, I: Index> PackedBatch<T, I> {
         Ok(())
     }
 
-    /// A batch of neighbouring matrices of this one.
+    /// A batch of the matrices in `range`.
     pub(crate) fn members(&self, range: Range<usize>) -> Self {
         let (members, rows) = (self.member_ptr.len() - 1, self.shape.0);
         let entries = self.member_ptr[range.start]..self.member_ptr[range.end];
@@ -210,7 +210,7 @@ impl<T: Scalar, I: Index> PackedBatch<T, I> {
         &self.member_ptr
     }
 
-    /// The patterns, for [`UnpackKernel`](sparse_core::op::UnpackKernel), whose promises they keep.
+    /// The patterns, which meet the requirements of [`UnpackKernel`](sparse_core::op::UnpackKernel).
     pub fn pattern(&self) -> PackedPattern<'_, I> {
         match &self.pattern {
             Pattern::Bits(bits) => PackedPattern::Bits(bits),
@@ -282,7 +282,7 @@ mod tests {
             let packed = |range: Range<usize>| {
                 let parts = range.clone().map(|_| part.clone());
                 let mut batch = PackedBatch::<f32, i32>::default();
-                // What it had before is gone.
+                // The previous contents are gone.
                 batch
                     .refill::<i32>(Scheme::Bitmap, [part.clone()].into_iter(), &[message(Scheme::Bitmap, 2)])
                     .unwrap();

@@ -1,42 +1,42 @@
-//! The engine: any amount of dense, mostly zero matrices to CSR or CSC on several devices, which keep the results.
+//! The engine: compresses any number of dense matrices to CSR or CSC on several devices, which store the results.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`source`] | matrices from memory, a function or `.npy` files, read one by one |
 //! | [`worker`] | a device, over any backend |
-//! | [`staging`] | memory of the host for what is on its way to a device |
-//! | [`ledger`] | the account of a device's memory |
+//! | [`staging`] | host memory from which a device copies |
+//! | [`ledger`] | the account of a device's memory: bytes reserved and available |
 //! | [`report`] | progress, and what a run did |
 //! | [`handle`] | the compressed matrices, wherever they are |
 //!
-//! Matrices of one shape are brought together in chunks of up to 64 MiB. One that no device has memory for is cut into
-//! blocks of rows (CSR) or columns (CSC), and all are cut where a [`Partition`] is asked for: parts go to devices as
+//! Matrices of one shape are brought together in chunks of up to 64 MiB. A matrix that fits no device's memory is cut
+//! into blocks of rows (CSR) or columns (CSC); with a [`Partition`], all matrices are cut. Parts go to devices as
 //! matrices do. Each device has threads that fill slots of the host's memory from the source and threads, its streams,
 //! that have the device compress what is in them: two streams for a device that chunks are copied to, so that the next
 //! chunk crosses the link while the one before is compressed, and four where it unpacks messages, which they copy to
 //! pinned memory; for the CPU as many of both as it has threads, each with a portion of up to 4 MiB of a chunk, which
 //! stays in a cache from the source to the entries. So a device needs memory for two dense chunks and for the results,
-//! whatever the amount, and the host for the slots.
+//! independently of the amount of data, and the host for the slots.
 //!
-//! Slots for a CUDA device are pinned, so that it copies them by itself. What the source does not lend in pinned memory
-//! is written to them by the host's threads, in portions of up to 16 MiB, matrix by matrix. The device's backend
-//! retains the slots of a run for the next, since to pin memory takes longer than to fill it.
+//! Slots for a CUDA device are pinned, so that it copies them by DMA. Matrices that the source does not lend in pinned
+//! memory are written to slots by the host's threads, in portions of up to 16 MiB, matrix by matrix. The device's
+//! backend caches the slots of a run for the next, since pinning memory takes longer than filling it.
 //!
-//! By the [`Scheme`] `sfc` a device gets elements and compresses them. By the others the thread that fills a slot has
-//! the host compress them to messages, on all of the host's threads. A device that [unpacks](Worker::unpacks) messages
-//! gets them by `ed2` and `bitmap` as they are, once they were checked; else a thread of the device decodes them and
-//! copies the arrays. Where the rates of the machine are known, the scheme is the one that the model predicts to be
-//! faster.
+//! By the [`Scheme`] `sfc` a device gets elements and compresses them. By the other schemes, the thread that fills a
+//! slot first compresses them to messages, on all of the host's threads. A device that [unpacks](Worker::unpacks)
+//! messages gets them by `ed2` and `bitmap` as they are, once they were checked; else a thread of the device decodes
+//! them and copies the arrays. Where the rates of the machine are known, the scheme is the one that the model predicts
+//! to be faster.
 //!
 //! Matrices that lie in a device's memory already ([`Source::on_device`]) are compressed there, in one launch for each
-//! 4 GiB: nothing is copied, no thread fills slots, no policy moves them, and of the schemes it is `sfc`.
+//! 4 GiB: nothing is copied, no thread fills slots, no policy moves them, and the scheme is `sfc`.
 //!
-//! By [`Parallelism`] the same is done without a batch: inter-task, each thread a matrix, or intra-task, all threads or
-//! work-items one matrix after the other.
+//! [`Parallelism`] selects how a device works on a chunk: as a batch, inter-task (each thread a matrix), or intra-task
+//! (all threads or work-items on one matrix after the other).
 //!
 //! A [`Policy`] gives matrices to devices: by `pull` a device that is free takes the next chunk of a common queue, by
-//! the others each has a queue of its own from the start. Whatever policy and scheme are, and whichever devices fail or
-//! run out of memory, a compressed matrix has the same bytes.
+//! the others each has its own queue from the start. A compressed matrix has the same bytes with every policy and
+//! scheme, and if devices fail or run out of memory.
 //!
 //! | trouble | remedy, in this order |
 //! |---|---|
@@ -44,13 +44,14 @@
 //! | the device fails | its finished batches are moved to the host, or done again; others do the rest |
 //! | the source fails to read a matrix | it is read once more |
 //!
-//! A kernel that faults ends the contexts of all GPUs in its process (CUDA's sticky errors), not of its own alone: what
-//! is left then is done by workers that are no CUDA device. Other processes, such as the server's workers, go on.
+//! A kernel that faults ends the contexts of all GPUs in its process (CUDA's sticky errors), not only its own: the
+//! remaining work is then done by workers that are not CUDA devices. Other processes, such as the server's workers, go
+//! on.
 //!
 //! [`Engine::compress_on_ranks`] divides the matrices among the ranks of a [`Transport`](crate::Transport), each with
 //! an engine of its own, and gathers the results.
 //!
-//! The [`Report`] names every matrix that is not compressed, and why; the others are.
+//! The [`Report`] names every matrix that could not be compressed, and why.
 //!
 //! The task is that of Hsu, Efficient strategies for compressing sparse matrices on graphics processing units, master's
 //! thesis, Chang Gung University 2013, where all dense data lay in the devices' memory.
@@ -137,12 +138,12 @@ pub struct Options<'a, T: Scalar> {
     /// The rates of the machine: [`Calibration`](crate::Calibration) measures them. With them the report explains the
     /// scheme.
     pub rates: Option<Rates>,
-    /// The parts that every matrix is cut into. `None` cuts those that no device may have memory for, and no other.
+    /// The parts that every matrix is cut into. `None` cuts only matrices that may fit no device's memory.
     pub partition: Option<Partition>,
     /// The elements that become entries.
     pub keep: Keep<T>,
-    /// Bytes of a chunk at most, unless it is one matrix. A [`Policy::Pull`] that is asked for names its own.
-    /// There are at least eight chunks for each device, if there are as many matrices.
+    /// Bytes of a chunk at most, unless it is one matrix. An explicit [`Policy::Pull`] has its own limit. There are at
+    /// least eight chunks for each device, if there are as many matrices.
     pub chunk_bytes: u64,
     /// Slots of the host's memory for each device, at least 1; with 2 the next is filled while the device works. Each
     /// further thread of a device that fills or compresses has one more.
@@ -187,7 +188,7 @@ impl<T: Scalar> Debug for Options<'_, T> {
     }
 }
 
-/// The result of a run: what was compressed, and a report that names the rest.
+/// The result of a run: the compressed matrices, and a report that names the others.
 #[derive(Debug)]
 pub struct Outcome<A: Axis, T: Scalar, I: Index, O: Index> {
     /// The compressed matrices.
@@ -235,8 +236,8 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
         Ok(Self { workers, further_streams, host: Box::new(Reference) })
     }
 
-    /// The engine with a backend of the host that compresses what travels compressed. Several threads compress at once,
-    /// so that one thread of the backend is enough.
+    /// Sets the host's backend that compresses matrices for schemes that send them compressed. The engine calls it from
+    /// several threads, so a backend with one thread is enough.
     ///
     /// ```
     /// use sparse_core::reference::Reference;
@@ -269,13 +270,13 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
     /// Compresses all matrices of a source: to CSR for `A` = [`Row`](sparse_core::Row), to CSC for
     /// [`Col`](sparse_core::Col).
     ///
-    /// A matrix that cannot be compressed costs no other, and is in the report; [`Outcome::complete`] makes it an
-    /// error.
+    /// A matrix that cannot be compressed does not affect the others, and is in the report; [`Outcome::complete`] makes
+    /// it an error.
     ///
     /// # Errors
     /// [`Error::IndexOverflow`] if a matrix has more elements than can be counted; [`Error::Shape`] if a device's rate
-    /// is not positive; [`Error::OutOfMemory`] for more matrices or parts than memory can list; [`Error::Unsupported`]
-    /// for [`Scheme::Ed1`] of values of half a word.
+    /// is not positive; [`Error::OutOfMemory`] if the host cannot allocate the list of matrices or parts;
+    /// [`Error::Unsupported`] for [`Scheme::Ed1`] of values of half a word.
     pub fn compress<A: Axis>(
         &mut self,
         source: &dyn Source<T>,
@@ -314,7 +315,7 @@ impl<T: Scalar, I: Index, O: Index> Engine<T, I, O> {
         if all_rates_are_known { Policy::Lpt } else { Policy::Pull { chunk_bytes } }
     }
 
-    /// The devices as policies see them: equally fast unless all rates are known.
+    /// The devices with the rates that policies compare: equal rates unless all are known.
     fn devices(&self) -> Vec<Device> {
         let rates: Option<Vec<f64>> = self.workers.iter().map(|worker| worker.rate()).collect();
         let rates = rates.unwrap_or_else(|| vec![1.0; self.workers.len()]);

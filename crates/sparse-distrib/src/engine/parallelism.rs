@@ -12,8 +12,8 @@ use std::str::FromStr;
 /// | `inter_task` | a thread compresses whole matrices, however large | all of a chunk in one launch, in which a warp has whole matrices (`matrix_per_warp`), or a work-item on processors driven by OpenCL (`matrix_per_thread`) |
 /// | `intra_task` | all threads compress one matrix after the other | a launch for each matrix |
 ///
-/// The results have the same bytes. Where the host compresses matrices to messages, its threads compress whole matrices
-/// by each of them, and only the devices, which unpack them, follow the name.
+/// The results have the same bytes. Where the host compresses matrices to messages, each of its threads compresses
+/// whole matrices with every parallelism; only the devices, which unpack them, differ.
 ///
 /// Inter- and intra-task are the two of Hsu, Efficient strategies for compressing sparse matrices on graphics
 /// processing units, master's thesis, Chang Gung University 2013. Tasks that have whole matrices suit many small ones,
@@ -28,10 +28,10 @@ use std::str::FromStr;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Parallelism {
-    /// Matrices side by side, and where they are large also the parts of each.
+    /// Several matrices at a time, and large ones also in parallel themselves.
     #[default]
     Batch,
-    /// Matrices side by side.
+    /// Several matrices at a time, each by one task.
     InterTask,
     /// One matrix after the other, with all threads or work-items.
     IntraTask,
@@ -41,7 +41,7 @@ impl Parallelism {
     /// All of them, the default first.
     pub const ALL: [Self; 3] = [Self::Batch, Self::InterTask, Self::IntraTask];
 
-    /// The name by which it is asked for.
+    /// The name in options and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Batch => "batch",

@@ -1,4 +1,4 @@
-//! The chunks that are still to be compressed, shared by all devices.
+//! The chunks that remain to be compressed, shared by all devices.
 
 use super::chunk::{Assignment, Chunk};
 use super::report::{Cause, Unfinished};

@@ -27,9 +27,9 @@ impl<T: Scalar, I: Index, O: ScanElement> Engine<T, I, O> {
     /// of them, in the host's memory and in the order of the source, as [`compress`](Self::compress) would make them
     /// alone.
     ///
-    /// A rank compresses neighbouring matrices, or parts where [`Options::partition`] asks for parts, with about as
-    /// many elements as every other rank's. It reads these alone; all ranks know the shapes of all. Results travel as
-    /// [`ed2`], whose checksum notices a changed byte. The report is that of this rank's share.
+    /// A rank compresses consecutive matrices (or parts, if [`Options::partition`] is set) with about the same number
+    /// of elements as every other rank's, and reads no others; all ranks know all shapes. Results travel as [`ed2`],
+    /// whose checksum notices a changed byte. The report is that of this rank's share.
     ///
     /// ```
     /// use sparse_core::Row;
@@ -108,7 +108,7 @@ fn check_agreement<A: Axis, T: Scalar>(
     }
 }
 
-/// The items of each rank: neighbours, with about as many elements as those of any other.
+/// The items of each rank: consecutive, with about the same number of elements on every rank.
 fn items_of_ranks<T: Scalar>(
     source: &dyn Source<T>,
     partition: Partition,
@@ -118,7 +118,7 @@ fn items_of_ranks<T: Scalar>(
     let mut ends = vec![0_u128];
     for part in parts {
         let (rows, cols) = part.shape();
-        // An item without elements is work, too.
+        // An item without elements counts as one element.
         ends.push(ends[ends.len() - 1] + rows as u128 * cols as u128 + 1);
     }
     let total = ends[ends.len() - 1];
@@ -237,7 +237,7 @@ fn gather<A: Axis, T: Scalar, I: Index, O: ScanElement>(
             ROOT => own.fetch(item - items[ROOT].start),
             _ => receive(transport, rank, shape),
         };
-        // What follows an error is received, too: its sender would wait.
+        // Messages after an error are received, too, since their sender may wait.
         batches = batches.and_then(|mut batches: Vec<_>| {
             batches.push(ResidentBatch::on_host(vec![item], batch_of(block?, shape)?));
             Ok(batches)

@@ -30,7 +30,7 @@ pub struct Report {
     pub nnz: u64,
     /// The devices, in the order of the engine.
     pub devices: Vec<DeviceReport>,
-    /// Matrices that were given to a device or read from the source once more.
+    /// Matrices that were given to a device or read from the source again.
     pub retries: usize,
     /// Matrices that are not compressed, and why.
     pub unfinished: Vec<Unfinished>,
@@ -52,9 +52,10 @@ pub struct DeviceReport {
     pub bytes_out: u64,
     /// Seconds in which it copied and compressed.
     pub busy_seconds: f64,
-    /// Batches that were moved to the host for want of memory, or because the device failed.
+    /// Batches that were moved to the host because the device ran out of memory or failed.
     pub spills: usize,
-    /// Times that a chunk was halved: for want of memory, or to find the matrix that does not fit the types.
+    /// Number of times that a chunk was halved: because memory was short, or to find the matrix that does not fit the
+    /// types.
     pub splits: usize,
     /// The error that took the device out of service.
     pub failure: Option<String>,
@@ -107,7 +108,7 @@ impl Display for Cause {
     }
 }
 
-/// The state of a run that goes on.
+/// The state of a run in progress.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Matrices that are compressed.
@@ -138,7 +139,7 @@ impl Progress {
         if seconds > 0.0 { self.bytes as f64 / seconds } else { 0.0 }
     }
 
-    /// The time until the end if the rate stays; `None` before the first matrix.
+    /// The time until the end at the present rate; `None` before the first matrix.
     pub fn remaining(&self) -> Option<Duration> {
         let left = (self.total_bytes - self.bytes) as f64 / self.rate();
         Duration::try_from_secs_f64(left).ok()

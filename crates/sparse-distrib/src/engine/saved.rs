@@ -1,4 +1,4 @@
-//! Handles of matrices that are in files, or in the host's memory.
+//! Handles made from matrices in files or in the host's memory.
 
 use super::handle::{Handle, ResidentBatch};
 use super::item::MatrixItems;
@@ -78,7 +78,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Handle<A, T, I, O> {
     }
 }
 
-/// The matrices that were read so far.
+/// The matrices read so far.
 struct Saved<T: Scalar, I: Index, O: Index> {
     layouts: Vec<MatrixItems>,
     batches: Vec<ResidentBatch<T, I, O>>,
@@ -99,7 +99,7 @@ impl<T: Scalar, I: Index, O: Index> Saved<T, I, O> {
     /// Reads a part of a batch, or of matrices of any shapes.
     fn read_members<A: Axis>(&mut self, set: &PartSet, part: usize) -> Result<()> {
         let mut members = set.read_members(part)?;
-        // What is compressed by columns are the rows of the transposes.
+        // Columns are stored as the rows of the transposes.
         (members.rows, members.cols) = A::swap(members.rows, members.cols);
         members.format = NpzFormat::Csr;
         let members = members.into_typed::<Row, T, I, O>();

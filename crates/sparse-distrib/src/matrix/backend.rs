@@ -11,8 +11,8 @@ use sparse_core::{
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A transport that may be sent to other threads, as solvers need it, whose backends promise so. All else takes any
-/// [`Transport`].
+/// A transport that can be sent to and shared by threads. Solvers need it, since backends are `Send + Sync`; everything
+/// else takes any [`Transport`].
 pub trait SharedTransport: Transport + Debug + Send + Sync + 'static {}
 
 impl<X: Transport + Debug + Send + Sync + 'static> SharedTransport for X {}
@@ -36,8 +36,8 @@ impl<X: Transport + Debug + Send + Sync + 'static> SharedTransport for X {}
 /// ```
 ///
 /// # Errors
-/// A local vector operation or copy that fails does not return its error: this rank alone would leave, and the others
-/// would wait for it. The next collective call returns it, on all ranks.
+/// A local vector operation or copy that fails does not return its error: then only this rank would stop, and the
+/// others would wait for it. The next collective call returns the error, on all ranks.
 #[derive(Debug)]
 pub struct DistributedBackend<X, B> {
     transport: Arc<X>,

@@ -91,9 +91,9 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         Self::build(backend, own, None)
     }
 
-    /// A matrix of which each rank has consecutive rows, in the order of the ranks, with the columns of the whole
-    /// matrix: a collective call. The rows stay where they are. Columns are divided as `columns` says, the same on all
-    /// ranks; without it those of a square matrix as its rows, of another evenly.
+    /// A matrix from consecutive rows on each rank, in the order of the ranks, with column indices of the whole matrix:
+    /// a collective call. The rows stay where they are. Columns are divided as `columns` says, the same on all ranks;
+    /// without it those of a square matrix as its rows, of another evenly.
     ///
     /// ```
     /// use sparse_core::{Csr, Host, reference::Reference};
@@ -200,8 +200,8 @@ fn no_matrix() -> Error {
     Error::operands(OP, "the root has no matrix")
 }
 
-/// Sends each rank its rows, and returns those of this one. What cannot be encoded is an empty message, which its
-/// receiver refuses.
+/// Sends each rank its rows, and returns those of this one. Rows that cannot be encoded are sent as an empty message,
+/// which the receiver refuses.
 fn send_rows<X: Transport, B, T: Accumulator, I: Index, O: Index>(
     backend: &DistributedBackend<X, B>,
     rows: impl Fn(Range<usize>) -> Result<Csr<T, Host, I, O>>,

@@ -1,4 +1,4 @@
-//! The columns that some entries have, numbered.
+//! The set of columns that occur in some entries, numbered.
 
 /// Bits of a word.
 const BITS: usize = u64::BITS as usize;
@@ -14,7 +14,7 @@ pub(super) struct ColumnSet {
     words: Option<Vec<Word>>,
 }
 
-/// The columns from a multiple of 64 on.
+/// 64 columns from a multiple of 64 on: a bit for each.
 #[derive(Debug, Clone, Copy, Default)]
 struct Word {
     bits: u64,

@@ -10,8 +10,8 @@ const OP: &str = "distributed matrix";
 
 /// The elements of x that ranks send to each other before a product: made once, by a [`DistributedMatrix`].
 ///
-/// The *ghosts* of a rank are the elements of x that its rows multiply and other ranks have. Either each rank gets its
-/// ghosts alone, packed by their owner, or, in an *all-gather*, all elements that it does not have. An all-gather sends
+/// The *ghosts* of a rank are the elements of x that its rows multiply and other ranks have. Either each rank gets only
+/// its ghosts, packed by their owners, or, in an *all-gather*, all elements of the other ranks. An all-gather sends
 /// more elements, but needs no list of them; it is taken where its bytes are no more than those of the values and list
 /// elements (4 bytes each) of the packed exchange, on all ranks together. For `f64` that is where ghosts are two thirds
 /// of x.

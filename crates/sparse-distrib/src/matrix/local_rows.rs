@@ -16,7 +16,7 @@ use sparse_core::{
 };
 use std::sync::Arc;
 
-/// The rows of a distributed matrix that one rank has, as plans and solvers of a [`DistributedBackend`] see them.
+/// One rank's rows of a distributed matrix, as a matrix format for plans and solvers of a [`DistributedBackend`].
 ///
 /// Its sizes are those of the rank: its rows, and the columns that it owns. [`nnz`](SparseFormat::nnz) is that of the
 /// whole matrix, so that all ranks agree whether there is a product.
@@ -55,7 +55,7 @@ impl<T: Accumulator, S: Space, O: Index> SparseFormat for LocalRows<T, S, O> {
         self.diagonal.context()
     }
 
-    /// Rows in another memory have no peers there.
+    /// The peers are those of the old memory, so the copy has none.
     fn transfer<U: Space>(&self, transfer: &impl Transfer<S, U>) -> Result<Self::In<U>> {
         Ok(LocalRows {
             diagonal: self.diagonal.transfer(transfer)?,
@@ -250,7 +250,7 @@ where
     }
 }
 
-/// The product as solvers call it. An error is put off to the next reduction, which all ranks make; a rank without rows
+/// The product as solvers call it. An error is deferred to the next reduction, a collective call; a rank without rows
 /// sends and receives nothing, since its plan returns at once.
 impl<X, B, T, O> SpmvKernel<RowsOn<B, T, O>> for DistributedBackend<X, B>
 where

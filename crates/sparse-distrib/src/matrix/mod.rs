@@ -2,9 +2,9 @@
 //!
 //! Each rank has consecutive rows, divided by their entries ([`Ownership`]), as two blocks in the memory of its
 //! backend: the *diagonal block* of the columns that it owns, and the *off-diagonal block* of those that others own,
-//! with its columns numbered without gaps, so that indices have 32 bits whatever those of the matrix have. x is divided
-//! as the columns, y as the rows. A product posts the elements of x that others need ([`ExchangePlan`]), runs the
-//! diagonal block, receives, and runs the off-diagonal block:
+//! with its columns numbered without gaps, so that indices have 32 bits even if those of the matrix have 64. x is
+//! divided as the columns, y as the rows. A product posts the elements of x that others need ([`ExchangePlan`]), runs
+//! the diagonal block, receives, and runs the off-diagonal block:
 //!
 //! | product | first | while messages travel | then |
 //! |---|---|---|---|
@@ -20,7 +20,7 @@
 //!
 //! # Cost
 //! The Laplacian of 2000 x 2000 points in `f64`, each rank a thread of [`Local`](crate::Local) with one thread of the
-//! CPU backend, on 2 cores that others kept busy too; the fastest of 50 products, in two runs:
+//! CPU backend, on 2 cores that ran other jobs, too; the fastest of 50 products, in two runs:
 //!
 //! | ranks | bytes exchanged | ms per product |
 //! |---|---|---|
@@ -34,8 +34,8 @@
 //! # Errors
 //! Constructors, products, reductions and solvers are collective calls: all ranks make the same, in the same order and
 //! with the same scalars and options. Where a rank fails, it returns its error, and all others return one that names it
-//! ([`Error::Operands`](sparse_core::Error::Operands)); what was to be written is then unspecified. Nobody waits for a
-//! rank that failed.
+//! ([`Error::Operands`](sparse_core::Error::Operands)); outputs are then unspecified. No rank waits for one that
+//! failed.
 //!
 //! The two blocks and the plan of the exchange are those of PETSc (S. Balay et al., PETSc Users Manual, `MATMPIAIJ`).
 
@@ -76,7 +76,7 @@ pub type BlockOn<B, T, O = i32> = RowBlock<T, SpaceOf<B>, O>;
 /// The rows of a rank in the memory of the backend `B`.
 pub type RowsOn<B, T, O = i32> = LocalRows<T, SpaceOf<B>, O>;
 
-/// The rows of a distributed matrix that one rank has, with all that its products need.
+/// One rank's rows of a distributed matrix, with everything that its products need.
 ///
 /// Values are of type `T` (`f32`, `f64`, `c32`, `c64`), in the memory `S` of each rank's backend, with offsets `O`;
 /// half precision would be rounded twice, between the blocks. It is made from a matrix at one rank
@@ -172,8 +172,8 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         &self.local.diagonal
     }
 
-    /// The entries of this rank's rows in columns of others, with a column for each ghost, ascending: spans of rows,
-    /// and their blocks. Where many rows have no such entries, the spans leave them out.
+    /// The entries of this rank's rows in columns that other ranks own: spans of rows, each with its block, which has a
+    /// column for each ghost, in ascending order. Rows without such entries are left out where they are many.
     pub fn off_diagonal_blocks(&self) -> impl Iterator<Item = (Range<usize>, &RowBlock<T, S, O>)> {
         self.local.off_diagonal.spans.iter().map(|span| (span.rows.clone(), &span.block))
     }
@@ -183,9 +183,9 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         &self.local.exchange
     }
 
-    /// The same matrix, for whose products elements travel from the memory of one rank's device to another's, in place
-    /// of the host's memory and the transport; results have the same bits. All ranks have peers, connected to each
-    /// other, or none has.
+    /// The same matrix, whose products send elements directly from device to device instead of through the host's
+    /// memory and the transport; results have the same bits. All ranks have peers, connected to each other, or none
+    /// has.
     #[must_use]
     pub fn with_peers(mut self, peers: Arc<dyn PeerExchange<T, S>>) -> Self {
         self.local.peers = Some(peers);

@@ -29,7 +29,7 @@ pub struct Ownership {
 }
 
 impl Ownership {
-    /// Ranges of `items / ranks` items, the first of which have one more where that leaves a rest.
+    /// Ranges of `items / ranks` items; the first `items % ranks` of them have one more.
     ///
     /// # Errors
     /// [`Error::Shape`] if there are no ranks.
@@ -91,7 +91,7 @@ impl Ownership {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are none, or `usize` does not hold their sum.
+    /// [`Error::Shape`] if there are none, or their sum does not fit `usize`.
     pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Self> {
         let mut starts = vec![0_usize];
         for length in lengths {
@@ -139,7 +139,7 @@ impl Ownership {
         &self.starts
     }
 
-    /// The items of a rank; none of one that does not exist.
+    /// The items of a rank; empty for a rank that does not exist.
     pub fn range(&self, rank: usize) -> Range<usize> {
         let start = |rank: usize| self.starts[rank.min(self.ranks())];
         start(rank)..start(rank.saturating_add(1))

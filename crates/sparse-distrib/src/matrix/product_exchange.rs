@@ -1,4 +1,4 @@
-//! The exchange of a product, whose elements are in the memory of the backend before and behind it.
+//! The exchange of elements for a product, from and to the memory of the backends.
 
 use super::ExchangePlan;
 use super::exchange::through_host;
@@ -9,8 +9,8 @@ use sparse_core::space::View as _;
 use sparse_core::{Backend, Result, Scalar, Space};
 use std::sync::Arc;
 
-/// Elements of x to those whose rows need them, or partial sums of Aᵀ·x to their owners: from one device's memory to
-/// another's where ranks have a [`PeerExchange`], else through the host's memory and the transport.
+/// Sends elements of x to the ranks whose rows need them, or partial sums of Aᵀ·x to their owners: from one device's
+/// memory to another's where ranks have a [`PeerExchange`], else through the host's memory and the transport.
 #[derive(Debug)]
 pub(super) struct ProductExchange<B: Backend, T: Scalar> {
     backend: B,
@@ -35,9 +35,9 @@ impl<B: Backend, T: Scalar> ProductExchange<B, T> {
         Ok(Self { backend: backend.clone(), sends, receives, peers, incoming: backend.zeros(elements)? })
     }
 
-    /// Sends elements of `outgoing`, and returns what came, one sender's elements after the other; `None` if nobody
-    /// sends to this rank. `meanwhile` runs while they travel. After a `prepared` that failed, this rank sends elements
-    /// of no meaning, so that nobody waits for it.
+    /// Sends elements of `outgoing`, and returns the elements received, one sender's after the other; `None` if no rank
+    /// sends to this one. `meanwhile` runs during the transfer. If `prepared` is an error, this rank sends unspecified
+    /// elements, so that no other rank waits.
     pub(super) fn run(
         &mut self,
         transport: &impl Transport,
@@ -90,7 +90,7 @@ impl<B: Backend, T: Scalar> ProductExchange<B, T> {
         Ok(elements)
     }
 
-    /// The bytes of what came.
+    /// Bytes of the receive buffer.
     pub(super) fn workspace_bytes(&self) -> usize {
         SpaceOf::<B>::view::<T>(&self.incoming).len() * size_of::<T>()
     }

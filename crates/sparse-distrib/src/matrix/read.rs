@@ -14,8 +14,8 @@ const OP: &str = "read";
 /// The rank that reads all row offsets.
 const ROOT: usize = 0;
 
-/// This rank's rows of the matrix in a file that all ranks reach, of which no rank has the entries of others: a
-/// collective call, with the same `path` and types on all ranks.
+/// This rank's rows of the matrix in a file that all ranks can open: a collective call, with the same `path` and types
+/// on all ranks. No rank has the entries of other ranks' rows.
 ///
 /// The rows are those that [`DistributedMatrix::from_root`](super::DistributedMatrix::from_root) would send:
 /// [`from_rows`](super::DistributedMatrix::from_rows) makes the same matrix of them, to the bit. Rank 0 reads the row
@@ -57,7 +57,7 @@ pub fn read_rows<T: Scalar, I: Index, O: Index>(
     }
 }
 
-/// Reads rows where the file has them.
+/// Reads the rows of this rank from a file that allows it.
 fn read_ranges<T: Scalar, I: Index, O: Index>(
     transport: &(impl Transport + ?Sized),
     path: &Path,
@@ -99,7 +99,7 @@ fn read_entries<T: Scalar, I: Index, O: Index>(
     agree(transport, ROOT, OP, read)
 }
 
-/// The words by which ranks check that their partitions make a whole file: its sizes, then the numbers of this
+/// The words by which ranks check that their partitions are a whole file: the file's sizes, then the counts of this
 /// partition.
 fn claims<T>(partition: &EntryPartition<T>) -> Vec<u64> {
     let EntryPartition { info, lines, is_below, is_above, .. } = partition;
@@ -120,7 +120,7 @@ fn check_claims(claims: &[Vec<u64>]) -> Result<()> {
     ))
 }
 
-/// The row offsets of the whole matrix at the root; elsewhere none. Only one rank's counts are there beside them.
+/// The row offsets of the whole matrix at the root; `None` elsewhere. The root receives one rank's counts at a time.
 fn row_ptr_at_root(transport: &(impl Transport + ?Sized), own: &[i64], rows: usize) -> Result<Vec<i64>> {
     let mut row_ptr = vec![0_i64; rows + 1];
     own.iter().for_each(|&row| row_ptr[row as usize + 1] += 1);
@@ -137,7 +137,7 @@ fn row_ptr_at_root(transport: &(impl Transport + ?Sized), own: &[i64], rows: usi
     Ok(row_ptr)
 }
 
-/// Entries of rows of one rank: all rows, all columns, all values.
+/// Entries for one rank as a message: all row indices, then all column indices, then all values.
 struct Entries<T> {
     bytes: Vec<u8>,
     element: PhantomData<T>,
@@ -177,7 +177,7 @@ impl<T: Scalar> Entries<T> {
         (0..self.len()).map(move |k| (self.number(k) - first, self.number(self.len() + k), value(k)))
     }
 
-    /// A row, or after all rows a column.
+    /// Number `k` of the row indices and the column indices after them.
     fn number(&self, k: usize) -> usize {
         let start = k * size_of::<i64>();
         bytemuck::pod_read_unaligned::<i64>(&self.bytes[start..start + size_of::<i64>()]) as usize

@@ -1,4 +1,4 @@
-//! Matrices of which many rows are empty, as the spans of rows that have entries.
+//! Matrices with many empty rows, stored as spans of the rows that have entries.
 //!
 //! The off-diagonal block of a stencil has entries in the first and last rows of a rank alone. A product with all rows
 //! would read and write all of y: 20 bytes a row, beside the 80 of the diagonal block of a Laplacian in `f64`. On 4
@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// Empty rows that separate two spans: fewer cost less than the plan of another span.
 const GAP: usize = 1024;
-/// The most spans; where there are more, one span has all rows from the first to the last with entries.
+/// The most spans. If there were more, a single span has all rows from the first to the last with entries.
 const MAX_SPANS: usize = 8;
 
 /// The spans of rows that have entries: at least one, which may be empty.
@@ -108,7 +108,7 @@ impl<P> SpanPlans<P> {
         Ok(Self { plans: a.spans.iter().map(|span| plan(&span.block)).collect::<Result<_>>()? })
     }
 
-    /// Each plan, its span of `a`, and the factor of what is written there before: `first`, and one after that.
+    /// Each plan with its span of `a` and its beta: `first` for the first plan, one for the others.
     fn with_beta<'a, T: Accumulator, S: Space, O: Index>(
         &'a mut self,
         a: &'a RowSpans<T, S, O>,

@@ -8,7 +8,7 @@ use sparse_core::{Backend, Error, Host, Result, Scalar, Space};
 
 const OP: &str = "distributed vector";
 
-/// The elements of a distributed vector that one rank has, in the memory `S` of its backend.
+/// One rank's elements of a distributed vector, in the memory `S` of its backend.
 ///
 /// ```
 /// use sparse_core::reference::Reference;

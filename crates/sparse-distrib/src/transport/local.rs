@@ -32,7 +32,7 @@ struct Channels {
 }
 
 impl Local {
-    /// The ends of `ranks` ranks, for threads of the caller's.
+    /// The ends of `ranks` ranks, for the caller's threads.
     pub fn group(ranks: usize) -> Vec<Self> {
         let pairs = Channels::group(ranks).into_iter().zip(Channels::group(ranks));
         pairs
@@ -41,7 +41,7 @@ impl Local {
             .collect()
     }
 
-    /// Runs `work` on a thread for each rank, and returns the results by rank. A panic of a rank goes on here, after
+    /// Runs `work` on a thread for each rank, and returns the results by rank. A panic of a rank is resumed here, after
     /// the others have ended.
     pub fn run<R: Send>(ranks: usize, work: impl Fn(Self) -> R + Sync) -> Vec<R> {
         let work = &work;

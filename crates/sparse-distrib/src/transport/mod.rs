@@ -87,13 +87,13 @@ pub trait Transport {
         Ok(senders.iter().filter_map(|(sender, _)| incoming.remove(sender)).collect())
     }
 
-    /// Waits until all ranks are here.
+    /// Waits until all ranks have called it.
     ///
     /// # Errors
     /// [`Error::Backend`] if a rank is gone.
     fn barrier(&self) -> Result<()>;
 
-    /// The message of `root`, which all others' `message` is ignored for.
+    /// The message of `root`; that of other ranks is ignored.
     ///
     /// # Errors
     /// [`Error::Shape`] if `root` is no rank, [`Error::Backend`] if a rank is gone.

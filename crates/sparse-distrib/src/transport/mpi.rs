@@ -11,13 +11,13 @@ use sparse_core::{Error, Result};
 use std::fmt::{self, Debug};
 use std::{process, thread};
 
-/// The bytes that are sent at once: MPI counts them in `c_int`.
+/// The most bytes of one MPI message: MPI counts them in `c_int`.
 const CHUNK_BYTES: usize = 1 << 30;
 
 /// A rank among the processes of an MPI job (feature `mpi`).
 ///
-/// MPI is called from the thread that made the rank. Other threads may hold it, as backends and solvers promise, but
-/// their calls are errors, and it must be dropped where it was made: elsewhere that is a panic.
+/// MPI is called from the thread that made the rank. Other threads may own it (backends and solvers are `Send + Sync`),
+/// but their calls are errors, and dropping it on another thread panics.
 ///
 /// ```no_run
 #[doc = include_str!("../../examples/mpi.rs")]
@@ -75,9 +75,10 @@ impl Mpi {
         Ok(Self::new(&world, Some(universe)))
     }
 
-    /// The ranks of a communicator of the caller's: a collective call of all of them.
+    /// The ranks of the caller's communicator: a collective call of all of them.
     ///
-    /// Messages do not mix with those of the communicator. The rank must be dropped before MPI ends.
+    /// Messages do not mix with those that the caller sends by the communicator. The rank must be dropped before MPI
+    /// ends.
     pub fn over(communicator: &impl Communicator) -> Self {
         Self::new(communicator, None)
     }
@@ -236,7 +237,7 @@ impl Transport for Mpi {
     }
 }
 
-/// Others may wait for this rank, and MPI would wait for them.
+/// Others may wait for this rank, and finalizing MPI would wait for them.
 impl Drop for Mpi {
     fn drop(&mut self) {
         if thread::panicking() {

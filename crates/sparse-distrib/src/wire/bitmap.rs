@@ -25,8 +25,8 @@ pub fn encode<A: Axis, T: Scalar, I: Index, O: Index>(
     to_message(|message| encode_into(part, block, message))
 }
 
-/// As [`encode`], to a buffer that is cleared first. One that is used again spares the first touch of new pages: with
-/// half of the elements not zero that took longer than compressing.
+/// As [`encode`], to a buffer that is cleared first. Reusing a buffer avoids page faults in new memory, which took
+/// longer than compressing with half of the elements not zero.
 ///
 /// # Errors
 /// As for [`encode`].

@@ -11,8 +11,8 @@
 //! 'Row' is a column where the part is compressed by columns. Indices in `cfs`, `ed1` and `ed2` are those of the whole
 //! matrix; a decoder subtracts the part's origin. All numbers are little-endian.
 //!
-//! Compressing is the backend's, with its vector instructions; encoders add a copy with the indices of the whole
-//! matrix. Instructions for a byte of a dense `f32` matrix of 256 x 1024 (callgrind, x86-64):
+//! The backend compresses, with its vector instructions; encoders copy its arrays and convert indices to those of the
+//! whole matrix. Instructions for a byte of a dense `f32` matrix of 256 x 1024 (callgrind, x86-64):
 //!
 //! | not zero | compressing, scalar | compressing, AVX2 | and `cfs` | and `ed2` | and `bitmap` |
 //! |---|---|---|---|---|---|
@@ -117,10 +117,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Elements that are converted at a time: what they become stays in the first cache.
+/// Elements that are converted at a time: the result fits the L1 cache.
 const CHUNK: usize = 1024;
 
-/// Appends the bytes of what `convert` makes of each element.
+/// Appends the bytes of each element after `convert`.
 fn extend_converted<T: Element, U: Element>(message: &mut Vec<u8>, elements: &[T], convert: impl Fn(T) -> U) {
     let mut converted = Vec::with_capacity(CHUNK);
     for chunk in elements.chunks(CHUNK) {

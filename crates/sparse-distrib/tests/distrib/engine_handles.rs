@@ -17,8 +17,8 @@ fn handles_move_and_give_their_memory_back() {
     let options = Options { keep: Keep::Above(5.0), ..options(None) };
     let outcome = engine.compress::<Col>(&views(&matrices), &options).unwrap();
     let (mut handle, report) = outcome.complete().unwrap();
-    let kept = matrices.iter().flat_map(|a| a.data().to_vec()).filter(|&v| v > 5.0).count();
-    assert_eq!((report.nnz as usize, handle.placement(3)), (kept, Some("cpu")));
+    let entries = matrices.iter().flat_map(|a| a.data().to_vec()).filter(|&v| v > 5.0).count();
+    assert_eq!((report.nnz as usize, handle.placement(3)), (entries, Some("cpu")));
     let before = handle.fetch_all().unwrap();
     assert!(ledger.used() >= handle.bytes());
 

@@ -171,8 +171,8 @@ fn all_threads_write_the_lines_of_one_large_matrix() {
         let mut engine = Engine::new(vec![worker]).unwrap();
         *calls.begun.lock().unwrap() = 0;
         let (handle, _) = engine.compress::<Row>(&source, &options(None)).unwrap().complete().unwrap();
-        let pieces = *calls.begun.lock().unwrap();
-        assert!(threads == 1 || pieces == 5, "{pieces} pieces of 4 MiB");
+        let blocks = *calls.begun.lock().unwrap();
+        assert!(threads == 1 || blocks == 5, "{blocks} blocks of 4 MiB");
         let entries = (0..shape.0)
             .flat_map(|row| (0..shape.1).map(move |column| (row, column, large_element(row, column))));
         assert!(handle.fetch(0).unwrap().triplets().eq(entries.filter(|entry| entry.2 != 0.0)));

@@ -110,8 +110,9 @@ fn killed(transport: &Mpi, folder: &Path) {
     let partition = Partition::rows(transport.ranks()).unwrap();
     let distribution = Distribution { scheme: Scheme::Ed2, partition, root: 0 };
     let input = (transport.rank() == 0).then(|| matrix.as_view());
-    let held = distribute::<_, _, Row, f32, i32, i32>(transport, &backend, distribution, input).unwrap();
-    let whole: Option<Csr<f32>> = collect(transport, &backend, distribution, &held).unwrap();
+    let local_part =
+        distribute::<_, _, Row, f32, i32, i32>(transport, &backend, distribution, input).unwrap();
+    let whole: Option<Csr<f32>> = collect(transport, &backend, distribution, &local_part).unwrap();
     if let Some(whole) = whole {
         sparse_io::write_csr(folder.join(WHOLE), &whole).unwrap();
     }

@@ -21,13 +21,13 @@ pub(crate) fn check<A: Axis>(
     let whole = Compressed::<A, f32>::from_dense(matrix.as_view()).unwrap();
     let is_root = transport.rank() == distribution.root;
     let input = is_root.then(|| matrix.as_view());
-    let held = distribute::<_, _, A, f32, i32, i32>(transport, backend, distribution, input).unwrap();
-    assert_eq!(held.part, distribution.partition.part(matrix.shape(), transport.rank()));
-    let block = held.block.to_host(backend).unwrap();
-    assert!(same(&block, &slice(&whole, &held.part)), "{distribution:?}, rank {}", transport.rank());
+    let local_part = distribute::<_, _, A, f32, i32, i32>(transport, backend, distribution, input).unwrap();
+    assert_eq!(local_part.part, distribution.partition.part(matrix.shape(), transport.rank()));
+    let block = local_part.block.to_host(backend).unwrap();
+    assert!(same(&block, &slice(&whole, &local_part.part)), "{distribution:?}, rank {}", transport.rank());
 
-    let mut bytes = ed2::encode(&held.part, &block).unwrap();
-    let collected = collect(transport, backend, distribution, &held).unwrap();
+    let mut bytes = ed2::encode(&local_part.part, &block).unwrap();
+    let collected = collect(transport, backend, distribution, &local_part).unwrap();
     assert_eq!(collected.is_some(), is_root);
     if let Some(collected) = collected {
         assert!(same(&collected, &whole), "{distribution:?}");

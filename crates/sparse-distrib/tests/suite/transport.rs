@@ -128,9 +128,9 @@ fn disagreement_is_an_error_on_all_ranks(transport: &impl Transport) {
     let (rank, ranks, matrix) = (transport.rank(), transport.ranks(), ten_by_eight());
     let distribute = |scheme, parts, input| {
         let distribution = Distribution { scheme, partition: Partition::rows(parts).unwrap(), root: 0 };
-        let held =
+        let local_part =
             distribute::<_, _, sparse_core::Row, f32, i32, i32>(transport, &Reference, distribution, input);
-        held.map(|held| held.part).unwrap_err().to_string()
+        local_part.map(|local_part| local_part.part).unwrap_err().to_string()
     };
     let input = (rank == 0).then(|| matrix.as_view());
     assert!(distribute(Scheme::Cfs, ranks + 1, input).contains("parts where"));
@@ -149,11 +149,11 @@ fn a_root_that_cannot_encode_tells_all_ranks(transport: &impl Transport) {
     let partition = Partition::rows(transport.ranks()).unwrap();
     let distribution = Distribution { scheme: Scheme::Ed1, partition, root: 0 };
     let input = (transport.rank() == 0).then_some(matrix);
-    let held = distribute::<_, _, sparse_core::Row, sparse_core::f16, i32, i32>(
+    let local_part = distribute::<_, _, sparse_core::Row, sparse_core::f16, i32, i32>(
         transport,
         &Reference,
         distribution,
         input,
     );
-    assert!(held.map(|held| held.part).unwrap_err().to_string().contains("use ed2"));
+    assert!(local_part.map(|local_part| local_part.part).unwrap_err().to_string().contains("use ed2"));
 }

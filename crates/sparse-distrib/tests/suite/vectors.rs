@@ -61,7 +61,7 @@ fn global<A: Axis>(part: &Part, block: &Compressed<A, f32>) -> Vec<i32> {
     block.indices().iter().map(|index| index + base).collect()
 }
 
-/// The message of a stream of counts, each followed by so many pairs of an index and a value.
+/// The message of a stream of counts, each followed by that number of (index, value) pairs.
 fn special_buffer(stream: &[i32]) -> Vec<u8> {
     let (mut message, mut rest) = (vec![], stream.iter());
     while let Some(&count) = rest.next() {

@@ -46,8 +46,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         Ok(())
     }
 
-    /// Makes planes of the messages of a slot on this thread, so that those of the device's streams need not check
-    /// them.
+    /// Checks the messages of a slot and splits them into planes on this thread, so that the device's streams need not.
     pub(super) fn pack<I: Index, O: Index>(
         &self,
         scheme: Scheme,

@@ -1,4 +1,4 @@
-//! Fills slots with the elements of chunks, but for chunks that the source lends.
+//! Fills slots with the elements of chunks that the source does not lend.
 
 use super::{Filled, Location, Run};
 use crate::engine::chunk::Chunk;
@@ -89,7 +89,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         self.queue.take(device, |chunk| self.portion(device, chunk, slots))
     }
 
-    /// The items of a chunk that a device takes at once.
+    /// The number of items of a chunk that a device takes at a time.
     fn portion<I: Index>(&self, device: usize, chunk: &Chunk, slots: &Slots<T, I>) -> usize {
         if self.options.parallelism == Parallelism::IntraTask {
             return 1;
@@ -104,7 +104,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         usize::try_from(bytes / item.weight()).unwrap_or(usize::MAX).max(1)
     }
 
-    /// True if nothing more is to be compressed. Ends the run if the caller has asked for it.
+    /// True if nothing more is to be compressed. Ends the run if the caller has cancelled it.
     pub(crate) fn has_ended(&self) -> bool {
         if self.options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             self.queue.stop();
@@ -151,7 +151,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         slot: &mut TakenSlot<T, I>,
     ) -> Result<(), (usize, Error)> {
         let elements = self.items[chunk.items[0]].elements;
-        // More than usize counts is more than there is.
+        // On overflow the allocation fails.
         let needed = elements.saturating_mul(chunk.items.len());
         let target = slot.elements_mut(needed).map_err(|error| (0, error))?;
         if let [item] = chunk.items[..] {
@@ -162,7 +162,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         })
     }
 
-    /// Copies the elements of an item, several threads some lines each if the source can be read so.
+    /// Copies the elements of an item; several threads copy ranges of lines if the source is divisible.
     fn fill_by_lines(&self, item: usize, elements: &mut [T], threads: usize) -> Result<()> {
         let Item { matrix, part, order, bytes, .. } = &self.items[item];
         if *bytes <= PORTION_BYTES || !self.source.is_divisible(*matrix) {

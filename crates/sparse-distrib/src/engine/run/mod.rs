@@ -1,4 +1,4 @@
-//! A run of the engine: for each device, threads that fill slots and threads that compress what is in them.
+//! A run of the engine: for each device, threads that fill slots and threads that compress their contents.
 
 mod encode;
 mod fill;
@@ -100,7 +100,7 @@ impl<'a, T: Scalar> Run<'a, T> {
     }
 
     /// Compresses all chunks on devices that have a worker for each stream; returns the batches of all. A panic of a
-    /// source or a callback goes on here, after the other threads have ended.
+    /// source or a callback is resumed here, after the other threads have ended.
     pub(super) fn execute<I: Index, O: Index>(
         self,
         workers: Vec<Vec<&mut BoxedWorker<T, I, O>>>,
@@ -114,7 +114,7 @@ impl<'a, T: Scalar> Run<'a, T> {
             let first = workers.next();
             let serve = |(index, workers)| scope.spawn(move || run.serve_device(index, workers, host));
             let threads: Vec<_> = workers.map(serve).collect();
-            // The first device needs no thread of its own.
+            // The calling thread serves the first device.
             let first = first.map(|(index, workers)| Ok(run.serve_device(index, workers, host)));
             first.into_iter().chain(threads.into_iter().map(|thread| thread.join())).collect()
         });
@@ -136,7 +136,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         explanation: Option<Explanation>,
     ) -> Report {
         let seconds = self.start.elapsed().as_secs_f64();
-        // Devices that compute in the host's memory may have sfc beside another one's scheme.
+        // Devices that compute in the host's memory may use `sfc` while another device has another scheme.
         let scheme =
             self.schemes.iter().copied().find(|&scheme| scheme != Scheme::Sfc).unwrap_or(Scheme::Sfc);
         let tally = self.tally.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -165,7 +165,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         workers.truncate(self.most_streams(index));
         let streams = workers.len();
         let fillers = self.fillers(index, streams);
-        // Every thread has a slot, of one thread of each kind both if there are two.
+        // Each thread has a slot; with one thread of each kind, `slots` is enough for both.
         let count = self.options.slots.max(1) + (streams - 1) + (fillers - 1);
         let slots = Slots::new(count, workers[0].staging());
         let unpacks = workers[0].unpacks() && message::can_be_packed(self.schemes[index]);
@@ -193,15 +193,15 @@ impl<'a, T: Scalar> Run<'a, T> {
                 threads.push(scope.spawn(move || device.serve(stream, || receive(&filled))));
             }
             device.serve(0, || receive(&filled));
-            // A thread that fills slots waits for one until nobody can send it any more.
+            // Drops the chunks that are still queued, and frees their slots, for which the filling threads may wait.
             drop(filled);
             threads.into_iter().for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         });
         device.finish()
     }
 
-    /// Compresses chunks in the memory of a device. Nothing is filled, unless another device has failed, so that each
-    /// stream takes its chunks itself: to start and wake other threads takes as long as a GPU does for 1 GB.
+    /// Compresses chunks in the memory of a device. There are no slots to fill (unless another device has failed), so
+    /// each stream takes its chunks itself: starting and waking other threads takes as long as a GPU takes for 1 GB.
     fn serve_in_place<'h, I: Index, O: Index>(
         &self,
         device: &ActiveDevice<'_, T, I, O>,

@@ -1,4 +1,4 @@
-//! The items that are finished, and those that are tried again.
+//! Counts of items that are finished and of those that are retried.
 
 use super::Run;
 use crate::engine::chunk::Chunk;
@@ -20,7 +20,7 @@ pub(super) struct Tally {
 }
 
 impl<'a, T: Scalar> Run<'a, T> {
-    /// Gives the item that could not be filled to any device, once more, and the others of its chunk by themselves.
+    /// Queues the item that could not be filled once more, for any device, and the others of its chunk separately.
     pub(super) fn retry(&self, mut chunk: Chunk, position: usize, error: Error) {
         if chunk.is_retry {
             return self.queue.fail(chunk.items, error);

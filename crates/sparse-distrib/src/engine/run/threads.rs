@@ -8,15 +8,15 @@ use sparse_core::Scalar;
 use std::num::NonZero;
 use std::thread;
 
-/// Slots of a device that are filled at once, at most: each is pinned when it is first filled, 7 ms for 16 MiB, and 32
-/// threads write more than a link takes.
+/// The most slots of a device that are filled at the same time: each is pinned when first filled (7 ms for 16 MiB), and
+/// 32 threads write faster than a link copies.
 const MAX_FILLERS: usize = 8;
-/// Threads that write a slot together, where there are enough: a portion has four matrices of 1024² in f32.
+/// Threads that fill one slot together, if there are enough: a portion has four matrices of 1024² in f32.
 const THREADS_OF_SLOT: usize = 4;
 
 impl<'a, T: Scalar> Run<'a, T> {
-    /// The streams of a device that can find work, at least one. Of the host's there is one where all threads compress
-    /// one matrix after the other.
+    /// The number of streams of a device that can have work, at least one. The host has one stream if all threads
+    /// compress one matrix after the other.
     pub(super) fn most_streams(&self, index: usize) -> usize {
         if !self.hosts[index] {
             return match self.schemes[index] {

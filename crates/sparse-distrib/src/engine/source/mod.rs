@@ -16,7 +16,7 @@ use sparse_core::{DenseBatchView, DenseView, Error, Order, Result, Scalar};
 use std::fmt::Debug;
 use std::ops::Range;
 
-/// Dense matrices of perhaps unequal shapes, each copied into memory of the caller's, or lent where they lie.
+/// Dense matrices, possibly of unequal shapes, which are copied to the caller's memory or lent in place.
 ///
 /// Several threads read at once, each item at least once: an item whose device fails is read again.
 pub trait Source<T: Scalar>: Sync {
@@ -43,21 +43,21 @@ pub trait Source<T: Scalar>: Sync {
     /// Those of the source: the item is then tried once more.
     fn fill(&self, item: usize, elements: &mut [T]) -> Result<()>;
 
-    /// The elements of some neighbouring matrices, as [`fill`](Self::fill) writes them one after the other, if they lie
-    /// so in the source's memory. The engine then copies none of them on the host, and a CUDA device copies them at the
-    /// full rate of its link if they are pinned.
+    /// The elements of consecutive matrices in the order of [`fill`](Self::fill), if they are contiguous in the
+    /// source's memory. The engine then copies none of them on the host, and a CUDA device copies them at the full rate
+    /// of its link if they are pinned.
     fn lend(&self, _items: Range<usize>) -> Option<&[T]> {
         None
     }
 
-    /// Some neighbouring matrices in the memory of a device, if all of them lie there. The device with that memory
-    /// compresses them where they are, whatever the policy and the scheme; others [read](Self::fill_part) them.
+    /// Consecutive matrices in the memory of a device, if all of them are there. The device with that memory compresses
+    /// them in place, with every policy and scheme; others [read](Self::fill_part) them.
     fn on_device(&self, _items: Range<usize>) -> Option<DeviceMatrices<'_>> {
         None
     }
 
     /// Writes the elements of a part of matrix `item`, as [`fill`](Self::fill) does those of all of it. By default the
-    /// whole matrix is read for it: a source that has larger ones implements this.
+    /// whole matrix is read: sources of large matrices override this.
     ///
     /// # Errors
     /// As for [`fill`](Self::fill), and [`Error::OutOfMemory`] if there is no memory for all.
@@ -75,8 +75,9 @@ pub trait Source<T: Scalar>: Sync {
         Ok(())
     }
 
-    /// True if [`fill_part`](Self::fill_part) takes no longer than the part's elements do, so that several threads read
-    /// a large matrix `item` together, each some of its lines. Not by default: the whole matrix is read for each part.
+    /// True if the time of [`fill_part`](Self::fill_part) is proportional to the part, so that several threads read a
+    /// large matrix `item` together, each a range of its lines. False by default, since each part then reads the whole
+    /// matrix.
     fn is_divisible(&self, _item: usize) -> bool {
         false
     }
@@ -221,7 +222,7 @@ impl<F> Generated<F> {
     }
 }
 
-/// Matrices of which a function writes any part: [`Generated::by_parts`].
+/// Matrices that a function writes part by part: [`Generated::by_parts`].
 #[derive(Debug, Clone)]
 pub struct GeneratedParts<F>(Generated<F>);
 

@@ -7,7 +7,7 @@ use sparse_core::{Error, Order, Result, Scalar};
 use sparse_io::npy::{MappedArray, show_shape};
 use std::path::{Path, PathBuf};
 
-/// The matrices that an array of more than two dimensions is read as.
+/// The reading of arrays of more than two dimensions as matrices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ArrayReading {
     /// A 3-D array `a` is the matrices `a[0]`, `a[1]`, …
@@ -17,8 +17,8 @@ pub enum ArrayReading {
     Ekmr,
 }
 
-/// Matrices of `.npy` files, which are memory-mapped: of a 2-D array the one that it is, of a 3-D array `a` the
-/// matrices `a[0]`, `a[1]`, …, or one by [`ArrayReading::Ekmr`]. A 1-D array is refused: it could be a row or a column.
+/// Matrices of `.npy` files, which are memory-mapped: a 2-D array is one matrix, a 3-D array `a` is the matrices
+/// `a[0]`, `a[1]`, …, or one by [`ArrayReading::Ekmr`]. A 1-D array is refused: it could be a row or a column.
 ///
 /// Elements are converted to the type of the engine as they are read, rounded to nearest. A 3-D array in Fortran order
 /// has the elements of a matrix far apart, so that each is read by itself.
@@ -81,7 +81,7 @@ impl NpySource {
     /// ```
     ///
     /// # Errors
-    /// As for [`open_all`](Self::open_all), but that [`ArrayReading::Ekmr`] takes four dimensions, too;
+    /// As for [`open_all`](Self::open_all), except that [`ArrayReading::Ekmr`] also takes four dimensions;
     /// [`Error::IndexOverflow`] if rows or columns of its matrix do not fit `usize`.
     pub fn open_all_as<P: AsRef<Path>>(
         paths: impl IntoIterator<Item = P>,

@@ -82,7 +82,7 @@ impl<'a> DeviceMatrices<'a> {
         DenseBatchView::new(elements, count, stride, shape, leading_dimension, order)
     }
 
-    /// Some of the matrices.
+    /// The matrices in a range.
     #[must_use]
     pub(crate) fn members(self, members: Range<usize>) -> Self {
         Self { start: self.start + members.start * self.stride, count: members.len(), ..self }
@@ -135,8 +135,8 @@ impl Debug for DeviceMatrices<'_> {
     }
 }
 
-/// A source of matrices of one shape that lie in the memory of a device. The engine has that device compress them where
-/// they are, by whichever scheme others come; another device gets copies by way of the host.
+/// A source of matrices of one shape that lie in the memory of a device. That device compresses them in place, whatever
+/// the scheme for other matrices; another device gets copies through the host.
 ///
 /// ```
 /// use sparse_core::reference::Reference;
@@ -163,7 +163,8 @@ impl<'a, B: Backend, T: Scalar> DeviceStack<'a, B, T> {
     /// The matrices, in the memory of `backend`.
     ///
     /// # Errors
-    /// [`Error::Operands`] if they are of another type; [`Error::WrongContext`] if they lie elsewhere.
+    /// [`Error::Operands`] if they are of another type; [`Error::WrongContext`] if they are in the memory of another
+    /// device.
     pub fn new(backend: B, matrices: DeviceMatrices<'a>) -> Result<Self> {
         let view = matrices.view::<SpaceOf<B>, T>()?;
         let (expected, found) = (backend.context().number(), matrices.context().number());

@@ -39,7 +39,7 @@ where
     O: Index,
 {
     backend: B,
-    /// The backend with one thread, for portions, several of which are compressed at once.
+    /// The backend with one thread, for portions of a chunk, several of which are compressed at the same time.
     single_threaded: B,
     parallelism: Parallelism,
     name: String,
@@ -75,7 +75,7 @@ where
 /// Count, shape, order and rule of a chunk: chunks that agree in these have one plan.
 type PlanKey<T> = (usize, (usize, usize), Order, Keep<T>);
 
-/// The algorithm of devices by which a task, a warp, has whole matrices, and that of processors driven as devices.
+/// The algorithm that gives each warp whole matrices, and its counterpart for CPUs driven by OpenCL.
 const MATRIX_PER_WARP: &str = "matrix_per_warp";
 const MATRIX_PER_THREAD: &str = "matrix_per_thread";
 
@@ -93,8 +93,8 @@ where
     I: Index,
     O: Index,
 {
-    /// A worker with the device's own name. Its budget is the device's memory less 5 % and at least 512 MiB, of the
-    /// host's memory less an eighth, and as much as is asked for where the backend does not know.
+    /// A worker with the device's own name. Its budget is the device's memory less 5 % and at least 512 MiB, or the
+    /// host's memory less an eighth; unlimited where the backend does not know its memory.
     pub fn new(backend: B) -> Self {
         let caps = backend.caps();
         let name = format!("{}: {}", caps.backend, caps.device);
@@ -153,7 +153,7 @@ where
         let cached = match cached {
             Some(cached) => cached,
             None => {
-                // A view of what others have allocated goes on behind its last matrix.
+                // A view of a caller's buffer may extend beyond its last matrix.
                 let (rows, cols) = chunk.shape();
                 let is_portion = (size_of::<T>() * chunk.count() * rows * cols) as u64 <= PORTION_BYTES;
                 let backend = match self.parallelism {
@@ -171,7 +171,7 @@ where
         Ok(&mut self.plan.insert(cached).plan)
     }
 
-    /// The algorithm that the parallelism asks for, where the backend has it.
+    /// The algorithm for the requested parallelism, if the backend has it.
     fn plan_options(&self) -> PlanOptions {
         let per_task = if self.backend.caps().is_cpu { MATRIX_PER_THREAD } else { MATRIX_PER_WARP };
         let has_it = || self.backend.dense_to_csr_algorithms().iter().any(|known| known.name == per_task);
@@ -238,9 +238,9 @@ where
         keep: Keep<T>,
     ) -> Result<Box<dyn Resident<T, I, O>>> {
         let batch = match SpaceOf::<B>::host_view(chunk.data()) {
-            // The host reads the elements where they lie, and its vectors are exact.
+            // The host reads the elements in place, and its vectors have no unused capacity.
             Some(elements) => self.run_plan(&chunk, elements, keep)?,
-            // A plan of a device guesses the number of entries and leaves some memory unused.
+            // A device plan estimates the number of entries and leaves some capacity unused.
             None => {
                 let elements = self.backend.upload(chunk.data())?;
                 let batch = self.run_plan(&chunk, SpaceOf::<B>::view(&elements), keep)?;
@@ -314,8 +314,8 @@ where
         self.plan = None;
     }
 
-    /// On the host one for each thread of the backend, this one included. On a device one more, which copies a chunk
-    /// there while the other compresses, and more of them where it unpacks messages.
+    /// On the host, one stream for each thread of the backend, this worker included. On a device, one more, which
+    /// copies a chunk while this one compresses, or [`UNPACKING_STREAMS`] in all if the device unpacks messages.
     fn further_streams(&self) -> Vec<Box<dyn Worker<T, I, O>>> {
         let streams = match self.unpack {
             _ if self.is_host() => self.backend.caps().compute_units,

@@ -1,4 +1,4 @@
-//! A device that compresses chunks and holds the results.
+//! A device that compresses chunks and stores the results.
 
 mod device;
 mod portion;
@@ -29,11 +29,11 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     /// True if the device computes in the host's memory, so that its parts are never moved there.
     fn is_host(&self) -> bool;
 
-    /// Bytes of dense data that the device compresses per second, its link included, if known: what policies that
-    /// schedule in advance compare.
+    /// Bytes of dense data that the device compresses per second, its link included, if known. Policies that schedule
+    /// in advance compare these rates.
     fn rate(&self) -> Option<f64>;
 
-    /// The account of the device's memory. Parts stay in it until they are freed.
+    /// The account of the device's memory. Compressed parts count until they are freed.
     fn ledger(&self) -> &Arc<Ledger>;
 
     /// Sets the division of the compressions that follow. By default it is left as it is: results have the same bytes.
@@ -48,8 +48,8 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     fn compress(&mut self, chunk: DenseBatchView<'_, T>, keep: Keep<T>)
     -> Result<Box<dyn Resident<T, I, O>>>;
 
-    /// The context of the device's memory, if the worker compresses what lies there already
-    /// ([`compress_in_place`](Self::compress_in_place)). None, as by default, if it does not.
+    /// The context of the device's memory, if the worker compresses matrices that are already there
+    /// ([`compress_in_place`](Self::compress_in_place)). Default: `None`.
     fn context(&self) -> Option<ContextId> {
         None
     }
@@ -76,12 +76,12 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     fn adopt(&self, part: &BatchCsr<T, Host, I, O>) -> Result<Box<dyn Resident<T, I, O>>>;
 
     /// True if the device itself [unpacks](Self::unpack) messages by `ed2` and `bitmap`, so that they cross the link as
-    /// they are. Not by default: the host decodes them then.
+    /// they are. Default: false, the host decodes them.
     fn unpacks(&self) -> bool {
         false
     }
 
-    /// Copies a batch from messages to the device, which makes offsets and indices of it.
+    /// Copies a batch of messages to the device, which computes its offsets and indices.
     ///
     /// # Errors
     /// As for [`adopt`](Self::adopt); [`Unsupported`](sparse_core::Error::Unsupported) unless the worker
@@ -91,7 +91,7 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     }
 
     /// The memory of the host that chunks are written to before the device [compresses](Self::compress) them; by
-    /// default memory like any other.
+    /// default pageable memory.
     fn staging(&self) -> Box<dyn Staging<T>> {
         Box::new(Reference)
     }
@@ -99,8 +99,8 @@ pub trait Worker<T: Scalar, I: Index, O: Index>: Send {
     /// Frees memory that only makes the next chunk faster.
     fn trim(&mut self);
 
-    /// Other workers for the same device, with the same account, which work on chunks of their own while this one does.
-    /// None, as by default, where they would gain nothing. Where chunks cross a link dense, one of them works.
+    /// Other workers for the same device, with the same account, each of which works on its own chunk at the same time.
+    /// Default: none. For chunks that cross a link uncompressed, only one of them is used.
     fn further_streams(&self) -> Vec<Box<dyn Worker<T, I, O>>> {
         vec![]
     }

@@ -1,4 +1,4 @@
-//! Streams of a device, sizes of portions of a chunk, and the memory that one takes.
+//! Numbers of streams of a device, sizes of the portions of a chunk, and the memory of a portion.
 
 use sparse_core::{Index, Scalar};
 
@@ -11,10 +11,10 @@ pub(crate) const UNPACKING_STREAMS: usize = 4;
 /// of the host compresses it alone, without handing work over to others.
 pub(crate) const PORTION_BYTES: u64 = 4 << 20;
 /// Bytes of the elements of a portion that is written to a slot for a device behind a link, unless one matrix has more:
-/// enough to hide the launches of its compression, few enough for slots that are soon pinned.
+/// enough to hide the launches of its compression, few enough that slots are pinned quickly.
 pub(crate) const STAGED_BYTES: u64 = 16 << 20;
-/// Bytes of the elements of the largest matrix that is written to a slot as its device has it allocated. To pin memory
-/// takes 0.4 to 0.5 ms a MiB, longer than to copy it once more; what is larger lies in memory like any other.
+/// Bytes of the elements of the largest matrix that is written to a slot as its device has it allocated. Pinning memory
+/// takes 0.4 to 0.5 ms per MiB, longer than one more copy; larger matrices use pageable memory.
 pub(crate) const MAX_PINNED_BYTES: u64 = 64 << 20;
 
 /// Bytes that compressing a chunk may take at most of a device's memory, its plan apart: the dense elements, the arrays

@@ -7,8 +7,8 @@ use sparse_core::{Backend, BatchCsr, Host, Index, Result, Scalar, SparseFormat};
 use std::any::Any;
 use std::fmt::Debug;
 
-/// Compressed matrices of one shape in the memory of a device, freed when dropped. Matrices that were compressed by
-/// columns are held as their transposes.
+/// Compressed matrices of one shape in the memory of a device, freed when dropped. A matrix compressed by columns is
+/// stored as the CSR of its transpose.
 pub trait Resident<T: Scalar, I: Index, O: Index>: Send + Sync {
     /// The first entry of each member, and nnz.
     fn member_ptr(&self) -> &[usize];
@@ -16,7 +16,8 @@ pub trait Resident<T: Scalar, I: Index, O: Index>: Send + Sync {
     /// Bytes of the members' arrays.
     fn bytes(&self) -> u64;
 
-    /// Bytes of the device's memory that the arrays take at most; as many as they have, unless some are unused.
+    /// Bytes of the device's memory that the arrays have allocated: [`bytes`](Self::bytes), unless some capacity is
+    /// unused.
     fn reserved_bytes(&self) -> u64 {
         self.bytes()
     }
