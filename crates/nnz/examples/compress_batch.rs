@@ -7,7 +7,7 @@ use nnz::op::{DenseToCompressedPlan, Keep};
 use nnz::prelude::*;
 use nnz::{BatchCsr, DenseBatchView, Row};
 
-/// `count` row-major matrices of `n × n` weights, one after the other; those above `threshold` are kept.
+/// `count` row-major matrices of `n × n` weights, one after the other; elements above `threshold` become entries.
 pub(crate) struct Compress {
     pub(crate) weights: Vec<f32>,
     pub(crate) count: usize,

@@ -11,7 +11,7 @@
 //! - [`solvers`]: CG, BiCGSTAB, GMRES, MINRES, LSQR and LSMR; direct solvers with the feature `direct`;
 //! - [`graph`]: orderings and components;
 //! - [`distrib`]: one matrix over several devices or processes, and many matrices compressed by several devices;
-//! - [`foreign`]: arrays that other libraries have in a device's memory, by DLPack or the CUDA array interface.
+//! - [`foreign`]: arrays of other libraries in a device's memory, by DLPack or the CUDA array interface.
 //!
 //! A matrix in coordinates, as CSR, times a vector, and the system solved back:
 //!
@@ -31,7 +31,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The same where the types are known at compile time: operands are slices, and nothing is looked up.
+//! The same with types known at compile time: operands are slices, and there is no dispatch at run time.
 //!
 //! ```
 //! use nnz::prelude::*;
@@ -53,7 +53,7 @@
 //! |---|---|---|
 //! | at run time: from a file, a user, another language | [`Matrix`], [`Vector`], [`DenseMatrix`] | a method: `a.matvec(&x)` |
 //! | at compile time | [`Csr`], [`Coo`], … with a backend | a method of the backend: `cpu.spmv(…)` |
-//! | at compile time, and it runs often for one pattern | [`op::SpmvPlan`] and its kin | `plan.run(…)`; the pattern is inspected once |
+//! | at compile time, and it runs often for one pattern | [`op::SpmvPlan`] and other plans | `plan.run(…)`; the pattern is inspected once |
 //!
 //! Vector operations ([`op::vector`]) take and return numbers of the host, and wait for a device. With an
 //! [`op::VectorPlan`] numbers stay on the device: a dot product leaves its result there, and the quotient of two such

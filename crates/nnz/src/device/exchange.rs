@@ -11,7 +11,7 @@ use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The rank that makes NCCL's number.
+/// The rank that makes NCCL's unique id.
 #[cfg(feature = "cuda")]
 const ROOT: usize = 0;
 #[cfg(feature = "cuda")]
@@ -21,7 +21,7 @@ const OP: &str = "connect";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ExchangePath {
-    /// The first that is there: NCCL, copies from device to device, the host's memory.
+    /// The first that is available: NCCL, copies from device to device, the host's memory.
     #[default]
     Auto,
     /// NVIDIA's NCCL, among distinct CUDA devices; `libnccl.so.2` is looked for at run time.
@@ -81,7 +81,7 @@ pub(crate) struct Connections<T> {
 /// Connects devices by a path.
 ///
 /// # Errors
-/// If the path is named and not to be had, with the reason.
+/// If the requested path is not available, with the reason.
 pub(crate) fn connect<T: Element>(devices: &[Device], path: ExchangePath) -> Result<Connections<T>> {
     let other = devices.iter().find(|device| device.caps().backend != BackendKind::Cuda.name());
     let mut reasons = vec![];
@@ -120,7 +120,7 @@ fn because<T>(connections: Connections<T>, reasons: &[String]) -> Connections<T>
 /// Connects the device of this rank with those of the other ranks: a collective call with the same path on all.
 ///
 /// # Errors
-/// On all ranks: if the path is named and not to be had, with the reason.
+/// On all ranks: if the requested path is not available, with the reason.
 pub(crate) fn connect_ranks<T: Element>(
     transport: &dyn SharedTransport,
     device: &Device,
@@ -143,8 +143,8 @@ pub(crate) fn connect_ranks<T: Element>(
     Ok(because(Connections { peers: vec![], name: "the host's memory".into() }, &reasons))
 }
 
-/// Connects the CUDA devices of all ranks by NCCL, if each has another. Ranks agree before they call what waits for
-/// others.
+/// Connects the CUDA devices of all ranks by NCCL, if each has another. Ranks agree before they make calls that wait
+/// for each other.
 #[cfg(feature = "cuda")]
 fn join_ranks<T: Element>(transport: &dyn SharedTransport, device: &Device) -> Result<Connections<T>> {
     let own = agree(transport, ROOT, OP, usable_by_nccl(transport, device))?;

@@ -1,4 +1,4 @@
-//! The backend of the host, whatever is built in.
+//! The backend of the host: the CPU backend or, without the feature `cpu`, the serial reference.
 
 use sparse_core::Result;
 

@@ -55,8 +55,8 @@ pub enum Device {
 }
 
 impl Device {
-    /// The host's processor, which is there whatever is built in: the CPU backend with a thread for each processor, or
-    /// without the feature `cpu` the serial reference.
+    /// The host's processor, which every build has: the CPU backend with a thread for each processor, or without the
+    /// feature `cpu` the serial reference.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -120,7 +120,7 @@ impl Device {
     /// # Errors
     /// As for [`best`](Self::best).
     pub fn best_for_rank(local_rank: usize) -> Result<Self> {
-        // If CUDA has a device, the other libraries need not be loaded.
+        // If there is a CUDA device, no other library is loaded.
         let mut reasons = match BackendKind::Cuda.open_for_rank(local_rank) {
             Ok(device) => return Ok(device),
             Err(error) => vec![error.to_string()],
@@ -208,7 +208,7 @@ impl Device {
         }
     }
 
-    /// Waits until everything that was asked of the device is done; the CPU has done it already.
+    /// Waits until all work in the device's queue is done; returns at once on the CPU.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -243,8 +243,8 @@ impl Device {
         }
     }
 
-    /// Bytes of the device's memory that this process has allocated, by the count of the device's library; none but
-    /// CUDA's counts them.
+    /// Bytes of the device's memory that this process has allocated, as the device's library counts them; `None` except
+    /// for CUDA.
     ///
     /// ```
     /// # use nnz::prelude::*;

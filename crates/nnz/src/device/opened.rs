@@ -1,14 +1,15 @@
-//! The accelerators that this process has open.
+//! The registry of accelerators that this process has open.
 
 use super::DeviceId;
 use sparse_core::Result;
 use sparse_device::{Device as Accelerator, WeakDevice};
 use std::sync::{Mutex, PoisonError};
 
-/// Each open device once. Matrices of two contexts refuse each other, so that a name has only one while it is open.
+/// Open devices, each once: matrices of different contexts cannot be combined, so a device has only one context while
+/// it is open.
 static OPENED: Mutex<Vec<(DeviceId, WeakDevice)>> = Mutex::new(vec![]);
 
-/// The device `id` if it is open, else what `open` returns. Threads that ask for the same device at once get the same.
+/// The device `id` if it is open, else what `open` returns. Concurrent calls for one device return the same.
 pub(super) fn find_or_open(id: DeviceId, open: impl FnOnce() -> Result<Accelerator>) -> Result<Accelerator> {
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     let known = opened.iter().find(|(known, _)| *known == id).and_then(|(_, device)| device.upgrade());

@@ -96,7 +96,7 @@ pub(crate) trait AnyMatrix: Send + Sync {
     fn reduce(&self, by: Reduction, y: &mut Vector) -> Result<()>;
     /// A value for each entry: the softmax of each row of CSR, or each column of CSC.
     fn softmax(&self) -> Result<Matrix>;
-    /// Writes the aggregated products of CSR to `c`; the arguments row by row, if they are asked for.
+    /// Writes the aggregated products of CSR to `c`; returns the arguments row by row, if requested.
     fn spmm_reduce(
         &self,
         by: Aggregation,

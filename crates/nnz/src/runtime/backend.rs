@@ -1,4 +1,4 @@
-//! The two backends below the values of this module, and which types of matrices they have.
+//! The two backends of the run-time layer (host and accelerator), and the tables of their matrix types.
 
 use super::any_matrix::AnyMatrix;
 use super::elements::HostElements;
@@ -18,8 +18,7 @@ pub(crate) trait RuntimeBackend: Backend {
     /// One constructor for each supported type of matrix in this backend's memory.
     const CONSTRUCTORS: &'static [Constructor];
 
-    /// The elements of a vector: of an accelerator a buffer, which clones share until one of them is written; of the
-    /// host a vector, or memory of somebody else's.
+    /// The elements of a vector: on an accelerator, a copy-on-write buffer; on the host, a vector or borrowed memory.
     type Elements<T: Element>: Clone + Send + Sync + 'static;
 
     /// The backend of `device`, if it is of this type.
@@ -82,8 +81,8 @@ macro_rules! all_borrowing {
     };
 }
 
-/// One constructor for each supported type of matrix over borrowed arrays on the host. Not a constant, which
-/// the unit tests of this crate would compile with all that it names.
+/// One constructor for each supported type of matrix over borrowed arrays on the host. A function and not a constant,
+/// since the crate's unit tests would compile a constant with everything that it names.
 pub(crate) fn borrowing_constructors() -> &'static [Constructor] {
     const { sparse_core::for_all_types!(all_borrowing) }
 }

@@ -1,4 +1,4 @@
-//! Lines of compressed matrices of any type: cut into chunks, put together in memory, and written to a file.
+//! Lines of compressed matrices of any type: cut into chunks, concatenated in memory, or written to a file.
 
 use super::Matrix;
 use crate::Device;

@@ -16,13 +16,13 @@ impl Matrix {
     /// `A·B` in the host's memory, with the bits of [`matmul_sparse`](Self::matmul_sparse): the device that has B
     /// multiplies the rows of A chunk by chunk where the whole does not fit its memory.
     ///
-    /// A chunk is halved as long as its rows of A and the most that its rows of C can take
-    /// ([`SpgemmPlan::bound`](crate::op::SpgemmPlan::bound)) are more bytes than `memory_limit`, and where the device
-    /// says that its memory is short. Beside them it has B and, for rows that are searched in global memory, 256 MB at
-    /// most. A row is never divided, whatever the limit. Of CSC columns of B are such chunks, and A is what the device
-    /// has.
+    /// A chunk is halved while its rows of A and the upper bound of its rows of C
+    /// ([`SpgemmPlan::bound`](crate::op::SpgemmPlan::bound)) take more than `memory_limit` bytes, and if the device
+    /// runs out of memory. In addition, the device's memory has B and, for rows that do not fit local memory, a
+    /// workspace of at most 256 MB. A single row is never divided. For CSC, chunks are columns of B, and A is on the
+    /// device.
     ///
-    /// A, or B of CSC, may lie anywhere; in the host's memory it takes none of the device's but that of a chunk.
+    /// The factor that is cut may be on any device; in the host's memory it takes only the device memory of one chunk.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -42,8 +42,8 @@ impl Matrix {
     }
 
     /// `C⟨M⟩ = A·B` in the host's memory, with the bits of [`matmul_masked`](Self::matmul_masked), by chunks as
-    /// [`matmul_in_chunks`](Self::matmul_in_chunks): a chunk has the rows of A, of the mask and of C, of CSC the
-    /// columns of B, of the mask and of C. The mask may lie anywhere.
+    /// [`matmul_in_chunks`](Self::matmul_in_chunks): a chunk has rows of A, of the mask and of C (CSC: columns of B, of
+    /// the mask and of C). The mask may be on any device.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -71,7 +71,7 @@ impl Matrix {
         self.product_in_chunks(b, Some(mask), memory_limit)
     }
 
-    /// Computes `A·B` by chunks of rows and gives each to `take`: it may be larger than the host's memory, too.
+    /// Computes `A·B` by chunks of rows and gives each to `take`. The product may be larger than the host's memory.
     ///
     /// `take` has the number of the chunk's first row, and its rows as a matrix in the host's memory; of CSC, columns.
     /// Chunks come in order, one at a time, and the first error of `take` ends the product. All chunks together may
@@ -111,8 +111,8 @@ impl Matrix {
     /// Writes `A·B` to an `.npz` file by chunks of rows, of CSC by chunks of columns: the product may be larger than
     /// the memory of the device and of the host.
     ///
-    /// The memory holds a chunk, and 8 bytes for each row of C; the disk has the entries twice for a while.
-    /// `memory_limit` is that of [`matmul_in_chunks`](Self::matmul_in_chunks).
+    /// The host's memory has a chunk and 8 bytes for each row of C; while the file is written, the disk has the entries
+    /// twice. `memory_limit` is that of [`matmul_in_chunks`](Self::matmul_in_chunks).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -179,7 +179,7 @@ impl Matrix {
     }
 }
 
-/// The operands that are cut into chunks: of CSR the rows of A, of CSC the columns of B, and those of the mask.
+/// The operands that are cut into chunks: rows of A and of the mask for CSR, columns of B and of the mask for CSC.
 struct ChunkOperands {
     factor: Matrix,
     mask: Option<Matrix>,
@@ -207,8 +207,8 @@ struct ChunkedProduct {
 }
 
 impl ChunkedProduct {
-    /// Gives the product of a part on the host, for the whole of which memory is short, to `take`: chunk by chunk, with
-    /// the number of its first line.
+    /// Gives the product of a part that exceeds the memory to `take`, chunk by chunk on the host, each with the number
+    /// of its first line.
     fn of_chunks(
         &self,
         part: &ChunkOperands,

@@ -21,7 +21,7 @@ pub struct CompressOptions {
     /// The number of members of a batch and the rows of each, which are stacked one above the other; without it there
     /// is one member.
     pub stack: Option<(usize, usize)>,
-    /// The largest magnitude that is dropped; without it zeros of either sign are, and NaN never is.
+    /// The largest magnitude that is dropped; `None` drops zeros of either sign. NaN is never dropped.
     pub tolerance: Option<f64>,
     /// The type of indices and offsets.
     pub index_type: IndexType,
@@ -30,7 +30,7 @@ pub struct CompressOptions {
 }
 
 impl CompressOptions {
-    /// Options for all elements but zeros, with 32-bit indices, and a plan that runs once.
+    /// Options that store all elements except zeros, with 32-bit indices, and a plan for one run.
     pub fn new(format: Format) -> Self {
         Self { format, stack: None, tolerance: None, index_type: IndexType::I32, plan: PlanOptions::once() }
     }
@@ -74,9 +74,9 @@ impl DenseMatrix {
     /// ```
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) for other formats than CSR, CSC and batches of them, and for an algorithm
-    /// that is not there; [`Shape`](Error::Shape) if the members of a stack have not as many rows in all as this
-    /// matrix; [`IndexOverflow`](Error::IndexOverflow) if an extent does not fit the type of indices;
+    /// [`Unsupported`](Error::Unsupported) for formats other than CSR, CSC and batches of them, and for an unknown
+    /// algorithm; [`Shape`](Error::Shape) unless the members of a stack have as many rows in all as this matrix;
+    /// [`IndexOverflow`](Error::IndexOverflow) if an extent does not fit the type of indices;
     /// [`Operands`](Error::Operands) for a tolerance that is negative or not a number.
     pub fn plan_compress(&self, options: &CompressOptions) -> Result<CompressPlan> {
         let target = Target::of(self, options)?;
@@ -123,7 +123,7 @@ impl DenseMatrix {
 pub struct CompressPlan(Box<dyn AnyCompressPlan>);
 
 impl CompressPlan {
-    /// The elements that the plan keeps, as a sparse matrix or a batch.
+    /// The elements that the plan selects, as a sparse matrix or a batch.
     ///
     /// # Errors
     /// [`Operands`](Error::Operands) for a matrix of another type or device than the plan was made for,
@@ -235,7 +235,7 @@ where
         target: Target,
         options: &CompressOptions,
     ) -> Result<Self> {
-        // The plan would name the extents of the transpose.
+        // Checked here, since the plan's error would name the extents of the transpose.
         I::try_new("rows", target.shape.0)?;
         I::try_new("columns", target.shape.1)?;
         let keep = keep::<T>("compress", options.tolerance)?;

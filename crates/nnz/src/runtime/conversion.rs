@@ -7,7 +7,7 @@ use sparse_core::{DType, Error, Order, Result, c64};
 
 /// Other formats, types and devices.
 impl Matrix {
-    /// The matrix in another format, in its default layout; where it has the format already, a clone that shares all.
+    /// The matrix in another format, in its default layout; a clone if it already has the format.
     ///
     /// From COO, duplicates are added. A format without offsets gets offsets of the type of its indices.
     ///
@@ -34,8 +34,8 @@ impl Matrix {
         self.inner.to_layout(&format.try_into()?)
     }
 
-    /// The matrix in a format with this layout. A padded format is built anew; one that is not padded, and that the
-    /// matrix has already, is a clone that shares all.
+    /// The matrix in a format with this layout. A padded format is always rebuilt; another format that the matrix
+    /// already has is a clone.
     ///
     /// ```
     /// use nnz::{Ell, EllLayout, Layout, prelude::*};
@@ -56,7 +56,7 @@ impl Matrix {
 
     /// The transpose.
     ///
-    /// CSR becomes CSC and CSC becomes CSR, batches too, which copies the values alone; the other formats keep theirs.
+    /// CSR becomes CSC and CSC becomes CSR, also for batches, and only the values are copied; the other formats stay.
     /// Without a copy, [`spmv`](Self::spmv) takes [`Op::Transpose`](crate::op::Op::Transpose).
     ///
     /// ```
@@ -86,7 +86,7 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if there are not so many; [`Unsupported`](Error::Unsupported) for one matrix; what the
+    /// [`Shape`](Error::Shape) if there is no member `k`; [`Unsupported`](Error::Unsupported) for one matrix; what the
     /// device's runtime reports.
     pub fn member(&self, k: usize) -> Result<Self> {
         match self.members() {
@@ -111,8 +111,8 @@ impl Matrix {
         self.to_format(format)
     }
 
-    /// The matrix in the memory of `device`; where it is there already, a clone that shares all. On the CPU with
-    /// another number of threads it is a copy, which computes with these.
+    /// The matrix in the memory of `device`; a clone if it is already there. A CPU with another number of threads gets
+    /// a copy, which computes with these threads.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -132,8 +132,8 @@ impl Matrix {
         self.inner.to_device(device)
     }
 
-    /// A copy on the same device with values of its own, where a clone shares them. The pattern, which does not change,
-    /// is shared, so that plans for A take the copy.
+    /// A copy on the same device with its own values, which a clone would share. The pattern is shared, so that plans
+    /// for A fit the copy.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -148,7 +148,7 @@ impl Matrix {
         self.inner.copy()
     }
 
-    /// The matrix with its values as another type, each rounded to nearest; by way of the host.
+    /// The matrix with its values as another type, each rounded to nearest; converted on the host.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -167,7 +167,7 @@ impl Matrix {
         self.inner.cast(dtype)
     }
 
-    /// `factor·A`, with the pattern of A, so that plans for A take it.
+    /// `factor·A`, with the pattern of A, so that plans for A fit it.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -177,7 +177,7 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`Operands`](Error::Operands) for a factor that the type does not hold; what the device's runtime reports.
+    /// [`Operands`](Error::Operands) for a factor that does not fit the type; what the device's runtime reports.
     pub fn scaled(&self, factor: impl Into<c64>) -> Result<Self> {
         self.inner.scaled(factor.into())
     }
@@ -201,7 +201,7 @@ impl Matrix {
         Ok(dense)
     }
 
-    /// Writes all elements, zeros included, over those of a dense matrix, whose padding stays.
+    /// Writes all elements, zeros included, to a dense matrix, whose padding stays.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -255,7 +255,7 @@ impl Matrix {
         self.inner.prune(tolerance)
     }
 
-    /// Statistics of the row lengths; of formats other than CSR by way of it.
+    /// Statistics of the row lengths; formats other than CSR are converted to it first.
     ///
     /// ```
     /// # use nnz::prelude::*;

@@ -1,4 +1,4 @@
-//! Stacks of dense matrices in a device's memory, also somebody else's, of a type that is known at run time.
+//! Stacks of dense matrices in a device's memory, owned or borrowed, of a type that is known at run time.
 
 use super::DenseMatrix;
 use super::backend::RuntimeBackend;
@@ -15,10 +15,10 @@ use std::any::Any;
 use std::fmt::{Debug, Formatter};
 use std::ptr::NonNull;
 
-/// Dense matrices of one shape in the memory of a [`Device`]: a [`DenseMatrix`], or without a copy an array of one to
-/// three axes that somebody else has allocated, as DLPack or the CUDA array interface describe it.
+/// Dense matrices of one shape in the memory of a [`Device`]: a [`DenseMatrix`], or, without a copy, another library's
+/// array of one to three axes, as DLPack or the CUDA array interface describe it.
 ///
-/// [`MatrixSet::compress_stacks`](super::MatrixSet::compress_stacks) compresses them where they lie.
+/// [`MatrixSet::compress_stacks`](super::MatrixSet::compress_stacks) compresses them in place.
 ///
 /// ```
 /// use nnz::foreign::ForeignArray;

@@ -9,8 +9,8 @@ use sparse_core::{Csr, Host, Index, Result, Scalar, c64, with_dtype};
 impl Matrix {
     /// The elements (i, i + k) from the first row that has one: zeros where nothing is stored, the sum of duplicates.
     ///
-    /// An accelerator finds the entries by an element-wise product with a matrix of ones on the diagonal, and these
-    /// alone are copied to the host.
+    /// An accelerator finds the entries by an element-wise product with a matrix of ones on the diagonal, and copies
+    /// only these to the host.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -23,7 +23,7 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`OutOfMemory`](crate::Error::OutOfMemory) for a diagonal that no memory holds; those of
+    /// [`OutOfMemory`](crate::Error::OutOfMemory) if the host cannot allocate the diagonal; those of
     /// [`to_format`](Self::to_format).
     pub fn diagonal(&self, k: isize) -> Result<Vector> {
         let offset = k.unsigned_abs();

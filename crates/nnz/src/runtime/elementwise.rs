@@ -11,9 +11,10 @@ use sparse_core::{Result, c64};
 impl Matrix {
     /// `alpha·A + beta·B`, on the union of the patterns.
     ///
-    /// The sum has the format of A where that is CSR or CSC, and is else CSR, or COO where A and B are COO with far more
-    /// rows than entries; its entries are sorted, and those of one coordinate are added. Elements that become zero stay stored, until [`prune`](Self::prune). A factor of 0 does
-    /// not read what it multiplies. Indices have 64 bits where those of one operand do.
+    /// The sum is CSC if A is CSC; otherwise it is CSR, or COO where A and B are COO with far more rows than entries;
+    /// its entries are sorted, and those of one coordinate are added. Elements that become zero stay stored, until
+    /// [`prune`](Self::prune). A factor of 0 does not read its matrix. Indices have 64 bits where those of one operand
+    /// do.
     ///
     /// ```
     /// # use nnz::prelude::*;

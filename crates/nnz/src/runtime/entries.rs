@@ -1,4 +1,4 @@
-//! Entries of matrices one by one, and what a pass over them finds.
+//! Passes over the entries of a matrix: visiting, row lengths and symmetry.
 
 use super::{Format, IndexType, Matrix};
 use crate::Device;
@@ -26,7 +26,7 @@ impl Matrix {
     ///
     /// # Errors
     /// [`Format`](Error::Format) if a coordinate lies outside; [`IndexOverflow`](Error::IndexOverflow) if one does not
-    /// fit the type of indices; [`Operands`](Error::Operands) for a value that `dtype` does not hold.
+    /// fit the type of indices; [`Operands`](Error::Operands) for a value that does not fit `dtype`.
     pub fn from_triplets(
         device: &Device,
         dtype: DType,
@@ -101,7 +101,8 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory) for a number of rows that no memory holds; an error of the device's runtime.
+    /// [`OutOfMemory`](Error::OutOfMemory) if the host cannot allocate a number for each row; an error of the device's
+    /// runtime.
     pub fn row_lengths(&self) -> Result<Vec<usize>> {
         let mut lengths = zeroed_vec(self.nrows())?;
         self.for_each_entry(&mut |row, _, _| lengths[row] += 1)?;
@@ -119,7 +120,7 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) for batches, and for a matrix other than COO with two entries in one place;
+    /// [`Unsupported`](Error::Unsupported) for batches, and for a matrix other than COO with duplicate coordinates;
     /// what the device's runtime reports.
     pub fn symmetry(&self) -> Result<Option<Symmetry>> {
         if self.nrows() != self.ncols() {
@@ -148,7 +149,7 @@ impl Matrix {
         })
     }
 
-    /// The error of an operation for types that are none of the catalogue's, of which there is no matrix.
+    /// The error of an operation for types that are not in the catalogue; no matrix has such types.
     #[cold]
     pub(crate) fn unknown_types(&self, what: &str) -> Error {
         Error::unsupported(format_args!("{what} of {self:?}"), "its types are unknown")

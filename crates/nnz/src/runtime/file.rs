@@ -54,8 +54,8 @@ impl Matrix {
 
     /// Reads a file as CSR in the memory of `device`, with values rounded to `dtype`.
     ///
-    /// Rows are sorted, duplicates added, and zeros kept. Indices and offsets have 32 bits where they fit, and 64
-    /// otherwise. A batch becomes its block-diagonal matrix; [`read_batch`](Self::read_batch) reads it as a batch.
+    /// Rows are sorted and duplicates added; explicit zeros stay. Indices and offsets have 32 bits where they fit, and
+    /// 64 otherwise. A batch becomes its block-diagonal matrix; [`read_batch`](Self::read_batch) reads it as a batch.
     ///
     /// ```
     /// use nnz::{io::MatrixFile, prelude::*};
@@ -161,8 +161,8 @@ impl Matrix {
     /// Writes the matrix to a file of the kind of its name: Matrix Market (`.mtx`, `.mtx.gz`, and standard output),
     /// `.npz`, or `.npy`, which is dense.
     ///
-    /// CSR, CSC and COO keep their format in `.npz`, and COO the order of its entries everywhere; what else there is
-    /// becomes CSR. Batches go to `.npz` alone.
+    /// CSR, CSC and COO keep their format in `.npz`, and COO keeps the order of its entries in every kind of file;
+    /// other formats are converted to CSR. Batches are written only to `.npz`.
     ///
     /// ```
     /// use nnz::{io::MatrixFile, prelude::*};

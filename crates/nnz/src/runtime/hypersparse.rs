@@ -1,4 +1,4 @@
-//! COO with far more rows or columns than entries, whose offsets would take more memory than all else.
+//! Hypersparse COO: far more rows or columns than entries, so that offsets would take more memory than the entries.
 
 use super::{Format, Matrix};
 use sparse_core::backend::vec_with_capacity;
@@ -6,15 +6,15 @@ use sparse_core::op::{Elementwise, RowStatistics};
 use sparse_core::{Error, Result, Selection, c64};
 use std::ops::Range;
 
-/// Rows or columns that are counted one by one, however few entries they have. A conversion to CSR takes 12 bytes for
-/// each: 200 MB.
+/// Up to this number of rows or columns, arrays with an element for each are always allowed. A conversion to CSR takes
+/// 12 bytes for each: 200 MB.
 const MAX_COUNTED_LINES: usize = 1 << 24;
 
-/// Rows or columns for each entry that are counted one by one.
+/// Beyond that, arrays with an element for each row or column are allowed up to this number of them per entry.
 const COUNTED_LINES_PER_ENTRY: usize = 16;
 
-/// True if most of so many rows or columns of a matrix must be empty, and memory for each is more than its entries are
-/// worth.
+/// True if `lines` rows or columns are too many, for `nnz` entries, to allocate an array with an element for each: most
+/// must be empty.
 ///
 /// ```
 /// assert!(nnz::are_mostly_empty(1_000_000_000, 1) && !nnz::are_mostly_empty(1_000, 1));
@@ -24,9 +24,10 @@ pub fn are_mostly_empty(lines: usize, nnz: usize) -> bool {
 }
 
 impl Matrix {
-    /// True for COO with so many rows or columns that memory for each would be more than the entries are worth. Norms,
-    /// symmetries, statistics, selections, sums and products with another such matrix element by element, transposes
-    /// and copies take memory for its entries alone; products with vectors and conversions to other formats do not.
+    /// True for COO with too many rows or columns, for its entries, to allocate an array with an element for each.
+    /// Norms, symmetries, statistics, selections, sums and products with another such matrix element by element,
+    /// transposes and copies take memory proportional to the entries; products with vectors and conversions to other
+    /// formats do not.
     ///
     /// ```
     /// # use nnz::prelude::*;

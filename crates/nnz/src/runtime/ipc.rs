@@ -115,7 +115,7 @@ fn copy<T: sparse_core::Element>(gpu: &Accelerator, array: &IpcArray) -> Result<
     IpcMemory::open(gpu, &array.handle)?.read(array.byte_offset, array.len)
 }
 
-/// The matrix of the copies: nobody else can write them once they are checked.
+/// Copies first, then checks: no other process can write the copies.
 #[cfg(feature = "cuda")]
 fn copy_csr<T: Scalar, I: Index>(
     device: &Device,

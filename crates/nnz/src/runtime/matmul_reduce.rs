@@ -1,4 +1,4 @@
-//! Products of which the sum, mean, least or largest is taken, as message passing in graph learning asks.
+//! SpMM with the sum, mean, minimum or maximum of products, as message passing in graph learning uses it.
 
 use super::{DenseMatrix, Format, Matrix};
 use sparse_core::Result;

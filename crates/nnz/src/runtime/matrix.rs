@@ -57,8 +57,8 @@ impl Matrix {
 
     /// A matrix that is in the device's memory already, with its type hidden.
     ///
-    /// A [`HostCsr`](crate::HostCsr) is CSR over arrays of somebody else's. Products run on them where they lie, and a
-    /// clone shares them; every other operation makes a matrix with arrays of its own.
+    /// A [`HostCsr`](crate::HostCsr) is CSR over borrowed arrays. Products and clones use the arrays in place; every
+    /// other operation copies them first.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -166,7 +166,7 @@ impl Matrix {
     }
 }
 
-/// Hides the type of a matrix; `None` if it is none of the constructors'.
+/// Hides the type of a matrix; `None` if no constructor takes its type.
 ///
 /// It is not generic, so that the tables of constructors, and with them all operations of all types, are compiled in
 /// this crate and not in every program.
@@ -317,7 +317,7 @@ impl Matrix {
         self.properties.batch.map(|batch| batch.count)
     }
 
-    /// (rows, columns) of each member of a batch, and of a matrix that is none.
+    /// (rows, columns) of each member of a batch; of another matrix, its shape.
     pub fn member_shape(&self) -> (usize, usize) {
         self.properties.batch.map_or(self.shape(), |batch| batch.member)
     }
@@ -334,7 +334,7 @@ impl Matrix {
         self.properties.nnz
     }
 
-    /// Bytes of all arrays: padding is included, and of a batch where each member's entries start.
+    /// Bytes of all arrays, padding and a batch's `member_ptr` included.
     ///
     /// ```
     /// # use nnz::prelude::*;

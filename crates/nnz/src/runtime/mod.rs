@@ -1,7 +1,8 @@
 //! Values whose format, types and device are known at run time: [`Matrix`], [`Vector`] and [`DenseMatrix`].
 //!
-//! They hold the typed formats of this crate behind one type, for programs that learn of formats and types from a file,
-//! a user or another language. Every operation is a method; what does not fit together is an error, never a panic:
+//! They hide the typed formats of this crate behind one type, for programs that learn formats and types from a file, a
+//! user or another language. Every operation is a method; operands that do not fit together are an error, never a
+//! panic:
 //!
 //! ```
 //! use nnz::prelude::*;
@@ -46,14 +47,13 @@
 //! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast), [`copy`](Matrix::copy), [`with_values`](Matrix::with_values) | [`SparseFormat`], [`cast_slice`](crate::cast_slice), [`Compressed::with_values`](crate::Compressed::with_values) |
 //!
 //! # Cost
-//! A call checks types and devices, and is then the typed call: see `examples/call_overhead.rs`. A matrix keeps the
-//! plans of its products, so that a second [`matvec`](Matrix::matvec) inspects nothing; threads that multiply with one
-//! matrix at a time do not wait for each other.
+//! A call checks types and devices, and is then the typed call: see `examples/call_overhead.rs`. A matrix caches the
+//! plans of its products, so that a second [`matvec`](Matrix::matvec) does not inspect the pattern again; threads that
+//! multiply with one matrix at the same time do not wait for each other.
 //!
-//! # Memory of others
-//! [`Vector::borrow`] and [`Matrix::wrap`] of a [`HostCsr`](crate::HostCsr) take arrays of the host where they lie, for
-//! programs in C or Python that call this layer; they are `unsafe` to make, since they cannot see how long the arrays
-//! live.
+//! # Borrowed memory
+//! [`Vector::borrow`] and [`Matrix::wrap`] of a [`HostCsr`](crate::HostCsr) borrow arrays of the host, for programs in
+//! C or Python that call this layer; they are `unsafe`, since they cannot check how long the arrays live.
 //!
 //! # Types
 //! [`Matrix::from_typed`] takes every triple of value, index and offset type of

@@ -1,7 +1,7 @@
 //! Typed views of operands whose types are hidden.
 //!
-//! These functions know the backend and the type of values, and no format, so that they are compiled for few types; the
-//! product of a matrix is a `dyn FnMut`.
+//! These functions are generic in the backend and the type of values but not in the format, so that they are compiled
+//! for few types; the product of a matrix is a `dyn FnMut`.
 
 use super::backend::RuntimeBackend;
 use super::operand_errors::{Operand, factor, mismatch};

@@ -1,7 +1,8 @@
 //! Operators: `&a * &x`, `&a * &b` of a dense or a sparse B; `2.0 * &a`, `-&a`, `&a + &b` and `&a - &b` of matrices and
 //! of vectors.
 //!
-//! All give a [`Result`]: types, shapes and devices are data here, and what depends on data does not panic.
+//! All give a [`Result`]: types, shapes and devices are known only at run time, and a mismatch is an error, not a
+//! panic.
 
 use super::{DenseMatrix, Matrix, Vector};
 use sparse_core::{Result, c64};

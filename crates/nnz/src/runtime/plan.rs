@@ -175,8 +175,7 @@ impl Debug for MatrixSpmmPlan {
     }
 }
 
-/// The plans of [`Matrix::spmv`], [`Matrix::spmm`] and [`Matrix::sddmm`], which a matrix keeps from one call to the
-/// next.
+/// The cached plans of [`Matrix::spmv`], [`Matrix::spmm`] and [`Matrix::sddmm`].
 #[derive(Default)]
 pub(crate) struct ProductPlans {
     pub(crate) spmv: PlanCache<Op, MatrixSpmvPlan>,
@@ -184,12 +183,12 @@ pub(crate) struct ProductPlans {
     pub(crate) sddmm: PlanCache<(Sampling, usize), MatrixSddmmPlan>,
 }
 
-/// Plans that wait for the next call. A call takes its plan out and puts it back, so that calls of several threads do
-/// not wait for each other: each has a plan of its own.
+/// A cache of plans by key. A call takes its plan out and puts it back, so that concurrent calls do not wait for each
+/// other: each has its own plan.
 pub(crate) struct PlanCache<K, P>(Mutex<Vec<(K, P)>>);
 
-/// Plans that a cache holds; the oldest goes first. Products with one matrix differ in the operation and in the number
-/// of columns, and each thread that multiplies has a plan.
+/// Capacity of a cache; the oldest plan is dropped first. Products with one matrix differ in the operation and in the
+/// number of columns, and each thread that multiplies has a plan.
 const CACHED_PLANS: usize = 16;
 
 impl<K, P> Default for PlanCache<K, P> {
@@ -199,14 +198,14 @@ impl<K, P> Default for PlanCache<K, P> {
 }
 
 impl<K: PartialEq, P> PlanCache<K, P> {
-    /// A plan for `key`, which the cache no longer holds.
+    /// Removes and returns a plan for `key`.
     pub(crate) fn take(&self, key: &K) -> Option<P> {
         let mut plans = self.lock();
         let position = plans.iter().rposition(|(other, _)| other == key)?;
         Some(plans.remove(position).1)
     }
 
-    /// Keeps a plan for the next call.
+    /// Stores a plan for the next call.
     pub(crate) fn put(&self, key: K, plan: P) {
         let mut plans = self.lock();
         if plans.len() == CACHED_PLANS {
@@ -216,7 +215,7 @@ impl<K: PartialEq, P> PlanCache<K, P> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(K, P)>> {
-        // Whoever panicked had taken its plan out: what is left is sound.
+        // A call that panicked had taken its plan out, so the cache is sound.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -43,7 +43,7 @@ pub struct Preconditioner {
 
 /// Preconditioners.
 impl Matrix {
-    /// A preconditioner of this matrix for [`solver_with`](Self::solver_with), and to be applied to vectors.
+    /// A preconditioner of this matrix, for [`solver_with`](Self::solver_with) or to apply to vectors.
     ///
     /// ```
     /// use nnz::{PreconditionerKind, prelude::*};
@@ -169,7 +169,7 @@ trait AnyShared: Send + Sync {
     fn apply(&self, r: &Vector, x: &mut Vector) -> Option<Result<()>>;
 }
 
-/// A preconditioner that is applied by one at a time.
+/// A preconditioner behind a lock: one application at a time.
 struct Shared<B: RuntimeBackend, T: Scalar> {
     backend: B,
     rows: usize,
@@ -209,7 +209,7 @@ impl<B: RuntimeBackend, T: Accumulator> AnyShared for Shared<B, T> {
 }
 
 fn lock<P>(inner: &Mutex<P>) -> MutexGuard<'_, P> {
-    // An application that panicked leaves factors as they were, and vectors that the next one overwrites.
+    // After a panic the factors are unchanged, and the next application overwrites the vectors.
     inner.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -8,7 +8,8 @@ use sparse_core::{Algorithm, PlanOptions, Result, c64};
 impl Matrix {
     /// `A·x`.
     ///
-    /// The plan of the first call serves the next ones; [`plan_spmv`](Self::plan_spmv) makes one with other options.
+    /// The plan of the first call is cached for the next ones; [`plan_spmv`](Self::plan_spmv) makes a plan with other
+    /// options.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -62,7 +63,7 @@ impl Matrix {
         done
     }
 
-    /// A plan of `y ← alpha·op(A)·x + beta·y` with options of its own.
+    /// A plan of `y ← alpha·op(A)·x + beta·y` with the given options.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -92,8 +93,8 @@ impl Matrix {
 
     /// `A·B`, in the order of B.
     ///
-    /// The plan of the first call serves the next ones with as many columns; [`plan_spmm`](Self::plan_spmm) makes one
-    /// with other options.
+    /// The plan of the first call is cached for the next ones with as many columns; [`plan_spmm`](Self::plan_spmm)
+    /// makes a plan with other options.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -146,7 +147,7 @@ impl Matrix {
         done
     }
 
-    /// A plan of `C ← alpha·op(A)·B + beta·C` for `columns` columns of B and C, with options of its own.
+    /// A plan of `C ← alpha·op(A)·B + beta·C` for `columns` columns of B and C, with the given options.
     ///
     /// ```
     /// # use nnz::prelude::*;

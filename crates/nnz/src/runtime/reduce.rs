@@ -54,11 +54,11 @@ impl FromStr for Norm {
 impl Matrix {
     /// One number for each row or column, in the type of the matrix; elements that are not stored are zeros, and count.
     ///
-    /// Sums of real values are products with a vector of ones, by the plans that [`spmv`](Self::spmv) keeps, and means
-    /// such products divided by the number of elements, unless lines are far longer than there are entries; of batches
-    /// there are these alone. Other reductions read CSR by
-    /// rows and CSC by columns, on the matrix's device, and convert what is stored otherwise first. NaN stays NaN. For
-    /// many reductions of one pattern make a [`ReducePlan`](crate::op::ReducePlan).
+    /// Sums of real values are products with a vector of ones, with the cached plans of [`spmv`](Self::spmv), and means
+    /// are such products divided by the number of elements, unless lines are far longer than there are entries. Batches
+    /// have only sums and means. Other reductions read CSR by rows and CSC by columns, on the matrix's device; other
+    /// formats are converted first. NaN stays NaN. For many reductions of one pattern make a
+    /// [`ReducePlan`](crate::op::ReducePlan).
     ///
     /// ```
     /// use nnz::{Each, Reduction, prelude::*};
@@ -79,7 +79,7 @@ impl Matrix {
         let (count, extent) = self.lines(each);
         by.check(self.dtype(), (count, extent))?;
         let mut results = Vector::zeros(self.device(), self.dtype(), count)?;
-        // The product of a complex infinity and one is not a number, and very many ones take more memory than entries.
+        // A complex infinity times one is NaN, and a very long vector of ones takes more memory than the entries.
         let are_few = !are_mostly_empty(extent, self.nnz());
         let has_ones = are_few || ![Format::Coo, each.format()].contains(&self.format());
         let are_products = (has_ones && !self.dtype().is_complex()) || self.members().is_some();
@@ -94,7 +94,7 @@ impl Matrix {
     /// A norm, in double precision.
     ///
     /// Entries of one coordinate are added first. The norm of a matrix without elements is 0, and no square overflows.
-    /// The matrix's device computes it of values in double precision, and the host of others, which it widens first.
+    /// The matrix's device computes it for values in double precision; other values are widened on the host first.
     ///
     /// ```
     /// use nnz::{Norm, prelude::*};
@@ -118,7 +118,7 @@ impl Matrix {
         Ok(sums.to_vec::<c64>()?.into_iter().fold(0.0, |largest, sum| larger(largest, sum.re)))
     }
 
-    /// The matrix with values in double precision: itself, or a copy that the host makes and keeps.
+    /// The matrix with values in double precision: itself, or a copy in the host's memory.
     fn in_double_precision(&self) -> Result<Self> {
         let wide = match self.dtype() {
             DType::F64 | DType::C64 => return Ok(self.clone()),

@@ -10,10 +10,10 @@ const OP: &str = "scaled_by";
 
 /// Scaling by rows and columns.
 impl Matrix {
-    /// `diag(rows)·A·diag(cols)`: element (i, j) times `rows[i]` and `cols[j]`, in a matrix that shares the pattern of
-    /// A, so that plans for A serve it; of CSR, CSC, COO and batches. `None` leaves the rows or columns as they are.
+    /// `diag(rows)·A·diag(cols)`: element (i, j) times `rows[i]` and `cols[j]`, in a matrix with the pattern of A, so
+    /// that plans for A fit it. For CSR, CSC, COO and batches. `None` leaves the rows or columns as they are.
     ///
-    /// It is a sampled product of two columns, by the plans that [`sddmm`](Self::sddmm) keeps.
+    /// It is a sampled product of two columns, with the cached plans of [`sddmm`](Self::sddmm).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -37,7 +37,7 @@ impl Matrix {
             return Err(unavailable(OP, self.format()));
         }
         if let (Some(_), Some(_)) = (rows, cols) {
-            // One after the other, since the product of two factors may overflow where that with A does not.
+            // One after the other, since the product of two factors may overflow where the scaled element does not.
             return self.scaled_by(rows, None)?.scaled_by(None, cols);
         }
         let column = |name, factors: Option<&Vector>, n| match factors {

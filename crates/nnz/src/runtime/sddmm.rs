@@ -11,11 +11,11 @@ use std::ops::Range;
 
 /// Sampled products of two dense matrices.
 impl Matrix {
-    /// `A ∘ (U·Vᵀ)`: the elements of `U·Vᵀ` at the entries of A, each times the value there, in a matrix that shares
-    /// the pattern of A; of CSR, CSC, COO and batches, whose U and V have the rows of all members one below the other.
+    /// `A ∘ (U·Vᵀ)`: the elements of `U·Vᵀ` at the entries of A, each times the value there, in a matrix with the
+    /// pattern of A. For CSR, CSC, COO and batches, whose U and V have the rows of all members one below the other.
     ///
-    /// The plan of the first call serves the next ones with as many columns. [`sddmm_into`](Self::sddmm_into) has
-    /// factors, and products that the values of A do not scale.
+    /// The plan of the first call is cached for the next ones with as many columns. [`sddmm_into`](Self::sddmm_into)
+    /// also takes factors and [`Sampling::Pattern`].
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -130,7 +130,7 @@ impl Matrix {
         self.any().plan_sddmm(sampling, inner, options).map(MatrixSddmmPlan)
     }
 
-    /// The algorithms of [`plan_sddmm`](Self::plan_sddmm), the default first; none of formats that lack it.
+    /// The algorithms of [`plan_sddmm`](Self::plan_sddmm), the default first; empty for formats that lack it.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -143,7 +143,7 @@ impl Matrix {
     }
 
     /// The same pattern with these values, one for each entry in the order of the entries; of CSR, CSC, COO and
-    /// batches. Plans stay valid, but those of a matrix over borrowed arrays, whose pattern is copied.
+    /// batches. Plans stay valid, except those of a matrix over borrowed arrays, whose pattern is copied.
     ///
     /// ```
     /// # use nnz::prelude::*;

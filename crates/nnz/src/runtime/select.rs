@@ -8,8 +8,8 @@ impl Matrix {
     /// The elements in `rows` and `cols`, ranges or lists, in their order: row `k` of the result is row `rows[k]`. A
     /// list may leave out rows or columns and repeat them.
     ///
-    /// The result has the format of the matrix where that is CSR or CSC, and is else CSR, or COO for a range of very many
-    /// rows of COO with far fewer entries; it is sorted.
+    /// The result of CSC is CSC; that of other formats is CSR, or COO for a range of very many rows of COO with far
+    /// fewer entries. It is sorted.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -22,7 +22,7 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](crate::Error::Shape) for a row or a column that the matrix has not;
+    /// [`Shape`](crate::Error::Shape) for a row or a column outside of the matrix;
     /// [`IndexOverflow`](crate::Error::IndexOverflow) if the nnz of the result does not fit the type of offsets; those
     /// of [`to_format`](Self::to_format).
     #[doc(alias("slice"))]
@@ -39,7 +39,8 @@ impl Matrix {
     }
 
     /// The permuted matrix, whose row `k` is row `rows[k]` and whose column `k` is column `cols[k]`, as SciPy's
-    /// `A[rows][:, cols]`; in the format of [`select`](Self::select). The [`inverse_permutation`]s take it back.
+    /// `A[rows][:, cols]`; in the format of [`select`](Self::select). Permuting with the [`inverse_permutation`]s
+    /// restores the matrix.
     ///
     /// ```
     /// # use nnz::prelude::*;

@@ -36,7 +36,7 @@ pub struct SolveOptions {
     pub method: Method,
     /// The preconditioner, made of the matrix.
     pub preconditioner: PreconditionerKind,
-    /// The stopping test, and the options of single methods and of the plans of products.
+    /// The stopping test, options of individual methods, and options of the product's plan.
     pub solver: SolverOptions,
 }
 
@@ -55,7 +55,8 @@ impl SolveOptions {
 
 /// Solving.
 impl Matrix {
-    /// The solution of A·x = b, sought from x = 0, and how the iteration ended. Not to converge is no error.
+    /// Solves A·x = b from x = 0: the solution, and how the iteration ended. A solver that does not converge is no
+    /// error.
     ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
@@ -129,12 +130,12 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// As [`solve`](Self::solve), but for those of b.
+    /// As [`solve`](Self::solve), except those of b.
     pub fn solver(&self, options: &SolveOptions) -> Result<Solver> {
         self.any_solver(options, None)
     }
 
-    /// As [`solver`](Self::solver), with a preconditioner that is made already in place of that of `options`.
+    /// As [`solver`](Self::solver), with an existing preconditioner in place of that of `options`.
     ///
     /// ```
     /// use nnz::{Method, PreconditionerKind, SolveOptions, prelude::*};
@@ -369,7 +370,7 @@ where
     }
 }
 
-/// Calls `solve` with b and x as a solver of `a` takes them.
+/// Calls `solve` with typed views of b and x, checked against `a`.
 pub(super) fn with_operands<B: RuntimeBackend, T: Scalar>(
     a: &Matrix,
     b: &Vector,

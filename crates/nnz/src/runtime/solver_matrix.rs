@@ -16,7 +16,8 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-/// A [`Matrix`] as the matrix of a solver, which is compiled for `T` and so for all formats and index types at once.
+/// A [`Matrix`] as a matrix format for solvers, which are thus compiled for each `T`, not for each format and index
+/// type.
 #[derive(Debug)]
 pub(super) struct Operator<T, S> {
     pub(super) matrix: Matrix,
@@ -60,7 +61,7 @@ impl<T: Scalar, S: Space> SparseFormat for Operator<T, S> {
     }
 }
 
-/// A plan of products that takes views: what a solver has.
+/// A plan of products that takes views, as solvers call it.
 pub(crate) trait OperatorPlan<B: RuntimeBackend, T: Scalar>: Debug + Send {
     fn run(
         &mut self,
@@ -124,7 +125,7 @@ macro_rules! operator_kernel {
                 beta: T::Acc,
                 y: ViewMutOf<'_, Self, T>,
             ) -> Result<()> {
-                // The typed plan checks its operands again, which takes no time beside the product.
+                // The typed plan checks its operands again; the time is negligible beside the product.
                 plan.0.run(alpha, a.matrix.any(), x, beta, y)
             }
         }

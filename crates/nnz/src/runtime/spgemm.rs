@@ -35,8 +35,7 @@ impl Matrix {
         self.product(b, ProductExtent::Whole)
     }
 
-    /// The pattern of `A·B`, with ones as values: what [`matmul_sparse`](Self::matmul_sparse) gives but its sums, which
-    /// are not computed.
+    /// The pattern of `A·B` with ones as values: [`matmul_sparse`](Self::matmul_sparse) without computing the sums.
     ///
     /// ```
     /// # use nnz::prelude::*;

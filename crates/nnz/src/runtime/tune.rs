@@ -20,13 +20,13 @@ const MATRICES_PART: u64 = 4;
 /// Bytes of an entry in f32 and in f64, with their columns.
 const ENTRY_BYTES: u64 = 20;
 
-/// Seconds of the products that are timed together, about.
+/// Approximate seconds of the products that are timed together.
 const ROUND: f64 = 1e-3;
 
 /// The most products that are timed together.
 const MAX_REPETITIONS: usize = 200;
 
-/// Times that are taken of each algorithm, of which the least counts.
+/// Number of timings of each algorithm, of which the least counts.
 const ROUNDS: usize = 5;
 
 /// An algorithm that takes this many times as long as the fastest is timed once.
@@ -41,9 +41,9 @@ const MIN_GAIN: f64 = 5e-4;
 /// Fits the [`Thresholds`] of a device to the times of its own algorithms.
 ///
 /// [`measure`](Self::measure) times y ← A·x and C ← A·B by every reproducible algorithm. [`fit`](Self::fit) then
-/// changes one threshold after the other so that what a plan chooses takes the least time, in the geometric mean over
-/// the matrices for fitting; it keeps them if they are better for the matrices that were measured for judging, too. The
-/// bits of a product may change with its algorithm, but not from one run to the next.
+/// changes one threshold after the other to minimize the time of the algorithms that plans choose, as the geometric
+/// mean over the fitting matrices. The new thresholds are used only if they also improve the judging matrices. The bits
+/// of a product may change with its algorithm, but not from one run to the next.
 ///
 /// ```
 /// # fn main() -> nnz::Result<()> {
@@ -71,7 +71,7 @@ pub struct Tuner {
     device: Device,
     accelerator: Accelerator,
     products: Vec<TimedProduct>,
-    /// Bytes of the measured matrices on the device, about.
+    /// Approximate bytes of the measured matrices on the device.
     bytes: u64,
 }
 
@@ -80,9 +80,9 @@ pub struct Tuner {
 pub struct Tuned {
     /// The thresholds that the device has now.
     pub thresholds: Thresholds,
-    /// The time of what plans choose over that of the fastest algorithm, for the products of matrices for fitting.
+    /// Time of the chosen algorithm over that of the fastest, for products with the fitting matrices.
     pub fitted: TunedChange,
-    /// The same for the products of matrices for judging.
+    /// The same for products with the judging matrices.
     pub judged: TunedChange,
 }
 
@@ -91,7 +91,7 @@ pub struct Tuned {
 pub struct TunedChange {
     /// With the thresholds that the device had.
     pub before: f64,
-    /// With the best that were found.
+    /// With the best thresholds found.
     pub after: f64,
 }
 

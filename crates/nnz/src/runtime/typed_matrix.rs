@@ -55,7 +55,7 @@ where
         ("the matrix", M::Scalar::DTYPE, &self.device)
     }
 
-    /// The matrix with its values as `U`, by way of the host.
+    /// The matrix with its values as `U`, converted on the host.
     fn cast_to<U: Scalar>(&self) -> Result<Matrix> {
         let cast = |values: &Buf<B, M::Scalar>, columns: Option<&Buf<B, M::Index>>| {
             cast_values(&self.backend, values, columns)
@@ -269,7 +269,7 @@ where
     }
 }
 
-/// Makes the values of padding zero, which every type holds.
+/// Sets the values of padding to zero, which fits every type.
 fn clear_padding<T: Scalar, I: Index>(values: &mut [T], columns: &[I]) {
     for (value, &column) in values.iter_mut().zip(columns) {
         if column == I::PADDING {

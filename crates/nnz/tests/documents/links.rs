@@ -21,13 +21,13 @@ fn pages_of(folder: &Path) -> Vec<PathBuf> {
 
 /// The anchor that GitHub gives a heading.
 fn anchor(heading: &str) -> String {
-    let kept = |c: &char| c.is_alphanumeric() || [' ', '-', '_'].contains(c);
+    let is_anchor_character = |c: &char| c.is_alphanumeric() || [' ', '-', '_'].contains(c);
     heading
         .trim_start_matches('#')
         .trim()
         .to_lowercase()
         .chars()
-        .filter(kept)
+        .filter(is_anchor_character)
         .collect::<String>()
         .replace(' ', "-")
 }

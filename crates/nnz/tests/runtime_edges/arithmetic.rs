@@ -122,8 +122,8 @@ fn sums_take_operands_of_any_format() {
             (Format::Csr, 3, vec![7.0, 1.0, 0.0, 0.0, 0.0, 0.0])
         );
         assert_eq!(dense(&b.multiply(&a).unwrap()), [0.0, 0.0, 0.0, 0.0, 0.0, -25.0]);
-        let kept = if b.format() == Format::Csc { Format::Csc } else { Format::Csr };
-        assert_eq!(b.add(&a, 0.0, 2.0).unwrap().format(), kept);
+        let format = if b.format() == Format::Csc { Format::Csc } else { Format::Csr };
+        assert_eq!(b.add(&a, 0.0, 2.0).unwrap().format(), format);
         assert_eq!(dense(&b.select(&[1], &[2, 2]).unwrap()), [-5.0, -5.0]);
     }
     let single = b.cast(DType::F32).unwrap();

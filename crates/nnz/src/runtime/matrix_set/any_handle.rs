@@ -32,7 +32,7 @@ pub(super) trait AnyHandle: Debug + Send + Sync {
 /// Entries and offsets of a file of a folder, unless it is one matrix.
 const FILE_ENTRIES: usize = 8 << 20;
 
-/// Files that are written at once, by a thread each.
+/// Files that are written at the same time, each by a thread.
 const FILES_AT_ONCE: usize = 16;
 
 impl<A: Axis, T: Scalar> AnyHandle for Handle<A, T>

@@ -10,15 +10,15 @@ use sparse_core::{Result, with_dtype};
 use sparse_distrib::{NpySource, Report, SourceChain, Transport, agree};
 
 impl MatrixSet {
-    /// Compresses all matrices of `.npy` files, on all `devices` at once.
+    /// Compresses all matrices of `.npy` files, on all `devices` at the same time.
     ///
-    /// A device that fails costs time alone: others do its work, and the report names it. Matrices that nobody could
-    /// compress are in the report, too, and not in the set.
+    /// If a device fails, others do its work, and the report names it. Matrices that no device could compress are in
+    /// the report, not in the set.
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) without devices, [`Unsupported`](Error::Unsupported) for a format but CSR and CSC,
-    /// [`Operands`](Error::Operands) for a device that is named twice or a tolerance that the type of values cannot
-    /// hold; where rates are measured, what a device's runtime reports.
+    /// [`Shape`](Error::Shape) without devices, [`Unsupported`](Error::Unsupported) for formats other than CSR and CSC,
+    /// [`Operands`](Error::Operands) for a device that is named twice or a tolerance that does not fit the type of
+    /// values; where rates are measured, what a device's runtime reports.
     pub fn compress(
         devices: &[Device],
         source: &NpySource,
@@ -30,15 +30,15 @@ impl MatrixSet {
         })
     }
 
-    /// Compresses the matrices of all `stacks`, on all `devices` at once: those in the memory of one of the devices
-    /// there, where they lie. Others reach the devices as those of files do.
+    /// Compresses the matrices of all `stacks`, on all `devices` at the same time. A stack in the memory of one of the
+    /// devices is compressed there, in place; others reach the devices as matrices of files do.
     ///
-    /// Of matrices that lie on a device, neither policy nor scheme say anything, and no rates are measured for them.
-    /// All work on the stacks is done when the call returns.
+    /// Policy and scheme do not apply to matrices in a device's memory, and no rates are measured for them. All work on
+    /// the stacks is done when the call returns.
     ///
     /// # Errors
-    /// As for [`compress`](Self::compress); [`Operands`](Error::Operands) if a stack has another type than the options
-    /// name.
+    /// As for [`compress`](Self::compress); [`Operands`](Error::Operands) if the type of a stack differs from that of
+    /// the options.
     pub fn compress_stacks(
         devices: &[Device],
         stacks: &[DenseStack],
@@ -59,7 +59,7 @@ impl MatrixSet {
     /// collective call. Rank 0 gets the set, in the host's memory and with the bytes of [`compress`](Self::compress);
     /// the report is that of this rank's share.
     ///
-    /// A rank compresses neighbouring matrices, or parts where the options ask for parts, and reads these alone. Over
+    /// A rank compresses consecutive matrices (or parts, if the options have a partition), and reads no others. Over
     /// MPI (feature `mpi`), `transport` is a `distrib::Mpi` of each process.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Many dense matrices, compressed to CSR or CSC on several devices, which keep the results.
+//! Sets of dense matrices that several devices have compressed to CSR or CSC and store.
 
 mod any_handle;
 mod compress;
@@ -16,10 +16,10 @@ use sparse_distrib::Partition;
 use std::fmt::{Debug, Formatter};
 use std::path::Path;
 
-/// Compressed matrices of perhaps unequal shapes, each in the memory of the device that compressed it, with 32-bit
+/// Compressed matrices, possibly of unequal shapes, each in the memory of the device that compressed it, with 32-bit
 /// indices and offsets. Dropping the set frees them.
 ///
-/// Dense data are read matrix by matrix, and never held whole: the set may be made of more of them than any memory has.
+/// Dense data are read matrix by matrix, so they may be larger than any memory.
 ///
 /// ```
 /// use nnz::{MatrixSet, MatrixSetOptions, distrib::NpySource, prelude::*};
@@ -71,8 +71,8 @@ impl MatrixSet {
         (item < self.len()).then(|| self.0.partition(item))
     }
 
-    /// The device that has a matrix, by its name as in `cuda:0`, or `host`; `None` if it was not compressed. Of a
-    /// matrix in parts it is that of the first.
+    /// The name of the device that stores a matrix, such as `cuda:0`, or `host`; `None` if it was not compressed. For a
+    /// matrix in parts, the device of the first part.
     pub fn placement(&self, item: usize) -> Option<&str> {
         self.0.placement(item)
     }
@@ -179,8 +179,8 @@ impl MatrixSet {
     /// Moves all matrices to the memory of one device.
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), or what a device's runtime reports; those that were moved before stay
-    /// there.
+    /// [`OutOfMemory`](Error::OutOfMemory), or what a device's runtime reports; matrices that were moved before the
+    /// error stay there.
     pub fn move_to(&mut self, device: &Device) -> Result<()> {
         self.0.move_to(device)
     }

@@ -16,7 +16,7 @@ pub struct MatrixSetOptions<'a> {
     pub format: Format,
     /// The type of values; elements are rounded to it as they are read.
     pub dtype: DType,
-    /// The largest magnitude that is dropped; without it zeros of either sign are, and NaN never is.
+    /// The largest magnitude that is dropped; `None` drops zeros of either sign. NaN is never dropped.
     pub tolerance: Option<f64>,
     /// The policy that gives matrices to devices; without it the engine chooses.
     pub policy: Option<Policy>,
@@ -25,9 +25,10 @@ pub struct MatrixSetOptions<'a> {
     pub scheme: Option<Scheme>,
     /// The division of the matrices among the threads or work-items of a device.
     pub parallelism: Parallelism,
-    /// True if the report is to have the predictions: the rates are measured even where nothing depends on them.
+    /// Adds the predictions of all schemes to the report. The rates are then measured even if the choice does not need
+    /// them.
     pub explain: bool,
-    /// The parts that every matrix is cut into; without it only those are cut that no device may have memory for.
+    /// The parts that every matrix is cut into; `None` cuts only matrices that may fit no device's memory.
     pub partition: Option<Partition>,
     /// Bytes of each device's memory that may be used; without it nearly all that it has.
     pub memory: Option<u64>,
@@ -38,7 +39,7 @@ pub struct MatrixSetOptions<'a> {
 }
 
 impl MatrixSetOptions<'_> {
-    /// All elements but zeros.
+    /// Options that store all elements except zeros.
     pub fn new(format: Format, dtype: DType) -> Self {
         Self {
             format,

@@ -13,7 +13,7 @@ use sparse_distrib::{
     Calibration, Engine, NpySource, Options, Outcome, Rates, Report, Scheme, Source, Target, Transport,
 };
 
-/// The engine of some devices, and what it needs of the options.
+/// The engine of some devices, with its options.
 pub(super) struct Preparation<T: Scalar> {
     engine: Engine<T>,
     rates: Option<Rates>,
@@ -26,7 +26,7 @@ where
     HostBackend: DenseToCsrKernel<T, i32, i32>,
     Accelerator: DenseToCsrKernel<T, i32, i32>,
 {
-    /// `moves` says whether matrices cross a link.
+    /// `moves` is true if matrices cross a link.
     pub(super) fn new(devices: &[Device], options: &MatrixSetOptions<'_>, moves: bool) -> Result<Self> {
         check_devices(devices)?;
         let is_by_rows = match options.format {

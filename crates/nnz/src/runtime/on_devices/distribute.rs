@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Several devices.
 impl Matrix {
     /// A copy of the matrix with its rows divided among `devices` by their entries, as CSR with 32-bit indices. A
-    /// device may be there several times.
+    /// device may be named several times.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -36,7 +36,7 @@ impl Matrix {
         self.distribute_by(devices, ExchangePath::Auto)
     }
 
-    /// As [`distribute`](Self::distribute), with a path for what devices exchange.
+    /// As [`distribute`](Self::distribute), with the path on which devices exchange elements.
     ///
     /// ```
     /// # use nnz::{ExchangePath, prelude::*};
@@ -49,7 +49,7 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// Those of [`distribute`](Self::distribute); the reason why the path is not to be had.
+    /// Those of [`distribute`](Self::distribute); the reason if the path is not available.
     pub fn distribute_by(&self, devices: &[Device], path: ExchangePath) -> Result<MatrixOnDevices> {
         match self.dtype() {
             DType::F32 => distribute::<f32>(self, devices, path),

@@ -1,4 +1,4 @@
-//! One matrix on several devices: products and solvers over the rows that each of them has.
+//! One matrix whose rows are divided among several devices, its products and solvers.
 
 mod distribute;
 mod thread_per_device;
@@ -24,10 +24,10 @@ pub use vector::VectorOnDevices;
 
 /// A matrix whose rows are divided among devices by their entries, as [`Matrix::distribute`](super::Matrix::distribute) makes it.
 ///
-/// Vectors are in the host's memory, and each device gets its part of them, or stay on the devices
-/// ([`VectorOnDevices`]). Devices compute at the same time. What one needs of another's part travels on an
-/// [`ExchangePath`](crate::ExchangePath): among CUDA devices it does not pass through the host's memory. The same
-/// devices give the same bits on every run, whatever the path. A row is added in another order than on one device:
+/// Vectors are in the host's memory, and each device gets its part of them, or they stay on the devices
+/// ([`VectorOnDevices`]). Devices compute at the same time. Elements that one device needs from another's part travel
+/// on an [`ExchangePath`](crate::ExchangePath): among CUDA devices, without passing through the host's memory. The same
+/// devices give the same bits on every run and on every path. A row is added in another order than on one device:
 /// results differ by rounding, within the bound of a product.
 ///
 /// ```
@@ -207,7 +207,8 @@ impl MatrixOnDevices {
         self.ranks.multiply_parts(op, alpha.into(), &*x.parts, beta.into(), &mut *y.parts)
     }
 
-    /// The solution of A·x = b, sought from x = 0, and how the iteration ended. Not to converge is no error.
+    /// Solves A·x = b from x = 0: the solution, and how the iteration ended. A solver that does not converge is no
+    /// error.
     ///
     /// # Errors
     /// Those of [`solve_from`](Self::solve_from).
@@ -217,9 +218,9 @@ impl MatrixOnDevices {
         Ok((x, solution))
     }
 
-    /// Solves A·x = b from the `x` that is given, which gets the last iterate. `callback` is called after each
-    /// computation of the residual's norm, by the thread of the first device, and may stop. It may not use a
-    /// [`VectorOnDevices`] of this matrix, which would wait for the solver to end.
+    /// Solves A·x = b from the given `x`, which gets the last iterate. `callback` is called after each computation of
+    /// the residual's norm, by the thread of the first device, and may stop. It may not use a [`VectorOnDevices`] of
+    /// this matrix, which would wait for the solver to end.
     ///
     /// # Errors
     /// Those of [`Matrix::solve`](super::Matrix::solve) and [`spmv`](Self::spmv); [`Unsupported`](Error::Unsupported) for

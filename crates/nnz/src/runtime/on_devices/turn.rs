@@ -1,19 +1,19 @@
-//! Turns of the operations of a divided matrix and its vectors.
+//! The lock that serializes operations of a divided matrix and its vectors.
 
 use sparse_core::{Error, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The turns of the operations of a matrix and its vectors, which all use one transport.
+/// The lock of a matrix and its vectors, whose operations all use one transport.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Turn(Arc<Mutex<()>>);
 
 impl Turn {
-    /// Waits for the operation of another thread.
+    /// Waits until no other thread runs an operation.
     pub(super) fn take(&self) -> MutexGuard<'_, ()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fails unless both are of one matrix.
+    /// Fails unless both locks are those of one matrix.
     pub(super) fn check(&self, op: &'static str, other: &Self) -> Result<()> {
         match Arc::ptr_eq(&self.0, &other.0) {
             true => Ok(()),

@@ -31,10 +31,10 @@ impl MatrixOnRanks {
         Self::from_root_by(transport, device, a, ExchangePath::Auto)
     }
 
-    /// As [`from_root`](Self::from_root), with a path for what devices exchange, the same on all ranks.
+    /// As [`from_root`](Self::from_root), with the path on which devices exchange elements, the same on all ranks.
     ///
     /// # Errors
-    /// Those of [`from_root`](Self::from_root); on all ranks the reason why the path is not to be had.
+    /// Those of [`from_root`](Self::from_root); on all ranks the reason if the path is not available.
     pub fn from_root_by(
         transport: Arc<dyn SharedTransport>,
         device: &Device,
@@ -87,10 +87,10 @@ impl MatrixOnRanks {
         Self::read_by(transport, device, path, dtype, ExchangePath::Auto)
     }
 
-    /// As [`read`](Self::read), with a path for what devices exchange, the same on all ranks.
+    /// As [`read`](Self::read), with the path on which devices exchange elements, the same on all ranks.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read); on all ranks the reason why the path is not to be had.
+    /// Those of [`read`](Self::read); on all ranks the reason if the path is not available.
     pub fn read_by(
         transport: Arc<dyn SharedTransport>,
         device: &Device,
@@ -153,7 +153,7 @@ where
     join(transport, device, rank, ("rank 0 all rows".into(), name))
 }
 
-/// Each rank its rows, or the root all rows.
+/// Reads each rank's rows on the rank itself, or all rows at the root.
 fn read<T: Accumulator>(
     transport: Arc<dyn SharedTransport>,
     (device, path): (&Device, ExchangePath),
@@ -199,7 +199,7 @@ where
     Ok(MatrixOnRanks { reading, ..distributed })
 }
 
-/// A rank with its rows, which came and exchange elements in these ways.
+/// A rank with its rows, the way in which they were read, and the path of the exchange.
 fn join<T: Accumulator>(
     transport: Arc<dyn SharedTransport>,
     device: &Device,

@@ -1,4 +1,4 @@
-//! One matrix on all ranks of a transport: products and solvers of a matrix and vectors that rank 0 has.
+//! One matrix whose rows are divided among the ranks of a transport; vectors are at rank 0.
 
 mod distribute;
 mod products;
@@ -18,17 +18,17 @@ use std::ops::Range;
 use std::sync::Arc;
 use typed_rank::AnyTypedRank;
 
-/// The rank with the matrix and the vectors.
+/// The rank that has the matrix and the vectors.
 const ROOT: usize = 0;
 
-/// A matrix whose rows are divided among ranks by their entries: those of one rank, on its device.
+/// One rank's rows, on its device, of a matrix that is divided among ranks by its entries.
 ///
-/// All calls but those that ask for numbers are collective: all ranks make the same, with the same factors and options.
-/// Rank 0 has the matrix, passes vectors in the host's memory and gets results; all others pass `None`. The same number
-/// of ranks gives the same bits on every run, which are those of [`MatrixOnDevices`] with as many devices of the same
-/// kind. Elements that one rank needs of another's part of a vector travel by NCCL where all ranks of a host have CUDA
-/// devices of their own and its library is there, and by the host's memory and the transport otherwise, as
-/// [`exchange`](Self::exchange) says.
+/// All calls except simple queries (`shape`, `nnz`, …) are collective: all ranks make the same call, with the same
+/// factors and options. Rank 0 has the matrix, passes vectors in the host's memory and gets results; all others pass
+/// `None`. The same number of ranks gives the same bits on every run, which are those of [`MatrixOnDevices`] with as
+/// many devices of the same kind. Elements that one rank needs from another's part of a vector travel by NCCL if each
+/// rank of a host has its own CUDA device and the library is installed, and otherwise through the host's memory and the
+/// transport; [`exchange`](Self::exchange) names the path.
 ///
 /// ```
 /// use nnz::distrib::{Local, Transport};
@@ -70,8 +70,8 @@ impl MatrixOnRanks {
         &self.reading
     }
 
-    /// The path of elements from one rank's device to another's, and why there is no faster one: `NCCL 2.28.3`, where
-    /// each rank of a host has a CUDA device of its own, or `the host's memory (…)`, by way of the transport.
+    /// The path of elements from one rank's device to another's, and why there is no faster one: `NCCL 2.28.3` if each
+    /// rank of a host has its own CUDA device, or `the host's memory (…)` and the transport.
     pub fn exchange(&self) -> &str {
         &self.exchange
     }

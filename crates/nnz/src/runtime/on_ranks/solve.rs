@@ -1,4 +1,4 @@
-//! Solutions of systems whose vectors rank 0 has.
+//! Solvers of systems whose vectors are at rank 0.
 
 use super::MatrixOnRanks;
 #[cfg(doc)]
@@ -12,8 +12,8 @@ use sparse_solvers::{Iteration, Solution};
 use std::ops::ControlFlow;
 
 impl MatrixOnRanks {
-    /// The solution of A·x = b at rank 0, sought from x = 0, and how the iteration ended at all ranks. Not to converge
-    /// is no error.
+    /// Solves A·x = b from x = 0: the solution at rank 0, and on all ranks how the iteration ended. A solver that does
+    /// not converge is no error.
     ///
     /// # Errors
     /// Those of [`solve_from`](Self::solve_from).

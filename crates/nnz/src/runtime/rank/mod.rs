@@ -174,7 +174,7 @@ where
         self.backend.agree("download", self.backend.local().download_into(x.local(), host))
     }
 
-    /// The preconditioner of this kind, if it is any. A collective call.
+    /// The preconditioner of this kind, `None` for no preconditioner: a collective call.
     fn preconditioner(&self, kind: &PreconditionerKind) -> Result<Option<Jacobi<RankBackend<B>, T>>> {
         match kind {
             PreconditionerKind::None => Ok(None),
@@ -264,7 +264,8 @@ where
         let b = DistributedVector::from_local(backend, a.row_ownership(), b)?;
         let mut x = DistributedVector::from_local(backend, a.col_ownership(), host_x)?;
         let preconditioner = self.preconditioner(preconditioner)?;
-        // The rank with the callback decides for all. A panic of it stops all, and goes on when none waits any more.
+        // The rank with the callback decides for all. A panic of the callback stops all ranks, and is resumed once no
+        // rank waits.
         let mut panic = None;
         let decide = |iteration| {
             let call = || callback.as_mut().is_some_and(|callback| callback(iteration).is_break());

@@ -33,7 +33,7 @@ fn other_indices(op: Elementwise, a: IndexType, b: IndexType) -> Error {
     Error::operands(op.name(), format_args!("A has indices of {a}, B of {b}, or offsets of other types"))
 }
 
-/// The members of [`RuntimeFormat`] that CSR and CSC share.
+/// The methods of [`RuntimeFormat`] that CSR and CSC have in common.
 macro_rules! compressed_members {
     ($axis:ty) => {
         one_matrix_members!(B);

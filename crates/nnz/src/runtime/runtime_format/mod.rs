@@ -47,7 +47,7 @@ impl<B: RuntimeBackend> DeviceBackend<'_, B> {
     }
 }
 
-/// New values for old ones; the columns beside them, of formats that pad rows, say which are padding.
+/// Maps a buffer of values to a new one. For formats that pad rows, the columns tell which values are padding.
 pub(crate) type MapValues<'a, B, I, T, U> = dyn Fn(&Buf<B, T>, Option<&Buf<B, I>>) -> Result<Buf<B, U>> + 'a;
 
 /// A format that [`Matrix`] holds.
@@ -65,13 +65,13 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
     /// Bytes of all arrays, padding included.
     fn bytes(&self) -> usize;
 
-    /// The same pattern with values that `map` makes of those there are.
+    /// The same pattern with values mapped by `map`.
     fn map_values<U: Scalar>(
         &self,
         map: &MapValues<'_, B, Self::Index, Self::Scalar, U>,
     ) -> Result<Self::With<U>>;
 
-    /// The matrix in another layout, which is of another format unless it is a padded one.
+    /// The matrix in another layout: of another format, or of the same padded format.
     fn to_layout(&self, on: DeviceBackend<'_, B>, layout: &Layout) -> Result<Matrix>;
 
     /// The transpose; see [`Matrix::transpose`].
@@ -171,7 +171,7 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         Err(unavailable("softmax", Self::KIND))
     }
 
-    /// Writes the aggregated products to `c`, and returns their arguments row by row, if they are asked for.
+    /// Writes the aggregated products to `c`, and returns their arguments row by row, if requested.
     fn spmm_reduce(
         &self,
         on: DeviceBackend<'_, B>,

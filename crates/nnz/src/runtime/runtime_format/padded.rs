@@ -12,7 +12,8 @@ use sparse_core::{
     SellLayout,
 };
 
-/// Implements [`RuntimeFormat`] for a format that pads rows: what is not done with its values alone goes by way of CSR.
+/// Implements [`RuntimeFormat`] for a format that pads rows: operations that need more than its values convert to CSR
+/// first.
 ///
 /// A row has the format with its index types, the offset type of that CSR, the type of the format's own offsets, the
 /// default layout, and its arrays: of offsets, of indices, and of values beside their columns.

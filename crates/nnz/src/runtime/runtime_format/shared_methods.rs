@@ -1,8 +1,8 @@
-//! Methods of [`RuntimeFormat`](super::RuntimeFormat) that several formats share, as macros.
+//! Macros for methods of [`RuntimeFormat`](super::RuntimeFormat) that several formats have in common.
 //!
 //! A macro needs the types that it names in scope where it is used.
 
-/// The members of [`RuntimeFormat`] of products with a dense matrix.
+/// The methods of [`RuntimeFormat`] for products with a dense matrix.
 macro_rules! spmm_members {
     ($backend:ty) => {
         fn spmm_algorithms(backend: &$backend, op: Op) -> &'static [Algorithm] {
@@ -23,7 +23,7 @@ macro_rules! spmm_members {
 
 pub(super) use spmm_members;
 
-/// The members of [`RuntimeFormat`] that all formats of one matrix have.
+/// The methods of [`RuntimeFormat`] that all formats of a single matrix have.
 macro_rules! one_matrix_members {
     ($backend:ty) => {
         spmm_members!($backend);
@@ -42,7 +42,7 @@ macro_rules! one_matrix_members {
 
 pub(super) use one_matrix_members;
 
-/// The members of [`RuntimeFormat`] of sampled products.
+/// The methods of [`RuntimeFormat`] for sampled products.
 macro_rules! sampled_members {
     ($backend:ty) => {
         fn sddmm_algorithms(backend: &$backend) -> &'static [Algorithm] {

@@ -1,5 +1,7 @@
 //! Vectors whose type and device are known at run time.
 
+mod arithmetic;
+
 use super::backend::RuntimeBackend;
 use super::elements::{BorrowedElements, HostElements};
 use super::operand_errors::{Operand, mismatch};
@@ -9,7 +11,7 @@ use crate::device::HostBackend;
 use sparse_core::backend::{Backend as _, Buf, ViewMutOf, ViewOf, zeroed_vec};
 use sparse_core::op::VectorKernel;
 use sparse_core::space::{Buffer as _, View as _};
-use sparse_core::{ContextId, DType, Error, Result, Scalar, c64, with_dtype};
+use sparse_core::{ContextId, DType, Error, Result, Scalar, with_dtype};
 use sparse_device::Device as Accelerator;
 use std::any::Any;
 use std::fmt::{Debug, Formatter};
@@ -29,8 +31,8 @@ use std::sync::Arc;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A clone is a vector of its own. In the memory of an accelerator it shares the elements until one of the two is
-/// written, which then takes a copy.
+/// A clone is independent. In an accelerator's memory the elements are copied on write: clones share them until one is
+/// written.
 ///
 /// ```
 /// # use nnz::prelude::*;
@@ -260,7 +262,7 @@ impl Vector {
         }
     }
 
-    /// The elements where they lie: `None` unless they are of type `T` and in the host's memory.
+    /// The elements in place: `None` unless they are of type `T` and in the host's memory.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -273,7 +275,7 @@ impl Vector {
         self.typed::<HostBackend, T>().map(TypedVector::view)
     }
 
-    /// The elements where they lie, to be changed in place; see [`as_slice`](Self::as_slice).
+    /// The elements, to be changed in place; see [`as_slice`](Self::as_slice).
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -286,7 +288,7 @@ impl Vector {
         self.typed_mut::<HostBackend, T>()?.view_mut().ok()
     }
 
-    /// A copy with the elements as another type, each rounded to nearest; by way of the host.
+    /// A copy with the elements as another type, each rounded to nearest; converted on the host.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -317,71 +319,7 @@ impl Vector {
         self.inner.copy_to(device)
     }
 
-    /// Σ conj(x_i)·y_i, with x this vector.
-    ///
-    /// ```
-    /// # use nnz::prelude::*;
-    /// let x = Vector::from_slice(&Device::host()?, &[1.0, 2.0])?;
-    /// assert_eq!(x.dot(&x)?, c64::new(5.0, 0.0));
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if lengths do.
-    pub fn dot(&self, y: &Self) -> Result<c64> {
-        self.check("dot", ("x", self), ("y", y))?;
-        self.inner.dot(y)
-    }
-
-    /// sqrt(Σ |x_i|²), without overflow or underflow on the way.
-    ///
-    /// ```
-    /// # use nnz::prelude::*;
-    /// assert_eq!(Vector::from_slice(&Device::host()?, &[3.0_f32, 4.0])?.nrm2()?, 5.0);
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// An error of the device's runtime.
-    pub fn nrm2(&self) -> Result<f64> {
-        self.inner.nrm2()
-    }
-
-    /// `y ← alpha·x + beta·y`, with y this vector; a `beta` of zero does not read it.
-    ///
-    /// ```
-    /// # use nnz::prelude::*;
-    /// let device = Device::host()?;
-    /// let mut y = Vector::from_slice(&device, &[1.0, 1.0])?;
-    /// y.axpby(2.0, &Vector::from_slice(&device, &[1.0, 2.0])?, -1.0)?;
-    /// assert_eq!(y.to_vec::<f64>()?, [1.0, 3.0]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`dot`](Self::dot), and [`Operands`](Error::Operands) for a factor that the type does not hold.
-    pub fn axpby(&mut self, alpha: impl Into<c64>, x: &Self, beta: impl Into<c64>) -> Result<()> {
-        self.check("axpby", ("y", self), ("x", x))?;
-        self.inner.axpby(alpha.into(), x, beta.into())
-    }
-
-    /// `x ← factor·x`, with x this vector.
-    ///
-    /// ```
-    /// # use nnz::prelude::*;
-    /// let mut x = Vector::from_slice(&Device::host()?, &[1.0, 2.0])?;
-    /// x.scale(3.0)?;
-    /// assert_eq!(x.to_vec::<f64>()?, [3.0, 6.0]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`axpby`](Self::axpby).
-    pub fn scale(&mut self, factor: impl Into<c64>) -> Result<()> {
-        self.inner.scale(factor.into())
-    }
-
-    /// Copies the elements `range` of `x` onto as many of this vector, from `start` on, within the memory of both.
+    /// Copies the elements `range` of `x` to this vector, from position `start` on, within the memory of their device.
     ///
     /// ```
     /// # use nnz::prelude::*;
@@ -393,8 +331,8 @@ impl Vector {
     /// ```
     ///
     /// # Errors
-    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) for elements that are not
-    /// there; what the device's runtime reports.
+    /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) for a range beyond the end of
+    /// a vector; what the device's runtime reports.
     pub fn copy_from(&mut self, start: usize, x: &Self, range: Range<usize>) -> Result<()> {
         self.check("copy_from", ("y", self), ("x", x))?;
         let fits = |start: usize, len: usize, of: usize| start.checked_add(len).is_some_and(|end| end <= of);
@@ -436,7 +374,7 @@ impl Vector {
         self.typed::<B, T>().map(TypedVector::view).filter(|view| view.context() == context)
     }
 
-    /// As [`view_in`](Self::view_in), exclusively; an error if elements that a clone shares cannot be copied.
+    /// As [`view_in`](Self::view_in), exclusively. Elements that a clone shares are copied first, which may fail.
     pub(crate) fn view_mut_in<B: RuntimeBackend, T: Scalar>(
         &mut self,
         context: ContextId,
