@@ -25,10 +25,10 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 /// The largest work-group that kernels use.
 const LARGEST_BLOCK: usize = 256;
 
-/// Numbers that are converted to indices before they are written to the device: they stay in the host's second cache.
+/// Numbers converted to indices per write to the device: few enough for the host's L2 cache.
 const CONVERTED_AT_ONCE: usize = 1 << 15;
 
-/// The part of the device's memory that is the first scratch limit.
+/// The reciprocal of the part of the device's memory that is the initial scratch limit.
 const SCRATCH_PART: u64 = 16;
 
 /// A device: a context and an in-order queue. Clones share both.
@@ -50,7 +50,7 @@ pub(crate) struct Inner {
     process: u32,
 }
 
-/// Without the kernels' sources, which are megabytes.
+/// Omits the kernels' sources, which are megabytes.
 impl Debug for Inner {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let caps = &self.driver.properties().caps;
@@ -112,28 +112,28 @@ impl Device {
     }
 
     /// Sets [`scratch_limit`](Self::scratch_limit), for this device and its clones. A sparse product whose columns do
-    /// not fit counts them before it writes them, which takes longer.
+    /// not fit this memory takes two passes: it counts entries, then writes them.
     pub fn set_scratch_limit(&self, bytes: u64) {
         self.inner.scratch_limit.store(bytes, Ordering::Relaxed);
     }
 
-    /// The numbers that steer the choice of algorithms: at first those [stored](Thresholds::store) for this device.
+    /// The thresholds of the choice of algorithms: initially those [stored](Thresholds::store) for this device.
     pub fn thresholds(&self) -> Thresholds {
         *self.inner.thresholds.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets [`thresholds`](Self::thresholds), for the plans that this device and its clones make from now on.
+    /// Sets [`thresholds`](Self::thresholds), for later plans of this device and its clones.
     pub fn set_thresholds(&self, thresholds: Thresholds) {
         *self.inner.thresholds.write().unwrap_or_else(PoisonError::into_inner) = thresholds;
     }
 
-    /// The driver, for kernels outside the operations of this crate. Methods that could break a matrix are unsafe.
+    /// The driver, for kernels outside the operations of this crate. Methods that could invalidate a matrix are unsafe.
     pub fn driver(&self) -> &dyn Driver {
         self.inner.driver.as_ref()
     }
 
-    /// The driver, for work of the library. In a forked process libraries lack the threads that they started before,
-    /// and wait for them without end.
+    /// The driver, for work of the library. In a forked process, libraries lack the threads that they had started, and
+    /// would wait for them forever.
     ///
     /// # Errors
     /// [`Error::Unsupported`] in another process than that which has opened the device.
@@ -255,7 +255,7 @@ impl Device {
         Ok(buffer)
     }
 
-    /// The number in a buffer of one, while the device begins what `enqueue` launches.
+    /// The number in a buffer of one element; the device meanwhile begins the work that `enqueue` launches.
     pub(crate) fn download_before(
         &self,
         number: &Buffer<i32>,
@@ -283,7 +283,8 @@ impl Device {
     }
 }
 
-/// Appends numbers as indices. The largest index has all bits, so that the bits of all numbers tell whether they fit.
+/// Appends numbers as indices. The largest index has all bits set, so the bitwise or of all numbers tells whether they
+/// fit.
 fn extend_indices<I: Index>(what: &str, numbers: &[usize], indices: &mut Vec<I>) -> Result<()> {
     let bits = numbers.iter().fold(0, |bits, &number| bits | number);
     if I::try_new(what, bits).is_err() {

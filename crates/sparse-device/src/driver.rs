@@ -33,7 +33,7 @@ pub struct Properties {
 ///
 /// A driver knows bytes and kernels, not operations. It checks that ranges lie inside their memory, that memory is of
 /// its own context, and counts the arguments of a launch. Its unsafe methods leave the other checks to their callers:
-/// the operations of this crate, which have checked every shape. Nobody else can launch without `unsafe`:
+/// the operations of this crate, which have checked every shape. Other code cannot launch without `unsafe`:
 ///
 /// ```no_run
 /// use sparse_device::{Arg, Device, Grid, Kernel, Memory};
@@ -80,19 +80,18 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), or an error of the library.
     fn allocate(&self, bytes: usize) -> Result<Memory>;
 
-    /// Bytes of the device's memory that this process has allocated, as the library counts them; none, as by default,
-    /// where it counts none.
+    /// Bytes of the device's memory that this process has allocated, as the library counts them. Default: `None`.
     fn allocated_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// The memory of an array that somebody else has allocated, which this driver never frees, and the array's first
-    /// byte in it. The array has at least one byte, `bytes` up to its end. Later work follows what the array's
+    /// Wraps the memory of another library's array, which this driver never frees: the memory, and the offset of the
+    /// array's first byte. The array has at least one byte, `bytes` up to its end. Later work follows what the array's
     /// [stream](ForeignArray::stream) has so far.
     ///
     /// # Errors
-    /// [`Unsupported`](sparse_core::Error::Unsupported) if the bytes do not lie in memory of this driver's device and
-    /// context, or not in one allocation, as by default none do.
+    /// [`Unsupported`](sparse_core::Error::Unsupported) unless the bytes are in one allocation of this driver's device
+    /// and context; by default for every array.
     ///
     /// # Safety
     /// That of [`Device::borrow_stack`](crate::Device::borrow_stack).
@@ -106,11 +105,11 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// An error of the library.
     ///
     /// # Safety
-    /// Nobody relies on these bytes to stay: they are no indices of a checked matrix.
+    /// No code relies on these bytes: they are no indices of a checked matrix.
     unsafe fn write(&self, memory: &Memory, offset: usize, host: &[u8]) -> Result<()>;
 
     /// Allocates memory with the bytes of `host`, which is free again when the call returns. A driver may copy them
-    /// beside the enqueued work; by default it [allocates](Self::allocate) and [writes](Self::write).
+    /// concurrently with the enqueued work; by default it [allocates](Self::allocate) and [writes](Self::write).
     ///
     /// # Errors
     /// As for [`allocate`](Self::allocate) and [`write`](Self::write).
@@ -121,8 +120,8 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
         Ok(memory)
     }
 
-    /// Allocates `bytes` zeros in pinned memory of the host, which the device copies by itself, at an address that is a
-    /// multiple of 16. None, as by default, if the library has no such memory, or none left.
+    /// Allocates `bytes` zeros in pinned memory of the host, which the device copies by DMA, at an address that is a
+    /// multiple of 16. `None`, the default, if the library cannot allocate such memory.
     fn pinned(&self, _bytes: usize) -> Option<HostBuffer<u8>> {
         None
     }
@@ -163,9 +162,8 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
         false
     }
 
-    /// Records the launches and copies that `work` enqueues, without running them. The recording shares the memory and
-    /// the kernels that it names. None, as by default, if the library records nothing, or if `work` does what cannot be
-    /// recorded.
+    /// Records the launches and copies that `work` enqueues, without running them. The recording holds references to
+    /// its memory and kernels. `None`, the default, if the library cannot record, or cannot record `work`.
     ///
     /// # Errors
     /// Those of `work`, or an error of the library.
@@ -244,7 +242,7 @@ macro_rules! handles {
 
 impl Memory {
     /// Another handle of the same memory, which lives as long as one of them. Shared arrays cannot become a matrix,
-    /// since the other holder may write to them.
+    /// since they could be written through the other handle.
     pub fn share(&self) -> Self {
         Self(self.0.clone())
     }
@@ -280,8 +278,8 @@ pub struct Grid {
     pub local: usize,
     /// Bytes of dynamic shared memory per group, at most [`Properties::shared_bytes`].
     pub shared: usize,
-    /// True if it may begin before the last launch has ended: the kernel then waits itself before it touches memory
-    /// that this one writes, and before it ends.
+    /// True if the kernel may begin before the previous launch has ended (programmatic dependent launch): it waits
+    /// itself before it touches memory that the previous one writes, and before it ends.
     pub early: bool,
 }
 

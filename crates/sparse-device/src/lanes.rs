@@ -1,11 +1,11 @@
-//! Lanes of a warp, and the words that they read.
+//! Lanes of a warp, and words: the 16-byte loads of a lane.
 
 use crate::launch::WARPS_AT_ONCE;
 
 /// Lanes of a warp, in the kernels that give a row to one.
 pub(crate) const LANES: usize = 32;
 
-/// The first of these numbers of lanes a row with which all rows run at once on so many compute units.
+/// The first number of lanes per row with which all rows run at the same time on `units` compute units.
 pub(crate) fn lanes_at_once(numbers: &[usize], rows: usize, units: usize) -> Option<usize> {
     let at_once = units * WARPS_AT_ONCE * LANES;
     numbers.iter().copied().find(|lanes| rows * lanes <= at_once)

@@ -16,8 +16,8 @@ use sparse_core::{Backend, Caps, DType, Element, Error, Result, Scalar};
 /// Work-groups for each compute unit; kernels stride over the grid, so that no launch limit bounds a matrix.
 const GROUPS_PER_UNIT: usize = 32;
 
-/// Warps per compute unit. A GPU gives the next group to the unit that is done first, which balances unequal work
-/// better than strides do; a CPU's runtime spends time on each.
+/// Warps per compute unit. A GPU gives the next group to the unit that finishes first, which balances unequal work
+/// better than strides do; a CPU's runtime has an overhead per group.
 const WARPS_PER_UNIT: usize = 8192;
 const WARPS_PER_CPU_UNIT: usize = 256;
 /// Warps that a compute unit of a GPU runs at once.
@@ -70,7 +70,7 @@ impl Device {
         self.launch(&kernel).size(words).buffer(buffer).items(words)
     }
 
-    /// The most work-groups worth launching.
+    /// The most work-groups of a launch whose kernel strides over the grid.
     pub(crate) fn most_groups(&self) -> usize {
         self.caps().compute_units * GROUPS_PER_UNIT
     }
@@ -151,13 +151,13 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Lets the kernel begin before the last launch has ended: it waits for that one itself.
+    /// Lets the kernel begin before the previous launch has ended: it waits for that one itself.
     pub(crate) fn early(mut self) -> Self {
         self.early = true;
         self
     }
 
-    /// [`early`](Self::early) if the kernel touches nothing that the last launch writes: it ends after that one.
+    /// [`early`](Self::early) if the kernel touches nothing that the previous launch writes.
     pub(crate) fn early_if(self, is_apart: bool) -> Self {
         if is_apart { self.early() } else { self }
     }
@@ -180,8 +180,8 @@ impl<'a> Launch<'a> {
         self.groups(groups, per_group * LANES)
     }
 
-    /// Launches a warp of [`LANES`] for each of `rows`, up to those that run at once: where rows are alike, strides
-    /// balance the work too, and no unit waits for its next group.
+    /// Launches a warp of [`LANES`] for each of `rows`, up to those that run at once: for rows of similar lengths,
+    /// strides balance the work too, and avoid the overhead of starting groups.
     pub(crate) fn warps_at_once(self, rows: usize) -> Result<()> {
         let caps = self.device.caps();
         let most = if caps.is_cpu { WARPS_PER_CPU_UNIT } else { WARPS_AT_ONCE };

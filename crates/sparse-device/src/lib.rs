@@ -2,8 +2,8 @@
 //!
 //! [`Device`] is a backend over a [`Driver`], which provides memory, programs and launches of a foreign library. The
 //! same plans launch `csr_spmv.cl` through OpenCL and `csr_spmv.cu` through CUDA: files, entries and the order of
-//! arguments agree. So an operation is written once, and a driver knows none. A [`Library`] finds and opens devices;
-//! all of them have one type, so that one collection can hold matrices of any.
+//! arguments agree. So an operation is written once, for all drivers. A [`Library`] finds and opens devices; all of
+//! them have one type, so that one collection can hold matrices of any.
 
 mod buffer;
 mod defines;

@@ -18,7 +18,7 @@ pub struct Library {
     pub devices: fn() -> Result<Vec<Caps>, String>,
     /// Opens a device by its position among `devices`.
     pub driver: fn(index: usize) -> Result<Box<dyn Driver>>,
-    /// The process that was the first to look for devices, and so has loaded the library.
+    /// The process that first searched for devices, and thereby loaded the library.
     pub process: OnceLock<u32>,
 }
 
@@ -39,8 +39,8 @@ impl Library {
     /// Opens device number `index` of [`probe`](Self::probe).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if there is no such device, with the reason, and in a process that was forked since a
-    /// device was looked for; [`Error::Backend`] if it does not start.
+    /// [`Error::Unsupported`] if there is no such device, with the reason, and in a process that was forked after the
+    /// first search for devices; [`Error::Backend`] if it does not start.
     pub fn open(&self, index: usize) -> Result<Device> {
         let what = format!("{} device {index}", self.name);
         let devices = self.found().map_err(|reason| Error::unsupported(&what, reason))?;
@@ -53,7 +53,7 @@ impl Library {
         })
     }
 
-    /// The device of a driver that is opened in another way than by [`open`](Self::open); errors call it `what`.
+    /// The device of a driver that `driver` opens in another way than [`open`](Self::open); errors name it by `what`.
     ///
     /// # Errors
     /// [`Error::Unsupported`] in a process that was forked since the library was loaded, where `driver` is not called;

@@ -1,4 +1,4 @@
-//! A driver without hardware, for tables of algorithms and for tests of what plans do before anything runs.
+//! A driver without hardware, for tables of algorithms and for tests of plans.
 
 use crate::defines::Defines;
 use crate::device::Device;
@@ -9,7 +9,7 @@ use sparse_core::{Caps, Error, Result};
 impl Device {
     /// A device that has the algorithms of these kernels and every extension that they need, and computes nothing.
     ///
-    /// It allocates and takes data; to compile, to launch and to read are errors.
+    /// Allocations and writes succeed; compiling, launching and reading are errors.
     ///
     /// ```
     /// use sparse_core::op::{Op, SpmvKernel};

@@ -24,7 +24,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// A kernel of the driver's; compiles it at the first call.
+    /// A kernel of the driver, compiled at the first call.
     pub(crate) fn kernel(
         &self,
         driver: &dyn Driver,

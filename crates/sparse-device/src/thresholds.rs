@@ -1,4 +1,4 @@
-//! The numbers that steer the choice of algorithms on a device, by name, and where those of a machine are stored.
+//! The thresholds of the choice of algorithms on a device: by name, with storage for those fitted on a machine.
 
 use crate::op::spmm::thresholds::SpmmThresholds;
 use crate::op::spmv::thresholds::SpmvThresholds;
@@ -15,8 +15,8 @@ const ENTRIES: Kind = Kind { magic: *b"nnzthr01", extension: "thresholds" };
 
 /// The crossovers from one algorithm to another of products on a device: lengths of rows, numbers of rows, bytes.
 ///
-/// They decide which algorithm runs, never whether its result is right. A device has those that were fitted on an H100,
-/// or those that were [stored](Self::store) for it.
+/// They decide which algorithm runs, never whether its result is right. A device has those [stored](Self::store) for
+/// its kind, else those fitted on an H100.
 ///
 /// ```
 /// use sparse_device::Thresholds;
@@ -49,8 +49,8 @@ macro_rules! named {
     };
 }
 
-/// All that depend on the device. The number of calls from which on a plan reads a matrix is not among them: it depends
-/// on the time of a plan.
+/// All thresholds that depend on the device. Numbers of calls (`calls_for_…`) are not among them: they depend on the
+/// time of a plan.
 const NAMED: &[Named] = named! {
     spmv.many_rows_per_unit;
     spmv.lanes_from;
@@ -113,7 +113,7 @@ const NAMED: &[Named] = named! {
 };
 
 impl Thresholds {
-    /// Those that were fitted on an H100 by `cargo xtask bench --suite choice`.
+    /// Thresholds fitted on an H100 by `cargo xtask bench --suite choice`.
     pub const H100: Self = Self { spmv: SpmvThresholds::H100, spmm: SpmmThresholds::H100 };
 
     /// The names: the operation first, as in `spmv.long_rows.block_from`.
@@ -139,8 +139,8 @@ impl Thresholds {
         Ok(())
     }
 
-    /// Stores the thresholds for devices of this kind, in place of those that were. False if the user has no folder for
-    /// them, or [`THRESHOLDS_VARIABLE`] is empty.
+    /// Stores the thresholds for devices of this kind, replacing stored ones. False if the user has no folder for them,
+    /// or [`THRESHOLDS_VARIABLE`] is empty.
     ///
     /// # Errors
     /// An error of the operating system.

@@ -1,8 +1,8 @@
-//! Dense arrays in memory that somebody else has allocated, which operations read without a copy.
+//! Dense arrays of other libraries, which operations read without a copy.
 //!
-//! A [`ForeignArray`] says where an array lies and how, with the meaning of DLPack ([`dlpack`]) and of the CUDA array
-//! interface. [`Device::borrow_stack`](crate::Device::borrow_stack) compares that with what the device's runtime knows
-//! of the memory, and gives the array as matrices on the device.
+//! A [`ForeignArray`] describes the memory and the strides of an array, as DLPack ([`dlpack`]) and the CUDA array
+//! interface do. [`Device::borrow_stack`](crate::Device::borrow_stack) compares the description with the device's
+//! runtime, and returns the array as matrices on the device.
 
 mod cuda_array_interface;
 pub mod dlpack;
@@ -18,7 +18,7 @@ use std::fmt::{Display, Formatter};
 /// The subject of errors.
 const WHAT: &str = "a foreign array";
 
-/// The kind of memory that an array lies in, which says what its [handle](ForeignArray::handle) is.
+/// The kind of memory of an array, which gives its [handle](ForeignArray::handle) its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemoryKind {
     /// Memory that the host reads, pinned or not: an address.
@@ -74,9 +74,9 @@ pub struct ForeignArray {
     /// The elements between neighbours along each axis; without them the last axis is contiguous, and each axis
     /// encloses the next.
     pub strides: Option<Vec<isize>>,
-    /// True if nobody may write to the memory. Compression only reads.
+    /// True if the memory must not be written. Compression only reads.
     pub is_read_only: bool,
-    /// The CUDA stream whose work so far writes the elements, if the memory is not ready yet.
+    /// The CUDA stream whose enqueued work writes the elements, if that work may not have ended yet.
     pub stream: Option<usize>,
 }
 
@@ -110,7 +110,7 @@ impl ForeignArray {
     /// The elements of an array on the host, up to the last, padding included.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the array lies elsewhere, has another type or is not aligned; those of
+    /// [`Error::Unsupported`] if the array is not in the host's memory, has another type or is not aligned; those of
     /// [`stack`](Self::stack).
     ///
     /// # Safety
@@ -201,14 +201,13 @@ impl<T: Scalar> BorrowedStack<T> {
 impl Device {
     /// The matrices of an array in this device's memory, without a copy.
     ///
-    /// The driver asks its runtime for what the memory is: of CUDA its device, context and allocation, of OpenCL its
-    /// context and size, of SYCL its context. Work on the array follows what the [stream](ForeignArray::stream) has so
-    /// far.
+    /// The driver compares the description with its runtime: CUDA knows device, context and allocation of the memory,
+    /// OpenCL its context and size, SYCL its context. Work on the array follows the work that the
+    /// [stream](ForeignArray::stream) has so far.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the array does not lie in this device's memory or not wholly in one allocation, has
-    /// another type, or is not aligned to the bytes of an element; those of [`ForeignArray::stack`]; an error of the
-    /// runtime.
+    /// [`Error::Unsupported`] unless the array is within one allocation of this device's memory, has the type `T`, and
+    /// is aligned to the bytes of an element; those of [`ForeignArray::stack`]; an error of the runtime.
     ///
     /// # Safety
     /// The handle is what [`MemoryKind`] says, and its stream a stream of the same device. The elements are initialized
@@ -247,7 +246,7 @@ impl ForeignArray {
         if self.memory == kind { Ok(()) } else { refuse(self, backend) }
     }
 
-    /// An error if the array names a stream, for a driver that has none to wait for.
+    /// An error if the array names a stream, for drivers that cannot wait for one.
     ///
     /// # Errors
     /// [`Error::Unsupported`].

@@ -1,4 +1,4 @@
-//! Algorithm tables of operations whose last algorithms need kernels that not every device has.
+//! Filters algorithm tables by the kernels and the shared memory that a device has.
 
 use crate::Device;
 use sparse_core::{Algorithm, AlgorithmSet, Backend, Choice, Error, PlanOptions, Result};

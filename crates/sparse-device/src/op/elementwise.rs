@@ -31,7 +31,7 @@ algorithms! {
 #[derive(Debug)]
 pub struct MergePlan<A: Axis, T: Scalar, I: Index, O: Index> {
     choice: Choice,
-    /// Operands that are in no order or have duplicates, in order.
+    /// Sorted copies without duplicates of operands that need them.
     in_order: [Option<ToCompressed<A, T, I, O>>; 2],
     rows: MergedRows,
     /// The pattern of C, which the first run writes.

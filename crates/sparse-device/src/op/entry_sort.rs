@@ -6,7 +6,7 @@ use crate::primitive::coordinates::{ONESWEEP, ONESWEEP_FILE, RADIX_SORT, Sorter}
 use sparse_core::{Choice, PlanOptions, Result, algorithms};
 
 algorithms! {
-    /// The algorithms of matrices whose entries are sorted by their coordinates.
+    /// The algorithms of operations that sort entries by their coordinates.
     pub(super) enum SortAlgorithm needs Needs {
         Onesweep = ONESWEEP, Needs::File(ONESWEEP_FILE);
         RadixSort = RADIX_SORT, Needs::Nothing;

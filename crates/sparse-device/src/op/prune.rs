@@ -5,7 +5,7 @@ use crate::buffer::RawBuffer;
 use crate::defines::Defines;
 use crate::index_type::IndexType;
 use crate::primitive::prefix_sum::PrefixSum;
-use crate::primitive::threshold::Threshold;
+use crate::primitive::tolerance::Tolerance;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::op::{Keep, PruneKernel};
 use sparse_core::{
@@ -62,8 +62,8 @@ impl PruningPlan {
     }
 
     /// Computes the positions of the entries that stay, and returns their number.
-    fn find(&self, backend: &Device, values: &RawBuffer, threshold: Threshold) -> Result<usize> {
-        let launch = backend.launch(&self.flags).size(values.len).buffer(values).threshold(threshold);
+    fn find(&self, backend: &Device, values: &RawBuffer, tolerance: Tolerance) -> Result<usize> {
+        let launch = backend.launch(&self.flags).size(values.len).buffer(values).tolerance(tolerance);
         launch.buffer(&self.starts).items(values.len + 1)?;
         self.sum.starts_and_sum(backend, &self.starts)
     }
@@ -94,9 +94,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> PruneKernel<Compressed<A, T, Device
         a: &Compressed<A, T, Device, I, O>,
         keep: Keep<T>,
     ) -> Result<Compressed<A, T, Device, I, O>> {
-        let kept = plan.find(self, a.values(), Threshold::new(keep))?;
-        let indices = self.compact(&plan.starts, a.indices(), kept)?.of();
-        let values = self.compact(&plan.starts, a.values(), kept)?.of();
+        let nnz = plan.find(self, a.values(), Tolerance::new(keep))?;
+        let indices = self.compact(&plan.starts, a.indices(), nnz)?.of();
+        let values = self.compact(&plan.starts, a.values(), nnz)?.of();
         let offsets = plan.offsets(self, a.offsets())?.of();
         // SAFETY: the offsets count the entries that stay, whose indices and order are those of `a`.
         Ok(unsafe { Compressed::new_unchecked(a.nrows(), a.ncols(), offsets, indices, values, a.order()) })
@@ -120,10 +120,10 @@ impl<T: Scalar, I: Index> PruneKernel<Coo<T, Device, I>> for Device {
         a: &Coo<T, Device, I>,
         keep: Keep<T>,
     ) -> Result<Coo<T, Device, I>> {
-        let kept = plan.find(self, a.values(), Threshold::new(keep))?;
-        let row_idx = self.compact(&plan.starts, a.row_idx(), kept)?.of();
-        let col_idx = self.compact(&plan.starts, a.col_idx(), kept)?.of();
-        let values = self.compact(&plan.starts, a.values(), kept)?.of();
+        let nnz = plan.find(self, a.values(), Tolerance::new(keep))?;
+        let row_idx = self.compact(&plan.starts, a.row_idx(), nnz)?.of();
+        let col_idx = self.compact(&plan.starts, a.col_idx(), nnz)?.of();
+        let values = self.compact(&plan.starts, a.values(), nnz)?.of();
         // SAFETY: the arrays have the entries of `a` that stay, in their order.
         Ok(unsafe { Coo::new_unchecked(a.nrows(), a.ncols(), row_idx, col_idx, values, a.order()) })
     }

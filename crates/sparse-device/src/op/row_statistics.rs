@@ -1,4 +1,4 @@
-//! Statistics of row lengths: the offsets are read back, and the host adds them up.
+//! Statistics of row lengths: the offsets are copied to the host, which computes the statistics.
 
 use super::available_algorithms::Needs;
 use crate::Device;

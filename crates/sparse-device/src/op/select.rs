@@ -82,7 +82,7 @@ fn selected(
     Ok(Arrays { extents: (rows.len(), cols.len()), offsets, indices, values, order, source })
 }
 
-/// The entries of the result, and where they are in the matrix.
+/// The entries of the result, and their positions in the matrix.
 struct Entries {
     offsets: RawBuffer,
     indices: RawBuffer,
@@ -96,7 +96,7 @@ struct ChosenRows<'a> {
     /// The first entry of each row, then the number of all entries.
     starts: Buffer<i64>,
     positions: Positions,
-    /// The columns of the entries; without elements unless they are asked for.
+    /// The columns of the entries; empty unless requested.
     indices: RawBuffer,
 }
 

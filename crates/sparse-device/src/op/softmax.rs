@@ -9,7 +9,7 @@ use sparse_core::{
     Algorithm, Axis, Backend, Choice, Compressed, Index, KernelPlan, PlanOptions, Result, Scalar, algorithms,
 };
 
-/// Lines of up to this many entries on average have a thread each, as of reductions. Not measured.
+/// Lines of up to this many entries on average have a thread each, as in reductions. Not measured.
 const THREAD_ENTRIES: usize = 8;
 
 algorithms! {

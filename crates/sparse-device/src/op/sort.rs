@@ -41,7 +41,7 @@ impl CompressedSortAlgorithm {
     }
 }
 
-/// The longest row that is sorted by ranks: its entries are compared with each other.
+/// The longest row that is sorted by ranks, for which all pairs of its entries are compared.
 const LONGEST: usize = 64;
 
 /// The arrays of the matrix with sorted rows, by the rank of each entry in its row.

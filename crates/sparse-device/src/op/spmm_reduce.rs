@@ -1,5 +1,5 @@
-//! `C ← ⊕ A·B`: a thread for each element of C, neighbours of which read the same entries of A; or for each chunk of a
-//! row and column, whose results a second kernel combines in order.
+//! `C ← ⊕ A·B`: a thread for each element of C, where neighbouring threads read the same entries of A; or a thread for
+//! each chunk of a row and each column, whose results a second kernel combines in order.
 
 use super::available_algorithms::Needs;
 use crate::buffer::RawBuffer;
@@ -18,7 +18,7 @@ use sparse_core::{
 /// The file of the kernels.
 const FILE: &str = "csr_spmm_reduce";
 
-/// The longest row that a thread takes without being late, and the entries of a chunk.
+/// Entries of a chunk, and the longest row that one thread takes: a longer one would delay its warp.
 const LONGEST: usize = 512;
 const CHUNK: usize = 128;
 
@@ -46,7 +46,7 @@ pub struct SpmmReducePlan {
     split: Option<Split>,
 }
 
-/// The chunks of rows, the rows that have several, and memory for their results.
+/// The chunks of rows, the rows with several chunks, and the buffers for their results.
 #[derive(Debug)]
 struct Split {
     chunks: Chunks,

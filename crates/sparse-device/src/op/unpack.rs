@@ -1,5 +1,5 @@
-//! Packed patterns to compressed rows: counts of words or rows, their prefix sums, and the indices. Values arrive in
-//! their places.
+//! Packed patterns to compressed rows: counts of words or rows, their prefix sums, and the indices. Values are already
+//! in their final order.
 
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;

@@ -36,8 +36,8 @@ impl Device {
     }
 
     /// The number of work-groups of the kernels of a conjugate gradient step, each of which adds up the partial results
-    /// of the kernel before: on a GPU one element per work-item, as long as there are few, since it waits for memory
-    /// above all.
+    /// of the kernel before: on a GPU one element per work-item up to a limit, since the kernels are bound by memory
+    /// latency.
     fn step_groups(&self, len: usize) -> usize {
         let items = if self.caps().is_cpu { ITEMS_PER_LANE } else { 1 };
         len.div_ceil(self.inner.block * items).clamp(1, MAX_PARTIALS)
@@ -96,7 +96,7 @@ impl<T: Scalar> VectorKernel<T> for Device {
         Ok(norm.re())
     }
 
-    /// `x ← 0·x + alpha·x`, which reads the first operand as little as the second where `alpha` is zero.
+    /// `x ← 0·x + alpha·x`: neither operand is read if its factor is zero.
     unsafe fn scal(&self, alpha: CoefficientOf<'_, Self, T>, x: ViewMut<'_, T>) -> Result<()> {
         let kernel = self.vector_kernel(T::DTYPE, "vector_axpby")?;
         let (len, x) = (x.len(), Self::as_shared(&x));

@@ -11,7 +11,7 @@ use sparse_core::{Backend, Result};
 /// The file of the kernels.
 const FILE: &str = "csr_chunks";
 
-/// Entries of a chunk, at most and where there are few.
+/// Entries of a chunk: at most [`LARGEST`], and at least [`SMALLEST`] where there are few entries.
 pub(crate) const LARGEST: usize = 512;
 pub(crate) const SMALLEST: usize = 32;
 
@@ -31,7 +31,7 @@ fn length_class(entries: usize, bits: u32) -> usize {
 }
 
 /// The chunks of a matrix's rows in processing order: the longest first, by classes of lengths, and within a class in
-/// the order of the matrix. The functions that find them return the rows that have several, too.
+/// the order of the matrix. The constructors also return the rows that have several chunks.
 #[derive(Debug)]
 pub(crate) struct Chunks {
     /// Number of chunks.
@@ -45,14 +45,14 @@ pub(crate) struct Chunks {
     pub(crate) most: usize,
     /// Number of partial sums.
     pub(crate) partials: usize,
-    /// True if the chunks of a row share one.
+    /// True if the chunks of a row add to one partial sum.
     pub(crate) share_sums: bool,
 }
 
 impl Chunks {
-    /// The chunks of the rows of a matrix, of at most `largest` entries: `more` times as many as warps want, or half of
-    /// that if they are processed several `times`. Lengths whose highest `class_bits` + 1 bits agree are one class: with few bits, neighbouring rows
-    /// that read the same memory stay together.
+    /// The chunks of a matrix's rows, of at most `largest` entries, about `more` · [`CHUNKS_PER_UNIT`] per compute
+    /// unit, or half as many if they are processed several `times`. Lengths whose highest `class_bits` + 1 bits agree
+    /// are one class: with few bits, neighbouring rows that read the same memory stay together.
     pub(crate) fn new(
         backend: &Device,
         a: RawCompressed<'_>,
@@ -73,7 +73,7 @@ impl Chunks {
         Self::of(backend, a, most, 0, 1)
     }
 
-    /// Chunks of at most `most` entries, whatever the matrix.
+    /// Chunks of at most `most` entries.
     pub(crate) fn tiles(backend: &Device, a: RawCompressed<'_>, most: usize) -> Result<(Self, SplitRows)> {
         Self::of(backend, a, most, 0, ONE_PER_CHUNK)
     }

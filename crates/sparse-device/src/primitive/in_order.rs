@@ -6,7 +6,7 @@ use crate::Device;
 use sparse_core::op::Duplicates;
 use sparse_core::{Axis, Choice, Compressed, Index, Result, Scalar};
 
-/// The plan of a copy whose rows are sorted and have no column twice, where those of the matrix are not so.
+/// The plan of a copy with sorted rows and without duplicates; `None` if the matrix already is so.
 pub(crate) fn in_order<A: Axis, T: Scalar, I: Index, O: Index>(
     backend: &Device,
     a: &Compressed<A, T, Device, I, O>,

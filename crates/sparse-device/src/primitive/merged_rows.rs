@@ -1,5 +1,5 @@
 //! Sums and element-wise products of compressed rows along the path that merges their entries and the ends of rows, in
-//! tiles of as many steps, whatever the lengths of rows.
+//! tiles of equal numbers of steps, independent of the lengths of rows.
 //!
 //! The elements of each tile are counted; their prefix sums say where a tile writes. Counting reads the columns and
 //! offsets of A and B and leaves 8 bytes for every 10 steps, and filling reads all of that.
@@ -23,7 +23,7 @@ pub(crate) struct MergedRows {
     tiles: usize,
     tile_starts: Buffer<i64>,
     starts: Buffer<i64>,
-    /// The place on the path where each work-item begins.
+    /// The position on the path where each work-item begins.
     places: Buffer<i64>,
     nnz: usize,
     fill: Kernel,

@@ -23,7 +23,7 @@ pub(crate) mod row_lengths;
 mod runs;
 pub(crate) mod stored_values;
 pub(crate) mod target;
-pub(crate) mod threshold;
+pub(crate) mod tolerance;
 pub(crate) mod triplets;
 mod validate;
 pub(crate) mod values;

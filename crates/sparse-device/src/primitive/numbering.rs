@@ -1,7 +1,7 @@
-//! Planning on the host by a matrix whose values are the numbers of their own positions.
+//! Planning on the host with a matrix whose values are the numbers of their own positions.
 //!
-//! The reference's result for such a matrix gives the new position of each value. So a plan is made once with the
-//! serial reference, and the device only moves or adds values.
+//! The reference's result for such a matrix gives the new position of each value. So the serial reference runs once, in
+//! the plan, and the device only moves or adds values.
 
 use crate::Device;
 use sparse_core::reference::Entries;

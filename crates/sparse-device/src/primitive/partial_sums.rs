@@ -1,4 +1,4 @@
-//! Rows of which several work-groups have left a partial sum: a kernel adds those of a row in a fixed order.
+//! Partial sums of rows that several work-groups have processed: a kernel adds those of each row in a fixed order.
 
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
@@ -12,18 +12,17 @@ use sparse_core::{Backend, DType, Result};
 /// The file of the kernel.
 const FILE: &str = "partial_sums";
 
-/// The work-items of a group, several warps where they need not wait for each other, and the most of a group that has a
-/// row to itself: `MAX_THREADS` of the kernel.
+/// Work-items of a group. A group with a row of its own has at most [`MAX_THREADS`] (`MAX_THREADS` of the kernel).
 const THREADS: usize = 256;
 const MAX_THREADS: usize = 1024;
 
-/// Partial sums of the longest row that a work-item of such a group adds in turn.
+/// Partial sums of the longest row per work-item of such a group.
 const SUMS_IN_TURN: usize = 4;
 
-/// Rows, 32 columns at a time, per compute unit up to which each has a group to itself.
+/// Tiles (rows × 32 columns) per compute unit up to which each tile has a group of its own.
 const ALONE_PER_UNIT: usize = 8;
 
-/// The rows that have partial sums, in the order of the matrix, and which these are.
+/// The rows that have partial sums, in the order of the matrix, and the first partial sum of each.
 #[derive(Debug)]
 pub(crate) struct SplitRows {
     pub(crate) rows: Buffer<i64>,
@@ -46,20 +45,20 @@ fn tiles(rows: usize, columns: usize) -> usize {
     rows * columns.div_ceil(LANES)
 }
 
-/// The most tiles of which each has a group to itself.
+/// The most tiles for which each has a group of its own.
 fn most_alone(backend: &Device) -> usize {
     backend.caps().compute_units * ALONE_PER_UNIT
 }
 
 impl SplitRows {
-    /// Memory for `count` rows.
+    /// Allocates buffers for `count` rows.
     pub(crate) fn allocate(backend: &Device, count: usize) -> Result<Self> {
         Ok(Self { rows: backend.allocate(count)?, starts: backend.allocate(count + 1)? })
     }
 }
 
 impl PartialSums {
-    /// Memory for `count` sums of `columns` columns; the longest row has `most` of them.
+    /// Allocates `count` sums of `columns` columns; a row has at most `most` of them.
     pub(crate) fn new(
         backend: &Device,
         dtype: DType,
@@ -85,7 +84,7 @@ impl PartialSums {
         &self.partial
     }
 
-    /// Makes zeros of the partial sums.
+    /// Sets the partial sums to zero.
     pub(crate) fn clear(&self, backend: &Device) -> Result<()> {
         backend.clear(&self.partial)
     }

@@ -1,5 +1,5 @@
-//! Prefix sums: Blelloch's scan of chunks, then of the chunks' totals, level after level, and back; those of short
-//! series by one work-group.
+//! Prefix sums: Blelloch's scan of chunks, then of the chunks' totals, level after level, and back; short series by a
+//! single work-group.
 
 use crate::defines::Defines;
 use crate::{Buffer, Device, Kernel, View};
@@ -36,7 +36,7 @@ struct Level<T> {
     totals: Buffer<T>,
 }
 
-/// Elements of a series up to which one work-group takes it: a launch costs more than it saves.
+/// Elements of a series up to which a single work-group computes it: more launches would take longer.
 const SHORT: usize = 16384;
 
 /// Prefix sums of arrays of one shape.

@@ -9,7 +9,7 @@ use crate::operand::{DenseOperand, Pointer};
 use sparse_core::op::Op;
 use sparse_core::{Axis, Compressed, Coo, DType, Index, IndexOrder, Scalar};
 
-/// True if op(A) goes along the compressed rows (CSR) or columns (CSC).
+/// True if the rows of op(A) are the stored lines: rows of CSR without a transpose, columns of CSC with one.
 pub(crate) fn along<A: Axis>(op: Op) -> bool {
     A::IS_ROW != op.transposes()
 }
@@ -99,7 +99,7 @@ impl RawCoo<'_> {
     }
 }
 
-/// The operands of `y ← alpha·op(A)·x + beta·y` but for the matrix.
+/// The operands of `y ← alpha·op(A)·x + beta·y` except the matrix.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct VectorOperands<'a> {
     pub(crate) alpha: Value,
@@ -119,7 +119,7 @@ impl<'a> VectorOperands<'a> {
     }
 }
 
-/// The operands of `C ← alpha·op(A)·B + beta·C` but for the sparse matrix.
+/// The operands of `C ← alpha·op(A)·B + beta·C` except the sparse matrix.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DenseOperands<'a> {
     pub(crate) alpha: Value,

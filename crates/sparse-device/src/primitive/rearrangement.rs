@@ -1,4 +1,4 @@
-//! Plans that make a matrix of the values of another: the pattern is ready, the values are moved or merged.
+//! Plans that compute a matrix from the values of another: the plan has the pattern, a run moves or merges the values.
 
 use super::numbering::position;
 use super::positions::Positions;
@@ -47,7 +47,7 @@ impl Source {
     }
 }
 
-/// A plan that makes a matrix of the values of another.
+/// A plan that computes a matrix from the values of another.
 #[derive(Debug)]
 pub struct Rearrangement<To> {
     choice: Choice,

@@ -1,5 +1,5 @@
-//! Row blocks: neighbouring rows that together have about as many rows and entries as any other block. A row that has
-//! entries in several blocks leaves a partial sum in each.
+//! Row blocks: consecutive rows, with about the same number of rows plus entries in each block. A row that spans
+//! several blocks has a partial sum in each.
 
 use super::partial_sums::{PartialSums, SplitRows};
 use super::prefix_sum::PrefixSum;

@@ -1,4 +1,4 @@
-//! Entries grouped by the rows of op(A) in the plan, which make compressed rows of a matrix of any format.
+//! Entries grouped by the rows of op(A): compressed rows of a matrix in any format, made by the plan.
 
 use super::numbering::position;
 use super::positions::Positions;
@@ -40,8 +40,7 @@ pub(crate) struct GroupOrder {
     pub(crate) sorted: bool,
 }
 
-/// Compressed rows of a matrix that stores its entries in another order: each product first brings the values into
-/// that of the rows.
+/// Compressed rows of a matrix that stores its entries in another order: each product first gathers the values by rows.
 #[derive(Debug)]
 pub(crate) struct GroupedRows {
     dtype: DType,
@@ -49,7 +48,7 @@ pub(crate) struct GroupedRows {
     offsets: Buffer<i64>,
     columns: RawBuffer,
     sorted: bool,
-    /// The values in the order of these rows; none if the matrix stores them so.
+    /// The values in the order of these rows; `None` if the matrix stores them in this order.
     gathered: Option<GatheredValues>,
 }
 
@@ -127,7 +126,7 @@ impl GroupedRows {
         Ok(Self { dtype, cols, offsets, columns, sorted: order.sorted, gathered })
     }
 
-    /// The rows, with the values that they had in the last product.
+    /// The rows, with the values of the last product.
     pub(crate) fn pattern<'a>(&'a self, values: Values<'a>) -> RawCompressed<'a> {
         RawCompressed {
             dtype: self.dtype,

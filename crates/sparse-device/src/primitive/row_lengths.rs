@@ -1,4 +1,4 @@
-//! The lengths of rows.
+//! Statistics of row lengths, computed on the device when needed.
 
 use crate::Device;
 use crate::buffer::RawBuffer;
@@ -6,12 +6,12 @@ use crate::defines::Defines;
 use sparse_core::{Backend, Csr, Index, Result, Scalar};
 use std::cell::OnceCell;
 
-/// The longest row that a product of one call leaves to a work-item or a warp, and the entries of a matrix from which on
-/// it is worth the time to look for a longer one.
+/// A longer row counts as a hub: a plan for a single call then splits rows. Matrices with fewer than [`LEAST_WITH_HUB`]
+/// entries are not inspected.
 const LONGEST_UNPLANNED: usize = 2048;
 const LEAST_WITH_HUB: usize = 1 << 16;
 
-/// Numbers about the lengths of rows, which the device finds when a plan first asks for them.
+/// Statistics of row lengths, each computed on the device at its first use.
 #[derive(Debug)]
 pub(crate) struct LazyRowLengths<'a> {
     backend: &'a Device,
@@ -22,7 +22,7 @@ pub(crate) struct LazyRowLengths<'a> {
 }
 
 impl<'a> LazyRowLengths<'a> {
-    /// Those of the rows between these offsets.
+    /// The statistics of the rows with these offsets.
     pub(crate) fn new(backend: &'a Device, offsets: &'a RawBuffer) -> Self {
         Self { backend, offsets, longest: OnceCell::new(), filled: OnceCell::new(), limited: OnceCell::new() }
     }
@@ -32,24 +32,24 @@ impl<'a> LazyRowLengths<'a> {
         get_or_try_init(&self.longest, || self.backend.longest_row(self.offsets))
     }
 
-    /// The number of rows that have entries.
+    /// The number of non-empty rows.
     pub(crate) fn filled(&self) -> Result<usize> {
         get_or_try_init(&self.filled, || self.backend.filled_rows(self.offsets))
     }
 
-    /// The number of entries of which at most 32 of each row count (`LIMIT` of the kernel), so that a few long rows do not matter.
+    /// The sum over rows of min(length, 32) (`LIMIT` of the kernel), so that a few long rows do not matter.
     pub(crate) fn limited(&self) -> Result<usize> {
         get_or_try_init(&self.limited, || self.backend.limited_lengths(self.offsets))
     }
 
-    /// True if one of these rows of `nnz` entries is so long that a single product, too, is better planned than left to
-    /// a work-item for that row: [`LONGEST_UNPLANNED`] steps take as long as a plan. Small matrices are not looked at.
+    /// True if a row has more than [`LONGEST_UNPLANNED`] entries: one work-item would take longer for it than a plan
+    /// takes, even for a single product. Small matrices are not inspected.
     pub(crate) fn has_hub(&self, nnz: usize) -> Result<bool> {
         Ok(nnz >= LEAST_WITH_HUB && self.longest()? > LONGEST_UNPLANNED)
     }
 }
 
-/// The value of a cell, which `find` finds for an empty one.
+/// The value of a cell; `find` computes it if the cell is empty.
 fn get_or_try_init(cell: &OnceCell<usize>, find: impl FnOnce() -> Result<usize>) -> Result<usize> {
     match cell.get() {
         Some(&value) => Ok(value),

@@ -1,15 +1,15 @@
-//! The threshold above which elements are kept.
+//! The tolerance of compression and pruning as a kernel argument.
 
 use crate::driver::Value;
 use crate::launch::Launch;
 use sparse_core::Scalar;
 use sparse_core::op::{Keep, RealOf};
 
-/// A threshold as a kernel argument: whether it is set, and its value.
+/// [`Keep`] as two kernel arguments: 1 if a tolerance is set (else 0), and the tolerance.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Threshold(i32, Value);
+pub(crate) struct Tolerance(i32, Value);
 
-impl Threshold {
+impl Tolerance {
     pub(crate) fn new<T: Scalar>(keep: Keep<T>) -> Self {
         match keep {
             Keep::NonZero => Self(0, Value::new(&RealOf::<T>::ZERO)),
@@ -19,8 +19,8 @@ impl Threshold {
 }
 
 impl Launch<'_> {
-    /// Passes the threshold above which elements are kept.
-    pub(crate) fn threshold(self, Threshold(is_set, tolerance): Threshold) -> Self {
+    /// Passes a tolerance: elements of larger magnitude become entries.
+    pub(crate) fn tolerance(self, Tolerance(is_set, tolerance): Tolerance) -> Self {
         self.value(is_set).factor(tolerance)
     }
 }

@@ -1,4 +1,4 @@
-//! Compressed rows and columns from arrays that are on the device already, checked there.
+//! Compressed matrices from arrays in the device's memory, which are checked on the device.
 
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
@@ -25,8 +25,8 @@ fn defines(offsets: &RawBuffer, indices: &RawBuffer) -> Defines {
 }
 
 impl Device {
-    /// A matrix from arrays on this device, whose indices may stand in any order and may repeat. Their order is found
-    /// out and remembered. Only a word is read back, unless something is wrong.
+    /// A matrix from arrays on this device, whose indices may stand in any order and may repeat. Their order is
+    /// determined and stored. Only one word is read back, unless there is an error.
     ///
     /// # Errors
     /// Those of [`Compressed::new_unsorted`]; [`Error::WrongContext`] for arrays of another device;
@@ -50,7 +50,7 @@ impl Device {
         let fits = offsets.len.checked_sub(1) == Some(major) && values.len == indices.len;
         let problems = if fits { self.problems((major, minor), &offsets, &indices)? } else { OFFSETS };
         if problems & (OFFSETS | RANGE) != 0 {
-            // The host finds the same problems, and describes them.
+            // The host repeats the checks, to describe the error.
             let (offsets, indices) = (self.download(&offsets)?, self.download(&indices)?);
             let matrix = Compressed::<A, T, Host, I, O>::new_unsorted(
                 rows,

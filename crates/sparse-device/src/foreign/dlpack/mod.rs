@@ -1,4 +1,4 @@
-//! DLPack: arrays that other libraries hand over, by its structures of versions before and from 1.0 on.
+//! DLPack: tensors of other libraries, by the structures of version 1.0 and of older ones.
 
 mod structures;
 
@@ -21,7 +21,7 @@ pub const MAJOR_VERSION: u32 = 1;
 /// The flag of a tensor that must not be written.
 pub const READ_ONLY: u64 = 1;
 
-/// The most axes that are looked at: more are refused before memory is read for them.
+/// The most axes: tensors with more are refused before their shape is read.
 const MAX_AXES: i32 = 64;
 
 impl ForeignArray {
@@ -110,10 +110,10 @@ unsafe fn numbers<'a>(pointer: *const i64, count: i32) -> Option<&'a [i64]> {
     }
 }
 
-/// A tensor that was taken over from its owner, and is given back when this is dropped.
+/// A tensor taken over from its owner, whose deleter is called when this is dropped.
 ///
-/// Everything that was borrowed of it is dropped before, and all work with it done. It stays on its thread, since an
-/// owner may demand that.
+/// Drop everything borrowed from it first, and wait for all work with it. It is not `Send`, since an owner may require
+/// its thread.
 #[derive(Debug)]
 pub struct ManagedArray {
     array: ForeignArray,

@@ -1,5 +1,5 @@
 //! Conversions between sparse formats: a plan finds the pattern and the position of each value, the device moves values
-//! there, or adds those with one position.
+//! there, or adds values with the same position.
 //!
 //! The device finds them itself, by a sort or, from sorted rows to ELL, HYB and SELL, by the lengths of the rows; from
 //! unsorted rows to these three the host does.
@@ -22,7 +22,7 @@ use padded::PaddedAlgorithm;
 use sparse_core::op::{Conversion, ConvertKernel};
 use sparse_core::{Algorithm, AlgorithmSet, Axis, Index, PlanOptions, Result, Scalar};
 
-/// A conversion: its algorithms and its planning, by the only one or by a sort.
+/// Implements a conversion: its algorithm table, and its plan by the only algorithm or by a sort.
 macro_rules! conversion {
     ($generics:tt, $from:ty => $to:ty, by_sort, $plan:expr) => {
         conversion!(impl $generics, $from => $to, SortAlgorithm, |device: &Device, from: &$from, layout, options| {

@@ -1,4 +1,4 @@
-//! Plans that the host makes, by the serial reference's conversion of a matrix whose values are their own positions: to
+//! Plans made on the host by the serial reference, which converts a matrix whose values are their own positions: to
 //! ELL, HYB and SELL from unsorted rows, and of batches with more rows or columns than their indices can number.
 
 use crate::Device;

@@ -1,7 +1,7 @@
 //! Output arrays allocated before nnz is known.
 //!
-//! nnz is known when the device has counted the entries. If a guess allocates enough before, they are written without a
-//! wait, and the host waits once, at the end.
+//! nnz is known when the device has counted the entries. If the estimated capacity suffices, the entries are written
+//! without waiting for nnz, and the host waits once, at the end.
 
 use crate::Device;
 use crate::buffer::RawBuffer;

@@ -20,7 +20,8 @@ const STAGED_FILE: &str = "dense_to_csr_staged";
 /// The number of bits of a row is a multiple of this.
 const MASK_COLS: usize = 256;
 
-/// The most work-items of a group of `mask` whose lanes communicate through local memory, which is that large.
+/// The most work-items of a group of `mask` whose lanes communicate through local memory: the kernel's array has this
+/// size.
 const LARGEST_LOCAL_BLOCK: usize = 128;
 
 /// The kernels of the two passes.
@@ -74,7 +75,7 @@ impl Passes {
                 ["dense_to_csr_count_warp", "dense_to_csr_fill_warp"],
                 &Defines::default().index(index),
             ),
-            // A single pass has kernels of its own, and none for a matrix without elements.
+            // The single pass has its own kernels; these are for matrices without elements.
             DenseAlgorithm::RowPerThread | DenseAlgorithm::LookBack => of_file(
                 "dense_to_csr",
                 ["dense_to_csr_count_row_per_thread", "dense_to_csr_fill_row_per_thread"],

@@ -1,5 +1,5 @@
-//! The plan of dense → compressed rows. The members' sizes are read back once: before the rows are filled, or, if the
-//! plan has guessed a capacity, at the end.
+//! The plan of dense → compressed rows. The members' sizes are read back once: before the rows are filled, or at the
+//! end, if the plan has allocated an estimated capacity.
 
 use super::algorithm::{DenseAlgorithm, choose_algorithm};
 use super::batch::Batch;
@@ -12,7 +12,7 @@ use crate::index_type::IndexType;
 use crate::lanes::{LANES, in_words};
 use crate::launch::Launch;
 use crate::primitive::prefix_sum::PrefixSum;
-use crate::primitive::threshold::Threshold;
+use crate::primitive::tolerance::Tolerance;
 use crate::{Buffer, Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::op::{CompressedArrays, DenseToCsrKernel, Keep};
@@ -20,7 +20,7 @@ use sparse_core::{
     Algorithm, Backend, Choice, DType, DenseBatchView, Index, KernelPlan, PlanOptions, Result, Scalar,
 };
 
-/// Elements per entry in the first guess of a single pass's capacity.
+/// Elements per entry in the first estimate of a single pass's capacity.
 const ELEMENTS_PER_ENTRY: usize = 8;
 
 /// The plan of a compression: kernels, and a workspace of one count per row.
@@ -31,11 +31,11 @@ pub struct CompressionPlan {
     dtype: DType,
     index: IndexType,
     offset: IndexType,
-    threshold: Threshold,
+    tolerance: Tolerance,
     passes: Passes,
     masked: Option<Masked>,
     single_pass: Option<SinglePass>,
-    /// Entries to allocate before nnz is known, if a guess is worth it.
+    /// Capacity, in entries, that is allocated before nnz is known; `None` waits for nnz.
     capacity: Option<usize>,
     offsets: Kernel,
     starts: Buffer<i64>,
@@ -61,7 +61,7 @@ impl CompressionPlan {
         backend: &Device,
         a: Batch<'_>,
         (dtype, index, offset): (DType, IndexType, IndexType),
-        threshold: Threshold,
+        tolerance: Tolerance,
         options: &PlanOptions,
     ) -> Result<Self> {
         let offered = backend.offered::<DenseAlgorithm>();
@@ -83,7 +83,7 @@ impl CompressionPlan {
             dtype,
             index,
             offset,
-            threshold,
+            tolerance,
             masked,
             capacity: single_pass.as_ref().map(|_| elements / ELEMENTS_PER_ENTRY + 1),
             single_pass,
@@ -110,7 +110,7 @@ impl CompressionPlan {
     /// Computes the start of each row.
     fn count(&self, backend: &Device, a: Batch<'_>) -> Result<()> {
         let launch = backend.launch(&self.passes_for(a).count).batch(a);
-        let launch = launch.threshold(self.threshold).buffer(&self.starts);
+        let launch = launch.tolerance(self.tolerance).buffer(&self.starts);
         self.over(backend, a, a.count * a.rows + 1, self.with_bits(launch))?;
         self.sum.starts(backend, &self.starts)
     }
@@ -124,7 +124,7 @@ impl CompressionPlan {
         let launch = backend.launch(kernel).batch(a);
         let launch = match self.masked {
             Some(_) => self.with_bits(launch.buffer(&self.starts)),
-            None => launch.threshold(self.threshold).buffer(&self.starts),
+            None => launch.tolerance(self.tolerance).buffer(&self.starts),
         };
         let launch = launch.buffer(&entries.indices).buffer(&entries.values).size(entries.values.len);
         match &self.single_pass {
@@ -133,7 +133,7 @@ impl CompressionPlan {
         }
     }
 
-    /// The offsets of all members; enqueues the first entry of each, too.
+    /// The offsets of all members; also enqueues the computation of each member's first entry.
     fn offsets(&self, backend: &Device, (count, rows): (usize, usize)) -> Result<RawBuffer> {
         let offsets = checked_product("count x offsets", count, rows + 1)?;
         let offsets = backend.allocate_raw(offsets, self.offset.bytes())?;
@@ -185,7 +185,7 @@ impl CompressionPlan {
         }
     }
 
-    /// Launches over `rows` rows, or over the members whose rows they are.
+    /// Launches over `rows` rows or, for algorithms with a task per matrix, over their members.
     fn over(&self, backend: &Device, a: Batch<'_>, rows: usize, launch: Launch<'_>) -> Result<()> {
         let block = mask_block(backend);
         match self.algorithm {
@@ -216,7 +216,7 @@ unsafe impl<T: Scalar, I: Index, O: Index> DenseToCsrKernel<T, I, O> for Device 
         options: &PlanOptions,
     ) -> Result<CompressionPlan> {
         let types = (T::DTYPE, IndexType::of::<I>(), IndexType::of::<O>());
-        CompressionPlan::new(self, a.into(), types, Threshold::new(keep), options)
+        CompressionPlan::new(self, a.into(), types, Tolerance::new(keep), options)
     }
 
     unsafe fn run_dense_to_csr(

@@ -11,8 +11,8 @@ use sparse_core::{Backend, DType, Result};
 /// The file of the kernel.
 pub(super) const FILE: &str = "dense_to_csr_look_back";
 
-/// The most worker warps of a work-group, each with a part of its tile, so that a compute unit can have two groups:
-/// `MAX_WORKERS` of the kernel. One more warp looks back.
+/// The most worker warps of a work-group, each with a part of the group's tile: `MAX_WORKERS` of the kernel. Two such
+/// groups fit a compute unit. One more warp looks back.
 const MAX_WORKERS: usize = 6;
 const GROUPS_PER_UNIT: usize = 2;
 
@@ -23,7 +23,7 @@ const STAGES: usize = 4;
 const LANE_ELEMENTS: usize = 32;
 const LANE_BYTES: usize = 128;
 
-/// The most bytes of shared memory per work-group beside its workers'.
+/// The most bytes of shared memory per work-group in addition to those of its workers.
 const BOARD_BYTES: usize = 1 << 10;
 
 /// The additional data of the single pass.
@@ -54,7 +54,7 @@ impl SinglePass {
         let worker_bytes = LANES * elements * (STAGES * bytes + size_of::<u16>());
         let shared = backend.properties().shared_bytes.saturating_sub(BOARD_BYTES);
         let workers = (shared / worker_bytes).clamp(1, MAX_WORKERS);
-        // Narrow steps make no more tiles: as many elements of a row fill a part, and less of its last step is empty.
+        // Counted in wide steps. Narrow ones need no more tiles, since less of a row's last step is empty.
         let steps = checked_product("rows x steps of a row", rows, cols.div_ceil(LANES * vector(bytes)))?;
         let tiles = Tiles::in_groups(backend, steps.div_ceil(elements / vector(bytes) * workers))?;
         Ok(Self { narrow: kernel(0)?, wide: kernel(1)?, tiles, workers, worker_bytes })

@@ -35,7 +35,7 @@ struct BlockCoordinates {
 }
 
 impl BlockCoordinates {
-    /// Written by the host.
+    /// Computes the coordinates on the host.
     fn new<A: Axis, T: Scalar, I: Index, O: Index>(
         backend: &Device,
         p: &BatchCompressed<A, T, Device, I, O>,

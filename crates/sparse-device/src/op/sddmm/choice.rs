@@ -1,4 +1,4 @@
-//! The choice of an algorithm for a sampled product, by what its plan finds out about the matrix.
+//! The choice of an algorithm for a sampled product, from the properties of the matrix.
 
 use super::quads::{self, Quads};
 use super::{ALIGNED, LINE, RawEntries, RowOf, SddmmAlgorithm};
@@ -8,18 +8,19 @@ use crate::primitive::column_blocks::Cut;
 use crate::primitive::raw::RawCompressed;
 use sparse_core::{AlgorithmSet, Backend, DType, PlanOptions, Result};
 
-/// Bytes of a row of V up to which a plan of several calls keeps the row of each entry, and bytes of a slice of
-/// columns. Measured on an H100, f32: without the rows 1.06 to 1.22 of the time with 32 columns, 1.00 to 1.06 with 256;
-/// 256 columns at once 1.08 to 1.35 of the time of two slices where the cache does not hold V, 0.97 where it does.
+/// Bytes of a slice of columns; also the bytes of a row of V up to which a plan of several calls stores the row of each
+/// entry. Measured on an H100, f32: without stored rows 1.06 to 1.22 of the time with 32 columns, 1.00 to 1.06 with
+/// 256; 256 columns at once take 1.08 to 1.35 of the time of two slices where V does not fit the cache, 0.97 where it
+/// does.
 const SLICE: usize = 512;
 
-/// Bytes of a slice of columns for [`ALIGNED`] and quads. Measured on an H200, f32, 256 columns, ten matrices whose V the
-/// cache does not hold: slices of 512 bytes take 1.03 to 1.2 of the time on stencils and bands.
+/// Bytes of a slice of columns for [`ALIGNED`] and quads. Measured on an H200, f32, 256 columns, ten matrices whose V
+/// does not fit the cache: slices of 512 bytes take 1.03 to 1.2 of the time on stencils and bands.
 pub(super) const ALIGNED_SLICE: usize = 1024;
 
-/// The same where columns of a row are far from each other: the widest whose part of V the cache holds. Measured on an
-/// H200, f32, 256 columns: 0.74 to 0.82 of the time with rows of 30 to 300 random columns and a power law, 1 with rows of
-/// 8 in 10⁶ columns, of which the cache holds no slice.
+/// The same where columns of a row are far from each other: the widest slice whose part of V fits the cache. Measured
+/// on an H200, f32, 256 columns: 0.74 to 0.82 of the time with rows of 30 to 300 random columns and a power law, 1 with
+/// rows of 8 in 10⁶ columns, where no slice fits the cache.
 const FAR_SLICES: [usize; 3] = [ALIGNED_SLICE, 512, 256];
 
 /// True if rows of `inner` elements have whole words, and `least` bytes at least.
@@ -27,7 +28,7 @@ pub(super) fn has_whole_words(dtype: DType, inner: usize, least: usize) -> bool 
     inner.is_multiple_of(vector(dtype.bytes())) && inner.saturating_mul(dtype.bytes()) >= least
 }
 
-/// Bytes of a slice of columns for whole words, of a V with `cols` rows that the cache does not hold.
+/// Bytes of a slice of columns for whole words, of a V with `cols` rows that does not fit the cache.
 fn slice_of_words(cols: usize, cache: usize, is_far: bool) -> usize {
     let [widest, .., narrowest] = FAR_SLICES;
     let fits_cache = |slice: &usize| cols.saturating_mul(*slice) <= cache;
@@ -39,11 +40,11 @@ fn slice_of_words(cols: usize, cache: usize, is_far: bool) -> usize {
 pub(super) struct Inspection {
     /// Bytes of a row of V.
     row_bytes: usize,
-    /// True if the device's cache holds V.
+    /// True if V fits the device's cache.
     fits_cache: bool,
     /// True if [`ALIGNED`] can run: the rows of entries are known, and those of V have whole words.
     is_aligned: bool,
-    /// The panels that gain, if any do.
+    /// The panels, if they are the better choice.
     panels: Option<Cut>,
     /// Bytes of a slice of columns.
     slice: usize,
@@ -96,7 +97,7 @@ impl Inspection {
         }
     }
 
-    /// True if a plan of several calls keeps the row of each entry.
+    /// True if a plan of several calls stores the row of each entry.
     pub(super) fn stores_rows(&self, algorithm: SddmmAlgorithm) -> bool {
         match algorithm {
             SddmmAlgorithm::LanesPerEntry => self.is_aligned || self.row_bytes <= SLICE,
@@ -125,8 +126,8 @@ impl Inspection {
         }
     }
 
-    /// Columns of U and V that are multiplied at a time, if not all. Sums are rounded behind each slice, which half
-    /// precision would show.
+    /// Columns of U and V that are multiplied at a time; `None` for all. Half precision has one slice, since C is
+    /// rounded after each.
     pub(super) fn slice(&self, algorithm: SddmmAlgorithm, dtype: DType) -> Option<usize> {
         let has_panels = self.panels.is_some_and(|cut| cut.blocks > 1);
         let bytes = match algorithm {

@@ -1,4 +1,4 @@
-//! `C ← alpha·P ∘ (U·Vᵀ) + beta·C`: chunks of entries of equal size, whatever the lengths of rows.
+//! `C ← alpha·P ∘ (U·Vᵀ) + beta·C`: chunks of equal numbers of entries, independent of the lengths of rows.
 
 mod batch;
 mod choice;
@@ -33,8 +33,8 @@ const ALIGNED_WARPS: usize = 16;
 /// Entries of a chunk: the kernels' macro `CHUNK`.
 const CHUNK: usize = 128;
 
-/// Bytes of a row of V that neighbouring lanes read together: a line of the cache. More lanes would add to the steps of
-/// the sum over lanes, fewer would read parts of lines.
+/// Bytes of a row of V that neighbouring lanes read together: a cache line. More lanes would add steps to the sum over
+/// lanes, fewer would read parts of cache lines.
 const LINE: usize = 128;
 
 algorithms! {
@@ -146,7 +146,7 @@ impl<'a> RowOf<'a> {
     }
 }
 
-/// The operands but for the entries.
+/// The operands except the entries.
 #[derive(Debug, Clone, Copy)]
 struct SampledOperands<'a> {
     alpha: Value,
@@ -270,7 +270,7 @@ impl SddmmPlan {
         if is_on_cpu { launch.items(chunks) } else { launch.warps(chunks) }
     }
 
-    /// The values and the operands, behind the arguments that name the entries.
+    /// Adds the values and the operands after the arguments for the entries.
     fn passed<'a>(
         &self,
         launch: Launch<'a>,

@@ -1,8 +1,8 @@
-//! Quads of neighbouring entries by panels of columns, whose rows of V the first cache of a compute unit holds.
+//! Quads of neighbouring entries, by panels of columns whose rows of V fit the L1 cache of a compute unit.
 //!
-//! Entries are read once, a row of V per entry, one of U per quad. In panels both come mostly from the first cache,
-//! which gives twice the bandwidth of the second. Source: Hong, Sukumaran-Rajam, Nisa, Singh, Sadayappan: Adaptive
-//! sparse tiling for sparse matrix multiplication. PPoPP (2019).
+//! Entries are read once, a row of V per entry, one of U per quad. With panels, both come mostly from the L1 cache,
+//! which has twice the bandwidth of L2. Source: Hong, Sukumaran-Rajam, Nisa, Singh, Sadayappan: Adaptive sparse tiling
+//! for sparse matrix multiplication. PPoPP (2019).
 
 use super::LINE;
 use super::choice::ALIGNED_SLICE;
@@ -23,44 +23,44 @@ pub(super) const FILE: &str = "sddmm_quads";
 /// Entries of a quad: the kernels' macro `QUAD`.
 const QUAD: usize = 4;
 
-/// Work-items of a group, and the quads that it takes in one round.
+/// Work-items of a group.
 pub(super) const GROUP: usize = 256;
 
-/// Quads that a warp multiplies for at a time, with all warps of a group.
+/// Quads that a group computes at a time.
 const ROUND: usize = GROUP / QUAD;
 
-/// Quads of a group where there is one panel: few, so that neighbours in time share the second cache.
+/// Quads of a group where there is one panel: few, so that groups that run at the same time share the L2 cache.
 const CHUNK: usize = 512;
 
-/// Bytes of the rows of V of a panel; twice as many if rows have too few entries in one. Measured on an H200 with 2000
-/// to 8000 rows of 300 to 3000 entries: 128 KiB take 1.05 to 1.23 of the time of 64 where rows have 4 entries or more in
-/// 64, and 0.92 where they have two.
+/// Bytes of the rows of V of a panel: `[usual, wide]`; wide panels are tried if rows have too few entries in a usual
+/// one. Measured on an H200 with 2000 to 8000 rows of 300 to 3000 entries: 128 KiB take 1.05 to 1.23 of the time of 64
+/// where rows have 4 entries or more in 64, and 0.92 where they have two.
 const PANELS: [usize; 2] = [64 << 10, 128 << 10];
 
-/// Entries of a row in a panel, twice, from which on panels are worth it: a quad is then mostly full.
+/// Twice the entries of a row in a panel from which on panels are chosen: quads are then mostly full.
 const TWICE_ENTRIES: usize = 7;
 
-/// Columns of a panel per entry of a row in it, at most. Measured on an H200 with 32 columns of V in f32: rows with an
-/// entry in 27 columns take 0.93 of the time of one panel, with one in 87 columns 1.09.
+/// The most columns of a panel per entry that a row has there. Measured on an H200 with 32 columns of V in f32: rows
+/// with an entry in 27 columns take 0.93 of the time of one panel, with one in 87 columns 1.09.
 const SPARSEST: usize = 40;
 
-/// Entries of a row on average from which on one panel of quads is worth it. Measured on an H200: 0.84 to 1.04 of the
+/// Average entries per row from which on quads with a single panel are chosen. Measured on an H200: 0.84 to 1.04 of the
 /// time of the aligned kernel with 80 to 300 entries, 1.1 to 1.6 with 5 and 27.
 const LONG_ROW: usize = 64;
 
-/// The types that were timed.
+/// The value types for which panels were measured; others do not choose them.
 const TIMED: [DType; 2] = [DType::F32, DType::F64];
 
-/// The most rows: with a quad's number of entries their index has 32 bits.
+/// The most rows: a row index and a quad's number of entries share 32 bits.
 const MOST_ROWS: usize = 1 << 30;
 
-/// Lanes for an entry whose row of V has so many bytes, if the kernels can take it.
+/// Lanes per entry for rows of V of `row_bytes` bytes; `None` if the kernels do not take such rows.
 pub(super) fn team(row_bytes: usize) -> Option<usize> {
     let is_whole = row_bytes.is_multiple_of(WORD_BYTES);
     [8, 4, 2].into_iter().find(|lanes| is_whole && row_bytes >= lanes * WORD_BYTES)
 }
 
-/// A matrix as the choice sees it.
+/// The properties of a matrix that decide the choice of panels.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     rows: usize,
@@ -71,30 +71,30 @@ struct Shape {
 }
 
 impl Shape {
-    /// The division into panels of so many bytes.
+    /// The division into panels of `bytes` bytes of V.
     fn cut(self, bytes: usize) -> Cut {
         let width = (bytes / self.row_bytes.max(1)).clamp(1, self.cols.max(1));
         Cut { blocks: self.cols.div_ceil(width), width }
     }
 
-    /// True if there are several panels, and no more segments of rows than entries.
+    /// True if there are several panels, and no more (row, panel) segments than entries.
     fn can_have(self, cut: Cut) -> bool {
         cut.blocks > 1 && self.rows.saturating_mul(cut.blocks + 1) <= self.nnz
     }
 
-    /// True if one panel is worth it: rows are long, or fill quads and those of V are so short that no other kernel reads
-    /// them in words.
+    /// True if quads with one panel are chosen: rows are long, or fill quads while rows of V are too short for the
+    /// other kernel to read them in words.
     fn has_one_panel(self) -> bool {
         self.row_bytes < LINE && self.nnz >= QUAD * self.rows || self.nnz >= LONG_ROW * self.rows
     }
 }
 
-/// True if rows with `entries` in `touched` panels have enough of them in each.
+/// True if rows with `entries` entries in `touched` panels of `width` columns have enough entries in each.
 fn are_dense(entries: usize, touched: usize, width: usize) -> bool {
     touched > 0 && 2 * entries >= TWICE_ENTRIES * touched && entries * SPARSEST >= touched * width
 }
 
-/// The division into panels that gains for this matrix, one panel or several, if any does.
+/// The division into panels to choose for this matrix, one panel or several; `None` if another algorithm is better.
 pub(super) fn choose_panels(backend: &Device, a: RawCompressed<'_>, inner: usize) -> Result<Option<Cut>> {
     let bytes = inner.saturating_mul(a.dtype.bytes());
     let takes = backend.has(FILE) && TIMED.contains(&a.dtype) && team(bytes).is_some();
@@ -181,7 +181,8 @@ fn groups_at_once(lanes: usize) -> usize {
     if lanes == 8 { 2 } else { 4 }
 }
 
-/// Quads of a group: its share, or few of them where panels do not make it stay with the same rows of V.
+/// Quads per group: an even division, or at most [`CHUNK`] with one panel, where a group does not reuse the same rows
+/// of V.
 fn chunk(quads: usize, groups: usize, panels: usize) -> usize {
     let share = quads.div_ceil(groups.max(1)).next_multiple_of(ROUND).max(ROUND);
     if panels > 1 { share } else { share.min(CHUNK) }

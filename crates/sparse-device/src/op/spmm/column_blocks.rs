@@ -16,11 +16,11 @@ pub(super) const FILE: &str = "csr_spmm_column_blocks";
 /// Bytes of a row of B in a slice.
 const SLICE_BYTES: usize = 256;
 
-/// Bytes of shared memory that the kernel declares itself.
+/// Bytes of static shared memory of the kernel.
 const OWN_BYTES: usize = 16;
 
-/// True if the kernel's `int` counts the entries that a row has in a block of columns, and a step of a warp beyond: one
-/// for each column, unless columns repeat.
+/// True if the number of entries of a row in a block of columns, plus a step of a warp, fits the kernel's `int`: at
+/// most one entry per column, unless columns repeat.
 fn counts_in_int(a: RawCompressed<'_>) -> bool {
     a.order.unique || a.nnz() <= i32::MAX as usize - 2 * LANES
 }
@@ -46,8 +46,8 @@ impl Device {
         Cut { blocks, width: b_rows.div_ceil(blocks) }
     }
 
-    /// The reason why products with this matrix and so many columns gain by blocks of columns, if they do: the plan
-    /// runs often, B has a slice, and rows of A have many entries in each of few blocks.
+    /// The reason to choose blocks of columns for `columns` columns of B, or `None`: the plan runs often, B has a
+    /// slice, and rows of A have many entries in each of few blocks.
     pub(super) fn reason_for_shared_rows(
         &self,
         a: RawCompressed<'_>,

@@ -110,10 +110,10 @@ impl RowAlgorithm {
 /// Columns per work-group of `cwm`.
 const CWM_COLUMNS: usize = 4 * LANES;
 
-/// Bytes of a row of B that are more than a sector and up to a line of the cache.
+/// Bytes of a row of B: more than a sector (32), at most a cache line (128).
 const ONE_LINE: std::ops::RangeInclusive<usize> = 33..=128;
 
-/// The statistics of A's rows and the sizes of B, by which products take blocks or chunks of rows.
+/// The statistics of A's rows and the sizes of B, which decide between blocks and chunks of rows.
 #[derive(Debug, Clone, Copy)]
 struct ProductStatistics {
     rows: usize,
@@ -128,14 +128,14 @@ struct ProductStatistics {
     row_bytes: usize,
 }
 
-/// The rows that take less time by blocks than by chunks.
+/// The choice of blocks of rows over chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TakeBlocks {
-    /// These.
+    /// Blocks.
     Yes,
-    /// These, if their columns are near each other.
+    /// Blocks, if columns of neighbouring rows are near each other.
     IfNear,
-    /// Not these.
+    /// Chunks.
     No,
 }
 
@@ -236,8 +236,8 @@ impl Device {
         Ok((algorithm, format!("B has {columns} columns")))
     }
 
-    /// True if chunks of rows pay: the plan runs often, rows are long on average, or one has several chunks, very many if
-    /// the plan runs once.
+    /// True if chunks of rows are chosen: the plan runs often, rows are long on average, or the longest row has several
+    /// chunks (for a single run: very many).
     fn is_worth_splitting(
         &self,
         a: RawCompressed<'_>,
@@ -256,7 +256,7 @@ impl Device {
             || lengths.longest()? > limits.longest_in_one_chunk)
     }
 
-    /// True if blocks of rows take less time than chunks of rows.
+    /// True if blocks of rows are chosen over chunks.
     fn takes_blocks_of_rows(
         &self,
         a: RawCompressed<'_>,

@@ -20,8 +20,8 @@ pub(super) struct PanelColumns {
 }
 
 impl PanelColumns {
-    /// Memory for the columns of `panels` panels, in groups of `slots`. The kernel `count`, which `launch` starts, counts
-    /// the groups of each.
+    /// Allocates the columns of `panels` panels, in groups of `slots`. The kernel `count`, which `launch` starts,
+    /// counts the groups of each panel.
     pub(super) fn allocate(
         backend: &Device,
         a: RawCompressed<'_>,

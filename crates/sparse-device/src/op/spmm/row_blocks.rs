@@ -1,5 +1,5 @@
-//! `C ← alpha·A·B + beta·C` for compressed rows that are short: some lanes walk over the entries of neighbouring rows,
-//! with the rows of B for the next entries on their way.
+//! `C ← alpha·A·B + beta·C` for short compressed rows: a team of lanes walks over the entries of neighbouring rows, and
+//! prefetches the rows of B of the next entries.
 
 use super::row_product::RowProduct;
 use super::team_kernels::{Team, TeamKernels};
@@ -17,26 +17,26 @@ const KERNEL: (&str, &str) = ("csr_spmm_row_blocks", "csr_spmm_row_blocks");
 /// The fewest lanes of a team.
 const MIN_LANES: usize = 4;
 
-/// Words of a row of B from which on a lane has two of them, and those that a team takes at once. Measured on an H200
-/// over 23 matrices in f32: two words take 0.74 to 1.03 of the time of one with K = 64 and 128 (0.74 to 1.15 with K =
-/// 256, were 64 words taken at once), 0.86 to 1.10 with K = 32.
+/// Words of a row of B from which on a lane takes two words. A team takes at most [`MOST_WORDS`] at a time. Measured on
+/// an H200 over 23 matrices in f32: two words take 0.74 to 1.03 of the time of one with K = 64 and 128 (0.74 to 1.15
+/// with K = 256, were 64 words taken at once), 0.86 to 1.10 with K = 32.
 const LONG_FOR_TWO_WORDS: usize = 16;
 const MOST_WORDS: usize = 32;
 
-/// The longest row in blocks of which none is cut where blocks are small.
+/// The longest row that a small block never cuts.
 pub(super) const LONGEST_WHOLE: usize = SMALL;
 
-/// Rows and entries of a block: few, where rows are very short and neighbours read neighbouring rows of B. Measured on
-/// an H100 with K = 128: 567 and 625 µs with rows of 3.2 entries, 702 and 664 with 6.9.
+/// Rows plus entries of a block: `SMALL` for very short rows, whose neighbours read neighbouring rows of B, else
+/// `LARGE`. Measured on an H100 with K = 128: 567 and 625 µs with rows of 3.2 entries, 702 and 664 with 6.9.
 const SMALL: usize = 32;
 const LARGE: usize = 64;
 
-/// Average entries per row from which on blocks are large.
+/// Average entries per row from which on blocks are [`LARGE`].
 const LONG_FOR_SMALL: usize = 6;
 
-/// Work-items per compute unit that make the walks, in which rows of B wait for those before, worth it. Measured with
-/// 970 thousand rows and entries: 16.7 and 11.7 µs by chunks with K = 8, where there are 920, 31.7 and 38.3 with K =
-/// 32.
+/// The fewest work-items per compute unit for which blocks are chosen: the reads of a walk depend on each other, so
+/// other work-items must hide their latency. Measured with 970 thousand rows and entries: 16.7 and 11.7 µs by chunks
+/// with K = 8, where there are 920, 31.7 and 38.3 with K = 32.
 const ITEMS_PER_UNIT: usize = 1024;
 
 /// The same where lanes meet at barriers. Measured on an H200 by NVIDIA's OpenCL, chunks over blocks: 1.04 to 1.65 at
@@ -46,7 +46,7 @@ const ITEMS_PER_UNIT_WITH_BARRIERS: usize = 256;
 /// The file of the plan's kernels.
 const PLAN_FILE: &str = "csr_row_blocks";
 
-/// Rows whose columns are looked at for the choice, and the part of all columns, one in so many, that near ones lie in.
+/// Rows that are sampled for the choice. Columns count as near within 1/[`FAR_PARTS`] of all columns.
 const SAMPLES: usize = 1024;
 const FAR_PARTS: usize = 16;
 
@@ -64,15 +64,15 @@ fn team(dtype: DType, columns: usize) -> Team {
     Team::of_words(row, if row < LONG_FOR_TWO_WORDS { 1 } else { 2 }, MIN_LANES)
 }
 
-/// True if the blocks of A's rows fill a device with `units` compute units, whose lanes meet at barriers or not.
+/// True if the blocks of A's rows fill a device with `units` compute units, where lanes synchronize by barriers or not.
 pub(super) fn fill_device(a: RawCompressed<'_>, columns: usize, units: usize, has_barriers: bool) -> bool {
     let items = team(a.dtype, columns).items(a.dtype, (a.rows + a.nnz()) / SMALL, columns);
     items >= units * if has_barriers { ITEMS_PER_UNIT_WITH_BARRIERS } else { ITEMS_PER_UNIT }
 }
 
 impl Device {
-    /// True if most rows have columns near each other, [`FAR_PARTS`] of all at most: then neighbours read the same rows of
-    /// B, if they are taken in turn.
+    /// True if most rows have columns within 1/[`FAR_PARTS`] of all columns: then neighbouring rows, processed one
+    /// after the other, read the same rows of B.
     pub(in crate::op) fn has_near_columns(&self, a: RawCompressed<'_>) -> Result<bool> {
         let samples = a.rows.min(SAMPLES);
         if samples == 0 {
@@ -86,7 +86,7 @@ impl Device {
     }
 }
 
-/// True if more than three quarters of the rows that tell have near columns: 1 if so, -1 if not, 0 of the others.
+/// True if near rows (1) are more than three times as many as far ones (−1); 0 is undecided.
 fn are_mostly_near(rows: &[i64]) -> bool {
     let count = |is_near| rows.iter().filter(|&&row| row == is_near).count();
     count(1) > 3 * count(-1)

@@ -1,5 +1,5 @@
-//! `C ← alpha·A·B + beta·C` for compressed rows of which neighbours have many columns in common: some lanes take a
-//! panel of four rows and read each row of B once for all of them.
+//! `C ← alpha·A·B + beta·C` for compressed rows whose neighbours have many columns in common: a team of lanes takes a
+//! panel of four rows and reads each row of B once for all of them.
 
 use super::panel_columns::PanelColumns;
 use super::row_product::RowProduct;
@@ -14,8 +14,9 @@ use sparse_core::{Backend, DType, Result};
 /// The file and the kernel of the product.
 const KERNEL: (&str, &str) = ("csr_spmm_panels", "csr_spmm_panels");
 
-/// The fewest lanes of a team. Each has a column where half of them or fewer would have a word: measured on an H200, 0.73 to
-/// 0.94 of the time of words with K = 8 on 19 matrices, 0.72 to 0.99 with K = 16 on seven where panels are chosen.
+/// The fewest lanes of a team. Each lane takes one column, not a word, if at most half of the lanes would have a word:
+/// measured on an H200, 0.73 to 0.94 of the time of words with K = 8 on 19 matrices, 0.72 to 0.99 with K = 16 on seven
+/// where panels are chosen.
 const MIN_LANES: usize = 8;
 
 /// The file of the plan's kernels.
@@ -25,40 +26,41 @@ const PLAN_FILE: &str = "csr_panels";
 const ROWS: usize = 4;
 const SLOTS: usize = 8;
 
-/// Bytes of a row of B from which on panels can take less time, and those, a line of the cache, below which nearly all
-/// places must have an entry. Measured on an H200 with K = 8 in f32: 0.65 and 0.75 of the time of other algorithms where
-/// 93 % and more have one (bands of 101 and of 41), 1.12 to 1.47 where fewer.
+/// Panels need rows of B of at least `MIN_ROW_BYTES`. Below `WIDE_ROW_BYTES`, a cache line, at least
+/// `PERCENT_FOR_NARROW_ROWS` percent of the places of a panel must have an entry. Measured on an H200 with K = 8 in
+/// f32: 0.65 and 0.75 of the time of other algorithms where 93 % and more have one (bands of 101 and of 41), 1.12 to
+/// 1.47 where fewer.
 ///
-/// Of the last the places of a panel's last group count, too: 1.21 and 1.33 on meshes of four unknowns, whose 28 slots have
-/// four groups of eight.
+/// That percentage includes the empty places of a panel's last group: 1.21 and 1.33 on meshes of four unknowns, whose
+/// 28 slots have four groups of eight.
 const MIN_ROW_BYTES: usize = 32;
 const WIDE_ROW_BYTES: usize = 128;
 const PERCENT_FOR_NARROW_ROWS: usize = 90;
 
-/// Teams per compute unit below which panels wait for each other's rows of B unless more places have an entry. Measured on
-/// an H200 with 27 to 45 and K = 32: 1.11 and 1.15 of the time of chunks where 49 and 52 % have one, 0.54 to 0.96 from 63 %
-/// on.
+/// With fewer teams per compute unit, latency is not hidden, and at least `PERCENT_FOR_FEW_TEAMS` percent of the places
+/// must have an entry. Measured on an H200 with 27 to 45 and K = 32: 1.11 and 1.15 of the time of chunks where 49 and
+/// 52 % have one, 0.54 to 0.96 from 63 % on.
 const MANY_TEAMS_PER_UNIT: usize = 64;
 const PERCENT_FOR_FEW_TEAMS: usize = 60;
 
-/// Entries per row on average below which a group is mostly empty, where a row of B is one line of the cache, and where
-/// it is more. Measured on an H200: 1.10 to 1.17 with rows of 3 entries; with 5 0.82 on a band with K = 32, and 1.02 to
-/// 1.17 with K = 64 to 256; with 6 0.90 to 0.95.
+/// The fewest entries per row on average: `[a row of B is at most one cache line, longer]`. With fewer, groups are
+/// mostly empty. Measured on an H200: 1.10 to 1.17 with rows of 3 entries; with 5 0.82 on a band with K = 32, and 1.02
+/// to 1.17 with K = 64 to 256; with 6 0.90 to 0.95.
 const MIN_LENGTH: [usize; 2] = [4, 6];
 
-/// Teams per compute unit that make panels worth it: there are fewer of them than of rows. Measured on an H200 on blocks
-/// and bands of 200 to 1000 entries a row, over chunks: 1.14 and 1.69 with 15 and K = 64 and 32, 0.41 to 0.75 with 22 to
-/// 47 and K = 32 to 128, 0.74 to 0.99 with 56 to 66.
+/// The fewest teams (panels × slices) per compute unit for which panels are chosen. Measured on an H200 on blocks and
+/// bands of 200 to 1000 entries a row, over chunks: 1.14 and 1.69 with 15 and K = 64 and 32, 0.41 to 0.75 with 22 to 47
+/// and K = 32 to 128, 0.74 to 0.99 with 56 to 66.
 const TEAMS_PER_UNIT: usize = 20;
 
-/// The longest row, in average rows, that a team can take without being late.
+/// The longest row, as a multiple of the average, for which panels are chosen: a longer one would delay its team.
 const LONGEST: usize = 4;
 
-/// Panels whose first slots are looked at for the choice.
+/// Panels that are sampled for the choice, by their first [`SAMPLED_SLOTS`] slots.
 const SAMPLES: usize = 1024;
 const SAMPLED_SLOTS: usize = 64;
 
-/// The plan: for each panel the columns of its slots, and which rows have an entry there.
+/// The plan: for each panel the columns of its slots, and the rows that have an entry there.
 #[derive(Debug)]
 pub(super) struct RowPanels {
     kernels: TeamKernels,
@@ -79,8 +81,8 @@ fn team(dtype: DType, columns: usize) -> Team {
 }
 
 impl Device {
-    /// True if panels of rows take less time than rows one by one: those of a panel have most columns in common, so
-    /// that at least `percent` of the places of a panel have an entry, or more where rows of B are short.
+    /// True if panels are chosen: the rows of a panel have most columns in common, so that at least `percent` of its
+    /// places have an entry, or more where rows of B are short.
     pub(super) fn has_alike_rows(
         &self,
         a: RawCompressed<'_>,

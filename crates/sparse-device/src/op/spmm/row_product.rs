@@ -1,4 +1,4 @@
-//! The plan of a product of compressed rows, whatever the algorithm.
+//! The plan of a product of compressed rows, over the kernels of any algorithm.
 
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::{Device, Kernel};

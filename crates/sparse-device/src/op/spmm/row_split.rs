@@ -17,7 +17,7 @@ use sparse_core::error::checked_product;
 use sparse_core::op::Op;
 use sparse_core::{Backend, DType, Result};
 
-/// The file of the kernels, and the product's.
+/// The file of the kernels, and the entry of the product.
 const FILE: &str = "csr_spmm_split";
 const KERNEL: (&str, &str) = (FILE, "csr_spmm_row_split");
 
@@ -30,10 +30,10 @@ pub(super) struct RowSplit {
     packed: Option<Packed>,
 }
 
-/// The parts of rows that warps take.
+/// The unit of work of a team.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Division {
-    /// Chunks, as long as there are enough of them for the device.
+    /// Chunks of a size that fills the device.
     Chunks,
     /// Tiles of equal size.
     Tiles,
@@ -41,7 +41,7 @@ pub(super) enum Division {
     Rows,
 }
 
-/// A slice of B, copied to memory of its own.
+/// A slice of B's columns, copied to a contiguous buffer.
 #[derive(Debug)]
 struct Packed {
     kernel: Kernel,
@@ -49,55 +49,56 @@ struct Packed {
     slice: RawBuffer,
 }
 
-/// Bytes of a row of B in a slice: usually; fewer where rows are alike and long enough to find rows of B in the cache
-/// again; and the fewest that are still whole lines where B is large and much reused. Measured on an H200 with K = 128,
-/// the second over the first: 0.81 and 0.89 with 16 and 12 random columns a row, 1.0 to 1.4 on 20 other matrices.
+/// Bytes of a row of B in a slice: `[usual, alike, far]`. `alike` is for long rows of similar lengths, which find rows
+/// of B in the cache again; `far`, one cache line, for a large B whose rows are reused often. Measured on an H200 with
+/// K = 128, the time of `alike` over that of `usual`: 0.81 and 0.89 with 16 and 12 random columns a row, 1.0 to 1.4 on
+/// 20 other matrices.
 const SLICES: [usize; 3] = [512, 256, 128];
 
-/// Average entries per row from which on alike rows find rows of B in the cache again, and the longest row, in average
-/// rows, with which they count as alike.
+/// Average entries per row from which on slices are `alike`, if no row has more than [`LONGEST_ALIKE`] times the
+/// average.
 const LONG_FOR_REUSE: usize = 12;
 const LONGEST_ALIKE: usize = 4;
 
-/// Average entries of rows with entries below which rows are short: there is little to wait for but the rows of B, so
-/// that a team has half the lanes. Measured on an H200 with K = 8 and 32: 0.61 to 1.03 of the time with fewer than 17
+/// Rows count as short below this average of entries per non-empty row: their time is mostly latency of the rows of B,
+/// and a team has half the lanes. Measured on an H200 with K = 8 and 32: 0.61 to 1.03 of the time with fewer than 17
 /// entries, 0.99 to 1.6 with 33 to 97.
 const SHORT: usize = 24;
 
-/// Words of a row of B from which on a lane has two of them: where rows are short, and otherwise.
+/// Words of a row of B from which on a lane takes two words: `[short rows, others]`.
 const LONG_FOR_TWO_WORDS: [usize; 2] = [8, 16];
 
-/// The fewest lanes of a team where two are enough, and otherwise: those of two read long chunks in words, where the kernel
-/// does so. Measured on an H200 with K = 8 on 18 matrices of alike rows of 24 to 1000 entries: 0.57 to 0.96 of the time of
-/// four lanes, two without words 0.67 to 1.26; 0.94 to 1.09 on six of skewed rows.
+/// The fewest lanes of a team: `[short rows or many of similar lengths, others]`. Teams of two lanes read long chunks in words,
+/// if the kernel does so. Measured on an H200 with K = 8 on 18 matrices of alike rows of 24 to 1000 entries: 0.57 to
+/// 0.96 of the time of four lanes, two without words 0.67 to 1.26; 0.94 to 1.09 on six of skewed rows.
 const MIN_LANES: [usize; 2] = [2, 4];
 
-/// Chunks per compute unit from which on teams of two lanes fill the device where rows are not short. Measured, two lanes
+/// Chunks per compute unit from which on teams of two lanes fill the device, if rows are not short. Measured, two lanes
 /// over four: 1.2 with 152, 0.87 with 242.
 const CHUNKS_FOR_TWO_LANES: usize = 192;
 
-/// Entries of a chunk per lane of its team, at most, and the entries that every team can have: a team with few lanes
-/// must not be late.
+/// The most entries of a chunk per lane of its team, so that a team with few lanes does not delay the others. Every
+/// team takes at least [`LEAST_LARGEST`].
 const ENTRIES_PER_LANE: usize = 32;
 pub(super) const LEAST_LARGEST: usize = 128;
 
-/// Teams that share a warp as if they were one for the number of chunks that a device wants: of more, the warp waits
-/// for the longest chunk. Measured on an H200 with K = 8 on skewed rows of 5 to 14 entries: chunks of 32 take 0.66 to
-/// 0.91 of the time of those of 128, but 1.6 where no row has more than 60 entries, so that 128 cut none.
+/// Up to this number, the teams of a warp count as one in the number of chunks that fill a device: a warp waits for its
+/// longest chunk. Measured on an H200 with K = 8 on skewed rows of 5 to 14 entries: chunks of 32 take 0.66 to 0.91 of
+/// the time of those of 128, but 1.6 where no row has more than 60 entries, so that 128 cut none.
 const TEAMS_AS_ONE: usize = 4;
 
-/// Bits of the classes of chunk lengths where several chunks share a warp, which waits for the longest. Measured on an
-/// H100 over 58 matrices of skewed rows with K = 32, beside the exact order of lengths: 0.987 × (0 bits 0.978 ×, but
-/// 1.11 × at worst).
+/// Bits of the length classes by which chunks are ordered, where several chunks share a warp, which waits for the
+/// longest. Measured on an H100 over 58 matrices of skewed rows with K = 32, beside the exact order of lengths: 0.987 ×
+/// (0 bits 0.978 ×, but 1.11 × at worst).
 const CLASS_BITS: u32 = 1;
 
-/// Average entries per row below which chunks that are whole rows have wider classes, of lengths up to twice the least:
-/// more neighbours stay together, which read neighbouring rows of B. Measured on an H200 on 27 matrices without a row
-/// of more than 32 entries: 0.95 of the time with K = 8 (0.87 to 1.00), 0.98 with K = 32 to 256 (0.90 to 1.03); 1.06 with 15
-/// entries, 1.08 with 27.
+/// Average entries per row below which length classes are wider (up to a factor of 2) if all chunks are whole rows:
+/// more neighbouring rows, which read neighbouring rows of B, stay together. Measured on an H200 on 27 matrices without
+/// a row of more than 32 entries: 0.95 of the time with K = 8 (0.87 to 1.00), 0.98 with K = 32 to 256 (0.90 to 1.03);
+/// 1.06 with 15 entries, 1.08 with 27.
 const SHORT_FOR_WIDE_CLASSES: usize = 12;
 
-/// True if slices of B, of this shape, are better copied where A has `nnz` entries.
+/// True if slices of B should be copied to a contiguous buffer, for a B of this shape and an A with `nnz` entries.
 pub(super) fn is_far(
     nnz: usize,
     (b_rows, columns): (usize, usize),
@@ -134,12 +135,12 @@ fn slice_columns(
     Ok((bytes / a.dtype.bytes()).min(columns).max(1))
 }
 
-/// True if rows with entries have few of them on average.
+/// True if non-empty rows have fewer than [`SHORT`] entries on average.
 fn are_short(a: RawCompressed<'_>, lengths: &LazyRowLengths<'_>) -> Result<bool> {
     Ok(a.nnz() < a.rows.saturating_mul(SHORT) && a.nnz() < lengths.filled()?.saturating_mul(SHORT))
 }
 
-/// True if teams of two lanes are enough for rows that are not short: they are many and alike.
+/// True if rows are many and of similar lengths, so that teams of two lanes fill the device.
 fn are_many_and_alike(backend: &Device, a: RawCompressed<'_>, lengths: &LazyRowLengths<'_>) -> Result<bool> {
     let chunks = a.rows.max(a.nnz() / LEAST_LARGEST);
     Ok(!backend.has_barriers()
@@ -147,7 +148,7 @@ fn are_many_and_alike(backend: &Device, a: RawCompressed<'_>, lengths: &LazyRowL
         && lengths.longest()? <= a.mean_length().saturating_mul(LONGEST_ALIKE))
 }
 
-/// The team that takes a chunk, for slices of this number of columns, and the fewest lanes of any.
+/// The team for a chunk and a slice of `columns` columns, and the fewest lanes of a team.
 fn team(dtype: DType, columns: usize, is_short: bool, are_many_and_alike: bool) -> (Team, usize) {
     let row = columns.div_ceil(vector(dtype.bytes()));
     let words = if row < LONG_FOR_TWO_WORDS[usize::from(!is_short)] { 1 } else { 2 };
@@ -227,7 +228,7 @@ impl RowProduct for RowSplit {
 }
 
 impl Packed {
-    /// Memory for `columns` columns of B.
+    /// Allocates a buffer for `columns` columns of B.
     fn new(backend: &Device, a: RawCompressed<'_>, columns: usize, defines: &Defines) -> Result<Self> {
         let len = checked_product("rows of B x columns", a.cols, columns)?;
         Ok(Self {

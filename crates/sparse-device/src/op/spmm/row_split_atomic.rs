@@ -1,5 +1,5 @@
-//! `C ← alpha·A·B + beta·C` for compressed rows, of which those of more than 256 entries are split: their chunks are
-//! added by atomic additions.
+//! `C ← alpha·A·B + beta·C` for compressed rows: rows of more than 256 entries are split into chunks, whose sums are
+//! added atomically.
 
 use super::row_product::RowProduct;
 use super::summed_chunks::SummedChunks;

@@ -1,4 +1,4 @@
-//! Chunks of rows with the partial sums of those that are no whole rows.
+//! Chunks of rows, with the partial sums of rows that have several chunks.
 
 use crate::primitive::chunks::Chunks;
 use crate::primitive::partial_sums::{PartialSums, SplitRows};
@@ -40,7 +40,7 @@ impl SummedChunks {
         self.chunks.bytes() + self.sums.bytes()
     }
 
-    /// Makes zeros of the partial sums.
+    /// Sets the partial sums to zero.
     pub(super) fn clear(&self, backend: &Device) -> Result<()> {
         self.sums.clear(backend)
     }

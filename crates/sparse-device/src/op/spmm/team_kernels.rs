@@ -7,7 +7,7 @@ use crate::primitive::raw::DenseOperands;
 use crate::{Device, Kernel};
 use sparse_core::{DType, Result};
 
-/// The lanes that share a row of B, and the words of each; without words, each has one column.
+/// A team: the lanes that share a row of B, and the words of each lane; without words, each lane has one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Team {
     lanes: usize,
@@ -54,7 +54,7 @@ impl Team {
         parts * columns.div_ceil(self.columns(dtype))
     }
 
-    /// The work-items that take `teams` parts of A times `columns` columns of B, were each to have one word or column.
+    /// The work-items for `teams` parts of A times `columns` columns of B, if each had one word or column.
     pub(super) fn items(self, dtype: DType, teams: usize, columns: usize) -> usize {
         self.teams(dtype, teams, columns) * self.lanes * self.words.max(1)
     }

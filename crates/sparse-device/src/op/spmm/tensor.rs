@@ -23,7 +23,7 @@ const SLOTS: usize = 8;
 /// Lanes that share neighbouring columns of C: `PAIRS` of the kernels.
 const PAIRS: usize = SLOTS / 2;
 
-/// Bytes of neighbouring columns of B that a lane reads: 8, unless B has more columns than a warp then has.
+/// Bytes of neighbouring columns of B that a lane reads: 8, or 16 if B has more columns than a warp covers with 8.
 const PACK_BYTES: [usize; 2] = [8, 16];
 
 /// The plan: the tiles of each window of rows.

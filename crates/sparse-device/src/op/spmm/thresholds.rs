@@ -6,43 +6,46 @@ use crate::primitive::chunks;
 /// The crossovers from one algorithm to another, on one class of devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SpmmThresholds {
-    /// Calls from which on chunks of rows pay whatever the rows. Measured over 260 matrices: chunks take the least time
-    /// of all on 97 of 100, from rows of one entry on, and `crc` 1.4 × and `cwm` 1.2 × as much on average; a plan takes
-    /// 0.1 to 0.5 ms.
+    /// Calls from which on chunks of rows are chosen for all rows. Measured over 260 matrices: chunks take the least
+    /// time of all on 97 of 100, from rows of one entry on, and `crc` 1.4 × and `cwm` 1.2 × as much on average; a plan
+    /// takes 0.1 to 0.5 ms.
     pub(crate) calls_for_chunks: usize,
-    /// Average entries per row from which on chunks of rows pay in plans of a few calls.
+    /// Average entries per row from which on chunks of rows are chosen in plans of a few calls.
     pub(crate) long_for_chunks: usize,
-    /// Entries of the longest row above which chunks of rows pay in plans of a few calls: it has several chunks.
+    /// Entries of the longest row above which chunks of rows are chosen in plans of a few calls: that row has several
+    /// chunks.
     pub(crate) longest_in_one_chunk: usize,
     /// Columns of B up to which one column per lane (`crc`) is enough; more take four per lane (`cwm`).
     pub(crate) columns_for_crc: usize,
 
-    /// Calls from which on panels of rows pay: their plan takes one to three products.
+    /// Calls from which on panels of rows are chosen: their plan takes the time of one to three products.
     pub(crate) calls_for_panels: usize,
-    /// The part of the places of four neighbouring rows, in percent, that must have an entry for panels to take less
-    /// time than rows one by one. Measured on an H200 with K = 32 and 128: 0.48 to 0.88 of the time where it is 50 %
-    /// and more (stencils of 9 and 27 points, meshes with several unknowns, bands), 0.91 to 1.17 with 30 to 36 %.
+    /// The least percentage of the places of a panel (four neighbouring rows × its columns) that have an entry, for
+    /// which panels are chosen. Measured on an H200 with K = 32 and 128: 0.48 to 0.88 of the time where it is 50 % and
+    /// more (stencils of 9 and 27 points, meshes with several unknowns, bands), 0.91 to 1.17 with 30 to 36 %.
     pub(crate) filled_percent_for_panels: usize,
 
-    /// Average entries per row with entries below which blocks of rows take less time than chunks.
+    /// Average entries per non-empty row below which blocks of rows are chosen over chunks.
     pub(crate) short_for_blocks: ShortForBlocks,
-    /// Average entries per row below which blocks take less time however long the rows with entries are, for the others
-    /// are many: 0.43 to 0.98 of it.
+    /// Average entries per row, empty rows included, below which blocks are always chosen: most rows are empty. Blocks
+    /// take 0.43 to 0.98 of the time of chunks.
     pub(crate) mostly_empty: usize,
 
-    /// Average entries per row with entries from which on blocks take more time than chunks that are whole rows, where
-    /// rows of B have 33 to 128 bytes, columns lie apart and blocks would cut the longest rows. Measured on an H200 with
-    /// K = 32 on 15 matrices, blocks over chunks: 1.05 to 1.69 from 4.3 entries on, 1.04 and 0.92 at 3.6 and 3.5.
+    /// Average entries per non-empty row from which on chunks that are whole rows are chosen over blocks, where rows of
+    /// B have 33 to 128 bytes, columns of a row are far apart and blocks would cut the longest rows. Measured on an
+    /// H200 with K = 32 on 15 matrices, blocks over chunks: 1.05 to 1.69 from 4.3 entries on, 1.04 and 0.92 at 3.6 and
+    /// 3.5.
     pub(crate) whole_from: usize,
-    /// Average entries per row below which blocks take less time than chunks where rows of B have more bytes, the cache
-    /// does not hold B, and columns are near, so that neighbours read the same rows of B. Measured on an H200 with K = 64
-    /// to 256 on nine matrices: 0.49 to 0.90 of the time with 10 to 22 entries, 0.97 to 1.10 with 24, 1.1 with 48.
+    /// Average entries per row below which blocks are chosen over chunks where rows of B have more than 128 bytes, B
+    /// does not fit the cache, and columns are near, so that neighbouring rows read the same rows of B. Measured on an
+    /// H200 with K = 64 to 256 on nine matrices: 0.49 to 0.90 of the time with 10 to 22 entries, 0.97 to 1.10 with 24,
+    /// 1.1 with 48.
     pub(crate) near_for_blocks: usize,
 
-    /// Bytes of B from which on its slices are copied before use: the reach of a device's translation buffers is
-    /// smaller, and a copy costs little beside the reuse.
+    /// Bytes of B from which on slices are copied to a contiguous buffer: B is larger than the reach of the device's
+    /// TLB, and the copy takes little time beside the product.
     pub(crate) far_bytes: usize,
-    /// Average uses of a row of B from which on the cache is worth more than longer reads.
+    /// Average uses of a row of B from which on narrow slices, which fit the cache, are better than longer reads.
     pub(crate) reuses: usize,
 
     /// Calls from which on a plan splits rows by blocks of columns.
@@ -56,10 +59,10 @@ pub(crate) struct SpmmThresholds {
     pub(crate) most_column_blocks: usize,
 }
 
-/// Average entries of rows that are short enough for blocks, by the bytes of a row of B: of chunks, more share a warp
-/// where these are few. Measured on an H200 over 23 matrices in f32, the time of chunks over that of blocks: with K = 8
-/// 0.6 to 0.9 from 4 entries on and 1.1 to 1.2 below, with K = 32 0.80 to 1.02 from 8 on and 1.03 to 1.4 below, with K =
-/// 64 to 256 0.84 to 1.04 from 12 on and 0.94 to 1.7 below.
+/// Average entries per row below which blocks are chosen over chunks, by the bytes of a row of B: with short rows of B,
+/// more chunks share a warp. Measured on an H200 over 23 matrices in f32, the time of chunks over that of blocks: with
+/// K = 8 0.6 to 0.9 from 4 entries on and 1.1 to 1.2 below, with K = 32 0.80 to 1.02 from 8 on and 1.03 to 1.4 below,
+/// with K = 64 to 256 0.84 to 1.04 from 12 on and 0.94 to 1.7 below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShortForBlocks {
     /// Up to 32 bytes.
@@ -71,7 +74,7 @@ pub(crate) struct ShortForBlocks {
 }
 
 impl ShortForBlocks {
-    /// That for rows of B with this number of bytes.
+    /// The threshold for rows of B with this number of bytes.
     pub(crate) fn of(self, row_bytes: usize) -> usize {
         match row_bytes {
             0..=32 => self.one_sector,
@@ -82,7 +85,7 @@ impl ShortForBlocks {
 }
 
 impl SpmmThresholds {
-    /// Measured on an H100 (132 compute units, 50 MiB of cache). Other devices that are no CPU have them too.
+    /// Measured on an H100 (132 compute units, 50 MiB of L2 cache). The default of all devices except CPUs.
     pub(crate) const H100: Self = Self {
         calls_for_chunks: 32,
         long_for_chunks: LANES,

@@ -56,7 +56,7 @@ impl Coordinates {
         Ok(Self { extents, major, minor, positions, unique: false })
     }
 
-    /// Notes whether it is known that no coordinate occurs twice.
+    /// Sets whether it is known that no coordinate occurs twice.
     fn known_unique(self, unique: bool) -> Self {
         Self { unique, ..self }
     }

@@ -20,7 +20,7 @@ pub(crate) enum SortBy {
     Both,
     /// By the major index: minor ones are in order, or need not be.
     Major,
-    /// By none: the entries are in order.
+    /// By no key: the entries are in order.
     Nothing,
 }
 
@@ -51,7 +51,7 @@ pub(crate) enum Sorter {
 }
 
 impl Sorter {
-    /// True if it can sort as many entries within `extents`, on a device with its kernels.
+    /// True if it can sort this number of entries within `extents`, on a device that has its kernels.
     pub(crate) fn fits(self, extents: (usize, usize), entries: usize) -> bool {
         match self {
             Self::Onesweep => onesweep::fits(extents, entries),
@@ -59,7 +59,7 @@ impl Sorter {
         }
     }
 
-    /// The faster one of those that the device has, and the reason.
+    /// The fastest sorter that the device has, and the reason.
     pub(crate) fn choose(backend: &Device, extents: (usize, usize), entries: usize) -> (Self, &'static str) {
         match backend.lacks(onesweep::FILE) {
             Some(_) => (Self::RadixSort, "there is no other"),
