@@ -1,10 +1,10 @@
-//! An allocator for Linux that keeps large blocks for the next results of their size.
+//! An allocator for Linux that caches large freed blocks for the next request of their size.
 //!
-//! A program that multiplies in a loop frees each result before it asks for the next, and a server has a new version of
-//! a matrix in place of the one before. The C library returns such memory to the operating system, which clears every
-//! page that it gives out again: more than half of the time of a product with a wide dense matrix. Here freed blocks
-//! wait for the next request of their size. Where more than 64 MiB wait, the operating system is told of further blocks
-//! that it may take their pages when it needs memory (`MADV_FREE`), so that they cost a busy machine nothing.
+//! A program that multiplies in a loop frees each result before it allocates the next, and a server replaces a matrix by
+//! its next version. The C library returns such memory to the operating system, which clears every page before it maps it
+//! again: more than half of the time of a product with a wide dense matrix. This allocator caches freed blocks for the
+//! next request of their size. Beyond 64 MiB of cached blocks, it offers their pages to the operating system
+//! (`MADV_FREE`), which takes them only when memory is short.
 //!
 //! ```
 //! #[cfg(target_os = "linux")]
@@ -17,112 +17,110 @@
 //! assert_eq!(recycler::waiting_bytes(), 0);
 //! ```
 //!
-//! The blocks that wait are those of the process. Where the allocator is not installed none do, and the functions do
-//! nothing.
+//! The cache is one for the process. Without the allocator as global allocator it is empty, and the functions do nothing.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes from which on blocks are kept, unless a program says otherwise, and asked for in huge pages.
+/// The default size, in bytes, from which on blocks are cached; also the size from which on they get huge pages.
 const LARGE: usize = 1 << 20;
 
-/// The most blocks that wait.
+/// The most cached blocks.
 const BLOCKS: usize = 256;
 
-/// The most bytes of all blocks that wait, unless [`keep_at_most`] says otherwise.
+/// The default limit of the bytes of all cached blocks; [`keep_at_most`] sets another.
 const BYTES: usize = 1 << 30;
 
-/// Bytes of waiting blocks up to which their pages are not offered to the operating system. A loop frees as much as it
-/// takes next, and an offer costs more than it looks: pages of 4 MB that were offered make `A @ x` of a grid of 700²
-/// points take 1.3 ms in place of 1.0, and the product with a diagonal of a million rows 1.25 in place of 0.9.
+/// Bytes of cached blocks up to which their pages are not offered to the operating system. Reusing offered pages is slow:
+/// with 4 MB of them, `A @ x` of a grid of 700² points takes 1.3 ms instead of 1.0, and the product with a diagonal of a
+/// million rows 1.25 instead of 0.9.
 const UNOFFERED: usize = 64 << 20;
 
-/// The greatest alignment of blocks that are kept: that of every block of the C library's `malloc`, from which a block
-/// comes that grows with a smaller one.
+/// The largest alignment of cached blocks: that of the C library's `malloc`, since a block may begin as a smaller one and
+/// grow by `realloc`.
 const ALIGNMENT: usize = 2 * size_of::<usize>();
 
-/// The allocator, which keeps blocks of `KEPT` bytes and more; all of its values are the same.
+/// The allocator, which caches freed blocks of `MIN_BYTES` bytes and more. All values share one cache.
 ///
-/// For blocks of 128 KiB and more the C library maps memory or trims its heap, and the system clears pages anew.
+/// The C library maps and unmaps memory, or trims its heap, for blocks of 128 KiB and more.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Recycler<const KEPT: usize = LARGE>;
+pub struct Recycler<const MIN_BYTES: usize = LARGE>;
 
-/// A block that nobody has.
+/// A cached block.
 #[derive(Clone, Copy)]
 struct Block {
     address: usize,
     bytes: usize,
-    /// True if it was here when blocks were [released](release_unused) last.
+    /// True if it was cached before the last call of [`release_unused`].
     is_old: bool,
 }
 
-/// Blocks that wait for a request, from the one that was freed first.
-struct Waiting {
+/// The cached blocks, in the order in which they were freed.
+struct Cache {
     blocks: [Block; BLOCKS],
     count: usize,
     bytes: usize,
-    /// The most bytes.
+    /// The most bytes of all blocks.
     limit: usize,
 }
 
-static WAITING: Mutex<Waiting> = Mutex::new(Waiting {
+static CACHE: Mutex<Cache> = Mutex::new(Cache {
     blocks: [Block { address: 0, bytes: 0, is_old: false }; BLOCKS],
     count: 0,
     bytes: 0,
     limit: BYTES,
 });
 
-/// Bytes of the blocks that wait.
+/// Bytes of the cached blocks.
 pub fn waiting_bytes() -> usize {
     lock().bytes
 }
 
-/// Lets blocks of at most `bytes` bytes in all wait, and frees those that have waited longest if there are more.
+/// Limits the cache to `bytes` bytes in all, and frees the oldest blocks beyond.
 pub fn keep_at_most(bytes: usize) {
     lock().limit = bytes;
-    free_while(|waiting| waiting.bytes > waiting.limit);
+    free_while(|cache| cache.bytes > cache.limit);
 }
 
-/// Frees the blocks that were there when this was called last: with one call in each period, those that have waited for
-/// one period or two.
+/// Frees the blocks that were already cached at the previous call. With one call per period, these are the blocks that
+/// were not used for one to two periods.
 pub fn release_unused() {
-    free_while(|waiting| waiting.blocks[0].is_old);
-    let mut waiting = lock();
-    let count = waiting.count;
-    waiting.blocks[..count].iter_mut().for_each(|block| block.is_old = true);
+    free_while(|cache| cache.blocks[0].is_old);
+    let mut cache = lock();
+    let count = cache.count;
+    cache.blocks[..count].iter_mut().for_each(|block| block.is_old = true);
 }
 
-/// Frees as many blocks as there are now: all, unless others come meanwhile.
+/// Frees the blocks that are cached now. Blocks that other threads free meanwhile may stay.
 pub fn release_all() {
     let count = lock().count;
     let freed = Cell::new(0);
     free_while(|_| freed.replace(freed.get() + 1) < count);
 }
 
-/// Frees the blocks that have waited longest, one after the other, while there are any and this is so. The system takes
-/// long for a large one, and meanwhile others are handed out.
-fn free_while(is_surplus: impl Fn(&Waiting) -> bool) {
+/// Frees the oldest blocks, one by one, while `is_surplus` is true. The lock is released during each call of the system,
+/// which takes long for a large block.
+fn free_while(is_surplus: impl Fn(&Cache) -> bool) {
     loop {
-        let mut waiting = lock();
-        if waiting.count == 0 || !is_surplus(&waiting) {
+        let mut cache = lock();
+        if cache.count == 0 || !is_surplus(&cache) {
             return;
         }
-        let bytes = waiting.blocks[0].bytes;
-        let block = waiting.remove(0);
-        drop(waiting);
+        let bytes = cache.blocks[0].bytes;
+        let block = cache.remove(0);
+        drop(cache);
         free(block, bytes);
     }
 }
 
 /// Nothing in a locked region allocates, or can panic.
-fn lock() -> MutexGuard<'static, Waiting> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> MutexGuard<'static, Cache> {
+    CACHE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Waiting {
-    /// Adds a block that was freed, and frees those that have waited longest where there are too many; false if it is
-    /// too large itself.
+impl Cache {
+    /// Adds a freed block, and frees the oldest ones beyond the limits; false if the block itself exceeds the limit.
     fn put(&mut self, block: *mut u8, bytes: usize) -> bool {
         if bytes > self.limit {
             return false;
@@ -137,7 +135,7 @@ impl Waiting {
         true
     }
 
-    /// Frees blocks until another one of `bytes` bytes may wait.
+    /// Frees blocks until another one of `bytes` bytes fits the limits.
     fn shrink_for(&mut self, bytes: usize) {
         while self.count > 0 && (self.count == BLOCKS || self.bytes + bytes > self.limit) {
             self.free_oldest();
@@ -158,24 +156,25 @@ impl Waiting {
     }
 }
 
-/// A block of this many bytes that waited. None if another thread, or before a fork another process, is here.
+/// Takes a block of `bytes` bytes out of the cache. `None` also if another thread holds the lock, or held it in the parent
+/// of a forked process.
 fn take(bytes: usize) -> Option<*mut u8> {
-    let mut waiting = WAITING.try_lock().ok()?;
-    let at = (0..waiting.count).rfind(|&k| waiting.blocks[k].bytes == bytes)?;
-    Some(waiting.remove(at))
+    let mut cache = CACHE.try_lock().ok()?;
+    let at = (0..cache.count).rfind(|&k| cache.blocks[k].bytes == bytes)?;
+    Some(cache.remove(at))
 }
 
-/// Lets a block wait, or frees it.
+/// Caches a block, or frees it.
 fn put(block: *mut u8, bytes: usize) {
-    if !WAITING.try_lock().is_ok_and(|mut waiting| waiting.put(block, bytes)) {
+    if !CACHE.try_lock().is_ok_and(|mut cache| cache.put(block, bytes)) {
         free(block, bytes);
     }
 }
 
-impl<const KEPT: usize> Recycler<KEPT> {
-    /// The layout of a block that serves this one: a large one has some bytes more, so that it serves others, too.
+impl<const MIN_BYTES: usize> Recycler<MIN_BYTES> {
+    /// The layout that is allocated for `layout`: the sizes of large blocks are rounded up, so that more requests fit.
     fn block(layout: Layout) -> Layout {
-        if !Self::is_kept(layout) {
+        if !Self::is_cacheable(layout) {
             return layout;
         }
         let rounded =
@@ -184,8 +183,8 @@ impl<const KEPT: usize> Recycler<KEPT> {
         Layout::from_size_align(size, ALIGNMENT).unwrap_or(layout)
     }
 
-    fn is_kept(layout: Layout) -> bool {
-        layout.size() >= KEPT && layout.align() <= ALIGNMENT
+    fn is_cacheable(layout: Layout) -> bool {
+        layout.size() >= MIN_BYTES && layout.align() <= ALIGNMENT
     }
 }
 
@@ -196,12 +195,12 @@ fn free(block: *mut u8, bytes: usize) {
     }
 }
 
-/// Tells the operating system that it may take the pages of a block until they are written.
+/// Offers the pages of a block to the operating system until they are written again.
 fn offer(block: *mut u8, bytes: usize) {
     advise(block, bytes, Advice::Free);
 }
 
-/// A block that nobody has used, a large one in huge pages.
+/// Advises huge pages for a new block, if it is large.
 fn fresh(block: *mut u8, bytes: usize) -> *mut u8 {
     if !block.is_null() && bytes >= LARGE {
         advise(block, bytes, Advice::HugePages);
@@ -228,15 +227,15 @@ fn advise(block: *mut u8, bytes: usize, advice: Advice) {
     unsafe { libc::madvise(block.add(skipped).cast(), (bytes - skipped) / PAGE * PAGE, advice) };
 }
 
-/// Other systems have other advice.
+/// No advice on other systems.
 #[cfg(not(target_os = "linux"))]
 fn advise(_block: *mut u8, _bytes: usize, _advice: Advice) {}
 
 // SAFETY: blocks are the system's, of the layouts of `block`, which depend on the caller's layout alone, so that
-// `dealloc` finds that of `alloc`. A block waits after it was freed, and leaves the list before it is handed out.
-unsafe impl<const KEPT: usize> GlobalAlloc for Recycler<KEPT> {
+// `dealloc` finds that of `alloc`. A block is cached after it was freed, and leaves the cache before it is returned.
+unsafe impl<const MIN_BYTES: usize> GlobalAlloc for Recycler<MIN_BYTES> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if !Self::is_kept(layout) {
+        if !Self::is_cacheable(layout) {
             // SAFETY: the caller's promise.
             return unsafe { System.alloc(layout) };
         }
@@ -246,22 +245,22 @@ unsafe impl<const KEPT: usize> GlobalAlloc for Recycler<KEPT> {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if !Self::is_kept(layout) {
+        if !Self::is_cacheable(layout) {
             // SAFETY: the caller's promise.
             return unsafe { System.alloc_zeroed(layout) };
         }
         let block = Self::block(layout);
-        let Some(kept) = take(block.size()) else {
+        let Some(cached) = take(block.size()) else {
             // SAFETY: the caller's promise.
             return fresh(unsafe { System.alloc_zeroed(block) }, block.size());
         };
         // SAFETY: the block has at least these bytes.
-        unsafe { kept.write_bytes(0, layout.size()) };
-        kept
+        unsafe { cached.write_bytes(0, layout.size()) };
+        cached
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        if Self::is_kept(layout) {
+        if Self::is_cacheable(layout) {
             return put(memory, Self::block(layout).size());
         }
         // SAFETY: the caller's promise.
@@ -275,16 +274,16 @@ unsafe impl<const KEPT: usize> GlobalAlloc for Recycler<KEPT> {
         if new.size() == old.size() {
             return memory;
         }
-        // A block that shrinks is copied, too, and waits whole: a sparse product reserves as much as its result may
-        // take, and the next one would get new pages, whose clearing takes more than half of the time of a band's.
-        if Self::is_kept(new)
-            && let Some(kept) = take(new.size())
+        // A block that shrinks is copied, too, and cached whole: a sparse product allocates the upper bound of its
+        // result, and the next one would get new pages, whose clearing takes more than half of the time of a band's.
+        if Self::is_cacheable(new)
+            && let Some(cached) = take(new.size())
         {
-            // SAFETY: the blocks are two, and each has at least so many bytes.
-            unsafe { kept.copy_from_nonoverlapping(memory, layout.size().min(size)) };
+            // SAFETY: the blocks are two, and each has at least this number of bytes.
+            unsafe { cached.copy_from_nonoverlapping(memory, layout.size().min(size)) };
             // SAFETY: the caller's promise.
             unsafe { self.dealloc(memory, layout) };
-            return kept;
+            return cached;
         }
         // SAFETY: the block has the old layout, whose alignment is that of every block of `malloc` if one of the two is
         // large. The C library moves its pages without copying them.
@@ -333,17 +332,17 @@ mod tests {
         keep_at_most(2 << 20);
         assert_eq!(waiting_bytes(), 0);
         block(3 << 20);
-        assert_eq!(waiting_bytes(), 0, "it is larger than what may wait");
+        assert_eq!(waiting_bytes(), 0, "it exceeds the limit");
         keep_at_most(4 << 20);
         block(2 << 20);
         block(3 << 20);
-        assert_eq!(waiting_bytes(), 3 << 20, "the one that has waited longest went");
+        assert_eq!(waiting_bytes(), 3 << 20, "the oldest block was freed");
         release_all();
         assert_eq!(waiting_bytes(), 0);
         let small = Layout::from_size_align(200 << 10, 8).unwrap();
         // SAFETY: the layout is not empty, and each block is freed once, by the same layout and allocator.
         unsafe { RECYCLER.dealloc(RECYCLER.alloc(small), small) };
-        assert_eq!(waiting_bytes(), 0, "it is smaller than those that are kept");
+        assert_eq!(waiting_bytes(), 0, "it is smaller than blocks that are cached");
         let all = Recycler::<{ 128 << 10 }>;
         // SAFETY: as above.
         unsafe { all.dealloc(all.alloc(small), small) };
