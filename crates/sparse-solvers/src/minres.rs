@@ -13,7 +13,7 @@ use sparse_core::op::{RealOf, SpmvKernel, VectorKernel};
 use sparse_core::{Accumulator, Result, Scalar, Space, SparseFormat};
 use std::mem::swap;
 
-/// A·r counts as zero below so many times the precision of the type, relative to ‖A‖·‖r‖. Systems of condition 10¹²
+/// A·r counts as zero below this multiple of ε·‖A‖·‖r‖, with the precision ε of the type. Systems of condition 10¹²
 /// still converge at a much larger A·r.
 const NEGLIGIBLE: f64 = 10.0;
 

@@ -48,8 +48,8 @@ impl Progress {
         self.target
     }
 
-    /// The outcome, given the true residual and the reason why the recurrence `ended`. `None` if a restart is worth
-    /// while.
+    /// The outcome, given the true residual and the reason why the recurrence `ended`. `None` if the solver should
+    /// restart.
     pub(crate) fn outcome(&mut self, residual: f64, ended: Ended) -> Option<Outcome> {
         let enough = (1.0 - MIN_PROGRESS) * std::mem::replace(&mut self.before, residual);
         let progress = residual <= PROGRESS * self.last;

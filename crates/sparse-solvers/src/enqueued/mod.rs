@@ -21,8 +21,8 @@ use state::State;
 /// much as two iterations of a small system; the iterations after convergence are wasted, half of these on average.
 const LONGEST_RUN: usize = 32;
 
-/// The most iterations between two checks, where the device goes on with as many others meanwhile: a check costs half
-/// an iteration of a small system, and these others are wasted too.
+/// The most iterations between two checks, where the device meanwhile runs the next ones: a check costs half an
+/// iteration of a small system, and the iterations after convergence are wasted.
 const LONGEST_OVERLAPPED_RUN: usize = 16;
 
 /// Orders below which a check that the device waits for costs more than 1 % of a long run. Measured on H100 and H200:

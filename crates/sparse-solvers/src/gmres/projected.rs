@@ -6,7 +6,7 @@ use sparse_core::c64;
 /// Minimizes ‖e₁ − H·y‖₂ while H, upper Hessenberg with a real subdiagonal, grows by columns. Each new column is
 /// rotated into a triangular R, so that the norm is known at once.
 ///
-/// All numbers are double, whatever the type of the vectors: it is one code for all types, and at least as exact.
+/// All numbers have double precision, for vectors of any type: the code is compiled once, and is at least as exact.
 #[derive(Debug)]
 pub(super) struct Projected {
     epsilon: f64,
@@ -75,9 +75,9 @@ impl Projected {
         }
         let rotation = Rotation::eliminating(column[last], below);
         column[last] = column[last].norm().hypot(below).into();
-        let (kept, left) = rotation.apply(self.g[last], c64::ZERO);
-        self.g[last] = kept;
-        self.g.push(left);
+        let (rotated, residual) = rotation.apply(self.g[last], c64::ZERO);
+        self.g[last] = rotated;
+        self.g.push(residual);
         self.r.append(&mut column);
         self.rotations.push(rotation);
         Ok(below)

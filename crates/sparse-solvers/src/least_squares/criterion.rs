@@ -41,8 +41,8 @@ impl Criterion {
         self.distance(estimates) <= self.claim
     }
 
-    /// The outcome for the true norms, given the estimates and the reason why the recurrence `ended`. `None` if more
-    /// iterations are worth while.
+    /// The outcome for the true norms, given the estimates and the reason why the recurrence `ended`. `None` if the
+    /// solver should continue.
     pub(super) fn outcome(&mut self, truth: &Norms, estimates: &Norms, ended: Ended) -> Option<Outcome> {
         let &Norms { residual, normal_ratio, a, x } = truth;
         match ended {

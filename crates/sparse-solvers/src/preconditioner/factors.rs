@@ -71,7 +71,7 @@ impl RowPositions {
         columns.iter().enumerate().for_each(|(k, col)| self.0[col.as_usize()] = start + k);
     }
 
-    /// Forgets the row, of which these are the columns.
+    /// Clears the positions of a row with these columns.
     pub(super) fn clear<I: Index>(&mut self, columns: &[I]) {
         columns.iter().for_each(|col| self.0[col.as_usize()] = Self::NONE);
     }

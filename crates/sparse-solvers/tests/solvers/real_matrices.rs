@@ -1,4 +1,5 @@
-//! Matrices of the SuiteSparse collection. The tests pass without them where they do not lie beside the repository.
+//! Matrices of the SuiteSparse collection. Without a copy of them beside the repository, the tests pass without
+//! checking anything.
 
 use crate::common::{Method, solve};
 use sparse_core::{Accumulator, Csr, c64};
