@@ -96,7 +96,7 @@ pub(crate) fn message() -> *const c_char {
 /// Does the work of a call, and stores the message of a failure. A panic, which is a bug of this library, is one too:
 /// it must not reach C.
 pub(crate) fn reported(work: impl FnOnce() -> Result<(), Failure>) -> Status {
-    // What a panic leaves behind is not used again but through methods that are sound whatever it holds.
+    // Values that a panic leaves behind are used again only through methods that are sound in any state.
     match catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Failure::bug(&*panic))) {
         Ok(()) => Status::Ok,
         Err(Failure { status, message }) => {

@@ -104,7 +104,7 @@ impl From<Arrays> for WideArrays {
     }
 }
 
-/// The functions of one triple of types.
+/// The functions for one triple of types.
 struct Functions {
     types: Types,
     borrow_csr: unsafe fn(&Device, &WideArrays) -> Result<Matrix, Failure>,

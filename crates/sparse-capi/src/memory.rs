@@ -44,7 +44,7 @@ impl Array<'_> {
     /// A copy of the elements.
     ///
     /// # Safety
-    /// The array is in memory of `device` as `nnz.h` asks for it, and nobody writes it.
+    /// The array is in memory of `device` as `nnz.h` asks for it, and is not written meanwhile.
     pub(crate) unsafe fn to_vec<T: Element>(self, device: &Device) -> Result<Vec<T>, Failure> {
         match device {
             // SAFETY: the caller promises what is asked.
@@ -57,8 +57,8 @@ impl Array<'_> {
     /// A vector over the elements, which are not copied.
     ///
     /// # Safety
-    /// The array is in memory of `device` as `nnz.h` asks for it, as long as the vector is used. One that the vector is
-    /// to write may be written, and is used by nobody else meanwhile.
+    /// The array is in memory of `device` as `nnz.h` asks for it, as long as the vector is used. If the vector is
+    /// written, no other code uses the array meanwhile.
     pub(crate) unsafe fn as_vector(self, device: &Device, dtype: DType) -> Result<Vector, Failure> {
         // SAFETY: the caller promises what is asked.
         unsafe { with_dtype!(dtype, T => self.as_vector_of::<T>(device)) }

@@ -13,7 +13,7 @@ fn no_sycl() -> Failure {
 /// An error.
 ///
 /// # Safety
-/// Always safe, unlike that of the other module.
+/// None; unsafe only to match the function of the module `sycl`.
 pub(crate) unsafe fn open(_: *const c_void) -> Result<Device, Failure> {
     Err(no_sycl())
 }

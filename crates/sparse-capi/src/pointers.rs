@@ -1,4 +1,4 @@
-//! Pointers of the caller's: what they point to is read, written, or handed to C and taken back.
+//! Pointers of the caller: reading and writing through them, and passing handles to C and back.
 
 use crate::Matrix;
 use crate::failure::{Failure, Status, reported};

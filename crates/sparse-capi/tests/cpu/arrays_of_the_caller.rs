@@ -1,4 +1,4 @@
-//! Matrices over arrays of the caller, and what is refused.
+//! Matrices over the caller's arrays, and arguments that are refused.
 
 use super::*;
 

@@ -2,6 +2,7 @@
 
 mod arrays_of_the_caller;
 mod made;
+mod solve;
 
 use nnz::{DType, Scalar, c32, c64};
 use nnz_capi::*;
