@@ -25,7 +25,7 @@ pub(crate) fn check_lines(a: &Matrix) -> Result<()> {
     check_each("row and column", a.nrows().saturating_add(a.ncols()), a)
 }
 
-/// Fails if a number for each of so many rows or columns would take far more bytes than the entries.
+/// Fails if an array with a number for each of `count` rows or columns would take far more memory than the entries.
 pub(crate) fn check_each(line: &str, count: usize, a: &Matrix) -> Result<()> {
     let data = a.nnz().saturating_mul(a.dtype().bytes());
     check(&format!("a number for each {line}"), count.saturating_mul(size_of::<usize>()), data)

@@ -87,7 +87,7 @@ fn parse_backend(name: &str) -> Result<BackendKind, nnz::Error> {
     name.to_ascii_lowercase().parse()
 }
 
-/// Parses a number of threads that `nnz::Cpu` accepts: as many read files as compute.
+/// Parses a number of threads that `nnz::Cpu` accepts; as many threads read files.
 fn parse_threads(number: &str) -> Result<usize, String> {
     let most = thread::available_parallelism().map_or(1, usize::from).max(256);
     match number.parse() {
@@ -219,13 +219,13 @@ impl Context {
         Ok(device)
     }
 
-    /// The host, for commands that do not compute: with one thread, whatever --threads says, since files are read by
-    /// threads of their own.
+    /// The host, for commands that do not compute: with one thread, since files are read by other threads, which follow
+    /// --threads.
     pub(crate) fn host() -> nnz::Result<Device> {
         Device::host_with_threads(1)
     }
 
-    /// The host beside `device`: the device itself where it is the CPU.
+    /// The host's device: `device` itself if it is the CPU.
     pub(crate) fn host_of(device: &Device) -> nnz::Result<Device> {
         match device {
             Device::Cpu(_) => Ok(device.clone()),
@@ -257,7 +257,7 @@ impl Context {
         }
     }
 
-    /// A report in the form that was asked for.
+    /// A report in the requested form.
     fn formatted(&self, report: &impl Report) -> Result<String> {
         match self.options.output {
             Output::Text => Ok(report.to_string()),

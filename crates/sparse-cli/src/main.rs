@@ -28,7 +28,7 @@ mod text;
 use std::io::{Write, stdout};
 use std::process::ExitCode;
 
-/// Results have the memory of those before them.
+/// Results reuse the memory of earlier ones.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: recycler::Recycler = recycler::Recycler;

@@ -111,7 +111,7 @@ fn check_on_ranks(options: &ProductOptions, devices: &[NamedDevice]) -> Result<(
     Ok(())
 }
 
-/// The files of a product: the matrix opened, the others read.
+/// The inputs of a product: the opened file of the matrix, and the operands.
 struct Inputs {
     matrix: MatrixFile,
     dtype: DType,
@@ -186,7 +186,7 @@ fn read(file: &MatrixFile, dtype: DType, device: &Device, format: Format) -> Res
         return Ok(Matrix::read_batch(device, file, dtype)?);
     }
     if format == Format::Coo && file.has_too_many_rows()? {
-        // On the host, where sorting takes memory for entries alone.
+        // On the host, where sorting takes memory proportional to the entries.
         let sorted = Matrix::read_coo(&Context::host_of(device)?, file, dtype)?.sort()?;
         return Ok(sorted.to_device(device)?);
     }

@@ -101,7 +101,7 @@ pub(crate) fn dtype<'a>(
     Ok(dtype)
 }
 
-/// Fails unless values of type `dtype` hold a factor, rounded to nearest.
+/// Fails unless a factor, rounded to nearest, fits `dtype`.
 pub(crate) fn check_factor(option: &str, value: c64, dtype: DType) -> Result<()> {
     if value.im != 0.0 && !dtype.is_complex() {
         return Err(usage(format_args!("{option} {value} is complex, the values are {dtype}")));
@@ -193,7 +193,7 @@ pub(crate) fn check_ranks_devices(devices: &[NamedDevice]) -> Result<()> {
     Err(usage("each rank takes the device of its number: leave out --devices, or start one process"))
 }
 
-/// Fails if a path is named, and nobody exchanges elements.
+/// Fails if an exchange path is named but there are no ranks or devices that exchange elements.
 pub(crate) fn check_exchange(devices: NamedDevices<'_>) -> Result<()> {
     if devices.exchange == ExchangePath::Auto || !devices.list.is_empty() {
         return Ok(());

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The rank that writes and reports.
 const ROOT: usize = 0;
 
-/// This process as one of several ranks, or alone.
+/// The ranks of an MPI job, or none for a single process.
 pub(crate) struct Ranks(Option<Arc<dyn SharedTransport>>);
 
 impl Ranks {

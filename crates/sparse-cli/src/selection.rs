@@ -108,8 +108,8 @@ fn from_start(extent: usize, index: isize) -> Option<usize> {
     if index >= 0 { Some(index.unsigned_abs()) } else { extent.checked_sub(index.unsigned_abs()) }
 }
 
-/// The indices among which a range of NumPy takes every so many: from the first one on, or from the last one back where
-/// the step is negative.
+/// The half-open range of indices that a NumPy slice spans: it takes every `step`-th one from the first, or from the
+/// last backwards if the step is negative.
 fn range(extent: usize, start: Option<isize>, stop: Option<isize>, step: isize) -> (Range<usize>, usize) {
     if step > 0 {
         let bound = |index: isize| from_start(extent, index).unwrap_or(0).min(extent);

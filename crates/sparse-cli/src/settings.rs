@@ -21,7 +21,7 @@ const NOT_IN_FILE: [&str; 4] = ["config", "worker", "help", "version"];
 /// # Errors
 /// A file that cannot be read, and a setting that is wrong, with its line.
 pub(crate) fn with_file(command: Command, arguments: &[OsString]) -> Result<Command, Error> {
-    // Errors of the arguments themselves are found once the defaults are there.
+    // The second parse, with the defaults, finds errors of the arguments.
     let parsed = command.clone().ignore_errors(true).try_get_matches_from(arguments);
     let Ok(Some(("serve", given))) = parsed.as_ref().map(ArgMatches::subcommand) else { return Ok(command) };
     let Some(path) = given.get_one::<PathBuf>("config") else { return Ok(command) };
@@ -79,7 +79,7 @@ fn text_of(item: &Item) -> Option<String> {
     }
 }
 
-/// Makes each setting the default of its option, unless an option that takes its place was `given`.
+/// Makes each setting the default of its option, unless an option that overrides it was `given`.
 fn apply(mut command: Command, settings: Vec<Setting>, given: &ArgMatches) -> Result<Command, String> {
     let is_there = |name: &str| settings.iter().any(|setting| setting.name == name);
     if is_there("devices") && (is_there("backend") || is_there("device")) {
@@ -136,7 +136,7 @@ fn names(command: &Command) -> Vec<String> {
 fn with_default(command: Command, setting: Setting) -> Command {
     let is_global = GLOBAL.contains(&&*setting.name);
     let id = setting.name.replace('-', "_");
-    // The command keeps it to the end of the process.
+    // The command needs a `'static` value.
     let value: &'static str = setting.value.leak();
     if is_global {
         return command.mut_arg(id, |option| option.default_value(value));

@@ -15,7 +15,7 @@ pub(crate) struct Row {
     /// The width of rows, of formats that pad rows to one width.
     #[serde(skip_serializing_if = "Option::is_none")]
     width: Option<usize>,
-    /// Bytes of all arrays; none if they cannot be counted in 64 bits.
+    /// Bytes of all arrays; `None` if they do not fit 64 bits.
     pub(crate) bytes: Option<u64>,
     /// Stored elements, padding included.
     pub(crate) slots: Option<u64>,

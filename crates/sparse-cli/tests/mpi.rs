@@ -1,5 +1,5 @@
-//! The command under `mpirun`: what ranks distribute has the bytes of what one process writes, and their products and
-//! solutions are those of one process within the bounds.
+//! The command under `mpirun`: distributed files have the bytes of those of one process, and products and solutions
+//! agree with those of one process within the bounds.
 #![cfg(unix)]
 
 mod common;

@@ -78,7 +78,8 @@ impl Compress {
 }
 
 impl Compress {
-    /// Fails if the array has so many rows, or columns, and so few elements that the offsets would fill the memory.
+    /// Fails if the offsets would take far more memory than the elements: an array without elements may have any number
+    /// of rows or columns.
     fn check_offsets(&self, dense: &NpyArray) -> Result<()> {
         let [members @ .., rows, cols] = &dense.shape[..] else { return Ok(()) };
         let lines = match self.to {

@@ -151,7 +151,7 @@ impl Serve {
         printed
     }
 
-    /// Worker processes where they are asked for; the front end never opens a device then.
+    /// Worker processes if requested; then the front end never opens a device.
     fn compute(&self, context: &Context) -> Result<Compute> {
         let count = self.devices.len().max(1);
         #[cfg(unix)]
@@ -191,7 +191,7 @@ impl Serve {
     }
 
     fn config(&self) -> Result<Config> {
-        // The parser does not compare what comes from a file.
+        // The parser does not check combinations of options that come from a file.
         if self.tls_cert.is_some() != self.tls_key.is_some()
             || (self.tls_client_ca.is_some() && self.tls_cert.is_none())
         {

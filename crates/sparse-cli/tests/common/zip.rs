@@ -21,12 +21,12 @@ impl Member {
         Self { name: format!("{key}.npy"), method: 0, packed: bytes, crc: crc.sum(), length }
     }
 
-    /// The array `key` as these bytes and so many MiB of zeros, in a thousandth of that. The checksum is not theirs:
-    /// nobody is to read as far as that.
+    /// The array `key`: the bytes of `head` and `mebibytes` MiB of zeros, packed in a thousandth of that. The checksum
+    /// is wrong: no reader should get that far.
     pub(crate) fn with_zeros(key: &str, head: &[u8], mebibytes: usize) -> Self {
         let zeros = vec![0; 1 << 20];
         let length = (head.len() + mebibytes * zeros.len()) as u32;
-        // A whole flush ends with a byte, and what follows does not refer to what was before.
+        // A full flush ends at a byte, and later blocks do not refer to earlier ones.
         let (head, zeros) = (flushed(head), flushed(&zeros));
         let last_block = vec![3, 0];
         let packed = [head, zeros.repeat(mebibytes), last_block].concat();

@@ -95,7 +95,7 @@ impl CallServer {
     }
 }
 
-/// An error that says how an upload goes on.
+/// An error that says how to resume an upload.
 fn with_upload(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref() {
         Some(ClientError::Incomplete { upload, .. }) => {

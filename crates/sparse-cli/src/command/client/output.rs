@@ -25,7 +25,7 @@ pub(super) fn print(send: impl Fn(&mut dyn Write) -> Sent, context: &Context) ->
     }
 }
 
-/// Prints JSON beside the result in `file`: to stderr where that is standard output.
+/// Prints JSON in addition to the result in `file`: to stderr if the result goes to standard output.
 fn print_beside(file: &Path, text: &str, context: &Context) -> Result<()> {
     if is_stdout(file) {
         context.print_beside_data(text);
@@ -44,7 +44,7 @@ fn is_text(media: &str) -> bool {
     ["application/json", "application/openmetrics-text"].iter().any(|text| media.starts_with(text))
 }
 
-/// Writes an answer to a file, which is there once it is whole; JSON is printed.
+/// Writes an answer to a file, which gets its name once it is complete; JSON is printed.
 pub(super) fn write(send: impl Fn(&mut dyn Write) -> Sent, file: &Path, context: &Context) -> Result<()> {
     with_part(file, |part| {
         let mut sink = File::create(part).with_context(|| part.display().to_string())?;
@@ -79,8 +79,8 @@ pub(super) fn write_by_descriptor(
     })
 }
 
-/// Lets `fill` write a file of another name, which has the name `file` in the end if `fill` says that it has a result,
-/// and is removed if not. A pipe, a device and standard output get its bytes.
+/// Lets `fill` write a temporary file, which is renamed to `file` if `fill` returns a result, and removed otherwise. A
+/// pipe, a device and standard output get its bytes.
 fn with_part(file: &Path, fill: impl FnOnce(&Path) -> Result<bool>) -> Result<()> {
     let found = fs::metadata(file).ok();
     let is_stream =

@@ -1,4 +1,4 @@
-//! The requests of HTTP that the arguments ask for.
+//! HTTP requests from the arguments.
 
 use super::arguments::{Computation, Request};
 use crate::failure::usage;

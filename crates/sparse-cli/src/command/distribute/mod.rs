@@ -90,7 +90,7 @@ pub(crate) struct Distribute {
     threshold: Option<f64>,
 }
 
-/// Bytes that the engine takes for each matrix, or part of one, beside its arrays.
+/// Bytes that the engine takes for each matrix, or part of one, in addition to its arrays.
 const PART_BYTES: usize = 256;
 
 /// A value of `--policy` or `--scheme`; none is `auto`.
@@ -162,7 +162,7 @@ impl Distribute {
     }
 
     /// Fails if matrices or their parts have more rows or columns than 32-bit indices count, or if their number, or
-    /// that of their offsets, would fill the memory with few elements behind them.
+    /// that of their offsets, would take far more memory than their elements.
     fn check_sizes(&self, source: &NpySource) -> Result<()> {
         let partition = self.partition.unwrap_or(Partition::WHOLE);
         check_partition(partition, source)?;

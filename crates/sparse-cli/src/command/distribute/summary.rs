@@ -19,7 +19,7 @@ pub(super) struct Summary {
     parallelism: &'static str,
     #[serde(flatten)]
     work: Work,
-    /// The predictions of all schemes, if they were asked for: of one rank after the other.
+    /// The predictions of all schemes, if requested, by rank.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     predictions: Vec<PredictionSummary>,
     /// The model's table of each rank.

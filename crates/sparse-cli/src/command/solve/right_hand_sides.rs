@@ -45,8 +45,8 @@ impl RightHandSides {
     }
 }
 
-/// Fails unless b has as many rows as A needs, and if it has so many columns and so few elements that the columns'
-/// outcomes would fill the memory.
+/// Fails unless b has as many rows as A needs, and if the outcomes of its columns would take far more memory than its
+/// elements.
 fn check_right_hand_sides(needed: usize, b: &DenseMatrix) -> Result<()> {
     let (found, columns) = (b.nrows(), b.ncols());
     if found != needed {
