@@ -92,7 +92,7 @@ mod tests {
         pool.keep(16, memory.clone());
         pool.keep(32, memory.clone());
         pool.keep(1, memory.clone());
-        assert_eq!(Arc::strong_count(&memory), 3, "there is room for 48");
+        assert_eq!(Arc::strong_count(&memory), 3, "the block of 48 fits");
         assert!(pool.release());
         assert!(!pool.release());
         pool.keep(48, memory.clone());

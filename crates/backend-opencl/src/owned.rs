@@ -1,7 +1,8 @@
-//! Handles of OpenCL that are released when they are dropped. (Those of `opencl3` panic where a runtime refuses that.)
+//! Handles of OpenCL that are released when they are dropped. (Those of `opencl3` panic if a runtime refuses the
+//! release.)
 //!
-//! A forked process has none of the runtime's threads, for which a release may wait without end: it leaves handles of
-//! its parent alone.
+//! A forked process has none of the runtime's threads, for which a release may wait without end: so it does not release
+//! its parent's handles.
 
 use opencl3::types::{cl_context, cl_device_id, cl_int};
 use std::ffi::c_void;

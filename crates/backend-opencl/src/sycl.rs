@@ -280,8 +280,8 @@ unsafe impl Sync for SyclMemory {}
 impl Drop for SyclMemory {
     fn drop(&mut self) {
         self.functions.release(|| {
-            // A call that fails here has failed before, and the queue reports it when it is waited for.
-            // SAFETY: the memory is alive, and nobody uses it again.
+            // A failure here follows an earlier one, which the queue reports when it is synchronized. SAFETY: the
+            // memory is alive, and nobody uses it again.
             let _ = guarded(|reason| unsafe { (self.functions.free)(self.raw, reason) });
         });
     }

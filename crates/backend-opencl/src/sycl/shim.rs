@@ -108,8 +108,8 @@ functions! {
 }
 
 impl Functions {
-    /// Gives something back to the runtime, but not in a forked process: that has none of the runtime's threads, for
-    /// which the call may wait without end.
+    /// Calls `release`, except in a forked process, which has none of the runtime's threads: the call could wait for
+    /// them forever.
     pub(super) fn release(&self, release: impl FnOnce()) {
         if self.process == process::id() {
             release();
@@ -131,7 +131,7 @@ fn load() -> Result<Functions, String> {
     };
     // SAFETY: the library's constructors are those of the shim and of the SYCL runtime, which may run at any time.
     let library = unsafe { Library::new(&path) }.map_err(reason)?;
-    // A runtime with threads of its own is not unloaded under them.
+    // Never unloaded, since the runtime's threads run its code.
     let library = Box::leak(Box::new(library));
     // SAFETY: a shim of every version has this function, of this type.
     let version = unsafe {
