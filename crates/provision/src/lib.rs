@@ -1,5 +1,5 @@
-//! Packages that the chores fetch from PyPI into `target/`, without root: Python packages, oneMKL, OpenCL runtimes and
-//! SYCL; what they compile of C++ against them; and what MPI lacks, which no chore can fetch.
+//! Packages that `xtask` and the harness fetch from PyPI into `target/`, without root: Python packages, oneMKL, OpenCL
+//! runtimes and SYCL. Also compiles C++ against them, and says which parts of MPI are missing, which cannot be fetched.
 
 #![allow(clippy::print_stderr, reason = "a chore says what it fetches")]
 
@@ -87,7 +87,7 @@ pub fn install_wheel(sh: &Shell, folder: &Path) -> Result<PathBuf> {
     Ok(installed)
 }
 
-/// Waits until no other process fetches, and keeps others waiting until it is dropped.
+/// Takes the lock that lets one process fetch at a time; it is held until the file is dropped.
 fn wait_for_others(sh: &Shell) -> Result<File> {
     let path = sh.create_dir(root().join("target"))?.join("fetching.lock");
     let locked = File::create(&path).and_then(|file| file.lock().map(|()| file));
