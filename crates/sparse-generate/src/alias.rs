@@ -11,7 +11,7 @@ use std::ops::Range;
 pub(super) struct Alias {
     /// The owner's part of each bucket, in units of 2⁻³².
     own: Vec<u32>,
-    /// The owner of the rest.
+    /// The second owner of each bucket.
     other: Vec<u32>,
 }
 

@@ -105,7 +105,8 @@ impl Member {
     }
 }
 
-/// Items with the first of each family first, then the second of each: of a part of them, every family has its share.
+/// Items interleaved by family (the first of each, then the second of each, …), so that any prefix has items of every
+/// family.
 ///
 /// ```
 /// use sparse_generate::families::in_turn;
