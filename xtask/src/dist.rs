@@ -9,8 +9,8 @@ use xshell::{Shell, cmd};
 /// The programs in the folder.
 const PROGRAMS: [Program; 3] = [HARNESS, BENCH, NNZ];
 
-/// The script under a program's name: the harness alone has every operation for every type and backend, 44 MB that gzip
-/// compresses to 8.
+/// A self-extracting script under a program's name: only the harness has every operation for every type and backend, 44
+/// MB that gzip compresses to 8.
 const UNPACK_AND_RUN: &str = r#"#!/bin/sh
 # Unpacks the program beside itself at its first call, and runs it.
 set -e

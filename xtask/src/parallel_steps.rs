@@ -18,14 +18,14 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    /// The seconds that it may take on two cores, beside other steps.
+    /// The seconds that it may take on two cores while other steps run.
     pub(crate) budget: u64,
     /// The steps before it: those whose builds it uses or would wait for.
     pub(crate) needs: &'static [&'static str],
     pub(crate) run: fn(&Shell) -> Result<()>,
 }
 
-/// A step in a process of its own, which writes to a file.
+/// A step in a child process, whose output goes to a file.
 struct Running {
     step: &'static Step,
     start: Instant,

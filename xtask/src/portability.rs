@@ -3,13 +3,13 @@
 /// The compiler's flags for them: warnings are denied, since clippy sees the code of x86-64 alone.
 pub(crate) const RUSTFLAGS: &str = "-D warnings";
 
-/// A check, and what it needs from rustup.
+/// A check, and the toolchain or target that it needs from rustup.
 pub(crate) struct Check {
     /// The toolchain or target that it needs.
     pub(crate) needs: &'static str,
     /// Lists the toolchains or targets that are installed.
     pub(crate) list: &'static str,
-    /// Installs what it needs.
+    /// The command that installs it.
     pub(crate) install: &'static str,
     /// The check itself.
     pub(crate) run: &'static str,

@@ -15,8 +15,8 @@ pub(super) fn clippy(sh: &Shell) -> Result<()> {
     Ok(cmd!(sh, "cargo clippy {workspace...} --all-targets -- -D warnings").run()?)
 }
 
-/// Checks what feature unification hides: a crate that builds only because another one turned a feature on. Not of the
-/// benchmark, which nobody depends on: other features of its peers would compile them once more.
+/// Checks what feature unification hides: a crate that builds only because another one turned a feature on. Leaves out
+/// the benchmark, on which no crate depends: with other features its peers would be compiled again.
 pub(super) fn features(sh: &Shell) -> Result<()> {
     for package in packages(sh)?.iter().filter(|package| *package != BENCH.package) {
         cmd!(sh, "cargo check --quiet -p {package} --no-default-features").run()?;
@@ -55,8 +55,8 @@ fn command<'a>(sh: &'a Shell, line: &str) -> xshell::Cmd<'a> {
     sh.cmd(program).args(arguments.split_whitespace())
 }
 
-/// Compiles the tests in a step of its own: others need what it builds, but not that the tests pass. `NNZ_REQUIRE` can
-/// ask for those of MPI.
+/// Compiles the tests. It is a separate step, since other steps need the build but not that the tests pass.
+/// `NNZ_REQUIRE` can ask for those of MPI.
 pub(super) fn build_tests(sh: &Shell) -> Result<()> {
     if let Some(missing) = provision::missing_for_mpi(sh) {
         let required = std::env::var("NNZ_REQUIRE").unwrap_or_default();
@@ -77,7 +77,7 @@ pub(super) fn workspace(sh: &Shell) -> Vec<&'static str> {
     [&["--workspace", "--quiet"], mpi].concat()
 }
 
-/// Builds what the steps behind this one run, so that their times are their own.
+/// Builds the programs of later steps, so that their times do not include compiling.
 pub(super) fn build_harness(sh: &Shell) -> Result<()> {
     let Program { package, name, profile } = HARNESS;
     Ok(cmd!(sh, "cargo build --profile {profile} --quiet -p {package} --bin {name}").run()?)

@@ -17,8 +17,8 @@ pub(super) fn test(sh: &Shell) -> Result<()> {
 pub(super) fn scipy(sh: &Shell) -> Result<()> {
     let packages = python_packages(sh)?;
     let _path = sh.push_env("PYTHONPATH", packages);
-    // Built with the tests: release mode takes longer to compile than it saves here, and a command that names the
-    // program alone would compile it once more.
+    // Built with the tests in debug mode: compiling it in release mode takes longer than the program saves, and
+    // building only the program would compile it again with other features.
     build_tests(sh)?;
     let nnz = NNZ.path();
     Ok(cmd!(sh, "python3 crates/sparse-cli/tests/compare_with_scipy --nnz {nnz}").run()?)

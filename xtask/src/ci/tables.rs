@@ -77,7 +77,7 @@ pub(super) fn opencl(sh: &Shell) -> Result<()> {
             .run()?;
     }
     // The kernels of all types are the same text, so that a type runs on one runtime: most on Intel's, which compiles
-    // faster. What one leaves out of f32 and f64 it has on SYCL's queues.
+    // faster. The types that one leaves out of f32 and f64 run on SYCL's queues.
     opencl_table(sh, Runtime::Pocl, Runtime::Pocl.variables(sh)?, &["f32"])?;
     opencl_table(sh, Runtime::Pocl, pocl, &["i", "f16"])?;
     opencl_table(sh, Runtime::Intel, Runtime::Intel.variables(sh)?, &["f64", "bf16", "c32", "c64"])
@@ -133,7 +133,7 @@ fn host_program(sh: &Shell) -> Result<()> {
     Ok(cmd!(sh, "{program}").envs(variables).run()?)
 }
 
-/// Runs a few small cases under Oclgrind; whatever it reports is a failure.
+/// Runs a few small cases under Oclgrind; any report is a failure.
 pub(super) fn oclgrind(sh: &Shell) -> Result<()> {
     let log = sh.create_dir(root().join("target/conformance"))?.join("oclgrind.log");
     sh.write_file(&log, "")?;
