@@ -189,7 +189,7 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
         self.check(op, "p", self.len, (turn.p.len(), turn.p.context()))?;
         self.check(op, "the numbers", 2, (turn.numbers.len(), turn.numbers.context()))?;
         self.check(op, "the next numbers", 2, (turn.next.len(), turn.next.context()))?;
-        // SAFETY: lengths and contexts were checked; the workspace was made for this length, whose contents do not matter.
+        // SAFETY: lengths and contexts were checked; the workspace, with any contents, was made for this length.
         unsafe { self.backend.gradient_turn(&mut self.workspace, turn) }
     }
 
