@@ -98,8 +98,8 @@ impl DataLines {
         self.bytes.len()
     }
 
-    /// Removes and returns the stored lines except the last one, which may be incomplete, or the last of the file. Lines
-    /// of the header are returned together.
+    /// Removes and returns the stored lines except the last one, which may be incomplete, or the last of the file.
+    /// Lines of the header are returned together.
     pub(super) fn take_whole(&mut self) -> Contents {
         let before_end = self.bytes.len().saturating_sub(1);
         let last =

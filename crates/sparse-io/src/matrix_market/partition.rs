@@ -10,7 +10,8 @@ use sparse_core::{Error, Result, Scalar};
 use std::fs::metadata;
 use std::path::Path;
 
-/// The entries of one partition of a coordinate file, in the order of the file. The mirror image of an entry of a symmetric file follows it.
+/// The entries of one partition of a coordinate file, in the order of the file. The mirror image of an entry of a
+/// symmetric file follows it.
 #[derive(Debug, Clone)]
 pub struct EntryPartition<T> {
     /// The header of the whole file.
