@@ -30,7 +30,8 @@ pub trait Preconditioner<B: Backend, T: Scalar>: Debug {
     /// K⁻¹·r, in memory that the preconditioner owns, or `r` itself.
     ///
     /// # Errors
-    /// [`Shape`](sparse_core::Error::Shape) if the length of `r` is not the number of rows of K; errors of the device's runtime.
+    /// [`Shape`](sparse_core::Error::Shape) if the length of `r` is not the number of rows of K; errors of the device's
+    /// runtime.
     fn apply<'a>(&'a mut self, r: ViewOf<'a, B, T>) -> Result<ViewOf<'a, B, T>>;
 
     /// True if K is known to be the identity, so that rᴴ·K⁻¹·r is ‖r‖².
