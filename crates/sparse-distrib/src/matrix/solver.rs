@@ -79,8 +79,8 @@ where
     /// Plans the product with `a` and allocates all vectors: a collective call with the same options on all ranks.
     ///
     /// # Errors
-    /// [`Shape`](sparse_core::Error::Shape) if A is not square, or its columns are not divided as its rows; the errors of
-    /// [`Krylov::new`], of any rank.
+    /// [`Shape`](sparse_core::Error::Shape) if A is not square, or its columns are not divided as its rows; the errors
+    /// of [`Krylov::new`], of any rank.
     pub fn new(
         backend: &DistributedBackend<X, B>,
         a: &DistributedMatrix<T, SpaceOf<B>, O>,
