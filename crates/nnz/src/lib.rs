@@ -45,8 +45,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The folder `examples` has a program for each of a dozen tasks, and `docs/for-scipy-users.md` puts SciPy's calls beside
-//! ours.
+//! The folder `examples` has a program for each of a dozen tasks, and `docs/for-scipy-users.md` puts SciPy's calls
+//! beside ours.
 //!
 //! # Which layer
 //! | you know the types and formats | use | an operation is |

@@ -61,6 +61,9 @@
 //! typed matrix back. Factors and the results of reductions are [`c64`](crate::c64) and `f64`, which hold the
 //! accumulators of all types exactly.
 
+// A method of `Matrix` is in the file of its operation, such as `products.rs` or `sddmm.rs`. It calls the object-safe
+// trait of `any_matrix.rs`, which `typed_matrix.rs` implements for all typed matrices; what differs from format to
+// format is in `runtime_format/`.
 mod any_matrix;
 mod backend;
 mod batch;
