@@ -1,4 +1,16 @@
-//! Building blocks that several operations share.
+//! Building blocks of several operations.
+//!
+//! | modules | contents |
+//! |---|---|
+//! | `raw`, `values` | matrices and operands without type parameters, as launches take them |
+//! | `row_lengths` | statistics of row lengths, for choices |
+//! | `chunks`, `row_blocks`, `column_blocks`, `partial_sums` | divisions of rows among warps, and the sums of divided rows |
+//! | `row_groups`, `stored_values`, `padded_entries`, `block_diagonal`, `in_order` | matrices of any format as compressed rows |
+//! | `coordinates`, `radix_sort`, `runs`, `triplets` | entries sorted by coordinate, and duplicates merged |
+//! | `rearrangement`, `gather`, `positions`, `numbering`, `target` | plans that move values into another pattern |
+//! | `merged_rows` | the merge of the rows of two matrices |
+//! | `prefix_sum`, `look_back`, `reduction` | scans and reductions |
+//! | `validate`, `tolerance` | checks of indices, and the tolerance of pruning |
 
 pub(crate) mod block_diagonal;
 pub(crate) mod chunks;

@@ -1,4 +1,5 @@
-//! The columns of panels of neighbouring rows: each column in which a row of the panel has an entry, in groups of slots.
+//! The columns of panels of neighbouring rows: each column in which a row of the panel has an entry, in groups of
+//! slots.
 
 use crate::buffer::RawBuffer;
 use crate::launch::Launch;

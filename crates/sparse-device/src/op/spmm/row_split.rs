@@ -68,9 +68,9 @@ const SHORT: usize = 24;
 /// Words of a row of B from which on a lane takes two words: `[short rows, others]`.
 const LONG_FOR_TWO_WORDS: [usize; 2] = [8, 16];
 
-/// The fewest lanes of a team: `[short rows or many of similar lengths, others]`. Teams of two lanes read long chunks in words,
-/// if the kernel does so. Measured on an H200 with K = 8 on 18 matrices of alike rows of 24 to 1000 entries: 0.57 to
-/// 0.96 of the time of four lanes, two without words 0.67 to 1.26; 0.94 to 1.09 on six of skewed rows.
+/// The fewest lanes of a team: `[short rows or many of similar lengths, others]`. Teams of two lanes read long chunks
+/// in words, if the kernel does so. Measured on an H200 with K = 8 on 18 matrices of alike rows of 24 to 1000 entries:
+/// 0.57 to 0.96 of the time of four lanes, two without words 0.67 to 1.26; 0.94 to 1.09 on six of skewed rows.
 const MIN_LANES: [usize; 2] = [2, 4];
 
 /// Chunks per compute unit from which on teams of two lanes fill the device, if rows are not short. Measured, two lanes
