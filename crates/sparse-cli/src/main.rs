@@ -1,4 +1,8 @@
 //! The command `nnz`: sparse matrices from the shell.
+//!
+//! `arguments.rs` lists the subcommands, each of which has a file or folder in `command/`. `context.rs` has the global
+//! options: device, value type, output. The other files are shared by several subcommands. All computing is done by the
+//! methods of [`nnz::Matrix`].
 
 mod analysis;
 mod arguments;

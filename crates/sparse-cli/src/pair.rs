@@ -7,8 +7,8 @@ use anyhow::Result;
 use nnz::{DType, Matrix};
 use std::path::Path;
 
-/// The matrices of two files in one format, in the memory of the device, in the type of --dtype, or in that which holds the
-/// values of both exactly, except integers that f64 rounds. Reports the rounded integers.
+/// The matrices of two files in one format, in the memory of the device, in the type of --dtype, or in that which holds
+/// the values of both exactly, except integers that f64 rounds. Reports the rounded integers.
 pub(crate) fn read_pair(context: &Context, options: ReadOptions, paths: [&Path; 2]) -> Result<[Matrix; 2]> {
     file::check_inputs(paths)?;
     let device = context.device()?;

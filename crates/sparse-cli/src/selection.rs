@@ -49,8 +49,8 @@ impl FromStr for Selection {
 }
 
 impl Selection {
-    /// The chosen ones of `extent` rows or columns of a matrix, which justifies the memory for a list; `what` is `row` or
-    /// `column`.
+    /// The chosen ones of `extent` rows or columns of a matrix, which justifies the memory for a list; `what` is `row`
+    /// or `column`.
     pub(crate) fn of(&self, what: &str, extent: usize, a: &Matrix) -> Result<nnz::Selection<'static>> {
         let Self::Range { start, stop, step } = self else {
             return Ok(nnz::Selection::List(self.indices(what, extent)?.into()));

@@ -47,7 +47,7 @@ impl Member {
 fn flushed(bytes: &[u8]) -> Vec<u8> {
     let mut packed = Vec::with_capacity(bytes.len() + 1024);
     let mut deflate = Compress::new(Compression::fast(), false);
-    deflate.compress_vec(bytes, &mut packed, FlushCompress::Full).expect("there is room");
+    deflate.compress_vec(bytes, &mut packed, FlushCompress::Full).expect("the output fits the buffer");
     packed
 }
 
