@@ -1,9 +1,9 @@
 //! An allocator for Linux that caches large freed blocks for the next request of their size.
 //!
-//! A program that multiplies in a loop frees each result before it allocates the next, and a server replaces a matrix by
-//! its next version. The C library returns such memory to the operating system, which clears every page before it maps it
-//! again: more than half of the time of a product with a wide dense matrix. This allocator caches freed blocks for the
-//! next request of their size. Beyond 64 MiB of cached blocks, it offers their pages to the operating system
+//! A program that multiplies in a loop frees each result before it allocates the next, and a server replaces a matrix
+//! by its next version. The C library returns such memory to the operating system, which clears every page before it
+//! maps it again: more than half of the time of a product with a wide dense matrix. This allocator caches freed blocks
+//! for the next request of their size. Beyond 64 MiB of cached blocks, it offers their pages to the operating system
 //! (`MADV_FREE`), which takes them only when memory is short.
 //!
 //! ```
@@ -17,7 +17,8 @@
 //! assert_eq!(recycler::waiting_bytes(), 0);
 //! ```
 //!
-//! The cache is one for the process. Without the allocator as global allocator it is empty, and the functions do nothing.
+//! The cache is one for the process. Without the allocator as global allocator it is empty, and the functions do
+//! nothing.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -32,13 +33,13 @@ const BLOCKS: usize = 256;
 /// The default limit of the bytes of all cached blocks; [`keep_at_most`] sets another.
 const BYTES: usize = 1 << 30;
 
-/// Bytes of cached blocks up to which their pages are not offered to the operating system. Reusing offered pages is slow:
-/// with 4 MB of them, `A @ x` of a grid of 700² points takes 1.3 ms instead of 1.0, and the product with a diagonal of a
-/// million rows 1.25 instead of 0.9.
+/// Bytes of cached blocks up to which their pages are not offered to the operating system. Reusing offered pages is
+/// slow: with 4 MB of them, `A @ x` of a grid of 700² points takes 1.3 ms instead of 1.0, and the product with a
+/// diagonal of a million rows 1.25 instead of 0.9.
 const UNOFFERED: usize = 64 << 20;
 
-/// The largest alignment of cached blocks: that of the C library's `malloc`, since a block may begin as a smaller one and
-/// grow by `realloc`.
+/// The largest alignment of cached blocks: that of the C library's `malloc`, since a block may begin as a smaller one
+/// and grow by `realloc`.
 const ALIGNMENT: usize = 2 * size_of::<usize>();
 
 /// The allocator, which caches freed blocks of `MIN_BYTES` bytes and more. All values share one cache.
@@ -99,8 +100,8 @@ pub fn release_all() {
     free_while(|_| freed.replace(freed.get() + 1) < count);
 }
 
-/// Frees the oldest blocks, one by one, while `is_surplus` is true. The lock is released during each call of the system,
-/// which takes long for a large block.
+/// Frees the oldest blocks, one by one, while `is_surplus` is true. The lock is released during each call of the
+/// system, which takes long for a large block.
 fn free_while(is_surplus: impl Fn(&Cache) -> bool) {
     loop {
         let mut cache = lock();
@@ -156,8 +157,8 @@ impl Cache {
     }
 }
 
-/// Takes a block of `bytes` bytes out of the cache. `None` also if another thread holds the lock, or held it in the parent
-/// of a forked process.
+/// Takes a block of `bytes` bytes out of the cache. `None` also if another thread holds the lock, or held it in the
+/// parent of a forked process.
 fn take(bytes: usize) -> Option<*mut u8> {
     let mut cache = CACHE.try_lock().ok()?;
     let at = (0..cache.count).rfind(|&k| cache.blocks[k].bytes == bytes)?;
