@@ -127,7 +127,7 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) if the lengths differ, [`WrongContext`](crate::Error::WrongContext) if the view
-    /// lives elsewhere, both before anything is written; an error of the device's runtime.
+    /// is in another context, both before anything is written; an error of the device's runtime.
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()>;
 
     /// Copies a view to the host, and calls `enqueue`, whose work comes after the copy. A backend that
@@ -200,8 +200,8 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// Copies one view onto another.
     ///
     /// # Errors
-    /// [`Shape`](crate::Error::Shape) if the lengths differ, [`WrongContext`](crate::Error::WrongContext) if a view
-    /// lives elsewhere, both before anything is written; an error of the device's runtime.
+    /// [`Shape`](crate::Error::Shape) if the lengths differ, [`WrongContext`](crate::Error::WrongContext) if a view is
+    /// in another context, both before anything is written; an error of the device's runtime.
     fn copy<T: Element>(&self, from: ViewOf<'_, Self, T>, to: ViewMutOf<'_, Self, T>) -> Result<()>;
 
     /// Waits until all work in the queue is done.

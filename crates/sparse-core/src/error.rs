@@ -70,7 +70,7 @@ pub enum Error {
     WrongContext {
         /// The operation.
         op: &'static str,
-        /// The operand that lives elsewhere.
+        /// The operand that is in another context.
         operand: &'static str,
         /// The context of the backend.
         expected: u64,
@@ -85,7 +85,7 @@ pub enum Error {
         /// The reason, and what is supported instead.
         reason: String,
     },
-    /// A name that was to be parsed stands for nothing.
+    /// A name cannot be parsed.
     #[error("unknown {kind} `{name}`: one of {known}")]
     UnknownName {
         /// The kind of what is named: `format`, `type`, …

@@ -31,7 +31,7 @@ pub trait PeerExchange<T: Element, S: Space>: Debug + Send + Sync {
     /// sender and a range of the same length in its own call.
     ///
     /// # Errors
-    /// An error of a device's runtime, of this rank or of one that sends to it: a rank that fails leaves nobody
+    /// An error of a device's runtime, of this rank or of one that sends to it: a rank that fails leaves no rank
     /// waiting. `meanwhile` was called even so, and `incoming` has unspecified elements.
     fn exchange(
         &self,

@@ -313,7 +313,7 @@ fn copies_to_a_device_and_back_are_equal() -> Result<()> {
     there_and_back(&BatchCsr::<f64>::new((1, 3), vec![0, 0, 1], vec![0, 0, 0, 1], vec![2], vec![1.0])?)
 }
 
-/// Shapes that claim more offsets or elements than memory has are errors, whoever asks.
+/// Shapes that claim more offsets or elements than memory has are errors of every function.
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no limit of memory")]
 fn what_no_memory_holds_is_an_error() -> Result<()> {

@@ -214,7 +214,7 @@ mod faer {
         Ok(())
     }
 
-    /// faer can leave space behind the entries of a row.
+    /// faer can leave space after the entries of a row.
     #[test]
     fn reserved_space_is_left_out() -> Result<()> {
         let pattern =

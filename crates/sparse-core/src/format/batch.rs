@@ -37,8 +37,8 @@ impl<S: Space, I: Index, O: Index> BatchPattern<S, I, O> {
 }
 
 /// `count` compressed matrices of one shape, back to back: member `k` owns the entries
-/// `member_ptr[k]..member_ptr[k + 1]`, and its `major + 1` offsets, which start at 0, stand at `k·(major + 1)`. So
-/// each member is a matrix of its own, borrowed without a copy, and only a member's nnz must fit `O`.
+/// `member_ptr[k]..member_ptr[k + 1]`, and its `major + 1` offsets, which start at 0, are at `k·(major + 1)`. So each
+/// member is a matrix of its own, borrowed without a copy, and only a member's nnz must fit `O`.
 ///
 /// As a [`SparseFormat`] a batch is the block-diagonal matrix of its members: `y = A·x` multiplies member `k` with part
 /// `k` of `x`.
@@ -159,7 +159,7 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> BatchCompressed<A, T, S, 
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`] if the number of values is not nnz, [`Error::WrongContext`] if they live elsewhere.
+    /// [`Error::Format`] if the number of values is not nnz, [`Error::WrongContext`] if they are in another context.
     pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<BatchCompressed<A, U, S, I, O>> {
         check_values::<S, U, I>(A::BATCH_FORMAT, &values, &self.pattern.indices)?;
         Ok(BatchCompressed { pattern: self.pattern.clone(), values, axis: PhantomData })

@@ -113,7 +113,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> BatchCompressed<A, T, Host, I, O> {
     /// The same matrices along the other axis: a [`BatchCsr`](super::BatchCsr) as [`BatchCsc`](super::BatchCsc), or
     /// back.
     ///
-    /// The entries of each member stand in order of the other axis; those of one coordinate keep their order.
+    /// The entries of each member are in order of the other axis; those of one coordinate keep their order.
     ///
     /// ```
     /// use sparse_core::{BatchCsc, BatchCsr, Csr};
@@ -177,7 +177,7 @@ pub struct OtherAxis<'a, A: Axis, T: Scalar, I: Index, O: Index> {
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> OtherAxis<'_, A, T, I, O> {
-    /// Fills the arrays: counts the entries of each line, and puts each entry behind those before it.
+    /// Fills the arrays: counts the entries of each line, and appends each entry to its line.
     pub fn fill(self) {
         let Self { member, offsets, indices, values } = self;
         let mut next = vec![0; offsets.len()];

@@ -67,7 +67,7 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`] if lengths differ or a coordinate lies outside; [`Error::IndexOverflow`] if an extent does
+    /// [`Error::Format`] if lengths differ or a coordinate is out of range; [`Error::IndexOverflow`] if an extent does
     /// not fit `I`.
     pub fn new(rows: usize, cols: usize, row_idx: Vec<I>, col_idx: Vec<I>, values: Vec<T>) -> Result<Self> {
         check_extents::<I>(rows, cols)?;
@@ -180,8 +180,8 @@ impl<T: Scalar, S: Space, I: Index> Coo<T, S, I> {
     /// A matrix from its arrays, unchecked.
     ///
     /// # Safety
-    /// The three arrays have one length; row indices are in `0..rows`, column indices in `0..cols`; `order` is true
-    /// of them; both extents fit `I`; the arrays live in one context.
+    /// The three arrays have one length; row indices are in `0..rows`, column indices in `0..cols`; `order` is true of
+    /// them; both extents fit `I`; the arrays are in one context.
     pub unsafe fn new_unchecked(
         rows: usize,
         cols: usize,
@@ -204,7 +204,7 @@ impl<T: Scalar, S: Space, I: Index> Coo<T, S, I> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`] if the number of values is not nnz, [`Error::WrongContext`] if they live elsewhere.
+    /// [`Error::Format`] if the number of values is not nnz, [`Error::WrongContext`] if they are in another context.
     pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<Coo<U, S, I>> {
         check_values::<S, U, I>("coo", &values, &self.pattern.row_idx)?;
         Ok(Coo { pattern: self.pattern.clone(), values })

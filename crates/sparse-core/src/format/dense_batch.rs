@@ -88,7 +88,7 @@ impl<'a, T: Element, S: Space> DenseBatchView<'a, T, S> {
     /// If `k` is not below [`count`](Self::count).
     pub fn member(&self, k: usize) -> DenseView<'a, T, S> {
         assert!(k < self.count, "there is no matrix {k} among {}", self.count);
-        // Matrices without elements may lie behind the end of the data.
+        // Matrices without elements may begin beyond the end of the data.
         let start = k.saturating_mul(self.stride).min(self.data.len());
         DenseView { data: S::slice(self.data, start..self.data.len()), layout: self.layout }
     }

@@ -111,7 +111,7 @@ impl<T: Scalar, I: Index> Ell<T, Host, I> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`] if a length is wrong, a column lies outside, or an entry follows padding in its row;
+    /// [`Error::Format`] if a length is wrong, a column is out of range, or an entry follows padding in its row;
     /// [`Error::IndexOverflow`] if an extent does not fit `I`.
     pub fn new(rows: usize, cols: usize, width: usize, col_idx: Vec<I>, values: Vec<T>) -> Result<Self> {
         check_extents::<I>(rows, cols)?;
@@ -182,7 +182,7 @@ impl<T: Scalar, S: Space, I: Index> Ell<T, S, I> {
     ///
     /// # Safety
     /// Both arrays have `rows * width` elements; every column is in `0..cols` or −1, and −1 is followed only by −1 in
-    /// its row; `nnz` elements are not −1; `order` is true; both extents fit `I`; the arrays live in one context.
+    /// its row; `nnz` elements are not −1; `order` is true; both extents fit `I`; the arrays are in one context.
     pub unsafe fn new_unchecked(
         (rows, cols): (usize, usize),
         width: usize,
@@ -205,7 +205,8 @@ impl<T: Scalar, S: Space, I: Index> Ell<T, S, I> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`] if the number of values is not `rows * width`, [`Error::WrongContext`] if they live elsewhere.
+    /// [`Error::Format`] if the number of values is not `rows * width`, [`Error::WrongContext`] if they are in another
+    /// context.
     pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<Ell<U, S, I>> {
         check_values::<S, U, I>("ell", &values, &self.pattern.col_idx)?;
         Ok(Ell { pattern: self.pattern.clone(), values })

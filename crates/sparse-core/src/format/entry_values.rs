@@ -28,7 +28,7 @@ pub trait EntryValues: SparseFormat + Sized {
     ///
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) if the number of values is not nnz,
-    /// [`Error::WrongContext`](crate::Error::WrongContext) if they live elsewhere.
+    /// [`Error::WrongContext`](crate::Error::WrongContext) if they are in another context.
     fn with_entry_values(&self, values: <Self::Space as Space>::Buffer<Self::Scalar>) -> Result<Self>;
 }
 

@@ -51,21 +51,21 @@ impl<T> Deref for Array<T> {
     fn deref(&self) -> &[T] {
         match self {
             Self::Owned(elements) => elements,
-            // SAFETY: the lender promised that the elements exist, and that nobody writes them meanwhile.
+            // SAFETY: the lender promised that the elements exist, and that no code writes them meanwhile.
             Self::Borrowed(elements) => unsafe { &**elements },
         }
     }
 }
 
 impl<T: Scalar, I: Index, O: Index> HostCsr<T, I, O> {
-    /// A matrix over borrowed arrays, whose indices may stand in any order and may repeat.
+    /// A matrix over borrowed arrays, whose indices may be in any order and may repeat.
     ///
     /// # Errors
     /// Those of [`Csr::new_unsorted`](super::Compressed::new_unsorted).
     ///
     /// # Safety
     /// Each pointer satisfies [`std::slice::from_raw_parts`] for the life of the matrix. Nobody writes `offsets` or
-    /// `indices` in that time, and nobody writes `values` during an operation on the matrix.
+    /// `indices` in that time, and no code writes `values` during an operation on the matrix.
     pub unsafe fn borrow(
         rows: usize,
         cols: usize,
@@ -111,7 +111,7 @@ impl<T: Scalar, I: Index, O: Index> HostCsr<T, I, O> {
     /// [`Error::Format`](crate::Error::Format) if the number of values is not nnz.
     ///
     /// # Safety
-    /// `pattern` outlives the matrix; so do the values, which nobody writes during an operation on the matrix.
+    /// `pattern` outlives the matrix; so do the values, which no code writes during an operation on the matrix.
     pub unsafe fn borrow_pattern(pattern: &Csr<T, Host, I, O>, values: *const [T]) -> Result<Self> {
         check_length(Self::FORMAT, "values", values.len(), pattern.nnz())?;
         let (offsets, indices): (&[O], &[I]) = (pattern.offsets(), pattern.indices());
@@ -151,7 +151,7 @@ impl<T: Scalar, I: Index, O: Index> HostCsr<T, I, O> {
     /// ```
     pub fn to_csr(&self) -> Csr<T, Host, I, O> {
         let (offsets, indices, values) = (self.offsets.to_vec(), self.indices.to_vec(), self.values.to_vec());
-        // SAFETY: the arrays were checked when the matrix was made, and nobody has written the pattern since.
+        // SAFETY: the arrays were checked when the matrix was made, and no code has written the pattern since.
         unsafe { Csr::new_unchecked(self.rows, self.cols, offsets, indices, values, self.order) }
     }
 
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn arrays_are_checked_and_left_where_they_are() -> Result<()> {
         let (offsets, indices, values) = ([0, 2, 3], [2, 0, 1], [1.0, 2.0, 3.0]);
-        // SAFETY: the arrays outlive the matrix, and nobody writes them.
+        // SAFETY: the arrays outlive the matrix, and no code writes them.
         let a = unsafe { HostCsr::<f64>::borrow(2, 3, &offsets, &indices, &values)? };
         assert_eq!((a.values().as_ptr(), a.order().sorted), (values.as_ptr(), false));
         let triplets: Vec<_> = a.as_ref().triplets().collect();
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn arrays_are_transferred_from_where_they_are() -> Result<()> {
         let (offsets, indices, values) = ([0, 1], [0], [5.0]);
-        // SAFETY: the arrays outlive the matrix, and nobody writes them.
+        // SAFETY: the arrays outlive the matrix, and no code writes them.
         let a = unsafe { HostCsr::<f64>::borrow(1, 1, &offsets, &indices, &values)? };
         let watch = Watch { values: &values, copies: Cell::new(0) };
         assert_eq!(a.transfer(&watch)?, a.to_csr());

@@ -143,7 +143,7 @@ impl<T: Scalar, S: Space, I: Index> Hyb<T, S, I> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`] if a number of values is wrong, [`Error::WrongContext`] if they live elsewhere.
+    /// [`Error::Format`] if a number of values is wrong, [`Error::WrongContext`] if they are in another context.
     pub fn with_values<U: Scalar>(&self, ell: S::Buffer<U>, coo: S::Buffer<U>) -> Result<Hyb<U, S, I>> {
         Ok(Hyb { id: self.id, ell: self.ell.with_values(ell)?, coo: self.coo.with_values(coo)? })
     }

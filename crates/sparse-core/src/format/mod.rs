@@ -170,8 +170,8 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
     /// ```
     ///
     /// # Errors
-    /// [`WrongContext`](Error::WrongContext) if the matrix lives elsewhere, [`OutOfMemory`](Error::OutOfMemory), or an
-    /// error of the device's runtime.
+    /// [`WrongContext`](Error::WrongContext) if the matrix is in another context, [`OutOfMemory`](Error::OutOfMemory),
+    /// or an error of the device's runtime.
     fn to_exact<B: Backend<Space = Self::Space>>(&self, backend: &B) -> Result<Self::In<SpaceOf<B>>> {
         self.transfer(&Duplicate(backend))
     }
@@ -191,8 +191,8 @@ pub trait SparseFormat: Debug + Send + Sync + 'static {
 /// ```
 ///
 /// # Safety
-/// A matrix is made of the copies without another check: a copy has the elements of its view, and all copies live in
-/// one context.
+/// A matrix is made of the copies without another check: a copy has the elements of its view, and all copies are in one
+/// context.
 ///
 /// An implementation without `unsafe` does not compile:
 pub unsafe trait Transfer<From: Space, To: Space> {
@@ -259,7 +259,7 @@ fn check_offsets_row<O: crate::index::Index>(
     compressed::check_offsets::<Row, O>(format, major, offsets, slots)
 }
 
-/// An error unless values and indices of a pattern have the same length and live in one context.
+/// An error unless values and indices of a pattern have the same length and are in one context.
 fn check_values<S: Space, T: Element, I: Element>(
     format: &'static str,
     values: &S::Buffer<T>,

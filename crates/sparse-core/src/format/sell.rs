@@ -152,7 +152,7 @@ impl<T: Scalar, I: Index, O: Index> Sell<T, Host, I, O> {
     ///
     /// # Errors
     /// [`Error::Format`] if a length is wrong, `slice_ptr` does not start at 0, falls, or has a slice that is not a
-    /// multiple of C, `row_order` is not a permutation, a column lies outside, an entry follows padding, or C is
+    /// multiple of C, `row_order` is not a permutation, a column is out of range, an entry follows padding, or C is
     /// refused by [`SellLayout::row_order`]; [`Error::IndexOverflow`] if an extent, or the number of lanes, does not
     /// fit.
     pub fn new(
@@ -299,8 +299,8 @@ impl<T: Scalar, S: Space, I: Index, O: Index> Sell<T, S, I, O> {
     /// A matrix from its arrays, unchecked.
     ///
     /// # Safety
-    /// The conditions of [`Sell::new`] hold, `nnz` elements are not padding, `order` is true, and the arrays live in
-    /// one context.
+    /// The conditions of [`Sell::new`] hold, `nnz` elements are not padding, `order` is true, and the arrays are in one
+    /// context.
     #[expect(clippy::too_many_arguments, reason = "the arrays of the format")]
     pub unsafe fn new_unchecked(
         (rows, cols): (usize, usize),
@@ -328,7 +328,7 @@ impl<T: Scalar, S: Space, I: Index, O: Index> Sell<T, S, I, O> {
     ///
     /// # Errors
     /// [`Error::Format`] if the number of values is not that of all elements, padding included, [`Error::WrongContext`]
-    /// if they live elsewhere.
+    /// if they are in another context.
     pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<Sell<U, S, I, O>> {
         check_values::<S, U, I>("sell", &values, &self.pattern.col_idx)?;
         Ok(Sell { pattern: self.pattern.clone(), values })

@@ -24,8 +24,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
     /// ```
     ///
     /// # Errors
-    /// [`Format`](crate::Error::Format) if a coordinate lies outside; [`IndexOverflow`](crate::Error::IndexOverflow) if
-    /// an extent does not fit `I` or nnz does not fit `O`.
+    /// [`Format`](crate::Error::Format) if a coordinate is out of range; [`IndexOverflow`](crate::Error::IndexOverflow)
+    /// if an extent does not fit `I` or nnz does not fit `O`.
     #[doc(alias("try_new_from_triplets", "csr_array", "csc_array"))]
     pub fn from_triplets(
         nrows: usize,
@@ -70,7 +70,7 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     /// ```
     ///
     /// # Errors
-    /// [`Format`](crate::Error::Format) if the coordinate lies outside; the matrix stays as it was.
+    /// [`Format`](crate::Error::Format) if the coordinate is out of range; the matrix stays as it was.
     #[doc(alias("add_triplet"))]
     pub fn push(&mut self, i: usize, j: usize, value: T) -> Result<()> {
         self.extend([(i, j, value)])
@@ -86,7 +86,7 @@ impl<T: Scalar, I: Index> Coo<T, Host, I> {
     /// ```
     ///
     /// # Errors
-    /// [`Format`](crate::Error::Format) if a coordinate lies outside; the entries before it are added.
+    /// [`Format`](crate::Error::Format) if a coordinate is out of range; the entries before it are added.
     pub fn extend(&mut self, triplets: impl IntoIterator<Item = (usize, usize, T)>) -> Result<()> {
         let pattern = Arc::make_mut(&mut self.pattern);
         pattern.id = PatternId::unique();

@@ -6,7 +6,7 @@ use proptest::collection::{SizeRange, vec};
 use proptest::strategy::Strategy;
 use std::ops::Range;
 
-/// COO matrices whose entries stand in any order and may repeat.
+/// COO matrices whose entries are in any order and may repeat.
 ///
 /// `rows` and `cols` say how large a matrix may be, `nnz` how many entries one that is not empty may have.
 ///

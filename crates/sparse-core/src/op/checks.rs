@@ -13,7 +13,7 @@ pub(super) struct Bound {
 }
 
 impl Bound {
-    /// Binds to the pattern of a matrix that lives in the context `found`, which must be the backend's.
+    /// Binds to the pattern of a matrix in the context `found`, which must be the backend's.
     pub(super) fn new(
         op: &'static str,
         backend: ContextId,
@@ -51,7 +51,7 @@ impl Bound {
     }
 }
 
-/// An error unless an operand lives in the backend's context.
+/// An error unless an operand is in the backend's context.
 pub(crate) fn check_context(
     op: &'static str,
     operand: &'static str,
@@ -64,7 +64,7 @@ pub(crate) fn check_context(
     Err(Error::WrongContext { op, operand, expected: expected.number(), found: found.number() })
 }
 
-/// An error unless all operands live in the backend's context.
+/// An error unless all operands are in the backend's context.
 pub(super) fn check_contexts(
     op: &'static str,
     expected: ContextId,

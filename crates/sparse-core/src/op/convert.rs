@@ -128,7 +128,7 @@ where
     /// nnz does not fit the offset type; an error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by `plan_convert` of this backend for the pattern of `from`, which lives in its context.
+    /// `plan` was made by `plan_convert` of this backend for the pattern of `from`, which is in its context.
     unsafe fn run_convert(&self, plan: &mut Self::Plan, from: &From) -> Result<To>;
 }
 
@@ -166,7 +166,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`WrongContext`](crate::Error::WrongContext) if `from` lives elsewhere; else those of
+    /// [`WrongContext`](crate::Error::WrongContext) if `from` is in another context; else those of
     /// [`ConvertKernel::plan_convert`].
     pub fn new(backend: &B, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new(From::NAME, backend.context(), from.context(), from.pattern_id())?;

@@ -110,7 +110,7 @@ pub struct CompressedArrays<B: Backend, T: Scalar, I: Index, O: Index> {
 /// # Safety
 /// A matrix is made of the arrays without another check. So they are those of as many members as `a` has, each valid
 /// for its rows and columns as [`CompressedPattern::new_unchecked`](crate::CompressedPattern::new_unchecked) demands,
-/// with indices sorted and unique; there is a value for each index, and all arrays live in the backend's context.
+/// with indices sorted and unique; there is a value for each index, and all arrays are in the backend's context.
 ///
 /// An implementation without `unsafe` does not compile:
 pub unsafe trait DenseToCsrKernel<T: Scalar, I: Index, O: Index>: Backend {
@@ -138,7 +138,7 @@ pub unsafe trait DenseToCsrKernel<T: Scalar, I: Index, O: Index>: Backend {
     /// reports.
     ///
     /// # Safety
-    /// `plan` was made by this backend for views of the shape and order of `a`, which lives in its context; rows and
+    /// `plan` was made by this backend for views of the shape and order of `a`, which is in its context; rows and
     /// columns fit `I`.
     unsafe fn run_dense_to_csr(
         &self,

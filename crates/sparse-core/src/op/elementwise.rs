@@ -103,7 +103,7 @@ pub trait ElementwiseKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// As [`plan_elementwise`](Self::plan_elementwise), and an error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by this backend for the patterns of `a` and `b`, which live in its context.
+    /// `plan` was made by this backend for the patterns of `a` and `b`, which are in its context.
     unsafe fn run_elementwise(
         &self,
         plan: &mut Self::Plan,
@@ -127,8 +127,8 @@ impl<B: ElementwiseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> ElementwisePl
     /// A plan for the patterns of `a` and `b`.
     ///
     /// # Errors
-    /// [`WrongContext`](crate::Error::WrongContext) if an operand lives elsewhere;
-    /// [`Shape`](crate::Error::Shape) if the shapes differ; else those of [`ElementwiseKernel::plan_elementwise`].
+    /// [`WrongContext`](crate::Error::WrongContext) if an operand is in another context; [`Shape`](crate::Error::Shape)
+    /// if the shapes differ; else those of [`ElementwiseKernel::plan_elementwise`].
     pub fn new(backend: &B, op: Elementwise, a: &M, b: &M, options: &PlanOptions) -> Result<Self> {
         let bind = |m: &M| Bound::new(op.name(), backend.context(), m.context(), m.pattern_id());
         let (bound_a, bound_b) = (bind(a)?, bind(b)?);

@@ -27,7 +27,7 @@ pub trait PruneKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// An error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by this backend for the pattern of `a`, which lives in its context.
+    /// `plan` was made by this backend for the pattern of `a`, which is in its context.
     unsafe fn run_prune(&self, plan: &mut Self::Plan, a: &M, keep: Keep<M::Scalar>) -> Result<M>;
 }
 
@@ -43,7 +43,7 @@ impl<B: PruneKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> PrunePlan<B, M> {
     /// A plan for the pattern of `a`.
     ///
     /// # Errors
-    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; else those of
     /// [`PruneKernel::plan_prune`].
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("prune", backend.context(), a.context(), a.pattern_id())?;

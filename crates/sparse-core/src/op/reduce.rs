@@ -253,8 +253,8 @@ pub trait ReduceKernel<M: StoredLines<Space = SpaceOf<Self>>>: Backend {
     /// An error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by this backend for the pattern of `a`, which lives in its context, as `y` does; `y` has an
-    /// element for each line.
+    /// `plan` was made by this backend for the pattern of `a`, which is in its context, as `y` is; `y` has an element
+    /// for each line.
     unsafe fn run_reduce(
         &self,
         plan: &mut Self::Plan,
@@ -275,7 +275,7 @@ impl<B: ReduceKernel<M>, M: StoredLines<Space = SpaceOf<B>>> ReducePlan<B, M> {
     /// A plan for the pattern of `a`.
     ///
     /// # Errors
-    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; those of [`Reduction::check`] and of
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; those of [`Reduction::check`] and of
     /// [`ReduceKernel::plan_reduce`].
     pub fn new(backend: &B, by: Reduction, a: &M, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("reduce", backend.context(), a.context(), a.pattern_id())?;
@@ -301,8 +301,8 @@ impl<B: ReduceKernel<M>, M: StoredLines<Space = SpaceOf<B>>> ReducePlan<B, M> {
     ///
     /// # Errors
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern; [`WrongContext`](crate::Error::WrongContext)
-    /// if `y` lives elsewhere; [`Shape`](crate::Error::Shape) unless it has an element for each line; else those of
-    /// [`ReduceKernel::run_reduce`].
+    /// if `y` is in another context; [`Shape`](crate::Error::Shape) unless it has an element for each line; else those
+    /// of [`ReduceKernel::run_reduce`].
     pub fn run(&mut self, a: &M, y: ViewMutOf<'_, B, M::Scalar>) -> Result<()> {
         let (lines, _) = a.lines();
         let contexts = [("the matrix", a.context()), ("y", y.context())];

@@ -90,7 +90,7 @@ pub trait ScanKernel<T: ScanElement>: Backend {
     /// An error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by this backend; input and output have `rows · cols` elements, at least one, and live in this
+    /// `plan` was made by this backend; input and output have `rows · cols` elements, at least one, and are in this
     /// backend's context.
     unsafe fn run_scan(
         &self,

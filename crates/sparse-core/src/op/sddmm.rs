@@ -114,7 +114,7 @@ pub trait SddmmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// # Safety
     /// `plan` was made by `plan_sddmm` of this backend for the pattern of `p`; U has as many rows as `p`, V as many as
     /// `p` has columns, and both have the columns that the plan was made for; `c` has an element for each entry of `p`;
-    /// all live in this backend's context. There are an entry and a column, and `alpha` is not zero.
+    /// all are in this backend's context. There are an entry and a column, and `alpha` is not zero.
     #[expect(clippy::too_many_arguments, reason = "the operands and factors of the formula")]
     unsafe fn run_sddmm(
         &self,
@@ -156,7 +156,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`WrongContext`](crate::Error::WrongContext) if `p` lives elsewhere; else those of
+    /// [`WrongContext`](crate::Error::WrongContext) if `p` is in another context; else those of
     /// [`SddmmKernel::plan_sddmm`].
     pub fn new(backend: &B, p: &M, sampling: Sampling, inner: usize, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("sddmm", backend.context(), p.context(), p.pattern_id())?;
@@ -214,7 +214,7 @@ where
             return Ok(());
         }
         if self.inner == 0 || alpha.is_zero() {
-            // SAFETY: C lives in this backend's context.
+            // SAFETY: C is in this backend's context.
             return unsafe { self.backend.scal(Coefficient::from(beta), c) };
         }
         // SAFETY: pattern, shapes and contexts were checked above; there is work to do.

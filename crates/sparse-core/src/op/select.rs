@@ -34,7 +34,7 @@ pub trait SelectKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// As for [`plan_select`](Self::plan_select); an error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by this backend for the pattern of `a`, which lives in its context.
+    /// `plan` was made by this backend for the pattern of `a`, which is in its context.
     unsafe fn run_select(&self, plan: &mut Self::Plan, a: &M) -> Result<M>;
 }
 
@@ -51,8 +51,8 @@ impl<B: SelectKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SelectPlan<B, M> {
     /// may leave out rows or columns and repeat them.
     ///
     /// # Errors
-    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; [`Shape`](crate::Error::Shape) for a row or
-    /// a column outside of it; else those of [`SelectKernel::plan_select`].
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; [`Shape`](crate::Error::Shape) for a
+    /// row or a column outside of it; else those of [`SelectKernel::plan_select`].
     pub fn new<'s>(
         backend: &B,
         a: &M,

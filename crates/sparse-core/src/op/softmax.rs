@@ -65,8 +65,8 @@ pub trait SoftmaxKernel<M: StoredLines<Space = SpaceOf<Self>>>: Backend {
     /// An error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by this backend for the pattern of `a`, which lives in its context, as `y` does; `y` has an
-    /// element for each entry.
+    /// `plan` was made by this backend for the pattern of `a`, which is in its context, as `y` is; `y` has an element
+    /// for each entry.
     unsafe fn run_softmax(
         &self,
         plan: &mut Self::Plan,
@@ -87,8 +87,8 @@ impl<B: SoftmaxKernel<M>, M: StoredLines<Space = SpaceOf<B>>> SoftmaxPlan<B, M> 
     /// A plan for the pattern of `a`.
     ///
     /// # Errors
-    /// [`WrongContext`](Error::WrongContext) if `a` lives elsewhere; [`Unsupported`](Error::Unsupported) for complex
-    /// values; those of [`SoftmaxKernel::plan_softmax`].
+    /// [`WrongContext`](Error::WrongContext) if `a` is in another context; [`Unsupported`](Error::Unsupported) for
+    /// complex values; those of [`SoftmaxKernel::plan_softmax`].
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("softmax", backend.context(), a.context(), a.pattern_id())?;
         if M::Scalar::DTYPE.is_complex() {
@@ -113,8 +113,8 @@ impl<B: SoftmaxKernel<M>, M: StoredLines<Space = SpaceOf<B>>> SoftmaxPlan<B, M> 
     /// ```
     ///
     /// # Errors
-    /// [`PlanMismatch`](Error::PlanMismatch) for another pattern; [`WrongContext`](Error::WrongContext) if `y` lives
-    /// elsewhere; [`Shape`](Error::Shape) unless it has an element for each entry; else those of
+    /// [`PlanMismatch`](Error::PlanMismatch) for another pattern; [`WrongContext`](Error::WrongContext) if `y` is in
+    /// another context; [`Shape`](Error::Shape) unless it has an element for each entry; else those of
     /// [`SoftmaxKernel::run_softmax`].
     pub fn run(&mut self, a: &M, y: ViewMutOf<'_, B, M::Scalar>) -> Result<()> {
         let contexts = [("the matrix", a.context()), ("y", y.context())];

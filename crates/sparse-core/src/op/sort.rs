@@ -26,7 +26,7 @@ pub trait SortKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// An error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by this backend for the pattern of `a`, which lives in its context.
+    /// `plan` was made by this backend for the pattern of `a`, which is in its context.
     unsafe fn run_sort(&self, plan: &mut Self::Plan, a: &M) -> Result<M>;
 }
 
@@ -42,7 +42,7 @@ impl<B: SortKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SortPlan<B, M> {
     /// A plan for the pattern of `a`.
     ///
     /// # Errors
-    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; else those of
     /// [`SortKernel::plan_sort`].
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("sort", backend.context(), a.context(), a.pattern_id())?;

@@ -28,7 +28,7 @@ pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// An error of the device's runtime.
     ///
     /// # Safety
-    /// `a` has as many columns as `b` has rows; both live in this backend's context.
+    /// `a` has as many columns as `b` has rows; both are in this backend's context.
     unsafe fn spgemm_bound(&self, a: &M, b: &M) -> Result<SpgemmBound>;
 
     /// Finds the pattern of C, which has an entry wherever a product arises: sorted and unique. With a mask it is that
@@ -40,7 +40,7 @@ pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// [`mask_pattern`].
     ///
     /// # Safety
-    /// As for [`spgemm_bound`](Self::spgemm_bound); the mask has the shape of C, and lives in this backend's context.
+    /// As for [`spgemm_bound`](Self::spgemm_bound); the mask has the shape of C, and is in this backend's context.
     unsafe fn plan_spgemm(&self, a: &M, b: &M, mask: Option<&M>, options: &PlanOptions)
     -> Result<Self::Plan>;
 
@@ -59,7 +59,7 @@ pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// An error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by this backend for the patterns of `a` and `b`, and `c` has the pattern that it found; all live
+    /// `plan` was made by this backend for the patterns of `a` and `b`, and `c` has the pattern that it found; all are
     /// in its context. C has an entry.
     unsafe fn run_spgemm(&self, plan: &mut Self::Plan, a: &M, b: &M, c: &mut M) -> Result<()>;
 
@@ -196,15 +196,15 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
     ///
     /// # Errors
     /// [`Shape`](Error::Shape) unless A has as many columns as B has rows, [`WrongContext`](Error::WrongContext) if one
-    /// lives elsewhere; else those of [`SpgemmKernel::plan_spgemm`].
+    /// is in another context; else those of [`SpgemmKernel::plan_spgemm`].
     pub fn new(backend: &B, a: &M, b: &M, options: &PlanOptions) -> Result<Self> {
         Self::of(backend, a, b, None, options)
     }
 
     /// A plan for the elements of A·B at the entries of `mask`; C has the mask's pattern.
     ///
-    /// The work is that of A·B, the memory that of the mask. Triangles of an undirected graph are the sum of `A⟨A⟩ =
-    /// A·A`.
+    /// The work is that of A·B, the memory that of the mask. Triangles of an undirected graph are the sum of
+    /// `A⟨A⟩ = A·A`.
     ///
     /// ```
     /// # use sparse_core::{Csr, PlanOptions, SparseFormat, op::SpgemmPlan, reference::Reference};
@@ -347,7 +347,7 @@ where
     }
 }
 
-/// An error unless A·B exists and both factors live in the backend's context.
+/// An error unless A·B exists and both factors are in the backend's context.
 fn check_factors<B: Backend, M: SparseFormat>(backend: &B, a: &M, b: &M) -> Result<()> {
     for (operand, context) in [("A", a.context()), ("B", b.context())] {
         check_context(OP, operand, backend.context(), context)?;

@@ -30,9 +30,9 @@ pub trait SpmmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// An error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by `plan_spmm` of this backend for the pattern of `a`; B has as many rows as op(A) has
-    /// columns, C as many as op(A) has rows, and both have as many columns as the plan was made for; all live in
-    /// this backend's context. Nothing is checked again here. No operand is empty, and `alpha` is not zero.
+    /// `plan` was made by `plan_spmm` of this backend for the pattern of `a`; B has as many rows as op(A) has columns,
+    /// C as many as op(A) has rows, and both have as many columns as the plan was made for; all are in this backend's
+    /// context. Nothing is checked again here. No operand is empty, and `alpha` is not zero.
     unsafe fn run_spmm(
         &self,
         plan: &mut Self::Plan,
@@ -73,7 +73,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; else those of
     /// [`SpmmKernel::plan_spmm`].
     pub fn new(backend: &B, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("spmm", backend.context(), a.context(), a.pattern_id())?;
@@ -122,7 +122,7 @@ where
             return Ok(());
         }
         if a.nnz() == 0 || alpha.is_zero() {
-            // SAFETY: C lives in this backend's context.
+            // SAFETY: C is in this backend's context.
             return unsafe { self.backend.scale_dense(beta, c) };
         }
         // SAFETY: pattern, shapes and contexts were checked above; there is work to do.

@@ -139,7 +139,7 @@ pub trait SpmmReduceKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     ///
     /// # Safety
     /// `plan` was made by this backend for the pattern of `a`; B has as many rows as `a` has columns, C and `arg` as
-    /// many as `a` has rows, and all have as many columns as the plan was made for; all live in this backend's context.
+    /// many as `a` has rows, and all have as many columns as the plan was made for; all are in this backend's context.
     /// C has an element, and there is an `arg` only if the aggregation has arguments.
     unsafe fn run_spmm_reduce(
         &self,
@@ -166,7 +166,7 @@ impl<B: SpmmReduceKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpmmReducePlan
     /// A plan for the pattern of `a` and `columns` columns of B and C.
     ///
     /// # Errors
-    /// [`WrongContext`](Error::WrongContext) if `a` lives elsewhere; those of [`Aggregation::check`] and of
+    /// [`WrongContext`](Error::WrongContext) if `a` is in another context; those of [`Aggregation::check`] and of
     /// [`SpmmReduceKernel::plan_spmm_reduce`].
     pub fn new(backend: &B, by: Aggregation, a: &M, columns: usize, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new(OP, backend.context(), a.context(), a.pattern_id())?;

@@ -31,8 +31,8 @@ pub trait SpmvKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     ///
     /// # Safety
     /// `plan` was made by `plan_spmv` of this backend for the pattern of `a`; `x` has as many elements as op(A) has
-    /// columns, `y` as many as it has rows; all live in this backend's context. Nothing is checked again here.
-    /// Matrix and output are not empty, and `alpha` is not zero.
+    /// columns, `y` as many as it has rows; all are in this backend's context. Nothing is checked again here. Matrix
+    /// and output are not empty, and `alpha` is not zero.
     unsafe fn run_spmv(
         &self,
         plan: &mut Self::Plan,
@@ -46,8 +46,8 @@ pub trait SpmvKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
 
 /// A plan for `y ← alpha·op(A)·x + beta·y` with one pattern; values may change between runs.
 ///
-/// The algorithm tables of the CPU backend stand in `docs/algorithms.md`; [`choice`](Self::choice) says what was
-/// chosen and why.
+/// The algorithm tables of the CPU backend are in `docs/algorithms.md`; [`choice`](Self::choice) says what was chosen
+/// and why.
 ///
 /// ```
 /// use sparse_core::op::{Op, SpmvPlan};
@@ -89,7 +89,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; else those of
     /// [`SpmvKernel::plan_spmv`].
     pub fn new(backend: &B, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("spmv", backend.context(), a.context(), a.pattern_id())?;
@@ -134,7 +134,7 @@ where
             return Ok(());
         }
         if a.nnz() == 0 || alpha.is_zero() {
-            // SAFETY: y lives in this backend's context.
+            // SAFETY: y is in this backend's context.
             return unsafe { self.backend.scal(beta.into(), y) };
         }
         // SAFETY: pattern, shapes and contexts were checked above; there is work to do.

@@ -27,8 +27,8 @@ pub trait ToDenseKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// An error of the device's runtime.
     ///
     /// # Safety
-    /// `plan` was made by this backend for the pattern of `a`; `dense` has its shape; both live in its context.
-    /// The shape is not empty.
+    /// `plan` was made by this backend for the pattern of `a`; `dense` has its shape; both are in its context. The
+    /// shape is not empty.
     unsafe fn run_to_dense(
         &self,
         plan: &mut Self::Plan,
@@ -61,7 +61,7 @@ impl<B: ToDenseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> ToDensePlan<B, M>
     /// ```
     ///
     /// # Errors
-    /// [`WrongContext`](crate::Error::WrongContext) if `a` lives elsewhere; else those of
+    /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; else those of
     /// [`ToDenseKernel::plan_to_dense`].
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
         let bound = Bound::new("to_dense", backend.context(), a.context(), a.pattern_id())?;

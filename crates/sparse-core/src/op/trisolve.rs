@@ -169,7 +169,7 @@ pub trait TrisolveKernel<M: SparseFormat<Space = SpaceOf<Self>>>: crate::Backend
     /// [`Unsupported`](Error::Unsupported) if the forced algorithm does not exist.
     ///
     /// # Safety
-    /// `a` is square and lives in this backend's context.
+    /// `a` is square and is in this backend's context.
     unsafe fn plan_trisolve(&self, a: &M, system: Triangular, options: &PlanOptions) -> Result<Self::Plan>;
 
     /// Writes all of X without reading it, in the order of summation that [`TrisolvePlan`] describes.
@@ -180,7 +180,7 @@ pub trait TrisolveKernel<M: SparseFormat<Space = SpaceOf<Self>>>: crate::Backend
     ///
     /// # Safety
     /// `plan` was made by this backend for the pattern of `a`; B and X have as many rows as `a`, as many columns as
-    /// each other, and at least one of both; all live in this backend's context.
+    /// each other, and at least one of both; all are in this backend's context.
     unsafe fn run_trisolve(
         &self,
         plan: &mut Self::Plan,
@@ -256,8 +256,8 @@ impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, 
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if A is not square, [`WrongContext`](Error::WrongContext) if it lives elsewhere; else
-    /// those of [`TrisolveKernel::plan_trisolve`].
+    /// [`Shape`](Error::Shape) if A is not square, [`WrongContext`](Error::WrongContext) if it is in another context;
+    /// else those of [`TrisolveKernel::plan_trisolve`].
     pub fn new(backend: &B, a: &M, system: Triangular, options: &PlanOptions) -> Result<Self> {
         let (rows, cols) = (a.nrows(), a.ncols());
         check_context(OP, "the matrix", backend.context(), a.context())?;

@@ -28,8 +28,8 @@ pub enum PackedPattern<'a, I> {
 /// # Safety
 /// As for [`DenseToCsrKernel`](super::DenseToCsrKernel): a matrix is made of the arrays without another check.
 pub unsafe trait UnpackKernel<T: Scalar, I: Index, O: Index>: Backend {
-    /// The arrays of matrices of `rows` rows and `cols` columns; matrix k has entries `member_ptr[k]..member_ptr[k +
-    /// 1]`.
+    /// The arrays of matrices of `rows` rows and `cols` columns; matrix k has entries
+    /// `member_ptr[k]..member_ptr[k + 1]`.
     ///
     /// # Errors
     /// What the device's runtime reports.

@@ -69,7 +69,7 @@ where
     }
 }
 
-/// The compressed matrix of entries that stand in order of their major index.
+/// The compressed matrix of entries that are in order of their major index.
 pub(super) fn compress<A: Axis, T: Scalar, I: Index, O: Index>(
     rows: usize,
     cols: usize,

@@ -25,7 +25,7 @@ pub struct Compressed<A: Axis, T: Scalar, S: Space = Host, I: Index = i32, O: In
     pub(super) axis: PhantomData<A>,
 }
 
-/// Compressed sparse rows: the entries of row `i` stand at `row_ptr[i]..row_ptr[i + 1]` of `col_idx` and `values`.
+/// Compressed sparse rows: the entries of row `i` are at `row_ptr[i]..row_ptr[i + 1]` of `col_idx` and `values`.
 ///
 /// ```
 /// use sparse_core::{Csr, SparseFormat};
@@ -35,8 +35,7 @@ pub struct Compressed<A: Axis, T: Scalar, S: Space = Host, I: Index = i32, O: In
 /// ```
 pub type Csr<T, S = Host, I = i32, O = i32> = Compressed<Row, T, S, I, O>;
 
-/// Compressed sparse columns: the entries of column `j` stand at `col_ptr[j]..col_ptr[j + 1]` of `row_idx` and
-/// `values`.
+/// Compressed sparse columns: the entries of column `j` are at `col_ptr[j]..col_ptr[j + 1]` of `row_idx` and `values`.
 pub type Csc<T, S = Host, I = i32, O = i32> = Compressed<Col, T, S, I, O>;
 
 impl<A: Axis, T: Scalar> Compressed<A, T, Host, i32, i32> {
@@ -97,7 +96,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
         }
     }
 
-    /// A matrix whose indices may stand in any order and may repeat.
+    /// A matrix whose indices may be in any order and may repeat.
     ///
     /// ```
     /// # use sparse_core::Csr;
@@ -211,7 +210,7 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O>
     ///
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) if the number of values is not the pattern's nnz,
-    /// [`Error::WrongContext`](crate::Error::WrongContext) if they live elsewhere.
+    /// [`Error::WrongContext`](crate::Error::WrongContext) if they are in another context.
     pub fn from_pattern(pattern: Arc<CompressedPattern<S, I, O>>, values: S::Buffer<T>) -> Result<Self> {
         check_values::<S, T, I>(A::FORMAT, &values, &pattern.indices)?;
         Ok(Self { pattern, values, axis: PhantomData })
@@ -229,7 +228,7 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O>
     ///
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) if the number of values is not nnz,
-    /// [`Error::WrongContext`](crate::Error::WrongContext) if they live elsewhere.
+    /// [`Error::WrongContext`](crate::Error::WrongContext) if they are in another context.
     pub fn with_values<U: Scalar>(&self, values: S::Buffer<U>) -> Result<Compressed<A, U, S, I, O>> {
         Compressed::from_pattern(self.pattern.clone(), values)
     }
@@ -237,7 +236,7 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> Compressed<A, T, S, I, O>
     /// A matrix from its arrays, unchecked.
     ///
     /// # Safety
-    /// As for [`CompressedPattern::new_unchecked`]; `values` is as long as `indices` and lives in their context.
+    /// As for [`CompressedPattern::new_unchecked`]; `values` is as long as `indices` and is in their context.
     pub unsafe fn new_unchecked(
         rows: usize,
         cols: usize,

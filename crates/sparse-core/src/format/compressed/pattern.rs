@@ -54,8 +54,8 @@ impl<S: Space, I: Index, O: Index> CompressedPattern<S, I, O> {
     /// A pattern from its arrays, unchecked.
     ///
     /// # Safety
-    /// `offsets` has `major + 1` elements, starts at 0, never falls and ends at the length of `indices`; every index
-    /// is in `0..minor`; `order` is true of the indices; `major` and `minor` fit `I`; the arrays live in one context.
+    /// `offsets` has `major + 1` elements, starts at 0, never falls and ends at the length of `indices`; every index is
+    /// in `0..minor`; `order` is true of the indices; `major` and `minor` fit `I`; the arrays are in one context.
     pub unsafe fn new_unchecked(
         (major, minor): (usize, usize),
         offsets: S::Buffer<O>,

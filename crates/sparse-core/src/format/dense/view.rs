@@ -21,7 +21,7 @@ impl<T: Element, S: Space> Clone for DenseView<'_, T, S> {
 impl<T: Element, S: Space> Copy for DenseView<'_, T, S> {}
 
 impl<'a, T: Element, S: Space> DenseView<'a, T, S> {
-    /// A view of `data`; element (i, j) stands at `i·ld + j` (row-major) or `j·ld + i` (column-major).
+    /// A view of `data`; element (i, j) is at `i·ld + j` (row-major) or `j·ld + i` (column-major).
     ///
     /// ```
     /// # use sparse_core::{DenseView, Order};

@@ -17,7 +17,7 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// An error of the device's runtime, as for all methods.
     ///
     /// # Safety
-    /// `x` and `y` have one length; they and the single elements of the coefficients live in this backend's context.
+    /// `x` and `y` have one length; they and the single elements of the coefficients are in this backend's context.
     unsafe fn axpby(
         &self,
         alpha: CoefficientOf<'_, Self, T>,
@@ -41,7 +41,7 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
-    /// `x` lives in this backend's context.
+    /// `x` is in this backend's context.
     unsafe fn nrm2(&self, x: ViewOf<'_, Self, T>) -> Result<RealOf<T>>;
 
     /// `x ← alpha·x`; `alpha == 0` does not read `x`.
@@ -50,7 +50,7 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
-    /// `x` and the single elements of `alpha` live in this backend's context.
+    /// `x` and the single elements of `alpha` are in this backend's context.
     unsafe fn scal(&self, alpha: CoefficientOf<'_, Self, T>, x: ViewMutOf<'_, Self, T>) -> Result<()>;
 
     /// `C ← beta·C`, element by element; padding stays; `beta == 0` does not read C.
@@ -59,7 +59,7 @@ pub trait VectorKernel<T: Scalar>: Backend {
     /// As for [`axpby`](Self::axpby).
     ///
     /// # Safety
-    /// C lives in this backend's context.
+    /// C is in this backend's context.
     unsafe fn scale_dense(&self, beta: T::Acc, c: DenseViewMut<'_, T, SpaceOf<Self>>) -> Result<()>;
 
     /// Allocates the reduction workspace of a [`VectorPlan`](super::VectorPlan) of vectors of `len` elements, at least

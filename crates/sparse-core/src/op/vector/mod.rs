@@ -30,8 +30,8 @@ use crate::space::{View, ViewMut};
 /// ```
 ///
 /// # Errors
-/// [`Shape`](crate::Error::Shape) if the lengths differ, [`WrongContext`](crate::Error::WrongContext) if an operand
-/// lives elsewhere.
+/// [`Shape`](crate::Error::Shape) if the lengths differ, [`WrongContext`](crate::Error::WrongContext) if an operand is
+/// in another context.
 pub fn axpby<B: VectorKernel<T>, T: Scalar>(
     backend: &B,
     alpha: T::Acc,
@@ -81,7 +81,7 @@ pub fn dot<B: VectorKernel<T>, T: Scalar>(
 /// ```
 ///
 /// # Errors
-/// [`WrongContext`](crate::Error::WrongContext) if `x` lives elsewhere.
+/// [`WrongContext`](crate::Error::WrongContext) if `x` is in another context.
 pub fn nrm2<B: VectorKernel<T>, T: Scalar>(backend: &B, x: ViewOf<'_, B, T>) -> Result<RealOf<T>> {
     check_context("nrm2", "x", backend.context(), x.context())?;
     // SAFETY: the context was checked.
@@ -100,7 +100,7 @@ pub fn nrm2<B: VectorKernel<T>, T: Scalar>(backend: &B, x: ViewOf<'_, B, T>) -> 
 /// ```
 ///
 /// # Errors
-/// [`WrongContext`](crate::Error::WrongContext) if `x` lives elsewhere.
+/// [`WrongContext`](crate::Error::WrongContext) if `x` is in another context.
 pub fn scal<B: VectorKernel<T>, T: Scalar>(backend: &B, alpha: T::Acc, x: ViewMutOf<'_, B, T>) -> Result<()> {
     check_context("scal", "x", backend.context(), x.context())?;
     // SAFETY: the context was checked.

@@ -56,7 +56,7 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) if a vector has another length than the plan, or a coefficient not one element;
-    /// [`WrongContext`](crate::Error::WrongContext) if an operand lives elsewhere.
+    /// [`WrongContext`](crate::Error::WrongContext) if an operand is in another context.
     pub fn axpby(
         &self,
         alpha: CoefficientOf<'_, B, T>,
@@ -107,7 +107,7 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) if a vector has another length than the plan, or `result` not one element;
-    /// [`WrongContext`](crate::Error::WrongContext) if an operand lives elsewhere.
+    /// [`WrongContext`](crate::Error::WrongContext) if an operand is in another context.
     pub fn dot(
         &mut self,
         x: ViewOf<'_, B, T>,
@@ -162,7 +162,7 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
     ///
     /// # Errors
     /// [`Shape`](crate::Error::Shape) if a vector has another length than the plan, or the numbers are not two;
-    /// [`WrongContext`](crate::Error::WrongContext) if an operand lives elsewhere.
+    /// [`WrongContext`](crate::Error::WrongContext) if an operand is in another context.
     pub fn gradient_advance(&mut self, advance: GradientAdvance<'_, B, T>) -> Result<()> {
         let op = "gradient_advance";
         self.check(op, "q", self.len, (advance.q.len(), advance.q.context()))?;
