@@ -3,9 +3,9 @@
 //! Every claim of a file is checked before it sizes an allocation, every matrix goes through the checked
 //! constructors, and errors name the file and, for text, the line.
 //!
-//! Files are memory-mapped: nobody may shorten or rewrite a file while it is read. A file is written whole or not at
-//! all ([`Output`]). [`RowRanges`] reads some rows without the others in memory. A set of matrices in several files is
-//! a folder with a manifest ([`parts`]).
+//! Files are memory-mapped: no process may shorten or rewrite a file while it is read. A file is written whole or not
+//! at all ([`Output`]). [`RowRanges`] reads some rows without the others in memory. A set of matrices in several files
+//! is a folder with a manifest ([`parts`]).
 
 pub mod any;
 mod coo_to_csr;

@@ -43,8 +43,8 @@ fn map_or_read(path: &Path) -> std::io::Result<Bytes> {
         file.read_to_end(&mut bytes)?;
         return Ok(Bytes::Owned(bytes));
     }
-    // SAFETY: the mapping is private and only read. As for every reader of mapped files, nobody may shorten or rewrite
-    // the file meanwhile; the crate's documentation says so.
+    // SAFETY: the mapping is private and only read. As for every reader of mapped files, no process may shorten or
+    // rewrite the file meanwhile; the crate's documentation says so.
     unsafe { Mmap::map(&file) }.map(Bytes::Mapped)
 }
 

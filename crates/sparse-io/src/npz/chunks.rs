@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 
 /// Writes a CSR matrix chunk of rows by chunk of rows, or a CSC matrix by chunks of columns.
 ///
-/// Entries wait in temporary files beside the output, since an archive has all values behind all indices. The memory
+/// Entries wait in temporary files beside the output, since an archive has all values after all indices. The memory
 /// holds 8 bytes for each row. The file is that of [`write_csr`](super::write_csr) with row pointers of 64 bits.
 ///
 /// ```

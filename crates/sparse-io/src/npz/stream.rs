@@ -1,8 +1,7 @@
 //! Decoding of `.npz` archives from their bytes as they come.
 //!
-//! The files of a zip archive stand one after the other, each behind a header with its length and checksum, and a
-//! directory follows. Archives that were written to a pipe have the lengths after the files instead, and are not
-//! decoded here.
+//! The files of a zip archive follow each other, each behind a header with its length and checksum, and a directory
+//! follows. Archives that were written to a pipe have the lengths after the files instead, and are not decoded here.
 
 use super::archive::extents;
 use super::{AnyBatch, AnySparse, DESCRIPTION_BYTES, NpzFormat, batch};
@@ -227,7 +226,7 @@ fn collect<'a>(header: &mut Vec<u8>, bytes: &'a [u8]) -> &'a [u8] {
     rest
 }
 
-/// The state behind a header; none if it is not complete.
+/// The state after a header; `None` if it is not complete.
 fn after_header(header: &[u8], arrays: &BTreeMap<String, Array>) -> Result<Option<State>, String> {
     match header.first_chunk() {
         None | Some(b"PK\x03\x04") => (),

@@ -240,7 +240,7 @@ impl Draft {
         outcome
     }
 
-    /// The place of the next block, behind the matrices that are complete.
+    /// The place of the next block, after the complete matrices.
     fn on_diagonal(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Cover> {
         let (row, col) = self.complete_matrices().1;
         let shifted =
@@ -251,7 +251,7 @@ impl Draft {
         }
     }
 
-    /// The number of matrices in blocks that are complete, and the place behind them on the diagonal.
+    /// The number of matrices in blocks that are complete, and the place after them on the diagonal.
     fn complete_matrices(&self) -> (usize, (usize, usize)) {
         let SetKind::MatricesInBlocks { row_blocks, col_blocks, .. } = self.manifest.kind else {
             return (0, (0, 0));

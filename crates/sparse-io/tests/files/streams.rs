@@ -227,7 +227,7 @@ fn wrong_files_are_refused() {
     damaged[14] ^= 1;
     let directory = csr.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
     let mut unpacked = csr.clone();
-    // The length that does not stand in 32 bits.
+    // The length that does not fit 32 bits.
     let extra = 30 + usize::from(csr[26]);
     unpacked[extra + 4] = 1;
     let reasons = [
