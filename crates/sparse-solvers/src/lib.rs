@@ -15,7 +15,7 @@
 //! device; it can also take a fixed number of them.
 //!
 //! All work in `f32`, `f64`, `c32` and `c64`, on every backend that multiplies the format of A. A solver owns its plans
-//! and its vectors: iterations allocate none, but for the basis of `Gmres`, which grows up to its restart.
+//! and its vectors: iterations allocate none, except the basis of `Gmres`, which grows up to its restart.
 //!
 //! `Cg`, `EnqueuedCg`, `BiCgStab`, `Gmres` and `Minres` take a [`Preconditioner`]:
 //!

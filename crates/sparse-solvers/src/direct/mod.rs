@@ -183,7 +183,7 @@ impl Factorization {
     /// [`Breakdown::Stagnation`].
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if b has not as many elements as A has rows, or x as A has columns;
+    /// [`Shape`](Error::Shape) unless b has as many elements as A has rows, and x as many as A has columns;
     /// [`Unsupported`](Error::Unsupported) for a tolerance that is negative or not a number.
     pub fn solve<T: Scalar>(&self, b: &[T], x: &mut [T], tolerance: f64) -> Result<Solution> {
         let (b, x) = (DenseView::col_major(b, b.len(), 1)?, DenseViewMut::col_major(x, x.len(), 1)?);
@@ -205,8 +205,8 @@ impl Factorization {
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if B has not as many rows as A, X not as many as A has columns, or they have unequal
-    /// numbers of columns; [`Unsupported`](Error::Unsupported) for a tolerance that is negative or not a number.
+    /// [`Shape`](Error::Shape) unless B has as many rows as A, X as many as A has columns, and both as many columns as
+    /// each other; [`Unsupported`](Error::Unsupported) for a tolerance that is negative or not a number.
     pub fn solve_many<T: Scalar>(
         &self,
         b: DenseView<'_, T>,

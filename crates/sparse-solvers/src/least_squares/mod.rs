@@ -57,8 +57,8 @@ impl LeastSquaresMethod {
 /// | [`Outcome::Converged`] | ‖r‖ ≤ btol·‖b‖ + atol·‖A‖·‖x‖ |
 /// | [`Outcome::LeastSquares`] | ‖Aᴴ·(b − A·x) − damp²·(x − x₀)‖ ≤ atol·‖A‖·‖r‖ |
 ///
-/// r is b − A·x, and with damping damp·(x₀ − x) below it. Where A has not full column rank, x is the solution closest
-/// to x₀.
+/// r is b − A·x, and with damping damp·(x₀ − x) below it. If A does not have full column rank, x is the solution
+/// closest to x₀.
 ///
 /// ```
 /// use sparse_core::{Csr, reference::Reference};

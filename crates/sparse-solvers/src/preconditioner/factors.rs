@@ -66,7 +66,7 @@ impl RowPositions {
         Self(vec![Self::NONE; n])
     }
 
-    /// Takes a row whose first entry stands at `start`.
+    /// Takes a row whose first entry is at `start`.
     pub(super) fn set<I: Index>(&mut self, start: usize, columns: &[I]) {
         columns.iter().enumerate().for_each(|(k, col)| self.0[col.as_usize()] = start + k);
     }
