@@ -147,7 +147,7 @@ pub struct ArrayView<'a, T, const N: usize> {
 }
 
 impl<'a, T: Element, const N: usize> ArrayView<'a, T, N> {
-    /// A view whose element `index` stands at the sum of `index[d] · strides[d]`.
+    /// A view whose element `index` is at the sum of `index[d] · strides[d]`.
     ///
     /// # Errors
     /// [`Error::Format`] if `data` ends before the last element.

@@ -5,7 +5,7 @@
 //!
 //! | partition | parts of a row | prefix sums |
 //! |---|---|---|
-//! | rows for CSR, columns for CSC | one: parts stand one after the other | HPS, row-major |
+//! | rows for CSR, columns for CSC | one: parts follow each other | HPS, row-major |
 //! | columns for CSR, rows for CSC, meshes | several: each part has entries of every row that it overlaps | VPS, column-major |
 //!
 //! The column-major table is the digit-offset table of a stable counting sort with parts as tiles and rows as buckets:

@@ -290,7 +290,7 @@ pub fn members<'a, T: Element, S: Space>(
     )
 }
 
-/// The elements of a view from `start` on: none where that lies behind the end, as of empty parts.
+/// The elements of a view from `start` on: none where that lies beyond the end, as of empty parts.
 fn suffix<'a, T: Element, S: Space>(view: S::View<'a, T>, start: usize) -> S::View<'a, T> {
     let end = view.len();
     S::slice(view, start.min(end)..end)

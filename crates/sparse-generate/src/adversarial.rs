@@ -148,7 +148,7 @@ pub fn unsorted<T: Scalar>(rows: usize, cols: usize) -> Result<Csr<T>> {
     rows_of(cols, (0..rows).map(|row| entries(&sorted, row).into_iter().rev().collect()))
 }
 
-/// Every entry stands twice, with the same value; rows are sorted.
+/// Every entry is stored twice, with the same value; rows are sorted.
 ///
 /// ```
 /// use sparse_generate::adversarial;

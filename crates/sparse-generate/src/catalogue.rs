@@ -13,7 +13,7 @@ use std::str::FromStr;
 pub struct Argument {
     /// The name in usage lines.
     pub name: &'static str,
-    /// The value where the argument is left out; arguments with a default stand last.
+    /// The value where the argument is left out; arguments with a default come last.
     pub default: Option<&'static str>,
 }
 

@@ -7,7 +7,7 @@
 //! | host unpacking | as many threads as a device has streams for messages, uploading the planes of such messages; unlimited as the link is |
 //! | host memory | all threads reading memory of their own, 4 MiB each at least, flushed from the caches before |
 //! | host copies | the same threads copying that memory, flushed again, to 4 MiB each |
-//! | device | the device's backend compressing the block where it lies |
+//! | device | the device's backend compressing the block in place |
 //!
 //! The block has 16 MiB of `f32`, a tenth of them not zero; those of the host have 4 MiB. A calibration takes 200 ms at
 //! most: 12 ms for each rate except the memory's. A pass over a small block says how large a block there is time for,

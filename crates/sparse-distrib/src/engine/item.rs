@@ -38,7 +38,7 @@ pub(super) struct Item {
     pub(super) elements: usize,
     /// Bytes of the elements.
     pub(super) bytes: u64,
-    /// The device in whose memory the elements lie.
+    /// The device in whose memory the elements are.
     pub(super) device: Option<usize>,
 }
 
@@ -60,7 +60,7 @@ impl Item {
     }
 }
 
-/// The elements of items that are compressed together, if they lie at equal distances in the memory of one device.
+/// The elements of items that are compressed together, if they are at equal distances in the memory of one device.
 pub(super) fn on_device<'a, 'i, T: Scalar>(
     source: &'a dyn Source<T>,
     mut items: impl Iterator<Item = &'i Item>,

@@ -28,7 +28,7 @@
 //! them and copies the arrays. Where the rates of the machine are known, the scheme is the one that the model predicts
 //! to be faster.
 //!
-//! Matrices that lie in a device's memory already ([`Source::on_device`]) are compressed there, in one launch for each
+//! Matrices that are already in a device's memory ([`Source::on_device`]) are compressed there, in one launch for each
 //! 4 GiB: nothing is copied, no thread fills slots, no policy moves them, and the scheme is `sfc`.
 //!
 //! [`Parallelism`] selects how a device works on a chunk: as a batch, inter-task (each thread a matrix), or intra-task

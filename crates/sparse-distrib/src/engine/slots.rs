@@ -31,7 +31,7 @@ impl<T: Send + Sync + 'static, I> Default for Slot<T, I> {
 }
 
 impl<T: Scalar, I: Index> Slots<T, I> {
-    /// Empty slots, whose elements will lie in this memory.
+    /// Empty slots, whose elements will be in this memory.
     pub(super) fn new(count: usize, staging: Box<dyn Staging<T>>) -> Arc<Self> {
         let free = (0..count).map(|_| Slot::default()).collect();
         Arc::new(Self { staging, free: Mutex::new(free), returned: Condvar::new() })

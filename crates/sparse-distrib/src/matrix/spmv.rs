@@ -10,7 +10,7 @@ use sparse_core::{Accumulator, Choice, Index, KernelPlan, PlanOptions, Result};
 /// A plan for `y ← alpha·op(A)·x + beta·y` with one distributed matrix.
 ///
 /// A product sends what [`ExchangePlan`](super::ExchangePlan) says, and one message more to rank 0 and back, by which
-/// ranks agree that nobody failed.
+/// ranks agree that no rank failed.
 #[derive(Debug)]
 pub struct DistributedSpmvPlan<X, B, T, O = i32>
 where

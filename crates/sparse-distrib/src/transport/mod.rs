@@ -49,7 +49,7 @@ pub trait Transport {
     fn receive(&self, from: usize) -> Result<Vec<u8>>;
 
     /// Sends `messages`, each to its receiver, calls `meanwhile` once while they travel, and returns one message from
-    /// each of the `senders`, in their order. Beside a sender stands the number of bytes of its message.
+    /// each of the `senders`, in their order. Each sender comes with the number of bytes of its message.
     ///
     /// A rank sends at most one message to each other rank, which receives it by an exchange and names the sender and
     /// the length; other ranks need not call. The messages keep their order with those of [`send`](Self::send). Ranks

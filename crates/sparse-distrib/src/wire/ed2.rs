@@ -280,7 +280,7 @@ fn extent(what: &str, start: u64, len: u64) -> Result<Range<usize>> {
     Ok(end - len as usize..end)
 }
 
-/// The bytes of `count` elements; the padding behind them is skipped.
+/// The bytes of `count` elements; the padding after them is skipped.
 fn section<'a, T>(reader: &mut Reader<'a>, what: &str, count: usize) -> Result<&'a [u8]> {
     let elements = reader.bytes(what, count, size_of::<T>())?;
     reader.bytes("padding", 1, elements.len().next_multiple_of(ALIGNMENT) - elements.len())?;

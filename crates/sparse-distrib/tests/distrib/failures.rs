@@ -1,4 +1,4 @@
-//! A rank whose backend fails, at any of its operations: all ranks return an error, and nobody waits for it.
+//! A rank whose backend fails, at any of its operations: all ranks return an error, and none waits for it.
 
 use crate::failing::Failing;
 use crate::host_peers::HostPeers;

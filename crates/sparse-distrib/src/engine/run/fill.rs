@@ -112,7 +112,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         self.queue.is_stopped()
     }
 
-    /// The elements of a chunk, if they lie in the memory of this device.
+    /// The elements of a chunk, if they are in the memory of this device.
     fn on_device(&self, device: usize, chunk: &Chunk) -> Option<DeviceMatrices<'a>> {
         let items = || chunk.items.iter().map(|&item| &self.items[item]);
         if !items().all(|item| item.device == Some(device)) {

@@ -39,7 +39,7 @@ pub(super) struct Run<'a, T: Scalar> {
     pub(super) schemes: Vec<Scheme>,
     /// True for each device that computes in the host's memory.
     hosts: Vec<bool>,
-    /// True if all items lie in the memory of devices.
+    /// True if all items are in the memory of devices.
     is_in_place: bool,
     /// True for CSR.
     pub(super) is_by_rows: bool,

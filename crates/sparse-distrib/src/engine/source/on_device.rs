@@ -135,8 +135,8 @@ impl Debug for DeviceMatrices<'_> {
     }
 }
 
-/// A source of matrices of one shape that lie in the memory of a device. That device compresses them in place, whatever
-/// the scheme for other matrices; another device gets copies through the host.
+/// A source of matrices of one shape in the memory of a device. That device compresses them in place, whatever the
+/// scheme for other matrices; another device gets copies through the host.
 ///
 /// ```
 /// use sparse_core::reference::Reference;

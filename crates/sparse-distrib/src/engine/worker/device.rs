@@ -142,7 +142,7 @@ where
         Self { unpack: Some(B::unpack), ..self }
     }
 
-    /// The plan for chunks like `chunk`, which lies in the device's memory.
+    /// The plan for chunks like `chunk`, which is in the device's memory.
     fn plan(
         &mut self,
         chunk: DenseBatchView<'_, T, SpaceOf<B>>,
@@ -181,7 +181,7 @@ where
         }
     }
 
-    /// The entries of a chunk whose elements lie in the device's memory.
+    /// The entries of a chunk whose elements are in the device's memory.
     fn run_plan(
         &mut self,
         chunk: &DenseBatchView<'_, T>,
