@@ -1,4 +1,4 @@
-//! Dense matrices of another library, taken over by DLPack and compressed where they lie.
+//! Dense matrices of another library, taken over by DLPack and compressed in place.
 //!
 //! `cargo run --release -p nnz --example compress_in_place`
 #![allow(clippy::print_stdout, reason = "an example prints")]
@@ -49,7 +49,7 @@ impl Tensor {
     }
 
     unsafe extern "C" fn take_back(tensor: *mut DLManagedTensor) {
-        // SAFETY: both were made by `hand_over`, and whoever has taken the tensor over calls this once.
+        // SAFETY: both were made by `hand_over`, and the new owner of the tensor calls this once.
         unsafe {
             let tensor = Box::from_raw(tensor);
             drop(Box::from_raw(tensor.manager_ctx.cast::<Self>()));

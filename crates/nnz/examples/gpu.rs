@@ -1,4 +1,4 @@
-//! A GPU where there is one, the processor otherwise: the matrix is moved once, and many products run where it lies.
+//! A GPU where there is one, the processor otherwise: the matrix is moved once, and many products run there.
 //!
 //! `cargo run --release -p nnz --features cuda,opencl --example gpu [-- cuda:0]`
 #![allow(clippy::print_stdout, reason = "an example prints")]

@@ -153,7 +153,7 @@ fn stacks_in_the_memory_of_devices_are_compressed_there() {
     let elements: Vec<f64> = (0..200).map(|k| f64::from(k % 7 / 5)).collect();
     let on_host = ForeignArray::on_host(elements.as_ptr(), &[4, 10, 5], None);
     let host = Device::host().unwrap();
-    // SAFETY: the elements outlive the stack, and nobody writes them.
+    // SAFETY: the elements outlive the stack, and no code writes them.
     let stack = || unsafe { DenseStack::borrow(&host, &on_host) }.unwrap();
     let options = MatrixSetOptions::new(Format::Csc, DType::F64);
     let (expected, _) =
@@ -165,7 +165,7 @@ fn stacks_in_the_memory_of_devices_are_compressed_there() {
         let (handle, byte_offset) = backend_opencl::buffer(&nnz::Accelerator::view(&buffer));
         let memory = MemoryKind::OpenCl;
         let array = ForeignArray { memory, handle: handle as usize, byte_offset, ..on_host.clone() };
-        // SAFETY: the buffer outlives the stack, and nobody writes it.
+        // SAFETY: the buffer outlives the stack, and no code writes it.
         let there = unsafe { DenseStack::borrow(&device, &array) }.unwrap();
         let told = format!("{there:?}");
         assert_eq!(told, format!("DenseStack(4 of 10 x 5 of f64, RowMajor, on {id})"));

@@ -1,4 +1,4 @@
-//! Batches from and to matrices, by way of the host.
+//! Batches from and to matrices, through the host.
 
 use super::{IndexType, Matrix};
 use crate::Device;

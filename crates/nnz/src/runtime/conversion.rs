@@ -223,7 +223,7 @@ impl Matrix {
 
 /// Entries.
 impl Matrix {
-    /// A copy whose entries stand in order: by rows, then columns, of CSR and COO; by columns, then rows, of CSC.
+    /// A copy whose entries are in order: by rows, then columns, of CSR and COO; by columns, then rows, of CSC.
     ///
     /// ```
     /// # use nnz::prelude::*;

@@ -44,7 +44,7 @@ pub struct DenseStack {
 }
 
 impl DenseStack {
-    /// The `count` matrices that stand one above the other in `matrix`, which stays where it is.
+    /// The `count` matrices that are stacked vertically in `matrix`, which stays where it is.
     ///
     /// ```
     /// use nnz::{DenseStack, MatrixSet, MatrixSetOptions, prelude::*};
@@ -89,13 +89,13 @@ impl DenseStack {
     /// [`borrow_stack`](Accelerator::borrow_stack) says. Work on the array follows what its stream has so far.
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) if the array does not lie in the memory of the device, wholly in one
-    /// allocation and aligned to its elements; [`Format`](Error::Format) for strides that no leading dimension
-    /// expresses; an error of the device's runtime.
+    /// [`Unsupported`](Error::Unsupported) unless the array is in the memory of the device, wholly in one allocation
+    /// and aligned to its elements; [`Format`](Error::Format) for strides that no leading dimension expresses; an error
+    /// of the device's runtime.
     ///
     /// # Safety
     /// The handle of the array is what its [`MemoryKind`] says, and its stream a stream of the same device. The
-    /// elements are initialized by the work of that stream, outlive the stack, and nobody writes to them meanwhile; up
+    /// elements are initialized by the work of that stream, outlive the stack, and no code writes to them meanwhile; up
     /// to the next multiple of 16 bytes a device's memory can be read.
     pub unsafe fn borrow(device: &Device, array: &ForeignArray) -> Result<Self> {
         let typed: Box<dyn Any + Send + Sync> = with_dtype!(array.dtype, T => match device {

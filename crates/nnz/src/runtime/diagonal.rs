@@ -43,7 +43,7 @@ impl Matrix {
     }
 
     /// A matrix with the entries of the diagonal of `len` elements that begins at `first`: the matrix itself where its
-    /// entries lie on the host.
+    /// entries are on the host.
     fn entries_on_diagonal(&self, first: (usize, usize), len: usize) -> Result<Self> {
         if matches!(self.device(), Device::Cpu(_)) {
             return Ok(self.clone());

@@ -101,8 +101,7 @@ fn refactor<T: Accumulator>(a: &Matrix, factors: &mut Factorization) -> Result<(
     return_of_compressed!(Csc, ordered_columns::<T>(a)?, T, WHAT, a => factors.refactor(a))
 }
 
-/// `a` itself if it is CSC, sorted and without duplicates; else converted by way of COO, which sorts and adds
-/// duplicates.
+/// `a` itself if it is CSC, sorted and without duplicates; else converted through COO, which sorts and adds duplicates.
 fn ordered_columns<T: Accumulator>(a: &Matrix) -> Result<Matrix> {
     match a.format() == Format::Csc && is_canonical::<T>(a)? {
         true => Ok(a.clone()),

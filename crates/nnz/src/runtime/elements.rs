@@ -38,7 +38,7 @@ impl<T> Deref for HostElements<T> {
     fn deref(&self) -> &[T] {
         match self {
             Self::Owned(elements) => elements,
-            // SAFETY: the lender promised that the elements exist, and that nobody writes them during a call.
+            // SAFETY: the lender promised that the elements exist, and that no code writes them during a call.
             Self::Borrowed(BorrowedElements(elements)) => unsafe { elements.as_ref() },
         }
     }
@@ -48,7 +48,7 @@ impl<T> DerefMut for HostElements<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         match self {
             Self::Owned(elements) => elements,
-            // SAFETY: the lender promised that the elements exist, and that nobody else uses them during a call that
+            // SAFETY: the lender promised that the elements exist, and that no other code uses them during a call that
             // writes them.
             Self::Borrowed(BorrowedElements(elements)) => unsafe { elements.as_mut() },
         }

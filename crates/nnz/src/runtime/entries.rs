@@ -25,8 +25,8 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`Format`](Error::Format) if a coordinate lies outside; [`IndexOverflow`](Error::IndexOverflow) if one does not
-    /// fit the type of indices; [`Operands`](Error::Operands) for a value that does not fit `dtype`.
+    /// [`Format`](Error::Format) if a coordinate is out of range; [`IndexOverflow`](Error::IndexOverflow) if one does
+    /// not fit the type of indices; [`Operands`](Error::Operands) for a value that does not fit `dtype`.
     pub fn from_triplets(
         device: &Device,
         dtype: DType,

@@ -243,8 +243,8 @@ impl Matrix {
 impl DenseMatrix {
     /// The array of an `.npy` file in the memory of `device`, rounded to `dtype`.
     ///
-    /// One dimension makes a column. Three make a stack: the matrices, the slowest dimension, stand one above the
-    /// other, row-major, as [`plan_compress`](Self::plan_compress) takes them.
+    /// One dimension makes a column. Three make a stack: the matrices, the slowest dimension, are stacked vertically,
+    /// row-major, as [`plan_compress`](Self::plan_compress) takes them.
     ///
     /// ```
     /// use nnz::{io::any::AnyValues, io::npy::NpyArray, prelude::*};

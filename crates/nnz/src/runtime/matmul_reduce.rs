@@ -24,7 +24,7 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Shape`](crate::Error::Shape) if B has not as
+    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Shape`](crate::Error::Shape) unless B has as
     /// many rows as A has columns; [`Unsupported`](crate::Error::Unsupported) for the least and the largest of complex
     /// values.
     #[doc(alias("spmm_reduce", "aggregate", "message_passing"))]

@@ -106,7 +106,7 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`Operands`](crate::Error::Operands) if types or devices differ, [`Shape`](crate::Error::Shape) if B has not as
+    /// [`Operands`](crate::Error::Operands) if types or devices differ, [`Shape`](crate::Error::Shape) unless B has as
     /// many rows as A has columns; an error of the device's runtime.
     pub fn matmul(&self, b: &DenseMatrix) -> Result<DenseMatrix> {
         let mut c = DenseMatrix::zeros(self.device(), self.dtype(), self.nrows(), b.ncols(), b.order())?;

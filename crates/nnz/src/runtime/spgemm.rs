@@ -29,7 +29,7 @@ impl Matrix {
     ///
     /// # Errors
     /// [`Operands`](Error::Operands) if types, devices or formats differ; [`Unsupported`](Error::Unsupported) for other
-    /// formats; [`Shape`](Error::Shape) if B has not as many rows as A has columns;
+    /// formats; [`Shape`](Error::Shape) unless B has as many rows as A has columns;
     /// [`IndexOverflow`](Error::IndexOverflow) if the product has more entries than its offsets can count.
     pub fn matmul_sparse(&self, b: &Self) -> Result<Self> {
         self.product(b, ProductExtent::Whole)

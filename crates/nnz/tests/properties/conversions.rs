@@ -74,7 +74,7 @@ impl Property for RoundTrip {
     }
 }
 
-/// COO to CSR under every policy for entries that stand twice.
+/// COO to CSR under every policy for entries that occur twice.
 #[derive(Debug, Clone)]
 pub(crate) struct DuplicatesByPolicy(Triplets);
 

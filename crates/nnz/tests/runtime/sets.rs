@@ -142,7 +142,7 @@ fn stacks_of_somebody_else_are_compressed_where_they_lie() {
     };
     // Two 3 x 4 matrices of wider ones, the transposes of both, and one column.
     let arrays = [array(&[2, 3, 4], &[25, 6, 1]), array(&[2, 4, 3], &[25, 1, 6]), array(&[5], &[7])];
-    // SAFETY: the elements outlive the stacks, and nobody writes them.
+    // SAFETY: the elements outlive the stacks, and no code writes them.
     let stacks = arrays.map(|array| unsafe { DenseStack::borrow(&cpu(), &array) }.unwrap());
     let options = MatrixSetOptions::new(Format::Csr, DType::F32);
     let (set, report) = MatrixSet::compress_stacks(&[cpu()], &stacks, &options).unwrap();

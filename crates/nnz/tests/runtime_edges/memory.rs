@@ -20,8 +20,8 @@ fn a_matrix_computes_with_the_threads_of_its_device() {
     assert_eq!(a.device().caps().compute_units, 1);
 }
 
-/// A matrix and vectors over arrays of this test: products read and write them where they lie, and what is made of the
-/// matrix owns its arrays.
+/// A matrix and vectors over arrays of this test: products read and write them in place, and what is made of the matrix
+/// owns its arrays.
 #[test]
 fn arrays_of_others_are_used_where_they_lie() {
     let device = cpu();
@@ -29,7 +29,7 @@ fn arrays_of_others_are_used_where_they_lie() {
     let mut values = [1.0, 2.0, 3.0];
     let (x, mut y) = ([1.0, 10.0, 100.0], [f64::NAN; 2]);
     let values = &raw mut values[..];
-    // SAFETY: the arrays outlive the matrix and the vectors, and nobody uses them during a call.
+    // SAFETY: the arrays outlive the matrix and the vectors, and no code uses them during a call.
     unsafe {
         let csr = HostCsr::<f64>::borrow(2, 3, &offsets, &columns, values).unwrap();
         let a = Matrix::wrap(&device, csr).unwrap();
@@ -70,7 +70,7 @@ fn arrays_of_others_are_used_where_they_lie() {
 fn clones_are_written_apart() {
     let device = cpu();
     let mut memory = [1.0, 2.0];
-    // SAFETY: the memory outlives the vector, and nobody else uses it in that time.
+    // SAFETY: the memory outlives the vector, and no other code uses it in that time.
     let mut x = unsafe { Vector::borrow(&device, &raw mut memory[..]).unwrap() };
     let copy = x.clone();
     x.scale(3.0).unwrap();

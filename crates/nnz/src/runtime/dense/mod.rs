@@ -13,7 +13,7 @@ use std::fmt::{Debug, Formatter};
 
 /// A dense matrix in the memory of a [`Device`], of a type that is known at run time: a [`Vector`] with a shape.
 ///
-/// Element (i, j) stands at `i·ld + j` (row-major) or `j·ld + i` (column-major), with ld the leading dimension.
+/// Element (i, j) is at `i·ld + j` (row-major) or `j·ld + i` (column-major), with ld the leading dimension.
 ///
 /// ```
 /// use nnz::prelude::*;

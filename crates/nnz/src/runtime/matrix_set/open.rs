@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 impl MatrixSet {
     /// The matrices of a folder, in the host's memory. [`move_to`](Self::move_to) brings them to a device.
     ///
-    /// A folder with a manifest ([`parts`](sparse_io::parts)), as [`write_folder`](Self::write_folder) and `nnz
-    /// distribute` make it, has matrices in CSR or CSC; those that were written in blocks keep their
+    /// A folder with a manifest ([`parts`](sparse_io::parts)), as [`write_folder`](Self::write_folder) and
+    /// `nnz distribute` make it, has matrices in CSR or CSC; those that were written in blocks keep their
     /// [`partition`](Self::partition). Of any other folder all `.mtx`, `.mtx.gz`, `.npz` and `.npy` files are read, in
     /// the order of their names: each is a matrix, or an `.npz` file a batch in CSR. Values get the smallest type that
     /// represents those of all files, rows are sorted, and duplicates added.

@@ -10,8 +10,8 @@ use sparse_core::{Accumulator, Error, Result, c64};
 use sparse_distrib::Ownership;
 use sparse_solvers::Solution;
 
-/// The ranks of all devices, whose types of values are hidden. Vectors have the type and are on the host; beside each
-/// stands its division.
+/// The ranks of all devices, whose types of values are hidden. Vectors have the type and are on the host; each comes
+/// with its division.
 pub(super) trait AnyRanks: Send {
     fn multiply(
         &mut self,

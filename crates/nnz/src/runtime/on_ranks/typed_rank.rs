@@ -11,8 +11,8 @@ use sparse_distrib::{DistributedBackend, DistributedVector, Ownership, SharedTra
 use sparse_solvers::Solution;
 use std::sync::Arc;
 
-/// A rank whose type of values is hidden, too. The vectors are the root's, and beside each stands its division. Every
-/// call is collective.
+/// A rank whose type of values is hidden, too. The vectors are the root's, and each comes with its division. Every call
+/// is collective.
 pub(super) trait AnyTypedRank: Send {
     fn multiply(
         &mut self,

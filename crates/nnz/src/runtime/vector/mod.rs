@@ -168,7 +168,8 @@ impl Vector {
     ///
     /// # Safety
     /// `elements` satisfies [`std::slice::from_raw_parts`] as long as the vector lives. Nobody writes them during a
-    /// call that reads the vector. A method that takes `&mut self` may write them, and nobody else uses them meanwhile.
+    /// call that reads the vector. A method that takes `&mut self` may write them, and no other code uses them
+    /// meanwhile.
     pub unsafe fn borrow<T: Scalar>(device: &Device, elements: *mut [T]) -> Result<Self> {
         let Device::Cpu(_) = device else {
             return Err(Error::unsupported(
