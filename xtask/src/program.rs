@@ -87,7 +87,7 @@ pub(crate) struct ForwardedArguments {
 }
 
 impl ForwardedArguments {
-    /// The arguments behind a subcommand.
+    /// The arguments after a subcommand.
     pub(crate) fn after(&self, subcommand: &str) -> Vec<String> {
         [&[subcommand.to_string()], &self.arguments[..]].concat()
     }

@@ -222,13 +222,13 @@ impl Drop for ClDriver {
     /// Waits for the queue: a runtime that still works, or compiles a kernel, crashes where the process ends meanwhile.
     fn drop(&mut self) {
         if self.queue.is_of_this_process() {
-            // Errors of work that nobody waited for cannot be reported.
+            // Errors of work that was not waited for cannot be reported.
             let _ = finish(self.queue.get());
         }
     }
 }
 
-// SAFETY: every allocation is a new one of the library's, or one that nobody else has; files are constants; the queue
+// SAFETY: every allocation is a new one of the library's, or one that no other code has; files are constants; the queue
 // is in order.
 unsafe impl Driver for ClDriver {
     fn properties(&self) -> &Properties {
@@ -373,7 +373,7 @@ unsafe fn enqueue(
 /// Releases the event of a call, or returns its error.
 fn done(call: &str, event: Result<cl_event, i32>) -> Result<()> {
     let event = event.map_err(|code| failed(call, code))?;
-    // SAFETY: the event is new, and nobody waits for it.
+    // SAFETY: the event is new, and none waits for it.
     drop(unsafe { Owned::new(event, release_event) });
     Ok(())
 }

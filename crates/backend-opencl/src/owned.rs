@@ -29,7 +29,7 @@ impl Owned {
     /// Takes a handle over.
     ///
     /// # Safety
-    /// The handle is alive, nobody else releases it, and `release` is the function that does.
+    /// The handle is alive, no other code releases it, and `release` is the function that does.
     pub(crate) unsafe fn new(handle: *mut c_void, release: Release) -> Self {
         Self { handle, release, process: process::id() }
     }

@@ -78,7 +78,7 @@ pub unsafe fn on_queue(queue: *const c_void) -> Result<sparse_device::Device> {
 ///
 /// # Safety
 /// From `pointer` on there are `len` initialized elements, and up to the next multiple of 16 bytes the memory can be
-/// read. It outlives the buffer and all work with it, and nobody else writes it in the meantime.
+/// read. It outlives the buffer and all work with it, and no other code writes it in the meantime.
 pub unsafe fn borrow<T: Element>(
     device: &sparse_device::Device,
     pointer: *mut T,
@@ -129,7 +129,7 @@ type Listed = (cl_device_id, String);
 /// Appends to the vector that `to` points to.
 ///
 /// # Safety
-/// `to` is a `*mut Vec<Listed>` that nobody else uses, and `features` a text.
+/// `to` is a `*mut Vec<Listed>` that no other code uses, and `features` a text.
 unsafe extern "C" fn push(to: *mut c_void, device: cl_device_id, features: *const c_char) {
     // SAFETY: the caller promises the same.
     let (listed, features) = unsafe { (&mut *to.cast::<Vec<Listed>>(), CStr::from_ptr(features)) };
@@ -238,7 +238,7 @@ impl Drop for Queue {
                 // SAFETY: the queue is open.
                 let _ = guarded(|reason| unsafe { (self.functions.wait)(self.raw, reason) });
             }
-            // SAFETY: the queue is open, and nobody uses it again.
+            // SAFETY: the queue is open, and it is not used again.
             unsafe { (self.functions.close)(self.raw) }
         });
     }
@@ -281,7 +281,7 @@ impl Drop for SyclMemory {
     fn drop(&mut self) {
         self.functions.release(|| {
             // A failure here follows an earlier one, which the queue reports when it is synchronized. SAFETY: the
-            // memory is alive, and nobody uses it again.
+            // memory is alive, and it is not used again.
             let _ = guarded(|reason| unsafe { (self.functions.free)(self.raw, reason) });
         });
     }

@@ -92,7 +92,7 @@ fn events_say_what_work_took_where_the_queue_has_a_clock(library: &Library) {
     }
 }
 
-/// A buffer that nobody but this test has made, in the context of a device, with these elements from byte `offset` on.
+/// A buffer that was not made by this library, in the context of a device, with these elements from byte `offset` on.
 fn buffer_with(device: &Device, offset: usize, elements: &[f32]) -> usize {
     let Handles { context, queue, .. } = handles(device).unwrap();
     let bytes = size_of_val(elements);
@@ -124,7 +124,7 @@ fn buffers_of_others_are_compressed_where_they_lie(library: &Library) {
         };
         let transposed =
             ForeignArray { shape: vec![4, 17, 35], strides: Some(vec![700, 1, 20]), ..array.clone() };
-        // SAFETY: the buffer lives to the end of this test, and nobody writes it.
+        // SAFETY: the buffer lives to the end of this test, and no code writes it.
         unsafe {
             foreign::check_borrowed(backend, &array, &elements);
             foreign::check_borrowed(backend, &transposed, &elements);
@@ -150,10 +150,9 @@ fn buffers_of_others_are_compressed_where_they_lie(library: &Library) {
             let told = unsafe { foreign::refusal(device, &wrong) };
             assert!(told.contains(reason), "{told}");
         }
-        // What was borrowed has not taken the buffer with it.
-        // SAFETY: as above.
+        // Dropping the borrowed matrices has not released the buffer. SAFETY: as above.
         unsafe { foreign::check_borrowed(backend, &array, &elements) };
-        // SAFETY: the buffer was made here, and nobody uses it any more.
+        // SAFETY: the buffer was made here, and is not used any more.
         unsafe { release_mem_object(handle as *mut _) }.unwrap();
     });
 }

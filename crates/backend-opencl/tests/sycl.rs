@@ -48,7 +48,7 @@ fn unified_shared_memory_is_borrowed_and_other_memory_is_refused(library: &Libra
             return;
         }
         assert_eq!(address(&Device::slice(Device::view(&owned), 4..8)), pointer.wrapping_add(4));
-        // SAFETY: the elements are there, and nobody writes them.
+        // SAFETY: the elements are there, and no code writes them.
         let borrowed = unsafe { borrow(backend, pointer.wrapping_add(4).cast_mut(), 4) }.unwrap();
         assert_eq!(backend.download(&borrowed).unwrap(), [5, 6, 7, 8]);
         drop(borrowed);

@@ -191,7 +191,7 @@ impl<const MIN_BYTES: usize> Recycler<MIN_BYTES> {
 
 fn free(block: *mut u8, bytes: usize) {
     if let Ok(layout) = Layout::from_size_align(bytes, ALIGNMENT) {
-        // SAFETY: the block was allocated with this layout, and nobody uses it.
+        // SAFETY: the block was allocated with this layout, and it is not used.
         unsafe { System.dealloc(block, layout) };
     }
 }
@@ -223,7 +223,7 @@ fn advise(block: *mut u8, bytes: usize, advice: Advice) {
         Advice::Free => libc::MADV_FREE,
         Advice::HugePages => libc::MADV_HUGEPAGE,
     };
-    // SAFETY: the pages lie in the block, whose contents nobody needs where they are offered; failing to follow the
+    // SAFETY: the pages lie in the block, whose contents are not needed where they are offered; failing to follow the
     // advice is no error.
     unsafe { libc::madvise(block.add(skipped).cast(), (bytes - skipped) / PAGE * PAGE, advice) };
 }

@@ -49,7 +49,7 @@ impl Array<'_> {
         match device {
             // SAFETY: the caller promises what is asked.
             Device::Accelerator(backend, _) => unsafe { sycl::to_vec(backend, self) },
-            // SAFETY: the caller promises that the elements exist, and nobody writes them.
+            // SAFETY: the caller promises that the elements exist, and no code writes them.
             _ => Ok(unsafe { &*self.on_host::<T>()? }.to_vec()),
         }
     }
@@ -83,7 +83,7 @@ impl Array<'_> {
 /// A list of the caller's, on the host.
 ///
 /// # Safety
-/// There are `len` elements at `pointer`, or it is null, and nobody writes them.
+/// There are `len` elements at `pointer`, or it is null, and no code writes them.
 pub(crate) unsafe fn list<'a>(name: &str, pointer: *const usize, len: usize) -> Result<&'a [usize], Failure> {
     let list = Array { name, pointer: pointer.cast(), len }.on_host::<usize>()?;
     // SAFETY: the caller promises what is asked.

@@ -1,4 +1,4 @@
-//! Constants of `nnz.h`, and what they stand for.
+//! Constants of `nnz.h` and their meanings.
 
 use crate::failure::Failure;
 use nnz::op::{Op, Sampling, Triangular};

@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char};
 /// The referent of a pointer; an error if it is null.
 ///
 /// # Safety
-/// It is null, or points to a value that nobody writes.
+/// It is null, or points to a value that no code writes.
 pub(crate) unsafe fn given<'a, T>(what: &str, pointer: *const T) -> Result<&'a T, Failure> {
     // SAFETY: the caller promises what is asked.
     unsafe { pointer.as_ref() }.ok_or_else(|| Failure::null(what))

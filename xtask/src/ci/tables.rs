@@ -9,7 +9,8 @@ use xshell::{Shell, cmd};
 /// The folder of the lists of refused checks.
 const SUPPORT: &str = "crates/sparse-conformance-cli/support";
 
-/// The operations on matrices and vectors that Oclgrind simulates, and the cases of each: 66 rows take it minutes in some.
+/// The operations on matrices and vectors that Oclgrind simulates, and the cases of each: 66 rows take it minutes in
+/// some.
 const SIMULATED: [(&str, &str); 20] = [
     ("spmv", "*"),
     ("spmm", "*"),
@@ -91,8 +92,8 @@ fn opencl_table(sh: &Shell, runtime: Runtime, variables: Variables, types: &[&st
     harness(sh, variables, &table.into_iter().chain(types).collect::<Vec<_>>())
 }
 
-/// Runs the quick tier on SYCL: most kernels are those of the step `opencl`, so that one type of values and of indices is
-/// enough, the one that the runtime does not have there; those of SYCL's own, which Intel's runtime has, run in all.
+/// Runs the quick tier on SYCL: most kernels are those of the step `opencl`, so that one type of values and of indices
+/// is enough, the one that the runtime does not have there; those of SYCL's own, which Intel's runtime has, run in all.
 pub(super) fn sycl(sh: &Shell) -> Result<()> {
     let shim = "crates/backend-opencl/tests/shim.cpp";
     let shim = provision::compile_sycl(sh, shim, &["-Wno-subobject-linkage".into()], "shim")?;

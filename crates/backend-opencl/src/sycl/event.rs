@@ -15,7 +15,7 @@ pub struct Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: the event is alive, and nobody uses it again.
+        // SAFETY: the event is alive, and it is not used again.
         self.functions.release(|| unsafe { (self.functions.release_event)(self.raw) });
     }
 }

@@ -74,7 +74,7 @@ unsafe impl Sync for Bundle {}
 
 impl Drop for Bundle {
     fn drop(&mut self) {
-        // SAFETY: the program is alive, and nobody uses it again.
+        // SAFETY: the program is alive, and it is not used again.
         self.functions.release(|| unsafe { (self.functions.release_program)(self.raw) });
     }
 }
@@ -104,7 +104,7 @@ impl Bundle {
 /// Copies a compiler's log into the string that `to` points to.
 ///
 /// # Safety
-/// `to` is a `*mut String` that nobody else uses, and `log` a text.
+/// `to` is a `*mut String` that no other code uses, and `log` a text.
 unsafe extern "C" fn keep(to: *mut c_void, log: *const c_char) {
     // SAFETY: the caller promises the same.
     unsafe { *to.cast::<String>() = CStr::from_ptr(log).to_string_lossy().into_owned() }
@@ -127,7 +127,7 @@ unsafe impl Sync for SyclKernel {}
 impl Drop for SyclKernel {
     fn drop(&mut self) {
         let raw = *self.raw.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the kernel is alive, and nobody uses it again.
+        // SAFETY: the kernel is alive, and it is not used again.
         self.functions.release(|| unsafe { (self.functions.release_kernel)(raw) });
     }
 }

@@ -19,8 +19,8 @@ use std::path::PathBuf;
 /// Multiplies: C = alpha·op(A)·B + beta·Y, B a dense matrix
 ///
 /// C comes in the order of B: C or Fortran. A vector B of shape (n,) counts as one column and gives a vector. Without
-/// --dtype the product is computed in the type that holds the values of all operands exactly. A batch that `nnz
-/// compress` wrote is the block-diagonal matrix of its members.
+/// --dtype the product is computed in the type that holds the values of all operands exactly. A batch that
+/// `nnz compress` wrote is the block-diagonal matrix of its members.
 ///
 /// As in `mpirun -n 4 nnz spmm …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each
 /// on the device of its number on its host. Each reads its rows, where A is csr in .npz or a folder of parts, or its

@@ -114,8 +114,8 @@ impl ForeignArray {
     /// [`stack`](Self::stack).
     ///
     /// # Safety
-    /// The handle is the address of initialized elements of the described array, which live for `'a`, and nobody writes
-    /// to them meanwhile.
+    /// The handle is the address of initialized elements of the described array, which live for `'a`, and no code
+    /// writes to them meanwhile.
     pub unsafe fn host_elements<'a, T: Scalar>(&self) -> Result<&'a [T]> {
         if self.memory != MemoryKind::Host {
             return Err(self.lies_elsewhere("the host"));
@@ -211,7 +211,7 @@ impl Device {
     ///
     /// # Safety
     /// The handle is what [`MemoryKind`] says, and its stream a stream of the same device. The elements are initialized
-    /// by the work of that stream, outlive the stack and all work with it, and nobody writes to them meanwhile; up to
+    /// by the work of that stream, outlive the stack and all work with it, and no code writes to them meanwhile; up to
     /// the next multiple of 16 bytes the memory can be read.
     pub unsafe fn borrow_stack<T: Scalar>(&self, array: &ForeignArray) -> Result<BorrowedStack<T>> {
         let (len, bytes) = array.extent::<T>()?;
@@ -238,7 +238,7 @@ pub(crate) fn refuse<R>(array: &ForeignArray, backend: &str) -> Result<R> {
 }
 
 impl ForeignArray {
-    /// An error unless the array lies in memory of this kind, for a driver of `backend`.
+    /// An error unless the array is in memory of this kind, for a driver of `backend`.
     ///
     /// # Errors
     /// [`Error::Unsupported`] with both.

@@ -25,8 +25,8 @@ fn defines(offsets: &RawBuffer, indices: &RawBuffer) -> Defines {
 }
 
 impl Device {
-    /// A matrix from arrays on this device, whose indices may stand in any order and may repeat. Their order is
-    /// determined and stored. Only one word is read back, unless there is an error.
+    /// A matrix from arrays on this device, whose indices may be in any order and may repeat. Their order is determined
+    /// and stored. Only one word is read back, unless there is an error.
     ///
     /// # Errors
     /// Those of [`Compressed::new_unsorted`]; [`Error::WrongContext`] for arrays of another device;

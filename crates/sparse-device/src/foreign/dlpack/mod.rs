@@ -134,7 +134,7 @@ impl ManagedArray {
     /// As for [`ForeignArray::from_dlpack`], and [`Error::Unsupported`] for a null pointer.
     ///
     /// # Safety
-    /// The pointer is null or that of a tensor as DLPack demands it, which nobody else gives back.
+    /// The pointer is null or that of a tensor as DLPack demands it, which no other code gives back.
     pub unsafe fn from_dlpack(tensor: *mut DLManagedTensor) -> Result<Self> {
         let tensor = NonNull::new(tensor).ok_or_else(null)?;
         // SAFETY: the caller vouches for the tensor.

@@ -16,7 +16,7 @@ algorithms! {
     }
 }
 
-/// CSR or CSC to coordinates, as the entries stand.
+/// CSR or CSC to coordinates, in the order of the entries.
 pub(super) fn expand<A: Axis, T: Scalar, I: Index, O: Index>(
     backend: &Device,
     from: &Compressed<A, T, Device, I, O>,

@@ -140,7 +140,7 @@ impl Rows<'_> {
         let PaddedEntries { cols, values, source } = self.ell(width)?;
         let nnz = self.lengths.iter().map(|&length| length.min(width)).sum();
         let (shape, order) = ((self.a.rows, self.a.cols), IndexOrder::CANONICAL);
-        // SAFETY: the kernel wrote the columns of the first entries of each row of a checked matrix and −1 behind them;
+        // SAFETY: the kernel wrote the columns of the first entries of each row of a checked matrix and −1 after them;
         // a part of a sorted row is sorted. The values are replaced before they are read.
         let ell = unsafe { Ell::new_unchecked(shape, width, nnz, cols.of(), values.of(), order) };
         Ok((ell, source))
@@ -202,7 +202,7 @@ pub(super) fn to_sell<T: Scalar, I: Index, O: Index>(
     let (slice_ptr, row_order, order) = (slice_ptr.of(), row_order.of(), IndexOrder::CANONICAL);
     let (cols, values) = (cols.of(), values.of());
     // SAFETY: the slices are as wide as their longest rows, and the kernel wrote the columns of each row of a checked
-    // matrix in their order and −1 behind them. The values are replaced before they are read.
+    // matrix in their order and −1 after them. The values are replaced before they are read.
     let sell = unsafe { Sell::new_unchecked(shape, nnz, height, slice_ptr, row_order, cols, values, order) };
     Ok(Rearrangement::new(choice, sell, vec![source]))
 }

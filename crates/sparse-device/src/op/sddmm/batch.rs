@@ -57,7 +57,7 @@ impl BlockCoordinates {
     }
 }
 
-/// The major and the minor indices of the entries of members of these extents, each behind the member before.
+/// The major and the minor indices of the entries of members of these extents, each after the previous member.
 fn block_coordinates<I: Index, O: Index>(
     member_ptr: &[usize],
     (major, minor): (usize, usize),
